@@ -1,0 +1,22 @@
+package main
+import (
+ _ "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+ _ "github.com/tektoncd/pipeline/pkg/reconciler/pipeline/dag"
+ _ "github.com/tektoncd/pipeline/pkg/substitution"
+ _ "github.com/urfave/cli/v2"
+ _ "go.yaml.in/yaml/v3"
+ _ "sigs.k8s.io/yaml"
+ _ "github.com/rogpeppe/go-internal/testscript"
+ _ "github.com/google/go-cmp/cmp"
+ _ "github.com/invopop/jsonschema"
+ _ "github.com/santhosh-tekuri/jsonschema/v6"
+ _ "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+ _ "github.com/HdrHistogram/hdrhistogram-go"
+ _ "github.com/gowebpki/jcs"
+ _ "github.com/prometheus/common/expfmt"
+ _ "github.com/google/uuid"
+ _ "golang.org/x/sys/unix"
+ _ "golang.org/x/term"
+ _ "k8s.io/api/core/v1"
+)
+func main(){}

@@ -1,0 +1,109 @@
+// Package contract holds the names that Pipelines, Tasks, task binaries and the local executor agree on:
+// tasks, params, results, workspaces, labels, exit codes and the files of a run directory.
+// It must not hold behaviour, and it imports nothing.
+package contract
+
+// Tasks of a run, in the order in which they run. Each is also the name of a binary, except
+// Release and Finish, which are steps of the binaries provision and mlflow-push.
+const (
+	Provision  = "provision"
+	Smoketest  = "smoketest"
+	LoadGen    = "load-gen"
+	Release    = "release"
+	Collect    = "collect"
+	MLflowPush = "mlflow-push"
+	Finish     = "finish"
+)
+
+// Binaries are the programs a step of ours may name in command[0], without the leading slash.
+var Binaries = []string{Provision, Smoketest, LoadGen, Collect, MLflowPush}
+
+// Params of the Pipeline and its Tasks.
+const (
+	ParamRunID       = "run-id"
+	ParamAttempt     = "attempt"
+	ParamEndpoint    = "endpoint"
+	ParamMeasurement = "measurement" // index into RunPlan.measurements, from 0
+)
+
+// Results. Each stays under 1 KiB: results travel in the termination message (4 KiB per container).
+const (
+	ResultEndpoint    = "endpoint"      // provision: base URL of the server under test, without a trailing slash
+	ResultMLflowRunID = "mlflow-run-id" // mlflow-push; empty without a tracking server
+	ResultMLflowURL   = "mlflow-url"    // mlflow-push; empty without a tracking server
+	ResultVerdict     = "verdict"       // mlflow-push: one of the words of package verdict
+)
+
+// Workspaces.
+const (
+	WorkspacePlan   = "plan"   // the ConfigMap that holds plan.json or plan.json.gz
+	WorkspaceRun    = "run"    // the run directory
+	WorkspaceTarget = "target" // kubeconfig of a remote target, optional
+)
+
+// Exit codes of every binary. Several at once: the first of 2, 3, 1, 4, 5, 6.
+const (
+	ExitPass         = 0
+	ExitFail         = 1
+	ExitUsage        = 2 // bad flags or an invalid file
+	ExitUnhealthy    = 3 // the system under test is not fit to be measured
+	ExitInvalid      = 4 // the measurement must not be believed
+	ExitBreach       = 5 // regression or SLO breach
+	ExitInconclusive = 6
+	ExitInterrupted  = 130
+)
+
+// Labels and annotations, all on objects made for a run.
+const (
+	Prefix             = "bflow.dev/"
+	LabelExperiment    = Prefix + "experiment"
+	LabelRun           = Prefix + "run"
+	LabelAttempt       = Prefix + "attempt"
+	LabelPlanHash      = Prefix + "plan-hash"
+	LabelTarget        = Prefix + "target"
+	LabelRelease       = Prefix + "release"
+	LabelRole          = Prefix + "role"
+	LabelManagedBy     = "app.kubernetes.io/managed-by"
+	ManagedBy          = "bflow"
+	AnnotationRequests = Prefix + "requests"
+	AnnotationSetupKey = Prefix + "setup-key"
+
+	// AnnotationResume on a PipelineTask's Task says what resuming a run does with it.
+	// ResumeRepeat: its effect died with the executor (a deployment, a check of it); it runs again whenever a
+	// ResumeRestart task has not finished. ResumeRestart: it needs that effect, and starts again whole.
+	// Without the annotation a finished task is kept and an unfinished one runs.
+	AnnotationResume = Prefix + "resume"
+	ResumeRepeat     = "repeat"
+	ResumeRestart    = "restart"
+)
+
+// Files and folders of a run directory, relative to it.
+const (
+	FilePlan       = "plan.json"
+	FileSmoketest  = "smoketest.json"
+	FileReport     = "report.json"
+	FileReportHTML = "report.html"
+	FileReportV02  = "benchmark_report_v0.2.yaml"
+	FileSummary    = "summary.csv"
+	FileVerdict    = "verdict.json"
+	FileEvents     = "events.jsonl"
+	DirDeployment  = "deployment"
+	DirMetrics     = "metrics"
+	DirMeasurement = "measurements" // measurements/<n>/, n from 0
+
+	FileEndpoint   = "deployment/endpoint.json"  // provision: what was deployed and how it answers
+	FileProcesses  = "deployment/processes.json" // provision: processes it started on this host
+	FileRequests   = "requests.jsonl.gz"         // in measurements/<n>/
+	FileStages     = "stages.jsonl"
+	FileHistograms = "histograms.bin"
+	FileLoadGen    = "loadgen.json"
+)
+
+// Environment that the local executor sets for the steps it starts.
+const (
+	// EnvLifeline is the number of an inherited file descriptor: the read end of a pipe whose write end only the
+	// executor holds. End of file means that the executor is gone, however it ended.
+	EnvLifeline = "BFLOW_LIFELINE_FD"
+	// EnvSelf is the path of the bflow binary, for a step that has to start a sibling (sim-engine).
+	EnvSelf = "BFLOW_SELF"
+)

@@ -1,0 +1,154 @@
+package report
+
+import "bflow.dev/bflow/tasks/runplan"
+
+// StageResult is one line of stages.jsonl: one stage of one sample, complete with its numbers. load-gen writes it.
+// Times are unix nanoseconds; see the header of the rows for the monotonic anchor.
+type StageResult struct {
+	Schema      string        `json:"schema"` // StagesSchema
+	Measurement int           `json:"measurement"`
+	Sample      int           `json:"sample"`
+	Stage       int           `json:"stage"` // index into the plan's stages
+	Planned     runplan.Stage `json:"planned"`
+	// Rate is the rate in force where the plan left it to an earlier stage (Between), else Planned.Rate.
+	Rate        float64            `json:"rate,omitempty"`
+	StartNS     int64              `json:"start_ns"`     // first intended send
+	EndNS       int64              `json:"end_ns"`       // no new measured request after this
+	DrainEndNS  int64              `json:"drain_end_ns"` // last measured request finished
+	Window      Window             `json:"window"`
+	Ended       string             `json:"ended"` // duration, requests, stop rule kind, exhausted, interrupted, skipped
+	Interrupted bool               `json:"interrupted,omitempty"`
+	Counts      Counts             `json:"counts"`  // measured requests only
+	Metrics     map[string]Metric  `json:"metrics"` // keys: MetricNames
+	Rates       map[string]float64 `json:"rates"`   // request_rate, output_token_rate, input_token_rate, total_token_rate, offered_rate, achieved_rate, and the *_run variants
+	ErrorRate   *float64           `json:"error_rate,omitempty"`
+	Goodput     *GoodputResult     `json:"goodput,omitempty"`
+	Checks      []Check            `json:"checks"` // validity
+	Series      []Second           `json:"series"` // one per second of the stage, from StartNS
+	Tokens      TokenSums          `json:"tokens"`
+	Client      Client             `json:"client"`
+}
+
+// StagesSchema names the format of a line of stages.jsonl.
+const StagesSchema = "bflow.stages/1"
+
+// Window is the measured part of a stage.
+type Window struct {
+	StartNS   int64        `json:"start_ns"`
+	EndNS     int64        `json:"end_ns"`
+	SkipFirst runplan.Trim `json:"skip_first,omitzero"`
+	SkipLast  runplan.Trim `json:"skip_last,omitzero"`
+}
+
+// Counts counts measured requests.
+type Counts struct {
+	Total    int            `json:"total"`
+	ByStatus map[string]int `json:"by_status"`
+	ByClass  map[string]int `json:"by_error_class,omitempty"`
+	All      int            `json:"all_phases"` // requests of every phase of the stage
+}
+
+// TokenSums are totals over the measured requests; sources counts requests per token_count_source.
+type TokenSums struct {
+	In          int64          `json:"in"`
+	Out         int64          `json:"out"`
+	OutAsked    int64          `json:"out_asked"`
+	Cached      int64          `json:"cached"`
+	Hidden      int64          `json:"hidden"`
+	ExactLength int            `json:"exact_length"` // ok requests whose tokens_out equals what was asked
+	Sources     map[string]int `json:"sources"`
+}
+
+// Metric summarises a distribution. Quantiles are keyed "p50", "p99_9"; those with too few values are named in LowN
+// (n * (1-q) < 10). A metric without a value is absent from its map.
+type Metric struct {
+	Unit      string             `json:"unit"` // ms, ms_per_token, s, tokens, tokens_per_s, count
+	N         int64              `json:"n"`
+	Mean      float64            `json:"mean"`
+	Stdev     float64            `json:"stdev"`
+	Min       float64            `json:"min"`
+	Max       float64            `json:"max"`
+	Sum       float64            `json:"sum"`
+	Quantiles map[string]float64 `json:"quantiles"`
+	LowN      []string           `json:"low_n,omitempty"`
+}
+
+// Quantiles are those that every Metric holds.
+var Quantiles = []struct {
+	Name string
+	P    float64 // percent
+}{{"p0_1", 0.1}, {"p1", 1}, {"p5", 5}, {"p10", 10}, {"p25", 25}, {"p50", 50}, {"p75", 75}, {"p90", 90}, {"p95", 95}, {"p99", 99}, {"p99_9", 99.9}}
+
+// GoodputResult says how many requests met every objective (facts: metrics).
+type GoodputResult struct {
+	Good         int            `json:"good"`
+	Of           int            `json:"of"`               // ok + failed + timed out
+	Attainment   float64        `json:"attainment"`       // Good / Of
+	RequestsPerS float64        `json:"requests_per_s"`   // good requests per second of the window
+	TokensPerS   float64        `json:"tokens_per_s"`     // their output tokens
+	Missed       map[string]int `json:"missed,omitempty"` // objective -> requests that missed it
+	Undetermined map[string]int `json:"undetermined,omitempty"`
+}
+
+// Check is one validity check: its number, its limit, and what it found.
+type Check struct {
+	Name   string  `json:"name"` // e.g. "sched_lag_p99_ms"
+	Value  float64 `json:"value"`
+	Limit  float64 `json:"limit"`
+	OK     bool    `json:"ok"`
+	Reason string  `json:"reason,omitempty"` // the reason word when not OK: schedule_missed, client_limited, ...
+	Note   bool    `json:"note,omitempty"`   // a finding that does not make the measurement invalid (server_saturated)
+	Text   string  `json:"text,omitempty"`   // one sentence for a person
+}
+
+// Second is one second of a stage: what started, ended, flowed and failed in it.
+type Second struct {
+	Sent      int     `json:"sent"`
+	Done      int     `json:"done"` // ok
+	Errors    int     `json:"errors"`
+	TokensOut int     `json:"tokens_out"`
+	InFlight  float64 `json:"in_flight"` // time-weighted mean
+	TTFTP50   float64 `json:"ttft_p50_ms,omitempty"`
+	TTFTP99   float64 `json:"ttft_p99_ms,omitempty"`
+}
+
+// Client is what load-gen knows about itself during the stage.
+type Client struct {
+	CPUSeconds   float64 `json:"cpu_seconds"`
+	RunQueueS    float64 `json:"run_queue_seconds"` // /proc/self/schedstat
+	MaxGCPauseMS float64 `json:"max_gc_pause_ms"`
+	ConnsOpened  int     `json:"connections_opened"`
+	StaleRetries int     `json:"stale_retries,omitempty"`
+	PeakRSSBytes int64   `json:"peak_rss_bytes,omitempty"`
+	ClockDriftMS float64 `json:"clock_drift_ms"` // wall against monotonic, start to end
+}
+
+// LoadGen is loadgen.json: what happened to the measurement as a whole.
+type LoadGen struct {
+	Schema           string   `json:"schema"` // "bflow.loadgen/1"
+	Measurement      int      `json:"measurement"`
+	Attempt          int      `json:"attempt"`
+	Endpoint         string   `json:"endpoint"`
+	StartNS          int64    `json:"start_ns"`
+	EndNS            int64    `json:"end_ns"`
+	Complete         bool     `json:"complete"` // every stage ran to its end
+	Interrupted      bool     `json:"interrupted"`
+	Error            string   `json:"error,omitempty"` // why it could not run, one sentence
+	TokenCountSource string   `json:"token_count_source,omitempty"`
+	PromptMethod     string   `json:"prompt_method,omitempty"` // token_ids, tokenize, calibrated
+	PromptSet        string   `json:"prompt_set,omitempty"`    // sha256
+	Version          string   `json:"version"`
+	Notes            []string `json:"notes,omitempty"`
+	// Scrapes are the engine's /metrics texts, taken just outside each window, in measurements/<n>/scrapes/.
+	Scrapes []Scrape `json:"scrapes,omitempty"`
+}
+
+// Scrape is one reading of the engine's metrics.
+type Scrape struct {
+	Sample int    `json:"sample"`
+	Stage  int    `json:"stage"`
+	When   string `json:"when"` // before or after
+	UnixNS int64  `json:"unix_ns"`
+	File   string `json:"file,omitempty"` // relative to measurements/<n>/; absent when it failed
+	Error  string `json:"error,omitempty"`
+}
