@@ -1,0 +1,129 @@
+// Package openai asks an OpenAI-compatible server the few questions that readiness and smoke checks need.
+// It must not be used to measure: it stamps nothing and decodes every event.
+package openai
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// Client speaks to one server.
+type Client struct {
+	Base    string // without a trailing slash
+	APIKey  string // "" = no Authorization header
+	Headers map[string]string
+	HTTP    *http.Client
+}
+
+// New returns a client for base that puts requests the way api does.
+func New(base string, api runplan.API, key string) *Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy = nil
+	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: !api.VerifyTLS}
+	return &Client{
+		Base: strings.TrimSuffix(base, "/"), APIKey: key, Headers: api.Headers,
+		HTTP: &http.Client{Transport: transport},
+	}
+}
+
+// StatusError is an answer other than 2xx or 3xx.
+type StatusError struct {
+	Method, URL string
+	Code        int
+	Body        string // first 300 bytes, secrets removed
+}
+
+func (e *StatusError) Error() string {
+	msg := fmt.Sprintf("%s %s answered %d %s", e.Method, e.URL, e.Code, http.StatusText(e.Code))
+	if e.Body != "" {
+		msg += ": " + e.Body
+	}
+	return msg
+}
+
+// Get fetches path and returns at most 8 MiB of the body.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	resp, err := c.do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer of GET %s: %w", c.Base+path, err)
+	}
+	return body, nil
+}
+
+// Models returns the ids of GET path (normally /v1/models).
+func (c *Client) Models(ctx context.Context, path string) ([]string, error) {
+	body, err := c.Get(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil || list.Data == nil {
+		return nil, fmt.Errorf("reading GET %s: not a list of models: %s", c.Base+path, c.excerpt(body))
+	}
+	ids := make([]string, len(list.Data))
+	for i, m := range list.Data {
+		ids[i] = m.ID
+	}
+	return ids, nil
+}
+
+func (c *Client) do(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var payload io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("encoding request to %s: %w", path, err)
+		}
+		payload = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, payload)
+	if err != nil {
+		return nil, fmt.Errorf("asking %s: %w", c.Base+path, err)
+	}
+	for k, v := range c.Headers {
+		req.Header.Set(k, v)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.APIKey != "" {
+		req.Header.Set("Authorization", "Bearer "+c.APIKey)
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("asking the server: %w", err)
+	}
+	if resp.StatusCode >= 400 {
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+		return nil, &StatusError{Method: method, URL: c.Base + path, Code: resp.StatusCode, Body: c.excerpt(text)}
+	}
+	return resp, nil
+}
+
+// excerpt is the start of a body as one printable line.
+func (c *Client) excerpt(body []byte) string {
+	text := strings.Join(strings.Fields(string(body[:min(len(body), 300)])), " ")
+	return step.Redact(text, c.APIKey)
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.HTTP.CloseIdleConnections() }
