@@ -24,6 +24,12 @@ const (
 	ParamAttempt     = "attempt"
 	ParamEndpoint    = "endpoint"
 	ParamMeasurement = "measurement" // index into RunPlan.measurements, from 0
+
+	ParamAPIKeySecret     = "api-key-secret"    // name of the Secret with the key of the server under test
+	ParamAPIKeyKey        = "api-key-key"       // key in it
+	ParamStatus           = "status"            // finish: how the tasks of the DAG ended, in the words of $(tasks.status)
+	ParamTeardownDeadline = "teardown-deadline" // finish: bound of provision down, a Go duration
+	ParamFinalizeDeadline = "finalize-deadline" // finish: bound of mlflow-push finalize, a Go duration
 )
 
 // Results. Each stays under 1 KiB: results travel in the termination message (4 KiB per container).
@@ -97,6 +103,17 @@ const (
 	FileStages     = "stages.jsonl"
 	FileHistograms = "histograms.bin"
 	FileLoadGen    = "loadgen.json"
+)
+
+// Environment of steps that holds credentials: from Secrets on a cluster, from the caller's environment on a host.
+const (
+	EnvAPIKey         = "BFLOW_API_KEY" // of the server under test
+	EnvMLflowURI      = "MLFLOW_TRACKING_URI"
+	EnvMLflowToken    = "MLFLOW_TRACKING_TOKEN"
+	EnvMLflowUsername = "MLFLOW_TRACKING_USERNAME"
+	EnvMLflowPassword = "MLFLOW_TRACKING_PASSWORD"
+
+	SecretMLflow = "bflow-mlflow" // Secret beside the run whose keys are the MLflow variables above, each optional
 )
 
 // Environment that the local executor sets for the steps it starts.
