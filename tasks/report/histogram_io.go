@@ -1,0 +1,221 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+)
+
+// The file histograms.bin is the line histogramMagic, then one record per distribution:
+//
+//	uint32 LE  length of the head
+//	uint32 LE  length of the body
+//	uint32 LE  CRC-32 (IEEE) of head and body
+//	head       JSON, see histogramHead
+//	body       kind "exact": n float64 LE, in any order
+//	           kind "log":   uvarint count of values <= 0, then per bucket in use: uvarint distance from the bucket
+//	                         before (the first: from 0), uvarint count. Bucket b holds the positive float64 whose bits,
+//	                         shifted right by 42, are b.
+//
+// Distributions of the same metric are merged by adding them up: DistributionKey says which stage and sample one is of.
+const histogramMagic = "bflow.histograms/1\n"
+
+// DistributionKey names one distribution of a measurement.
+type DistributionKey struct {
+	Sample int    `json:"sample"`
+	Stage  int    `json:"stage"`
+	Metric string `json:"metric"`
+}
+
+type histogramHead struct {
+	DistributionKey
+	Unit string  `json:"unit"`
+	Kind string  `json:"kind"` // exact or log
+	N    int64   `json:"n"`
+	Sum  float64 `json:"sum"`
+	Mean float64 `json:"mean"`
+	M2   float64 `json:"m2"` // sum of squared differences from the mean
+	Min  float64 `json:"min"`
+	Max  float64 `json:"max"`
+}
+
+// HistogramWriter writes histograms.bin record by record.
+type HistogramWriter struct {
+	path string
+	f    *os.File
+}
+
+// CreateHistograms starts the file at path.
+func CreateHistograms(path string) (*HistogramWriter, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("creating histograms: %w", err)
+	}
+	if _, err := f.WriteString(histogramMagic); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("writing %q: %w", path, err)
+	}
+	return &HistogramWriter{path: path, f: f}, nil
+}
+
+// Write adds d; one without values is left out.
+func (w *HistogramWriter) Write(key DistributionKey, d *Distribution) error {
+	if d.N() == 0 {
+		return nil
+	}
+	record, err := encodeDistribution(key, d)
+	if err != nil {
+		return err
+	}
+	if _, err := w.f.Write(record); err != nil {
+		return fmt.Errorf("writing %q: %w", w.path, err)
+	}
+	return nil
+}
+
+// Close ends the file.
+func (w *HistogramWriter) Close() error {
+	if err := w.f.Close(); err != nil {
+		return fmt.Errorf("closing %q: %w", w.path, err)
+	}
+	return nil
+}
+
+func encodeDistribution(key DistributionKey, d *Distribution) ([]byte, error) {
+	head := histogramHead{DistributionKey: key, Unit: d.unit, Kind: "exact", N: d.n, Sum: d.sum, Mean: d.mean, M2: d.m2,
+		Min: d.min, Max: d.max}
+	var body []byte
+	if d.hist == nil {
+		body = make([]byte, 0, 8*len(d.exact))
+		for _, x := range d.exact {
+			body = binary.LittleEndian.AppendUint64(body, math.Float64bits(x))
+		}
+	} else {
+		head.Kind = "log"
+		body = d.hist.append(nil)
+	}
+	text, err := json.Marshal(head)
+	if err != nil {
+		return nil, fmt.Errorf("encoding distribution %q: %w", key.Metric, err)
+	}
+	sum := crc32.Update(crc32.ChecksumIEEE(text), crc32.IEEETable, body)
+	out := make([]byte, 0, 12+len(text)+len(body))
+	for _, v := range []uint32{uint32(len(text)), uint32(len(body)), sum} {
+		out = binary.LittleEndian.AppendUint32(out, v)
+	}
+	return append(append(out, text...), body...), nil
+}
+
+func (h *Histogram) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, h.zero)
+	last := 0
+	for i, c := range h.counts {
+		if c > 0 {
+			b = binary.AppendUvarint(b, uint64(h.base+i-last))
+			b = binary.AppendUvarint(b, c)
+			last = h.base + i
+		}
+	}
+	return b
+}
+
+// ReadHistograms returns the distributions of the file at path. A file that ends in the middle of a record is an
+// error, with the whole records before it returned as well.
+func ReadHistograms(path string) (map[DistributionKey]*Distribution, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading histograms: %w", err)
+	}
+	defer f.Close()
+	out := map[DistributionKey]*Distribution{}
+	if err := readHistograms(bufio.NewReader(f), out); err != nil {
+		return out, fmt.Errorf("reading %q: %w", path, err)
+	}
+	return out, nil
+}
+
+func readHistograms(r io.Reader, out map[DistributionKey]*Distribution) error {
+	magic := make([]byte, len(histogramMagic))
+	if _, err := io.ReadFull(r, magic); err != nil || string(magic) != histogramMagic {
+		return fmt.Errorf("not a histogram file of version %q", histogramMagic[:len(histogramMagic)-1])
+	}
+	for {
+		key, d, err := readRecord(r)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		out[key] = d
+	}
+}
+
+// maxRecord bounds what a damaged length can make us allocate.
+const maxRecord = 1 << 28
+
+func readRecord(r io.Reader) (DistributionKey, *Distribution, error) {
+	var fixed [12]byte
+	if _, err := io.ReadFull(r, fixed[:]); err != nil {
+		return DistributionKey{}, nil, err
+	}
+	headLen, bodyLen := binary.LittleEndian.Uint32(fixed[:]), binary.LittleEndian.Uint32(fixed[4:])
+	if headLen > maxRecord || bodyLen > maxRecord {
+		return DistributionKey{}, nil, fmt.Errorf("record of %d bytes: the file is damaged", uint64(headLen)+uint64(bodyLen))
+	}
+	data := make([]byte, headLen+bodyLen)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return DistributionKey{}, nil, io.ErrUnexpectedEOF
+	}
+	if crc32.ChecksumIEEE(data) != binary.LittleEndian.Uint32(fixed[8:]) {
+		return DistributionKey{}, nil, errors.New("checksum of a record is wrong: the file is damaged")
+	}
+	return decodeDistribution(data[:headLen], data[headLen:])
+}
+
+func decodeDistribution(text, body []byte) (DistributionKey, *Distribution, error) {
+	var head histogramHead
+	if err := json.Unmarshal(text, &head); err != nil {
+		return DistributionKey{}, nil, fmt.Errorf("decoding the head of a record: %w", err)
+	}
+	d := NewDistribution(head.Unit)
+	d.moments = moments{n: head.N, sum: head.Sum, mean: head.Mean, m2: head.M2, min: head.Min, max: head.Max}
+	var err error
+	switch head.Kind {
+	case "exact":
+		for ; len(body) >= 8; body = body[8:] {
+			d.exact = append(d.exact, math.Float64frombits(binary.LittleEndian.Uint64(body)))
+		}
+	case "log":
+		d.hist, err = decodeHistogram(body)
+	default:
+		err = fmt.Errorf("record of unknown kind %q", head.Kind)
+	}
+	return head.DistributionKey, d, err
+}
+
+func decodeHistogram(body []byte) (*Histogram, error) {
+	h, r := &Histogram{}, bytes.NewReader(body)
+	var err error
+	if h.zero, err = binary.ReadUvarint(r); err != nil {
+		return nil, fmt.Errorf("decoding a histogram: %w", err)
+	}
+	bucket := uint64(0)
+	for r.Len() > 0 {
+		step, err1 := binary.ReadUvarint(r)
+		count, err2 := binary.ReadUvarint(r)
+		bucket += step
+		if err := errors.Join(err1, err2); err != nil || bucket >= 1<<22 {
+			return nil, fmt.Errorf("decoding a histogram: bucket %d: %v", bucket, err)
+		}
+		h.addBucket(int(bucket), count)
+	}
+	return h, nil
+}

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+)
+
+// RowWriter writes requests.jsonl.gz. Rows go to a file beside it first, one gzip member per Flush, so that what was
+// flushed survives a kill; Finish puts the header, which is only known at the end, before them and gives the file its
+// name. Members of gzip simply follow each other, so nothing is compressed twice.
+type RowWriter struct {
+	path string
+	f    *os.File
+	gz   *gzip.Writer
+	buf  *bufio.Writer // nil between members
+}
+
+// PartRows is the file beside path that holds the rows until they are finished.
+func PartRows(path string) string { return path + ".part" }
+
+// CreateRows starts the rows of path.
+func CreateRows(path string) (*RowWriter, error) {
+	f, err := os.Create(PartRows(path))
+	if err != nil {
+		return nil, fmt.Errorf("creating rows: %w", err)
+	}
+	return &RowWriter{path: path, f: f}, nil
+}
+
+// Write adds a row. Rows come in order of TIntended.
+func (w *RowWriter) Write(r *Row) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encoding row %q: %w", r.ID, err)
+	}
+	if w.buf == nil {
+		if err := w.begin(); err != nil {
+			return err
+		}
+	}
+	if _, err := w.buf.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("writing rows %q: %w", w.path, err)
+	}
+	return nil
+}
+
+func (w *RowWriter) begin() error {
+	if w.gz == nil {
+		gz, err := gzip.NewWriterLevel(w.f, gzip.BestSpeed)
+		if err != nil {
+			return fmt.Errorf("compressing rows: %w", err)
+		}
+		w.gz = gz
+	} else {
+		w.gz.Reset(w.f)
+	}
+	w.buf = bufio.NewWriterSize(w.gz, 64<<10)
+	return nil
+}
+
+// Flush ends the gzip member: every row written so far can be read.
+func (w *RowWriter) Flush() error {
+	if w.buf == nil {
+		return nil
+	}
+	err := errors.Join(w.buf.Flush(), w.gz.Close())
+	w.buf = nil
+	if err != nil {
+		return fmt.Errorf("writing rows %q: %w", w.path, err)
+	}
+	return nil
+}
+
+// Finish flushes, writes the header and the rows under their name, and closes the writer.
+func (w *RowWriter) Finish(h Header) error {
+	if err := errors.Join(w.Flush(), w.f.Close()); err != nil {
+		return err
+	}
+	return FinishRows(w.path, h)
+}
+
+// FinishRows puts header h before the rows that a RowWriter of path has flushed and gives the file its name.
+func FinishRows(path string, h Header) error {
+	if err := finishRows(path, h); err != nil {
+		return fmt.Errorf("finishing rows %q: %w", path, err)
+	}
+	return os.Remove(PartRows(path))
+}
+
+func finishRows(path string, h Header) error {
+	h.Schema = RequestsSchema
+	line, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	part, err := os.Open(PartRows(path))
+	if err != nil {
+		return err
+	}
+	defer part.Close()
+	whole, err := os.Create(path + ".tmp")
+	if err != nil {
+		return err
+	}
+	gz := gzip.NewWriter(whole)
+	_, err = gz.Write(append(line, '\n'))
+	err = errors.Join(err, gz.Close())
+	if err == nil {
+		_, err = io.Copy(whole, part)
+	}
+	if err = errors.Join(err, whole.Close()); err != nil {
+		os.Remove(whole.Name())
+		return err
+	}
+	return os.Rename(whole.Name(), path)
+}
+
+// RowReader reads requests.jsonl.gz row by row.
+type RowReader struct {
+	Header Header
+	path   string
+	f      *os.File
+	dec    *json.Decoder
+}
+
+// OpenRows opens the file at path and reads its header. An unknown schema is an error.
+func OpenRows(path string) (*RowReader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading rows: %w", err)
+	}
+	gz, err := gzip.NewReader(bufio.NewReaderSize(f, 256<<10))
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("reading rows %q: %w", path, err)
+	}
+	r := &RowReader{path: path, f: f, dec: json.NewDecoder(gz)}
+	err = r.dec.Decode(&r.Header)
+	if err == nil && r.Header.Schema != RequestsSchema {
+		err = fmt.Errorf("schema %q is not %q", r.Header.Schema, RequestsSchema)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("reading the header of %q: %w", path, err)
+	}
+	return r, nil
+}
+
+// Next returns the next row, io.EOF after the last.
+func (r *RowReader) Next() (Row, error) {
+	var row Row
+	err := r.dec.Decode(&row)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("reading rows %q: %w", r.path, err)
+	}
+	return row, err
+}
+
+// All returns the rows from here on; a row that cannot be read ends them with its error.
+func (r *RowReader) All() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for {
+			row, err := r.Next()
+			if errors.Is(err, io.EOF) || !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Close closes the file.
+func (r *RowReader) Close() error { return r.f.Close() }
+
+// ReadRows returns header and rows of the file at path, all in memory.
+func ReadRows(path string) (Header, []Row, error) {
+	r, err := OpenRows(path)
+	if err != nil {
+		return Header{}, nil, err
+	}
+	defer r.Close()
+	var rows []Row
+	for row, err := range r.All() {
+		if err != nil {
+			return r.Header, rows, err
+		}
+		rows = append(rows, row)
+	}
+	return r.Header, rows, nil
+}

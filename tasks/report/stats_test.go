@@ -1,0 +1,126 @@
+package report
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestPercentile(t *testing.T) {
+	tests := []struct {
+		name string
+		xs   []float64
+		p    float64
+		want float64
+	}{
+		{name: "one value is every percentile", xs: []float64{7}, p: 99, want: 7},
+		{name: "the median of two lies in the middle", xs: []float64{1, 2}, p: 50, want: 1.5},
+		{name: "a quarter of five values is the second", xs: []float64{1, 2, 3, 4, 5}, p: 25, want: 2},
+		{name: "between order statistics it interpolates as numpy does", xs: []float64{1, 2, 3, 10}, p: 90, want: 7.9},
+		{name: "p0 is the minimum", xs: []float64{3, 4}, p: 0, want: 3},
+		{name: "p100 is the maximum", xs: []float64{3, 4}, p: 100, want: 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Percentile(tt.xs, tt.p); math.Abs(got-tt.want) > 1e-12 {
+				t.Errorf("Percentile(%v, %v) = %v, want %v", tt.xs, tt.p, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestLowN(t *testing.T) {
+	tests := []struct {
+		name string
+		n    int64
+		p    float64
+		want bool
+	}{
+		{name: "999 values are too few for p99", n: 999, p: 99, want: true},
+		{name: "1000 values carry p99", n: 1000, p: 99},
+		{name: "1000 values are too few for p99.9", n: 1000, p: 99.9, want: true},
+		{name: "10000 values carry p99.9", n: 10000, p: 99.9},
+		{name: "20 values carry the median", n: 20, p: 50},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := LowN(tt.n, tt.p); got != tt.want {
+				t.Errorf("LowN(%d, %v) = %v, want %v", tt.n, tt.p, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSummarizeNothingIsAbsent(t *testing.T) {
+	if _, ok := Summarize("ms", []float64{math.NaN(), math.Inf(1)}); ok {
+		t.Error("a metric without values exists")
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	m, ok := Summarize("ms", []float64{4, 1, 3, 2})
+	if !ok || m.N != 4 || m.Sum != 10 || m.Mean != 2.5 || m.Min != 1 || m.Max != 4 {
+		t.Errorf("got %+v", m)
+	}
+	if want := math.Sqrt(1.25); math.Abs(m.Stdev-want) > 1e-12 {
+		t.Errorf("stdev %v, want that of the population %v", m.Stdev, want)
+	}
+	if m.Quantiles["p50"] != 2.5 || len(m.Quantiles) != len(Quantiles) {
+		t.Errorf("quantiles %v", m.Quantiles)
+	}
+}
+
+func TestHistogramIsWithinATenthOfAPercent(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	exact, hist := NewDistribution("ms"), NewDistribution("ms")
+	hist.condense()
+	for range 50_000 {
+		x := math.Exp(rng.NormFloat64()*2 + 3)
+		exact.Add(x)
+		hist.Add(x)
+	}
+	for _, q := range Quantiles {
+		want, _ := exact.Percentile(q.P)
+		got, _ := hist.Percentile(q.P)
+		if math.Abs(got-want) > 2e-3*want {
+			t.Errorf("%s = %v, exact %v", q.Name, got, want)
+		}
+	}
+	if hist.Exact() || hist.N() != exact.N() || math.Abs(hist.Mean()-exact.Mean()) > 1e-9*exact.Mean() {
+		t.Errorf("n %d mean %v, want %d %v", hist.N(), hist.Mean(), exact.N(), exact.Mean())
+	}
+}
+
+func TestMergeEqualsAddingEverything(t *testing.T) {
+	for _, condensed := range []bool{false, true} {
+		all, a, b := NewDistribution("ms"), NewDistribution("ms"), NewDistribution("ms")
+		if condensed {
+			b.condense()
+		}
+		for i := range 1000 {
+			x := float64(i*i%977) + 0.5
+			all.Add(x)
+			if i%3 == 0 {
+				a.Add(x)
+			} else {
+				b.Add(x)
+			}
+		}
+		a.Merge(b)
+		got, _ := a.Metric()
+		want, _ := all.Metric()
+		if got.N != want.N || math.Abs(got.Stdev-want.Stdev) > 1e-9 || math.Abs(got.Quantiles["p90"]-want.Quantiles["p90"]) > 1 {
+			t.Errorf("condensed %v: got %+v, want %+v", condensed, got, want)
+		}
+	}
+}
+
+func TestShareAtMost(t *testing.T) {
+	d := NewDistribution("ms")
+	for _, x := range []float64{1, 2, 2, 3} {
+		d.Add(x)
+	}
+	if got, _ := d.ShareAtMost(2); got != 0.75 {
+		t.Errorf("share of 1 2 2 3 that is at most 2 = %v, want 0.75", got)
+	}
+}
