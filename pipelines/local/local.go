@@ -1,0 +1,59 @@
+// Package local executes a compiled Tekton Pipeline on this host: the same DAG, params, results, workspaces, timeouts
+// and finally tasks, with steps as processes and workspaces as folders. It must know nothing of experiments: what it
+// runs is any Pipeline whose steps are programs of ours.
+package local
+
+import (
+	"context"
+	"time"
+
+	"bflow.dev/bflow/pipelines"
+)
+
+// Options say what to run and where.
+type Options struct {
+	Objects pipelines.Bundle // exactly one PipelineRun and what it names; Resume reads them from the run directory
+	RunDir  string           // run directory, also workspace "run"; made where it is missing
+	RunID   string           // name of the run: $(context.pipelineRun.name)
+	Attempt int              // from 1; 0 is 1. Resume counts on by itself
+
+	BinDir string   // folder of sibling binaries (provision, load-gen, ...); may be empty
+	Self   string   // path of the bflow binary: "Self step <binary> args..." stands in for a missing sibling
+	Env    []string // environment of the host as KEY=VALUE: source of what steps inherit and of secret values
+
+	PassEnv   []string          // names of further variables that steps inherit from Env
+	SecretEnv map[string]string // "secret/key" to the name of the variable in Env that holds its value
+
+	// HostImages maps an image to the folder of this host that stands for its root: steps of such an image run as
+	// processes ("/" runs the host's own programs). Without it only programs of ours run.
+	HostImages map[string]string
+
+	Grace    time.Duration   // between SIGTERM and SIGKILL of a step; 0 is 30 s
+	Stop     <-chan struct{} // closed: everything is killed at once, finally included (the second signal)
+	Observer Observer        // progress; may be nil
+	Clock    func() time.Time
+}
+
+// Observer is told what happens while it happens. Its methods are called one at a time and must not block for long.
+type Observer interface {
+	// Changed is called after a transition was recorded.
+	Changed(Record)
+	// Output is called with each line that a step writes, without its end; step is empty in a task of one step.
+	Output(task, step, line string)
+}
+
+// Run executes the PipelineRun of o to its end and returns how it ended.
+//
+// When ctx ends, running tasks get SIGTERM and the finally tasks still run, bounded by timeouts.finally. A run that
+// fails is not an error: see Status.State and Status.ExitCode. An error means that the executor could not do its work:
+// *RefusedError, *LockedError, or a run directory that cannot be written (finally tasks are attempted even then).
+func Run(ctx context.Context, o Options) (Status, error) { return run(ctx, o) }
+
+// Resume goes on with the run in o.RunDir as its next attempt: finished tasks keep their results, subject to the
+// annotation contract.AnnotationResume of their Tasks; finally tasks run again. Processes that a dead executor left
+// are killed first. Objects, RunID and Attempt of o are not read.
+func Resume(ctx context.Context, o Options) (Status, error) { return resume(ctx, o) }
+
+// Check lists everything about o.Objects that cannot run here, each with its reason; empty means that Run would start.
+// It reads o.Objects and o.HostImages only.
+func Check(o Options) []Refusal { return check(o) }
