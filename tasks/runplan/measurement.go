@@ -17,6 +17,12 @@ type Measurement struct {
 	Notes       []string          `json:"notes,omitempty"`    // what the translation had to say; not in the hash
 }
 
+// Runners of a measurement.
+const (
+	RunnerNative   = "native"
+	RunnerExternal = "external" // the image of the tool itself
+)
+
 // API is how requests are put.
 type API struct {
 	Type         string            `json:"type"` // completions, chat, responses, embeddings, messages, ...

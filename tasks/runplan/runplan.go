@@ -6,6 +6,8 @@ package runplan
 const (
 	APIVersion = "benchflow.io/v1alpha1"
 	Kind       = "RunPlan"
+
+	apiVersionAlias = "bflow.dev/v1alpha1"
 )
 
 // RunPlan is one point, with nothing left to look up. It never holds a credential, only names of Secrets.

@@ -1,0 +1,93 @@
+package runplan
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// measured is the part of a plan that its hash covers: what is measured and nothing else. A field that is new in
+// the plan must be omitted when empty, else every older hash changes.
+type measured struct {
+	Deployment   Deployment        `json:"deployment"`
+	Repos        map[string]string `json:"repos,omitempty"` // pinned commits
+	Measurements []string          `json:"measurements"`    // their hashes
+	SLO          *SLO              `json:"slo,omitempty"`
+}
+
+func hashed(p *RunPlan) measured {
+	m := measured{Deployment: hashedDeployment(p.Deployment), SLO: p.SLO, Measurements: make([]string, len(p.Measurements))}
+	for i := range p.Measurements {
+		m.Measurements[i] = p.Measurements[i].Hash
+	}
+	if p.Pins != nil {
+		m.Repos = p.Pins.Repos
+	}
+	return m
+}
+
+// hashedDeployment clears what does not change the server under test: names, ports and paths of checks, where
+// the model files lie, which nodes the pods may use.
+func hashedDeployment(d Deployment) Deployment {
+	d.Profile, d.EndpointPath, d.SchedulerProfile, d.RepoURL, d.PlatformChannel = "", "", "", "", ""
+	d.SchedulerImage = imageIdentity(d.SchedulerImage)
+	d.Engine.Image = imageIdentity(d.Engine.Image)
+	d.Engine.Port, d.Engine.HealthPath, d.Engine.MetricsPath, d.Engine.MetricsPort = 0, "", "", 0
+	if d.Endpoint != nil {
+		d.Endpoint = &Endpoint{BaseURL: d.Endpoint.BaseURL}
+	}
+	if d.ModelStorage != nil {
+		d.ModelStorage = modelFiles(d.ModelStorage)
+	}
+	d.Runtime = withoutPlacement(d.Runtime)
+	return d
+}
+
+// modelFiles keeps the one part that can select other weights.
+func modelFiles(s *ModelStorage) *ModelStorage {
+	if s.ModelSubpath == "" {
+		return nil
+	}
+	return &ModelStorage{ModelSubpath: s.ModelSubpath}
+}
+
+// placement lists the pod settings that choose machines and accounts; the environment of a run is compared
+// elsewhere, not part of its identity.
+var placement = []string{"node_selector", "tolerations", "service_account_name", "image_pull_secrets"}
+
+func withoutPlacement(runtime json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(runtime, &fields) != nil {
+		return runtime
+	}
+	for _, key := range placement {
+		delete(fields, key)
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	kept, err := json.Marshal(fields)
+	if err != nil {
+		return runtime
+	}
+	return kept
+}
+
+// hashedMeasurement clears the names, the credentials and what the translation said. Whose words described the
+// load counts only where that tool runs.
+func hashedMeasurement(m Measurement) Measurement {
+	m.Hash, m.Name, m.Notes = "", "", nil
+	if m.Runner != RunnerExternal {
+		m.Tool = ""
+	}
+	m.API.VerifyTLS, m.API.APIKeySecret = false, nil
+	m.Stages = slices.Clone(m.Stages)
+	for i := range m.Stages {
+		m.Stages[i].Name = ""
+	}
+	if t := m.Data.Trace; t != nil && t.SHA256 != "" {
+		content := *t
+		content.URL = ""
+		m.Data.Trace = &content
+	}
+	return m
+}

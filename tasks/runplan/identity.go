@@ -1,0 +1,73 @@
+package runplan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Identify fills in what identifies p: the hash of each measurement, then Hash and Digest.
+func Identify(p *RunPlan) error {
+	for i := range p.Measurements {
+		if err := IdentifyMeasurement(&p.Measurements[i]); err != nil {
+			return err
+		}
+	}
+	return Seal(p)
+}
+
+// IdentifyMeasurement sets the hash of m. It depends on m alone, so that a point measured on a shared deployment
+// equals the same point measured alone.
+func IdentifyMeasurement(m *Measurement) error {
+	hash, err := sum(hashedMeasurement(*m))
+	if err != nil {
+		return fmt.Errorf("hashing measurement %q: %w", m.Name, err)
+	}
+	m.Hash = hash
+	return nil
+}
+
+// Seal sets Hash and Digest of a plan whose measurements are identified already. Any later change of p needs
+// another Seal.
+func Seal(p *RunPlan) error {
+	hash, err := sum(hashed(p))
+	if err != nil {
+		return fmt.Errorf("hashing plan %q: %w", p.Name, err)
+	}
+	p.Hash = hash
+	p.Digest, err = digest(p)
+	return err
+}
+
+// Verify reports whether p is the document that its digest was taken of.
+func Verify(p *RunPlan) error {
+	want, err := digest(p)
+	if err != nil {
+		return err
+	}
+	if p.Digest != want {
+		return fmt.Errorf("verifying plan %q: digest %q does not match its content (%s); the plan was changed after it was made, plan the experiment again", p.Name, p.Digest, want)
+	}
+	return nil
+}
+
+// digest is the sum over the whole document with the field digest absent.
+func digest(p *RunPlan) (string, error) {
+	bare := *p
+	bare.Digest = ""
+	d, err := sum(&bare)
+	if err != nil {
+		return "", fmt.Errorf("taking the digest of plan %q: %w", p.Name, err)
+	}
+	return d, nil
+}
+
+// sum is the hex SHA-256 of v as canonical JSON.
+func sum(v any) (string, error) {
+	b, err := Canonical(v)
+	if err != nil {
+		return "", err
+	}
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:]), nil
+}

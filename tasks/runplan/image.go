@@ -1,0 +1,27 @@
+package runplan
+
+import "strings"
+
+// imageIdentity is what of an image reference counts in the hash: its digest, else repository path and tag.
+// The registry host never counts, so that a mirror does not make another point.
+func imageIdentity(ref string) string {
+	if ref == "" {
+		return ""
+	}
+	if _, digest, ok := strings.Cut(ref, "@"); ok {
+		return digest
+	}
+	if host, path, ok := strings.Cut(ref, "/"); ok && isRegistry(host) {
+		ref = path
+	}
+	ref = strings.TrimPrefix(ref, "library/")
+	if !strings.Contains(ref[strings.LastIndex(ref, "/")+1:], ":") {
+		ref += ":latest"
+	}
+	return ref
+}
+
+// isRegistry tells a registry host from the first part of a repository path, by the rule that all image tools share.
+func isRegistry(first string) bool {
+	return strings.ContainsAny(first, ".:") || first == "localhost"
+}
