@@ -47,4 +47,3 @@ func CheckRequired(pairs ...string) error {
 	}
 	return nil
 }
-

@@ -1,0 +1,42 @@
+# Targets are verbs; `make help` lists them.
+GO       ?= go
+BINARIES := bflow provision smoketest load-gen collect mlflow-push sim-engine
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X bflow.dev/bflow/tasks/step.Version=$(VERSION)
+LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint verify generate demo bench e2e-mlflow clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build every binary into bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(BINARIES:%=./cmd/%)
+
+test: ## run the unit tests
+	$(GO) test -timeout 20m ./...
+
+lint: ## gofmt, go vet and the pinned linters
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these'; exit 1; }
+	$(GO) vet ./...
+	$(LINT) run ./...
+
+generate: ## write the generated files anew
+	$(GO) generate ./...
+
+verify: generate ## fail when a generated file or go.mod is not up to date
+	$(GO) mod tidy -diff
+	git diff --exit-code
+
+demo: build ## run the shipped demo on this machine, about a minute and a half
+	bin/bflow run --local examples/demo.yaml
+
+bench: build ## print the benchmark figures
+	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 40m ./...
+
+e2e-mlflow: build ## push to a real MLflow server (needs MLFLOW_PYTHON, a python with mlflow)
+	$(GO) test -count 1 -timeout 30m -tags e2e ./e2e/mlflow/...
+
+clean: ## remove what build made
+	rm -rf bin

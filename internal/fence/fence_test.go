@@ -1,0 +1,83 @@
+// Package fence holds no code: its test keeps light packages from importing heavy ones.
+package fence
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "bflow.dev/bflow/"
+
+var (
+	tekton    = []string{"github.com/tektoncd/", "knative.dev/"}
+	kueue     = []string{"sigs.k8s.io/kueue"}
+	kustomize = []string{"sigs.k8s.io/kustomize/"}
+	clientgo  = []string{"k8s.io/client-go"}
+	generator = []string{module + "generator"}
+	heavy     = slices.Concat(tekton, kueue, kustomize)
+)
+
+// rules say what the closure of a package must not hold. A pattern that ends in "/..." stands for the folder.
+var rules = []struct {
+	name    string
+	pattern string
+	except  []string // packages that another row judges
+	banned  []string
+}{
+	{"tasks know neither Tekton nor Kueue nor kustomize nor the generator", "./tasks/...", nil, slices.Concat(heavy, generator, []string{module + "pipelines"})},
+	{"of the tasks only provision, smoketest and collect may use client-go", "./tasks/...",
+		[]string{"tasks/provision", "tasks/smoketest", "tasks/collect"}, clientgo},
+	{"load-gen is small", "./cmd/load-gen", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/"})},
+	{"the simulated engine is light", "./sim/...", nil, slices.Concat(heavy, clientgo, generator)},
+	{"only the compile package of the generator knows Tekton", "./generator/...", []string{"generator/compile"}, slices.Concat(heavy, clientgo)},
+	{"the compiler knows neither Kueue nor client-go", "./generator/compile", nil, slices.Concat(kueue, kustomize)},
+	{"pipelines do not know the experiment file", "./pipelines/...", nil, []string{module + "generator/spec", module + "generator/plan"}},
+}
+
+func TestImportRules(t *testing.T) {
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			for _, pkg := range list(t, "{{if .GoFiles}}{{.ImportPath}}{{end}}", rule.pattern) {
+				if slices.Contains(rule.except, strings.TrimPrefix(pkg, module)) {
+					continue
+				}
+				for _, dep := range list(t, "{{range .Deps}}{{.}}\n{{end}}", pkg) {
+					if banned(dep, rule.banned) {
+						t.Errorf("%s must not import %s", pkg, dep)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSiblingTasksAreStrangers: what two tasks share lies in a package of its own.
+func TestSiblingTasksAreStrangers(t *testing.T) {
+	tasks := []string{"provision", "smoketest", "loadgen", "collect", "mlflow"}
+	for _, task := range tasks {
+		for _, dep := range list(t, "{{range .Imports}}{{.}}\n{{end}}", "./tasks/"+task+"/...") {
+			for _, other := range tasks {
+				if other != task && strings.HasPrefix(dep, module+"tasks/"+other) {
+					t.Errorf("task %s must not import its sibling %s", task, dep)
+				}
+			}
+		}
+	}
+}
+
+func banned(dep string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(dep, p) })
+}
+
+func list(t *testing.T, format, pattern string) []string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-f", format, pattern)
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("listing %s: %v", pattern, err)
+	}
+	return strings.Fields(string(out))
+}

@@ -1,0 +1,197 @@
+package provision
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+const (
+	engineLog = "deployment/engine.log"
+	truthLog  = "deployment/truth.jsonl"
+	simConfig = "deployment/sim.json"
+)
+
+// simulated starts sim-engine on this host.
+type simulated struct{}
+
+func (simulated) deploy(ctx context.Context, d deployment) (started, error) {
+	cfg := runplan.Sim{}
+	if d.plan.Deployment.Engine.Sim != nil {
+		cfg = *d.plan.Deployment.Engine.Sim
+	}
+	if err := step.WriteJSON(filepath.Join(d.runDir, simConfig), cfg); err != nil {
+		return started{}, err
+	}
+	argv, err := sibling(d.env, "sim-engine")
+	if err != nil {
+		return started{}, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return started{}, err
+	}
+	argv = append(argv, "--host=127.0.0.1", "--port="+strconv.Itoa(port), "--config="+simConfig, "--truth-log="+truthLog,
+		"--model="+d.plan.Deployment.Model.Name)
+	srv, err := start(ctx, d, port, argv)
+	srv.truthLog = truthLog
+	return srv, err
+}
+
+// command starts any server command line on this host. $(port) and $(model) in it are replaced.
+type command struct{}
+
+func (command) deploy(ctx context.Context, d deployment) (started, error) {
+	engine := d.plan.Deployment.Engine
+	if len(engine.Command) == 0 {
+		return started{}, fmt.Errorf("starting engine command of %q: engine.command is empty", d.plan.Name)
+	}
+	port := engine.Port
+	argv := append(slices.Clone(engine.Command), engine.Args...)
+	if port == 0 || strings.Contains(strings.Join(argv, " "), "$(port)") {
+		var err error
+		if port, err = freePort(); err != nil {
+			return started{}, err
+		}
+	}
+	replace := strings.NewReplacer("$(port)", strconv.Itoa(port), "$(model)", d.plan.Deployment.Model.Name)
+	for i := range argv {
+		argv[i] = replace.Replace(argv[i])
+	}
+	if path, err := exec.LookPath(argv[0]); err == nil {
+		argv[0], _ = filepath.Abs(path)
+	}
+	return start(ctx, d, port, argv)
+}
+
+// start leaves a supervisor with the engine behind and returns once both are on record, or the engine has ended.
+func start(ctx context.Context, d deployment, port int, argv []string) (started, error) {
+	for _, old := range []string{exitFile, truthLog} {
+		if err := os.Remove(filepath.Join(d.runDir, old)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return started{}, fmt.Errorf("clearing an earlier attempt: %w", err)
+		}
+	}
+	self, err := sibling(d.env, "provision")
+	if err != nil {
+		return started{}, err
+	}
+	self = append(self, "hold", "--run-dir="+d.runDir, "--log="+engineLog, "--port="+strconv.Itoa(port), "--")
+	cmd := exec.Command(self[0], append(self[1:], argv...)...)
+	cmd.Env = engineEnv(d)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if fd, err := strconv.Atoi(d.env(contract.EnvLifeline)); err == nil {
+		cmd.ExtraFiles = []*os.File{os.NewFile(uintptr(fd), "lifeline")} // becomes 3
+		cmd.Env = append(cmd.Env, contract.EnvLifeline+"=3")
+	}
+	if err := cmd.Start(); err != nil {
+		return started{}, fmt.Errorf("starting the supervisor of the engine: %w", err)
+	}
+	gone := make(chan error, 1)
+	go func() { gone <- cmd.Wait() }()
+	srv := started{url: "http://127.0.0.1:" + strconv.Itoa(port), deployed: true, alive: func() error { return ended(d.runDir) }}
+	return srv, awaitRecord(ctx, d.runDir, gone)
+}
+
+// awaitRecord waits until the processes are on record: from then on teardown finds them.
+func awaitRecord(ctx context.Context, runDir string, gone <-chan error) error {
+	for {
+		if _, err := os.Stat(filepath.Join(runDir, contract.FileProcesses)); err == nil {
+			return nil
+		}
+		select {
+		case err := <-gone:
+			if dead := ended(runDir); dead != nil {
+				return dead
+			}
+			return fmt.Errorf("starting the supervisor of the engine: it ended: %v", err)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// ended returns why the engine is no more, or nil while it runs.
+func ended(runDir string) error {
+	var exit exitRecord
+	if err := step.ReadJSON(filepath.Join(runDir, exitFile), &exit); err != nil {
+		return nil
+	}
+	msg := fmt.Sprintf("running the engine: it ended with %s", exit.Text)
+	if line := lastLine(filepath.Join(runDir, engineLog)); line != "" {
+		msg += "; its last line: " + line
+	}
+	return errors.New(msg + " (see " + engineLog + ")")
+}
+
+// lastLine is the last line of a log that is not blank, cut to 300 bytes.
+func lastLine(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	last, lines := "", bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if text := strings.TrimSpace(lines.Text()); text != "" {
+			last = text
+		}
+	}
+	return last[:min(len(last), 300)]
+}
+
+// sibling is how to run a binary of ours: the file beside this one, else bflow itself with its hidden step command.
+func sibling(env func(string) string, name string) ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("looking for %q: %w", name, err)
+	}
+	if path := filepath.Join(filepath.Dir(self), name); executable(path) {
+		return []string{path}, nil
+	}
+	if bflow := env(contract.EnvSelf); bflow != "" {
+		return []string{bflow, "step", name}, nil
+	}
+	return nil, fmt.Errorf("looking for %q: it is not beside %q, and %s is not set", name, self, contract.EnvSelf)
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// engineEnv is the environment of this process without what is no business of the engine, and the plan's on top.
+func engineEnv(d deployment) []string {
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "MLFLOW_") || strings.HasPrefix(kv, contract.EnvLifeline+"=")
+	})
+	for k, v := range d.plan.Deployment.Env {
+		env = append(env, k+"="+v)
+	}
+	return env
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("looking for a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}

@@ -1,0 +1,67 @@
+package provision
+
+import (
+	"context"
+	"flag"
+	"time"
+
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// Options are the flags of up, release and down.
+type Options struct {
+	step.Options
+	EndpointResult string        // up: where the result "endpoint" goes
+	Deadline       time.Duration // down: give up after this long
+}
+
+// Flags returns the flag set of a subcommand, or nil when there is none of that name.
+func Flags(sub string, o *Options) *flag.FlagSet {
+	fs := flag.NewFlagSet("provision "+sub, flag.ContinueOnError)
+	o.Register(fs)
+	switch sub {
+	case "up":
+		fs.StringVar(&o.EndpointResult, "endpoint-result", "", "file for the result endpoint")
+	case "down":
+		fs.DurationVar(&o.Deadline, "deadline", 2*time.Minute, "give up after this long, with exit code 0")
+	case "release":
+	default:
+		return nil
+	}
+	return fs
+}
+
+// Run is the task.
+func Run(ctx context.Context, s step.Streams, args []string) error {
+	if len(args) == 0 {
+		return step.Usagef("reading arguments: want up, release, down or hold")
+	}
+	if args[0] == "hold" {
+		return hold(ctx, s, args[1:])
+	}
+	var o Options
+	fs := Flags(args[0], &o)
+	if fs == nil {
+		return step.Usagef("reading arguments: unknown subcommand %q: want up, release, down or hold", args[0])
+	}
+	fs.SetOutput(s.Err)
+	if err := fs.Parse(args[1:]); err != nil {
+		return step.Exit(2, err)
+	}
+	if err := step.CheckRequired("plan-dir", o.PlanDir, "run-dir", o.RunDir, "run-id", o.RunID); err != nil {
+		return err
+	}
+	plan, err := runplan.Read(o.PlanDir)
+	if err != nil {
+		return step.Exit(2, err)
+	}
+	switch args[0] {
+	case "up":
+		return up(ctx, s, o, plan)
+	case "release":
+		return release(ctx, s, o, plan)
+	default:
+		return down(ctx, s, o)
+	}
+}

@@ -1,0 +1,66 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// lastScrape holds the engine's metrics as they stood when it was taken down.
+const lastScrape = "deployment/metrics-last.prom"
+
+// release frees what the run holds as soon as the load is over. It succeeds even where it could not: the report is
+// still to be made, and finish tears down again.
+func release(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
+	if err := scrape(ctx, s, o, plan); err != nil {
+		fmt.Fprintf(s.Err, "provision: %v\n", err)
+	}
+	return finishTeardown(ctx, s, o, "released")
+}
+
+// down is the teardown in finally: bounded, repeatable, and never the reason why a run fails.
+func down(ctx context.Context, s step.Streams, o Options) error {
+	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
+	defer cancel()
+	return finishTeardown(ctx, s, o, "torn_down")
+}
+
+func finishTeardown(ctx context.Context, s step.Streams, o Options, event string) error {
+	e := step.Event{Source: contract.Provision, Event: event}
+	if err := teardown(ctx, o.RunDir); err != nil {
+		e.Event, e.Message = "teardown_failed", err.Error()
+		fmt.Fprintf(s.Err, "provision: %v\n", err)
+	}
+	if err := step.AppendEvent(o.RunDir, e); err != nil {
+		fmt.Fprintf(s.Err, "provision: %v\n", err)
+	}
+	return nil
+}
+
+func scrape(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
+	var end Endpoint
+	if err := step.ReadJSON(filepath.Join(o.RunDir, contract.FileEndpoint), &end); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	client, err := newClient(s.Env, plan, end.URL)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	body, err := client.Get(ctx, plan.Deployment.Engine.MetricsPath)
+	if err != nil {
+		return fmt.Errorf("taking the last metrics: %w", err)
+	}
+	return step.WriteFile(filepath.Join(o.RunDir, lastScrape), body)
+}

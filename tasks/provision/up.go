@@ -1,0 +1,132 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/openai"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// EndpointSchema names the format of deployment/endpoint.json.
+const EndpointSchema = "bflow.endpoint/1"
+
+// Endpoint is deployment/endpoint.json: what answers, and how it came to be.
+type Endpoint struct {
+	Schema       string    `json:"schema"`
+	URL          string    `json:"url"`                // base URL without a trailing slash
+	Replicas     []string  `json:"replicas,omitempty"` // base URL of each, where they can be reached one by one
+	Model        string    `json:"model"`
+	ServedModels []string  `json:"served_models"`
+	Engine       string    `json:"engine"`
+	Version      string    `json:"version,omitempty"` // of the engine, where it says so
+	Release      string    `json:"release"`
+	Deployed     bool      `json:"deployed"` // false: it was there before
+	Started      time.Time `json:"started"`
+	Ready        time.Time `json:"ready"`
+	TruthLog     string    `json:"truth_log,omitempty"` // engine sim: relative to the run directory
+}
+
+// deployer brings one kind of engine up. It returns as soon as the server was started.
+type deployer interface {
+	deploy(ctx context.Context, d deployment) (started, error)
+}
+
+// deployment is what a deployer needs to know.
+type deployment struct {
+	plan    *runplan.RunPlan
+	runDir  string
+	release string
+	env     func(string) string
+}
+
+// started is a server that was told to start. alive returns an error, with the reason, once it has ended.
+type started struct {
+	url      string
+	alive    func() error
+	deployed bool
+	truthLog string
+}
+
+func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
+	release := runplan.Release(plan.Name, o.RunID)
+	if err := teardown(ctx, o.RunDir); err != nil { // of an earlier attempt
+		return err
+	}
+	dep, err := deployerFor(plan)
+	if err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	begin := time.Now().UTC()
+	srv, err := dep.deploy(ctx, deployment{plan: plan, runDir: o.RunDir, release: release, env: s.Env})
+	if err != nil {
+		return step.Exit(contract.ExitUnhealthy, err)
+	}
+	fmt.Fprintf(s.Err, "waiting for %s to serve %q\n", srv.url, plan.Deployment.Model.Name)
+	end, err := waitReady(ctx, s, plan, srv)
+	if err != nil {
+		return errors.Join(err, teardownAfter(o.RunDir))
+	}
+	end.Release, end.Started, end.Ready = release, begin, time.Now().UTC()
+	return publish(o, end)
+}
+
+func publish(o Options, end Endpoint) error {
+	if err := step.WriteJSON(filepath.Join(o.RunDir, contract.FileEndpoint), end); err != nil {
+		return err
+	}
+	if err := step.AppendEvent(o.RunDir, step.Event{Source: contract.Provision, Event: "ready",
+		Message: fmt.Sprintf("%s serves %q after %s", end.URL, end.Model, end.Ready.Sub(end.Started).Round(time.Millisecond))}); err != nil {
+		return err
+	}
+	if o.EndpointResult == "" {
+		return nil
+	}
+	return step.WriteFile(o.EndpointResult, []byte(end.URL))
+}
+
+// deployerFor picks by endpoint and engine kind.
+func deployerFor(plan *runplan.RunPlan) (deployer, error) {
+	d := plan.Deployment
+	switch {
+	case d.Endpoint != nil:
+		return existing{}, nil
+	case !plan.Execution.Phases.Deploy:
+		return nil, fmt.Errorf("provisioning %q: stages.deploy is false and target.base_url names no server to use", plan.Name)
+	case d.Engine.Kind == "sim" || d.Engine.Kind == "command":
+		if d.Replicas > 1 {
+			return nil, fmt.Errorf("provisioning %q: %d replicas need a cluster; on this host use one, or target.base_url", plan.Name, d.Replicas)
+		}
+		if d.Engine.Kind == "sim" {
+			return simulated{}, nil
+		}
+		return command{}, nil
+	default:
+		return nil, fmt.Errorf("provisioning %q: engine %q on platform %q needs a cluster; on this host use engine sim, engine command or target.base_url",
+			plan.Name, d.Engine.Kind, d.Platform)
+	}
+}
+
+// existing is a server that somebody else runs.
+type existing struct{}
+
+func (existing) deploy(_ context.Context, d deployment) (started, error) {
+	return started{url: d.plan.Deployment.Endpoint.BaseURL, alive: func() error { return nil }}, nil
+}
+
+func newClient(env func(string) string, plan *runplan.RunPlan, url string) (*openai.Client, error) {
+	key, err := step.APIKey(env)
+	if err != nil {
+		return nil, err
+	}
+	api := runplan.API{VerifyTLS: true}
+	if len(plan.Measurements) > 0 {
+		api = plan.Measurements[0].API
+	}
+	return openai.New(url, api, key), nil
+}

@@ -1,0 +1,223 @@
+package smoketest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/openai"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+const (
+	checkTime = 30 * time.Second // budget of one check, unless the plan's request timeout is longer
+	prompt    = "Count slowly from one upwards, in words."
+	askTokens = 8
+)
+
+// finding is the outcome of a check before it is stamped.
+type finding struct{ verdict, evidence string }
+
+func passed(format string, args ...any) finding  { return finding{Pass, fmt.Sprintf(format, args...)} }
+func warned(format string, args ...any) finding  { return finding{Warn, fmt.Sprintf(format, args...)} }
+func failed(format string, args ...any) finding  { return finding{Fail, fmt.Sprintf(format, args...)} }
+func skipped(format string, args ...any) finding { return finding{Skip, fmt.Sprintf(format, args...)} }
+
+// examiner asks one server.
+type examiner struct {
+	client *openai.Client
+	plan   *runplan.RunPlan
+	api    runplan.API
+}
+
+func examine(ctx context.Context, o Options, plan *runplan.RunPlan, key string) Result {
+	r := Result{Schema: Schema, Endpoint: o.Endpoint, Model: plan.Deployment.Model.Name, Time: time.Now().UTC(), Passed: true}
+	for i, url := range urls(o) {
+		e := newExaminer(url, plan, key)
+		replica := ""
+		if i > 0 {
+			replica = url
+		}
+		for _, c := range e.checks(i == 0) {
+			r.Checks = append(r.Checks, e.run(ctx, c.name, replica, c.ask))
+		}
+		e.client.Close()
+	}
+	for _, c := range r.Checks {
+		r.Passed = r.Passed && c.Verdict != Fail
+	}
+	return r
+}
+
+func newExaminer(url string, plan *runplan.RunPlan, key string) examiner {
+	api := runplan.API{Type: "completions", Path: "/v1/completions", VerifyTLS: true}
+	if len(plan.Measurements) > 0 {
+		api = plan.Measurements[0].API
+	}
+	return examiner{client: openai.New(url, api, key), plan: plan, api: api}
+}
+
+// urls is the endpoint and then each replica that provision listed beside it.
+func urls(o Options) []string {
+	var end struct {
+		Replicas []string `json:"replicas"`
+	}
+	out := []string{o.Endpoint}
+	if data, err := os.ReadFile(filepath.Join(o.RunDir, contract.FileEndpoint)); err == nil && json.Unmarshal(data, &end) == nil {
+		for _, u := range end.Replicas {
+			if u != o.Endpoint {
+				out = append(out, u)
+			}
+		}
+	}
+	return out
+}
+
+type check struct {
+	name string
+	ask  func(context.Context) finding
+}
+
+// checks are all that can be asked; of a further replica only what tells whether it is like the first.
+func (e examiner) checks(full bool) []check {
+	list := []check{{"health", e.health}, {"served model", e.servedModel}}
+	if !e.plan.Execution.VerifyCompletions {
+		return list
+	}
+	list = append(list, check{"measured API", e.measuredAPI})
+	if full {
+		list = append(list, check{"other API", e.otherAPI}, check{"streaming with usage", e.streaming},
+			check{"requested length", e.length}, check{"auth header", e.auth})
+	}
+	return list
+}
+
+func (e examiner) run(ctx context.Context, name, replica string, ask func(context.Context) finding) Check {
+	ctx, cancel := context.WithTimeout(ctx, max(checkTime, e.api.Timeout.D()))
+	defer cancel()
+	begin := time.Now()
+	f := ask(ctx)
+	return Check{Name: name, Replica: replica, Verdict: f.verdict, Evidence: f.evidence, Millis: time.Since(begin).Milliseconds()}
+}
+
+func (e examiner) health(ctx context.Context) finding {
+	path := e.plan.Deployment.Engine.HealthPath
+	if path == "" {
+		return skipped("the plan names no health path")
+	}
+	_, err := e.client.Get(ctx, path)
+	var status *openai.StatusError
+	if e.plan.Deployment.Endpoint != nil && errors.As(err, &status) && status.Code == http.StatusNotFound {
+		return warned("%v; an existing endpoint need not have one", err)
+	}
+	if err != nil {
+		return failed("%v", err)
+	}
+	return passed("GET %s answers", path)
+}
+
+func (e examiner) servedModel(ctx context.Context) finding {
+	want := e.plan.Deployment.Model.Name
+	models, err := e.client.Models(ctx, "/v1/models")
+	if err != nil {
+		return failed("%v", err)
+	}
+	if !slices.Contains(models, want) {
+		return failed("it serves %q, the plan asks for %q; set model.name or the server's served model name",
+			strings.Join(models, ", "), want)
+	}
+	return passed("it serves %q", want)
+}
+
+func (e examiner) ask(path string, stream bool) openai.Ask {
+	return openai.Ask{Path: path, Model: e.plan.Deployment.Model.Name, Prompt: prompt, Tokens: askTokens,
+		Exact: e.api.ExactOutput, Stream: stream, Body: e.api.Body}
+}
+
+func (e examiner) measuredAPI(ctx context.Context) finding {
+	if !generates(e.api.Type) {
+		return skipped("no generation to check on API %q", e.api.Type)
+	}
+	answer, err := e.client.Generate(ctx, e.ask(e.api.Path, false))
+	switch {
+	case err != nil:
+		return failed("%v", err)
+	case answer.Text == "":
+		return failed("POST %s answered 200 without a token", e.api.Path)
+	}
+	return passed("POST %s generates text", e.api.Path)
+}
+
+// otherAPI asks the API that is not measured: good to know, no reason to stop.
+func (e examiner) otherAPI(ctx context.Context) finding {
+	path := "/v1/chat/completions"
+	if e.api.Type == "chat" {
+		path = "/v1/completions"
+	}
+	if _, err := e.client.Generate(ctx, e.ask(path, false)); err != nil {
+		return warned("%v; it is not measured", err)
+	}
+	return passed("POST %s generates text", path)
+}
+
+func (e examiner) streaming(ctx context.Context) finding {
+	if !e.api.Stream || !generates(e.api.Type) {
+		return skipped("the plan does not stream")
+	}
+	answer, err := e.client.Generate(ctx, e.ask(e.api.Path, true))
+	switch {
+	case err != nil:
+		return failed("%v", err)
+	case answer.Events == 0:
+		return failed("POST %s streamed no token", e.api.Path)
+	case !answer.Done:
+		return failed("the stream of POST %s ended without [DONE]", e.api.Path)
+	case !answer.Usage:
+		return warned("the stream carries no usage: tokens will be counted as events")
+	}
+	return passed("%d events, usage counts %d tokens", answer.Events, answer.OutputTokens)
+}
+
+func (e examiner) length(ctx context.Context) finding {
+	if !e.api.ExactOutput || !generates(e.api.Type) {
+		return skipped("the plan does not ask for exact lengths")
+	}
+	answer, err := e.client.Generate(ctx, e.ask(e.api.Path, false))
+	switch {
+	case err != nil:
+		return failed("%v", err)
+	case !answer.Usage:
+		return warned("the server reports no usage, so the length cannot be checked")
+	case answer.OutputTokens != askTokens:
+		return failed("asked for exactly %d tokens, got %d (finish_reason %q); a server without ignore_eos and min_tokens needs load.api.exact_output: false",
+			askTokens, answer.OutputTokens, answer.FinishReason)
+	}
+	return passed("asked for %d tokens, got %d", askTokens, answer.OutputTokens)
+}
+
+// auth asks without the key: a server that answers all the same does not protect what we think it protects.
+func (e examiner) auth(ctx context.Context) finding {
+	if e.client.APIKey == "" {
+		return skipped("no API key is set (%s)", step.EnvAPIKey)
+	}
+	bare := *e.client
+	bare.APIKey = ""
+	_, err := bare.Generate(ctx, e.ask(e.api.Path, false))
+	var status *openai.StatusError
+	if errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
+		return passed("without the key it answers %d", status.Code)
+	}
+	return warned("it answers without the key as well")
+}
+
+// generates reports whether an API answers with text that these checks know how to read.
+func generates(kind string) bool { return kind == "chat" || kind == "completions" }
