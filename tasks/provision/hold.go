@@ -120,7 +120,7 @@ func untilLifelineEnds(ctx context.Context, env func(string) string) (context.Co
 		return ctx, cancel
 	}
 	go func() {
-		io.Copy(io.Discard, os.NewFile(uintptr(fd), "lifeline"))
+		_, _ = io.Copy(io.Discard, os.NewFile(uintptr(fd), "lifeline")) // whatever ends it, the executor is gone
 		cancel()
 	}()
 	return ctx, cancel

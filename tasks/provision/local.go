@@ -2,6 +2,7 @@ package provision
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func awaitRecord(ctx context.Context, runDir string, gone <-chan error) error {
 			if dead := ended(runDir); dead != nil {
 				return dead
 			}
-			return fmt.Errorf("starting the supervisor of the engine: it ended: %v", err)
+			return fmt.Errorf("starting the supervisor of the engine: it ended: %w", cmp.Or(err, errors.New("exit status 0")))
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(2 * time.Millisecond):

@@ -54,7 +54,7 @@ type started struct {
 }
 
 func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
-	release := runplan.Release(plan.Name, o.RunID)
+	release := runplan.Release(plan, o.RunID)
 	if err := teardown(ctx, o.RunDir); err != nil { // of an earlier attempt
 		return err
 	}
