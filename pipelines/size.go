@@ -1,0 +1,31 @@
+package pipelines
+
+import (
+	"bflow.dev/bflow/tasks/contract"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// size is what a step asks for and may use at most: cores and memory as Kubernetes quantities.
+type size struct {
+	cpu, memory       string
+	maxCPU, maxMemory string
+}
+
+// sizes are per binary. load-gen asks for whole cores, because a client that waits for a core measures itself;
+// collect reads rows of the whole run.
+var sizes = map[string]size{
+	contract.Provision:  {"100m", "128Mi", "1", "512Mi"},
+	contract.Smoketest:  {"100m", "64Mi", "1", "256Mi"},
+	contract.LoadGen:    {"2", "1Gi", "8", "4Gi"},
+	contract.Collect:    {"500m", "512Mi", "4", "4Gi"},
+	contract.MLflowPush: {"100m", "128Mi", "1", "512Mi"},
+}
+
+func (s size) requirements() corev1.ResourceRequirements {
+	list := func(cpu, memory string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+	}
+	return corev1.ResourceRequirements{Requests: list(s.cpu, s.memory), Limits: list(s.maxCPU, s.maxMemory)}
+}

@@ -1,0 +1,90 @@
+package pipelines
+
+import (
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// tmpVolume gives a step its only writable folder besides workspaces and results.
+const tmpVolume = "tmp"
+
+// stepPart is a step before the parts that all steps share.
+type stepPart struct {
+	name   string
+	binary string
+	sub    string          // subcommand in front of the common flags, "" for none
+	args   []string        // after the common flags
+	env    []corev1.EnvVar // besides HOME
+	goOn   bool            // the next step runs whatever happened in this one
+}
+
+// step completes p. It always names a command: without one Tekton asks the registry for the image's entrypoint,
+// which fails without a network.
+func step(p stepPart, image string) tektonv1.Step {
+	s := tektonv1.Step{
+		Name:             p.name,
+		Image:            image,
+		Command:          []string{"/" + p.binary},
+		Args:             p.arguments(),
+		Env:              append([]corev1.EnvVar{{Name: "HOME", Value: "/tmp"}}, p.env...),
+		ComputeResources: sizes[p.binary].requirements(),
+		VolumeMounts:     []corev1.VolumeMount{{Name: tmpVolume, MountPath: "/tmp"}},
+		SecurityContext:  restricted(),
+	}
+	if p.goOn {
+		s.OnError = tektonv1.Continue
+	}
+	return s
+}
+
+func (p stepPart) arguments() []string {
+	var args []string
+	if p.sub != "" {
+		args = append(args, p.sub)
+	}
+	args = append(args,
+		"--plan-dir="+workspacePath(contract.WorkspacePlan),
+		"--run-dir="+workspacePath(contract.WorkspaceRun),
+		"--run-id="+paramRef(contract.ParamRunID),
+		"--attempt="+paramRef(contract.ParamAttempt))
+	return append(args, p.args...)
+}
+
+// restricted is the strictest level of Pod Security. It names no user, because OpenShift assigns one.
+func restricted() *corev1.SecurityContext {
+	yes, no := true, false
+	return &corev1.SecurityContext{
+		RunAsNonRoot:             &yes,
+		AllowPrivilegeEscalation: &no,
+		ReadOnlyRootFilesystem:   &yes,
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+}
+
+// fromSecret reads one variable from a Secret, and leaves it unset where the Secret or the key is missing.
+func fromSecret(name, secret, key string) corev1.EnvVar {
+	optional := true
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: key, Optional: &optional,
+	}}}
+}
+
+// apiKey is the key of the server under test; which Secret holds it is a param, so that one Task serves all plans.
+func apiKey() []corev1.EnvVar {
+	return []corev1.EnvVar{
+		fromSecret(contract.EnvAPIKey, paramRef(contract.ParamAPIKeySecret), paramRef(contract.ParamAPIKeyKey)),
+	}
+}
+
+// mlflowAccess is the tracking server and its credentials.
+func mlflowAccess() []corev1.EnvVar {
+	names := []string{contract.EnvMLflowURI, contract.EnvMLflowToken, contract.EnvMLflowUsername, contract.EnvMLflowPassword}
+	env := make([]corev1.EnvVar, len(names))
+	for i, name := range names {
+		env[i] = fromSecret(name, contract.SecretMLflow, name)
+	}
+	return env
+}

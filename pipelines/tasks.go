@@ -1,0 +1,99 @@
+package pipelines
+
+import "bflow.dev/bflow/tasks/contract"
+
+// FinishKeep is the Task of pipeline task finish for a run that tears nothing down.
+const FinishKeep = contract.Finish + "-keep"
+
+// parts describes every Task, in the order of a run.
+func parts() []part {
+	return []part{provision(), smoketest(), loadGen(), release(), collect(), mlflowPush(), finish(), finishKeep()}
+}
+
+var apiKeyParams = []string{contract.ParamAPIKeySecret, contract.ParamAPIKeyKey}
+
+func provision() part {
+	return part{
+		name: contract.Provision, display: "Provision", resume: contract.ResumeRepeat, target: true,
+		about:   "Deploys the server under test, or finds an existing one, and waits until the right model answers.",
+		params:  apiKeyParams,
+		results: []string{contract.ResultEndpoint},
+		steps: []stepPart{{name: contract.Provision, binary: contract.Provision, sub: "up", env: apiKey(),
+			args: []string{"--endpoint-result=" + resultPath(contract.ResultEndpoint)}}},
+	}
+}
+
+func smoketest() part {
+	return part{
+		name: contract.Smoketest, display: "Smoke test", resume: contract.ResumeRepeat, target: true,
+		about:  "Asks the server under test a few questions and stops the run when it is not fit to be measured.",
+		params: append([]string{contract.ParamEndpoint}, apiKeyParams...),
+		steps:  []stepPart{{name: contract.Smoketest, binary: contract.Smoketest, env: apiKey(), args: endpointArg()}},
+	}
+}
+
+func loadGen() part {
+	return part{
+		name: contract.LoadGen, display: "Load generator", resume: contract.ResumeRestart, target: true,
+		about:  "Puts the load of one measurement on the server under test and records every request.",
+		params: append([]string{contract.ParamEndpoint, contract.ParamMeasurement}, apiKeyParams...),
+		steps: []stepPart{{name: contract.LoadGen, binary: contract.LoadGen, env: apiKey(),
+			args: append(endpointArg(), "--measurement="+paramRef(contract.ParamMeasurement))}},
+	}
+}
+
+func release() part {
+	return part{
+		name: contract.Release, display: "Release", target: true,
+		about:  "Takes the last scrape and the logs of the server under test, then removes it, so that its GPUs are free.",
+		params: apiKeyParams,
+		steps:  []stepPart{{name: contract.Release, binary: contract.Provision, sub: "release", env: apiKey()}},
+	}
+}
+
+func collect() part {
+	return part{
+		name: contract.Collect, display: "Collect", target: true,
+		about:  "Turns what was recorded into the report and judges it.",
+		params: append([]string{contract.ParamEndpoint}, apiKeyParams...),
+		steps:  []stepPart{{name: contract.Collect, binary: contract.Collect, env: apiKey(), args: endpointArg()}},
+	}
+}
+
+func mlflowPush() part {
+	return part{
+		name: contract.MLflowPush, display: "Push to MLflow",
+		about:   "Writes the results to MLflow where a tracking server is set, then ends by the verdict of the run.",
+		results: []string{contract.ResultVerdict, contract.ResultMLflowRunID, contract.ResultMLflowURL},
+		steps: []stepPart{{name: contract.MLflowPush, binary: contract.MLflowPush, sub: "push", env: mlflowAccess(),
+			args: []string{
+				"--verdict-result=" + resultPath(contract.ResultVerdict),
+				"--run-id-result=" + resultPath(contract.ResultMLflowRunID),
+				"--url-result=" + resultPath(contract.ResultMLflowURL),
+			}}},
+	}
+}
+
+// finish is one Task, because finally tasks run side by side and the order of its steps matters. No step has a
+// timeout: Tekton skips all later steps of one that times out. Each binary bounds itself.
+func finish() part {
+	p := finishKeep()
+	p.name, p.display, p.target = contract.Finish, "Finish", true
+	p.about = "Removes what the run left on the target and gives its MLflow run the true status, whatever happened before."
+	p.params = append([]string{contract.ParamTeardownDeadline}, p.params...)
+	p.steps = append([]stepPart{{name: "teardown", binary: contract.Provision, sub: "down", goOn: true,
+		args: []string{"--deadline=" + paramRef(contract.ParamTeardownDeadline)}}}, p.steps...)
+	return p
+}
+
+func finishKeep() part {
+	return part{
+		name: FinishKeep, display: "Finish, keeping the deployment",
+		about:  "Gives the MLflow run of the run its true status, whatever happened before.",
+		params: []string{contract.ParamFinalizeDeadline, contract.ParamStatus},
+		steps: []stepPart{{name: "finalize", binary: contract.MLflowPush, sub: "finalize", goOn: true, env: mlflowAccess(),
+			args: []string{"--deadline=" + paramRef(contract.ParamFinalizeDeadline), "--status=" + paramRef(contract.ParamStatus)}}},
+	}
+}
+
+func endpointArg() []string { return []string{"--endpoint=" + paramRef(contract.ParamEndpoint)} }
