@@ -1,0 +1,8 @@
+package spec
+
+type codec struct{}
+
+type flag struct {
+	path Path
+	text string
+}
