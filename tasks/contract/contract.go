@@ -123,4 +123,7 @@ const (
 	EnvLifeline = "BFLOW_LIFELINE_FD"
 	// EnvSelf is the path of the bflow binary, for a step that has to start a sibling (sim-engine).
 	EnvSelf = "BFLOW_SELF"
+	// EnvRunDir is the absolute run directory. A process that carries it belongs to the run: the executor ends what
+	// is left of a run by it, so a task hands it on to what it starts in the background.
+	EnvRunDir = "BFLOW_RUN_DIR"
 )
