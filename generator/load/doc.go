@@ -1,0 +1,82 @@
+// Package load turns the description of a load, in the words of the native block or of another tool, into a
+// runplan.Measurement. It is a pure translation that keeps positions for its messages: it opens no file, knows
+// no catalogue and no matrix, and decides nothing about the deployment.
+package load
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// Tools whose words are understood.
+const (
+	Native        = "native"
+	GuideLLM      = "guidellm"
+	AIPerf        = "aiperf"
+	InferencePerf = "inference-perf"
+	VLLMBench     = "vllm-bench"
+)
+
+// Values of tool_runner. Auto (also the empty value) takes the native generator unless the block uses something
+// that only the real tool can do.
+const (
+	RunnerAuto     = "auto"
+	RunnerNative   = "native"
+	RunnerExternal = "external"
+)
+
+// Source is one description of load and what surrounds it.
+type Source struct {
+	Block   Block             // the tool's own block: spec.guidellm, spec.inference_perf, spec.load, ...
+	Tool    string            // one of the tools above; empty means GuideLLM, the format's default
+	Name    string            // of the measurement: the benchmark profile, or "load"
+	Model   string            // served model name
+	Runner  string            // tool_runner
+	Env     map[string]string // spec.env of the profile
+	Lenient bool              // unknown fields are warnings
+
+	// Overrides are the blocks overrides.benchmark and model_overrides.<model>.benchmark, weakest first.
+	// Their unknown fields are left to whoever read the file.
+	Overrides []Block
+
+	Samples     int              // execution.samples; 0 means 1
+	SamplePause runplan.Duration // execution.sample_pause
+}
+
+// Block is a node of a file. Node may be nil: nothing is written there.
+type Block struct {
+	File string
+	Path string // dotted, from the document's root: spec.guidellm
+	Node *yaml.Node
+}
+
+// Translation is what a Source says.
+type Translation struct {
+	// Measurement lacks only its Hash. With Runner external its Stages are what could be read of the block:
+	// good for a time budget, not for running.
+	Measurement runplan.Measurement
+	// SLO is set where the tool's block itself names objectives. An slo of the experiment replaces it.
+	SLO *runplan.SLO
+	// Secret is set where the block holds a literal API key. Measurement.API.APIKeySecret names it.
+	Secret *Secret
+}
+
+// Secret is a credential found in a file: it must never reach a plan, an argument or a log.
+type Secret struct {
+	Name string // a function of measurement name and value
+	Key  string
+	// Value is the credential itself.
+	Value string `json:"-"`
+}
+
+// String leaves the credential out.
+func (s Secret) String() string { return "secret " + s.Name }
+
+// Translate reads src. The measurement is complete when the list holds no error; warnings say what was changed,
+// ignored, or why the real tool is needed, and stand in Measurement.Notes as well, without positions.
+func Translate(src Source) (Translation, problem.List) {
+	t := newTranslator(src)
+	return t.run()
+}

@@ -1,0 +1,107 @@
+package load
+
+import (
+	"maps"
+
+	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// translator holds one translation on its way.
+type translator struct {
+	*findings
+	src    Source
+	block  value
+	over   overrides
+	m      runplan.Measurement
+	slo    *runplan.SLO
+	secret *Secret
+}
+
+func newTranslator(src Source) *translator {
+	f := &findings{lenient: src.Lenient}
+	t := &translator{findings: f, src: src, over: overrides{env: maps.Clone(src.Env)}}
+	n := src.Block.Node
+	if n != nil && n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
+		n = n.Content[0]
+	}
+	t.block = value{findings: f, file: src.Block.File}.at(n, src.Block.Path)
+	t.m = runplan.Measurement{
+		Name: src.Name, Tool: src.Tool, Runner: RunnerNative,
+		Samples: max(src.Samples, 1), SamplePause: src.SamplePause,
+	}
+	if t.m.Tool == "" {
+		t.m.Tool = GuideLLM
+	}
+	return t
+}
+
+func (t *translator) run() (Translation, problem.List) {
+	if t.withinLimits() {
+		t.readOverrides()
+		t.translate()
+		t.finish()
+	}
+	t.problems.Sort()
+	return Translation{Measurement: t.m, SLO: t.slo, Secret: t.secret}, t.problems
+}
+
+func (t *translator) withinLimits() bool {
+	ok := t.block.withinLimits()
+	for _, o := range t.src.Overrides {
+		ok = value{findings: t.findings, file: o.File}.at(o.Node, o.Path).withinLimits() && ok
+	}
+	return ok
+}
+
+func (t *translator) translate() {
+	switch t.m.Tool {
+	case Native:
+		t.native()
+	case GuideLLM:
+		t.guidellm()
+	case AIPerf:
+		t.aiperf()
+	case InferencePerf:
+		t.inferencePerf()
+	case VLLMBench:
+		t.vllmBench()
+	default:
+		t.block.errorf("%s", notOneOf(t.m.Tool, []string{Native, GuideLLM, AIPerf, InferencePerf, VLLMBench}))
+	}
+}
+
+// overrides is the benchmark block of an experiment, layers already merged.
+type overrides struct {
+	rates, maxSeconds, maxRequests, requestType value
+
+	env map[string]string
+}
+
+func (t *translator) readOverrides() {
+	for _, o := range t.src.Overrides {
+		f := value{findings: t.findings, file: o.File}.at(o.Node, o.Path).fields()
+		stronger(&t.over.rates, f.get("rates"))
+		stronger(&t.over.maxSeconds, f.get("max_seconds"))
+		stronger(&t.over.maxRequests, f.get("max_requests"))
+		stronger(&t.over.requestType, f.get("request_type"))
+		if env := f.get("env").texts(); len(env) > 0 {
+			if t.over.env == nil {
+				t.over.env = map[string]string{}
+			}
+			maps.Copy(t.over.env, env)
+		}
+	}
+	if _, ok := t.over.env["GUIDELLM_OUTPUT_PATH"]; ok {
+		t.block.errorf("env GUIDELLM_OUTPUT_PATH is set by the runner: remove it")
+	}
+	t.m.Env = t.over.env
+}
+
+func stronger(have *value, v value) {
+	if v.set() {
+		*have = v
+	}
+}
