@@ -1,0 +1,89 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+
+	"bflow.dev/bflow/tasks/runplan"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Objects are what one plan compiles to. Tasks is empty with Options.Bundle. Tasks and Pipeline are shared by all
+// plans of equal shape and must not be changed.
+type Objects struct {
+	Tasks       []*tektonv1.Task
+	Pipeline    *tektonv1.Pipeline
+	ConfigMap   *corev1.ConfigMap
+	PipelineRun *tektonv1.PipelineRun
+}
+
+// Compile returns the objects of one sealed plan.
+func Compile(plan *runplan.RunPlan, o Options) (Objects, error) {
+	c, err := newCompiler(o)
+	if err != nil {
+		return Objects{}, err
+	}
+	return c.compile(plan)
+}
+
+// compiler keeps the objects that plans share.
+type compiler struct {
+	Options
+	flows map[flowKey]*flow
+}
+
+func newCompiler(o Options) (*compiler, error) {
+	o, err := o.check()
+	return &compiler{Options: o, flows: map[flowKey]*flow{}}, err
+}
+
+func (c *compiler) compile(plan *runplan.RunPlan) (Objects, error) {
+	objs, err := c.objects(plan)
+	if err != nil {
+		return Objects{}, fmt.Errorf("compiling plan %q: %w", plan.Name, err)
+	}
+	return objs, nil
+}
+
+func (c *compiler) objects(plan *runplan.RunPlan) (Objects, error) {
+	if err := checkPlan(plan); err != nil {
+		return Objects{}, err
+	}
+	f, err := c.flow(plan)
+	if err != nil {
+		return Objects{}, err
+	}
+	cm, err := c.configMap(plan)
+	if err != nil {
+		return Objects{}, err
+	}
+	run := c.pipelineRun(plan, f.pipeline.Name, cm.Name)
+	return Objects{Tasks: f.tasks, Pipeline: f.pipeline, ConfigMap: cm, PipelineRun: run}, nil
+}
+
+// checkPlan refuses what Tekton would refuse later, or worse, take.
+func checkPlan(p *runplan.RunPlan) error {
+	if len(p.Digest) != 64 || len(p.Hash) != 64 {
+		return errors.New("it has no hash and digest; seal it first")
+	}
+	t := p.Timeouts
+	if t.Tasks <= 0 || t.Finally <= 0 || t.Pipeline < t.Tasks+t.Finally {
+		return fmt.Errorf("timeouts: pipeline %s must hold tasks %s and finally %s, both above zero", t.Pipeline, t.Tasks, t.Finally)
+	}
+	for _, name := range sortedKeys(t.Task) {
+		if d := t.Task[name]; d <= 0 || d > t.Tasks {
+			return fmt.Errorf("timeout of task %q: %s is not above zero and within the %s of all tasks", name, d, t.Tasks)
+		}
+	}
+	return nil
+}
+
+// namespace returns where the objects of plan go, "" for the caller's current one.
+func (c *compiler) namespace(plan *runplan.RunPlan) string {
+	if c.Namespace != "" {
+		return c.Namespace
+	}
+	return plan.Target.Namespace
+}

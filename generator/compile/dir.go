@@ -1,0 +1,95 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Index is the file that lists the others, one name per line, in the order in which they were written. It has no
+// extension that kubectl reads.
+const Index = "INDEX"
+
+// rank puts what runs need before the runs when a folder is created in the order of its names.
+var rank = map[string]string{"Task": "0-task", "Pipeline": "1-pipeline", "ConfigMap": "2-configmap", "PipelineRun": "3-pipelinerun"}
+
+// WriteDir compiles plans into folder dir, one file per object, for kubectl create -f DIR. The folder is made where it
+// is missing. One that holds anything but an earlier compilation is refused; files of that are replaced.
+func WriteDir(dir string, plans Plans, o Options) error {
+	if err := clearDir(dir); err != nil {
+		return err
+	}
+	d := dirWriter{dir: dir, header: header(o), used: map[string]int{}}
+	// The index is written after an error too: it lets the next compilation clean up.
+	return errors.Join(each(plans, o, d.write), d.writeIndex())
+}
+
+type dirWriter struct {
+	dir, header string
+	names       []string
+	used        map[string]int // how many objects had this name before
+}
+
+func (d *dirWriter) writeIndex() error {
+	index := strings.Join(d.names, "\n") + "\n"
+	if err := os.WriteFile(filepath.Join(d.dir, Index), []byte(index), 0o644); err != nil {
+		return fmt.Errorf("writing compiled objects: %w", err)
+	}
+	return nil
+}
+
+func (d *dirWriter) write(f file) error {
+	name := d.fileName(f)
+	text := append([]byte(d.header), f.text...)
+	if err := os.WriteFile(filepath.Join(d.dir, name), text, 0o644); err != nil {
+		return fmt.Errorf("writing %s %q: %w", f.kind, f.name, err)
+	}
+	d.names = append(d.names, name)
+	return nil
+}
+
+// fileName numbers objects of equal name: the runs of two experiments, or a Task in two namespaces.
+func (d *dirWriter) fileName(f file) string {
+	name := rank[f.kind] + "-" + strings.TrimSuffix(f.name, "-")
+	d.used[name]++
+	if n := d.used[name]; n > 1 {
+		name += fmt.Sprintf(".%d", n)
+	}
+	return name + ".yaml"
+}
+
+// clearDir makes dir and removes the files that the index of an earlier compilation lists.
+func clearDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("writing compiled objects: %w", err)
+	}
+	old, err := os.ReadFile(filepath.Join(dir, Index))
+	if err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("reading the earlier compilation: %w", err)
+	}
+	for name := range strings.FieldsSeq(string(old)) {
+		if name != filepath.Base(name) {
+			return fmt.Errorf("reading the earlier compilation: %q in %s is no file name", name, filepath.Join(dir, Index))
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("removing the earlier compilation: %w", err)
+		}
+	}
+	return refuseStrangers(dir)
+}
+
+// refuseStrangers keeps kubectl create -f DIR from creating what we did not write.
+func refuseStrangers(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("reading folder %q: %w", dir, err)
+	}
+	for _, e := range entries {
+		if e.Name() != Index {
+			return fmt.Errorf("writing compiled objects: folder %q holds %q; name an empty folder", dir, e.Name())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package compile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"time"
+
+	"bflow.dev/bflow/pipelines"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+)
+
+// flow is the Pipeline of a shape with the Tasks it refers to.
+type flow struct {
+	tasks    []*tektonv1.Task
+	pipeline *tektonv1.Pipeline
+}
+
+// flowKey tells flows apart: the JSON of a shape and of the images, and the namespace.
+type flowKey struct{ shape, images, namespace string }
+
+func (c *compiler) flow(plan *runplan.RunPlan) (*flow, error) {
+	shape, images := shapeOf(plan), c.images(plan)
+	key := flowKey{shape: mustJSON(shape), images: mustJSON(images), namespace: c.namespace(plan)}
+	if f := c.flows[key]; f != nil {
+		return f, nil
+	}
+	f, err := c.newFlow(shape, images, key.namespace)
+	if err != nil {
+		return nil, err
+	}
+	c.flows[key] = f
+	return f, nil
+}
+
+func (c *compiler) newFlow(shape pipelines.Shape, images map[string]string, namespace string) (*flow, error) {
+	var f flow
+	ref := c.bundleRef
+	if c.Bundle == "" {
+		tasks, err := pipelines.Tasks(pipelines.Release{Version: c.tag(), Images: images})
+		if err != nil {
+			return nil, err
+		}
+		names := map[string]string{}
+		f.tasks = needed(tasks, shape, namespace, names)
+		ref = func(task string) *tektonv1.TaskRef {
+			return &tektonv1.TaskRef{Name: names[task], Kind: tektonv1.NamespacedTaskKind}
+		}
+	}
+	f.pipeline = pipelines.New("", c.tag(), shape, ref)
+	f.pipeline.Namespace = namespace
+	f.pipeline.Name = contentName("bflow-run", f.pipeline)
+	return &f, nil
+}
+
+// needed returns the Tasks of shape, named by their content: a newer bflow never changes the Tasks of older runs.
+// names gets the new name of each.
+func needed(tasks []*tektonv1.Task, shape pipelines.Shape, namespace string, names map[string]string) []*tektonv1.Task {
+	byName := map[string]*tektonv1.Task{}
+	for _, t := range tasks {
+		byName[t.Name] = t
+	}
+	var out []*tektonv1.Task
+	for _, name := range shape.TaskNames() {
+		t := byName[name]
+		t.Namespace = namespace
+		t.Name = contentName("bflow-"+name, t)
+		names[name] = t.Name
+		out = append(out, t)
+	}
+	return out
+}
+
+func (c *compiler) bundleRef(task string) *tektonv1.TaskRef {
+	params := tektonv1.Params{}
+	for _, p := range [][2]string{{"bundle", c.Bundle}, {"name", task}, {"kind", "task"}} {
+		params = append(params, tektonv1.Param{Name: p[0], Value: *tektonv1.NewStructuredValues(p[1])})
+	}
+	return &tektonv1.TaskRef{ResolverRef: tektonv1.ResolverRef{Resolver: "bundles", Params: params}}
+}
+
+// images returns the image of every task binary.
+func (c *compiler) images(plan *runplan.RunPlan) map[string]string {
+	images := make(map[string]string, len(contract.Binaries))
+	for _, binary := range contract.Binaries {
+		images[binary] = fmt.Sprintf("%s/%s:%s", c.ImagePrefix, binary, c.tag())
+	}
+	maps.Copy(images, plan.Images)
+	return images
+}
+
+func shapeOf(plan *runplan.RunPlan) pipelines.Shape {
+	phases := plan.Execution.Phases
+	s := pipelines.Shape{Teardown: plan.Deployment.Endpoint == nil && phases.Deploy && phases.Cleanup}
+	s.TeardownDeadline, s.FinalizeDeadline = finishDeadlines(plan.Timeouts.Finally.D(), s.Teardown)
+	for _, m := range plan.Measurements {
+		var load pipelines.Load
+		if key := m.API.APIKeySecret; key != nil {
+			load.APIKey = *key
+		}
+		if s.APIKey.Name == "" {
+			s.APIKey = load.APIKey
+		}
+		if phases.Benchmark {
+			s.Loads = append(s.Loads, load)
+		}
+	}
+	return s
+}
+
+// finishDeadlines divides the time of finally: a tenth is for the pod to start, and of the rest MLflow gets a third
+// when a teardown comes before it. Whole seconds.
+func finishDeadlines(total time.Duration, teardown bool) (down, finalize time.Duration) {
+	usable := total - total/10
+	if !teardown {
+		return 0, usable.Truncate(time.Second)
+	}
+	finalize = (usable / 3).Truncate(time.Second)
+	return (usable - finalize).Truncate(time.Second), finalize
+}
+
+// contentName is base and 12 hex digits of what obj holds.
+func contentName(base string, obj any) string {
+	sum := sha256.Sum256([]byte(mustJSON(obj)))
+	return base + "-" + hex.EncodeToString(sum[:6])
+}

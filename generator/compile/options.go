@@ -1,0 +1,84 @@
+package compile
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Platforms a run may be compiled for.
+const (
+	Kubernetes = "kubernetes"
+	OpenShift  = "openshift"
+)
+
+// Defaults of what neither the plan nor an option names.
+const (
+	DefaultImagePrefix    = "localhost/bflow" // images that were built here and loaded into a node
+	DefaultServiceAccount = "bflow-runner"    // made by bootstrap
+)
+
+// Options are what a compilation depends on besides the plan. The zero value is ready to use.
+type Options struct {
+	Version      string // of bflow; names the images that a plan leaves open
+	Input        string // what the plans were made from, such as "sha256:..."; only shown in the header
+	Namespace    string // of all objects; "" = that of the plan
+	Platform     string // Kubernetes (default) or OpenShift
+	ImagePrefix  string // images are PREFIX/BINARY:VERSION where the plan names none; "" = DefaultImagePrefix
+	Bundle       string // REF@sha256:... of a bundle that holds the Tasks; "" = Tasks are emitted
+	ResultsClaim string // PersistentVolumeClaim shared by runs; "" = a volume per run
+	NoQueue      bool   // start at once instead of waiting for Kueue
+}
+
+var bundleByDigest = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
+
+// check returns o with its defaults filled in.
+func (o Options) check() (Options, error) {
+	if o.Platform == "" {
+		o.Platform = Kubernetes
+	}
+	if o.Platform != Kubernetes && o.Platform != OpenShift {
+		return o, fmt.Errorf("compiling for platform %q: want %q or %q", o.Platform, Kubernetes, OpenShift)
+	}
+	if o.Bundle != "" && !bundleByDigest.MatchString(o.Bundle) {
+		return o, fmt.Errorf("compiling for bundle %q: name it by digest, as REF@sha256:<64 hex digits>", o.Bundle)
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	if o.ImagePrefix == "" {
+		o.ImagePrefix = DefaultImagePrefix
+	}
+	o.ImagePrefix = strings.TrimRight(o.ImagePrefix, "/")
+	return o, nil
+}
+
+// tag is the version as an image tag and label value: both refuse the "+" of a build's metadata.
+func (o Options) tag() string { return labelValue(o.Version) }
+
+// labelValue returns s with what a label value cannot hold as "-", cut to 63 characters.
+func labelValue(s string) string {
+	clean := strings.Map(func(r rune) rune {
+		if isAlphanumeric(r) || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '-'
+	}, s)
+	clean = strings.TrimLeft(clean, "-_.")
+	return strings.TrimRight(clean[:min(len(clean), 63)], "-_.")
+}
+
+func isAlphanumeric(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+}
+
+// sortedKeys returns the keys of m in order.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,170 @@
+package compile
+
+import (
+	"maps"
+	"slices"
+
+	"bflow.dev/bflow/pipelines"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline/pod"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Labels that Kueue reads.
+const (
+	labelQueue    = "kueue.x-k8s.io/queue-name"
+	labelPriority = "kueue.x-k8s.io/priority-class"
+)
+
+// runnerGroup owns the files of a volume on Kubernetes, where a user that is not root could not write it otherwise.
+const runnerGroup = 65532
+
+// runVolume holds rows, samples and logs of one run.
+var runVolume = resource.MustParse("10Gi")
+
+func (c *compiler) pipelineRun(plan *runplan.RunPlan, pipeline, configMap string) *tektonv1.PipelineRun {
+	run := &tektonv1.PipelineRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
+		ObjectMeta: c.runMetadata(plan),
+		Spec: tektonv1.PipelineRunSpec{
+			PipelineRef: &tektonv1.PipelineRef{Name: pipeline},
+			// The name that the server gives is the run id, so that the same YAML can be created twice.
+			Params:     tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
+			Workspaces: c.workspaces(plan, configMap),
+			Timeouts: &tektonv1.TimeoutFields{
+				Pipeline: duration(plan.Timeouts.Pipeline), Tasks: duration(plan.Timeouts.Tasks), Finally: duration(plan.Timeouts.Finally),
+			},
+			TaskRunSpecs:    taskTimeouts(plan),
+			TaskRunTemplate: c.taskRunTemplate(plan),
+		},
+	}
+	if !c.NoQueue {
+		run.Spec.Status = tektonv1.PipelineRunSpecStatusPending
+	}
+	return run
+}
+
+func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
+	requests := "{}"
+	if len(plan.Queue.Requests) > 0 {
+		requests = mustJSON(plan.Queue.Requests)
+	}
+	meta := metav1.ObjectMeta{
+		GenerateName: plan.Name + "-",
+		Namespace:    c.namespace(plan),
+		Labels:       planLabels(plan),
+		Annotations:  map[string]string{contract.AnnotationRequests: requests},
+	}
+	if plan.Queue.SetupKey != "" {
+		meta.Annotations[contract.AnnotationSetupKey] = plan.Queue.SetupKey
+	}
+	if c.NoQueue {
+		return meta
+	}
+	meta.Labels[labelQueue] = plan.Queue.Name
+	if plan.Queue.Priority != "" {
+		meta.Labels[labelPriority] = plan.Queue.Priority
+	}
+	return meta
+}
+
+// planLabels are on every object of a plan. The labels of run and attempt are not: only the server knows the name.
+func planLabels(plan *runplan.RunPlan) map[string]string {
+	labels := maps.Clone(plan.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[contract.LabelManagedBy] = contract.ManagedBy
+	labels[contract.LabelExperiment] = labelValue(plan.Experiment)
+	labels[contract.LabelPlanHash] = labelValue(plan.Hash)
+	labels[contract.LabelTarget] = labelValue(plan.Target.Name)
+	return labels
+}
+
+func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string) []tektonv1.WorkspaceBinding {
+	ws := []tektonv1.WorkspaceBinding{
+		{Name: contract.WorkspacePlan, ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: configMap},
+		}},
+		c.runWorkspace(),
+	}
+	if secret := plan.Target.KubeconfigSecret; secret != "" {
+		ws = append(ws, tektonv1.WorkspaceBinding{Name: contract.WorkspaceTarget, Secret: &corev1.SecretVolumeSource{SecretName: secret}})
+	}
+	return ws
+}
+
+// runWorkspace is a volume of the run's own, or its own folder on a shared one.
+func (c *compiler) runWorkspace() tektonv1.WorkspaceBinding {
+	if c.ResultsClaim != "" {
+		return tektonv1.WorkspaceBinding{
+			Name:                  contract.WorkspaceRun,
+			SubPath:               "$(context.pipelineRun.name)",
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.ResultsClaim},
+		}
+	}
+	return tektonv1.WorkspaceBinding{Name: contract.WorkspaceRun, VolumeClaimTemplate: &corev1.PersistentVolumeClaim{
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: runVolume}},
+		},
+	}}
+}
+
+// taskTimeouts are here and not in the Pipeline, so that plans which differ in length share one. Task finish has none:
+// timeouts.finally bounds it.
+func taskTimeouts(plan *runplan.RunPlan) []tektonv1.PipelineTaskRunSpec {
+	shape := shapeOf(plan)
+	names := []string{contract.Provision, contract.Smoketest}
+	for n := range shape.Loads {
+		names = append(names, pipelines.LoadTask(n))
+	}
+	if shape.Teardown {
+		names = append(names, contract.Release)
+	}
+	names = append(names, contract.Collect, contract.MLflowPush)
+	var specs []tektonv1.PipelineTaskRunSpec
+	for _, name := range names {
+		if d, ok := plan.Timeouts.Task[name]; ok {
+			specs = append(specs, tektonv1.PipelineTaskRunSpec{PipelineTaskName: name, Timeout: duration(d)})
+		}
+	}
+	return specs
+}
+
+func (c *compiler) taskRunTemplate(plan *runplan.RunPlan) tektonv1.PipelineTaskRunTemplate {
+	t := tektonv1.PipelineTaskRunTemplate{ServiceAccountName: plan.Target.ServiceAccount}
+	if t.ServiceAccountName == "" {
+		t.ServiceAccountName = DefaultServiceAccount
+	}
+	var p pod.Template
+	if c.Platform == Kubernetes {
+		group, onMismatch := int64(runnerGroup), corev1.FSGroupChangeOnRootMismatch
+		p.SecurityContext = &corev1.PodSecurityContext{FSGroup: &group, FSGroupChangePolicy: &onMismatch}
+	}
+	p.HostAliases = hostAliases(plan.Target.HostAliases)
+	if p.SecurityContext != nil || p.HostAliases != nil {
+		t.PodTemplate = &p
+	}
+	return t
+}
+
+// hostAliases groups host names by address, both sorted.
+func hostAliases(hosts map[string]string) []corev1.HostAlias {
+	byIP := map[string][]string{}
+	for _, host := range sortedKeys(hosts) {
+		byIP[hosts[host]] = append(byIP[hosts[host]], host)
+	}
+	var aliases []corev1.HostAlias
+	for _, ip := range sortedKeys(byIP) {
+		aliases = append(aliases, corev1.HostAlias{IP: ip, Hostnames: byIP[ip]})
+	}
+	return slices.Clip(aliases)
+}
+
+func duration(d runplan.Duration) *metav1.Duration { return &metav1.Duration{Duration: d.D()} }
