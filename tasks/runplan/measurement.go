@@ -14,6 +14,7 @@ type Measurement struct {
 	SamplePause Duration          `json:"samplePause,omitempty"` // between samples, outside every window
 	Env         map[string]string `json:"env,omitempty"`
 	External    any               `json:"external,omitempty"` // the tool's own block, for runner external
+	Labels      map[string]string `json:"labels,omitempty"`   // that the tool's block gives its results; not in the hash
 	Notes       []string          `json:"notes,omitempty"`    // what the translation had to say; not in the hash
 }
 
@@ -79,7 +80,8 @@ type Trace struct {
 	URL       string   `json:"url"`
 	SHA256    string   `json:"sha256,omitempty"`
 	Limit     int      `json:"limit,omitempty"`
-	MaxInput  int      `json:"maxInput,omitempty"`
+	MaxInput  int      `json:"maxInput,omitempty"`  // requests with a longer input are left out
+	MaxOutput int      `json:"maxOutput,omitempty"` // longer outputs are cut to it
 	TimeScale float64  `json:"timeScale,omitempty"`
 	From      Duration `json:"from,omitempty"`
 	To        Duration `json:"to,omitempty"`
