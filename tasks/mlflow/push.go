@@ -1,0 +1,155 @@
+package mlflow
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// Options are the flags of push and finalize.
+type Options struct {
+	step.Options
+	Patience                              time.Duration // how long a server may be away
+	VerdictResult, RunIDResult, URLResult string        // push: files for the results
+	Deadline                              time.Duration // finalize: give up after this long
+	Status                                string        // finalize: $(tasks.status) of the Pipeline
+}
+
+// Flags returns the flag set of a subcommand, or nil when there is none of that name.
+func Flags(sub string, o *Options) *flag.FlagSet {
+	fs := flag.NewFlagSet("mlflow-push "+sub, flag.ContinueOnError)
+	o.Register(fs)
+	fs.DurationVar(&o.Patience, "patience", 2*time.Minute, "how long to wait for a server that is away")
+	switch sub {
+	case "push":
+		fs.StringVar(&o.VerdictResult, "verdict-result", "", "file for the result verdict")
+		fs.StringVar(&o.RunIDResult, "run-id-result", "", "file for the result mlflow-run-id")
+		fs.StringVar(&o.URLResult, "url-result", "", "file for the result mlflow-url")
+	case "finalize":
+		fs.DurationVar(&o.Deadline, "deadline", time.Minute, "give up after this long, with exit code 0")
+		fs.StringVar(&o.Status, "status", "", "how the tasks of the Pipeline ended: Succeeded, Completed, Failed or None")
+	default:
+		return nil
+	}
+	return fs
+}
+
+// Run is the task.
+func Run(ctx context.Context, s step.Streams, args []string) error {
+	if len(args) == 0 {
+		return step.Usagef("reading arguments: want push or finalize")
+	}
+	var o Options
+	fs := Flags(args[0], &o)
+	if fs == nil {
+		return step.Usagef("reading arguments: unknown subcommand %q: want push or finalize", args[0])
+	}
+	fs.SetOutput(s.Err)
+	if err := fs.Parse(args[1:]); err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	if err := step.CheckRequired("plan-dir", o.PlanDir, "run-dir", o.RunDir, "run-id", o.RunID); err != nil {
+		return err
+	}
+	plan, err := runplan.Read(o.PlanDir)
+	if err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	client, err := NewClient(s.Env, o.Patience)
+	if err != nil {
+		return err
+	}
+	if args[0] == "finalize" {
+		return finalize(ctx, s, o, plan, client)
+	}
+	return push(ctx, s, o, plan, client)
+}
+
+// push sends the run, publishes the results, and then exits by the verdict: it is the last task of a run, and what
+// turns it red.
+func push(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client) error {
+	end, err := readVerdict(o.RunDir)
+	if err != nil {
+		return err
+	}
+	if err := publish(o.VerdictResult, end.Verdict); err != nil {
+		return err
+	}
+	info, err := send(ctx, s, o, plan, client, end)
+	if err != nil {
+		return fmt.Errorf("%w; the results are safe in %q", err, o.RunDir)
+	}
+	id, link := "", ""
+	if info != nil {
+		id, link = info.RunID, client.Base+"/#/experiments/"+info.ExperimentID+"/runs/"+info.RunID
+	}
+	if err := publish(o.RunIDResult, id); err != nil {
+		return err
+	}
+	if err := publish(o.URLResult, link); err != nil {
+		return err
+	}
+	if end.ExitCode != contract.ExitPass {
+		return step.Exit(end.ExitCode, fmt.Errorf("the verdict is %s (exit code %d)", end.Verdict, end.ExitCode))
+	}
+	return nil
+}
+
+func publish(path, value string) error {
+	if path == "" {
+		return nil
+	}
+	return step.WriteFile(path, []byte(value))
+}
+
+// send pushes everything and checks it. Without a tracking server it says so: the run directory is the result.
+func send(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client, end verdict) (*RunInfo, error) {
+	if client == nil {
+		fmt.Fprintf(s.Err, "mlflow-push: no tracking server is set (MLFLOW_TRACKING_URI): %s is the result\n", o.RunDir)
+		return nil, nil
+	}
+	r, err := Build(o, plan, end)
+	if err != nil {
+		return nil, err
+	}
+	if err := step.WriteJSON(filepath.Join(o.RunDir, ReplayFile), r); err != nil {
+		return nil, err
+	}
+	info, err := client.Push(ctx, o.RunDir, r)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(s.Err, "mlflow-push: run %s of experiment %q holds %d params, %d points, %d tags and %d artifacts\n",
+		info.RunID, r.Experiment, len(r.Params), len(r.Points), len(r.Tags), len(r.Artifacts))
+	return info, step.AppendEvent(o.RunDir, step.Event{Source: contract.MLflowPush, Event: "pushed", Message: info.RunID})
+}
+
+// Push sends r, reads it back, and only then gives the run its final status. The run is made before anything else, so
+// that an interruption leaves something to be found.
+func (c *Client) Push(ctx context.Context, runDir string, r *Replay) (*RunInfo, error) {
+	experiment, err := c.Experiment(ctx, r.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	first := []Pair{{RunKeyTag, r.RunKey}, {"mlflow.runName", r.RunName}}
+	info, err := c.CreateRun(ctx, experiment, r.RunName, r.RunKey, r.Start, first)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.log(ctx, info.RunID, r); err != nil {
+		return nil, err
+	}
+	if err := c.upload(ctx, info, runDir, r.Artifacts); err != nil {
+		return nil, err
+	}
+	if err := c.verify(ctx, info.RunID, r); err != nil {
+		return nil, err
+	}
+	return info, c.End(ctx, info.RunID, r.Status, r.End)
+}

@@ -1,0 +1,181 @@
+package mlflow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// ReplayFile lies in the run directory: a push made anew from it sends the same bytes.
+const ReplayFile = "mlflow/replay.json"
+
+// ReplaySchema names its format.
+const ReplaySchema = "bflow.mlflow/1"
+
+// Replay is everything that a push sends.
+type Replay struct {
+	Schema     string     `json:"schema"`
+	Experiment string     `json:"experiment"`
+	RunName    string     `json:"run_name"`
+	RunKey     string     `json:"run_key"`
+	Start      time.Time  `json:"start"`
+	End        time.Time  `json:"end"`
+	Status     string     `json:"status"`
+	Tags       []Pair     `json:"tags"`
+	Params     []Pair     `json:"params"`
+	Points     []Point    `json:"points"`
+	Artifacts  []Artifact `json:"artifacts"`
+}
+
+// Build makes the replay of the run in o.RunDir from its files alone: the same files give the same replay.
+func Build(o Options, plan *runplan.RunPlan, end verdict) (*Replay, error) {
+	stages, err := readStages(o.RunDir, len(plan.Measurements))
+	if err != nil {
+		return nil, err
+	}
+	r := &Replay{
+		Schema: ReplaySchema, Experiment: clip(plan.Sinks.MLflow.Experiment, 256), RunName: clip(o.RunID, 250), RunKey: RunKey(o.RunID, plan),
+		Status: end.status(), Params: params(plan), Points: points(plan, stages, end), Tags: tags(o, plan, end),
+	}
+	r.Start, r.End = span(stages)
+	if r.Artifacts, err = artifacts(o.RunDir); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// RunKey identifies a run on the tracking server. It is hex, because search has no escaping.
+func RunKey(runID string, plan *runplan.RunPlan) string {
+	sum := sha256.Sum256([]byte(runID + "\x00" + plan.Digest))
+	return hex.EncodeToString(sum[:16])
+}
+
+// readStages returns the stage results of every measurement that has some.
+func readStages(runDir string, measurements int) ([]report.StageResult, error) {
+	var all []report.StageResult
+	for n := range measurements {
+		list, err := report.ReadStages(filepath.Join(runDir, contract.DirMeasurement, strconv.Itoa(n), contract.FileStages))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// span is the time of load. Without any stage it is empty, at the epoch: the push still tells what failed.
+func span(stages []report.StageResult) (begin, end time.Time) {
+	for i, s := range stages {
+		from, to := time.Unix(0, s.StartNS), time.Unix(0, max(s.EndNS, s.DrainEndNS))
+		if i == 0 || from.Before(begin) {
+			begin = from
+		}
+		if to.After(end) {
+			end = to
+		}
+	}
+	return begin.UTC(), end.UTC()
+}
+
+// notUploaded are folders of the run directory that belong to this host, not to the result.
+func notUploaded() []string { return []string{"local", "mlflow"} }
+
+// artifacts lists the files of the run with size and hash. events.jsonl still grows, so it stays behind.
+func artifacts(runDir string) ([]Artifact, error) {
+	var out []Artifact
+	err := filepath.WalkDir(runDir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(runDir, file)
+		if err != nil {
+			return err
+		}
+		switch {
+		case entry.IsDir() && slices.Contains(notUploaded(), rel):
+			return filepath.SkipDir
+		case !entry.Type().IsRegular() || strings.HasPrefix(entry.Name(), ".") || rel == contract.FileEvents:
+			return nil
+		}
+		a, err := describe(file, rel)
+		out = append(out, a)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the files to upload: %w", err)
+	}
+	return out, nil
+}
+
+func describe(file, rel string) (Artifact, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return Artifact{}, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, f)
+	return Artifact{File: rel, Path: artifactPath(rel), Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+}
+
+// artifactPath is the name on the server. The report becomes an index page, which the server shows inside the run.
+func artifactPath(rel string) string {
+	if rel == contract.FileReportHTML {
+		return "report/index.html"
+	}
+	rel = strings.ReplaceAll(filepath.ToSlash(rel), ",_", "_")
+	return regexp.MustCompile(`[^A-Za-z0-9._/-]`).ReplaceAllString(rel, "_")
+}
+
+// verdict is the part of verdict.json that a push needs.
+type verdict struct {
+	Verdict  string   `json:"verdict"`
+	ExitCode int      `json:"exit_code"`
+	Reasons  []string `json:"reasons,omitempty"`
+}
+
+func readVerdict(runDir string) (verdict, error) {
+	var v verdict
+	if err := step.ReadJSON(filepath.Join(runDir, contract.FileVerdict), &v); err != nil {
+		return v, err
+	}
+	if v.Verdict == "" {
+		return v, fmt.Errorf("reading %q: it holds no verdict; run collect again", filepath.Join(runDir, contract.FileVerdict))
+	}
+	return v, nil
+}
+
+// status is MLflow's word: a run that fails or must not be believed is not a finished one.
+func (v verdict) status() string {
+	switch v.ExitCode {
+	case contract.ExitPass, contract.ExitInconclusive:
+		return Finished
+	case contract.ExitInterrupted:
+		return Killed
+	default:
+		return Failed
+	}
+}
+
+func clip(s string, n int) string {
+	r := []rune(s)
+	return string(r[:min(len(r), n)])
+}

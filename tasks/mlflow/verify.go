@@ -1,0 +1,69 @@
+package mlflow
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// verify reads the run back and compares: an answer of 200 does not mean that everything was stored.
+func (c *Client) verify(ctx context.Context, runID string, r *Replay) error {
+	run, err := c.Run(ctx, runID)
+	if err != nil {
+		return err
+	}
+	if err := compare("param", r.Params, run.Data.Params); err != nil {
+		return fmt.Errorf("checking run %s at %s: %w", runID, c.Base, err)
+	}
+	if err := compare("tag", r.Tags, run.Data.Tags); err != nil {
+		return fmt.Errorf("checking run %s at %s: %w", runID, c.Base, err)
+	}
+	if err := c.verifyPoints(ctx, runID, r.Points); err != nil {
+		return fmt.Errorf("checking run %s at %s: %w", runID, c.Base, err)
+	}
+	return nil
+}
+
+// compare says what of want is missing from, or different in, got. Further pairs are somebody else's business.
+func compare(kind string, want, got []Pair) error {
+	held := map[string]string{}
+	for _, p := range got {
+		held[p.Key] = p.Value
+	}
+	for _, p := range want {
+		switch value, ok := held[p.Key]; {
+		case !ok:
+			return fmt.Errorf("%s %q was sent and is not there", kind, p.Key)
+		case value != p.Value:
+			return fmt.Errorf("%s %q is %q there, sent was %q", kind, p.Key, clip(value, 80), clip(p.Value, 80))
+		}
+	}
+	return nil
+}
+
+// verifyPoints compares every series point by point.
+func (c *Client) verifyPoints(ctx context.Context, runID string, points []Point) error {
+	series := map[string]map[Point]bool{}
+	for _, p := range points {
+		if series[p.Key] == nil {
+			series[p.Key] = map[Point]bool{}
+		}
+		series[p.Key][p] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(series)) {
+		held, err := c.History(ctx, runID, key)
+		if err != nil {
+			return err
+		}
+		missing := maps.Clone(series[key])
+		for _, p := range held {
+			p.Key = key
+			delete(missing, p)
+		}
+		if len(missing) > 0 {
+			return fmt.Errorf("metric %q has %d points there, %d of the %d sent are missing", key, len(held), len(missing), len(series[key]))
+		}
+	}
+	return nil
+}
