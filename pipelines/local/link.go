@@ -59,10 +59,8 @@ func (p *program) validate(ctx context.Context) []Refusal {
 	if err := p.run.Validate(ctx); err != nil {
 		refusals = append(refusals, Refusal{p.where(), "Tekton refuses it: " + err.Error()})
 	}
-	if p.run.Spec.PipelineSpec == nil {
-		original := &v1.Pipeline{Spec: *p.spec}
-		original.Name = p.pipeline
-		if err := original.Validate(ctx); err != nil {
+	if p.original != nil {
+		if err := p.original.Validate(ctx); err != nil {
 			refusals = append(refusals, Refusal{fmt.Sprintf("Pipeline %q", p.pipeline), "Tekton refuses it: " + err.Error()})
 		}
 	}

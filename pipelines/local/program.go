@@ -19,6 +19,7 @@ import (
 type program struct {
 	run      *v1.PipelineRun
 	pipeline string
+	original *v1.Pipeline     // nil for an inline one
 	spec     *v1.PipelineSpec // variables of the Pipeline's scope are replaced
 	bodies   map[string]body  // by pipeline task
 	configs  map[string]*corev1.ConfigMap
@@ -51,7 +52,6 @@ func link(o Options) (*program, []Refusal) {
 	if refusal := p.findPipeline(ctx, o.Objects); refusal != nil {
 		return nil, []Refusal{*refusal}
 	}
-	p.spec.SetDefaults(ctx)
 	if err := p.enter(o.Attempt); err != nil {
 		return nil, []Refusal{{p.where(), err.Error()}}
 	}
@@ -69,6 +69,7 @@ func (p *program) findPipeline(ctx context.Context, objects pipelines.Bundle) *R
 	switch {
 	case p.run.Spec.PipelineSpec != nil:
 		p.pipeline, p.spec = p.run.Name, p.run.Spec.PipelineSpec.DeepCopy()
+		p.spec.SetDefaults(ctx)
 		return nil
 	case ref == nil:
 		return &Refusal{p.where(), "it names no Pipeline"}
@@ -77,7 +78,9 @@ func (p *program) findPipeline(ctx context.Context, objects pipelines.Bundle) *R
 	}
 	for _, pl := range objects.Pipelines {
 		if pl.Name == ref.Name {
-			p.pipeline, p.spec = pl.Name, pl.Spec.DeepCopy()
+			p.original = pl.DeepCopy()
+			p.original.SetDefaults(ctx)
+			p.pipeline, p.spec = pl.Name, p.original.Spec.DeepCopy()
 			return nil
 		}
 	}
@@ -145,7 +148,9 @@ func (p *program) all() []*v1.PipelineTask {
 }
 
 // uid makes the uid of a thing of a run: as unique as its name, and the same on every attempt.
-func uid(name string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte("bflow.dev/local/"+name)).String() }
+func uid(name string) string {
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("bflow.dev/local/"+name)).String()
+}
 
 // tektonContext carries Tekton's defaults with all its fields allowed: what cannot run here is refused by name instead.
 func tektonContext() context.Context {

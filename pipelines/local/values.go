@@ -118,3 +118,18 @@ func (v values) pipelineTask(pt *v1.PipelineTask) {
 	}
 	pt.OnError = v1.PipelineTaskOnErrorType(v.text(string(pt.OnError)))
 }
+
+// binding returns b with its variables replaced.
+func (v values) binding(b v1.WorkspaceBinding) v1.WorkspaceBinding {
+	b = *b.DeepCopy()
+	b.SubPath = v.text(b.SubPath)
+	switch {
+	case b.PersistentVolumeClaim != nil:
+		b.PersistentVolumeClaim.ClaimName = v.text(b.PersistentVolumeClaim.ClaimName)
+	case b.ConfigMap != nil:
+		b.ConfigMap.Name = v.text(b.ConfigMap.Name)
+	case b.Secret != nil:
+		b.Secret.SecretName = v.text(b.Secret.SecretName)
+	}
+	return b
+}
