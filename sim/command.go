@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// flags are the arguments of sim-engine.
+type flags struct {
+	host, addressFile, config, configJSON, truthLog, apiKeyEnv string
+	port                                                       int
+	models                                                     names
+}
+
+// names is a flag that may be given several times.
+type names []string
+
+func (n *names) String() string { return fmt.Sprint(*n) }
+
+func (n *names) Set(v string) error {
+	*n = append(*n, v)
+	return nil
+}
+
+// Command is sim-engine: it serves until ctx ends. The address it listens on goes to s.Out, as a URL on a line of
+// its own, and to the address file, as host:port.
+func Command(ctx context.Context, s step.Streams, args []string) error {
+	f, err := parseFlags(s, args)
+	if err != nil {
+		return err
+	}
+	cfg, err := f.load(s.Env)
+	if err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	tuneRuntime()
+	if err := delay(ctx, cfg.Startup.D()); err != nil {
+		return err
+	}
+	srv, err := New(cfg)
+	if err != nil {
+		return err
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(f.host, strconv.Itoa(f.port)))
+	if err != nil {
+		return errors.Join(fmt.Errorf("listening: %w", err), srv.Close())
+	}
+	if err := f.announce(s, ln.Addr().String()); err != nil {
+		return errors.Join(err, ln.Close(), srv.Close())
+	}
+	return srv.Serve(ctx, ln)
+}
+
+func parseFlags(s step.Streams, args []string) (*flags, error) {
+	f := &flags{}
+	fs := flag.NewFlagSet("sim-engine", flag.ContinueOnError)
+	fs.SetOutput(s.Err)
+	fs.StringVar(&f.host, "host", "127.0.0.1", "address to listen on")
+	fs.IntVar(&f.port, "port", 8000, "port to listen on; 0 = a free one")
+	fs.StringVar(&f.addressFile, "address-file", "", "file that gets host:port once the engine listens")
+	fs.StringVar(&f.config, "config", "", "JSON file with the keys of engine.sim")
+	fs.StringVar(&f.configJSON, "config-json", "", "the same as text")
+	fs.Var(&f.models, "model", "served model name; repeat for more, the first is the default")
+	fs.StringVar(&f.truthLog, "truth-log", "", "file that gets one JSON line per request")
+	fs.StringVar(&f.apiKeyEnv, "api-key-env", "", "variable that holds the required API key; without it none is required")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, step.Exit(contract.ExitUsage, err)
+	}
+	if fs.NArg() > 0 {
+		return nil, step.Usagef("unexpected argument %q: see sim-engine --help", fs.Arg(0))
+	}
+	return f, nil
+}
+
+// load makes the configuration that the flags ask for.
+func (f *flags) load(env func(string) string) (Config, error) {
+	cfg := Config{Models: f.models, TruthLog: f.truthLog, Pod: env("POD_NAME")}
+	var err error
+	switch {
+	case f.config != "" && f.configJSON != "":
+		return cfg, errors.New("--config and --config-json exclude each other")
+	case f.config != "":
+		cfg.Sim, err = readFile(f.config)
+	case f.configJSON != "":
+		cfg.Sim, err = ReadConfig([]byte(f.configJSON))
+	default:
+		cfg.Sim = runplan.Sim{}
+	}
+	if err != nil {
+		return cfg, err
+	}
+	if f.apiKeyEnv != "" {
+		if cfg.APIKey = env(f.apiKeyEnv); cfg.APIKey == "" {
+			return cfg, fmt.Errorf("--api-key-env: variable %q is not set", f.apiKeyEnv)
+		}
+	}
+	return cfg, cfg.Validate()
+}
+
+func (f *flags) announce(s step.Streams, address string) error {
+	if f.addressFile != "" {
+		if err := step.WriteFile(f.addressFile, []byte(address+"\n")); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(s.Out, "http://%s\n", address)
+	return err
+}
+
+// tuneRuntime gives the pacer a processor of its own beside the others, so that it never waits for one, and collects
+// garbage rarely.
+func tuneRuntime() {
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+}
+
+// delay waits for d or the end of ctx.
+func delay(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,187 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"bflow.dev/bflow/sim/engine"
+	"bflow.dev/bflow/sim/wire"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// naturalLen is the number of tokens after which the model stops by itself, where nothing asks for more.
+const naturalLen = 128
+
+// complete serves a completion or a chat completion: it answers at once what is refused, and leaves the rest to the
+// pacer.
+func (x *exchange) complete() bool {
+	rec := x.record()
+	p, err := wire.ParseParams(x.req.Body, x.req.Path == "/v1/chat/completions")
+	if err != nil {
+		param, message := invalidParam(err)
+		return x.refused(rec, 400, param, message)
+	}
+	name, ok := x.srv.modelName(p.Model)
+	rec.Model, rec.Stream = p.Model, p.Stream
+	if !ok {
+		return x.refused(rec, 404, "model", "The model "+quoted(name)+" does not exist.")
+	}
+	rec.PromptTokens = p.CountTokens()
+	want, finish, err := x.outputLen(p, rec.PromptTokens)
+	if err != nil {
+		param, message := invalidParam(err)
+		return x.refused(rec, 400, param, message)
+	}
+	rec.AskedTokens = want
+	h := x.srv.faults.draw(rec.Number, rec.Arrival)
+	rec.Faults = h.kinds()
+	if ok, answered := x.spoiled(rec, h); answered {
+		return ok
+	}
+	s := x.stream(rec, p, name)
+	s.seq.Want, s.finish = want, finish
+	if s.whole {
+		s.seq.Stride = want
+	}
+	s.shape(h)
+	if h.has(runplan.FaultEmpty) {
+		return x.empty(s)
+	}
+	return x.submit(s, h)
+}
+
+// record opens the truth of a request.
+func (x *exchange) record() *Record {
+	s := x.srv
+	return &Record{
+		Number: s.requests.Add(1) - 1, RequestID: x.req.ID, Conn: x.id, ConnReused: x.served > 0, Path: x.req.Path,
+		Arrival: x.read, ArrivalRead: x.read, ArrivalUnix: s.clock.Wall(x.read),
+		Events: []int64{}, EventTokens: []int{},
+	}
+}
+
+// outputLen returns how many tokens the answer has, and its finish reason.
+func (x *exchange) outputLen(p *wire.Params, prompt int) (want int, finish string, err error) {
+	room := x.srv.cfg.MaxModelLen - prompt
+	param := "max_tokens"
+	if room < 1 || p.MaxTokens > room {
+		return 0, "", &wire.InvalidError{Param: param, Message: fmt.Sprintf(
+			"This model's maximum context length is %d tokens, but the prompt has %d and %d output tokens were asked for.",
+			x.srv.cfg.MaxModelLen, prompt, max(p.MaxTokens, 1))}
+	}
+	switch {
+	case p.MaxTokens > 0:
+		return p.MaxTokens, "length", nil
+	case p.IgnoreEOS:
+		return room, "length", nil
+	case !p.Chat: // the default of the API
+		return min(16, room), "length", nil
+	}
+	return min(max(naturalLen, p.MinTokens), room), "stop", nil
+}
+
+// stream makes the answer to p.
+func (x *exchange) stream(rec *Record, p *wire.Params, model string) *stream {
+	s := &stream{srv: x.srv, c: x.conn, rec: rec, whole: !p.Stream, usage: p.IncludeUsage || !p.Stream, perEvent: 1}
+	s.ans = x.ans
+	s.ans.Chat, s.ans.Model, s.ans.Prompt = p.Chat, model, rec.PromptTokens
+	s.ans.Created = wire.Started(rec.ArrivalUnix)
+	s.ans.Draw = mix(uint64(x.srv.cfg.Seed)) + uint64(rec.Number)
+	s.ans.Chunked = x.req.Minor == 1
+	s.ans.Continual = p.ContinuousUsage && p.IncludeUsage
+	s.ans.ID = "cmpl-" + rec.RequestID
+	if p.Chat {
+		s.ans.ID = "chatcmpl-" + rec.RequestID
+	}
+	s.seq = engine.Seq{Prompt: rec.PromptTokens, Stride: 1, Draw: mix(s.ans.Draw), Sink: s}
+	if x.srv.cfg.PrefixCache {
+		s.seq.Blocks = wire.BlockHashes(p.Tokens(), engine.BlockSize)
+	}
+	s.closing = x.req.Close || (p.Stream && !s.ans.Chunked)
+	return s
+}
+
+// submit gives s to the pacer.
+func (x *exchange) submit(s *stream, h hits) bool {
+	s.ans.Close = s.closing
+	s.ans.Prepare()
+	if !s.whole {
+		events := (s.seq.Want + s.perEvent - 1) / s.perEvent
+		s.rec.Events, s.rec.EventTokens = make([]int64, 0, events), make([]int, 0, events)
+	}
+	x.out.wait()
+	if h.has(runplan.FaultRoleFirst) && !s.whole {
+		now := x.srv.clock.Now()
+		if !s.send(s.appendStart(nil, now), now, false) {
+			x.over(s.rec, StatusCancelled)
+			return false
+		}
+	}
+	x.running = s
+	x.srv.stats.accepted(s.rec)
+	x.srv.pacer.Submit(s.rec.Arrival, &s.seq)
+	return true
+}
+
+// refused answers with an error and closes the record.
+func (x *exchange) refused(rec *Record, status int, param, message string, lines ...string) bool {
+	rec.HTTPStatus, rec.Error, rec.FirstByte = status, message, x.srv.clock.Now()
+	ok := x.write(x.ans.Plain(status, "application/json", wire.ErrorBody(status, param, message), lines...))
+	x.over(rec, StatusFailed)
+	return ok
+}
+
+// over closes the record of a request that never reached the pacer.
+func (x *exchange) over(rec *Record, status string) {
+	rec.Status, rec.End = status, x.srv.clock.Now()
+	x.srv.truth.add(rec)
+}
+
+// spoiled applies the faults that leave no answer to pace.
+func (x *exchange) spoiled(rec *Record, h hits) (ok, answered bool) {
+	for _, refusal := range []struct {
+		kind   string
+		status int
+	}{
+		{runplan.FaultHTTP400, 400}, {runplan.FaultHTTP500, 500}, {runplan.FaultHTTP503, 503},
+	} {
+		if h.has(refusal.kind) {
+			return x.refused(rec, refusal.status, "", errorText), true
+		}
+	}
+	switch {
+	case h.has(runplan.FaultHTTP429):
+		return x.refused(rec, 429, "", errorText, "Retry-After: 1\r\n"), true
+	case h.has(runplan.FaultResetReused) && x.served > 0:
+		x.abort = true
+		x.over(rec, StatusReset)
+		return false, true
+	}
+	return false, false
+}
+
+// empty answers 200 without a token, at once.
+func (x *exchange) empty(s *stream) bool {
+	s.ans.Close = s.closing
+	s.ans.Prepare()
+	now := x.srv.clock.Now()
+	var b []byte
+	if s.whole {
+		b = s.ans.Whole(0, 0, "stop", s.usage, now)
+	} else {
+		b = s.ans.AppendEnd(s.ans.AppendData(s.appendStart(nil, now), "[DONE]"))
+	}
+	s.rec.HTTPStatus, s.rec.FirstByte = 200, now
+	ok := x.write(b)
+	x.over(s.rec, StatusEmpty)
+	return ok && !s.closing
+}
+
+// invalidParam returns the field and the message of an invalid body.
+func invalidParam(err error) (param, message string) {
+	var invalid *wire.InvalidError
+	if errors.As(err, &invalid) {
+		return invalid.Param, invalid.Message
+	}
+	return "", err.Error()
+}

@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"bflow.dev/bflow/sim/wire"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// past is a deadline that ends a blocked read at once.
+func past() time.Time { return time.Unix(1, 0) }
+
+// conn is one connection. Its goroutine reads requests and writes short answers; while a stream runs, only the
+// pacer's thread writes, and the goroutine waits for the next request or for the client to leave.
+type conn struct {
+	srv    *Server
+	nc     net.Conn
+	out    *writer
+	id     int64
+	r      *bufio.Reader
+	body   []byte
+	served int
+
+	running *stream       // the last stream, until it was awaited
+	done    chan struct{} // the pacer has let go of running
+	ending  atomic.Bool   // close after running
+	abort   bool          // close with a reset
+}
+
+func newConn(s *Server, nc net.Conn, id int64) *conn {
+	c := &conn{srv: s, nc: nc, id: id, done: make(chan struct{}, 1)}
+	c.out = newWriter(nc)
+	c.r = bufio.NewReaderSize(nc, wire.MaxHead)
+	return c
+}
+
+func (c *conn) serve() {
+	defer c.close()
+	if w, ok := c.srv.faults.server(runplan.FaultSlowAccept, c.srv.clock.Now()); ok {
+		c.pause(w.duration(200 * time.Millisecond))
+	}
+	for c.next() {
+		c.served++
+	}
+}
+
+// next serves one request and returns whether there may be another.
+func (c *conn) next() bool {
+	_, err := c.r.Peek(1)
+	read := c.srv.clock.Now()
+	if err != nil {
+		c.settle(true)
+		return false
+	}
+	if c.settle(false); c.ending.Load() {
+		return false
+	}
+	req, err := wire.ReadHead(c.r)
+	if err == nil {
+		err = c.readBody(req)
+	}
+	if err != nil {
+		c.refuse(err)
+		return false
+	}
+	ok := c.handle(req, read)
+	if c.running != nil { // its end decides
+		return true
+	}
+	return ok && !req.Close && !c.ending.Load()
+}
+
+// settle waits until the last stream is over; gone means that its client is.
+func (c *conn) settle(gone bool) {
+	if c.running == nil {
+		return
+	}
+	if gone {
+		s := c.running
+		c.srv.pacer.Do(func(now int64) { s.cancel(now) })
+	}
+	<-c.done
+	c.out.wait()
+	c.running = nil
+}
+
+func (c *conn) readBody(req *wire.Request) error {
+	if req.Continue {
+		if _, err := io.WriteString(c.nc, "HTTP/1.1 100 Continue\r\n\r\n"); err != nil {
+			return err
+		}
+	}
+	err := req.ReadBody(c.r, c.body)
+	c.body = req.Body
+	return err
+}
+
+// refuse answers a request that cannot be read; nothing is said to a client that has left.
+func (c *conn) refuse(err error) {
+	var status *wire.StatusError
+	if errors.As(err, &status) {
+		a := wire.Answer{Style: wire.Style{Close: true}}
+		_, _ = c.nc.Write(a.JSON(status.Status, wire.ErrorBody(status.Status, "", status.Message)))
+	}
+}
+
+// pause waits for d, or until the server closes.
+func (c *conn) pause(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-c.srv.closing:
+	}
+}
+
+// interrupt ends the read that the goroutine of c is in. It may be called by any goroutine.
+func (c *conn) interrupt() {
+	c.ending.Store(true)
+	_ = c.nc.SetDeadline(past())
+}
+
+func (c *conn) close() {
+	if tcp, ok := c.nc.(*net.TCPConn); ok && (c.abort || c.srv.crashed.Load()) {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.nc.Close()
+}

@@ -1,0 +1,116 @@
+package sim
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"bflow.dev/bflow/sim/wire"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// exchange is one request and its short answer.
+type exchange struct {
+	*conn
+	req   *wire.Request
+	ans   wire.Answer
+	read  int64
+	route string
+}
+
+func duration(ns int64) time.Duration { return time.Duration(ns) }
+
+// write sends a whole answer and returns whether that went well.
+func (x *exchange) write(b []byte) bool {
+	x.out.wait()
+	_, err := x.nc.Write(b)
+	return err == nil
+}
+
+func (x *exchange) plain(status int, contentType string, body []byte) bool {
+	return x.write(x.ans.Plain(status, contentType, body))
+}
+
+func (x *exchange) json(v any) bool {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return x.fail(500, "", err.Error())
+	}
+	return x.write(x.ans.JSON(200, body))
+}
+
+func (x *exchange) fail(status int, param, message string) bool {
+	return x.write(x.ans.JSON(status, wire.ErrorBody(status, param, message)))
+}
+
+// served returns the names of the models that are served now.
+func (s *Server) served() []string {
+	if _, wrong := s.faults.server(runplan.FaultWrongModel, s.clock.Now()); !wrong {
+		return s.cfg.Models
+	}
+	var names []string
+	for _, name := range s.cfg.Models {
+		names = append(names, name+"-wrong")
+	}
+	return names
+}
+
+// modelName returns the name to answer with for a request that asks for name; false = it is not served.
+func (s *Server) modelName(name string) (string, bool) {
+	served := s.served()
+	if name == "" {
+		return served[0], true
+	}
+	return name, slices.Contains(served, name)
+}
+
+type modelCard struct {
+	ID          string `json:"id"`
+	Object      string `json:"object"`
+	Created     int64  `json:"created"`
+	OwnedBy     string `json:"owned_by"`
+	Root        string `json:"root"`
+	MaxModelLen int    `json:"max_model_len"`
+}
+
+func (x *exchange) models() bool {
+	s := x.srv
+	list := struct {
+		Object string      `json:"object"`
+		Data   []modelCard `json:"data"`
+	}{Object: "list"}
+	for _, name := range s.served() {
+		list.Data = append(list.Data, modelCard{
+			ID: name, Object: "model", Created: wire.Started(s.clock.Wall(s.begun)), OwnedBy: "sim",
+			Root: s.cfg.Models[0], MaxModelLen: s.cfg.MaxModelLen,
+		})
+	}
+	return x.json(list)
+}
+
+// tokenize answers in the shape of vLLM. The body is that of a completion or of a chat.
+func (x *exchange) tokenize() bool {
+	p, err := wire.ParseTokenize(x.req.Body)
+	if err != nil {
+		return x.invalid(err)
+	}
+	if name, ok := x.srv.modelName(p.Model); !ok {
+		return x.unknownModel(name)
+	}
+	ids := p.Tokens()
+	return x.json(map[string]any{
+		"count": len(ids), "max_model_len": x.srv.cfg.MaxModelLen, "tokens": ids, "token_strs": nil,
+	})
+}
+
+func (x *exchange) unknownModel(name string) bool {
+	return x.fail(404, "model", "The model "+quoted(name)+" does not exist.")
+}
+
+func quoted(name string) string { return "`" + name + "`" }
+
+// invalid answers a body that cannot be used.
+func (x *exchange) invalid(err error) bool {
+	param, message := invalidParam(err)
+	return x.fail(400, param, message)
+}

@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"strings"
+
+	"bflow.dev/bflow/sim/wire"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// handle answers req, whose first byte was read at the monotonic time read. It returns whether the connection can
+// serve another request; a stream may still be running then.
+func (c *conn) handle(req *wire.Request, read int64) bool {
+	x := exchange{conn: c, req: req, read: read, route: req.Method + " " + req.Path}
+	if req.ID == "" {
+		req.ID = fmt.Sprintf("%016x", mix(uint64(read)^uint64(c.id)<<48))
+	}
+	x.ans = wire.Answer{Style: wire.Style{Close: req.Close}, Pod: c.srv.cfg.Pod, RequestID: req.ID}
+	if !strings.HasPrefix(req.Path, "/sim/") {
+		c.thaw()
+		if status, param, message := x.barred(); status != 0 {
+			return x.fail(status, param, message)
+		}
+	}
+	switch x.route {
+	case "POST /v1/chat/completions", "POST /v1/completions":
+		return x.complete()
+	case "GET /v1/models":
+		return x.models()
+	case "GET /health", "GET /ping":
+		return x.plain(200, "text/plain", nil)
+	case "GET /version":
+		return x.json(map[string]string{"version": Version})
+	case "POST /tokenize":
+		return x.tokenize()
+	case "POST /reset_prefix_cache":
+		c.srv.pacer.Do(func(int64) { c.srv.model.ResetCache() })
+		return x.plain(200, "text/plain", nil)
+	}
+	return x.fail(404, "", "no endpoint "+x.route)
+}
+
+// Version is what /version answers: the engine version whose API and metrics are simulated.
+const Version = "0.26.0+sim"
+
+// thaw waits for the end of a freeze.
+func (c *conn) thaw() {
+	for {
+		left := c.srv.pacer.Thaw() - c.srv.clock.Now()
+		if left <= 0 || c.ending.Load() {
+			return
+		}
+		c.pause(duration(left))
+	}
+}
+
+// barred returns why the request is not served, status 0 when it is.
+func (x *exchange) barred() (status int, param, message string) {
+	s := x.conn.srv
+	now := s.clock.Now()
+	if x.req.Path == "/metrics" {
+		return 0, "", ""
+	}
+	if _, unready := s.faults.server(runplan.FaultNotReady, now); unready || now < s.ready {
+		return 503, "", "the engine is not ready yet"
+	}
+	if s.cfg.APIKey == "" || !strings.HasPrefix(x.req.Path, "/v1/") {
+		return 0, "", ""
+	}
+	if subtle.ConstantTimeCompare([]byte(x.req.Authorization), []byte("Bearer "+s.cfg.APIKey)) != 1 {
+		return 401, "", "missing or wrong API key"
+	}
+	return 0, "", ""
+}

@@ -1,0 +1,161 @@
+package pace
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bflow.dev/bflow/sim/engine"
+)
+
+// spin is how long before a deadline the thread stops sleeping: a wake-up takes 10 to 80 µs on a busy core.
+const spin = 100 * time.Microsecond
+
+// Pacer drives a model by the clock. All calls of the model, and so all sends, happen on its one thread.
+type Pacer struct {
+	clock Clock
+	model engine.Model
+	lead  int64 // a request cannot have anything due earlier than this after it was submitted, ns
+	alarm alarm
+
+	mu      sync.Mutex
+	orders  []func(now int64)
+	pending atomic.Bool
+	wakeAt  atomic.Int64 // when the thread wakes by itself; 0 = it is awake
+	thaw    atomic.Int64 // end of the freeze, real time; 0 = none
+	closed  atomic.Bool
+	done    chan struct{}
+
+	frozenAt int64 // model time while frozen
+	offset   int64 // real time minus model time, after the current freeze
+}
+
+// Start runs model on a thread of its own until Close. lead is the least time between Submit and the first thing
+// due; it only saves wake-ups, 0 is always right.
+func Start(clock Clock, model engine.Model, lead time.Duration) (*Pacer, error) {
+	a, err := newAlarm()
+	if err != nil {
+		return nil, err
+	}
+	p := &Pacer{clock: clock, model: model, lead: int64(lead), alarm: a, done: make(chan struct{})}
+	go p.run()
+	return p, nil
+}
+
+// Submit adds s to the model as arrived at the monotonic time at.
+func (p *Pacer) Submit(at int64, s *engine.Seq) {
+	p.order(at+p.lead, func(now int64) { p.model.Add(p.modelTime(at), s) })
+}
+
+// Do calls f on the thread, with the model time.
+func (p *Pacer) Do(f func(now int64)) { p.order(0, f) }
+
+// Freeze stops the model for d: nothing is sent, and everything due later is due d later. A freeze in a freeze
+// prolongs it.
+func (p *Pacer) Freeze(d time.Duration) {
+	p.Do(func(int64) {
+		now := p.clock.Now()
+		if end := p.thaw.Load(); end > now {
+			p.thaw.Store(end + int64(d))
+		} else {
+			p.frozenAt = now - p.offset
+			p.thaw.Store(now + int64(d))
+		}
+		p.offset += int64(d)
+	})
+}
+
+// Thaw returns when the current freeze ends, in monotonic time; a time in the past means that there is none.
+func (p *Pacer) Thaw() int64 { return p.thaw.Load() }
+
+// Real returns the real time of the model time t: the one at which something due at t has to be sent. It may be
+// called on the pacer's thread only.
+func (p *Pacer) Real(t int64) int64 { return t + p.offset }
+
+// Close stops the thread; what is not due yet is never sent.
+func (p *Pacer) Close() {
+	p.closed.Store(true)
+	p.alarm.ring()
+	<-p.done
+	p.alarm.close()
+}
+
+func (p *Pacer) order(due int64, f func(now int64)) {
+	p.mu.Lock()
+	p.orders = append(p.orders, f)
+	p.mu.Unlock()
+	p.pending.Store(true)
+	if p.wakeAt.Load() > due-int64(spin) {
+		p.alarm.ring()
+	}
+}
+
+func (p *Pacer) run() {
+	runtime.LockOSThread()
+	sharpTimers()
+	defer close(p.done)
+	for !p.closed.Load() {
+		p.obey()
+		due, ok := p.model.Next()
+		if !ok {
+			due = math.MaxInt64 - p.offset
+		}
+		if p.wait(due + p.offset) {
+			p.model.Advance(p.modelTime(p.clock.Now()))
+		}
+	}
+}
+
+// modelTime returns the model time at the real time now: it stands still in a freeze.
+func (p *Pacer) modelTime(now int64) int64 {
+	if now < p.thaw.Load() {
+		return p.frozenAt
+	}
+	return now - p.offset
+}
+
+func (p *Pacer) obey() {
+	if !p.pending.Swap(false) {
+		return
+	}
+	p.mu.Lock()
+	orders := p.orders
+	p.orders = nil
+	p.mu.Unlock()
+	now := p.modelTime(p.clock.Now())
+	for _, f := range orders {
+		f(now)
+	}
+}
+
+// wait returns true at the real time due, or false earlier because there is an order.
+func (p *Pacer) wait(due int64) bool {
+	for {
+		left := due - p.clock.Now()
+		switch {
+		case left <= 0:
+			return true
+		case p.pending.Load() || p.closed.Load():
+			return false
+		case left > int64(spin):
+			p.sleep(due)
+		}
+	}
+}
+
+// sleep sleeps until spin before due. wakeAt is set before the orders are looked at once more, so that an order
+// either sees it and rings, or is seen.
+func (p *Pacer) sleep(due int64) {
+	p.wakeAt.Store(due)
+	defer p.wakeAt.Store(0)
+	if p.pending.Load() || p.closed.Load() {
+		return
+	}
+	if due >= math.MaxInt64-p.offset {
+		p.alarm.sleep(-1)
+		return
+	}
+	p.alarm.sleep(due - p.clock.Now() - int64(spin))
+}

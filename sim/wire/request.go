@@ -1,0 +1,207 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/textproto"
+	"strconv"
+	"strings"
+)
+
+// Limits of a request.
+const (
+	MaxHead = 64 << 10 // request line and header fields, bytes
+	MaxBody = 64 << 20
+)
+
+// Request is one HTTP/1.x request. Only the header fields that the engine reads are kept.
+type Request struct {
+	Method, Path  string // Path without the query
+	Minor         int    // of HTTP/1.x
+	ID            string // x-request-id
+	Authorization string
+	Close         bool // the client wants the connection closed after the answer
+	Continue      bool // the client waits for 100 Continue before it sends the body
+	Body          []byte
+
+	length  int64
+	chunked bool
+}
+
+// StatusError is a request that gets an HTTP error status. The connection is not usable after it.
+type StatusError struct {
+	Status  int
+	Message string
+}
+
+func (e *StatusError) Error() string { return e.Message }
+
+func refuse(status int, format string, args ...any) error {
+	return &StatusError{Status: status, Message: fmt.Sprintf(format, args...)}
+}
+
+// ReadHead reads the request line and the header. r needs a buffer of at least MaxHead bytes. An error is io.EOF
+// before the first byte, another read error, or a *StatusError.
+func ReadHead(r *bufio.Reader) (*Request, error) {
+	line, err := readLine(r)
+	for err == nil && len(line) == 0 { // empty lines before a request are allowed
+		line, err = readLine(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	req := &Request{length: -1}
+	if err := req.parseLine(line); err != nil {
+		return nil, err
+	}
+	for left := MaxHead - len(line); ; {
+		line, err := readLine(r)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
+		case len(line) == 0:
+			return req, req.checkFraming()
+		}
+		if left -= len(line); left < 0 {
+			return nil, refuse(431, "header is longer than %d bytes", MaxHead)
+		}
+		if err := req.parseField(line); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readLine returns the next line without its end; the slice is valid until the next read.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadSlice('\n')
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		return nil, refuse(431, "header line is longer than %d bytes", r.Size())
+	case errors.Is(err, io.EOF) && len(line) > 0:
+		return nil, io.ErrUnexpectedEOF
+	case err != nil:
+		return nil, err
+	}
+	line = line[:len(line)-1]
+	return bytes.TrimSuffix(line, []byte{'\r'}), nil
+}
+
+func (req *Request) parseLine(line []byte) error {
+	method, rest, ok1 := strings.Cut(string(line), " ")
+	target, proto, ok2 := strings.Cut(rest, " ")
+	if !ok1 || !ok2 || !isToken(method) || target == "" || strings.ContainsAny(target, " \t") {
+		return refuse(400, "malformed request line")
+	}
+	switch proto {
+	case "HTTP/1.1":
+		req.Minor = 1
+	case "HTTP/1.0":
+		req.Close = true
+	default:
+		if strings.HasPrefix(proto, "HTTP/") {
+			return refuse(505, "protocol %q is not supported, use HTTP/1.1", proto)
+		}
+		return refuse(400, "malformed request line")
+	}
+	if strings.HasPrefix(target, "http://") { // absolute form, as through a proxy
+		_, path, _ := strings.Cut(strings.TrimPrefix(target, "http://"), "/")
+		target = "/" + path
+	}
+	req.Method = method
+	req.Path, _, _ = strings.Cut(target, "?")
+	return nil
+}
+
+func (req *Request) parseField(line []byte) error {
+	name, value, ok := bytes.Cut(line, []byte{':'})
+	if !ok || !isToken(string(name)) {
+		return refuse(400, "malformed header field")
+	}
+	value = bytes.Trim(value, " \t")
+	switch len(name) { // the length sorts out nearly all fields without a conversion
+	case len("Connection"), len("Content-Length"), len("Transfer-Encoding"), len("Expect"), len("X-Request-Id"), len("Authorization"):
+		return req.setField(textproto.CanonicalMIMEHeaderKey(string(name)), string(value))
+	}
+	return nil
+}
+
+func (req *Request) setField(name, value string) error {
+	switch name {
+	case "Content-Length":
+		n, err := strconv.ParseUint(value, 10, 62)
+		if err != nil || (req.length >= 0 && req.length != int64(n)) {
+			return refuse(400, "bad Content-Length")
+		}
+		req.length = int64(n)
+	case "Transfer-Encoding":
+		if !strings.EqualFold(value, "chunked") || req.chunked {
+			return refuse(501, "only the transfer encoding \"chunked\" is supported")
+		}
+		req.chunked = true
+	case "Connection":
+		req.setConnection(value)
+	case "Expect":
+		if !strings.EqualFold(value, "100-continue") {
+			return refuse(417, "unknown expectation %q", value)
+		}
+		req.Continue = req.Minor == 1
+	case "X-Request-Id":
+		req.ID = cleanID(value)
+	case "Authorization":
+		req.Authorization = value
+	}
+	return nil
+}
+
+func (req *Request) setConnection(value string) {
+	for option := range strings.SplitSeq(value, ",") {
+		switch strings.ToLower(strings.TrimSpace(option)) {
+		case "close":
+			req.Close = true
+		case "keep-alive":
+			req.Close = false
+		}
+	}
+}
+
+func (req *Request) checkFraming() error {
+	switch {
+	case req.chunked && req.length >= 0:
+		return refuse(400, "both Content-Length and Transfer-Encoding")
+	case req.chunked && req.Minor == 0:
+		return refuse(400, "Transfer-Encoding needs HTTP/1.1")
+	case req.length > MaxBody:
+		return refuse(413, "body of %d bytes is over the limit of %d", req.length, MaxBody)
+	}
+	req.Continue = req.Continue && (req.chunked || req.length > 0)
+	return nil
+}
+
+// cleanID keeps an id that can be sent back in a header and in JSON as it is, and drops any other.
+func cleanID(id string) string {
+	for i := range len(id) {
+		if c := id[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			return ""
+		}
+	}
+	if len(id) > 256 {
+		return ""
+	}
+	return id
+}
+
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return s != ""
+}
