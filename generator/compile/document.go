@@ -45,15 +45,31 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// prune drops what Go types write although nobody set it: a status, an empty creation time.
-func prune(tree map[string]any) {
-	for key, v := range tree {
-		child, isMap := v.(map[string]any)
-		switch {
-		case key == "creationTimestamp" && v == nil, key == "status" && isMap && len(child) == 0, key == "metadata" && isMap && len(child) == 0:
-			delete(tree, key)
-		case isMap:
-			prune(child)
+// prune drops what Go types write although nobody set it: an empty status or metadata, a creation time.
+func prune(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			prune(item)
 		}
+	case map[string]any:
+		for key, child := range v {
+			prune(child)
+			if unset(key, child) {
+				delete(v, key)
+			}
+		}
+	}
+}
+
+func unset(key string, v any) bool {
+	switch key {
+	case "creationTimestamp":
+		return v == nil
+	case "status", "metadata":
+		m, ok := v.(map[string]any)
+		return ok && len(m) == 0
+	default:
+		return false
 	}
 }

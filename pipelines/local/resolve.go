@@ -1,0 +1,59 @@
+package local
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+)
+
+// stand is the program of this host that stands in for the first word of a step's command.
+type stand struct {
+	kind string // sibling, self or host
+	argv []string
+}
+
+// ours returns the binary of ours that a step names, or false.
+func ours(s *v1.Step) (string, bool) {
+	if len(s.Command) == 0 {
+		return "", false
+	}
+	name, ok := strings.CutPrefix(s.Command[0], "/")
+	return name, ok && slices.Contains(contract.Binaries, name)
+}
+
+// program finds what runs s: the sibling binary, else this very one, or a program of the host for an allowed image.
+func (o Options) program(s *v1.Step) (stand, error) {
+	if name, ok := ours(s); ok {
+		if path := filepath.Join(o.BinDir, name); o.BinDir != "" && executable(path) {
+			return stand{"sibling", []string{path}}, nil
+		}
+		if o.Self == "" {
+			return stand{}, fmt.Errorf("program %q is not in %q; build it there", name, o.BinDir)
+		}
+		return stand{"self", []string{o.Self, "step", name}}, nil
+	}
+	root, ok := o.HostImages[s.Image]
+	if !ok || len(s.Command) == 0 {
+		return stand{}, fmt.Errorf("image %q is not ours", s.Image)
+	}
+	if filepath.IsAbs(s.Command[0]) {
+		return stand{"host", []string{filepath.Join(root, s.Command[0])}}, nil
+	}
+	path, err := exec.LookPath(s.Command[0])
+	if err != nil {
+		return stand{}, fmt.Errorf("finding program of image %q: %w", s.Image, err)
+	}
+	return stand{"host", []string{path}}, nil
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}

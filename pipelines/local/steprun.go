@@ -1,0 +1,184 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"github.com/tektoncd/pipeline/pkg/container"
+)
+
+// step runs one step to its end. Succeeded is also a failed step that says to continue.
+func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m mounts) outcome {
+	for _, res := range s.Results {
+		scope.strings["step.results."+res.Name+".path"] = filepath.Join(r.stepResults(s.Name), res.Name)
+	}
+	if err := os.MkdirAll(r.stepResults(s.Name), 0o755); err != nil {
+		return failed(fmt.Errorf("making folder of step %q: %w", s.Name, err))
+	}
+	container.ApplyStepReplacements(s, scope.strings, scope.arrays)
+	if s.Timeout != nil && s.Timeout.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, s.Timeout.Duration, &ending{Failed, v1.TaskRunReasonFailed.String(),
+			fmt.Sprintf("step %q took longer than its timeout of %s", s.Name, s.Timeout.Duration)})
+		defer cancel()
+	}
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	code, err := t.process(ctx, s, r, m)
+	if err != nil {
+		return failed(fmt.Errorf("step %q: %w", s.Name, err))
+	}
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	if code != 0 && s.OnError != v1.Continue {
+		out := failed(fmt.Errorf("step %q exited with code %d", s.Name, code))
+		out.exitCode = code
+		return out
+	}
+	if err := t.leave(s, r, scope, code); err != nil {
+		return failed(err)
+	}
+	return outcome{state: Succeeded, reason: v1.TaskRunReasonSuccessful.String()}
+}
+
+// leave makes the exit code and the results of s known to later steps.
+func (t *taskRun) leave(s *v1.Step, r room, scope values, code int) error {
+	if err := os.WriteFile(r.exitCode(s.Name), []byte(strconv.Itoa(code)), 0o644); err != nil {
+		return fmt.Errorf("writing exit code of step %q: %w", s.Name, err)
+	}
+	scope.strings["steps.step-"+s.Name+".exitCode.path"] = r.exitCode(s.Name)
+	scope.strings["steps."+s.Name+".exitCode.path"] = r.exitCode(s.Name)
+	var wanted []declared
+	for _, res := range s.Results {
+		wanted = append(wanted, declared{res.Name, res.Type})
+	}
+	results, err := readResults(r.stepResults(s.Name), wanted)
+	if err != nil {
+		return fmt.Errorf("step %q: %w", s.Name, err)
+	}
+	scope.setResults("steps."+s.Name+".results", results)
+	return nil
+}
+
+// process starts the program of s, and records its start and end.
+func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, m mounts) (int, error) {
+	prog, err := t.e.o.program(s)
+	if err != nil {
+		return 0, err
+	}
+	paths := m.of(s)
+	env, err := t.environ(s, paths)
+	if err != nil {
+		return 0, err
+	}
+	log, logName := t.openLog(s.Name)
+	defer log.Close()
+	argv := append([]string{}, prog.argv...)
+	for _, arg := range append(s.Command[1:len(s.Command):len(s.Command)], s.Args...) {
+		argv = append(argv, paths.apply(expand(arg, env)))
+	}
+	p := process{
+		argv: argv, dir: t.workDir(s, r, paths), env: env, log: log, fd: t.e.lifeline,
+		grace: t.e.o.Grace, stop: t.e.o.Stop,
+	}
+	stopFollowing := t.follow(s.Name, log)
+	defer stopFollowing()
+	rec := Record{Task: t.pt.Name, TaskRun: t.name, Step: s.Name}
+	code, err := p.run(ctx, t.e.launcher, func(pid int) error {
+		start := rec
+		start.Kind, start.PID, start.Program, start.Path, start.Log = StepStarted, pid, prog.kind, prog.argv[0], logName
+		start.Ticks, err = startTicks(pid)
+		t.e.ledger.record(start)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	rec.Kind, rec.ExitCode, rec.State = StepFinished, code, Succeeded
+	if code != 0 {
+		rec.State = Failed
+	}
+	t.e.ledger.record(rec)
+	return code, nil
+}
+
+func (t *taskRun) workDir(s *v1.Step, r room, paths relocation) string {
+	dir := paths.apply(s.WorkingDir)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(r.work(), dir)
+	}
+	return dir
+}
+
+// environ makes the environment of s; paths of the container in declared values become folders of this host.
+func (t *taskRun) environ(s *v1.Step, paths relocation) ([]string, error) {
+	e := newEnviron(t.e.o, t.e.program.configs)
+	if dir, ok := paths["/tmp"]; ok {
+		e.set("TMPDIR", dir)
+	}
+	if err := e.declare(s.EnvFrom, s.Env, paths); err != nil {
+		return nil, err
+	}
+	e.set(contract.EnvSelf, t.e.o.Self)
+	e.set(contract.EnvRunDir, t.e.o.RunDir)
+	e.set(contract.EnvLifeline, "3") // the first of exec.Cmd.ExtraFiles
+	return e.list, nil
+}
+
+// openLog opens the log of a step for adding. A log that cannot be written keeps no step from running: its name is
+// empty then, and the output is lost.
+func (t *taskRun) openLog(step string) (*os.File, string) {
+	if len(t.body.spec.Steps) == 1 {
+		step = ""
+	}
+	name := logPath(t.label, step)
+	f, err := os.OpenFile(filepath.Join(t.e.o.RunDir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		return f, name
+	}
+	f, _ = os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a nil file is /dev/null to exec.Cmd as well
+	return f, ""
+}
+
+// follow passes the lines that a step adds to its log on to the observer, until the function it returns is called.
+func (t *taskRun) follow(step string, log *os.File) func() {
+	if t.e.o.Observer == nil || log == nil || log.Name() == os.DevNull {
+		return func() {}
+	}
+	if len(t.body.spec.Steps) == 1 {
+		step = ""
+	}
+	offset, _ := log.Seek(0, io.SeekEnd)
+	ended, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		follow(log.Name(), offset, ended, func(line string) { t.e.ledger.output(t.label, step, line) })
+	}()
+	return func() { close(ended); <-done }
+}
+
+// of adds the volume mounts of s to the paths of its TaskRun.
+func (m mounts) of(s *v1.Step) relocation {
+	paths := relocation{}
+	for from, to := range m.paths {
+		paths[from] = to
+	}
+	for _, v := range s.VolumeMounts {
+		if dir, ok := m.volumes[v.Name]; ok {
+			paths[filepath.Clean(v.MountPath)] = filepath.Join(dir, v.SubPath)
+		}
+	}
+	return paths
+}
+
+var _ = time.Second

@@ -1,0 +1,214 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+)
+
+// taskRun is one execution of a Task: the only one of a pipeline task, or one combination of its matrix.
+type taskRun struct {
+	e      *executor
+	pt     *v1.PipelineTask
+	body   body
+	name   string    // of the TaskRun
+	label  string    // in log names: the task, with the index of a combination
+	params v1.Params // of the combination
+	scope  values    // of the Pipeline: what an inline task sees
+}
+
+// outcome is how a task or TaskRun ended.
+type outcome struct {
+	state    State
+	reason   string
+	message  string
+	exitCode int
+	results  Results
+}
+
+func failed(err error) outcome {
+	return outcome{state: Failed, reason: v1.TaskRunReasonFailed.String(), message: err.Error(), exitCode: 1}
+}
+
+// run runs t, again after a failure as often as its retries allow, and records how it ended.
+func (t *taskRun) run(ctx context.Context) outcome {
+	t.e.ledger.record(Record{Kind: RunStarted, Task: t.pt.Name, TaskRun: t.name, Params: t.params})
+	out := t.try(ctx, 0)
+	for try := 1; try <= t.pt.Retries && out.state != Succeeded && ctx.Err() == nil; try++ {
+		t.e.ledger.record(Record{
+			Kind: RunRetried, Task: t.pt.Name, TaskRun: t.name, State: out.state, Reason: out.reason, Message: out.message,
+		})
+		out = t.try(ctx, try)
+	}
+	t.e.ledger.record(Record{
+		Kind: RunFinished, Task: t.pt.Name, TaskRun: t.name,
+		State: out.state, Reason: out.reason, Message: out.message, ExitCode: out.exitCode, Results: out.results,
+	})
+	return out
+}
+
+// try runs the steps of t once, in order.
+func (t *taskRun) try(ctx context.Context, try int) outcome {
+	if limit := t.e.program.taskTimeout(t.pt.Name); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &ending{TimedOut, v1.TaskRunReasonTimedOut.String(),
+			fmt.Sprintf("TaskRun %q took longer than its timeout of %s", t.name, limit)})
+		defer cancel()
+	}
+	room, err := t.e.room(t.name)
+	if err != nil {
+		return failed(err)
+	}
+	scope, mounts, err := t.enter(room, try)
+	if err != nil {
+		return failed(err)
+	}
+	steps, err := t.steps()
+	if err != nil {
+		return failed(err)
+	}
+	out := outcome{state: Succeeded, reason: v1.TaskRunReasonSuccessful.String()}
+	for i := range steps {
+		if out = t.step(ctx, &steps[i], i, room, scope, mounts); out.state != Succeeded {
+			break
+		}
+	}
+	results, err := taskResults(t.body.spec, room.results(), scope)
+	if err != nil && out.state == Succeeded {
+		return failed(err)
+	}
+	out.results = results
+	return out
+}
+
+// steps returns the steps with their names and what the step template gives them, variables still open.
+func (t *taskRun) steps() ([]v1.Step, error) {
+	spec := t.body.spec.DeepCopy()
+	steps, err := v1.MergeStepsWithStepTemplate(spec.StepTemplate, spec.Steps)
+	if err != nil {
+		return nil, fmt.Errorf("merging the step template: %w", err)
+	}
+	for i := range steps {
+		if steps[i].Name == "" {
+			steps[i].Name = "unnamed-" + strconv.Itoa(i)
+		}
+	}
+	return steps, nil
+}
+
+// enter makes the folders of t and the values that its Task sees.
+func (t *taskRun) enter(room room, try int) (values, mounts, error) {
+	scope := newValues()
+	inline := t.body.task == ""
+	if inline {
+		scope = t.scope.with()
+	}
+	task := t.body.task
+	for name, value := range map[string]string{
+		"context.taskRun.name": t.name, "context.taskRun.namespace": t.e.program.run.Namespace,
+		"context.taskRun.uid": uid(t.e.program.run.Name + "/" + t.name), "context.task.name": task,
+		"context.task.retry-count": strconv.Itoa(try),
+	} {
+		scope.strings[name] = value
+	}
+	mounts, err := t.mount(room, scope)
+	if err != nil {
+		return values{}, nil, err
+	}
+	for _, r := range t.body.spec.Results {
+		scope.set("results", r.Name+".path", text(room.result(r.Name)))
+		scope.strings[fmt.Sprintf("results[%q].path", r.Name)] = room.result(r.Name)
+		scope.strings["results['"+r.Name+"'].path"] = room.result(r.Name)
+	}
+	given := scope.params(append(t.pt.Params.DeepCopy(), t.params...))
+	if inline {
+		for _, spec := range t.body.spec.Params {
+			if spec.Default != nil {
+				scope.drop(spec.Name) // the inner default wins over a param of the Pipeline
+			}
+		}
+		given = t.inherit(given)
+	}
+	params, err := bindParams(t.body.spec.Params, given, scope)
+	if err != nil {
+		return values{}, nil, fmt.Errorf("task %q: %w", t.pt.Name, err)
+	}
+	for _, p := range params {
+		scope.drop(p.Name)
+	}
+	scope.setParams(params)
+	return scope, mounts, nil
+}
+
+// inherit adds to given the params of the Pipeline that an inline task declares and is not given.
+func (t *taskRun) inherit(given v1.Params) v1.Params {
+	have := given.ExtractNames()
+	for _, spec := range t.body.spec.Params {
+		if have.Has(spec.Name) || spec.Default != nil {
+			continue
+		}
+		for _, p := range t.e.program.params {
+			if p.Name == spec.Name {
+				given = append(given, p)
+			}
+		}
+	}
+	return given
+}
+
+func text(s string) v1.ParamValue { return v1.ParamValue{Type: v1.ParamTypeString, StringVal: s} }
+
+// ending is why a context ended: it becomes the state of what ran under it.
+type ending struct {
+	state   State
+	reason  string
+	message string
+}
+
+func (e *ending) Error() string { return e.message }
+
+// ended returns the outcome of what ctx, which has ended, cut off.
+func ended(ctx context.Context) outcome {
+	var why *ending
+	if !errors.As(context.Cause(ctx), &why) {
+		why = &ending{Cancelled, v1.TaskRunReasonCancelled.String(), "it was cancelled"}
+	}
+	return outcome{state: why.state, reason: why.reason, message: why.message, exitCode: 1}
+}
+
+// defaultTimeout is Tekton's for a TaskRun and for a PipelineRun that name none.
+const defaultTimeout = 60 * time.Minute
+
+// taskTimeout returns the timeout of one TaskRun of the pipeline task name; 0 is none.
+func (p *program) taskTimeout(name string) time.Duration {
+	if t := p.run.GetTaskRunSpec(name).Timeout; t != nil {
+		return t.Duration
+	}
+	phase := p.run.TasksTimeout()
+	for _, pt := range p.all() {
+		if pt.Name == name && pt.Timeout != nil {
+			return pt.Timeout.Duration
+		}
+	}
+	if p.isFinally(name) {
+		phase = p.run.FinallyTimeout()
+	}
+	// A phase shorter than the default needs no timeout of its own: the phase ends first.
+	if phase != nil && (phase.Duration == 0 || phase.Duration > defaultTimeout) {
+		return phase.Duration
+	}
+	return defaultTimeout
+}
+
+func (p *program) isFinally(name string) bool {
+	for _, pt := range p.spec.Finally {
+		if pt.Name == name {
+			return true
+		}
+	}
+	return false
+}
