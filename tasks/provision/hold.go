@@ -50,9 +50,9 @@ func hold(ctx context.Context, s step.Streams, args []string) error {
 }
 
 func supervise(ctx context.Context, runDir, log string, port int, argv []string) error {
-	out, err := os.OpenFile(filepath.Join(runDir, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	out, err := openLog(runDir, log)
 	if err != nil {
-		return fmt.Errorf("opening the engine's log: %w", err)
+		return err
 	}
 	defer out.Close()
 	// Pdeathsig fires when the thread that started the child ends: this thread must live as long as the child.

@@ -99,6 +99,12 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 		cmd.ExtraFiles = []*os.File{os.NewFile(uintptr(fd), "lifeline")} // becomes 3
 		cmd.Env = append(cmd.Env, contract.EnvLifeline+"=3")
 	}
+	log, err := openLog(d.runDir, engineLog) // the supervisor says there why it could not start the engine
+	if err != nil {
+		return started{}, err
+	}
+	defer log.Close()
+	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		return started{}, fmt.Errorf("starting the supervisor of the engine: %w", err)
 	}
@@ -125,6 +131,19 @@ func awaitRecord(ctx context.Context, runDir string, gone <-chan error) error {
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
+}
+
+// openLog opens a log of the run directory to append to, making its folder where it is missing.
+func openLog(runDir, name string) (*os.File, error) {
+	path := filepath.Join(runDir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("making folder of %q: %w", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening the engine's log: %w", err)
+	}
+	return f, nil
 }
 
 // ended returns why the engine is no more, or nil while it runs.

@@ -1,0 +1,96 @@
+// Package app is the command line of bflow: one file per verb. A command maps flags to options, calls one library
+// function and prints what it returns; it must hold no logic of its own.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// Streams are what a command may use of its process. Data goes to Out, progress and errors to Err.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Main runs bflow with argv (the program's name first) and returns the documented exit code.
+func Main(ctx context.Context, s Streams, argv []string) int {
+	app := newApp(s)
+	err := app.RunContext(ctx, reorder(app, argv))
+	var silent *silentError
+	if err != nil && !errors.As(err, &silent) {
+		fmt.Fprintf(s.Err, "bflow: %s\n", strings.TrimSpace(err.Error()))
+	}
+	return step.Code(err)
+}
+
+// silentError carries an exit code whose reason has been printed already.
+type silentError struct{ error }
+
+func (e *silentError) Unwrap() error { return e.error }
+
+// silently ends bflow with code; the user has read why.
+func silently(code int) error {
+	if code == contract.ExitPass {
+		return nil
+	}
+	return &silentError{step.Exit(code, fmt.Errorf("exit code %d", code))}
+}
+
+func newApp(s Streams) *cli.App {
+	app := &cli.App{
+		Name:                      "bflow",
+		Usage:                     "benchmark LLM inference servers and get numbers that can be believed",
+		Writer:                    s.Out,
+		ErrWriter:                 s.Err,
+		Reader:                    s.In,
+		HideVersion:               true,
+		EnableBashCompletion:      true,
+		DisableSliceFlagSeparator: true,
+		CommandNotFound:           nil,
+		ExitErrHandler:            func(*cli.Context, error) {}, // Main prints and chooses the code
+		OnUsageError:              usageError,
+		Action:                    help,
+		Commands: []*cli.Command{
+			validateCommand(s), planCommand(s), compileCommand(s), runCommand(s),
+			listCommand(s), statusCommand(s), watchCommand(s), logsCommand(s), cancelCommand(s),
+			rerunCommand(s), resumeCommand(s), deleteCommand(s),
+			reportCommand(s), exportCommand(s),
+			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(),
+		},
+	}
+	for _, c := range app.Commands {
+		prepare(c)
+	}
+	return app
+}
+
+// prepare gives every flag its environment variable and every command the same manners.
+func prepare(c *cli.Command) {
+	c.OnUsageError = usageError
+	for _, f := range c.Flags {
+		bindEnv(f)
+	}
+	for _, sub := range c.Subcommands {
+		prepare(sub)
+	}
+}
+
+func usageError(c *cli.Context, err error, _ bool) error {
+	return step.Usagef("reading flags of %q: %v; see %s --help", c.Command.FullName(), err, strings.TrimSpace("bflow "+c.Command.FullName()))
+}
+
+func help(c *cli.Context) error {
+	if word := c.Args().First(); word != "" {
+		return step.Usagef("unknown command %q%s; see bflow --help", word, suggestion(c.App, word))
+	}
+	return cli.ShowAppHelp(c)
+}

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/cmd/bflow/localrun"
+	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/provision"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+func resumeCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:      "resume",
+		Usage:     "go on with an interrupted run after its last finished task",
+		ArgsUsage: "RUN",
+		Flags:     []cli.Flag{runsDirFlag(), plainFlag()},
+		Action: func(c *cli.Context) error {
+			dir, err := runArg(c)
+			if err != nil {
+				return err
+			}
+			status, err := local.StatusOf(dir)
+			if err != nil {
+				return err
+			}
+			if !status.Alive { // what a killed executor left would hold ports and memory
+				if err := provision.Teardown(c.Context, dir); err != nil {
+					return err
+				}
+			}
+			return resume(c, s, dir, status.RunID)
+		},
+	}
+}
+
+func resume(c *cli.Context, s Streams, dir, runID string) error {
+	o, err := localOptions(c, s)
+	if err != nil {
+		return err
+	}
+	plan, err := runplan.Read(dir)
+	if err != nil {
+		return err
+	}
+	show := newProgress(c, s)
+	defer show.close()
+	opt := localrun.Executor(o, dir)
+	opt.Observer = show.observe(runID, plan)
+	status, err := local.Resume(c.Context, opt)
+	if err != nil {
+		return err
+	}
+	out := localrun.Outcome{RunID: runID, RunDir: dir, Plan: plan, Status: status, Code: status.ExitCode}
+	show.finished(out)
+	return conclude(s, []localrun.Outcome{out})
+}

@@ -1,0 +1,90 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// runsDirFlag says where local runs lie.
+func runsDirFlag() cli.Flag {
+	return &cli.StringFlag{Name: "runs-dir", Usage: "folder of local runs (default: ~/.local/share/bflow/runs)"}
+}
+
+// runsDir is the folder of local runs, absolute.
+func runsDir(c *cli.Context) (string, error) {
+	if dir := c.String("runs-dir"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	return local.Root(os.Getenv)
+}
+
+// runDir finds the directory of a run by its name, an unambiguous start of it, or a path.
+func runDir(c *cli.Context, name string) (string, error) {
+	root, err := runsDir(c)
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range []string{filepath.Join(root, name), name} {
+		if info, err := os.Stat(dir); name != "" && err == nil && info.IsDir() {
+			return filepath.Abs(dir)
+		}
+	}
+	names, err := runNames(root)
+	if err != nil {
+		return "", err
+	}
+	var hits []string
+	for _, n := range names {
+		if strings.HasPrefix(n, name) {
+			hits = append(hits, n)
+		}
+	}
+	if len(hits) == 1 {
+		return filepath.Join(root, hits[0]), nil
+	}
+	return "", step.Usagef("looking for run %q: %s", name, notFound(root, name, names, hits))
+}
+
+func notFound(root, name string, names, hits []string) string {
+	if len(hits) > 1 {
+		return fmt.Sprintf("%d runs begin so: %s", len(hits), strings.Join(hits[:min(4, len(hits))], ", "))
+	}
+	if near := problem.Closest(name, names, 3); len(near) > 0 {
+		return "no such run in " + root + "; closest: " + strings.Join(near, ", ")
+	}
+	return fmt.Sprintf("no such run among the %d in %s; see bflow list", len(names), root)
+}
+
+func runNames(root string) ([]string, error) {
+	entries, err := os.ReadDir(root)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing runs: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// runArg is the directory of the run that the command's one argument names.
+func runArg(c *cli.Context) (string, error) {
+	name, err := oneArg(c, "run")
+	if err != nil {
+		return "", err
+	}
+	return runDir(c, name)
+}

@@ -1,0 +1,218 @@
+package provision
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/sim"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// TestMain lets the test binary stand in for bflow: `test step provision hold ...`.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "step" {
+		task := map[string]step.Func{"provision": Run, "sim-engine": sim.Command}[os.Args[2]]
+		os.Args = append(os.Args[:1], os.Args[3:]...)
+		os.Exit(step.Main(os.Args[0], task))
+	}
+	os.Exit(m.Run())
+}
+
+// bench is one run directory with its plan.
+type bench struct {
+	t    *testing.T
+	dir  string
+	env  map[string]string
+	errs bytes.Buffer
+}
+
+func newBench(t *testing.T, edit func(*runplan.RunPlan)) *bench {
+	t.Helper()
+	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "p", Experiment: "p", Index: 1}
+	plan.Deployment = runplan.Deployment{Platform: "local", Mode: "sim", Model: runplan.Model{Name: "tiny"}, EndpointPath: "/v1/models", Replicas: 1,
+		Engine: runplan.Engine{Kind: "sim", HealthPath: "/health", MetricsPath: "/metrics"}}
+	plan.Execution.Phases = runplan.Phases{Deploy: true, Benchmark: true, Cleanup: true}
+	plan.Timeouts.Ready = runplan.Duration(30 * time.Second)
+	edit(plan)
+	if err := runplan.Identify(plan); err != nil {
+		t.Fatal(err)
+	}
+	data, err := runplan.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, dir: t.TempDir(), env: map[string]string{contract.EnvSelf: self}}
+	if err := os.WriteFile(filepath.Join(b.dir, contract.FilePlan), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.run("down") })
+	return b
+}
+
+// run runs a subcommand and returns its exit code and what it said.
+func (b *bench) run(sub string, more ...string) (int, string) {
+	b.errs.Reset()
+	args := append([]string{sub, "--plan-dir=" + b.dir, "--run-dir=" + b.dir, "--run-id=p-1"}, more...)
+	s := step.Streams{Out: &b.errs, Err: &b.errs, Env: func(k string) string { return b.env[k] }}
+	return step.Run(context.Background(), "provision", Run, s, args), b.errs.String()
+}
+
+func (b *bench) processes() []Process {
+	b.t.Helper()
+	var procs []Process
+	if err := step.ReadJSON(filepath.Join(b.dir, contract.FileProcesses), &procs); err != nil {
+		b.t.Fatal(err)
+	}
+	return procs
+}
+
+func awaitDead(t *testing.T, procs []Process) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); len(living(procs)) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("still running: %v", living(procs))
+		}
+	}
+}
+
+func TestSimComesUpAndLeavesNothing(t *testing.T) {
+	b := newBench(t, func(*runplan.RunPlan) {})
+	result := filepath.Join(b.dir, "endpoint")
+	if code, out := b.run("up", "--endpoint-result="+result); code != 0 {
+		t.Fatalf("up: exit %d: %s", code, out)
+	}
+	url, err := os.ReadFile(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := http.Get(string(url) + "/health"); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("the endpoint %s does not answer: %v %v", url, resp, err)
+	}
+	procs := b.processes()
+	if code, out := b.run("release"); code != 0 {
+		t.Fatalf("release: exit %d: %s", code, out)
+	}
+	awaitDead(t, procs)
+	for _, file := range []string{lastScrape, truthLog, engineLog} {
+		if _, err := os.Stat(filepath.Join(b.dir, file)); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 2 {
+		if code, out := b.run("down"); code != 0 {
+			t.Errorf("down is not repeatable: exit %d: %s", code, out)
+		}
+	}
+}
+
+func TestEngineDiesWithTheRun(t *testing.T) {
+	t.Run("when the supervisor is killed", func(t *testing.T) {
+		b := newBench(t, func(*runplan.RunPlan) {})
+		if code, out := b.run("up"); code != 0 {
+			t.Fatal(out)
+		}
+		procs := b.processes()
+		syscall.Kill(procs[0].PID, syscall.SIGKILL)
+		awaitDead(t, procs)
+	})
+	t.Run("when the executor is gone", func(t *testing.T) {
+		b := newBench(t, func(*runplan.RunPlan) {})
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.env[contract.EnvLifeline] = fmt.Sprint(reader.Fd())
+		if code, out := b.run("up"); code != 0 {
+			t.Fatal(out)
+		}
+		procs := b.processes()
+		if len(living(procs)) != 2 {
+			t.Fatalf("supervisor and engine should run, got %v", living(procs))
+		}
+		writer.Close()
+		awaitDead(t, procs)
+	})
+}
+
+func TestUpFailsWithTheReason(t *testing.T) {
+	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer locked.Close()
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	other, err := sim.Listen(sim.Config{Models: []string{"other"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	existing := func(url string) func(*runplan.RunPlan) {
+		return func(p *runplan.RunPlan) { p.Deployment.Endpoint = &runplan.Endpoint{BaseURL: url} }
+	}
+	for _, row := range []struct {
+		name string
+		edit func(*runplan.RunPlan)
+		code int
+		want string
+	}{
+		{"a command that ends is reported with its last line", func(p *runplan.RunPlan) {
+			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/bin/sh", "-c", "echo no such model >&2; exit 7"}}
+		}, contract.ExitUnhealthy, "it ended with exit status 7; its last line: no such model"},
+		{"a command that does not exist", func(p *runplan.RunPlan) {
+			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/no/such/server"}}
+		}, contract.ExitUnhealthy, "no such file or directory"},
+		{"another model than the plan's", existing(other.URL()), contract.ExitUnhealthy, `it serves "other", the plan asks for "tiny"`},
+		{"a server that wants a key", existing(locked.URL), contract.ExitUnhealthy, "set BFLOW_API_KEY"},
+		{"nobody listens", func(p *runplan.RunPlan) {
+			existing(closed.URL)(p)
+			p.Timeouts.Ready = runplan.Duration(time.Second)
+		}, contract.ExitUnhealthy, "connection refused"},
+		{"an engine that is never ready", func(p *runplan.RunPlan) {
+			p.Deployment.Engine.Sim = &runplan.Sim{NotReady: runplan.Duration(time.Hour)}
+			p.Timeouts.Ready = runplan.Duration(time.Second)
+		}, contract.ExitUnhealthy, "not ready after 1s"},
+		{"an engine that needs a cluster", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "vllm" }, contract.ExitUsage, "needs a cluster"},
+		{"replicas on this host", func(p *runplan.RunPlan) { p.Deployment.Replicas = 2 }, contract.ExitUsage, "2 replicas need a cluster"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b := newBench(t, row.edit)
+			code, out := b.run("up")
+			if code != row.code || !strings.Contains(out, row.want) {
+				t.Errorf("exit %d, want %d; said %q, want %q in it", code, row.code, out, row.want)
+			}
+			if strings.Count(strings.TrimSpace(out), "\n") > 1 {
+				t.Errorf("more than one sentence: %q", out)
+			}
+			if _, err := os.Stat(filepath.Join(b.dir, contract.FileProcesses)); !os.IsNotExist(err) {
+				t.Errorf("processes are left on record: %v", err)
+			}
+		})
+	}
+}
+
+func TestCommandGetsItsPortAndModel(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, func(p *runplan.RunPlan) {
+		p.Deployment.Engine = runplan.Engine{Kind: "command", HealthPath: "/health", MetricsPath: "/metrics",
+			Command: []string{self, "step", "sim-engine"}, Args: []string{"--port=$(port)", "--model=$(model)"}}
+	})
+	if code, out := b.run("up"); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+}
