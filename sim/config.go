@@ -87,6 +87,9 @@ func (c Config) model() engine.Model {
 		TTFT: int64(c.TTFT), TTFTStdev: int64(c.TTFTStdev), ITL: int64(c.ITL), ITLStdev: int64(c.ITLStdev),
 		MaxSeqs: c.MaxNumSeqs, PrefixCache: c.PrefixCache, KVTokens: c.KVTokens,
 	}
+	if c.batched() {
+		return engine.NewBatch(engine.Rates{Timing: t, Prefill: c.PrefillTokensPerS, Decode: c.DecodeTokensPerS}, uint64(c.Seed))
+	}
 	return engine.NewExact(t)
 }
 

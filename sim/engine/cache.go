@@ -5,6 +5,9 @@ import "container/list"
 // BlockSize is the number of tokens in one block of the KV cache.
 const BlockSize = 16
 
+// maxIdle bounds what an unbounded cache remembers: a million tokens.
+const maxIdle = 1 << 16
+
 // cache is a KV cache of blocks. Blocks of a known prefix are shared by all that hold them, and stay after their
 // last holder has gone until their place is needed: the longest unused go first.
 type cache struct {
@@ -64,8 +67,7 @@ func (c *cache) take(h *holding, n int) bool {
 		return false
 	}
 	for c.capacity > 0 && c.inUse+c.idle.Len()+n > c.capacity {
-		oldest := c.idle.Remove(c.idle.Front()).(*block)
-		delete(c.known, oldest.hash)
+		c.forget()
 	}
 	c.inUse += n
 	h.own += n
@@ -98,15 +100,23 @@ func (c *cache) release(h *holding) {
 			b.place = c.idle.PushBack(b)
 		}
 	}
+	for c.idle.Len() > maxIdle {
+		c.forget()
+	}
 	*h = holding{}
 }
 
 // reset forgets all idle blocks.
 func (c *cache) reset() {
 	for c.idle.Len() > 0 {
-		b := c.idle.Remove(c.idle.Front()).(*block)
-		delete(c.known, b.hash)
+		c.forget()
 	}
+}
+
+// forget drops the block that has been idle longest.
+func (c *cache) forget() {
+	b := c.idle.Remove(c.idle.Front()).(*block)
+	delete(c.known, b.hash)
 }
 
 // used returns the share of the cache that sequences hold.

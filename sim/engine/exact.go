@@ -33,7 +33,7 @@ type Exact struct {
 func NewExact(t Timing) *Exact {
 	e := &Exact{Timing: t}
 	if t.PrefixCache {
-		e.cache = newCache(blocksOf(t.KVTokens))
+		e.cache = newCache(t.KVTokens / BlockSize)
 	}
 	return e
 }
