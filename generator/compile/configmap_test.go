@@ -93,7 +93,9 @@ func mounted(t *testing.T, cm *corev1.ConfigMap) *runplan.RunPlan {
 
 func TestAPlanThatNoConfigMapHoldsIsRefused(t *testing.T) {
 	// Hashes do not compress.
-	plan := MakePlan(t, stages(30_000, func(i int) string { return contentName("", i) + contentName("", -i) + contentName("", i<<16) + contentName("", i<<24) }))
+	plan := MakePlan(t, stages(30_000, func(i int) string {
+		return contentName("", i) + contentName("", -i) + contentName("", i<<16) + contentName("", i<<24)
+	}))
 	_, err := Compile(plan, Options{})
 	if err == nil || !strings.Contains(err.Error(), `compiling plan "tiny-chat": `) || !strings.Contains(err.Error(), "give it fewer stages") {
 		t.Errorf("got %v, want a refusal that says what to do", err)
