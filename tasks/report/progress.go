@@ -1,0 +1,25 @@
+package report
+
+// FileProgress, in measurements/<n>/, is replaced about once a second while load-gen runs.
+const FileProgress = "progress.json"
+
+// Progress is how far a measurement is.
+type Progress struct {
+	Measurement int     `json:"measurement"`
+	Sample      int     `json:"sample"`  // from 0
+	Samples     int     `json:"samples"` // of the measurement
+	Stage       int     `json:"stage"`   // from 0
+	Stages      int     `json:"stages"`
+	Name        string  `json:"name"` // of the stage
+	Measure     bool    `json:"measure"`
+	ElapsedS    float64 `json:"elapsed_s"`            // in this stage
+	ExpectedS   float64 `json:"expected_s,omitempty"` // of this stage; 0 = not known
+	Planned     int     `json:"planned,omitempty"`    // requests of this stage; 0 = not known
+	Sent        int     `json:"sent"`
+	Done        int     `json:"done"` // ok
+	Errors      int     `json:"errors"`
+	InFlight    int     `json:"in_flight"`
+	Rate        float64 `json:"rate"`            // requests per second that ended well, over the last second
+	ETAS        float64 `json:"eta_s,omitempty"` // until the end of the measurement; 0 = not known
+	Finished    bool    `json:"finished,omitempty"`
+}
