@@ -1,0 +1,98 @@
+package progress
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/tasks/report"
+)
+
+// quiet is how often a log gets a line while a stage runs.
+const quiet = 10 * time.Second
+
+// draw shows every running load-gen: bars on a terminal, otherwise a line when a stage begins and now and then.
+func (d *Display) draw() {
+	d.erase()
+	for _, run := range slices.Sorted(maps.Keys(d.load)) {
+		l := d.load[run]
+		p, ok := read(l.folder)
+		if !ok {
+			continue
+		}
+		if d.width > 0 {
+			fmt.Fprintln(d.w, clip(bar(p), d.width-1))
+			d.bars++
+			continue
+		}
+		stage := fmt.Sprint(p.Sample, "/", p.Stage)
+		if stage != l.reported || d.now().Sub(l.lastLine) >= quiet {
+			l.reported, l.lastLine = stage, d.now()
+			d.line("  %s", numbers(p))
+		}
+	}
+}
+
+// erase removes the bars, so that the next line takes their place.
+func (d *Display) erase() {
+	if d.bars > 0 {
+		fmt.Fprintf(d.w, "\x1b[%dA\x1b[J", d.bars)
+		d.bars = 0
+	}
+}
+
+// read returns the progress of the measurement in folder; false before its first stage.
+func read(folder string) (report.Progress, bool) {
+	var p report.Progress
+	data, err := os.ReadFile(filepath.Join(folder, report.FileProgress))
+	return p, err == nil && json.Unmarshal(data, &p) == nil
+}
+
+// share is how much of the stage is over, 0 to 1.
+func share(p report.Progress) float64 {
+	switch {
+	case p.ExpectedS > 0:
+		return min(p.ElapsedS/p.ExpectedS, 1)
+	case p.Planned > 0:
+		return min(float64(p.Done+p.Errors)/float64(p.Planned), 1)
+	}
+	return 0
+}
+
+func bar(p report.Progress) string {
+	const cells = 24
+	full := int(share(p)*cells + 0.5)
+	return "          [" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "] " + numbers(p)
+}
+
+// numbers is the state of a stage as text.
+func numbers(p report.Progress) string {
+	text := fmt.Sprintf("stage %d/%d %s", p.Stage+1, p.Stages, p.Name)
+	if p.Samples > 1 {
+		text = fmt.Sprintf("sample %d/%d %s", p.Sample+1, p.Samples, text)
+	}
+	if !p.Measure {
+		text += " (not measured)"
+	}
+	text += fmt.Sprintf("  %.0f", p.ElapsedS)
+	if p.ExpectedS > 0 {
+		text += fmt.Sprintf("/%.0f", p.ExpectedS)
+	}
+	text += fmt.Sprintf(" s  %.1f req/s  %d in flight  %d errors", p.Rate, p.InFlight, p.Errors)
+	if p.ETAS > 0 {
+		text += "  ETA " + (time.Duration(p.ETAS) * time.Second).String()
+	}
+	return text
+}
+
+func clip(s string, n int) string {
+	if n > 0 && len(s) > n {
+		return s[:n]
+	}
+	return s
+}

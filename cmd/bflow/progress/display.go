@@ -1,0 +1,156 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// Display shows any number of runs on one writer.
+type Display struct {
+	w     io.Writer
+	width int // columns of the terminal; 0 = no terminal, plain lines only
+	now   func() time.Time
+	total int // runs to come
+
+	mu      sync.Mutex
+	started int
+	load    map[string]*loading // run id -> its running load-gen
+	bars    int                 // lines drawn below the last line
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// loading is a load-gen that runs.
+type loading struct {
+	run, task string
+	folder    string // measurements/<n> of the run
+	reported  string // plain: stage that was last announced
+	lastLine  time.Time
+}
+
+// New returns a display on w. A width above 0 means that w is a terminal of so many columns; total is the number of
+// runs to come. Close it.
+func New(w io.Writer, width, total int, now func() time.Time) *Display {
+	d := &Display{w: w, width: width, total: total, now: now, load: map[string]*loading{}, stop: make(chan struct{}), done: make(chan struct{})}
+	go d.refresh()
+	return d
+}
+
+// refresh redraws the bars; in plain mode it looks whether a line is due.
+func (d *Display) refresh() {
+	defer close(d.done)
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-d.stop:
+			return
+		case <-tick.C:
+			d.mu.Lock()
+			d.draw()
+			d.mu.Unlock()
+		}
+	}
+}
+
+// Close removes the bars.
+func (d *Display) Close() {
+	close(d.stop)
+	<-d.done
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.erase()
+}
+
+// Start announces a run and returns the observer that follows it.
+func (d *Display) Start(runID, runDir string, p *runplan.RunPlan) local.Observer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.started++
+	count := ""
+	if d.total > 1 {
+		count = fmt.Sprintf("[%d/%d] ", d.started, d.total)
+	}
+	d.line("%s%s%s", count, runID, coordinates(p))
+	return &observer{d: d, run: runID, dir: runDir}
+}
+
+// coordinates says what is special about a point of a matrix.
+func coordinates(p *runplan.RunPlan) string {
+	var parts []string
+	for _, a := range p.Axes {
+		parts = append(parts, fmt.Sprintf("%s=%v", a.Path[strings.LastIndex(a.Path, ".")+1:], a.Value))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "  (" + strings.Join(parts, ", ") + ")"
+}
+
+// line prints above the bars.
+func (d *Display) line(format string, args ...any) {
+	d.erase()
+	fmt.Fprintf(d.w, "%s  %s\n", d.now().Format("15:04:05"), fmt.Sprintf(format, args...))
+}
+
+// observer follows one run.
+type observer struct {
+	d        *Display
+	run, dir string
+	began    map[string]time.Time
+}
+
+// Changed prints the end of each task and notes which load-gen runs.
+func (o *observer) Changed(r local.Record) {
+	o.d.mu.Lock()
+	defer o.d.mu.Unlock()
+	switch r.Kind {
+	case local.TaskStarted:
+		if o.began == nil {
+			o.began = map[string]time.Time{}
+		}
+		o.began[r.Task] = r.Time
+		if n, ok := strings.CutPrefix(r.Task, contract.LoadGen+"-"); ok {
+			o.d.load[o.run] = &loading{run: o.run, task: r.Task, folder: filepath.Join(o.dir, contract.DirMeasurement, n), lastLine: o.d.now()}
+		}
+	case local.TaskFinished:
+		delete(o.d.load, o.run)
+		o.d.line("  %-12s %s", r.Task, ending(r, o.began[r.Task]))
+	case local.TaskKept:
+		o.d.line("  %-12s kept from an earlier attempt", cmpTask(r))
+	case local.CancelRequested:
+		o.d.line("  cancelling: %s", r.Message)
+	}
+}
+
+func cmpTask(r local.Record) string {
+	if r.Task == "" && len(r.Tasks) > 0 {
+		return r.Tasks[0].Name
+	}
+	return r.Task
+}
+
+func ending(r local.Record, began time.Time) string {
+	text := "ok"
+	if r.State != local.Succeeded {
+		text = strings.ToLower(string(r.State))
+	}
+	if !began.IsZero() {
+		text += fmt.Sprintf("  %.1fs", r.Time.Sub(began).Seconds())
+	}
+	if r.State != local.Succeeded && r.Message != "" {
+		text += "  " + r.Message
+	}
+	return text
+}
+
+// Output is for the logs: see bflow logs.
+func (o *observer) Output(_, _, _ string) {}
