@@ -1,8 +1,157 @@
 package spec
 
-type codec struct{}
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 
-type flag struct {
-	path Path
-	text string
+	"go.yaml.in/yaml/v3"
+)
+
+// codec knows every type of the format: its fields by name, and how a value of it is read. It is built once per
+// Load and does not change afterwards, so that many goroutines may decode with it.
+type codec struct {
+	tables  map[reflect.Type]*table
+	readers map[reflect.Type]reader
+	rules   map[string]rule
+}
+
+// table is a struct of the format.
+type table struct {
+	typ       reflect.Type
+	fields    []*field
+	byName    map[string]*field // aliases too
+	prototype reflect.Value     // holds every default
+}
+
+// field is a key of the format; its tags are explained in the package documentation.
+type field struct {
+	name, doc, unit      string
+	def, implied         string
+	aliases, enum        []string
+	words                map[string]string // further spellings of enum values
+	min, max, above      *float64
+	is, keys             string // rules of the value and of the keys
+	req, zero, nullClear bool
+	bare                 bool // a bare number is seconds
+	maxItems             int
+	place                int // among the fields of its struct
+	index                []int
+	typ                  reflect.Type
+	read                 reader
+}
+
+func newCodec() *codec {
+	c := &codec{tables: map[reflect.Type]*table{}, readers: map[reflect.Type]reader{}, rules: rules()}
+	for _, d := range documents() {
+		c.table(d.typ)
+	}
+	return c
+}
+
+// document pairs a kind with its type. The report-metrics file has no kind.
+type document struct {
+	kind string
+	typ  reflect.Type
+}
+
+func documents() []document {
+	return []document{
+		{KindExperiment, reflect.TypeFor[Experiment]()},
+		{KindDeployment, reflect.TypeFor[DeploymentProfile]()},
+		{KindBenchmark, reflect.TypeFor[BenchmarkProfile]()},
+		{KindMetrics, reflect.TypeFor[MetricsProfile]()},
+		{"ReportMetrics", reflect.TypeFor[ReportMetrics]()},
+	}
+}
+
+// table returns the table of struct type t, building it at first sight.
+func (c *codec) table(t reflect.Type) *table {
+	if known, ok := c.tables[t]; ok {
+		return known
+	}
+	tab := &table{typ: t, byName: map[string]*field{}, prototype: reflect.New(t).Elem()}
+	c.tables[t] = tab
+	c.addFields(tab, t, nil)
+	return tab
+}
+
+// addFields adds the fields of t; embedded structs without a name of their own count as part of it.
+func (c *codec) addFields(tab *table, t reflect.Type, index []int) {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		at := append(slices.Clone(index), i)
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !sf.IsExported():
+		case name == "" && sf.Anonymous:
+			c.addFields(tab, sf.Type, at)
+		default:
+			c.addField(tab, sf, name, at)
+		}
+	}
+}
+
+func (c *codec) addField(tab *table, sf reflect.StructField, name string, index []int) {
+	f := newField(sf, name, index)
+	f.read, f.place = c.reader(sf.Type), len(tab.fields)
+	tab.fields = append(tab.fields, f)
+	for _, key := range append([]string{name}, f.aliases...) {
+		tab.byName[key] = f
+	}
+	slot := tab.prototype.FieldByIndex(index)
+	if f.def != "" {
+		f.read(&decoder{codec: c}, &yaml.Node{Kind: yaml.ScalarNode, Tag: plainTag(f.def), Value: f.def}, slot, f)
+	} else if sub := c.tables[sf.Type]; sub != nil {
+		slot.Set(sub.prototype)
+	}
+}
+
+func newField(sf reflect.StructField, name string, index []int) *field {
+	get := sf.Tag.Get
+	f := &field{
+		name: name, doc: get("doc"), unit: get("unit"), def: get("default"), implied: get("implied"),
+		aliases: split(get("alias")), enum: split(get("enum")), words: map[string]string{},
+		min: number(get("min")), max: number(get("max")), above: number(get("above")),
+		is: get("is"), keys: get("keys"), req: get("req") != "", zero: get("zero") != "",
+		nullClear: get("null") == "clears", bare: get("bare") != "", maxItems: maxItems, index: index, typ: sf.Type,
+	}
+	for _, pair := range split(get("words")) {
+		spelling, word, _ := strings.Cut(pair, "=")
+		f.words[spelling] = word
+	}
+	if n := number(get("maxitems")); n != nil {
+		f.maxItems = int(*n)
+	}
+	return f
+}
+
+func split(tag string) []string {
+	if tag == "" {
+		return nil
+	}
+	return strings.Split(tag, "|")
+}
+
+func number(tag string) *float64 {
+	if v, err := strconv.ParseFloat(tag, 64); err == nil {
+		return &v
+	}
+	return nil
+}
+
+// plainTag is the YAML tag of an unquoted scalar.
+func plainTag(text string) string {
+	n := yaml.Node{Kind: yaml.ScalarNode, Value: text}
+	return n.ShortTag()
+}
+
+// names are the fields' names as one would suggest them.
+func (t *table) names() []string {
+	out := make([]string, 0, len(t.byName))
+	for _, f := range t.fields {
+		out = append(append(out, f.name), f.aliases...)
+	}
+	return out
 }

@@ -1,9 +1,5 @@
 package spec
 
-import (
-	"go.yaml.in/yaml/v3"
-)
-
 // Versions of the format, and its kinds.
 const (
 	APIVersion      = "benchflow.io/v1alpha1"
@@ -15,15 +11,6 @@ const (
 	KindMetrics    = "MetricsProfile"
 	KindRunPlan    = "RunPlan"
 )
-
-// Doc is a document as read: anchors, aliases and merges are resolved, every node keeps its place in File.
-type Doc struct {
-	File string
-	Root *yaml.Node // the document's mapping
-
-	codec *codec
-	flags []flag
-}
 
 // Metadata names an object.
 type Metadata struct {

@@ -1,7 +1,11 @@
 package spec
 
 import (
+	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -15,7 +19,7 @@ type Options struct {
 	Set         []string                          // "path=value": dotted path from spec, YAML value; strongest of all
 	Lenient     bool                              // an unknown key is a warning
 	CheckAll    bool                              // every profile must be valid, not only those referred to
-	ReadFile    func(name string) ([]byte, error) // nil = os.ReadFile; "-" is passed on as a name
+	ReadFile    func(name string) ([]byte, error) // nil = os.ReadFile; it is asked for "-" too, the standard input
 }
 
 // Set is what was loaded.
@@ -25,77 +29,171 @@ type Set struct {
 	Catalogue   *Catalogue
 }
 
-// Load reads files and folders of experiments and the profiles they refer to. The list holds every problem of every
-// file, sorted; the Set is complete exactly when the list has no errors.
-func Load(opt Options, paths ...string) (*Set, problem.List) { panic("not yet") }
-
-// LoadBytes is Load for one document stream that is already in memory; name is its file name in problems.
-func LoadBytes(opt Options, name string, data []byte) (*Set, problem.List) { panic("not yet") }
-
-// DecodeExperiment decodes and validates a changed tree of an experiment (see With). d is the document it came from.
-func DecodeExperiment(d *Doc, root *yaml.Node) (*Experiment, problem.List) { panic("not yet") }
-
-// DecodeDeployment decodes and validates a changed tree of a profile.
-func DecodeDeployment(d *Doc, root *yaml.Node) (*DeploymentProfile, problem.List) { panic("not yet") }
-
-// DecodeBenchmark decodes and validates a changed tree of a profile.
-func DecodeBenchmark(d *Doc, root *yaml.Node) (*BenchmarkProfile, problem.List) { panic("not yet") }
-
-// DecodeMetrics decodes and validates a changed tree of a profile.
-func DecodeMetrics(d *Doc, root *yaml.Node) (*MetricsProfile, problem.List) { panic("not yet") }
-
-// Pos returns the node at a dotted path from the document's root, such as spec.model.name[1], or the nearest
-// node above it that exists. Every node knows its line and column.
-func (d *Doc) Pos(path string) *yaml.Node { panic("not yet") }
-
-// Problem is a problem at a dotted path of the document.
-func (d *Doc) Problem(path, format string, args ...any) problem.Problem { panic("not yet") }
-
-// Path is a parsed dotted path: overrides.runtime.env.SEED, load.stages[0].rate, labels["a.b/c"].
-type Path []Seg
-
-// Seg is a key, or an index when Key is empty.
-type Seg struct {
-	Key   string
-	Index int
+// loader is one Load.
+type loader struct {
+	opt         Options
+	codec       *codec
+	beside      tree // profiles in the files named by the caller, the strongest
+	experiments []Doc
+	plans       []Doc
+	found       problem.List
 }
 
-// ParsePath parses a dotted path.
-func ParsePath(s string) (Path, error) { panic("not yet") }
-
-// Get returns the node at p below root, nil when there is none.
-func Get(root *yaml.Node, p Path) *yaml.Node { panic("not yet") }
-
-// With returns root with the value at p replaced whole. It copies the nodes along the path only; root is not modified.
-// Missing mappings are made; an index must exist or be the next one.
-func With(root *yaml.Node, p Path, value *yaml.Node) (*yaml.Node, error) { panic("not yet") }
-
-// Catalogue holds the profiles by kind and name.
-type Catalogue struct{}
-
-// Deployment finds and decodes a DeploymentProfile. ref is where it is named (for problems): a document and a path in it.
-func (c *Catalogue) Deployment(name string, from *Doc, path string) (*DeploymentProfile, problem.List) {
-	panic("not yet")
+// Load reads experiments, and the profiles they refer to, from files and folders (every *.yaml below). The list holds
+// every problem of every file, sorted; the Set is fit for use exactly when the list has no errors.
+func Load(opt Options, paths ...string) (*Set, problem.List) {
+	l := newLoader(opt)
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			l.folder(path)
+			continue
+		}
+		data, err := l.opt.ReadFile(path)
+		if err != nil {
+			l.found.Add(problem.Problem{File: path, Text: "reading file: " + cause(err)})
+			continue
+		}
+		l.file(path, data)
+	}
+	return l.finish()
 }
 
-// Benchmark finds and decodes a BenchmarkProfile.
-func (c *Catalogue) Benchmark(name string, from *Doc, path string) (*BenchmarkProfile, problem.List) {
-	panic("not yet")
+// LoadBytes is Load for a stream of documents in memory; name stands for its file in problems.
+func LoadBytes(opt Options, name string, data []byte) (*Set, problem.List) {
+	l := newLoader(opt)
+	l.file(name, data)
+	return l.finish()
 }
 
-// Metrics finds and decodes a MetricsProfile.
-func (c *Catalogue) Metrics(name string, from *Doc, path string) (*MetricsProfile, problem.List) {
-	panic("not yet")
+func newLoader(opt Options) *loader {
+	if opt.ReadFile == nil {
+		opt.ReadFile = os.ReadFile
+	}
+	return &loader{opt: opt, codec: newCodec(), beside: tree{}}
 }
 
-// Profiles lists every profile of the catalogue, by kind and name.
-func (c *Catalogue) Profiles() []ProfileRef { panic("not yet") }
-
-// ProfileRef is one entry of the catalogue.
-type ProfileRef struct {
-	Kind, Name, File string
-	Root             *yaml.Node
+// cause is the reason without the path, which the problem names already.
+func cause(err error) string {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
 }
 
-// MergeEngine returns over merged onto base by key; either may be nil.
-func MergeEngine(base, over *Engine) *Engine { panic("not yet") }
+func (l *loader) folder(dir string) {
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(name) != ".yaml" {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err == nil {
+			l.file(name, data)
+		}
+		return err
+	})
+	if err != nil {
+		l.found.Add(problem.Problem{File: dir, Text: "reading folder: " + cause(err)})
+	}
+}
+
+// file sorts the documents of one file by kind.
+func (l *loader) file(name string, data []byte) {
+	roots, found := parse(name, data)
+	l.found.Add(found...)
+	if len(roots) == 0 && len(found) == 0 {
+		l.found.Add(problem.Problem{File: name, Text: "want a document with apiVersion, kind, metadata and spec, found nothing"})
+	}
+	for _, root := range roots {
+		d := l.document(name, root)
+		kind, profile := identity(root)
+		switch {
+		case !l.header(&d, kind):
+		case kind == KindExperiment:
+			l.experiments = append(l.experiments, d)
+		case kind == KindRunPlan:
+			l.plans = append(l.plans, d)
+		case profile == "": // nothing can refer to it, so say now what is wrong
+			_, p := l.codec.decode(&d, kind)
+			l.found.Add(p...)
+		default:
+			l.found.Add(l.beside.add(profileID{kind, profile}, d)...)
+		}
+	}
+}
+
+func (l *loader) document(file string, root *yaml.Node) Doc {
+	return Doc{File: file, Root: root, codec: l.codec, lenient: l.opt.Lenient}
+}
+
+// header checks that a document is a mapping of a known kind.
+func (l *loader) header(d *Doc, kind string) bool {
+	kinds := []string{KindExperiment, KindDeployment, KindBenchmark, KindMetrics, KindRunPlan}
+	if d.Root.Kind != yaml.MappingNode {
+		l.found.Add(problem.At(d.File, d.Root, "", "want a mapping with apiVersion, kind, metadata and spec, found %s", found(d.Root)))
+		return false
+	}
+	for _, k := range kinds {
+		if k == kind {
+			return true
+		}
+	}
+	near := problem.Closest(kind, kinds, 1)
+	switch {
+	case kind == "":
+		l.found.Add(d.Problem("kind", "required field is missing; want one of %s", strings.Join(kinds, ", ")))
+	case len(near) > 0:
+		l.found.Add(d.Problem("kind", "unknown kind %q (did you mean %q?)", kind, near[0]))
+	default:
+		l.found.Add(d.Problem("kind", "unknown kind %q, want one of %s", kind, strings.Join(kinds, ", ")))
+	}
+	return false
+}
+
+// finish builds the catalogue, decodes everything that counts and sorts the problems.
+func (l *loader) finish() (*Set, problem.List) {
+	set := &Set{Catalogue: l.catalogue()}
+	flags := l.parseFlags()
+	refs := references{catalogue: set.Catalogue, seen: map[profileID]bool{}}
+	for i := range l.experiments {
+		e := l.experiment(&l.experiments[i], flags)
+		refs.experiment(e)
+		set.Experiments = append(set.Experiments, e)
+	}
+	for i := range l.plans {
+		set.RunPlans = append(set.RunPlans, l.runPlan(&l.plans[i]))
+	}
+	if l.opt.CheckAll {
+		refs.all()
+	}
+	l.found.Add(refs.found...)
+	l.found.Sort()
+	return set, l.found
+}
+
+// catalogue lays the trees over each other, the weakest first.
+func (l *loader) catalogue() *Catalogue {
+	c := &Catalogue{entries: map[profileID]*entry{}}
+	var trees []tree
+	if l.opt.Shipped != nil {
+		trees = append(trees, l.readTree(l.opt.Shipped, "shipped"))
+	}
+	for _, dir := range l.opt.ProfileDirs {
+		trees = append(trees, l.readTree(os.DirFS(dir), dir))
+	}
+	for _, t := range append(trees, l.beside) {
+		for id, e := range t {
+			c.entries[id] = e
+		}
+	}
+	return c
+}
+
+func (l *loader) experiment(d *Doc, flags []flag) *Experiment {
+	l.found.Add(d.apply(flags)...)
+	e, found := DecodeExperiment(d, d.Root)
+	l.found.Add(found...)
+	l.found.Add(e.checkMatrix()...)
+	l.found.Add(e.checkModelKeys()...)
+	return e
+}

@@ -1,9 +1,84 @@
 package spec
 
-import "bflow.dev/bflow/tasks/runplan"
+import (
+	"bytes"
+	"encoding/json"
+
+	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/tasks/runplan"
+)
 
 // RunPlan is a resolved plan given as input. Both apiVersion and api_version are read.
 type RunPlan struct {
 	Doc
 	Plan runplan.RunPlan
+}
+
+func (l *loader) runPlan(d *Doc) *RunPlan {
+	p := &RunPlan{Doc: *d}
+	if old := child(d.Root, Seg{Key: "api_version"}); old != nil && child(d.Root, Seg{Key: "apiVersion"}) == nil {
+		for i := 0; i < len(d.Root.Content); i += 2 {
+			if d.Root.Content[i].Value == "api_version" {
+				d.Root.Content[i].Value = "apiVersion"
+			}
+		}
+	}
+	version := child(d.Root, Seg{Key: "apiVersion"})
+	if version != nil && version.Value != APIVersion && version.Value != APIVersionAlias {
+		l.found.Add(d.Problem("apiVersion", "want %q or %q, found %s", APIVersion, APIVersionAlias, found(version)))
+	}
+	text, err := Object{Node: d.Root}.MarshalJSON()
+	if err == nil {
+		dec := json.NewDecoder(bytes.NewReader(text))
+		if !l.opt.Lenient {
+			dec.DisallowUnknownFields()
+		}
+		err = dec.Decode(&p.Plan)
+	}
+	if err != nil {
+		l.found.Add(d.Problem("", "reading RunPlan: %v", err))
+	}
+	return p
+}
+
+// MarshalJSON writes the mapping as JSON, null when it is not set.
+func (o Object) MarshalJSON() ([]byte, error) {
+	if o.Node == nil {
+		return []byte("null"), nil
+	}
+	value, err := o.Value()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
+
+// Value returns the mapping as Go values, as YAML reads them. An object that is not set is nil.
+func (o Object) Value() (map[string]any, error) {
+	if o.Node == nil {
+		return nil, nil
+	}
+	var out map[string]any
+	if err := o.Node.Decode(&out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// MarshalJSON writes false for a probe that is off, else the patch.
+func (p Probe) MarshalJSON() ([]byte, error) {
+	if p.Off {
+		return []byte("false"), nil
+	}
+	return p.Patch.MarshalJSON()
+}
+
+// Lookup returns the node at a dotted path below the object, nil when there is none.
+func (o Object) Lookup(path string) *yaml.Node {
+	p, err := ParsePath(path)
+	if err != nil {
+		return nil
+	}
+	return Get(o.Node, p)
 }

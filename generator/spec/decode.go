@@ -1,0 +1,118 @@
+package spec
+
+import (
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/generator/problem"
+)
+
+// decoder reads one document. It goes on after a problem, so that all of them are found at once.
+type decoder struct {
+	codec *codec
+	doc   *Doc
+	path  Path // where it is
+	found problem.List
+}
+
+// report adds a problem at n, here.
+func (d *decoder) report(n *yaml.Node, format string, args ...any) {
+	if d.doc == nil { // a default: tests read them all
+		panic("spec: bad default tag at " + d.path.String())
+	}
+	d.found.Add(d.doc.at(n, d.path, format, args...))
+}
+
+// in runs read one step further down the path.
+func (d *decoder) in(seg Seg, read func()) {
+	d.path = append(d.path, seg)
+	read()
+	d.path = d.path[:len(d.path)-1]
+}
+
+// structure returns a reader of mappings with the fields of tab.
+func (c *codec) structure(tab *table) reader {
+	return func(d *decoder, n *yaml.Node, v reflect.Value, _ *field) {
+		v.Set(tab.prototype)
+		if n.Kind != yaml.MappingNode {
+			d.report(n, "want a mapping, found %s", found(n))
+			return
+		}
+		var seen [64]*yaml.Node // by place of the field; ExperimentSpec, the largest struct, has fewer than 64
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			d.entry(tab, n.Content[i], n.Content[i+1], v, seen[:])
+		}
+		for i, f := range tab.fields {
+			if f.req && seen[i] == nil {
+				d.in(Seg{Key: f.name}, func() { d.report(n, "required field is missing") })
+			}
+		}
+	}
+}
+
+// entry reads one key of a mapping. An alias is renamed in the tree, so that a path has one spelling from here on.
+func (d *decoder) entry(tab *table, key, value *yaml.Node, v reflect.Value, seen []*yaml.Node) {
+	d.path = append(d.path, Seg{Key: key.Value})
+	defer func() { d.path = d.path[:len(d.path)-1] }()
+	f := tab.byName[key.Value]
+	if f == nil {
+		d.unknown(tab, key)
+		return
+	}
+	if first := seen[f.place]; first != nil {
+		d.report(key, "duplicate key %q, another spelling of %q at %s:%d:%d", key.Value, first.Value, d.doc.File, first.Line, first.Column)
+		return
+	}
+	slot := v.FieldByIndex(f.index)
+	switch {
+	case !isNull(value):
+		seen[f.place] = key
+		f.read(d, value, slot, f)
+	case f.nullClear:
+		slot.FieldByName("Set").SetBool(true)
+		d.warn(key, "null clears the weaker values; write [] or {} to say so")
+	}
+	if key.Value != f.name {
+		key.Value = f.name
+	}
+}
+
+// unknown reports a key that the table lacks; --lenient makes it a warning.
+func (d *decoder) unknown(tab *table, key *yaml.Node) {
+	if r, ok := tab.prototype.Interface().(interface{ refused() map[string]string }); ok && r.refused()[key.Value] != "" {
+		d.report(key, "%s", r.refused()[key.Value])
+		return
+	}
+	text := problem.UnknownField(key.Value, tab.names())
+	if f := tab.similar(key.Value); f != nil {
+		text = `unknown field "` + key.Value + `" (did you mean "` + f.name + `"?)`
+	}
+	if d.doc.lenient {
+		d.warn(key, "%s; ignored", text)
+		return
+	}
+	d.report(key, "%s", text)
+}
+
+// similar finds a field written in another convention: ttlSecondsAfterFinished, tensor-parallelism.
+func (t *table) similar(key string) *field {
+	flat := flatten(key)
+	for _, f := range t.fields {
+		if flatten(f.name) == flat {
+			return f
+		}
+	}
+	return nil
+}
+
+func flatten(key string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
+}
+
+func (d *decoder) warn(n *yaml.Node, format string, args ...any) {
+	p := d.doc.at(n, d.path, format, args...)
+	p.Warning = true
+	d.found.Add(p)
+}

@@ -1,0 +1,85 @@
+package spec
+
+import (
+	"slices"
+	"strconv"
+
+	"bflow.dev/bflow/generator/problem"
+)
+
+// Modes returns the modes of a platform, nil for an unknown one.
+func Modes(platform string) []string {
+	switch platform {
+	case "rhaiis":
+		return []string{"raw-vllm"}
+	case "kubernetes":
+		return []string{"plain"}
+	case "rhoai":
+		return []string{"isvc", "distributed-default", "approximate-prefix-cache", "precise-prefix-cache"}
+	case "llm-d":
+		return []string{"inference-scheduling", "optimized-baseline", "precise-prefix-cache", "precise-prefix-cache-routing"}
+	}
+	return nil
+}
+
+// llmService reports whether s is a rhoai LLMInferenceService.
+func (s *DeploymentSpec) llmService() bool { return s.Platform == "rhoai" && s.Mode != "isvc" }
+
+// CheckDeployment finds rules of the platform that s breaks. It serves a profile, and a resolved point whose overrides
+// are already in s. Paths are relative to spec.
+func CheckDeployment(s *DeploymentSpec) []Finding {
+	var out findings
+	if modes := Modes(s.Platform); modes != nil && s.Mode != "" && !slices.Contains(modes, s.Mode) {
+		hint := ""
+		if near := problem.Closest(s.Mode, modes, 1); len(near) > 0 {
+			hint = " (did you mean " + strconv.Quote(near[0]) + "?)"
+		}
+		out.add("mode", "platform %s has modes %q, found %q%s", s.Platform, modes, s.Mode, hint)
+	}
+	r := &s.Runtime
+	out.under("runtime", CheckMounts(r.HostPaths, r.PVCMounts))
+	out.under("runtime", checkClaims(r.PVCMounts))
+	out.under("runtime.placement", r.Placement.check())
+	out.under("runtime.resources", r.Resources.check())
+	if r.Placement != nil && r.Placement.Mode != "" && s.Platform != "" && !s.llmService() {
+		out.add("runtime.placement", "placement needs platform rhoai and a mode other than isvc, found %s/%s", s.Platform, s.Mode)
+	}
+	out.under("runtime", s.checkNodeFolders())
+	out.under("options", s.checkOptions())
+	out.under("engine", s.Engine.check())
+	return out
+}
+
+// checkNodeFolders finds host paths that llm-d cannot give its pods.
+func (s *DeploymentSpec) checkNodeFolders() (out findings) {
+	const account = "benchflow-hostpath-runtime"
+	if s.Platform != "llm-d" || len(s.Runtime.HostPaths) == 0 {
+		return nil
+	}
+	for i, h := range s.Runtime.HostPaths {
+		if h.Type != "DirectoryOrCreate" || h.ReadOnly {
+			out.add("host_paths["+strconv.Itoa(i)+"]", "platform llm-d takes only writable host paths of type DirectoryOrCreate")
+		}
+	}
+	if a := s.Runtime.ServiceAccountName; a != "" && a != account {
+		out.add("service_account_name", "platform llm-d runs pods with host paths as %q, found %q; leave it unset", account, a)
+	}
+	return out
+}
+
+// CheckImage finds a missing image, after every override: s is a resolved point that is deployed.
+func CheckImage(s *DeploymentSpec) []Finding {
+	var out findings
+	plain := s.Platform == "rhaiis" || s.Platform == "rhoai" && s.Mode == "isvc" || s.Options.MooncakeStore != nil
+	if plain && s.Runtime.Image == "" && (s.Engine == nil || s.Engine.Image == "" && (s.Engine.Kind == "" || s.Engine.Kind == "vllm")) {
+		out.add("runtime.image", "%s/%s needs an image; set runtime.image or overrides.images.runtime", s.Platform, s.Mode)
+	}
+	return out
+}
+
+func (e *Engine) check() (out findings) {
+	if e != nil && e.Sim != nil && e.Kind != "" && e.Kind != "sim" {
+		out.add("sim", "sim needs kind sim, found kind %q", e.Kind)
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package spec
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/generator/problem"
+)
+
+// maxEPPBytes bounds options.epp_config.
+const maxEPPBytes = 64 << 10
+
+// EPPVariables are the variables that epp_config may hold on a platform.
+func EPPVariables(platform string) []string {
+	shared := []string{"release_name", "namespace", "model_name", "model_uri", "replicas", "runtime_image", "scheduler_image"}
+	switch platform {
+	case "llm-d":
+		return append(shared, "mode", "repo_ref", "gateway", "model_mount_path", "tensor_parallelism")
+	case "rhoai":
+		return append(shared, "gpu_count", "enable_auth", "precise_prefix_cache_tokenizer_model_path")
+	}
+	return shared
+}
+
+// RenderEPP replaces {{ variable }} in text. A variable that values lacks and any other template syntax is an error.
+func RenderEPP(text string, values map[string]string) (string, error) {
+	var out strings.Builder
+	syntax := regexp.MustCompile(`\{\{.*?\}\}|\{\{|\{%|\{#`)
+	name := regexp.MustCompile(`^\{\{-?\s*([A-Za-z_][A-Za-z0-9_]*)\s*-?\}\}$`)
+	for text != "" {
+		at := syntax.FindStringIndex(text)
+		if at == nil {
+			break
+		}
+		m := name.FindStringSubmatch(text[at[0]:at[1]])
+		if m == nil {
+			return "", fmt.Errorf("reading template: want only {{ variable }}, found %q", text[at[0]:at[1]])
+		}
+		value, ok := values[m[1]]
+		if !ok {
+			return "", unknownVariable(m[1], slices.Sorted(maps.Keys(values)))
+		}
+		out.WriteString(text[:at[0]] + value)
+		text = text[at[1]:]
+	}
+	return out.String() + text, nil
+}
+
+func unknownVariable(name string, known []string) error {
+	if near := problem.Closest(name, known, 1); len(near) > 0 {
+		return fmt.Errorf("unknown variable %q (did you mean %q?)", name, near[0])
+	}
+	return fmt.Errorf("unknown variable %q, want one of %s", name, strings.Join(known, ", "))
+}
+
+// checkEPP renders the text with sample values: the kind does not depend on them.
+func checkEPP(platform, text string) (out findings) {
+	if text == "" {
+		return nil
+	}
+	if len(text) > maxEPPBytes {
+		out.add("", "want at most 64 KiB, found %d bytes", len(text))
+		return out
+	}
+	values := map[string]string{}
+	for i, name := range EPPVariables(platform) {
+		values[name] = strconv.Itoa(i + 1)
+	}
+	rendered, err := RenderEPP(text, values)
+	if err != nil {
+		out.add("", "%v", err)
+		return out
+	}
+	var head struct {
+		Kind string `yaml:"kind"`
+	}
+	if err := yaml.Unmarshal([]byte(rendered), &head); err != nil {
+		out.add("", "reading rendered YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	} else if head.Kind != "EndpointPickerConfig" {
+		out.add("", "want text that renders to kind EndpointPickerConfig, found kind %q", head.Kind)
+	}
+	return out
+}

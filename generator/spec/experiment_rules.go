@@ -1,0 +1,119 @@
+package spec
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bflow.dev/bflow/generator/problem"
+)
+
+// check finds rules that concern more than one field of an experiment, whatever its profiles say.
+func (e *Experiment) check() problem.List {
+	s := &e.Spec
+	var out findings
+	if len(s.BenchmarkProfile) == 0 && s.Load == nil {
+		out.add("benchmark_profile", "required field is missing; name a BenchmarkProfile or write a load block")
+	}
+	out.under("target", s.Target.check())
+	out.under("execution.profiling", s.Execution.Profiling.check())
+	out.under("overrides", s.Overrides.check())
+	for _, model := range slices.Sorted(maps.Keys(s.ModelOverrides)) {
+		o := s.ModelOverrides[model]
+		out.under("model_overrides"+bracketed(model), o.check())
+	}
+	out.under("load", s.Load.check())
+	out.under("engine", s.Engine.check())
+	out.under("slo", s.SLO.check())
+	out = append(out, s.checkClusters()...)
+	return e.problems("spec", out)
+}
+
+func (t *Target) check() (out findings) {
+	if t.BaseURL != "" {
+		return nil
+	}
+	if t.Path != "" {
+		out.add("path", "path needs base_url, the URL of an existing endpoint")
+	}
+	if t.MetricsRelease != "" {
+		out.add("metrics_release_name", "metrics_release_name needs base_url, the URL of an existing endpoint")
+	}
+	return out
+}
+
+// check reads call_ranges even when profiling is off.
+func (p *Profiling) check() (out findings) {
+	if p == nil {
+		return nil
+	}
+	if p.IdleSeconds > 0 {
+		if n, err := strconv.Atoi(strings.TrimSpace(p.CallRanges)); err != nil || n < 1 {
+			out.add("call_ranges", "with idle_seconds want one count above 0, found %q", p.CallRanges)
+		}
+		return out
+	}
+	if p.CallRanges == "" {
+		return nil
+	}
+	shape := regexp.MustCompile(`^\s*(\d{1,9})-(\d{1,9})\s*$`)
+	for _, part := range strings.Split(p.CallRanges, ",") {
+		m := shape.FindStringSubmatch(part)
+		if m == nil {
+			out.add("call_ranges", "want a comma list of ranges such as 100-150, found %q", p.CallRanges)
+			return out
+		}
+		from, _ := strconv.Atoi(m[1])
+		to, _ := strconv.Atoi(m[2])
+		if to < from {
+			out.add("call_ranges", "range %q ends before it starts", strings.TrimSpace(part))
+		}
+	}
+	return out
+}
+
+func (s *SLO) check() (out findings) {
+	if s == nil {
+		return nil
+	}
+	if g := s.Goodput; g != nil && g.TTFT == 0 && g.TPOT == 0 && g.E2E == 0 {
+		out.add("goodput", "want at least one objective: ttft, tpot or e2e")
+	}
+	return out
+}
+
+func (s *ExperimentSpec) checkClusters() (out findings) {
+	c := s.TargetCluster
+	if len(s.TargetClusters) > 0 && (c.KubeconfigSecret != "" || c.Kubeconfig != "" || len(c.HostAliases) > 0) {
+		out.add("target_clusters", "target_clusters excludes target_cluster; keep one")
+	}
+	first := map[string]int{}
+	for i, t := range s.TargetClusters {
+		if at, ok := first[t.Name]; ok {
+			out.add("target_clusters["+strconv.Itoa(i)+"]", "duplicate cluster %q, first in target_clusters[%d]", t.Name, at)
+			continue
+		}
+		first[t.Name] = i
+	}
+	return out
+}
+
+// checkModelKeys notes overrides that no point uses: legal, because one file serves many matrices.
+func (e *Experiment) checkModelKeys() (out problem.List) {
+	models := []string(e.Spec.Model.Name)
+	for _, axis := range e.Spec.Matrix.Axes {
+		if axis.Path == "model.name" {
+			for _, v := range axis.Values {
+				models = append(models, v.Value)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Spec.ModelOverrides)) {
+		if !slices.Contains(models, name) {
+			out.Add(e.Warning("spec.model_overrides"+bracketed(name), "no point has model %q; these overrides are not used", name))
+		}
+	}
+	return out
+}

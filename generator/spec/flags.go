@@ -1,0 +1,129 @@
+package spec
+
+import (
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/generator/problem"
+)
+
+// flag is one --set path=value. path is from the document's root, so it starts with spec.
+type flag struct {
+	path  Path
+	text  string
+	value *yaml.Node
+}
+
+// parseFlags reads Options.Set.
+func (l *loader) parseFlags() []flag {
+	var out []flag
+	for _, text := range l.opt.Set {
+		f, err := l.parseFlag(text)
+		if err != "" {
+			l.found.Add(problem.Problem{File: "--set " + text, Text: err})
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func (l *loader) parseFlag(text string) (flag, string) {
+	i := assignment(text)
+	if i < 0 {
+		return flag{}, "want path=value, such as load.stages[0].rate=4"
+	}
+	p, err := ParsePath(strings.TrimSpace(text[:i]))
+	if err != nil {
+		return flag{}, err.Error()
+	}
+	_, typ, unknown := l.codec.resolve(reflect.TypeFor[ExperimentSpec](), p)
+	if unknown != "" {
+		return flag{}, "spec." + p.String() + ": " + unknown
+	}
+	f := flag{path: append(Path{{Key: "spec"}}, p...), text: text, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}}
+	roots, found := parse("", []byte(text[i+1:]))
+	if err := found.Err(); err != nil || len(roots) > 1 {
+		return flag{}, "spec." + p.String() + ": want a YAML value: " + found.Error()
+	}
+	if len(roots) == 1 {
+		f.value = placeless(roots[0])
+	}
+	if f.value.Kind == yaml.SequenceNode && typ != nil && !takesList(typ) {
+		f.path = Path{{Key: "spec"}, {Key: "matrix"}, {Key: "axes"}, {Key: p.String()}}
+	}
+	return f, ""
+}
+
+// assignment is the index of the first = outside of quotes.
+func assignment(text string) int {
+	inQuotes := false
+	for i, r := range text {
+		switch {
+		case r == '"':
+			inQuotes = !inQuotes
+		case r == '=' && !inQuotes:
+			return i
+		}
+	}
+	return -1
+}
+
+// takesList reports whether a list is a value of type t; elsewhere a list makes an axis.
+func takesList(t reflect.Type) bool { return bare(t).Kind() == reflect.Slice || free(bare(t)) }
+
+// placeless takes the positions off a tree: they would point into the file. See Doc.at.
+func placeless(n *yaml.Node) *yaml.Node {
+	n.Line, n.Column = 0, 0
+	for _, c := range n.Content {
+		placeless(c)
+	}
+	return n
+}
+
+// apply sets the flags in the tree of d. A flag beats every layer, so weaker places for the same value give way.
+func (d *Doc) apply(flags []flag) (out problem.List) {
+	for _, f := range flags {
+		d.flags = append(d.flags, f)
+		root, err := With(d.Root, f.path, f.value)
+		if err != nil {
+			out.Add(problem.Problem{File: "--set " + f.text, Path: f.path.String(), Text: err.Error()})
+			continue
+		}
+		d.Root = d.yield(root, f)
+	}
+	return out
+}
+
+// yield takes f's path out of matrix.axes and of model_overrides.
+func (d *Doc) yield(root *yaml.Node, f flag) *yaml.Node {
+	p := f.path[1:]
+	root = without(root, Path{{Key: "spec"}, {Key: "matrix"}, {Key: "axes"}, {Key: p.String()}})
+	models := Get(root, Path{{Key: "spec"}, {Key: "model_overrides"}})
+	if p[0].Key != "overrides" || len(p) < 2 || models == nil || models.Kind != yaml.MappingNode {
+		return root
+	}
+	for i := 0; i+1 < len(models.Content); i += 2 {
+		model := Path{{Key: "spec"}, {Key: "model_overrides"}, {Key: models.Content[i].Value}}
+		root = yieldModel(root, model, p[1:], f.value)
+	}
+	return root
+}
+
+// yieldModel removes a value from one model's overrides. Two fields combine in other ways: extra arguments are
+// appended, so they stay; a model's resources replace the experiment's as a block, so the value goes into both.
+func yieldModel(root *yaml.Node, model, p Path, value *yaml.Node) *yaml.Node {
+	inside := append(model, p...)
+	switch {
+	case p.hasPrefix(Path{{Key: "runtime"}, {Key: "vllm_extra_args"}}):
+		return root
+	case len(p) > 2 && p[1].Key == "resources" && Get(root, append(model, p[:2]...)) != nil:
+		if out, err := With(root, inside, value); err == nil {
+			return out
+		}
+		return root
+	}
+	return without(root, inside)
+}

@@ -1,0 +1,72 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+)
+
+// checkOptions finds options that the platform has not, and combinations that cannot work.
+func (s *DeploymentSpec) checkOptions() (out findings) {
+	o := &s.Options
+	if s.Platform == "rhoai" && s.Mode == "isvc" {
+		if o.EPPConfig != "" {
+			out.add("epp_config", "mode isvc has no endpoint picker")
+		}
+		if o.EPPVerbosity != nil {
+			out.add("epp_verbosity", "mode isvc has no endpoint picker")
+		}
+	}
+	out.under("epp_config", checkEPP(s.Platform, o.EPPConfig))
+	if o.StartupProbe != nil && !s.llmService() {
+		out.warn("startup_probe", "without effect: only platform rhoai, modes other than isvc, reads it")
+	}
+	if o.StorageOffloading != nil && s.Platform != "llm-d" {
+		out.warn("storage_offloading", "without effect: only platform llm-d reads it")
+	}
+	out.under("mooncake_store", s.checkMooncake())
+	return out
+}
+
+func (s *DeploymentSpec) checkMooncake() (out findings) {
+	m := s.Options.MooncakeStore
+	switch {
+	case m == nil:
+		return nil
+	case !s.llmService():
+		out.add("", "mooncake_store needs platform rhoai and a mode other than isvc, found %s/%s", s.Platform, s.Mode)
+	case m.Mode == "embedded" && m.GlobalSegmentSize == "":
+		out.add("global_segment_size", "required field is missing: mode embedded needs it")
+	}
+	if m.Mode != "standalone-store" {
+		return out
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"store_global_segment_size", m.StoreGlobalSegmentSize != ""}, {"host_path_name", m.HostPathName != ""},
+		{"offload_path", m.OffloadPath != ""}, {"offload_size_limit_bytes", m.OffloadSizeLimitBytes > 0},
+	} {
+		if !f.set {
+			out.add(f.name, "required field is missing: mode standalone-store needs it")
+		}
+	}
+	return append(out, s.checkOffloadPath(m)...)
+}
+
+// checkOffloadPath ties the store to its folder on the node.
+func (s *DeploymentSpec) checkOffloadPath(m *MooncakeStore) (out findings) {
+	if m.HostPathName == "" {
+		return nil
+	}
+	i := slices.IndexFunc(s.Runtime.HostPaths, func(h HostPath) bool { return h.Name == m.HostPathName })
+	switch {
+	case i < 0:
+		out.add("host_path_name", "runtime.host_paths has no entry named %q", m.HostPathName)
+	case s.Runtime.HostPaths[i].ReadOnly:
+		out.add("host_path_name", "host path %q must be writable", m.HostPathName)
+	case m.OffloadPath != "" && strings.TrimRight(m.OffloadPath, "/") != strings.TrimRight(s.Runtime.HostPaths[i].MountPath, "/"):
+		out.add("offload_path", "want the mount path of host path %q, %q, found %q", m.HostPathName, s.Runtime.HostPaths[i].MountPath, m.OffloadPath)
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package spec
+
+import (
+	"reflect"
+	"strconv"
+
+	"bflow.dev/bflow/generator/problem"
+)
+
+// resolve walks p from struct type t and rewrites its keys in first spellings. It returns the field that p ends in,
+// and the type of the value there: nil inside a free object. text says why p does not exist.
+func (c *codec) resolve(t reflect.Type, p Path) (f *field, typ reflect.Type, text string) {
+	typ = t
+	for i, seg := range p {
+		typ = bare(typ)
+		switch {
+		case free(typ):
+			return f, nil, ""
+		case typ.Kind() == reflect.Struct && seg.Key != "":
+			tab := c.tables[typ]
+			if tab == nil || tab.byName[seg.Key] == nil {
+				return nil, nil, c.noField(tab, seg.Key)
+			}
+			f = tab.byName[seg.Key]
+			p[i].Key, typ = f.name, f.typ
+		case typ.Kind() == reflect.Map && seg.Key != "":
+			typ = typ.Elem()
+		case typ.Kind() == reflect.Slice && seg.Key == "":
+			typ = typ.Elem()
+		case seg.Key == "":
+			return nil, nil, p[:i].String() + " is no list, index [" + strconv.Itoa(seg.Index) + "] does not exist"
+		default:
+			return nil, nil, p[:i].String() + " has no field " + strconv.Quote(seg.Key)
+		}
+	}
+	return f, typ, ""
+}
+
+func (c *codec) noField(tab *table, key string) string {
+	if tab == nil {
+		return "unknown field " + strconv.Quote(key)
+	}
+	return problem.UnknownField(key, tab.names())
+}
+
+// bare takes pointers and Replace off a type.
+func bare(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Implements(reflect.TypeFor[replaceType]()) {
+		return bare(t.Field(1).Type)
+	}
+	return t
+}
+
+// free reports whether anything may stand below t.
+func free(t reflect.Type) bool {
+	return t == reflect.TypeFor[Object]() || t == reflect.TypeFor[Probe]()
+}

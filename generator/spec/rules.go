@@ -1,0 +1,85 @@
+package spec
+
+import (
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// rule is what the text of a field must look like. pattern is the part of it that a JSON Schema can say.
+type rule struct {
+	want    string
+	holds   func(string) bool
+	pattern string
+}
+
+// rules are the values of the struct tags `is` and `keys`.
+func rules() map[string]rule {
+	const (
+		label = `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`
+		name  = `[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?`
+		part  = `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*`
+	)
+	out := map[string]rule{
+		"quantity": {want: "a quantity above 0 such as 2, 500m or 16Gi", holds: isQuantity},
+		"url":      {want: "a URL such as https://host:8443", holds: isURL, pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^\s]+$`},
+		"ip":       {want: "an IP address", holds: func(s string) bool { _, err := netip.ParseAddr(s); return err == nil }},
+		"relpath":  {want: `a relative path without "." or ".." parts`, holds: isRelative},
+		"requesttype": {want: "completions, chat, responses, embeddings, messages, or a path such as /v1/chat/completions",
+			holds: isRequestType},
+	}
+	for key, r := range map[string]rule{
+		"label":      {want: "at most 63 lower-case letters, digits and inner -", pattern: `^` + label + `$`},
+		"subdomain":  {want: "a name of lower-case letters, digits, - and .", pattern: `^` + label + `(\.` + label + `)*$`},
+		"host":       {want: "a host name", pattern: `^` + name + `$`},
+		"labelkey":   {want: "a label key such as pool or example.com/pool", pattern: `^(` + label + `(\.` + label + `)*/)?` + name + `$`},
+		"labelvalue": {want: "at most 63 letters, digits, and inner -, _ or .", pattern: `^(` + name + `)?$`},
+		"env":        {want: "a variable name without blanks or =", pattern: `^[!-<>-~]+$`},
+		"header":     {want: "a header name", pattern: "^[-!#$%&'*+.^_`|~0-9A-Za-z]+$"},
+		"abspath":    {want: "an absolute path", pattern: `^/[^\x00-\x1f]*$`},
+		"model":      {want: "a model name without blanks", pattern: `^[^\s\x00-\x1f]+$`},
+		"bytes":      {want: "a size such as 4GB or 512MiB", pattern: `^[0-9]*[1-9][0-9]*(\.[0-9]+)?\s*([kKmMgGtT]i?)?[bB]?$`},
+		"digest":     {want: "sha256: and 64 hex digits", pattern: `^sha256:[0-9a-f]{64}$`},
+		"sha256":     {want: "64 hex digits", pattern: `^(sha256:)?[0-9a-f]{64}$`},
+		"commit":     {want: "a commit of 40 hex digits", pattern: `^[0-9a-f]{40}$`},
+		"image": {want: "an image reference such as registry/name:tag", pattern: `^([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?(:[0-9]+)?/)?` +
+			part + `(/` + part + `)*(:[A-Za-z0-9_][-A-Za-z0-9_.]{0,127})?(@sha256:[0-9a-f]{64})?$`},
+	} {
+		r.holds = regexp.MustCompile(r.pattern).MatchString
+		out[key] = r
+	}
+	return out
+}
+
+func isQuantity(s string) bool {
+	q, err := resource.ParseQuantity(s)
+	return err == nil && q.Sign() > 0
+}
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && !strings.ContainsAny(s, " \t\n")
+}
+
+func isRelative(s string) bool {
+	for _, part := range strings.Split(s, "/") {
+		if part == "." || part == ".." {
+			return false
+		}
+	}
+	return !strings.HasPrefix(s, "/")
+}
+
+// isRequestType knows the words for the API of a request; case, _ for - and a leading / do not matter.
+func isRequestType(s string) bool {
+	switch strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(s), "_", "-"), "/") {
+	case "v1/completions", "completion", "completions", "text-completion", "text-completions",
+		"v1/chat/completions", "chat", "chat-completion", "chat-completions",
+		"v1/responses", "responses", "v1/embeddings", "embeddings", "v1/messages", "messages", "anthropic-messages":
+		return true
+	}
+	return false
+}
