@@ -3,15 +3,132 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
 )
 
 // ErrNoRun means that a folder holds no local run.
 var ErrNoRun = errors.New("no local run here")
 
-func run(context.Context, Options) (Status, error)    { return Status{}, ErrNoRun }
-func resume(context.Context, Options) (Status, error) { return Status{}, ErrNoRun }
-func check(Options) []Refusal                         { return nil }
-func statusOf(string) (Status, error)                 { return Status{}, ErrNoRun }
-func list(string) ([]Status, error)                   { return nil, nil }
-func cancel(string) error                             { return ErrNoRun }
-func remove(string) error                             { return ErrNoRun }
+// defaultGrace is what Kubernetes gives a pod to end.
+const defaultGrace = 30 * time.Second
+
+// Run executes the PipelineRun of o to its end and returns how it ended.
+//
+// When ctx ends, running tasks get SIGTERM and the finally tasks still run, bounded by timeouts.finally. A run that
+// fails is not an error: see Status.State and Status.ExitCode. An error means that the executor could not do its work:
+// *RefusedError, *LockedError, or a run directory that cannot be written (finally tasks are attempted even then).
+func Run(ctx context.Context, o Options) (Status, error) {
+	o.Attempt = max(o.Attempt, 1)
+	if refusals := Check(o); len(refusals) > 0 {
+		return Status{}, &RefusedError{refusals}
+	}
+	held, err := o.open()
+	if err != nil {
+		return Status{}, err
+	}
+	defer held.close()
+	if len(held.records) > 0 {
+		return replay(held.records).status, fmt.Errorf("starting run %q: %q holds it already; resume it, or delete it first", o.RunID, o.RunDir)
+	}
+	if err := saveObjects(o.RunDir, o.Objects); err != nil {
+		return Status{}, err
+	}
+	return held.execute(ctx, o, nil)
+}
+
+// Resume goes on with the run in o.RunDir as its next attempt: finished tasks keep their results, subject to the
+// annotation contract.AnnotationResume of their Tasks; finally tasks run again. Processes that a dead executor left
+// are killed first. Objects, RunID and Attempt of o are not read.
+func Resume(ctx context.Context, o Options) (Status, error) {
+	if _, err := os.Stat(journalPath(o.RunDir)); err != nil {
+		return Status{}, fmt.Errorf("resuming %q: %w", o.RunDir, ErrNoRun)
+	}
+	held, err := o.open()
+	if err != nil {
+		return Status{}, err
+	}
+	defer held.close()
+	before := replay(held.records)
+	if before.status.State == Succeeded || len(held.records) == 0 {
+		return before.status, fmt.Errorf("resuming run %q: nothing is left to do; rerun makes a new run of the same plan", filepath.Base(o.RunDir))
+	}
+	if err := endLeftovers(o.RunDir, held.records); err != nil {
+		return before.status, err
+	}
+	o.RunID, o.Attempt = before.status.RunID, before.status.Attempt+1
+	if o.Objects, err = loadObjects(o.RunDir); err != nil {
+		return before.status, err
+	}
+	if refusals := Check(o); len(refusals) > 0 {
+		return before.status, &RefusedError{refusals}
+	}
+	return held.execute(ctx, o, before.finished)
+}
+
+// held is a run directory that this process holds.
+type held struct {
+	lock    *os.File
+	journal *journal
+	records []Record
+}
+
+// open makes the run directory where it is missing and takes it. It completes o.
+func (o *Options) open() (*held, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	lock, err := lock(o.RunDir)
+	if err != nil {
+		return nil, err
+	}
+	journal, records, err := openJournal(o.RunDir)
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return &held{lock, journal, records}, nil
+}
+
+func (o *Options) complete() error {
+	dir, err := filepath.Abs(o.RunDir)
+	if err != nil {
+		return fmt.Errorf("finding run directory %q: %w", o.RunDir, err)
+	}
+	for _, sub := range []string{dirLogs, dirScratch, dirVolumes} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			return fmt.Errorf("making run directory: %w; choose a folder that can be written", err)
+		}
+	}
+	if o.RunDir, err = filepath.EvalSymlinks(dir); err != nil {
+		return fmt.Errorf("finding run directory %q: %w", dir, err)
+	}
+	if o.Grace <= 0 {
+		o.Grace = defaultGrace
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return nil
+}
+
+func (h *held) close() {
+	h.journal.close()
+	h.lock.Close()
+}
+
+// execute runs one attempt; kept holds the tasks that finished in earlier ones.
+func (h *held) execute(ctx context.Context, o Options, finished map[string]Task) (Status, error) {
+	program, refusals := link(o)
+	if len(refusals) > 0 {
+		return Status{}, &RefusedError{refusals}
+	}
+	l := &ledger{runDir: o.RunDir, clock: o.Clock, observer: o.Observer, journal: h.journal, progress: replay(h.records)}
+	e := &executor{o: o, program: program, ledger: l, kept: program.keep(finished)}
+	err := e.attempt(ctx)
+	status := l.status()
+	status.RunDir = o.RunDir
+	return status, err
+}

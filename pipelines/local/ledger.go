@@ -29,7 +29,9 @@ func (l *ledger) record(r Record) {
 	if l.broken == nil {
 		if err := l.write(r); err != nil {
 			l.broken = err
-			l.onBroken(err)
+			if l.onBroken != nil {
+				l.onBroken(err)
+			}
 		}
 	}
 	l.progress.apply(r)

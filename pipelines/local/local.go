@@ -4,7 +4,6 @@
 package local
 
 import (
-	"context"
 	"time"
 
 	"bflow.dev/bflow/pipelines"
@@ -42,18 +41,12 @@ type Observer interface {
 	Output(task, step, line string)
 }
 
-// Run executes the PipelineRun of o to its end and returns how it ended.
-//
-// When ctx ends, running tasks get SIGTERM and the finally tasks still run, bounded by timeouts.finally. A run that
-// fails is not an error: see Status.State and Status.ExitCode. An error means that the executor could not do its work:
-// *RefusedError, *LockedError, or a run directory that cannot be written (finally tasks are attempted even then).
-func Run(ctx context.Context, o Options) (Status, error) { return run(ctx, o) }
-
-// Resume goes on with the run in o.RunDir as its next attempt: finished tasks keep their results, subject to the
-// annotation contract.AnnotationResume of their Tasks; finally tasks run again. Processes that a dead executor left
-// are killed first. Objects, RunID and Attempt of o are not read.
-func Resume(ctx context.Context, o Options) (Status, error) { return resume(ctx, o) }
-
 // Check lists everything about o.Objects that cannot run here, each with its reason; empty means that Run would start.
 // It reads o.Objects and o.HostImages only.
-func Check(o Options) []Refusal { return check(o) }
+func Check(o Options) []Refusal {
+	p, refusals := link(o)
+	if len(refusals) > 0 {
+		return refusals
+	}
+	return p.check(o)
+}

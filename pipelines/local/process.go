@@ -17,7 +17,7 @@ type process struct {
 	argv []string
 	dir  string
 	env  []string
-	log  *os.File // stdout and stderr
+	log  *os.File // stdout and stderr; nil loses them
 	fd   *os.File // read end of the lifeline, file descriptor 3 of the process
 
 	grace time.Duration   // between SIGTERM and SIGKILL
@@ -30,7 +30,9 @@ type process struct {
 func (p process) run(ctx context.Context, l *launcher, started func(pid int) error) (int, error) {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.ExtraFiles = p.dir, p.env, []*os.File{p.fd}
-	cmd.Stdout, cmd.Stderr = p.log, p.log
+	if p.log != nil {
+		cmd.Stdout, cmd.Stderr = p.log, p.log
+	}
 	if err := l.start(cmd); err != nil {
 		return 0, fmt.Errorf("starting %q: %w", p.argv[0], err)
 	}

@@ -24,6 +24,7 @@ type program struct {
 	bodies   map[string]body  // by pipeline task
 	configs  map[string]*corev1.ConfigMap
 	graph    *dag.Graph
+	params   v1.Params
 	scope    values // of the Pipeline: params, context, workspaces
 }
 
@@ -107,7 +108,7 @@ func (p *program) enter(attempt int) error {
 	if err != nil {
 		return err
 	}
-	p.scope = outer
+	p.params, p.scope = params, outer
 	p.scope.setParams(params)
 	for i := range p.spec.Tasks {
 		p.scope.pipelineTask(&p.spec.Tasks[i])

@@ -4,20 +4,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
 // room is the private folder of one try of a TaskRun.
 type room string
 
-func (r room) work() string                 { return filepath.Join(string(r), "work") }
-func (r room) results() string              { return filepath.Join(string(r), "results") }
-func (r room) result(name string) string    { return filepath.Join(r.results(), name) }
-func (r room) step(name string) string      { return filepath.Join(string(r), "steps", name) }
-func (r room) exitCode(step string) string  { return filepath.Join(r.step(step), "exitCode") }
-func (r room) stepResults(s string) string  { return filepath.Join(r.step(s), "results") }
-func (r room) home() string                 { return filepath.Join(string(r), "home") }
+func (r room) work() string                { return filepath.Join(string(r), "work") }
+func (r room) results() string             { return filepath.Join(string(r), "results") }
+func (r room) result(name string) string   { return filepath.Join(r.results(), name) }
+func (r room) step(name string) string     { return filepath.Join(string(r), "steps", name) }
+func (r room) exitCode(step string) string { return filepath.Join(r.step(step), "exitCode") }
+func (r room) stepResults(s string) string { return filepath.Join(r.step(s), "results") }
+func (r room) home() string                { return filepath.Join(string(r), "home") }
 
 // room makes an empty private folder for the TaskRun name. Where the run directory cannot hold it (a full disk), it is
 // made among the temporary files, so that finally tasks still run.
@@ -64,10 +62,6 @@ func (t *taskRun) mount(r room, scope values) (mounts, error) {
 	for _, w := range t.body.spec.Workspaces {
 		if _, ok := bindings[w.Name]; !ok {
 			nameWorkspace(scope, w.Name, mount{}, false)
-			continue
-		}
-		if w.MountPath != "" {
-			m.paths[w.MountPath] = ""
 		}
 	}
 	for name, b := range bindings {
@@ -104,5 +98,3 @@ func (t *taskRun) mountPath(name string) string {
 	}
 	return "/workspace/" + name
 }
-
-var _ = v1.Step{}

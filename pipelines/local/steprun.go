@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"bflow.dev/bflow/tasks/contract"
 
@@ -21,7 +20,7 @@ func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m 
 		scope.strings["step.results."+res.Name+".path"] = filepath.Join(r.stepResults(s.Name), res.Name)
 	}
 	if err := os.MkdirAll(r.stepResults(s.Name), 0o755); err != nil {
-		return failed(fmt.Errorf("making folder of step %q: %w", s.Name, err))
+		return failed(fmt.Errorf("step %q: %w", s.Name, err))
 	}
 	container.ApplyStepReplacements(s, scope.strings, scope.arrays)
 	if s.Timeout != nil && s.Timeout.Duration > 0 {
@@ -53,9 +52,8 @@ func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m 
 
 // leave makes the exit code and the results of s known to later steps.
 func (t *taskRun) leave(s *v1.Step, r room, scope values, code int) error {
-	if err := os.WriteFile(r.exitCode(s.Name), []byte(strconv.Itoa(code)), 0o644); err != nil {
-		return fmt.Errorf("writing exit code of step %q: %w", s.Name, err)
-	}
+	// On a full disk the steps that follow, a teardown perhaps, matter more than this file; one that reads it will say so.
+	_ = os.WriteFile(r.exitCode(s.Name), []byte(strconv.Itoa(code)), 0o644)
 	scope.strings["steps.step-"+s.Name+".exitCode.path"] = r.exitCode(s.Name)
 	scope.strings["steps."+s.Name+".exitCode.path"] = r.exitCode(s.Name)
 	var wanted []declared
@@ -180,5 +178,3 @@ func (m mounts) of(s *v1.Step) relocation {
 	}
 	return paths
 }
-
-var _ = time.Second

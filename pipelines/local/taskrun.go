@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
@@ -36,7 +35,6 @@ func failed(err error) outcome {
 
 // run runs t, again after a failure as often as its retries allow, and records how it ended.
 func (t *taskRun) run(ctx context.Context) outcome {
-	t.e.ledger.record(Record{Kind: RunStarted, Task: t.pt.Name, TaskRun: t.name, Params: t.params})
 	out := t.try(ctx, 0)
 	for try := 1; try <= t.pt.Retries && out.state != Succeeded && ctx.Err() == nil; try++ {
 		t.e.ledger.record(Record{
@@ -63,7 +61,7 @@ func (t *taskRun) try(ctx context.Context, try int) outcome {
 	if err != nil {
 		return failed(err)
 	}
-	scope, mounts, err := t.enter(room, try)
+	scope, mounted, err := t.enter(room, try)
 	if err != nil {
 		return failed(err)
 	}
@@ -73,7 +71,7 @@ func (t *taskRun) try(ctx context.Context, try int) outcome {
 	}
 	out := outcome{state: Succeeded, reason: v1.TaskRunReasonSuccessful.String()}
 	for i := range steps {
-		if out = t.step(ctx, &steps[i], i, room, scope, mounts); out.state != Succeeded {
+		if out = t.step(ctx, &steps[i], room, scope, mounted); out.state != Succeeded {
 			break
 		}
 	}
@@ -107,22 +105,21 @@ func (t *taskRun) enter(room room, try int) (values, mounts, error) {
 	if inline {
 		scope = t.scope.with()
 	}
-	task := t.body.task
 	for name, value := range map[string]string{
 		"context.taskRun.name": t.name, "context.taskRun.namespace": t.e.program.run.Namespace,
-		"context.taskRun.uid": uid(t.e.program.run.Name + "/" + t.name), "context.task.name": task,
+		"context.taskRun.uid": uid(t.e.program.run.Name + "/" + t.name), "context.task.name": t.body.task,
 		"context.task.retry-count": strconv.Itoa(try),
 	} {
 		scope.strings[name] = value
 	}
-	mounts, err := t.mount(room, scope)
+	mounted, err := t.mount(room, scope)
 	if err != nil {
-		return values{}, nil, err
+		return values{}, mounts{}, err
 	}
 	for _, r := range t.body.spec.Results {
-		scope.set("results", r.Name+".path", text(room.result(r.Name)))
-		scope.strings[fmt.Sprintf("results[%q].path", r.Name)] = room.result(r.Name)
-		scope.strings["results['"+r.Name+"'].path"] = room.result(r.Name)
+		for _, notation := range []string{"results.%s.path", "results[%q].path", "results['%s'].path"} {
+			scope.strings[fmt.Sprintf(notation, r.Name)] = room.result(r.Name)
+		}
 	}
 	given := scope.params(append(t.pt.Params.DeepCopy(), t.params...))
 	if inline {
@@ -135,13 +132,13 @@ func (t *taskRun) enter(room room, try int) (values, mounts, error) {
 	}
 	params, err := bindParams(t.body.spec.Params, given, scope)
 	if err != nil {
-		return values{}, nil, fmt.Errorf("task %q: %w", t.pt.Name, err)
+		return values{}, mounts{}, fmt.Errorf("task %q: %w", t.pt.Name, err)
 	}
 	for _, p := range params {
 		scope.drop(p.Name)
 	}
 	scope.setParams(params)
-	return scope, mounts, nil
+	return scope, mounted, nil
 }
 
 // inherit adds to given the params of the Pipeline that an inline task declares and is not given.
@@ -160,8 +157,6 @@ func (t *taskRun) inherit(given v1.Params) v1.Params {
 	return given
 }
 
-func text(s string) v1.ParamValue { return v1.ParamValue{Type: v1.ParamTypeString, StringVal: s} }
-
 // ending is why a context ended: it becomes the state of what ran under it.
 type ending struct {
 	state   State
@@ -178,37 +173,4 @@ func ended(ctx context.Context) outcome {
 		why = &ending{Cancelled, v1.TaskRunReasonCancelled.String(), "it was cancelled"}
 	}
 	return outcome{state: why.state, reason: why.reason, message: why.message, exitCode: 1}
-}
-
-// defaultTimeout is Tekton's for a TaskRun and for a PipelineRun that name none.
-const defaultTimeout = 60 * time.Minute
-
-// taskTimeout returns the timeout of one TaskRun of the pipeline task name; 0 is none.
-func (p *program) taskTimeout(name string) time.Duration {
-	if t := p.run.GetTaskRunSpec(name).Timeout; t != nil {
-		return t.Duration
-	}
-	phase := p.run.TasksTimeout()
-	for _, pt := range p.all() {
-		if pt.Name == name && pt.Timeout != nil {
-			return pt.Timeout.Duration
-		}
-	}
-	if p.isFinally(name) {
-		phase = p.run.FinallyTimeout()
-	}
-	// A phase shorter than the default needs no timeout of its own: the phase ends first.
-	if phase != nil && (phase.Duration == 0 || phase.Duration > defaultTimeout) {
-		return phase.Duration
-	}
-	return defaultTimeout
-}
-
-func (p *program) isFinally(name string) bool {
-	for _, pt := range p.spec.Finally {
-		if pt.Name == name {
-			return true
-		}
-	}
-	return false
 }

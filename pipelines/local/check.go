@@ -1,0 +1,184 @@
+package local
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// check lists what of p cannot run as processes with o.
+func (p *program) check(o Options) []Refusal {
+	c := &checker{p: p, o: o}
+	if t := p.run.Spec.TaskRunTemplate.PodTemplate; t != nil && (len(t.Env) > 0 || len(t.Volumes) > 0) {
+		c.refuse(p.where(), "its pod template sets variables or volumes")
+	}
+	for _, w := range p.spec.Workspaces {
+		if !w.Optional && !slices.ContainsFunc(p.run.Spec.Workspaces, func(b v1.WorkspaceBinding) bool { return b.Name == w.Name }) {
+			c.refuse(p.where(), "workspace %q is required and not bound", w.Name)
+		}
+	}
+	for _, b := range p.run.Spec.Workspaces {
+		c.binding(p.scope.binding(b))
+	}
+	for _, pt := range p.all() {
+		c.task(pt)
+	}
+	return c.found
+}
+
+// checker collects refusals.
+type checker struct {
+	p     *program
+	o     Options
+	found []Refusal
+}
+
+func (c *checker) refuse(where, why string, args ...any) {
+	r := Refusal{where, fmt.Sprintf(why, args...)}
+	if !slices.Contains(c.found, r) {
+		c.found = append(c.found, r)
+	}
+}
+
+func (c *checker) binding(b v1.WorkspaceBinding) {
+	where := fmt.Sprintf("workspace %q", b.Name)
+	switch {
+	case b.CSI != nil:
+		c.refuse(where, "a CSI volume is no folder")
+	case b.Projected != nil:
+		c.refuse(where, "a projected volume is no folder")
+	case b.ConfigMap != nil:
+		c.configMap(where, b.ConfigMap)
+	case b.Secret != nil:
+		c.secret(where, b.Secret)
+	}
+}
+
+func (c *checker) configMap(where string, source *corev1.ConfigMapVolumeSource) {
+	if c.p.configs[source.Name] == nil && !isTrue(source.Optional) {
+		c.refuse(where, "ConfigMap %q is not among the documents", source.Name)
+	}
+}
+
+func (c *checker) secret(where string, source *corev1.SecretVolumeSource) {
+	known := secrets{c.o.Env, c.o.SecretEnv}.all(source.SecretName)
+	if len(known) == 0 && !isTrue(source.Optional) {
+		c.refuse(where, "Secret %q has no value on this host; map its keys to variables", source.SecretName)
+	}
+}
+
+func (c *checker) task(pt *v1.PipelineTask) {
+	where, b := taskWhere(pt.Name), c.p.bodies[pt.Name]
+	for _, w := range pt.When {
+		if w.CEL != "" {
+			c.refuse(where, "a when expression in CEL is not evaluated here")
+		}
+	}
+	if len(b.spec.Sidecars) > 0 {
+		c.refuse(where, "sidecars do not run as processes")
+	}
+	c.params(where, pt, b)
+	c.workspaces(where, pt, b)
+	for _, v := range b.spec.Volumes {
+		c.volume(where, v)
+	}
+	run := taskRun{pt: pt, body: b}
+	steps, err := run.steps()
+	if err != nil {
+		c.refuse(where, "%v", err)
+	}
+	for i := range steps {
+		c.step(fmt.Sprintf("%s, step %q", where, steps[i].Name), &steps[i], b)
+	}
+}
+
+// params checks that the required params of a Task are given.
+func (c *checker) params(where string, pt *v1.PipelineTask, b body) {
+	given := pt.Params.ExtractNames()
+	if pt.IsMatrixed() {
+		given = given.Union(pt.Matrix.GetAllParams().ExtractNames())
+	}
+	if b.task == "" {
+		given = given.Union(c.p.params.ExtractNames())
+	}
+	for _, spec := range b.spec.Params {
+		if spec.Default == nil && !given.Has(spec.Name) {
+			c.refuse(where, "param %q is required and has no value", spec.Name)
+		}
+	}
+}
+
+func (c *checker) workspaces(where string, pt *v1.PipelineTask, b body) {
+	bound := c.p.bindings(pt)
+	for _, w := range b.spec.Workspaces {
+		if _, ok := bound[w.Name]; !ok && !w.Optional {
+			c.refuse(where, "workspace %q is required and not bound", w.Name)
+		}
+	}
+}
+
+// volume refuses what is neither a folder nor files.
+func (c *checker) volume(where string, v corev1.Volume) {
+	where = fmt.Sprintf("%s, volume %q", where, v.Name)
+	switch {
+	case v.ConfigMap != nil:
+		c.configMap(where, v.ConfigMap)
+	case v.Secret != nil:
+		c.secret(where, v.Secret)
+	case v.EmptyDir == nil && v.PersistentVolumeClaim == nil:
+		c.refuse(where, "its kind is no folder")
+	}
+}
+
+func (c *checker) step(where string, s *v1.Step, b body) {
+	for _, row := range []struct {
+		is  bool
+		why string
+	}{
+		{s.Script != "", "a script needs a shell of its image"},
+		{s.Ref != nil, "a StepAction is not resolved here"},
+		{len(s.When) > 0, "a when expression of a step is not evaluated here"},
+		{s.StdoutConfig != nil || s.StderrConfig != nil, "stdoutConfig and stderrConfig are not written here"},
+		{len(s.VolumeDevices) > 0, "block devices are no folders"},
+		{usesArtifacts(s, b), "artifacts are not gathered here"},
+	} {
+		if row.is {
+			c.refuse(where, "%s", row.why)
+		}
+	}
+	if _, known := c.o.HostImages[s.Image]; s.Script == "" && s.Ref == nil {
+		if _, ok := ours(s); !ok && !known {
+			c.refuse(where, "%s", notOurs(s))
+		} else if !ok && len(s.Command) == 0 {
+			c.refuse(where, "it has no command, and only its image knows one")
+		}
+	}
+	for _, v := range s.Env {
+		c.variable(where, v)
+	}
+}
+
+func notOurs(s *v1.Step) string {
+	if len(s.Command) == 0 {
+		return fmt.Sprintf("image %q is not ours, and the step has no command", s.Image)
+	}
+	return fmt.Sprintf("image %q with command %q is not ours", s.Image, s.Command[0])
+}
+
+func (c *checker) variable(where string, v corev1.EnvVar) {
+	if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef == nil && v.ValueFrom.ConfigMapKeyRef == nil {
+		c.refuse(where, "variable %q takes its value from a pod", v.Name)
+	}
+}
+
+func usesArtifacts(s *v1.Step, b body) bool {
+	for _, text := range slices.Concat(s.Command, s.Args, []string{s.Script}) {
+		if strings.Contains(text, "artifacts.path)") || strings.Contains(text, ".outputs") && strings.Contains(text, "$(") {
+			return true
+		}
+	}
+	return false
+}

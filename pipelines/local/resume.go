@@ -1,0 +1,40 @@
+package local
+
+import (
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	"golang.org/x/sys/unix"
+)
+
+// keep chooses the finished tasks that need not run again. A task marked "repeat" runs again while one marked
+// "restart" is unfinished: what it made died with the executor, and the other needs it.
+func (p *program) keep(finished map[string]Task) map[string]Task {
+	again := false
+	for _, pt := range p.spec.Tasks {
+		_, done := finished[pt.Name]
+		again = again || !done && p.bodies[pt.Name].resume == contract.ResumeRestart
+	}
+	kept := map[string]Task{}
+	for _, pt := range p.spec.Tasks {
+		t, done := finished[pt.Name]
+		if done && !(again && p.bodies[pt.Name].resume == contract.ResumeRepeat) {
+			kept[pt.Name] = t
+		}
+	}
+	return kept
+}
+
+// endLeftovers kills what a dead executor left running: steps it recorded, and whatever else carries the run's mark.
+func endLeftovers(runDir string, records []Record) error {
+	for _, r := range unfinishedSteps(records) {
+		if err := kill(r.PID, unix.SIGKILL, startedAt(r.Ticks)); err != nil {
+			return err
+		}
+	}
+	return sweep(runDir, leftoverGrace)
+}
+
+// leftoverGrace is how long processes of a dead executor get to notice by themselves that it is gone.
+const leftoverGrace = 2 * time.Second

@@ -1,0 +1,167 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+)
+
+// skipReason returns why a task that is ready does not run, in Tekton's order of reasons; empty when it runs.
+func (e *executor) skipReason(ctx context.Context, state Status, pt *v1.PipelineTask) v1.SkippingReason {
+	switch {
+	case ctx.Err() != nil:
+		return contextSkip(ctx)
+	case stopping(state):
+		return v1.StoppingSkip
+	case !pt.When.AllowsExecution(nil):
+		return v1.WhenExpressionsSkip
+	case e.parentSkipped(state, pt.Name):
+		return v1.ParentTasksSkip
+	case missingResult(pt) != "" && (pt.OnError == v1.PipelineTaskContinue || sourceSkippedByWhen(state, pt)):
+		return v1.MissingResultsSkip
+	case emptyMatrix(pt):
+		return v1.EmptyArrayInMatrixParams
+	}
+	return v1.None
+}
+
+// finallySkipReason is skipReason for a finally task.
+func finallySkipReason(ctx context.Context, pt *v1.PipelineTask) v1.SkippingReason {
+	switch {
+	case ctx.Err() != nil:
+		return contextSkip(ctx)
+	case missingResult(pt) != "":
+		return v1.MissingResultsSkip
+	case !pt.When.AllowsExecution(nil):
+		return v1.WhenExpressionsSkip
+	case emptyMatrix(pt):
+		return v1.EmptyArrayInMatrixParams
+	}
+	return v1.None
+}
+
+// contextSkip says why nothing starts any more.
+func contextSkip(ctx context.Context) v1.SkippingReason {
+	var why *ending
+	if !errors.As(context.Cause(ctx), &why) || why.state != TimedOut {
+		return v1.GracefullyCancelledSkip
+	}
+	switch {
+	case strings.HasPrefix(why.message, "timeouts.pipeline"):
+		return v1.PipelineTimedOutSkip
+	case strings.HasPrefix(why.message, "timeouts.finally"):
+		return v1.FinallyTimedOutSkip
+	default:
+		return v1.TasksTimedOutSkip
+	}
+}
+
+// stopping reports whether a task has failed whose failure stops the Pipeline.
+func stopping(state Status) bool {
+	for _, t := range state.Tasks {
+		if !t.Finally && fell(t) && !t.Ignored {
+			return true
+		}
+	}
+	return false
+}
+
+// fell reports whether t ran and did not succeed.
+func fell(t Task) bool { return t.State == Failed || t.State == TimedOut || t.State == Cancelled }
+
+// parentSkipped reports whether something pt waits for was skipped, other than by its own when expressions.
+func (e *executor) parentSkipped(state Status, name string) bool {
+	for _, parent := range e.program.graph.Nodes[name].Prev {
+		t := find(state, parent.Key)
+		if t.State == Skipped && t.Reason != string(v1.WhenExpressionsSkip) {
+			return true
+		}
+	}
+	return false
+}
+
+func find(state Status, name string) Task {
+	for _, t := range state.Tasks {
+		if t.Name == name {
+			return t
+		}
+	}
+	return Task{}
+}
+
+// missingResult returns a sentence about the first result that pt names and that does not exist; empty when all do.
+// It is asked after the existing ones were replaced.
+func missingResult(pt *v1.PipelineTask) string {
+	for _, ref := range v1.PipelineTaskResultRefs(pt) {
+		return fmt.Sprintf("task %q has no result %q for task %q", ref.PipelineTask, ref.Result, pt.Name)
+	}
+	return ""
+}
+
+func sourceSkippedByWhen(state Status, pt *v1.PipelineTask) bool {
+	for _, ref := range v1.PipelineTaskResultRefs(pt) {
+		t := find(state, ref.PipelineTask)
+		return t.State == Skipped && t.Reason == string(v1.WhenExpressionsSkip)
+	}
+	return false
+}
+
+func emptyMatrix(pt *v1.PipelineTask) bool {
+	if !pt.IsMatrixed() {
+		return false
+	}
+	for _, p := range pt.Matrix.Params {
+		if p.Value.Type == v1.ParamTypeArray && len(p.Value.ArrayVal) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// resultScope is what the tasks that ran stand for: results, and sizes of matrices.
+func (e *executor) resultScope(state Status, pt *v1.PipelineTask) values {
+	scope := newValues()
+	scope.strings["context.pipelineTask.retries"] = strconv.Itoa(pt.Retries)
+	for _, t := range state.Tasks {
+		if t.State != Succeeded && t.State != Failed {
+			continue
+		}
+		scope.setResults(resultPrefix(t), t.Results)
+		if len(t.Runs) == 0 || len(t.Runs[0].Params) == 0 {
+			continue
+		}
+		scope.strings["tasks."+t.Name+".matrix.length"] = strconv.Itoa(len(t.Runs))
+		for name, value := range t.Results {
+			scope.strings["tasks."+t.Name+".matrix."+name+".length"] = strconv.Itoa(len(value.ArrayVal))
+		}
+	}
+	return scope
+}
+
+// statusValues are the variables that finally tasks have for how the others ended.
+func statusValues(state Status) values {
+	scope := newValues()
+	all := "Succeeded"
+	for _, t := range state.Tasks {
+		if t.Finally {
+			continue
+		}
+		status := "None"
+		switch {
+		case t.State == Succeeded:
+			status = "Succeeded"
+		case fell(t):
+			status, all = "Failed", "Failed"
+		case all != "Failed":
+			all = "Completed"
+		}
+		scope.strings["tasks."+t.Name+".status"] = status
+		scope.strings["tasks."+t.Name+".reason"] = t.Reason
+	}
+	scope.strings["tasks.status"] = all
+	return scope
+}
