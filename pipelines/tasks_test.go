@@ -1,0 +1,128 @@
+package pipelines
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+)
+
+// makeTasks are those of a release whose images are named like the binaries.
+func makeTasks(t *testing.T) []*tektonv1.Task {
+	t.Helper()
+	images := map[string]string{}
+	for _, binary := range contract.Binaries {
+		images[binary] = "reg.example/bflow/" + binary + ":v0.1.0"
+	}
+	tasks, err := Tasks(Release{Version: "v0.1.0", Images: images})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tasks
+}
+
+func TestStepsNeedNeitherShellNorRegistry(t *testing.T) {
+	for _, task := range makeTasks(t) {
+		for _, step := range task.Spec.Steps {
+			binary := strings.TrimPrefix(strings.Join(step.Command, " "), "/")
+			switch {
+			case !slices.Contains(contract.Binaries, binary):
+				t.Errorf("%s: step %s runs %q, which is no binary of ours", task.Name, step.Name, step.Command)
+			case step.Script != "":
+				t.Errorf("%s: step %s is a script", task.Name, step.Name)
+			case !strings.Contains(step.Image, "/"+binary+":"):
+				t.Errorf("%s: step %s runs %s of image %s", task.Name, step.Name, binary, step.Image)
+			case step.Timeout != nil:
+				t.Errorf("%s: step %s has a timeout, which would skip the steps after it", task.Name, step.Name)
+			case len(step.ComputeResources.Requests) != 2 || len(step.ComputeResources.Limits) != 2:
+				t.Errorf("%s: step %s does not name cpu and memory twice", task.Name, step.Name)
+			}
+		}
+	}
+}
+
+func TestEverythingIsDescribed(t *testing.T) {
+	for _, task := range makeTasks(t) {
+		described := map[string]string{"task": task.Spec.Description}
+		for _, p := range task.Spec.Params {
+			described["param "+p.Name] = p.Description
+		}
+		for _, r := range task.Spec.Results {
+			described["result "+r.Name] = r.Description
+		}
+		for _, w := range task.Spec.Workspaces {
+			described["workspace "+w.Name] = w.Description
+		}
+		for what, text := range described {
+			if text == "" {
+				t.Errorf("%s: %s has no description", task.Name, what)
+			}
+		}
+	}
+}
+
+func TestCredentialsComeFromSecretsOnly(t *testing.T) {
+	for _, task := range makeTasks(t) {
+		for _, step := range task.Spec.Steps {
+			for _, env := range step.Env {
+				if env.Name == "HOME" {
+					continue
+				}
+				if env.Value != "" || env.ValueFrom == nil || env.ValueFrom.SecretKeyRef == nil || !*env.ValueFrom.SecretKeyRef.Optional {
+					t.Errorf("%s: variable %s does not come from an optional Secret", task.Name, env.Name)
+				}
+			}
+		}
+	}
+}
+
+func TestTasksSayWhatResumingDoesWithThem(t *testing.T) {
+	want := map[string]string{
+		contract.Provision: contract.ResumeRepeat, contract.Smoketest: contract.ResumeRepeat, contract.LoadGen: contract.ResumeRestart,
+	}
+	for _, task := range makeTasks(t) {
+		if got := task.Annotations[contract.AnnotationResume]; got != want[task.Name] {
+			t.Errorf("%s: got %q, want %q", task.Name, got, want[task.Name])
+		}
+	}
+}
+
+func TestFinishGoesOnWhateverHappens(t *testing.T) {
+	for _, task := range makeTasks(t) {
+		if task.Name != contract.Finish && task.Name != FinishKeep {
+			continue
+		}
+		for _, step := range task.Spec.Steps {
+			if step.OnError != tektonv1.Continue {
+				t.Errorf("%s: step %s can stop the steps after it", task.Name, step.Name)
+			}
+		}
+	}
+}
+
+func TestAMissingImageIsAnError(t *testing.T) {
+	_, err := Tasks(Release{Images: map[string]string{contract.Provision: "x"}})
+	if err == nil || err.Error() != `building task "smoketest": no image for binary "smoketest"` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTasksOfAPipelineFollowEachOther(t *testing.T) {
+	shape := Shape{Loads: make([]Load, 3), Teardown: true, TeardownDeadline: time.Minute, FinalizeDeadline: time.Minute}
+	p := New("x", "v0.1.0", shape, func(task string) *tektonv1.TaskRef { return &tektonv1.TaskRef{Name: task} })
+	var names []string
+	for i, task := range p.Spec.Tasks {
+		if i > 0 && !slices.Equal(task.RunAfter, names[i-1:]) {
+			t.Errorf("%s runs after %q, want %q", task.Name, task.RunAfter, names[i-1:])
+		}
+		names = append(names, task.Name)
+	}
+	want := "provision smoketest load-gen-0 load-gen-1 load-gen-2 release collect mlflow-push"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
