@@ -71,3 +71,6 @@ func sum(v any) (string, error) {
 	s := sha256.Sum256(b)
 	return hex.EncodeToString(s[:]), nil
 }
+
+// Sum is the hex SHA-256 of v as canonical JSON: the identity of a configuration.
+func Sum(v any) (string, error) { return sum(v) }
