@@ -3,11 +3,14 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"bflow.dev/bflow/tasks/runplan"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Objects are what one plan compiles to. Tasks is empty with Options.Bundle. Tasks and Pipeline are shared by all
@@ -51,6 +54,9 @@ func (c *compiler) objects(plan *runplan.RunPlan) (Objects, error) {
 	if err := checkPlan(plan); err != nil {
 		return Objects{}, err
 	}
+	if !c.NoQueue && plan.Queue.Name == "" {
+		return Objects{}, errors.New("it names no queue; name one or compile without a queue")
+	}
 	f, err := c.flow(plan)
 	if err != nil {
 		return Objects{}, err
@@ -59,20 +65,26 @@ func (c *compiler) objects(plan *runplan.RunPlan) (Objects, error) {
 	if err != nil {
 		return Objects{}, err
 	}
-	run := c.pipelineRun(plan, f.pipeline.Name, cm.Name)
+	run := c.pipelineRun(plan, f.pipeline, cm.Name)
 	return Objects{Tasks: f.tasks, Pipeline: f.pipeline, ConfigMap: cm, PipelineRun: run}, nil
 }
+
+// maxName leaves room for the dash and the five characters that the server appends to the name of a run.
+const maxName = validation.DNS1123LabelMaxLength - 6
 
 // checkPlan refuses what Tekton would refuse later, or worse, take.
 func checkPlan(p *runplan.RunPlan) error {
 	if len(p.Digest) != 64 || len(p.Hash) != 64 {
 		return errors.New("it has no hash and digest; seal it first")
 	}
+	if problems := validation.IsDNS1123Label(p.Name); len(problems) > 0 || len(p.Name) > maxName {
+		return fmt.Errorf("its name is no lower-case label of at most %d characters", maxName)
+	}
 	t := p.Timeouts
 	if t.Tasks <= 0 || t.Finally <= 0 || t.Pipeline < t.Tasks+t.Finally {
 		return fmt.Errorf("timeouts: pipeline %s must hold tasks %s and finally %s, both above zero", t.Pipeline, t.Tasks, t.Finally)
 	}
-	for _, name := range sortedKeys(t.Task) {
+	for _, name := range slices.Sorted(maps.Keys(t.Task)) {
 		if d := t.Task[name]; d <= 0 || d > t.Tasks {
 			return fmt.Errorf("timeout of task %q: %s is not above zero and within the %s of all tasks", name, d, t.Tasks)
 		}

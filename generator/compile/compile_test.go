@@ -18,6 +18,9 @@ func TestWhatTektonWouldRefuseLaterIsRefusedNow(t *testing.T) {
 		{name: "no time for finally", plan: func(p *runplan.RunPlan) { p.Timeouts.Finally = 0 }, want: "finally 0s, both above zero"},
 		{name: "a pipeline shorter than its parts", plan: func(p *runplan.RunPlan) { p.Timeouts.Pipeline = minutes(44) }, want: "pipeline 44m0s must hold tasks 30m0s and finally 15m0s"},
 		{name: "a task longer than all tasks", plan: func(p *runplan.RunPlan) { p.Timeouts.Task["collect"] = minutes(31) }, want: `timeout of task "collect": 31m0s`},
+		{name: "a name that no object can have", plan: func(p *runplan.RunPlan) { p.Name = "Tiny_Chat" }, want: "its name is no lower-case label"},
+		{name: "a name without room for the server's part", plan: func(p *runplan.RunPlan) { p.Name = strings.Repeat("a", 58) }, want: "of at most 57 characters"},
+		{name: "no queue to wait in", plan: func(p *runplan.RunPlan) { p.Queue.Name = "" }, want: "it names no queue"},
 		{name: "an unknown platform", options: Options{Platform: "k3s"}, want: `platform "k3s": want "kubernetes" or "openshift"`},
 		{name: "a bundle by tag", options: Options{Bundle: "reg.example/tasks:v1"}, want: `bundle "reg.example/tasks:v1": name it by digest`},
 	} {

@@ -3,6 +3,7 @@ package compile
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -127,4 +128,13 @@ func finishDeadlines(total time.Duration, teardown bool) (down, finalize time.Du
 func contentName(base string, obj any) string {
 	sum := sha256.Sum256([]byte(mustJSON(obj)))
 	return base + "-" + hex.EncodeToString(sum[:6])
+}
+
+// mustJSON is the JSON of a value that cannot fail to encode: structs and maps of texts and numbers.
+func mustJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }

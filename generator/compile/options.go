@@ -3,7 +3,6 @@ package compile
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -71,14 +70,4 @@ func labelValue(s string) string {
 
 func isAlphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-}
-
-// sortedKeys returns the keys of m in order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

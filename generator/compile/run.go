@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 
@@ -27,19 +26,19 @@ const runnerGroup = 65532
 // runVolume holds rows, samples and logs of one run.
 var runVolume = resource.MustParse("10Gi")
 
-func (c *compiler) pipelineRun(plan *runplan.RunPlan, pipeline, configMap string) *tektonv1.PipelineRun {
+func (c *compiler) pipelineRun(plan *runplan.RunPlan, pipeline *tektonv1.Pipeline, configMap string) *tektonv1.PipelineRun {
 	run := &tektonv1.PipelineRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
 		ObjectMeta: c.runMetadata(plan),
 		Spec: tektonv1.PipelineRunSpec{
-			PipelineRef: &tektonv1.PipelineRef{Name: pipeline},
+			PipelineRef: &tektonv1.PipelineRef{Name: pipeline.Name},
 			// The name that the server gives is the run id, so that the same YAML can be created twice.
 			Params:     tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
 			Workspaces: c.workspaces(plan, configMap),
 			Timeouts: &tektonv1.TimeoutFields{
 				Pipeline: duration(plan.Timeouts.Pipeline), Tasks: duration(plan.Timeouts.Tasks), Finally: duration(plan.Timeouts.Finally),
 			},
-			TaskRunSpecs:    taskTimeouts(plan),
+			TaskRunSpecs:    taskTimeouts(plan, pipeline),
 			TaskRunTemplate: c.taskRunTemplate(plan),
 		},
 	}
@@ -118,20 +117,11 @@ func (c *compiler) runWorkspace() tektonv1.WorkspaceBinding {
 
 // taskTimeouts are here and not in the Pipeline, so that plans which differ in length share one. Task finish has none:
 // timeouts.finally bounds it.
-func taskTimeouts(plan *runplan.RunPlan) []tektonv1.PipelineTaskRunSpec {
-	shape := shapeOf(plan)
-	names := []string{contract.Provision, contract.Smoketest}
-	for n := range shape.Loads {
-		names = append(names, pipelines.LoadTask(n))
-	}
-	if shape.Teardown {
-		names = append(names, contract.Release)
-	}
-	names = append(names, contract.Collect, contract.MLflowPush)
+func taskTimeouts(plan *runplan.RunPlan, pipeline *tektonv1.Pipeline) []tektonv1.PipelineTaskRunSpec {
 	var specs []tektonv1.PipelineTaskRunSpec
-	for _, name := range names {
-		if d, ok := plan.Timeouts.Task[name]; ok {
-			specs = append(specs, tektonv1.PipelineTaskRunSpec{PipelineTaskName: name, Timeout: duration(d)})
+	for _, task := range pipeline.Spec.Tasks {
+		if d, ok := plan.Timeouts.Task[task.Name]; ok {
+			specs = append(specs, tektonv1.PipelineTaskRunSpec{PipelineTaskName: task.Name, Timeout: duration(d)})
 		}
 	}
 	return specs
@@ -157,14 +147,14 @@ func (c *compiler) taskRunTemplate(plan *runplan.RunPlan) tektonv1.PipelineTaskR
 // hostAliases groups host names by address, both sorted.
 func hostAliases(hosts map[string]string) []corev1.HostAlias {
 	byIP := map[string][]string{}
-	for _, host := range sortedKeys(hosts) {
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
 		byIP[hosts[host]] = append(byIP[hosts[host]], host)
 	}
 	var aliases []corev1.HostAlias
-	for _, ip := range sortedKeys(byIP) {
+	for _, ip := range slices.Sorted(maps.Keys(byIP)) {
 		aliases = append(aliases, corev1.HostAlias{IP: ip, Hostnames: byIP[ip]})
 	}
-	return slices.Clip(aliases)
+	return aliases
 }
 
 func duration(d runplan.Duration) *metav1.Duration { return &metav1.Duration{Duration: d.D()} }

@@ -2,8 +2,9 @@ package compile
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,7 +16,7 @@ import (
 type yamlWriter struct{ *bytes.Buffer }
 
 func (y yamlWriter) mapping(m map[string]any, indent int) {
-	for _, key := range sortedKeys(m) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		y.indent(indent)
 		y.text(key)
 		y.WriteByte(':')
@@ -88,19 +89,25 @@ func (y yamlWriter) text(s string) {
 	}
 }
 
-// doubleQuoted writes a JSON string, which YAML reads too, with the characters escaped that YAML does not print.
+// doubleQuoted escapes what YAML does not print. It knows the escapes that JSON has too, and no others.
 func (y yamlWriter) doubleQuoted(s string) {
-	text, err := marshal(s)
-	if err != nil {
-		panic(err) // a string is always encodable
-	}
-	for _, r := range string(bytes.TrimSuffix(text, []byte("\n"))) {
-		if printable(r) {
+	y.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			y.WriteByte('\\')
 			y.WriteRune(r)
-		} else {
+		case r == '\n':
+			y.WriteString(`\n`)
+		case r == '\t':
+			y.WriteString(`\t`)
+		case printable(r):
+			y.WriteRune(r)
+		default: // below U+10000, all of which above is printable
 			fmt.Fprintf(y, `\u%04x`, r)
 		}
 	}
+	y.WriteByte('"')
 }
 
 func (y yamlWriter) indent(n int) {
@@ -152,12 +159,3 @@ func printable(r rune) bool {
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-// mustJSON is the JSON of a value that cannot fail to encode: our own structs of texts and numbers.
-func mustJSON(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
