@@ -1,0 +1,77 @@
+package load
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"strings"
+
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// secretKey is the key of a Secret that holds an API key.
+const secretKey = "api-key"
+
+// apiKey takes a literal API key out of the block. An old file may hold one; a plan never does.
+func (t *translator) apiKey(v value, key string) {
+	if key == "" {
+		return
+	}
+	sum := sha256.Sum256([]byte(t.m.Name + "\x00" + key))
+	t.secret = &Secret{Name: "bflow-api-key-" + hex.EncodeToString(sum[:5]), Key: secretKey, Value: key}
+	t.m.API.APIKeySecret = &runplan.SecretKey{Name: t.secret.Name, Key: secretKey}
+	v.notef("a literal API key is moved into Secret %q; better create a Secret and name it in load.api.api_key_secret", t.secret.Name)
+}
+
+// headers takes request headers; what they hold of credentials becomes a Secret or is refused.
+func (t *translator) headers(v value) {
+	for _, e := range v.fields().entries {
+		text := e.value.text()
+		if e.value.set() {
+			t.header(e.value, e.key, text)
+		}
+	}
+}
+
+func (t *translator) header(v value, name, text string) {
+	scheme, rest, _ := strings.Cut(text, " ")
+	switch {
+	case strings.EqualFold(name, "authorization") && strings.EqualFold(scheme, "bearer"):
+		t.apiKey(v, strings.TrimSpace(rest))
+	case isCredential(name):
+		v.errorf("header %q would put a credential into the plan: put an API key into a Secret and name it in load.api.api_key_secret", name)
+	default:
+		if t.m.API.Headers == nil {
+			t.m.API.Headers = map[string]string{}
+		}
+		t.m.API.Headers[name] = text
+	}
+}
+
+// isCredential reports whether a header or setting of this name holds a secret.
+func isCredential(name string) bool {
+	switch strings.ReplaceAll(strings.ToLower(name), "_", "-") {
+	case "authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "openai-api-key", "x-auth-token", "token":
+		return true
+	}
+	return false
+}
+
+// query appends parameters to the request path.
+func (t *translator) query(v value) {
+	q := url.Values{}
+	for k, text := range v.texts() {
+		q.Set(k, text)
+	}
+	if len(q) > 0 {
+		t.m.API.Path += "?" + q.Encode()
+	}
+}
+
+// setAPI sets type and path; path may be empty for the type's own.
+func (t *translator) setAPI(kind string, path value) {
+	t.m.API.Type, t.m.API.Path = kind, requestPath(kind)
+	if p := path.text(); p != "" {
+		t.m.API.Path = "/" + strings.TrimLeft(p, "/")
+	}
+}

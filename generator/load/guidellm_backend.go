@@ -1,0 +1,66 @@
+package load
+
+func (t *translator) guideBackend(v value) {
+	f := v.typed().fields()
+	switch f.get("kind", "type").word("openai_http", "openai_websocket", "vllm_python", "vllm_python_batch") {
+	case "openai_http":
+	default:
+		f.at.needsTool("backend kind %q", f.get("kind").text())
+	}
+	kind := f.get("request_format", "request_type").requestType(Chat)
+	if t.over.requestType.set() {
+		kind = t.over.requestType.requestType(Chat)
+	}
+	t.setAPI(kind, guideRoute(f.get("api_routes"), kind))
+	t.apiKey(f.get("api_key"), f.get("api_key").text())
+	t.m.API.Stream = f.get("stream").booleanOr(true)
+	t.m.API.VerifyTLS = f.get("verify").booleanOr(true)
+	if d := f.get("timeout"); d.set() {
+		t.m.API.Timeout = d.positiveSeconds()
+	}
+	t.guideExtras(f.get("extras"))
+	if n := f.get("max_tokens"); n.set() {
+		t.body("max_tokens", n.integer(1))
+	}
+	f.noted("has no effect here: connections are made and kept as HTTP/1.1 clients do", "timeout_connect", "http2", "follow_redirects")
+	f.noted("has no effect here: the smoke test asks the server first", "validate_backend")
+	f.noted(setByRunner, "target", "model")
+	for _, name := range []string{"server_history", "multiturn_reasoning", "tool_call_missing_behavior"} {
+		if o := f.get(name); o.set() && o.text() != "false" {
+			o.needsTool("%q is known to the real tool only", name)
+		}
+	}
+	f.close()
+}
+
+// guideRoute picks the path of one request type out of api_routes, whose keys are request types in any spelling.
+func guideRoute(v value, kind string) value {
+	route := value{findings: v.findings}
+	for _, e := range v.fields().entries {
+		if e.key == "/health" || e.key == "health" || e.key == "models" || e.key == "/v1/models" {
+			continue
+		}
+		word := e.keyAt
+		if word.requestType("") == kind {
+			route = e.value
+		}
+	}
+	return route
+}
+
+func (t *translator) guideExtras(v value) {
+	f := v.typed().fields()
+	t.headers(f.get("headers"))
+	t.query(f.get("params"))
+	for _, e := range f.get("body").fields().entries {
+		t.body(e.key, e.value.any())
+	}
+	f.close()
+}
+
+func (t *translator) body(key string, x any) {
+	if t.m.API.Body == nil {
+		t.m.API.Body = map[string]any{}
+	}
+	t.m.API.Body[key] = x
+}

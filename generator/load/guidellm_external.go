@@ -1,0 +1,64 @@
+package load
+
+import "slices"
+
+// overrideGuide writes the experiment's overrides into a guidellm block that the real tool will read.
+func (t *translator) overrideGuide(block map[string]any) {
+	if block == nil {
+		return
+	}
+	if t.over.requestType.set() {
+		backend, ok := block["backend"].(map[string]any)
+		if !ok {
+			backend = map[string]any{"kind": "openai_http"}
+		}
+		backend["request_format"] = requestPath(t.m.API.Type)
+		block["backend"] = backend
+	}
+	if t.over.rates.set() {
+		t.overrideRates(block)
+	}
+	if t.over.maxSeconds.set() {
+		replaceConstraint(block, map[string]any{"kind": "max_duration", "seconds": t.over.maxSeconds.any()})
+	}
+	if t.over.maxRequests.set() {
+		replaceConstraint(block, map[string]any{"kind": "max_requests", "count": t.over.maxRequests.any()})
+	}
+}
+
+func (t *translator) overrideRates(block map[string]any) {
+	kind := "concurrent"
+	if profile, ok := block["profile"].(map[string]any); ok {
+		kind, _ = profile["kind"].(string)
+	} else if word, ok := block["profile"].(string); ok {
+		kind = word
+	}
+	field := "streams"
+	switch kind {
+	case "constant", "async", "poisson":
+		field = "rate"
+	case "throughput":
+		field = "max_concurrency"
+	}
+	delete(block, "overrides")
+	block["override"] = map[string]any{"profile." + field: t.over.rates.any()}
+}
+
+// replaceConstraint drops the constraints of c's kind and appends c.
+func replaceConstraint(block map[string]any, c map[string]any) {
+	key := "constraint"
+	if _, ok := block["constraints"]; ok {
+		key = "constraints"
+	}
+	list, ok := block[key].([]any)
+	if one, isMap := block[key].(map[string]any); isMap {
+		list, ok = []any{one}, true
+	}
+	if ok {
+		list = slices.DeleteFunc(list, func(x any) bool {
+			have, _ := x.(map[string]any)
+			return have["kind"] == c["kind"]
+		})
+	}
+	block[key] = append(list, c)
+}

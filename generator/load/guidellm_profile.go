@@ -1,0 +1,138 @@
+package load
+
+import (
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// point is one stage to come: its place, its load value (nil where the profile has none) and its shape.
+type point struct {
+	at    value
+	index int
+	load  *float64
+	stage runplan.Stage
+	last  bool
+}
+
+// profileWords are the fields that each profile kind takes beside those of all kinds; the first is the load value.
+var profileWords = map[string][]string{
+	"synchronous": nil,
+	"concurrent":  {"streams"},
+	"throughput":  {"max_concurrency"},
+	"constant":    {"rate", "max_concurrency"},
+	"poisson":     {"rate", "max_concurrency"},
+	"sweep":       {"sweep_size", "strategy_type", "max_concurrency"},
+	"replay":      {"time_scale"},
+}
+
+// overridable are the fields that override may name, below profile.
+var overridable = []string{"streams", "rate", "max_concurrency", "sweep_size"}
+
+// guideProfile is a profile with its overrides, before templates are filled in.
+type guideProfile struct {
+	kind   string
+	fields *fields
+	over   map[string]value
+	rates  value // overrides.benchmark.rates, the strongest
+	old    value // rate of GuideLLM 0.6
+}
+
+func (t *translator) guideProfile(g guide) guideProfile {
+	p := guideProfile{fields: g.profile.fields(), rates: t.over.rates, old: g.legacy.rate}
+	p.kind = t.guideKind(p.fields.get("kind"), g.legacy.rateType)
+	if p.rates.set() {
+		if !p.fields.get("kind").set() && !g.legacy.rateType.set() {
+			p.kind = "concurrent"
+		}
+	} else {
+		p.over = t.guideOverride(g.override)
+	}
+	p.check()
+	return p
+}
+
+func (t *translator) guideKind(v, old value) string {
+	if !v.set() {
+		v = old
+	}
+	kind := v.word("synchronous", "concurrent", "throughput", "constant", "async", "poisson", "sweep", "replay", "goodput", "knee")
+	switch kind {
+	case "async":
+		return "constant"
+	case "goodput", "knee":
+		v.needsTool("profile kind %q", kind)
+	}
+	return kind
+}
+
+// check reports the fields that the kind does not take.
+func (p guideProfile) check() {
+	words, known := profileWords[p.kind]
+	p.fields.ignore("rampup_duration", "warmup", "cooldown")
+	if !known { // the real tool's business
+		for _, e := range p.fields.entries {
+			p.fields.ignore(e.key)
+		}
+		return
+	}
+	p.fields.ignore(words...)
+	all := []string{"streams", "rate", "max_concurrency", "sweep_size", "strategy_type", "time_scale"}
+	for _, name := range all {
+		v := p.fields.get(name)
+		if v.set() && !slices.Contains(words, name) && !p.oldRate(name) {
+			v.errorf("kind %q takes no %q", p.kind, name)
+		}
+	}
+	p.fields.close()
+}
+
+// oldRate reports the rate of old files, where it was the load value of every kind.
+func (p guideProfile) oldRate(name string) bool {
+	return name == "rate" && p.kind != "synchronous" && p.kind != "replay"
+}
+
+func (t *translator) guideOverride(v value) map[string]value {
+	out := map[string]value{}
+	for _, pair := range v.pairsOf() {
+		field, ok := strings.CutPrefix(pair.key, "profile.")
+		switch {
+		case ok && slices.Contains(overridable, field):
+			out[field] = pair.value
+		case slices.ContainsFunc(toolPaths, func(p string) bool { return strings.HasPrefix(pair.key, p) }):
+			pair.value.needsTool("override of %q", pair.key)
+		default:
+			t.unknownOverride(pair)
+		}
+	}
+	return out
+}
+
+func (t *translator) unknownOverride(e entry) {
+	known := make([]string, len(overridable))
+	for i, f := range overridable {
+		known[i] = "profile." + f
+	}
+	e.keyAt.errorf("%s", problem.UnknownField(e.key, known))
+}
+
+// toolPaths are the parts of a GuideLLM scenario that its own override reaches.
+var toolPaths = []string{"backend.", "constraints.", "constraints[", "data.", "data[", "data_loader.", "tokenizer.", "seed.", "metrics."}
+
+// pairsOf reads a map, a list of maps, or a list of [key, value] pairs.
+func (v value) pairsOf() []entry {
+	if !v.set() {
+		return nil
+	}
+	var out []entry
+	for _, item := range v.items() {
+		if two := item.items(); len(two) == 2 && item.path != v.path && two[0].path != item.path {
+			out = append(out, entry{key: two[0].text(), keyAt: two[0], value: two[1]})
+			continue
+		}
+		out = append(out, item.typed().fields().entries...)
+	}
+	return out
+}

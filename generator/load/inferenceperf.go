@@ -1,0 +1,113 @@
+package load
+
+import (
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// inferencePerf reads the tool's own YAML, which stands below the key config.
+func (t *translator) inferencePerf() {
+	t.m.API = runplan.API{VerifyTLS: true, ExactOutput: true, Timeout: runplan.Duration(600 * time.Second)}
+	for _, v := range []value{t.over.rates, t.over.maxSeconds, t.over.maxRequests} {
+		if v.set() {
+			v.errorf("has no meaning for inference-perf: change load.stages of its config")
+		}
+	}
+	outer := t.block.fields()
+	config := outer.must("config")
+	outer.close()
+	f := config.fields()
+	if config.set() && len(f.entries) == 0 {
+		config.errorf("must not be empty")
+	}
+	t.perfAPI(f.get("api"))
+	t.perfServer(f.get("server"))
+	t.perfData(f.get("data"))
+	t.perfLoad(config, f.get("load"))
+	t.perfReport(f.get("report"))
+	if s := f.get("storage"); s.set() {
+		s.notef("has no effect: results go to the run directory")
+	}
+	f.noted("tokens are counted by the server here", "tokenizer")
+	f.ignore("metrics")
+	f.toolOnly("circuit_breakers")
+	f.close()
+}
+
+func (t *translator) perfAPI(v value) {
+	f := v.fields()
+	kind := f.get("type").requestType(Completions)
+	if t.over.requestType.set() {
+		kind = t.over.requestType.requestType(Completions)
+	}
+	t.setAPI(kind, value{})
+	t.m.API.Stream = f.get("streaming").boolean()
+	t.headers(f.get("headers"))
+	if r := f.get("response_format"); r.set() {
+		t.body("response_format", r.any())
+	}
+	t.perfHeaderSLO(f)
+	f.toolOnly("session_id_header_key", "session_token_header_key")
+	f.close()
+}
+
+// perfHeaderSLO reads the objectives that the tool sends in headers.
+func (t *translator) perfHeaderSLO(f *fields) {
+	unit := f.get("slo_unit").word("ms", "s", "us")
+	per := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "us": time.Microsecond}[unit]
+	g := runplan.Goodput{
+		TTFT: t.headerSLO(f.get("slo_ttft_header"), "x-slo-ttft-"+unit, per),
+		TPOT: t.headerSLO(f.get("slo_tpot_header"), "x-slo-tpot-"+unit, per),
+	}
+	if g.TTFT > 0 || g.TPOT > 0 {
+		t.slo = &runplan.SLO{Goodput: &g, OnBreach: "report"}
+	}
+}
+
+func (t *translator) headerSLO(name value, def string, per time.Duration) runplan.Duration {
+	header := def
+	if name.set() {
+		header = name.text()
+	}
+	for k, text := range t.m.API.Headers {
+		if !strings.EqualFold(k, header) {
+			continue
+		}
+		return name.mapping([2]string{k, text}).fields().get(k).seconds(per)
+	}
+	return 0
+}
+
+func (t *translator) perfServer(v value) {
+	f := v.fields()
+	f.ignore("type")
+	t.m.API.ExactOutput = f.get("ignore_eos").booleanOr(true)
+	t.apiKey(f.get("api_key"), f.get("api_key").text())
+	f.noted(setByRunner, "model_name", "base_url")
+	f.toolOnly("cert_path", "key_path")
+	f.close()
+}
+
+func (t *translator) perfReport(v value) {
+	f := v.fields()
+	f.ignore("request_lifecycle", "prometheus", "session_lifecycle")
+	if g := f.get("goodput"); g.set() {
+		inner := g.fields()
+		t.perfGoodput(inner.get("constraints"))
+		inner.close()
+	}
+	f.close()
+}
+
+// perfGoodput reads objectives in seconds.
+func (t *translator) perfGoodput(v value) {
+	f := v.fields()
+	g := runplan.Goodput{
+		TTFT: f.get("ttft").seconds(time.Second), TPOT: f.get("tpot").seconds(time.Second), E2E: f.get("request_latency").seconds(time.Second),
+	}
+	f.noted("is not judged here: goodput knows ttft, tpot and request_latency", "itl", "ntpot")
+	f.close()
+	t.slo = &runplan.SLO{Goodput: &g, OnBreach: "report"}
+}

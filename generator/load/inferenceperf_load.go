@@ -1,0 +1,116 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+func (t *translator) perfLoad(config, v value) {
+	if !v.set() {
+		config.errorf("needs \"load\"")
+		return
+	}
+	f := v.fields()
+	kind := f.get("type")
+	arrival := kind.word("constant", "poisson", "concurrent", "trace_replay", "trace_session_replay")
+	pause := runplan.Duration(time.Second)
+	if i := f.get("interval"); i.set() {
+		pause = i.seconds(time.Second)
+	}
+	if d := f.get("request_timeout"); d.set() {
+		t.m.API.Timeout = d.positiveSeconds()
+	}
+	if s := f.get("base_seed"); s.set() {
+		t.m.Data.Seed = s.seed()
+	}
+	common := runplan.Stage{Measure: true, PauseAfter: pause, Drain: perfDrain(f.get("stage_teardown_grace_seconds"))}
+	stages, sweep := f.get("stages"), f.get("sweep")
+	t.perfRest(f)
+	f.close()
+	switch {
+	case arrival == "trace_replay" || arrival == "trace_session_replay":
+		kind.needsTool("load type %q", arrival)
+	case sweep.set():
+		t.perfSweep(sweep, arrival, common)
+	case len(stages.items()) == 0:
+		v.errorf("needs \"stages\" or \"sweep\"")
+	default:
+		for _, s := range stages.items() {
+			t.perfStage(s, arrival, common)
+		}
+	}
+}
+
+func perfDrain(v value) *runplan.Duration {
+	if !v.set() {
+		return nil
+	}
+	d := v.seconds(time.Second)
+	return &d
+}
+
+func (t *translator) perfRest(f *fields) {
+	f.noted("has no effect: nothing caps the requests in flight here", "num_workers", "worker_max_concurrency", "worker_max_tcp_connections")
+	f.ignore("request_retry_backoff_sec")
+	if r := f.get("request_retries"); r.integer(0) > 0 {
+		r.needsTool("retries of failed requests")
+	}
+	f.toolOnly("lora_traffic_split", "circuit_breakers", "trace")
+}
+
+func (t *translator) perfStage(v value, arrival string, s runplan.Stage) {
+	f := v.fields()
+	if arrival == "concurrent" {
+		s.Shape, s.Concurrency = runplan.ShapeClosed, f.must("concurrency_level").integer(1)
+		s.Requests = f.must("num_requests").integer(1)
+	} else {
+		s.Shape, s.Arrival, s.Rate = runplan.ShapeOpen, arrival, f.must("rate").positive()
+		s.Duration = f.must("duration").positiveSeconds()
+	}
+	f.toolOnly("concurrent_sessions", "session_rate", "num_sessions", "timeout")
+	f.close()
+	t.addStage(v, s)
+}
+
+// perfSweep finds the saturation with all requests at once, then climbs to it.
+func (t *translator) perfSweep(v value, arrival string, common runplan.Stage) {
+	f := v.fields()
+	geometric := f.get("type").word("linear", "geometric") == "geometric"
+	requests := int(f.numberOr("num_requests", 2000))
+	limit := runplan.Duration(f.numberOr("timeout", 60) * float64(time.Second))
+	n := int(f.numberOr("num_stages", 5))
+	length := runplan.Duration(f.numberOr("stage_duration", 180) * float64(time.Second))
+	f.noted("has no effect: the saturation is the request rate that the burst reached", "saturation_percentile")
+	f.close()
+	if arrival == "concurrent" || n > maxList {
+		v.errorf("a sweep needs load type constant or poisson, and at most %d stages", maxList)
+		return
+	}
+	low, high := common, common
+	low.Name, low.Shape, low.Concurrency, low.Requests, low.Duration = "sweep-low", runplan.ShapeClosed, 1, max(1, requests/100), limit
+	high.Name, high.Shape, high.Requests, high.Duration = "sweep-high", runplan.ShapeThroughput, requests, limit
+	low.Measure, high.Measure = false, false
+	t.addStage(v, low)
+	t.addStage(v, high)
+	for i := range n {
+		s := common
+		s.Name, s.Shape, s.Arrival, s.Duration = fmt.Sprintf("sweep-%d", i+1), runplan.ShapeOpen, arrival, length
+		s.Between = &runplan.Between{Low: 0, High: 1, Fraction: sweepFraction(i, n, geometric)}
+		t.addStage(v, s)
+	}
+}
+
+// sweepFraction spaces n rates evenly, or by halving the distance to the saturation; the last is the saturation.
+func sweepFraction(i, n int, geometric bool) float64 {
+	switch {
+	case i == n-1:
+		return 1
+	case geometric:
+		return 1 - math.Pow(2, -float64(i+1))
+	default:
+		return float64(i+1) / float64(n)
+	}
+}

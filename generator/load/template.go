@@ -1,0 +1,79 @@
+package load
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+var (
+	templateMark = regexp.MustCompile(`(?i)\*\s*concurrency`)
+	templateText = regexp.MustCompile(`(?i)^\s*(\d{1,9})\s*\*\s*concurrency\s*$`)
+)
+
+// templated reports whether v holds a text such as 2*concurrency.
+func (v value) templated() bool { return v.node != nil && holdsTemplate(v.node) }
+
+func holdsTemplate(n *yaml.Node) bool {
+	if n.Kind == yaml.ScalarNode {
+		return templateMark.MatchString(n.Value)
+	}
+	if n.Kind == yaml.AliasNode {
+		return n.Alias != nil && holdsTemplate(n.Alias)
+	}
+	for _, c := range n.Content {
+		if holdsTemplate(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// expand returns v with every N*concurrency replaced by N times load, a rate being cut to an integer first.
+// A nil load means that the stage has no load value, which is reported where a template needs one.
+func (v value) expand(load *float64) value {
+	if !v.templated() {
+		return v
+	}
+	v.node = v.expandNode(v.node, load)
+	return v
+}
+
+func (v value) expandNode(n *yaml.Node, load *float64) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	out := *n
+	out.Anchor = ""
+	if n.Kind == yaml.ScalarNode {
+		if templateMark.MatchString(n.Value) {
+			v.fill(&out, load)
+		}
+		return &out
+	}
+	out.Content = make([]*yaml.Node, len(n.Content))
+	for i, c := range n.Content {
+		out.Content[i] = v.expandNode(c, load)
+	}
+	return &out
+}
+
+func (v value) fill(n *yaml.Node, load *float64) {
+	at := v
+	at.node = n
+	m := templateText.FindStringSubmatch(n.Value)
+	switch {
+	case m == nil:
+		at.errorf("%q is no template: want N*concurrency, N being a whole number", n.Value)
+		n.Value = "1"
+	case load == nil:
+		at.errorf("%q needs a load value: this profile has none", strings.TrimSpace(n.Value))
+		n.Value = "1"
+	default:
+		times, _ := strconv.Atoi(m[1]) // at most nine digits
+		n.Value = strconv.FormatInt(int64(times)*int64(*load), 10)
+	}
+	n.Tag, n.Style = "!!int", 0
+}

@@ -1,0 +1,101 @@
+package load
+
+import (
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// vllmBench reads the flags of `vllm bench serve`, without their dashes in front; inside, - and _ are the same.
+func (t *translator) vllmBench() {
+	t.m.API = runplan.API{Stream: true, VerifyTLS: true, Timeout: runplan.Duration(6 * time.Hour)}
+	for _, v := range []value{t.over.rates, t.over.maxSeconds} {
+		if v.set() {
+			v.errorf("has no meaning for vllm-bench: set request-rate and num-prompts in the profile")
+		}
+	}
+	if !t.block.set() {
+		t.block.errorf("needs a vllm_bench block")
+		return
+	}
+	f := t.block.fields()
+	for i, e := range f.entries {
+		f.entries[i].key = strings.ReplaceAll(e.key, "_", "-")
+	}
+	t.vllmAPI(f)
+	t.vllmBody(f)
+	t.vllmData(f)
+	t.vllmStages(f)
+	t.vllmResults(f)
+	f.noted(setByRunner, "base-url", "host", "port", "model", "served-model-name", "result-dir", "result-filename")
+	f.ignore("tokenizer", "tokenizer-mode", "skip-tokenizer-init", "trust-remote-code", "disable-tqdm", "ready-check-timeout-sec",
+		"percentile-metrics", "metric-percentiles", "save-result", "save-detailed", "append-result", "request-id-prefix")
+	f.noted("has no effect: the report draws its own pictures", "plot-timeline", "plot-dataset-stats")
+	f.toolOnly("ramp-up-strategy", "ramp-up-start-rps", "ramp-up-end-rps", "lora-modules", "lora-assignment", "probe-request-rate",
+		"profile", "chat-template-kwargs", "use-beam-search")
+	f.close()
+}
+
+func (t *translator) vllmAPI(f *fields) {
+	backend := f.get("backend", "endpoint-type")
+	kind := Completions
+	switch backend.text() {
+	case "openai", "vllm", "":
+	case "openai-chat":
+		kind = Chat
+	case "openai-embeddings":
+		kind = Embeddings
+	default:
+		backend.otherKind("backend", "openai", "vllm", "openai-chat", "openai-embeddings")
+	}
+	path := f.get("endpoint")
+	if t.over.requestType.set() {
+		kind, path = t.over.requestType.requestType(kind), value{}
+	}
+	t.setAPI(kind, path)
+	for _, h := range f.get("header", "headers").items() {
+		t.headers(h.equalPairs())
+	}
+	t.m.API.VerifyTLS = !f.get("insecure").flag()
+}
+
+// flag reads a switch, which may stand without a value (none, in files of llm-d-benchmark).
+func (v value) flag() bool {
+	if v.set() && strings.EqualFold(v.text(), "none") {
+		return true
+	}
+	return v.boolean()
+}
+
+func (t *translator) vllmBody(f *fields) {
+	for _, name := range []string{"temperature", "top-p", "top-k", "min-p", "presence-penalty", "frequency-penalty", "repetition-penalty", "logprobs"} {
+		if v := f.get(name); v.set() {
+			t.body(strings.ReplaceAll(name, "-", "_"), v.any())
+		}
+	}
+	extra := f.get("extra-body")
+	if extra.set() {
+		for _, e := range extra.typed().fields().entries {
+			t.body(e.key, e.value.any())
+		}
+	}
+}
+
+func (t *translator) vllmResults(f *fields) {
+	for _, e := range f.get("goodput").items() {
+		t.goodputPairs(e, time.Millisecond)
+	}
+	labels := map[string]string{}
+	if l := f.get("label"); l.set() {
+		labels["label"] = l.text()
+	}
+	for _, m := range f.get("metadata").items() {
+		for k, text := range m.equalPairs().texts() {
+			labels[k] = text
+		}
+	}
+	if len(labels) > 0 {
+		t.m.Labels = labels
+	}
+}
