@@ -79,9 +79,12 @@ func apiKey() []corev1.EnvVar {
 	}
 }
 
-// mlflowAccess is the tracking server and its credentials.
+// mlflowAccess is the tracking server, how it is reached and its credentials.
 func mlflowAccess() []corev1.EnvVar {
-	names := []string{contract.EnvMLflowURI, contract.EnvMLflowToken, contract.EnvMLflowUsername, contract.EnvMLflowPassword}
+	names := []string{
+		contract.EnvMLflowURI, contract.EnvMLflowToken, contract.EnvMLflowUsername, contract.EnvMLflowPassword,
+		contract.EnvMLflowWorkspace, contract.EnvMLflowInsecureTLS,
+	}
 	env := make([]corev1.EnvVar, len(names))
 	for i, name := range names {
 		env[i] = fromSecret(name, contract.SecretMLflow, name)

@@ -112,6 +112,9 @@ const (
 	EnvMLflowToken    = "MLFLOW_TRACKING_TOKEN"
 	EnvMLflowUsername = "MLFLOW_TRACKING_USERNAME"
 	EnvMLflowPassword = "MLFLOW_TRACKING_PASSWORD"
+	// Not credentials, but they belong to the same server.
+	EnvMLflowWorkspace   = "MLFLOW_WORKSPACE"
+	EnvMLflowInsecureTLS = "MLFLOW_TRACKING_INSECURE_TLS"
 
 	SecretMLflow = "bflow-mlflow" // Secret beside the run whose keys are the MLflow variables above, each optional
 )

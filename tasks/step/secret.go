@@ -3,11 +3,13 @@ package step
 import (
 	"os"
 	"strings"
+
+	"bflow.dev/bflow/tasks/contract"
 )
 
 // Environment that carries the API key of the server under test.
 const (
-	EnvAPIKey     = "BFLOW_API_KEY"
+	EnvAPIKey     = contract.EnvAPIKey
 	EnvAPIKeyFile = "BFLOW_API_KEY_FILE"
 )
 
