@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/tasks/contract"
@@ -57,11 +58,11 @@ func findTask(ctx context.Context, pt *v1.PipelineTask, objects pipelines.Bundle
 func (p *program) validate(ctx context.Context) []Refusal {
 	var refusals []Refusal
 	if err := p.run.Validate(ctx); err != nil {
-		refusals = append(refusals, Refusal{p.where(), "Tekton refuses it: " + err.Error()})
+		refusals = append(refusals, Refusal{p.where(), tektonSays(err)})
 	}
 	if p.original != nil {
 		if err := p.original.Validate(ctx); err != nil {
-			refusals = append(refusals, Refusal{fmt.Sprintf("Pipeline %q", p.pipeline), "Tekton refuses it: " + err.Error()})
+			refusals = append(refusals, Refusal{fmt.Sprintf("Pipeline %q", p.pipeline), tektonSays(err)})
 		}
 	}
 	for _, pt := range p.all() {
@@ -70,14 +71,19 @@ func (p *program) validate(ctx context.Context) []Refusal {
 			continue // validated with its Pipeline
 		}
 		if err := b.spec.Validate(ctx); err != nil {
-			refusals = append(refusals, Refusal{fmt.Sprintf("Task %q", b.task), "Tekton refuses it: " + err.Error()})
+			refusals = append(refusals, Refusal{fmt.Sprintf("Task %q", b.task), tektonSays(err)})
 		}
 	}
 	tasks := v1.PipelineTaskList(p.spec.Tasks)
 	graph, err := dag.Build(tasks, tasks.Deps())
-	if err != nil {
-		return append(refusals, Refusal{p.where(), err.Error()})
+	if err != nil && len(refusals) == 0 {
+		return []Refusal{{p.where(), err.Error()}}
 	}
 	p.graph = graph
 	return refusals
+}
+
+// tektonSays makes one line of what Tekton found.
+func tektonSays(err error) string {
+	return "Tekton refuses it: " + strings.TrimSuffix(strings.ReplaceAll(err.Error(), "\n", "; "), ": ")
 }

@@ -45,8 +45,8 @@ type Observer interface {
 // It reads o.Objects and o.HostImages only.
 func Check(o Options) []Refusal {
 	p, refusals := link(o)
-	if len(refusals) > 0 {
+	if p == nil {
 		return refusals
 	}
-	return p.check(o)
+	return append(refusals, p.check(o)...)
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -55,7 +56,8 @@ func bindParams(specs v1.ParamSpecs, given v1.Params, scope values) (v1.Params, 
 	return bound, nil
 }
 
-// fits checks that the value of param name has the declared type and, for an object, all declared keys.
+// fits checks that the value of param name has the declared type, is one of the allowed ones and, for an object, has
+// all declared keys.
 func fits(specs v1.ParamSpecs, name string, value v1.ParamValue) error {
 	for _, spec := range specs {
 		if spec.Name != name || spec.Type == "" {
@@ -67,6 +69,9 @@ func fits(specs v1.ParamSpecs, name string, value v1.ParamValue) error {
 		}
 		if got != spec.Type {
 			return fmt.Errorf("param %q wants type %s, got %s", name, spec.Type, got)
+		}
+		if len(spec.Enum) > 0 && !slices.Contains(spec.Enum, value.StringVal) {
+			return fmt.Errorf("param %q is %q, want one of %q", name, value.StringVal, spec.Enum)
 		}
 		for key := range spec.Properties {
 			if _, ok := value.ObjectVal[key]; !ok && spec.Type == v1.ParamTypeObject {

@@ -155,7 +155,10 @@ func uid(name string) string {
 
 // tektonContext carries Tekton's defaults with all its fields allowed: what cannot run here is refused by name instead.
 func tektonContext() context.Context {
-	flags, err := config.NewFeatureFlagsFromMap(map[string]string{"enable-api-fields": config.AlphaAPIFields})
+	flags, err := config.NewFeatureFlagsFromMap(map[string]string{
+		"enable-api-fields": config.AlphaAPIFields, config.EnableCELInWhenExpression: "true", config.EnableArtifacts: "true",
+		config.EnableParamEnum: "true", config.EnableConciseResolverSyntax: "true",
+	})
 	if err != nil {
 		return context.Background()
 	}

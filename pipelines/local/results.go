@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -43,7 +44,7 @@ func readResults(dir string, wanted []declared) (Results, error) {
 		}
 		out[w.name] = value
 	}
-	return out, nil
+	return out.orNil(), nil
 }
 
 // parseResult reads text as the declared type: JSON for arrays and objects of strings.
@@ -72,10 +73,12 @@ func taskResults(spec *v1.TaskSpec, dir string, scope values) (Results, error) {
 			files = append(files, declared{r.Name, r.Type})
 		}
 	}
-	out, err := readResults(dir, files)
+	read, err := readResults(dir, files)
 	if err != nil {
 		return nil, err
 	}
+	out := Results{}
+	maps.Copy(out, read)
 	for _, r := range spec.Results {
 		if r.Value == nil {
 			continue
@@ -84,7 +87,7 @@ func taskResults(spec *v1.TaskSpec, dir string, scope values) (Results, error) {
 			out[r.Name] = value
 		}
 	}
-	return out, nil
+	return out.orNil(), nil
 }
 
 // pipelineResults are the results of the Pipeline that all their sources exist for.
@@ -102,7 +105,15 @@ func pipelineResults(spec *v1.PipelineSpec, tasks []Task) Results {
 			out[r.Name] = value
 		}
 	}
-	return out
+	return out.orNil()
+}
+
+// orNil makes no results nil, as they are when they come back from the journal.
+func (r Results) orNil() Results {
+	if len(r) == 0 {
+		return nil
+	}
+	return r
 }
 
 func resultPrefix(t Task) string {
@@ -127,5 +138,5 @@ func matrixResults(runs []TaskRun) Results {
 			out[name] = all
 		}
 	}
-	return out
+	return out.orNil()
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -51,16 +52,17 @@ func (e *executor) decide(ctx context.Context, pt *v1.PipelineTask) (*v1.Pipelin
 		e.ledger.record(Record{Kind: TaskKept, Task: pt.Name, Tasks: []Task{t}})
 		return nil, false
 	}
-	pt = pt.DeepCopy()
 	state := e.ledger.status()
+	missing := missingResult(state, pt)
+	pt = pt.DeepCopy()
 	scope := e.resultScope(state, pt)
 	scope.pipelineTask(pt)
-	if why := e.skipReason(ctx, state, pt); why != "" {
+	if why := e.skipReason(ctx, state, pt, missing); why != v1.None {
 		e.skip(pt, why)
 		return nil, false
 	}
-	if missing := missingResult(pt); missing != "" {
-		e.fail(pt, v1.PipelineRunReasonInvalidTaskResultReference.String(), missing)
+	if missing != nil {
+		e.fail(pt, missing)
 		return nil, false
 	}
 	return pt, true
@@ -70,9 +72,10 @@ func (e *executor) skip(pt *v1.PipelineTask, why v1.SkippingReason) {
 	e.ledger.record(Record{Kind: TaskSkipped, Task: pt.Name, State: Skipped, Reason: string(why)})
 }
 
-func (e *executor) fail(pt *v1.PipelineTask, reason, message string) {
+func (e *executor) fail(pt *v1.PipelineTask, missing *v1.ResultRef) {
 	e.ledger.record(Record{
-		Kind: TaskFinished, Task: pt.Name, State: Failed, Reason: reason, Message: message, ExitCode: 1,
+		Kind: TaskFinished, Task: pt.Name, State: Failed, Reason: v1.PipelineRunReasonInvalidTaskResultReference.String(),
+		Message: fmt.Sprintf("it needs result %q of task %q, which did not write it", missing.Result, missing.PipelineTask), ExitCode: 1,
 		Ignored: pt.OnError == v1.PipelineTaskContinue,
 	})
 }
@@ -82,10 +85,11 @@ func (e *executor) runFinally(ctx context.Context) {
 	state := e.ledger.status()
 	var wg sync.WaitGroup
 	for i := range e.program.spec.Finally {
+		missing := missingResult(state, &e.program.spec.Finally[i])
 		pt := e.program.spec.Finally[i].DeepCopy()
 		scope := e.resultScope(state, pt).with(statusValues(state))
 		scope.pipelineTask(pt)
-		if why := finallySkipReason(ctx, pt); why != "" {
+		if why := finallySkipReason(ctx, pt, missing); why != v1.None {
 			e.skip(pt, why)
 			continue
 		}

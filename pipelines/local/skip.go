@@ -3,15 +3,14 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// skipReason returns why a task that is ready does not run, in Tekton's order of reasons; empty when it runs.
-func (e *executor) skipReason(ctx context.Context, state Status, pt *v1.PipelineTask) v1.SkippingReason {
+// skipReason returns why a task that is ready does not run, in Tekton's order of reasons; None when it runs.
+func (e *executor) skipReason(ctx context.Context, state Status, pt *v1.PipelineTask, missing *v1.ResultRef) v1.SkippingReason {
 	switch {
 	case ctx.Err() != nil:
 		return contextSkip(ctx)
@@ -21,7 +20,7 @@ func (e *executor) skipReason(ctx context.Context, state Status, pt *v1.Pipeline
 		return v1.WhenExpressionsSkip
 	case e.parentSkipped(state, pt.Name):
 		return v1.ParentTasksSkip
-	case missingResult(pt) != "" && (pt.OnError == v1.PipelineTaskContinue || sourceSkippedByWhen(state, pt)):
+	case missing != nil && (pt.OnError == v1.PipelineTaskContinue || skippedByWhen(find(state, missing.PipelineTask))):
 		return v1.MissingResultsSkip
 	case emptyMatrix(pt):
 		return v1.EmptyArrayInMatrixParams
@@ -30,11 +29,11 @@ func (e *executor) skipReason(ctx context.Context, state Status, pt *v1.Pipeline
 }
 
 // finallySkipReason is skipReason for a finally task.
-func finallySkipReason(ctx context.Context, pt *v1.PipelineTask) v1.SkippingReason {
+func finallySkipReason(ctx context.Context, pt *v1.PipelineTask, missing *v1.ResultRef) v1.SkippingReason {
 	switch {
 	case ctx.Err() != nil:
 		return contextSkip(ctx)
-	case missingResult(pt) != "":
+	case missing != nil:
 		return v1.MissingResultsSkip
 	case !pt.When.AllowsExecution(nil):
 		return v1.WhenExpressionsSkip
@@ -77,7 +76,7 @@ func fell(t Task) bool { return t.State == Failed || t.State == TimedOut || t.St
 func (e *executor) parentSkipped(state Status, name string) bool {
 	for _, parent := range e.program.graph.Nodes[name].Prev {
 		t := find(state, parent.Key)
-		if t.State == Skipped && t.Reason != string(v1.WhenExpressionsSkip) {
+		if t.State == Skipped && !skippedByWhen(t) {
 			return true
 		}
 	}
@@ -93,21 +92,26 @@ func find(state Status, name string) Task {
 	return Task{}
 }
 
-// missingResult returns a sentence about the first result that pt names and that does not exist; empty when all do.
-// It is asked after the existing ones were replaced.
-func missingResult(pt *v1.PipelineTask) string {
+// missingResult returns the first result that pt names and that does not exist, or nil when all do. pt is as written:
+// an inline task may also name results in its body.
+func missingResult(state Status, pt *v1.PipelineTask) *v1.ResultRef {
 	for _, ref := range v1.PipelineTaskResultRefs(pt) {
-		return fmt.Sprintf("task %q has no result %q for task %q", ref.PipelineTask, ref.Result, pt.Name)
+		value, ok := find(state, ref.PipelineTask).Results[ref.Result]
+		if ok && ref.ResultsIndex != nil {
+			ok = *ref.ResultsIndex < len(value.ArrayVal)
+		}
+		if ok && ref.Property != "" {
+			_, ok = value.ObjectVal[ref.Property]
+		}
+		if !ok {
+			return ref
+		}
 	}
-	return ""
+	return nil
 }
 
-func sourceSkippedByWhen(state Status, pt *v1.PipelineTask) bool {
-	for _, ref := range v1.PipelineTaskResultRefs(pt) {
-		t := find(state, ref.PipelineTask)
-		return t.State == Skipped && t.Reason == string(v1.WhenExpressionsSkip)
-	}
-	return false
+func skippedByWhen(t Task) bool {
+	return t.State == Skipped && t.Reason == string(v1.WhenExpressionsSkip)
 }
 
 func emptyMatrix(pt *v1.PipelineTask) bool {

@@ -42,7 +42,7 @@ func sum(tasks []Task) (State, string) {
 	if first != nil {
 		return Failed, fmt.Sprintf("task %q: %s", first.Name, first.Message)
 	}
-	return Succeeded, fmt.Sprintf("%d tasks succeeded, %d were skipped", counts[Succeeded], counts[Skipped])
+	return Succeeded, fmt.Sprintf("%d succeeded, %d skipped", counts[Succeeded], counts[Skipped])
 }
 
 // reason is Tekton's word for the state of a run.

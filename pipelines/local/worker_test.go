@@ -1,0 +1,178 @@
+package local
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/pipelines"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// TestMain lets the test binary stand in for the programs that steps name, and for an executor of its own.
+func TestMain(m *testing.M) {
+	name, args := filepath.Base(os.Args[0]), os.Args[1:]
+	switch {
+	case name == "executor":
+		os.Exit(executorMain(args))
+	case len(args) > 1 && args[0] == "step":
+		fmt.Println("self:", args[1])
+		os.Exit(worker(args[2:]))
+	case name == "worker" || slices.Contains(contract.Binaries, name):
+		os.Exit(worker(args))
+	}
+	os.Exit(m.Run())
+}
+
+// worker does what its arguments say, one operation after the other, separated by ";".
+func worker(args []string) int {
+	for len(args) > 0 {
+		end := slices.Index(args, ";")
+		if end < 0 {
+			end = len(args)
+		}
+		if code := operate(args[0], args[1:end]); code != 0 {
+			return code
+		}
+		args = args[min(end+1, len(args)):]
+	}
+	return 0
+}
+
+func operate(op string, args []string) int {
+	switch op {
+	case "say":
+		fmt.Println(strings.Join(args, " "))
+	case "args":
+		fmt.Printf("%q\n", args)
+	case "env":
+		value, ok := os.LookupEnv(args[0])
+		fmt.Println(args[0], strconv.Quote(value), ok)
+	case "write":
+		check(os.WriteFile(args[0], []byte(strings.Join(args[1:], " ")), 0o644))
+	case "add":
+		f, err := os.OpenFile(args[0], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		check(err)
+		defer f.Close()
+		fmt.Fprintln(f, strings.Join(args[1:], " "))
+	case "cat":
+		data, err := os.ReadFile(args[0])
+		check(err)
+		fmt.Println(string(data))
+	case "mode":
+		info, err := os.Stat(args[0])
+		check(err)
+		fmt.Println(info.Mode())
+	case "exit":
+		code, err := strconv.Atoi(args[0])
+		check(err)
+		return code
+	case "exit-unless":
+		if _, err := os.Stat(args[0]); err != nil {
+			return 3
+		}
+	case "exit-if":
+		if _, err := os.Stat(args[0]); err == nil {
+			return 3
+		}
+	case "exit-first":
+		if _, err := os.Stat(args[0]); err != nil {
+			check(os.WriteFile(args[0], nil, 0o644))
+			return 4
+		}
+	default:
+		return operateLong(op, args)
+	}
+	return 0
+}
+
+// operateLong are the operations that take time.
+func operateLong(op string, args []string) int {
+	switch op {
+	case "await":
+		awaitFile(args[0])
+	case "hang": // until SIGTERM, which it notes in a file
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		check(os.WriteFile(args[0]+".started", []byte(strconv.Itoa(os.Getpid())), 0o644))
+		<-ctx.Done()
+		check(os.WriteFile(args[0]+".terminated", nil, 0o644))
+		return 143
+	case "deaf": // to SIGTERM
+		signal.Ignore(syscall.SIGTERM)
+		check(os.WriteFile(args[0]+".started", nil, 0o644))
+		select {}
+	case "spawn": // a background process that lives until its lifeline is cut
+		cmd := exec.Command(os.Args[0], "lifeline", args[0])
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		fd, err := strconv.Atoi(os.Getenv(contract.EnvLifeline))
+		check(err)
+		cmd.ExtraFiles = []*os.File{os.NewFile(uintptr(fd), "lifeline")}
+		check(cmd.Start())
+		awaitFile(args[0])
+	case "lifeline":
+		check(os.WriteFile(args[0], []byte(strconv.Itoa(os.Getpid())), 0o644))
+		_, _ = os.NewFile(3, "lifeline").Read(make([]byte, 1))
+	case "linger": // a background process that nothing but its mark can find
+		cmd := exec.Command(os.Args[0], "deaf", args[0])
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		check(cmd.Start())
+		awaitFile(args[0] + ".started")
+	default:
+		fmt.Fprintf(os.Stderr, "no operation %q\n", op)
+		return 2
+	}
+	return 0
+}
+
+func awaitFile(path string) {
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// executorMain runs or resumes: executor run|resume ROOT RUNDIR, with the objects on stdin.
+func executorMain(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	o := testOptions(args[1], args[2])
+	var err error
+	o.Objects, err = pipelines.Parse(bufio.NewReader(os.Stdin))
+	check(err)
+	act := Run
+	if args[0] == "resume" {
+		act = Resume
+	}
+	status, err := act(ctx, o)
+	check(err)
+	return status.ExitCode
+}
+
+func testOptions(root, runDir string) Options {
+	return Options{
+		RunDir: runDir, RunID: "case", Env: append(os.Environ(), "TOKEN=t0ken", "HOST_TOKEN=mapped"),
+		BinDir: filepath.Join(root, "bin"), Self: filepath.Join(root, "bflow"),
+		HostImages: map[string]string{"worker": root}, SecretEnv: map[string]string{"vault/token": "HOST_TOKEN"},
+		Grace: 5 * time.Second,
+	}
+}
