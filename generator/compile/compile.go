@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -80,7 +82,15 @@ func checkPlan(p *runplan.RunPlan) error {
 	if problems := validation.IsDNS1123Label(p.Name); len(problems) > 0 || len(p.Name) > maxName {
 		return fmt.Errorf("its name is no lower-case label of at most %d characters", maxName)
 	}
-	t := p.Timeouts
+	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
+		if key == labelQueue || strings.HasPrefix(key, contract.Prefix) || strings.HasPrefix(key, "tekton.dev/") {
+			return fmt.Errorf("label %q of the experiment is reserved; rename it", key)
+		}
+	}
+	return checkTimeouts(p.Timeouts)
+}
+
+func checkTimeouts(t runplan.Timeouts) error {
 	if t.Tasks <= 0 || t.Finally <= 0 || t.Pipeline < t.Tasks+t.Finally {
 		return fmt.Errorf("timeouts: pipeline %s must hold tasks %s and finally %s, both above zero", t.Pipeline, t.Tasks, t.Finally)
 	}

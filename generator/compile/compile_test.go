@@ -20,6 +20,7 @@ func TestWhatTektonWouldRefuseLaterIsRefusedNow(t *testing.T) {
 		{name: "a task longer than all tasks", plan: func(p *runplan.RunPlan) { p.Timeouts.Task["collect"] = minutes(31) }, want: `timeout of task "collect": 31m0s`},
 		{name: "a name that no object can have", plan: func(p *runplan.RunPlan) { p.Name = "Tiny_Chat" }, want: "its name is no lower-case label"},
 		{name: "a name without room for the server's part", plan: func(p *runplan.RunPlan) { p.Name = strings.Repeat("a", 58) }, want: "of at most 57 characters"},
+		{name: "a label that says what only the server knows", plan: func(p *runplan.RunPlan) { p.Labels = map[string]string{"bflow.dev/run": "x"} }, want: `label "bflow.dev/run" of the experiment is reserved`},
 		{name: "no queue to wait in", plan: func(p *runplan.RunPlan) { p.Queue.Name = "" }, want: "it names no queue"},
 		{name: "an unknown platform", options: Options{Platform: "k3s"}, want: `platform "k3s": want "kubernetes" or "openshift"`},
 		{name: "a bundle by tag", options: Options{Bundle: "reg.example/tasks:v1"}, want: `bundle "reg.example/tasks:v1": name it by digest`},
