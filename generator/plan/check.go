@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"strings"
+
+	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/generator/spec"
+)
+
+// check finds what only the layers together break: each of them alone was valid.
+func (p *point) check(profile *spec.DeploymentProfile, d *spec.DeploymentSpec, existing bool) {
+	findings := spec.CheckDeployment(d)
+	if !existing {
+		findings = append(findings, spec.CheckImage(d)...)
+	}
+	for _, f := range findings {
+		if f.Warning || strings.HasPrefix(f.Path, "runtime.placement") && p.fromOverrides(f.Path) {
+			continue // the profile's warnings are known; placement is reported once for all points
+		}
+		p.problems.Add(p.locate(profile, f.Path, "%s", f.Text))
+	}
+	p.checkEngine(profile, d)
+	if image := d.SchedulerImage; image != "" && !hasScheduler(d) && p.fromOverrides("images.scheduler") {
+		p.problems.Add(p.locate(profile, "images.scheduler", "%q cannot apply: deployment_profile %q has no endpoint picker (%s/%s)", image, profile.Metadata.Name, d.Platform, d.Mode))
+	}
+	if p.spec("execution").Execution.Profiling != nil && d.Platform != rhoai {
+		p.problems.Add(p.exp.Problem("spec.execution.profiling", "profiling needs platform rhoai, but deployment_profile %q is for %s", profile.Metadata.Name, d.Platform))
+	}
+}
+
+func (p *point) checkEngine(profile *spec.DeploymentProfile, d *spec.DeploymentSpec) {
+	engine := engineOf(d)
+	switch {
+	case engine.Kind != kindVLLM && d.Platform != plainPlatform:
+		p.problems.Add(p.locate(profile, "engine.kind", "engine %q runs only on platform %s (or kubernetes), but deployment_profile %q is for %s", engine.Kind, plainPlatform, profile.Metadata.Name, d.Platform))
+	case (engine.Kind == kindTriton || engine.Kind == kindTGI) && len(d.Runtime.VLLMArgs) > 0:
+		p.problems.Add(p.locate(profile, "runtime.vllm_args", "engine %q takes no vLLM arguments, found %q; clear them with vllm_args: []", engine.Kind, d.Runtime.VLLMArgs))
+	case engine.Kind == kindCommand && len(engine.Command) == 0:
+		p.problems.Add(p.locate(profile, "engine.command", "engine %q needs a command", engine.Kind))
+	}
+}
+
+// fromOverrides reports whether an override names the value at path (relative to a profile's spec).
+func (p *point) fromOverrides(path string) bool { return p.overriddenAt(path) != "" }
+
+// overriddenAt returns the strongest place in the experiment that names the value at path, "" when none does.
+func (p *point) overriddenAt(path string) string {
+	parsed, err := spec.ParsePath(path)
+	if err != nil {
+		return ""
+	}
+	model := spec.Path{{Key: "spec"}, {Key: "model_overrides"}, {Key: p.model()}}
+	places := []spec.Path{append(model, parsed...), append(spec.Path{{Key: "spec"}, {Key: "overrides"}}, parsed...)}
+	if parsed[0].Key == "engine" {
+		places = append(places, inSpec(parsed))
+	}
+	for _, place := range places {
+		if spec.Get(p.exp.Root, place) != nil {
+			return place.String()
+		}
+	}
+	return ""
+}
+
+// locate is a problem at path, which is relative to a profile's spec: at the override that names it, else in the
+// profile.
+func (p *point) locate(profile *spec.DeploymentProfile, path, format string, args ...any) problem.Problem {
+	if place := p.overriddenAt(path); place != "" {
+		return p.exp.Problem(place, format, args...)
+	}
+	return profile.Problem("spec."+path, format, args...)
+}
+
+// unpinned reports names without an immutable form, as pins.require asks.
+func (p *point) unpinned(n *pinner) problem.List {
+	var problems problem.List
+	if n.pins.Require != "warn" && n.pins.Require != "all" {
+		return nil
+	}
+	for _, name := range n.unpinned {
+		found := p.exp.Problem("spec.pins.require", "%s is not pinned; add it to spec.pins, to the image lock, or use --pin", name)
+		found.Warning = n.pins.Require == "warn"
+		problems.Add(found)
+	}
+	return problems
+}

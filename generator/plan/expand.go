@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"iter"
+
+	"bflow.dev/bflow/generator/load"
+	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// Matrix is an experiment whose points can be walked. It holds no plans: walking makes them one by one, again each
+// time, so that a hundred thousand points need no more memory than a few.
+type Matrix struct {
+	exp   *spec.Experiment
+	r     *resolver
+	units *units
+}
+
+// Expand prepares the matrix of an experiment. The problems are those that each value of each axis has by itself;
+// what only a combination breaks is found by walking (see Check). The Matrix is nil when they hold an error.
+func Expand(exp *spec.Experiment, cat *spec.Catalogue, opt Options) (*Matrix, problem.List) {
+	g, problems := newGrid(exp)
+	if problems.Err() != nil {
+		return nil, problems
+	}
+	if n := g.size; n > tooMany {
+		return nil, problem.List{exp.Problem("spec.matrix", "the product of the axes has more than %d combinations; take values away", tooMany)}
+	}
+	g.thin()
+	s, problems := newSource(exp, cat, g)
+	if problems.Err() != nil {
+		return nil, problems
+	}
+	r := newResolver(s, &opt)
+	m := &Matrix{exp: exp, r: r}
+	problems = append(problems, m.tryValues()...)
+	problems = append(problems, m.tooLarge()...)
+	problems = append(problems, m.misplaced()...)
+	problems = distinct(problems)
+	if problems.Err() != nil {
+		return nil, problems
+	}
+	m.units = newUnits(r, exp.Spec.Execution.ShareDeployment)
+	return m, problems
+}
+
+// Plan returns every plan of an experiment, in the order in which they run. It is Expand and a whole walk; no plan is
+// returned when the problems hold an error.
+func Plan(exp *spec.Experiment, cat *spec.Catalogue, opt Options) ([]*runplan.RunPlan, problem.List) {
+	m, problems := Expand(exp, cat, opt)
+	if m == nil {
+		return nil, problems
+	}
+	plans := make([]*runplan.RunPlan, 0, m.Len())
+	for plan, found := range m.Plans() {
+		problems = append(problems, found...)
+		if plan != nil {
+			plans = append(plans, plan)
+		}
+	}
+	problems = distinct(problems)
+	if problems.Err() != nil {
+		return nil, problems
+	}
+	return plans, problems
+}
+
+// Len is the number of plans, repeats counted.
+func (m *Matrix) Len() int { return m.units.len() * m.repeats() }
+
+func (m *Matrix) repeats() int { return max(m.exp.Spec.Matrix.Repeat, 1) }
+
+// Check walks the matrix without keeping anything and returns every problem of every point. Whoever writes plans out
+// as they come calls it first, so that nothing is written of an experiment that is wrong further on.
+func (m *Matrix) Check() problem.List {
+	var problems problem.List
+	for _, found := range m.Plans() {
+		problems = append(problems, found...)
+	}
+	return distinct(problems)
+}
+
+// Secrets are the credentials that files held literally, as far as the points were resolved. They are in no plan; who
+// submits one makes the Secrets that it names.
+func (m *Matrix) Secrets() []load.Secret {
+	var all []load.Secret
+	for _, s := range m.r.secrets {
+		all = append(all, s)
+	}
+	return all
+}
+
+// Plans walks the plans in the order in which they run: round after round of repeats, each round in matrix order or
+// shuffled. A point with an error yields a nil plan and its problems; warnings come beside a plan.
+func (m *Matrix) Plans() iter.Seq2[*runplan.RunPlan, problem.List] {
+	return func(yield func(*runplan.RunPlan, problem.List) bool) {
+		w := newWalk(m)
+		for round := range m.repeats() {
+			for u := range m.order(round) {
+				if !yield(w.plan(u, round)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// order yields the units of one round.
+func (m *Matrix) order(round int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		var shuffle []int
+		if m.exp.Spec.Matrix.Order == "shuffled" {
+			shuffle = shuffled(m.units.len(), m.exp.Spec.Matrix.Seed, round)
+		}
+		for u := range m.units.len() {
+			if shuffle != nil {
+				u = shuffle[u]
+			}
+			if !yield(u) {
+				return
+			}
+		}
+	}
+}
+
+// distinct removes problems that several points share.
+func distinct(problems problem.List) problem.List {
+	seen := map[problem.Problem]bool{}
+	var out problem.List
+	for _, p := range problems {
+		if !seen[p] {
+			seen[p] = true
+			out.Add(p)
+		}
+	}
+	out.Sort()
+	return out
+}

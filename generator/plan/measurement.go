@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/generator/load"
+	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// measured is the load of a point.
+type measured struct {
+	measurement runplan.Measurement
+	slo         *runplan.SLO // named by the tool's own block
+	secret      *load.Secret
+	needs       int // smallest --max-model-len, 0 = any
+}
+
+// loadOnly reports whether an axis changes the measurement and nothing else of a plan, except the length that the
+// server must allow.
+func loadOnly(path spec.Path) bool {
+	switch path[0].Key {
+	case atBenchmark, inBenchmark, "load", "tool_runner":
+		return true
+	case "overrides":
+		return len(path) > 1 && path[1].Key == "benchmark"
+	case "execution":
+		return len(path) > 1 && (path[1].Key == "samples" || path[1].Key == "sample_pause")
+	}
+	return false
+}
+
+// touchesLoad reports whether an axis may change the measurement.
+func touchesLoad(path spec.Path) bool {
+	switch path[0].Key {
+	case "model", "pins":
+		return true
+	}
+	return loadOnly(path) || len(path) == 1 && path[0].Key == "overrides"
+}
+
+// axesThat returns the axes whose path satisfies ok.
+func (s *source) axesThat(ok func(spec.Path) bool) []int {
+	var axes []int
+	for i, p := range s.paths {
+		if ok(p) {
+			axes = append(axes, i)
+		}
+	}
+	return axes
+}
+
+// measure translates the load of a point. The measurement is pinned and identified, so that points can share it.
+func (p *point) measure() (measured, problem.List) {
+	execution, pins := p.spec("execution").Execution, p.spec("pins").Pins
+	src := load.Source{
+		Model: p.model(), Runner: p.spec("tool_runner").ToolRunner, Lenient: p.opt.Lenient,
+		Samples: execution.Samples, SamplePause: runplan.Duration(execution.SamplePause),
+	}
+	var out measured
+	profile, problems := p.benchmark(p.digits)
+	if problems.Err() != nil {
+		return out, problems
+	}
+	root, more := p.tree(p.axesThat(func(path spec.Path) bool { return touchesLoad(path) && p.intoSpec(p.at[path.String()]) }), p.digits)
+	if more.Err() != nil {
+		return out, append(problems, more...)
+	}
+	if profile != nil {
+		out.needs = profile.Spec.Requirements.MinMaxModelLen
+	}
+	if !p.block(&src, root, profile) {
+		return out, append(problems, p.exp.Problem("spec", "there is no load: set benchmark_profile or load"))
+	}
+	src.Overrides = p.loadOverrides(root, src.Model)
+	translation, more := load.Translate(src)
+	problems.Add(more...)
+	out.measurement, out.slo, out.secret = translation.Measurement, translation.SLO, translation.Secret
+	newPinner(p.opt, pins).dataset(&out.measurement)
+	if err := runplan.IdentifyMeasurement(&out.measurement); err != nil {
+		problems.Add(problem.Problem{File: src.Block.File, Path: src.Block.Path, Text: err.Error()})
+	}
+	return out, problems
+}
+
+// block finds the description of the load: the experiment's own block, else that of the profile's tool.
+func (p *point) block(src *load.Source, root *yaml.Node, profile *spec.BenchmarkProfile) bool {
+	if profile != nil {
+		src.Env = profile.Spec.Env
+	}
+	if p.spec("load").Load != nil {
+		src.Name, src.Tool = "load", load.Native
+		src.Block = load.Block{File: p.exp.File, Path: "spec.load", Node: spec.Get(root, inSpec(spec.Path{{Key: "load"}}))}
+		return true
+	}
+	if profile == nil {
+		return false
+	}
+	src.Name, src.Tool = profile.Metadata.Name, profile.Spec.Tool
+	src.Block = load.Block{File: profile.File, Path: "spec." + blockOf(src.Tool)}
+	path, err := spec.ParsePath(src.Block.Path)
+	src.Block.Node = spec.Get(profile.Root, path)
+	return err == nil
+}
+
+// blockOf is where a profile keeps the words of a tool.
+func blockOf(tool string) string {
+	switch tool {
+	case load.Native:
+		return "load"
+	case load.InferencePerf:
+		return "inference_perf.config"
+	}
+	return strings.ReplaceAll(tool, "-", "_")
+}
+
+// loadOverrides are the blocks that change the load, weakest first: the experiment's and the model's.
+func (p *point) loadOverrides(root *yaml.Node, model string) []load.Block {
+	var blocks []load.Block
+	for _, path := range []spec.Path{
+		{{Key: "spec"}, {Key: "overrides"}, {Key: "benchmark"}},
+		{{Key: "spec"}, {Key: "model_overrides"}, {Key: model}, {Key: "benchmark"}},
+	} {
+		if n := spec.Get(root, path); n != nil {
+			blocks = append(blocks, load.Block{File: p.exp.File, Path: path.String(), Node: n})
+		}
+	}
+	return blocks
+}

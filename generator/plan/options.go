@@ -1,0 +1,21 @@
+package plan
+
+// DefaultMaxPoints is how many runs an experiment may have unless the caller says otherwise.
+const DefaultMaxPoints = 10_000
+
+// Options are what a plan depends on besides files. The zero value is ready to use.
+type Options struct {
+	MaxPoints   int               // runs of one experiment, repeats counted; 0 = DefaultMaxPoints
+	Pins        map[string]string // image reference -> sha256:...; strongest, see ParsePins
+	Lock        Lock              // images by digest, weakest
+	ImagePrefix string            // task images are PREFIX/NAME:VERSION; "" = those of the lock
+	Version     string            // of bflow, for ImagePrefix
+	Lenient     bool              // unknown keys of tool blocks are warnings
+}
+
+func (o Options) maxPoints() int {
+	if o.MaxPoints > 0 {
+		return o.MaxPoints
+	}
+	return DefaultMaxPoints
+}

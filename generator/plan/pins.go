@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// pinner gives names their immutable form and records which it used. It asks no registry: what is not in the
+// options, the experiment or the lock stays as it is, and is remembered as unpinned.
+type pinner struct {
+	opt      *Options
+	pins     *spec.Pins
+	used     runplan.Pins
+	unpinned []string
+}
+
+func newPinner(opt *Options, pins *spec.Pins) *pinner {
+	if pins == nil {
+		pins = &spec.Pins{}
+	}
+	return &pinner{opt: opt, pins: pins}
+}
+
+// apply pins every name in p and records the pins there.
+func (n *pinner) apply(p *runplan.RunPlan) {
+	d := &p.Deployment
+	d.Engine.Image = n.image(d.Engine.Image)
+	d.SchedulerImage = n.image(d.SchedulerImage)
+	if d.Endpoint == nil && servesFiles(d.Engine.Kind) {
+		d.Model.Revision = n.name("model", d.Model.Name, n.pins.ModelRevisions, &n.used.ModelRevisions)
+	}
+	if d.RepoRef != "" && d.Endpoint == nil {
+		n.name("repository ref", d.RepoRef, n.pins.Repos, &n.used.Repos)
+	}
+	for i := range p.Measurements {
+		n.recordDataset(p.Measurements[i].Data.Trace)
+	}
+	p.Images = n.taskImages(p)
+	n.used.Require = n.pins.Require
+	if n.used.Require == "none" {
+		n.used.Require = ""
+	}
+	if used := n.used; len(used.Images)+len(used.ModelRevisions)+len(used.Repos)+len(used.Datasets) > 0 || used.Require != "" {
+		p.Pins = &used
+	}
+}
+
+// commit is the commit that a repository ref is pinned to.
+func (n *pinner) commit(ref string) string { return n.pins.Repos[ref] }
+
+// image returns ref by digest where that is known: a flag beats the experiment, which beats the lock.
+func (n *pinner) image(ref string) string {
+	if ref == "" || strings.Contains(ref, "@") {
+		return ref
+	}
+	digest := orElse(n.opt.Pins[ref], n.pins.Images[ref])
+	if digest == "" {
+		_, digest, _ = strings.Cut(n.opt.Lock[ref], "@")
+	}
+	if digest == "" {
+		n.unpinned = append(n.unpinned, "image "+ref)
+		return ref
+	}
+	record(&n.used.Images, ref, digest)
+	return ref + "@" + digest
+}
+
+// name returns what a name is pinned to, empty when it is not.
+func (n *pinner) name(what, name string, pins map[string]string, used *map[string]string) string {
+	pinned := pins[name]
+	if pinned == "" {
+		n.unpinned = append(n.unpinned, what+" "+name)
+		return ""
+	}
+	record(used, name, pinned)
+	return pinned
+}
+
+// dataset pins the trace of a measurement that is not shared yet.
+func (n *pinner) dataset(m *runplan.Measurement) {
+	t := m.Data.Trace
+	if t == nil || t.SHA256 != "" || n.pins.Datasets[t.URL] == "" {
+		return
+	}
+	pinned := *t
+	pinned.SHA256 = n.pins.Datasets[t.URL]
+	m.Data.Trace = &pinned
+}
+
+func (n *pinner) recordDataset(t *runplan.Trace) {
+	switch {
+	case t == nil:
+	case t.SHA256 == "":
+		n.unpinned = append(n.unpinned, "dataset "+t.URL)
+	case n.pins.Datasets[t.URL] == t.SHA256:
+		record(&n.used.Datasets, t.URL, t.SHA256)
+	}
+}
+
+// taskImages names the images of the tasks: PREFIX/NAME:VERSION with a prefix, else those of the lock. Names that
+// neither gives are left to the compiler.
+func (n *pinner) taskImages(p *runplan.RunPlan) map[string]string {
+	names := contract.Binaries
+	if p.Deployment.Engine.Kind == kindSim && p.Deployment.Endpoint == nil {
+		names = append(slices.Clone(names), "sim-engine")
+	}
+	var images map[string]string
+	for _, name := range names {
+		ref := n.opt.Lock[name]
+		if n.opt.ImagePrefix != "" {
+			ref = n.image(fmt.Sprintf("%s/%s:%s", strings.TrimRight(n.opt.ImagePrefix, "/"), name, orElse(n.opt.Version, "latest")))
+		}
+		if ref == "" {
+			n.unpinned = append(n.unpinned, "image of task "+name)
+			continue
+		}
+		record(&images, name, ref)
+	}
+	return images
+}
+
+func record(m *map[string]string, key, value string) {
+	if *m == nil {
+		*m = map[string]string{}
+	}
+	(*m)[key] = value
+}

@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"strconv"
+	"strings"
+
+	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// Resources that a run asks for.
+const (
+	gpuResource  = "nvidia.com/gpu"
+	slotResource = "bflow.dev/cluster-slot" // 100 per target: a shared run takes one, an exclusive one all
+)
+
+// queueOf is what a plan asks of its queue.
+func queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.RunPlan) runplan.Queue {
+	if q == nil {
+		q = &spec.Queue{}
+	}
+	out := runplan.Queue{
+		Name:     orElse(q.Name, orElse(cluster.Queue, plan.Target.Name)),
+		Priority: q.Priority, Isolation: orElse(q.Isolation, "shared"), SetupKey: setupKey(plan),
+		Requests: map[string]string{slotResource: "1"},
+	}
+	if out.Isolation == "exclusive" {
+		out.Requests[slotResource] = "100"
+	}
+	if n := gpus(plan); n > 0 {
+		out.Requests[gpuResource] = strconv.Itoa(n)
+	}
+	return out
+}
+
+// gpus is how many GPUs the deployment takes: none where nothing is deployed or the engine needs none.
+func gpus(plan *runplan.RunPlan) int {
+	d := &plan.Deployment
+	if d.Endpoint != nil || !plan.Execution.Phases.Deploy || !servesFiles(d.Engine.Kind) {
+		return 0
+	}
+	return d.Replicas * d.TensorParallel
+}
+
+// setupKey tells apart the shared platform state that plans need on their target; plain deployments need none.
+func setupKey(plan *runplan.RunPlan) string {
+	d := &plan.Deployment
+	if d.Endpoint != nil {
+		return ""
+	}
+	switch d.Platform {
+	case llmd:
+		return strings.Join([]string{llmd, d.Gateway, d.RepoRef}, "/")
+	case rhoai:
+		return strings.Join([]string{rhoai, d.PlatformVersion, d.PlatformChannel}, "/")
+	}
+	return ""
+}
+
+// targetOf is the cluster of a plan: the entry of target_clusters, else target_cluster, else the own one.
+func targetOf(s *spec.ExperimentSpec, cluster spec.ClusterAt, namespace string) runplan.Target {
+	t := runplan.Target{
+		Name: "local", Namespace: orElse(cluster.Namespace, namespace),
+		ServiceAccount: orElse(s.ServiceAccount, "bflow-runner"), // the account that bootstrap makes
+		HostAliases:    s.TargetCluster.HostAliases,
+	}
+	switch {
+	case cluster.Name == "local":
+		t.HostAliases = cluster.HostAliases
+	case cluster.Name != "":
+		t.Name, t.KubeconfigSecret = cluster.Name, orElse(cluster.KubeconfigSecret, cluster.Name)
+		t.HostAliases = cluster.HostAliases
+	case s.TargetCluster.KubeconfigSecret != "":
+		t.Name, t.KubeconfigSecret = s.TargetCluster.KubeconfigSecret, s.TargetCluster.KubeconfigSecret
+	}
+	return t
+}

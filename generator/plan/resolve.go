@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"bflow.dev/bflow/generator/load"
+	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// resolver makes plans of points.
+type resolver struct {
+	*source
+	opt          *Options
+	measurements *variants[measured]
+	secrets      map[string]load.Secret
+}
+
+func newResolver(s *source, opt *Options) *resolver {
+	return &resolver{source: s, opt: opt, secrets: map[string]load.Secret{},
+		measurements: newVariants[measured](s.grid, s.axesThat(touchesLoad))}
+}
+
+// point is one combination of values on its way to a plan.
+type point struct {
+	*resolver
+	digits   []int
+	problems problem.List
+}
+
+// spec returns the experiment at this point, as far as the top-level key goes.
+func (p *point) spec(key string) *spec.ExperimentSpec {
+	s, problems := p.section(key, p.digits)
+	p.problems.Add(problems...)
+	return s
+}
+
+func (p *point) model() string { return pick(p.source, atModel, p.exp.Spec.Model.Name, p.digits) }
+
+// load returns the measurement of the point.
+func (p *point) load() measured {
+	m, problems := p.measurements.at(p.digits, p.measure)
+	p.problems.Add(problems...)
+	if m.secret != nil {
+		p.secrets[m.secret.Name] = *m.secret
+	}
+	return m
+}
+
+// resolve returns the plan of the point, without name and index, and with the loads of the points that share its
+// deployment, or nil where the problems hold an error.
+func (p *point) resolve(loads []measured, benchmark string) *runplan.RunPlan {
+	profile, problems := p.deployment(p.digits)
+	p.problems.Add(problems...)
+	metrics, problems := p.metricsProfile(p.digits)
+	p.problems.Add(problems...)
+	if p.problems.Err() != nil {
+		return nil
+	}
+	d := p.layers().apply(&profile.Spec)
+	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Experiment: p.exp.Metadata.Name, Labels: p.exp.Metadata.Labels}
+	p.deploy(plan, profile, d, loads[0].needs)
+	if p.problems.Err() != nil {
+		return nil
+	}
+	for _, l := range loads {
+		plan.Measurements = append(plan.Measurements, l.measurement)
+	}
+	p.surround(plan, d, loads[0].slo)
+	if plan.Execution.Phases.Collect {
+		plan.Metrics = metricsOf(metrics.Metadata.Name, &metrics.Spec, d, plan)
+	}
+	p.pin(plan, metrics.Metadata.Name, benchmark)
+	plan.Timeouts = timeoutsOf(plan, p.spec("execution").Execution.Timeout)
+	return plan
+}
+
+func (p *point) layers() *layers {
+	return &layers{
+		source: p.source, digits: p.digits, over: &p.spec("overrides").Overrides,
+		own: p.spec("model_overrides").ModelOverrides[p.model()], engine: p.spec("engine").Engine,
+	}
+}
+
+// deploy fills in the deployment of plan.
+func (p *point) deploy(plan *runplan.RunPlan, profile *spec.DeploymentProfile, d *spec.DeploymentSpec, needs int) {
+	target := p.spec("target").Target
+	p.check(profile, d, target.BaseURL != "")
+	if kind := engineOf(d).Kind; kind != kindTriton && kind != kindTGI {
+		args, err := withMaxModelLen(d.Runtime.VLLMArgs, needs)
+		if err != nil {
+			p.problems.Add(p.locate(profile, "runtime.vllm_args", "%s", err))
+		}
+		d.Runtime.VLLMArgs = args
+	}
+	d.EndpointScope = orElse(target.EndpointScope, d.EndpointScope)
+	var err error
+	plan.Deployment, err = deploymentOf(profile.Metadata.Name, p.model(), d)
+	if err != nil {
+		p.problems.Add(profile.Problem("spec", "%s", err))
+	}
+	if target.BaseURL != "" {
+		existingEndpoint(&plan.Deployment, target)
+	}
+}
+
+// surround fills in what is around the measurement: objectives, target, queue, execution.
+func (p *point) surround(plan *runplan.RunPlan, d *spec.DeploymentSpec, toolSLO *runplan.SLO) {
+	plan.SLO = toolSLO
+	if slo := p.spec("slo").SLO; slo != nil {
+		plan.SLO = sloOf(slo)
+	}
+	cluster := pick(p.source, atTarget, p.exp.Spec.TargetClusters, p.digits)
+	experiment := *p.spec("target_cluster")
+	experiment.ServiceAccount = p.spec("service_account").ServiceAccount
+	plan.Target = targetOf(&experiment, cluster, orElse(p.spec("namespace").Namespace, orElse(d.Namespace, "benchflow")))
+	plan.Execution = executionOf(p.spec("execution").Execution, p.spec("ttl_seconds_after_finished").TTLSeconds)
+	plan.Execution.Phases = phasesOf(p.spec("stages").Stages, &plan.Deployment)
+	plan.Execution.MaxParallel, plan.Execution.FailFast = p.exp.Spec.Matrix.MaxParallel, p.exp.Spec.Matrix.FailFast
+	if placement := d.Runtime.Placement; placement != nil && placement.Mode == "sequential" {
+		plan.Execution.MaxParallel = 1
+	}
+	plan.Queue = queueOf(p.spec("queue").Queue, cluster, plan)
+}
+
+// pin replaces names by immutable ones and names where results go, which may depend on them.
+func (p *point) pin(plan *runplan.RunPlan, metrics, benchmark string) {
+	pinner := newPinner(p.opt, p.spec("pins").Pins)
+	pinner.apply(plan)
+	p.problems.Add(p.unpinned(pinner)...)
+	plan.Sinks = sinksOf(p.spec("mlflow").MLflow, plan, benchmark, metrics, pinner.commit(plan.Deployment.RepoRef))
+}

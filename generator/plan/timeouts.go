@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// Budgets of what a plan cannot say.
+const (
+	startBudget     = 2 * time.Minute  // a pod is scheduled and its image pulled
+	readyEndpoint   = 5 * time.Minute  // a server that is there already
+	readyProcess    = time.Minute      // a process of ours, beside its own start-up delay
+	readyCommand    = 10 * time.Minute // a command line that we do not know
+	readyDeployed   = time.Hour        // a model is loaded and compiled
+	downloadBudget  = time.Hour
+	smoketestBudget = 10 * time.Minute // the first completions of a cold server
+	releaseBudget   = 11 * time.Minute // diagnostics 1 min, teardown 10 min
+	collectBudget   = 5 * time.Minute
+	pushBudget      = 10 * time.Minute
+	finallyBudget   = 16 * time.Minute // teardown again, last words to MLflow
+	searchRounds    = 10               // stages that a search may add
+)
+
+// timeoutsOf computes every limit of a plan. limit is execution.timeout.
+//
+//	stage        its duration; requests/rate in an open loop; without either it counts as unbounded
+//	measurement  samples x (stages + pauses + drain of each stage) + pauses between samples; unbounded = limit
+//	load-gen     measurement + start
+//	provision    start + download (where files are fetched) + ready
+//	tasks        the sum of all tasks, at most limit; every task is at most that
+//	pipeline     tasks + finally, so that a run at its limit is still torn down
+func timeoutsOf(p *runplan.RunPlan, limit time.Duration) runplan.Timeouts {
+	ready := readyBudget(&p.Deployment)
+	provision := startBudget + ready
+	if p.Execution.Phases.Download {
+		provision += downloadBudget
+	}
+	task := map[string]time.Duration{
+		contract.Provision: provision, contract.Smoketest: startBudget + smoketestBudget, contract.Release: releaseBudget,
+		contract.Collect: collectTime(p.Metrics), contract.MLflowPush: startBudget + pushBudget,
+	}
+	t := runplan.Timeouts{Ready: runplan.Duration(ready), Finally: runplan.Duration(finallyBudget), Task: map[string]runplan.Duration{}}
+	for i := range p.Measurements {
+		expected, longest := measurementTime(&p.Measurements[i], limit)
+		t.Measurement = append(t.Measurement, runplan.Duration(expected))
+		task[contract.LoadGen+"-"+strconv.Itoa(i)] = startBudget + longest
+	}
+	var sum time.Duration
+	for _, d := range task {
+		sum = plus(sum, d)
+	}
+	tasks := min(sum, limit)
+	for name, d := range task {
+		t.Task[name] = runplan.Duration(min(d, tasks))
+	}
+	t.Tasks, t.Pipeline = runplan.Duration(tasks), runplan.Duration(plus(tasks, finallyBudget))
+	return t
+}
+
+func readyBudget(d *runplan.Deployment) time.Duration {
+	switch {
+	case d.Endpoint != nil:
+		return readyEndpoint
+	case d.Engine.Kind == kindSim:
+		return readyProcess + d.Engine.Sim.Startup.D() + d.Engine.Sim.NotReady.D()
+	case d.Engine.Kind == kindCommand:
+		return readyCommand
+	}
+	return readyDeployed
+}
+
+// collectTime lets every query run into its own limit, one after the other.
+func collectTime(m *runplan.Metrics) time.Duration {
+	d := startBudget + collectBudget
+	if m != nil {
+		d += time.Duration(len(m.Queries)) * m.QueryTimeout.D()
+	}
+	return d
+}
+
+// measurementTime is how long a measurement is expected to take, and how long it may: every stage may wait for its
+// last requests. A stage that nothing bounds in time may take all of limit.
+func measurementTime(m *runplan.Measurement, limit time.Duration) (expected, longest time.Duration) {
+	var sample, drain time.Duration
+	for i := range m.Stages {
+		s := &m.Stages[i]
+		d, bounded := stageTime(s)
+		if !bounded {
+			return limit, limit
+		}
+		sample = plus(plus(sample, d), s.PauseAfter.D())
+		drain = plus(drain, drainTime(s, m.API.Timeout.D()))
+	}
+	if len(m.Stages) == 0 {
+		return limit, limit
+	}
+	if m.Search != nil {
+		sample, drain = times(sample, searchRounds), times(drain, searchRounds)
+	}
+	pauses := times(m.SamplePause.D(), m.Samples-1)
+	expected = plus(times(sample, m.Samples), pauses)
+	return min(expected, limit), min(plus(expected, times(drain, m.Samples)), limit)
+}
+
+// stageTime is the length of a stage, false where its bounds do not say.
+func stageTime(s *runplan.Stage) (time.Duration, bool) {
+	switch {
+	case s.Duration > 0:
+		return s.Duration.D(), true
+	case s.Shape == runplan.ShapeOpen && s.Requests > 0 && s.Rate > 0 && s.MaxInflight == 0:
+		return plus(seconds(float64(s.Requests)/s.Rate), s.Ramp.D()), true
+	}
+	return 0, false
+}
+
+func drainTime(s *runplan.Stage, request time.Duration) time.Duration {
+	if s.Drain != nil {
+		return s.Drain.D()
+	}
+	return request
+}
+
+func seconds(s float64) time.Duration {
+	if s >= math.MaxInt64/1e9 {
+		return math.MaxInt64
+	}
+	return time.Duration(s * 1e9)
+}
+
+// plus and times stop at the longest duration instead of wrapping around.
+func plus(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+func times(d time.Duration, n int) time.Duration {
+	if n <= 0 || d <= 0 {
+		return 0
+	}
+	if d > math.MaxInt64/time.Duration(n) {
+		return math.MaxInt64
+	}
+	return d * time.Duration(n)
+}

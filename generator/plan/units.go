@@ -1,0 +1,51 @@
+package plan
+
+import "bflow.dev/bflow/generator/spec"
+
+// units are the groups of points that become one plan each: a point alone, or all that differ only in their load.
+type units struct {
+	grid   *grid
+	groups [][]int // points of a unit, in matrix order; nil = every point alone
+}
+
+func newUnits(r *resolver, share bool) *units {
+	u := &units{grid: r.grid}
+	if !share {
+		return u
+	}
+	place := map[unitKey]int{}
+	rest := newVariants[int](r.grid, r.axesThat(func(p spec.Path) bool { return !loadOnly(p) }))
+	digits := make([]int, len(r.axes))
+	for i := range r.points() {
+		r.point(i, digits)
+		p := &point{resolver: r, digits: digits}
+		key := unitKey{rest.key(digits), p.load().needs}
+		at, known := place[key]
+		if !known {
+			at = len(u.groups)
+			place[key] = at
+			u.groups = append(u.groups, nil)
+		}
+		u.groups[at] = append(u.groups[at], i)
+	}
+	return u
+}
+
+// unitKey tells deployments apart: the values of every axis that is not the load's, and the length that the load
+// asks of the server.
+type unitKey struct{ rest, needs int }
+
+func (u *units) len() int {
+	if u.groups == nil {
+		return u.grid.points()
+	}
+	return len(u.groups)
+}
+
+// points returns the points of unit i.
+func (u *units) points(i int) []int {
+	if u.groups == nil {
+		return []int{i}
+	}
+	return u.groups[i]
+}
