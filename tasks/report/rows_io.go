@@ -33,6 +33,48 @@ func CreateRows(path string) (*RowWriter, error) {
 	return &RowWriter{path: path, f: f}, nil
 }
 
+// ReopenRows goes on with the rows that a killed process had flushed for path. What follows the last whole member of
+// gzip is cut off.
+func ReopenRows(path string) (*RowWriter, error) {
+	f, err := os.OpenFile(PartRows(path), os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("reopening rows: %w", err)
+	}
+	size, err := wholeMembers(f)
+	if err == nil {
+		err = f.Truncate(size)
+	}
+	if err == nil {
+		_, err = f.Seek(size, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("reopening rows %q: %w", path, err)
+	}
+	return &RowWriter{path: path, f: f}, nil
+}
+
+// wholeMembers returns the length of the members of gzip that are whole.
+func wholeMembers(f *os.File) (int64, error) {
+	in := bufio.NewReader(f)
+	whole := int64(0)
+	for {
+		gz, err := gzip.NewReader(in)
+		if err != nil {
+			return whole, nil
+		}
+		gz.Multistream(false)
+		if _, err := io.Copy(io.Discard, gz); err != nil {
+			return whole, nil
+		}
+		read, err := f.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return whole, err
+		}
+		whole = read - int64(in.Buffered())
+	}
+}
+
 // Write adds a row. Rows come in order of TIntended.
 func (w *RowWriter) Write(r *Row) error {
 	line, err := json.Marshal(r)

@@ -23,10 +23,10 @@ type StageResult struct {
 	Rates       map[string]float64 `json:"rates"`   // request_rate, output_token_rate, input_token_rate, total_token_rate, offered_rate, achieved_rate, and the *_run variants
 	ErrorRate   *float64           `json:"error_rate,omitempty"`
 	Goodput     *GoodputResult     `json:"goodput,omitempty"`
-	Checks      []Check            `json:"checks"` // validity
-	Series      []Second           `json:"series"` // one per second of the stage, from StartNS
+	Checks      []Check            `json:"checks"`           // validity
+	Series      []Second           `json:"series,omitempty"` // one per second of the stage, from StartNS
 	Tokens      TokenSums          `json:"tokens"`
-	Client      Client             `json:"client"`
+	Client      Client             `json:"client,omitzero"`
 }
 
 // StagesSchema names the format of a line of stages.jsonl.
@@ -53,6 +53,8 @@ type TokenSums struct {
 	In          int64          `json:"in"`
 	Out         int64          `json:"out"`
 	OutAsked    int64          `json:"out_asked"`
+	InAsked     int64          `json:"in_asked,omitempty"`    // over requests whose input the server counted
+	InOfAsked   int64          `json:"in_of_asked,omitempty"` // what it counted for these
 	Cached      int64          `json:"cached"`
 	Hidden      int64          `json:"hidden"`
 	ExactLength int            `json:"exact_length"` // ok requests whose tokens_out equals what was asked
@@ -122,6 +124,9 @@ type Client struct {
 	PeakRSSBytes int64   `json:"peak_rss_bytes,omitempty"`
 	ClockDriftMS float64 `json:"clock_drift_ms"` // wall against monotonic, start to end
 }
+
+// LoadGenSchema names the format of loadgen.json.
+const LoadGenSchema = "bflow.loadgen/1"
 
 // LoadGen is loadgen.json: what happened to the measurement as a whole.
 type LoadGen struct {

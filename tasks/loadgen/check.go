@@ -1,0 +1,95 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"bflow.dev/bflow/tasks/loadgen/schedule"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/verdict"
+)
+
+// check says, before any load, what of a measurement cannot be carried out.
+func check(m *runplan.Measurement) error {
+	var problems []error
+	if m.Runner != "" && m.Runner != "native" {
+		problems = append(problems, fmt.Errorf("runner %q is not load-gen's: its own image carries it out", m.Runner))
+	}
+	if m.Search != nil {
+		problems = append(problems, errors.New("load.search is not supported yet: list the rates as stages"))
+	}
+	if m.Data.Trace != nil {
+		problems = append(problems, errors.New("load.data.trace is not supported yet: describe lengths and rates instead"))
+	}
+	if len(m.Stages) == 0 && m.Search == nil {
+		problems = append(problems, errors.New("it has no stage"))
+	}
+	for i, s := range m.Stages {
+		if err := checkStage(m, i, s); err != nil {
+			problems = append(problems, fmt.Errorf("stage %d (%q): %w", i, s.Name, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func checkStage(m *runplan.Measurement, i int, s runplan.Stage) error {
+	switch s.Shape {
+	case runplan.ShapeClosed, runplan.ShapeThroughput:
+	case runplan.ShapeOpen:
+		if err := checkRate(i, s); err != nil {
+			return err
+		}
+	case runplan.ShapeTrace:
+		return errors.New("schedule: trace is not supported yet: give a concurrency or a rate")
+	default:
+		return fmt.Errorf("shape %q is not one of closed, open, throughput", s.Shape)
+	}
+	if s.Duration <= 0 && s.Requests <= 0 && m.Data.Conversations <= 0 {
+		return errors.New("it never ends: give it a duration or a number of requests")
+	}
+	for _, r := range s.Stop {
+		if !verdict.Known(r.Kind) {
+			return fmt.Errorf("stop rule %q is not known", r.Kind)
+		}
+	}
+	return nil
+}
+
+func checkRate(i int, s runplan.Stage) error {
+	if b := s.Between; b != nil {
+		if b.Low < 0 || b.High < 0 || b.Low >= i || b.High >= i {
+			return errors.New("its rate lies between stages that do not come before it")
+		}
+		s.Rate = 1 // known when those stages have run
+	}
+	_, err := schedule.Open(s, s.Rate, 0)
+	return err
+}
+
+// Environment that holds the API key: the key itself, or a file whose content it is.
+const (
+	envKey     = "BFLOW_API_KEY"
+	envKeyFile = "BFLOW_API_KEY_FILE"
+)
+
+// apiKey returns the key that requests carry, "" without one.
+func apiKey(env func(string) string) (string, error) {
+	if key := env(envKey); key != "" {
+		return key, nil
+	}
+	path := env(envKeyFile)
+	if path == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("reading the API key named by %s: %w", envKeyFile, err)
+	}
+	key := strings.TrimSpace(string(text))
+	if key == "" || strings.ContainsAny(key, "\r\n") {
+		return "", fmt.Errorf("reading the API key %q: want one line of text", path)
+	}
+	return key, nil
+}

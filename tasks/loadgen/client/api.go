@@ -1,0 +1,130 @@
+package client
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"bflow.dev/bflow/tasks/loadgen/wire"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// API is how requests of one kind are written and their answers read.
+type API struct {
+	Stream  bool
+	parse   func(data []byte, d *delta) error
+	head    []byte // of every request, up to the value of x-request-id
+	headers map[string]string
+	secrets []string
+	buffers *sync.Pool
+}
+
+// NewAPI returns the API of the plan on a server. key is sent as a bearer token where it is not empty; neither it nor
+// the value of a header that holds a credential appears in any error.
+func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
+	a := API{Stream: plan.Stream, buffers: &sync.Pool{New: func() any { return new([]byte) }}}
+	switch plan.Type {
+	case "completions", "chat":
+		a.parse = parseOpenAI
+	default:
+		return API{}, fmt.Errorf("load.api.type %q cannot be driven by the native generator: use chat or completions", plan.Type)
+	}
+	headers := map[string]string{
+		"Host": server.Host, "User-Agent": "bflow-load-gen", "Content-Type": "application/json",
+		"Accept": "application/json",
+	}
+	if plan.Stream {
+		headers["Accept"] = "text/event-stream"
+	}
+	if key != "" {
+		headers["Authorization"] = "Bearer " + key
+		a.secrets = append(a.secrets, key)
+	}
+	if err := merge(headers, plan.Headers); err != nil {
+		return API{}, err
+	}
+	a.secrets = append(a.secrets, credentials(headers)...)
+	a.head, a.headers = appendHead(server.Path+plan.Path, headers), headers
+	return a, nil
+}
+
+// merge sets the headers of the plan, whatever the case of their names.
+func merge(headers, plan map[string]string) error {
+	for name, value := range plan {
+		if strings.ContainsAny(name, "\r\n: ") || strings.ContainsAny(value, "\r\n") {
+			return fmt.Errorf("load.api.headers: header %q holds a line end or a colon in its name", name)
+		}
+		for have := range headers {
+			if strings.EqualFold(have, name) {
+				delete(headers, have)
+			}
+		}
+		switch strings.ToLower(name) {
+		case "x-request-id", "content-length", "connection", "transfer-encoding":
+			return fmt.Errorf("load.api.headers: header %q belongs to the generator and cannot be set", name)
+		}
+		headers[name] = value
+	}
+	return nil
+}
+
+// credentials returns the values of headers that must never be shown.
+func credentials(headers map[string]string) []string {
+	var secrets []string
+	for name, value := range headers {
+		lower := strings.ToLower(name)
+		if lower == "authorization" || strings.Contains(lower, "key") || strings.Contains(lower, "token") || lower == "cookie" {
+			if _, word, ok := strings.Cut(value, " "); ok {
+				secrets = append(secrets, word)
+			}
+			secrets = append(secrets, value)
+		}
+	}
+	return secrets
+}
+
+func appendHead(path string, headers map[string]string) []byte {
+	b := append([]byte("POST "), path...)
+	b = append(b, " HTTP/1.1\r\n"...)
+	names := make([]string, 0, len(headers))
+	for name := range headers {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		b = append(append(append(append(b, name...), ": "...), headers[name]...), "\r\n"...)
+	}
+	return append(b, "X-Request-Id: "...)
+}
+
+// Headers returns the headers of every request beside its own, credentials included.
+func (a *API) Headers() map[string]string { return a.headers }
+
+// message returns the bytes of a request, to be given back with recycle.
+func (a *API) message(r *Request) *[]byte {
+	buf := a.buffers.Get().(*[]byte)
+	b := append((*buf)[:0], a.head...)
+	b = append(append(b, r.ID...), "\r\nContent-Length: "...)
+	b = strconv.AppendInt(b, int64(len(r.Body)), 10)
+	b = append(append(b, "\r\n\r\n"...), r.Body...)
+	*buf = b
+	return buf
+}
+
+func (a *API) recycle(message *[]byte) { a.buffers.Put(message) }
+
+// Clean returns the first 200 bytes of an error, on one line and without secrets.
+func (a *API) Clean(text string) string {
+	for _, secret := range a.secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "[secret]")
+		}
+	}
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "?")
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "")
+	}
+	return text
+}

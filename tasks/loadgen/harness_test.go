@@ -1,0 +1,121 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/sim"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// bench is one measurement against a simulated engine.
+type bench struct {
+	plan   runplan.RunPlan
+	engine *sim.Server
+	runDir string
+	stderr bytes.Buffer
+	env    map[string]string
+	args   []string
+}
+
+func seconds(s float64) runplan.Duration { return runplan.Duration(s * float64(time.Second)) }
+
+// makeBench starts an engine that answers in 20 ms with a token every 2 ms.
+func makeBench(t *testing.T, cfg sim.Config, stages ...runplan.Stage) *bench {
+	t.Helper()
+	if cfg.TTFT == 0 && cfg.PrefillTokensPerS == 0 {
+		cfg.TTFT, cfg.ITL = seconds(0.02), seconds(0.002)
+	}
+	engine, err := sim.Listen(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	return &bench{
+		engine: engine, runDir: t.TempDir(), env: map[string]string{},
+		plan: runplan.RunPlan{
+			APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "test",
+			Deployment: runplan.Deployment{Model: runplan.Model{Name: "sim"}, Engine: runplan.Engine{Kind: "sim", MetricsPath: "/metrics"}},
+			Measurements: []runplan.Measurement{{
+				Name: "load", Runner: "native", Samples: 1, Stages: stages,
+				API: runplan.API{Type: "chat", Path: "/v1/chat/completions", Stream: true, Timeout: seconds(5), ExactOutput: true},
+				Data: runplan.Data{
+					Input:  &runplan.Length{Shape: "fixed", Mean: 64},
+					Output: &runplan.Length{Shape: "fixed", Mean: 8},
+					Turns:  1, FreshPerStage: true, Seed: 42,
+				},
+			}},
+		},
+	}
+}
+
+// closedLoop is a measured stage of so many requests.
+func closedLoop(slots, requests int) runplan.Stage {
+	return runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: slots, Requests: requests}
+}
+
+// openLoop is a measured stage at a rate.
+func openLoop(rate float64, length float64) runplan.Stage {
+	return runplan.Stage{Name: "open", Measure: true, Shape: runplan.ShapeOpen, Rate: rate, Duration: seconds(length)}
+}
+
+// run carries the measurement out and returns the exit code.
+func (b *bench) run(ctx context.Context, t *testing.T) int {
+	t.Helper()
+	dir := filepath.Join(b.runDir, "plan")
+	if err := runplan.Identify(&b.plan); err != nil {
+		t.Fatal(err)
+	}
+	if err := step.WriteJSON(filepath.Join(dir, runplan.FileJSON), b.plan); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"--plan-dir", dir, "--run-dir", b.runDir, "--run-id", "r", "--endpoint", b.engine.URL()}, b.args...)
+	env := func(name string) string { return b.env[name] }
+	code := step.Run(ctx, contract.LoadGen, Run, step.Streams{Out: &b.stderr, Err: &b.stderr, Env: env}, args)
+	t.Logf("exit %d\n%s", code, b.stderr.String())
+	return code
+}
+
+// results reads what a run left behind.
+type results struct {
+	header report.Header
+	rows   []report.Row
+	stages []report.StageResult
+	load   report.LoadGen
+}
+
+func (b *bench) results(t *testing.T) results {
+	t.Helper()
+	var (
+		r   results
+		err error
+	)
+	dir := Dir(b.runDir, 0)
+	if r.header, r.rows, err = report.ReadRows(filepath.Join(dir, contract.FileRequests)); err != nil {
+		t.Fatal(err)
+	}
+	if r.stages, err = report.ReadStages(filepath.Join(dir, contract.FileStages)); err != nil {
+		t.Fatal(err)
+	}
+	if err := step.ReadJSON(filepath.Join(dir, contract.FileLoadGen), &r.load); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// measure runs the bench to its end, exit code 0, and returns the results.
+func (b *bench) measure(t *testing.T) results {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if code := b.run(ctx, t); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	return b.results(t)
+}

@@ -1,0 +1,48 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+var _ step.Func = Run
+
+// Run carries out one measurement. It returns an error for bad usage, for results that cannot be written and for an
+// interruption; whatever the server does is written down and no error.
+func Run(ctx context.Context, s step.Streams, args []string) error {
+	o, err := Parse(args, s.Err)
+	if err != nil {
+		return err
+	}
+	plan, err := runplan.Read(o.PlanDir)
+	if err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	m, err := newMeasurement(o, plan, s)
+	if err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	ctx, release := m.watchExecutor(ctx)
+	defer release()
+	restore := tune()
+	defer restore()
+	if err := m.run(ctx); err != nil {
+		return fmt.Errorf("running measurement %d: %w", o.Measurement, err)
+	}
+	if m.summary.Interrupted {
+		return step.Exit(contract.ExitInterrupted, errors.New("interrupted; what was measured until then is written"))
+	}
+	return nil
+}
+
+// Dir returns the folder of measurement n.
+func Dir(runDir string, n int) string {
+	return filepath.Join(runDir, contract.DirMeasurement, strconv.Itoa(n))
+}

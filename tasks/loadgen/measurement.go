@@ -1,0 +1,163 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/client"
+	"bflow.dev/bflow/tasks/loadgen/prompt"
+	"bflow.dev/bflow/tasks/loadgen/wire"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// measurement is the state of one run of the task.
+type measurement struct {
+	Options
+	step.Streams
+	whole *runplan.RunPlan
+	plan  *runplan.Measurement
+	dir   string
+
+	anchor  time.Time
+	server  wire.Server
+	pool    *wire.Pool
+	client  *client.HTTP
+	prompts *prompt.Source
+
+	rows    *report.RowWriter
+	hist    *report.HistogramWriter
+	summary report.LoadGen
+	sources map[string]int                  // requests per token count source
+	rates   map[int]float64                 // request rate that a stage reached, by index
+	latest  map[string]*report.Distribution // of the stage that ended last
+}
+
+// newMeasurement checks everything that can be checked without a server.
+func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measurement, error) {
+	if o.Measurement >= len(whole.Measurements) {
+		return nil, fmt.Errorf("--%s=%d: the plan has %d measurements", contract.ParamMeasurement, o.Measurement, len(whole.Measurements))
+	}
+	plan := &whole.Measurements[o.Measurement]
+	if err := check(plan); err != nil {
+		return nil, fmt.Errorf("measurement %d (%q): %w", o.Measurement, plan.Name, err)
+	}
+	m := &measurement{Options: o, Streams: s, whole: whole, plan: plan, dir: Dir(o.RunDir, o.Measurement),
+		sources: map[string]int{}, rates: map[int]float64{}, anchor: time.Now()}
+	key, err := apiKey(s.Env)
+	if err != nil {
+		return nil, err
+	}
+	if m.server, err = wire.ParseServer(o.Endpoint, plan.API.VerifyTLS); err != nil {
+		return nil, err
+	}
+	api, err := client.NewAPI(plan.API, m.server, key)
+	if err != nil {
+		return nil, err
+	}
+	style, err := prompt.NewStyle(whole.Deployment.Model.Name, plan.API)
+	if err != nil {
+		return nil, err
+	}
+	m.pool = wire.NewPool(m.server, connectTimeout)
+	m.client = &client.HTTP{Pool: m.pool, API: api, Timeout: m.timeout(), Anchor: m.anchor}
+	m.prompts = &prompt.Source{Data: plan.Data, Style: style}
+	return m, nil
+}
+
+// connectTimeout bounds one attempt to connect.
+const connectTimeout = 5 * time.Second
+
+// timeout is that of one request.
+func (m *measurement) timeout() time.Duration {
+	if m.plan.API.Timeout > 0 {
+		return m.plan.API.Timeout.D()
+	}
+	return 10 * time.Minute
+}
+
+// tune lets memory grow before the garbage collector runs, because every collection delays stamps; it returns what
+// undoes it.
+func tune() (restore func()) {
+	before := debug.SetGCPercent(800)
+	return func() { debug.SetGCPercent(before) }
+}
+
+// run carries the measurement out. Its error is one of writing; what the server does is in the files.
+func (m *measurement) run(ctx context.Context) (err error) {
+	if err := keepOld(m.dir, m.whole.Hash, m.Options); err != nil {
+		return err
+	}
+	if err := m.open(); err != nil {
+		return err
+	}
+	defer m.pool.Close()
+	if failure := m.prepare(ctx); failure != nil && ctx.Err() == nil {
+		m.summary.Error = failure.Error()
+		m.say("cannot run: %v", failure)
+	}
+	var loadErr error
+	if m.summary.Error == "" {
+		loadErr = m.load(ctx)
+	}
+	m.summary.Interrupted = ctx.Err() != nil
+	if loadErr != nil {
+		m.summary.Error = loadErr.Error()
+	}
+	m.summary.Complete = loadErr == nil && m.summary.Error == "" && !m.summary.Interrupted
+	return joined(loadErr, m.close())
+}
+
+// open starts the files.
+func (m *measurement) open() (err error) {
+	if m.rows, err = report.CreateRows(m.file(contract.FileRequests)); err != nil {
+		return err
+	}
+	if m.hist, err = report.CreateHistograms(m.file(contract.FileHistograms)); err != nil {
+		return err
+	}
+	if err := step.WriteFile(m.file(contract.FileStages), nil); err != nil {
+		return err
+	}
+	m.summary = report.LoadGen{Schema: report.LoadGenSchema, Measurement: m.Measurement, Attempt: m.Attempt,
+		Endpoint: m.Endpoint, StartNS: m.anchor.UnixNano(), Version: version()}
+	return m.writeSummary()
+}
+
+func (m *measurement) file(name string) string { return filepath.Join(m.dir, name) }
+
+func (m *measurement) writeSummary() error {
+	m.summary.EndNS = m.anchor.UnixNano() + int64(time.Since(m.anchor))
+	return step.WriteJSON(m.file(contract.FileLoadGen), m.summary)
+}
+
+// close finishes the files, each as far as it can be.
+func (m *measurement) close() error {
+	m.summary.TokenCountSource = source(m.sources)
+	errRows := m.rows.Finish(report.Header{PlanHash: m.whole.Hash, Run: m.RunID, Attempt: m.Attempt, Measurement: m.Measurement,
+		AnchorUnixNS: m.anchor.UnixNano(), Tool: contract.LoadGen, ToolVersion: m.summary.Version,
+		TokenCountSource: m.summary.TokenCountSource, Clock: "user", Interrupted: m.summary.Interrupted})
+	return joined(errRows, m.hist.Close(), m.writeSummary())
+}
+
+// source returns the one rule by which tokens were counted, "mixed" where requests used two.
+func source(counts map[string]int) string {
+	found := ""
+	for s := range counts {
+		if found != "" {
+			return "mixed"
+		}
+		found = s
+	}
+	return found
+}
+
+// say prints a line for a person.
+func (m *measurement) say(format string, args ...any) {
+	fmt.Fprintf(m.Err, "load-gen: "+format+"\n", args...)
+}

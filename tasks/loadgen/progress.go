@@ -1,0 +1,102 @@
+package loadgen
+
+import (
+	"fmt"
+	"time"
+
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// progress tells how far the stage is until the returned function is called.
+func (m *measurement) progress(d *driver, sample, stage int) (stop func()) {
+	done, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-done:
+				m.report(d, sample, stage, true)
+				return
+			case <-tick.C:
+				d.spill.Sync()
+				if d.spill.Err() != nil {
+					d.stop(endedFailed)
+				}
+				m.report(d, sample, stage, n%5 == 0)
+			}
+		}
+	}()
+	return func() { close(done); <-gone }
+}
+
+// report writes progress.json, and a line for a person where aloud.
+func (m *measurement) report(d *driver, sample, stage int, aloud bool) {
+	c := d.live.sample()
+	p := report.Progress{Measurement: m.Measurement, Sample: sample, Samples: max(1, m.plan.Samples), Stage: stage,
+		Stages: len(m.plan.Stages), Name: d.plan.Name, Measure: d.plan.Measure,
+		ElapsedS: max(0, float64(d.now()-d.start)/1e9), ExpectedS: expected(d), Planned: planned(d),
+		Sent: c.Sent, Done: c.Done, InFlight: c.InFlight, Errors: c.Errors, Rate: d.live.rate()}
+	p.ETAS = m.remaining(p)
+	if err := step.WriteJSON(m.file(report.FileProgress), p); err != nil {
+		d.stop(endedFailed)
+	}
+	if aloud {
+		m.say("%s", line(p))
+	}
+}
+
+// remaining returns the seconds until the end of the measurement, 0 where a stage has no known length.
+func (m *measurement) remaining(p report.Progress) float64 {
+	if p.ExpectedS == 0 {
+		return 0
+	}
+	left := max(0, p.ExpectedS-p.ElapsedS)
+	perSample := 0.0
+	for i, s := range m.plan.Stages {
+		length := s.Duration.Seconds()
+		if length == 0 && s.Rate > 0 {
+			length = float64(s.Requests) / s.Rate
+		}
+		if length == 0 {
+			return 0
+		}
+		length += s.PauseAfter.Seconds()
+		perSample += length
+		if i > p.Stage {
+			left += length
+		}
+	}
+	return left + float64(p.Samples-1-p.Sample)*(perSample+m.plan.SamplePause.Seconds())
+}
+
+// planned returns the number of requests of the stage, 0 when only time bounds it.
+func planned(d *driver) int {
+	if d.plan.Requests == 0 && d.plan.Shape == runplan.ShapeOpen {
+		return int(d.rate * d.plan.Duration.Seconds())
+	}
+	return d.plan.Requests
+}
+
+// expected returns how long the stage should last.
+func expected(d *driver) float64 {
+	if d.plan.Duration > 0 {
+		return d.plan.Duration.Seconds()
+	}
+	if d.rate > 0 && d.plan.Requests > 0 {
+		return float64(d.plan.Requests) / d.rate
+	}
+	return 0
+}
+
+// line is progress for a person.
+func line(p report.Progress) string {
+	text := fmt.Sprintf("sample %d/%d stage %d/%d %q %.0f s", p.Sample+1, p.Samples, p.Stage+1, p.Stages, p.Name, p.ElapsedS)
+	if p.ExpectedS > 0 {
+		text += fmt.Sprintf(" of %.0f s", p.ExpectedS)
+	}
+	return text + fmt.Sprintf(": %d sent, %d done, %d in flight, %d errors, %.2f req/s", p.Sent, p.Done, p.InFlight, p.Errors, p.Rate)
+}

@@ -1,0 +1,226 @@
+package record
+
+import (
+	"time"
+
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// account adds up the outcomes of a stage.
+type account struct {
+	in     *Stage
+	window span
+	dists  distributions
+	counts report.Counts
+	tokens report.TokenSums
+	good   *goodness
+
+	inWindow struct{ done, sent, offered int }
+	cameIn   float64 // input tokens whose first token event lies in the window
+	out      float64 // output tokens that arrived in the window
+	run      struct {
+		ok          int
+		in, out     int64
+		first, last int64
+		set         bool
+	}
+	flight  flight
+	series  *series
+	sources map[string]int
+}
+
+func newAccount(in *Stage, w span) *account {
+	a := &account{in: in, window: w, dists: distributions{}, series: newSeries(in.Start, in.DrainEnd), sources: map[string]int{},
+		counts: report.Counts{ByStatus: map[string]int{}, ByClass: map[string]int{}},
+		tokens: report.TokenSums{Sources: map[string]int{}}}
+	if in.Objectives != nil {
+		a.good = newGoodness(*in.Objectives)
+	}
+	return a
+}
+
+func (a *account) add(o *Outcome, row *report.Row) {
+	a.counts.All++
+	a.flows(o)
+	a.series.add(o)
+	if o.TokenSource != "" {
+		a.sources[o.TokenSource]++
+	}
+	if row.Phase != report.PhaseMeasured && row.Phase != report.PhaseUnmeasured {
+		return
+	}
+	a.counts.Total++
+	a.counts.ByStatus[o.Status]++
+	if o.Class != "" {
+		a.counts.ByClass[o.Class]++
+	}
+	a.sum(o)
+	if o.Send >= 0 {
+		a.dists.sent(o)
+	}
+	if o.Status == report.StatusOK {
+		a.dists.ok(o)
+		a.whole(o)
+	}
+	if a.good != nil {
+		a.good.judge(o, row)
+	}
+}
+
+// sum adds the tokens of a measured request.
+func (a *account) sum(o *Outcome) {
+	t := &a.tokens
+	t.In += max(0, o.In)
+	t.Out += max(0, o.Out)
+	t.OutAsked += max(0, o.OutAsked)
+	t.Cached += max(0, o.Cached)
+	if o.Out > 0 && !o.TokensAssumed && o.Events() > 0 {
+		t.Hidden += max(0, o.Out-o.Streamed())
+	}
+	if o.InAsked > 0 && o.In > 0 {
+		t.InAsked += o.InAsked
+		t.InOfAsked += o.In
+	}
+	if o.TokenSource != "" {
+		t.Sources[o.TokenSource]++
+	}
+	if o.Status == report.StatusOK && o.OutAsked >= 0 && o.Out == o.OutAsked {
+		t.ExactLength++
+	}
+}
+
+// whole adds an ok request to the rates over the whole run, drain included, that exports to other tools use.
+func (a *account) whole(o *Outcome) {
+	r := &a.run
+	if !r.set || o.Send < r.first {
+		r.first = o.Send
+	}
+	r.set = true
+	r.last = max(r.last, o.End)
+	r.ok++
+	r.in += max(0, o.In)
+	r.out += max(0, o.Out)
+}
+
+// flows adds what a request of any phase did inside the window.
+func (a *account) flows(o *Outcome) {
+	w := a.window
+	if w.holds(o.Intended) {
+		a.inWindow.offered++
+	}
+	if o.Send < 0 {
+		return
+	}
+	if w.holds(o.Send) {
+		a.inWindow.sent++
+	}
+	if o.Status == report.StatusOK && w.holds(o.End) {
+		a.inWindow.done++
+	}
+	if o.First >= 0 && o.In > 0 && w.holds(o.First) {
+		a.cameIn += float64(o.In)
+	}
+	each := tokensPer(o)
+	arrivals(o, func(at, k int64) {
+		if w.holds(at) {
+			a.out += float64(k) * each
+		}
+	})
+	a.flight.add(o.Send, ended(o, a.in.DrainEnd))
+}
+
+// ended returns when a sent request left the server, as far as is known.
+func ended(o *Outcome, drainEnd int64) int64 {
+	if o.End >= 0 {
+		return o.End
+	}
+	return max(drainEnd, o.Send)
+}
+
+// arrivals calls f with the stamp and tokens of each token event; an answer that did not stream arrives at its end.
+func arrivals(o *Outcome, f func(at, k int64)) {
+	if o.First < 0 {
+		if o.Out > 0 && o.End >= 0 {
+			f(o.End, o.Out)
+		}
+		return
+	}
+	at := o.First
+	f(at, o.TokensOf(0))
+	for i, g := range o.Gaps {
+		at += g
+		f(at, o.TokensOf(i+1))
+	}
+}
+
+// tokensPer returns how many tokens stand behind one that a token event was taken for: where the server does not say
+// how many an event holds, its final count is spread over them.
+func tokensPer(o *Outcome) float64 {
+	if streamed := o.Streamed(); o.TokensAssumed && o.Out > 0 && streamed > 0 {
+		return float64(o.Out) / float64(streamed)
+	}
+	return 1
+}
+
+// summary closes the account.
+func (a *account) summary() *Summary {
+	a.dists.finish()
+	in := a.in
+	unix := func(ns int64) int64 { return in.AnchorUnixNS + ns }
+	r := report.StageResult{
+		Sample: in.Sample, Stage: in.Index, Planned: in.Plan, Rate: in.Rate,
+		StartNS: unix(in.Start), EndNS: unix(in.End), DrainEndNS: unix(in.DrainEnd),
+		Window: report.Window{StartNS: unix(a.window.start), EndNS: unix(a.window.end), SkipFirst: in.Plan.SkipFirst, SkipLast: in.Plan.SkipLast},
+		Counts: a.counts, Metrics: map[string]report.Metric{}, Rates: a.rates(), ErrorRate: errorRate(a.counts),
+		Series: a.series.finish(), Tokens: a.tokens, Checks: []report.Check{},
+	}
+	for name, d := range a.dists {
+		if m, ok := d.Metric(); ok {
+			r.Metrics[name] = m
+		}
+	}
+	if m, ok := a.flight.metric(a.window.start, a.window.end); ok {
+		r.Metrics["concurrency"] = m
+	}
+	if a.good != nil {
+		r.Goodput = a.good.result(a.window.seconds())
+	}
+	return &Summary{Result: r, Distributions: a.dists, SourceCounts: a.sources}
+}
+
+// rates returns the rates over the window, and over the run where a request ended well.
+func (a *account) rates() map[string]float64 {
+	rates := map[string]float64{}
+	if s := a.window.seconds(); s > 0 {
+		rates["request_rate"] = float64(a.inWindow.done) / s
+		rates["output_token_rate"] = a.out / s
+		rates["input_token_rate"] = a.cameIn / s
+		rates["total_token_rate"] = (a.out + a.cameIn) / s
+		rates["achieved_rate"] = float64(a.inWindow.sent) / s
+		if a.in.Plan.Shape == runplan.ShapeOpen || a.in.Plan.Shape == runplan.ShapeTrace {
+			rates["offered_rate"] = float64(a.inWindow.offered) / s
+		}
+	}
+	if s := time.Duration(a.run.last - a.run.first).Seconds(); a.run.ok > 0 && s > 0 {
+		rates["request_rate_run"] = float64(a.run.ok) / s
+		rates["output_token_rate_run"] = float64(a.run.out) / s
+		rates["input_token_rate_run"] = float64(a.run.in) / s
+		rates["total_token_rate_run"] = float64(a.run.in+a.run.out) / s
+	}
+	if a.tokens.In > 0 && a.tokens.Cached > 0 {
+		rates["cache_hit_rate"] = float64(a.tokens.Cached) / float64(a.tokens.In)
+	}
+	return rates
+}
+
+// errorRate returns the share of requests that did not end well; nil without a request that ended.
+func errorRate(c report.Counts) *float64 {
+	bad := c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] + c.ByStatus[report.StatusDropped]
+	all := bad + c.ByStatus[report.StatusOK]
+	if all == 0 {
+		return nil
+	}
+	rate := float64(bad) / float64(all)
+	return &rate
+}

@@ -1,0 +1,42 @@
+package loadgen
+
+import (
+	"os"
+	"path/filepath"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// spillName is the file of the outcomes of the stage in progress.
+const spillName = "stage.spill"
+
+// recoverRows makes the rows of an attempt that was killed readable: those of its finished stages, and what the stage in
+// progress had spilled, as unmeasured.
+func recoverRows(dir string, h report.Header) error {
+	path := filepath.Join(dir, contract.FileRequests)
+	if _, err := os.Stat(report.PartRows(path)); err != nil {
+		return nil // it was finished, or it never began
+	}
+	var old report.LoadGen
+	if step.ReadJSON(filepath.Join(dir, contract.FileLoadGen), &old) == nil {
+		h.Attempt, h.AnchorUnixNS, h.ToolVersion = old.Attempt, old.StartNS, old.Version
+	}
+	h.Tool, h.Clock = contract.LoadGen, "user"
+	rows, err := report.ReopenRows(path)
+	if err != nil {
+		return err
+	}
+	spill := filepath.Join(dir, spillName)
+	done, err := report.ReadStages(filepath.Join(dir, contract.FileStages))
+	if err == nil {
+		err = record.Recover(spill, func(o *record.Outcome) error {
+			row := record.Row(o, 0, len(done), report.PhaseUnmeasured)
+			return rows.Write(&row)
+		})
+	}
+	os.Remove(spill)
+	return joined(err, rows.Finish(h))
+}

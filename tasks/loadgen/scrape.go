@@ -1,0 +1,89 @@
+package loadgen
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"time"
+
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// scrapeTimeout bounds one reading of the engine's metrics.
+const scrapeTimeout = 5 * time.Second
+
+// scrape writes the engine's metrics to scrapes/<sample>-<stage>-<when>.prom. A failure is noted and nothing more.
+func (m *measurement) scrape(ctx context.Context, sample, stage int, when string) {
+	s := report.Scrape{Sample: sample, Stage: stage, When: when, UnixNS: time.Now().UnixNano()}
+	text, err := m.metrics(ctx)
+	if err == nil {
+		s.File = path.Join("scrapes", fmt.Sprintf("%d-%d-%s.prom", sample, stage, when))
+		err = step.WriteFile(m.file(s.File), text)
+	}
+	if err != nil {
+		s.File, s.Error = "", err.Error()
+	}
+	m.summary.Scrapes = append(m.summary.Scrapes, s)
+}
+
+func (m *measurement) metrics(ctx context.Context) ([]byte, error) {
+	where, err := m.metricsURL()
+	if err != nil {
+		return nil, err
+	}
+	status, text, err := m.ask(ctx, http.MethodGet, where, nil)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("reading %q: HTTP %d", where, status)
+	}
+	return text, err
+}
+
+func (m *measurement) metricsURL() (string, error) {
+	engine := m.whole.Deployment.Engine
+	if engine.MetricsPath == "" {
+		return "", fmt.Errorf("the plan names no metrics path of the engine")
+	}
+	u, err := url.Parse(m.Endpoint)
+	if err != nil {
+		return "", fmt.Errorf("reading endpoint: %w", err)
+	}
+	if engine.MetricsPort > 0 && engine.MetricsPort != engine.Port {
+		u.Host = net.JoinHostPort(u.Hostname(), strconv.Itoa(engine.MetricsPort))
+	}
+	u.Path = path.Join("/", u.Path, engine.MetricsPath)
+	return u.String(), nil
+}
+
+// maxAnswer bounds what is read of an answer outside the load.
+const maxAnswer = 64 << 20
+
+// ask puts a request outside the load, over connections of its own.
+func (m *measurement) ask(ctx context.Context, method, where string, body io.Reader) (int, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, where, body)
+	if err != nil {
+		return 0, nil, fmt.Errorf("asking %q: %w", where, err)
+	}
+	for name, value := range m.client.API.Headers() {
+		req.Header.Set(name, value)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: !m.plan.API.VerifyTLS}, DisableKeepAlives: true}
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return 0, nil, fmt.Errorf("asking the server: %w", err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return 0, nil, fmt.Errorf("reading the answer of %q: %w", where, err)
+	}
+	return resp.StatusCode, text, nil
+}
