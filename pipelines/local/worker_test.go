@@ -101,10 +101,14 @@ func operateLong(op string, args []string) int {
 	switch op {
 	case "await":
 		awaitFile(args[0])
+	case "hang-once":
+		if _, err := os.Stat(args[0] + ".started"); err != nil {
+			return operateLong("hang", args)
+		}
 	case "hang": // until SIGTERM, which it notes in a file
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		check(os.WriteFile(args[0]+".started", []byte(strconv.Itoa(os.Getpid())), 0o644))
+		writePID(args[0] + ".started")
 		<-ctx.Done()
 		check(os.WriteFile(args[0]+".terminated", nil, 0o644))
 		return 143
@@ -121,7 +125,7 @@ func operateLong(op string, args []string) int {
 		check(cmd.Start())
 		awaitFile(args[0])
 	case "lifeline":
-		check(os.WriteFile(args[0], []byte(strconv.Itoa(os.Getpid())), 0o644))
+		writePID(args[0])
 		_, _ = os.NewFile(3, "lifeline").Read(make([]byte, 1))
 	case "linger": // a background process that nothing but its mark can find
 		cmd := exec.Command(os.Args[0], "deaf", args[0])
@@ -133,6 +137,12 @@ func operateLong(op string, args []string) int {
 		return 2
 	}
 	return 0
+}
+
+// writePID writes the file at once: whoever waits for it reads it whole.
+func writePID(path string) {
+	check(os.WriteFile(path+".new", []byte(strconv.Itoa(os.Getpid())), 0o644))
+	check(os.Rename(path+".new", path))
 }
 
 func awaitFile(path string) {
