@@ -29,7 +29,7 @@ func (r *references) experiment(e *Experiment) {
 		for i, name := range ref.names {
 			at := "spec." + ref.field
 			if list != nil && list.Kind == yaml.SequenceNode {
-				at += "[" + strconv.Itoa(place(list, name, i)) + "]"
+				at += "[" + strconv.Itoa(placeOf(list, name, i)) + "]"
 			}
 			r.look(ref.kind, name, &e.Doc, at)
 		}
@@ -37,8 +37,8 @@ func (r *references) experiment(e *Experiment) {
 	}
 }
 
-// place is the index of name in list, which may hold blank entries that were dropped.
-func place(list *yaml.Node, name string, guess int) int {
+// placeOf is the index of name in list, which may hold blank entries that were dropped.
+func placeOf(list *yaml.Node, name string, guess int) int {
 	for i, n := range list.Content {
 		if n.Value == name {
 			return i

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -37,7 +36,7 @@ func parse(file string, data []byte) ([]*yaml.Node, problem.List) {
 			return roots, found
 		}
 		if err != nil {
-			return roots, append(found, syntaxProblem(file, err))
+			return roots, append(found, syntaxProblem(file, data, err))
 		}
 		f := flattener{file: file, open: map[*yaml.Node]bool{}}
 		root := f.node(doc.Content[0], 1)
@@ -46,17 +45,6 @@ func parse(file string, data []byte) ([]*yaml.Node, problem.List) {
 			roots = append(roots, root)
 		}
 	}
-}
-
-// syntaxProblem takes the line out of the YAML library's text, which is the only place that has it.
-func syntaxProblem(file string, err error) problem.Problem {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	p := problem.Problem{File: file, Text: "reading YAML: " + text}
-	if m := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(text); m != nil {
-		p.Line, _ = strconv.Atoi(m[1])
-		p.Column, p.Text = 1, "reading YAML: "+m[2]
-	}
-	return p
 }
 
 // flattener copies a document into a plain tree: mappings with unique text keys, lists, scalars.

@@ -1,0 +1,220 @@
+package spec
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// object is a JSON object; encoding/json writes its keys sorted.
+type object = map[string]any
+
+// schema builds a JSON Schema from the types of the format.
+type schema struct {
+	codec *codec
+	defs  object
+}
+
+// Schema returns the JSON Schema (draft 2020-12) of the hand-written kinds, generated from their types. It says what a
+// single field may hold; rules across fields, and text that only the loader can judge, are the loader's.
+func Schema() ([]byte, error) {
+	s := schema{codec: newCodec(), defs: object{}}
+	kinds := []string{}
+	cases := []any{}
+	for _, d := range documents() {
+		if _, has := d.typ.FieldByName("APIVersion"); has {
+			kinds = append(kinds, d.kind)
+			cases = append(cases, object{
+				"if":   object{"properties": object{"kind": object{"const": d.kind}}},
+				"then": s.structure(d.typ),
+			})
+		}
+	}
+	return json.MarshalIndent(object{
+		"$schema":    "https://json-schema.org/draft/2020-12/schema",
+		"title":      "Experiments and their profiles, " + APIVersion,
+		"type":       "object",
+		"required":   []string{"kind", "metadata", "spec"},
+		"properties": object{"kind": object{"enum": kinds}, "apiVersion": object{"enum": []any{APIVersion, APIVersionAlias, nil}}},
+		"allOf":      cases,
+		"$defs":      s.defs,
+	}, "", "  ")
+}
+
+// structure returns a reference to the definition of struct type t.
+func (s *schema) structure(t reflect.Type) object {
+	ref := object{"$ref": "#/$defs/" + t.Name()}
+	if _, known := s.defs[t.Name()]; known {
+		return ref
+	}
+	def := object{"type": "object", "additionalProperties": false}
+	s.defs[t.Name()] = def
+	properties := object{}
+	required := []any{}
+	for _, f := range s.codec.tables[t].fields {
+		value := s.field(f)
+		for _, name := range append([]string{f.name}, f.aliases...) {
+			properties[name] = value
+		}
+		if f.req {
+			required = append(required, needs(f))
+		}
+	}
+	def["properties"] = properties
+	if len(required) > 0 {
+		def["allOf"] = required
+	}
+	if short, ok := reflect.Zero(t).Interface().(shortType); ok {
+		one := s.codec.tables[t].byName[short.shorthand()]
+		s.defs[t.Name()] = object{"anyOf": []any{def, s.value(one.typ, one)}}
+	}
+	return ref
+}
+
+// needs says that f must be there under one of its names.
+func needs(f *field) object {
+	var any []any
+	for _, name := range append([]string{f.name}, f.aliases...) {
+		any = append(any, object{"required": []string{name}})
+	}
+	return object{"anyOf": any}
+}
+
+// field is the schema of a key's value: nothing after a key that is not required means not set.
+func (s *schema) field(f *field) object {
+	value := s.value(f.typ, f)
+	if !f.req {
+		value = object{"anyOf": []any{value, object{"enum": unset(f.typ)}}}
+	}
+	value["description"] = f.doc
+	if f.def != "" {
+		value["default"] = f.def
+	}
+	return value
+}
+
+// unset are the values that say nothing.
+func unset(t reflect.Type) []any {
+	if t.Kind() == reflect.String || isAxis(t) {
+		return []any{nil, ""}
+	}
+	return []any{nil}
+}
+
+// value is the schema of type t under the rules of f.
+func (s *schema) value(t reflect.Type, f *field) object {
+	t = bare(t)
+	if special := s.special(t, f); special != nil {
+		return special
+	}
+	switch t.Kind() {
+	case reflect.Slice:
+		return s.list(t, f)
+	case reflect.Map:
+		return s.mapping(t, f)
+	case reflect.Struct:
+		return s.structure(t)
+	case reflect.String:
+		return s.text(f)
+	case reflect.Bool:
+		return object{"anyOf": []any{object{"type": "boolean"},
+			object{"enum": []string{"true", "false", "yes", "no", "1", "0", "on", "off", "Yes", "No", "On", "Off", "YES", "NO", "ON", "OFF"}}}}
+	case reflect.Float64:
+		return f.bounded(object{"type": "number"}, `^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*$`)
+	}
+	return f.bounded(object{"type": "integer"}, `^\s*[-+]?(0x)?[0-9a-fA-F_]+\s*$`)
+}
+
+// special is the schema of types that are not read by their Go shape.
+func (s *schema) special(t reflect.Type, f *field) object {
+	const duration = `^\s*([0-9]+(\.[0-9]*)?(h|ms|m|s))+\s*$`
+	scalar := object{"type": []string{"string", "number"}}
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		if f.bare {
+			return object{"anyOf": []any{object{"type": "string", "pattern": duration}, object{"type": []string{"number", "string"}, "exclusiveMinimum": 0, "pattern": `^[0-9.]+$`}}}
+		}
+		return object{"type": "string", "pattern": duration}
+	case reflect.TypeFor[Object](), reflect.TypeFor[PartialPoint]():
+		return object{"type": "object"}
+	case reflect.TypeFor[Probe]():
+		return object{"anyOf": []any{s.structure(reflect.TypeFor[corev1.Probe]()), object{"enum": []any{false, "false", "no", "0", "off"}}}}
+	case reflect.TypeFor[Count]():
+		return object{"type": []string{"integer", "string"}, "minimum": 1, "pattern": `^[0-9]+(\*[cC][oO][nN][cC][uU][rR][rR][eE][nN][cC][yY])?$`}
+	case reflect.TypeFor[Skip]():
+		return object{"anyOf": []any{s.structure(reflect.TypeFor[skipForm]()), object{"type": "number", "minimum": 0}, object{"type": "string", "pattern": `^[0-9.]+|` + duration}}}
+	case reflect.TypeFor[[]AxisDecl]():
+		return object{"type": "object", "additionalProperties": object{"type": "array", "minItems": 1, "maxItems": maxItems}}
+	case reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[resource.Quantity]():
+		return scalar
+	}
+	return nil
+}
+
+// list allows empty entries in lists of text: they are dropped.
+func (s *schema) list(t reflect.Type, f *field) object {
+	item := s.value(t.Elem(), f)
+	entry := item
+	if t.Elem().Kind() == reflect.String {
+		entry = object{"anyOf": []any{item, object{"enum": []any{nil, ""}}}}
+	}
+	list := object{"type": "array", "items": entry, "maxItems": maxItems}
+	if isAxis(t) {
+		list["uniqueItems"] = true
+	}
+	if isAxis(t) || t.Implements(reflect.TypeFor[listType]()) {
+		list["minItems"] = 1
+		return object{"anyOf": []any{item, list}}
+	}
+	return list
+}
+
+func (s *schema) mapping(t reflect.Type, f *field) object {
+	out := object{
+		"type": "object", "maxProperties": f.maxItems,
+		"additionalProperties": object{"anyOf": []any{s.value(t.Elem(), f), object{"type": "null"}}},
+	}
+	if p := s.codec.rules[f.keys].pattern; p != "" {
+		out["propertyNames"] = object{"pattern": p}
+	}
+	return out
+}
+
+// text takes numbers and booleans too: a field keeps the source text of any scalar.
+func (s *schema) text(f *field) object {
+	if len(f.enum) > 0 {
+		words := append([]string{}, f.enum...)
+		for spelling := range f.words {
+			words = append(words, spelling)
+		}
+		slices.Sort(words)
+		return object{"enum": words}
+	}
+	out := object{"type": []string{"string", "number", "boolean"}}
+	if p := s.codec.rules[f.is].pattern; p != "" {
+		out["pattern"] = p
+	}
+	if f.req {
+		out["minLength"] = 1
+	}
+	return out
+}
+
+// bounded is a number within the field's range, or its text in quotes.
+func (f *field) bounded(number object, text string) object {
+	if f.min != nil {
+		number["minimum"] = *f.min
+	}
+	if f.max != nil {
+		number["maximum"] = *f.max
+	}
+	if f.above != nil {
+		number["exclusiveMinimum"] = *f.above
+	}
+	return object{"anyOf": []any{number, object{"type": "string", "pattern": text}}}
+}
