@@ -101,6 +101,16 @@ func operateLong(op string, args []string) int {
 	switch op {
 	case "await":
 		awaitFile(args[0])
+	case "fill-once": // the disk; FILE CODE
+		if _, err := os.Stat(args[0] + ".started"); err == nil {
+			return 0
+		}
+		check(os.WriteFile(args[0]+".started", nil, 0o644))
+		f, err := os.Create(args[0])
+		for check(err); err == nil; {
+			_, err = f.Write(make([]byte, 4096))
+		}
+		return operate("exit", args[1:])
 	case "hang-once":
 		if _, err := os.Stat(args[0] + ".started"); err != nil {
 			return operateLong("hang", args)
