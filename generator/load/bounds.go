@@ -21,7 +21,6 @@ var constraintKinds = []string{
 
 // constraint adds one entry of a constraint list; i is the stage's place, for entries that hold a list of values.
 func (b *bounds) constraint(v value, i int) {
-	v = v.typed()
 	f := v.fields()
 	kind := f.must("kind").word(constraintKinds...)
 	scope := f.get("stopping_scope")

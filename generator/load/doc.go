@@ -45,7 +45,8 @@ type Source struct {
 	SamplePause runplan.Duration // execution.sample_pause
 }
 
-// Block is a node of a file. Node may be nil: nothing is written there.
+// Block is a node of a file. Node may be nil: nothing is written there. Of inference-perf it is what stands below
+// inference_perf.config.
 type Block struct {
 	File string
 	Path string // dotted, from the document's root: spec.guidellm

@@ -12,11 +12,17 @@ type findings struct {
 	problems problem.List
 	notes    []string // for the plan, without positions
 	external []value  // what only the real tool can do
+	endless  []value  // stages without a bound
 	lenient  bool
 }
 
+// add keeps the first problem of a place: a block is read once per stage where it holds templates, and what
+// follows from a mistake is no second one.
 func (f *findings) add(p problem.Problem) {
-	if !slices.Contains(f.problems, p) { // a block is read once per stage where it holds templates
+	same := func(o problem.Problem) bool {
+		return o.File == p.File && o.Line == p.Line && o.Column == p.Column && o.Path == p.Path && o.Warning == p.Warning
+	}
+	if p.Line == 0 || !slices.ContainsFunc(f.problems, same) {
 		f.problems.Add(p)
 	}
 }

@@ -2,8 +2,11 @@ package load
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 
+	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -47,25 +50,42 @@ func stageName(s runplan.Stage) string {
 	}
 }
 
-// checkBound refuses a stage that would never end. A trace ends with its file.
+// checkBound finds stages that would never end. A trace ends with its file.
 func (t *translator) checkBound(at value, s runplan.Stage) {
 	if s.Duration == 0 && s.Requests == 0 && s.Shape != runplan.ShapeTrace {
-		at.errorf("stage %q has no bound and would never end: give it a duration or a number of requests", s.Name)
+		at.why = s.Name
+		t.endless = append(t.endless, at)
+	}
+}
+
+// boundPath matches the settings that bound a stage.
+var boundPath = regexp.MustCompile(`constraint|(duration|requests|seconds|count|num.prompts|samples)$`)
+
+// refuseEndless leaves a block to the real tool where that may know bounds that were not read here, and says
+// nothing of bounds that are there but wrong.
+func (t *translator) refuseEndless() {
+	broken := func(p problem.Problem) bool { return !p.Warning && boundPath.MatchString(p.Path) }
+	if len(t.external) > 0 || slices.ContainsFunc(t.problems, broken) {
+		return
+	}
+	for _, v := range t.endless {
+		v.errorf("stage %q has no bound and would never end: give it a duration or a number of requests", v.why)
 	}
 }
 
 // finish decides who runs the load.
 func (t *translator) finish() {
+	t.refuseEndless()
 	switch t.src.Runner {
 	case RunnerExternal:
 		t.toTool()
 	case RunnerNative:
 		for _, v := range t.external {
-			v.errorf("%s, which the native generator cannot do: remove it or set tool_runner: auto", v.why)
+			v.errorf("%s: beyond the native generator; remove it or set tool_runner: auto", v.why)
 		}
 	case RunnerAuto, "":
 		for _, v := range t.external {
-			v.notef("%s; the load is run by the image of %s", v.why, t.m.Tool)
+			v.notef("%s: beyond the native generator, so the image of %s runs this load", v.why, t.m.Tool)
 		}
 		if len(t.external) > 0 {
 			t.toTool()
@@ -91,45 +111,4 @@ func (t *translator) envCredentials() {
 			delete(t.m.Env, name)
 		}
 	}
-}
-
-// toTool hands the block over as it is, but for credentials and what the runner owns.
-func (t *translator) toTool() {
-	if t.m.Tool == Native {
-		t.block.errorf("tool_runner external needs a tool other than native")
-		return
-	}
-	t.m.Runner = RunnerExternal
-	block, _ := t.block.any().(map[string]any)
-	if t.m.Tool == GuideLLM {
-		t.overrideGuide(block)
-	}
-	t.m.External = withoutOwned(block)
-}
-
-// withoutOwned drops credentials and what the runner sets, at every depth.
-func withoutOwned(x any) any {
-	switch x := x.(type) {
-	case map[string]any:
-		for k, v := range x {
-			if isCredential(k) || isOwned(k) {
-				delete(x, k)
-				continue
-			}
-			x[k] = withoutOwned(v)
-		}
-	case []any:
-		for i, v := range x {
-			x[i] = withoutOwned(v)
-		}
-	}
-	return x
-}
-
-func isOwned(key string) bool {
-	switch key {
-	case "target", "base_url", "url", "output_path", "output_dir", "local_storage", "output_artifact_dir", "result_dir", "result_filename":
-		return true
-	}
-	return false
 }

@@ -44,8 +44,8 @@ func (t *translator) guidellm() {
 func (t *translator) readGuide(v value) guide {
 	f := v.fields()
 	g := guide{
-		at: v, backend: f.get("backend"), profile: f.get("profile").typed(), data: f.get("data"), loader: f.get("data_loader").typed(),
-		warmup: f.get("pre_warmup"), override: f.get("override", "overrides"), constraint: f.get("constraint", "constraints"),
+		at: v, backend: f.get("backend"), profile: f.get("profile").typed(), data: f.get("data").typedItems(), loader: f.get("data_loader").typed(),
+		warmup: f.get("pre_warmup"), override: f.get("override", "overrides"), constraint: f.get("constraint", "constraints").typedItems(),
 		legacy: legacyGuide{
 			rateType: f.old("rate_type", "profile.kind"), rate: f.old("rate", "profile.streams or profile.rate"),
 			maxSeconds:  f.old("max_seconds", "constraint max_duration"),

@@ -25,14 +25,14 @@ func (t *translator) guideData(v, loader value) (d runplan.Data, samples int) {
 		}
 		v = items[0]
 	}
-	f := v.typed().fields()
+	f := v.fields()
 	switch kind := f.get("kind"); guideDataKind(f, kind) {
 	case "synthetic_text":
 		readSynthetic(f, &d)
 	case "mooncake", "trace_synthetic":
 		d.Trace = guideTrace(f, kind.text())
 	default:
-		v.needsTool("data of kind %q", kind.text())
+		kind.otherKind("data of kind", "synthetic_text", "mooncake", "trace_synthetic")
 		return d, samples
 	}
 	f.close()

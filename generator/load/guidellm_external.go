@@ -4,9 +4,6 @@ import "slices"
 
 // overrideGuide writes the experiment's overrides into a guidellm block that the real tool will read.
 func (t *translator) overrideGuide(block map[string]any) {
-	if block == nil {
-		return
-	}
 	if t.over.requestType.set() {
 		backend, ok := block["backend"].(map[string]any)
 		if !ok {

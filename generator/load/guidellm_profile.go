@@ -59,10 +59,12 @@ func (t *translator) guideKind(v, old value) string {
 		v = old
 	}
 	kind := v.word("synchronous", "concurrent", "throughput", "constant", "async", "poisson", "sweep", "replay", "goodput", "knee")
-	switch kind {
-	case "async":
+	switch {
+	case v.set() && !strings.EqualFold(v.text(), kind):
+		return "" // reported; nothing more can be said of its fields
+	case kind == "async":
 		return "constant"
-	case "goodput", "knee":
+	case kind == "goodput" || kind == "knee":
 		v.needsTool("profile kind %q", kind)
 	}
 	return kind
@@ -72,7 +74,7 @@ func (t *translator) guideKind(v, old value) string {
 func (p guideProfile) check() {
 	words, known := profileWords[p.kind]
 	p.fields.ignore("rampup_duration", "warmup", "cooldown")
-	if !known { // the real tool's business
+	if !known { // the real tool's business, or a mistake
 		for _, e := range p.fields.entries {
 			p.fields.ignore(e.key)
 		}

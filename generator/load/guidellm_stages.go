@@ -135,9 +135,9 @@ func (t *translator) guideWarmup(g guide) {
 	rate := f.get("rate", "rates")
 	replaced(&g.profile, f.get("profile").typed())
 	replaced(&g.override, f.get("override", "overrides"))
-	replaced(&g.data, f.get("data"))
+	replaced(&g.data, f.get("data").typedItems())
 	replaced(&g.loader, f.get("data_loader").typed())
-	if own := f.get("constraint", "constraints"); own.set() {
+	if own := f.get("constraint", "constraints").typedItems(); own.set() {
 		g.constraint, g.own = own, true
 	}
 	f.toolOnly("backend", "tokenizer", "seed", "data_column_mapper", "data_preprocessor", "data_preprocessors", "data_finalizer", "config", "scenario")

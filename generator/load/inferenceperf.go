@@ -7,7 +7,7 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// inferencePerf reads the tool's own YAML, which stands below the key config.
+// inferencePerf reads the tool's own YAML: the block is what stands below the key config.
 func (t *translator) inferencePerf() {
 	t.m.API = runplan.API{VerifyTLS: true, ExactOutput: true, Timeout: runplan.Duration(600 * time.Second)}
 	for _, v := range []value{t.over.rates, t.over.maxSeconds, t.over.maxRequests} {
@@ -15,17 +15,15 @@ func (t *translator) inferencePerf() {
 			v.errorf("has no meaning for inference-perf: change load.stages of its config")
 		}
 	}
-	outer := t.block.fields()
-	config := outer.must("config")
-	outer.close()
-	f := config.fields()
-	if config.set() && len(f.entries) == 0 {
-		config.errorf("must not be empty")
+	f := t.block.fields()
+	if len(f.entries) == 0 {
+		t.block.errorf("must not be empty")
+		return
 	}
 	t.perfAPI(f.get("api"))
 	t.perfServer(f.get("server"))
 	t.perfData(f.get("data"))
-	t.perfLoad(config, f.get("load"))
+	t.perfLoad(f.must("load"))
 	t.perfReport(f.get("report"))
 	if s := f.get("storage"); s.set() {
 		s.notef("has no effect: results go to the run directory")
@@ -44,38 +42,38 @@ func (t *translator) perfAPI(v value) {
 	}
 	t.setAPI(kind, value{})
 	t.m.API.Stream = f.get("streaming").boolean()
-	t.headers(f.get("headers"))
+	headers := f.get("headers")
+	t.headers(headers)
 	if r := f.get("response_format"); r.set() {
 		t.body("response_format", r.any())
 	}
-	t.perfHeaderSLO(f)
+	t.perfHeaderSLO(f, headers)
 	f.toolOnly("session_id_header_key", "session_token_header_key")
 	f.close()
 }
 
 // perfHeaderSLO reads the objectives that the tool sends in headers.
-func (t *translator) perfHeaderSLO(f *fields) {
+func (t *translator) perfHeaderSLO(f *fields, headers value) {
 	unit := f.get("slo_unit").word("ms", "s", "us")
 	per := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "us": time.Microsecond}[unit]
 	g := runplan.Goodput{
-		TTFT: t.headerSLO(f.get("slo_ttft_header"), "x-slo-ttft-"+unit, per),
-		TPOT: t.headerSLO(f.get("slo_tpot_header"), "x-slo-tpot-"+unit, per),
+		TTFT: headerSLO(headers, f.get("slo_ttft_header"), "x-slo-ttft-"+unit, per),
+		TPOT: headerSLO(headers, f.get("slo_tpot_header"), "x-slo-tpot-"+unit, per),
 	}
 	if g.TTFT > 0 || g.TPOT > 0 {
 		t.slo = &runplan.SLO{Goodput: &g, OnBreach: "report"}
 	}
 }
 
-func (t *translator) headerSLO(name value, def string, per time.Duration) runplan.Duration {
-	header := def
+// headerSLO reads one objective from the header of that name, def where no name is given.
+func headerSLO(headers, name value, def string, per time.Duration) runplan.Duration {
 	if name.set() {
-		header = name.text()
+		def = name.text()
 	}
-	for k, text := range t.m.API.Headers {
-		if !strings.EqualFold(k, header) {
-			continue
+	for _, e := range headers.fields().entries {
+		if strings.EqualFold(e.key, def) {
+			return e.value.seconds(per)
 		}
-		return name.mapping([2]string{k, text}).fields().get(k).seconds(per)
 	}
 	return 0
 }
@@ -109,5 +107,7 @@ func (t *translator) perfGoodput(v value) {
 	}
 	f.noted("is not judged here: goodput knows ttft, tpot and request_latency", "itl", "ntpot")
 	f.close()
-	t.slo = &runplan.SLO{Goodput: &g, OnBreach: "report"}
+	if g != (runplan.Goodput{}) {
+		t.slo = &runplan.SLO{Goodput: &g, OnBreach: "report"}
+	}
 }

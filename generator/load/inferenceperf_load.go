@@ -8,9 +8,8 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-func (t *translator) perfLoad(config, v value) {
+func (t *translator) perfLoad(v value) {
 	if !v.set() {
-		config.errorf("needs \"load\"")
 		return
 	}
 	f := v.fields()

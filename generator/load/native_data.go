@@ -28,6 +28,9 @@ func (t *translator) nativeData(v value) runplan.Data {
 	d.Trace = nativeTrace(trace)
 	f.close()
 	if d.Input == nil && d.Trace == nil {
+		if !v.set() {
+			v = t.block
+		}
 		v.errorf("needs data.input (tokens) or data.trace")
 	}
 	return d

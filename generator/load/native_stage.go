@@ -11,6 +11,8 @@ func (t *translator) nativeStages(v, data value) {
 	switch {
 	case count(streams, rate, schedule) != 1:
 		v.errorf("needs exactly one of concurrency, rate, schedule")
+		f.ignore("name", "measure", "arrival", "burstiness", "ramp", "duration", "requests", "max_inflight", "on_full", "skip_first", "skip_last", "stop", "pause_after")
+		f.close()
 	case schedule.set():
 		schedule.word("trace")
 		t.nativeStage(v, data, nil, runplan.Stage{Shape: runplan.ShapeTrace})

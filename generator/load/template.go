@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -37,11 +38,11 @@ func (v value) expand(load *float64) value {
 	if !v.templated() {
 		return v
 	}
-	v.node = v.expandNode(v.node, load)
+	v.node = v.expandNode(v.node, v.path, load)
 	return v
 }
 
-func (v value) expandNode(n *yaml.Node, load *float64) *yaml.Node {
+func (v value) expandNode(n *yaml.Node, path string, load *float64) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -49,15 +50,25 @@ func (v value) expandNode(n *yaml.Node, load *float64) *yaml.Node {
 	out.Anchor = ""
 	if n.Kind == yaml.ScalarNode {
 		if templateMark.MatchString(n.Value) {
-			v.fill(&out, load)
+			at := v
+			at.path = path
+			at.fill(&out, load)
 		}
 		return &out
 	}
 	out.Content = make([]*yaml.Node, len(n.Content))
 	for i, c := range n.Content {
-		out.Content[i] = v.expandNode(c, load)
+		out.Content[i] = v.expandNode(c, childPath(n, path, i), load)
 	}
 	return &out
+}
+
+// childPath is the path of the i-th child of n, a key's path being its value's.
+func childPath(n *yaml.Node, path string, i int) string {
+	if n.Kind == yaml.MappingNode {
+		return join(path, n.Content[i-i%2].Value)
+	}
+	return fmt.Sprintf("%s[%d]", path, i)
 }
 
 func (v value) fill(n *yaml.Node, load *float64) {

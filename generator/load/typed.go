@@ -23,6 +23,21 @@ func (v value) typed() value {
 	}
 }
 
+// typedItems is typed for every entry of a list, so that templates are found in the values and not in the text.
+func (v value) typedItems() value {
+	if !v.is(yaml.SequenceNode) {
+		return v.typed()
+	}
+	n := *v.node
+	n.Content = nil
+	for _, item := range v.items() {
+		if t := item.typed(); t.set() {
+			n.Content = append(n.Content, t.node)
+		}
+	}
+	return v.at(&n, v.path)
+}
+
 func (v value) json(s string) value {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(s), &doc); err != nil || len(doc.Content) == 0 {

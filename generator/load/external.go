@@ -1,0 +1,72 @@
+package load
+
+// toTool hands the block over as it is, but for credentials and what the runner owns.
+func (t *translator) toTool() {
+	if t.m.Tool == Native {
+		t.block.errorf("tool_runner external needs a tool other than native")
+		return
+	}
+	t.m.Runner = RunnerExternal
+	block, _ := t.block.any().(map[string]any)
+	if block == nil { // an error is already reported
+		return
+	}
+	t.overrideTool(block)
+	t.m.External = withoutOwned(block)
+}
+
+// withoutOwned drops credentials and what the runner sets, at every depth.
+func withoutOwned(x any) any {
+	switch x := x.(type) {
+	case map[string]any:
+		for k, v := range x {
+			if isCredential(k) || isOwned(k) {
+				delete(x, k)
+				continue
+			}
+			x[k] = withoutOwned(v)
+		}
+	case []any:
+		for i, v := range x {
+			x[i] = withoutOwned(v)
+		}
+	}
+	return x
+}
+
+func isOwned(key string) bool {
+	switch key {
+	case "target", "base_url", "url", "output_path", "output_dir", "local_storage", "output_artifact_dir", "result_dir", "result_filename":
+		return true
+	}
+	return false
+}
+
+// overrideTool writes the experiment's overrides into a block that the real tool will read.
+func (t *translator) overrideTool(block map[string]any) {
+	set := func(key string, v value) {
+		if v.set() {
+			block[key] = v.any()
+		}
+	}
+	switch t.m.Tool {
+	case GuideLLM:
+		t.overrideGuide(block)
+	case AIPerf:
+		set("endpoint_type", t.over.requestType)
+		set("benchmark_duration", t.over.maxSeconds)
+		set("request_count", t.over.maxRequests)
+	case VLLMBench:
+		if t.over.maxRequests.set() {
+			delete(block, "num_prompts")
+			set("num-prompts", t.over.maxRequests)
+		}
+	case InferencePerf:
+		if api, ok := block["api"].(map[string]any); ok && t.over.requestType.set() {
+			api["type"] = map[string]string{Completions: "completion", Messages: "anthropic_messages"}[t.m.API.Type]
+			if api["type"] == "" {
+				api["type"] = t.m.API.Type
+			}
+		}
+	}
+}
