@@ -21,7 +21,7 @@ const (
 	releaseBudget   = 11 * time.Minute // diagnostics 1 min, teardown 10 min
 	collectBudget   = 5 * time.Minute
 	pushBudget      = 10 * time.Minute
-	finallyBudget   = 16 * time.Minute // teardown again, last words to MLflow
+	finallyBudget   = 17 * time.Minute // teardown again, last words to MLflow
 	searchRounds    = 10               // stages that a search may add
 )
 

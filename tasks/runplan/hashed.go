@@ -72,10 +72,10 @@ func withoutPlacement(runtime json.RawMessage) json.RawMessage {
 	return kept
 }
 
-// hashedMeasurement clears the names, the credentials and what the translation said. Whose words described the
+// hashedMeasurement clears the names and labels, the credentials and what the translation said. Whose words described the
 // load counts only where that tool runs.
 func hashedMeasurement(m Measurement) Measurement {
-	m.Hash, m.Name, m.Notes = "", "", nil
+	m.Hash, m.Name, m.Labels, m.Notes = "", "", nil, nil
 	if m.Runner != RunnerExternal {
 		m.Tool = ""
 	}

@@ -16,7 +16,9 @@ func TestAToolCountsWhereItRuns(t *testing.T) {
 }
 
 func TestATraceIsKnownByItsContent(t *testing.T) {
-	at := func(url, sum string) Measurement { return Measurement{Data: Data{Trace: &Trace{URL: url, SHA256: sum}}} }
+	at := func(url, sum string) Measurement {
+		return Measurement{Data: Data{Trace: &Trace{URL: url, SHA256: sum}}}
+	}
 	if hashOf(t, at("http://a", "s")) != hashOf(t, at("http://b", "s")) {
 		t.Error("a trace with a checksum is another one behind another URL")
 	}

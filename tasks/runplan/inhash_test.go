@@ -112,6 +112,8 @@ var inHash = map[string]bool{
 	"measurements[].data.trace.url":              false,
 	"measurements[].data.trace.sha256":           true,
 	"measurements[].data.trace.limit":            true,
+	"measurements[].data.trace.maxOutput":        true,
+	"measurements[].labels":                      false,
 	"measurements[].data.trace.maxInput":         true,
 	"measurements[].data.trace.timeScale":        true,
 	"measurements[].data.trace.from":             true,
