@@ -134,11 +134,12 @@ func (c *checker) volume(where string, v corev1.Volume) {
 }
 
 func (c *checker) step(where string, s *v1.Step, b body) {
+	_, mapped := c.o.HostImages[s.Image]
 	for _, row := range []struct {
 		is  bool
 		why string
 	}{
-		{s.Script != "", "a script needs a shell of its image"},
+		{s.Script != "" && !mapped, "a script needs a shell of its image"},
 		{s.Ref != nil, "a StepAction is not resolved here"},
 		{len(s.When) > 0, "a when expression of a step is not evaluated here"},
 		{s.StdoutConfig != nil || s.StderrConfig != nil, "stdoutConfig and stderrConfig are not written here"},
@@ -149,8 +150,8 @@ func (c *checker) step(where string, s *v1.Step, b body) {
 			c.refuse(where, "%s", row.why)
 		}
 	}
-	if _, known := c.o.HostImages[s.Image]; s.Script == "" && s.Ref == nil {
-		if _, ok := ours(s); !ok && !known {
+	if s.Script == "" && s.Ref == nil {
+		if _, ok := ours(s); !ok && !mapped {
 			c.refuse(where, "%s", notOurs(s))
 		} else if !ok && len(s.Command) == 0 {
 			c.refuse(where, "it has no command, and only its image knows one")

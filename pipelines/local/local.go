@@ -24,7 +24,7 @@ type Options struct {
 	SecretEnv map[string]string // "secret/key" to the name of the variable in Env that holds its value
 
 	// HostImages maps an image to the folder of this host that stands for its root: steps of such an image run as
-	// processes ("/" runs the host's own programs). Without it only programs of ours run.
+	// processes ("/" runs the host's own programs and scripts). Without it only programs of ours run.
 	HostImages map[string]string
 
 	Grace    time.Duration   // between SIGTERM and SIGKILL of a step; 0 is 30 s

@@ -28,8 +28,9 @@ func ours(s *v1.Step) (string, bool) {
 	return name, ok && slices.Contains(contract.Binaries, name)
 }
 
-// program finds what runs s: the sibling binary, else this very one, or a program of the host for an allowed image.
-func (o Options) program(s *v1.Step) (stand, error) {
+// program finds what runs s: the sibling binary, else this very one, or a program or script of the host for an allowed
+// image. A script is written into r.
+func (o Options) program(s *v1.Step, r room) (stand, error) {
 	if name, ok := ours(s); ok {
 		if path := filepath.Join(o.BinDir, name); o.BinDir != "" && executable(path) {
 			return stand{"sibling", []string{path}}, nil
@@ -40,8 +41,12 @@ func (o Options) program(s *v1.Step) (stand, error) {
 		return stand{"self", []string{o.Self, "step", name}}, nil
 	}
 	root, ok := o.HostImages[s.Image]
-	if !ok || len(s.Command) == 0 {
+	switch {
+	case !ok:
 		return stand{}, fmt.Errorf("image %q is not ours", s.Image)
+	case s.Script != "":
+		path := filepath.Join(r.step(s.Name), "script")
+		return stand{"host", []string{path}}, writeScript(path, s.Script)
 	}
 	if filepath.IsAbs(s.Command[0]) {
 		return stand{"host", []string{filepath.Join(root, s.Command[0])}}, nil
@@ -56,4 +61,15 @@ func (o Options) program(s *v1.Step) (stand, error) {
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// writeScript writes a script as Tekton does: one that names no interpreter runs in a shell that stops at an error.
+func writeScript(path, script string) error {
+	if !strings.HasPrefix(script, "#!") {
+		script = "#!/bin/sh\nset -e\n" + script
+	}
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		return fmt.Errorf("writing script: %w", err)
+	}
+	return nil
 }

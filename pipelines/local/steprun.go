@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -70,7 +71,7 @@ func (t *taskRun) leave(s *v1.Step, r room, scope values, code int) error {
 
 // process starts the program of s, and records its start and end.
 func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, m mounts) (int, error) {
-	prog, err := t.e.o.program(s)
+	prog, err := t.e.o.program(s, r)
 	if err != nil {
 		return 0, err
 	}
@@ -82,7 +83,7 @@ func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, m mounts) (in
 	log, logName := t.openLog(s.Name)
 	defer log.Close()
 	argv := append([]string{}, prog.argv...)
-	for _, arg := range append(s.Command[1:len(s.Command):len(s.Command)], s.Args...) {
+	for _, arg := range slices.Concat(s.Command[min(1, len(s.Command)):], s.Args) {
 		argv = append(argv, paths.apply(expand(arg, env)))
 	}
 	p := process{

@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,9 +33,14 @@ func (v values) with(others ...values) values {
 	return out
 }
 
-// set names a value in each of the notations name, prefix["name"] and prefix['name'].
+// notations are the ways to write a member of prefix.
+func notations(prefix, name string) []string {
+	return []string{prefix + "." + name, fmt.Sprintf("%s[%q]", prefix, name), prefix + "['" + name + "']"}
+}
+
+// set names a value in each of its notations.
 func (v values) set(prefix, name string, value v1.ParamValue) {
-	for _, key := range []string{prefix + "." + name, fmt.Sprintf("%s[%q]", prefix, name), prefix + "['" + name + "']"} {
+	for _, key := range notations(prefix, name) {
 		switch value.Type {
 		case v1.ParamTypeArray:
 			v.arrays[key] = value.ArrayVal
@@ -54,7 +60,7 @@ func (v values) set(prefix, name string, value v1.ParamValue) {
 
 // drop forgets the param name.
 func (v values) drop(name string) {
-	for _, key := range []string{"params." + name, fmt.Sprintf("params[%q]", name), "params['" + name + "']"} {
+	for _, key := range slices.Concat(notations("params", name), notations("inputs.params", name)) {
 		delete(v.strings, key)
 		delete(v.arrays, key)
 		delete(v.objects, key)
@@ -69,6 +75,7 @@ func (v values) drop(name string) {
 func (v values) setParams(params v1.Params) {
 	for _, p := range params {
 		v.set("params", p.Name, p.Value)
+		v.set("inputs.params", p.Name, p.Value) // an old notation that Tasks may still use
 	}
 }
 
