@@ -32,7 +32,7 @@ func experimentRows() []row {
 		{name: "authentication on rhoai", fragment: "overrides: {rhoai: {enable_auth: true}}"},
 		{name: "every runtime override", fragment: `overrides:
   runtime:
-    env: {LOG: debug, ON: true, EMPTY:}
+    env: {LOG: debug, ON: true, EMPTY: }
     vllm_args: [--max-model-len=4096, "", ~]
     vllm_extra_args: [--foo]
     host_paths: [{name: cache, host_path: /var/cache, mount_path: /cache, type: DirectoryOrCreate, read_only: no, cleanup: yes}]

@@ -90,6 +90,7 @@ func (c *Catalogue) missing(kind, name string) string {
 	}
 	hint := ""
 	if near := problem.Closest(name, known, 3); len(near) > 0 {
+		slices.Sort(near)
 		hint = fmt.Sprintf("; closest: %q", near[0])
 		for _, n := range near[1:] {
 			hint += fmt.Sprintf(", %q", n)

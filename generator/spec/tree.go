@@ -51,7 +51,7 @@ func parse(file string, data []byte) ([]*yaml.Node, problem.List) {
 type flattener struct {
 	file  string
 	nodes int
-	open  map[*yaml.Node]bool // anchors being expanded, to find a cycle
+	open  map[*yaml.Node]bool // collections being copied, to find an alias inside its own anchor
 	path  Path
 	found problem.List
 }
@@ -70,6 +70,8 @@ func (f *flattener) node(n *yaml.Node, nesting int) *yaml.Node {
 		out.Kind, out.Tag, out.Value = yaml.ScalarNode, "!!null", ""
 		return out
 	}
+	f.open[n] = true
+	defer delete(f.open, n)
 	switch n.Kind {
 	case yaml.MappingNode:
 		f.mapping(n, out, nesting)
@@ -120,18 +122,11 @@ func (f *flattener) alias(n *yaml.Node, nesting int) *yaml.Node {
 		}
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line, Column: n.Column}
 	}
-	f.open[n.Alias] = true
-	defer delete(f.open, n.Alias)
 	return f.node(n.Alias, nesting)
 }
 
 // mapping copies the entries of n into out: its own first, then merged ones that it does not have.
 func (f *flattener) mapping(n, out *yaml.Node, nesting int) {
-	if f.open[n] { // reached through an alias inside itself
-		return
-	}
-	f.open[n] = true
-	defer delete(f.open, n)
 	places := make(map[string]*yaml.Node, len(n.Content)/2)
 	var merges []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
