@@ -10,6 +10,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -18,7 +19,7 @@ const attemptPrefix = "attempt-"
 
 // keepOld makes the folder of the measurement and moves what an earlier attempt left in it to attempt-<k>/: a cut
 // measurement starts again whole, and nothing that was measured is lost.
-func keepOld(dir, planHash string, o Options) error {
+func keepOld(dir string, plan *runplan.RunPlan, o Options) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making the folder of measurement %d: %w", o.Measurement, err)
 	}
@@ -44,7 +45,7 @@ func keepOld(dir, planHash string, o Options) error {
 			return fmt.Errorf("keeping the attempt before: %w", err)
 		}
 	}
-	return recoverRows(to, report.Header{PlanHash: planHash, Run: o.RunID, Measurement: o.Measurement, Interrupted: true})
+	return recoverRows(to, len(plan.Measurements[o.Measurement].Stages), report.Header{PlanHash: plan.Hash, Run: o.RunID, Measurement: o.Measurement, Interrupted: true})
 }
 
 // earlier returns the attempt whose files lie in dir, else the one before ours.

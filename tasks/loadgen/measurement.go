@@ -90,7 +90,7 @@ func tune() (restore func()) {
 
 // run carries the measurement out. Its error is one of writing; what the server does is in the files.
 func (m *measurement) run(ctx context.Context) (err error) {
-	if err := keepOld(m.dir, m.whole.Hash, m.Options); err != nil {
+	if err := keepOld(m.dir, m.whole, m.Options); err != nil {
 		return err
 	}
 	if err := m.open(); err != nil {

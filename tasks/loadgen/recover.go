@@ -15,7 +15,7 @@ const spillName = "stage.spill"
 
 // recoverRows makes the rows of an attempt that was killed readable: those of its finished stages, and what the stage in
 // progress had spilled, as unmeasured.
-func recoverRows(dir string, h report.Header) error {
+func recoverRows(dir string, stages int, h report.Header) error {
 	path := filepath.Join(dir, contract.FileRequests)
 	if _, err := os.Stat(report.PartRows(path)); err != nil {
 		return nil // it was finished, or it never began
@@ -33,7 +33,7 @@ func recoverRows(dir string, h report.Header) error {
 	done, err := report.ReadStages(filepath.Join(dir, contract.FileStages))
 	if err == nil {
 		err = record.Recover(spill, func(o *record.Outcome) error {
-			row := record.Row(o, 0, len(done), report.PhaseUnmeasured)
+			row := record.Row(o, len(done)/stages, len(done)%stages, report.PhaseUnmeasured)
 			return rows.Write(&row)
 		})
 	}

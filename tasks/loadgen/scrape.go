@@ -73,7 +73,9 @@ func (m *measurement) ask(ctx context.Context, method, where string, body io.Rea
 		return 0, nil, fmt.Errorf("asking %q: %w", where, err)
 	}
 	for name, value := range m.client.API.Headers() {
-		req.Header.Set(name, value)
+		if name != "Accept" && name != "Host" {
+			req.Header.Set(name, value)
+		}
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: !m.plan.API.VerifyTLS}, DisableKeepAlives: true}
 	resp, err := (&http.Client{Transport: transport}).Do(req)

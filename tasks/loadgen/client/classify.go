@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"syscall"
 
@@ -74,6 +75,20 @@ func (x *exchange) timeoutClass() string {
 		return report.ErrStall
 	}
 	return report.ErrDeadline
+}
+
+// describe returns err as one short text, without the addresses that the net package repeats.
+func (x *exchange) describe(err error) string {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Sprintf("no end after %v, %d token events had come", x.Timeout, x.o.Events())
+	case errors.As(err, &op):
+		return fmt.Sprintf("%s: %v", op.Op, op.Err)
+	case errors.Is(err, io.EOF):
+		return "the connection was closed before the answer"
+	}
+	return err.Error()
 }
 
 // isClosed says whether err is what a connection that the server has closed gives.

@@ -149,7 +149,7 @@ func (x *exchange) judge(err error) {
 		o.Status, o.Class, o.End = report.StatusCancelled, report.ErrCancelled, record.Absent
 	default:
 		o.Status, o.Class = x.classify(err)
-		o.Error = x.API.Clean(err.Error())
+		o.Error = x.API.Clean(x.describe(err))
 		if o.End < 0 {
 			o.End = x.now()
 		}

@@ -96,8 +96,7 @@ func (s *Style) words(d draw, nonce uint64, n int) []byte {
 		}
 		if nonce > 0 {
 			text = append(text, s.Words[nonce%size]...)
-			nonce /= size
-			nonce = stop(nonce, i)
+			nonce = rest(nonce/size, i)
 			continue
 		}
 		text = append(text, s.Words[rng.Uint64N(size)]...)
@@ -108,7 +107,8 @@ func (s *Style) words(d draw, nonce uint64, n int) []byte {
 // nonceTokens is how many tokens a nonce takes: enough for any count of requests with a few hundred words.
 const nonceTokens = 5
 
-func stop(nonce uint64, i int) uint64 {
+// rest returns what is left of a nonce behind its token i, 0 when it is used up.
+func rest(nonce uint64, i int) uint64 {
 	if i+1 >= nonceTokens {
 		return 0
 	}
@@ -124,7 +124,7 @@ func appendIDs(b []byte, nonce uint64, n int, random func() uint64) []byte {
 		v := random()
 		if nonce > 0 {
 			v = nonce
-			nonce = stop(nonce/span, i)
+			nonce = rest(nonce/span, i)
 		}
 		b = strconv.AppendUint(b, firstID+v%span, 10)
 	}
