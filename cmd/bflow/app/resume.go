@@ -43,15 +43,13 @@ func resume(c *cli.Context, s Streams, dir, runID string) error {
 	if err != nil {
 		return err
 	}
-	show := newProgress(c, s)
-	defer show.close()
+	display := newDisplay(c, s, 1)
 	opt := localrun.Executor(o, dir)
-	opt.Observer = show.observe(runID, plan)
+	opt.Observer = display.Start(runID, dir, plan)
 	status, err := local.Resume(c.Context, opt)
+	display.Close()
 	if err != nil {
 		return err
 	}
-	out := localrun.Outcome{RunID: runID, RunDir: dir, Plan: plan, Status: status, Code: status.ExitCode}
-	show.finished(out)
-	return conclude(s, []localrun.Outcome{out})
+	return conclude(s, []localrun.Outcome{{RunID: runID, RunDir: dir, Plan: plan, Status: status, Code: status.ExitCode}})
 }

@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/generator/load"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
@@ -24,15 +26,14 @@ import (
 
 // Options say where and how plans run.
 type Options struct {
-	Root     string // folder of runs
-	Self     string // path of bflow
-	Env      []string
-	Compile  compile.Options
-	Stop     <-chan struct{}                                       // closed: stop at once, without teardown
-	Observe  func(runID string, p *runplan.RunPlan) local.Observer // may be nil
-	Started  func(runID, runDir string, p *runplan.RunPlan)        // may be nil
-	Finished func(Outcome)                                         // may be nil
-	Now      func() time.Time
+	Root    string // folder of runs
+	Self    string // path of bflow
+	Env     []string
+	Compile compile.Options
+	Stop    <-chan struct{}                                               // closed: stop at once, without teardown
+	Secrets []load.Secret                                                 // credentials that the experiment file held literally
+	Observe func(runID, runDir string, p *runplan.RunPlan) local.Observer // may be nil
+	Now     func() time.Time
 }
 
 // Outcome is how one plan ended.
@@ -66,9 +67,6 @@ func Run(ctx context.Context, plans []*runplan.RunPlan, o Options) []Outcome {
 			defer func() { <-slots }()
 			out := One(ctx, p, o)
 			outcomes[i] = &out
-			if o.Finished != nil {
-				o.Finished(out)
-			}
 			if rules.FailFast && out.Code != contract.ExitPass {
 				failed.Do(func() { close(stop) })
 			}
@@ -110,21 +108,24 @@ func One(ctx context.Context, p *runplan.RunPlan, o Options) Outcome {
 }
 
 func execute(ctx context.Context, objects pipelines.Bundle, out Outcome, o Options) (local.Status, error) {
-	if o.Started != nil {
-		o.Started(out.RunID, out.RunDir, out.Plan)
-	}
 	opt := Executor(o, out.RunDir)
 	opt.Objects, opt.RunID = objects, out.RunID
 	if o.Observe != nil {
-		opt.Observer = o.Observe(out.RunID, out.Plan)
+		opt.Observer = o.Observe(out.RunID, out.RunDir, out.Plan)
 	}
 	return local.Run(ctx, opt)
 }
 
 // Executor returns the executor's options for a run directory, without what is to run.
 func Executor(o Options, runDir string) local.Options {
-	return local.Options{RunDir: runDir, BinDir: filepath.Dir(o.Self), Self: o.Self, Env: o.Env, PassEnv: inherited(o.Env),
-		Stop: o.Stop, Clock: o.Now}
+	opt := local.Options{RunDir: runDir, BinDir: filepath.Dir(o.Self), Self: o.Self, Env: slices.Clone(o.Env), PassEnv: inherited(o.Env),
+		Stop: o.Stop, Clock: o.Now, SecretEnv: map[string]string{}}
+	for i, secret := range o.Secrets {
+		name := fmt.Sprintf("BFLOW_SECRET_%d", i)
+		opt.Env = append(opt.Env, name+"="+secret.Value)
+		opt.SecretEnv[secret.Name+"/"+secret.Key] = name
+	}
+	return opt
 }
 
 // inherited names what steps take over from this process: everything but what belongs to bflow and to the tracking

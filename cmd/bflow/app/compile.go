@@ -1,0 +1,67 @@
+package app
+
+import (
+	"bufio"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/generator/load"
+	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// compileFlags are those that shape compiled objects.
+func compileFlags(more ...cli.Flag) []cli.Flag {
+	return append(planFlags(
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of all objects (default: that of the plan)"},
+		&cli.StringFlag{Name: "platform", Value: compile.Kubernetes, Usage: "kubernetes or openshift"},
+		&cli.StringFlag{Name: "bundle", Usage: "REF@sha256:... of a bundle that holds the Tasks"},
+		&cli.StringFlag{Name: "results-claim", Usage: "PersistentVolumeClaim shared by runs (default: a volume per run)"},
+		&cli.BoolFlag{Name: "no-queue", Usage: "start at once instead of waiting for Kueue"},
+	), more...)
+}
+
+func compileOptions(c *cli.Context, in input) compile.Options {
+	return compile.Options{Version: step.Version, Input: in.sum, Namespace: c.String("namespace"), Platform: c.String("platform"),
+		ImagePrefix: c.String("image-prefix"), Bundle: c.String("bundle"), ResultsClaim: c.String("results-claim"), NoQueue: c.Bool("no-queue")}
+}
+
+func compileCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:      "compile",
+		Usage:     "print the Tekton objects of an experiment",
+		ArgsUsage: "FILE...",
+		Flags:     compileFlags(&cli.StringFlag{Name: "out", Usage: "folder for one file per object (default: standard output)"}),
+		Action: func(c *cli.Context) error {
+			in, err := readFiles(c, s, spec.Options{})
+			if err != nil {
+				return err
+			}
+			all, err := matrices(c, s, in)
+			if err != nil {
+				return err
+			}
+			if dir := c.String("out"); dir != "" {
+				err = compile.WriteDir(dir, stream(in, all), compileOptions(c, in))
+			} else {
+				out := bufio.NewWriterSize(s.Out, 1<<20)
+				if err = compile.Write(out, stream(in, all), compileOptions(c, in)); err == nil {
+					err = out.Flush()
+				}
+			}
+			if err == nil {
+				nameSecrets(s, secrets(all))
+			}
+			return err
+		},
+	}
+}
+
+// nameSecrets says which Secrets somebody has to make: compiled objects never hold a credential.
+func nameSecrets(s Streams, list []load.Secret) {
+	for _, secret := range list {
+		fmt.Fprintf(s.Err, "warning: create Secret %q with key %q: the file holds this credential literally\n", secret.Name, secret.Key)
+	}
+}

@@ -1,0 +1,181 @@
+package app
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/generator/load"
+	"bflow.dev/bflow/generator/plan"
+	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/generator/profiles"
+	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// fileFlags are the flags of every command that reads experiments.
+func fileFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringSliceFlag{Name: "profiles", Aliases: []string{"profiles-dir"}, Usage: "folder of profiles beside the shipped ones; repeatable, a later one wins"},
+		&cli.StringSliceFlag{Name: "set", Usage: "PATH=VALUE: dotted path from spec, YAML value; a list makes an axis; repeatable"},
+		&cli.BoolFlag{Name: "lenient", Usage: "an unknown key is a warning"},
+	}, more...)
+}
+
+// planFlags are the flags of every command that resolves experiments.
+func planFlags(more ...cli.Flag) []cli.Flag {
+	return append(fileFlags(
+		&cli.IntFlag{Name: "max-points", Value: plan.DefaultMaxPoints, Usage: "refuse an experiment of more runs"},
+		&cli.StringSliceFlag{Name: "pin", Usage: "REFERENCE=sha256:...: digest of an image; repeatable"},
+		&cli.StringFlag{Name: "lock", Usage: "JSON file of images by digest"},
+		&cli.StringFlag{Name: "image-prefix", Usage: "registry and folder of the task images"},
+	), more...)
+}
+
+// input is what a command was given: files that were read without an error.
+type input struct {
+	set *spec.Set
+	sum string // sha256 over the text of the files and --set
+}
+
+// reader reads files and sums what it reads.
+func reader(in io.Reader, sum io.Writer) func(string) ([]byte, error) {
+	return func(name string) ([]byte, error) {
+		var data []byte
+		var err error
+		if name == "-" {
+			data, err = io.ReadAll(in)
+		} else {
+			data, err = os.ReadFile(name)
+		}
+		_, _ = sum.Write(data) // a hash never fails
+		return data, err
+	}
+}
+
+// readFiles loads the files a command names. Problems go to s.Err; an error among them ends the command with code 2.
+func readFiles(c *cli.Context, s Streams, opt spec.Options) (input, error) {
+	if c.NArg() == 0 {
+		return input{}, step.Usagef("reading arguments of %q: want at least one file, or - for standard input", c.Command.FullName())
+	}
+	sum := sha256.New()
+	opt.Shipped, opt.ProfileDirs, opt.Set, opt.Lenient = profiles.FS, c.StringSlice("profiles"), c.StringSlice("set"), c.Bool("lenient")
+	opt.ReadFile = reader(s.In, sum)
+	set, found := spec.Load(opt, c.Args().Slice()...)
+	for _, v := range opt.Set {
+		fmt.Fprintf(sum, "\x00%s", v)
+	}
+	return input{set: set, sum: "sha256:" + hex.EncodeToString(sum.Sum(nil))}, report(s, found)
+}
+
+// report prints problems and turns errors among them into exit code 2.
+func report(s Streams, found problem.List) error {
+	found.Sort()
+	for _, p := range found {
+		if p.Warning {
+			fmt.Fprintf(s.Err, "warning: %s\n", p.Error())
+		} else {
+			fmt.Fprintln(s.Err, p.Error())
+		}
+	}
+	if found.Err() != nil {
+		return silently(contract.ExitUsage)
+	}
+	return nil
+}
+
+// matrices resolves every experiment that was read. Problems are printed as they are found.
+func matrices(c *cli.Context, s Streams, in input) ([]*plan.Matrix, error) {
+	opt, err := planOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	var all []*plan.Matrix
+	var found problem.List
+	for _, e := range in.set.Experiments {
+		m, p := plan.Expand(e, in.set.Catalogue, opt)
+		found.Add(p...)
+		if m != nil {
+			all = append(all, m)
+		}
+	}
+	if err := report(s, found); err != nil {
+		return nil, err
+	}
+	if len(all)+len(in.set.RunPlans) == 0 {
+		return nil, step.Usagef("planning %s: there is no document of kind Experiment in it", c.Args().First())
+	}
+	return all, nil
+}
+
+func planOptions(c *cli.Context) (plan.Options, error) {
+	pins, err := plan.ParsePins(c.StringSlice("pin"))
+	if err != nil {
+		return plan.Options{}, step.Exit(contract.ExitUsage, err)
+	}
+	opt := plan.Options{MaxPoints: c.Int("max-points"), Pins: pins, ImagePrefix: c.String("image-prefix"), Version: step.Version, Lenient: c.Bool("lenient")}
+	if path := c.String("lock"); path != "" {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return opt, step.Usagef("reading the image lock: %w", err)
+		}
+		if opt.Lock, err = plan.ReadLock(data); err != nil {
+			return opt, step.Exit(contract.ExitUsage, err)
+		}
+	}
+	return opt, nil
+}
+
+// stream walks every plan in order, those given as documents last. The first problem ends it.
+func stream(in input, all []*plan.Matrix) iter.Seq2[*runplan.RunPlan, error] {
+	return func(yield func(*runplan.RunPlan, error) bool) {
+		for _, m := range all {
+			for p, found := range m.Plans() {
+				if err := found.Err(); err != nil {
+					yield(nil, step.Exit(contract.ExitUsage, err))
+					return
+				}
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+		for _, p := range in.set.RunPlans {
+			if !yield(&p.Plan, nil) {
+				return
+			}
+		}
+	}
+}
+
+// collectPlans is the whole of stream.
+func collectPlans(in input, all []*plan.Matrix) ([]*runplan.RunPlan, error) {
+	var plans []*runplan.RunPlan
+	for p, err := range stream(in, all) {
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, p)
+	}
+	if len(plans) == 0 {
+		return nil, errors.New("planning: no point is left")
+	}
+	return plans, nil
+}
+
+// secrets are the credentials that the files held literally.
+func secrets(all []*plan.Matrix) []load.Secret {
+	var out []load.Secret
+	for _, m := range all {
+		out = append(out, m.Secrets()...)
+	}
+	return out
+}

@@ -1,0 +1,154 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"bflow.dev/bflow/cmd/bflow/localrun"
+	"bflow.dev/bflow/cmd/bflow/progress"
+	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/generator/load"
+	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/verdict"
+)
+
+func plainFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "plain", Usage: "no bars, also on a terminal"}
+}
+
+func runCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run an experiment",
+		ArgsUsage: "FILE...",
+		Flags: compileFlags(runsDirFlag(), plainFlag(),
+			&cli.BoolFlag{Name: "local", Usage: "on this machine, without a cluster"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and run nothing"}),
+		Action: func(c *cli.Context) error {
+			in, err := readFiles(c, s, spec.Options{})
+			if err != nil {
+				return err
+			}
+			all, err := matrices(c, s, in)
+			if err != nil {
+				return err
+			}
+			if c.Bool("dry-run") {
+				return writePlans(c, s.Out, stream(in, all))
+			}
+			if !c.Bool("local") {
+				return step.Usagef("running %s: this version runs on this machine only; use --local, or bflow compile and kubectl create", c.Args().First())
+			}
+			plans, err := collectPlans(in, all)
+			if err != nil {
+				return err
+			}
+			return runLocal(c, s, plans, compileOptions(c, in), secrets(all))
+		},
+	}
+}
+
+// localOptions are the options of every command that executes runs here.
+func localOptions(c *cli.Context, s Streams) (localrun.Options, error) {
+	root, err := runsDir(c)
+	if err != nil {
+		return localrun.Options{}, err
+	}
+	self, err := localrun.Self()
+	if err != nil {
+		return localrun.Options{}, err
+	}
+	return localrun.Options{Root: root, Self: self, Env: os.Environ(), Now: time.Now, Stop: secondSignal(c.Context.Done(), s)}, nil
+}
+
+// secondSignal is closed when a person insists: the first signal lets the finally tasks run, the second does not.
+func secondSignal(first <-chan struct{}, s Streams) <-chan struct{} {
+	stop := make(chan struct{})
+	go func() {
+		<-first
+		fmt.Fprintln(s.Err, "stopping: taking everything down; once more to stop at once")
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+		<-again
+		close(stop)
+	}()
+	return stop
+}
+
+func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Options, keys []load.Secret) error {
+	opt, err := localOptions(c, s)
+	if err != nil {
+		return err
+	}
+	opt.Compile, opt.Secrets = o, keys
+	display := newDisplay(c, s, len(plans))
+	opt.Observe = display.Start
+	outcomes := localrun.Run(c.Context, plans, opt)
+	display.Close()
+	return conclude(s, outcomes)
+}
+
+func newDisplay(c *cli.Context, s Streams, total int) *progress.Display {
+	return progress.New(s.Err, width(s.Err, c.Bool("plain")), total, time.Now)
+}
+
+// width is that of the terminal behind w, 0 where there is none.
+func width(w io.Writer, plain bool) int {
+	f, ok := w.(*os.File)
+	if !ok || plain || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		columns, _ = strconv.Atoi(os.Getenv("COLUMNS"))
+	}
+	return max(columns, 40)
+}
+
+// conclude prints the table of runs and ends with the code that stands for all of them.
+func conclude(s Streams, outcomes []localrun.Outcome) error {
+	var codes []int
+	for _, out := range outcomes {
+		codes = append(codes, out.Code)
+		if out.Code != 0 {
+			explainOutcome(s, out)
+		}
+	}
+	if err := headline(s, outcomes); err != nil {
+		return err
+	}
+	return silently(worst(codes))
+}
+
+// explainOutcome says why a run is not green, in one sentence.
+func explainOutcome(s Streams, out localrun.Outcome) {
+	switch {
+	case out.Err != nil:
+		fmt.Fprintf(s.Err, "%s: %v\n", out.RunID, out.Err)
+	case out.Status.Message != "":
+		fmt.Fprintf(s.Err, "%s: %s; see bflow logs %s\n", out.RunID, out.Status.Message, out.RunID)
+	}
+}
+
+// worst is the code for several runs; an interruption is only that where nothing worse happened.
+func worst(codes []int) int {
+	if code := verdict.ExitCode(codes...); code != 0 {
+		return code
+	}
+	for _, code := range codes {
+		if code != 0 {
+			return code
+		}
+	}
+	return 0
+}

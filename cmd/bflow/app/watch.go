@@ -1,0 +1,84 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+func watchCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:      "watch",
+		Usage:     "follow a run to its end, and exit as it does",
+		ArgsUsage: "RUN",
+		Flags:     []cli.Flag{runsDirFlag(), plainFlag()},
+		Action: func(c *cli.Context) error {
+			dir, err := runArg(c)
+			if err != nil {
+				return err
+			}
+			status, err := follow(c, s, dir)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Err, "%s: %s: %s\n", status.RunID, status.State, status.Message)
+			return silently(status.ExitCode)
+		},
+	}
+}
+
+// follow shows the transitions of a run that another process executes.
+func follow(c *cli.Context, s Streams, dir string) (local.Status, error) {
+	plan, err := runplan.Read(dir)
+	if err != nil {
+		return local.Status{}, err
+	}
+	status, err := local.StatusOf(dir)
+	if err != nil {
+		return status, err
+	}
+	display := newDisplay(c, s, 1)
+	defer display.Close()
+	observer := display.Start(status.RunID, dir, plan)
+	seen := map[string]local.State{}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, r := range changes(status, seen) {
+			observer.Changed(r)
+		}
+		if !status.Alive {
+			return status, nil
+		}
+		select {
+		case <-c.Context.Done():
+			return status, c.Context.Err()
+		case <-tick.C:
+		}
+		if status, err = local.StatusOf(dir); err != nil {
+			return status, err
+		}
+	}
+}
+
+// changes are the transitions since the last look, as the executor would have told them.
+func changes(status local.Status, seen map[string]local.State) []local.Record {
+	var out []local.Record
+	for _, t := range status.Tasks {
+		if t.State == seen[t.Name] {
+			continue
+		}
+		seen[t.Name] = t.State
+		if !t.Started.IsZero() {
+			out = append(out, local.Record{Kind: local.TaskStarted, Task: t.Name, Time: t.Started})
+		}
+		if t.State.Done() && t.State != local.Skipped {
+			out = append(out, local.Record{Kind: local.TaskFinished, Task: t.Name, Time: t.Finished, State: t.State, Message: t.Message})
+		}
+	}
+	return out
+}
