@@ -86,7 +86,7 @@ func (o *Options) open() (*held, error) {
 	}
 	journal, records, err := openJournal(o.RunDir)
 	if err != nil {
-		lock.Close()
+		unlock(lock)
 		return nil, err
 	}
 	return &held{lock, journal, records}, nil
@@ -116,7 +116,7 @@ func (o *Options) complete() error {
 
 func (h *held) close() {
 	h.journal.close()
-	h.lock.Close()
+	unlock(h.lock)
 }
 
 // execute runs one attempt; kept holds the tasks that finished in earlier ones.

@@ -16,7 +16,7 @@ type holder struct {
 	Ticks uint64 `json:"ticks"`
 }
 
-// lock takes runDir for this process; close the file to give it back. The lock belongs to the open file (not to the
+// lock takes runDir for this process, until unlock. The lock belongs to the open file (not to the
 // process, nor to a child), so the kernel drops it however the executor ends, and it can be asked for without taking it.
 func lock(runDir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(runDir, fileLock), os.O_RDWR|os.O_CREATE, 0o644)
@@ -38,6 +38,13 @@ func lock(runDir string) (*os.File, error) {
 		return nil, fmt.Errorf("locking run %q: %w", runDir, err)
 	}
 	return f, nil
+}
+
+// unlock gives the run back at once: closing alone would not while a child between fork and exec shares the file.
+func unlock(f *os.File) {
+	whole := unix.Flock_t{Type: unix.F_UNLCK}
+	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &whole)
+	f.Close()
 }
 
 func writeHolder(f *os.File) error {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"bflow.dev/bflow/tasks/contract"
 
@@ -68,6 +69,9 @@ func writeScript(path, script string) error {
 	if !strings.HasPrefix(script, "#!") {
 		script = "#!/bin/sh\nset -e\n" + script
 	}
+	// A process forked meanwhile would hold the file open for writing until its exec, and no such file can be executed.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 		return fmt.Errorf("writing script: %w", err)
 	}

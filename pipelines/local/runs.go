@@ -96,11 +96,11 @@ func Delete(runDir string) error {
 		return fmt.Errorf("deleting %q: %w", runDir, ErrNoRun)
 	}
 	defer f.Close()
-	lock, err := lock(runDir)
+	held, err := lock(runDir)
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer unlock(held)
 	records, _, err := readJournal(f)
 	if err != nil {
 		records = nil // damage is no reason to keep the run; its mark still finds its processes
