@@ -33,6 +33,7 @@ type RunInfo struct {
 	Release      string    `json:"release,omitempty"`
 	Start        time.Time `json:"start,omitzero"`
 	End          time.Time `json:"end,omitzero"`
+	Endpoint     string    `json:"endpoint,omitempty"`      // base URL of the server under test, without credentials
 	BflowVersion string    `json:"bflow_version,omitempty"` // that measured, else that reported
 }
 

@@ -1,0 +1,95 @@
+package collect
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/verdict"
+)
+
+// Build makes the report of a run directory from its files alone. What is missing or damaged is a finding in the
+// report; only a directory without a plan is an error. What no file but an older report.json says (the machine, the
+// flags of the task) is taken over from there.
+func Build(runDir string) (*report.Report, error) {
+	plan, err := runplan.Read(runDir)
+	if err != nil {
+		return nil, err
+	}
+	r := &report.Report{Schema: report.ReportSchema, Plan: plan, Comparisons: []report.Comparison{},
+		Measurements: make([]report.Measurement, len(plan.Measurements))}
+	var findings []verdict.Finding
+	for i := range plan.Measurements {
+		m := measure(runDir, plan, i)
+		findings = append(findings, m.findings...)
+		r.Measurements[i] = m.Measurement
+		span(&r.Run, m.loadgen)
+	}
+	more, err := surroundings(runDir, r)
+	if err != nil {
+		findings = append(findings, verdict.Finding{Code: contract.ExitFail, Exit: contract.ExitFail, Reason: err.Error()})
+	}
+	remember(runDir, r)
+	r.Verdict = verdict.Run(plan, r.Measurements, append(findings, more...))
+	return r, nil
+}
+
+// surroundings adds what is known beside the measurements.
+func surroundings(runDir string, r *report.Report) ([]verdict.Finding, error) {
+	var err error
+	if r.Environment.Engine, err = engine(runDir, r.Plan); err != nil {
+		return nil, err
+	}
+	if r.Server.Queries, err = readQueries(runDir, r.Plan); err != nil {
+		return nil, err
+	}
+	return unhealthy(runDir)
+}
+
+// span widens the time of the run by that of a measurement.
+func span(run *report.RunInfo, l report.LoadGen) {
+	if l.StartNS > 0 {
+		if start := time.Unix(0, l.StartNS).UTC(); run.Start.IsZero() || start.Before(run.Start) {
+			run.Start = start
+		}
+	}
+	if end := time.Unix(0, l.EndNS).UTC(); l.EndNS > 0 && end.After(run.End) {
+		run.End = end
+	}
+	if l.Version != "" {
+		run.BflowVersion = l.Version
+	}
+	if l.Endpoint != "" {
+		run.Endpoint = withoutUser(l.Endpoint)
+	}
+	run.Attempt = max(run.Attempt, l.Attempt)
+}
+
+// remember fills in what only the task knew, from the report it wrote; a directory that has none is named by its folder.
+func remember(runDir string, r *report.Report) {
+	if old, err := report.Read(runDir); err == nil {
+		r.Environment.Load = old.Environment.Load
+		r.Run.ID, r.Run.Attempt, r.Run.Release = old.Run.ID, old.Run.Attempt, old.Run.Release
+		if old.Run.Endpoint != "" {
+			r.Run.Endpoint = old.Run.Endpoint
+		}
+	}
+	if r.Run.ID == "" {
+		if abs, err := filepath.Abs(runDir); err == nil {
+			r.Run.ID = filepath.Base(abs)
+		}
+	}
+	if r.Run.BflowVersion == "" {
+		r.Run.BflowVersion = step.Version
+	}
+	r.Run.Attempt = max(1, r.Run.Attempt)
+}
+
+// folder is the directory of measurement n.
+func folder(runDir string, n int) string {
+	return filepath.Join(runDir, contract.DirMeasurement, fmt.Sprint(n))
+}

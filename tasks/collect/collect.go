@@ -1,0 +1,89 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// Options are the flags.
+type Options struct {
+	step.Options
+	Endpoint string
+}
+
+// Flags returns the flag set of the task.
+func Flags(o *Options) *flag.FlagSet {
+	fs := flag.NewFlagSet(contract.Collect, flag.ContinueOnError)
+	o.Register(fs)
+	fs.StringVar(&o.Endpoint, "endpoint", "", "base URL of the server under test, for the report")
+	return fs
+}
+
+// Run is the task. A bad measurement is data: the finding is in the files and the error is nil.
+func Run(ctx context.Context, s step.Streams, args []string) error {
+	var o Options
+	fs := Flags(&o)
+	fs.SetOutput(s.Err)
+	if err := fs.Parse(args); err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	if err := step.CheckRequired("plan-dir", o.PlanDir, "run-dir", o.RunDir, "run-id", o.RunID); err != nil {
+		return err
+	}
+	plan, err := runplan.Read(o.PlanDir)
+	if err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	if err := keepPlan(o.RunDir, plan); err != nil {
+		return err
+	}
+	if err := queryPrometheus(ctx, s, o, plan); err != nil {
+		return err
+	}
+	r, err := Build(o.RunDir)
+	if err != nil {
+		return err
+	}
+	stamp(r, o)
+	if err := WriteAll(o.RunDir, r); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Err, "collect: verdict %s (exit code %d)\n", r.Verdict.Verdict, r.Verdict.ExitCode)
+	for _, reason := range r.Verdict.Reasons {
+		fmt.Fprintf(s.Err, "collect: %s\n", reason)
+	}
+	return report.Table(s.Err, r)
+}
+
+// stamp adds what only the task knows: its flags and the machine it runs on.
+func stamp(r *report.Report, o Options) {
+	r.Run.ID, r.Run.Attempt = o.RunID, o.Attempt
+	r.Run.Release = runplan.Release(r.Plan, o.RunID)
+	if o.Endpoint != "" {
+		r.Run.Endpoint = withoutUser(o.Endpoint)
+	}
+	r.Environment.Load = thisHost()
+}
+
+// keepPlan copies the plan into the run directory where it is not there yet.
+func keepPlan(runDir string, plan *runplan.RunPlan) error {
+	path := filepath.Join(runDir, contract.FilePlan)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	data, err := runplan.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	return step.WriteFile(path, data)
+}

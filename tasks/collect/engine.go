@@ -1,0 +1,95 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/verdict"
+)
+
+// endpointFile is what collect reads of deployment/endpoint.json.
+type endpointFile struct {
+	URL          string    `json:"url"`
+	Model        string    `json:"model"`
+	ServedModels []string  `json:"served_models"`
+	Engine       string    `json:"engine"`
+	Version      string    `json:"version"`
+	Deployed     bool      `json:"deployed"`
+	Started      time.Time `json:"started"`
+	Ready        time.Time `json:"ready"`
+}
+
+// smoketestFile is what collect reads of smoketest.json.
+type smoketestFile struct {
+	Endpoint string `json:"endpoint"`
+	Model    string `json:"model"`
+	Passed   bool   `json:"passed"`
+	Checks   []struct {
+		Name     string `json:"name"`
+		Verdict  string `json:"verdict"`
+		Evidence string `json:"evidence"`
+	} `json:"checks"`
+}
+
+// readOptional reads a JSON file that an unfinished run need not have; false where it is missing.
+func readOptional(path string, v any) (bool, error) {
+	err := step.ReadJSON(path, v)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// engine describes the server under test by what it said, else by the plan.
+func engine(runDir string, p *runplan.RunPlan) (*report.Engine, error) {
+	d := p.Deployment
+	e := &report.Engine{Kind: d.Engine.Kind, Model: d.Model.Name, Deployed: d.Endpoint == nil, Replicas: max(1, d.Replicas)}
+	var end endpointFile
+	found, err := readOptional(filepath.Join(runDir, contract.FileEndpoint), &end)
+	if err != nil || !found {
+		return e, err
+	}
+	e.Version, e.Model, e.ServedModels, e.Deployed = end.Version, end.Model, end.ServedModels, end.Deployed
+	if end.Engine != "" {
+		e.Kind = end.Engine
+	}
+	if end.Deployed && end.Ready.After(end.Started) {
+		e.StartupS = end.Ready.Sub(end.Started).Seconds()
+	}
+	return e, nil
+}
+
+// unhealthy reports the failed checks of the smoke test.
+func unhealthy(runDir string) ([]verdict.Finding, error) {
+	var smoke smoketestFile
+	found, err := readOptional(filepath.Join(runDir, contract.FileSmoketest), &smoke)
+	if err != nil || !found || smoke.Passed {
+		return nil, err
+	}
+	var out []verdict.Finding
+	for _, c := range smoke.Checks {
+		if c.Verdict == "fail" {
+			out = append(out, verdict.Finding{Code: contract.ExitUnhealthy, Exit: contract.ExitUnhealthy,
+				Reason: fmt.Sprintf("smoke test: %s: %s", c.Name, c.Evidence)})
+		}
+	}
+	return out, nil
+}
+
+// withoutUser removes credentials from a URL; what is no URL is left out whole.
+func withoutUser(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}

@@ -1,0 +1,44 @@
+package collect
+
+import (
+	"bufio"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"bflow.dev/bflow/tasks/report"
+)
+
+// thisHost describes the machine of the task. What the kernel does not say is absent; its name is left out on purpose.
+func thisHost() *report.Host {
+	h := &report.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0), GoVersion: runtime.Version(),
+		CPUModel: procField("/proc/cpuinfo", "model name")}
+	var name unix.Utsname
+	if unix.Uname(&name) == nil {
+		h.Kernel = unix.ByteSliceToString(name.Release[:])
+	}
+	kib, err := strconv.ParseInt(strings.TrimSuffix(procField("/proc/meminfo", "MemTotal"), " kB"), 10, 64)
+	if err == nil {
+		h.MemoryBytes = kib << 10
+	}
+	return h
+}
+
+// procField returns the first value of key in a file of "key : value" lines, "" where there is none.
+func procField(path, key string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		name, value, ok := strings.Cut(lines.Text(), ":")
+		if ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,173 @@
+package collect
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/verdict"
+)
+
+// measured is a measurement read from its folder, with what was found missing on the way.
+type measured struct {
+	report.Measurement
+	plan     *runplan.RunPlan
+	dir      string
+	loadgen  report.LoadGen
+	stages   []report.StageResult
+	values   map[report.DistributionKey]*report.Distribution
+	client   map[stageKey]clientSums
+	server   map[stageKey]*difference
+	findings []verdict.Finding
+}
+
+// stageKey is one stage of one sample.
+type stageKey struct{ sample, stage int }
+
+// measure reads measurement n of a run and computes everything that the report says about it.
+func measure(runDir string, plan *runplan.RunPlan, n int) *measured {
+	spec := plan.Measurements[n]
+	m := &measured{plan: plan, dir: folder(runDir, n), Measurement: report.Measurement{Index: n, Name: spec.Name, Tool: spec.Tool,
+		Notes: spec.Notes, Samples: []report.Sample{}, Pooled: report.Pooled{Stages: []report.Stage{}}}}
+	if !m.readOutcome() {
+		return m
+	}
+	m.readStages()
+	m.readValues()
+	m.readRows()
+	m.server = differences(m.dir, m.loadgen.Scrapes)
+	m.addSamples()
+	m.addPooled()
+	m.judge()
+	return m
+}
+
+// readOutcome reads loadgen.json; false where there is none, because load-gen never got to its end.
+func (m *measured) readOutcome() bool {
+	found, err := readOptional(filepath.Join(m.dir, contract.FileLoadGen), &m.loadgen)
+	switch {
+	case err != nil:
+		m.fail("%v", err)
+	case !found && !exists(filepath.Join(m.dir, contract.FileStages)):
+		m.fail("load-gen left no result")
+		return false
+	case !found:
+		m.Interrupted = true
+		m.fail("load-gen ended without a result, it was killed or its disk is full")
+	}
+	l := m.loadgen
+	m.Complete, m.Interrupted = l.Complete, m.Interrupted || l.Interrupted
+	m.TokenCountSource, m.PromptMethod, m.PromptSet = l.TokenCountSource, l.PromptMethod, l.PromptSet
+	m.Notes = append(m.Notes, l.Notes...)
+	switch {
+	case l.Error != "":
+		m.fail("%s", l.Error)
+	case l.Interrupted:
+		m.fail("it was interrupted; what is here is a part")
+	}
+	return true
+}
+
+func (m *measured) readStages() {
+	stages, err := report.ReadStages(filepath.Join(m.dir, contract.FileStages))
+	m.stages = stages
+	if err != nil && (len(stages) > 0 || m.Error == "") {
+		m.fail("%v", err)
+	}
+	seen := map[int]bool{}
+	for _, s := range m.stages {
+		seen[s.Stage] = true
+	}
+	for i, s := range m.plan.Measurements[m.Index].Stages {
+		if !seen[i] && s.Measure && m.Error == "" {
+			m.fail("stage %q is missing", s.Name)
+		}
+	}
+}
+
+// readValues reads the distributions. Without them there is still the summary of each sample, so a missing file is
+// only a note.
+func (m *measured) readValues() {
+	values, err := report.ReadHistograms(filepath.Join(m.dir, contract.FileHistograms))
+	m.values = values
+	if err != nil && len(m.stages) > 0 {
+		m.Notes = append(m.Notes, fmt.Sprintf("no distributions: %v", err))
+	}
+}
+
+// clientSums are totals over the requests of a stage, those of its warm-up and drain included, as the engine counts.
+type clientSums struct {
+	first     int64   // requests that saw a token
+	ttftMS    float64 // sum over those
+	tokensOut int64
+	whole     bool // every request was read to its end
+}
+
+func (m *measured) readRows() {
+	m.client = map[stageKey]clientSums{}
+	rows, err := report.OpenRows(filepath.Join(m.dir, contract.FileRequests))
+	if err != nil {
+		if len(m.stages) > 0 {
+			m.Notes = append(m.Notes, fmt.Sprintf("no rows: %v", err))
+		}
+		return
+	}
+	defer rows.Close()
+	m.Clock, m.ToolVersion = rows.Header.Clock, rows.Header.ToolVersion
+	if m.TokenCountSource == "" {
+		m.TokenCountSource = rows.Header.TokenCountSource
+	}
+	for row, err := range rows.All() {
+		if err != nil {
+			m.Notes = append(m.Notes, fmt.Sprintf("rows end early: %v", err))
+			m.client = map[stageKey]clientSums{}
+			return
+		}
+		key := stageKey{row.Sample, row.Stage}
+		sums, known := m.client[key]
+		sums.whole = (sums.whole || !known) && row.Status == report.StatusOK
+		m.client[key] = sums.add(&row)
+	}
+}
+
+func (c clientSums) add(row *report.Row) clientSums {
+	if row.TFirst != nil && row.TSend != nil {
+		c.first++
+		c.ttftMS += float64(*row.TFirst-*row.TSend) / 1e6
+	}
+	if row.TokensOut != nil {
+		c.tokensOut += int64(*row.TokensOut)
+	}
+	return c
+}
+
+// fail records why the measurement is not whole.
+func (m *measured) fail(format string, args ...any) {
+	reason := fmt.Sprintf(format, args...)
+	if m.Error == "" {
+		m.Error = reason
+	}
+	m.findings = append(m.findings, verdict.Finding{Code: contract.ExitFail, Exit: contract.ExitFail,
+		Reason: fmt.Sprintf("measurement %d (%q): %s", m.Index, m.Name, reason)})
+}
+
+// judge adds gates and verdict to the pooled, measured stages.
+func (m *measured) judge() {
+	for i := range m.Pooled.Stages {
+		s := &m.Pooled.Stages[i]
+		if !s.Planned.Measure || verdict.Skipped(s) {
+			continue
+		}
+		s.Gates = verdict.Gates(m.plan.SLO, verdict.Evidence{Stage: *s, OutputPerSecond: m.outputPerSecond(s.Stage),
+			Values: func(metric string) *report.Distribution { return m.pooledValues(s.Stage, metric) }})
+		s.Verdict = verdict.Stage(s)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

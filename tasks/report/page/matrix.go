@@ -1,0 +1,166 @@
+package page
+
+import (
+	"fmt"
+
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/chart"
+	"bflow.dev/bflow/tasks/verdict"
+)
+
+func matrixView(reports []*report.Report) view {
+	v := view{Title: "Experiment", Subtitle: fmt.Sprintf("%d runs", len(reports))}
+	var codes []int
+	for _, r := range reports {
+		v.Title, v.Version = r.Plan.Experiment, r.Run.BflowVersion
+		if r.Verdict.Verdict != verdict.Pass {
+			v.Reasons = append(v.Reasons, reasonsOf(r)...)
+		}
+		codes = append(codes, codeOf(r.Verdict.Verdict))
+		v.Exit = verdict.ExitCode(v.Exit, r.Verdict.ExitCode)
+	}
+	v.Verdict = verdictPill(verdict.Word(verdict.ExitCode(codes...)))
+	v.Facts = []fact{{"Runs", fmt.Sprint(len(reports))}, {"Exit code", fmt.Sprint(v.Exit)}}
+	if len(reports) > 0 {
+		v.Facts = append(v.Facts, fact{"Model", modelsOf(reports)})
+	}
+	v.Sections = keepFilled([]section{
+		{ID: "points", Title: "Points", Tables: []table{pointTable(reports)},
+			Note: "Each run by its headline stage: the highest load that is valid and holds every objective, else the last one measured."},
+		{ID: "charts", Title: "Curves per point", Figures: comparison(reports), Note: "A red ring marks a stage with errors. Point at a value to read it."},
+		{ID: "stages", Title: "Every stage", Tables: []table{matrixStages(reports)}},
+	})
+	return v
+}
+
+// codeOf is the gravest exit code that a word can stand for.
+func codeOf(word string) int {
+	return map[string]int{verdict.Fail: 1, verdict.Invalid: 4, verdict.Inconclusive: 6}[word]
+}
+
+func reasonsOf(r *report.Report) []string {
+	out := make([]string, len(r.Verdict.Reasons))
+	for i, reason := range r.Verdict.Reasons {
+		out[i] = report.PointName(r) + ": " + reason
+	}
+	return out
+}
+
+func modelsOf(reports []*report.Report) string {
+	first := reports[0].Plan.Deployment.Model.Name
+	for _, r := range reports {
+		if r.Plan.Deployment.Model.Name != first {
+			return "several"
+		}
+	}
+	return first
+}
+
+func pointTable(reports []*report.Report) table {
+	head := append([]cell{{Text: "Point"}, {Text: "Run", Class: "text"}}, stageHead()...)
+	head[2].Class = "text"
+	t := table{Head: head}
+	for _, r := range reports {
+		p := verdictPill(r.Verdict.Verdict)
+		row := []cell{{Text: report.PointName(r)}, {Text: r.Run.ID, Class: "text"}}
+		if s := report.Headline(r); s != nil {
+			row = append(row, stageRow(s)...)
+			row[2].Class = "text"
+		} else {
+			for range len(head) - 2 {
+				row = append(row, cell{Text: absent})
+			}
+		}
+		row[len(row)-1] = cell{Pill: &p, Class: "text"}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func matrixStages(reports []*report.Report) table {
+	t := table{Head: append([]cell{{Text: "Point"}}, stageHead()...)}
+	t.Head[1].Class = "text"
+	for _, r := range reports {
+		for i := range r.Measurements {
+			for _, s := range measuredStages(&r.Measurements[i]) {
+				row := append([]cell{{Text: report.PointName(r)}}, stageRow(s)...)
+				row[1].Class = "text"
+				t.Rows = append(t.Rows, row)
+			}
+		}
+	}
+	return t
+}
+
+// curve is one run as a line.
+type curve struct {
+	name   string
+	stages []*report.Stage
+}
+
+func comparison(reports []*report.Report) []figure {
+	var curves []curve
+	var all []*report.Stage
+	for _, r := range reports {
+		c := curve{name: report.PointName(r)}
+		for i := range r.Measurements {
+			c.stages = append(c.stages, measuredStages(&r.Measurements[i])...)
+		}
+		if len(c.stages) > 0 {
+			curves, all = append(curves, c), append(all, c.stages...)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	load, _ := loadAxis(all)
+	if load.Names != nil {
+		load = chart.Axis{Label: "load (streams or requests/s)"}
+	}
+	at := func(s *report.Stage) (float64, bool) { return report.LoadOf(s), true }
+	latency := func(metric, q string) func(*report.Stage) (float64, bool) {
+		return func(s *report.Stage) (float64, bool) { m, ok := s.Metrics[metric]; return m.Quantiles[q], ok }
+	}
+	flow := func(name string) func(*report.Stage) (float64, bool) {
+		return func(s *report.Stage) (float64, bool) { v, ok := s.Rates[name]; return v, ok }
+	}
+	ms, tokens := chart.Axis{Label: "ms", Auto: true}, chart.Axis{Label: "output tokens/s"}
+	out := []figure{
+		compare(curves, "TTFT p95 (intended) against load", load, ms, at, latency("ttft_intended", "p95")),
+		compare(curves, "Output tokens against load", load, tokens, at, flow("output_token_rate")),
+		compare(curves, "Knee: TTFT p95 (intended) against throughput", tokens, ms, flow("output_token_rate"), latency("ttft_intended", "p95")),
+		compare(curves, "Inter-token latency p99 against load", load, ms, at, latency("itl", "p99")),
+		compare(curves, "Whole request p99 (intended) against load", load, ms, at, latency("e2e_intended", "p99")),
+		compare(curves, "Request rate against load", load, chart.Axis{Label: "requests/s"}, at, flow("request_rate")),
+	}
+	var drawn []figure
+	for _, f := range out {
+		if f.SVG != "" {
+			drawn = append(drawn, f)
+		}
+	}
+	return drawn
+}
+
+// dashes tells lines apart where there are more of them than colours.
+func dashes() []string { return []string{"", "7 4", "2 4"} }
+
+func compare(curves []curve, title string, x, y chart.Axis, xOf, yOf func(*report.Stage) (float64, bool)) figure {
+	c := chart.Chart{Title: title, X: x, Y: y}
+	t := table{Head: heads("Point", "!Stage", x.Label, y.Label, "Errors")}
+	for i, one := range curves {
+		s := chart.Series{Name: one.name, Class: fmt.Sprintf("s%d", 1+i%6), Dash: dashes()[i/6%3]}
+		for _, stage := range one.stages {
+			px, ok := xOf(stage)
+			py, known := yOf(stage)
+			if !ok || !known {
+				continue
+			}
+			s.Points = append(s.Points, chart.Point{X: px, Y: py, Warn: failing(stage),
+				Tip: fmt.Sprintf("%s, %s: %s at %s (errors %s)", one.name, stage.Planned.Name, num(py), num(px), errorShare(stage))})
+			t.Rows = append(t.Rows, []cell{{Text: one.name}, {Text: stage.Planned.Name, Class: "text"}, {Text: num(px)}, {Text: num(py)}, {Text: errorShare(stage)}})
+		}
+		c.Series = append(c.Series, s)
+	}
+	return draw(c, "", t)
+}

@@ -1,0 +1,175 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Table writes the headline numbers of every measured stage as plain text of at most 120 columns. A quantile with too
+// few values beyond it is marked with ~. Latencies are in ms, from the send.
+func Table(w io.Writer, reports ...*Report) error {
+	t := newText(w)
+	t.row("point", "stage", "req/s", "tok/s", "TTFT p50", "p95", "p99", "ITL p50", "p99", "E2E p50", "p99", "errors", "goodput", "verdict")
+	for _, r := range reports {
+		for i := range r.Measurements {
+			for j := range r.Measurements[i].Pooled.Stages {
+				if s := &r.Measurements[i].Pooled.Stages[j]; s.Planned.Measure {
+					t.row(append([]string{PointName(r)}, tableRow(s)...)...)
+				}
+			}
+		}
+		if len(r.Measurements) == 0 || Headline(r) == nil {
+			t.row(PointName(r), "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", r.Verdict.Verdict)
+		}
+	}
+	t.flush()
+	for _, r := range reports {
+		t.line("verdict of %s: %s (exit code %d)", r.Run.ID, r.Verdict.Verdict, r.Verdict.ExitCode)
+		for _, reason := range r.Verdict.Reasons {
+			t.line("  %s", reason)
+		}
+	}
+	if t.marked {
+		t.line("~ fewer than ten values lie beyond this quantile")
+	}
+	return t.err
+}
+
+// PointName is what tells a point from its siblings: its axis values, else the name of its plan.
+func PointName(r *Report) string {
+	if r.Plan == nil {
+		return r.Run.ID
+	}
+	var parts []string
+	for _, a := range r.Plan.Axes {
+		parts = append(parts, fmt.Sprintf("%s=%v", lastWord(a.Path), a.Value))
+	}
+	if r.Plan.Repeat > 0 {
+		parts = append(parts, fmt.Sprintf("r%d", r.Plan.Repeat))
+	}
+	if len(parts) == 0 {
+		return r.Plan.Name
+	}
+	return strings.Join(parts, " ")
+}
+
+func lastWord(path string) string { return path[strings.LastIndexAny(path, ".")+1:] }
+
+func tableRow(s *Stage) []string {
+	return []string{s.Planned.Name, rate(s, "request_rate"), rate(s, "output_token_rate"),
+		quantile(s, "ttft", "p50"), quantile(s, "ttft", "p95"), quantile(s, "ttft", "p99"),
+		quantile(s, "itl", "p50"), quantile(s, "itl", "p99"), quantile(s, "e2e", "p50"), quantile(s, "e2e", "p99"),
+		percent(s.ErrorRate), attainment(s), s.Verdict}
+}
+
+func rate(s *Stage, name string) string {
+	if v, ok := s.Rates[name]; ok && s.WindowS > 0 {
+		return short(v)
+	}
+	return "-"
+}
+
+func quantile(s *Stage, metric, q string) string {
+	m, ok := s.Metrics[metric]
+	if !ok {
+		return "-"
+	}
+	text := short(m.Quantiles[q])
+	if m.IsLowN(q) {
+		text += "~"
+	}
+	return text
+}
+
+// IsLowN says whether quantile q has too few values to be relied on.
+func (m Metric) IsLowN(q string) bool {
+	for _, name := range m.LowN {
+		if name == q {
+			return true
+		}
+	}
+	return false
+}
+
+func percent(share *float64) string {
+	if share == nil {
+		return "-"
+	}
+	return short(*share*100) + "%"
+}
+
+func attainment(s *Stage) string {
+	if s.Goodput == nil {
+		return "-"
+	}
+	return percent(&s.Goodput.Attainment)
+}
+
+// short prints a number with three or more digits, without an exponent.
+func short(v float64) string {
+	switch a := max(v, -v); {
+	case a == 0:
+		return "0"
+	case a >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case a >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case a >= 1:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3f", v)
+}
+
+// text lays out columns, the first two to the left, the others to the right.
+type text struct {
+	w      io.Writer
+	rows   [][]string
+	marked bool
+	err    error
+}
+
+func newText(w io.Writer) *text { return &text{w: w} }
+
+func (t *text) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// widest bounds the two columns of names, so that the rest fits into 120.
+func widest(column int) int { return [...]int{22, 13}[column] }
+
+func (t *text) flush() {
+	widths := map[int]int{}
+	for _, row := range t.rows {
+		for i, cell := range row {
+			if i < 2 {
+				row[i] = clip(cell, widest(i))
+			}
+			widths[i] = max(widths[i], len([]rune(row[i])))
+			t.marked = t.marked || strings.HasSuffix(cell, "~")
+		}
+	}
+	for _, row := range t.rows {
+		var b strings.Builder
+		for i, cell := range row {
+			gap := strings.Repeat(" ", widths[i]-len([]rune(cell)))
+			if i < 2 || i == len(row)-1 {
+				b.WriteString(cell + gap + " ")
+			} else {
+				b.WriteString(gap + cell + " ")
+			}
+		}
+		t.line("%s", strings.TrimRight(b.String(), " "))
+	}
+}
+
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "."
+	}
+	return s
+}
+
+func (t *text) line(format string, args ...any) {
+	if t.err == nil {
+		_, t.err = fmt.Fprintf(t.w, format+"\n", args...)
+	}
+}

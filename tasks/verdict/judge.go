@@ -1,0 +1,166 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// Finding is one thing that speaks against a run.
+type Finding struct {
+	Code   int    // what it is, as an exit code: 1 failed, 3 unhealthy, 4 invalid, 5 breach, 6 inconclusive
+	Exit   int    // what follows from it: Code, or 0 where the experiment only wants it reported
+	Reason string // one sentence
+}
+
+// Stage returns the word for a measured, pooled stage whose gates are judged.
+func Stage(s *report.Stage) string {
+	codes := []int{contract.ExitPass}
+	for _, f := range stageFindings(rules{}, s) {
+		codes = append(codes, f.Code)
+	}
+	return Word(ExitCode(codes...))
+}
+
+// Skipped says whether a stage never ran, because a rule of an earlier one ended the load.
+func Skipped(s *report.Stage) bool { return s.Ended == "skipped" }
+
+// rules are the words of the experiment about consequences.
+type rules struct{ breach, invalid bool }
+
+func rulesOf(p *runplan.RunPlan) rules {
+	r := rules{invalid: p.Execution.OnInvalid == "fail" || p.Execution.OnInvalid == "retry"}
+	if p.SLO != nil {
+		r.breach = p.SLO.OnBreach == "fail" || p.SLO.OnBreach == "stop"
+	}
+	return r
+}
+
+// Run judges a run by the pooled stages of its measurements, whose gates are judged, and by findings from outside
+// the measurements (an unhealthy server, a missing result).
+func Run(p *runplan.RunPlan, measurements []report.Measurement, findings []Finding) report.Verdict {
+	v := report.Verdict{Schema: report.VerdictSchema, Reasons: []string{}, Gates: []report.Gate{},
+		Comparisons: []report.Comparison{}, Validity: []report.Validity{}}
+	for i := range measurements {
+		stages := measurements[i].Pooled.Stages
+		for j := range stages {
+			v.Gates = append(v.Gates, stages[j].Gates...)
+			if stages[j].Planned.Measure {
+				findings = append(findings, stageFindings(rulesOf(p), &stages[j])...)
+			}
+		}
+		v.Validity = append(v.Validity, validity(&measurements[i])...)
+	}
+	slices.SortStableFunc(findings, func(a, b Finding) int { return slices.Index(precedence(), a.Code) - slices.Index(precedence(), b.Code) })
+	var codes, exits []int
+	for _, f := range findings {
+		v.Reasons = append(v.Reasons, f.Reason)
+		codes, exits = append(codes, f.Code), append(exits, f.Exit)
+	}
+	v.Verdict, v.ExitCode = Word(ExitCode(codes...)), ExitCode(exits...)
+	return v
+}
+
+func stageFindings(r rules, s *report.Stage) []Finding {
+	if Skipped(s) {
+		return nil
+	}
+	place := fmt.Sprintf("stage %q", s.Planned.Name)
+	if s.Counts.ByStatus[report.StatusOK] == 0 {
+		return []Finding{{contract.ExitFail, contract.ExitFail, fmt.Sprintf("%s: no request succeeded (%s)", place, tally(s.Counts))}}
+	}
+	var out []Finding
+	for _, g := range s.Gates {
+		if f, bad := gateFinding(r, place, g); bad {
+			out = append(out, f)
+		}
+	}
+	if !s.Valid {
+		f := Finding{Code: contract.ExitInvalid, Reason: fmt.Sprintf("%s: not valid: %s", place, invalidity(s))}
+		if r.invalid {
+			f.Exit = contract.ExitInvalid
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func gateFinding(r rules, place string, g report.Gate) (Finding, bool) {
+	switch {
+	case g.Verdict == Pass:
+		return Finding{}, false
+	case g.Default && g.Verdict == Fail:
+		return Finding{contract.ExitFail, contract.ExitFail,
+			fmt.Sprintf("%s: %s of the requests failed, more than %s", place, Measured(g), Quantity(g.Limit, g.Unit))}, true
+	case g.Default:
+		return Finding{}, false
+	}
+	f := Finding{Code: contract.ExitBreach, Reason: fmt.Sprintf("%s: %s, objective %s", place, Measured(g), Describe(g))}
+	if g.Verdict == Inconclusive {
+		f.Code, f.Reason = contract.ExitInconclusive, fmt.Sprintf("%s: %s cannot decide %s", place, Measured(g), Describe(g))
+	}
+	if r.breach {
+		f.Exit = f.Code
+	}
+	return f, true
+}
+
+// tally is the counts as text: "12 failed, 3 timeout; http_5xx 12, deadline 3".
+func tally(c report.Counts) string {
+	if c.Total == 0 {
+		return "none was measured"
+	}
+	text := list(c.ByStatus, func(k string, n int) string { return fmt.Sprintf("%d %s", n, k) })
+	if len(c.ByClass) > 0 {
+		text += "; " + list(c.ByClass, func(k string, n int) string { return fmt.Sprintf("%s %d", k, n) })
+	}
+	return text
+}
+
+func list(m map[string]int, say func(string, int) string) string {
+	var parts []string
+	for _, k := range sortedKeys(m) {
+		if m[k] > 0 {
+			parts = append(parts, say(k, m[k]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// invalidity is the failed checks of a stage as text.
+func invalidity(s *report.Stage) string {
+	var parts []string
+	for _, c := range s.Checks {
+		if c.OK || c.Note {
+			continue
+		}
+		text := c.Text
+		if text == "" {
+			text = fmt.Sprintf("%s %.4g, limit %.4g", c.Name, c.Value, c.Limit)
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", c.Reason, text))
+	}
+	if len(parts) == 0 {
+		return strings.Join(s.InvalidReasons, ", ")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func validity(m *report.Measurement) []report.Validity {
+	var out []report.Validity
+	for _, sample := range m.Samples {
+		for _, s := range sample.Stages {
+			for _, c := range s.Checks {
+				if !c.OK {
+					out = append(out, report.Validity{Measurement: m.Index, Sample: s.Sample, Stage: s.Stage,
+						StageName: s.Planned.Name, Check: c})
+				}
+			}
+		}
+	}
+	return out
+}
