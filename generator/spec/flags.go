@@ -9,16 +9,16 @@ import (
 	"bflow.dev/bflow/generator/problem"
 )
 
-// flag is one --set path=value. path is from the document's root, so it starts with spec.
-type flag struct {
+// setting is one --set path=value. path is from the document's root, so it starts with spec.
+type setting struct {
 	path  Path
 	text  string
 	value *yaml.Node
 }
 
 // parseFlags reads Options.Set.
-func (l *loader) parseFlags() []flag {
-	var out []flag
+func (l *loader) parseFlags() []setting {
+	var out []setting
 	for _, text := range l.opt.Set {
 		f, err := l.parseFlag(text)
 		if err != "" {
@@ -30,23 +30,23 @@ func (l *loader) parseFlags() []flag {
 	return out
 }
 
-func (l *loader) parseFlag(text string) (flag, string) {
+func (l *loader) parseFlag(text string) (setting, string) {
 	i := assignment(text)
 	if i < 0 {
-		return flag{}, "want path=value, such as load.stages[0].rate=4"
+		return setting{}, "want path=value, such as load.stages[0].rate=4"
 	}
 	p, err := ParsePath(strings.TrimSpace(text[:i]))
 	if err != nil {
-		return flag{}, err.Error()
+		return setting{}, err.Error()
 	}
 	_, typ, unknown := l.codec.resolve(reflect.TypeFor[ExperimentSpec](), p)
 	if unknown != "" {
-		return flag{}, "spec." + p.String() + ": " + unknown
+		return setting{}, "spec." + p.String() + ": " + unknown
 	}
-	f := flag{path: append(Path{{Key: "spec"}}, p...), text: text, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}}
+	f := setting{path: append(Path{{Key: "spec"}}, p...), text: text, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}}
 	roots, found := parse("", []byte(text[i+1:]))
 	if err := found.Err(); err != nil || len(roots) > 1 {
-		return flag{}, "spec." + p.String() + ": want a YAML value: " + found.Error()
+		return setting{}, "spec." + p.String() + ": want a YAML value: " + found.Error()
 	}
 	if len(roots) == 1 {
 		f.value = placeless(roots[0])
@@ -84,7 +84,7 @@ func placeless(n *yaml.Node) *yaml.Node {
 }
 
 // apply sets the flags in the tree of d. A flag beats every layer, so weaker places for the same value give way.
-func (d *Doc) apply(flags []flag) (out problem.List) {
+func (d *Doc) apply(flags []setting) (out problem.List) {
 	for _, f := range flags {
 		d.flags = append(d.flags, f)
 		root, err := With(d.Root, f.path, f.value)
@@ -98,7 +98,7 @@ func (d *Doc) apply(flags []flag) (out problem.List) {
 }
 
 // yield takes f's path out of matrix.axes and of model_overrides.
-func (d *Doc) yield(root *yaml.Node, f flag) *yaml.Node {
+func (d *Doc) yield(root *yaml.Node, f setting) *yaml.Node {
 	p := f.path[1:]
 	root = without(root, Path{{Key: "spec"}, {Key: "matrix"}, {Key: "axes"}, {Key: p.String()}})
 	models := Get(root, Path{{Key: "spec"}, {Key: "model_overrides"}})

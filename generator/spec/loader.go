@@ -189,7 +189,7 @@ func (l *loader) catalogue() *Catalogue {
 	return c
 }
 
-func (l *loader) experiment(d *Doc, flags []flag) *Experiment {
+func (l *loader) experiment(d *Doc, flags []setting) *Experiment {
 	l.found.Add(d.apply(flags)...)
 	e, found := DecodeExperiment(d, d.Root)
 	l.found.Add(found...)

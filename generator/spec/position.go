@@ -13,7 +13,7 @@ type Doc struct {
 	Root *yaml.Node // the document's mapping
 
 	codec   *codec
-	flags   []flag // --set values that are in the tree; their nodes have no line
+	flags   []setting // --set values that are in the tree; their nodes have no line
 	lenient bool
 }
 

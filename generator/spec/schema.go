@@ -139,7 +139,10 @@ func (s *schema) special(t reflect.Type, f *field) object {
 		if f.bare {
 			return object{"anyOf": []any{object{"type": "string", "pattern": duration}, object{"type": []string{"number", "string"}, "exclusiveMinimum": 0, "pattern": `^[0-9.]+$`}}}
 		}
-		return object{"type": "string", "pattern": duration}
+		if f.zero {
+			return object{"type": "string", "pattern": duration}
+		}
+		return object{"type": "string", "pattern": duration, "not": object{"pattern": `^[0.hms\s]*$`}}
 	case reflect.TypeFor[Object](), reflect.TypeFor[PartialPoint]():
 		return object{"type": "object"}
 	case reflect.TypeFor[Probe]():

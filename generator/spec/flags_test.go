@@ -1,0 +1,94 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSetChangesWhatTheFileSays(t *testing.T) {
+	const file = `overrides: {scale: {replicas: [1, 2]}, runtime: {vllm_extra_args: [--a], resources: {requests: {cpu: 1}}}}
+model_overrides:
+  acme/tiny-1b: {scale: {replicas: 8}, runtime: {env: {A: 1, B: 2}, vllm_extra_args: [--b], resources: {requests: {cpu: 2}}}}
+load: {stages: [{rate: 1, duration: 1m}]}`
+	for _, row := range []struct {
+		name string
+		set  []string
+		got  func(*ExperimentSpec) any
+		want any
+	}{
+		{"a number", []string{"load.stages[0].rate=4"}, func(s *ExperimentSpec) any { return s.Load.Stages[0].Rate }, List[float64]{4}},
+		{"text keeps its source", []string{"mlflow.version=1.10"}, func(s *ExperimentSpec) any { return s.MLflow.Version }, "1.10"},
+		{"an empty value takes the field away", []string{"overrides.scale.replicas="}, func(s *ExperimentSpec) any { return s.Overrides.Scale.Replicas }, Axis[int](nil)},
+		{"a list makes an axis where a field has one", []string{"overrides.scale.replicas=[3, 4]"}, func(s *ExperimentSpec) any { return s.Overrides.Scale.Replicas }, Axis[int]{3, 4}},
+		{"a list makes an axis by path elsewhere", []string{"execution.samples=[1, 3]"}, func(s *ExperimentSpec) any { return s.Matrix.Axes[0].Path }, "execution.samples"},
+		{"a list stays a list where the field is one", []string{"overrides.runtime.vllm_args=[--x]"}, func(s *ExperimentSpec) any { return s.Overrides.Runtime.VLLMArgs.Value }, []string{"--x"}},
+		{"a mapping", []string{"engine={kind: sim}"}, func(s *ExperimentSpec) any { return s.Engine.Kind }, "sim"},
+		{"a new section", []string{"queue.isolation=exclusive"}, func(s *ExperimentSpec) any { return s.Queue.Isolation }, "exclusive"},
+		{"a quoted key, and = inside of it", []string{`overrides.runtime.node_selector["a.b/c"]=d`}, func(s *ExperimentSpec) any { return s.Overrides.Runtime.NodeSelector.Value }, map[string]string{"a.b/c": "d"}},
+		{"another spelling", []string{"matrix.maxParallel=3"}, func(s *ExperimentSpec) any { return s.Matrix.MaxParallel }, 3},
+		{"a later flag wins", []string{"namespace=a", "namespace=b"}, func(s *ExperimentSpec) any { return s.Namespace }, "b"},
+		{"a flag beats the model's overrides", []string{"overrides.scale.replicas=3"}, func(s *ExperimentSpec) any { return s.ModelOverrides["acme/tiny-1b"].Scale.Replicas }, Axis[int](nil)},
+		{"a flag beats one key of the model's environment", []string{"overrides.runtime.env.A=9"}, func(s *ExperimentSpec) any { return s.ModelOverrides["acme/tiny-1b"].Runtime.Env }, map[string]string{"B": "2"}},
+		{"a flag goes into the model's resources, which replace the experiment's", []string{"overrides.runtime.resources.requests.cpu=9"}, func(s *ExperimentSpec) any { return s.ModelOverrides["acme/tiny-1b"].Runtime.Resources.Requests }, map[string]string{"cpu": "9"}},
+		{"extra arguments are appended, so the model's stay", []string{"overrides.runtime.vllm_extra_args=[--c]"}, func(s *ExperimentSpec) any { return s.ModelOverrides["acme/tiny-1b"].Runtime.VLLMExtraArgs }, []string{"--b"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if diff := cmp.Diff(row.want, row.got(&load(t, file, row.set...).Spec)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSetBeatsAnAxisByPath(t *testing.T) {
+	e := load(t, "matrix: {axes: {execution.samples: [1, 2]}}", "execution.samples=5")
+	if len(e.Spec.Matrix.Axes) != 0 || e.Spec.Execution.Samples != 5 {
+		t.Errorf("want no axis and 5 samples, got %+v", e.Spec.Matrix)
+	}
+}
+
+func TestMistakesInSetNameTheFlag(t *testing.T) {
+	for _, row := range []struct{ name, set, want string }{
+		{"no value", "namespace", "--set namespace: want path=value, such as load.stages[0].rate=4"},
+		{"a broken path", "a..b=1", `--set a..b=1: reading path "a..b": want a key before ".b"`},
+		{"an unknown path", "overrides.scale.replcas=1", `--set overrides.scale.replcas=1: spec.overrides.scale.replcas: unknown field "replcas" (did you mean "replicas"?)`},
+		{"a value of the wrong type", "overrides.scale.replicas=x", `--set overrides.scale.replicas=x: spec.overrides.scale.replicas: want an integer, found "x"`},
+		{"a wrong field in a mapping", "queue={nam: a}", `--set queue={nam: a}: spec.queue.nam: unknown field "nam" (did you mean "name"?)`},
+		{"an index that is not there", "load.stages[5].rate=1", "--set load.stages[5].rate=1: spec.load.stages[5].rate: want an index of at most 0, found 5"},
+		{"an index into a mapping", "queue[0]=1", "--set queue[0]=1: spec.queue[0]: queue is no list, index [0] does not exist"},
+		{"broken YAML", "namespace=[", "--set namespace=[: spec.namespace: want a YAML value: reading YAML: did not find expected node content"},
+		{"an unknown profile", "deployment_profile=plian", `--set deployment_profile=plian: spec.deployment_profile: no DeploymentProfile named "plian"; closest: "plain" (1 in the catalogue)`},
+		{"a rule between fields", "target.path=/x", "--set target.path=/x: spec.target.path: path needs base_url, the URL of an existing endpoint"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			opt := Options{Shipped: shippedFS(), Set: []string{row.set}}
+			_, found := LoadBytes(opt, "t.yaml", []byte(makeDocument(KindExperiment, "namespace: perf")))
+			if got := found.Error(); got != row.want {
+				t.Errorf("got  %s\nwant %s", got, row.want)
+			}
+		})
+	}
+}
+
+// Points of a matrix are decoded from changed trees: positions stay, and the first tree is not touched.
+func TestAChangedTreeIsDecodedAgain(t *testing.T) {
+	e := load(t, "overrides: {scale: {replicas: 2}}\nmatrix: {axes: {overrides.runtime.env.SEED: [7, 8]}}")
+	axis := e.Spec.Matrix.Axes[0]
+	p, err := ParsePath("spec." + axis.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := With(e.Root, p, axis.Values[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, found := DecodeExperiment(&e.Doc, root)
+	if len(found) > 0 || point.Spec.Overrides.Runtime.Env["SEED"] != "8" || e.Spec.Overrides.Runtime.Env != nil {
+		t.Errorf("want SEED 8 in the point alone, got %v, %v, %v", point.Spec.Overrides.Runtime.Env, e.Spec.Overrides.Runtime.Env, found)
+	}
+	if got := point.Problem("spec.overrides.runtime.env.SEED", "x").Error(); !strings.HasPrefix(got, "t.yaml:6:51: ") {
+		t.Errorf("want the place of the value in the list, got %s", got)
+	}
+}
