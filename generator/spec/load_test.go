@@ -21,6 +21,14 @@ func TestExamplesLoad(t *testing.T) {
 	}
 }
 
+// The example of this project's additions loads beside the small catalogue.
+func TestOwnExampleLoads(t *testing.T) {
+	_, found := Load(Options{Shipped: shippedFS()}, "testdata/own.yaml")
+	if len(found) > 0 {
+		t.Error(found.Error())
+	}
+}
+
 func TestDocuments(t *testing.T) {
 	good := makeDocument(KindExperiment, "namespace: perf")
 	for _, row := range []struct{ name, text, want string }{
