@@ -52,7 +52,10 @@ func Resume(ctx context.Context, o Options) (Status, error) {
 	}
 	defer held.close()
 	before := replay(held.records)
-	if before.status.State == Succeeded || len(held.records) == 0 {
+	if len(held.records) == 0 {
+		return before.status, fmt.Errorf("resuming run %q: it never started; run it again", filepath.Base(o.RunDir))
+	}
+	if before.status.State == Succeeded {
 		return before.status, fmt.Errorf("resuming run %q: nothing is left to do; rerun makes a new run of the same plan", filepath.Base(o.RunDir))
 	}
 	if err := endLeftovers(o.RunDir, held.records); err != nil {
@@ -104,6 +107,14 @@ func (o *Options) complete() error {
 	}
 	if o.RunDir, err = filepath.EvalSymlinks(dir); err != nil {
 		return fmt.Errorf("finding run directory %q: %w", dir, err)
+	}
+	for _, path := range []*string{&o.BinDir, &o.Self} { // steps have a working directory of their own
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return fmt.Errorf("finding %q: %w", *path, err)
+		}
 	}
 	if o.Grace <= 0 {
 		o.Grace = defaultGrace

@@ -134,9 +134,14 @@ func (e *executor) addTemporary(dir string) {
 	e.temporary = append(e.temporary, dir)
 }
 
-// clear removes what only a living executor may leave about.
+// clear removes what only a living executor may leave about, and the private folders of tasks unless someone may want to
+// look into them.
 func (e *executor) clear() {
-	for _, dir := range append(e.temporary, filepath.Join(e.o.RunDir, dirSecrets)) {
+	gone := append(e.temporary, filepath.Join(e.o.RunDir, dirSecrets))
+	if e.ledger.status().State == Succeeded {
+		gone = append(gone, filepath.Join(e.o.RunDir, dirScratch))
+	}
+	for _, dir := range gone {
 		os.RemoveAll(dir)
 	}
 }

@@ -27,17 +27,18 @@ type Options struct {
 	// processes ("/" runs the host's own programs and scripts). Without it only programs of ours run.
 	HostImages map[string]string
 
-	Grace    time.Duration   // between SIGTERM and SIGKILL of a step; 0 is 30 s
-	Stop     <-chan struct{} // closed: everything is killed at once, finally included (the second signal)
-	Observer Observer        // progress; may be nil
-	Clock    func() time.Time
+	Grace    time.Duration    // between SIGTERM and SIGKILL of a step; 0 is 30 s
+	Stop     <-chan struct{}  // closed: everything is killed at once, finally included (the second signal)
+	Observer Observer         // progress; may be nil
+	Clock    func() time.Time // of the time stamps; nil is time.Now
 }
 
 // Observer is told what happens while it happens. Its methods are called one at a time and must not block for long.
 type Observer interface {
 	// Changed is called after a transition was recorded.
 	Changed(Record)
-	// Output is called with each line that a step writes, without its end; step is empty in a task of one step.
+	// Output is called with each line that a step writes, without its end. task is "task-index" in a matrix; step is
+	// empty in a task of one step.
 	Output(task, step, line string)
 }
 

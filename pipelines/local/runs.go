@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"bflow.dev/bflow/tasks/contract"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -44,7 +46,7 @@ func StatusOf(runDir string) (Status, error) {
 	case alive:
 		s.PID = by.PID
 	case !s.State.Done():
-		s.State, s.Message = Interrupted, "its executor is gone; resume goes on with it"
+		s.State, s.Message, s.ExitCode = Interrupted, "its executor is gone; resume goes on with it", contract.ExitInterrupted
 	}
 	if s.RunID == "" {
 		s.RunID = filepath.Base(runDir)

@@ -91,7 +91,6 @@ func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, m mounts) (in
 		grace: t.e.o.Grace, stop: t.e.o.Stop,
 	}
 	stopFollowing := t.follow(s.Name, log)
-	defer stopFollowing()
 	rec := Record{Task: t.pt.Name, TaskRun: t.name, Step: s.Name}
 	code, err := p.run(ctx, t.e.launcher, func(pid int) error {
 		start := rec
@@ -100,6 +99,7 @@ func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, m mounts) (in
 		t.e.ledger.record(start)
 		return err
 	})
+	stopFollowing() // so that its last line comes before its end
 	if err != nil {
 		return 0, err
 	}
@@ -143,6 +143,9 @@ func (t *taskRun) openLog(step string) (*os.File, string) {
 	name := logPath(t.label, step)
 	f, err := os.OpenFile(filepath.Join(t.e.o.RunDir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err == nil {
+		if size, err := f.Seek(0, io.SeekEnd); err == nil && size > 0 {
+			fmt.Fprintf(f, "--- attempt %d, try %d\n", t.e.o.Attempt, t.tried)
+		}
 		return f, name
 	}
 	f, _ = os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a nil file is /dev/null to exec.Cmd as well

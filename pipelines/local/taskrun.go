@@ -18,6 +18,7 @@ type taskRun struct {
 	label  string    // in log names: the task, with the index of a combination
 	params v1.Params // of the combination
 	scope  values    // of the Pipeline: what an inline task sees
+	tried  int       // tries so far, this one included
 }
 
 // outcome is how a task or TaskRun ended.
@@ -51,6 +52,7 @@ func (t *taskRun) run(ctx context.Context) outcome {
 
 // try runs the steps of t once, in order.
 func (t *taskRun) try(ctx context.Context, try int) outcome {
+	t.tried = try + 1
 	if limit := t.e.program.taskTimeout(t.pt.Name); limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, &ending{TimedOut, v1.TaskRunReasonTimedOut.String(),
