@@ -52,23 +52,8 @@ func (c *axesOf) builtIn() {
 		if len(values) < 2 {
 			continue
 		}
-		a := &axis{path: b.path, place: "spec." + b.path}
-		for i, v := range values {
-			c.append(a, v, fmt.Sprintf("spec.%s[%d]", b.path, i))
-		}
-		a.product = len(a.values)
-		c.add(a)
+		c.add(&axis{path: b.path, place: "spec." + b.path, values: values, product: len(values)})
 	}
-}
-
-// append adds v, found at place, unless it is there already.
-func (c *axesOf) append(a *axis, v value, place string) {
-	if first := a.find(v); first >= 0 {
-		at := c.exp.Pos(fmt.Sprintf("%s[%d]", a.place, first))
-		c.problems.Add(c.exp.Problem(place, "%s is in this list twice, first at %s:%d:%d; to run a point several times use matrix.repeat", v.key, c.exp.File, at.Line, at.Column))
-		return
-	}
-	a.values = append(a.values, v)
 }
 
 func (c *axesOf) declared(decl spec.AxisDecl) {
@@ -89,11 +74,7 @@ func (c *axesOf) declared(decl spec.AxisDecl) {
 			c.problems.Add(problem.At(c.exp.File, n, fmt.Sprintf("%s[%d]", place, i), "%s", err))
 			continue
 		}
-		c.append(a, v, fmt.Sprintf("%s[%d]", place, i))
-	}
-	if len(a.values) == 0 {
-		c.problems.Add(problem.At(c.exp.File, decl.Key, place, "an axis needs at least one value"))
-		return
+		a.values = append(a.values, v)
 	}
 	a.product = len(a.values)
 	c.add(a)

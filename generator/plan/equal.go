@@ -11,8 +11,8 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// equal reports a plan that is the same as that of an earlier unit but for its place in the matrix.
-func (w *walk) equal(plan *runplan.RunPlan, u int) problem.List {
+// equal reports a plan that is the same as an earlier one but for its place in the matrix. n is its first point.
+func (w *walk) equal(plan *runplan.RunPlan, n int) problem.List {
 	bare := *plan
 	bare.Axes = nil
 	b, err := json.Marshal(&bare)
@@ -20,26 +20,41 @@ func (w *walk) equal(plan *runplan.RunPlan, u int) problem.List {
 		return problem.List{w.exp.Problem("spec", "%s", err)}
 	}
 	content := sha256.Sum256(b)
-	first, known := w.seen[content]
-	if !known {
-		w.seen[content] = u
-		return nil
+	if first, known := w.seen[content]; known {
+		return w.same(first, n)
 	}
-	a, b2 := w.digits(first), w.digits(u)
+	w.seen[content] = n
+	return nil
+}
+
+// equalLoads reports points of one plan that put the same load on it.
+func (w *walk) equalLoads(loads []measured, points []int) problem.List {
+	var problems problem.List
+	seen := map[string]int{}
+	for i, l := range loads {
+		if first, known := seen[l.measurement.Hash]; known {
+			problems.Add(w.same(first, points[i])...)
+			continue
+		}
+		seen[l.measurement.Hash] = points[i]
+	}
+	return problems
+}
+
+// same is the problem that points a and b, from 0, are one.
+func (w *walk) same(a, b int) problem.List {
+	a, b = min(a, b), max(a, b)
+	one, other := make([]int, len(w.r.axes)), make([]int, len(w.r.axes))
+	w.r.point(a, one)
+	w.r.point(b, other)
 	place, why := "spec.matrix", "they have the same value on every axis"
-	for i := range a {
-		if a[i] != b2[i] {
-			place, why = w.r.axes[i].place, w.flattened(i, b2)
+	for i := range one {
+		if one[i] != other[i] {
+			place, why = w.r.axes[i].place, w.flattened(i, other)
 			break
 		}
 	}
-	return problem.List{w.exp.Problem(place, "points %d and %d resolve to the same plan: %s", min(first, u)+1, max(first, u)+1, why)}
-}
-
-func (w *walk) digits(u int) []int {
-	digits := make([]int, len(w.r.axes))
-	w.r.point(w.units.points(u)[0], digits)
-	return digits
+	return problem.List{w.exp.Problem(place, "points %d and %d resolve to the same plan: %s", a+1, b+1, why)}
 }
 
 // flattened says which layer makes the values of axis i equal.
@@ -61,7 +76,7 @@ func (w *walk) flattened(i int, digits []int) string {
 		return fmt.Sprintf("they differ in %s, but spec.load replaces the profile's load", path)
 	}
 	profile := pick(w.r.source, atDeploy, w.r.exp.Spec.DeploymentProfile, digits)
-	return fmt.Sprintf("they differ in %s, but nothing depends on it with deployment_profile %q", path, profile)
+	return fmt.Sprintf("they differ in %s, which makes no difference with deployment_profile %q", path, profile)
 }
 
 func belowOverrides(path spec.Path) (spec.Path, bool) {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -84,7 +85,9 @@ func (l *layers) pods(r *spec.Runtime) {
 	r.ServiceAccountName = orElse(m.ServiceAccountName, orElse(o.ServiceAccountName, r.ServiceAccountName))
 	r.HostPaths = whole(r.HostPaths, o.HostPaths, m.HostPaths)
 	r.NodeSelector = whole(r.NodeSelector, o.NodeSelector, m.NodeSelector)
-	r.Affinity = whole(r.Affinity, o.Affinity, m.Affinity)
+	if r.Affinity = whole(r.Affinity, o.Affinity, m.Affinity); r.Affinity != nil && reflect.ValueOf(*r.Affinity).IsZero() {
+		r.Affinity = nil
+	}
 	r.Tolerations = whole(r.Tolerations, o.Tolerations, m.Tolerations)
 	if o.Placement.Set || m.Placement.Set {
 		placement := whole(spec.Placement{}, o.Placement, m.Placement)

@@ -12,7 +12,7 @@ import (
 // walk makes the plans of a matrix one after the other and remembers what it needs to find equal ones.
 type walk struct {
 	*Matrix
-	seen map[[32]byte]int // content of a plan -> its unit
+	seen map[[32]byte]int // content of a plan -> its first point
 }
 
 func newWalk(m *Matrix) *walk { return &walk{Matrix: m, seen: make(map[[32]byte]int, m.units.len())} }
@@ -36,7 +36,8 @@ func (w *walk) plan(u, round int) (*runplan.RunPlan, problem.List) {
 		w.nameMeasurements(plan, points)
 	}
 	if round == 0 {
-		p.problems.Add(w.equal(plan, u)...)
+		p.problems.Add(w.equal(plan, points[0])...)
+		p.problems.Add(w.equalLoads(loads, points)...)
 	}
 	w.name(plan, u, round)
 	if err := runplan.Seal(plan); err != nil {

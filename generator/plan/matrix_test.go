@@ -1,0 +1,160 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+func TestAHundredThousandPointsAreWalkedWithoutHoldingThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plans for some seconds")
+	}
+	exp, cat := manyPoints(t, 100)
+	m, problems := Expand(exp, cat, Options{MaxPoints: 100_000})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if m.Len() != 100_000 {
+		t.Fatalf("%d plans", m.Len())
+	}
+	n, last := 0, ""
+	for plan, problems := range m.Plans() {
+		if plan == nil {
+			t.Fatal(problems)
+		}
+		if n++; n == 3000 {
+			break
+		}
+		last = plan.Name
+	}
+	if last != "many-points-m2999" {
+		t.Errorf("point 2999 is %q", last)
+	}
+}
+
+func TestMorePointsThanAllowedNameTheFlag(t *testing.T) {
+	exp, cat := manyPoints(t, 100)
+	m, problems := Expand(exp, cat, Options{})
+	if err := problems.Err(); m != nil || err == nil || !strings.Contains(err.Error(), "--max-points") {
+		t.Errorf("matrix %v, problems %v", m, err)
+	}
+}
+
+func TestTheLeftmostAxisIsTheSlowest(t *testing.T) {
+	exp, cat := manyPoints(t, 10)
+	m, problems := Expand(exp, cat, Options{})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var rates []float64
+	for plan := range m.Plans() {
+		rates = append(rates, plan.Measurements[0].Stages[1].Rate)
+		d := plan.Deployment
+		if len(rates) == 12 && (d.Env["BLOCK"] != "2" || d.Replicas != 1 || d.TensorParallel != 1) {
+			t.Errorf("point 12 has block %s, %d replicas, tensor parallelism %d", d.Env["BLOCK"], d.Replicas, d.TensorParallel)
+		}
+		if len(rates) == 12 {
+			break
+		}
+	}
+	if want := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2}; !slices.Equal(rates, want) {
+		t.Errorf("rates %v, want %v", rates, want)
+	}
+}
+
+func TestShufflingKeepsEveryPointAndItsName(t *testing.T) {
+	for round := range 3 {
+		order := shuffled(100, 7, round)
+		if again := shuffled(100, 7, round); !slices.Equal(order, again) {
+			t.Error("the same seed gives two orders")
+		}
+		slices.Sort(order)
+		for i, n := range order {
+			if i != n {
+				t.Fatalf("round %d lost point %d", round, i)
+			}
+		}
+	}
+	if slices.Equal(shuffled(100, 7, 0), shuffled(100, 7, 1)) || slices.Equal(shuffled(100, 7, 0), shuffled(100, 8, 0)) {
+		t.Error("two rounds or two seeds give one order")
+	}
+	if want := []int{4, 1, 6, 3, 5, 0, 7, 2}; !slices.Equal(shuffled(8, 7, 0), want) {
+		t.Errorf("seed 7 gives %v, it used to give %v", shuffled(8, 7, 0), want)
+	}
+}
+
+func TestAPointIsTheSameAloneAndInAMatrix(t *testing.T) {
+	const file = `
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: NAME}
+spec:
+  model: {name: acme/tiny-1b}
+  deployment_profile: sim
+  load: {data: {input: 10, output: 10}, stages: [{rate: 1, duration: 10s}]}
+  EXTRA
+`
+	plan := func(name, extra string, opt Options) []string {
+		text := strings.NewReplacer("NAME", name, "EXTRA", extra).Replace(file)
+		plans, problems := planFile(t, name, []byte(text), opt)
+		if err := problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		var hashes []string
+		for _, p := range plans {
+			hashes = append(hashes, p.Hash)
+		}
+		return hashes
+	}
+	alone := plan("alone", `matrix: {axes: {"load.stages[0].rate": [8]}}`, Options{})
+	matrix := plan("matrix", `matrix: {axes: {"load.stages[0].rate": [2, 8]}}`, Options{})
+	elsewhere := plan("other", "namespace: other\n  target_clusters: [lab-a]\n  queue: {priority: high}\n  mlflow: {experiment: e}\n  matrix: {axes: {\"load.stages[0]\": [{name: x, rate: 8, duration: 10s}]}}", Options{ImagePrefix: "example.com/b", Version: "v9"})
+	if matrix[1] != alone[0] || matrix[0] == alone[0] {
+		t.Error("a point of a matrix differs from the same alone")
+	}
+	if elsewhere[0] != alone[0] {
+		t.Error("another target, queue, namespace or version makes another point")
+	}
+}
+
+func TestRoundsRepeatEveryPoint(t *testing.T) {
+	exp, cat := manyPoints(t, 1)
+	exp.Spec.Matrix.Repeat = 2
+	m, problems := Expand(exp, cat, Options{})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for plan := range m.Plans() {
+		names = append(names, plan.Name)
+	}
+	if len(names) != 2000 || m.Len() != 2000 || names[0] != "many-points-m1-r1" || names[1000] != "many-points-m1-r2" {
+		t.Errorf("%d of %d plans, %s, %s", len(names), m.Len(), names[0], names[1000])
+	}
+}
+
+func TestALiteralKeyBecomesASecretAndIsInNoPlan(t *testing.T) {
+	text := strings.Replace(layered, "    profile: {kind: concurrent", "    backend: {api_key: sk-very-secret}\n    profile: {kind: concurrent", 1)
+	set, problems := spec.LoadBytes(spec.Options{ProfileDirs: []string{"testdata/profiles"}}, "key.yaml", []byte(text))
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	m, problems := Expand(set.Experiments[0], set.Catalogue, Options{})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for plan := range m.Plans() {
+		secrets := m.Secrets()
+		key := plan.Measurements[0].API.APIKeySecret
+		if len(secrets) != 1 || key == nil || secrets[0].Name != key.Name || secrets[0].Value != "sk-very-secret" {
+			t.Errorf("key %v, %d secrets", key, len(secrets))
+		}
+		if b, err := runplan.Marshal(plan); err != nil || strings.Contains(string(b), "sk-very-secret") {
+			t.Error("the plan holds the key")
+		}
+	}
+}
