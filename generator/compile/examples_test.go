@@ -2,37 +2,55 @@ package compile
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"bflow.dev/bflow/pipelines/check"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
-// TestExamplesOfTheFormatCompile takes the examples of the file format all the way: load, plan, compile, check.
-func TestExamplesOfTheFormatCompile(t *testing.T) {
-	const dir = "../spec/testdata/examples"
-	profiles, err := os.ReadFile(filepath.Join(dir, "profiles.yaml"))
-	if err != nil {
-		t.Fatal(err)
+// TestEveryPlanThatThePlannerIsKnownToMakeCompiles takes the golden plans of package plan: all platforms, shared
+// deployments, endpoints, remote targets.
+func TestEveryPlanThatThePlannerIsKnownToMakeCompiles(t *testing.T) {
+	files, err := filepath.Glob("../plan/testdata/*.output.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden plans: %v", err)
 	}
 	checker, err := check.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"single", "matrix", "existing-endpoint", "remote-target"} {
-		t.Run(name, func(t *testing.T) {
-			experiment, err := os.ReadFile(filepath.Join(dir, name+".yaml"))
-			if err != nil {
-				t.Fatal(err)
-			}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
 			var out bytes.Buffer
-			if err := Write(&out, planned(t, string(profiles)+"\n---\n"+string(experiment)), Options{}); err != nil {
+			if err := Write(&out, planFile(t, file), Options{}); err != nil {
 				t.Fatal(err)
 			}
 			if err := checker.Stream(&out); err != nil {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// planFile streams the plans of a JSON array.
+func planFile(t *testing.T, file string) Plans {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documents []json.RawMessage
+	if err := json.Unmarshal(text, &documents); err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(*runplan.RunPlan, error) bool) {
+		for _, document := range documents {
+			if !yield(runplan.Decode(document)) {
+				return
+			}
+		}
 	}
 }
