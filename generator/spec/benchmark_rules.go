@@ -47,16 +47,6 @@ func (s *BenchmarkSpec) literalKeys() (out findings) {
 
 const literalKey = "a literal API key; it becomes a Secret of its own, better name one in load.api.api_key_secret"
 
-// checkSecrets warns of credentials in headers.
-func checkSecrets(headers map[string]string) (out findings) {
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		if strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "X-API-Key") {
-			out.warn(Path{{Key: name}}.String(), "%s", literalKey)
-		}
-	}
-	return out
-}
-
 // check finds empty queries.
 func (s *MetricsSpec) check() (out findings) {
 	for _, name := range slices.Sorted(maps.Keys(s.Queries)) {

@@ -47,6 +47,7 @@ func CheckDeployment(s *DeploymentSpec) []Finding {
 	out.under("runtime", s.checkNodeFolders())
 	out.under("options", s.checkOptions())
 	out.under("engine", s.Engine.check())
+	out.under("engine.sim", s.Engine.checkRates())
 	return out
 }
 
@@ -73,13 +74,6 @@ func CheckImage(s *DeploymentSpec) []Finding {
 	plain := s.Platform == "rhaiis" || s.Platform == "rhoai" && s.Mode == "isvc" || s.Options.MooncakeStore != nil
 	if plain && s.Runtime.Image == "" && (s.Engine == nil || s.Engine.Image == "" && (s.Engine.Kind == "" || s.Engine.Kind == "vllm")) {
 		out.add("runtime.image", "%s/%s needs an image; set runtime.image or overrides.images.runtime", s.Platform, s.Mode)
-	}
-	return out
-}
-
-func (e *Engine) check() (out findings) {
-	if e != nil && e.Sim != nil && e.Kind != "" && e.Kind != "sim" {
-		out.add("sim", "sim needs kind sim, found kind %q", e.Kind)
 	}
 	return out
 }

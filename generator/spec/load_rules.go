@@ -25,7 +25,6 @@ func (l *LoadBlock) check() (out findings) {
 		names[s.Name] = i
 	}
 	out.under("data", l.Data.check())
-	out.under("api.headers", checkSecrets(l.API.Headers))
 	return out
 }
 

@@ -37,7 +37,7 @@ func (d *decoder) count(n *yaml.Node, v reflect.Value, _ *field) {
 
 // skipForm is the long form of Skip.
 type skipForm struct {
-	Percent float64 `json:"percent,omitempty" min:"0" max:"100" doc:"share in percent"`
+	Percent float64 `json:"percent,omitempty" min:"0" max:"1" doc:"share, 0 to 1"`
 	Value   float64 `json:"value,omitempty" min:"0" doc:"seconds or requests"`
 	Mode    string  `json:"mode,omitempty" enum:"duration|requests|prefer_duration|prefer_requests|both" implied:"prefer_duration" doc:"what it counts"`
 }

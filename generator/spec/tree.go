@@ -18,6 +18,7 @@ const (
 	maxNesting   = 40
 	maxNodes     = 10_000 // of a document, aliases expanded
 	maxItems     = 1_000  // of a list
+	maxKeyBytes  = 512    // a path repeats its keys in every problem below
 )
 
 // parse splits a file into documents, with anchors, aliases and merges resolved. Empty documents are left out.
@@ -155,6 +156,10 @@ func (f *flattener) key(key *yaml.Node, places map[string]*yaml.Node) *yaml.Node
 	}
 	if key.Kind != yaml.ScalarNode || isNull(key) || key.Value == "" {
 		f.report(key, "want text as a key")
+		return nil
+	}
+	if len(key.Value) > maxKeyBytes {
+		f.report(key, "want a key of at most %d bytes, found %d", maxKeyBytes, len(key.Value))
 		return nil
 	}
 	if first, ok := places[key.Value]; ok {
