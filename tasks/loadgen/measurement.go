@@ -33,6 +33,7 @@ type measurement struct {
 	rows    *report.RowWriter
 	hist    *report.HistogramWriter
 	summary report.LoadGen
+	last    report.Progress
 	sources map[string]int                  // requests per token count source
 	rates   map[int]float64                 // request rate that a stage reached, by index
 	latest  map[string]*report.Distribution // of the stage that ended last
@@ -142,7 +143,7 @@ func (m *measurement) close() error {
 	errRows := m.rows.Finish(report.Header{PlanHash: m.whole.Hash, Run: m.RunID, Attempt: m.Attempt, Measurement: m.Measurement,
 		AnchorUnixNS: m.anchor.UnixNano(), Tool: contract.LoadGen, ToolVersion: m.summary.Version,
 		TokenCountSource: m.summary.TokenCountSource, Clock: "user", Interrupted: m.summary.Interrupted})
-	return joined(errRows, m.hist.Close(), m.writeSummary())
+	return joined(errRows, m.hist.Close(), m.writeSummary(), m.finished())
 }
 
 // source returns the one rule by which tokens were counted, "mixed" where requests used two.

@@ -41,12 +41,19 @@ func (m *measurement) report(d *driver, sample, stage int, aloud bool) {
 		ElapsedS: max(0, float64(d.now()-d.start)/1e9), ExpectedS: expected(d), Planned: planned(d),
 		Sent: c.Sent, Done: c.Done, InFlight: c.InFlight, Errors: c.Errors, Rate: d.live.rate()}
 	p.ETAS = m.remaining(p)
+	m.last = p
 	if err := step.WriteJSON(m.file(report.FileProgress), p); err != nil {
 		d.stop(endedFailed)
 	}
 	if aloud {
 		m.say("%s", line(p))
 	}
+}
+
+// finished marks the last progress as that of a measurement that is over.
+func (m *measurement) finished() error {
+	m.last.Finished, m.last.InFlight, m.last.Rate, m.last.ETAS = true, 0, 0, 0
+	return step.WriteJSON(m.file(report.FileProgress), m.last)
 }
 
 // remaining returns the seconds until the end of the measurement, 0 where a stage has no known length.

@@ -1,0 +1,226 @@
+package loadgen
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/sim"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+func TestAnInterruptionLeavesACompleteMarkedResult(t *testing.T) {
+	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "long", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4, Duration: seconds(60)}, closedLoop(1, 5))
+	ctx, interrupt := context.WithCancel(context.Background())
+	go func() {
+		for len(truthOf(b)) < 20 {
+			time.Sleep(time.Millisecond)
+		}
+		interrupt()
+	}()
+	if code := b.run(ctx, t); code != contract.ExitInterrupted {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	r := b.results(t)
+	if !r.load.Interrupted || r.load.Complete || !r.header.Interrupted {
+		t.Errorf("loadgen.json %+v, header %+v", r.load, r.header)
+	}
+	if len(r.stages) != 1 || !r.stages[0].Interrupted || r.stages[0].Ended != endedInterrupted || r.stages[0].Counts.ByStatus[report.StatusOK] < 20 {
+		t.Errorf("stages %+v", r.stages)
+	}
+	checkJoin(t, b, r)
+}
+
+func TestAnInterruptionCancelsWhatDoesNotDrain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for the five seconds of the drain")
+	}
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(5)}}, closedLoop(2, 10))
+	b.plan.Measurements[0].API.Timeout = seconds(60)
+	ctx, interrupt := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer interrupt()
+	began := time.Now()
+	b.run(ctx, t)
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("it took %v to stop", took)
+	}
+	for _, row := range b.results(t).rows {
+		if row.Status != report.StatusCancelled || row.TFirst == nil {
+			t.Errorf("row %+v", row)
+		}
+	}
+}
+
+func TestALaterAttemptKeepsTheOneBefore(t *testing.T) {
+	b := makeBench(t, sim.Config{}, closedLoop(2, 6))
+	b.measure(t)
+	b.args = []string{"--attempt", "2"}
+	r := b.measure(t)
+	if r.header.Attempt != 2 || !strings.HasPrefix(r.rows[0].ID, "r-2-m0-") {
+		t.Errorf("header %+v, first row %q", r.header, r.rows[0].ID)
+	}
+	h, rows, err := report.ReadRows(filepath.Join(Dir(b.runDir, 0), "attempt-1", contract.FileRequests))
+	if err != nil || h.Attempt != 1 || len(rows) != 6 {
+		t.Errorf("attempt 1: header %+v, %d rows: %v", h, len(rows), err)
+	}
+}
+
+func TestRowsOfAKilledAttemptAreKept(t *testing.T) {
+	b := makeBench(t, sim.Config{}, closedLoop(2, 6), closedLoop(2, 6))
+	dir := Dir(b.runDir, 0)
+	// What a process leaves behind that is killed in its second stage.
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.MkdirAll(dir, 0o755))
+	rows, err := report.CreateRows(filepath.Join(dir, contract.FileRequests))
+	must(err)
+	must(rows.Write(&report.Row{ID: "first"}))
+	must(rows.Flush())
+	must(report.AppendStage(filepath.Join(dir, contract.FileStages), &report.StageResult{Stage: 0}))
+	must(step.WriteJSON(filepath.Join(dir, contract.FileLoadGen), report.LoadGen{Attempt: 1, StartNS: 77}))
+	spill, err := record.CreateSpill(filepath.Join(dir, spillName))
+	must(err)
+	o := new(record.Outcome)
+	o.Reset()
+	o.ID, o.Status = "second", report.StatusOK
+	spill.Add(o)
+	spill.Sync()
+
+	b.args = []string{"--attempt", "2"}
+	if r := b.measure(t); len(r.rows) != 12 || !r.load.Complete {
+		t.Errorf("%d rows, %+v: the measurement did not start again whole", len(r.rows), r.load)
+	}
+	h, kept, err := report.ReadRows(filepath.Join(dir, "attempt-1", contract.FileRequests))
+	must(err)
+	if len(kept) != 2 || kept[0].ID != "first" || kept[1].ID != "second" || kept[1].Stage != 1 || !h.Interrupted || h.AnchorUnixNS != 77 {
+		t.Errorf("header %+v, rows %+v", h, kept)
+	}
+}
+
+func TestAnUnreachableServerIsDataAndNoCrash(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://" + ln.Addr().String()
+	ln.Close()
+	b := makeBench(t, sim.Config{}, closedLoop(2, 6))
+	b.args = []string{"--endpoint", nobody}
+	r := b.measure(t)
+	if r.load.Complete || !strings.Contains(r.load.Error, "connection refused") || len(r.rows) != 0 {
+		t.Errorf("loadgen.json %+v", r.load)
+	}
+}
+
+func TestAServerThatDiesMidLoadIsInTheRows(t *testing.T) {
+	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2, Duration: seconds(1)})
+	go func() {
+		for len(truthOf(b)) < 10 {
+			time.Sleep(time.Millisecond)
+		}
+		b.engine.Close()
+	}()
+	r := b.measure(t)
+	classes := r.stages[0].Counts.ByClass
+	if classes[report.ErrDial] == 0 || classes[report.ErrDial] > 40 || r.stages[0].Ended != endedDuration {
+		t.Errorf("classes %v, ended by %q", classes, r.stages[0].Ended)
+	}
+}
+
+func TestAnUnwritableFolderIsAClearError(t *testing.T) {
+	b := makeBench(t, sim.Config{}, closedLoop(2, 6))
+	if err := os.WriteFile(filepath.Join(b.runDir, contract.DirMeasurement), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := b.run(context.Background(), t); code != contract.ExitFail || !strings.Contains(b.stderr.String(), "making the folder of measurement 0") {
+		t.Errorf("exit code %d: %s", code, b.stderr.String())
+	}
+}
+
+func TestTheKeyIsSentAndNeverShown(t *testing.T) {
+	const key = "sk-very-secret"
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, env := range map[string]map[string]string{"from the environment": {envKey: key}, "from a file": {envKeyFile: file}} {
+		t.Run(name, func(t *testing.T) {
+			b := makeBench(t, sim.Config{APIKey: key}, closedLoop(2, 6))
+			b.env = env
+			if r := b.measure(t); r.stages[0].Counts.ByStatus[report.StatusOK] != 6 {
+				t.Errorf("counts %+v", r.stages[0].Counts)
+			}
+			filepath.WalkDir(b.runDir, func(path string, d os.DirEntry, err error) error {
+				if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), key) {
+					t.Errorf("%s holds the key", path)
+				}
+				return nil
+			})
+			if strings.Contains(b.stderr.String(), key) {
+				t.Error("the key was printed")
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeCarriedOutIsRefusedBeforeAnyLoad(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(b *bench)
+		want   string
+	}{
+		{name: "a measurement that the plan does not have", change: func(b *bench) { b.args = []string{"--measurement", "3"} }, want: "the plan has 1 measurements"},
+		{name: "an unknown flag", change: func(b *bench) { b.args = []string{"--rate", "3"} }, want: "flag provided but not defined"},
+		{name: "an endpoint without a scheme", change: func(b *bench) { b.args = []string{"--endpoint", "localhost:8000"} }, want: "want http://host"},
+		{name: "a stage without an end", change: func(b *bench) { b.plan.Measurements[0].Stages[0].Requests = 0 }, want: "it never ends"},
+		{name: "a trace", change: func(b *bench) { b.plan.Measurements[0].Data.Trace = &runplan.Trace{Format: "mooncake", URL: "x"} }, want: "load.data.trace is not supported"},
+		{name: "an API that is not spoken", change: func(b *bench) { b.plan.Measurements[0].API.Type = "triton" }, want: `load.api.type "triton"`},
+		{name: "the real tool's image", change: func(b *bench) { b.plan.Measurements[0].Runner = "external" }, want: "its own image"},
+		{name: "an unknown arrival", change: func(b *bench) {
+			b.plan.Measurements[0].Stages[0] = runplan.Stage{Shape: runplan.ShapeOpen, Rate: 1, Requests: 1, Arrival: "weibull"}
+		}, want: `arrival "weibull"`},
+		{name: "a header that belongs to the generator", change: func(b *bench) {
+			b.plan.Measurements[0].API.Headers = map[string]string{"X-Request-ID": "1"}
+		}, want: "belongs to the generator"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := makeBench(t, sim.Config{}, closedLoop(2, 6))
+			tt.change(b)
+			if code := b.run(context.Background(), t); code != contract.ExitUsage || !strings.Contains(b.stderr.String(), tt.want) {
+				t.Errorf("exit code %d, want 2 and %q", code, tt.want)
+			}
+			if n := len(b.engine.Truth()); n > 0 {
+				t.Errorf("%d requests were sent", n)
+			}
+		})
+	}
+}
+
+func TestProgressAndEventsAreWritten(t *testing.T) {
+	b := makeBench(t, sim.Config{}, openLoop(20, 1.2))
+	b.measure(t)
+	var p report.Progress
+	if err := step.ReadJSON(filepath.Join(Dir(b.runDir, 0), report.FileProgress), &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Sent != 24 || p.Done != 24 || p.Stages != 1 || p.ExpectedS != 1.2 || !p.Finished {
+		t.Errorf("progress %+v", p)
+	}
+	events, err := os.ReadFile(filepath.Join(b.runDir, contract.FileEvents))
+	if err != nil || strings.Count(string(events), "stage_started") != 1 || strings.Count(string(events), "stage_ended") != 1 {
+		t.Errorf("events %s: %v", events, err)
+	}
+}
