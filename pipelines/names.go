@@ -10,43 +10,57 @@ import (
 // variable stays unset.
 const noSecret = "bflow-no-api-key"
 
-// defaults of params that need not be bound.
-var defaults = map[string]string{
-	contract.ParamAttempt:      "1",
-	contract.ParamAPIKeySecret: noSecret,
-	contract.ParamAPIKeyKey:    "api-key",
+// paramDefault returns the default of a param that need not be bound.
+func paramDefault(name string) (value string, ok bool) {
+	switch name {
+	case contract.ParamAttempt:
+		return "1", true
+	case contract.ParamAPIKeySecret:
+		return noSecret, true
+	case contract.ParamAPIKeyKey:
+		return "api-key", true
+	default:
+		return "", false
+	}
 }
 
-var paramAbout = map[string]string{
-	contract.ParamRunID:            "Name of the run: that of its first PipelineRun.",
-	contract.ParamAttempt:          "Attempt of the run, from 1.",
-	contract.ParamEndpoint:         "Base URL of the server under test.",
-	contract.ParamMeasurement:      "Index of the measurement in the plan, from 0.",
-	contract.ParamAPIKeySecret:     "Name of the Secret that holds the API key of the server under test.",
-	contract.ParamAPIKeyKey:        "Key of the API key in its Secret.",
-	contract.ParamStatus:           "How the tasks before ended: Succeeded, Completed, Failed or None.",
-	contract.ParamTeardownDeadline: "Longest time for the teardown, such as 10m.",
-	contract.ParamFinalizeDeadline: "Longest time for the last words to MLflow, such as 4m.",
+// paramAbout, resultAbout and workspaceAbout describe names of package contract to the readers of a catalog.
+func paramAbout(name string) string {
+	return map[string]string{
+		contract.ParamRunID:            "Name of the run: that of its first PipelineRun.",
+		contract.ParamAttempt:          "Attempt of the run, from 1.",
+		contract.ParamEndpoint:         "Base URL of the server under test.",
+		contract.ParamMeasurement:      "Index of the measurement in the plan, from 0.",
+		contract.ParamAPIKeySecret:     "Name of the Secret that holds the API key of the server under test.",
+		contract.ParamAPIKeyKey:        "Key of the API key in its Secret.",
+		contract.ParamStatus:           "How the tasks before ended: Succeeded, Completed, Failed or None.",
+		contract.ParamTeardownDeadline: "Longest time for the teardown, such as 10m.",
+		contract.ParamFinalizeDeadline: "Longest time for the last words to MLflow, such as 4m.",
+	}[name]
 }
 
-var resultAbout = map[string]string{
-	contract.ResultEndpoint:    "Base URL of the server under test.",
-	contract.ResultVerdict:     "pass, fail, inconclusive or invalid.",
-	contract.ResultMLflowRunID: "Id of the MLflow run, empty without a tracking server.",
-	contract.ResultMLflowURL:   "Page of the MLflow run, empty without a tracking server.",
+func resultAbout(name string) string {
+	return map[string]string{
+		contract.ResultEndpoint:    "Base URL of the server under test.",
+		contract.ResultVerdict:     "pass, fail, inconclusive or invalid.",
+		contract.ResultMLflowRunID: "Id of the MLflow run, empty without a tracking server.",
+		contract.ResultMLflowURL:   "Page of the MLflow run, empty without a tracking server.",
+	}[name]
 }
 
-var workspaceAbout = map[string]string{
-	contract.WorkspacePlan:   "ConfigMap with the plan of the run.",
-	contract.WorkspaceRun:    "Run directory: everything the run writes.",
-	contract.WorkspaceTarget: "Kubeconfig of the target cluster; absent when that is the cluster of the run.",
+func workspaceAbout(name string) string {
+	return map[string]string{
+		contract.WorkspacePlan:   "ConfigMap with the plan of the run.",
+		contract.WorkspaceRun:    "Run directory: everything the run writes.",
+		contract.WorkspaceTarget: "Kubeconfig of the target cluster; absent when that is the cluster of the run.",
+	}[name]
 }
 
 func paramSpecs(names []string) tektonv1.ParamSpecs {
 	specs := make(tektonv1.ParamSpecs, len(names))
 	for i, name := range names {
-		specs[i] = tektonv1.ParamSpec{Name: name, Type: tektonv1.ParamTypeString, Description: paramAbout[name]}
-		if value, ok := defaults[name]; ok {
+		specs[i] = tektonv1.ParamSpec{Name: name, Type: tektonv1.ParamTypeString, Description: paramAbout(name)}
+		if value, ok := paramDefault(name); ok {
 			specs[i].Default = tektonv1.NewStructuredValues(value)
 		}
 	}
@@ -56,7 +70,7 @@ func paramSpecs(names []string) tektonv1.ParamSpecs {
 func resultSpecs(names []string) []tektonv1.TaskResult {
 	var specs []tektonv1.TaskResult
 	for _, name := range names {
-		specs = append(specs, tektonv1.TaskResult{Name: name, Type: tektonv1.ResultsTypeString, Description: resultAbout[name]})
+		specs = append(specs, tektonv1.TaskResult{Name: name, Type: tektonv1.ResultsTypeString, Description: resultAbout(name)})
 	}
 	return specs
 }

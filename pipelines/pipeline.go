@@ -61,9 +61,9 @@ func New(name, version string, s Shape, ref func(task string) *tektonv1.TaskRef)
 			Description: "Deploys a model server, measures it, removes it and reports.",
 			Params:      paramSpecs([]string{contract.ParamRunID, contract.ParamAttempt}),
 			Workspaces: []tektonv1.PipelineWorkspaceDeclaration{
-				{Name: contract.WorkspacePlan, Description: workspaceAbout[contract.WorkspacePlan]},
-				{Name: contract.WorkspaceRun, Description: workspaceAbout[contract.WorkspaceRun]},
-				{Name: contract.WorkspaceTarget, Description: workspaceAbout[contract.WorkspaceTarget], Optional: true},
+				{Name: contract.WorkspacePlan, Description: workspaceAbout(contract.WorkspacePlan)},
+				{Name: contract.WorkspaceRun, Description: workspaceAbout(contract.WorkspaceRun)},
+				{Name: contract.WorkspaceTarget, Description: workspaceAbout(contract.WorkspaceTarget), Optional: true},
 			},
 			Tasks:   s.dag(ref),
 			Finally: []tektonv1.PipelineTask{s.finish(ref)},
@@ -144,7 +144,7 @@ func pipelineResults() []tektonv1.PipelineResult {
 	var results []tektonv1.PipelineResult
 	for _, name := range []string{contract.ResultVerdict, contract.ResultMLflowRunID, contract.ResultMLflowURL} {
 		results = append(results, tektonv1.PipelineResult{
-			Name: name, Type: tektonv1.ResultsTypeString, Description: resultAbout[name],
+			Name: name, Type: tektonv1.ResultsTypeString, Description: resultAbout(name),
 			Value: *tektonv1.NewStructuredValues(taskResult(contract.MLflowPush, name)),
 		})
 	}

@@ -13,14 +13,19 @@ type size struct {
 	maxCPU, maxMemory string
 }
 
-// sizes are per binary. load-gen asks for whole cores, because a client that waits for a core measures itself;
-// collect reads rows of the whole run.
-var sizes = map[string]size{
-	contract.Provision:  {"100m", "128Mi", "1", "512Mi"},
-	contract.Smoketest:  {"100m", "64Mi", "1", "256Mi"},
-	contract.LoadGen:    {"2", "1Gi", "8", "4Gi"},
-	contract.Collect:    {"500m", "512Mi", "4", "4Gi"},
-	contract.MLflowPush: {"100m", "128Mi", "1", "512Mi"},
+// sizeOf returns the size of a step of binary. load-gen asks for whole cores, because a client that waits for a core
+// measures itself; collect reads rows of the whole run.
+func sizeOf(binary string) size {
+	switch binary {
+	case contract.LoadGen:
+		return size{"2", "1Gi", "8", "4Gi"}
+	case contract.Collect:
+		return size{"500m", "512Mi", "4", "4Gi"}
+	case contract.Smoketest:
+		return size{"100m", "64Mi", "1", "256Mi"}
+	default: // wait for others
+		return size{"100m", "128Mi", "1", "512Mi"}
+	}
 }
 
 func (s size) requirements() corev1.ResourceRequirements {

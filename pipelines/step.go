@@ -29,7 +29,7 @@ func step(p stepPart, image string) tektonv1.Step {
 		Command:          []string{"/" + p.binary},
 		Args:             p.arguments(),
 		Env:              append([]corev1.EnvVar{{Name: "HOME", Value: "/tmp"}}, p.env...),
-		ComputeResources: sizes[p.binary].requirements(),
+		ComputeResources: sizeOf(p.binary).requirements(),
 		VolumeMounts:     []corev1.VolumeMount{{Name: tmpVolume, MountPath: "/tmp"}},
 		SecurityContext:  restricted(),
 	}

@@ -93,12 +93,12 @@ func catalogAnnotations(display string) map[string]string {
 
 func (p part) workspaces() []tektonv1.WorkspaceDeclaration {
 	ws := []tektonv1.WorkspaceDeclaration{
-		{Name: contract.WorkspacePlan, ReadOnly: true, Description: workspaceAbout[contract.WorkspacePlan]},
-		{Name: contract.WorkspaceRun, Description: workspaceAbout[contract.WorkspaceRun]},
+		{Name: contract.WorkspacePlan, ReadOnly: true, Description: workspaceAbout(contract.WorkspacePlan)},
+		{Name: contract.WorkspaceRun, Description: workspaceAbout(contract.WorkspaceRun)},
 	}
 	if p.target {
 		ws = append(ws, tektonv1.WorkspaceDeclaration{
-			Name: contract.WorkspaceTarget, ReadOnly: true, Optional: true, Description: workspaceAbout[contract.WorkspaceTarget],
+			Name: contract.WorkspaceTarget, ReadOnly: true, Optional: true, Description: workspaceAbout(contract.WorkspaceTarget),
 		})
 	}
 	return ws

@@ -10,13 +10,16 @@ func parts() []part {
 	return []part{provision(), smoketest(), loadGen(), release(), collect(), mlflowPush(), finish(), finishKeep()}
 }
 
-var apiKeyParams = []string{contract.ParamAPIKeySecret, contract.ParamAPIKeyKey}
+// withAPIKey appends the params that name the API key of the server under test.
+func withAPIKey(params ...string) []string {
+	return append(params, contract.ParamAPIKeySecret, contract.ParamAPIKeyKey)
+}
 
 func provision() part {
 	return part{
 		name: contract.Provision, display: "Provision", resume: contract.ResumeRepeat, target: true,
 		about:   "Deploys the server under test, or finds an existing one, and waits until the right model answers.",
-		params:  apiKeyParams,
+		params:  withAPIKey(),
 		results: []string{contract.ResultEndpoint},
 		steps: []stepPart{{name: contract.Provision, binary: contract.Provision, sub: "up", env: apiKey(),
 			args: []string{"--endpoint-result=" + resultPath(contract.ResultEndpoint)}}},
@@ -27,7 +30,7 @@ func smoketest() part {
 	return part{
 		name: contract.Smoketest, display: "Smoke test", resume: contract.ResumeRepeat, target: true,
 		about:  "Asks the server under test a few questions and stops the run when it is not fit to be measured.",
-		params: append([]string{contract.ParamEndpoint}, apiKeyParams...),
+		params: withAPIKey(contract.ParamEndpoint),
 		steps:  []stepPart{{name: contract.Smoketest, binary: contract.Smoketest, env: apiKey(), args: endpointArg()}},
 	}
 }
@@ -36,7 +39,7 @@ func loadGen() part {
 	return part{
 		name: contract.LoadGen, display: "Load generator", resume: contract.ResumeRestart, target: true,
 		about:  "Puts the load of one measurement on the server under test and records every request.",
-		params: append([]string{contract.ParamEndpoint, contract.ParamMeasurement}, apiKeyParams...),
+		params: withAPIKey(contract.ParamEndpoint, contract.ParamMeasurement),
 		steps: []stepPart{{name: contract.LoadGen, binary: contract.LoadGen, env: apiKey(),
 			args: append(endpointArg(), "--measurement="+paramRef(contract.ParamMeasurement))}},
 	}
@@ -46,7 +49,7 @@ func release() part {
 	return part{
 		name: contract.Release, display: "Release", target: true,
 		about:  "Takes the last scrape and the logs of the server under test, then removes it, so that its GPUs are free.",
-		params: apiKeyParams,
+		params: withAPIKey(),
 		steps:  []stepPart{{name: contract.Release, binary: contract.Provision, sub: "release", env: apiKey()}},
 	}
 }
@@ -55,7 +58,7 @@ func collect() part {
 	return part{
 		name: contract.Collect, display: "Collect", target: true,
 		about:  "Turns what was recorded into the report and judges it.",
-		params: append([]string{contract.ParamEndpoint}, apiKeyParams...),
+		params: withAPIKey(contract.ParamEndpoint),
 		steps:  []stepPart{{name: contract.Collect, binary: contract.Collect, env: apiKey(), args: endpointArg()}},
 	}
 }

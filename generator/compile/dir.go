@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,19 @@ import (
 // extension that kubectl reads.
 const Index = "INDEX"
 
-// rank puts what runs need before the runs when a folder is created in the order of its names.
-var rank = map[string]string{"Task": "0-task", "Pipeline": "1-pipeline", "ConfigMap": "2-configmap", "PipelineRun": "3-pipelinerun"}
+// rank starts the names of files, so that a folder created in the order of its names has what runs need before them.
+func rank(kind string) string {
+	switch kind {
+	case "Task":
+		return "0-task-"
+	case "Pipeline":
+		return "1-pipeline-"
+	case "ConfigMap":
+		return "2-configmap-"
+	default:
+		return "3-pipelinerun-"
+	}
+}
 
 // WriteDir compiles plans into folder dir, one file per object, for kubectl create -f DIR. The folder is made where it
 // is missing. One that holds anything but an earlier compilation is refused; files of that are replaced.
@@ -52,7 +64,7 @@ func (d *dirWriter) write(f file) error {
 
 // fileName numbers objects of equal name: the runs of two experiments, or a Task in two namespaces.
 func (d *dirWriter) fileName(f file) string {
-	name := rank[f.kind] + "-" + strings.TrimSuffix(f.name, "-")
+	name := rank(f.kind) + strings.TrimSuffix(f.name, "-")
 	d.used[name]++
 	if n := d.used[name]; n > 1 {
 		name += fmt.Sprintf(".%d", n)
@@ -66,14 +78,14 @@ func clearDir(dir string) error {
 		return fmt.Errorf("writing compiled objects: %w", err)
 	}
 	old, err := os.ReadFile(filepath.Join(dir, Index))
-	if err != nil && !os.IsNotExist(err) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading the earlier compilation: %w", err)
 	}
 	for name := range strings.FieldsSeq(string(old)) {
 		if name != filepath.Base(name) {
 			return fmt.Errorf("reading the earlier compilation: %q in %s is no file name", name, filepath.Join(dir, Index))
 		}
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !os.IsNotExist(err) {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing the earlier compilation: %w", err)
 		}
 	}

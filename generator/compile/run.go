@@ -23,8 +23,8 @@ const (
 // runnerGroup owns the files of a volume on Kubernetes, where a user that is not root could not write it otherwise.
 const runnerGroup = 65532
 
-// runVolume holds rows, samples and logs of one run.
-var runVolume = resource.MustParse("10Gi")
+// runVolume is the size of what holds rows, samples and logs of one run: 10 GiB.
+const runVolume = 10 << 30
 
 func (c *compiler) pipelineRun(plan *runplan.RunPlan, pipeline *tektonv1.Pipeline, configMap string) *tektonv1.PipelineRun {
 	run := &tektonv1.PipelineRun{
@@ -110,7 +110,7 @@ func (c *compiler) runWorkspace() tektonv1.WorkspaceBinding {
 	return tektonv1.WorkspaceBinding{Name: contract.WorkspaceRun, VolumeClaimTemplate: &corev1.PersistentVolumeClaim{
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: runVolume}},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(runVolume, resource.BinarySI)}},
 		},
 	}}
 }

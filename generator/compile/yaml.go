@@ -116,15 +116,20 @@ func (y yamlWriter) indent(n int) {
 	}
 }
 
-// words that some reader takes for a boolean or null.
-var words = map[string]bool{
-	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true,
+// reserved says whether some reader takes s for a boolean or null.
+func reserved(s string) bool {
+	switch strings.ToLower(s) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
+		return true
+	default:
+		return false
+	}
 }
 
 // plain says whether s can stand without quotes. It is stricter than YAML: it refuses digits at the start, so that
 // nothing looks like a number or a date.
 func plain(s string) bool {
-	if s == "" || words[strings.ToLower(s)] {
+	if s == "" || reserved(s) {
 		return false
 	}
 	start := strings.TrimPrefix(s, "--")

@@ -20,8 +20,10 @@ import (
 //go:embed crds/*.yaml
 var crds embed.FS
 
-// kinds are those with a schema of their own, and its file.
-var kinds = map[string]string{"Task": "crds/task.yaml", "Pipeline": "crds/pipeline.yaml", "PipelineRun": "crds/pipelinerun.yaml"}
+// kinds returns those with a schema of their own, and its file.
+func kinds() map[string]string {
+	return map[string]string{"Task": "crds/task.yaml", "Pipeline": "crds/pipeline.yaml", "PipelineRun": "crds/pipelinerun.yaml"}
+}
 
 // schema is what the API server makes of a CustomResourceDefinition.
 type schema struct {
@@ -32,7 +34,7 @@ type schema struct {
 
 func loadSchemas() (map[string]*schema, error) {
 	schemas := map[string]*schema{}
-	for kind, file := range kinds {
+	for kind, file := range kinds() {
 		text, err := crds.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("reading the schema of %s: %w", kind, err)

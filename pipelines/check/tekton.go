@@ -8,10 +8,12 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// flags are the feature flags we install; those not named keep Tekton's default.
-var flags = map[string]string{
-	"enable-api-fields":    "beta",
-	"set-security-context": "true",
+// flags returns the feature flags we install; those not named keep Tekton's default.
+func flags() map[string]string {
+	return map[string]string{
+		"enable-api-fields":    "beta",
+		"set-security-context": "true",
+	}
 }
 
 func pinnedConfig() (*config.Config, error) {
@@ -19,7 +21,7 @@ func pinnedConfig() (*config.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading Tekton's defaults: %w", err)
 	}
-	features, err := config.NewFeatureFlagsFromMap(flags)
+	features, err := config.NewFeatureFlagsFromMap(flags())
 	if err != nil {
 		return nil, fmt.Errorf("reading Tekton's feature flags: %w", err)
 	}
