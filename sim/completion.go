@@ -40,9 +40,6 @@ func (x *exchange) complete() bool {
 	}
 	s := x.stream(rec, p, name)
 	s.seq.Want, s.finish = want, finish
-	if s.whole {
-		s.seq.Stride = want
-	}
 	s.shape(h)
 	if h.has(runplan.FaultEmpty) {
 		return x.empty(s)
@@ -55,7 +52,7 @@ func (x *exchange) record() *Record {
 	s := x.srv
 	return &Record{
 		Number: s.requests.Add(1) - 1, RequestID: x.req.ID, Conn: x.id, ConnReused: x.served > 0, Path: x.req.Path,
-		Arrival: x.read, ArrivalRead: x.read, ArrivalUnix: s.clock.Wall(x.read),
+		Arrival: x.arrival, ArrivalRead: x.read, ArrivalUnix: s.clock.Wall(x.arrival),
 		Events: []int64{}, EventTokens: []int{},
 	}
 }
@@ -83,6 +80,7 @@ func (x *exchange) outputLen(p *wire.Params, prompt int) (want int, finish strin
 // stream makes the answer to p.
 func (x *exchange) stream(rec *Record, p *wire.Params, model string) *stream {
 	s := &stream{srv: x.srv, c: x.conn, rec: rec, whole: !p.Stream, usage: p.IncludeUsage || !p.Stream, perEvent: 1}
+	s.scratch = &x.srv.scratch
 	s.ans = x.ans
 	s.ans.Chat, s.ans.Model, s.ans.Prompt = p.Chat, model, rec.PromptTokens
 	s.ans.Created = wire.Started(rec.ArrivalUnix)
@@ -119,6 +117,10 @@ func (x *exchange) submit(s *stream, h hits) bool {
 	}
 	x.running = s
 	x.srv.stats.accepted(s.rec)
+	if x.srv.immediate {
+		s.flood()
+		return true
+	}
 	x.srv.pacer.Submit(s.rec.Arrival, &s.seq)
 	return true
 }

@@ -20,6 +20,7 @@ func past() time.Time { return time.Unix(1, 0) }
 type conn struct {
 	srv    *Server
 	nc     net.Conn
+	in     *receiver
 	out    *writer
 	id     int64
 	r      *bufio.Reader
@@ -30,12 +31,13 @@ type conn struct {
 	done    chan struct{} // the pacer has let go of running
 	ending  atomic.Bool   // close after running
 	abort   bool          // close with a reset
+	scratch []byte        // of a flood
 }
 
 func newConn(s *Server, nc net.Conn, id int64) *conn {
 	c := &conn{srv: s, nc: nc, id: id, done: make(chan struct{}, 1)}
-	c.out = newWriter(nc)
-	c.r = bufio.NewReaderSize(nc, wire.MaxHead)
+	c.in, c.out = newReceiver(nc, s.clock), newWriter(nc)
+	c.r = bufio.NewReaderSize(c.in, wire.MaxHead)
 	return c
 }
 
@@ -52,7 +54,7 @@ func (c *conn) serve() {
 // next serves one request and returns whether there may be another.
 func (c *conn) next() bool {
 	_, err := c.r.Peek(1)
-	read := c.srv.clock.Now()
+	read, arrival := c.in.read, c.in.arrival // before the rest of the request is read
 	if err != nil {
 		c.settle(true)
 		return false
@@ -68,7 +70,7 @@ func (c *conn) next() bool {
 		c.refuse(err)
 		return false
 	}
-	ok := c.handle(req, read)
+	ok := c.handle(req, read, arrival)
 	if c.running != nil { // its end decides
 		return true
 	}

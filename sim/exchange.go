@@ -14,8 +14,9 @@ type exchange struct {
 	*conn
 	req   *wire.Request
 	ans   wire.Answer
-	read  int64
 	route string
+
+	arrival, read int64 // of the first byte, monotonic
 }
 
 func duration(ns int64) time.Duration { return time.Duration(ns) }

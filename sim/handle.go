@@ -9,21 +9,24 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// handle answers req, whose first byte was read at the monotonic time read. It returns whether the connection can
+// handle answers req, whose first byte came at the monotonic time arrival and was read at read. It returns whether the connection can
 // serve another request; a stream may still be running then.
-func (c *conn) handle(req *wire.Request, read int64) bool {
-	x := exchange{conn: c, req: req, read: read, route: req.Method + " " + req.Path}
+func (c *conn) handle(req *wire.Request, read, arrival int64) bool {
+	x := exchange{conn: c, req: req, read: read, arrival: arrival, route: req.Method + " " + req.Path}
 	if req.ID == "" {
 		req.ID = fmt.Sprintf("%016x", mix(uint64(read)^uint64(c.id)<<48))
 	}
 	x.ans = wire.Answer{Style: wire.Style{Close: req.Close}, Pod: c.srv.cfg.Pod, RequestID: req.ID}
-	if !strings.HasPrefix(req.Path, "/sim/") {
-		c.thaw()
-		if status, param, message := x.barred(); status != 0 {
-			return x.fail(status, param, message)
-		}
+	if strings.HasPrefix(req.Path, "/sim/") {
+		return x.admin()
+	}
+	c.thaw()
+	if status, message := x.barred(); status != 0 {
+		return x.fail(status, "", message)
 	}
 	switch x.route {
+	case "GET /metrics":
+		return x.plain(200, "text/plain; version=0.0.4; charset=utf-8", c.srv.metrics())
 	case "POST /v1/chat/completions", "POST /v1/completions":
 		return x.complete()
 	case "GET /v1/models":
@@ -56,20 +59,20 @@ func (c *conn) thaw() {
 }
 
 // barred returns why the request is not served, status 0 when it is.
-func (x *exchange) barred() (status int, param, message string) {
+func (x *exchange) barred() (status int, message string) {
 	s := x.conn.srv
 	now := s.clock.Now()
 	if x.req.Path == "/metrics" {
-		return 0, "", ""
+		return 0, ""
 	}
 	if _, unready := s.faults.server(runplan.FaultNotReady, now); unready || now < s.ready {
-		return 503, "", "the engine is not ready yet"
+		return 503, "the engine is not ready yet"
 	}
 	if s.cfg.APIKey == "" || !strings.HasPrefix(x.req.Path, "/v1/") {
-		return 0, "", ""
+		return 0, ""
 	}
 	if subtle.ConstantTimeCompare([]byte(x.req.Authorization), []byte("Bearer "+s.cfg.APIKey)) != 1 {
-		return 401, "", "missing or wrong API key"
+		return 401, "missing or wrong API key"
 	}
-	return 0, "", ""
+	return 0, ""
 }

@@ -30,9 +30,10 @@ type Server struct {
 	begun   int64  // monotonic
 	ready   int64  // monotonic; before it the engine is not ready
 
-	requests atomic.Int64
-	crashed  atomic.Bool
-	closing  chan struct{}
+	requests  atomic.Int64
+	crashed   atomic.Bool
+	immediate bool
+	closing   chan struct{}
 
 	mu     sync.Mutex
 	ln     net.Listener
@@ -54,7 +55,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, clock: pace.NewClock(), model: cfg.model(), faults: &faults{seed: uint64(cfg.Seed)},
-		truth: log, stats: newStats(), conns: map[*conn]struct{}{}, closing: make(chan struct{}),
+		immediate: cfg.immediate(), truth: log, stats: newStats(cfg.MaxModelLen), conns: map[*conn]struct{}{}, closing: make(chan struct{}),
 	}
 	lead := cfg.TTFT.D()
 	if cfg.TTFTStdev > 0 || cfg.batched() {

@@ -37,45 +37,56 @@ type stream struct {
 	split     bool
 	cutUTF8   bool
 
-	pending  int // tokens delivered but not yet sent
-	sent     int // tokens
+	inline   bool    // sent by the connection's goroutine: nothing is due later
+	scratch  *[]byte // the bytes of one send, kept by whoever sends
+	made     int     // tokens
+	sent     int     // of these
 	headSent bool
 	over     bool
 	held     []byte // bytes of an event that go with the next send
-	last     int64  // send time of the last event
+
+	firstToken, lastToken int64 // made at, 0 = not yet
 }
 
 // Tokens implements engine.Sink.
 func (s *stream) Tokens(n int, due int64) bool {
-	s.pending += n
-	if s.end != endWell && s.sent+s.pending >= s.cut {
-		s.pending = s.cut - s.sent
-		s.deliver(s.srv.pacer.Real(due))
+	now := s.srv.clock.Now()
+	if s.end != endWell && s.made+n >= s.cut {
+		n = s.cut - s.made
+		s.make(n, now)
+		s.deliver(due, now)
 		s.strike()
 		return false
 	}
-	if done := s.seq.Done >= s.seq.Want; !done && (s.whole || s.pending < s.seq.Stride) {
+	s.make(n, now)
+	done := s.made == s.seq.Want
+	if !done && (s.whole || s.made-s.sent < s.seq.Stride) {
 		return true
 	}
-	return s.deliver(s.srv.pacer.Real(due)) && s.seq.Done < s.seq.Want
+	return s.deliver(due, now) && !done
 }
 
-// deliver sends all pending tokens, and with the last of them the end of the answer.
-func (s *stream) deliver(due int64) bool {
-	now := s.srv.clock.Now()
-	s.late(now - due)
-	last := s.end == endWell && s.sent+s.pending == s.seq.Want
-	b := s.srv.scratch[:0]
+// make counts n more tokens as made now.
+func (s *stream) make(n int, now int64) {
+	s.made += n
+	s.srv.stats.tokens(s, n, now)
+}
+
+// deliver sends all tokens that were not sent yet, and with the last of them the end of the answer.
+func (s *stream) deliver(due, now int64) bool {
+	if !s.inline {
+		s.late(now - s.srv.pacer.Real(due))
+	}
+	last := s.end == endWell && s.made == s.seq.Want
+	b := (*s.scratch)[:0]
 	switch {
 	case !s.whole:
 		b = s.appendEvents(b, now, last)
+		*s.scratch = b
 	case last:
 		b = s.ans.Whole(s.seq.Want, s.reasoning, s.finish, s.usage, now)
 	}
-	if cap(b) > cap(s.srv.scratch) && !s.whole {
-		s.srv.scratch = b
-	}
-	s.count(now)
+	s.sent = s.made
 	if !s.send(b, now, last) {
 		s.close(StatusCancelled, now)
 		return false
@@ -97,12 +108,12 @@ func (s *stream) complete() {
 // appendEvents appends what comes before, the events of the pending tokens, and, with the last, what comes after.
 func (s *stream) appendEvents(b []byte, now int64, last bool) []byte {
 	b = s.appendStart(b, now)
-	for i := 0; i < s.pending; i += s.perEvent {
-		t := wire.Tokens{First: s.sent + i, N: min(s.perEvent, s.pending-i), Now: now}
+	for i := s.sent; i < s.made; i += s.perEvent {
+		t := wire.Tokens{First: i, N: min(s.perEvent, s.made-i), Now: now}
 		if t.First < s.reasoning {
 			t.Class = wire.Reasoning
 		}
-		if last && i+t.N == s.pending {
+		if last && i+t.N == s.made {
 			t.Finish = s.finish
 		}
 		b = s.ans.AppendTokens(b, t)
@@ -234,12 +245,12 @@ func (s *stream) close(status string, now int64) {
 	}
 	s.over = true
 	s.rec.Status, s.rec.End = status, now
-	s.rec.Started = s.srv.pacer.Real(s.seq.Started)
+	s.rec.Started = s.started()
 	s.rec.CachedTokens, s.rec.OutputTokens = s.seq.Cached, s.sent
 	if status == StatusComplete {
 		s.rec.FinishReason = s.finish
 	}
-	s.srv.stats.finished(s.rec)
+	s.srv.stats.finished(s)
 	s.srv.truth.add(s.rec)
 	if s.closing {
 		s.c.ending.Store(true)
@@ -250,16 +261,8 @@ func (s *stream) close(status string, now int64) {
 
 // late notes how much later than due something was sent, ns.
 func (s *stream) late(ns int64) {
-	s.srv.stats.lateness.add(ns)
+	s.srv.stats.sent(ns)
 	s.rec.LatenessMax = max(s.rec.LatenessMax, ns)
-}
-
-// count notes the pending tokens as sent now.
-func (s *stream) count(now int64) {
-	s.srv.stats.tokens(s, now)
-	s.sent += s.pending
-	s.pending = 0
-	s.last = now
 }
 
 // shape applies the faults of a request.
@@ -310,4 +313,12 @@ func (s *stream) shapeEvents(h hits) {
 	s.ans.CRLF = h.has(runplan.FaultCRLF)
 	s.ans.Comments = h.has(runplan.FaultComments)
 	s.ans.MultiLine = h.has(runplan.FaultMultiLine)
+}
+
+// started returns when the request left the queue, 0 where it never did.
+func (s *stream) started() int64 {
+	if s.inline || s.seq.Started == 0 {
+		return s.seq.Started
+	}
+	return s.srv.pacer.Real(s.seq.Started)
 }

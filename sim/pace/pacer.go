@@ -7,11 +7,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bflow.dev/bflow/sim/engine"
 )
 
-// spin is how long before a deadline the thread stops sleeping: a wake-up takes 10 to 80 µs on a busy core.
-const spin = 100 * time.Microsecond
+// The thread stops sleeping some time before a deadline and spins until it: as long as its wake-ups have lately been
+// late, within these bounds. A fixed time would waste a core when streams are many, or be late when the host is busy.
+const (
+	minSpin = 10 * time.Microsecond
+	maxSpin = 100 * time.Microsecond
+)
 
 // Pacer drives a model by the clock. All calls of the model, and so all sends, happen on its one thread.
 type Pacer struct {
@@ -26,8 +32,10 @@ type Pacer struct {
 	wakeAt  atomic.Int64 // when the thread wakes by itself; 0 = it is awake
 	thaw    atomic.Int64 // end of the freeze, real time; 0 = none
 	closed  atomic.Bool
+	thread  atomic.Int64
 	done    chan struct{}
 
+	spin     int64 // current time of spinning, ns
 	frozenAt int64 // model time while frozen
 	offset   int64 // real time minus model time, after the current freeze
 }
@@ -39,7 +47,7 @@ func Start(clock Clock, model engine.Model, lead time.Duration) (*Pacer, error) 
 	if err != nil {
 		return nil, err
 	}
-	p := &Pacer{clock: clock, model: model, lead: int64(lead), alarm: a, done: make(chan struct{})}
+	p := &Pacer{clock: clock, model: model, lead: int64(lead), alarm: a, done: make(chan struct{}), spin: int64(maxSpin)}
 	go p.run()
 	return p, nil
 }
@@ -74,6 +82,9 @@ func (p *Pacer) Thaw() int64 { return p.thaw.Load() }
 // called on the pacer's thread only.
 func (p *Pacer) Real(t int64) int64 { return t + p.offset }
 
+// Thread returns the kernel's id of the pacer's thread, 0 before it runs.
+func (p *Pacer) Thread() int { return int(p.thread.Load()) }
+
 // Close stops the thread; what is not due yet is never sent.
 func (p *Pacer) Close() {
 	p.closed.Store(true)
@@ -87,13 +98,14 @@ func (p *Pacer) order(due int64, f func(now int64)) {
 	p.orders = append(p.orders, f)
 	p.mu.Unlock()
 	p.pending.Store(true)
-	if p.wakeAt.Load() > due-int64(spin) {
+	if p.wakeAt.Load() > due-int64(maxSpin) {
 		p.alarm.ring()
 	}
 }
 
 func (p *Pacer) run() {
 	runtime.LockOSThread()
+	p.thread.Store(int64(unix.Gettid()))
 	sharpTimers()
 	defer close(p.done)
 	for !p.closed.Load() {
@@ -139,13 +151,13 @@ func (p *Pacer) wait(due int64) bool {
 			return true
 		case p.pending.Load() || p.closed.Load():
 			return false
-		case left > int64(spin):
+		case left > p.spin:
 			p.sleep(due)
 		}
 	}
 }
 
-// sleep sleeps until spin before due. wakeAt is set before the orders are looked at once more, so that an order
+// sleep sleeps until p.spin before due. wakeAt is set before the orders are looked at once more, so that an order
 // either sees it and rings, or is seen.
 func (p *Pacer) sleep(due int64) {
 	p.wakeAt.Store(due)
@@ -157,5 +169,19 @@ func (p *Pacer) sleep(due int64) {
 		p.alarm.sleep(-1)
 		return
 	}
-	p.alarm.sleep(due - p.clock.Now() - int64(spin))
+	until := due - p.spin
+	p.alarm.sleep(max(0, until-p.clock.Now()))
+	p.learn(p.clock.Now() - until)
+}
+
+// learn adapts the time of spinning to a wake-up that was late by ns; one by an order is early and teaches nothing.
+// It grows at once and shrinks slowly, so that about one wake-up in fifty is later than it.
+func (p *Pacer) learn(late int64) {
+	switch {
+	case late < 0:
+	case late > p.spin:
+		p.spin = min(int64(maxSpin), p.spin+p.spin/2)
+	default:
+		p.spin = max(int64(minSpin), p.spin-p.spin/128)
+	}
 }

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"bflow.dev/bflow/sim/pace"
+)
+
+// maxAge bounds how long before our read a kernel stamp can be; beyond it the wall clock was set.
+const maxAge = 10 * time.Second
+
+// receiver reads a connection and keeps when the kernel received the last segment of each read.
+type receiver struct {
+	nc  net.Conn
+	raw syscall.RawConn // nil without stamps: plain reads
+	try func(fd uintptr) bool
+
+	buf  []byte // where try reads to
+	oob  [128]byte
+	n    int
+	oobn int
+	err  error
+
+	clock   pace.Clock
+	arrival int64 // of the last read's data in the kernel, monotonic; without a stamp the same as read
+	read    int64 // when the last read had its data, monotonic
+}
+
+func newReceiver(nc net.Conn, clock pace.Clock) *receiver {
+	r := &receiver{nc: nc, clock: clock}
+	r.try = r.receiveOnce
+	sc, ok := nc.(syscall.Conn)
+	if !ok {
+		return r
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return r
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) == nil {
+			r.raw = raw
+		}
+	})
+	return r
+}
+
+// Read implements io.Reader.
+func (r *receiver) Read(p []byte) (int, error) {
+	if r.raw == nil || len(p) == 0 {
+		n, err := r.nc.Read(p)
+		r.read = r.clock.Now()
+		r.arrival = r.read
+		return n, err
+	}
+	r.buf = p
+	err := r.raw.Read(r.try)
+	r.buf = nil
+	switch {
+	case err != nil:
+		return 0, err
+	case r.err != nil:
+		return 0, r.err
+	case r.n == 0:
+		return 0, io.EOF
+	}
+	r.read = r.clock.Now()
+	r.arrival = r.read - int64(r.stampAge(time.Now()))
+	return r.n, nil
+}
+
+// receiveOnce makes one system call; false means that there is nothing to read yet.
+func (r *receiver) receiveOnce(fd uintptr) bool {
+	r.n, r.oobn, _, _, r.err = unix.Recvmsg(int(fd), r.buf, r.oob[:], unix.MSG_DONTWAIT)
+	return r.err != unix.EAGAIN && r.err != unix.EINTR
+}
+
+// stampAge returns how long before now the kernel received what was read, by the stamp in the control message.
+// Both are wall times read just now, so that a wall clock set earlier does not matter.
+func (r *receiver) stampAge(now time.Time) time.Duration {
+	const head = unix.SizeofCmsghdr
+	if r.oobn < head+int(unsafe.Sizeof(unix.Timespec{})) {
+		return 0
+	}
+	// level and type follow the length, which is 8 bytes on the 64-bit systems we build for
+	if binary.NativeEndian.Uint32(r.oob[8:]) != unix.SOL_SOCKET || binary.NativeEndian.Uint32(r.oob[12:]) != unix.SCM_TIMESTAMPNS {
+		return 0
+	}
+	sec := int64(binary.NativeEndian.Uint64(r.oob[head:]))
+	nsec := int64(binary.NativeEndian.Uint64(r.oob[head+8:]))
+	if age := now.Sub(time.Unix(sec, nsec)); age > 0 && age < maxAge {
+		return age
+	}
+	return 0
+}
