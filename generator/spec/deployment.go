@@ -49,8 +49,8 @@ type PullSecret struct {
 // HostPath mounts a folder of the node.
 type HostPath struct {
 	Name      string `json:"name" req:"true" is:"label" doc:"name of the volume; not dshm, model-storage or vllm-profiler"`
-	HostPath  string `json:"host_path" req:"true" is:"abspath" doc:"folder on the node"`
-	MountPath string `json:"mount_path" req:"true" is:"abspath" doc:"folder in the container"`
+	HostPath  string `json:"host_path" req:"true" is:"folder" doc:"folder on the node"`
+	MountPath string `json:"mount_path" req:"true" is:"folder" doc:"folder in the container"`
 	Type      string `json:"type,omitempty" enum:"DirectoryOrCreate|Directory|FileOrCreate|File|Socket|CharDevice|BlockDevice" doc:"Kubernetes hostPath type"`
 	ReadOnly  bool   `json:"read_only,omitempty" default:"false" doc:"mount read-only"`
 	Cleanup   bool   `json:"cleanup,omitempty" default:"false" doc:"empty the mount before removal"`
@@ -60,7 +60,7 @@ type HostPath struct {
 type PVCMount struct {
 	Name         string       `json:"name" req:"true" is:"label" doc:"name of the volume; not dshm, model-storage or vllm-profiler"`
 	ClaimName    string       `json:"claim_name" req:"true" alias:"pvc_name" is:"subdomain" doc:"name of the claim"`
-	MountPath    string       `json:"mount_path" req:"true" is:"abspath" doc:"folder in the container"`
+	MountPath    string       `json:"mount_path" req:"true" is:"folder" doc:"folder in the container"`
 	ReadOnly     bool         `json:"read_only,omitempty" default:"false" doc:"mount read-only"`
 	Create       bool         `json:"create,omitempty" default:"false" doc:"make the claim before deploy, delete it at cleanup; needs size and access_modes"`
 	StorageClass string       `json:"storage_class_name,omitempty" alias:"storage_class" is:"subdomain" doc:"class of a created claim"`
@@ -85,7 +85,7 @@ type Resources struct {
 // ModelStorage says where model files lie: <claim>/<cache_dir>/<model folder>.
 type ModelStorage struct {
 	PVCName      string `json:"pvc_name,omitempty" default:"models-storage" is:"subdomain" doc:"claim with the model files"`
-	CacheDir     string `json:"cache_dir,omitempty" default:"/models" is:"abspath" doc:"folder on the claim; / = its root"`
-	MountPath    string `json:"mount_path,omitempty" default:"/model-cache" is:"abspath" doc:"folder in the container"`
+	CacheDir     string `json:"cache_dir,omitempty" default:"/models" is:"folder" doc:"folder on the claim; / = its root"`
+	MountPath    string `json:"mount_path,omitempty" default:"/model-cache" is:"folder" doc:"folder in the container"`
 	ModelSubpath string `json:"model_subpath,omitempty" is:"relpath" doc:"replaces the model folder's name"`
 }

@@ -84,15 +84,17 @@ func nested(path, top string) bool {
 	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// decode reads d as a document of the given kind, for its problems.
-func (c *codec) decode(d *Doc, kind string) (any, problem.List) {
+// decodeProfile reads d as a profile of the given kind, for its problems.
+func decodeProfile(d *Doc, kind string) (found problem.List) {
 	switch kind {
 	case KindDeployment:
-		return DecodeDeployment(d, d.Root)
+		_, found = DecodeDeployment(d, d.Root)
 	case KindBenchmark:
-		return DecodeBenchmark(d, d.Root)
+		_, found = DecodeBenchmark(d, d.Root)
+	default:
+		_, found = DecodeMetrics(d, d.Root)
 	}
-	return DecodeMetrics(d, d.Root)
+	return found
 }
 
 // version checks apiVersion where the type has one: the original never looked at it, so that it may be absent.

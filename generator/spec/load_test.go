@@ -118,6 +118,27 @@ func TestUnreadableFilesAreNamed(t *testing.T) {
 	}
 }
 
+func TestAFolderMayHoldOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "deep", "pod.yaml"), "apiVersion: v1\nkind: Pod\n---\ntitle: x\n---\n"+profile("a", "n"))
+	write(t, filepath.Join(dir, "typo.yaml"), "kind: Experimnt\n")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	set, found := Load(Options{CheckAll: true}, link)
+	if want := link + `/typo.yaml:1:7: kind: unknown kind "Experimnt" (did you mean "Experiment"?)`; found.Error() != want {
+		t.Errorf("got %s, want %s", found.Error(), want)
+	}
+	if refs := set.Catalogue.Profiles(); len(refs) != 1 || refs[0].Name != "a" {
+		t.Errorf("want profile a, got %v", refs)
+	}
+	empty := t.TempDir()
+	if _, found := Load(Options{}, empty); found.Error() != empty+": reading folder: no *.yaml in it" {
+		t.Errorf("got %s", found.Error())
+	}
+}
+
 func TestStandardInputIsAskedOfTheCaller(t *testing.T) {
 	read := func(name string) ([]byte, error) { return []byte(makeDocument(KindExperiment, "zebra: 1")), nil }
 	_, found := Load(Options{Shipped: shippedFS(), ReadFile: read}, "-")

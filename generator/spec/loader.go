@@ -4,10 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/generator/problem"
 )
@@ -43,17 +39,17 @@ type loader struct {
 // every problem of every file, sorted; the Set is fit for use exactly when the list has no errors.
 func Load(opt Options, paths ...string) (*Set, problem.List) {
 	l := newLoader(opt)
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			l.folder(path)
+	for _, name := range paths {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			l.folder(name)
 			continue
 		}
-		data, err := l.opt.ReadFile(path)
+		data, err := l.opt.ReadFile(name)
 		if err != nil {
-			l.found.Add(problem.Problem{File: path, Text: "reading file: " + cause(err)})
+			l.found.Add(problem.Problem{File: name, Text: "reading file: " + cause(err)})
 			continue
 		}
-		l.file(path, data)
+		l.file(name, data)
 	}
 	return l.finish()
 }
@@ -79,75 +75,6 @@ func cause(err error) string {
 		return pathErr.Err.Error()
 	}
 	return err.Error()
-}
-
-func (l *loader) folder(dir string) {
-	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || filepath.Ext(name) != ".yaml" {
-			return err
-		}
-		data, err := os.ReadFile(name)
-		if err == nil {
-			l.file(name, data)
-		}
-		return err
-	})
-	if err != nil {
-		l.found.Add(problem.Problem{File: dir, Text: "reading folder: " + cause(err)})
-	}
-}
-
-// file sorts the documents of one file by kind.
-func (l *loader) file(name string, data []byte) {
-	roots, found := parse(name, data)
-	l.found.Add(found...)
-	if len(roots) == 0 && len(found) == 0 {
-		l.found.Add(problem.Problem{File: name, Text: "want a document with apiVersion, kind, metadata and spec, found nothing"})
-	}
-	for _, root := range roots {
-		d := l.document(name, root)
-		kind, profile := identity(root)
-		switch {
-		case !l.header(&d, kind):
-		case kind == KindExperiment:
-			l.experiments = append(l.experiments, d)
-		case kind == KindRunPlan:
-			l.plans = append(l.plans, d)
-		case profile == "": // nothing can refer to it, so say now what is wrong
-			_, p := l.codec.decode(&d, kind)
-			l.found.Add(p...)
-		default:
-			l.found.Add(l.beside.add(profileID{kind, profile}, d)...)
-		}
-	}
-}
-
-func (l *loader) document(file string, root *yaml.Node) Doc {
-	return Doc{File: file, Root: root, codec: l.codec, lenient: l.opt.Lenient}
-}
-
-// header checks that a document is a mapping of a known kind.
-func (l *loader) header(d *Doc, kind string) bool {
-	kinds := []string{KindExperiment, KindDeployment, KindBenchmark, KindMetrics, KindRunPlan}
-	if d.Root.Kind != yaml.MappingNode {
-		l.found.Add(problem.At(d.File, d.Root, "", "want a mapping with apiVersion, kind, metadata and spec, found %s", found(d.Root)))
-		return false
-	}
-	for _, k := range kinds {
-		if k == kind {
-			return true
-		}
-	}
-	near := problem.Closest(kind, kinds, 1)
-	switch {
-	case kind == "":
-		l.found.Add(d.Problem("kind", "required field is missing; want one of %s", strings.Join(kinds, ", ")))
-	case len(near) > 0:
-		l.found.Add(d.Problem("kind", "unknown kind %q (did you mean %q?)", kind, near[0]))
-	default:
-		l.found.Add(d.Problem("kind", "unknown kind %q, want one of %s", kind, strings.Join(kinds, ", ")))
-	}
-	return false
 }
 
 // finish builds the catalogue, decodes everything that counts and sorts the problems.

@@ -21,7 +21,7 @@ type MooncakeStore struct {
 	GlobalSegmentSize      string `json:"global_segment_size,omitempty" is:"bytes" doc:"embedded: memory given to the pool"`
 	StoreGlobalSegmentSize string `json:"store_global_segment_size,omitempty" is:"bytes" doc:"standalone-store: memory given to the pool"`
 	HostPathName           string `json:"host_path_name,omitempty" is:"label" doc:"standalone-store: a writable entry of host_paths"`
-	OffloadPath            string `json:"offload_path,omitempty" is:"abspath" doc:"standalone-store: mount path of that entry"`
+	OffloadPath            string `json:"offload_path,omitempty" is:"folder" doc:"standalone-store: mount path of that entry"`
 	OffloadSizeLimitBytes  int64  `json:"offload_size_limit_bytes,omitempty" min:"1" unit:"bytes" doc:"standalone-store: limit on disk"`
 }
 
@@ -29,13 +29,13 @@ type MooncakeStore struct {
 type StorageOffloading struct {
 	Enabled           bool   `json:"enabled" default:"false" doc:"switch it on"`
 	Type              string `json:"type,omitempty" default:"pvc" enum:"pvc|hostPath" words:"persistentVolumeClaim=pvc|host-path=hostPath|host_path=hostPath" doc:"kind of storage"`
-	MountPath         string `json:"mount_path,omitempty" default:"/mnt/files-storage" is:"abspath" doc:"folder in the container"`
-	DirectoryPath     string `json:"directory_path,omitempty" is:"abspath" implied:"<mount_path>/kv-cache" doc:"folder of the blocks"`
+	MountPath         string `json:"mount_path,omitempty" default:"/mnt/files-storage" is:"folder" doc:"folder in the container"`
+	DirectoryPath     string `json:"directory_path,omitempty" is:"folder" implied:"<mount_path>/kv-cache" doc:"folder of the blocks"`
 	StorageEventsPort int    `json:"storage_events_port,omitempty" default:"5559" min:"1" max:"65535" doc:"port of storage events"`
 	PVCName           string `json:"pvc_name,omitempty" implied:"llm-d-storage-offloading-cache" is:"subdomain" doc:"pvc: claim"`
 	StorageClass      string `json:"storage_class,omitempty" implied:"nfs-rwx" is:"subdomain" doc:"pvc: class"`
 	Size              string `json:"size,omitempty" implied:"2500Gi" is:"quantity" doc:"pvc: size"`
 	AccessMode        string `json:"access_mode,omitempty" implied:"ReadWriteMany" enum:"ReadWriteOnce|ReadOnlyMany|ReadWriteMany|ReadWriteOncePod" doc:"pvc: access mode"`
-	HostPath          string `json:"host_path,omitempty" implied:"/var/lib/benchflow/storage-offloading/<release>" is:"abspath" doc:"hostPath: folder on the node"`
+	HostPath          string `json:"host_path,omitempty" implied:"/var/lib/benchflow/storage-offloading/<release>" is:"folder" doc:"hostPath: folder on the node"`
 	HostPathType      string `json:"host_path_type,omitempty" implied:"DirectoryOrCreate" enum:"DirectoryOrCreate|Directory|FileOrCreate|File|Socket|CharDevice|BlockDevice" doc:"hostPath: Kubernetes type"`
 }

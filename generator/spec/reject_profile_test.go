@@ -36,8 +36,8 @@ func wrongDeploymentRows() []row {
 			`t.yaml:5:119: spec.runtime.pvc_mounts[0].mount_path: duplicate mount path "/m", first in runtime.host_paths[0]`},
 		{"paths are absolute",
 			"runtime: {host_paths: [{name: a, host_path: a, mount_path: b}]}",
-			`t.yaml:5:47: spec.runtime.host_paths[0].host_path: want an absolute path, found "a"
-t.yaml:5:62: spec.runtime.host_paths[0].mount_path: want an absolute path, found "b"`},
+			`t.yaml:5:47: spec.runtime.host_paths[0].host_path: want an absolute path without ".." parts, found "a"
+t.yaml:5:62: spec.runtime.host_paths[0].mount_path: want an absolute path without ".." parts, found "b"`},
 		{"a hostPath type is one of Kubernetes'",
 			"runtime: {host_paths: [{name: a, host_path: /a, mount_path: /b, type: Folder}]}",
 			`t.yaml:5:73: spec.runtime.host_paths[0].type: want one of "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice", found "Folder"`},

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -27,6 +28,7 @@ func rules() map[string]rule {
 		"quantity": {want: "a quantity above 0 such as 2, 500m or 16Gi", holds: isQuantity},
 		"url":      {want: "a URL such as https://host:8443", holds: isURL, pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^\s]+$`},
 		"ip":       {want: "an IP address", holds: func(s string) bool { _, err := netip.ParseAddr(s); return err == nil }},
+		"folder":   {want: `an absolute path without ".." parts`, holds: isFolder, pattern: `^/`},
 		"relpath":  {want: `a relative path without "." or ".." parts`, holds: isRelative},
 		"requesttype": {want: "completions, chat, responses, embeddings, messages, or a path such as /v1/chat/completions",
 			holds: isRequestType},
@@ -71,6 +73,10 @@ func isRelative(s string) bool {
 		}
 	}
 	return !strings.HasPrefix(s, "/")
+}
+
+func isFolder(s string) bool {
+	return strings.HasPrefix(s, "/") && !slices.Contains(strings.Split(s, "/"), "..")
 }
 
 // isRequestType knows the words for the API of a request; case, _ for - and a leading / do not matter.
