@@ -2,7 +2,6 @@ package plan
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -11,20 +10,38 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// equal reports a plan that is the same as an earlier one but for its place in the matrix. n is its first point.
-func (w *walk) equal(plan *runplan.RunPlan, n int) problem.List {
-	bare := *plan
-	bare.Axes = nil
-	b, err := json.Marshal(&bare)
-	if err != nil {
-		return problem.List{w.exp.Problem("spec", "%s", err)}
+// twins are plans of one hash: they measure the same, so they may be the same. Contents are compared only then.
+type twins struct {
+	first    int // unit
+	contents map[[32]byte]int
+}
+
+// equal reports unit u when its plan is that of an earlier unit but for the place in the matrix.
+func (w *walk) equal(hash string, content *runplan.RunPlan, u int) problem.List {
+	t := w.seen[hash]
+	if t == nil {
+		w.seen[hash] = &twins{first: u}
+		return nil
 	}
-	content := sha256.Sum256(b)
-	if first, known := w.seen[content]; known {
-		return w.same(first, n)
+	if t.contents == nil {
+		first, _ := w.resolve(t.first)
+		t.contents = map[[32]byte]int{contentOf(first): t.first}
 	}
-	w.seen[content] = n
+	sum := contentOf(content)
+	if first, known := t.contents[sum]; known {
+		return w.same(w.units.points(first)[0], w.units.points(u)[0])
+	}
+	t.contents[sum] = u
 	return nil
+}
+
+// contentOf is the sum of a plan that has no place in the matrix yet.
+func contentOf(plan *runplan.RunPlan) [32]byte {
+	b, err := runplan.Canonical(plan)
+	if err != nil {
+		return [32]byte{} // sealing it has failed as well
+	}
+	return sha256.Sum256(b)
 }
 
 // equalLoads reports points of one plan that put the same load on it.

@@ -92,7 +92,8 @@ func (m *Matrix) Secrets() []load.Secret {
 }
 
 // Plans walks the plans in the order in which they run: round after round of repeats, each round in matrix order or
-// shuffled. A point with an error yields a nil plan and its problems; warnings come beside a plan.
+// shuffled. A point with an error yields a nil plan and its problems; warnings come beside a plan. Plans share parts
+// (measurements, queries, labels): read them, do not change them.
 func (m *Matrix) Plans() iter.Seq2[*runplan.RunPlan, problem.List] {
 	return func(yield func(*runplan.RunPlan, problem.List) bool) {
 		w := newWalk(m)

@@ -16,22 +16,38 @@ const (
 	releaseLater = "$release"
 )
 
-// metricsOf returns what collect asks Prometheus for. Placeholders are replaced, except $release where the release is
-// not known before the run.
-func metricsOf(name string, m *spec.MetricsSpec, d *spec.DeploymentSpec, plan *runplan.RunPlan) *runplan.Metrics {
-	replace := placeholders(d, plan)
-	queries := make(map[string]string, len(m.Queries))
-	for key, q := range m.Queries {
-		queries[key] = replace.Replace(q)
-	}
-	return &runplan.Metrics{
-		Profile: name, PrometheusURL: m.PrometheusURL, VerifyTLS: m.VerifyTLS, Queries: queries,
-		QueryStep: runplan.Duration(m.QueryStep), QueryTimeout: runplan.Duration(m.QueryTimeout),
-	}
+// asked tells apart what Prometheus is asked: a profile, and what its placeholders stand for.
+type asked struct {
+	profile *spec.MetricsProfile
+	words   string
 }
 
-// placeholders replaces the names of the format, longest first.
-func placeholders(d *spec.DeploymentSpec, plan *runplan.RunPlan) *strings.Replacer {
+// metricsOf returns what collect asks Prometheus for. Placeholders are replaced, except $release where the release is
+// not known before the run. Plans that ask the same share it.
+func (r *resolver) metricsOf(m *spec.MetricsProfile, d *spec.DeploymentSpec, plan *runplan.RunPlan) *runplan.Metrics {
+	words := placeholders(d, plan)
+	key := asked{m, strings.Join(words, "\x00")}
+	if known := r.questions[key]; known != nil {
+		return known
+	}
+	replace := strings.NewReplacer(words...)
+	queries := make(map[string]string, len(m.Spec.Queries))
+	for name, q := range m.Spec.Queries {
+		queries[name] = replace.Replace(q)
+	}
+	out := &runplan.Metrics{
+		Profile: m.Metadata.Name, PrometheusURL: m.Spec.PrometheusURL, VerifyTLS: m.Spec.VerifyTLS, Queries: queries,
+		QueryStep: runplan.Duration(m.Spec.QueryStep), QueryTimeout: runplan.Duration(m.Spec.QueryTimeout),
+	}
+	if len(r.questions) >= maxVariants {
+		clear(r.questions)
+	}
+	r.questions[key] = out
+	return out
+}
+
+// placeholders are the names of the format, longest first, each followed by what it stands for.
+func placeholders(d *spec.DeploymentSpec, plan *runplan.RunPlan) []string {
 	release := releaseLater
 	if e := plan.Deployment.Endpoint; e != nil && e.MetricsRelease != "" {
 		release = e.MetricsRelease
@@ -42,19 +58,18 @@ func placeholders(d *spec.DeploymentSpec, plan *runplan.RunPlan) *strings.Replac
 	if len(ceph) > 0 {
 		pool = `.*(cephfs|cephfilesystem|filesystem).*|.*[-_.]data[0-9]*.*`
 	}
-	pairs := [][2]string{
-		{"$namespace", plan.Target.Namespace}, {"$release", release},
-		{"$modelserver_pod_regex", server}, {"$scheduler_pod_regex", scheduler}, {"$scheduler_endpoint_regex", port},
-		{"$hostpath_mount_regex", oneOf(mountFolders(d.Runtime.HostPaths))},
-		{"$hostpath_filesystem_exclude_regex", "tmpfs|overlay|squashfs|proc|sysfs|devtmpfs|cgroup2"},
-		{"$runtime_pvc_regex", oneOf(claims)}, {"$ceph_pvc_regex", oneOf(ceph)}, {"$ceph_pool_regex", pool},
+	return []string{
+		"$hostpath_filesystem_exclude_regex", "tmpfs|overlay|squashfs|proc|sysfs|devtmpfs|cgroup2",
+		"$scheduler_endpoint_regex", port,
+		"$modelserver_pod_regex", server,
+		"$hostpath_mount_regex", oneOf(mountFolders(d.Runtime.HostPaths)),
+		"$scheduler_pod_regex", scheduler,
+		"$runtime_pvc_regex", oneOf(claims),
+		"$ceph_pool_regex", pool,
+		"$ceph_pvc_regex", oneOf(ceph),
+		"$namespace", plan.Target.Namespace,
+		"$release", release,
 	}
-	slices.SortFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) })
-	var flat []string
-	for _, p := range pairs {
-		flat = append(flat, p[0], p[1])
-	}
-	return strings.NewReplacer(flat...)
 }
 
 // podPatterns match the pods of the model server, those of the endpoint picker, and its metrics port.

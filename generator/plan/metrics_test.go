@@ -3,6 +3,7 @@ package plan
 import (
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 
 	"bflow.dev/bflow/generator/spec"
@@ -43,7 +44,7 @@ func TestPlaceholders(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			plan := &runplan.RunPlan{Target: runplan.Target{Namespace: "perf"}, Deployment: runplan.Deployment{Endpoint: row.endpoint}}
-			if got := placeholders(&row.d, plan).Replace(row.in); got != row.want {
+			if got := strings.NewReplacer(placeholders(&row.d, plan)...).Replace(row.in); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})

@@ -13,10 +13,11 @@ type resolver struct {
 	opt          *Options
 	measurements *variants[measured]
 	secrets      map[string]load.Secret
+	questions    map[asked]*runplan.Metrics
 }
 
 func newResolver(s *source, opt *Options) *resolver {
-	return &resolver{source: s, opt: opt, secrets: map[string]load.Secret{},
+	return &resolver{source: s, opt: opt, secrets: map[string]load.Secret{}, questions: map[asked]*runplan.Metrics{},
 		measurements: newVariants[measured](s.grid, s.axesThat(touchesLoad))}
 }
 
@@ -67,7 +68,7 @@ func (p *point) resolve(loads []measured, benchmark string) *runplan.RunPlan {
 	}
 	p.surround(plan, d, loads[0].slo)
 	if plan.Execution.Phases.Collect {
-		plan.Metrics = metricsOf(metrics.Metadata.Name, &metrics.Spec, d, plan)
+		plan.Metrics = p.metricsOf(metrics, d, plan)
 	}
 	p.pin(plan, metrics.Metadata.Name, benchmark)
 	plan.Timeouts = timeoutsOf(plan, p.spec("execution").Execution.Timeout)

@@ -12,13 +12,33 @@ import (
 // walk makes the plans of a matrix one after the other and remembers what it needs to find equal ones.
 type walk struct {
 	*Matrix
-	seen map[[32]byte]int // content of a plan -> its first point
+	seen map[string]*twins // by hash
 }
 
-func newWalk(m *Matrix) *walk { return &walk{Matrix: m, seen: make(map[[32]byte]int, m.units.len())} }
+func newWalk(m *Matrix) *walk { return &walk{Matrix: m, seen: make(map[string]*twins, m.units.len())} }
 
 // plan returns the plan of unit u in a round of repeats.
 func (w *walk) plan(u, round int) (*runplan.RunPlan, problem.List) {
+	plan, problems := w.resolve(u)
+	if plan == nil {
+		return nil, distinct(problems)
+	}
+	content := *plan
+	w.place(plan, u, round)
+	if err := runplan.Seal(plan); err != nil {
+		problems.Add(w.exp.Problem("spec", "%s", err))
+	}
+	if round == 0 {
+		problems.Add(w.equal(plan.Hash, &content, u)...)
+	}
+	if problems.Err() != nil {
+		return nil, distinct(problems)
+	}
+	return plan, problems
+}
+
+// resolve returns the plan of unit u as it is wherever it stands in the matrix.
+func (w *walk) resolve(u int) (*runplan.RunPlan, problem.List) {
 	points := w.units.points(u)
 	p := &point{resolver: w.r, digits: make([]int, len(w.r.axes))}
 	loads := make([]measured, len(points))
@@ -28,30 +48,16 @@ func (w *walk) plan(u, round int) (*runplan.RunPlan, problem.List) {
 	}
 	w.r.point(points[0], p.digits)
 	plan := p.resolve(loads, w.benchmarks(loads))
-	if plan == nil {
-		return nil, distinct(p.problems)
-	}
-	plan.Axes = w.axes(points)
-	if len(points) > 1 {
+	if plan != nil && len(points) > 1 {
 		w.nameMeasurements(plan, points)
-	}
-	if round == 0 {
-		p.problems.Add(w.equal(plan, points[0])...)
 		p.problems.Add(w.equalLoads(loads, points)...)
-	}
-	w.name(plan, u, round)
-	if err := runplan.Seal(plan); err != nil {
-		p.problems.Add(w.exp.Problem("spec", "%s", err))
-	}
-	if p.problems.Err() != nil {
-		return nil, distinct(p.problems)
 	}
 	return plan, p.problems
 }
 
-// name gives plan its place in the matrix. A single plan without repeats is a plain run.
-func (w *walk) name(plan *runplan.RunPlan, u, round int) {
-	plan.Index = u + 1
+// place gives plan its name and place in the matrix. A single plan without repeats is a plain run.
+func (w *walk) place(plan *runplan.RunPlan, u, round int) {
+	plan.Axes, plan.Index = w.axes(w.units.points(u)), u+1
 	index := plan.Index
 	if w.units.len() == 1 {
 		index = 0

@@ -25,7 +25,7 @@ func (c *canonicaliser) value() error {
 	case '[':
 		return c.array()
 	case '"':
-		_, err := c.text()
+		_, err := c.text(false)
 		return err
 	case 't', 'f', 'n':
 		end := c.at + bytes.IndexByte(c.in[c.at:], 'e') + 1 // true, false
@@ -68,7 +68,7 @@ func (c *canonicaliser) object() error {
 		}
 		m := member{start: len(c.out)}
 		var err error
-		if m.key, err = c.text(); err != nil {
+		if m.key, err = c.text(true); err != nil {
 			return err
 		}
 		c.copyByte() // the colon
@@ -117,20 +117,21 @@ func isASCII(s []byte) bool {
 	return true
 }
 
-// text copies a string and returns its value.
-func (c *canonicaliser) text() ([]byte, error) {
+// text copies a string. Its value is returned for keys, which have to be compared.
+func (c *canonicaliser) text(key bool) ([]byte, error) {
 	end := c.at + 1
-	escaped := false
+	escaped, canonical := false, true
 	for c.in[end] != '"' {
 		if c.in[end] == '\\' {
-			escaped = true
 			end++
+			escaped = true
+			canonical = canonical && strings.IndexByte(`"\bfnrt`, c.in[end]) >= 0
 		}
 		end++
 	}
 	raw := c.in[c.at : end+1]
 	c.at = end + 1
-	if !escaped {
+	if !escaped || canonical && !key {
 		c.out = append(c.out, raw...)
 		return raw[1 : len(raw)-1], nil
 	}
@@ -138,18 +139,22 @@ func (c *canonicaliser) text() ([]byte, error) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, err
 	}
-	c.out = appendText(c.out, s)
+	if canonical {
+		c.out = append(c.out, raw...)
+	} else {
+		c.out = appendText(c.out, s)
+	}
 	return []byte(s), nil
 }
 
 // appendText writes s with the fewest escapes.
 func appendText(out []byte, s string) []byte {
-	short := map[byte]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+	const short, letters = "\"\\\b\f\n\r\t", `"\bfnrt`
 	out = append(out, '"')
 	for i := range len(s) {
-		switch letter := short[s[i]]; {
-		case letter != 0:
-			out = append(out, '\\', letter)
+		switch at := strings.IndexByte(short, s[i]); {
+		case at >= 0:
+			out = append(out, '\\', letters[at])
 		case s[i] < 0x20:
 			out = fmt.Appendf(out, `\u%04x`, s[i])
 		default:
