@@ -2,6 +2,7 @@ package mlflow
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -108,4 +109,19 @@ func (c *Client) sizes(ctx context.Context, runID string, list []Artifact) (map[
 		}
 	}
 	return out, nil
+}
+
+// Artifact returns a JSON file of a run.
+func (c *Client) Artifact(ctx context.Context, runID, name string) ([]byte, error) {
+	run, err := c.Run(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	prefix, err := proxyPath(&run.Info)
+	if err != nil {
+		return nil, err
+	}
+	var data json.RawMessage
+	err = c.do(ctx, "fetching "+name, call{method: http.MethodGet, path: prefix + name}, &data)
+	return data, err
 }

@@ -11,8 +11,9 @@ import (
 	"bflow.dev/bflow/tasks/report"
 )
 
-// headline prints the table of runs and where their reports are. A run that came to no report has been explained.
-func headline(s Streams, outcomes []localrun.Outcome) error {
+// headline prints the table of runs and where their reports are; several runs get a page of their own beside them, in
+// root. A run that came to no report has been explained.
+func headline(s Streams, root string, outcomes []localrun.Outcome) error {
 	var reports []*report.Report
 	var dirs []string
 	for _, out := range outcomes {
@@ -31,8 +32,16 @@ func headline(s Streams, outcomes []localrun.Outcome) error {
 	if err := report.Table(s.Out, reports...); err != nil {
 		return err
 	}
-	for _, dir := range dirs {
-		fmt.Fprintf(s.Out, "report: %s\n", filepath.Join(dir, contract.FileReportHTML))
+	path := filepath.Join(dirs[0], contract.FileReportHTML)
+	if len(reports) > 1 {
+		var err error
+		if path, err = matrixPage(filepath.Join(root, "matrix-"+outcomes[0].RunID+".html"), reports); err != nil {
+			return err
+		}
+		for _, dir := range dirs {
+			fmt.Fprintf(s.Out, "run: %s\n", dir)
+		}
 	}
-	return nil
+	_, err := fmt.Fprintf(s.Out, "report: %s\n", path)
+	return err
 }

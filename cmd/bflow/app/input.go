@@ -73,11 +73,11 @@ func readFiles(c *cli.Context, s Streams, opt spec.Options) (input, error) {
 	for _, v := range opt.Set {
 		fmt.Fprintf(sum, "\x00%s", v)
 	}
-	return input{set: set, sum: "sha256:" + hex.EncodeToString(sum.Sum(nil))}, report(s, found)
+	return input{set: set, sum: "sha256:" + hex.EncodeToString(sum.Sum(nil))}, tell(s, found)
 }
 
-// report prints problems and turns errors among them into exit code 2.
-func report(s Streams, found problem.List) error {
+// tell prints problems and turns errors among them into exit code 2.
+func tell(s Streams, found problem.List) error {
 	found.Sort()
 	for _, p := range found {
 		if p.Warning {
@@ -107,7 +107,7 @@ func matrices(c *cli.Context, s Streams, in input) ([]*plan.Matrix, error) {
 			all = append(all, m)
 		}
 	}
-	if err := report(s, found); err != nil {
+	if err := tell(s, found); err != nil {
 		return nil, err
 	}
 	if len(all)+len(in.set.RunPlans) == 0 {

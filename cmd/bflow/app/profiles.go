@@ -39,7 +39,7 @@ type profileLine struct {
 
 func catalogue(c *cli.Context, s Streams) ([]spec.ProfileRef, error) {
 	set, found := spec.Load(spec.Options{Shipped: profiles.FS, ProfileDirs: c.StringSlice("profiles")})
-	if err := report(s, found); err != nil {
+	if err := tell(s, found); err != nil {
 		return nil, err
 	}
 	return set.Catalogue.Profiles(), nil

@@ -51,5 +51,5 @@ func resume(c *cli.Context, s Streams, dir, runID string) error {
 	if err != nil {
 		return err
 	}
-	return conclude(s, []localrun.Outcome{{RunID: runID, RunDir: dir, Plan: plan, Status: status, Code: status.ExitCode}})
+	return conclude(s, o.Root, []localrun.Outcome{{RunID: runID, RunDir: dir, Plan: plan, Status: status, Code: status.ExitCode}})
 }

@@ -95,7 +95,7 @@ func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Opt
 	opt.Observe = display.Start
 	outcomes := localrun.Run(c.Context, plans, opt)
 	display.Close()
-	return conclude(s, outcomes)
+	return conclude(s, opt.Root, outcomes)
 }
 
 func newDisplay(c *cli.Context, s Streams, total int) *progress.Display {
@@ -116,7 +116,7 @@ func width(w io.Writer, plain bool) int {
 }
 
 // conclude prints the table of runs and ends with the code that stands for all of them.
-func conclude(s Streams, outcomes []localrun.Outcome) error {
+func conclude(s Streams, root string, outcomes []localrun.Outcome) error {
 	var codes []int
 	for _, out := range outcomes {
 		codes = append(codes, out.Code)
@@ -124,7 +124,7 @@ func conclude(s Streams, outcomes []localrun.Outcome) error {
 			explainOutcome(s, out)
 		}
 	}
-	if err := headline(s, outcomes); err != nil {
+	if err := headline(s, root, outcomes); err != nil {
 		return err
 	}
 	return silently(worst(codes))

@@ -27,7 +27,7 @@ func validateCommand(s Streams) *cli.Command {
 					return err
 				}
 				for _, m := range all {
-					if err := report(s, m.Check()); err != nil {
+					if err := tell(s, m.Check()); err != nil {
 						return err
 					}
 					points += m.Len()

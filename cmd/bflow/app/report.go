@@ -1,0 +1,85 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/tasks/collect"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/page"
+	"bflow.dev/bflow/tasks/step"
+)
+
+func reportCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:        "report",
+		Usage:       "make the report of a run anew, or one page over several runs",
+		ArgsUsage:   "RUN...",
+		Description: "One run: every file of its report is made again from its measurements. Several: --out names the page over all of them.",
+		Flags:       []cli.Flag{runsDirFlag(), outputFlag(), &cli.StringFlag{Name: "out", Usage: "file for the page over several runs (default: bflow-report.html)"}},
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return step.Usagef("reading arguments of \"report\": want at least one run")
+			}
+			reports, last, err := rebuild(c)
+			if err != nil {
+				return err
+			}
+			path := filepath.Join(last, contract.FileReportHTML)
+			if len(reports) > 1 {
+				if path, err = matrixPage(c.String("out"), reports); err != nil {
+					return err
+				}
+			}
+			return show(c, s.Out, reports, func(w io.Writer) error {
+				if err := report.Table(w, reports...); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(w, "report: %s\n", path)
+				return err
+			})
+		},
+	}
+}
+
+// rebuild makes the files of every named run anew and returns the reports and the last run's directory.
+func rebuild(c *cli.Context) ([]*report.Report, string, error) {
+	var reports []*report.Report
+	var dir string
+	for _, name := range c.Args().Slice() {
+		var err error
+		if dir, err = runDir(c, name); err != nil {
+			return nil, "", err
+		}
+		r, err := collect.Build(dir)
+		if err != nil {
+			return nil, "", err
+		}
+		if err := collect.WriteAll(dir, r); err != nil {
+			return nil, "", err
+		}
+		reports = append(reports, r)
+	}
+	return reports, dir, nil
+}
+
+// matrixPage writes one page over several runs and returns its path.
+func matrixPage(path string, reports []*report.Report) (string, error) {
+	if path == "" {
+		path = "bflow-report.html"
+	}
+	var html bytes.Buffer
+	if err := page.Matrix(&html, reports...); err != nil {
+		return "", err
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("naming the page: %w", err)
+	}
+	return path, step.WriteFile(path, html.Bytes())
+}
