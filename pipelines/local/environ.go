@@ -74,8 +74,8 @@ func (e *environ) set(name, value string) {
 }
 
 // declare adds what a step declares, in Kubernetes' order: envFrom first, then env, each of which may name earlier
-// ones. Paths of the container in values become folders of this host.
-func (e *environ) declare(from []corev1.EnvFromSource, vars []corev1.EnvVar, paths relocation) error {
+// ones.
+func (e *environ) declare(from []corev1.EnvFromSource, vars []corev1.EnvVar) error {
 	for _, source := range from {
 		content, err := e.source(source)
 		if err != nil {
@@ -91,7 +91,7 @@ func (e *environ) declare(from []corev1.EnvFromSource, vars []corev1.EnvVar, pat
 			return fmt.Errorf("variable %q: %w", v.Name, err)
 		}
 		if ok {
-			e.set(v.Name, paths.apply(value))
+			e.set(v.Name, value)
 		}
 	}
 	return nil

@@ -23,6 +23,8 @@ func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m 
 	if err := os.MkdirAll(r.stepResults(s.Name), 0o755); err != nil {
 		return failed(fmt.Errorf("step %q: %w", s.Name, err))
 	}
+	paths := m.of(s)
+	paths.step(s)
 	container.ApplyStepReplacements(s, scope.strings, scope.arrays)
 	if s.Timeout != nil && s.Timeout.Duration > 0 {
 		var cancel context.CancelFunc
@@ -33,7 +35,7 @@ func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m 
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
-	code, err := t.process(ctx, s, r, m)
+	code, err := t.process(ctx, s, r, paths)
 	if err != nil {
 		return failed(fmt.Errorf("step %q: %w", s.Name, err))
 	}
@@ -70,12 +72,11 @@ func (t *taskRun) leave(s *v1.Step, r room, scope values, code int) error {
 }
 
 // process starts the program of s, and records its start and end.
-func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, m mounts) (int, error) {
+func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, paths relocation) (int, error) {
 	prog, err := t.e.o.program(s, r)
 	if err != nil {
 		return 0, err
 	}
-	paths := m.of(s)
 	env, err := t.environ(s, paths)
 	if err != nil {
 		return 0, err
@@ -84,10 +85,10 @@ func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, m mounts) (in
 	defer log.Close()
 	argv := append([]string{}, prog.argv...)
 	for _, arg := range slices.Concat(s.Command[min(1, len(s.Command)):], s.Args) {
-		argv = append(argv, paths.apply(expand(arg, env)))
+		argv = append(argv, expand(arg, env))
 	}
 	p := process{
-		argv: argv, dir: t.workDir(s, r, paths), env: env, log: log, fd: t.e.lifeline,
+		argv: argv, dir: workDir(s, r), env: env, log: log, fd: t.e.lifeline,
 		grace: t.e.o.Grace, stop: t.e.o.Stop,
 	}
 	stopFollowing := t.follow(s.Name, log)
@@ -111,21 +112,20 @@ func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, m mounts) (in
 	return code, nil
 }
 
-func (t *taskRun) workDir(s *v1.Step, r room, paths relocation) string {
-	dir := paths.apply(s.WorkingDir)
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(r.work(), dir)
+func workDir(s *v1.Step, r room) string {
+	if filepath.IsAbs(s.WorkingDir) {
+		return s.WorkingDir
 	}
-	return dir
+	return filepath.Join(r.work(), s.WorkingDir)
 }
 
-// environ makes the environment of s; paths of the container in declared values become folders of this host.
+// environ makes the environment of s, whose /tmp may be a folder of its own.
 func (t *taskRun) environ(s *v1.Step, paths relocation) ([]string, error) {
 	e := newEnviron(t.e.o, t.e.program.configs)
 	if dir, ok := paths["/tmp"]; ok {
 		e.set("TMPDIR", dir)
 	}
-	if err := e.declare(s.EnvFrom, s.Env, paths); err != nil {
+	if err := e.declare(s.EnvFrom, s.Env); err != nil {
 		return nil, err
 	}
 	e.set(contract.EnvSelf, t.e.o.Self)
