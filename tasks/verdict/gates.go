@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -171,18 +172,25 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// Describe returns a gate as one short text: "ttft p95 ≤ 500 ms".
-func Describe(g report.Gate) string {
-	name := g.Metric
+// Name returns what a gate judges: "ttft p95", "error rate".
+func Name(g report.Gate) string {
+	name := strings.ReplaceAll(g.Metric, "_", " ")
 	if g.Quantile != "" {
 		name += " " + g.Quantile
 	}
-	sign := "≤"
-	if g.AtLeast {
-		sign = "≥"
-	}
-	return fmt.Sprintf("%s %s %s", name, sign, Quantity(g.Limit, g.Unit))
+	return name
 }
+
+// Limit returns the limit of a gate with its direction: "≤ 500 ms".
+func Limit(g report.Gate) string {
+	if g.AtLeast {
+		return "≥ " + Quantity(g.Limit, g.Unit)
+	}
+	return "≤ " + Quantity(g.Limit, g.Unit)
+}
+
+// Describe returns a gate as one short text: "ttft p95 ≤ 500 ms".
+func Describe(g report.Gate) string { return Name(g) + " " + Limit(g) }
 
 // Quantity returns a value of a gate with its unit, shares in percent.
 func Quantity(v float64, unit string) string {

@@ -99,9 +99,9 @@ func gateFinding(r rules, place string, g report.Gate) (Finding, bool) {
 	case g.Default:
 		return Finding{}, false
 	}
-	f := Finding{Code: contract.ExitBreach, Reason: fmt.Sprintf("%s: %s, objective %s", place, Measured(g), Describe(g))}
+	f := Finding{Code: contract.ExitBreach, Reason: fmt.Sprintf("%s: %s is %s, objective %s", place, Name(g), Measured(g), Limit(g))}
 	if g.Verdict == Inconclusive {
-		f.Code, f.Reason = contract.ExitInconclusive, fmt.Sprintf("%s: %s cannot decide %s", place, Measured(g), Describe(g))
+		f.Code, f.Reason = contract.ExitInconclusive, fmt.Sprintf("%s: %s is %s, which cannot decide the objective %s", place, Name(g), Measured(g), Limit(g))
 	}
 	if r.breach {
 		f.Exit = f.Code

@@ -16,7 +16,7 @@ const (
 	plotRight, plotBottom      = Width - right, Height - bottom
 	hitRadius, markerRadius    = 9, 3.2
 	plotWidth, plotHeight      = Width - left - right, Height - top - bottom
-	logarithmicFrom            = 40 // highest / lowest value above which an automatic axis is logarithmic
+	logarithmicFrom            = 20 // highest / lowest value above which an automatic axis is logarithmic
 	charWidth, bandLabelHeight = 6, 11
 )
 
@@ -24,6 +24,7 @@ const (
 type Axis struct {
 	Label string
 	Log   bool // ignored where a value is not positive
+	Tight bool // a linear axis need not begin at zero
 	Auto  bool // logarithmic when the values span a wide range
 	Max   float64
 	Names []string // of the places 0, 1, 2, ... instead of numbers
@@ -31,10 +32,11 @@ type Axis struct {
 
 // Point is one value. A point whose Warn is set is drawn with a warning ring.
 type Point struct {
-	X, Y float64
-	Tip  string
-	Warn bool
-	Gap  bool // the line does not come from the point before
+	X, Y  float64
+	Tip   string
+	Warn  bool
+	Gap   bool   // the line does not come from the point before
+	Label string // beside the point
 }
 
 // Series is one line.
@@ -44,7 +46,6 @@ type Series struct {
 	Dash   string // SVG dash pattern, "" for a whole line
 	Points []Point
 	Plain  bool // no markers
-	Step   bool
 	Area   bool // filled down to zero
 }
 
@@ -159,30 +160,38 @@ func label(a Axis, s scale) string {
 }
 
 func drawLine(b *strings.Builder, s *Series, x, y scale) {
-	path := linePath(s, x, y)
-	if path == "" {
-		return
-	}
-	if s.Area {
-		first, last := s.Points[0], s.Points[len(s.Points)-1]
-		fmt.Fprintf(b, `<path class="area %s" d="%sL%.1f %dL%.1f %dZ"/>`, s.Class, path, x.at(last.X), plotBottom, x.at(first.X), plotBottom)
-	}
 	dash := ""
 	if s.Dash != "" {
 		dash = fmt.Sprintf(` stroke-dasharray="%s"`, s.Dash)
 	}
-	fmt.Fprintf(b, `<path class="line %s"%s d="%s"><title>%s</title></path>`, s.Class, dash, path, esc(s.Name))
+	for _, part := range s.parts() {
+		path := linePath(part, x, y)
+		if s.Area {
+			first, last := part[0], part[len(part)-1]
+			fmt.Fprintf(b, `<path class="area %s" d="%sL%.1f %dL%.1f %dZ"/>`, s.Class, path, x.at(last.X), plotBottom, x.at(first.X), plotBottom)
+		}
+		fmt.Fprintf(b, `<path class="line %s"%s d="%s"><title>%s</title></path>`, s.Class, dash, path, esc(s.Name))
+	}
 }
 
-func linePath(s *Series, x, y scale) string {
-	var b strings.Builder
-	for i, p := range s.Points {
-		command := "L"
-		if i == 0 || p.Gap && !s.Area {
-			command = "M"
+// parts are the points between gaps.
+func (s *Series) parts() [][]Point {
+	var out [][]Point
+	for _, p := range s.Points {
+		if len(out) == 0 || p.Gap {
+			out = append(out, nil)
 		}
-		if s.Step && i > 0 && command == "L" {
-			fmt.Fprintf(&b, "H%.1f", x.at(p.X))
+		out[len(out)-1] = append(out[len(out)-1], p)
+	}
+	return out
+}
+
+func linePath(points []Point, x, y scale) string {
+	var b strings.Builder
+	for i, p := range points {
+		command := "L"
+		if i == 0 {
+			command = "M"
 		}
 		fmt.Fprintf(&b, "%s%.1f %.1f", command, x.at(p.X), y.at(p.Y))
 	}
@@ -202,6 +211,9 @@ func drawMarkers(b *strings.Builder, s *Series, x, y scale) {
 		}
 		if !s.Plain {
 			fmt.Fprintf(b, `<circle class="dot" cx="%.1f" cy="%.1f" r="%.1f"/>`, px, py, markerRadius)
+		}
+		if p.Label != "" {
+			fmt.Fprintf(b, `<text class="bandname" x="%.1f" y="%.1f">%s</text>`, px, py-9, esc(p.Label))
 		}
 		fmt.Fprintf(b, `<circle class="hit" cx="%.1f" cy="%.1f" r="%d"><title>%s</title></circle></g>`, px, py, hitRadius, esc(p.Tip))
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// scale maps values to places. Linear axes start at zero; see every value first, then settle.
+// scale maps values to places. Linear axes begin at zero unless they are tight; see every value first, then settle.
 type scale struct {
 	from, to float64 // places
 	min, max float64
@@ -39,6 +39,11 @@ func (s *scale) settle(exact bool) {
 	}
 	if len(s.axis.Names) > 0 {
 		s.min, s.max = -0.5, float64(len(s.axis.Names))-0.5
+		return
+	}
+	if s.axis.Tight && s.max > s.min {
+		step := roundStep((s.max - s.min) / 5)
+		s.min, s.max = math.Floor(s.min/step)*step, math.Ceil(s.max/step)*step
 		return
 	}
 	s.min = math.Min(0, s.min)
@@ -153,6 +158,9 @@ func trim(v float64) string {
 	text := strconv.FormatFloat(v, 'f', decimals, 64)
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	if strings.Trim(text, "-0") == "" {
+		return "0" // not "-0"
 	}
 	return text
 }

@@ -27,7 +27,7 @@ func figuresOf(m *report.Measurement) []figure {
 			kneeFigure(stages))
 	}
 	out = append(out, cdfFigure(stages, "ttft", "Distribution of time to first token"),
-		cdfFigure(stages, "itl", "Distribution of inter-token latency"))
+		cdfFigure(stages, "itl", "Distribution of inter-token latency"), cdfFigure(stages, "e2e", "Distribution of whole requests"))
 	out = append(out, timeline(m)...)
 	var drawn []figure
 	for _, f := range out {
@@ -45,6 +45,9 @@ func draw(c chart.Chart, caption string, t table) figure {
 	}
 	f := figure{Title: c.Title, Caption: caption, SVG: c.SVG(), Table: t}
 	for _, s := range c.Series {
+		if len(s.Points) == 0 {
+			continue
+		}
 		f.Legend = append(f.Legend, legendItem{Name: s.Name, Class: s.Class, Dash: s.Dash != ""})
 	}
 	if len(f.Legend) == 1 {
@@ -157,8 +160,12 @@ func kneeFigure(stages []*report.Stage) figure {
 			m, ok := s.Metrics["ttft_intended"]
 			x, known := s.Rates["output_token_rate"]
 			if ok && known {
-				series.Points = append(series.Points, chart.Point{X: x, Y: m.Quantiles[p.name], Warn: failing(s),
-					Tip: fmt.Sprintf("%s, %s: %s tok/s, %s %s ms (errors %s)", s.Planned.Name, loadWords(s), num(x), p.name, quantile(s, "ttft_intended", p.name), errorShare(s))})
+				point := chart.Point{X: x, Y: m.Quantiles[p.name], Warn: failing(s),
+					Tip: fmt.Sprintf("%s, %s: %s tok/s, %s %s ms (errors %s)", s.Planned.Name, loadWords(s), num(x), p.name, quantile(s, "ttft_intended", p.name), errorShare(s))}
+				if p.name == "p99" {
+					point.Label = loadLabel(s)
+				}
+				series.Points = append(series.Points, point)
 			}
 		}
 		c.Series = append(c.Series, series)
@@ -167,7 +174,7 @@ func kneeFigure(stages []*report.Stage) figure {
 		t.Rows = append(t.Rows, []cell{{Text: s.Planned.Name}, {Text: loadWords(s)}, {Text: errorShare(s)}, {Text: rate(s, "output_token_rate")},
 			{Text: quantile(s, "ttft_intended", "p50")}, {Text: quantile(s, "ttft_intended", "p95")}, {Text: quantile(s, "ttft_intended", "p99")}})
 	}
-	return draw(c, errorCaption(stages), t)
+	return draw(c, "Labels are the load. "+errorCaption(stages), t)
 }
 
 // colour is the class of the i-th of n things in an order.
@@ -179,7 +186,7 @@ func colour(i, n int) string {
 }
 
 func cdfFigure(stages []*report.Stage, metric, title string) figure {
-	c := chart.Chart{Title: title, X: chart.Axis{Label: "ms", Auto: true}, Y: chart.Axis{Label: "share of values, %", Max: 100}}
+	c := chart.Chart{Title: title, X: chart.Axis{Label: "ms", Auto: true, Tight: true}, Y: chart.Axis{Label: "share of values, %", Max: 100}}
 	t := table{Head: heads("Stage", "Errors", "n", "mean, ms", "p50, ms", "p90, ms", "p95, ms", "p99, ms", "max, ms")}
 	for i, s := range stages {
 		series := chart.Series{Name: s.Planned.Name, Class: colour(i, len(stages)), Plain: true}

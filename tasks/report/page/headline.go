@@ -37,7 +37,9 @@ func headlineOf(r *report.Report) *headline {
 	}
 	h := &headline{Note: headlineNote(s)}
 	add := func(t tile) {
-		t.Errors, t.Failing = "errors "+errorShare(s), failing(s)
+		if t.Title != "Errors" {
+			t.Errors, t.Failing = "errors "+errorShare(s), failing(s)
+		}
 		h.Tiles = append(h.Tiles, t)
 	}
 	add(tile{Title: "Requests", Unit: "per second", Value: rate(s, "request_rate"), Sub: offered(s), Better: "higher is better"})
@@ -46,13 +48,13 @@ func headlineOf(r *report.Report) *headline {
 	if v, ok := s.Rates["output_token_rate"]; ok && n > 0 {
 		add(tile{Title: "Output per GPU", Unit: "tokens per second", Value: num(v / float64(n)), Better: "higher is better"})
 	}
-	add(latencyTile(s, "Time to first token", "ttft", "p50", "p95", "p99"))
-	add(latencyTile(s, "Between tokens", "itl", "p50", "p99"))
-	add(latencyTile(s, "Whole request", "e2e", "p50", "p99"))
 	add(tile{Title: "Errors", Unit: fmt.Sprintf("of %d requests", s.Counts.Total), Value: errorShare(s), Sub: errorDetail(s), Better: "lower is better"})
 	if s.Goodput != nil {
-		add(tile{Title: "Goodput", Unit: "within all objectives", Value: goodput(s), Sub: num(s.Goodput.RequestsPerS) + " req/s", Better: "higher is better"})
+		add(tile{Title: "Goodput", Unit: "of requests", Value: goodput(s), Sub: num(s.Goodput.RequestsPerS) + " req/s", Better: "higher is better"})
 	}
+	add(latencyTile(s, "Time to first token", "ttft", "p50", "p95", "p99"))
+	add(latencyTile(s, "Between tokens", "itl", "p50", "p95", "p99"))
+	add(latencyTile(s, "Whole request", "e2e", "p50", "p95", "p99"))
 	return h
 }
 
@@ -80,8 +82,7 @@ func latencyTile(s *report.Stage, title, metric string, quantiles ...string) til
 		t.Rows = append(t.Rows, row)
 	}
 	if metric == "itl" {
-		t.Wide = false
-		t.Rows[0].Name = "gap"
+		t.Rows[0].Name = "per gap"
 	}
 	return t
 }

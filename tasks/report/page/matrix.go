@@ -71,7 +71,7 @@ func pointTable(reports []*report.Report) table {
 				row = append(row, cell{Text: absent})
 			}
 		}
-		row[len(row)-1] = cell{Pill: &p, Class: "text"}
+		row[3] = cell{Pill: &p, Class: "text"}
 		t.Rows = append(t.Rows, row)
 	}
 	return t

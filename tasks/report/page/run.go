@@ -11,7 +11,7 @@ import (
 
 func runView(r *report.Report) view {
 	v := view{
-		Title:    report.PointName(r),
+		Title:    titleOf(r),
 		Subtitle: fmt.Sprintf("bflow run %s · attempt %d", r.Run.ID, r.Run.Attempt),
 		Verdict:  verdictPill(r.Verdict.Verdict),
 		Exit:     r.Verdict.ExitCode,
@@ -26,6 +26,14 @@ func runView(r *report.Report) view {
 	v.Sections = append(v.Sections, serverQueries(r), planSection(r), environmentSection(r))
 	v.Sections = keepFilled(v.Sections)
 	return v
+}
+
+// titleOf names the experiment, and the point of it where it has several.
+func titleOf(r *report.Report) string {
+	if len(r.Plan.Axes) == 0 {
+		return r.Plan.Name
+	}
+	return r.Plan.Experiment + ": " + report.PointName(r)
 }
 
 func keepFilled(all []section) []section {
@@ -82,7 +90,7 @@ func measurementSections(r *report.Report, m *report.Measurement) []section {
 	out := []section{stages}
 	if t := gateTable(m); len(t.Rows) > 0 {
 		out = append(out, section{ID: id + "-gates", Title: "Objectives" + suffix, Tables: []table{t},
-			Note: "An interval (95 %) on one side of the limit decides; one across it, or with an open end, is inconclusive."})
+			Note: "Under each value its 95 % interval. One that lies on one side of the limit decides (✓ or ✕); one across it, or with an open end (?) on that side, is inconclusive."})
 	}
 	if t := validityTable(m); len(t.Rows) > 0 {
 		out = append(out, section{ID: id + "-validity", Title: "Validity" + suffix, Tables: []table{t},

@@ -26,10 +26,10 @@ func heads(names ...string) []cell {
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func stageHead() []cell {
-	return []cell{{Text: "Stage"}, {Text: "Load"}, {Text: "Requests"}, {Text: "Errors"}, {Text: "Requests/s"}, {Text: "Output tok/s"},
+	return []cell{{Text: "Stage"}, {Text: "Verdict", Class: "text"}, {Text: "Load"}, {Text: "Requests"}, {Text: "Errors"}, {Text: "Req/s"}, {Text: "Output tok/s"},
 		{Text: "TTFT p50", Sub: "intended, ms"}, {Text: "TTFT p95", Sub: "intended, ms"}, {Text: "TTFT p99", Sub: "intended, ms"},
 		{Text: "ITL p50", Sub: "ms"}, {Text: "ITL p99", Sub: "ms"}, {Text: "E2E p50", Sub: "intended, ms"}, {Text: "E2E p99", Sub: "intended, ms"},
-		{Text: "Goodput"}, {Text: "Verdict", Class: "text"}}
+		{Text: "Goodput"}}
 }
 
 func stageTable(m *report.Measurement) table {
@@ -42,7 +42,11 @@ func stageTable(m *report.Measurement) table {
 
 func stageRow(s *report.Stage) []cell {
 	both := func(metric, q string) cell {
-		return cell{Text: quantile(s, metric, q), Sub: quantile(s, metric+"_intended", q)}
+		c := cell{Text: quantile(s, metric, q)}
+		if _, ok := s.Metrics[metric+"_intended"]; ok {
+			c.Sub = quantile(s, metric+"_intended", q)
+		}
+		return c
 	}
 	errors := cell{Text: errorShare(s), Sub: errorDetail(s)}
 	if failing(s) {
@@ -52,10 +56,18 @@ func stageRow(s *report.Stage) []cell {
 	if s.Goodput != nil {
 		goodputCell.Sub = num(s.Goodput.RequestsPerS) + "/s"
 	}
-	return []cell{{Text: s.Planned.Name}, {Text: loadWords(s)}, {Text: fmt.Sprint(s.Counts.Total)}, errors,
+	return []cell{{Text: s.Planned.Name}, verdictCell(s), {Text: loadWords(s)}, {Text: requests(s)}, errors,
 		{Text: rate(s, "request_rate"), Sub: offered(s)}, {Text: rate(s, "output_token_rate")},
 		both("ttft", "p50"), both("ttft", "p95"), both("ttft", "p99"), {Text: quantile(s, "itl", "p50")}, {Text: quantile(s, "itl", "p99")},
-		both("e2e", "p50"), both("e2e", "p99"), goodputCell, verdictCell(s)}
+		both("e2e", "p50"), both("e2e", "p99"), goodputCell}
+}
+
+// requests counts the measured ones, of a stage that is not measured all.
+func requests(s *report.Stage) string {
+	if !s.Planned.Measure {
+		return fmt.Sprint(s.Counts.All)
+	}
+	return fmt.Sprint(s.Counts.Total)
 }
 
 func offered(s *report.Stage) string {
@@ -76,23 +88,58 @@ func verdictCell(s *report.Stage) cell {
 	return cell{Pill: &p, Class: "text", Sub: strings.Join(s.InvalidReasons, ", ")}
 }
 
+// gateTable has a row per objective and a column per stage.
 func gateTable(m *report.Measurement) table {
-	t := table{Head: heads("Objective", "!Stage", "Measured", "95 % interval", "n", "Errors", "!Verdict")}
-	for _, s := range measuredStages(m) {
+	t := table{Head: heads("Objective")}
+	var errors []cell
+	index := map[string]int{}
+	for column, s := range measuredStages(m) {
+		t.Head = append(t.Head, cell{Text: s.Planned.Name, Sub: loadWords(s)})
+		errors = append(errors, cell{Text: errorShare(s)})
 		for _, g := range s.Gates {
-			p := verdictPill(g.Verdict)
-			row := []cell{{Text: gateWords(g)}, {Text: s.Planned.Name, Class: "text"}, {Text: absent}, {Text: interval(g)},
-				{Text: fmt.Sprint(g.N)}, {Text: errorShare(s)}, {Pill: &p, Class: "text"}}
-			if g.Value != nil {
-				row[2].Text = verdict.Quantity(*g.Value, g.Unit)
+			name := verdict.Describe(g)
+			if _, known := index[name]; !known {
+				index[name] = len(t.Rows)
+				t.Rows = append(t.Rows, []cell{gateHead(g)})
 			}
-			if g.Default {
-				row[0].Sub = "the rule where no objective for errors is set"
+			row := &t.Rows[index[name]]
+			for len(*row) <= column {
+				*row = append(*row, cell{Text: absent})
 			}
-			t.Rows = append(t.Rows, row)
+			*row = append(*row, gateCell(g))
 		}
 	}
+	if len(t.Rows) == 0 {
+		return t
+	}
+	for i := range t.Rows {
+		for len(t.Rows[i]) < len(t.Head) {
+			t.Rows[i] = append(t.Rows[i], cell{Text: absent})
+		}
+	}
+	t.Rows = append(t.Rows, append([]cell{{Text: "Errors"}}, errors...))
 	return t
+}
+
+func gateHead(g report.Gate) cell {
+	c := cell{Text: verdict.Describe(g)}
+	if g.Default {
+		c.Sub = "where no objective for errors is set"
+	}
+	return c
+}
+
+func gateCell(g report.Gate) cell {
+	p := verdictPill(g.Verdict)
+	c := cell{Text: p.Sign + " not measured", Class: cellClass(g.Verdict), Tip: fmt.Sprintf("%s, n = %d", g.Verdict, g.N)}
+	if g.Value != nil {
+		c.Text, c.Sub = p.Sign+" "+verdict.Quantity(*g.Value, g.Unit), interval(g)
+	}
+	return c
+}
+
+func cellClass(word string) string {
+	return map[string]string{verdict.Pass: "ok", verdict.Fail: "no", verdict.Inconclusive: "hint"}[word]
 }
 
 func interval(g report.Gate) string {
@@ -100,10 +147,13 @@ func interval(g report.Gate) string {
 		if v == nil {
 			return "?"
 		}
-		return verdict.Quantity(*v, g.Unit)
+		if g.Unit == "share" {
+			return num(*v * 100)
+		}
+		return num(*v)
 	}
 	if g.Low == nil && g.High == nil {
-		return absent
+		return ""
 	}
 	return end(g.Low) + " to " + end(g.High)
 }

@@ -16,6 +16,7 @@ type moment struct {
 	stage                        string
 	first                        bool // of its stage
 	inFlight, sent, done, errors float64
+	ttftP50, ttftP99             float64 // ms; the worst of the seconds, 0 where no token came
 }
 
 func timeline(m *report.Measurement) []figure {
@@ -35,12 +36,30 @@ func timeline(m *report.Measurement) []figure {
 		line(moments, "sent", "s5", func(m moment) float64 { return m.sent }),
 		line(moments, "answered", "s1", func(m moment) float64 { return m.done }),
 		line(moments, "errors", "bad", func(m moment) float64 { return m.errors })}}
-	t := table{Head: heads("Second", "!Stage", "In flight", "Sent/s", "Answered/s", "Errors/s")}
+	t := table{Head: heads("Second", "!Stage", "In flight", "Sent/s", "Answered/s", "Errors/s", "TTFT p50, ms", "TTFT p99, ms")}
 	for _, m := range moments {
-		t.Rows = append(t.Rows, []cell{{Text: num(m.at)}, {Text: m.stage, Class: "text"}, {Text: num(m.inFlight)}, {Text: num(m.sent)}, {Text: num(m.done)}, {Text: num(m.errors)}})
+		t.Rows = append(t.Rows, []cell{{Text: num(m.at)}, {Text: m.stage, Class: "text"}, {Text: num(m.inFlight)}, {Text: num(m.sent)}, {Text: num(m.done)}, {Text: num(m.errors)}, {Text: num(m.ttftP50)}, {Text: num(m.ttftP99)}})
 	}
 	caption := note + "Shaded bands are stages; errors are drawn in the second chart."
-	return []figure{draw(flight, caption, t), draw(rates, note+"Per second of the stage in which the request was sent or ended.", t)}
+	return []figure{draw(flight, caption, t), draw(rates, note+"Per second of the stage in which the request was sent or ended.", t),
+		draw(ttftOverTime(moments, bands, x), note+"Of the requests whose first token came in that second. Errors are in the chart of answered and failed requests.", t)}
+}
+
+func ttftOverTime(moments []moment, bands []chart.Band, x chart.Axis) chart.Chart {
+	var seen []moment
+	gap := false
+	for _, m := range moments {
+		m.first = m.first || gap
+		if gap = m.ttftP50 == 0; !gap {
+			seen = append(seen, m)
+		}
+	}
+	c := chart.Chart{Title: "Time to first token over time", X: x, Y: chart.Axis{Label: "ms", Auto: true}}
+	if len(seen) > 0 {
+		c.Bands = bands
+		c.Series = []chart.Series{line(seen, "p50", "s1", func(m moment) float64 { return m.ttftP50 }), line(seen, "p99", "s2", func(m moment) float64 { return m.ttftP99 })}
+	}
+	return c
 }
 
 func line(moments []moment, name, class string, of func(moment) float64) chart.Series {
@@ -79,6 +98,7 @@ func average(seconds []report.Second, at float64, stage string, first bool) mome
 		m.sent += float64(s.Sent)
 		m.done += float64(s.Done)
 		m.errors += float64(s.Errors)
+		m.ttftP50, m.ttftP99 = max(m.ttftP50, s.TTFTP50), max(m.ttftP99, s.TTFTP99)
 	}
 	n := float64(len(seconds))
 	m.at = at + n/2

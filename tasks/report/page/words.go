@@ -84,6 +84,14 @@ func loadWords(s *report.Stage) string {
 	return num(v) + " req/s"
 }
 
+// loadLabel is the load as a bare number, to stand in a chart.
+func loadLabel(s *report.Stage) string {
+	if v := report.LoadOf(s); v > 0 {
+		return num(v)
+	}
+	return s.Planned.Name
+}
+
 func measurementWords(m runplan.Measurement) string {
 	words := []string{m.API.Type, m.API.Path}
 	if m.Data.Input != nil {
@@ -94,8 +102,6 @@ func measurementWords(m runplan.Measurement) string {
 	}
 	return strings.Join(append(words, fmt.Sprintf("%d stages", len(m.Stages)), fmt.Sprintf("%d sample(s)", m.Samples)), ", ")
 }
-
-func gateWords(g report.Gate) string { return verdict.Describe(g) }
 
 // measuredStages are the pooled stages that count and ran.
 func measuredStages(m *report.Measurement) []*report.Stage {

@@ -28,6 +28,7 @@ type load struct {
 	at      int64 // ns since the anchor
 	scrapes []report.Scrape
 	engine  engine
+	seconds map[int64]*report.Distribution // TTFT by second of the stage at hand
 }
 
 func newLoad(t testing.TB, dir string, plan *runplan.RunPlan, r Run) *load {

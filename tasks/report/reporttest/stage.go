@@ -15,6 +15,7 @@ func (l *load) result(planned runplan.Stage, sample, stage int, start int64, row
 		Series: make([]report.Second, length/1e9), Client: report.Client{CPUSeconds: 0.4, ConnsOpened: 8, MaxGCPauseMS: 0.1},
 		Tokens: report.TokenSums{Sources: map[string]int{}}}
 	values := map[string]*report.Distribution{}
+	l.seconds = map[int64]*report.Distribution{}
 	for i := range rows {
 		if row := &rows[i]; row.TEnd != nil {
 			s.DrainEndNS = max(s.DrainEndNS, anchor+*row.TEnd)
@@ -74,6 +75,12 @@ func (l *load) addValues(s *report.StageResult, values map[string]*report.Distri
 		values[name].Add(ms)
 	}
 	n := float64(*row.TokensOut)
+	if at := (*row.TFirst - start) / 1e9; at < int64(len(s.Series)) {
+		if l.seconds[at] == nil {
+			l.seconds[at] = report.NewDistribution("ms")
+		}
+		l.seconds[at].Add(float64(*row.TFirst-*row.TSend) / 1e6)
+	}
 	add("ttft", float64(*row.TFirst-*row.TSend)/1e6)
 	add("ttft_intended", float64(*row.TFirst-row.TIntended)/1e6)
 	add("e2e", float64(*row.TEnd-*row.TSend)/1e6)
@@ -100,6 +107,10 @@ func (l *load) addValues(s *report.StageResult, values map[string]*report.Distri
 func (l *load) conclude(s *report.StageResult, values map[string]*report.Distribution, windowS float64) {
 	for name := range s.Rates {
 		s.Rates[name] /= windowS
+	}
+	for i, d := range l.seconds {
+		s.Series[i].TTFTP50, _ = d.Percentile(50)
+		s.Series[i].TTFTP99, _ = d.Percentile(99)
 	}
 	s.Rates["offered_rate"] = s.Planned.Rate
 	s.Rates["achieved_rate"] = float64(s.Counts.Total) / windowS
