@@ -64,6 +64,12 @@ func ownRows() []row {
   exclude: [{overrides.scale.replicas: 1}]
   include: [{overrides.scale.replicas: 8}]`},
 		{name: "a built-in axis zips with one by path", fragment: "overrides: {scale: {replicas: [1, 2]}}\nmatrix: {axes: {execution.samples: [1, 2]}, zip: [[overrides.scale.replicas, execution.samples]]}"},
+		{name: "points by cluster and profile", fragment: `target_clusters: [local, lab-a]
+matrix:
+  axes: {deployment_profile: [plain], execution.samples: [1, 2], overrides.runtime.tolerations: [[], [{operator: Exists}]], overrides.runtime.affinity: [{}]}
+  zip: [[target_clusters, execution.samples]]
+  exclude: [{target_clusters: lab-a}]
+  include: [{deployment_profile: plain, benchmark_profile: chat, overrides.runtime.env.A: ~}]`},
 		{name: "repeat, order, seed, parallelism and fail fast", fragment: "matrix: {repeat: 3, order: shuffled, seed: 7, max_parallel: 2, fail_fast: true}"},
 		{name: "camel case spellings of the matrix", fragment: "matrix: {maxParallel: 2, failFast: no}"},
 		{name: "every objective", fragment: "slo: {ttft: {mean: 1s, p50: 1s, p90: 1s, p95: 1s, p99: 500ms}, itl: {p99: 50ms}, tpot: {p50: 1s}, e2e: {p50: 1m}, error_rate: 0.01, min_throughput: 100, goodput: {min: 0.9, ttft: 1s, tpot: 50ms, e2e: 10s}, on_breach: stop}"},

@@ -32,6 +32,7 @@ func deploymentRows() []row {
 		{name: "an endpoint-picker configuration on rhoai", fragment: "platform: rhoai\nmode: approximate-prefix-cache\n" + eppConfig},
 		{name: "verbosity of the endpoint picker", fragment: "platform: llm-d\nmode: precise-prefix-cache-routing\noptions: {epp_verbosity: 0}"},
 		{name: "a startup probe", fragment: "platform: rhoai\nmode: distributed-default\noptions: {startup_probe: {failureThreshold: 200, httpGet: {path: /h, port: 8000, scheme: HTTPS}}}"},
+		{name: "part of a startup probe's handler", fragment: "platform: rhoai\nmode: distributed-default\noptions: {startup_probe: {httpGet: {path: /up}, exec: {command: [a]}}}"},
 		{name: "no startup probe", fragment: "platform: rhoai\nmode: distributed-default\noptions: {startup_probe: false}"},
 		{name: "mooncake in the server", fragment: "platform: rhoai\nmode: distributed-default\nruntime: {image: \"a/b:1\"}\noptions: {mooncake_store: {mode: embedded, protocol: tcp, local_buffer_size: 4GB, global_segment_size: 30GB, device_name: mlx5}}"},
 		{name: "mooncake beside the server", fragment: "platform: rhoai\nmode: distributed-default\nruntime: {image: \"a/b:1\", host_paths: [{name: kv, host_path: /kv, mount_path: /kv}]}\noptions: {mooncake_store: {mode: standalone-store, protocol: rdma, local_buffer_size: 4GB, store_global_segment_size: 30GB, host_path_name: kv, offload_path: /kv, offload_size_limit_bytes: 1000000000}}"},

@@ -96,6 +96,10 @@ func (c *codec) addFields(tab *table, t reflect.Type, index []int) {
 func (c *codec) addField(tab *table, sf reflect.StructField, name string, index []int) {
 	f := newField(sf, name, index)
 	f.read, f.place = c.reader(sf.Type), len(tab.fields)
+	if words := kubernetesWords(sf.Type); words != nil {
+		f.enum = words
+	}
+	f.req = f.req || kubernetesRequired(tab.typ, sf.Tag.Get("json"))
 	tab.fields = append(tab.fields, f)
 	for _, key := range append([]string{name}, f.aliases...) {
 		tab.byName[key] = f

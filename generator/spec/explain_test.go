@@ -28,7 +28,7 @@ func TestExplain(t *testing.T) {
 		{"overrides of a model", "experiment.spec.model_overrides.x.rhoai.enable_auth",
 			Explanation{Type: "boolean", Meaning: "sets options.enable_auth"}},
 		{"a Kubernetes type", "deploymentprofile.spec.runtime.tolerations.operator",
-			Explanation{Type: "text"}},
+			Explanation{Type: "text", Values: []string{"Exists", "Equal", "Lt", "Gt"}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got, err := Explain(row.path)

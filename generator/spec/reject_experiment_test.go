@@ -179,6 +179,13 @@ t.yaml:5:57: spec.execution.profiling.idle_seconds: want at least 1, found "0"`}
 		{"a toleration is strict",
 			"overrides: {runtime: {tolerations: [{key: a, tolerationSeconds: soon}]}}",
 			`t.yaml:5:67: spec.overrides.runtime.tolerations[0].tolerationSeconds: want an integer, found "soon"`},
+		{"words of Kubernetes",
+			"overrides: {runtime: {tolerations: [{operator: Exist, effect: never}]}}",
+			`t.yaml:5:50: spec.overrides.runtime.tolerations[0].operator: want one of "Exists", "Equal", "Lt", "Gt", found "Exist" (did you mean "Exists"?)` + "\n" +
+				`t.yaml:5:65: spec.overrides.runtime.tolerations[0].effect: want one of "NoSchedule", "PreferNoSchedule", "NoExecute", found "never"`},
+		{"fields that Kubernetes requires",
+			"overrides: {runtime: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {}}]}}}}",
+			"t.yaml:5:99: spec.overrides.runtime.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: required field is missing"},
 		{"same-node needs a pool",
 			"overrides: {runtime: {placement: {mode: same-node}}}",
 			"t.yaml:5:43: spec.overrides.runtime.placement.mode: same-node needs spread_pool"},

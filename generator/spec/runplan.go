@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"go.yaml.in/yaml/v3"
-
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -72,13 +70,4 @@ func (p Probe) MarshalJSON() ([]byte, error) {
 		return []byte("false"), nil
 	}
 	return p.Patch.MarshalJSON()
-}
-
-// Lookup returns the node at a dotted path below the object, nil when there is none.
-func (o Object) Lookup(path string) *yaml.Node {
-	p, err := ParsePath(path)
-	if err != nil {
-		return nil
-	}
-	return Get(o.Node, p)
 }

@@ -124,3 +124,41 @@ func TestMergeEngine(t *testing.T) {
 		t.Error("want base untouched, and the other one when one is nil")
 	}
 }
+
+func TestCheckImageAfterEveryOverride(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		spec DeploymentSpec
+		want int
+	}{
+		{"rhaiis needs an image", DeploymentSpec{Platform: "rhaiis", Mode: "raw-vllm"}, 1},
+		{"isvc needs an image", DeploymentSpec{Platform: "rhoai", Mode: "isvc"}, 1},
+		{"mooncake needs an image", DeploymentSpec{Platform: "rhoai", Mode: "distributed-default", Options: PlatformOptions{MooncakeStore: &MooncakeStore{}}}, 1},
+		{"other modes have one of their own", DeploymentSpec{Platform: "rhoai", Mode: "distributed-default"}, 0},
+		{"an image", DeploymentSpec{Platform: "rhaiis", Runtime: Runtime{Image: "a"}}, 0},
+		{"an engine's image", DeploymentSpec{Platform: "rhaiis", Engine: &Engine{Kind: "vllm", Image: "a"}}, 0},
+		{"the simulated engine has its own", DeploymentSpec{Platform: "rhaiis", Engine: &Engine{Kind: "sim"}}, 0},
+	} {
+		if got := CheckImage(&row.spec); len(got) != row.want {
+			t.Errorf("%s: got %v", row.name, got)
+		}
+	}
+}
+
+func TestFreeObjectsAreWrittenAsJSON(t *testing.T) {
+	roots, _ := parse("t", []byte("a: {b: [1, 0.5, yes, \"x\"], c: }\n"))
+	for _, row := range []struct {
+		name string
+		got  interface{ MarshalJSON() ([]byte, error) }
+		want string
+	}{
+		{"an object", Object{Node: roots[0]}, `{"a":{"b":[1,0.5,"yes","x"],"c":null}}`},
+		{"an object that is not set", Object{}, "null"},
+		{"a probe that is off", Probe{Off: true}, "false"},
+		{"a patch of a probe", Probe{Patch: Object{Node: roots[0]}}, `{"a":{"b":[1,0.5,"yes","x"],"c":null}}`},
+	} {
+		if text, err := row.got.MarshalJSON(); err != nil || string(text) != row.want {
+			t.Errorf("%s: got %s, %v", row.name, text, err)
+		}
+	}
+}
