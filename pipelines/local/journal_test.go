@@ -3,6 +3,7 @@ package local
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,6 +107,46 @@ func TestEachPrefixOfAJournalAddsUpToAState(t *testing.T) {
 		if diff := cmp.Diff(live.snapshot(), replay(records[:n]).snapshot()); diff != "" {
 			t.Errorf("after %d records:\n%s", n, diff)
 		}
+	}
+}
+
+func TestARunKilledAfterAnyRecordEndsAsIfItHadNotBeen(t *testing.T) {
+	root, whole := hostRoot(t), filepath.Join(t.TempDir(), "run")
+	o := testOptions(root, whole)
+	o.Objects = parse(t, read(t, "testdata/run/results.input.yaml"))
+	want, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter([]byte(read(t, journalPath(whole))), []byte("\n"))
+	for n := 1; n < len(lines)-1; n++ {
+		t.Run(fmt.Sprintf("%d records", n), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+				t.Fatal(err)
+			}
+			torn := lines[n][:len(lines[n])/2]
+			if err := os.WriteFile(journalPath(dir), append(bytes.Join(lines[:n], nil), torn...), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Resume(t.Context(), testOptions(root, dir))
+			if err != nil || got.State != Succeeded || got.Attempt != 2 {
+				t.Fatalf("ended as %+v, %v", got, err)
+			}
+			if diff := cmp.Diff(want.Results, got.Results); diff != "" {
+				t.Errorf("results (-whole +resumed):\n%s", diff)
+			}
+			finished := bytes.Count(bytes.Join(lines[:n], nil), []byte(`"kind":"task_finished"`))
+			for _, task := range got.Tasks {
+				if task.Attempt == 1 {
+					finished--
+				}
+			}
+			if finished > 1 || finished < 0 { // the finally task runs again though it had finished
+				t.Errorf("%d finished tasks were not kept", finished)
+			}
+		})
 	}
 }
 

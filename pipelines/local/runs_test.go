@@ -4,8 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+
+	"bflow.dev/bflow/tasks/contract"
 )
 
 func TestRunsAreListedNewestFirst(t *testing.T) {
@@ -85,6 +88,10 @@ func TestAnObserverSeesEachTransitionAndEachLine(t *testing.T) {
 	}
 	if !slices.Equal(seen.kinds, want) {
 		t.Errorf("transitions %v, want %v", seen.kinds, want)
+	}
+	events := read(t, filepath.Join(o.RunDir, contract.FileEvents))
+	if strings.Count(events, "\n") != 4 || !strings.Contains(events, `"source":"local","event":"task_finished"`) {
+		t.Errorf("events:\n%s", events)
 	}
 	if want := []string{"chain|two|kept", "chain|sub|kept"}; !slices.Equal(seen.lines, want) {
 		t.Errorf("lines %q, want %q", seen.lines, want)
