@@ -21,7 +21,8 @@ const (
 	releaseBudget   = 11 * time.Minute // diagnostics 1 min, teardown 10 min
 	collectBudget   = 5 * time.Minute
 	pushBudget      = 10 * time.Minute
-	finallyBudget   = 17 * time.Minute // teardown again, last words to MLflow
+	teardownAgain   = 10 * time.Minute
+	lastWords       = 7 * time.Minute // to MLflow, and the start of the pod
 	searchRounds    = 10               // stages that a search may add
 )
 
@@ -31,34 +32,56 @@ const (
 //	measurement  samples x (stages + pauses + drain of each stage) + pauses between samples; unbounded = limit
 //	load-gen     measurement + start
 //	provision    start + download (where files are fetched) + ready
-//	tasks        the sum of all tasks, at most limit; every task is at most that
+//	tasks        the sum of all tasks that the plan needs, at most limit; every task is at most that
+//	finally      last words, and the teardown again where there is one
 //	pipeline     tasks + finally, so that a run at its limit is still torn down
 func timeoutsOf(p *runplan.RunPlan, limit time.Duration) runplan.Timeouts {
-	ready := readyBudget(&p.Deployment)
-	provision := startBudget + ready
-	if p.Execution.Phases.Download {
-		provision += downloadBudget
-	}
-	task := map[string]time.Duration{
-		contract.Provision: provision, contract.Smoketest: startBudget + smoketestBudget, contract.Release: releaseBudget,
-		contract.Collect: collectTime(p.Metrics), contract.MLflowPush: startBudget + pushBudget,
-	}
-	t := runplan.Timeouts{Ready: runplan.Duration(ready), Finally: runplan.Duration(finallyBudget), Task: map[string]runplan.Duration{}}
+	var t runplan.Timeouts
+	t.Ready = runplan.Duration(readyBudget(&p.Deployment))
+	task := taskBudgets(p, t.Ready.D())
 	for i := range p.Measurements {
 		expected, longest := measurementTime(&p.Measurements[i], limit)
 		t.Measurement = append(t.Measurement, runplan.Duration(expected))
-		task[contract.LoadGen+"-"+strconv.Itoa(i)] = startBudget + longest
+		if p.Execution.Phases.Benchmark {
+			task[contract.LoadGen+"-"+strconv.Itoa(i)] = startBudget + longest
+		}
 	}
 	var sum time.Duration
 	for _, d := range task {
 		sum = plus(sum, d)
 	}
-	tasks := min(sum, limit)
+	tasks, finally := min(sum, limit), lastWords
+	if tornDown(p) {
+		finally += teardownAgain
+	}
+	t.Task = make(map[string]runplan.Duration, len(task))
 	for name, d := range task {
 		t.Task[name] = runplan.Duration(min(d, tasks))
 	}
-	t.Tasks, t.Pipeline = runplan.Duration(tasks), runplan.Duration(plus(tasks, finallyBudget))
+	t.Tasks, t.Finally, t.Pipeline = runplan.Duration(tasks), runplan.Duration(finally), runplan.Duration(plus(tasks, finally))
 	return t
+}
+
+// taskBudgets are the limits of the tasks that put no load on the server.
+func taskBudgets(p *runplan.RunPlan, ready time.Duration) map[string]time.Duration {
+	task := map[string]time.Duration{
+		contract.Provision:  startBudget + ready,
+		contract.Smoketest:  startBudget + smoketestBudget,
+		contract.Collect:    collectTime(p.Metrics),
+		contract.MLflowPush: startBudget + pushBudget,
+	}
+	if p.Execution.Phases.Download {
+		task[contract.Provision] += downloadBudget
+	}
+	if tornDown(p) {
+		task[contract.Release] = releaseBudget
+	}
+	return task
+}
+
+// tornDown reports whether the run removes what it deployed.
+func tornDown(p *runplan.RunPlan) bool {
+	return p.Deployment.Endpoint == nil && p.Execution.Phases.Deploy && p.Execution.Phases.Cleanup
 }
 
 func readyBudget(d *runplan.Deployment) time.Duration {

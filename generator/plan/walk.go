@@ -132,8 +132,9 @@ func (w *walk) nameMeasurements(plan *runplan.RunPlan, points []int) {
 	}
 }
 
-// tryValues resolves every value of every axis beside the first of the others, so that what is wrong with a value is
-// known before the first plan is made.
+// tryValues resolves one point for every value of every axis, beside the first of the others, so that what is wrong
+// with a value is known before the first plan is made. Points that are not in the matrix are left out: what only
+// they break is no problem.
 func (m *Matrix) tryValues() problem.List {
 	var problems problem.List
 	try := func(digits []int) {
@@ -142,24 +143,31 @@ func (m *Matrix) tryValues() problem.List {
 		p.resolve([]measured{l}, l.measurement.Name)
 		problems = append(problems, p.problems...)
 	}
-	try(make([]int, len(m.r.axes)))
+	first := make([]int, len(m.r.axes))
+	if !m.r.excludes(first) {
+		try(first)
+	}
 	for a, ax := range m.r.axes {
-		for i := 1; i < len(ax.values); i++ {
+		for i := 1; i < ax.product; i++ {
 			digits := make([]int, len(m.r.axes))
 			for _, other := range m.zipped(a) {
 				digits[other] = i
 			}
-			digits[a] = i
-			try(digits)
+			if !m.r.excludes(digits) {
+				try(digits)
+			}
 		}
+	}
+	for _, digits := range m.r.included {
+		try(digits)
 	}
 	return problems
 }
 
-// zipped returns the axes that advance with axis a.
+// zipped returns axis a and those that advance with it.
 func (m *Matrix) zipped(a int) []int {
 	for _, d := range m.r.dims {
-		if len(d.axes) > 1 && slices.Contains(d.axes, a) {
+		if slices.Contains(d.axes, a) {
 			return d.axes
 		}
 	}
