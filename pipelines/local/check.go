@@ -169,9 +169,22 @@ func notOurs(s *v1.Step) string {
 	return fmt.Sprintf("image %q with command %q is not ours", s.Image, s.Command[0])
 }
 
+// variable refuses a value that cannot be found. One whose Secret or ConfigMap has a variable for a name is left for the
+// run to find.
 func (c *checker) variable(where string, v corev1.EnvVar) {
-	if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef == nil && v.ValueFrom.ConfigMapKeyRef == nil {
+	if v.ValueFrom == nil {
+		return
+	}
+	if v.ValueFrom.SecretKeyRef == nil && v.ValueFrom.ConfigMapKeyRef == nil {
 		c.refuse(where, "variable %q takes its value from a pod", v.Name)
+		return
+	}
+	if ref := v.ValueFrom.ConfigMapKeyRef; ref != nil && strings.Contains(ref.Name+ref.Key, "$(") {
+		return
+	}
+	e := newEnviron(c.o, c.p.configs)
+	if _, _, err := e.variable(v); err != nil {
+		c.refuse(where, "variable %q: %v", v.Name, err)
 	}
 }
 

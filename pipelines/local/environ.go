@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ func (e *environ) source(s corev1.EnvFromSource) (map[string]string, error) {
 	if s.SecretRef != nil {
 		content := e.secrets.all(s.SecretRef.Name)
 		if len(content) == 0 && !isTrue(s.SecretRef.Optional) {
-			return nil, fmt.Errorf("Secret %q has no value on this host; map its keys to variables", s.SecretRef.Name)
+			return nil, fmt.Errorf("finding Secret %q: it has no value on this host; map its keys to variables", s.SecretRef.Name)
 		}
 		return content, nil
 	}
@@ -110,7 +111,7 @@ func (e *environ) source(s corev1.EnvFromSource) (map[string]string, error) {
 	}
 	c := e.configs[s.ConfigMapRef.Name]
 	if c == nil && !isTrue(s.ConfigMapRef.Optional) {
-		return nil, fmt.Errorf("ConfigMap %q is not among the documents", s.ConfigMapRef.Name)
+		return nil, fmt.Errorf("finding ConfigMap %q: it is not among the documents", s.ConfigMapRef.Name)
 	}
 	if c == nil {
 		return nil, nil
@@ -139,9 +140,9 @@ func (e *environ) variable(v corev1.EnvVar) (string, bool, error) {
 		if isTrue(ref.Optional) {
 			return "", false, nil
 		}
-		return "", false, fmt.Errorf("ConfigMap %q with key %q is not among the documents", ref.Name, ref.Key)
+		return "", false, fmt.Errorf("finding key %[2]q of ConfigMap %[1]q: it is not among the documents", ref.Name, ref.Key)
 	}
-	return "", false, fmt.Errorf("only values of Secrets and ConfigMaps are known on a host")
+	return "", false, errors.New("only values of Secrets and ConfigMaps are known on a host")
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

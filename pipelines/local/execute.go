@@ -116,6 +116,9 @@ func (o *Options) complete() error {
 			return fmt.Errorf("finding %q: %w", *path, err)
 		}
 	}
+	if o.RunID == "" {
+		o.RunID = filepath.Base(o.RunDir)
+	}
 	if o.Grace <= 0 {
 		o.Grace = defaultGrace
 	}

@@ -142,7 +142,7 @@ func (e *executor) clear() {
 		gone = append(gone, filepath.Join(e.o.RunDir, dirScratch))
 	}
 	for _, dir := range gone {
-		os.RemoveAll(dir)
+		_ = os.RemoveAll(dir)
 	}
 }
 

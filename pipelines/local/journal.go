@@ -80,7 +80,7 @@ func (j *journal) append(r Record) error {
 	return nil
 }
 
-func (j *journal) close() error { return j.f.Close() }
+func (j *journal) close() { _ = j.f.Close() }
 
 func syncDir(path string) error {
 	d, err := os.Open(path)

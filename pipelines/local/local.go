@@ -13,7 +13,7 @@ import (
 type Options struct {
 	Objects pipelines.Bundle // exactly one PipelineRun and what it names; Resume reads them from the run directory
 	RunDir  string           // run directory, also workspace "run"; made where it is missing
-	RunID   string           // name of the run: $(context.pipelineRun.name)
+	RunID   string           // name of the run: $(context.pipelineRun.name); empty is the name of RunDir
 	Attempt int              // from 1; 0 is 1. Resume counts on by itself
 
 	BinDir string   // folder of sibling binaries (provision, load-gen, ...); may be empty
@@ -43,7 +43,7 @@ type Observer interface {
 }
 
 // Check lists everything about o.Objects that cannot run here, each with its reason; empty means that Run would start.
-// It reads o.Objects and o.HostImages only.
+// It starts nothing and reads no file.
 func Check(o Options) []Refusal {
 	p, refusals := link(o)
 	if p == nil {

@@ -12,8 +12,6 @@ import (
 // other params of the same scope in any order. scope holds the other variables that defaults may name. Given params
 // that are not declared are kept, as Tekton keeps them.
 func bindParams(specs v1.ParamSpecs, given v1.Params, scope values) (v1.Params, error) {
-	known := scope.with()
-	bound := make(v1.Params, 0, len(specs)+len(given))
 	byName := map[string]v1.ParamValue{}
 	for _, p := range given {
 		byName[p.Name] = p.Value
@@ -30,15 +28,22 @@ func bindParams(specs v1.ParamSpecs, given v1.Params, scope values) (v1.Params, 
 			open = append(open, v1.Param{Name: spec.Name, Value: *spec.Default})
 		}
 	}
+	bound := make(v1.Params, 0, len(specs)+len(given))
 	for _, p := range given {
 		if err := fits(specs, p.Name, byName[p.Name]); err != nil {
 			return nil, err
 		}
 		bound = append(bound, v1.Param{Name: p.Name, Value: byName[p.Name]})
 	}
+	return bindDefaults(bound, open, scope)
+}
+
+// bindDefaults adds the defaults open to bound, each after those that it names.
+func bindDefaults(bound, open v1.Params, scope values) (v1.Params, error) {
+	known := scope.with()
 	known.setParams(bound)
 	for len(open) > 0 {
-		rest := open[:0:0]
+		var rest v1.Params
 		for _, p := range open {
 			p.Value = known.value(p.Value)
 			if mentions(p.Value, "$(params") {

@@ -103,8 +103,7 @@ func (t *taskRun) steps() ([]v1.Step, error) {
 // enter makes the folders of t and the values that its Task sees.
 func (t *taskRun) enter(room room, try int) (values, mounts, error) {
 	scope := newValues()
-	inline := t.body.task == ""
-	if inline {
+	if t.body.task == "" {
 		scope = t.scope.with()
 	}
 	for name, value := range map[string]string{
@@ -123,15 +122,7 @@ func (t *taskRun) enter(room room, try int) (values, mounts, error) {
 			scope.strings[fmt.Sprintf(notation, r.Name)] = room.result(r.Name)
 		}
 	}
-	given := scope.params(append(t.pt.Params.DeepCopy(), t.params...))
-	if inline {
-		for _, spec := range t.body.spec.Params {
-			if spec.Default != nil {
-				scope.drop(spec.Name) // the inner default wins over a param of the Pipeline
-			}
-		}
-		given = t.inherit(given)
-	}
+	given := t.given(scope)
 	params, err := bindParams(t.body.spec.Params, given, scope)
 	if err != nil {
 		return values{}, mounts{}, fmt.Errorf("task %q: %w", t.pt.Name, err)
@@ -143,15 +134,21 @@ func (t *taskRun) enter(room room, try int) (values, mounts, error) {
 	return scope, mounted, nil
 }
 
-// inherit adds to given the params of the Pipeline that an inline task declares and is not given.
-func (t *taskRun) inherit(given v1.Params) v1.Params {
+// given returns the params that t's task and its combination give. An inline task also has those of the Pipeline that it
+// declares, except where it has a default: that wins, and scope forgets the Pipeline's.
+func (t *taskRun) given(scope values) v1.Params {
+	given := scope.params(append(t.pt.Params.DeepCopy(), t.params...))
+	if t.body.task != "" {
+		return given
+	}
 	have := given.ExtractNames()
 	for _, spec := range t.body.spec.Params {
-		if have.Has(spec.Name) || spec.Default != nil {
+		if spec.Default != nil {
+			scope.drop(spec.Name)
 			continue
 		}
 		for _, p := range t.e.program.params {
-			if p.Name == spec.Name {
+			if p.Name == spec.Name && !have.Has(p.Name) {
 				given = append(given, p)
 			}
 		}
