@@ -40,11 +40,11 @@ func canonicalMode(d *spec.DeploymentSpec) (platform, mode string) {
 // llmService reports whether d is a rhoai LLMInferenceService.
 func llmService(d *spec.DeploymentSpec) bool { return d.Platform == rhoai && d.Mode != "isvc" }
 
-var release = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)`)
+var releaseNumber = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)`)
 
 // oldLayout reports whether an llm-d ref holds a version below 0.6.0, whose objects have other names.
 func oldLayout(ref string) bool {
-	m := release.FindStringSubmatch(ref)
+	m := releaseNumber.FindStringSubmatch(ref)
 	if m == nil {
 		return false
 	}

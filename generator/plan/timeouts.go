@@ -23,7 +23,7 @@ const (
 	pushBudget      = 10 * time.Minute
 	teardownAgain   = 10 * time.Minute
 	lastWords       = 7 * time.Minute // to MLflow, and the start of the pod
-	searchRounds    = 10               // stages that a search may add
+	searchRounds    = 10              // stages that a search may add
 )
 
 // timeoutsOf computes every limit of a plan. limit is execution.timeout.

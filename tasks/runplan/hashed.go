@@ -50,16 +50,14 @@ func modelFiles(s *ModelStorage) *ModelStorage {
 	return &ModelStorage{ModelSubpath: s.ModelSubpath}
 }
 
-// placement lists the pod settings that choose machines and accounts; the environment of a run is compared
-// elsewhere, not part of its identity.
-var placement = []string{"node_selector", "tolerations", "service_account_name", "image_pull_secrets"}
-
+// withoutPlacement drops the pod settings that choose machines and accounts: the environment of a run is compared
+// elsewhere, it is not part of the identity.
 func withoutPlacement(runtime json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(runtime, &fields) != nil {
 		return runtime
 	}
-	for _, key := range placement {
+	for _, key := range []string{"node_selector", "tolerations", "service_account_name", "image_pull_secrets"} {
 		delete(fields, key)
 	}
 	if len(fields) == 0 {
