@@ -179,13 +179,21 @@ func (c *checker) variable(where string, v corev1.EnvVar) {
 		c.refuse(where, "variable %q takes its value from a pod", v.Name)
 		return
 	}
-	if ref := v.ValueFrom.ConfigMapKeyRef; ref != nil && strings.Contains(ref.Name+ref.Key, "$(") {
+	if named(v.ValueFrom) {
 		return
 	}
 	e := newEnviron(c.o, c.p.configs)
 	if _, _, err := e.variable(v); err != nil {
 		c.refuse(where, "variable %q: %v", v.Name, err)
 	}
+}
+
+// named reports whether a variable of the Task says which Secret or ConfigMap a value is from.
+func named(v *corev1.EnvVarSource) bool {
+	if v.SecretKeyRef != nil {
+		return strings.Contains(v.SecretKeyRef.Name+v.SecretKeyRef.Key, "$(")
+	}
+	return strings.Contains(v.ConfigMapKeyRef.Name+v.ConfigMapKeyRef.Key, "$(")
 }
 
 func usesArtifacts(s *v1.Step, b body) bool {
