@@ -16,12 +16,13 @@ import (
 
 // bench is one measurement against a simulated engine.
 type bench struct {
-	plan   runplan.RunPlan
-	engine *sim.Server
-	runDir string
-	stderr bytes.Buffer
-	env    map[string]string
-	args   []string
+	plan     runplan.RunPlan
+	engine   *sim.Server
+	endpoint string
+	runDir   string
+	stderr   bytes.Buffer
+	env      map[string]string
+	args     []string
 }
 
 func seconds(s float64) runplan.Duration { return runplan.Duration(s * float64(time.Second)) }
@@ -37,8 +38,15 @@ func makeBench(t *testing.T, cfg sim.Config, stages ...runplan.Stage) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close() })
+	b := newBench(t.TempDir(), stages...)
+	b.engine, b.endpoint = engine, engine.URL()
+	return b
+}
+
+// newBench is a measurement of chat requests of 64 tokens that are answered with 8.
+func newBench(runDir string, stages ...runplan.Stage) *bench {
 	return &bench{
-		engine: engine, runDir: t.TempDir(), env: map[string]string{},
+		runDir: runDir, env: map[string]string{},
 		plan: runplan.RunPlan{
 			APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "test",
 			Deployment: runplan.Deployment{Model: runplan.Model{Name: "sim"}, Engine: runplan.Engine{Kind: "sim", MetricsPath: "/metrics"}},
@@ -65,19 +73,30 @@ func openLoop(rate float64, length float64) runplan.Stage {
 	return runplan.Stage{Name: "open", Measure: true, Shape: runplan.ShapeOpen, Rate: rate, Duration: seconds(length)}
 }
 
-// run carries the measurement out and returns the exit code.
+func (b *bench) planDir() string { return filepath.Join(b.runDir, "plan") }
+
+// write writes the plan.
+func (b *bench) write() error {
+	if err := runplan.Identify(&b.plan); err != nil {
+		return err
+	}
+	return step.WriteJSON(filepath.Join(b.planDir(), runplan.FileJSON), b.plan)
+}
+
+// execute carries the measurement out and returns the exit code.
+func (b *bench) execute(ctx context.Context) int {
+	args := append([]string{"--plan-dir", b.planDir(), "--run-dir", b.runDir, "--run-id", "r", "--endpoint", b.endpoint}, b.args...)
+	env := func(name string) string { return b.env[name] }
+	return step.Run(ctx, contract.LoadGen, Run, step.Streams{Out: &b.stderr, Err: &b.stderr, Env: env}, args)
+}
+
+// run writes the plan and carries it out.
 func (b *bench) run(ctx context.Context, t *testing.T) int {
 	t.Helper()
-	dir := filepath.Join(b.runDir, "plan")
-	if err := runplan.Identify(&b.plan); err != nil {
+	if err := b.write(); err != nil {
 		t.Fatal(err)
 	}
-	if err := step.WriteJSON(filepath.Join(dir, runplan.FileJSON), b.plan); err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{"--plan-dir", dir, "--run-dir", b.runDir, "--run-id", "r", "--endpoint", b.engine.URL()}, b.args...)
-	env := func(name string) string { return b.env[name] }
-	code := step.Run(ctx, contract.LoadGen, Run, step.Streams{Out: &b.stderr, Err: &b.stderr, Env: env}, args)
+	code := b.execute(ctx)
 	t.Logf("exit %d\n%s", code, b.stderr.String())
 	return code
 }

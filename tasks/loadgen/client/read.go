@@ -241,7 +241,7 @@ func errorText(body []byte) string {
 		return nil
 	})
 	if text == "" {
-		text = string(body)
+		text = unquote(body)
 	}
 	return text
 }
