@@ -96,7 +96,7 @@ func (c *Catalogue) missing(kind, name string) string {
 			hint += fmt.Sprintf(", %q", n)
 		}
 	}
-	return fmt.Sprintf("no %s named %q%s (%d in the catalogue)", kind, name, hint, len(known))
+	return fmt.Sprintf("no %s named %.120q%s (%d in the catalogue)", kind, name, hint, len(known))
 }
 
 // tree is one folder of profiles, or the profiles beside experiments.

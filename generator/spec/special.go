@@ -45,12 +45,13 @@ type skipForm struct {
 // skip reads 0.1, 20, 10s, or {percent, value, mode}.
 func (d *decoder) skip(n *yaml.Node, v reflect.Value, f *field) {
 	var s Skip
-	switch text := strings.TrimSpace(n.Value); {
-	case n.Kind == yaml.MappingNode:
+	switch n.Kind {
+	case yaml.MappingNode:
 		var form skipForm
 		d.codec.structure(d.codec.table(reflect.TypeFor[skipForm]()))(d, n, reflect.ValueOf(&form).Elem(), f)
 		s = Skip{Percent: form.Percent, Value: form.Value, Mode: form.Mode}
-	case n.Kind == yaml.ScalarNode:
+	case yaml.ScalarNode:
+		text := strings.TrimSpace(n.Value)
 		x, err := strconv.ParseFloat(text, 64)
 		t, isTime := parseDuration(text)
 		s = Skip{Number: x, Seconds: t.Seconds()}
