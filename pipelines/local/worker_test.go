@@ -222,7 +222,7 @@ func testOptions(root, runDir string) Options {
 		// A program built with -race sleeps for a second at its end unless told not to; one built with -cover wants a folder.
 		Env:     append(os.Environ(), "TOKEN=t0ken", "HOST_TOKEN=mapped", "GORACE=atexit_sleep_ms=0", "GOCOVERDIR="+root),
 		PassEnv: []string{"GORACE", "GOCOVERDIR"},
-		BinDir: filepath.Join(root, "bin"), Self: filepath.Join(root, "bflow"),
+		BinDir:  filepath.Join(root, "bin"), Self: filepath.Join(root, "bflow"),
 		HostImages: map[string]string{"worker": root}, SecretEnv: map[string]string{"vault/token": "HOST_TOKEN"},
 		Grace: 5 * time.Second,
 	}
