@@ -5,8 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -45,7 +45,7 @@ func Command(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}
-	tuneRuntime()
+	tuneRuntime(s.Env("GOGC") == "")
 	if err := delay(ctx, cfg.Startup.D()); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func Command(ctx context.Context, s step.Streams, args []string) error {
 func parseFlags(s step.Streams, args []string) (*flags, error) {
 	f := &flags{}
 	fs := flag.NewFlagSet("sim-engine", flag.ContinueOnError)
-	fs.SetOutput(s.Err)
+	fs.SetOutput(io.Discard) // the caller prints the error, once
 	fs.StringVar(&f.host, "host", "127.0.0.1", "address to listen on")
 	fs.IntVar(&f.port, "port", 8000, "port to listen on; 0 = a free one")
 	fs.StringVar(&f.addressFile, "address-file", "", "file that gets host:port once the engine listens")
@@ -78,6 +78,8 @@ func parseFlags(s step.Streams, args []string) (*flags, error) {
 	fs.StringVar(&f.apiKeyEnv, "api-key-env", "", "variable that holds the required API key; without it none is required")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(s.Err)
+			fs.Usage()
 			return nil, err
 		}
 		return nil, step.Exit(contract.ExitUsage, err)
@@ -123,11 +125,11 @@ func (f *flags) announce(s step.Streams, address string) error {
 	return err
 }
 
-// tuneRuntime gives the pacer a processor of its own beside the others, so that it never waits for one, and collects
-// garbage rarely.
-func tuneRuntime() {
+// tuneRuntime gives the pacer a processor of its own beside the others, so that it never waits for one, and, unless
+// the user has set how, collects garbage rarely.
+func tuneRuntime(garbage bool) {
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
-	if os.Getenv("GOGC") == "" {
+	if garbage {
 		debug.SetGCPercent(400)
 	}
 }

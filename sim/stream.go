@@ -78,6 +78,7 @@ func (s *stream) deliver(due, now int64) bool {
 		s.late(now - s.srv.pacer.Real(due))
 	}
 	last := s.end == endWell && s.made == s.seq.Want
+	s.ans.Cached = s.seq.Cached
 	b := (*s.scratch)[:0]
 	switch {
 	case !s.whole:
@@ -229,13 +230,19 @@ func (s *stream) hold(b []byte) []byte {
 	return all[:cut]
 }
 
-// cancel ends a stream whose client has left. It runs on the pacer's thread.
+// cancel ends a stream whose client has left, or is being left. It runs on the pacer's thread.
 func (s *stream) cancel(now int64) {
 	if s.over {
 		return
 	}
 	s.srv.model.Remove(now, &s.seq)
-	s.close(StatusCancelled, s.srv.clock.Now())
+	status := StatusCancelled
+	select {
+	case <-s.srv.closing:
+		status = StatusReset
+	default:
+	}
+	s.close(status, s.srv.clock.Now())
 }
 
 // close completes the record and gives the connection back to its goroutine.

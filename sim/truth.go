@@ -16,7 +16,7 @@ const (
 	StatusFailed    = "failed"    // an HTTP error, or an error object in the stream
 	StatusEmpty     = "empty"     // a 200 without a token
 	StatusTruncated = "truncated" // ended without its terminator
-	StatusReset     = "reset"     // reset by us
+	StatusReset     = "reset"     // cut off by us, by a fault or because the server ended
 	StatusCancelled = "cancelled" // the client left first
 )
 
