@@ -50,12 +50,12 @@ func (m *measurement) calibrate(ctx context.Context, style *prompt.Style) string
 		return prompt.MethodTokenIDs
 	}
 	trial := *style
-	if err := trial.Calibrate(ctx, m.countByTokenizer, true); err == nil {
+	if err := trial.Calibrate(ctx, m.countByTokenizer, true, prefixed(m.plan)); err == nil {
 		*style = trial
 		return prompt.MethodTokenize
 	}
 	trial = *style
-	if err := trial.Calibrate(ctx, m.countByUsage, false); err == nil {
+	if err := trial.Calibrate(ctx, m.countByUsage, false, prefixed(m.plan)); err == nil {
 		*style = trial
 		return prompt.MethodCalibrated
 	}
@@ -73,7 +73,7 @@ func (m *measurement) takesIDs(ctx context.Context) bool {
 
 // countByTokenizer counts with the server's /tokenize.
 func (m *measurement) countByTokenizer(ctx context.Context, system, user string) (int, error) {
-	body := m.content(system, user)
+	body := m.content("messages", "prompt", system, user)
 	body["model"] = m.whole.Deployment.Model.Name
 	answer := struct {
 		Count int `json:"count"`
@@ -89,19 +89,20 @@ func (m *measurement) countByTokenizer(ctx context.Context, system, user string)
 
 // countByUsage counts with a request that asks for one token.
 func (m *measurement) countByUsage(ctx context.Context, system, user string) (int, error) {
-	return m.usage(ctx, m.content(system, user))
+	field := m.prompts.Style.Field
+	return m.usage(ctx, m.content(field, field, system, user))
 }
 
-// content is the field of a body that carries the texts.
-func (m *measurement) content(system, user string) map[string]any {
-	if m.plan.API.Type != "chat" {
-		return map[string]any{"prompt": strings.TrimSpace(system + " " + user)}
+// content is the field of a body that carries the texts: a list of messages, or one text.
+func (m *measurement) content(list, text, system, user string) map[string]any {
+	if !m.prompts.Style.Chat {
+		return map[string]any{text: strings.TrimSpace(system + " " + user)}
 	}
 	messages := []map[string]string{{"role": "user", "content": user}}
 	if system != "" {
 		messages = append([]map[string]string{{"role": "system", "content": system}}, messages...)
 	}
-	return map[string]any{"messages": messages}
+	return map[string]any{list: messages}
 }
 
 // usage returns the prompt tokens that the server counts for a request with one token of answer.
@@ -109,20 +110,25 @@ func (m *measurement) usage(ctx context.Context, content map[string]any) (int, e
 	body := map[string]any{}
 	maps.Copy(body, m.plan.API.Body)
 	maps.Copy(body, content)
-	body["model"], body["max_tokens"], body["stream"] = m.whole.Deployment.Model.Name, 1, false
+	body["model"] = m.whole.Deployment.Model.Name
 	delete(body, "stream_options")
+	if keys := m.prompts.Style.LengthKeys; len(keys) > 0 {
+		body["stream"], body[keys[len(keys)-1]] = false, 1
+	}
 	answer := struct {
-		Usage *struct {
+		Usage struct {
 			PromptTokens int `json:"prompt_tokens"`
+			InputTokens  int `json:"input_tokens"`
 		} `json:"usage"`
 	}{}
 	if err := m.askJSON(ctx, m.Endpoint+m.plan.API.Path, body, &answer); err != nil {
 		return 0, err
 	}
-	if answer.Usage == nil || answer.Usage.PromptTokens <= 0 {
+	n := max(answer.Usage.PromptTokens, answer.Usage.InputTokens)
+	if n <= 0 {
 		return 0, errNoCount
 	}
-	return answer.Usage.PromptTokens, nil
+	return n, nil
 }
 
 func (m *measurement) askJSON(ctx context.Context, where string, body, answer any) error {

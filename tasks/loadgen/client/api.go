@@ -25,17 +25,23 @@ type API struct {
 // the value of a header that holds a credential appears in any error.
 func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
 	a := API{Stream: plan.Stream, buffers: &sync.Pool{New: func() any { return new([]byte) }}}
-	switch plan.Type {
-	case "completions", "chat":
-		a.parse = parseOpenAI
-	default:
-		return API{}, fmt.Errorf("load.api.type %q cannot be driven by the native generator: use chat or completions", plan.Type)
+	parsers := map[string]func([]byte, *delta) error{
+		"completions": parseOpenAI, "chat": parseOpenAI, "responses": parseResponses, "messages": parseMessages, "embeddings": parseEmbeddings,
+	}
+	if a.parse = parsers[plan.Type]; a.parse == nil {
+		return API{}, fmt.Errorf("load.api.type %q is not spoken natively: use chat, completions, responses, messages or embeddings", plan.Type)
+	}
+	if plan.Type == "embeddings" {
+		a.Stream = false
 	}
 	headers := map[string]string{
 		"Host": server.Host, "User-Agent": "bflow-load-gen", "Content-Type": "application/json",
 		"Accept": "application/json",
 	}
-	if plan.Stream {
+	if plan.Type == "messages" {
+		headers["anthropic-version"] = "2023-06-01"
+	}
+	if a.Stream {
 		headers["Accept"] = "text/event-stream"
 	}
 	if key != "" {

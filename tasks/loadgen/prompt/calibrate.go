@@ -19,8 +19,8 @@ const (
 type Counter func(ctx context.Context, system, user string) (int, error)
 
 // Calibrate finds out what the words and the frame around them cost in tokens. With refine it keeps only words of
-// exactly one token, at the price of one call per word where not all are.
-func (s *Style) Calibrate(ctx context.Context, count Counter, refine bool) error {
+// exactly one token, at the price of one call per word where not all are; with prefixed it counts system messages too.
+func (s *Style) Calibrate(ctx context.Context, count Counter, refine, prefixed bool) error {
 	two, err := count(ctx, "", join(s.Words[:2]))
 	if err != nil {
 		return err
@@ -39,6 +39,9 @@ func (s *Style) Calibrate(ctx context.Context, count Counter, refine bool) error
 		return fmt.Errorf("counting tokens: %d words have %d tokens, 2 have %d", len(s.Words), all, two)
 	}
 	s.Overhead = two - round(2*s.PerWord)
+	if !prefixed {
+		return nil
+	}
 	both, err := count(ctx, join(s.Words[:2]), join(s.Words[:2]))
 	if err != nil {
 		return err

@@ -36,17 +36,18 @@ func (h *history) hash() string {
 
 // encode appends the field that carries the conversation.
 func (h *history) encode(b []byte, s *Style) []byte {
+	b = append(append(append(b, `,"`...), s.Field...), `":`...)
 	switch {
 	case s.Chat:
 		return h.messages(b)
 	case s.IDs:
-		return append(h.join(append(b, `,"prompt":[`...), ','), ']')
+		return append(h.join(append(b, '['), ','), ']')
 	}
-	return append(h.text(append(b, `,"prompt":"`...)), '"')
+	return append(h.text(append(b, '"')), '"')
 }
 
 func (h *history) messages(b []byte) []byte {
-	b = append(b, `,"messages":[`...)
+	b = append(b, '[')
 	for i, t := range h.turns {
 		if i > 0 {
 			b = append(b, ',')

@@ -12,7 +12,8 @@ import (
 
 // Style is how prompts are written for one server: as token ids or as words, and in which body.
 type Style struct {
-	Chat  bool
+	Chat  bool     // the content is a list of messages
+	Field string   // of the body that holds the content
 	IDs   bool     // prompts are lists of token ids; completions only
 	Words []string // each is one token behind a space; at least two
 
@@ -35,17 +36,11 @@ const (
 
 // NewStyle returns the style for the body of api, before the server has been asked anything.
 func NewStyle(model string, api runplan.API) (Style, error) {
-	s := Style{Chat: api.Type == "chat", Words: Words(), PerWord: 1, Exact: api.ExactOutput, LengthKeys: []string{"max_tokens"}}
-	if s.Chat {
-		s.LengthKeys = []string{"max_completion_tokens", "max_tokens"}
-	}
-	body := map[string]any{"model": model, "stream": api.Stream, "temperature": 0}
-	if api.Stream {
-		body["stream_options"] = map[string]any{"include_usage": true}
-	}
+	s := Style{Words: Words(), PerWord: 1, Exact: api.ExactOutput}
+	body := s.frame(model, api)
 	s.given = map[string]bool{}
 	for key, value := range api.Body {
-		if key == "messages" || key == "prompt" || key == "stream" {
+		if key == s.Field || key == "stream" {
 			return Style{}, fmt.Errorf("load.api.body.%s belongs to the generator and cannot be set", key)
 		}
 		body[key] = merged(body[key], value)
@@ -57,6 +52,29 @@ func NewStyle(model string, api runplan.API) (Style, error) {
 	}
 	s.fixed = text[:len(text)-1]
 	return s, nil
+}
+
+// frame sets what depends on the kind of the API and returns the fields that every request has.
+func (s *Style) frame(model string, api runplan.API) map[string]any {
+	body := map[string]any{"model": model}
+	switch api.Type {
+	case "embeddings":
+		s.Field, s.Exact = "input", false
+		return body
+	case "responses":
+		s.Chat, s.Field, s.LengthKeys = true, "input", []string{"max_output_tokens"}
+	case "messages":
+		s.Chat, s.Field, s.LengthKeys = true, "messages", []string{"max_tokens"}
+	case "chat":
+		s.Chat, s.Field, s.LengthKeys = true, "messages", []string{"max_completion_tokens", "max_tokens"}
+	default:
+		s.Field, s.LengthKeys = "prompt", []string{"max_tokens"}
+	}
+	body["stream"], body["temperature"] = api.Stream, 0
+	if api.Stream && (api.Type == "chat" || api.Type == "completions") {
+		body["stream_options"] = map[string]any{"include_usage": true}
+	}
+	return body
 }
 
 // merged returns value over base, key by key where both are objects.
