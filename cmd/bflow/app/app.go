@@ -63,7 +63,7 @@ func newApp(s Streams) *cli.App {
 			validateCommand(s), planCommand(s), compileCommand(s), runCommand(s),
 			listCommand(s), statusCommand(s), watchCommand(s), logsCommand(s), cancelCommand(s),
 			rerunCommand(s), resumeCommand(s), deleteCommand(s),
-			reportCommand(s),
+			reportCommand(s), exportCommand(s),
 			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(),
 		},
 	}
