@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"bflow.dev/bflow/generator/spec"
 )
 
@@ -63,6 +65,30 @@ func BenchmarkPlan10000(b *testing.B) {
 	}
 	b.ReportMetric(float64(points)/b.Elapsed().Seconds(), "points/s")
 	b.ReportMetric(float64(peak)/1e6, "MB-peak-heap")
+}
+
+// BenchmarkPlanDeepAxes plans 10,000 points whose axes all lie in one block, which is the most there is to decode.
+func BenchmarkPlanDeepAxes(b *testing.B) {
+	exp, cat := manyPoints(b, 1)
+	list := make([]*yaml.Node, 100)
+	for i := range list {
+		list[i] = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: fmt.Sprint(i), Line: 1}
+	}
+	exp.Spec.Matrix.Axes = []spec.AxisDecl{
+		{Path: "overrides.runtime.env.A", Key: list[0], Values: list}, {Path: "overrides.runtime.env.B", Key: list[0], Values: list},
+	}
+	exp.Spec.Overrides.Scale = spec.ScaleOverrides{}
+	points := 0
+	for b.Loop() {
+		m, problems := Expand(exp, cat, Options{})
+		if err := problems.Err(); err != nil {
+			b.Fatal(err)
+		}
+		for range m.Plans() {
+			points++
+		}
+	}
+	b.ReportMetric(float64(points)/b.Elapsed().Seconds(), "points/s")
 }
 
 func heap() uint64 {

@@ -23,7 +23,7 @@ func (p *point) check(profile *spec.DeploymentProfile, d *spec.DeploymentSpec, e
 	if image := d.SchedulerImage; image != "" && !hasScheduler(d) && p.fromOverrides("images.scheduler") {
 		p.problems.Add(p.locate(profile, "images.scheduler", "%q cannot apply: deployment_profile %q has no endpoint picker (%s/%s)", image, profile.Metadata.Name, d.Platform, d.Mode))
 	}
-	if p.spec("execution").Execution.Profiling != nil && d.Platform != rhoai {
+	if profiling := p.spec("execution").Execution.Profiling; profiling != nil && profiling.Enabled && d.Platform != rhoai {
 		p.problems.Add(p.exp.Problem("spec.execution.profiling", "profiling needs platform rhoai, but deployment_profile %q is for %s", profile.Metadata.Name, d.Platform))
 	}
 }

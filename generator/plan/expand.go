@@ -10,7 +10,7 @@ import (
 )
 
 // Matrix is an experiment whose points can be walked. It holds no plans: walking makes them one by one, again each
-// time, so that a hundred thousand points need no more memory than a few.
+// time, so that a hundred thousand points need no more memory than a few. It is not safe for concurrent use.
 type Matrix struct {
 	exp   *spec.Experiment
 	r     *resolver
@@ -34,10 +34,10 @@ func Expand(exp *spec.Experiment, cat *spec.Catalogue, opt Options) (*Matrix, pr
 	}
 	r := newResolver(s, &opt)
 	m := &Matrix{exp: exp, r: r}
-	problems = append(problems, m.tryValues()...)
-	problems = append(problems, m.tooLarge()...)
-	problems = append(problems, m.misplaced()...)
-	problems = distinct(problems)
+	if problems = m.tooLarge(); problems.Err() != nil {
+		return nil, problems
+	}
+	problems = distinct(append(m.tryValues(), m.misplaced()...))
 	if problems.Err() != nil {
 		return nil, problems
 	}

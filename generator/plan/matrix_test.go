@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -118,6 +119,23 @@ spec:
 	}
 	if elsewhere[0] != alone[0] {
 		t.Error("another target, queue, namespace or version makes another point")
+	}
+}
+
+func TestASharedDeploymentHoldsThePointsThatTheMatrixHasAlone(t *testing.T) {
+	data, err := os.ReadFile("testdata/shared.input.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, problems := planFile(t, "shared.yaml", data, Options{})
+	apart, more := planFile(t, "apart.yaml", []byte(strings.Replace(string(data), "share_deployment: true", "share_deployment: false", 1)), Options{})
+	if problems.Err() != nil || more.Err() != nil || len(shared) != 2 || len(apart) != 4 {
+		t.Fatalf("%d and %d plans, %v, %v", len(shared), len(apart), problems.Err(), more.Err())
+	}
+	for i, p := range apart {
+		if together := shared[i/2].Measurements[i%2]; together.Hash != p.Measurements[0].Hash {
+			t.Errorf("measurement %q has another hash than point %d alone", together.Name, i+1)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 // measured is the load of a point.
 type measured struct {
 	measurement runplan.Measurement
+	benchmark   string       // what results are filed under: the profile, "load" without one
 	slo         *runplan.SLO // named by the tool's own block
 	secret      *load.Secret
 	needs       int // smallest --max-model-len, 0 = any
@@ -76,6 +77,9 @@ func (p *point) measure() (measured, problem.List) {
 		return out, append(problems, p.exp.Problem("spec", "there is no load: set benchmark_profile or load"))
 	}
 	src.Overrides = p.loadOverrides(root, src.Model)
+	if out.benchmark = src.Name; profile != nil {
+		out.benchmark = profile.Metadata.Name
+	}
 	translation, more := load.Translate(src)
 	problems.Add(more...)
 	out.measurement, out.slo, out.secret = translation.Measurement, translation.SLO, translation.Secret

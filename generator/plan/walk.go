@@ -72,8 +72,8 @@ func (w *walk) place(plan *runplan.RunPlan, u, round int) {
 func (w *walk) benchmarks(loads []measured) string {
 	var names []string
 	for _, l := range loads {
-		if !slices.Contains(names, l.measurement.Name) {
-			names = append(names, l.measurement.Name)
+		if !slices.Contains(names, l.benchmark) {
+			names = append(names, l.benchmark)
 		}
 	}
 	return strings.Join(names, "+")
@@ -140,7 +140,7 @@ func (m *Matrix) tryValues() problem.List {
 	try := func(digits []int) {
 		p := &point{resolver: m.r, digits: digits}
 		l := p.load()
-		p.resolve([]measured{l}, l.measurement.Name)
+		p.resolve([]measured{l}, l.benchmark)
 		problems = append(problems, p.problems...)
 	}
 	first := make([]int, len(m.r.axes))
