@@ -56,7 +56,7 @@ func experimentRows() []row {
 // ownRows has a row per key that this project added to the format.
 func ownRows() []row {
 	return []row{
-		{name: "axes by path", fragment: "matrix: {axes: {overrides.runtime.env.SEED: [1, 2], \"load.stages[0].rate\": [2, 4], deployment.runtime.replicas: [1, 2], benchmark.guidellm.seed: [1], metrics.query_step: [5s]}}\nload: {stages: [{rate: 1, duration: 1s}]}"},
+		{name: "axes by path", fragment: "matrix: {axes: {overrides.runtime.env.SEED: [1, 2], \"load.stages[0].rate\": [2, 4], deployment.runtime.replicas: [1, 2], benchmark.guidellm.seed: [1], metrics.query_step: [5s]}}\nload: {data: {input: 100}, stages: [{rate: 1, duration: 1s}]}"},
 		{name: "an axis with a quoted key", fragment: "matrix: {axes: {'overrides.runtime.node_selector[\"a.b/c\"]': [x, y]}}"},
 		{name: "zip, exclude and include", fragment: `matrix:
   axes: {overrides.scale.replicas: [1, 2], overrides.scale.tensor_parallelism: [2, 1]}
@@ -73,13 +73,13 @@ matrix:
 		{name: "repeat, order, seed, parallelism and fail fast", fragment: "matrix: {repeat: 3, order: shuffled, seed: 7, max_parallel: 2, fail_fast: true}"},
 		{name: "camel case spellings of the matrix", fragment: "matrix: {maxParallel: 2, failFast: no}"},
 		{name: "every objective", fragment: "slo: {ttft: {mean: 1s, p50: 1s, p90: 1s, p95: 1s, p99: 500ms}, itl: {p99: 50ms}, tpot: {p50: 1s}, e2e: {p50: 1m}, error_rate: 0.01, min_throughput: 100, goodput: {min: 0.9, ttft: 1s, tpot: 50ms, e2e: 10s}, on_breach: stop}"},
-		{name: "a load block makes the benchmark profile optional", fragment: "-benchmark_profile:\nload: {stages: [{concurrency: 1, requests: 10}]}"},
-		{name: "how requests are put", fragment: "load: {api: {type: chat, path: /v1/chat/completions, stream: false, headers: {X-Team: search}, body: {top_p: 0.9}, timeout: 2m, verify_tls: false, api_key_secret: {name: key, key: token}, exact_output: false}, stages: [{concurrency: 1, requests: 10}]}"},
-		{name: "prompts and answers", fragment: "load: {data: {input: {mean: 900, stdev: 200, min: 64, max: 2000, shape: normal}, output: 128, first_input: {mean: 10, min: 1, max: 20, shape: uniform}, first_output: {mean: 8, shape: fixed}, prefixes: [{weight: 1, count: 2*concurrency, tokens: 2048}], turns: 3, think: 1s, conversations: 10, fresh_per_stage: false, seed: 7}, stages: [{concurrency: 1}]}"},
+		{name: "a load block makes the benchmark profile optional", fragment: "-benchmark_profile:\nload: {data: {input: 100}, stages: [{concurrency: 1, requests: 10}]}"},
+		{name: "how requests are put", fragment: "load: {api: {type: chat, path: /v1/chat/completions, stream: false, headers: {X-Team: search}, body: {top_p: 0.9}, timeout: 2m, verify_tls: false, api_key_secret: {name: key, key: token}, exact_output: false}, data: {input: 100}, stages: [{concurrency: 1, requests: 10}]}"},
+		{name: "prompts and answers", fragment: "load: {data: {input: {mean: 900, stdev: 200, min: 64, max: 2000, shape: normal}, output: 128, first_input: {mean: 10, min: 1, max: 20, shape: uniform}, first_output: {mean: 8, shape: fixed}, prefixes: [{weight: 1, count: 2*concurrency, tokens: 2048}], turns: 3, think: 1s, conversations: 10, fresh_per_stage: false, seed: 7}, stages: [{concurrency: 1, requests: 10}]}"},
 		{name: "a trace", fragment: "load: {data: {trace: {format: mooncake_trace, url: \"https://x.example/t.jsonl\", sha256: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef, limit: 100, max_input: 4096, time_scale: 0.5, from: 0s, to: 1m}}, stages: [{schedule: trace, max_inflight: 10, on_full: drop}]}"},
-		{name: "every field of a stage", fragment: "load: {stages: [{name: warm, measure: false, concurrency: [1, 2], duration: 30s, ramp: 5s}, {rate: [2, 4.5], arrival: gamma, burstiness: 0.5, requests: 10*concurrency, max_inflight: 64, on_full: queue, skip_first: 0.1, skip_last: {percent: 0.05, mode: both}, stop: [{kind: max_errors, count: 5}, {kind: over_saturation, mode: monitor}], pause_after: 10s}]}"},
-		{name: "skipping a time", fragment: "load: {stages: [{rate: 1, duration: 1m, skip_first: 10s, skip_last: 20}]}"},
-		{name: "a search", fragment: "load: {search: {goodput: 0.95, low: 1, high: 64}}"},
+		{name: "every field of a stage", fragment: "load: {data: {input: 100}, stages: [{name: warm, measure: false, concurrency: [1, 2], duration: 30s, ramp: 5s}, {rate: [2, 4.5], arrival: gamma, burstiness: 0.5, requests: 10*concurrency, max_inflight: 64, on_full: queue, skip_first: 0.1, skip_last: {percent: 0.05, mode: requests}, stop: [{kind: max_errors, count: 5}, {kind: over_saturation, mode: monitor}], pause_after: 10s}]}"},
+		{name: "skipping a time", fragment: "load: {data: {input: 100}, stages: [{rate: 1, duration: 1m, skip_first: 10s, skip_last: 20}]}"},
+		{name: "a search", fragment: "load: {data: {input: 100}, search: {goodput: 0.95, low: 1, high: 64}}"},
 		{name: "the runner of a tool", fragment: "tool_runner: external"},
 		{name: "sharing, samples, pause and invalid measurements", fragment: "execution: {share_deployment: true, samples: 3, sample_pause: 10s, on_invalid: retry}"},
 		{name: "a simulated engine", fragment: "engine: {kind: sim, sim: {ttft: 40ms, ttft_stdev: 1ms, itl: 8ms, itl_stdev: 0ms, max_num_seqs: 64, max_model_len: 4096, seed: 1, failure_rate: 0.1, prefill_tokens_per_s: 1000, decode_tokens_per_s: 100, kv_tokens: 10000, prefix_cache: true, startup: 1s, not_ready: 1s, faults: [{kind: stall, share: 0.5, after: 5s, duration: 1s}]}}"},

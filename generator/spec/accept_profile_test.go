@@ -51,15 +51,14 @@ func deploymentRows() []row {
 
 func benchmarkRows() []row {
 	return []row{
-		{name: "guidellm is the default tool", fragment: "guidellm: {profile: {kind: concurrent, streams: [1]}}"},
+		{name: "guidellm is the default tool", fragment: "guidellm: {profile: {kind: concurrent, streams: [1]}, constraint: [{kind: max_requests, count: 10}]}"},
 		{name: "aiperf", fragment: "tool: aiperf\naiperf: {public_dataset: x, endpoint_type: chat}"},
-		{name: "inference-perf", fragment: "tool: inference-perf\ninference_perf: {config: {load: {type: constant}}}"},
+		{name: "inference-perf", fragment: "tool: inference-perf\ninference_perf: {config: {data: {type: random}, load: {type: constant, stages: [{rate: 1, duration: 10}]}}}"},
 		{name: "vllm bench", fragment: "tool: vllm-bench\nvllm_bench: {num-prompts: 10}"},
-		{name: "native", fragment: "tool: native\nload: {stages: [{rate: 1, duration: 10s}]}"},
+		{name: "native", fragment: "tool: native\nload: {data: {input: 100}, stages: [{rate: 1, duration: 10s}]}"},
 		{name: "environment and requirements", fragment: "env: {GUIDELLM__LOGGING__CONSOLE_LOG_LEVEL: DEBUG}\nrequirements: {min_max_model_len: 8192}"},
 		{name: "blocks of other tools are ignored", fragment: "tool: guidellm\naiperf: {}"},
-		{name: "a literal API key is accepted with a warning", fragment: "guidellm: {backend: {api_key: abc}}",
-			want: "t.yaml:5:33: spec.guidellm.backend.api_key: a literal API key; it becomes a Secret of its own, better name one in load.api.api_key_secret"},
+		{name: "a literal API key is accepted", fragment: "guidellm: {backend: {api_key: abc}, profile: {kind: concurrent, streams: [4]}, constraint: [{kind: max_requests, count: 10}]}"},
 	}
 }
 

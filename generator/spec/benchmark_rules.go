@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // check finds a profile without the block of its tool. Blocks of other tools are ignored.
@@ -29,23 +27,8 @@ func (s *BenchmarkSpec) check() (out findings) {
 	if s.Tool == "native" {
 		out.under("load", s.Load.check())
 	}
-	return append(out, s.literalKeys()...)
-}
-
-// literalKeys warns of API keys written into the file. They are accepted, because existing files hold them.
-func (s *BenchmarkSpec) literalKeys() (out findings) {
-	for _, path := range []string{"guidellm.backend.api_key", "aiperf.api_key", "inference_perf.config.server.api_key"} {
-		tool, rest, _ := strings.Cut(path, ".")
-		block := map[string]Object{"guidellm": s.GuideLLM, "aiperf": s.AIPerf, "inference_perf": s.InferencePerf.Config}[tool]
-		p, err := ParsePath(strings.TrimPrefix(rest, "config."))
-		if n := Get(block.Node, p); err == nil && n != nil && n.Kind == yaml.ScalarNode && !isNull(n) && n.Value != "" {
-			out.warn(path, "%s", literalKey)
-		}
-	}
 	return out
 }
-
-const literalKey = "a literal API key; it becomes a Secret of its own, better name one in load.api.api_key_secret"
 
 // check finds empty queries.
 func (s *MetricsSpec) check() (out findings) {

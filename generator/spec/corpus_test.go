@@ -13,7 +13,7 @@ func makeDocument(kind, fragment string) string {
 	needs := map[string][]string{
 		KindExperiment: {"model: {name: acme/tiny-1b}", "deployment_profile: plain", "benchmark_profile: chat"},
 		KindDeployment: {"platform: rhaiis", "mode: raw-vllm"},
-		KindBenchmark:  {"guidellm: {profile: {kind: synchronous}}"},
+		KindBenchmark:  {"guidellm: {profile: {kind: concurrent, streams: [4]}, constraint: [{kind: max_requests, count: 10}]}"},
 		KindMetrics:    {"prometheus_url: https://prom.example:9091"},
 	}[kind]
 	lines := strings.Split(strings.TrimRight(fragment, "\n"), "\n")
