@@ -17,7 +17,7 @@ func FuzzReadHead(f *testing.F) {
 		"POST /v1/completions HTTP/1.1\r\nContent-Length: 3\r\nConnection: close\r\nX-Request-Id: a\"b\r\n\r\nabc",
 		"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
 		"POST / HTTP/1.0\nContent-Length: 0\n\n", "\r\n\r\nGET http://h/p?q HTTP/1.1\r\n\r\n",
-		"GET / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n", "GET / HTTP/3.0\r\n\r\n", " / HTTP/1.1\r\n\r\n", "GET",
+		"GET / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n", "GET / HTTP/3.0\r\n\r\n", " / HTTP/1.1\r\n\r\n", "GET", "0 ? HTTP/1.0\n\n",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -112,6 +112,9 @@ func (req *Request) parseLine(line []byte) error {
 		_, path, _ := strings.Cut(strings.TrimPrefix(target, "http://"), "/")
 		target = "/" + path
 	}
+	if target[0] != '/' {
+		return refuse(400, "request target %q is no path", target)
+	}
 	req.Method = method
 	req.Path, _, _ = strings.Cut(target, "?")
 	return nil
