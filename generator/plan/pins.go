@@ -29,13 +29,8 @@ func newPinner(opt *Options, pins *spec.Pins) *pinner {
 // apply pins every name in p and records the pins there.
 func (n *pinner) apply(p *runplan.RunPlan) {
 	d := &p.Deployment
-	d.Engine.Image = n.image(d.Engine.Image)
-	d.SchedulerImage = n.image(d.SchedulerImage)
-	if d.Endpoint == nil && servesFiles(d.Engine.Kind) {
-		d.Model.Revision = n.name("model", d.Model.Name, n.pins.ModelRevisions, &n.used.ModelRevisions)
-	}
-	if d.RepoRef != "" && d.Endpoint == nil {
-		n.name("repository ref", d.RepoRef, n.pins.Repos, &n.used.Repos)
+	if d.Endpoint == nil {
+		n.deployment(d)
 	}
 	for i := range p.Measurements {
 		n.recordDataset(p.Measurements[i].Data.Trace)
@@ -47,6 +42,18 @@ func (n *pinner) apply(p *runplan.RunPlan) {
 	}
 	if used := n.used; len(used.Images)+len(used.ModelRevisions)+len(used.Repos)+len(used.Datasets) > 0 || used.Require != "" {
 		p.Pins = &used
+	}
+}
+
+// deployment pins what is deployed.
+func (n *pinner) deployment(d *runplan.Deployment) {
+	d.Engine.Image = n.image(d.Engine.Image)
+	d.SchedulerImage = n.image(d.SchedulerImage)
+	if servesFiles(d.Engine.Kind) {
+		d.Model.Revision = n.name("model", d.Model.Name, n.pins.ModelRevisions, &n.used.ModelRevisions)
+	}
+	if d.RepoRef != "" {
+		n.name("repository ref", d.RepoRef, n.pins.Repos, &n.used.Repos)
 	}
 }
 

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	"bflow.dev/bflow/generator/load"
 	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/spec"
@@ -71,7 +73,7 @@ func (p *point) resolve(loads []measured, benchmark string) *runplan.RunPlan {
 		plan.Metrics = p.metricsOf(metrics, d, plan)
 	}
 	p.pin(plan, metrics.Metadata.Name, benchmark)
-	plan.Timeouts = timeoutsOf(plan, p.spec("execution").Execution.Timeout)
+	p.bound(plan)
 	return plan
 }
 
@@ -129,4 +131,17 @@ func (p *point) pin(plan *runplan.RunPlan, metrics, benchmark string) {
 	pinner.apply(plan)
 	p.problems.Add(p.unpinned(pinner)...)
 	plan.Sinks = sinksOf(p.spec("mlflow").MLflow, plan, benchmark, metrics, pinner.commit(plan.Deployment.RepoRef))
+}
+
+// bound computes the limits of plan, and warns of a load that cannot end within that of the whole run.
+func (p *point) bound(plan *runplan.RunPlan) {
+	limit := p.spec("execution").Execution.Timeout
+	plan.Timeouts = timeoutsOf(plan, limit)
+	var sum time.Duration
+	for _, d := range plan.Timeouts.Measurement {
+		sum = plus(sum, d.D())
+	}
+	if sum > limit {
+		p.problems.Add(p.exp.Warning("spec.execution.timeout", "the load alone takes %s, but the run is ended after %s; raise execution.timeout", sum, limit))
+	}
 }

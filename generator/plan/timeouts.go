@@ -106,7 +106,7 @@ func collectTime(m *runplan.Metrics) time.Duration {
 }
 
 // measurementTime is how long a measurement is expected to take, and how long it may: every stage may wait for its
-// last requests. A stage that nothing bounds in time may take all of limit.
+// last requests, within limit. A stage that nothing bounds in time may take all of limit.
 func measurementTime(m *runplan.Measurement, limit time.Duration) (expected, longest time.Duration) {
 	var sample, drain time.Duration
 	for i := range m.Stages {
@@ -126,7 +126,7 @@ func measurementTime(m *runplan.Measurement, limit time.Duration) (expected, lon
 	}
 	pauses := times(m.SamplePause.D(), m.Samples-1)
 	expected = plus(times(sample, m.Samples), pauses)
-	return min(expected, limit), min(plus(expected, times(drain, m.Samples)), limit)
+	return expected, min(plus(expected, times(drain, m.Samples)), limit)
 }
 
 // stageTime is the length of a stage, false where its bounds do not say.

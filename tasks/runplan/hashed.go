@@ -29,6 +29,9 @@ func hashed(p *RunPlan) measured {
 // the model files lie, which nodes the pods may use.
 func hashedDeployment(d Deployment) Deployment {
 	d.Profile, d.EndpointPath, d.SchedulerProfile, d.RepoURL, d.PlatformChannel = "", "", "", "", ""
+	if d.Platform != "rhoai" { // elsewhere it only repeats the image or the ref
+		d.PlatformVersion = ""
+	}
 	d.SchedulerImage = imageIdentity(d.SchedulerImage)
 	d.Engine.Image = imageIdentity(d.Engine.Image)
 	d.Engine.Port, d.Engine.HealthPath, d.Engine.MetricsPath, d.Engine.MetricsPort = 0, "", "", 0
