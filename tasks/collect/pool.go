@@ -95,6 +95,8 @@ func addTokens(to *report.TokenSums, from report.TokenSums) {
 	to.In += from.In
 	to.Out += from.Out
 	to.OutAsked += from.OutAsked
+	to.InAsked += from.InAsked
+	to.InOfAsked += from.InOfAsked
 	to.Cached += from.Cached
 	to.Hidden += from.Hidden
 	to.ExactLength += from.ExactLength

@@ -138,9 +138,9 @@ func invalidity(s *report.Stage) string {
 		if c.OK || c.Note {
 			continue
 		}
-		text := c.Text
-		if text == "" {
-			text = fmt.Sprintf("%s %.4g, limit %.4g", c.Name, c.Value, c.Limit)
+		text := fmt.Sprintf("%s %.4g, limit %.4g", c.Name, c.Value, c.Limit)
+		if c.Text != "" {
+			text = c.Text + ": " + text
 		}
 		parts = append(parts, fmt.Sprintf("%s (%s)", c.Reason, text))
 	}
@@ -155,7 +155,7 @@ func validity(m *report.Measurement) []report.Validity {
 	for _, sample := range m.Samples {
 		for _, s := range sample.Stages {
 			for _, c := range s.Checks {
-				if !c.OK {
+				if s.Planned.Measure && !c.OK {
 					out = append(out, report.Validity{Measurement: m.Index, Sample: s.Sample, Stage: s.Stage,
 						StageName: s.Planned.Name, Check: c})
 				}

@@ -6,10 +6,11 @@ import (
 	"bflow.dev/bflow/tasks/report"
 )
 
-// headline is the row of tiles of the stage that stands for the run.
+// headline is the tiles of the stage that stands for the run.
 type headline struct {
-	Note  string
-	Tiles []tile
+	Note      string
+	Tiles     []tile
+	Latencies []tile
 }
 
 // tile shows one number, or a small table of quantiles, never without the error rate.
@@ -22,7 +23,6 @@ type tile struct {
 	Better      string
 	Errors      string
 	Failing     bool
-	Wide        bool
 }
 
 type tileRow struct {
@@ -40,7 +40,11 @@ func headlineOf(r *report.Report) *headline {
 		if t.Title != "Errors" {
 			t.Errors, t.Failing = "errors "+errorShare(s), failing(s)
 		}
-		h.Tiles = append(h.Tiles, t)
+		if len(t.Rows) > 0 {
+			h.Latencies = append(h.Latencies, t)
+		} else {
+			h.Tiles = append(h.Tiles, t)
+		}
 	}
 	add(tile{Title: "Requests", Unit: "per second", Value: rate(s, "request_rate"), Sub: offered(s), Better: "higher is better"})
 	add(tile{Title: "Output", Unit: "tokens per second", Value: rate(s, "output_token_rate"), Better: "higher is better"})
@@ -67,7 +71,7 @@ func headlineNote(s *report.Stage) string {
 }
 
 func latencyTile(s *report.Stage, title, metric string, quantiles ...string) tile {
-	t := tile{Title: title, Unit: "ms", Columns: quantiles, Better: "lower is better", Wide: true}
+	t := tile{Title: title, Unit: "ms", Columns: quantiles, Better: "lower is better"}
 	for _, row := range []tileRow{{Name: "from send"}, {Name: "intended"}} {
 		name := metric
 		if row.Name == "intended" {
