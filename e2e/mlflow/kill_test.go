@@ -1,0 +1,190 @@
+//go:build e2e
+
+package mlflow
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/tasks/mlflow"
+)
+
+// gate is a proxy before the server that lets a test act at the n-th request, before or after it reached the server.
+type gate struct {
+	*httptest.Server
+	mu     sync.Mutex
+	count  int
+	mutate []bool // whether the n-th request changes something
+	at     int    // 0 = never
+	after  bool
+	act    func()
+}
+
+func newGate(t *testing.T, s *server) *gate {
+	t.Helper()
+	target, err := url.Parse(s.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		g.count++
+		g.mutate = append(g.mutate, r.Method != http.MethodGet)
+		hit := g.count == g.at
+		g.mu.Unlock()
+		if hit && !g.after {
+			g.act()
+			panic(http.ErrAbortHandler)
+		}
+		if hit {
+			proxy.ServeHTTP(httptest.NewRecorder(), r)
+			g.act()
+			panic(http.ErrAbortHandler)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	g.Server.Config.ErrorLog = nil
+	t.Cleanup(g.Close)
+	return g
+}
+
+// arm sets the request at which act is called and forgets what was counted.
+func (g *gate) arm(at int, after bool, act func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.count, g.mutate, g.at, g.after, g.act = 0, nil, at, after, act
+}
+
+// finished is a run directory whose push is still to be done, and how to push it under any run id.
+type finished struct {
+	t   *testing.T
+	dir string
+	uri string
+}
+
+func (f finished) command(runID string) *exec.Cmd {
+	cmd := exec.Command(bin("mlflow-push"), "push", "--plan-dir="+f.dir, "--run-dir="+f.dir, "--run-id="+runID)
+	cmd.Env = append(os.Environ(), "MLFLOW_TRACKING_URI="+f.uri)
+	return cmd
+}
+
+func (f finished) push(runID string) {
+	f.t.Helper()
+	if out, err := f.command(runID).CombinedOutput(); err != nil {
+		f.t.Fatalf("pushing %s: %v\n%s", runID, err, out)
+	}
+}
+
+// prepare runs one small point without a tracking server.
+func prepare(t *testing.T, uri string) finished {
+	t.Helper()
+	return finished{t: t, dir: runMatrix(t, "")[0], uri: uri}
+}
+
+// fingerprint is all that the server holds of a run, with the run's own name and key taken out.
+func (s *server) fingerprint(t *testing.T, dir, runID string) string {
+	t.Helper()
+	r := replayOf(t, dir)
+	got := s.read(t, r)
+	got.compare(t, r)
+	got.compareFiles(t, dir, r)
+	text := fmt.Sprintf("%s\n%v\n%v\n%v\n%v", got.Status, got.Params, got.Tags, got.History, got.Files)
+	release := pairs(r.Tags)["bflow.release"]
+	return strings.NewReplacer(r.RunKey, "KEY", runID, "RUN", release, "RELEASE").Replace(text)
+}
+
+func TestAPushKilledAtAnyRequestAndRepeatedEndsAsOneThatWasNot(t *testing.T) {
+	s := startServer(t)
+	g := newGate(t, s)
+	f := prepare(t, g.URL)
+	g.arm(0, false, nil)
+	f.push("calm-0")
+	want := s.fingerprint(t, f.dir, "calm-0")
+	g.mu.Lock()
+	mutate := append([]bool(nil), g.mutate...)
+	g.mu.Unlock()
+	if len(mutate) < 20 {
+		t.Fatalf("a push of %d requests proves little", len(mutate))
+	}
+	kills := 0
+	for n := 1; n <= len(mutate); n++ {
+		for _, after := range []bool{false, true} {
+			if after && !mutate[n-1] {
+				continue // a read leaves nothing behind
+			}
+			kills++
+			runID := fmt.Sprintf("kill-%d-%v", n, after)
+			cmd := f.command(runID)
+			g.arm(n, after, func() { cmd.Process.Kill() })
+			if err := cmd.Run(); err == nil {
+				t.Fatalf("request %d of %d: the push was not killed", n, len(mutate))
+			}
+			g.arm(0, false, nil)
+			f.push(runID)
+			if got := s.fingerprint(t, f.dir, runID); got != want {
+				t.Fatalf("killed at request %d (after it: %v):\ngot  %s\nwant %s", n, after, got, want)
+			}
+		}
+	}
+	t.Logf("%d requests, %d kills", len(mutate), kills)
+}
+
+func TestAServerKilledInTheMiddleLosesNothing(t *testing.T) {
+	s := startServer(t)
+	g := newGate(t, s)
+	f := prepare(t, g.URL)
+	g.arm(0, false, nil)
+	f.push("calm-0")
+	want := s.fingerprint(t, f.dir, "calm-0")
+	total := g.count
+	for i, n := range []int{1, 3, 5, total / 3, total / 2, total} {
+		runID := fmt.Sprintf("outage-%d", i)
+		back := make(chan struct{})
+		g.arm(n, i%2 == 0, func() {
+			s.kill()
+			go func() {
+				defer close(back)
+				time.Sleep(time.Second) // the outage itself
+				s.start()
+			}()
+		})
+		f.push(runID)
+		<-back
+		if got := s.fingerprint(t, f.dir, runID); got != want {
+			t.Errorf("server killed at request %d of %d:\ngot  %s\nwant %s", n, total, got, want)
+		}
+	}
+}
+
+// TestFinalize: a push that was killed and not repeated leaves a run that finish ends.
+func TestARunWhosePushWasCutIsEnded(t *testing.T) {
+	s := startServer(t)
+	g := newGate(t, s)
+	f := prepare(t, g.URL)
+	cmd := f.command("cut")
+	g.arm(8, true, func() { cmd.Process.Kill() })
+	if err := cmd.Run(); err == nil {
+		t.Fatal("the push was not killed")
+	}
+	g.arm(0, false, nil)
+	end := exec.Command(bin("mlflow-push"), "finalize", "--plan-dir="+f.dir, "--run-dir="+f.dir, "--run-id=cut", "--status=Failed")
+	end.Env = append(os.Environ(), "MLFLOW_TRACKING_URI="+g.URL)
+	if out, err := end.CombinedOutput(); err != nil {
+		t.Fatalf("finalize: %v\n%s", err, out)
+	}
+	r := replayOf(t, f.dir)
+	if got := s.read(t, r); got.Status != mlflow.Failed {
+		t.Errorf("status %s, want %s", got.Status, mlflow.Failed)
+	}
+}
