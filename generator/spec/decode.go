@@ -2,7 +2,6 @@ package spec
 
 import (
 	"reflect"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -13,7 +12,8 @@ import (
 type decoder struct {
 	codec *codec
 	doc   *Doc
-	path  Path // where it is
+	root  reflect.Type // of the document
+	path  Path         // where it is
 	found problem.List
 }
 
@@ -77,38 +77,6 @@ func (d *decoder) entry(tab *table, key, value *yaml.Node, v reflect.Value, seen
 	if key.Value != f.name {
 		key.Value = f.name
 	}
-}
-
-// unknown reports a key that the table lacks; --lenient makes it a warning.
-func (d *decoder) unknown(tab *table, key *yaml.Node) {
-	if r, ok := tab.prototype.Interface().(interface{ refused() map[string]string }); ok && r.refused()[key.Value] != "" {
-		d.report(key, "%s", r.refused()[key.Value])
-		return
-	}
-	text := problem.UnknownField(key.Value, tab.names())
-	if f := tab.similar(key.Value); f != nil {
-		text = `unknown field "` + key.Value + `" (did you mean "` + f.name + `"?)`
-	}
-	if d.doc.lenient {
-		d.warn(key, "%s; ignored", text)
-		return
-	}
-	d.report(key, "%s", text)
-}
-
-// similar finds a field written in another convention: ttlSecondsAfterFinished, tensor-parallelism.
-func (t *table) similar(key string) *field {
-	flat := flatten(key)
-	for _, f := range t.fields {
-		if flatten(f.name) == flat {
-			return f
-		}
-	}
-	return nil
-}
-
-func flatten(key string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
 }
 
 func (d *decoder) warn(n *yaml.Node, format string, args ...any) {

@@ -59,7 +59,7 @@ func LoadReportMetrics(name string, data []byte) (*ReportMetrics, problem.List) 
 func decodeInto(d *Doc, root *yaml.Node, v reflect.Value, own *Doc) problem.List {
 	doc := *d
 	doc.Root = root
-	dec := decoder{codec: d.codec, doc: &doc, path: make(Path, 0, 16)}
+	dec := decoder{codec: d.codec, doc: &doc, root: v.Type(), path: make(Path, 0, 16)}
 	dec.version(v.Type())
 	d.codec.structure(d.codec.tables[v.Type()])(&dec, root, v, nil)
 	*own = doc

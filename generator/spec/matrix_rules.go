@@ -20,7 +20,7 @@ type matrixCheck struct {
 // checkMatrix finds paths that do not exist, values that do not fit, axes given twice, and lists that cannot advance
 // together. Paths are rewritten in first spellings, so that package plan can set them.
 func (e *Experiment) checkMatrix() problem.List {
-	m := &matrixCheck{exp: e, dec: &decoder{codec: e.codec, doc: &e.Doc}, lists: map[string]*yaml.Node{}, zipped: map[string]*yaml.Node{}}
+	m := &matrixCheck{exp: e, dec: &decoder{codec: e.codec, doc: &e.Doc, root: reflect.TypeFor[Experiment]()}, lists: map[string]*yaml.Node{}, zipped: map[string]*yaml.Node{}}
 	m.axes()
 	m.zip()
 	for i := range e.Spec.Matrix.Exclude {

@@ -13,6 +13,10 @@ func wrongExperimentRows() []row {
 		{"a key that nothing resembles gets none",
 			"zebra: 1",
 			`t.yaml:5:3: spec.zebra: unknown field "zebra"`},
+		{"a key at the wrong place is shown the right one",
+			"replicas: 2\ntimeout: 5m",
+			`t.yaml:5:3: spec.replicas: unknown field "replicas" (did you mean "spec.overrides.scale.replicas"?)` + "\n" +
+				`t.yaml:6:3: spec.timeout: unknown field "timeout"`},
 		{"a typo deep in the tree names the whole path",
 			"overrides:\n  runtime:\n    node_selectr: {a: b}",
 			`t.yaml:7:7: spec.overrides.runtime.node_selectr: unknown field "node_selectr" (did you mean "node_selector"?)`},
