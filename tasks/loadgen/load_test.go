@@ -102,11 +102,11 @@ func TestTurnsResendTheHistory(t *testing.T) {
 		}
 		turns[row.Session][row.Turn] = row
 	}
-	if len(turns) != 4 {
-		t.Errorf("%d conversations of 12 turns, want 4", len(turns))
+	if len(turns) > 6 || len(r.rows) != 12 {
+		t.Errorf("%d conversations in %d requests", len(turns), len(r.rows))
 	}
 	for session, byTurn := range turns {
-		for turn := 1; turn < 3; turn++ {
+		for turn := 1; turn < len(byTurn); turn++ {
 			now, before := byTurn[turn], byTurn[turn-1]
 			if *now.TokensIn < *before.TokensIn+*before.TokensOut+50 {
 				t.Errorf("session %d turn %d: %d tokens in after %d in and %d out", session, turn, *now.TokensIn, *before.TokensIn, *before.TokensOut)

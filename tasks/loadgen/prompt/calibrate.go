@@ -31,7 +31,7 @@ func (s *Style) Calibrate(ctx context.Context, count Counter, refine, prefixed b
 	}
 	s.PerWord = float64(all-two) / float64(len(s.Words)-2)
 	if s.PerWord != 1 && refine {
-		if err := s.refine(ctx, count, two); err != nil {
+		if two, err = s.refine(ctx, count, two); err != nil {
 			return err
 		}
 	}
@@ -53,22 +53,24 @@ func (s *Style) Calibrate(ctx context.Context, count Counter, refine, prefixed b
 // enough words for nonces to be short.
 const enough = 64
 
-// refine keeps the words that cost one token more behind two others.
-func (s *Style) refine(ctx context.Context, count Counter, two int) error {
+// refine keeps the words that cost one token more behind two others, if these are enough. two is the count of the first
+// two words; it returns that of those which are first then.
+func (s *Style) refine(ctx context.Context, count Counter, two int) (int, error) {
 	var single []string
 	for _, w := range s.Words {
 		n, err := count(ctx, "", join(s.Words[:2])+" "+w)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if n == two+1 {
 			single = append(single, w)
 		}
 	}
-	if len(single) >= enough {
-		s.Words, s.PerWord = single, 1
+	if len(single) < enough {
+		return two, nil
 	}
-	return nil
+	s.Words, s.PerWord = single, 1
+	return count(ctx, "", join(s.Words[:2]))
 }
 
 func join(words []string) string { return strings.Join(words, " ") }

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"encoding/json"
+	"slices"
 )
 
 // history is what a conversation has said so far.
@@ -14,9 +15,13 @@ type turn struct {
 	text []byte // with token ids: their list
 }
 
-func (h *history) open(text []byte)   { h.turns = append(h.turns, turn{"system", text}) }
-func (h *history) ask(text []byte)    { h.turns = append(h.turns, turn{"user", text}) }
-func (h *history) answer(text []byte) { h.turns = append(h.turns, turn{"assistant", text}) }
+func (h *history) open(text []byte) { h.turns = append(h.turns, turn{"system", text}) }
+func (h *history) ask(text []byte)  { h.turns = append(h.turns, turn{"user", text}) }
+
+// answer keeps a copy: the buffer of the answer serves other requests.
+func (h *history) answer(text []byte) {
+	h.turns = append(h.turns, turn{"assistant", slices.Clone(text)})
+}
 
 func (h *history) size() int {
 	n := 0
