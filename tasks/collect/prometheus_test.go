@@ -1,0 +1,174 @@
+package collect
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/reporttest"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// answers is a Prometheus that knows two queries.
+func answers(seen *[]*http.Request) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			panic(err)
+		}
+		*seen = append(*seen, r)
+		switch query := r.PostForm.Get("query"); {
+		case r.URL.Path != "/api/v1/query_range":
+			http.NotFound(w, r)
+		case strings.HasPrefix(query, "up{"):
+			fmt.Fprint(w, `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"pod":"a"},"values":[[1777888800,"1"],[1777888815,"3"],[1777888830,"NaN"]]}]}}`)
+		case query == "broken(":
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"status":"error","errorType":"bad_data","error":"unexpected end of input"}`)
+		default:
+			fmt.Fprint(w, `{"status":"success","data":{"resultType":"matrix","result":[]}}`)
+		}
+	}
+}
+
+// planned is a run directory whose plan asks the server at url.
+func planned(t *testing.T, url string, verify bool) (Options, *runplan.RunPlan) {
+	t.Helper()
+	dir := reporttest.Write(t, reporttest.Run{Length: 2 * time.Second})
+	plan, err := runplan.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Metrics = &runplan.Metrics{PrometheusURL: url, QueryStep: runplan.Duration(5 * time.Second), QueryTimeout: runplan.Duration(2 * time.Second),
+		VerifyTLS: verify, Queries: map[string]string{"up/pods": `up{release="$release"}`, "bad": "broken(", "none": "absent"}}
+	if err := runplan.Identify(plan); err != nil {
+		t.Fatal(err)
+	}
+	data, err := runplan.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, contract.FilePlan), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return Options{Options: step.Options{PlanDir: dir, RunDir: dir, RunID: "r1"}}, plan
+}
+
+func TestPrometheusQueries(t *testing.T) {
+	var seen []*http.Request
+	srv := httptest.NewServer(answers(&seen))
+	defer srv.Close()
+	o, plan := planned(t, srv.URL+"/", true)
+	var errs bytes.Buffer
+	if err := queryPrometheus(context.Background(), step.Streams{Err: &errs, Env: os.Getenv}, o, plan); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readQueries(o.RunDir, plan)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	bad, none, up := got[0], got[1], got[2]
+	if !strings.Contains(bad.Error, "unexpected end of input") || bad.Mean != nil {
+		t.Errorf("a failed query: %+v", bad)
+	}
+	if none.Error == "" || none.Mean != nil {
+		t.Errorf("a query without values: %+v", none)
+	}
+	if up.Error != "" || up.Series != 1 || up.Points != 2 || *up.Mean != 2 || *up.Max != 3 {
+		t.Errorf("a query with a value that is no number: %+v", up)
+	}
+	if want := runplan.Release(plan, "r1"); !strings.Contains(up.Query, want) {
+		t.Errorf("query %q does not name the release %q", up.Query, want)
+	}
+	if step := seen[0].PostForm.Get("step"); step != "5" {
+		t.Errorf("step %q", step)
+	}
+}
+
+func TestPrometheusThatIsDownMarksMetricsAbsent(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	srv.Close()
+	o, plan := planned(t, srv.URL, true)
+	var errs bytes.Buffer
+	if err := queryPrometheus(context.Background(), step.Streams{Err: &errs, Env: os.Getenv}, o, plan); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readQueries(o.RunDir, plan)
+	if err != nil || len(got) != 3 || got[0].Error == "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestPrometheusThatAnswersHTMLSaysSo(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>log in</html>") }))
+	defer srv.Close()
+	_, plan := planned(t, srv.URL, true)
+	_, err := newPrometheus(plan.Metrics, os.Getenv).queryRange(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	if err == nil || !strings.Contains(err.Error(), "is this the URL of a Prometheus server?") {
+		t.Error(err)
+	}
+}
+
+func TestTheTokenTravelsOverTLSOnly(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) string { return map[string]string{EnvPrometheusTokenFile: file}[name] }
+	for _, secure := range []bool{true, false} {
+		var seen []*http.Request
+		srv := httptest.NewUnstartedServer(answers(&seen))
+		if secure {
+			srv.StartTLS()
+		} else {
+			srv.Start()
+		}
+		_, plan := planned(t, srv.URL, false)
+		if _, err := newPrometheus(plan.Metrics, env).queryRange(context.Background(), "up{}", time.Unix(0, 0), time.Unix(60, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if sent := seen[0].Header.Get("Authorization") == "Bearer s3cret"; sent != secure {
+			t.Errorf("TLS %t: token sent %t", secure, sent)
+		}
+		srv.Close()
+	}
+}
+
+func TestAnUntrustedCertificateIsRefused(t *testing.T) {
+	var seen []*http.Request
+	srv := httptest.NewTLSServer(answers(&seen))
+	defer srv.Close()
+	_, plan := planned(t, srv.URL, true)
+	if _, err := newPrometheus(plan.Metrics, os.Getenv).queryRange(context.Background(), "up{}", time.Unix(0, 0), time.Unix(60, 0)); err == nil {
+		t.Error("accepted")
+	}
+}
+
+func TestWithoutCollectPhaseNothingIsAsked(t *testing.T) {
+	var seen []*http.Request
+	srv := httptest.NewServer(answers(&seen))
+	defer srv.Close()
+	o, plan := planned(t, srv.URL, true)
+	plan.Execution.Phases.Collect = false
+	if err := queryPrometheus(context.Background(), step.Streams{Err: &bytes.Buffer{}, Env: os.Getenv}, o, plan); err != nil || len(seen) > 0 {
+		t.Errorf("%d requests, %v", len(seen), err)
+	}
+}
+
+func TestTheLoadWindowSpansAllMeasurements(t *testing.T) {
+	var run report.RunInfo
+	span(&run, report.LoadGen{StartNS: 2e9, EndNS: 3e9})
+	span(&run, report.LoadGen{StartNS: 1e9, EndNS: 2e9})
+	if run.Start.Unix() != 1 || run.End.Unix() != 3 {
+		t.Errorf("%v to %v", run.Start, run.End)
+	}
+}
