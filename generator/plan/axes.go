@@ -206,6 +206,10 @@ func (c *axesOf) include(i int, p spec.PartialPoint) {
 			c.problems.Add(problem.At(c.exp.File, entry.Value, place, "%s", err))
 			return
 		}
+		if ax := c.grid.axes[a]; ax.path == atTarget && ax.find(v) < 0 {
+			c.problems.Add(problem.At(c.exp.File, entry.Value, place, "no cluster %q; list it in spec.%s and exclude the points you do not want", v.key, atTarget))
+			return
+		}
 		digits = append(digits, make([]int, len(c.grid.axes)-len(digits))...)
 		digits[a] = c.grid.axes[a].add(v)
 	}
