@@ -44,6 +44,9 @@ func CheckDeployment(s *DeploymentSpec) []Finding {
 	if r.Placement != nil && r.Placement.Mode != "" && s.Platform != "" && !s.llmService() {
 		out.add("runtime.placement", "placement needs platform rhoai and a mode other than isvc, found %s/%s", s.Platform, s.Mode)
 	}
+	if _, set := r.Env["PYTHONHASHSEED"]; set && s.llmService() && s.Mode == "precise-prefix-cache" {
+		out.add("runtime.env.PYTHONHASHSEED", "the platform sets it to 42, which the endpoint picker must know; remove it")
+	}
 	out.under("runtime", s.checkNodeFolders())
 	out.under("options", s.checkOptions())
 	out.under("engine", s.Engine.check())

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,11 +21,21 @@ func (s *DeploymentSpec) checkOptions() (out findings) {
 	if o.StartupProbe != nil && !s.llmService() {
 		out.warn("startup_probe", "without effect: only platform rhoai, modes other than isvc, reads it")
 	}
-	if o.StorageOffloading != nil && s.Platform != "llm-d" {
+	switch {
+	case o.StorageOffloading == nil:
+	case s.Platform != "llm-d":
 		out.warn("storage_offloading", "without effect: only platform llm-d reads it")
+	case beforeOffloading(s.RepoRef):
+		out.warn("storage_offloading", "needs llm-d 0.6.0 or later, found repo_ref %q", s.RepoRef)
 	}
 	out.under("mooncake_store", s.checkMooncake())
 	return out
+}
+
+// beforeOffloading reports whether an llm-d ref names a release before 0.6.0. Other refs count as new.
+func beforeOffloading(ref string) bool {
+	m := regexp.MustCompile(`(\d+)\.(\d+)\.\d+`).FindStringSubmatch(ref)
+	return m != nil && m[1] == "0" && len(m[2]) == 1 && m[2] < "6"
 }
 
 func (s *DeploymentSpec) checkMooncake() (out findings) {
