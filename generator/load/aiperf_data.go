@@ -39,7 +39,7 @@ func (t *translator) aiperfTrace(f *fields, url, kind, limit value) {
 		return
 	}
 	t.m.Data.Input, t.m.Data.Output, t.m.Data.Prefixes = nil, nil, nil
-	t.m.Data.Conversations = 0
+	t.m.Data.Conversations, t.m.Data.Reuse, t.m.Data.FreshPerStage = 0, false, true
 	t.m.Data.Trace = &runplan.Trace{
 		Format: "mooncake", URL: url.text(), Limit: limit.integer(1), TimeScale: 1,
 		MaxInput: f.get("synthesis_max_isl").integer(1), MaxOutput: f.get("synthesis_max_osl").integer(1),
@@ -69,9 +69,9 @@ func (t *translator) aiperfSynthetic(f *fields) bool {
 		v.needsTool("conversations of different lengths")
 	}
 	d.Think = f.get("conversation_turn_delay_mean").seconds(time.Millisecond)
-	d.Conversations = 100 // the tool makes that many prompts and uses them again
-	if v := f.get("num_dataset_entries", "num_conversations", "num_sessions", "conversation_num"); v.set() {
-		d.Conversations = v.integer(1)
+	d.Conversations, d.Reuse, d.FreshPerStage = f.countOr(100, "num_dataset_entries"), true, false // made once
+	if v := f.get("num_conversations", "num_sessions", "conversation_num"); v.set() {
+		d.Conversations, d.Reuse = v.integer(1), false
 	}
 	if !found && d.Output != nil {
 		d.Input, found = fixed(550), true

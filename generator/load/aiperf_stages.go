@@ -73,7 +73,7 @@ func (t *translator) aiperfLimits(f *fields) aiperfLimits {
 	seconds, length := f.get("max_seconds"), f.get("benchmark_duration")
 	replaced(&seconds, t.over.maxSeconds)
 	replaced(&l.requests, t.over.maxRequests)
-	l.made = t.m.Data.Trace == nil && !length.set()
+	l.made = t.m.Data.Reuse && !length.set()
 	if seconds.set() {
 		l.duration = seconds.positiveSeconds()
 	}

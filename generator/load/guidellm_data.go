@@ -74,7 +74,7 @@ func readSynthetic(f *fields, d *runplan.Data) {
 	d.Think = f.get("delay").seconds(time.Second)
 	d.Prefixes = guidePrefixes(f)
 	if n := f.get("samples"); n.set() { // up to 0.3: prompts repeat after that many
-		d.Conversations = n.integer(1)
+		d.Conversations, d.Reuse = n.integer(1), true
 	}
 	for _, name := range []string{"delay_stdev", "delay_min", "delay_max", "tool_call_turns", "tools", "branches"} {
 		if v := f.get(name); v.set() && !isZero(v) {

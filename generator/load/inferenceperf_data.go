@@ -51,7 +51,7 @@ func (t *translator) perfShared(v value) {
 		length.needsTool("prefixes of different lengths")
 	}
 	d.Prefixes = []runplan.Prefix{{Weight: 1, Count: groups, Tokens: int(prefix.Mean)}}
-	d.FreshPerStage, d.Conversations = false, groups*prompts
+	d.FreshPerStage, d.Conversations, d.Reuse = false, groups*prompts, true
 	if f.get("enable_multi_turn_chat").boolean() {
 		d.Turns, d.Conversations = prompts, groups
 	}

@@ -106,6 +106,7 @@ var inHash = map[string]bool{
 	"measurements[].data.turns":                  true,
 	"measurements[].data.think":                  true,
 	"measurements[].data.conversations":          true,
+	"measurements[].data.reuse":                  true,
 	"measurements[].data.freshPerStage":          true,
 	"measurements[].data.seed":                   true,
 	"measurements[].data.trace.format":           true,

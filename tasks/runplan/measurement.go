@@ -52,7 +52,8 @@ type Data struct {
 	Prefixes      []Prefix `json:"prefixes,omitempty"`
 	Turns         int      `json:"turns"`
 	Think         Duration `json:"think,omitempty"`
-	Conversations int      `json:"conversations,omitempty"` // distinct ones; 0 = endless
+	Conversations int      `json:"conversations,omitempty"` // distinct ones, a stage ends when they are used up; 0 = endless
+	Reuse         bool     `json:"reuse,omitempty"`         // they come again in turn instead: conversation i is i modulo Conversations
 	FreshPerStage bool     `json:"freshPerStage"`
 	Seed          int64    `json:"seed"`
 	Trace         *Trace   `json:"trace,omitempty"`
