@@ -167,3 +167,39 @@ func writePaced(conns []net.Conn) []int64 {
 	}
 	return late
 }
+
+// BenchmarkUnpacedRequests is the rate of one-event streams when nothing is paced, client included.
+func BenchmarkUnpacedRequests(b *testing.B) {
+	s := listen(b, Config{})
+	request := post("/v1/completions", `{"prompt":"`+words(200)+`","max_tokens":1,"stream":true}`)
+	b.RunParallel(func(pb *testing.PB) {
+		c := dial(b, s)
+		buf := make([]byte, 4096)
+		for pb.Next() {
+			send(b, c, request)
+			for n := 0; !strings.HasSuffix(string(buf[:n]), "\r\n0\r\n\r\n"); {
+				got, err := c.Read(buf[n:])
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				n += got
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+}
+
+// BenchmarkUnpacedEvents is the rate of events when nothing is paced and the client only reads.
+func BenchmarkUnpacedEvents(b *testing.B) {
+	s := listen(b, Config{})
+	c := dial(b, s)
+	send(b, c, strings.Replace(post("/v1/completions", fmt.Sprintf(`{"prompt":"a","max_tokens":%d,"stream":true}`, min(b.N, 100_000))),
+		"Host: x", "Connection: close", 1))
+	n, err := io.Copy(io.Discard, c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(s.stats.generation.Load())/b.Elapsed().Seconds(), "events/s")
+	b.SetBytes(n / int64(b.N))
+}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"bflow.dev/bflow/sim/engine"
@@ -16,6 +17,9 @@ import (
 
 // ErrCrashed is returned by Serve when the fault "crash" ended the server.
 var ErrCrashed = errors.New("crashed by the fault \"crash\"")
+
+// acceptPause is how long a server waits for others to close files when it may open no more.
+const acceptPause = 10 * time.Millisecond
 
 // Server is a running simulated engine.
 type Server struct {
@@ -34,6 +38,7 @@ type Server struct {
 	crashed   atomic.Bool
 	immediate bool
 	closing   chan struct{}
+	closed    sync.Once
 
 	mu     sync.Mutex
 	ln     net.Listener
@@ -118,8 +123,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 // Close ends all connections and the pacer and completes the truth log. It may be called twice.
 func (s *Server) Close() error {
 	s.hangUp()
-	s.wg.Wait()
-	s.pacer.Close()
+	s.wg.Wait() // the connections hand their streams back while the pacer still runs
+	s.closed.Do(s.pacer.Close)
 	return s.truth.close()
 }
 
@@ -163,13 +168,14 @@ func (s *Server) listenOn(ln net.Listener) {
 func (s *Server) accept(ln net.Listener) error {
 	for {
 		nc, err := ln.Accept()
-		if errors.Is(err, net.ErrClosed) {
+		switch {
+		case errors.Is(err, net.ErrClosed):
 			return nil
-		}
-		if err != nil {
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
+			time.Sleep(acceptPause)
+		case err != nil:
 			return fmt.Errorf("accepting a connection: %w", err)
-		}
-		if !s.open(nc) {
+		case !s.open(nc):
 			return nil
 		}
 	}

@@ -129,7 +129,9 @@ func (t *truth) write() {
 		case <-t.stop:
 			running = false
 		}
-		t.err = errors.Join(t.err, t.drain(w))
+		if err := t.drain(w); t.err == nil {
+			t.err = err
+		}
 	}
 	t.err = errors.Join(t.err, t.file.Close())
 }

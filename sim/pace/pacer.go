@@ -178,7 +178,7 @@ func (p *Pacer) sleep(due int64) {
 // It grows at once and shrinks slowly, so that about one wake-up in fifty is later than it.
 func (p *Pacer) learn(late int64) {
 	switch {
-	case late < 0:
+	case late < 0 || late > int64(maxSpin): // the latter lost its processor, which no spinning prevents
 	case late > p.spin:
 		p.spin = min(int64(maxSpin), p.spin+p.spin/2)
 	default:

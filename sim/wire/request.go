@@ -13,7 +13,7 @@ import (
 
 // Limits of a request.
 const (
-	MaxHead = 64 << 10 // request line and header fields, bytes
+	MaxHead = 16 << 10 // request line and header fields, bytes; every connection has a buffer of it
 	MaxBody = 64 << 20
 )
 

@@ -1,0 +1,39 @@
+package sim_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/sim"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// An engine in a test: it listens on a free port and keeps the truth in memory.
+func ExampleListen() {
+	engine, err := sim.Listen(sim.Config{Models: []string{"demo"}, Sim: runplan.Sim{
+		TTFT: runplan.Duration(20 * time.Millisecond), ITL: runplan.Duration(2 * time.Millisecond),
+		Faults: []runplan.Fault{{Kind: runplan.FaultShortOutput}},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer engine.Close()
+	resp, err := http.Post(engine.URL()+"/v1/completions", "application/json",
+		strings.NewReader(`{"model":"demo","prompt":"one two three","max_tokens":8}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	for len(engine.Truth()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	r := engine.Truth()[0]
+	fmt.Println(r.Status, r.PromptTokens, r.AskedTokens, r.OutputTokens, r.Faults)
+	// Output: complete 3 8 4 [short_output]
+}
