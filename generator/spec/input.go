@@ -23,7 +23,7 @@ func (l *loader) folder(dir string) {
 		}
 		files++
 		name = filepath.Join(dir, name)
-		data, err := os.ReadFile(name)
+		data, err := l.opt.ReadFile(name)
 		if err == nil {
 			l.documents(name, data, func(kind string) bool { return ourKind(kind) || len(nearKinds(kind)) > 0 })
 		}
