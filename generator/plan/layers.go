@@ -14,7 +14,6 @@ import (
 type layers struct {
 	*source
 	digits []int
-	model  string
 	over   *spec.Overrides
 	own    spec.Overrides // of the model
 	engine *spec.Engine   // the experiment's

@@ -171,7 +171,7 @@ func (c *canonicaliser) number() error {
 	}
 	raw := c.in[c.at:end]
 	c.at = end
-	integer := bytes.IndexAny(raw, ".eE") < 0
+	integer := !bytes.ContainsAny(raw, ".eE")
 	if integer && len(raw) <= 15 && raw[0] != '-' {
 		c.out = append(c.out, raw...)
 		return nil
