@@ -122,12 +122,12 @@ func TestTheKneeIsDecodeRateByOutputLength(t *testing.T) {
 // findKnee bisects the highest rate at which requests do not queue up.
 func findKnee(decode float64, seqs, want, prompt int, itl time.Duration, guess float64) float64 {
 	low, high := guess/4, guess*4
-	for high/low > 1.005 {
+	for high/low > 1.01 {
 		rate := math.Sqrt(low * high)
 		r := rates(decode, seqs)
 		r.ITL = int64(itl)
 		// long enough that a queue that grows by 1 % of the rate shows
-		l := load{rate: rate, n: 8000, prompt: prompt, want: want}
+		l := load{rate: rate, n: 3000, prompt: prompt, want: want}
 		l.run(NewBatch(r, 1))
 		if l.throughput() >= 0.99*rate*steady(&l, rate) {
 			low = rate
