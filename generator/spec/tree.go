@@ -68,8 +68,11 @@ func (f *flattener) node(n *yaml.Node, nesting int) *yaml.Node {
 	}
 	out := &yaml.Node{Kind: n.Kind, Tag: n.Tag, Value: n.Value, Style: n.Style, Line: n.Line, Column: n.Column}
 	if !f.admit(n, nesting) {
-		out.Kind, out.Tag, out.Value = yaml.ScalarNode, "!!null", ""
+		out.Kind, out.Tag, out.Value = yaml.ScalarNode, "!!null", "null"
 		return out
+	}
+	if isNull(out) {
+		out.Value = "null" // the library writes an empty one as '', which is text
 	}
 	f.open[n] = true
 	defer delete(f.open, n)
@@ -121,7 +124,7 @@ func (f *flattener) alias(n *yaml.Node, nesting int) *yaml.Node {
 		if f.open[n.Alias] {
 			f.report(n, "alias *%s holds itself", n.Value)
 		}
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line, Column: n.Column}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null", Line: n.Line, Column: n.Column}
 	}
 	return f.node(n.Alias, nesting)
 }
