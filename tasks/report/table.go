@@ -30,6 +30,7 @@ func Table(w io.Writer, reports ...*Report) error {
 			t.line("  %s", reason)
 		}
 	}
+	t.line("latencies are in ms, from the send")
 	if t.marked {
 		t.line("~ fewer than ten values lie beyond this quantile")
 	}
@@ -106,9 +107,15 @@ func attainment(s *Stage) string {
 	return percent(&s.Goodput.Attainment)
 }
 
-// short prints a number with three or more digits, without an exponent.
+// short prints a number with three or more digits, without an exponent, in at most five columns below a thousand million.
 func short(v float64) string {
 	switch a := max(v, -v); {
+	case a >= 1e6:
+		return fmt.Sprintf("%.2fM", v/1e6)
+	case a >= 1e5:
+		return fmt.Sprintf("%.0fk", v/1e3)
+	case a >= 1e4:
+		return fmt.Sprintf("%.1fk", v/1e3)
 	case a == 0:
 		return "0"
 	case a >= 100:
@@ -134,7 +141,7 @@ func newText(w io.Writer) *text { return &text{w: w} }
 func (t *text) row(cells ...string) { t.rows = append(t.rows, cells) }
 
 // widest bounds the two columns of names, so that the rest fits into 120.
-func widest(column int) int { return [...]int{22, 13}[column] }
+func widest(column int) int { return [...]int{20, 11}[column] }
 
 func (t *text) flush() {
 	widths := map[int]int{}

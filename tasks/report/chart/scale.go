@@ -13,6 +13,7 @@ type scale struct {
 	positive bool // every value is above zero
 	log      bool
 	axis     Axis
+	step     float64 // between ticks of a linear axis
 }
 
 type tick struct {
@@ -42,8 +43,8 @@ func (s *scale) settle(exact bool) {
 		return
 	}
 	if s.axis.Tight && s.max > s.min {
-		step := roundStep((s.max - s.min) / 5)
-		s.min, s.max = math.Floor(s.min/step)*step, math.Ceil(s.max/step)*step
+		s.step = roundStep((s.max - s.min) / 5)
+		s.min, s.max = math.Floor(s.min/s.step)*s.step, math.Ceil(s.max/s.step)*s.step
 		return
 	}
 	s.min = math.Min(0, s.min)
@@ -52,9 +53,10 @@ func (s *scale) settle(exact bool) {
 		s.max = s.axis.Max
 	case s.max <= s.min:
 		s.max = s.min + 1
-	case !exact:
-		step := roundStep((s.max - s.min) / 5)
-		s.max = math.Ceil(s.max*1.02/step) * step
+	}
+	s.step = roundStep((s.max - s.min) / 5)
+	if s.axis.Max == 0 && !exact {
+		s.max = math.Ceil(s.max/s.step) * s.step
 	}
 }
 
@@ -97,10 +99,9 @@ func (s scale) ticks() []tick {
 	case s.log:
 		return s.logTicks()
 	}
-	step := roundStep((s.max - s.min) / 5)
 	var out []tick
-	for i := math.Ceil(s.min / step); i*step <= s.max*(1+1e-9); i++ {
-		out = append(out, tick{i * step, Number(i * step)})
+	for i := math.Ceil(s.min / s.step); i*s.step <= s.max*(1+1e-9); i++ {
+		out = append(out, tick{i * s.step, Number(i * s.step)})
 	}
 	return out
 }
