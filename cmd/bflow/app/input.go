@@ -92,7 +92,8 @@ func tell(s Streams, found problem.List) error {
 	return nil
 }
 
-// matrices resolves every experiment that was read. Problems are printed as they are found.
+// matrices resolves every experiment that was read. Each is walked once, so that nothing is printed of one that is wrong
+// further on.
 func matrices(c *cli.Context, s Streams, in input) ([]*plan.Matrix, error) {
 	opt, err := planOptions(c)
 	if err != nil {
@@ -104,6 +105,7 @@ func matrices(c *cli.Context, s Streams, in input) ([]*plan.Matrix, error) {
 		m, p := plan.Expand(e, in.set.Catalogue, opt)
 		found.Add(p...)
 		if m != nil {
+			found.Add(m.Check()...)
 			all = append(all, m)
 		}
 	}
