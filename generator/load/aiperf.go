@@ -8,18 +8,22 @@ import (
 )
 
 // aiperfOnly are flags of `aiperf profile` that the native generator does not have.
-var aiperfOnly = []string{
-	"prefill_concurrency", "request_rate_series", "user_centric_rate", "num_users", "seq_dist", "random_range_ratio",
-	"shared_system_prompt_length", "user_context_prompt_length", "request_cancellation_rate", "request_cancellation_delay",
-	"warmup_duration", "num_warmup_sessions", "warmup_concurrency", "warmup_request_rate", "max_context_length", "scenario",
-	"hf_weka_repo", "conversation_turn_delay_stddev", "conversation_turn_delay_stdev", "slice_duration", "accuracy_benchmark", "num_workers",
+func aiperfOnly() []string {
+	return []string{
+		"prefill_concurrency", "request_rate_series", "user_centric_rate", "num_users", "seq_dist", "random_range_ratio",
+		"shared_system_prompt_length", "user_context_prompt_length", "request_cancellation_rate", "request_cancellation_delay",
+		"warmup_duration", "num_warmup_sessions", "warmup_concurrency", "warmup_request_rate", "max_context_length", "scenario",
+		"hf_weka_repo", "conversation_turn_delay_stddev", "conversation_turn_delay_stdev", "slice_duration", "accuracy_benchmark", "num_workers",
+	}
 }
 
 // aiperfQuiet are flags that change nothing that is measured.
-var aiperfQuiet = []string{
-	"use_server_token_count", "per_chunk_usage", "tokenizer", "tokenizer_revision", "tokenizer_trust_remote_code", "export_level",
-	"export_http_trace", "profile_export_prefix", "profile_export_file", "use_legacy_max_tokens", "ui", "ui_type", "verbose", "extra_verbose",
-	"log_level", "workers_max", "workers_min", "record_processors", "connection_reuse_strategy", "gpu_telemetry", "server_metrics",
+func aiperfQuiet() []string {
+	return []string{
+		"use_server_token_count", "per_chunk_usage", "tokenizer", "tokenizer_revision", "tokenizer_trust_remote_code", "export_level",
+		"export_http_trace", "profile_export_prefix", "profile_export_file", "use_legacy_max_tokens", "ui", "ui_type", "verbose", "extra_verbose",
+		"log_level", "workers_max", "workers_min", "record_processors", "connection_reuse_strategy", "gpu_telemetry", "server_metrics",
+	}
 }
 
 func (t *translator) aiperf() {
@@ -39,8 +43,8 @@ func (t *translator) aiperf() {
 		n.notef("has no effect: say matrix.repeat or execution.samples")
 	}
 	f.noted(setByRunner, "url", "model", "model_names", "output_artifact_dir", "artifact_dir")
-	f.ignore(aiperfQuiet...)
-	f.toolOnly(aiperfOnly...)
+	f.ignore(aiperfQuiet()...)
+	f.toolOnly(aiperfOnly()...)
 	f.close()
 }
 

@@ -14,7 +14,11 @@ const secretKey = "api-key"
 
 // apiKey takes a literal API key out of the block. An old file may hold one; a plan never does.
 func (t *translator) apiKey(v value, key string) {
-	if key == "" {
+	switch {
+	case key == "":
+		return
+	case t.secret != nil && t.secret.Value != key:
+		v.errorf("is a second API key: remove one")
 		return
 	}
 	sum := sha256.Sum256([]byte(t.m.Name + "\x00" + key))

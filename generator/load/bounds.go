@@ -15,14 +15,16 @@ type bounds struct {
 	forAll   value // set: a duration or a request count ends the whole benchmark
 }
 
-var constraintKinds = []string{
-	"max_duration", "max_requests", "min_requests", "max_errors", "max_error_rate", "max_global_error_rate", "over_saturation",
+func constraintKinds() []string {
+	return []string{
+		"max_duration", "max_requests", "min_requests", "max_errors", "max_error_rate", "max_global_error_rate", "over_saturation",
+	}
 }
 
 // constraint adds one entry of a constraint list; i is the stage's place, for entries that hold a list of values.
 func (b *bounds) constraint(v value, i int) {
 	f := v.fields()
-	kind := f.must("kind").word(constraintKinds...)
+	kind := f.must("kind").word(constraintKinds()...)
 	scope := f.get("stopping_scope")
 	all := scope.word("current", "all") == "all"
 	switch kind {
@@ -57,20 +59,25 @@ func stopRule(kind string, f *fields, all bool) runplan.StopRule {
 	default:
 		rule.Mode = f.get("mode").word("enforce", "monitor")
 		rule.Numbers = map[string]float64{}
-		for _, d := range saturationDefaults {
+		for _, d := range saturationDefaults() {
 			rule.Numbers[d.name] = f.numberOr(d.name, d.value)
 		}
 	}
 	return rule
 }
 
-// saturationDefaults are GuideLLM's.
-var saturationDefaults = []struct {
+// numberDefault is a field and what it is when it is not set.
+type numberDefault struct {
 	name  string
 	value float64
-}{
-	{"min_seconds", 30}, {"max_window_seconds", 120}, {"moe_threshold", 2}, {"minimum_ttft", 2.5},
-	{"maximum_window_ratio", 0.75}, {"minimum_window_size", 5}, {"confidence", 0.95},
+}
+
+// saturationDefaults are GuideLLM's.
+func saturationDefaults() []numberDefault {
+	return []numberDefault{
+		{"min_seconds", 30}, {"max_window_seconds", 120}, {"moe_threshold", 2}, {"minimum_ttft", 2.5},
+		{"maximum_window_ratio", 0.75}, {"minimum_window_size", 5}, {"confidence", 0.95},
+	}
 }
 
 // must is get for a key that has to be there.

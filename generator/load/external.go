@@ -1,5 +1,7 @@
 package load
 
+import "strings"
+
 // toTool hands the block over as it is, but for credentials and what the runner owns.
 func (t *translator) toTool() {
 	if t.m.Tool == Native {
@@ -12,26 +14,35 @@ func (t *translator) toTool() {
 		return
 	}
 	t.overrideTool(block)
-	t.m.External = withoutOwned(block)
+	t.m.External, _ = t.scrub(block)
 }
 
-// withoutOwned drops credentials and what the runner sets, at every depth.
-func withoutOwned(x any) any {
+// scrub drops credentials and what the runner sets, at every depth; false means that x itself is to be dropped.
+func (t *translator) scrub(x any) (any, bool) {
 	switch x := x.(type) {
 	case map[string]any:
 		for k, v := range x {
-			if isCredential(k) || isOwned(k) {
+			kept, ok := t.scrub(v)
+			if !ok || isCredential(k) || isOwned(k) {
 				delete(x, k)
 				continue
 			}
-			x[k] = withoutOwned(v)
+			x[k] = kept
 		}
+		return x, true
 	case []any:
-		for i, v := range x {
-			x[i] = withoutOwned(v)
+		out := make([]any, 0, len(x))
+		for _, v := range x {
+			if kept, ok := t.scrub(v); ok {
+				out = append(out, kept)
+			}
 		}
+		return out, true
+	case string:
+		return x, t.secret == nil || !strings.Contains(x, t.secret.Value)
+	default:
+		return x, true
 	}
-	return x
 }
 
 func isOwned(key string) bool {

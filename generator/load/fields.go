@@ -87,7 +87,7 @@ func (f *fields) addEntry(k, v *yaml.Node, weak bool) {
 
 // get returns the value of the first of names that is set; the others are its other spellings.
 func (f *fields) get(names ...string) value {
-	found := value{findings: f.at.findings, file: f.at.file, path: join(f.at.path, names[0])}
+	found := value{findings: f.at.findings, file: f.at.file}
 	for _, name := range names {
 		f.asked = append(f.asked, name)
 		e, ok := f.entry(name)
@@ -100,6 +100,9 @@ func (f *fields) get(names ...string) value {
 		} else if e.value.set() {
 			found = e.value
 		}
+	}
+	if !found.set() {
+		found.path = join(f.at.path, names[0])
 	}
 	return found
 }
@@ -184,5 +187,12 @@ func join(path, key string) string {
 		return fmt.Sprintf("%s[%q]", path, key)
 	default:
 		return path + "." + key
+	}
+}
+
+// replaced sets have to v, where that is set.
+func replaced(have *value, v value) {
+	if v.set() {
+		*have = v
 	}
 }

@@ -16,6 +16,9 @@ func (t *translator) addStage(at value, s runplan.Stage) {
 		s.Name = stageName(s)
 	}
 	s.Name = t.freeName(s.Name)
+	if d := t.m.Data; s.Duration == 0 && s.Requests == 0 && d.Conversations > 0 && !d.Reuse {
+		s.Requests = d.Conversations * d.Turns
+	}
 	t.checkBound(at, s)
 	t.m.Stages = append(t.m.Stages, s)
 }

@@ -135,14 +135,16 @@ func guideTrace(f *fields, kind string) *runplan.Trace {
 		trace.TimeScale *= v.positive()
 	}
 	for _, e := range f.entries {
-		if !f.taken[e.key] && slices.Contains(traceWords, e.key) {
+		if !f.taken[e.key] && slices.Contains(traceWords(), e.key) {
 			f.toolOnly(e.key)
 		}
 	}
 	return trace
 }
 
-var traceWords = []string{
-	"timestamp_column", "prompt_tokens_column", "output_tokens_column", "hash_ids_column", "max_wait", "max_session_wait",
-	"min_concurrent_sessions", "copies", "copy_offset",
+func traceWords() []string {
+	return []string{
+		"timestamp_column", "prompt_tokens_column", "output_tokens_column", "hash_ids_column", "max_wait", "max_session_wait",
+		"min_concurrent_sessions", "copies", "copy_offset",
+	}
 }

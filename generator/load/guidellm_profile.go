@@ -17,19 +17,30 @@ type point struct {
 	last  bool
 }
 
-// profileWords are the fields that each profile kind takes beside those of all kinds; the first is the load value.
-var profileWords = map[string][]string{
-	"synchronous": nil,
-	"concurrent":  {"streams"},
-	"throughput":  {"max_concurrency"},
-	"constant":    {"rate", "max_concurrency"},
-	"poisson":     {"rate", "max_concurrency"},
-	"sweep":       {"sweep_size", "strategy_type", "max_concurrency"},
-	"replay":      {"time_scale"},
+// profileWords are the fields that a profile kind takes beside those of all kinds, the load value first; false for
+// a kind that is not read here.
+func profileWords(kind string) ([]string, bool) {
+	switch kind {
+	case "synchronous":
+		return nil, true
+	case "concurrent":
+		return []string{"streams"}, true
+	case "throughput":
+		return []string{"max_concurrency"}, true
+	case "constant", "poisson":
+		return []string{"rate", "max_concurrency"}, true
+	case "sweep":
+		return []string{"sweep_size", "strategy_type", "max_concurrency"}, true
+	case "replay":
+		return []string{"time_scale"}, true
+	}
+	return nil, false
 }
 
 // overridable are the fields that override may name, below profile.
-var overridable = []string{"streams", "rate", "max_concurrency", "sweep_size"}
+func overridable() []string {
+	return []string{"streams", "rate", "max_concurrency", "sweep_size"}
+}
 
 // guideProfile is a profile with its overrides, before templates are filled in.
 type guideProfile struct {
@@ -72,7 +83,7 @@ func (t *translator) guideKind(v, old value) string {
 
 // check reports the fields that the kind does not take.
 func (p guideProfile) check() {
-	words, known := profileWords[p.kind]
+	words, known := profileWords(p.kind)
 	p.fields.ignore("rampup_duration", "warmup", "cooldown")
 	if !known { // the real tool's business, or a mistake
 		for _, e := range p.fields.entries {
@@ -101,9 +112,9 @@ func (t *translator) guideOverride(v value) map[string]value {
 	for _, pair := range v.pairsOf() {
 		field, ok := strings.CutPrefix(pair.key, "profile.")
 		switch {
-		case ok && slices.Contains(overridable, field):
+		case ok && slices.Contains(overridable(), field):
 			out[field] = pair.value
-		case slices.ContainsFunc(toolPaths, func(p string) bool { return strings.HasPrefix(pair.key, p) }):
+		case slices.ContainsFunc(toolPaths(), func(p string) bool { return strings.HasPrefix(pair.key, p) }):
 			pair.value.needsTool("override of %q", pair.key)
 		default:
 			t.unknownOverride(pair)
@@ -113,15 +124,17 @@ func (t *translator) guideOverride(v value) map[string]value {
 }
 
 func (t *translator) unknownOverride(e entry) {
-	known := make([]string, len(overridable))
-	for i, f := range overridable {
-		known[i] = "profile." + f
+	var known []string
+	for _, f := range overridable() {
+		known = append(known, "profile."+f)
 	}
 	e.keyAt.errorf("%s", problem.UnknownField(e.key, known))
 }
 
 // toolPaths are the parts of a GuideLLM scenario that its own override reaches.
-var toolPaths = []string{"backend.", "constraints.", "constraints[", "data.", "data[", "data_loader.", "tokenizer.", "seed.", "metrics."}
+func toolPaths() []string {
+	return []string{"backend.", "constraints.", "constraints[", "data.", "data[", "data_loader.", "tokenizer.", "seed.", "metrics."}
+}
 
 // pairsOf reads a map, a list of maps, or a list of [key, value] pairs.
 func (v value) pairsOf() []entry {

@@ -60,7 +60,10 @@ func (g guide) profileAt() value {
 }
 
 func (t *translator) pointsPerLoad(g guide, p guideProfile) []point {
-	name := profileWords[p.kind][0]
+	name := "rate"
+	if p.kind == "concurrent" {
+		name = "streams"
+	}
 	v := p.loads(name)
 	if !v.set() {
 		g.profileAt().errorf("kind %q needs %q", p.kind, name)
@@ -171,10 +174,4 @@ func (t *translator) warmupPoint(g guide, at value, x float64) point {
 	}
 	s.Name = "warmup"
 	return point{at: g.warmup, load: &x, stage: s}
-}
-
-func replaced(have *value, v value) {
-	if v.set() {
-		*have = v
-	}
 }

@@ -91,13 +91,13 @@ func perfLength(v value) *runplan.Length {
 	f.ignore("skew")
 	f.noted("has no effect: prompts are made as they are needed", "total_count")
 	f.close()
-	switch {
-	case shape == "skew_normal" || shape == "poisson":
+	switch shape {
+	case "skew_normal", "poisson":
 		kind.needsTool("a distribution of type %q", shape)
 		l.Shape = "normal"
-	case shape == "fixed":
+	case "fixed":
 		return &runplan.Length{Shape: shape, Mean: l.Mean}
-	case shape == "uniform":
+	case "uniform":
 		l.Mean, l.Stdev = math.Round(float64(l.Min+l.Max)/2), 0
 	}
 	if l.Min > l.Max {

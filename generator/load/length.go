@@ -53,7 +53,7 @@ func (v value) length() *runplan.Length {
 	s := spread{at: v, mean: f.get("mean"), stdev: f.get("stdev"), low: f.get("min"), high: f.get("max")}
 	shape := f.get("shape")
 	f.close()
-	if !s.mean.set() && !(s.low.set() && s.high.set()) {
+	if !s.mean.set() && (!s.low.set() || !s.high.set()) {
 		v.errorf("needs mean, or min and max")
 		return nil
 	}

@@ -104,7 +104,7 @@ func (t *translator) nativeBounds(f *fields, measured bool, load *float64) bound
 func nativeStop(v value) runplan.StopRule {
 	v = v.typed()
 	f := v.fields()
-	kind := f.must("kind").word(constraintKinds[3:]...)
+	kind := f.must("kind").word(constraintKinds()[3:]...)
 	rule := stopRule(kind, f, f.get("stopping_scope").word("current", "all") == "all")
 	f.close()
 	return rule

@@ -19,7 +19,7 @@ func (v value) templated() bool { return v.node != nil && holdsTemplate(v.node) 
 
 func holdsTemplate(n *yaml.Node) bool {
 	if n.Kind == yaml.ScalarNode {
-		return templateMark.MatchString(n.Value)
+		return isTemplate(n)
 	}
 	if n.Kind == yaml.AliasNode {
 		return n.Alias != nil && holdsTemplate(n.Alias)
@@ -49,7 +49,7 @@ func (v value) expandNode(n *yaml.Node, path string, load *float64) *yaml.Node {
 	out := *n
 	out.Anchor = ""
 	if n.Kind == yaml.ScalarNode {
-		if templateMark.MatchString(n.Value) {
+		if isTemplate(n) {
 			at := v
 			at.path = path
 			at.fill(&out, load)
@@ -87,4 +87,8 @@ func (v value) fill(n *yaml.Node, load *float64) {
 		n.Value = strconv.FormatInt(int64(times)*int64(*load), 10)
 	}
 	n.Tag, n.Style = "!!int", 0
+}
+
+func isTemplate(n *yaml.Node) bool {
+	return strings.Contains(n.Value, "*") && templateMark.MatchString(n.Value)
 }

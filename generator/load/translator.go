@@ -83,10 +83,10 @@ type overrides struct {
 func (t *translator) readOverrides() {
 	for _, o := range t.src.Overrides {
 		f := value{findings: t.findings, file: o.File}.at(o.Node, o.Path).fields()
-		stronger(&t.over.rates, f.get("rates"))
-		stronger(&t.over.maxSeconds, f.get("max_seconds"))
-		stronger(&t.over.maxRequests, f.get("max_requests"))
-		stronger(&t.over.requestType, f.get("request_type"))
+		replaced(&t.over.rates, f.get("rates"))
+		replaced(&t.over.maxSeconds, f.get("max_seconds"))
+		replaced(&t.over.maxRequests, f.get("max_requests"))
+		replaced(&t.over.requestType, f.get("request_type"))
 		if env := f.get("env").texts(); len(env) > 0 {
 			if t.over.env == nil {
 				t.over.env = map[string]string{}
@@ -98,10 +98,4 @@ func (t *translator) readOverrides() {
 		t.block.errorf("env GUIDELLM_OUTPUT_PATH is set by the runner: remove it")
 	}
 	t.m.Env = t.over.env
-}
-
-func stronger(have *value, v value) {
-	if v.set() {
-		*have = v
-	}
 }

@@ -65,7 +65,7 @@ func (t *translator) vllmData(f *fields) {
 	}
 	in, out := f.get("input-len"), f.get("output-len")
 	random := map[string]value{}
-	for _, name := range vllmDataFlags {
+	for _, name := range vllmDataFlags() {
 		random[name] = f.get(name)
 	}
 	set := f.get("dataset-name")
@@ -83,9 +83,11 @@ func (t *translator) vllmData(f *fields) {
 		"sonnet-input-len", "sonnet-output-len", "sonnet-prefix-len", "self-timed", "no-oversample", "disable-shuffle", "random-batch-size")
 }
 
-var vllmDataFlags = []string{
-	"random-input-len", "random-output-len", "random-range-ratio", "random-prefix-len",
-	"prefix-repetition-prefix-len", "prefix-repetition-suffix-len", "prefix-repetition-num-prefixes", "prefix-repetition-output-len",
+func vllmDataFlags() []string {
+	return []string{
+		"random-input-len", "random-output-len", "random-range-ratio", "random-prefix-len",
+		"prefix-repetition-prefix-len", "prefix-repetition-suffix-len", "prefix-repetition-num-prefixes", "prefix-repetition-output-len",
+	}
 }
 
 func (t *translator) vllmRandom(random map[string]value, in, out value) {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"strings"
 
 	"bflow.dev/bflow/generator/problem"
@@ -15,14 +16,15 @@ const (
 	Messages    = "messages"
 )
 
-// requestWords are the spellings of a request type, lower case, with dashes, without a leading slash.
-var requestWords = []struct{ word, kind string }{
-	{"v1/completions", Completions}, {"completion", Completions}, {"completions", Completions},
-	{"text-completion", Completions}, {"text-completions", Completions},
-	{"v1/chat/completions", Chat}, {"chat", Chat}, {"chat-completion", Chat}, {"chat-completions", Chat},
-	{"v1/responses", Responses}, {"responses", Responses},
-	{"v1/embeddings", Embeddings}, {"embeddings", Embeddings},
-	{"anthropic-messages", Messages}, {"messages", Messages},
+// requestWords are the spellings of every request type, lower case, with dashes, without a leading slash.
+func requestWords() map[string][]string {
+	return map[string][]string{
+		Completions: {"v1/completions", "completion", "completions", "text-completion", "text-completions"},
+		Chat:        {"v1/chat/completions", "chat", "chat-completion", "chat-completions"},
+		Responses:   {"v1/responses", "responses"},
+		Embeddings:  {"v1/embeddings", "embeddings"},
+		Messages:    {"anthropic-messages", "messages"},
+	}
 }
 
 // requestType reads any spelling of a request type; def stands for a value that is not set.
@@ -32,13 +34,14 @@ func (v value) requestType(def string) string {
 		return def
 	}
 	norm := strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(s), "_", "-"), "/")
-	known := make([]string, len(requestWords))
-	for i, w := range requestWords {
-		if w.word == norm {
-			return w.kind
+	var known []string
+	for kind, words := range requestWords() {
+		if slices.Contains(words, norm) {
+			return kind
 		}
-		known[i] = w.word
+		known = append(known, words...)
 	}
+	slices.Sort(known) // the hint must not depend on the order of the map
 	text := "unknown request type %q; known are completions, chat, responses, embeddings, messages"
 	if near := problem.Closest(norm, known, 1); len(near) > 0 {
 		v.errorf(text+" (did you mean %q?)", s, near[0])
