@@ -212,8 +212,11 @@ func decodeHistogram(body []byte) (*Histogram, error) {
 		step, err1 := binary.ReadUvarint(r)
 		count, err2 := binary.ReadUvarint(r)
 		bucket += step
-		if err := errors.Join(err1, err2); err != nil || bucket >= 1<<22 {
-			return nil, fmt.Errorf("decoding a histogram: bucket %d: %v", bucket, err)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, fmt.Errorf("decoding a histogram: %w", err)
+		}
+		if bucket >= 1<<22 {
+			return nil, fmt.Errorf("decoding a histogram: bucket %d is none of a number", bucket)
 		}
 		h.addBucket(int(bucket), count)
 	}

@@ -125,7 +125,7 @@ func (d *Distribution) Add(x float64) {
 
 // Merge adds every value of o.
 func (d *Distribution) Merge(o *Distribution) {
-	d.moments.merge(o.moments)
+	d.merge(o.moments)
 	if d.hist == nil && o.hist == nil {
 		d.exact, d.sorted = append(d.exact, o.exact...), false
 		d.bound()

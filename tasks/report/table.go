@@ -141,7 +141,7 @@ func newText(w io.Writer) *text { return &text{w: w} }
 func (t *text) row(cells ...string) { t.rows = append(t.rows, cells) }
 
 // widest bounds the two columns of names, so that the rest fits into 120.
-func widest(column int) int { return [...]int{20, 11}[column] }
+func widest(column int) int { return [...]int{19, 11}[column] }
 
 func (t *text) flush() {
 	widths := map[int]int{}

@@ -11,11 +11,11 @@ import (
 
 // Size of every chart, in the units of its view box; text is set for it to be shown at about its own size.
 const (
-	Width, Height              = 420, 290
+	width, height              = 420, 290
 	left, right, top, bottom   = 54, 14, 14, 40
-	plotRight, plotBottom      = Width - right, Height - bottom
+	plotRight, plotBottom      = width - right, height - bottom
 	hitRadius, markerRadius    = 9, 3.2
-	plotWidth, plotHeight      = Width - left - right, Height - top - bottom
+	plotWidth, plotHeight      = width - left - right, height - top - bottom
 	logarithmicFrom            = 20 // highest / lowest value above which an automatic axis is logarithmic
 	charWidth, bandLabelHeight = 6, 11
 )
@@ -77,7 +77,7 @@ func (c *Chart) Empty() bool {
 func (c *Chart) SVG() template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 0 %d %d" role="img" aria-label="%s" preserveAspectRatio="xMidYMid meet">`,
-		Width, Height, esc(c.Title))
+		width, height, esc(c.Title))
 	x, y := c.scales()
 	c.drawBands(&b, x)
 	drawX(&b, x, c.X)
@@ -141,7 +141,7 @@ func drawX(b *strings.Builder, x scale, a Axis) {
 			x.at(t.value), plotBottom, x.at(t.value), plotBottom+4, x.at(t.value), plotBottom+16, esc(t.label))
 	}
 	fmt.Fprintf(b, `<line class="axis" x1="%d" y1="%d" x2="%d" y2="%d"/><text class="label" x="%d" y="%d" text-anchor="middle">%s</text>`,
-		left, plotBottom, plotRight, plotBottom, left+plotWidth/2, Height-6, esc(label(a, x)))
+		left, plotBottom, plotRight, plotBottom, left+plotWidth/2, height-6, esc(label(a, x)))
 }
 
 func drawY(b *strings.Builder, y scale, a Axis) {

@@ -73,12 +73,12 @@ func goodput(s *report.Stage) string {
 // loadWords is the load of a stage: "40 req/s", "8 streams".
 func loadWords(s *report.Stage) string {
 	v := report.LoadOf(s)
-	switch {
-	case s.Planned.Shape == runplan.ShapeThroughput:
+	switch s.Planned.Shape {
+	case runplan.ShapeThroughput:
 		return "throughput"
-	case s.Planned.Shape == runplan.ShapeTrace:
+	case runplan.ShapeTrace:
 		return "trace"
-	case s.Planned.Shape == runplan.ShapeClosed:
+	case runplan.ShapeClosed:
 		return num(v) + " streams"
 	}
 	return num(v) + " req/s"
