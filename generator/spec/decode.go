@@ -40,12 +40,12 @@ func (c *codec) structure(tab *table) reader {
 			d.report(n, "want a mapping, found %s", found(n))
 			return
 		}
-		var seen [64]*yaml.Node // by place of the field; ExperimentSpec, the largest struct, has fewer than 64
+		var seen [64][2]*yaml.Node // key and value by place of the field; the largest struct has fewer than 64
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			d.entry(tab, n.Content[i], n.Content[i+1], v, seen[:])
 		}
 		for i, f := range tab.fields {
-			if f.req && seen[i] == nil {
+			if f.req && isNull(seen[i][1]) {
 				d.in(Seg{Key: f.name}, func() { d.report(n, "required field is missing") })
 			}
 		}
@@ -53,7 +53,7 @@ func (c *codec) structure(tab *table) reader {
 }
 
 // entry reads one key of a mapping. An alias is renamed in the tree, so that a path has one spelling from here on.
-func (d *decoder) entry(tab *table, key, value *yaml.Node, v reflect.Value, seen []*yaml.Node) {
+func (d *decoder) entry(tab *table, key, value *yaml.Node, v reflect.Value, seen [][2]*yaml.Node) {
 	d.path = append(d.path, Seg{Key: key.Value})
 	defer func() { d.path = d.path[:len(d.path)-1] }()
 	f := tab.byName[key.Value]
@@ -61,20 +61,21 @@ func (d *decoder) entry(tab *table, key, value *yaml.Node, v reflect.Value, seen
 		d.unknown(tab, key)
 		return
 	}
-	if first := seen[f.place]; first != nil {
-		d.report(key, "duplicate key %q, another spelling of %q at %s:%d:%d", key.Value, first.Value, d.doc.File, first.Line, first.Column)
+	if first := seen[f.place][0]; first != nil {
+		d.report(key, "duplicate key %q, first in another spelling at %s:%d:%d", key.Value, d.doc.File, first.Line, first.Column)
+		seen[f.place][1] = value
 		return
 	}
+	seen[f.place] = [2]*yaml.Node{key, value}
 	slot := v.FieldByIndex(f.index)
 	switch {
 	case !isNull(value):
-		seen[f.place] = key
 		f.read(d, value, slot, f)
 	case f.nullClear:
 		slot.FieldByName("Set").SetBool(true)
 		d.warn(key, "null clears the weaker values; write [] or {} to say so")
 	}
-	if key.Value != f.name {
+	if key.Value != f.name { // a plain write would race with other decoders of a shared tree
 		key.Value = f.name
 	}
 }

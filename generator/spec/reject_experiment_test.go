@@ -116,7 +116,7 @@ t.yaml:5:57: spec.execution.profiling.idle_seconds: want at least 1, found "0"`}
 			`t.yaml:5:26: spec.execution.profiling.call_ranges: with idle_seconds want one count above 0, found ""`},
 		{"two spellings of one key",
 			"execution: {profiling: {call_ranges: 1-2, profiling_ranges: 1-2}}",
-			`t.yaml:5:45: spec.execution.profiling.profiling_ranges: duplicate key "profiling_ranges", another spelling of "call_ranges" at t.yaml:5:27`},
+			`t.yaml:5:45: spec.execution.profiling.profiling_ranges: duplicate key "profiling_ranges", first in another spelling at t.yaml:5:27`},
 		{"samples are at least one",
 			"execution: {samples: 0}",
 			`t.yaml:5:24: spec.execution.samples: want at least 1, found "0"`},
