@@ -68,5 +68,3 @@ func freeFolder(dir string, k int) (string, error) {
 		name = filepath.Join(dir, fmt.Sprintf("%s%d.%d", attemptPrefix, k, again))
 	}
 }
-
-func joined(errs ...error) error { return errors.Join(errs...) }

@@ -183,7 +183,7 @@ func TestWhatCannotBeCarriedOutIsRefusedBeforeAnyLoad(t *testing.T) {
 	}{
 		{name: "a measurement that the plan does not have", change: func(b *bench) { b.args = []string{"--measurement", "3"} }, want: "the plan has 1 measurements"},
 		{name: "an unknown flag", change: func(b *bench) { b.args = []string{"--rate", "3"} }, want: "flag provided but not defined"},
-		{name: "an endpoint without a scheme", change: func(b *bench) { b.args = []string{"--endpoint", "localhost:8000"} }, want: "want http://host"},
+		{name: "an endpoint without a scheme", change: func(b *bench) { b.args = []string{"--endpoint", "localhost:8000"} }, want: "want http://"},
 		{name: "a stage without an end", change: func(b *bench) { b.plan.Measurements[0].Stages[0].Requests = 0 }, want: "it never ends"},
 		{name: "a trace", change: func(b *bench) { b.plan.Measurements[0].Data.Trace = &runplan.Trace{Format: "mooncake", URL: "x"} }, want: "load.data.trace is not supported"},
 		{name: "an API that is not spoken", change: func(b *bench) { b.plan.Measurements[0].API.Type = "triton" }, want: `load.api.type "triton"`},

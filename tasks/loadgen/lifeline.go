@@ -17,7 +17,7 @@ func (m *measurement) watchExecutor(ctx context.Context) (context.Context, conte
 		return ctx, cancel
 	}
 	go func() {
-		io.Copy(io.Discard, os.NewFile(uintptr(fd), "lifeline")) // whatever ends it, the executor is gone
+		_, _ = io.Copy(io.Discard, os.NewFile(uintptr(fd), "lifeline")) // whatever ends it, the executor is gone
 		cancel()
 	}()
 	return ctx, cancel

@@ -3,7 +3,6 @@ package loadgen
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -109,126 +108,6 @@ func (m *measurement) rate(plan runplan.Stage) float64 {
 	return plan.Rate
 }
 
-// stage puts the load of one stage and writes what it did.
-func (m *measurement) stage(ctx context.Context, sample, i int, plan runplan.Stage) (*report.StageResult, error) {
-	rate := m.rate(plan)
-	if plan.Shape == runplan.ShapeOpen && !(rate > 0) {
-		return m.skipped(sample, i, plan, "the stages that should give its rate reached none")
-	}
-	spill, err := record.CreateSpill(m.file(spillName))
-	if err != nil {
-		return nil, err
-	}
-	d := m.driver(sample, i, plan, rate, spill)
-	m.warm(ctx, d)
-	if plan.Measure {
-		m.scrape(ctx, sample, i, "before")
-	}
-	m.event("stage_started", sample, i, plan, nil)
-	before := readSelf(m)
-	d.begun()
-	stopProgress := m.progress(d, sample, i)
-	d.run(ctx)
-	stopProgress()
-	used := readSelf(m).since(before)
-	in := d.summary(sample, i, m)
-	if plan.Measure {
-		m.scrape(context.WithoutCancel(ctx), sample, i, "after")
-	}
-	r, err := m.finish(spill, in, d, used)
-	if err != nil {
-		return nil, err
-	}
-	m.rates[i] = r.Rates["request_rate"]
-	m.event("stage_ended", sample, i, plan, r)
-	return r, m.writeSummary()
-}
-
-// finish makes rows, distributions and the stage's line from its outcomes.
-func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, used self) (*report.StageResult, error) {
-	if err := spill.Err(); err != nil {
-		return nil, err
-	}
-	sum, err := record.Summarize(spill, in, m.rows)
-	if err != nil {
-		return nil, err
-	}
-	for s, n := range sum.SourceCounts {
-		m.sources[s] += n
-	}
-	r := &sum.Result
-	m.latest = sum.Distributions
-	r.Measurement, r.Ended, r.Interrupted = m.Measurement, d.ended, d.ended == endedInterrupted
-	r.Client = used.client()
-	r.Checks = checks(in, r, used, m.plan.API.ExactOutput)
-	if d.live.saturated() {
-		m.note("stage %d: over-saturation was seen", in.Index)
-	}
-	for _, name := range report.MetricNames() {
-		if dist := sum.Distributions[name]; dist != nil {
-			if err := m.hist.Write(report.DistributionKey{Sample: in.Sample, Stage: in.Index, Metric: name}, dist); err != nil {
-				return nil, err
-			}
-		}
-	}
-	m.say("%s", headline(in, r))
-	return r, joined(report.AppendStage(m.file(contract.FileStages), r), spill.Remove())
-}
-
-// driver prepares the load of a stage.
-func (m *measurement) driver(sample, i int, plan runplan.Stage, rate float64, spill *record.Spill) *driver {
-	d := &driver{plan: plan, rate: rate, timeout: m.timeout(), think: m.plan.Data.Think.D(), client: m.client,
-		source: m.prompts, content: m.prompts.Stage(m.Measurement, sample, i, plan), spill: spill, anchor: m.anchor,
-		idPrefix: fmt.Sprintf("%s-%d-m%d-r%d-s%d", m.RunID, m.Attempt, m.Measurement, sample, i),
-		seed:     bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(sample)<<16 ^ uint64(i), stopped: make(chan struct{})}
-	d.live = &live{rules: stopRules(plan.Stop), stop: d.stop}
-	return d
-}
-
-func stopRules(rules []runplan.StopRule) *verdict.Stop {
-	if len(rules) == 0 {
-		return nil
-	}
-	return verdict.NewStop(rules)
-}
-
-// begun starts the clock of the stage.
-func (d *driver) begun() {
-	d.start = d.now() + int64(lead)
-	d.lastSend.Store(d.start)
-	d.live.since = d.anchor.Add(time.Duration(d.start))
-}
-
-// lead lies between the decision to start and the first send, so that everything is in place by then.
-const lead = 5 * time.Millisecond
-
-// summary describes the stage that has ended.
-func (d *driver) summary(sample, i int, m *measurement) *record.Stage {
-	drained := d.now()
-	end, window := d.end(drained)
-	s := &record.Stage{Plan: d.plan, Sample: sample, Index: i, Rate: d.rate, Start: d.start, End: end, WindowEnd: window,
-		DrainEnd: max(drained, end), AnchorUnixNS: m.anchor.UnixNano()}
-	if m.whole.SLO != nil && m.whole.SLO.Goodput != nil {
-		s.Objectives = m.whole.SLO.Goodput
-	}
-	return s
-}
-
-// warm opens connections before the stage, as many as it is likely to need at once.
-func (m *measurement) warm(ctx context.Context, d *driver) {
-	n := d.slots()
-	if d.plan.Shape == runplan.ShapeOpen {
-		n = max(16, int(2*d.rate))
-		if d.plan.MaxInflight > 0 {
-			n = min(n, d.plan.MaxInflight)
-		}
-	}
-	m.pool.Warm(ctx, min(n, maxWarm)) // a server that cannot be reached shows in the rows
-}
-
-// maxWarm bounds the connections opened before a stage.
-const maxWarm = 2048
-
 // event writes what happened to the run's events.
 func (m *measurement) event(name string, sample, i int, plan runplan.Stage, r *report.StageResult) {
 	e := step.Event{Source: contract.LoadGen, Event: name, Message: plan.Name, Fields: map[string]string{
@@ -243,12 +122,12 @@ func (m *measurement) event(name string, sample, i int, plan runplan.Stage, r *r
 
 // headline is a stage in one line.
 func headline(in *record.Stage, r *report.StageResult) string {
-	errors := "no request ended"
+	errorRate := "no request ended"
 	if r.ErrorRate != nil {
-		errors = fmt.Sprintf("%.2f %% errors", 100**r.ErrorRate)
+		errorRate = fmt.Sprintf("%.2f %% errors", 100**r.ErrorRate)
 	}
 	text := fmt.Sprintf("sample %d stage %d %q ended by %s: %d requests, %s, %.2f req/s, %.1f output tokens/s",
-		in.Sample, in.Index, in.Plan.Name, r.Ended, r.Counts.Total, errors, r.Rates["request_rate"], r.Rates["output_token_rate"])
+		in.Sample, in.Index, in.Plan.Name, r.Ended, r.Counts.Total, errorRate, r.Rates["request_rate"], r.Rates["output_token_rate"])
 	if ttft, ok := r.Metrics["ttft"]; ok {
 		text += fmt.Sprintf(", ttft p50 %.1f p99 %.1f ms", ttft.Quantiles["p50"], ttft.Quantiles["p99"])
 	}

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
@@ -111,7 +112,7 @@ func (m *measurement) run(ctx context.Context) (err error) {
 		m.summary.Error = loadErr.Error()
 	}
 	m.summary.Complete = loadErr == nil && m.summary.Error == "" && !m.summary.Interrupted
-	return joined(loadErr, m.close())
+	return errors.Join(loadErr, m.close())
 }
 
 // open starts the files.
@@ -143,7 +144,7 @@ func (m *measurement) close() error {
 	errRows := m.rows.Finish(report.Header{PlanHash: m.whole.Hash, Run: m.RunID, Attempt: m.Attempt, Measurement: m.Measurement,
 		AnchorUnixNS: m.anchor.UnixNano(), Tool: contract.LoadGen, ToolVersion: m.summary.Version,
 		TokenCountSource: m.summary.TokenCountSource, Clock: "user", Interrupted: m.summary.Interrupted})
-	return joined(errRows, m.hist.Close(), m.writeSummary(), m.finished())
+	return errors.Join(errRows, m.hist.Close(), m.writeSummary(), m.finished())
 }
 
 // source returns the one rule by which tokens were counted, "mixed" where requests used two.

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"errors"
 	"flag"
 	"io"
 
@@ -30,7 +31,7 @@ func Parse(args []string, errs io.Writer) (Options, error) {
 	fs := Flags(&o)
 	fs.SetOutput(errs)
 	if err := fs.Parse(args); err != nil {
-		if err == flag.ErrHelp {
+		if errors.Is(err, flag.ErrHelp) {
 			return o, err
 		}
 		return o, step.Exit(contract.ExitUsage, err)

@@ -28,6 +28,6 @@ func sleepUntil(anchor time.Time, deadline time.Duration, stopped func() bool) b
 			return true
 		}
 		ts := syscall.NsecToTimespec(int64(min(left-spin, nap)))
-		syscall.Nanosleep(&ts, nil) // woken early by a signal it is called again
+		_ = syscall.Nanosleep(&ts, nil) // woken early by a signal it is called again
 	}
 }

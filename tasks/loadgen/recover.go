@@ -1,6 +1,8 @@
 package loadgen
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -37,6 +39,8 @@ func recoverRows(dir string, stages int, h report.Header) error {
 			return rows.Write(&row)
 		})
 	}
-	os.Remove(spill)
-	return joined(err, rows.Finish(h))
+	if rest := os.Remove(spill); err == nil && !errors.Is(rest, fs.ErrNotExist) {
+		err = rest
+	}
+	return errors.Join(err, rows.Finish(h))
 }

@@ -89,7 +89,7 @@ func runQueueDelay() time.Duration {
 		text, err := os.ReadFile("/proc/self/task/" + t.Name() + "/schedstat")
 		var running, waiting int64
 		if err == nil {
-			fmt.Sscan(string(text), &running, &waiting)
+			_, _ = fmt.Sscan(string(text), &running, &waiting)
 		}
 		total += time.Duration(waiting)
 	}
@@ -118,7 +118,7 @@ func cgroupPeriods() (p [2]int64) {
 	for _, line := range strings.Split(string(text), "\n") {
 		var name string
 		var n int64
-		fmt.Sscan(line, &name, &n)
+		_, _ = fmt.Sscan(line, &name, &n)
 		switch name {
 		case "nr_periods":
 			p[0] = n

@@ -7,24 +7,30 @@ import (
 	"strings"
 	"sync"
 
+	"bflow.dev/bflow/tasks/loadgen/sse"
 	"bflow.dev/bflow/tasks/loadgen/wire"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
 // API is how requests of one kind are written and their answers read.
 type API struct {
-	Stream  bool
-	parse   func(data []byte, d *delta) error
-	head    []byte // of every request, up to the value of x-request-id
-	headers map[string]string
-	secrets []string
-	buffers *sync.Pool
+	Stream   bool
+	parse    func(data []byte, d *delta) error
+	head     []byte // of every request, up to the value of x-request-id
+	headers  map[string]string
+	secrets  []string
+	buffers  *sync.Pool // of *[]byte
+	scanners *sync.Pool // of *sse.Scanner
 }
 
 // NewAPI returns the API of the plan on a server. key is sent as a bearer token where it is not empty; neither it nor
 // the value of a header that holds a credential appears in any error.
 func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
-	a := API{Stream: plan.Stream, buffers: &sync.Pool{New: func() any { return new([]byte) }}}
+	a := API{
+		Stream:   plan.Stream,
+		buffers:  &sync.Pool{New: func() any { return new([]byte) }},
+		scanners: &sync.Pool{New: func() any { return new(sse.Scanner) }},
+	}
 	parsers := map[string]func([]byte, *delta) error{
 		"completions": parseOpenAI, "chat": parseOpenAI, "responses": parseResponses, "messages": parseMessages, "embeddings": parseEmbeddings,
 	}

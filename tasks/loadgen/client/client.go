@@ -77,7 +77,7 @@ func (x *exchange) run() error {
 	if reused {
 		x.o.Reused = 1
 	}
-	stop := context.AfterFunc(x.ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(x.ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	resp, err := x.send(conn)
 	if err == nil {
 		err = x.read(resp)

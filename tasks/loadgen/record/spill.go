@@ -125,7 +125,7 @@ func readAt(f io.ReaderAt, off int64, buf []byte) ([]byte, error) {
 
 // Remove closes and deletes the file.
 func (s *Spill) Remove() error {
-	s.f.Close()
+	_ = s.f.Close()
 	return os.Remove(s.path)
 }
 

@@ -37,7 +37,7 @@ func ParseServer(base string, verifyTLS bool) (Server, error) {
 		port = orDefault(port, "443")
 		s.TLS = &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: !verifyTLS, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}
 	default:
-		return Server{}, fmt.Errorf("reading endpoint %q: want http://host[:port][/path] or https://...", base)
+		return Server{}, fmt.Errorf("reading endpoint %q: want http:// or https://, a host and perhaps a path", base)
 	}
 	if u.Hostname() == "" {
 		return Server{}, fmt.Errorf("reading endpoint %q: the host is missing", base)
@@ -139,7 +139,7 @@ func (p *Pool) Dial(ctx context.Context) (*Conn, error) {
 		err := secure.HandshakeContext(shake)
 		cancel()
 		if err != nil {
-			conn.Close()
+			_ = conn.Close()
 			return nil, &DialError{TLS: true, Err: fmt.Errorf("securing the connection to %q: %w", p.server.Address, err)}
 		}
 		conn = secure
@@ -178,7 +178,7 @@ func (p *Pool) Put(c *Conn) {
 
 // Drop closes a connection that cannot be used again.
 func (p *Pool) Drop(c *Conn) {
-	c.Close()
+	_ = c.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open--
