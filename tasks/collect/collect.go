@@ -32,17 +32,9 @@ func Flags(o *Options) *flag.FlagSet {
 // Run is the task. A bad measurement is data: the finding is in the files and the error is nil.
 func Run(ctx context.Context, s step.Streams, args []string) error {
 	var o Options
-	fs := Flags(&o)
-	fs.SetOutput(s.Err)
-	if err := fs.Parse(args); err != nil {
-		return step.Exit(contract.ExitUsage, err)
-	}
-	if err := step.CheckRequired("plan-dir", o.PlanDir, "run-dir", o.RunDir, "run-id", o.RunID); err != nil {
-		return err
-	}
-	plan, err := runplan.Read(o.PlanDir)
+	plan, err := o.Begin(Flags(&o), args, s.Err)
 	if err != nil {
-		return step.Exit(contract.ExitUsage, err)
+		return err
 	}
 	if err := keepPlan(o.RunDir, plan); err != nil {
 		return err

@@ -55,7 +55,9 @@ func runDir(t *testing.T, v verdict) string {
 func pushTo(t *testing.T, dir, uri string, args ...string) (int, string) {
 	t.Helper()
 	var out bytes.Buffer
-	s := step.Streams{Out: &out, Err: &out, Env: func(k string) string { return map[string]string{"MLFLOW_TRACKING_URI": uri, "MLFLOW_TRACKING_TOKEN": "s3cret"}[k] }}
+	s := step.Streams{Out: &out, Err: &out, Env: func(k string) string {
+		return map[string]string{"MLFLOW_TRACKING_URI": uri, "MLFLOW_TRACKING_TOKEN": "s3cret"}[k]
+	}}
 	if args == nil {
 		args = []string{"push", "--patience=0s"}
 	}

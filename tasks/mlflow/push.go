@@ -50,16 +50,9 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if fs == nil {
 		return step.Usagef("reading arguments: unknown subcommand %q: want push or finalize", args[0])
 	}
-	fs.SetOutput(s.Err)
-	if err := fs.Parse(args[1:]); err != nil {
-		return step.Exit(contract.ExitUsage, err)
-	}
-	if err := step.CheckRequired("plan-dir", o.PlanDir, "run-dir", o.RunDir, "run-id", o.RunID); err != nil {
-		return err
-	}
-	plan, err := runplan.Read(o.PlanDir)
+	plan, err := o.Begin(fs, args[1:], s.Err)
 	if err != nil {
-		return step.Exit(contract.ExitUsage, err)
+		return err
 	}
 	client, err := NewClient(s.Env, o.Patience)
 	if err != nil {

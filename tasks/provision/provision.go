@@ -5,7 +5,6 @@ import (
 	"flag"
 	"time"
 
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -45,16 +44,9 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if fs == nil {
 		return step.Usagef("reading arguments: unknown subcommand %q: want up, release, down or hold", args[0])
 	}
-	fs.SetOutput(s.Err)
-	if err := fs.Parse(args[1:]); err != nil {
-		return step.Exit(2, err)
-	}
-	if err := step.CheckRequired("plan-dir", o.PlanDir, "run-dir", o.RunDir, "run-id", o.RunID); err != nil {
-		return err
-	}
-	plan, err := runplan.Read(o.PlanDir)
+	plan, err := o.Begin(fs, args[1:], s.Err)
 	if err != nil {
-		return step.Exit(2, err)
+		return err
 	}
 	switch args[0] {
 	case "up":

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -59,17 +58,12 @@ func Flags(o *Options) *flag.FlagSet {
 // Run is the task.
 func Run(ctx context.Context, s step.Streams, args []string) error {
 	var o Options
-	fs := Flags(&o)
-	fs.SetOutput(s.Err)
-	if err := fs.Parse(args); err != nil {
-		return step.Exit(contract.ExitUsage, err)
-	}
-	if err := step.CheckRequired("plan-dir", o.PlanDir, "run-dir", o.RunDir, "endpoint", o.Endpoint); err != nil {
+	plan, err := o.Begin(Flags(&o), args, s.Err)
+	if err != nil {
 		return err
 	}
-	plan, err := runplan.Read(o.PlanDir)
-	if err != nil {
-		return step.Exit(contract.ExitUsage, err)
+	if err := step.CheckRequired("endpoint", o.Endpoint); err != nil {
+		return err
 	}
 	key, err := step.APIKey(s.Env)
 	if err != nil {
