@@ -28,6 +28,7 @@ type driver struct {
 	live     *live
 	idPrefix string
 	anchor   time.Time
+	alarms   *alarms
 	seed     uint64
 
 	start    int64 // stamp
@@ -67,14 +68,11 @@ func (d *driver) isStopped() bool {
 
 // wait waits until a stamp; false when the sending ended before.
 func (d *driver) wait(until int64) bool {
-	left := time.Duration(until - d.now())
-	if left <= 0 {
+	if until <= d.now() {
 		return !d.isStopped()
 	}
-	t := time.NewTimer(left)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-d.alarms.at(until):
 		return true
 	case <-d.stopped:
 		return false

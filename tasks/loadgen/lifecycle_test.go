@@ -45,14 +45,23 @@ func TestAnInterruptionCancelsWhatDoesNotDrain(t *testing.T) {
 	}
 	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(5)}}, closedLoop(2, 10))
 	b.plan.Measurements[0].API.Timeout = seconds(60)
-	ctx, interrupt := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer interrupt()
+	ctx, interrupt := context.WithCancel(context.Background())
 	began := time.Now()
+	go func() {
+		for b.engine.Stats().Tokens < 3 { // that of the probe, and the first of both requests
+			time.Sleep(time.Millisecond)
+		}
+		interrupt()
+	}()
 	b.run(ctx, t)
 	if took := time.Since(began); took > 8*time.Second {
 		t.Errorf("it took %v to stop", took)
 	}
-	for _, row := range b.results(t).rows {
+	rows := b.results(t).rows
+	if len(rows) != 2 {
+		t.Errorf("%d rows, want those of both slots", len(rows))
+	}
+	for _, row := range rows {
 		if row.Status != report.StatusCancelled || row.TFirst == nil {
 			t.Errorf("row %+v", row)
 		}

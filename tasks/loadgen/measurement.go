@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -29,6 +30,7 @@ type measurement struct {
 	server  wire.Server
 	pool    *wire.Pool
 	client  *client.HTTP
+	alarms  *alarms
 	prompts *prompt.Source
 
 	rows    *report.RowWriter
@@ -83,11 +85,16 @@ func (m *measurement) timeout() time.Duration {
 	return 10 * time.Minute
 }
 
-// tune lets memory grow before the garbage collector runs, because every collection delays stamps; it returns what
-// undoes it.
+// tune lets memory grow before the garbage collector runs, because every collection delays stamps, and adds a
+// processor of the runtime for the thread that sleeps until the next send; it returns what undoes it.
 func tune() (restore func()) {
-	before := debug.SetGCPercent(800)
-	return func() { debug.SetGCPercent(before) }
+	percent := debug.SetGCPercent(800)
+	procs := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(procs + 1)
+	return func() {
+		debug.SetGCPercent(percent)
+		runtime.GOMAXPROCS(procs)
+	}
 }
 
 // run carries the measurement out. Its error is one of writing; what the server does is in the files.
@@ -99,6 +106,10 @@ func (m *measurement) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer m.pool.Close()
+	if m.alarms, err = startAlarms(m.anchor); err != nil {
+		return err
+	}
+	defer m.alarms.close()
 	if failure := m.prepare(ctx); failure != nil && ctx.Err() == nil {
 		m.summary.Error = failure.Error()
 		m.say("cannot run: %v", failure)

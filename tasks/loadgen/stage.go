@@ -83,7 +83,7 @@ func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, u
 // driver prepares the load of a stage.
 func (m *measurement) driver(sample, i int, plan runplan.Stage, rate float64, spill *record.Spill) *driver {
 	d := &driver{plan: plan, rate: rate, timeout: m.timeout(), think: m.plan.Data.Think.D(), client: m.client,
-		source: m.prompts, content: m.prompts.Stage(m.Measurement, sample, i, plan), spill: spill, anchor: m.anchor,
+		source: m.prompts, content: m.prompts.Stage(m.Measurement, sample, i, plan), spill: spill, anchor: m.anchor, alarms: m.alarms,
 		idPrefix: fmt.Sprintf("%s-%d-m%d-r%d-s%d", m.RunID, m.Attempt, m.Measurement, sample, i),
 		seed:     bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(sample)<<16 ^ uint64(i), stopped: make(chan struct{})}
 	d.live = &live{rules: stopRules(plan.Stop), stop: d.stop}
