@@ -1,0 +1,32 @@
+package step
+
+import (
+	"flag"
+	"io"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// Begin is how every task starts: it parses args into fs, which o has registered its flags with, demands the common
+// flags, and reads the plan. Every error has the exit code of bad usage; the usage text goes to errs.
+func (o *Options) Begin(fs *flag.FlagSet, args []string, errs io.Writer) (*runplan.RunPlan, error) {
+	fs.SetOutput(errs)
+	if err := fs.Parse(args); err != nil {
+		return nil, Exit(contract.ExitUsage, err)
+	}
+	if fs.NArg() > 0 {
+		return nil, Usagef("reading arguments: unexpected %q: %s takes flags only", fs.Arg(0), fs.Name())
+	}
+	if err := CheckRequired("plan-dir", o.PlanDir, "run-dir", o.RunDir, "run-id", o.RunID); err != nil {
+		return nil, err
+	}
+	if o.Attempt < 1 {
+		return nil, Usagef("reading flags: --attempt is %d, it counts from 1", o.Attempt)
+	}
+	plan, err := runplan.Read(o.PlanDir)
+	if err != nil {
+		return nil, Exit(contract.ExitUsage, err)
+	}
+	return plan, nil
+}
