@@ -129,4 +129,8 @@ const (
 	// EnvRunDir is the absolute run directory. A process that carries it belongs to the run: the executor ends what
 	// is left of a run by it, so a task hands it on to what it starts in the background.
 	EnvRunDir = "BFLOW_RUN_DIR"
+	// EnvHostHome and EnvHostTmp are the HOME and TMPDIR of the person who runs bflow. Steps have private folders that go
+	// away with the task; a server of theirs (engine command) outlives it, and wants its caches.
+	EnvHostHome = "BFLOW_HOST_HOME"
+	EnvHostTmp  = "BFLOW_HOST_TMPDIR"
 )

@@ -196,11 +196,17 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// engineEnv is the environment of this process without what is no business of the engine, and the plan's on top.
+// engineEnv is the environment of this process without what is no business of the engine, with the home of the person
+// who runs bflow, and the plan's variables on top.
 func engineEnv(d deployment) []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		return strings.HasPrefix(kv, "MLFLOW_") || strings.HasPrefix(kv, contract.EnvLifeline+"=")
 	})
+	for name, host := range map[string]string{"HOME": contract.EnvHostHome, "TMPDIR": contract.EnvHostTmp} {
+		if value := d.env(host); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
 	for k, v := range d.plan.Deployment.Env {
 		env = append(env, k+"="+v)
 	}

@@ -203,16 +203,22 @@ func TestUpFailsWithTheReason(t *testing.T) {
 	}
 }
 
-func TestCommandGetsItsPortAndModel(t *testing.T) {
+func TestCommandGetsItsPortModelAndHome(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := newBench(t, func(p *runplan.RunPlan) {
-		p.Deployment.Engine = runplan.Engine{Kind: "command", HealthPath: "/health", MetricsPath: "/metrics",
-			Command: []string{self, "step", "sim-engine"}, Args: []string{"--port=$(port)", "--model=$(model)"}}
+		p.Deployment.Env = map[string]string{"FLAVOUR": "plan"}
+		p.Deployment.Engine = runplan.Engine{Kind: "command", HealthPath: "/health", MetricsPath: "/metrics", Command: []string{"/bin/sh", "-c",
+			`echo "home $HOME, tmp $TMPDIR, flavour $FLAVOUR"; exec "$0" step sim-engine --port=$(port) --model=$(model)`, self}}
 	})
+	b.env[contract.EnvHostHome], b.env[contract.EnvHostTmp] = "/home/person", "/var/tmp"
 	if code, out := b.run("up"); code != 0 {
 		t.Fatalf("exit %d: %s", code, out)
+	}
+	log, err := os.ReadFile(filepath.Join(b.dir, engineLog))
+	if want := "home /home/person, tmp /var/tmp, flavour plan"; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("the engine's log is %q, want %q in it", log, want)
 	}
 }

@@ -55,6 +55,9 @@ type started struct {
 
 func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
 	release := runplan.Release(plan, o.RunID)
+	if err := step.KeepPlan(o.RunDir, plan); err != nil {
+		return err
+	}
 	if err := teardown(ctx, o.RunDir); err != nil { // of an earlier attempt
 		return err
 	}

@@ -113,13 +113,20 @@ func execute(ctx context.Context, objects pipelines.Bundle, out Outcome, o Optio
 	if o.Observe != nil {
 		opt.Observer = o.Observe(out.RunID, out.RunDir, out.Plan)
 	}
+	if len(local.Check(opt)) == 0 { // one that is refused leaves nothing behind
+		if err := step.KeepPlan(out.RunDir, out.Plan); err != nil {
+			return local.Status{}, err
+		}
+	}
 	return local.Run(ctx, opt)
 }
 
 // Executor returns the executor's options for a run directory, without what is to run.
 func Executor(o Options, runDir string) local.Options {
-	opt := local.Options{RunDir: runDir, BinDir: filepath.Dir(o.Self), Self: o.Self, Env: slices.Clone(o.Env), PassEnv: inherited(o.Env),
-		Stop: o.Stop, Clock: o.Now, SecretEnv: map[string]string{}}
+	env := append(slices.Clone(o.Env), contract.EnvHostHome+"="+os.Getenv("HOME"), contract.EnvHostTmp+"="+os.TempDir())
+	opt := local.Options{RunDir: runDir, BinDir: filepath.Dir(o.Self), Self: o.Self, Env: env,
+		PassEnv: append(inherited(o.Env), contract.EnvHostHome, contract.EnvHostTmp),
+		Stop:    o.Stop, Clock: o.Now, SecretEnv: map[string]string{}}
 	for i, secret := range o.Secrets {
 		name := fmt.Sprintf("BFLOW_SECRET_%d", i)
 		opt.Env = append(opt.Env, name+"="+secret.Value)
