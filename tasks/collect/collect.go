@@ -2,12 +2,8 @@ package collect
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -36,7 +32,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := keepPlan(o.RunDir, plan); err != nil {
+	if err := step.KeepPlan(o.RunDir, plan); err != nil {
 		return err
 	}
 	if err := queryPrometheus(ctx, s, o, plan); err != nil {
@@ -65,17 +61,4 @@ func stamp(r *report.Report, o Options) {
 		r.Run.Endpoint = withoutUser(o.Endpoint)
 	}
 	r.Environment.Load = thisHost()
-}
-
-// keepPlan copies the plan into the run directory where it is not there yet.
-func keepPlan(runDir string, plan *runplan.RunPlan) error {
-	path := filepath.Join(runDir, contract.FilePlan)
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	data, err := runplan.Marshal(plan)
-	if err != nil {
-		return err
-	}
-	return step.WriteFile(path, data)
 }

@@ -1,0 +1,25 @@
+package step
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// KeepPlan writes plan into the run directory where none is there yet: whoever finds the directory finds what was run,
+// however early the run ended.
+func KeepPlan(runDir string, plan *runplan.RunPlan) error {
+	path := filepath.Join(runDir, contract.FilePlan)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	data, err := runplan.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	return WriteFile(path, data)
+}
