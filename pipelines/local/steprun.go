@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
 
@@ -43,7 +44,7 @@ func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m 
 		return ended(ctx)
 	}
 	if code != 0 && s.OnError != v1.Continue {
-		out := failed(fmt.Errorf("step %q exited with code %d", s.Name, code))
+		out := failed(fmt.Errorf("step %q exited with code %d%s", s.Name, code, t.lastWords(s.Name)))
 		out.exitCode = code
 		return out
 	}
@@ -134,17 +135,33 @@ func (t *taskRun) environ(s *v1.Step, paths relocation) ([]string, error) {
 	return e.list, nil
 }
 
-// openLog opens the log of a step for adding. A log that cannot be written keeps no step from running: its name is
-// empty then, and the output is lost.
-func (t *taskRun) openLog(step string) (*os.File, string) {
+// lastWords is the last line that a step has written in this try, behind a colon: most programs end with their reason.
+func (t *taskRun) lastWords(step string) string {
+	line := lastLine(filepath.Join(t.e.o.RunDir, t.logName(step)))
+	if line == "" || strings.HasPrefix(line, tryMark) {
+		return ""
+	}
+	return ": " + line
+}
+
+func (t *taskRun) logName(step string) string {
 	if len(t.body.spec.Steps) == 1 {
 		step = ""
 	}
-	name := logPath(t.label, step)
+	return logPath(t.label, step)
+}
+
+// tryMark begins the line between the output of one try and the next.
+const tryMark = "--- attempt "
+
+// openLog opens the log of a step for adding. A log that cannot be written keeps no step from running: its name is
+// empty then, and the output is lost.
+func (t *taskRun) openLog(step string) (*os.File, string) {
+	name := t.logName(step)
 	f, err := os.OpenFile(filepath.Join(t.e.o.RunDir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err == nil {
 		if size, err := f.Seek(0, io.SeekEnd); err == nil && size > 0 {
-			fmt.Fprintf(f, "--- attempt %d, try %d\n", t.e.o.Attempt, t.tried)
+			fmt.Fprintf(f, tryMark+"%d, try %d\n", t.e.o.Attempt, t.tried)
 		}
 		return f, name
 	}
