@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -68,14 +70,17 @@ func localOptions(c *cli.Context, s Streams) (localrun.Options, error) {
 	if err != nil {
 		return localrun.Options{}, err
 	}
-	return localrun.Options{Root: root, Self: self, Env: os.Environ(), Now: time.Now, Stop: secondSignal(c.Context.Done(), s)}, nil
+	return localrun.Options{Root: root, Self: self, Env: os.Environ(), Now: time.Now, Stop: secondSignal(c.Context, s)}, nil
 }
 
 // secondSignal is closed when a person insists: the first signal lets the finally tasks run, the second does not.
-func secondSignal(first <-chan struct{}, s Streams) <-chan struct{} {
+func secondSignal(ctx context.Context, s Streams) <-chan struct{} {
 	stop := make(chan struct{})
 	go func() {
-		<-first
+		<-ctx.Done()
+		if errors.Is(context.Cause(ctx), errEnded) {
+			return
+		}
 		fmt.Fprintln(s.Err, "stopping: taking everything down; once more to stop at once")
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
