@@ -38,13 +38,15 @@ func BenchmarkTTFTError64(b *testing.B) {
 			}
 		}
 	}
+	b.ReportMetric(0, "ns/op")
 	if len(errs) < 3 {
-		b.Fatalf("void: only %d of 9 runs had an engine on time and a client with a processor", len(errs))
+		b.ReportMetric(1, "void")
+		b.Logf("void: only %d of 9 runs had an engine on time and a client with a processor", len(errs))
+		return
 	}
 	slices.Sort(errs)
 	b.ReportMetric(errs[len(errs)/2], "ms-p99-error")
 	b.ReportMetric(errs[len(errs)-1], "ms-worst")
-	b.ReportMetric(0, "ns/op")
 	if median := errs[len(errs)/2]; median > 1 {
 		b.Errorf("the median error is %.3f ms, the goal is 1 ms", median)
 	}
@@ -89,7 +91,7 @@ func ttftError(b *testing.B, binary string) (float64, bool) {
 	slices.Sort(want)
 	p99 := report.Percentile(want, 99)
 	got := stages[0].Metrics["ttft"].Quantiles["p99"]
-	queue := stages[0].Client.RunQueueS / 6
+	queue := findCheck(stages[0], "run_queue_share").Value
 	b.Logf("%d requests: reported p99 %.3f ms, true %.3f ms; engine lateness p99 %v, run queue %.1f %%", len(want), got, p99, late, 100*queue)
 	return math.Abs(got - p99), late <= maxEngineLateness && queue <= maxRunQueueShare
 }

@@ -32,7 +32,7 @@ func checks(in *record.Stage, r *report.StageResult, used self, exact bool) []re
 	}
 	wall := float64(r.DrainEndNS-r.StartNS) / 1e9
 	scheduleChecks(in, r, add)
-	add("run_queue_share", used.runQueue.Seconds()/wall, 0.05, reasonClient, "load-gen waited for a processor: give it a core of its own")
+	add("run_queue_share", used.runQueue.Seconds()/wall/used.limit, 0.05, reasonClient, "load-gen waited for a processor: give it a core of its own")
 	add("cpu_share", used.cpu.Seconds()/wall/used.limit, 0.8, reasonClient, "load-gen used more than 80 % of its processors")
 	if used.throttled >= 0 {
 		add("throttled_share", used.throttled, 0.05, reasonClient, "the processor quota of load-gen throttled it")
