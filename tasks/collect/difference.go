@@ -106,30 +106,31 @@ func (b buckets) plus(o buckets) buckets {
 	return sum
 }
 
-// quantile returns the q-quantile (0 to 1) in seconds, interpolated within its bucket; false above the last bound.
+// quantile returns the q-quantile (0 to 1) in seconds, interpolated within its bucket; false below the first bound and
+// above the last one, where a bucket does not say how far it reaches.
 func (b buckets) quantile(q float64) (float64, bool) {
 	rank := q * b.n
-	low, below := 0.0, 0.0
 	for i, c := range b.counts {
-		if c >= rank && c > 0 {
-			if c == below {
-				return low, true
-			}
-			return low + (b.bounds[i]-low)*(rank-below)/(c-below), true
+		if c < rank || c == 0 {
+			continue
 		}
-		low, below = b.bounds[i], c
+		if i == 0 {
+			return 0, false
+		}
+		low, below := b.bounds[i-1], b.counts[i-1]
+		return low + (b.bounds[i]-low)*(rank-below)/(c-below), true
 	}
 	return 0, false
 }
 
 // summary returns the report's form, false without values.
 func (b buckets) summary() (report.ServerHistogram, bool) {
-	if b.n <= 0 {
+	if b.n <= 0 || !finite(b.sum) {
 		return report.ServerHistogram{}, false
 	}
 	h := report.ServerHistogram{N: b.n, MeanMS: b.sum / b.n * 1000, Quantiles: map[string]float64{}}
 	for _, q := range report.Quantiles {
-		if v, ok := b.quantile(q.P / 100); ok && q.P >= 50 {
+		if v, ok := b.quantile(q.P / 100); ok && q.P >= 50 && finite(v) {
 			h.Quantiles[q.Name] = v * 1000
 		}
 	}

@@ -103,8 +103,11 @@ func TestPrometheusThatIsDownMarksMetricsAbsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := readQueries(o.RunDir, plan)
-	if err != nil || len(got) != 3 || got[0].Error == "" {
+	if err != nil || len(got) != 3 || got[0].Error == "" || got[2].Error != got[0].Error {
 		t.Errorf("%+v, %v", got, err)
+	}
+	if n := strings.Count(errs.String(), "\n"); n != 1 {
+		t.Errorf("%d lines for one reason:\n%s", n, errs.String())
 	}
 }
 

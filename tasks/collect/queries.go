@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,13 +45,24 @@ func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runpl
 	}
 	server := newPrometheus(m, s.Env)
 	release := metricsRelease(plan, o.RunID)
+	var away error // no connection: the other queries need not wait for the same
 	for _, name := range slices.Sorted(maps.Keys(m.Queries)) {
 		f := metricsFile{Schema: metricsSchema, Name: name, Query: strings.ReplaceAll(m.Queries[name], "$release", release), Start: start, End: end}
-		var err error
-		if f.Series, err = server.queryRange(ctx, f.Query, start, end); ctx.Err() != nil {
+		err := away
+		if away == nil {
+			f.Series, err = server.queryRange(ctx, f.Query, start, end)
+		}
+		if ctx.Err() != nil {
 			return fmt.Errorf("collecting metric %q: %w", name, ctx.Err())
-		} else if err != nil {
+		}
+		if err != nil {
 			f.Error = step.Redact(err.Error(), server.token)
+		}
+		switch {
+		case away == nil && unreachable(err):
+			away = err
+			fmt.Fprintf(s.Err, "collect: every metric from %q on is absent: %s\n", name, f.Error)
+		case away == nil && err != nil:
 			fmt.Fprintf(s.Err, "collect: metric %q is absent: %s\n", name, f.Error)
 		}
 		if err := step.WriteJSON(filepath.Join(o.RunDir, queryFile(name)), f); err != nil {
@@ -58,6 +70,12 @@ func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runpl
 		}
 	}
 	return nil
+}
+
+// unreachable says whether err means that there is no way to the server at all.
+func unreachable(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // metricsRelease is the name under which the metrics of the server are labelled.

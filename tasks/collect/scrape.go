@@ -3,15 +3,12 @@ package collect
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 )
 
 // reading is one reading of an engine's metrics, each summed over its label sets (replicas, engine cores, models).
@@ -43,33 +40,32 @@ func readScrape(path string) (*reading, error) {
 }
 
 func parseScrape(text io.Reader) (*reading, error) {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(text)
+	e, err := parseExposition(text)
 	if err != nil {
 		return nil, err
 	}
-	plain := make(map[string]*dto.MetricFamily, len(families))
-	for name, family := range families {
-		plain[plainName(name)] = family
-	}
-	r := &reading{counters: map[string]float64{}, gauges: map[string]float64{}, histograms: map[string]buckets{}}
-	for _, e := range counters() {
-		if f := find(plain, e); f != nil {
-			r.counters[e.id] = total(f)
+	r := &reading{counters: map[string]float64{}, gauges: map[string]float64{}, histograms: map[string]buckets{},
+		started: e.sums["process_start_time_seconds"]}
+	for _, entry := range counters() {
+		if name, ok := e.find(entry); ok {
+			r.counters[entry.id] = e.sums[name]
 		}
 	}
-	for _, e := range gauges() {
-		if f := find(plain, e); f != nil {
-			r.gauges[e.id] = gaugeValue(e.id, f)
+	for _, entry := range gauges() {
+		if name, ok := e.find(entry); ok {
+			r.gauges[entry.id] = e.sums[name]
+			if entry.id == shareKVCache {
+				r.gauges[entry.id] /= float64(e.lines[name])
+			}
 		}
 	}
-	for _, e := range histograms() {
-		if f := find(plain, e); f != nil && f.GetType() == dto.MetricType_HISTOGRAM {
-			r.histograms[e.id] = addUp(f)
+	for _, entry := range histograms() {
+		for _, name := range entry.names {
+			if e.buckets[name] != nil {
+				r.histograms[entry.id] = e.histogram(name)
+				break
+			}
 		}
-	}
-	if f := plain["process_start_time_seconds"]; f != nil {
-		r.started = total(f)
 	}
 	return r, nil
 }
@@ -79,53 +75,22 @@ func plainName(name string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(name, "kserve_"), "_total")
 }
 
-func find(families map[string]*dto.MetricFamily, e catalogueEntry) *dto.MetricFamily {
-	for _, name := range e.names {
-		if f := families[name]; f != nil {
-			return f
+// find returns the first name of the entry that is there.
+func (e *exposition) find(entry catalogueEntry) (string, bool) {
+	for _, name := range entry.names {
+		if e.lines[name] > 0 {
+			return name, true
 		}
 	}
-	return nil
+	return "", false
 }
 
-func total(f *dto.MetricFamily) float64 {
-	sum := 0.0
-	for _, m := range f.GetMetric() {
-		// Of the three at most one is there; a getter of an absent one returns 0.
-		v := m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue()
-		if !math.IsNaN(v) {
-			sum += v
-		}
+func (e *exposition) histogram(name string) buckets {
+	h := buckets{n: e.sums[name+"_count"], sum: e.sums[name+"_sum"], bounds: slices.Sorted(maps.Keys(e.buckets[name]))}
+	for _, bound := range h.bounds {
+		h.counts = append(h.counts, e.buckets[name][bound])
 	}
-	return sum
+	return h
 }
 
-func gaugeValue(id string, f *dto.MetricFamily) float64 {
-	if n := len(f.GetMetric()); id == shareKVCache && n > 0 {
-		return total(f) / float64(n)
-	}
-	return total(f)
-}
-
-func addUp(f *dto.MetricFamily) buckets {
-	var out buckets
-	at := map[float64]float64{}
-	for _, m := range f.GetMetric() {
-		h := m.GetHistogram()
-		out.n += float64(h.GetSampleCount())
-		out.sum += h.GetSampleSum()
-		for _, b := range h.GetBucket() {
-			if bound := b.GetUpperBound(); !math.IsInf(bound, 1) {
-				at[bound] += float64(b.GetCumulativeCount())
-			}
-		}
-	}
-	for bound := range at {
-		out.bounds = append(out.bounds, bound)
-	}
-	slices.Sort(out.bounds)
-	for _, bound := range out.bounds {
-		out.counts = append(out.counts, at[bound])
-	}
-	return out
-}
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

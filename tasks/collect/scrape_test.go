@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -45,6 +46,38 @@ func TestParseScrapeAddsUpReplicasAndKnowsEveryPrefix(t *testing.T) {
 	}
 }
 
+func TestParseExposition(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       string // of the error; "" = the metric m is 3
+	}{
+		{name: "a bare name", text: "m 3"},
+		{name: "a time after the value", text: "m 3 1777888800000"},
+		{name: "an exemplar after the value", text: `m 3 # {trace="x"} 0.5`},
+		{name: "labels with every kind of quote", text: `m{a="}\"\\",b="x, le="} 3`},
+		{name: "blanks and a trailing comma", text: "  m { a=\"1\" , }  3  "},
+		{name: "comments, blank lines and CRLF", text: "# HELP m x\r\n\r\nm 3\r\n# EOF"},
+		{name: "a value that is no number is left out", text: "m 3\nm NaN\nm +Inf"},
+		{name: "two label sets add up", text: "m{a=\"1\"} 1\nm{a=\"2\"} 2"},
+		{name: "no value", text: "m", want: `line 1: "m" is no metric`},
+		{name: "a page in HTML", text: "\n<html> log in", want: `line 2: value "log" of "<html>" is no number`},
+		{name: "an open quote", text: `m{a="1} 3`, want: "a quote is not closed"},
+		{name: "labels without a name", text: "{} 3", want: "is no metric"},
+		{name: "an open brace", text: "m{a", want: "no quoted value"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			e, err := parseExposition(strings.NewReader(tt.text))
+			switch {
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("error %v, want %q", err, tt.want)
+			case tt.want == "" && (err != nil || e.sums["m"] != 3):
+				t.Errorf("got %+v, %v", e, err)
+			}
+		})
+	}
+}
+
 func TestQuantileOfBuckets(t *testing.T) {
 	b := buckets{bounds: []float64{0.1, 0.2, 0.4}, counts: []float64{2, 4, 8}, n: 10}
 	tests := []struct {
@@ -53,8 +86,8 @@ func TestQuantileOfBuckets(t *testing.T) {
 		want float64
 		open bool
 	}{
-		{name: "within the first bucket from zero", q: 0.1, want: 0.05},
-		{name: "at the border of two buckets", q: 0.2, want: 0.1},
+		{name: "below the first bound there is no answer", q: 0.1, open: true},
+		{name: "in the second bucket", q: 0.3, want: 0.15},
 		{name: "in the middle of a bucket", q: 0.6, want: 0.3},
 		{name: "above the last bound there is no answer", q: 0.9, open: true},
 	}
@@ -99,12 +132,17 @@ func TestAHistogramThatBeginsDuringTheStageIsWhole(t *testing.T) {
 
 func FuzzParseScrape(f *testing.F) {
 	f.Add(scrapeText)
+	f.Add(strings.ReplaceAll(scrapeText, "_sum{engine=\"0\"} 1", "_sum{engine=\"0\"} NaN"))
+	f.Add(strings.ReplaceAll(scrapeText, "} 0.2", "} +Inf"))
 	f.Add("a{b=\"c\"} NaN\n")
 	f.Add("# TYPE vllm:prompt_tokens_total histogram\nvllm:prompt_tokens_total_count 1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := parseScrape(strings.NewReader(text))
 		if err != nil {
 			return
+		}
+		if _, err := json.Marshal(subtract(&reading{}, r).report()); err != nil {
+			t.Error(err)
 		}
 		d := subtract(r, r)
 		for id, h := range d.histograms {

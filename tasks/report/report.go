@@ -144,7 +144,7 @@ type GaugeReading struct {
 }
 
 // ServerHistogram is the difference of a histogram of the engine, in ms. Quantiles are interpolated within its
-// buckets, so they are as coarse as those; one above the last bound is absent.
+// buckets, so they are as coarse as those; one below the first or above the last bound is absent.
 type ServerHistogram struct {
 	N         float64            `json:"n"`
 	MeanMS    float64            `json:"mean_ms"`

@@ -19,6 +19,7 @@ func matrixView(reports []*report.Report) view {
 		codes = append(codes, codeOf(r.Verdict.Verdict))
 		v.Exit = verdict.ExitCode(v.Exit, r.Verdict.ExitCode)
 	}
+	v.Reasons = shortened(v.Reasons)
 	v.Verdict = verdictPill(verdict.Word(verdict.ExitCode(codes...)))
 	v.Facts = []fact{{"Runs", fmt.Sprint(len(reports))}, {"Exit code", fmt.Sprint(v.Exit)}}
 	if len(reports) > 0 {
@@ -142,13 +143,16 @@ func comparison(reports []*report.Report) []figure {
 	return drawn
 }
 
+// curvesShown bounds the lines of a chart to what can be told apart.
+const curvesShown = 12
+
 // dashes tells lines apart where there are more of them than colours.
 func dashes() []string { return []string{"", "7 4", "2 4"} }
 
 func compare(curves []curve, title string, x, y chart.Axis, xOf, yOf func(*report.Stage) (float64, bool)) figure {
 	c := chart.Chart{Title: title, X: x, Y: y}
 	t := table{Head: heads("Point", "!Stage", x.Label, y.Label, "Errors")}
-	for i, one := range curves {
+	for i, one := range curves[:min(len(curves), curvesShown)] {
 		s := chart.Series{Name: one.name, Class: fmt.Sprintf("s%d", 1+i%6), Dash: dashes()[i/6%3]}
 		for _, stage := range one.stages {
 			px, ok := xOf(stage)
@@ -162,5 +166,9 @@ func compare(curves []curve, title string, x, y chart.Axis, xOf, yOf func(*repor
 		}
 		c.Series = append(c.Series, s)
 	}
-	return draw(c, "", t)
+	caption := ""
+	if len(curves) > curvesShown {
+		caption = fmt.Sprintf("The first %d of %d points; the tables have all.", curvesShown, len(curves))
+	}
+	return draw(c, caption, t)
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ func runView(r *report.Report) view {
 		Subtitle: fmt.Sprintf("bflow run %s · attempt %d", r.Run.ID, r.Run.Attempt),
 		Verdict:  verdictPill(r.Verdict.Verdict),
 		Exit:     r.Verdict.ExitCode,
-		Reasons:  r.Verdict.Reasons,
+		Reasons:  shortened(r.Verdict.Reasons),
 		Facts:    runFacts(r),
 		Headline: headlineOf(r),
 		Version:  r.Run.BflowVersion,
@@ -26,6 +27,16 @@ func runView(r *report.Report) view {
 	v.Sections = append(v.Sections, serverQueries(r), planSection(r), environmentSection(r))
 	v.Sections = keepFilled(v.Sections)
 	return v
+}
+
+// reasonsShown bounds the list at the top of a page.
+const reasonsShown = 12
+
+func shortened(reasons []string) []string {
+	if len(reasons) <= reasonsShown {
+		return reasons
+	}
+	return append(slices.Clone(reasons[:reasonsShown]), fmt.Sprintf("and %d more, see the tables below", len(reasons)-reasonsShown))
 }
 
 // titleOf names the experiment, and the point of it where it has several.
@@ -92,7 +103,7 @@ func measurementSections(r *report.Report, m *report.Measurement) []section {
 		out = append(out, section{ID: id + "-gates", Title: "Objectives" + suffix, Tables: []table{t},
 			Note: "Under each value its 95 % interval. One that lies on one side of the limit decides (✓ or ✕); one across it, or with an open end (?) on that side, is inconclusive."})
 	}
-	if t := validityTable(m); len(t.Rows) > 0 {
+	if t := validityTable(m).transposed(); len(t.Rows) > 0 {
 		out = append(out, section{ID: id + "-validity", Title: "Validity" + suffix, Tables: []table{t},
 			Note: "May the numbers be believed? Each check with its value and limit, the worst of the samples."})
 	}
@@ -100,7 +111,7 @@ func measurementSections(r *report.Report, m *report.Measurement) []section {
 		out = append(out, section{ID: id + "-charts", Title: "Charts" + suffix, Figures: figures,
 			Note: "A red ring marks a stage with errors. Point at a value to read it."})
 	}
-	if t := serverTable(m); len(t.Rows) > 0 {
+	if t := serverTable(m).transposed(); len(t.Rows) > 0 {
 		out = append(out, section{ID: id + "-server", Title: "Engine" + suffix, Tables: []table{t},
 			Note: "What the engine counted between two readings of its metrics around each stage, warm-up and drain included."})
 	}

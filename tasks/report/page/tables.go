@@ -158,21 +158,42 @@ func interval(g report.Gate) string {
 	return end(g.Low) + " to " + end(g.High)
 }
 
+// transposed swaps rows and columns: few stages stand side by side, and many numbers below each other.
+func (t table) transposed() table {
+	if len(t.Rows) == 0 {
+		return table{}
+	}
+	out := table{Title: t.Title, Head: []cell{{Text: t.Head[0].Text}}}
+	for _, row := range t.Rows {
+		out.Head = append(out.Head, row[0])
+	}
+	for i := 1; i < len(t.Head); i++ {
+		line := []cell{t.Head[i]}
+		for _, row := range t.Rows {
+			line = append(line, row[i])
+		}
+		out.Rows = append(out.Rows, line)
+	}
+	return out
+}
+
 // validityTable has a row per stage and a column per check.
 func validityTable(m *report.Measurement) table {
 	var names []string
-	limits := map[string]float64{}
+	limits := map[string][]string{}
 	for _, s := range measuredStages(m) {
 		for _, c := range s.Checks {
 			if !slices.Contains(names, c.Name) {
 				names = append(names, c.Name)
-				limits[c.Name] = c.Limit
+			}
+			if limit := num(c.Limit); !slices.Contains(limits[c.Name], limit) {
+				limits[c.Name] = append(limits[c.Name], limit)
 			}
 		}
 	}
-	t := table{Head: heads("Stage", "!Valid")}
+	t := table{Head: heads("Check", "Verdict")}
 	for _, name := range names {
-		t.Head = append(t.Head, cell{Text: strings.ReplaceAll(name, "_", " "), Sub: "limit " + num(limits[name])})
+		t.Head = append(t.Head, cell{Text: strings.ReplaceAll(name, "_", " "), Sub: "limit " + strings.Join(limits[name], ", ")})
 	}
 	for _, s := range measuredStages(m) {
 		t.Rows = append(t.Rows, validityRow(s, names))
@@ -184,9 +205,9 @@ func validityTable(m *report.Measurement) table {
 }
 
 func validityRow(s *report.Stage, names []string) []cell {
-	valid := cell{Text: "✓ valid", Class: "text ok"}
+	valid := cell{Text: "✓ valid", Class: "ok"}
 	if !s.Valid {
-		valid = cell{Text: "✕ " + strings.Join(s.InvalidReasons, ", "), Class: "text no"}
+		valid = cell{Text: "✕ " + strings.Join(s.InvalidReasons, ", "), Class: "no"}
 	}
 	row := []cell{{Text: s.Planned.Name}, valid}
 	for _, name := range names {
@@ -224,7 +245,7 @@ func serverTable(m *report.Measurement) table {
 			}
 		}
 	}
-	t := table{Head: heads("Stage", "Errors")}
+	t := table{Head: heads("Number", "Errors")}
 	for _, id := range sorted(counters) {
 		t.Head = append(t.Head, cell{Text: strings.ReplaceAll(id, "_", " ")})
 	}
