@@ -138,7 +138,7 @@ func (m *measurement) open() (err error) {
 		return err
 	}
 	m.summary = report.LoadGen{Schema: report.LoadGenSchema, Measurement: m.Measurement, Attempt: m.Attempt,
-		Endpoint: m.Endpoint, StartNS: m.anchor.UnixNano(), Version: version()}
+		Endpoint: m.Endpoint, StartNS: m.anchor.UnixNano(), Version: step.Version}
 	return m.writeSummary()
 }
 

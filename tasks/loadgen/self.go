@@ -128,12 +128,3 @@ func cgroupPeriods() (p [2]int64) {
 	}
 	return p
 }
-
-// version returns the version of this program.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
-}
