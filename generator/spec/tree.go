@@ -42,8 +42,18 @@ func parse(file string, data []byte) ([]*yaml.Node, problem.List) {
 		f := flattener{file: file, open: map[*yaml.Node]bool{}}
 		root := f.node(doc.Content[0], 1)
 		found = append(found, f.found...)
+		root.HeadComment = opening(&doc)
 		if !isNull(root) {
 			roots = append(roots, root)
+		}
+	}
+}
+
+// opening is the comment above a document, which the library hangs on the document, its top or its first key.
+func opening(doc *yaml.Node) string {
+	for n := doc; ; n = n.Content[0] {
+		if n.HeadComment != "" || len(n.Content) == 0 {
+			return n.HeadComment
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -31,10 +32,10 @@ func profilesCommand(s Streams) *cli.Command {
 
 // profileLine is one profile in a listing.
 type profileLine struct {
-	Kind    string `json:"kind"`
-	Name    string `json:"name"`
-	File    string `json:"file"`
-	Comment string `json:"comment,omitempty"` // first line of the comment that opens it
+	Kind  string `json:"kind"`
+	Name  string `json:"name"`
+	File  string `json:"file"`
+	About string `json:"about,omitempty"`
 }
 
 func catalogue(c *cli.Context, s Streams) ([]spec.ProfileRef, error) {
@@ -52,25 +53,24 @@ func listProfiles(c *cli.Context, s Streams) error {
 	}
 	lines := make([]profileLine, len(refs))
 	for i, r := range refs {
-		lines[i] = profileLine{Kind: r.Kind, Name: r.Name, File: r.File, Comment: comment(r.Root)}
+		lines[i] = profileLine{Kind: r.Kind, Name: r.Name, File: r.File, About: about(r.Root)}
 	}
 	return show(c, s.Out, lines, func(w io.Writer) error {
-		fmt.Fprintln(w, "KIND\tNAME\tABOUT\tFILE")
+		fmt.Fprintln(w, "KIND\tNAME\tFILE\tABOUT")
 		for _, l := range lines {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Kind, l.Name, l.Comment, l.File)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Kind, l.Name, l.File, l.About)
 		}
 		return nil
 	})
 }
 
-// comment is the first line of the comment above a document.
-func comment(root *yaml.Node) string {
-	text := root.HeadComment
-	if text == "" && len(root.Content) > 0 {
-		text = root.Content[0].HeadComment
+// about is what the comment above a profile says first, up to the end of that clause.
+func about(root *yaml.Node) string {
+	text := strings.ReplaceAll(strings.TrimPrefix(root.HeadComment, "# "), "\n# ", " ")
+	if at := regexp.MustCompile(`[:;.?](\s|$)`).FindStringIndex(text); at != nil {
+		return strings.TrimRight(text[:at[0]+1], ":;.")
 	}
-	line, _, _ := strings.Cut(text, "\n")
-	return strings.TrimSpace(strings.TrimPrefix(line, "#"))
+	return text
 }
 
 func showProfile(c *cli.Context, s Streams) error {
