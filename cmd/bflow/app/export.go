@@ -18,12 +18,15 @@ func exportCommand(s Streams) *cli.Command {
 		Usage:     "write a run's results in another tool's format",
 		ArgsUsage: "RUN",
 		Flags: []cli.Flag{runsDirFlag(),
-			&cli.StringFlag{Name: "format", Usage: strings.Join(export.Formats(), ", "), Required: true},
+			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(export.Formats(), ", ")},
 			&cli.StringFlag{Name: "out", Usage: "file (default: standard output)"}},
 		Action: func(c *cli.Context) error {
 			dir, err := runArg(c)
 			if err != nil {
 				return err
+			}
+			if c.String("format") == "" {
+				return step.Usagef("reading flags of \"export\": want --format, one of %s", strings.Join(export.Formats(), ", "))
 			}
 			exporter, err := export.New(c.String("format"))
 			if err != nil {
