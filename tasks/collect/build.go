@@ -73,7 +73,7 @@ func span(run *report.RunInfo, l report.LoadGen) {
 func remember(runDir string, r *report.Report) {
 	if old, err := report.Read(runDir); err == nil {
 		r.Environment.Load = old.Environment.Load
-		r.Run.ID, r.Run.Attempt, r.Run.Release = old.Run.ID, old.Run.Attempt, old.Run.Release
+		r.Run.ID, r.Run.Attempt, r.Run.Release = old.Run.ID, max(r.Run.Attempt, old.Run.Attempt), old.Run.Release
 		if old.Run.Endpoint != "" {
 			r.Run.Endpoint = old.Run.Endpoint
 		}

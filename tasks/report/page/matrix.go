@@ -11,10 +11,11 @@ import (
 func matrixView(reports []*report.Report) view {
 	v := view{Title: "Experiment", Subtitle: fmt.Sprintf("%d runs", len(reports))}
 	var codes []int
-	for _, r := range reports {
+	names := namesOf(reports)
+	for i, r := range reports {
 		v.Title, v.Version = r.Plan.Experiment, r.Run.BflowVersion
 		if r.Verdict.Verdict != verdict.Pass {
-			v.Reasons = append(v.Reasons, reasonsOf(r)...)
+			v.Reasons = append(v.Reasons, reasonsOf(names[i], r)...)
 		}
 		codes = append(codes, codeOf(r.Verdict.Verdict))
 		v.Exit = verdict.ExitCode(v.Exit, r.Verdict.ExitCode)
@@ -39,10 +40,26 @@ func codeOf(word string) int {
 	return map[string]int{verdict.Fail: 1, verdict.Invalid: 4, verdict.Inconclusive: 6}[word]
 }
 
-func reasonsOf(r *report.Report) []string {
+func reasonsOf(name string, r *report.Report) []string {
 	out := make([]string, len(r.Verdict.Reasons))
 	for i, reason := range r.Verdict.Reasons {
-		out[i] = report.PointName(r) + ": " + reason
+		out[i] = name + ": " + reason
+	}
+	return out
+}
+
+// namesOf are the names of the points; runs of the same point are told apart by their ids.
+func namesOf(reports []*report.Report) []string {
+	count := map[string]int{}
+	for _, r := range reports {
+		count[report.PointName(r)]++
+	}
+	out := make([]string, len(reports))
+	for i, r := range reports {
+		out[i] = report.PointName(r)
+		if count[out[i]] > 1 {
+			out[i] = r.Run.ID
+		}
 	}
 	return out
 }
@@ -61,9 +78,10 @@ func pointTable(reports []*report.Report) table {
 	head := append([]cell{{Text: "Point"}, {Text: "Run", Class: "text"}}, stageHead()...)
 	head[2].Class = "text"
 	t := table{Head: head}
-	for _, r := range reports {
+	names := namesOf(reports)
+	for i, r := range reports {
 		p := verdictPill(r.Verdict.Verdict)
-		row := []cell{{Text: report.PointName(r)}, {Text: r.Run.ID, Class: "text"}}
+		row := []cell{{Text: names[i]}, {Text: r.Run.ID, Class: "text"}}
 		if s := report.Headline(r); s != nil {
 			row = append(row, stageRow(s)...)
 			row[2].Class = "text"
@@ -81,10 +99,11 @@ func pointTable(reports []*report.Report) table {
 func matrixStages(reports []*report.Report) table {
 	t := table{Head: append([]cell{{Text: "Point"}}, stageHead()...)}
 	t.Head[1].Class = "text"
-	for _, r := range reports {
+	names := namesOf(reports)
+	for k, r := range reports {
 		for i := range r.Measurements {
 			for _, s := range measuredStages(&r.Measurements[i]) {
-				row := append([]cell{{Text: report.PointName(r)}}, stageRow(s)...)
+				row := append([]cell{{Text: names[k]}}, stageRow(s)...)
 				row[1].Class = "text"
 				t.Rows = append(t.Rows, row)
 			}
@@ -102,8 +121,9 @@ type curve struct {
 func comparison(reports []*report.Report) []figure {
 	var curves []curve
 	var all []*report.Stage
-	for _, r := range reports {
-		c := curve{name: report.PointName(r)}
+	names := namesOf(reports)
+	for k, r := range reports {
+		c := curve{name: names[k]}
 		for i := range r.Measurements {
 			c.stages = append(c.stages, measuredStages(&r.Measurements[i])...)
 		}

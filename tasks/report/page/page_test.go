@@ -142,6 +142,18 @@ func TestMatrixHasAPointPerRun(t *testing.T) {
 	}
 }
 
+func TestRunsOfTheSamePointAreToldApart(t *testing.T) {
+	a, b := built(t, reporttest.Run{Rates: []float64{20}}), built(t, reporttest.Run{Rates: []float64{20}})
+	a.Run.ID, b.Run.ID = "ladder-1", "ladder-2"
+	var out bytes.Buffer
+	if err := page.Matrix(&out, a, b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(out.String(), "<td class=\"\">ladder-2</td>") == 0 {
+		t.Error("the second run is not named")
+	}
+}
+
 // save writes a page into a folder of the test and returns its path.
 func save(t *testing.T, html string) string {
 	t.Helper()
