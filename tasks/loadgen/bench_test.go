@@ -66,6 +66,7 @@ func buildEngine(b *testing.B) string {
 func ttftError(b *testing.B, binary string) (float64, bool) {
 	b.Helper()
 	stage := runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 64, Duration: seconds(6), SkipFirst: runplan.Trim{Duration: seconds(1)}}
+	stage.Ramp = seconds(0.36) // the length of a request: without it all 64 streams would tick at one moment
 	bb := newBench(b.TempDir(), stage)
 	bb.plan.Measurements[0].Data.Output = &runplan.Length{Shape: "fixed", Mean: 32}
 	truth := filepath.Join(bb.runDir, "truth.jsonl")
