@@ -4,6 +4,8 @@ package mlflow
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -54,7 +56,8 @@ func newGate(t *testing.T, s *server) *gate {
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	g.Server.Config.ErrorLog = nil
+	quiet := log.New(io.Discard, "", 0) // the errors are the point of these tests
+	g.Server.Config.ErrorLog, proxy.ErrorLog = quiet, quiet
 	t.Cleanup(g.Close)
 	return g
 }
@@ -86,10 +89,21 @@ func (f finished) push(runID string) {
 	}
 }
 
+// killedAt begins a push that is killed at its n-th request.
+func (f finished) killedAt(g *gate, runID string, n int, after bool) {
+	f.t.Helper()
+	cmd := f.command(runID)
+	g.arm(n, after, func() { cmd.Process.Kill() })
+	if err := cmd.Run(); err == nil {
+		f.t.Fatalf("the push was not killed at request %d", n)
+	}
+	g.arm(0, false, nil)
+}
+
 // prepare runs one small point without a tracking server.
 func prepare(t *testing.T, uri string) finished {
 	t.Helper()
-	return finished{t: t, dir: runMatrix(t, "")[0], uri: uri}
+	return finished{t: t, dir: runMatrix(t, "", "--set", "load.stages[0].rate=50")[0], uri: uri}
 }
 
 // fingerprint is all that the server holds of a run, with the run's own name and key taken out.
@@ -108,13 +122,16 @@ func TestAPushKilledAtAnyRequestAndRepeatedEndsAsOneThatWasNot(t *testing.T) {
 	s := startServer(t)
 	g := newGate(t, s)
 	f := prepare(t, g.URL)
+	f.killedAt(g, "first", 2, true) // the request that makes the experiment; later pushes find it
+	f.push("first")
+	s.fingerprint(t, f.dir, "first")
 	g.arm(0, false, nil)
 	f.push("calm-0")
 	want := s.fingerprint(t, f.dir, "calm-0")
 	g.mu.Lock()
 	mutate := append([]bool(nil), g.mutate...)
 	g.mu.Unlock()
-	if len(mutate) < 20 {
+	if len(mutate) < 15 {
 		t.Fatalf("a push of %d requests proves little", len(mutate))
 	}
 	kills := 0
@@ -125,12 +142,7 @@ func TestAPushKilledAtAnyRequestAndRepeatedEndsAsOneThatWasNot(t *testing.T) {
 			}
 			kills++
 			runID := fmt.Sprintf("kill-%d-%v", n, after)
-			cmd := f.command(runID)
-			g.arm(n, after, func() { cmd.Process.Kill() })
-			if err := cmd.Run(); err == nil {
-				t.Fatalf("request %d of %d: the push was not killed", n, len(mutate))
-			}
-			g.arm(0, false, nil)
+			f.killedAt(g, runID, n, after)
 			f.push(runID)
 			if got := s.fingerprint(t, f.dir, runID); got != want {
 				t.Fatalf("killed at request %d (after it: %v):\ngot  %s\nwant %s", n, after, got, want)
@@ -172,12 +184,7 @@ func TestARunWhosePushWasCutIsEnded(t *testing.T) {
 	s := startServer(t)
 	g := newGate(t, s)
 	f := prepare(t, g.URL)
-	cmd := f.command("cut")
-	g.arm(8, true, func() { cmd.Process.Kill() })
-	if err := cmd.Run(); err == nil {
-		t.Fatal("the push was not killed")
-	}
-	g.arm(0, false, nil)
+	f.killedAt(g, "cut", 8, true)
 	end := exec.Command(bin("mlflow-push"), "finalize", "--plan-dir="+f.dir, "--run-dir="+f.dir, "--run-id=cut", "--status=Failed")
 	end.Env = append(os.Environ(), "MLFLOW_TRACKING_URI="+g.URL)
 	if out, err := end.CombinedOutput(); err != nil {

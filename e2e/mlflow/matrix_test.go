@@ -24,14 +24,15 @@ spec:
 `
 
 // runMatrix runs the experiment on this host with the tracking server at uri and returns the run directories.
-func runMatrix(t *testing.T, uri string) []string {
+func runMatrix(t *testing.T, uri string, flags ...string) []string {
 	t.Helper()
 	root := t.TempDir()
 	file := filepath.Join(root, "e2e.yaml")
 	if err := os.WriteFile(file, []byte(experiment), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(bin("bflow"), "run", "--local", "--plain", "--runs-dir", filepath.Join(root, "runs"), file)
+	args := append([]string{"run", "--local", "--plain", "--runs-dir", filepath.Join(root, "runs"), file}, flags...)
+	cmd := exec.Command(bin("bflow"), args...)
 	cmd.Env = append(os.Environ(), "MLFLOW_TRACKING_URI="+uri)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("bflow run: %v\n%s", err, out)
