@@ -57,13 +57,14 @@ func newApp(s Streams) *cli.App {
 		Writer:                    s.Out,
 		ErrWriter:                 s.Err,
 		Reader:                    s.In,
-		HideVersion:               true,
+		Version:                   step.Version,
 		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true,
 		CommandNotFound:           nil,
 		ExitErrHandler:            func(*cli.Context, error) {}, // Main prints and chooses the code
 		OnUsageError:              usageError,
 		Action:                    help,
+		CustomAppHelpTemplate:     appHelp,
 		Commands: []*cli.Command{
 			validateCommand(s), planCommand(s), compileCommand(s), runCommand(s),
 			listCommand(s), statusCommand(s), watchCommand(s), logsCommand(s), cancelCommand(s),
@@ -80,22 +81,34 @@ func newApp(s Streams) *cli.App {
 
 // prepare gives every flag its environment variable and every command the same manners.
 func prepare(c *cli.Command) {
-	c.OnUsageError = usageError
+	c.OnUsageError, c.CustomHelpTemplate, c.HideHelpCommand = usageError, commandHelp, true
 	for _, f := range c.Flags {
 		bindEnv(f)
 	}
 	for _, sub := range c.Subcommands {
 		prepare(sub)
 	}
+	if len(c.Subcommands) > 0 {
+		c.Action = group
+	}
 }
 
 func usageError(c *cli.Context, err error, _ bool) error {
-	return step.Usagef("reading flags of %q: %v; see %s --help", c.Command.FullName(), err, strings.TrimSpace("bflow "+c.Command.FullName()))
+	verb := strings.TrimPrefix(c.Command.FullName(), "bflow")
+	return step.Usagef("reading flags: %v; see %s --help", err, strings.TrimSpace("bflow "+verb))
 }
 
 func help(c *cli.Context) error {
 	if word := c.Args().First(); word != "" {
-		return step.Usagef("unknown command %q%s; see bflow --help", word, suggestion(c.App, word))
+		return step.Usagef("unknown command %q%s; see bflow --help", word, suggestion(c.App.Commands, word))
 	}
 	return cli.ShowAppHelp(c)
+}
+
+// group is a command that only holds others.
+func group(c *cli.Context) error {
+	if word := c.Args().First(); word != "" {
+		return step.Usagef("unknown command %q%s; see bflow %s --help", word, suggestion(c.Command.Subcommands, word), c.Command.Name)
+	}
+	return cli.ShowSubcommandHelp(c)
 }

@@ -94,9 +94,9 @@ func bindEnv(f cli.Flag) {
 	}
 }
 
-func suggestion(app *cli.App, word string) string {
+func suggestion(commands []*cli.Command, word string) string {
 	var names []string
-	for _, c := range app.Commands {
+	for _, c := range commands {
 		if !c.Hidden {
 			names = append(names, c.Name)
 		}

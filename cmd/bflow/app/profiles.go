@@ -56,12 +56,20 @@ func listProfiles(c *cli.Context, s Streams) error {
 		lines[i] = profileLine{Kind: r.Kind, Name: r.Name, File: r.File, About: about(r.Root)}
 	}
 	return show(c, s.Out, lines, func(w io.Writer) error {
-		fmt.Fprintln(w, "KIND\tNAME\tFILE\tABOUT")
+		fmt.Fprintln(w, "KIND\tNAME\tFROM\tABOUT")
 		for _, l := range lines {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Kind, l.Name, l.File, l.About)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Kind, l.Name, from(l.File), l.About)
 		}
 		return nil
 	})
+}
+
+// from is where a person finds the file of a profile: a shipped one is part of bflow.
+func from(file string) string {
+	if strings.HasPrefix(file, "shipped/") {
+		return "shipped"
+	}
+	return file
 }
 
 // about is what the comment above a profile says first, up to the end of that clause.
