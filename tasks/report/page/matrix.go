@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"strings"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/chart"
@@ -75,22 +76,20 @@ func modelsOf(reports []*report.Report) string {
 }
 
 func pointTable(reports []*report.Report) table {
-	head := append([]cell{{Text: "Point"}, {Text: "Run", Class: "text"}}, stageHead()...)
-	head[2].Class = "text"
-	t := table{Head: head}
+	t := table{Head: append([]cell{{Text: "Point"}}, stageHead()...)}
+	t.Head[1].Class = "text"
 	names := namesOf(reports)
 	for i, r := range reports {
-		p := verdictPill(r.Verdict.Verdict)
-		row := []cell{{Text: names[i]}, {Text: r.Run.ID, Class: "text"}}
+		row := []cell{{Text: names[i], Sub: r.Run.ID}}
 		if s := report.Headline(r); s != nil {
 			row = append(row, stageRow(s)...)
-			row[2].Class = "text"
-		} else {
-			for range len(head) - 2 {
-				row = append(row, cell{Text: absent})
-			}
+			row[1].Class = "text"
 		}
-		row[3] = cell{Pill: &p, Class: "text"}
+		for len(row) < len(t.Head) {
+			row = append(row, cell{Text: absent})
+		}
+		p := verdictPill(r.Verdict.Verdict)
+		row[2] = cell{Pill: &p, Class: "text"}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
@@ -163,6 +162,26 @@ func comparison(reports []*report.Report) []figure {
 	return drawn
 }
 
+// worstErrors is the highest error rate of each point with any, to stand beside its numbers.
+func worstErrors(curves []curve) string {
+	var parts []string
+	for _, c := range curves {
+		var worst *report.Stage
+		for _, s := range c.stages {
+			if failing(s) && (worst == nil || *s.ErrorRate > *worst.ErrorRate) {
+				worst = s
+			}
+		}
+		if worst != nil {
+			parts = append(parts, fmt.Sprintf("%s up to %s", c.name, errorShare(worst)))
+		}
+	}
+	if len(parts) == 0 {
+		return "Errors: 0 % everywhere."
+	}
+	return "Errors: " + strings.Join(shortened(parts), ", ") + "."
+}
+
 // curvesShown bounds the lines of a chart to what can be told apart.
 const curvesShown = 12
 
@@ -186,9 +205,9 @@ func compare(curves []curve, title string, x, y chart.Axis, xOf, yOf func(*repor
 		}
 		c.Series = append(c.Series, s)
 	}
-	caption := ""
+	caption := worstErrors(curves)
 	if len(curves) > curvesShown {
-		caption = fmt.Sprintf("The first %d of %d points; the tables have all.", curvesShown, len(curves))
+		caption = fmt.Sprintf("The first %d of %d points; the tables have all. ", curvesShown, len(curves)) + caption
 	}
 	return draw(c, caption, t)
 }
