@@ -140,23 +140,34 @@ func newText(w io.Writer) *text { return &text{w: w} }
 
 func (t *text) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// widest bounds the two columns of names, so that the rest fits into 120.
-func widest(column int) int { return [...]int{19, 11}[column] }
+// columns is the width of the table.
+const columns = 120
 
-func (t *text) flush() {
-	widths := map[int]int{}
+// measure returns the width of every column. Those of names share what the numbers leave, the stage first.
+func (t *text) measure() []int {
+	var widths []int
 	for _, row := range t.rows {
+		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
 		for i, cell := range row {
-			if i < 2 {
-				row[i] = clip(cell, widest(i))
-			}
-			widths[i] = max(widths[i], len([]rune(row[i])))
+			widths[i] = max(widths[i], len([]rune(cell)))
 			t.marked = t.marked || strings.HasSuffix(cell, "~")
 		}
 	}
+	room := columns - len(widths)
+	for _, w := range widths[2:] {
+		room -= w
+	}
+	widths[1] = min(widths[1], max(room/2, room-widths[0]))
+	widths[0] = min(widths[0], room-widths[1])
+	return widths
+}
+
+func (t *text) flush() {
+	widths := t.measure()
 	for _, row := range t.rows {
 		var b strings.Builder
 		for i, cell := range row {
+			cell = clip(cell, widths[i])
 			gap := strings.Repeat(" ", widths[i]-len([]rune(cell)))
 			if i < 2 || i == len(row)-1 {
 				b.WriteString(cell + gap + " ")
@@ -168,11 +179,14 @@ func (t *text) flush() {
 	}
 }
 
+// clip shortens a name in its middle: what tells it from its like is mostly at the end.
 func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "."
+	r := []rune(s)
+	if len(r) <= n {
+		return s
 	}
-	return s
+	head := (n - 1) / 2
+	return string(r[:head]) + "." + string(r[len(r)-(n-1-head):])
 }
 
 func (t *text) line(format string, args ...any) {
