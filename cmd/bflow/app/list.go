@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/pipelines/local"
 )
 
@@ -35,9 +36,18 @@ func listTable(w io.Writer, runs []local.Status) error {
 	fmt.Fprintln(w, "RUN\tSTATE\tVERDICT\tATTEMPT\tSTARTED\tTIME\tMESSAGE")
 	for _, r := range runs {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.RunID, r.State, verdictOf(r), r.Attempt,
-			r.Started.Local().Format("2006-01-02 15:04:05"), took(r.Started, r.Finished, r.Alive), r.Message)
+			r.Started.Local().Format("2006-01-02 15:04:05"), took(r.Started, r.Finished, r.Alive), clip(progress.Reason(r.Message)))
 	}
 	return nil
+}
+
+// clip keeps a line of the listing on one line of most screens; bflow status has the whole message.
+func clip(s string) string {
+	const widest = 80
+	if r := []rune(s); len(r) > widest {
+		return string(r[:widest-3]) + "..."
+	}
+	return s
 }
 
 // took is how long something ran, or has run.

@@ -141,7 +141,7 @@ func explainOutcome(s Streams, out localrun.Outcome) {
 	case out.Err != nil:
 		fmt.Fprintf(s.Err, "%s: %v\n", out.RunID, out.Err)
 	case out.Status.Message != "":
-		fmt.Fprintf(s.Err, "%s: %s; see bflow logs %s\n", out.RunID, out.Status.Message, out.RunID)
+		fmt.Fprintf(s.Err, "%s: %s; see bflow logs %s\n", out.RunID, progress.Reason(out.Status.Message), out.RunID)
 	}
 }
 

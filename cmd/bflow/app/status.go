@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
 )
@@ -43,7 +44,7 @@ func statusTable(w io.Writer, r local.Status) error {
 	}
 	fmt.Fprintln(w, "\nTASK\tSTATE\tTIME\tEXIT\tMESSAGE")
 	for _, t := range r.Tasks {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", t.Name, t.State, took(t.Started, t.Finished, r.Alive && t.State == local.Running), t.ExitCode, t.Message)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", t.Name, t.State, took(t.Started, t.Finished, r.Alive && t.State == local.Running), t.ExitCode, progress.Reason(t.Message))
 	}
 	return nil
 }

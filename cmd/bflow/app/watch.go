@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -25,7 +26,7 @@ func watchCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Err, "%s: %s: %s\n", status.RunID, status.State, status.Message)
+			fmt.Fprintf(s.Err, "%s: %s: %s\n", status.RunID, status.State, progress.Reason(status.Message))
 			return silently(status.ExitCode)
 		},
 	}

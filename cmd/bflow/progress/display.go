@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -147,9 +148,17 @@ func ending(r local.Record, began time.Time) string {
 		text += fmt.Sprintf("  %.1fs", r.Time.Sub(began).Seconds())
 	}
 	if r.State != local.Succeeded && r.Message != "" {
-		text += "  " + r.Message
+		text += "  " + Reason(r.Message)
 	}
 	return text
+}
+
+// Reason is what a failed step said last, where message holds that, else message.
+func Reason(message string) string {
+	if at := regexp.MustCompile(`exited with code \d+: `).FindStringIndex(message); at != nil {
+		return message[at[1]:]
+	}
+	return message
 }
 
 // Output is for the logs: see bflow logs.
