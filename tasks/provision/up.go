@@ -68,7 +68,7 @@ func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) e
 	begin := time.Now().UTC()
 	srv, err := dep.deploy(ctx, deployment{plan: plan, runDir: o.RunDir, release: release, env: s.Env})
 	if err != nil {
-		return step.Exit(contract.ExitUnhealthy, err)
+		return errors.Join(step.Exit(contract.ExitUnhealthy, err), teardownAfter(o.RunDir))
 	}
 	fmt.Fprintf(s.Err, "waiting for %s to serve %q\n", srv.url, plan.Deployment.Model.Name)
 	end, err := waitReady(ctx, s, plan, srv)
