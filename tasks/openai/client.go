@@ -28,6 +28,7 @@ type Client struct {
 func New(base string, api runplan.API, key string) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
+	transport.DisableKeepAlives = true // a server that closes a kept connection under us would look unfit
 	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: !api.VerifyTLS}
 	return &Client{
 		Base: strings.TrimSuffix(base, "/"), APIKey: key, Headers: api.Headers,

@@ -75,27 +75,38 @@ func (a Ask) body() map[string]any {
 	return body
 }
 
+// readStream reads events to their end: an event is a block of lines, and its data may be on several of them.
 func (c *Client) readStream(r io.Reader, ask Ask) (Answer, error) {
 	var answer Answer
+	var data []string
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 8<<20)
-	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data:")
-		if !ok {
+	for more := true; more; {
+		more = lines.Scan()
+		if value, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
+			data = append(data, value)
 			continue
 		}
-		if data = strings.TrimSpace(data); data == "[DONE]" {
-			answer.Done = true
+		if lines.Text() != "" || len(data) == 0 { // another field or a comment
 			continue
 		}
-		if err := answer.add([]byte(data)); err != nil {
-			return answer, fmt.Errorf("reading the stream of POST %s: %w: %s", c.Base+ask.Path, err, c.excerpt([]byte(data)))
+		if err := answer.event(strings.TrimSpace(strings.Join(data, "\n"))); err != nil {
+			return answer, fmt.Errorf("reading the stream of POST %s: %w: %s", c.Base+ask.Path, err, c.excerpt([]byte(data[0])))
 		}
+		data = nil
 	}
 	if err := lines.Err(); err != nil {
 		return answer, fmt.Errorf("reading the stream of POST %s: %w", c.Base+ask.Path, err)
 	}
 	return answer, nil
+}
+
+func (a *Answer) event(data string) error {
+	if data == "[DONE]" {
+		a.Done = true
+		return nil
+	}
+	return a.add([]byte(data))
 }
 
 // add takes in one chunk or a whole answer: both have choices and usage.

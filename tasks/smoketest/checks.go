@@ -47,9 +47,7 @@ func examine(ctx context.Context, o Options, plan *runplan.RunPlan, key string) 
 		if i > 0 {
 			replica = url
 		}
-		for _, c := range e.checks(i == 0) {
-			r.Checks = append(r.Checks, e.run(ctx, c.name, replica, c.ask))
-		}
+		r.Checks = append(r.Checks, e.all(ctx, e.checks(i == 0), replica)...)
 		e.client.Close()
 	}
 	for _, c := range r.Checks {
@@ -57,6 +55,26 @@ func examine(ctx context.Context, o Options, plan *runplan.RunPlan, key string) 
 	}
 	return r
 }
+
+// all asks every question, but no more of a server that left one of them without an answer: each would take as long.
+func (e examiner) all(ctx context.Context, list []check, replica string) []Check {
+	var out []Check
+	for i, c := range list {
+		done := e.run(ctx, c.name, replica, c.ask)
+		out = append(out, done)
+		if done.Millis < e.budget().Milliseconds() {
+			continue
+		}
+		for _, rest := range list[i+1:] {
+			out = append(out, Check{Name: rest.name, Replica: replica, Verdict: Skip, Evidence: "not asked, because the check before had no answer"})
+		}
+		break
+	}
+	return out
+}
+
+// budget is the time that a check may take.
+func (e examiner) budget() time.Duration { return max(checkTime, e.api.Timeout.D()) }
 
 func newExaminer(url string, plan *runplan.RunPlan, key string) examiner {
 	api := runplan.API{Type: "completions", Path: "/v1/completions", VerifyTLS: true}
@@ -102,10 +120,13 @@ func (e examiner) checks(full bool) []check {
 }
 
 func (e examiner) run(ctx context.Context, name, replica string, ask func(context.Context) finding) Check {
-	ctx, cancel := context.WithTimeout(ctx, max(checkTime, e.api.Timeout.D()))
+	ctx, cancel := context.WithTimeout(ctx, e.budget())
 	defer cancel()
 	begin := time.Now()
 	f := ask(ctx)
+	if f.verdict == Fail && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		f = failed("no answer within %s", e.budget())
+	}
 	return Check{Name: name, Replica: replica, Verdict: f.verdict, Evidence: f.evidence, Millis: time.Since(begin).Milliseconds()}
 }
 
