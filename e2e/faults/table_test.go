@@ -51,6 +51,13 @@ func spoils(status, class string) outcome {
 
 func failed(class string) outcome { return spoils(report.StatusFailed, class) }
 
+// gone is a server that died under the load.
+func gone() outcome {
+	o := failed(report.ErrDial)
+	o.exit, o.says = contract.ExitUnhealthy, "the engine ended with exit status 1"
+	return o
+}
+
 // table has a row for every kind.
 func table() []row {
 	smoke := func(says string) outcome { return unfit(contract.Smoketest, says) }
@@ -81,6 +88,6 @@ func table() []row {
 		{runplan.FaultNotReady, unfit(contract.Provision, "not ready after"), failed(report.ErrHTTP5xx)},
 		{runplan.FaultWrongModel, unfit(contract.Provision, "set model.name"), failed(report.ErrHTTP4xx)},
 		{runplan.FaultSlowAccept, harmless(), harmless()},
-		{runplan.FaultCrash, unfit(contract.Provision, "it ended with exit status 1"), failed(report.ErrDial)},
+		{runplan.FaultCrash, unfit(contract.Provision, "it ended with exit status 1"), gone()},
 	}
 }

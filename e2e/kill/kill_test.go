@@ -130,9 +130,9 @@ func TestAKilledPartMakesTheRunRed(t *testing.T) {
 		says    string
 		resumed bool
 	}{
-		{name: "the load generator", process: contract.LoadGen, code: contract.ExitFail, says: "load-gen", resumed: true},
-		{name: "the engine", process: "sim-engine", code: contract.ExitFail, says: "of the requests failed"},
-		{name: "the supervisor of the engine, which takes the engine with it", process: contract.Provision, code: contract.ExitFail, says: "of the requests failed"},
+		{name: "the load generator", process: contract.LoadGen, code: contract.ExitFail, says: `step "load-gen" exited with code 137`, resumed: true},
+		{name: "the engine", process: "sim-engine", code: contract.ExitUnhealthy, says: "the engine ended with signal: killed"},
+		{name: "the supervisor of the engine, which takes the engine with it", process: contract.Provision, code: contract.ExitUnhealthy, says: "the engine ended with the end of its supervisor"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -67,21 +67,28 @@ func engine(runDir string, p *runplan.RunPlan) (*report.Engine, error) {
 	return e, nil
 }
 
-// unhealthy reports the failed checks of the smoke test.
+// unhealthy reports the failed checks of the smoke test, and an engine that ended before it was told to.
 func unhealthy(runDir string) ([]verdict.Finding, error) {
 	var smoke smoketestFile
 	found, err := readOptional(filepath.Join(runDir, contract.FileSmoketest), &smoke)
-	if err != nil || !found || smoke.Passed {
+	if err != nil {
 		return nil, err
 	}
 	var out []verdict.Finding
+	add := func(format string, args ...any) {
+		out = append(out, verdict.Finding{Code: contract.ExitUnhealthy, Exit: contract.ExitUnhealthy, Reason: fmt.Sprintf(format, args...)})
+	}
 	for _, c := range smoke.Checks {
-		if c.Verdict == "fail" {
-			out = append(out, verdict.Finding{Code: contract.ExitUnhealthy, Exit: contract.ExitUnhealthy,
-				Reason: fmt.Sprintf("smoke test: %s: %s", c.Name, c.Evidence)})
+		if found && !smoke.Passed && c.Verdict == "fail" {
+			add("smoke test: %s: %s", c.Name, c.Evidence)
 		}
 	}
-	return out, nil
+	var exit struct{ Text string }
+	found, err = readOptional(filepath.Join(runDir, contract.FileEngineExit), &exit)
+	if found && err == nil {
+		add("the engine ended with %s before the run was over; see bflow logs --engine", exit.Text)
+	}
+	return out, err
 }
 
 // withoutUser removes credentials from a URL; what is no URL is left out whole.

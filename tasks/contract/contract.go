@@ -99,6 +99,7 @@ const (
 
 	FileEndpoint   = "deployment/endpoint.json"  // provision: what was deployed and how it answers
 	FileProcesses  = "deployment/processes.json" // provision: processes it started on this host
+	FileEngineExit = "deployment/exit.json"      // provision: how the engine ended, where it ended by itself
 	FileRequests   = "requests.jsonl.gz"         // in measurements/<n>/
 	FileStages     = "stages.jsonl"
 	FileHistograms = "histograms.bin"

@@ -19,10 +19,7 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// exitFile, beside the log, says how the engine ended; up reads it to fail fast.
-const exitFile = "deployment/exit.json"
-
-// exitRecord is the content of exitFile.
+// exitRecord is the content of deployment/exit.json: up reads it to fail fast, and collect to say why requests failed.
 type exitRecord struct {
 	Text string `json:"text"` // "exit status 1", "signal: killed"
 }
@@ -109,7 +106,7 @@ func recordExit(runDir string, err error) error {
 	if err != nil {
 		text = err.Error()
 	}
-	return step.WriteJSON(filepath.Join(runDir, exitFile), exitRecord{Text: text})
+	return step.WriteJSON(filepath.Join(runDir, contract.FileEngineExit), exitRecord{Text: text})
 }
 
 // untilLifelineEnds returns a context that ends when the executor is gone. Without a lifeline it is ctx.

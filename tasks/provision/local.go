@@ -82,7 +82,7 @@ func (command) deploy(ctx context.Context, d deployment) (started, error) {
 
 // start leaves a supervisor with the engine behind and returns once both are on record, or the engine has ended.
 func start(ctx context.Context, d deployment, port int, argv []string) (started, error) {
-	for _, old := range []string{exitFile, truthLog} {
+	for _, old := range []string{contract.FileEngineExit, truthLog} {
 		if err := os.Remove(filepath.Join(d.runDir, old)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return started{}, fmt.Errorf("clearing an earlier attempt: %w", err)
 		}
@@ -149,7 +149,7 @@ func openLog(runDir, name string) (*os.File, error) {
 // ended returns why the engine is no more, or nil while it runs.
 func ended(runDir string) error {
 	var exit exitRecord
-	if err := step.ReadJSON(filepath.Join(runDir, exitFile), &exit); err != nil {
+	if err := step.ReadJSON(filepath.Join(runDir, contract.FileEngineExit), &exit); err != nil {
 		return nil
 	}
 	msg := fmt.Sprintf("running the engine: it ended with %s", exit.Text)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -78,10 +79,12 @@ func teardownAfter(runDir string) error {
 	return teardown(ctx, runDir)
 }
 
-// endAll signals the living and waits; it reports whether all have ended.
+// endAll signals the living and waits; it reports whether all have ended. A living supervisor is asked to end its
+// engine: it would take an engine that ends before it was told for one that failed.
 func endAll(ctx context.Context, procs []Process, sig syscall.Signal, grace time.Duration) bool {
+	supervised := sig == syscall.SIGTERM && slices.ContainsFunc(procs, func(p Process) bool { return p.Role == "supervisor" && p.alive() })
 	for _, p := range procs {
-		if p.alive() {
+		if p.alive() && (p.Role == "supervisor" || !supervised) {
 			syscall.Kill(p.PID, sig)
 		}
 	}

@@ -22,7 +22,22 @@ func release(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPl
 	if err := scrape(ctx, s, o, plan); err != nil {
 		fmt.Fprintf(s.Err, "provision: %v\n", err)
 	}
+	if err := missed(o.RunDir); err != nil {
+		fmt.Fprintf(s.Err, "provision: %v\n", err)
+	}
 	return finishTeardown(ctx, s, o, "released")
+}
+
+// missed records that the engine is gone before it was to go, where its supervisor could not: they went together.
+func missed(runDir string) error {
+	var procs []Process
+	if err := step.ReadJSON(filepath.Join(runDir, contract.FileProcesses), &procs); err != nil || len(procs) == 0 {
+		return nil // nothing was started, or teardown will say what is wrong
+	}
+	if ended(runDir) != nil || len(living(procs)) == len(procs) {
+		return nil
+	}
+	return step.WriteJSON(filepath.Join(runDir, contract.FileEngineExit), exitRecord{Text: "the end of its supervisor"})
 }
 
 // down is the teardown in finally: bounded, repeatable, and never the reason why a run fails.
