@@ -20,7 +20,7 @@ const patience = 2 * time.Minute
 // Product is an installation of bflow with a folder of runs of its own.
 type Product struct {
 	t    testing.TB
-	path string
+	Path string   // of bflow
 	Runs string   // folder of runs
 	Dir  string   // working directory of every command
 	Env  []string // KEY=VALUE, on top of the environment of the test
@@ -31,7 +31,7 @@ func New(t testing.TB) *Product {
 	t.Helper()
 	p := NewAlone(t)
 	for name := range siblings() {
-		install(t, filepath.Join(filepath.Dir(p.path), name))
+		install(t, filepath.Join(filepath.Dir(p.Path), name))
 	}
 	return p
 }
@@ -40,11 +40,11 @@ func New(t testing.TB) *Product {
 func NewAlone(t testing.TB) *Product {
 	t.Helper()
 	root := t.TempDir()
-	p := &Product{t: t, path: filepath.Join(root, "bin", bflow), Runs: filepath.Join(root, "runs"), Dir: t.TempDir()}
-	if err := os.Mkdir(filepath.Dir(p.path), 0o755); err != nil {
+	p := &Product{t: t, Path: filepath.Join(root, "bin", bflow), Runs: filepath.Join(root, "runs"), Dir: t.TempDir()}
+	if err := os.Mkdir(filepath.Dir(p.Path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	install(t, p.path)
+	install(t, p.Path)
 	return p
 }
 
@@ -100,7 +100,7 @@ type Command struct {
 // Start starts bflow with args. It is killed at the end of the test where it has not ended.
 func (p *Product) Start(args ...string) *Command {
 	p.t.Helper()
-	c := &Command{t: p.t, cmd: exec.Command(p.path, args...)}
+	c := &Command{t: p.t, cmd: exec.Command(p.Path, args...)}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = p.Dir, &c.out, &c.err
 	// A binary built with -race sleeps for a second at its end unless told not to; one with -cover wants a folder.
 	c.cmd.Env = slices.Concat(clean(os.Environ()), []string{"BFLOW_RUNS_DIR=" + p.Runs, "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + p.Dir}, p.Env)
