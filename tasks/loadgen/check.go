@@ -54,7 +54,7 @@ func checkStage(m *runplan.Measurement, i int, s runplan.Stage) error {
 	default:
 		return fmt.Errorf("shape %q is not one of closed, open, throughput", s.Shape)
 	}
-	if s.Duration <= 0 && s.Requests <= 0 && m.Data.Conversations <= 0 {
+	if s.Duration <= 0 && s.Requests <= 0 && (m.Data.Conversations <= 0 || m.Data.Reuse) {
 		return errors.New("it never ends: give it a duration or a number of requests")
 	}
 	for _, r := range s.Stop {

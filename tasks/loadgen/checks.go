@@ -61,12 +61,21 @@ func scheduleChecks(in *record.Stage, r *report.StageResult, add addCheck) {
 		add("sched_lag_p99_ms", lag.Quantiles["p99"], limit, reasonSchedule, "requests were sent later than planned")
 	}
 	if offered := r.Rates["offered_rate"]; offered > 0 && in.Plan.MaxInflight == 0 {
-		achieved := r.Rates["achieved_rate"]
+		achieved := r.Rates["achieved_rate"] + refusedRate(r) // a server that takes no connection is no fault of ours
 		// One request over a border of the window is no missed schedule, however few there are.
 		allowed := max(0.005, 1.5/math.Max(1, float64(r.Counts.Total)))
 		add("achieved_rate_gap", math.Abs(achieved/offered-1), allowed, reasonSchedule,
 			fmt.Sprintf("%.3f requests per second were sent instead of %.3f", achieved, offered))
 	}
+}
+
+// refusedRate is how many requests per second of the window were due and found nobody to send them to.
+func refusedRate(r *report.StageResult) float64 {
+	window := float64(r.Window.EndNS-r.Window.StartNS) / 1e9
+	if window <= 0 {
+		return 0
+	}
+	return float64(r.Counts.ByClass[report.ErrDial]+r.Counts.ByClass[report.ErrTLS]) / window
 }
 
 // tokenChecks compare the tokens with what was asked.

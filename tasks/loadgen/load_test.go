@@ -139,6 +139,21 @@ func TestConversationsEndAStageAndAreReused(t *testing.T) {
 	}
 }
 
+func TestConversationsComeAgainInTurn(t *testing.T) {
+	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "a", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2, Requests: 25})
+	m := &b.plan.Measurements[0]
+	m.Data.Conversations, m.Data.Reuse = 10, true
+	r := b.measure(t)
+	prompts, ids := map[string]int{}, map[string]bool{}
+	for _, row := range r.rows {
+		prompts[row.PromptHash]++
+		ids[row.ID] = true
+	}
+	if len(prompts) != 10 || len(ids) != 25 {
+		t.Errorf("%d distinct prompts and %d ids in %d rows, want 10 and 25 in 25", len(prompts), len(ids), len(r.rows))
+	}
+}
+
 func TestTrimsCutTheWindow(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -47,7 +47,8 @@ func (s *Source) Stage(measurement, sample, stage int, plan runplan.Stage) Stage
 
 // Session is one conversation: its turns come one after the other.
 type Session struct {
-	Index   int64
+	Index   int64 // of the stage, never given twice
+	content int64 // conversations of one content have the same prompts
 	source  *Source
 	stage   Stage
 	turn    int
@@ -56,10 +57,14 @@ type Session struct {
 
 // Session returns conversation index of a stage; false when the plan has no conversation of that number.
 func (s *Source) Session(st Stage, index int64) (*Session, bool) {
+	content := index
 	if n := int64(s.Data.Conversations); n > 0 && index >= n {
-		return nil, false
+		if !s.Data.Reuse {
+			return nil, false
+		}
+		content = index % n
 	}
-	return &Session{Index: index, source: s, stage: st}, true
+	return &Session{Index: index, content: content, source: s, stage: st}, true
 }
 
 // Next returns the next turn. answer is the text that the server gave to the turn before.
@@ -72,12 +77,12 @@ func (c *Session) Next(answer []byte) Prompt {
 		c.history.answer(answer)
 	}
 	in, out := s.lengths(c.turn)
-	draw := newDraw(uint64(s.Data.Seed), c.stage.Key, uint64(c.Index)<<8|uint64(c.turn))
+	draw := newDraw(uint64(s.Data.Seed), c.stage.Key, uint64(c.content)<<8|uint64(c.turn))
 	asked := draw.length(purposeInput, in)
 	if out != nil {
 		p.OutAsked = int64(draw.length(purposeOutput, out))
 	}
-	c.history.ask(s.Style.words(draw, nonce(s.Data.Seed, c.stage.Key, c.Index, c.turn), max(1, asked-s.Style.overhead(c.turn))))
+	c.history.ask(s.Style.words(draw, nonce(s.Data.Seed, c.stage.Key, c.content, c.turn), max(1, asked-s.Style.overhead(c.turn))))
 	p.InAsked += int64(asked)
 	if c.turn > 0 {
 		p.InAsked = -1
@@ -108,7 +113,7 @@ func (s *Source) openWith(c *Session, p *Prompt) {
 	if len(c.stage.Prefixes) == 0 {
 		return
 	}
-	draw := newDraw(uint64(s.Data.Seed), c.stage.Key, uint64(c.Index))
+	draw := newDraw(uint64(s.Data.Seed), c.stage.Key, uint64(c.content))
 	bucket, index := draw.prefix(c.stage.Prefixes)
 	tokens := c.stage.Prefixes[bucket].Tokens
 	if tokens <= 0 {
