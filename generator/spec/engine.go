@@ -6,7 +6,7 @@ import "time"
 type Engine struct {
 	Kind        string   `json:"kind,omitempty" enum:"vllm|sglang|triton|tgi|sim|command" implied:"vllm" doc:"server program"`
 	Image       string   `json:"image,omitempty" is:"image" doc:"container image"`
-	Command     []string `json:"command,omitempty" doc:"program and first arguments"`
+	Command     []string `json:"command,omitempty" doc:"program and first arguments of kind command; $(port) and $(model) are replaced"`
 	Args        []string `json:"args,omitempty" doc:"arguments"`
 	Port        *int     `json:"port,omitempty" min:"1" max:"65535" implied:"8000; tgi 8080" doc:"port of the API"`
 	HealthPath  string   `json:"health_path,omitempty" is:"abspath" implied:"/health; triton /v2/health/ready" doc:"readiness path"`
