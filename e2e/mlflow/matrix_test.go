@@ -59,7 +59,7 @@ func TestAMatrixRunIsOneRunPerPoint(t *testing.T) {
 	}
 	for _, dir := range dirs {
 		r := replayOf(t, dir)
-		got := s.read(t, r)
+		got := s.read(t, r, 1)
 		got.compare(t, r)
 		got.compareFiles(t, dir, r)
 		if got.Status != r.Status || got.Name != filepath.Base(dir) {

@@ -37,9 +37,9 @@ type serverRun struct {
 		ArtifactURI string `json:"artifact_uri"`
 	} `json:"info"`
 	Data struct {
-		Metrics []struct{ Key string } `json:"metrics"`
-		Params  []mlflow.Pair          `json:"params"`
-		Tags    []mlflow.Pair          `json:"tags"`
+		Metrics []mlflow.Point `json:"metrics"`
+		Params  []mlflow.Pair  `json:"params"`
+		Tags    []mlflow.Pair  `json:"tags"`
 	} `json:"data"`
 }
 
@@ -88,8 +88,9 @@ func (s *server) runs(t *testing.T, experiment string) []serverRun {
 	return found.Runs
 }
 
-// read returns the one run that carries the key of r.
-func (s *server) read(t *testing.T, r *mlflow.Replay) *stored {
+// read returns the one run that carries the key of r. The whole history is read of every nth metric; of the others the
+// latest point stands for it.
+func (s *server) read(t *testing.T, r *mlflow.Replay, nth int) *stored {
 	t.Helper()
 	var hits []serverRun
 	for _, run := range s.runs(t, r.Experiment) {
@@ -103,8 +104,11 @@ func (s *server) read(t *testing.T, r *mlflow.Replay) *stored {
 	run := hits[0]
 	out := &stored{Name: run.Info.RunName, Status: run.Info.Status, Params: pairs(run.Data.Params), Tags: pairs(run.Data.Tags),
 		History: map[string][]string{}, Files: map[string]string{}}
-	for _, m := range run.Data.Metrics {
-		out.History[m.Key] = s.history(t, run.Info.RunID, m.Key)
+	for i, m := range run.Data.Metrics {
+		out.History[m.Key] = []string{point(m)}
+		if i%nth == 0 {
+			out.History[m.Key] = s.history(t, run.Info.RunID, m.Key)
+		}
 	}
 	base := "/api/2.0/mlflow-artifacts/artifacts/" + strings.TrimPrefix(run.Info.ArtifactURI, "mlflow-artifacts:/") + "/"
 	out.fetch = func(path string) []byte { return s.raw(t, http.MethodGet, base+path, nil) }
