@@ -36,7 +36,7 @@ var own = []string{"patience"}
 // TestBinariesTakeTheArgsOfTheirSteps breaks where a flag is renamed on one side only.
 func TestBinariesTakeTheArgsOfTheirSteps(t *testing.T) {
 	images := map[string]string{}
-	for _, binary := range contract.Binaries {
+	for _, binary := range contract.Binaries() {
 		images[binary] = binary
 	}
 	tasks, err := pipelines.Tasks(pipelines.Release{Version: "v0.1.0", Images: images})

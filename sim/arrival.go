@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"syscall"
@@ -79,7 +80,7 @@ func (r *receiver) Read(p []byte) (int, error) {
 // receiveOnce makes one system call; false means that there is nothing to read yet.
 func (r *receiver) receiveOnce(fd uintptr) bool {
 	r.n, r.oobn, _, _, r.err = unix.Recvmsg(int(fd), r.buf, r.oob[:], unix.MSG_DONTWAIT)
-	return r.err != unix.EAGAIN && r.err != unix.EINTR
+	return !errors.Is(r.err, unix.EAGAIN) && !errors.Is(r.err, unix.EINTR)
 }
 
 // stampAge returns how long before now the kernel received what was read, by the stamp in the control message.

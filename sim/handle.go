@@ -60,7 +60,7 @@ func (c *conn) thaw() {
 
 // barred returns why the request is not served, status 0 when it is.
 func (x *exchange) barred() (status int, message string) {
-	s := x.conn.srv
+	s := x.srv
 	now := s.clock.Now()
 	if x.req.Path == "/metrics" {
 		return 0, ""

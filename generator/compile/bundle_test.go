@@ -13,7 +13,7 @@ import (
 func bundleTasks(t *testing.T) []*tektonv1.Task {
 	t.Helper()
 	images := map[string]string{}
-	for _, binary := range contract.Binaries {
+	for _, binary := range contract.Binaries() {
 		images[binary] = "reg.example/bflow/" + binary
 	}
 	tasks, err := pipelines.Tasks(pipelines.Release{Version: "v0.1.0", Images: images})

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,9 +22,10 @@ func (c *compiler) configMap(plan *runplan.RunPlan) (*corev1.ConfigMap, error) {
 	cm := &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:      "bflow-plan-" + plan.Digest[:12],
-			Namespace: c.namespace(plan),
-			Labels:    planLabels(plan),
+			Name:        "bflow-plan-" + plan.Digest[:12],
+			Namespace:   c.namespace(plan),
+			Labels:      planLabels(plan),
+			Annotations: map[string]string{contract.AnnotationName: plan.Experiment},
 		},
 		Immutable: &immutable,
 	}

@@ -86,8 +86,8 @@ func (c *compiler) bundleRef(task string) *tektonv1.TaskRef {
 
 // images returns the image of every task binary.
 func (c *compiler) images(plan *runplan.RunPlan) map[string]string {
-	images := make(map[string]string, len(contract.Binaries))
-	for _, binary := range contract.Binaries {
+	images := make(map[string]string, len(contract.Binaries()))
+	for _, binary := range contract.Binaries() {
 		images[binary] = fmt.Sprintf("%s/%s:%s", c.ImagePrefix, binary, c.tag())
 	}
 	maps.Copy(images, plan.Images)

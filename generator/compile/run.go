@@ -3,6 +3,7 @@ package compile
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
@@ -57,7 +58,7 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 		GenerateName: plan.Name + "-",
 		Namespace:    c.namespace(plan),
 		Labels:       planLabels(plan),
-		Annotations:  map[string]string{contract.AnnotationRequests: requests},
+		Annotations:  map[string]string{contract.AnnotationRequests: requests, contract.AnnotationName: plan.Experiment},
 	}
 	if plan.Queue.SetupKey != "" {
 		meta.Annotations[contract.AnnotationSetupKey] = plan.Queue.SetupKey
@@ -79,10 +80,21 @@ func planLabels(plan *runplan.RunPlan) map[string]string {
 		labels = map[string]string{}
 	}
 	labels[contract.LabelManagedBy] = contract.ManagedBy
-	labels[contract.LabelExperiment] = labelValue(plan.Experiment)
+	labels[contract.LabelExperiment] = experimentLabel(plan.Experiment)
 	labels[contract.LabelPlanHash] = labelValue(plan.Hash)
 	labels[contract.LabelTarget] = labelValue(plan.Target.Name)
+	if len(plan.Axes) > 0 {
+		labels[contract.LabelPoint] = strconv.Itoa(plan.Index)
+	}
 	return labels
+}
+
+// experimentLabel is the name as written where a label can hold it, else as a run's name would begin.
+func experimentLabel(name string) string {
+	if name == labelValue(name) {
+		return name
+	}
+	return labelValue(runplan.Base(name))
 }
 
 func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string) []tektonv1.WorkspaceBinding {

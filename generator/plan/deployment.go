@@ -49,9 +49,27 @@ func withPlatformDefaults(d *spec.DeploymentSpec) {
 	switch d.Platform {
 	case llmd:
 		d.RepoURL, d.RepoRef = orElse(d.RepoURL, llmdRepo), orElse(d.RepoRef, llmdRef)
+		d.Options.StorageOffloading = offloading(d.Options.StorageOffloading)
 	case rhoai:
 		d.PlatformChannel = orElse(d.PlatformChannel, rhoaiChannel)
 	}
+}
+
+// offloading fills in what the type of the storage implies. The folder on a node depends on the release, which only a
+// run has, so that one stays open.
+func offloading(s *spec.StorageOffloading) *spec.StorageOffloading {
+	if s == nil || !s.Enabled {
+		return s
+	}
+	o := *s
+	o.DirectoryPath = orElse(o.DirectoryPath, strings.TrimRight(o.MountPath, "/")+"/kv-cache")
+	if o.Type == "hostPath" {
+		o.HostPathType = orElse(o.HostPathType, "DirectoryOrCreate")
+		return &o
+	}
+	o.PVCName, o.StorageClass = orElse(o.PVCName, "llm-d-storage-offloading-cache"), orElse(o.StorageClass, "nfs-rwx")
+	o.Size, o.AccessMode = orElse(o.Size, "2500Gi"), orElse(o.AccessMode, "ReadWriteMany")
+	return &o
 }
 
 func orElse(s, otherwise string) string {

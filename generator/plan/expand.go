@@ -2,6 +2,7 @@ package plan
 
 import (
 	"iter"
+	"slices"
 
 	"bflow.dev/bflow/generator/load"
 	"bflow.dev/bflow/generator/problem"
@@ -37,12 +38,21 @@ func Expand(exp *spec.Experiment, cat *spec.Catalogue, opt Options) (*Matrix, pr
 	if problems = m.tooLarge(); problems.Err() != nil {
 		return nil, problems
 	}
-	problems = distinct(append(m.tryValues(), m.misplaced()...))
+	problems = distinct(slices.Concat(m.tryValues(), m.misplaced(), m.outOfReach()))
 	if problems.Err() != nil {
 		return nil, problems
 	}
 	m.units = newUnits(r, exp.Spec.Execution.ShareDeployment)
 	return m, problems
+}
+
+// outOfReach reports a target that only commands on this machine can reach.
+func (m *Matrix) outOfReach() problem.List {
+	target := m.exp.Spec.TargetCluster
+	if !m.r.opt.Submitted || target.Kubeconfig == "" || target.KubeconfigSecret != "" {
+		return nil
+	}
+	return problem.List{m.exp.Problem("spec.target_cluster.kubeconfig", "%q is a file of this machine, which a submitted run cannot read; put it into a Secret and name that in kubeconfig_secret", target.Kubeconfig)}
 }
 
 // Plan returns every plan of an experiment, in the order in which they run. It is Expand and a whole walk; no plan is

@@ -112,7 +112,7 @@ func (n *pinner) recordDataset(t *runplan.Trace) {
 // taskImages names the images of the tasks: PREFIX/NAME:VERSION with a prefix, else those of the lock. Names that
 // neither gives are left to the compiler.
 func (n *pinner) taskImages(p *runplan.RunPlan) map[string]string {
-	names := contract.Binaries
+	names := contract.Binaries()
 	if p.Deployment.Engine.Kind == kindSim && p.Deployment.Endpoint == nil {
 		names = append(slices.Clone(names), "sim-engine")
 	}

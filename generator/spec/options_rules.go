@@ -71,13 +71,16 @@ func (s *DeploymentSpec) checkOffloadPath(m *MooncakeStore) (out findings) {
 		return nil
 	}
 	i := slices.IndexFunc(s.Runtime.HostPaths, func(h HostPath) bool { return h.Name == m.HostPathName })
-	switch {
-	case i < 0:
+	if i < 0 {
 		out.add("host_path_name", "runtime.host_paths has no entry named %q", m.HostPathName)
-	case s.Runtime.HostPaths[i].ReadOnly:
+		return out
+	}
+	h := s.Runtime.HostPaths[i]
+	if h.ReadOnly {
 		out.add("host_path_name", "host path %q must be writable", m.HostPathName)
-	case m.OffloadPath != "" && strings.TrimRight(m.OffloadPath, "/") != strings.TrimRight(s.Runtime.HostPaths[i].MountPath, "/"):
-		out.add("offload_path", "want the mount path of host path %q, %q, found %q", m.HostPathName, s.Runtime.HostPaths[i].MountPath, m.OffloadPath)
+	}
+	if m.OffloadPath != "" && strings.TrimRight(m.OffloadPath, "/") != strings.TrimRight(h.MountPath, "/") {
+		out.add("offload_path", "want the mount path of host path %q, %q, found %q", m.HostPathName, h.MountPath, m.OffloadPath)
 	}
 	return out
 }

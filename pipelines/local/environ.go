@@ -10,9 +10,11 @@ import (
 )
 
 // inherited are the variables of the host that every step sees: what programs need to find files, names and each other.
-var inherited = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
-	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+func inherited() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+	}
 }
 
 // lookup finds name in a list of KEY=VALUE.
@@ -61,7 +63,7 @@ type environ struct {
 
 func newEnviron(o Options, configs map[string]*corev1.ConfigMap) *environ {
 	e := &environ{configs: configs, secrets: secrets{o.Env, o.SecretEnv}}
-	for _, name := range slices.Concat(inherited, o.PassEnv) {
+	for _, name := range slices.Concat(inherited(), o.PassEnv) {
 		if value, ok := lookup(o.Env, name); ok {
 			e.set(name, value)
 		}

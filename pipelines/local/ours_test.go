@@ -36,7 +36,7 @@ data: {plan.json: "{}"}
 // how they were called.
 func TestThePipelineOfARunRunsHere(t *testing.T) {
 	images := map[string]string{}
-	for _, name := range contract.Binaries {
+	for _, name := range contract.Binaries() {
 		images[name] = "registry.example/bflow/" + name
 	}
 	tasks, err := pipelines.Tasks(pipelines.Release{Version: "v0.0.0", Images: images})

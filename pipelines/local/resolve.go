@@ -26,7 +26,7 @@ func ours(s *v1.Step) (string, bool) {
 		return "", false
 	}
 	name, ok := strings.CutPrefix(s.Command[0], "/")
-	return name, ok && slices.Contains(contract.Binaries, name)
+	return name, ok && slices.Contains(contract.Binaries(), name)
 }
 
 // program finds what runs s: the sibling binary, else this very one, or a program or script of the host for an allowed

@@ -19,7 +19,7 @@ func (p *program) keep(finished map[string]Task) map[string]Task {
 	kept := map[string]Task{}
 	for _, pt := range p.spec.Tasks {
 		t, done := finished[pt.Name]
-		if done && !(again && p.bodies[pt.Name].resume == contract.ResumeRepeat) {
+		if done && (!again || p.bodies[pt.Name].resume != contract.ResumeRepeat) {
 			kept[pt.Name] = t
 		}
 	}

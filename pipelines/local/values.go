@@ -87,14 +87,6 @@ func (v values) setResults(prefix string, results Results) {
 
 func (v values) text(s string) string { return substitution.ApplyReplacements(s, v.strings) }
 
-func (v values) list(in []string) []string {
-	var out []string
-	for _, s := range in {
-		out = append(out, substitution.ApplyArrayReplacements(s, v.strings, v.arrays)...)
-	}
-	return out
-}
-
 // params returns ps with their values replaced; ps is not modified.
 func (v values) params(ps v1.Params) v1.Params {
 	return ps.ReplaceVariables(v.strings, v.arrays, v.objects)

@@ -27,12 +27,12 @@ func TestMain(m *testing.M) {
 		os.Exit(executorMain(args))
 	case os.Getenv(noteCalls) != "" && len(args) > 1 && args[0] == "step":
 		os.Exit(note(args[1], args[2:]))
-	case os.Getenv(noteCalls) != "" && slices.Contains(contract.Binaries, name):
+	case os.Getenv(noteCalls) != "" && slices.Contains(contract.Binaries(), name):
 		os.Exit(note(name, args))
 	case len(args) > 1 && args[0] == "step":
 		fmt.Println("self:", args[1])
 		os.Exit(worker(args[2:]))
-	case name == "worker" || slices.Contains(contract.Binaries, name):
+	case name == "worker" || slices.Contains(contract.Binaries(), name):
 		os.Exit(worker(args))
 	}
 	os.Exit(m.Run())

@@ -8,13 +8,12 @@ import (
 
 // load is a run of a model on a virtual clock: requests arrive at a constant rate and every token is noted.
 type load struct {
-	rate          float64 // 1/s
-	n             int
-	prompt, want  int
-	prefix        []uint64 // blocks that all prompts share
-	ownBlocks     bool
-	done, refused int
-	seqs          []*timed
+	rate         float64 // 1/s
+	n            int
+	prompt, want int
+	prefix       []uint64 // blocks that all prompts share
+	ownBlocks    bool
+	seqs         []*timed
 }
 
 // timed is a request of a load; it implements Sink.

@@ -16,7 +16,7 @@ const (
 )
 
 // Binaries are the programs a step of ours may name in command[0], without the leading slash.
-var Binaries = []string{Provision, Smoketest, LoadGen, Collect, MLflowPush}
+func Binaries() []string { return []string{Provision, Smoketest, LoadGen, Collect, MLflowPush} }
 
 // Params of the Pipeline and its Tasks.
 const (
@@ -71,8 +71,10 @@ const (
 	LabelRole          = Prefix + "role"
 	LabelManagedBy     = "app.kubernetes.io/managed-by"
 	ManagedBy          = "bflow"
+	LabelPoint         = "benchflow.io/matrix-child-index" // of runs of a matrix only; the name is the format's
 	AnnotationRequests = Prefix + "requests"
 	AnnotationSetupKey = Prefix + "setup-key"
+	AnnotationName     = Prefix + "experiment" // the name as written, which a label may not be able to hold
 
 	// AnnotationResume on a PipelineTask's Task says what resuming a run does with it.
 	// ResumeRepeat: its effect died with the executor (a deployment, a check of it); it runs again whenever a

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -152,8 +153,9 @@ func TestPassingErrorsAreRepeated(t *testing.T) {
 		{"our mistake", 400, `{"error_code":"INVALID_PARAMETER_VALUE"}`, 1, false},
 		{"the artifact proxy is off", 503, `{"error_code":"NOT_IMPLEMENTED"}`, 1, false},
 	} {
-		if got := readError(row.code, []byte(row.body)).(*APIError).passing(row.tries); got != row.want {
-			t.Errorf("%s: repeated %v, want %v", row.name, got, row.want)
+		var answer *APIError
+		if !errors.As(readError(row.code, []byte(row.body)), &answer) || answer.passing(row.tries) != row.want {
+			t.Errorf("%s: want repeated %v", row.name, row.want)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package report
 
-// FileProgress, in measurements/<n>/, is replaced about once a second while load-gen runs.
+// FileProgress is replaced about once a second while load-gen runs; it lies in measurements/<n>/.
 const FileProgress = "progress.json"
 
 // Progress is how far a measurement is.

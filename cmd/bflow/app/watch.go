@@ -56,8 +56,8 @@ func follow(c *cli.Context, s Streams, dir string) (local.Status, error) {
 			return status, nil
 		}
 		select {
-		case <-c.Context.Done():
-			return status, c.Context.Err()
+		case <-c.Done():
+			return status, c.Err()
 		case <-tick.C:
 		}
 		if status, err = local.StatusOf(dir); err != nil {
