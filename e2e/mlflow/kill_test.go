@@ -164,6 +164,7 @@ func TestAServerKilledInTheMiddleLosesNothing(t *testing.T) {
 	s := startServer(t)
 	g := newGate(t, s)
 	f := prepare(t, g.URL)
+	f.push("first") // makes the experiment: later pushes have a request less
 	g.arm(0, false, nil)
 	f.push("calm-0")
 	want := s.fingerprint(t, f.dir, "calm-0")
