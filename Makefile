@@ -32,8 +32,8 @@ verify: generate ## fail when a generated file or go.mod is not up to date
 demo: build ## run the shipped demo on this machine, about a minute and a half
 	bin/bflow run --local examples/demo.yaml
 
-bench: build ## print the benchmark figures
-	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 40m ./...
+bench: ## print the benchmark figures; best on a machine that does nothing else
+	$(GO) test -p 1 -run '^$$' -bench . -timeout 40m ./generator/... ./sim/... ./tasks/loadgen/...
 
 e2e-mlflow: build ## push to a real MLflow server (needs MLFLOW_PYTHON, a python with mlflow)
 	$(GO) test -count 1 -timeout 30m -tags e2e ./e2e/mlflow/...
