@@ -2,6 +2,7 @@ package step
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,8 +15,11 @@ import (
 // however early the run ended.
 func KeepPlan(runDir string, plan *runplan.RunPlan) error {
 	path := filepath.Join(runDir, contract.FilePlan)
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	switch _, err := os.Stat(path); {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("keeping the plan of the run: %w", err)
 	}
 	data, err := runplan.Marshal(plan)
 	if err != nil {

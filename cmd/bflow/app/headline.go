@@ -18,7 +18,7 @@ func headline(s Streams, root string, outcomes []localrun.Outcome) error {
 	var dirs []string
 	for _, out := range outcomes {
 		r, err := report.Read(out.RunDir)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || err != nil && out.Err != nil {
 			continue
 		}
 		if err != nil {

@@ -114,8 +114,11 @@ func width(w io.Writer, plain bool) int {
 		return 0
 	}
 	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
+	if err != nil || columns == 0 { // some terminals do not say
 		columns, _ = strconv.Atoi(os.Getenv("COLUMNS"))
+	}
+	if columns == 0 {
+		columns = 80
 	}
 	return max(columns, 40)
 }
