@@ -6,26 +6,48 @@ import (
 	"strings"
 )
 
+// block is where a profile keeps the words of one tool.
+type block struct {
+	tool, path string
+	set        bool
+}
+
+func (s *BenchmarkSpec) blocks() []block {
+	return []block{
+		{"guidellm", "guidellm", !s.GuideLLM.IsZero()},
+		{"aiperf", "aiperf", !s.AIPerf.IsZero()},
+		{"inference-perf", "inference_perf.config", !s.InferencePerf.Config.IsZero() && len(s.InferencePerf.Config.Node.Content) > 0},
+		{"vllm-bench", "vllm_bench", !s.VLLMBench.IsZero()},
+		{"native", "load", s.Load != nil},
+	}
+}
+
+// ignores reports whether path lies in the block of another tool, where nothing counts.
+func (s *BenchmarkSpec) ignores(path string) bool {
+	return slices.ContainsFunc(s.blocks(), func(b block) bool {
+		top, _, _ := strings.Cut(b.path, ".")
+		return b.tool != s.Tool && nested(path, "spec."+top)
+	})
+}
+
 // check finds a profile without the block of its tool. Blocks of other tools are ignored.
 func (s *BenchmarkSpec) check() (out findings) {
-	blocks := map[string]struct {
-		path string
-		set  bool
-	}{
-		"guidellm":       {"guidellm", !s.GuideLLM.IsZero()},
-		"aiperf":         {"aiperf", !s.AIPerf.IsZero()},
-		"inference-perf": {"inference_perf.config", !s.InferencePerf.Config.IsZero() && len(s.InferencePerf.Config.Node.Content) > 0},
-		"vllm-bench":     {"vllm_bench", !s.VLLMBench.IsZero()},
-		"native":         {"load", s.Load != nil},
+	for _, b := range s.blocks() {
+		if b.tool == s.Tool && !b.set {
+			out.add(b.path, "required field is missing: tool %s needs it", s.Tool)
+		}
 	}
-	if b, known := blocks[s.Tool]; known && !b.set {
-		out.add(b.path, "required field is missing: tool %s needs it", s.Tool)
-	}
-	if _, ok := s.Env["GUIDELLM_OUTPUT_PATH"]; ok {
-		out.add("env.GUIDELLM_OUTPUT_PATH", "the runner owns this variable; remove it")
-	}
+	out.under("env", checkLoadEnv(s.Env))
 	if s.Tool == "native" {
 		out.under("load", s.Load.check())
+	}
+	return out
+}
+
+// checkLoadEnv finds variables that the runner of the load sets itself.
+func checkLoadEnv(env map[string]string) (out findings) {
+	if _, ok := env["GUIDELLM_OUTPUT_PATH"]; ok {
+		out.add("GUIDELLM_OUTPUT_PATH", "the runner owns this variable; remove it")
 	}
 	return out
 }

@@ -36,6 +36,10 @@ func (l *loader) runPlan(d *Doc) *RunPlan {
 	}
 	if err != nil {
 		l.found.Add(d.Problem("", "reading RunPlan: %v", err))
+	} else if p.Plan.Digest != "" {
+		if err := runplan.Verify(&p.Plan); err != nil {
+			l.found.Add(d.Problem("digest", "%v", err))
+		}
 	}
 	return p
 }

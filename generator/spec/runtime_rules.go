@@ -93,6 +93,7 @@ func (o *Overrides) check() (out findings) {
 	out.under("runtime", CheckMounts(r.HostPaths.Value, nil))
 	out.under("runtime.placement", r.Placement.Value.check())
 	out.under("runtime.resources", r.Resources.check())
+	out.under("benchmark.env", checkLoadEnv(o.Benchmark.Env))
 	return out
 }
 
