@@ -81,9 +81,13 @@ func (t *translator) guideRest(f *fields) {
 
 func defaultMapper(v value) bool {
 	for _, item := range v.items() {
-		switch item.typed().fields().get("kind").text() {
+		f := item.typed().fields()
+		switch f.get("kind").text() {
 		case "generative_column_mapper", "generative", "encode_media":
 		default:
+			return false
+		}
+		if len(f.entries) > 1 { // the default has no settings of its own
 			return false
 		}
 	}

@@ -42,9 +42,20 @@ func nativeTrace(v value) *runplan.Trace {
 	}
 	f := v.fields()
 	trace := &runplan.Trace{
-		Format: f.must("format").text(), URL: f.must("url").text(), SHA256: f.get("sha256").text(), Limit: f.get("limit").integer(1),
+		Format: traceFormat(f.must("format")), URL: f.must("url").text(), SHA256: f.get("sha256").text(), Limit: f.get("limit").integer(1),
 		MaxInput: f.get("max_input").integer(1), TimeScale: f.numberOr("time_scale", 1), From: f.get("from").duration(), To: f.get("to").duration(),
 	}
 	f.close()
 	return trace
+}
+
+// traceFormat is the one word for a format that tools name differently.
+func traceFormat(v value) string {
+	if v.text() == "mooncake_trace" { // aiperf's word
+		return "mooncake"
+	}
+	if word := v.text(); word != "mooncake" && word != "trace_synthetic" {
+		v.errorf("%s", notOneOf(word, []string{"mooncake_trace", "mooncake", "trace_synthetic"}))
+	}
+	return v.text()
 }
