@@ -39,7 +39,12 @@ func compileCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			all, err := matrices(c, s, in)
+			opt, err := planOptions(c)
+			if err != nil {
+				return err
+			}
+			opt.Submitted = true
+			all, err := expand(c, s, in, opt)
 			if err != nil {
 				return err
 			}

@@ -99,6 +99,10 @@ func matrices(c *cli.Context, s Streams, in input) ([]*plan.Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
+	return expand(c, s, in, opt)
+}
+
+func expand(c *cli.Context, s Streams, in input, opt plan.Options) ([]*plan.Matrix, error) {
 	var all []*plan.Matrix
 	var found problem.List
 	for _, e := range in.set.Experiments {
