@@ -1,0 +1,58 @@
+package format
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/pipelines/check"
+)
+
+// TestRows runs the rows of every file in testdata: those that must be accepted resolve, compile to objects that a
+// cluster would take, and say what the row says; the others have exactly the problems of the row.
+func TestRows(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.rows.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("looking for rows: %v, %d files", err, len(files))
+	}
+	checker, err := check.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".rows.yaml"), func(t *testing.T) {
+			for _, r := range readRows(t, file) {
+				t.Run(r.Name, func(t *testing.T) { r.run(t, checker) })
+			}
+		})
+	}
+}
+
+func (r row) run(t *testing.T, checker *check.Checker) {
+	o := r.resolve()
+	same(t, "warnings", r.Warnings, o.problems.Warnings())
+	same(t, "errors", r.Errors, o.problems.Errors())
+	if r.Errors != "" || t.Failed() {
+		return
+	}
+	if want := max(r.Plans, 1); len(o.plans) != want {
+		t.Fatalf("want %d plans, got %d", want, len(o.plans))
+	}
+	if err := checker.Stream(o.compiled(t)); err != nil {
+		t.Errorf("compiled objects: %v", err)
+	}
+	tree := o.tree(t)
+	for path, want := range r.Want {
+		for _, diff := range differs(path, want, look(t, tree, path)) {
+			t.Error(diff)
+		}
+	}
+}
+
+func same(t *testing.T, what, want string, list problem.List) {
+	t.Helper()
+	if got := text(list); got != want && got != want+"\n" {
+		t.Errorf("%s: want\n%s\ngot\n%s", what, want, got)
+	}
+}
