@@ -26,7 +26,7 @@ func (d *Display) draw() {
 			continue
 		}
 		if d.width > 0 {
-			fmt.Fprintln(d.w, clip(bar(p), d.width-1))
+			fmt.Fprintln(d.w, bar(p, d.width-1))
 			d.bars++
 			continue
 		}
@@ -64,10 +64,16 @@ func share(p report.Progress) float64 {
 	return 0
 }
 
-func bar(p report.Progress) string {
-	const cells = 24
-	full := int(share(p)*cells + 0.5)
-	return "          [" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "] " + numbers(p)
+// bar is a line of at most width columns: the numbers, and before them a bar where there is room for one.
+func bar(p report.Progress, width int) string {
+	const indent, most, least = "    ", 24, 4
+	text := numbers(p)
+	cells := min(width-len(indent)-len(text)-len("[] "), most)
+	if cells < least {
+		return clip(indent+text, width)
+	}
+	full := int(share(p)*float64(cells) + 0.5)
+	return indent + "[" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "] " + text
 }
 
 // numbers is the state of a stage as text.
