@@ -2,19 +2,27 @@ package mlflow
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
+// finalPatience is how long finalize waits for a server that is away: push has waited for longer.
+const finalPatience = 15 * time.Second
+
 // finalize gives a run that push has begun and not ended its true status. It is bounded and never fails the Pipeline:
 // a run that was never pushed, and a server that is away, leave nothing to do.
 func finalize(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client) error {
-	if client == nil {
+	if _, err := os.Stat(filepath.Join(o.RunDir, ReplayFile)); client == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	client.Patience = min(client.Patience, finalPatience)
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
 	if err := end(ctx, o, plan, client); err != nil {
