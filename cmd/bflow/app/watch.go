@@ -8,7 +8,9 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
 )
 
 func watchCommand(s Streams) *cli.Command {
@@ -57,7 +59,7 @@ func follow(c *cli.Context, s Streams, dir string) (local.Status, error) {
 		}
 		select {
 		case <-c.Done():
-			return status, c.Err()
+			return status, step.Exit(contract.ExitInterrupted, fmt.Errorf("watching %s: interrupted; the run goes on", status.RunID))
 		case <-tick.C:
 		}
 		if status, err = local.StatusOf(dir); err != nil {
