@@ -129,21 +129,35 @@ func stagesNote(m *report.Measurement) string {
 	return strings.Join(append(parts, m.Notes...), " ")
 }
 
+// serverQueries are the answers of Prometheus, and below them what it did not answer, by reason.
 func serverQueries(r *report.Report) section {
 	s := section{ID: "prometheus", Title: "Prometheus"}
-	if len(r.Server.Queries) == 0 {
-		return s
-	}
 	t := table{Head: heads("Metric", "Series", "Points", "Mean", "Max", "!Query")}
+	absent := map[string][]string{}
 	for _, q := range r.Server.Queries {
-		row := []cell{{Text: q.Name, Sub: q.Error}, {Text: fmt.Sprint(q.Series)}, {Text: fmt.Sprint(q.Points)}, {Text: "–"}, {Text: "–"}, {Text: q.Query, Class: "wrap"}}
-		if q.Mean != nil && q.Max != nil {
-			row[3].Text, row[4].Text = num(*q.Mean), num(*q.Max)
+		if q.Mean == nil || q.Max == nil {
+			absent[q.Error] = append(absent[q.Error], q.Name)
+			continue
 		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, []cell{{Text: q.Name, Sub: q.Error}, {Text: fmt.Sprint(q.Series)}, {Text: fmt.Sprint(q.Points)},
+			{Text: num(*q.Mean)}, {Text: num(*q.Max)}, {Text: q.Query, Class: "wrap"}})
 	}
-	s.Tables = []table{t}
+	if len(t.Rows) > 0 {
+		s.Tables = append(s.Tables, t)
+	}
+	if len(absent) > 0 {
+		s.Tables = append(s.Tables, absentTable(absent))
+	}
 	return s
+}
+
+func absentTable(absent map[string][]string) table {
+	t := table{Head: heads("Absent", "!Metrics", "!Because")}
+	for _, reason := range sorted(absent) {
+		names := absent[reason]
+		t.Rows = append(t.Rows, []cell{{Text: fmt.Sprint(len(names))}, {Text: strings.Join(names, ", "), Class: "wrap"}, {Text: reason, Class: "wrap"}})
+	}
+	return t
 }
 
 func planSection(r *report.Report) section {
