@@ -24,10 +24,13 @@ func (s *BenchmarkSpec) blocks() []block {
 
 // ignores reports whether path lies in the block of another tool, where nothing counts.
 func (s *BenchmarkSpec) ignores(path string) bool {
-	return slices.ContainsFunc(s.blocks(), func(b block) bool {
+	known, other := false, false
+	for _, b := range s.blocks() {
 		top, _, _ := strings.Cut(b.path, ".")
-		return b.tool != s.Tool && nested(path, "spec."+top)
-	})
+		known = known || b.tool == s.Tool
+		other = other || b.tool != s.Tool && nested(path, "spec."+top)
+	}
+	return known && other
 }
 
 // check finds a profile without the block of its tool. Blocks of other tools are ignored.

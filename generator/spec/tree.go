@@ -43,7 +43,7 @@ func parse(file string, data []byte) ([]*yaml.Node, problem.List) {
 		root := f.node(doc.Content[0], 1)
 		found = append(found, f.found...)
 		root.HeadComment = opening(&doc)
-		if !isNull(root) {
+		if cut := f.nodes > maxNodes; !isNull(root) && !cut { // what a cut document lacks would be reported as missing
 			roots = append(roots, root)
 		}
 	}
