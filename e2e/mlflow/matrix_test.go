@@ -16,6 +16,7 @@ kind: Experiment
 metadata: {name: e2e, labels: {team: bench}}
 spec:
   model: {name: acme/tiny}
+  stages: {collect: false}
   deployment_profile: sim
   engine: {kind: sim, sim: {ttft: 5ms, itl: 1ms}}
   load: {data: {input: 16, output: 4}, stages: [{rate: [40, 80], duration: 1s}]}
