@@ -76,7 +76,7 @@ func CheckImage(s *DeploymentSpec) []Finding {
 	var out findings
 	plain := s.Platform == "rhaiis" || s.Platform == "rhoai" && s.Mode == "isvc" || s.Options.MooncakeStore != nil
 	if plain && s.Runtime.Image == "" && (s.Engine == nil || s.Engine.Image == "" && (s.Engine.Kind == "" || s.Engine.Kind == "vllm")) {
-		out.add("runtime.image", "%s/%s needs an image; set runtime.image or overrides.images.runtime", s.Platform, s.Mode)
+		out.add("runtime.image", "%s/%s needs an image; set runtime.image, overrides.images.runtime, or target.base_url where a server runs already", s.Platform, s.Mode)
 	}
 	return out
 }
