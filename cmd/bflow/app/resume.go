@@ -7,6 +7,7 @@ import (
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/provision"
 	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
 )
 
 func resumeCommand(s Streams) *cli.Command {
@@ -23,6 +24,9 @@ func resumeCommand(s Streams) *cli.Command {
 			status, err := local.StatusOf(dir)
 			if err != nil {
 				return err
+			}
+			if status.State == local.Succeeded {
+				return step.Usagef("resuming run %q: nothing is left to do; bflow rerun makes a new run of the same plan", status.RunID)
 			}
 			if !status.Alive { // what a killed executor left would hold ports and memory
 				if err := provision.Teardown(c.Context, dir); err != nil {
