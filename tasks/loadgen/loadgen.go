@@ -29,7 +29,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}
-	ctx, release := m.watchExecutor(ctx)
+	ctx, release := step.WithLifeline(ctx, m.Env)
 	defer release()
 	restore := tune()
 	defer restore()

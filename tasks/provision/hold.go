@@ -5,13 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -41,7 +39,7 @@ func hold(ctx context.Context, s step.Streams, args []string) error {
 	signal.Ignore(syscall.SIGHUP)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	ctx, stop = untilLifelineEnds(ctx, s.Env)
+	ctx, stop = step.WithLifeline(ctx, s.Env)
 	defer stop()
 	return supervise(ctx, *runDir, *log, *port, flags.Args())
 }
@@ -107,18 +105,4 @@ func recordExit(runDir string, err error) error {
 		text = err.Error()
 	}
 	return step.WriteJSON(filepath.Join(runDir, contract.FileEngineExit), exitRecord{Text: text})
-}
-
-// untilLifelineEnds returns a context that ends when the executor is gone. Without a lifeline it is ctx.
-func untilLifelineEnds(ctx context.Context, env func(string) string) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	fd, err := strconv.Atoi(env(contract.EnvLifeline))
-	if err != nil {
-		return ctx, cancel
-	}
-	go func() {
-		_, _ = io.Copy(io.Discard, os.NewFile(uintptr(fd), "lifeline")) // whatever ends it, the executor is gone
-		cancel()
-	}()
-	return ctx, cancel
 }
