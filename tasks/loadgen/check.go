@@ -3,9 +3,7 @@ package loadgen
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 
 	"bflow.dev/bflow/tasks/loadgen/schedule"
 	"bflow.dev/bflow/tasks/runplan"
@@ -15,7 +13,7 @@ import (
 // check says, before any load, what of a measurement cannot be carried out.
 func check(m *runplan.Measurement) error {
 	var problems []error
-	if m.Runner != "" && m.Runner != "native" {
+	if m.Runner != "" && m.Runner != runplan.RunnerNative {
 		problems = append(problems, fmt.Errorf("runner %q is not load-gen's: its own image carries it out", m.Runner))
 	}
 	if m.Search != nil {
@@ -74,30 +72,4 @@ func checkRate(i int, s runplan.Stage) error {
 	}
 	_, err := schedule.Open(s, s.Rate, 0)
 	return err
-}
-
-// Environment that holds the API key: the key itself, or a file whose content it is.
-const (
-	envKey     = "BFLOW_API_KEY"
-	envKeyFile = "BFLOW_API_KEY_FILE"
-)
-
-// apiKey returns the key that requests carry, "" without one.
-func apiKey(env func(string) string) (string, error) {
-	if key := env(envKey); key != "" {
-		return key, nil
-	}
-	path := env(envKeyFile)
-	if path == "" {
-		return "", nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("reading the API key named by %s: %w", envKeyFile, err)
-	}
-	key := strings.TrimSpace(string(text))
-	if key == "" || strings.ContainsAny(key, "\r\n") {
-		return "", fmt.Errorf("reading the API key %q: want one line of text", path)
-	}
-	return key, nil
 }

@@ -164,7 +164,7 @@ func TestTheKeyIsSentAndNeverShown(t *testing.T) {
 	if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, env := range map[string]map[string]string{"from the environment": {envKey: key}, "from a file": {envKeyFile: file}} {
+	for name, env := range map[string]map[string]string{"from the environment": {step.EnvAPIKey: key}, "from a file": {step.EnvAPIKeyFile: file}} {
 		t.Run(name, func(t *testing.T) {
 			b := makeBench(t, sim.Config{APIKey: key}, closedLoop(2, 6))
 			b.env = env

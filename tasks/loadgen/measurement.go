@@ -53,7 +53,7 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 	}
 	m := &measurement{Options: o, Streams: s, whole: whole, plan: plan, dir: Dir(o.RunDir, o.Measurement),
 		sources: map[string]int{}, rates: map[int]float64{}, anchor: time.Now()}
-	key, err := apiKey(s.Env)
+	key, err := step.APIKey(s.Env)
 	if err != nil {
 		return nil, err
 	}

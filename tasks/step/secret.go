@@ -14,7 +14,8 @@ const (
 )
 
 // APIKey returns the key for the server under test: BFLOW_API_KEY, else the content of the file that
-// BFLOW_API_KEY_FILE names, else "". It must never be printed or stored.
+// BFLOW_API_KEY_FILE names, else "". A file that does not hold one line of text is a usage error. The key must never be
+// printed or stored.
 func APIKey(env func(string) string) (string, error) {
 	if key := env(EnvAPIKey); key != "" {
 		return key, nil
@@ -27,7 +28,11 @@ func APIKey(env func(string) string) (string, error) {
 	if err != nil {
 		return "", Usagef("reading the API key named by %s: %w", EnvAPIKeyFile, err)
 	}
-	return strings.TrimSpace(string(data)), nil
+	key := strings.TrimSpace(string(data))
+	if key == "" || strings.ContainsAny(key, "\r\n") {
+		return "", Usagef("reading the API key %q: want one line of text", path)
+	}
+	return key, nil
 }
 
 // Redact replaces every occurrence of the secrets in text: servers like to echo what they refuse.

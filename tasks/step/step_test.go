@@ -142,8 +142,14 @@ func TestAPIKey(t *testing.T) {
 			t.Errorf("%s: %q %v", row.name, got, err)
 		}
 	}
-	if _, err := APIKey(func(k string) string { return map[string]string{EnvAPIKeyFile: "/nowhere/key"}[k] }); Code(err) != contract.ExitUsage {
-		t.Errorf("a file that is not there: %v", err)
+	two := filepath.Join(t.TempDir(), "two")
+	if err := os.WriteFile(two, []byte("one\nanother\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{"a file that is not there": "/nowhere/key", "a file of two lines": two, "an empty file": os.DevNull} {
+		if _, err := APIKey(func(k string) string { return map[string]string{EnvAPIKeyFile: path}[k] }); Code(err) != contract.ExitUsage {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	if got := Redact("key direct, again direct", "direct", ""); got != "key [secret], again [secret]" {
 		t.Error(got)
