@@ -23,8 +23,8 @@ const (
 // that only the real tool can do.
 const (
 	RunnerAuto     = "auto"
-	RunnerNative   = "native"
-	RunnerExternal = "external"
+	RunnerNative   = runplan.RunnerNative
+	RunnerExternal = runplan.RunnerExternal
 )
 
 // Source is one description of load and what surrounds it.
