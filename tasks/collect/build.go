@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -87,9 +86,4 @@ func remember(runDir string, r *report.Report) {
 		r.Run.BflowVersion = step.Version
 	}
 	r.Run.Attempt = max(1, r.Run.Attempt)
-}
-
-// folder is the directory of measurement n.
-func folder(runDir string, n int) string {
-	return filepath.Join(runDir, contract.DirMeasurement, fmt.Sprint(n))
 }

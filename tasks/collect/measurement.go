@@ -30,7 +30,7 @@ type stageKey struct{ sample, stage int }
 // measure reads measurement n of a run and computes everything that the report says about it.
 func measure(runDir string, plan *runplan.RunPlan, n int) *measured {
 	spec := plan.Measurements[n]
-	m := &measured{plan: plan, dir: folder(runDir, n), Measurement: report.Measurement{Index: n, Name: spec.Name, Tool: spec.Tool,
+	m := &measured{plan: plan, dir: report.MeasurementDir(runDir, n), Measurement: report.Measurement{Index: n, Name: spec.Name, Tool: spec.Tool,
 		Notes: spec.Notes, Samples: []report.Sample{}, Pooled: report.Pooled{Stages: []report.Stage{}}}}
 	if !m.readOutcome() {
 		return m

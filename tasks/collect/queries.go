@@ -91,7 +91,7 @@ func loadWindow(runDir string, plan *runplan.RunPlan) (start, end time.Time, ok 
 	var run report.RunInfo
 	for i := range plan.Measurements {
 		var l report.LoadGen
-		if found, err := readOptional(filepath.Join(folder(runDir, i), contract.FileLoadGen), &l); err == nil && found {
+		if found, err := readOptional(filepath.Join(report.MeasurementDir(runDir, i), contract.FileLoadGen), &l); err == nil && found {
 			span(&run, l)
 		}
 	}

@@ -82,7 +82,7 @@ func writeStage(runDir string, r *report.Report, m *report.Measurement, s *repor
 	}
 	// The comma is in the name that llm-d-benchmark gives these files.
 	name := fmt.Sprintf("benchmark_report_v0.2,_stage_%d.yaml", s.Stage)
-	if err := writeDocument(r, filepath.Join(folder(runDir, m.Index), name), doc); err != nil || !headline {
+	if err := writeDocument(r, filepath.Join(report.MeasurementDir(runDir, m.Index), name), doc); err != nil || !headline {
 		return err
 	}
 	return writeDocument(r, filepath.Join(runDir, contract.FileReportV02), doc)

@@ -80,11 +80,11 @@ func ttftError(b *testing.B, binary string) (float64, bool) {
 	}
 	late := engineStats(b, url)
 	stop()
-	_, rows, err := report.ReadRows(filepath.Join(Dir(bb.runDir, 0), "requests.jsonl.gz"))
+	_, rows, err := report.ReadRows(filepath.Join(report.MeasurementDir(bb.runDir, 0), "requests.jsonl.gz"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	stages, err := report.ReadStages(filepath.Join(Dir(bb.runDir, 0), "stages.jsonl"))
+	stages, err := report.ReadStages(filepath.Join(report.MeasurementDir(bb.runDir, 0), "stages.jsonl"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func (b *bench) results(t *testing.T) results {
 		r   results
 		err error
 	)
-	dir := Dir(b.runDir, 0)
+	dir := report.MeasurementDir(b.runDir, 0)
 	if r.header, r.rows, err = report.ReadRows(filepath.Join(dir, contract.FileRequests)); err != nil {
 		t.Fatal(err)
 	}

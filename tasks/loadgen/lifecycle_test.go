@@ -76,7 +76,7 @@ func TestALaterAttemptKeepsTheOneBefore(t *testing.T) {
 	if r.header.Attempt != 2 || !strings.HasPrefix(r.rows[0].ID, "r-2-m0-") {
 		t.Errorf("header %+v, first row %q", r.header, r.rows[0].ID)
 	}
-	h, rows, err := report.ReadRows(filepath.Join(Dir(b.runDir, 0), "attempt-1", contract.FileRequests))
+	h, rows, err := report.ReadRows(filepath.Join(report.MeasurementDir(b.runDir, 0), "attempt-1", contract.FileRequests))
 	if err != nil || h.Attempt != 1 || len(rows) != 6 {
 		t.Errorf("attempt 1: header %+v, %d rows: %v", h, len(rows), err)
 	}
@@ -84,7 +84,7 @@ func TestALaterAttemptKeepsTheOneBefore(t *testing.T) {
 
 func TestRowsOfAKilledAttemptAreKept(t *testing.T) {
 	b := makeBench(t, sim.Config{}, closedLoop(2, 6), closedLoop(2, 6))
-	dir := Dir(b.runDir, 0)
+	dir := report.MeasurementDir(b.runDir, 0)
 	// What a process leaves behind that is killed in its second stage.
 	must := func(err error) {
 		t.Helper()
@@ -222,7 +222,7 @@ func TestProgressAndEventsAreWritten(t *testing.T) {
 	b := makeBench(t, sim.Config{}, openLoop(20, 1.2))
 	b.measure(t)
 	var p report.Progress
-	if err := step.ReadJSON(filepath.Join(Dir(b.runDir, 0), report.FileProgress), &p); err != nil {
+	if err := step.ReadJSON(filepath.Join(report.MeasurementDir(b.runDir, 0), report.FileProgress), &p); err != nil {
 		t.Fatal(err)
 	}
 	if p.Sent != 24 || p.Done != 24 || p.Stages != 1 || p.ExpectedS != 1.2 || !p.Finished {

@@ -311,7 +311,7 @@ func TestSamplesPausesAndScrapes(t *testing.T) {
 		t.Fatalf("%d scrapes, want one before and one after each measured stage", len(r.load.Scrapes))
 	}
 	for _, s := range r.load.Scrapes {
-		text, err := os.ReadFile(filepath.Join(Dir(b.runDir, 0), s.File))
+		text, err := os.ReadFile(filepath.Join(report.MeasurementDir(b.runDir, 0), s.File))
 		if err != nil || !strings.Contains(string(text), "vllm:") {
 			t.Errorf("scrape %+v: %v", s, err)
 		}
@@ -327,7 +327,7 @@ func TestTheFilesAgree(t *testing.T) {
 	}
 	fromRows, _ := report.Summarize("ms", ttft)
 	s := r.stages[0].Metrics["ttft"]
-	dists, err := report.ReadHistograms(filepath.Join(Dir(b.runDir, 0), contract.FileHistograms))
+	dists, err := report.ReadHistograms(filepath.Join(report.MeasurementDir(b.runDir, 0), contract.FileHistograms))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func TestTheFilesAgree(t *testing.T) {
 	if !slices.IsSortedFunc(r.rows, func(a, b report.Row) int { return int(a.TIntended - b.TIntended) }) {
 		t.Error("rows are not in order of their intended send")
 	}
-	if _, err := os.Stat(filepath.Join(Dir(b.runDir, 0), spillName)); err == nil {
+	if _, err := os.Stat(filepath.Join(report.MeasurementDir(b.runDir, 0), spillName)); err == nil {
 		t.Error("the spill file is left behind")
 	}
 	little := s.N

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strconv"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
@@ -40,9 +38,4 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 		return step.Exit(contract.ExitInterrupted, errors.New("interrupted; what was measured until then is written"))
 	}
 	return nil
-}
-
-// Dir returns the folder of measurement n.
-func Dir(runDir string, n int) string {
-	return filepath.Join(runDir, contract.DirMeasurement, strconv.Itoa(n))
 }

@@ -51,7 +51,7 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 	if err := check(plan); err != nil {
 		return nil, fmt.Errorf("measurement %d (%q): %w", o.Measurement, plan.Name, err)
 	}
-	m := &measurement{Options: o, Streams: s, whole: whole, plan: plan, dir: Dir(o.RunDir, o.Measurement),
+	m := &measurement{Options: o, Streams: s, whole: whole, plan: plan, dir: report.MeasurementDir(o.RunDir, o.Measurement),
 		sources: map[string]int{}, rates: map[int]float64{}, anchor: time.Now()}
 	key, err := step.APIKey(s.Env)
 	if err != nil {

@@ -31,7 +31,7 @@ func rowsCSV(w io.Writer, run Run) error {
 		return fmt.Errorf("exporting rows: %w", err)
 	}
 	for _, m := range run.Report.Measurements {
-		path := filepath.Join(run.Dir, contract.DirMeasurement, strconv.Itoa(m.Index), contract.FileRequests)
+		path := filepath.Join(report.MeasurementDir(run.Dir, m.Index), contract.FileRequests)
 		if err := copyRows(out, path, strconv.Itoa(m.Index), columns); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("exporting rows: %w", err)
 		}

@@ -59,7 +59,7 @@ func WriteTo(t testing.TB, dir string, r Run) {
 	writeJSON(t, dir, contract.FileSmoketest, map[string]any{"schema": "bflow.smoketest/1", "endpoint": "http://127.0.0.1:8000",
 		"model": "acme/tiny-1b", "passed": true, "checks": []any{}})
 	if !r.NoResult {
-		newLoad(t, filepath.Join(dir, contract.DirMeasurement, "0"), plan, r).write()
+		newLoad(t, report.MeasurementDir(dir, 0), plan, r).write()
 	}
 }
 
