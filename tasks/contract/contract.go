@@ -95,7 +95,6 @@ const (
 	FileSummary    = "summary.csv"
 	FileVerdict    = "verdict.json"
 	FileEvents     = "events.jsonl"
-	DirDeployment  = "deployment"
 	DirMetrics     = "metrics"
 	DirMeasurement = "measurements" // measurements/<n>/, n from 0
 

@@ -39,8 +39,8 @@ func TestHistogramsRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(wantMetric, gotMetric); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", keys[i], diff)
 		}
-		if got[keys[i]].Exact() != want.Exact() {
-			t.Errorf("%v: exact %v, want %v", keys[i], got[keys[i]].Exact(), want.Exact())
+		if gotExact, wantExact := got[keys[i]].hist == nil, want.hist == nil; gotExact != wantExact {
+			t.Errorf("%v: exact %v, want %v", keys[i], gotExact, wantExact)
 		}
 	}
 }

@@ -37,7 +37,7 @@ const (
 	StatusEmpty     = "empty"   // a 200 without a token
 )
 
-// Error classes of a row (facts: event classification).
+// Error classes of a row.
 const (
 	ErrDial          = "dial"
 	ErrTLS           = "tls"

@@ -83,7 +83,7 @@ var Quantiles = []struct {
 	P    float64 // percent
 }{{"p0_1", 0.1}, {"p1", 1}, {"p5", 5}, {"p10", 10}, {"p25", 25}, {"p50", 50}, {"p75", 75}, {"p90", 90}, {"p95", 95}, {"p99", 99}, {"p99_9", 99.9}}
 
-// GoodputResult says how many requests met every objective (facts: metrics).
+// GoodputResult says how many requests met every objective.
 type GoodputResult struct {
 	Good         int            `json:"good"`
 	Of           int            `json:"of"`               // ok + failed + timed out

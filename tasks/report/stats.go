@@ -103,12 +103,6 @@ func (d *Distribution) Unit() string { return d.unit }
 // N returns the number of values.
 func (d *Distribution) N() int64 { return d.n }
 
-// Mean returns the mean, 0 without values.
-func (d *Distribution) Mean() float64 { return d.mean }
-
-// Exact says whether every value is still known.
-func (d *Distribution) Exact() bool { return d.hist == nil }
-
 // Add adds x; NaN and infinities are not values and are ignored.
 func (d *Distribution) Add(x float64) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {

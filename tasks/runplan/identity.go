@@ -19,7 +19,7 @@ func Identify(p *RunPlan) error {
 // IdentifyMeasurement sets the hash of m. It depends on m alone, so that a point measured on a shared deployment
 // equals the same point measured alone.
 func IdentifyMeasurement(m *Measurement) error {
-	hash, err := sum(hashedMeasurement(*m))
+	hash, err := Sum(hashedMeasurement(*m))
 	if err != nil {
 		return fmt.Errorf("hashing measurement %q: %w", m.Name, err)
 	}
@@ -30,7 +30,7 @@ func IdentifyMeasurement(m *Measurement) error {
 // Seal sets Hash and Digest of a plan whose measurements are identified already. Any later change of p needs
 // another Seal.
 func Seal(p *RunPlan) error {
-	hash, err := sum(hashed(p))
+	hash, err := Sum(hashed(p))
 	if err != nil {
 		return fmt.Errorf("hashing plan %q: %w", p.Name, err)
 	}
@@ -55,15 +55,15 @@ func Verify(p *RunPlan) error {
 func digest(p *RunPlan) (string, error) {
 	bare := *p
 	bare.Digest = ""
-	d, err := sum(&bare)
+	d, err := Sum(&bare)
 	if err != nil {
 		return "", fmt.Errorf("taking the digest of plan %q: %w", p.Name, err)
 	}
 	return d, nil
 }
 
-// sum is the hex SHA-256 of v as canonical JSON.
-func sum(v any) (string, error) {
+// Sum is the hex SHA-256 of v as canonical JSON: the identity of a configuration.
+func Sum(v any) (string, error) {
 	b, err := Canonical(v)
 	if err != nil {
 		return "", err
@@ -71,6 +71,3 @@ func sum(v any) (string, error) {
 	s := sha256.Sum256(b)
 	return hex.EncodeToString(s[:]), nil
 }
-
-// Sum is the hex SHA-256 of v as canonical JSON: the identity of a configuration.
-func Sum(v any) (string, error) { return sum(v) }

@@ -87,6 +87,3 @@ func (o *Outcome) Streamed() int64 {
 	}
 	return n
 }
-
-// Finished says whether the request came to its end, good or bad, by itself.
-func (o *Outcome) Finished() bool { return o.End >= 0 }

@@ -70,9 +70,6 @@ func (s *Spill) Err() error {
 	return s.err
 }
 
-// Len returns the number of outcomes.
-func (s *Spill) Len() int { return len(s.index) }
-
 func (s *Spill) sort() error {
 	s.Sync()
 	slices.SortStableFunc(s.index, func(a, b entry) int { return cmp.Compare(a.intended, b.intended) })
