@@ -64,16 +64,20 @@ func (in *Stage) phase(w span, i int, at int64) string {
 		return report.PhaseUnmeasured
 	case at >= in.End:
 		return report.PhaseDrain
-	case i < w.from || i >= w.to || !counted(in.Plan) && !w.holds(at):
+	case i < w.from || i >= w.to || early(in.Plan, w, at) || late(in.Plan, w, at):
 		return report.PhaseSkipped
 	}
 	return report.PhaseMeasured
 }
 
-// counted says whether trims count requests, so that their places decide and not their times: sends at one moment
-// have one time but different places.
-func counted(plan runplan.Stage) bool {
-	_, first := trim(plan, plan.SkipFirst)
-	_, last := trim(plan, plan.SkipLast)
-	return first > 0 || last > 0
+// early and late say whether a stamp lies in a trim that is a time. Where a trim counts requests, their places decide
+// and not their times: sends at one moment have one time but different places.
+func early(plan runplan.Stage, w span, at int64) bool {
+	_, requests := trim(plan, plan.SkipFirst)
+	return requests == 0 && at < w.start
+}
+
+func late(plan runplan.Stage, w span, at int64) bool {
+	_, requests := trim(plan, plan.SkipLast)
+	return requests == 0 && at >= w.end
 }
