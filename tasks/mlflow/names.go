@@ -31,8 +31,8 @@ func allSeries() []series {
 	return []series{
 		{"e2e", "e2e_latency/latency", "sec", 1e-3, all},
 		{"ttft", "ttft/ttft", "ms", 1, old},
-		{"tpot_incl", "tpot/tpot", "ms", 1, old},
-		{"tpot", "itl/itl", "ms", 1, old},
+		{tpotInclByToken, "tpot/tpot", "ms", 1, old},
+		{tpotByToken, "itl/itl", "ms", 1, old},
 
 		{"ttft_intended", "ttft/ttft_intended", "ms", 1, ours},
 		{"ttfc", "ttft/ttfc", "ms", 1, ours},

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -69,13 +68,15 @@ func RunKey(runID string, plan *runplan.RunPlan) string {
 func readStages(runDir string, measurements int) ([]report.StageResult, error) {
 	var all []report.StageResult
 	for n := range measurements {
-		list, err := report.ReadStages(filepath.Join(runDir, contract.DirMeasurement, strconv.Itoa(n), contract.FileStages))
+		dir := report.MeasurementDir(runDir, n)
+		list, err := report.ReadStages(filepath.Join(dir, contract.FileStages))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
+		addByToken(dir, list)
 		all = append(all, list...)
 	}
 	return all, nil
