@@ -109,12 +109,10 @@ func stageValues(s *report.StageResult) map[string]float64 {
 	v := map[string]float64{
 		"requests/total_requests":        float64(s.Counts.Total),
 		"requests/successful_requests":   float64(s.Counts.ByStatus[report.StatusOK]),
-		"requests/failed_requests":       float64(s.Counts.Total - s.Counts.ByStatus[report.StatusOK]),
+		"requests/failed_requests":       float64(failures(s.Counts)),
 		"throughput/total_input_tokens":  float64(s.Tokens.In),
 		"throughput/total_output_tokens": float64(s.Tokens.Out),
 		"throughput/total_tokens":        float64(s.Tokens.In + s.Tokens.Out),
-		"tokens/in_mean":                 float64(s.Tokens.In) / float64(s.Counts.Total),
-		"tokens/out_mean":                float64(s.Tokens.Out) / float64(s.Counts.Total),
 		"tokens/exact_length_ratio":      float64(s.Tokens.ExactLength) / float64(s.Counts.ByStatus[report.StatusOK]),
 	}
 	if s.ErrorRate != nil {
@@ -127,13 +125,21 @@ func stageValues(s *report.StageResult) map[string]float64 {
 			addStats(v, d, m)
 		}
 	}
-	if m, ok := s.Metrics["concurrency"]; ok {
-		v["requests/request_concurrency_mean"] = m.Mean
+	for metric, name := range map[string]string{"concurrency": "requests/request_concurrency_mean",
+		"tokens_in": "tokens/in_mean", "tokens_out": "tokens/out_mean"} {
+		if m, ok := s.Metrics[metric]; ok {
+			v[name] = m.Mean
+		}
 	}
 	if g := s.Goodput; g != nil {
 		v["goodput/requests_per_sec"], v["goodput/tokens_per_sec"], v["goodput/attainment"] = g.RequestsPerS, g.TokensPerS, g.Attainment
 	}
 	return v
+}
+
+// failures are the requests that ended badly; those that were cut off have not ended.
+func failures(c report.Counts) int {
+	return c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] + c.ByStatus[report.StatusDropped]
 }
 
 func addRates(v map[string]float64, s *report.StageResult) {
