@@ -44,7 +44,7 @@ func (a *account) add(o *Outcome, row *report.Row) {
 	a.counts.All++
 	a.flows(o)
 	a.series.add(o)
-	if o.TokenSource != "" {
+	if counted(o) {
 		a.sources[o.TokenSource]++
 	}
 	if row.Phase != report.PhaseMeasured && row.Phase != report.PhaseUnmeasured {
@@ -82,13 +82,17 @@ func (a *account) sum(o *Outcome) {
 		t.InAsked += o.InAsked
 		t.InOfAsked += o.In
 	}
-	if o.TokenSource != "" {
+	if counted(o) {
 		t.Sources[o.TokenSource]++
 	}
 	if o.Status == report.StatusOK && o.OutAsked >= 0 && o.Out == o.OutAsked {
 		t.ExactLength++
 	}
 }
+
+// counted says whether the source of a request's token count is one of the measurement's. A server that counts at the
+// end of an answer has no count for one that broke off, which says nothing about the others.
+func counted(o *Outcome) bool { return o.Status == report.StatusOK && o.TokenSource != "" }
 
 // whole adds an ok request to the rates over the whole run, drain included, that exports to other tools use.
 func (a *account) whole(o *Outcome) {

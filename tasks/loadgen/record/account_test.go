@@ -1,0 +1,40 @@
+package record
+
+import (
+	"testing"
+
+	"bflow.dev/bflow/tasks/report"
+)
+
+// accountOf is the account of outcomes that are all measured, over a window of a second.
+func accountOf(outcomes ...*Outcome) *account {
+	in := &Stage{Start: 0, End: 1e9, WindowEnd: 1e9, DrainEnd: 1e9}
+	in.Plan.Measure = true
+	a := newAccount(in, span{end: 1e9, to: len(outcomes)})
+	for _, o := range outcomes {
+		row := Row(o, 0, 0, report.PhaseMeasured)
+		a.add(o, &row)
+	}
+	return a
+}
+
+// answered is an outcome with input and output tokens that ended at half a second.
+func answered(in, out int64) *Outcome {
+	o := makeOutcome("o", 0)
+	o.Send, o.FirstByte, o.End, o.In, o.Out, o.TokenSource = 0, 1e6, 5e8, in, out, "usage"
+	return o
+}
+
+func TestAnAnswerThatBrokeOffIsNoSecondTokenSource(t *testing.T) {
+	broken := answered(10, 2)
+	broken.Status, broken.Class, broken.TokenSource = report.StatusFailed, report.ErrErrorInStream, "events"
+	sum := accountOf(answered(10, 4), broken).summary()
+	if len(sum.SourceCounts) != 1 || sum.SourceCounts["usage"] != 1 || len(sum.Result.Tokens.Sources) != 1 {
+		t.Errorf("sources %v and %v, want usage alone", sum.SourceCounts, sum.Result.Tokens.Sources)
+	}
+	silent := answered(10, 2)
+	silent.TokenSource = "events"
+	if sum := accountOf(answered(10, 4), silent).summary(); len(sum.SourceCounts) != 2 {
+		t.Errorf("sources %v of two whole answers, want both", sum.SourceCounts)
+	}
+}
