@@ -55,6 +55,9 @@ func TestFaultsBecomeStatusAndClass(t *testing.T) {
 					t.Fatalf("row %q has %d tokens, want 8", row.ID, tokensOut(row))
 				}
 			}
+			if n := r.stages[0].Client.StaleRetries; (n > 0) != (tt.fault == runplan.FaultResetReused) {
+				t.Errorf("%d requests were put again on a new connection", n)
+			}
 			checkJoin(t, b, r)
 		})
 	}

@@ -65,6 +65,7 @@ func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, u
 	m.latest = sum.Distributions
 	r.Measurement, r.Ended, r.Interrupted = m.Measurement, d.ended, d.ended == endedInterrupted
 	r.Client = used.client()
+	r.Client.StaleRetries = sum.StaleRetries
 	r.Checks = checks(in, r, used, m.plan.API.ExactOutput)
 	if d.live.saturated() {
 		m.note("stage %d: over-saturation was seen", in.Index)

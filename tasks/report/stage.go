@@ -122,7 +122,7 @@ type Client struct {
 	RunQueueS    float64 `json:"run_queue_seconds"` // /proc/self/schedstat
 	MaxGCPauseMS float64 `json:"max_gc_pause_ms"`
 	ConnsOpened  int     `json:"connections_opened"`
-	StaleRetries int     `json:"stale_retries,omitempty"`
+	StaleRetries int     `json:"stale_retries,omitempty"` // requests put again because the server had closed the kept connection
 	PeakRSSBytes int64   `json:"peak_rss_bytes,omitempty"`
 	ClockDriftMS float64 `json:"clock_drift_ms"` // wall against monotonic, start to end
 }

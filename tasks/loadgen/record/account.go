@@ -28,6 +28,7 @@ type account struct {
 	flight  flight
 	series  *series
 	sources map[string]int
+	stale   int // requests put again on a new connection
 }
 
 func newAccount(in *Stage, w span) *account {
@@ -42,6 +43,7 @@ func newAccount(in *Stage, w span) *account {
 
 func (a *account) add(o *Outcome, row *report.Row) {
 	a.counts.All++
+	a.stale += int(o.StaleRetries)
 	a.flows(o)
 	a.series.add(o)
 	if counted(o) {
@@ -190,7 +192,7 @@ func (a *account) summary() *Summary {
 	if a.good != nil {
 		r.Goodput = a.good.result(a.window.seconds())
 	}
-	return &Summary{Result: r, Distributions: a.dists, SourceCounts: a.sources}
+	return &Summary{Result: r, Distributions: a.dists, SourceCounts: a.sources, StaleRetries: a.stale}
 }
 
 // rates returns the rates over the window, and over the run where a request ended well.

@@ -28,6 +28,7 @@ type Summary struct {
 	Result        report.StageResult
 	Distributions map[string]*report.Distribution
 	SourceCounts  map[string]int // requests per token count source, all phases
+	StaleRetries  int            // requests put again because the server had closed the kept connection, all phases
 }
 
 // Summarize makes rows and numbers from the outcomes of a stage. Rows are written in order of their intended send.
