@@ -124,7 +124,7 @@ func (a *account) flows(o *Outcome) {
 	if o.Status == report.StatusOK && w.holds(o.End) {
 		a.inWindow.done++
 	}
-	if o.First >= 0 && o.In > 0 && w.holds(o.First) {
+	if at := processed(o); at >= 0 && o.In > 0 && w.holds(at) {
 		a.cameIn += float64(o.In)
 	}
 	each := tokensPer(o)
@@ -134,6 +134,15 @@ func (a *account) flows(o *Outcome) {
 		}
 	})
 	a.flight.add(o.Send, ended(o, a.in.DrainEnd))
+}
+
+// processed returns when the input of a request counts: at the first token event, at the end of an answer that did not
+// stream; Absent where neither came.
+func processed(o *Outcome) int64 {
+	if o.First < 0 && o.Status == report.StatusOK {
+		return o.End
+	}
+	return o.First
 }
 
 // ended returns when a sent request left the server, as far as is known.

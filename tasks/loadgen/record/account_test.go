@@ -38,3 +38,15 @@ func TestAnAnswerThatBrokeOffIsNoSecondTokenSource(t *testing.T) {
 		t.Errorf("sources %v of two whole answers, want both", sum.SourceCounts)
 	}
 }
+
+func TestTheInputOfAnAnswerThatDidNotStreamCountsAtItsEnd(t *testing.T) {
+	streamed, late, failed := answered(30, 2), answered(500, 2), answered(700, Absent)
+	streamed.Token(4e8, 1)
+	streamed.Token(45e7, 1)
+	late.End = 2e9
+	failed.Status = report.StatusFailed
+	rates := accountOf(answered(10, 4), streamed, late, failed).rates()
+	if rates["input_token_rate"] != 40 || rates["output_token_rate"] != 6 || rates["total_token_rate"] != 46 {
+		t.Errorf("rates %v, want 40 input and 6 output tokens per second", rates)
+	}
+}
