@@ -69,6 +69,9 @@ func (m *measured) pool(samples []report.Stage) report.Stage {
 		addChecks(&p, s.Checks)
 	}
 	p.Rates = pooledRates(samples)
+	if share, ok := p.Tokens.CacheHitRate(); ok {
+		p.Rates["cache_hit_rate"] = share
+	}
 	p.ErrorRate = errorRate(p.Counts)
 	finishGoodput(&p)
 	validate(&p)
@@ -98,6 +101,7 @@ func addTokens(to *report.TokenSums, from report.TokenSums) {
 	to.InAsked += from.InAsked
 	to.InOfAsked += from.InOfAsked
 	to.Cached += from.Cached
+	to.CachedOf += from.CachedOf
 	to.Hidden += from.Hidden
 	to.ExactLength += from.ExactLength
 	for k, n := range from.Sources {
@@ -170,12 +174,12 @@ func worse(a, b report.Check) bool {
 }
 
 // pooledRates weights each rate by the length of its window, which is the same as dividing the sums. The *_run
-// variants have other denominators, so they exist for a single sample only.
+// variants have other denominators, so they exist for a single sample only; the share of cached tokens is made from sums.
 func pooledRates(samples []report.Stage) map[string]float64 {
 	sums, lengths := map[string]float64{}, map[string]float64{}
 	for _, s := range samples {
 		for name, rate := range s.Rates {
-			if strings.HasSuffix(name, "_run") && len(samples) > 1 {
+			if name == "cache_hit_rate" || strings.HasSuffix(name, "_run") && len(samples) > 1 {
 				continue
 			}
 			sums[name] += rate * s.WindowS

@@ -20,7 +20,7 @@ type StageResult struct {
 	Interrupted bool               `json:"interrupted,omitempty"`
 	Counts      Counts             `json:"counts"`  // measured requests only
 	Metrics     map[string]Metric  `json:"metrics"` // keys: MetricNames
-	Rates       map[string]float64 `json:"rates"`   // request_rate, output_token_rate, input_token_rate, total_token_rate, offered_rate, achieved_rate, and the *_run variants
+	Rates       map[string]float64 `json:"rates"`   // request_rate, output_token_rate, input_token_rate, total_token_rate, offered_rate, achieved_rate, cache_hit_rate, and the *_run variants
 	ErrorRate   *float64           `json:"error_rate,omitempty"`
 	Goodput     *GoodputResult     `json:"goodput,omitempty"`
 	Checks      []Check            `json:"checks"`           // validity
@@ -56,9 +56,15 @@ type TokenSums struct {
 	InAsked     int64          `json:"in_asked,omitempty"`    // over requests whose input the server counted
 	InOfAsked   int64          `json:"in_of_asked,omitempty"` // what it counted for these
 	Cached      int64          `json:"cached"`
+	CachedOf    int64          `json:"cached_of,omitempty"` // input tokens of the requests whose cached ones the server counted
 	Hidden      int64          `json:"hidden"`
 	ExactLength int            `json:"exact_length"` // ok requests whose tokens_out equals what was asked
 	Sources     map[string]int `json:"sources"`
+}
+
+// CacheHitRate returns the share of input tokens that came from the cache; false where no request says.
+func (t TokenSums) CacheHitRate() (float64, bool) {
+	return float64(t.Cached) / float64(max(1, t.CachedOf)), t.CachedOf > 0
 }
 
 // Metric summarises a distribution. Quantiles are keyed "p50", "p99_9"; those with too few values are named in LowN

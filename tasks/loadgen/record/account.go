@@ -76,7 +76,10 @@ func (a *account) sum(o *Outcome) {
 	t.In += max(0, o.In)
 	t.Out += max(0, o.Out)
 	t.OutAsked += max(0, o.OutAsked)
-	t.Cached += max(0, o.Cached)
+	if o.Cached >= 0 && o.In > 0 {
+		t.Cached += o.Cached
+		t.CachedOf += o.In
+	}
 	if o.Out > 0 && !o.TokensAssumed && o.Events() > 0 {
 		t.Hidden += max(0, o.Out-o.Streamed())
 	}
@@ -223,8 +226,8 @@ func (a *account) rates() map[string]float64 {
 		rates["input_token_rate_run"] = float64(a.run.in) / s
 		rates["total_token_rate_run"] = float64(a.run.in+a.run.out) / s
 	}
-	if a.tokens.In > 0 && a.tokens.Cached > 0 {
-		rates["cache_hit_rate"] = float64(a.tokens.Cached) / float64(a.tokens.In)
+	if share, ok := a.tokens.CacheHitRate(); ok {
+		rates["cache_hit_rate"] = share
 	}
 	return rates
 }

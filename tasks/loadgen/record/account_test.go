@@ -50,3 +50,25 @@ func TestTheInputOfAnAnswerThatDidNotStreamCountsAtItsEnd(t *testing.T) {
 		t.Errorf("rates %v, want 40 input and 6 output tokens per second", rates)
 	}
 }
+
+func TestCacheHitRateIsOverTheRequestsThatReportIt(t *testing.T) {
+	hit, miss := answered(40, 1), answered(60, 1)
+	hit.Cached, miss.Cached = 30, 0
+	tests := []struct {
+		name     string
+		outcomes []*Outcome
+		want     float64
+		exists   bool
+	}{
+		{name: "no request says", outcomes: []*Outcome{answered(100, 1)}},
+		{name: "those that say nothing do not count", outcomes: []*Outcome{hit, miss, answered(100, 1)}, want: 0.3, exists: true},
+		{name: "nothing cached is a share of zero", outcomes: []*Outcome{miss}, exists: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, ok := accountOf(tt.outcomes...).rates()["cache_hit_rate"]; got != tt.want || ok != tt.exists {
+				t.Errorf("cache hit rate %v, %v; want %v, %v", got, ok, tt.want, tt.exists)
+			}
+		})
+	}
+}
