@@ -85,7 +85,10 @@ func (m *Matrix) repeats() int { return max(m.exp.Spec.Matrix.Repeat, 1) }
 // as they come calls it first, so that nothing is written of an experiment that is wrong further on.
 func (m *Matrix) Check() problem.List {
 	var problems problem.List
-	for _, found := range m.Plans() {
+	w := newWalk(m)
+	w.check = true
+	for u := range m.order(0) { // the other rounds repeat this one
+		_, found := w.plan(u, 0)
 		problems = append(problems, found...)
 	}
 	return distinct(problems)

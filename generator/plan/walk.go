@@ -13,6 +13,9 @@ import (
 type walk struct {
 	*Matrix
 	seen map[string]*twins // by hash
+	// check says that nobody wants the plans, only their problems.
+	check  bool
+	sealer runplan.Sealer
 }
 
 func newWalk(m *Matrix) *walk { return &walk{Matrix: m, seen: make(map[string]*twins, m.units.len())} }
@@ -25,7 +28,7 @@ func (w *walk) plan(u, round int) (*runplan.RunPlan, problem.List) {
 	}
 	content := *plan
 	w.place(plan, u, round)
-	if err := runplan.Seal(plan); err != nil {
+	if err := w.identify(plan); err != nil {
 		problems.Add(w.exp.Problem("spec", "%s", err))
 	}
 	if round == 0 {
@@ -35,6 +38,13 @@ func (w *walk) plan(u, round int) (*runplan.RunPlan, problem.List) {
 		return nil, distinct(problems)
 	}
 	return plan, problems
+}
+
+func (w *walk) identify(p *runplan.RunPlan) error {
+	if w.check {
+		return runplan.Hash(p)
+	}
+	return w.sealer.Seal(p)
 }
 
 // resolve returns the plan of unit u as it is wherever it stands in the matrix.

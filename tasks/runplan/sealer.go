@@ -1,0 +1,58 @@
+package runplan
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Sealer seals plans one after the other. The metrics of a plan, most of its text, are mostly shared with its siblings:
+// they are encoded once. The zero value is ready to use; a Sealer is not safe for concurrent use.
+type Sealer struct {
+	metrics *Metrics // of the plan before
+	text    []byte   // their canonical JSON
+}
+
+// Seal is the function Seal.
+func (s *Sealer) Seal(p *RunPlan) error {
+	if err := Hash(p); err != nil {
+		return err
+	}
+	text, err := s.text0(p)
+	if err != nil {
+		return fmt.Errorf("taking the digest of plan %q: %w", p.Name, err)
+	}
+	sum := sha256.Sum256(text)
+	p.Digest = hex.EncodeToString(sum[:])
+	return nil
+}
+
+// standIn keeps the place of the metrics while the rest is encoded. No file can hold its text: YAML has no NUL.
+const standIn = "\x00metrics"
+
+// text0 is the canonical JSON of p with the field digest absent.
+func (s *Sealer) text0(p *RunPlan) ([]byte, error) {
+	bare := *p
+	bare.Digest = ""
+	if p.Metrics == nil {
+		return Canonical(&bare)
+	}
+	if p.Metrics != s.metrics {
+		text, err := Canonical(p.Metrics)
+		if err != nil {
+			return nil, err
+		}
+		s.metrics, s.text = p.Metrics, text
+	}
+	bare.Metrics = &Metrics{Profile: standIn}
+	place, err := Canonical(bare.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	text, err := Canonical(&bare)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Replace(text, place, s.text, 1), nil
+}
