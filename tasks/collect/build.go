@@ -19,8 +19,7 @@ func Build(runDir string) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &report.Report{Schema: report.ReportSchema, Plan: plan, Comparisons: []report.Comparison{},
-		Measurements: make([]report.Measurement, len(plan.Measurements))}
+	r := &report.Report{Schema: report.ReportSchema, Plan: plan, Measurements: make([]report.Measurement, len(plan.Measurements))}
 	var findings []verdict.Finding
 	for i := range plan.Measurements {
 		m := measure(runDir, plan, i)

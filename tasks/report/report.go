@@ -22,7 +22,6 @@ type Report struct {
 	Environment  Environment      `json:"environment"`
 	Measurements []Measurement    `json:"measurements"`
 	Server       Server           `json:"server"`
-	Comparisons  []Comparison     `json:"comparisons"`
 	Verdict      Verdict          `json:"verdict"`
 }
 
@@ -151,30 +150,18 @@ type ServerHistogram struct {
 	Quantiles map[string]float64 `json:"quantiles_ms,omitempty"`
 }
 
-// Comparison is one metric against a baseline.
-type Comparison struct {
-	Baseline string  `json:"baseline"` // run id
-	Stage    string  `json:"stage"`
-	Metric   string  `json:"metric"`
-	Base     float64 `json:"base"`
-	New      float64 `json:"new"`
-	Change   float64 `json:"change"` // New / Base - 1
-	Verdict  string  `json:"verdict"`
-}
-
 // VerdictSchema names the format of verdict.json.
 const VerdictSchema = "bflow.verdict/1"
 
 // Verdict is verdict.json. The word says what was found; the exit code says what the experiment file wants to follow
 // from it, so a breach that is only reported has the word fail and the code 0.
 type Verdict struct {
-	Schema      string       `json:"schema"` // VerdictSchema
-	Verdict     string       `json:"verdict"`
-	ExitCode    int          `json:"exit_code"`
-	Reasons     []string     `json:"reasons"` // one sentence each, gravest first
-	Gates       []Gate       `json:"gates"`
-	Comparisons []Comparison `json:"comparisons"`
-	Validity    []Validity   `json:"validity"`
+	Schema   string     `json:"schema"` // VerdictSchema
+	Verdict  string     `json:"verdict"`
+	ExitCode int        `json:"exit_code"`
+	Reasons  []string   `json:"reasons"` // one sentence each, gravest first
+	Gates    []Gate     `json:"gates"`
+	Validity []Validity `json:"validity"`
 }
 
 // Gate is one objective at one measured stage. Values of latencies are in ms.

@@ -43,8 +43,7 @@ func rulesOf(p *runplan.RunPlan) rules {
 // Run judges a run by the pooled stages of its measurements, whose gates are judged, and by findings from outside
 // the measurements (an unhealthy server, a missing result).
 func Run(p *runplan.RunPlan, measurements []report.Measurement, findings []Finding) report.Verdict {
-	v := report.Verdict{Schema: report.VerdictSchema, Reasons: []string{}, Gates: []report.Gate{},
-		Comparisons: []report.Comparison{}, Validity: []report.Validity{}}
+	v := report.Verdict{Schema: report.VerdictSchema, Reasons: []string{}, Gates: []report.Gate{}, Validity: []report.Validity{}}
 	for i := range measurements {
 		stages := measurements[i].Pooled.Stages
 		for j := range stages {
