@@ -17,7 +17,6 @@ import (
 
 // endpointFile is what collect reads of deployment/endpoint.json.
 type endpointFile struct {
-	URL          string    `json:"url"`
 	Model        string    `json:"model"`
 	ServedModels []string  `json:"served_models"`
 	Engine       string    `json:"engine"`
@@ -29,10 +28,8 @@ type endpointFile struct {
 
 // smoketestFile is what collect reads of smoketest.json.
 type smoketestFile struct {
-	Endpoint string `json:"endpoint"`
-	Model    string `json:"model"`
-	Passed   bool   `json:"passed"`
-	Checks   []struct {
+	Passed bool `json:"passed"`
+	Checks []struct {
 		Name     string `json:"name"`
 		Verdict  string `json:"verdict"`
 		Evidence string `json:"evidence"`
@@ -86,7 +83,7 @@ func unhealthy(runDir string) ([]verdict.Finding, error) {
 	var exit struct{ Text string }
 	found, err = readOptional(filepath.Join(runDir, contract.FileEngineExit), &exit)
 	if found && err == nil {
-		add("the engine ended with %s before the run was over; see bflow logs --engine", exit.Text)
+		add("the engine ended with %s before the run was over; see %s", exit.Text, contract.FileEngineLog)
 	}
 	return out, err
 }

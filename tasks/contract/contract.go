@@ -101,6 +101,7 @@ const (
 	FileEndpoint   = "deployment/endpoint.json"  // provision: what was deployed and how it answers
 	FileProcesses  = "deployment/processes.json" // provision: processes it started on this host
 	FileEngineExit = "deployment/exit.json"      // provision: how the engine ended, where it ended by itself
+	FileEngineLog  = "deployment/engine.log"     // provision: what the engine printed, and its supervisor
 	FileRequests   = "requests.jsonl.gz"         // in measurements/<n>/
 	FileStages     = "stages.jsonl"
 	FileHistograms = "histograms.bin"

@@ -23,7 +23,6 @@ import (
 )
 
 const (
-	engineLog = "deployment/engine.log"
 	truthLog  = "deployment/truth.jsonl"
 	simConfig = "deployment/sim.json"
 )
@@ -91,7 +90,7 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 	if err != nil {
 		return started{}, err
 	}
-	self = append(self, "hold", "--run-dir="+d.runDir, "--log="+engineLog, "--port="+strconv.Itoa(port), "--")
+	self = append(self, "hold", "--run-dir="+d.runDir, "--log="+contract.FileEngineLog, "--port="+strconv.Itoa(port), "--")
 	cmd := exec.Command(self[0], append(self[1:], argv...)...)
 	cmd.Env = engineEnv(d)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -99,7 +98,7 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 		cmd.ExtraFiles = []*os.File{os.NewFile(uintptr(fd), "lifeline")} // becomes 3
 		cmd.Env = append(cmd.Env, contract.EnvLifeline+"=3")
 	}
-	log, err := openLog(d.runDir, engineLog) // the supervisor says there why it could not start the engine
+	log, err := openLog(d.runDir, contract.FileEngineLog) // the supervisor says there why it could not start the engine
 	if err != nil {
 		return started{}, err
 	}
@@ -153,10 +152,10 @@ func ended(runDir string) error {
 		return nil
 	}
 	msg := fmt.Sprintf("running the engine: it ended with %s", exit.Text)
-	if line := lastLine(filepath.Join(runDir, engineLog)); line != "" {
+	if line := lastLine(filepath.Join(runDir, contract.FileEngineLog)); line != "" {
 		msg += "; its last line: " + line
 	}
-	return errors.New(msg + " (see " + engineLog + ")")
+	return errors.New(msg + " (see " + contract.FileEngineLog + ")")
 }
 
 // lastLine is the last line of a log that is not blank, cut to 300 bytes.

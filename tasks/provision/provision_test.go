@@ -108,7 +108,7 @@ func TestSimComesUpAndLeavesNothing(t *testing.T) {
 		t.Fatalf("release: exit %d: %s", code, out)
 	}
 	awaitDead(t, procs)
-	for _, file := range []string{lastScrape, truthLog, engineLog} {
+	for _, file := range []string{lastScrape, truthLog, contract.FileEngineLog} {
 		if _, err := os.Stat(filepath.Join(b.dir, file)); err != nil {
 			t.Error(err)
 		}
@@ -217,7 +217,7 @@ func TestCommandGetsItsPortModelAndHome(t *testing.T) {
 	if code, out := b.run("up"); code != 0 {
 		t.Fatalf("exit %d: %s", code, out)
 	}
-	log, err := os.ReadFile(filepath.Join(b.dir, engineLog))
+	log, err := os.ReadFile(filepath.Join(b.dir, contract.FileEngineLog))
 	if want := "home /home/person, tmp /var/tmp, flavour plan"; err != nil || !strings.Contains(string(log), want) {
 		t.Errorf("the engine's log is %q, want %q in it", log, want)
 	}

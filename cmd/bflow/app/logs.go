@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -28,7 +29,7 @@ func logsCommand(s Streams) *cli.Command {
 				return err
 			}
 			if c.Bool("engine") {
-				return copyLog(s.Out, filepath.Join(dir, "deployment", "engine.log"), "")
+				return copyLog(s.Out, filepath.Join(dir, contract.FileEngineLog), "")
 			}
 			status, err := local.StatusOf(dir)
 			if err != nil {
