@@ -37,11 +37,9 @@ type Point struct {
 // RunInfo is what the server says of a run.
 type RunInfo struct {
 	RunID        string `json:"run_id"`
-	RunName      string `json:"run_name"`
 	ExperimentID string `json:"experiment_id"`
 	Status       string `json:"status"`
 	ArtifactURI  string `json:"artifact_uri"`
-	Lifecycle    string `json:"lifecycle_stage"`
 }
 
 // RunData is what the server holds of a run; metrics are the latest of each key.

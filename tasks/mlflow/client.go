@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -36,16 +37,16 @@ type Client struct {
 
 // NewClient reads the usual MLFLOW_* variables. It returns nil without an error when no tracking URI is set.
 func NewClient(env func(string) string, patience time.Duration) (*Client, error) {
-	uri := strings.TrimSuffix(strings.TrimSpace(env("MLFLOW_TRACKING_URI")), "/")
+	uri := strings.TrimSuffix(strings.TrimSpace(env(contract.EnvMLflowURI)), "/")
 	if uri == "" {
 		return nil, nil
 	}
 	if !strings.HasPrefix(uri, "http://") && !strings.HasPrefix(uri, "https://") {
-		return nil, step.Usagef("reading MLFLOW_TRACKING_URI: %q is no http or https URL", uri)
+		return nil, step.Usagef("reading %s: %q is no http or https URL", contract.EnvMLflowURI, uri)
 	}
 	auth := Credentials{
-		Token: env("MLFLOW_TRACKING_TOKEN"), User: env("MLFLOW_TRACKING_USERNAME"), Password: env("MLFLOW_TRACKING_PASSWORD"),
-		Workspace: env("MLFLOW_WORKSPACE"), InsecureTLS: env("MLFLOW_TRACKING_INSECURE_TLS") == "true",
+		Token: env(contract.EnvMLflowToken), User: env(contract.EnvMLflowUsername), Password: env(contract.EnvMLflowPassword),
+		Workspace: env(contract.EnvMLflowWorkspace), InsecureTLS: env(contract.EnvMLflowInsecureTLS) == "true",
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: auth.InsecureTLS}

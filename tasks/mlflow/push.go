@@ -104,7 +104,7 @@ func publish(path, value string) error {
 // send pushes everything and checks it. Without a tracking server it says so: the run directory is the result.
 func send(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client, end verdict) (*RunInfo, error) {
 	if client == nil {
-		fmt.Fprintf(s.Err, "mlflow-push: no tracking server is set (MLFLOW_TRACKING_URI): %s is the result\n", o.RunDir)
+		fmt.Fprintf(s.Err, "mlflow-push: no tracking server is set (%s): %s is the result\n", contract.EnvMLflowURI, o.RunDir)
 		return nil, nil
 	}
 	r, err := Build(o, plan, end)
