@@ -19,7 +19,7 @@ func (s *Sealer) Seal(p *RunPlan) error {
 	if err := Hash(p); err != nil {
 		return err
 	}
-	text, err := s.text0(p)
+	text, err := s.document(p)
 	if err != nil {
 		return fmt.Errorf("taking the digest of plan %q: %w", p.Name, err)
 	}
@@ -31,8 +31,8 @@ func (s *Sealer) Seal(p *RunPlan) error {
 // standIn keeps the place of the metrics while the rest is encoded. No file can hold its text: YAML has no NUL.
 const standIn = "\x00metrics"
 
-// text0 is the canonical JSON of p with the field digest absent.
-func (s *Sealer) text0(p *RunPlan) ([]byte, error) {
+// document is the canonical JSON of p with the field digest absent.
+func (s *Sealer) document(p *RunPlan) ([]byte, error) {
 	bare := *p
 	bare.Digest = ""
 	if p.Metrics == nil {
