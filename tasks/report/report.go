@@ -169,7 +169,7 @@ type Gate struct {
 	Measurement int      `json:"measurement"`
 	Stage       int      `json:"stage"`
 	StageName   string   `json:"stage_name"`
-	Metric      string   `json:"metric"`             // ttft, itl, tpot, e2e, error_rate, output_token_rate, goodput
+	Metric      string   `json:"metric"`             // ttft, itl, tpot, e2e, error_rate, drop_rate, output_token_rate, goodput
 	Quantile    string   `json:"quantile,omitempty"` // mean, p50, ...; empty for rates and shares
 	Unit        string   `json:"unit"`
 	Limit       float64  `json:"limit"`

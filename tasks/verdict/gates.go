@@ -12,6 +12,9 @@ import (
 // DefaultErrorRate is the highest error rate of a stage whose experiment says nothing about errors.
 const DefaultErrorRate = 0.01
 
+// dropRate is the metric of the gate for requests that were never sent.
+const dropRate = "drop_rate"
+
 // Evidence is a pooled stage with what its summary does not hold.
 type Evidence struct {
 	Stage report.Stage
@@ -85,15 +88,19 @@ func percentOf(quantile string) float64 {
 	return 50
 }
 
-// errorGate reports false where goodput is the experiment's word about errors.
+// errorGate reports false where goodput is the experiment's word about errors. Goodput does not know of requests that
+// were dropped before they were sent, so the default rule holds for these also beside it.
 func errorGate(slo *runplan.SLO, s report.Stage) (report.Gate, bool) {
 	g := report.Gate{Metric: "error_rate", Unit: "share", Limit: DefaultErrorRate, Default: true}
+	bad, n := Errors(s.Counts)
 	if slo.ErrorRate != nil {
 		g.Limit, g.Default = *slo.ErrorRate, false
 	} else if slo.Goodput != nil {
-		return g, false
+		if bad = int64(s.Counts.ByStatus[report.StatusDropped]); bad == 0 {
+			return g, false
+		}
+		g.Metric = dropRate
 	}
-	bad, n := Errors(s.Counts)
 	g.N = n
 	if n == 0 {
 		g.Verdict = Inconclusive

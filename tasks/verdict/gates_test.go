@@ -108,3 +108,31 @@ func TestGoodputSpeaksForErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestGoodputDoesNotHideDroppedRequests(t *testing.T) {
+	goodput := &runplan.SLO{Goodput: &runplan.Goodput{Min: 0.5}}
+	for _, tt := range []struct {
+		name    string
+		slo     *runplan.SLO
+		dropped int
+		want    string
+	}{
+		{name: "none was dropped", slo: goodput},
+		{name: "one of a thousand was", slo: goodput, dropped: 1, want: "drop_rate pass"},
+		{name: "half were", slo: goodput, dropped: 1000, want: "drop_rate fail"},
+		{name: "an objective for errors counts them", slo: &runplan.SLO{Goodput: goodput.Goodput, ErrorRate: share(0.6)}, dropped: 1000, want: "error_rate pass"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e, got := evidence(950, 50), ""
+			e.Stage.Counts.ByStatus[report.StatusDropped] = tt.dropped
+			for _, g := range Gates(tt.slo, e) {
+				if g.Unit == "share" && g.Metric != "goodput" {
+					got = g.Metric + " " + g.Verdict
+				}
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

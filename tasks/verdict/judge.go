@@ -93,8 +93,12 @@ func gateFinding(r rules, place string, g report.Gate) (Finding, bool) {
 	case g.Verdict == Pass:
 		return Finding{}, false
 	case g.Default && g.Verdict == Fail:
+		fate := "failed"
+		if g.Metric == dropRate {
+			fate = "were dropped"
+		}
 		return Finding{contract.ExitFail, contract.ExitFail,
-			fmt.Sprintf("%s: %s of the requests failed, more than %s", place, Measured(g), Quantity(g.Limit, g.Unit))}, true
+			fmt.Sprintf("%s: %s of the requests %s, more than %s", place, Measured(g), fate, Quantity(g.Limit, g.Unit))}, true
 	case g.Default:
 		return Finding{}, false
 	}
