@@ -22,7 +22,7 @@ import (
 )
 
 // runDir is a run with one measured stage and the given verdict.
-func runDir(t *testing.T, v verdict) string {
+func runDir(t *testing.T, v report.Verdict) string {
 	t.Helper()
 	dir := t.TempDir()
 	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "p", Experiment: "p", Index: 1,
@@ -37,6 +37,7 @@ func runDir(t *testing.T, v verdict) string {
 	if err := step.WriteFile(filepath.Join(dir, contract.FilePlan), data); err != nil {
 		t.Fatal(err)
 	}
+	v.Schema = report.VerdictSchema
 	if err := step.WriteJSON(filepath.Join(dir, contract.FileVerdict), v); err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +70,11 @@ func pushTo(t *testing.T, dir, uri string, args ...string) (int, string) {
 func TestPushExitsByTheVerdict(t *testing.T) {
 	for _, row := range []struct {
 		name string
-		v    verdict
+		v    report.Verdict
 	}{
-		{"pass", verdict{Verdict: "pass"}},
-		{"an SLO breach", verdict{Verdict: "fail", ExitCode: contract.ExitBreach}},
-		{"an invalid measurement", verdict{Verdict: "invalid", ExitCode: contract.ExitInvalid}},
+		{"pass", report.Verdict{Verdict: "pass"}},
+		{"an SLO breach", report.Verdict{Verdict: "fail", ExitCode: contract.ExitBreach}},
+		{"an invalid measurement", report.Verdict{Verdict: "invalid", ExitCode: contract.ExitInvalid}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := runDir(t, row.v)
@@ -111,7 +112,7 @@ func TestAServerThatIsNoMLflowIsNamedInOneSentence(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			srv := httptest.NewServer(row.handler)
 			defer srv.Close()
-			dir := runDir(t, verdict{Verdict: "pass"})
+			dir := runDir(t, report.Verdict{Verdict: "pass"})
 			code, out := pushTo(t, dir, srv.URL)
 			if code != contract.ExitFail || !strings.Contains(out, row.want) || strings.Contains(out, "s3cret") {
 				t.Errorf("exit %d, said %q, want %q in it", code, out, row.want)
@@ -124,7 +125,7 @@ func TestAServerThatIsNoMLflowIsNamedInOneSentence(t *testing.T) {
 	t.Run("nobody listens", func(t *testing.T) {
 		srv := httptest.NewServer(nil)
 		srv.Close()
-		code, out := pushTo(t, runDir(t, verdict{Verdict: "pass"}), srv.URL)
+		code, out := pushTo(t, runDir(t, report.Verdict{Verdict: "pass"}), srv.URL)
 		if code != contract.ExitFail || !strings.Contains(out, "connection refused") {
 			t.Errorf("exit %d: %s", code, out)
 		}
@@ -132,7 +133,7 @@ func TestAServerThatIsNoMLflowIsNamedInOneSentence(t *testing.T) {
 	t.Run("finalize never fails the Pipeline", func(t *testing.T) {
 		srv := httptest.NewServer(answer(500, "boom"))
 		defer srv.Close()
-		if code, out := pushTo(t, runDir(t, verdict{Verdict: "pass"}), srv.URL, "finalize", "--patience=0s"); code != 0 {
+		if code, out := pushTo(t, runDir(t, report.Verdict{Verdict: "pass"}), srv.URL, "finalize", "--patience=0s"); code != 0 {
 			t.Errorf("exit %d: %s", code, out)
 		}
 	})
@@ -198,7 +199,7 @@ func FuzzKeyIsTakenByEveryServer(f *testing.F) {
 }
 
 func TestTheSameFilesGiveTheSameReplay(t *testing.T) {
-	dir := runDir(t, verdict{Verdict: "pass"})
+	dir := runDir(t, report.Verdict{Verdict: "pass"})
 	plan, err := runplan.Read(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +207,7 @@ func TestTheSameFilesGiveTheSameReplay(t *testing.T) {
 	o := Options{Options: step.Options{RunDir: dir, RunID: "p-1", Attempt: 1}, Patience: time.Second}
 	var texts [2]string
 	for i := range texts {
-		r, err := Build(o, plan, verdict{Verdict: "pass"})
+		r, err := Build(o, plan, &report.Verdict{Verdict: "pass"})
 		if err != nil {
 			t.Fatal(err)
 		}

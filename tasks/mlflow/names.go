@@ -48,7 +48,7 @@ func allSeries() []series {
 
 // points are the metrics of every measured stage. The step is the load value as an integer; the exact value stands in
 // load/rate_rps or load/concurrency. Stages of several samples at one load are points of one step at their own times.
-func points(plan *runplan.RunPlan, stages []report.StageResult, end verdict) []Point {
+func points(plan *runplan.RunPlan, stages []report.StageResult, end *report.Verdict) []Point {
 	var out []Point
 	several := len(plan.Measurements) > 1
 	for i := range stages {
@@ -220,7 +220,7 @@ func measurementParams(m runplan.Measurement) map[string]string {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-func tags(o Options, plan *runplan.RunPlan, end verdict) []Pair {
+func tags(o Options, plan *runplan.RunPlan, end *report.Verdict) []Pair {
 	d := plan.Deployment
 	t := map[string]string{
 		"benchmark_profile": plan.Measurements[0].Name, "deployment_profile": d.Profile, "deployment_type": d.Platform + "-" + d.Mode,
@@ -241,7 +241,7 @@ func tags(o Options, plan *runplan.RunPlan, end verdict) []Pair {
 }
 
 // note is what the run page shows; only its first lines are seen at once.
-func note(o Options, end verdict) string {
+func note(o Options, end *report.Verdict) string {
 	text := fmt.Sprintf("**%s**", end.Verdict)
 	if len(end.Reasons) > 0 {
 		text += ": " + strings.Join(end.Reasons, "; ")

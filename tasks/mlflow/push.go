@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -67,7 +68,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 // push sends the run, publishes the results, and then exits by the verdict: it is the last task of a run, and what
 // turns it red.
 func push(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client) error {
-	end, err := readVerdict(o.RunDir)
+	end, err := report.ReadVerdict(o.RunDir)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func publish(path, value string) error {
 }
 
 // send pushes everything and checks it. Without a tracking server it says so: the run directory is the result.
-func send(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client, end verdict) (*RunInfo, error) {
+func send(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client, end *report.Verdict) (*RunInfo, error) {
 	if client == nil {
 		fmt.Fprintf(s.Err, "mlflow-push: no tracking server is set (%s): %s is the result\n", contract.EnvMLflowURI, o.RunDir)
 		return nil, nil

@@ -17,7 +17,6 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/step"
 )
 
 // ReplayFile lies in the run directory: a push made anew from it sends the same bytes.
@@ -42,14 +41,14 @@ type Replay struct {
 }
 
 // Build makes the replay of the run in o.RunDir from its files alone: the same files give the same replay.
-func Build(o Options, plan *runplan.RunPlan, end verdict) (*Replay, error) {
+func Build(o Options, plan *runplan.RunPlan, end *report.Verdict) (*Replay, error) {
 	stages, err := readStages(o.RunDir, len(plan.Measurements))
 	if err != nil {
 		return nil, err
 	}
 	r := &Replay{
 		Schema: ReplaySchema, Experiment: clip(plan.Sinks.MLflow.Experiment, 256), RunName: clip(o.RunID, 250), RunKey: RunKey(o.RunID, plan),
-		Status: end.status(), Params: params(plan), Points: points(plan, stages, end), Tags: tags(o, plan, end),
+		Status: status(end.ExitCode), Params: params(plan), Points: points(plan, stages, end), Tags: tags(o, plan, end),
 	}
 	r.Start, r.End = span(stages)
 	if r.Artifacts, err = artifacts(o.RunDir); err != nil {
@@ -146,27 +145,9 @@ func artifactPath(rel string) string {
 	return regexp.MustCompile(`[^A-Za-z0-9._/-]`).ReplaceAllString(rel, "_")
 }
 
-// verdict is the part of verdict.json that a push needs.
-type verdict struct {
-	Verdict  string   `json:"verdict"`
-	ExitCode int      `json:"exit_code"`
-	Reasons  []string `json:"reasons,omitempty"`
-}
-
-func readVerdict(runDir string) (verdict, error) {
-	var v verdict
-	if err := step.ReadJSON(filepath.Join(runDir, contract.FileVerdict), &v); err != nil {
-		return v, err
-	}
-	if v.Verdict == "" {
-		return v, fmt.Errorf("reading %q: it holds no verdict; run collect again", filepath.Join(runDir, contract.FileVerdict))
-	}
-	return v, nil
-}
-
 // status is MLflow's word: a run that fails or must not be believed is not a finished one.
-func (v verdict) status() string {
-	switch v.ExitCode {
+func status(exitCode int) string {
+	switch exitCode {
 	case contract.ExitPass, contract.ExitInconclusive:
 		return Finished
 	case contract.ExitInterrupted:
