@@ -131,6 +131,9 @@ func gates(t *testing.T, r finished) {
 		switch g.Metric + " " + g.Quantile {
 		case "ttft p90":
 			value = linear(want.values["ttft_intended"], 0.9)
+			if g.Judged != "ttft_intended" {
+				t.Errorf("the gate for ttft says that it judges %q", g.Judged)
+			}
 		case "e2e p50":
 			value = linear(want.values["e2e_intended"], 0.5)
 		case "tpot mean":

@@ -171,6 +171,7 @@ type Gate struct {
 	StageName   string   `json:"stage_name"`
 	Metric      string   `json:"metric"`             // ttft, itl, tpot, e2e, error_rate, drop_rate, output_token_rate, goodput
 	Quantile    string   `json:"quantile,omitempty"` // mean, p50, ...; empty for rates and shares
+	Judged      string   `json:"judged,omitempty"`   // metric of the stage that the value is of: ttft_intended; empty for rates and shares
 	Unit        string   `json:"unit"`
 	Limit       float64  `json:"limit"`
 	AtLeast     bool     `json:"at_least,omitempty"` // the value must not be below the limit; else not above it

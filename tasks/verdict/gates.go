@@ -64,7 +64,7 @@ func judged(objective string) string {
 func latencyGate(e Evidence, metric, quantile string, limit runplan.Duration) report.Gate {
 	name := judged(metric)
 	m, ok := e.Stage.Metrics[name]
-	g := report.Gate{Metric: metric, Quantile: quantile, Unit: "ms", Limit: limit.Seconds() * 1000, N: m.N}
+	g := report.Gate{Metric: metric, Quantile: quantile, Judged: name, Unit: "ms", Limit: limit.Seconds() * 1000, N: m.N}
 	if !ok {
 		g.Verdict = Inconclusive
 		return g
@@ -208,6 +208,14 @@ func Quantity(v float64, unit string) string {
 		return fmt.Sprintf("%.4g tok/s", v)
 	}
 	return fmt.Sprintf("%.4g %s", v, unit)
+}
+
+// origin says from where a value counts that does not count from the send.
+func origin(g report.Gate) string {
+	if g.Value != nil && strings.HasSuffix(g.Judged, "_intended") {
+		return " from the intended send"
+	}
+	return ""
 }
 
 // Measured returns the value of a gate with its unit and count, as people are told: "612 ms (n=1200)".

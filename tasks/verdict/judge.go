@@ -102,9 +102,9 @@ func gateFinding(r rules, place string, g report.Gate) (Finding, bool) {
 	case g.Default:
 		return Finding{}, false
 	}
-	f := Finding{Code: contract.ExitBreach, Reason: fmt.Sprintf("%s: %s is %s, objective %s", place, Name(g), Measured(g), Limit(g))}
+	f := Finding{Code: contract.ExitBreach, Reason: fmt.Sprintf("%s: %s is %s%s, objective %s", place, Name(g), Measured(g), origin(g), Limit(g))}
 	if g.Verdict == Inconclusive {
-		f.Code, f.Reason = contract.ExitInconclusive, fmt.Sprintf("%s: %s is %s, which cannot decide the objective %s", place, Name(g), Measured(g), Limit(g))
+		f.Code, f.Reason = contract.ExitInconclusive, fmt.Sprintf("%s: %s is %s%s, which cannot decide the objective %s", place, Name(g), Measured(g), origin(g), Limit(g))
 	}
 	if r.breach {
 		f.Exit = f.Code

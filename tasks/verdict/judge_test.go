@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -105,5 +106,22 @@ func TestNotesAreListedButDoNotInvalidate(t *testing.T) {
 	named := slices.ContainsFunc(v.Validity, func(v report.Validity) bool { return v.Reason == "server_saturated" })
 	if v.Verdict != Pass || !named {
 		t.Errorf("verdict %s, validity %v", v.Verdict, v.Validity)
+	}
+}
+
+func TestAReasonSaysFromWhereItsValueCounts(t *testing.T) {
+	for metric, want := range map[string]string{
+		"ttft": `ttft p50 is 100.5 ms (n=200) from the intended send, objective ≤ 1 ms`, "tpot": "tpot p50 is 100.5 ms (n=200), objective ≤ 1 ms",
+	} {
+		t.Run(metric, func(t *testing.T) {
+			e, values := evidence(200, 0), evidence(200, 0).Values("ttft_intended")
+			e.Stage.Metrics["tpot"] = e.Stage.Metrics["ttft_intended"]
+			e.Values = func(string) *report.Distribution { return values }
+			e.Stage.Gates = Gates(latency(metric, "p50", time.Millisecond), e)
+			m := report.Measurement{Pooled: report.Pooled{Stages: []report.Stage{e.Stage}}}
+			if v := Run(&runplan.RunPlan{}, []report.Measurement{m}, nil); len(v.Reasons) != 1 || !strings.HasSuffix(v.Reasons[0], want) {
+				t.Errorf("reasons %q, want %q", v.Reasons, want)
+			}
+		})
 	}
 }
