@@ -10,7 +10,8 @@ import (
 	"bflow.dev/bflow/tasks/verdict"
 )
 
-// Reasons why a measurement must not be believed, and the finding that a server is saturated.
+// Reasons why a measurement must not be believed, and the findings that a server is saturated and that latencies from
+// the send leave out a wait.
 const (
 	reasonSchedule = "schedule_missed"
 	reasonClient   = "client_limited"
@@ -18,6 +19,7 @@ const (
 	reasonClock    = "clock_step"
 	reasonTokens   = "token_mismatch"
 	reasonServer   = "server_saturated"
+	reasonWait     = "waits_before_send"
 )
 
 // checks are those that the client can make of itself for one stage.
@@ -46,7 +48,30 @@ func checks(in *record.Stage, r *report.StageResult, used self, exact bool) []re
 	if c, ok := trendCheck(in, r); ok {
 		out = append(out, c)
 	}
+	if c, ok := waitCheck(r); ok {
+		out = append(out, c)
+	}
 	return out
+}
+
+// waitShare of the time to the first token may pass before the send until latencies from the send mislead.
+const waitShare = 0.1
+
+// waitCheck sees requests wait before they are sent: a finding, because latencies from the intended send have the wait
+// in them.
+func waitCheck(r *report.StageResult) (report.Check, bool) {
+	ttft, ok := r.Metrics["ttft_intended"]
+	if !ok {
+		return report.Check{}, false
+	}
+	c := report.Check{Name: "wait_before_send_p99_ms", Limit: waitShare * ttft.Quantiles["p99"], Note: true,
+		Value: r.Metrics["queue_wait"].Quantiles["p99"] + r.Metrics["sched_lag"].Quantiles["p99"]}
+	c.OK = c.Value <= c.Limit
+	if !c.OK {
+		c.Reason = reasonWait
+		c.Text = fmt.Sprintf("requests waited %.3g ms (p99) before they were sent: only latencies from the intended send show it", c.Value)
+	}
+	return c, true
 }
 
 type addCheck func(name string, value, limit float64, reason, text string)

@@ -235,6 +235,9 @@ func TestACapQueuesOrDrops(t *testing.T) {
 		if m := s.Metrics; m["ttft_intended"].Max < m["ttft"].Max+90 {
 			t.Errorf("ttft %.1f ms, from the intended send %.1f ms: the wait is hidden", m["ttft"].Max, m["ttft_intended"].Max)
 		}
+		if c := findCheck(s, "wait_before_send_p99_ms"); c == nil || c.OK || !c.Note || c.Value < 100 {
+			t.Errorf("the stage does not say that requests waited: %+v", c)
+		}
 		checkJoin(t, b, r)
 	})
 	t.Run("what is dropped is an error", func(t *testing.T) {
