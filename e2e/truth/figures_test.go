@@ -22,6 +22,7 @@ type limits struct{ ttft, tpot, e2e time.Duration }
 type figures struct {
 	status            map[string]int
 	total, good, of   int
+	quick, paced      int                  // answers that met the objective for ttft, for tpot
 	values            map[string][]float64 // one per request, in the units of the report
 	perToken          map[string][]float64 // the request's value once for each of its tokens
 	gaps, gapsMS      float64              // number and sum of the gaps between token events
@@ -136,7 +137,13 @@ func (f *figures) judge(r *report.Row, slo limits) {
 	case report.StatusOK:
 		f.of++
 		n := *r.TokensOut
+		if *r.TFirst-r.TIntended <= int64(slo.ttft) {
+			f.quick++
+		}
 		slow := n > 1 && float64(*r.TLast-*r.TFirst)/float64(n-1) > float64(slo.tpot)
+		if n > 1 && !slow {
+			f.paced++
+		}
 		if *r.TFirst-r.TIntended <= int64(slo.ttft) && *r.TEnd-r.TIntended <= int64(slo.e2e) && !slow {
 			f.good++
 			f.goodOut += float64(n)

@@ -212,6 +212,8 @@ func expectedPoints(f figures) map[string]float64 {
 		"tokens/in_mean":                              mean(f.values["tokens_in"]),
 		"tokens/out_mean":                             mean(f.values["tokens_out"]),
 		"goodput/attainment":                          float64(f.good) / float64(f.of),
+		"goodput/attainment_ttft":                     float64(f.quick) / float64(f.of),
+		"goodput/attainment_tpot":                     float64(f.paced) / float64(f.of-f.status["ok"]+len(f.values["tpot"])),
 	}
 	for name, values := range map[string][]float64{"tpot/tpot": f.perToken["tpot_incl"], "itl/itl": f.perToken["tpot"]} {
 		out[name+"_mean_ms"] = mean(values)

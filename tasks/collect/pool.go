@@ -125,6 +125,7 @@ func addGoodput(p *report.Stage, s *report.Stage) {
 	p.Goodput.Of += g.Of
 	p.Goodput.RequestsPerS += g.RequestsPerS * s.WindowS
 	p.Goodput.TokensPerS += g.TokensPerS * s.WindowS
+	p.Goodput.Met = addInts(p.Goodput.Met, g.Met)
 	p.Goodput.Missed = addInts(p.Goodput.Missed, g.Missed)
 	p.Goodput.Undetermined = addInts(p.Goodput.Undetermined, g.Undetermined)
 }

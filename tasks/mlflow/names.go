@@ -115,6 +115,9 @@ func stageValues(s *report.StageResult) map[string]float64 {
 		"throughput/total_tokens":        float64(s.Tokens.In + s.Tokens.Out),
 		"tokens/exact_length_ratio":      float64(s.Tokens.ExactLength) / float64(s.Counts.ByStatus[report.StatusOK]),
 	}
+	if share, ok := s.Tokens.CacheHitRate(); ok {
+		v["tokens/cached_ratio"] = share
+	}
 	if s.ErrorRate != nil {
 		v["requests/error_rate"] = *s.ErrorRate
 	}
@@ -133,6 +136,9 @@ func stageValues(s *report.StageResult) map[string]float64 {
 	}
 	if g := s.Goodput; g != nil {
 		v["goodput/requests_per_sec"], v["goodput/tokens_per_sec"], v["goodput/attainment"] = g.RequestsPerS, g.TokensPerS, g.Attainment
+		for objective, share := range g.Attainments() {
+			v["goodput/attainment_"+objective] = share
+		}
 	}
 	return v
 }

@@ -96,8 +96,21 @@ type GoodputResult struct {
 	Attainment   float64        `json:"attainment"`       // Good / Of
 	RequestsPerS float64        `json:"requests_per_s"`   // good requests per second of the window
 	TokensPerS   float64        `json:"tokens_per_s"`     // their output tokens
-	Missed       map[string]int `json:"missed,omitempty"` // objective -> requests that missed it
+	Met          map[string]int `json:"met,omitempty"`    // objective -> requests that met it, for each there is
+	Missed       map[string]int `json:"missed,omitempty"` // objective -> answers that missed it
 	Undetermined map[string]int `json:"undetermined,omitempty"`
+}
+
+// Attainments returns, for each objective, the share of requests that met it. Requests that ended badly met none; an
+// answer to which an objective does not apply is left out of its share.
+func (g *GoodputResult) Attainments() map[string]float64 {
+	out := map[string]float64{}
+	for name, met := range g.Met {
+		if of := g.Of - g.Undetermined[name]; of > 0 {
+			out[name] = float64(met) / float64(of)
+		}
+	}
+	return out
 }
 
 // Check is one validity check: its number, its limit, and what it found.
