@@ -54,7 +54,7 @@ func (t *translator) aiperfAPI(f *fields) {
 	if t.over.requestType.set() {
 		kind, path = t.over.requestType, value{}
 	}
-	t.setAPI(kind.requestType(Chat), path)
+	t.setAPI(kind.requestType(runplan.APIChat), path)
 	t.m.API.Stream = f.get("streaming").booleanOr(true)
 	t.apiKey(f.get("api_key"), f.get("api_key").text())
 	for _, h := range f.get("header", "headers").items() {

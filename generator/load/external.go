@@ -1,6 +1,10 @@
 package load
 
-import "strings"
+import (
+	"strings"
+
+	"bflow.dev/bflow/tasks/runplan"
+)
 
 // toTool hands the block over as it is, but for credentials and what the runner owns.
 func (t *translator) toTool() {
@@ -74,7 +78,7 @@ func (t *translator) overrideTool(block map[string]any) {
 		}
 	case InferencePerf:
 		if api, ok := block["api"].(map[string]any); ok && t.over.requestType.set() {
-			api["type"] = map[string]string{Completions: "completion", Messages: "anthropic_messages"}[t.m.API.Type]
+			api["type"] = map[string]string{runplan.APICompletions: "completion", runplan.APIMessages: "anthropic_messages"}[t.m.API.Type]
 			if api["type"] == "" {
 				api["type"] = t.m.API.Type
 			}

@@ -1,5 +1,7 @@
 package load
 
+import "bflow.dev/bflow/tasks/runplan"
+
 func (t *translator) guideBackend(v value) {
 	f := v.typed().fields()
 	switch f.get("kind", "type").word("openai_http", "openai_websocket", "vllm_python", "vllm_python_batch") {
@@ -7,9 +9,9 @@ func (t *translator) guideBackend(v value) {
 	default:
 		f.at.needsTool("backend kind %q", f.get("kind").text())
 	}
-	kind := f.get("request_format", "request_type").requestType(Chat)
+	kind := f.get("request_format", "request_type").requestType(runplan.APIChat)
 	if t.over.requestType.set() {
-		kind = t.over.requestType.requestType(Chat)
+		kind = t.over.requestType.requestType(runplan.APIChat)
 	}
 	t.setAPI(kind, guideRoute(f.get("api_routes"), kind))
 	t.apiKey(f.get("api_key"), f.get("api_key").text())

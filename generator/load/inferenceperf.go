@@ -36,9 +36,9 @@ func (t *translator) inferencePerf() {
 
 func (t *translator) perfAPI(v value) {
 	f := v.fields()
-	kind := f.get("type").requestType(Completions)
+	kind := f.get("type").requestType(runplan.APICompletions)
 	if t.over.requestType.set() {
-		kind = t.over.requestType.requestType(Completions)
+		kind = t.over.requestType.requestType(runplan.APICompletions)
 	}
 	t.setAPI(kind, value{})
 	t.m.API.Stream = f.get("streaming").boolean()

@@ -37,9 +37,9 @@ func (t *translator) native() {
 
 func (t *translator) nativeAPI(v value) {
 	f := v.fields()
-	kind := f.get("type").requestType(Chat)
+	kind := f.get("type").requestType(runplan.APIChat)
 	if t.over.requestType.set() {
-		kind = t.over.requestType.requestType(Chat)
+		kind = t.over.requestType.requestType(runplan.APIChat)
 	}
 	t.setAPI(kind, f.get("path"))
 	t.m.API.Stream = f.get("stream").booleanOr(true)

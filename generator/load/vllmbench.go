@@ -39,13 +39,13 @@ func (t *translator) vllmBench() {
 
 func (t *translator) vllmAPI(f *fields) {
 	backend := f.get("backend", "endpoint-type")
-	kind := Completions
+	kind := runplan.APICompletions
 	switch backend.text() {
 	case "openai", "vllm", "":
 	case "openai-chat":
-		kind = Chat
+		kind = runplan.APIChat
 	case "openai-embeddings":
-		kind = Embeddings
+		kind = runplan.APIEmbeddings
 	default:
 		backend.otherKind("backend", "openai", "vllm", "openai-chat", "openai-embeddings")
 	}

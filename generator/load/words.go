@@ -1,30 +1,38 @@
 package load
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
-// Request types, the values of runplan.API.Type.
-const (
-	Completions = "completions"
-	Chat        = "chat"
-	Responses   = "responses"
-	Embeddings  = "embeddings"
-	Messages    = "messages"
-)
-
-// requestWords are the spellings of every request type, lower case, with dashes, without a leading slash.
+// requestWords are the spellings of every type of API, lower case, with dashes, without a leading slash.
 func requestWords() map[string][]string {
 	return map[string][]string{
-		Completions: {"v1/completions", "completion", "completions", "text-completion", "text-completions"},
-		Chat:        {"v1/chat/completions", "chat", "chat-completion", "chat-completions"},
-		Responses:   {"v1/responses", "responses"},
-		Embeddings:  {"v1/embeddings", "embeddings"},
-		Messages:    {"anthropic-messages", "messages"},
+		runplan.APICompletions: {"v1/completions", "completion", "completions", "text-completion", "text-completions"},
+		runplan.APIChat:        {"v1/chat/completions", "chat", "chat-completion", "chat-completions"},
+		runplan.APIResponses:   {"v1/responses", "responses"},
+		runplan.APIEmbeddings:  {"v1/embeddings", "embeddings"},
+		runplan.APIMessages:    {"v1/messages", "anthropic-messages", "messages"},
 	}
+}
+
+// APIType returns the type of API, as in a plan, that word spells; case, _ for - and a leading / do not matter.
+func APIType(word string) (string, bool) {
+	word = plainWord(word)
+	for kind, words := range requestWords() {
+		if slices.Contains(words, word) {
+			return kind, true
+		}
+	}
+	return "", false
+}
+
+func plainWord(s string) string {
+	return strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(s), "_", "-"), "/")
 }
 
 // requestType reads any spelling of a request type; def stands for a value that is not set.
@@ -33,17 +41,13 @@ func (v value) requestType(def string) string {
 	if s == "" {
 		return def
 	}
-	norm := strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(s), "_", "-"), "/")
-	var known []string
-	for kind, words := range requestWords() {
-		if slices.Contains(words, norm) {
-			return kind
-		}
-		known = append(known, words...)
+	if kind, ok := APIType(s); ok {
+		return kind
 	}
-	slices.Sort(known) // the hint must not depend on the order of the map
+	// Sorted: the hint must not depend on the order of the map.
+	known := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(requestWords()))...)))
 	text := "unknown request type %q; known are completions, chat, responses, embeddings, messages"
-	if near := problem.Closest(norm, known, 1); len(near) > 0 {
+	if near := problem.Closest(plainWord(s), known, 1); len(near) > 0 {
 		v.errorf(text+" (did you mean %q?)", s, near[0])
 	} else {
 		v.errorf(text, s)
@@ -54,13 +58,13 @@ func (v value) requestType(def string) string {
 // requestPath is where an OpenAI-compatible server takes requests of a type.
 func requestPath(kind string) string {
 	switch kind {
-	case Completions:
+	case runplan.APICompletions:
 		return "/v1/completions"
-	case Responses:
+	case runplan.APIResponses:
 		return "/v1/responses"
-	case Embeddings:
+	case runplan.APIEmbeddings:
 		return "/v1/embeddings"
-	case Messages:
+	case runplan.APIMessages:
 		return "/v1/messages"
 	default:
 		return "/v1/chat/completions"

@@ -35,7 +35,7 @@ load: {stages: [{rate: 1, duration: 1m}]}`
 		{"extra arguments are appended, so the model's stay", []string{"overrides.runtime.vllm_extra_args=[--c]"}, func(s *ExperimentSpec) any { return s.ModelOverrides["acme/tiny-1b"].Runtime.VLLMExtraArgs }, []string{"--b"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if diff := cmp.Diff(row.want, row.got(&load(t, file, row.set...).Spec)); diff != "" {
+			if diff := cmp.Diff(row.want, row.got(&loaded(t, file, row.set...).Spec)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -43,7 +43,7 @@ load: {stages: [{rate: 1, duration: 1m}]}`
 }
 
 func TestSetBeatsAnAxisByPath(t *testing.T) {
-	e := load(t, "matrix: {axes: {execution.samples: [1, 2]}}", "execution.samples=5")
+	e := loaded(t, "matrix: {axes: {execution.samples: [1, 2]}}", "execution.samples=5")
 	if len(e.Spec.Matrix.Axes) != 0 || e.Spec.Execution.Samples != 5 {
 		t.Errorf("want no axis and 5 samples, got %+v", e.Spec.Matrix)
 	}
@@ -74,7 +74,7 @@ func TestMistakesInSetNameTheFlag(t *testing.T) {
 
 // Points of a matrix are decoded from changed trees: positions stay, and the first tree is not touched.
 func TestAChangedTreeIsDecodedAgain(t *testing.T) {
-	e := load(t, "overrides: {scale: {replicas: 2}}\nmatrix: {axes: {overrides.runtime.env.SEED: [7, 8]}}")
+	e := loaded(t, "overrides: {scale: {replicas: 2}}\nmatrix: {axes: {overrides.runtime.env.SEED: [7, 8]}}")
 	axis := e.Spec.Matrix.Axes[0]
 	p, err := ParsePath("spec." + axis.Path)
 	if err != nil {

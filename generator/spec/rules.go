@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"bflow.dev/bflow/generator/load"
 )
 
 // rule is what the text of a field must look like. pattern is the part of it that a JSON Schema can say.
@@ -79,13 +81,8 @@ func isFolder(s string) bool {
 	return strings.HasPrefix(s, "/") && !slices.Contains(strings.Split(s, "/"), "..")
 }
 
-// isRequestType knows the words for the API of a request; case, _ for - and a leading / do not matter.
+// isRequestType knows the words for the API of a request.
 func isRequestType(s string) bool {
-	switch strings.TrimPrefix(strings.ReplaceAll(strings.ToLower(s), "_", "-"), "/") {
-	case "v1/completions", "completion", "completions", "text-completion", "text-completions",
-		"v1/chat/completions", "chat", "chat-completion", "chat-completions",
-		"v1/responses", "responses", "v1/embeddings", "embeddings", "v1/messages", "messages", "anthropic-messages":
-		return true
-	}
-	return false
+	_, known := load.APIType(s)
+	return known
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// load loads one experiment that must have no errors.
-func load(t *testing.T, fragment string, set ...string) *Experiment {
+// loaded is an experiment that must have no errors.
+func loaded(t *testing.T, fragment string, set ...string) *Experiment {
 	t.Helper()
 	s, found := LoadBytes(Options{Shipped: shippedFS(), Set: set}, "t.yaml", []byte(makeDocument(KindExperiment, fragment)))
 	if err := found.Err(); err != nil {
@@ -19,7 +19,7 @@ func load(t *testing.T, fragment string, set ...string) *Experiment {
 }
 
 func TestDefaultsOfAnExperiment(t *testing.T) {
-	got := load(t, "load: {data: {prefixes: [{tokens: 5}]}, stages: [{rate: 1, duration: 1m}]}\nslo: {}\nqueue: {}\npins: {}").Spec
+	got := loaded(t, "load: {data: {prefixes: [{tokens: 5}]}, stages: [{rate: 1, duration: 1m}]}\nslo: {}\nqueue: {}\npins: {}").Spec
 	want := ExperimentSpec{
 		Model:             Model{Name: Axis[string]{"acme/tiny-1b"}},
 		DeploymentProfile: Axis[string]{"plain"}, BenchmarkProfile: Axis[string]{"chat"}, MetricsProfile: Axis[string]{"detailed"},
@@ -104,7 +104,7 @@ func TestValuesAreReadAsTheFormatSays(t *testing.T) {
 			func(s *ExperimentSpec) any { return s.TargetClusters }, []ClusterAt{{Name: "local"}, {Name: "b", Queue: "q"}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got := row.got(&load(t, row.fragment).Spec)
+			got := row.got(&loaded(t, row.fragment).Spec)
 			if diff := cmp.Diff(row.want, got, cmpopts.IgnoreUnexported(Doc{})); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

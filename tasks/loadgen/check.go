@@ -25,7 +25,7 @@ func check(m *runplan.Measurement) error {
 	if len(m.Stages) == 0 && m.Search == nil {
 		problems = append(problems, errors.New("it has no stage"))
 	}
-	if m.API.Type == "messages" && prefixed(m) {
+	if m.API.Type == runplan.APIMessages && prefixed(m) {
 		problems = append(problems, errors.New("load.data.prefixes is not supported with load.api.type messages: its messages have no system role"))
 	}
 	for i, s := range m.Stages {

@@ -45,7 +45,7 @@ func (m *measurement) prepare(ctx context.Context) error {
 
 // calibrate sets the style by the most exact method that the server offers, and names it.
 func (m *measurement) calibrate(ctx context.Context, style *prompt.Style) string {
-	if m.plan.API.Type == "completions" && m.plan.Data.Turns <= 1 && m.takesIDs(ctx) {
+	if m.plan.API.Type == runplan.APICompletions && m.plan.Data.Turns <= 1 && m.takesIDs(ctx) {
 		style.IDs = true
 		return prompt.MethodTokenIDs
 	}

@@ -24,9 +24,18 @@ const (
 	RunnerExternal = "external" // the image of the tool itself
 )
 
+// Types of API that load-gen speaks.
+const (
+	APICompletions = "completions"
+	APIChat        = "chat"
+	APIResponses   = "responses"
+	APIEmbeddings  = "embeddings"
+	APIMessages    = "messages" // of Anthropic
+)
+
 // API is how requests are put.
 type API struct {
-	Type         string            `json:"type"` // completions, chat, responses, embeddings, messages, ...
+	Type         string            `json:"type"` // one of the types above, or one that only the real tool speaks
 	Path         string            `json:"path"`
 	Stream       bool              `json:"stream"`
 	Headers      map[string]string `json:"headers,omitempty"`

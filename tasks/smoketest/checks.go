@@ -77,7 +77,7 @@ func (e examiner) all(ctx context.Context, list []check, replica string) []Check
 func (e examiner) budget() time.Duration { return max(checkTime, e.api.Timeout.D()) }
 
 func newExaminer(url string, plan *runplan.RunPlan, key string) examiner {
-	api := runplan.API{Type: "completions", Path: "/v1/completions", VerifyTLS: true}
+	api := runplan.API{Type: runplan.APICompletions, Path: "/v1/completions", VerifyTLS: true}
 	if len(plan.Measurements) > 0 {
 		api = plan.Measurements[0].API
 	}
@@ -181,7 +181,7 @@ func (e examiner) measuredAPI(ctx context.Context) finding {
 // otherAPI asks the API that is not measured: good to know, no reason to stop.
 func (e examiner) otherAPI(ctx context.Context) finding {
 	path := "/v1/chat/completions"
-	if e.api.Type == "chat" {
+	if e.api.Type == runplan.APIChat {
 		path = "/v1/completions"
 	}
 	if _, err := e.client.Generate(ctx, e.ask(path, false)); err != nil {
@@ -241,4 +241,4 @@ func (e examiner) auth(ctx context.Context) finding {
 }
 
 // generates reports whether an API answers with text that these checks know how to read.
-func generates(kind string) bool { return kind == "chat" || kind == "completions" }
+func generates(kind string) bool { return kind == runplan.APIChat || kind == runplan.APICompletions }

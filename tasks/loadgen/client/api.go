@@ -32,19 +32,20 @@ func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
 		scanners: &sync.Pool{New: func() any { return new(sse.Scanner) }},
 	}
 	parsers := map[string]func([]byte, *delta) error{
-		"completions": parseOpenAI, "chat": parseOpenAI, "responses": parseResponses, "messages": parseMessages, "embeddings": parseEmbeddings,
+		runplan.APICompletions: parseOpenAI, runplan.APIChat: parseOpenAI, runplan.APIResponses: parseResponses,
+		runplan.APIMessages: parseMessages, runplan.APIEmbeddings: parseEmbeddings,
 	}
 	if a.parse = parsers[plan.Type]; a.parse == nil {
 		return API{}, fmt.Errorf("load.api.type %q is not spoken natively: use chat, completions, responses, messages or embeddings", plan.Type)
 	}
-	if plan.Type == "embeddings" {
+	if plan.Type == runplan.APIEmbeddings {
 		a.Stream = false
 	}
 	headers := map[string]string{
 		"Host": server.Host, "User-Agent": "bflow-load-gen", "Content-Type": "application/json",
 		"Accept": "application/json",
 	}
-	if plan.Type == "messages" {
+	if plan.Type == runplan.APIMessages {
 		headers["anthropic-version"] = "2023-06-01"
 	}
 	if a.Stream {

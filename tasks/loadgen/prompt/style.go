@@ -58,20 +58,20 @@ func NewStyle(model string, api runplan.API) (Style, error) {
 func (s *Style) frame(model string, api runplan.API) map[string]any {
 	body := map[string]any{"model": model}
 	switch api.Type {
-	case "embeddings":
+	case runplan.APIEmbeddings:
 		s.Field, s.Exact = "input", false
 		return body
-	case "responses":
+	case runplan.APIResponses:
 		s.Chat, s.Field, s.LengthKeys = true, "input", []string{"max_output_tokens"}
-	case "messages":
+	case runplan.APIMessages:
 		s.Chat, s.Field, s.LengthKeys = true, "messages", []string{"max_tokens"}
-	case "chat":
+	case runplan.APIChat:
 		s.Chat, s.Field, s.LengthKeys = true, "messages", []string{"max_completion_tokens", "max_tokens"}
 	default:
 		s.Field, s.LengthKeys = "prompt", []string{"max_tokens"}
 	}
 	body["stream"], body["temperature"] = api.Stream, 0
-	if api.Stream && (api.Type == "chat" || api.Type == "completions") {
+	if api.Stream && (api.Type == runplan.APIChat || api.Type == runplan.APICompletions) {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
 	return body
