@@ -234,10 +234,13 @@ func (e examiner) auth(ctx context.Context) finding {
 	bare.APIKey = ""
 	_, err := bare.Generate(ctx, e.ask(e.api.Path, false))
 	var status *openai.StatusError
-	if errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
+	switch {
+	case err == nil:
+		return warned("it answers without the key as well")
+	case errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden):
 		return passed("without the key it answers %d", status.Code)
 	}
-	return warned("it answers without the key as well")
+	return warned("without the key it neither answers nor asks for one: %v", err)
 }
 
 // generates reports whether an API answers with text that these checks know how to read.
