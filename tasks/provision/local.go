@@ -1,7 +1,6 @@
 package provision
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -152,27 +151,10 @@ func ended(runDir string) error {
 		return nil
 	}
 	msg := fmt.Sprintf("running the engine: it ended with %s", exit.Text)
-	if line := lastLine(filepath.Join(runDir, contract.FileEngineLog)); line != "" {
+	if line := step.LastLine(filepath.Join(runDir, contract.FileEngineLog)); line != "" {
 		msg += "; its last line: " + line
 	}
 	return errors.New(msg + " (see " + contract.FileEngineLog + ")")
-}
-
-// lastLine is the last line of a log that is not blank, cut to 300 bytes.
-func lastLine(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	last, lines := "", bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if text := strings.TrimSpace(lines.Text()); text != "" {
-			last = text
-		}
-	}
-	return last[:min(len(last), 300)]
 }
 
 // sibling is how to run a binary of ours: the file beside this one, else bflow itself with its hidden step command.
