@@ -50,12 +50,6 @@ func (l *ledger) write(r Record) error {
 	return nil
 }
 
-func (l *ledger) output(task, step, line string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.observer.Output(task, step, line)
-}
-
 func (l *ledger) status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,13 +33,10 @@ type Options struct {
 	Clock    func() time.Time // of the time stamps; nil is time.Now
 }
 
-// Observer is told what happens while it happens. Its methods are called one at a time and must not block for long.
+// Observer is told what happens while it happens. It is called one at a time and must not block for long.
 type Observer interface {
 	// Changed is called after a transition was recorded.
 	Changed(Record)
-	// Output is called with each line that a step writes, without its end. task is "task-index" in a matrix; step is
-	// empty in a task of one step.
-	Output(task, step, line string)
 }
 
 // Check lists everything about o.Objects that cannot run here, each with its reason; empty means that Run would start.

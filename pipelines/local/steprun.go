@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/step"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"github.com/tektoncd/pipeline/pkg/container"
@@ -92,7 +93,6 @@ func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, paths relocat
 		argv: argv, dir: workDir(s, r), env: env, log: log, fd: t.e.lifeline,
 		grace: t.e.o.Grace, stop: t.e.o.Stop,
 	}
-	stopFollowing := t.follow(s.Name, log)
 	rec := Record{Task: t.pt.Name, TaskRun: t.name, Step: s.Name}
 	code, err := p.run(ctx, t.e.launcher, func(pid int) error {
 		start := rec
@@ -101,7 +101,6 @@ func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, paths relocat
 		t.e.ledger.record(start)
 		return err
 	})
-	stopFollowing() // so that its last line comes before its end
 	if err != nil {
 		return 0, err
 	}
@@ -136,8 +135,8 @@ func (t *taskRun) environ(s *v1.Step, paths relocation) ([]string, error) {
 }
 
 // lastWords is the last line that a step has written in this try, behind a colon: most programs end with their reason.
-func (t *taskRun) lastWords(step string) string {
-	line := lastLine(filepath.Join(t.e.o.RunDir, t.logName(step)))
+func (t *taskRun) lastWords(of string) string {
+	line := step.LastLine(filepath.Join(t.e.o.RunDir, t.logName(of)))
 	if line == "" || strings.HasPrefix(line, tryMark) {
 		return ""
 	}
@@ -167,23 +166,6 @@ func (t *taskRun) openLog(step string) (*os.File, string) {
 	}
 	f, _ = os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a nil file is /dev/null to exec.Cmd as well
 	return f, ""
-}
-
-// follow passes the lines that a step adds to its log on to the observer, until the function it returns is called.
-func (t *taskRun) follow(step string, log *os.File) func() {
-	if t.e.o.Observer == nil || log == nil || log.Name() == os.DevNull {
-		return func() {}
-	}
-	if len(t.body.spec.Steps) == 1 {
-		step = ""
-	}
-	offset, _ := log.Seek(0, io.SeekEnd)
-	ended, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		follow(log.Name(), offset, ended, func(line string) { t.e.ledger.output(t.label, step, line) })
-	}()
-	return func() { close(ended); <-done }
 }
 
 // of adds the volume mounts of s to the paths of its TaskRun.

@@ -126,17 +126,10 @@ func (o *observer) Changed(r local.Record) {
 		delete(o.d.load, o.run)
 		o.d.line("  %-12s %s", r.Task, ending(r, o.began[r.Task]))
 	case local.TaskKept:
-		o.d.line("  %-12s kept from an earlier attempt", cmpTask(r))
+		o.d.line("  %-12s kept from an earlier attempt", r.Task)
 	case local.CancelRequested:
 		o.d.line("  cancelling: %s", r.Message)
 	}
-}
-
-func cmpTask(r local.Record) string {
-	if r.Task == "" && len(r.Tasks) > 0 {
-		return r.Tasks[0].Name
-	}
-	return r.Task
 }
 
 func ending(r local.Record, began time.Time) string {
@@ -160,6 +153,3 @@ func Reason(message string) string {
 	}
 	return message
 }
-
-// Output is for the logs: see bflow logs.
-func (o *observer) Output(_, _, _ string) {}
