@@ -65,7 +65,7 @@ func Run(ctx context.Context, plans []*runplan.RunPlan, o Options) []Outcome {
 		}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			out := One(ctx, p, o)
+			out := runOne(ctx, p, o)
 			outcomes[i] = &out
 			if rules.FailFast && out.Code != contract.ExitPass {
 				failed.Do(func() { close(stop) })
@@ -95,11 +95,11 @@ func present(outcomes []*Outcome) []Outcome {
 	return out
 }
 
-// One carries out a single plan as a new run.
-func One(ctx context.Context, p *runplan.RunPlan, o Options) Outcome {
-	out := Outcome{RunID: RunID(p.Name, o.Now()), Plan: p}
+// runOne carries out a single plan as a new run.
+func runOne(ctx context.Context, p *runplan.RunPlan, o Options) Outcome {
+	out := Outcome{RunID: newRunID(p.Name, o.Now()), Plan: p}
 	out.RunDir = filepath.Join(o.Root, out.RunID)
-	objects, err := Objects(p, o.Compile)
+	objects, err := compiled(p, o.Compile)
 	if err == nil {
 		out.Status, err = execute(ctx, objects, out, o)
 	}
@@ -148,8 +148,8 @@ func inherited(env []string) []string {
 	return names
 }
 
-// Objects compiles p to YAML and reads it back.
-func Objects(p *runplan.RunPlan, o compile.Options) (pipelines.Bundle, error) {
+// compiled is what p compiles to, written as YAML and read back.
+func compiled(p *runplan.RunPlan, o compile.Options) (pipelines.Bundle, error) {
 	o.NoQueue = true
 	var text bytes.Buffer
 	one := func(yield func(*runplan.RunPlan, error) bool) { yield(p, nil) }
@@ -167,8 +167,8 @@ func exitCode(s local.Status, err error) int {
 	return step.Code(err)
 }
 
-// RunID is the name of a new run: <point>-<time>-<random>, at most 63 characters.
-func RunID(name string, now time.Time) string {
+// newRunID is the name of a new run: <point>-<time>-<random>, at most 63 characters.
+func newRunID(name string, now time.Time) string {
 	name = strings.TrimRight(name[:min(len(name), 40)], "-")
 	return fmt.Sprintf("%s-%s-%s", name, now.UTC().Format("20060102-150405"), suffix())
 }
