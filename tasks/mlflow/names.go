@@ -53,7 +53,7 @@ func points(plan *runplan.RunPlan, stages []report.StageResult, end *report.Verd
 	several := len(plan.Measurements) > 1
 	for i := range stages {
 		s := &stages[i]
-		if !s.Planned.Measure {
+		if !s.Planned.Measure || !ran(s) {
 			continue
 		}
 		values := stageValues(s)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestRequestsThatWereCutOffHaveNotFailed(t *testing.T) {
@@ -16,5 +17,23 @@ func TestRequestsThatWereCutOffHaveNotFailed(t *testing.T) {
 	}
 	if got["tokens/in_mean"] != 20 || got["tokens/out_mean"] != 12 {
 		t.Errorf("mean lengths %v and %v: requests without an answer have none", got["tokens/in_mean"], got["tokens/out_mean"])
+	}
+}
+
+func TestAStageThatNeverRanHasNoPoints(t *testing.T) {
+	ran := report.StageResult{Planned: runplan.Stage{Measure: true, Rate: 4}, Ended: "duration"}
+	skipped := report.StageResult{Planned: runplan.Stage{Measure: true, Rate: 8}, Ended: "skipped"}
+	seen := map[int64]bool{}
+	for _, p := range points(&runplan.RunPlan{}, []report.StageResult{ran, skipped}, &report.Verdict{Verdict: "fail"}) {
+		if p.Key != "verdict" {
+			seen[p.Step] = true
+		}
+	}
+	if !seen[4] || seen[8] {
+		t.Errorf("points at the loads %v, want 4 alone", seen)
+	}
+	ran.StartNS, ran.EndNS = 5e18, 6e18
+	if begin, end := span([]report.StageResult{ran, skipped}); begin.UnixNano() != 5e18 || end.UnixNano() != 6e18 {
+		t.Errorf("the load lasted from %s to %s", begin, end)
 	}
 }

@@ -83,17 +83,26 @@ func readStages(runDir string, measurements int) ([]report.StageResult, error) {
 
 // span is the time of load. Without any stage it is empty, at the epoch: the push still tells what failed.
 func span(stages []report.StageResult) (begin, end time.Time) {
-	for i, s := range stages {
+	begin, end = time.Unix(0, 0), time.Unix(0, 0)
+	seen := false
+	for _, s := range stages {
+		if !ran(&s) {
+			continue
+		}
 		from, to := time.Unix(0, s.StartNS), time.Unix(0, max(s.EndNS, s.DrainEndNS))
-		if i == 0 || from.Before(begin) {
+		if !seen || from.Before(begin) {
 			begin = from
 		}
+		seen = true
 		if to.After(end) {
 			end = to
 		}
 	}
 	return begin.UTC(), end.UTC()
 }
+
+// ran says whether a stage has times and numbers: one that an earlier stage's end skipped has none.
+func ran(s *report.StageResult) bool { return s.Ended != "skipped" }
 
 // notUploaded are folders of the run directory that belong to this host, not to the result.
 func notUploaded() []string { return []string{"local", "mlflow"} }
