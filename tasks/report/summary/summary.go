@@ -117,7 +117,12 @@ func identity() []column {
 			return strings.Join(s.InvalidReasons, " ")
 		})},
 		{"ended", of(func(_ *report.Report, _ *report.Measurement, s *report.Stage) any { return s.Ended })},
-		{"start_unix_ns", of(func(_ *report.Report, _ *report.Measurement, s *report.Stage) any { return s.StartNS })},
+		{"start_unix_ns", of(func(_ *report.Report, _ *report.Measurement, s *report.Stage) any {
+			if s.StartNS == 0 { // skipped
+				return ""
+			}
+			return s.StartNS
+		})},
 		{"window_s", of(func(_ *report.Report, _ *report.Measurement, s *report.Stage) any { return number(s.WindowS) })},
 	}
 }

@@ -71,7 +71,7 @@ func run(r *report.Report, m *report.Measurement, s *report.Stage) Run {
 func span(m *report.Measurement, s *report.Stage) (start, end int64) {
 	for i := range m.Samples {
 		for _, one := range m.Samples[i].Stages {
-			if one.Stage != s.Stage {
+			if one.Stage != s.Stage || verdict.Skipped(&one) { // what never ran has no times
 				continue
 			}
 			if start == 0 || one.StartNS < start {
