@@ -91,7 +91,7 @@ func (c *checker) task(pt *v1.PipelineTask) {
 		c.refuse(where, "%v", err)
 	}
 	for i := range steps {
-		c.step(fmt.Sprintf("%s, step %q", where, steps[i].Name), &steps[i], b)
+		c.step(fmt.Sprintf("%s, step %q", where, steps[i].Name), &steps[i])
 	}
 }
 
@@ -133,7 +133,7 @@ func (c *checker) volume(where string, v corev1.Volume) {
 	}
 }
 
-func (c *checker) step(where string, s *v1.Step, b body) {
+func (c *checker) step(where string, s *v1.Step) {
 	_, mapped := c.o.HostImages[s.Image]
 	for _, row := range []struct {
 		is  bool
@@ -144,7 +144,7 @@ func (c *checker) step(where string, s *v1.Step, b body) {
 		{len(s.When) > 0, "a when expression of a step is not evaluated here"},
 		{s.StdoutConfig != nil || s.StderrConfig != nil, "stdoutConfig and stderrConfig are not written here"},
 		{len(s.VolumeDevices) > 0, "block devices are no folders"},
-		{usesArtifacts(s, b), "artifacts are not gathered here"},
+		{usesArtifacts(s), "artifacts are not gathered here"},
 	} {
 		if row.is {
 			c.refuse(where, "%s", row.why)
@@ -196,7 +196,7 @@ func named(v *corev1.EnvVarSource) bool {
 	return strings.Contains(v.ConfigMapKeyRef.Name+v.ConfigMapKeyRef.Key, "$(")
 }
 
-func usesArtifacts(s *v1.Step, b body) bool {
+func usesArtifacts(s *v1.Step) bool {
 	for _, text := range slices.Concat(s.Command, s.Args, []string{s.Script}) {
 		if strings.Contains(text, "artifacts.path)") || strings.Contains(text, ".outputs") && strings.Contains(text, "$(") {
 			return true

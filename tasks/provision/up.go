@@ -39,10 +39,9 @@ type deployer interface {
 
 // deployment is what a deployer needs to know.
 type deployment struct {
-	plan    *runplan.RunPlan
-	runDir  string
-	release string
-	env     func(string) string
+	plan   *runplan.RunPlan
+	runDir string
+	env    func(string) string
 }
 
 // started is a server that was told to start. alive returns an error, with the reason, once it has ended.
@@ -54,7 +53,6 @@ type started struct {
 }
 
 func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
-	release := runplan.Release(plan, o.RunID)
 	if err := step.KeepPlan(o.RunDir, plan); err != nil {
 		return err
 	}
@@ -66,7 +64,7 @@ func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) e
 		return step.Exit(contract.ExitUsage, err)
 	}
 	begin := time.Now().UTC()
-	srv, err := dep.deploy(ctx, deployment{plan: plan, runDir: o.RunDir, release: release, env: s.Env})
+	srv, err := dep.deploy(ctx, deployment{plan: plan, runDir: o.RunDir, env: s.Env})
 	if err != nil {
 		return errors.Join(step.Exit(contract.ExitUnhealthy, err), teardownAfter(o.RunDir))
 	}
@@ -75,7 +73,7 @@ func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) e
 	if err != nil {
 		return errors.Join(err, teardownAfter(o.RunDir))
 	}
-	end.Release, end.Started, end.Ready = release, begin, time.Now().UTC()
+	end.Release, end.Started, end.Ready = runplan.Release(plan, o.RunID), begin, time.Now().UTC()
 	return publish(o, end)
 }
 

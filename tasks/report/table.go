@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -85,12 +86,7 @@ func quantile(s *Stage, metric, q string) string {
 
 // IsLowN says whether quantile q has too few values to be relied on.
 func (m Metric) IsLowN(q string) bool {
-	for _, name := range m.LowN {
-		if name == q {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.LowN, q)
 }
 
 func percent(share *float64) string {

@@ -31,10 +31,9 @@ type Display struct {
 
 // loading is a load-gen that runs.
 type loading struct {
-	run, task string
-	folder    string // measurements/<n> of the run
-	reported  string // plain: stage that was last announced
-	lastLine  time.Time
+	folder   string // measurements/<n> of the run
+	reported string // plain: stage that was last announced
+	lastLine time.Time
 }
 
 // New returns a display on w. A width above 0 means that w is a terminal of so many columns; total is the number of
@@ -120,7 +119,7 @@ func (o *observer) Changed(r local.Record) {
 		}
 		o.began[r.Task] = r.Time
 		if n, ok := strings.CutPrefix(r.Task, contract.LoadGen+"-"); ok {
-			o.d.load[o.run] = &loading{run: o.run, task: r.Task, folder: filepath.Join(o.dir, contract.DirMeasurement, n), lastLine: o.d.now()}
+			o.d.load[o.run] = &loading{folder: filepath.Join(o.dir, contract.DirMeasurement, n), lastLine: o.d.now()}
 		}
 	case local.TaskFinished:
 		delete(o.d.load, o.run)
