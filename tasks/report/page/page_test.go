@@ -163,3 +163,16 @@ func save(t *testing.T, html string) string {
 	}
 	return path
 }
+
+func TestASecondWithoutAFirstTokenHasNoTTFT(t *testing.T) {
+	r := built(t, reporttest.Run{})
+	quiet := &r.Measurements[0].Samples[0].Stages[0].Series[1]
+	quiet.TTFTP50, quiet.TTFTP99, quiet.Errors = 0, 0, 7
+	var out bytes.Buffer
+	if err := page.Write(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`<td[^>]*>7</td>\s*<td[^>]*>–</td>\s*<td[^>]*>–</td>`).MatchString(out.String()) {
+		t.Error("the timeline shows a TTFT for a second in which no token came")
+	}
+}

@@ -38,11 +38,19 @@ func timeline(m *report.Measurement) []figure {
 		line(moments, "errors", "bad", func(m moment) float64 { return m.errors })}}
 	t := table{Head: heads("Second", "!Stage", "In flight", "Sent/s", "Answered/s", "Errors/s", "TTFT p50, ms", "TTFT p99, ms")}
 	for _, m := range moments {
-		t.Rows = append(t.Rows, []cell{{Text: num(m.at)}, {Text: m.stage, Class: "text"}, {Text: num(m.inFlight)}, {Text: num(m.sent)}, {Text: num(m.done)}, {Text: num(m.errors)}, {Text: num(m.ttftP50)}, {Text: num(m.ttftP99)}})
+		t.Rows = append(t.Rows, []cell{{Text: num(m.at)}, {Text: m.stage, Class: "text"}, {Text: num(m.inFlight)}, {Text: num(m.sent)}, {Text: num(m.done)}, {Text: num(m.errors)}, {Text: orDash(m.ttftP50)}, {Text: orDash(m.ttftP99)}})
 	}
 	caption := note + "Shaded bands are stages; errors are drawn in the second chart."
 	return []figure{draw(flight, caption, t), draw(rates, note+"Per second of the stage in which the request was sent or ended.", t),
 		draw(ttftOverTime(moments, bands, x), note+"Of the requests whose first token came in that second. Errors are in the chart of answered and failed requests.", t)}
+}
+
+// orDash is a number, or a dash for what was not measured.
+func orDash(v float64) string {
+	if v == 0 {
+		return absent
+	}
+	return num(v)
 }
 
 func ttftOverTime(moments []moment, bands []chart.Band, x chart.Axis) chart.Chart {
