@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -15,13 +14,10 @@ var _ step.Func = Run
 // Run carries out one measurement. It returns an error for bad usage, for results that cannot be written and for an
 // interruption; whatever the server does is written down and no error.
 func Run(ctx context.Context, s step.Streams, args []string) error {
-	o, err := Parse(args, s.Err)
+	var o Options
+	plan, err := o.begin(args, s.Err)
 	if err != nil {
 		return err
-	}
-	plan, err := runplan.Read(o.PlanDir)
-	if err != nil {
-		return step.Exit(contract.ExitUsage, err)
 	}
 	m, err := newMeasurement(o, plan, s)
 	if err != nil {

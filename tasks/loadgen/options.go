@@ -1,11 +1,11 @@
 package loadgen
 
 import (
-	"errors"
 	"flag"
 	"io"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -25,30 +25,17 @@ func Flags(o *Options) *flag.FlagSet {
 	return fs
 }
 
-// Parse reads args; usage goes to errs.
-func Parse(args []string, errs io.Writer) (Options, error) {
-	var o Options
-	fs := Flags(&o)
-	fs.SetOutput(errs)
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return o, err
-		}
-		return o, step.Exit(contract.ExitUsage, err)
+// begin reads args and the plan; usage goes to errs.
+func (o *Options) begin(args []string, errs io.Writer) (*runplan.RunPlan, error) {
+	plan, err := o.Begin(Flags(o), args, errs)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case fs.NArg() > 0:
-		return o, step.Usagef("unexpected argument %q: load-gen takes flags only", fs.Arg(0))
-	case o.PlanDir == "":
-		return o, step.Usagef("--plan-dir is missing")
-	case o.RunDir == "":
-		return o, step.Usagef("--run-dir is missing")
-	case o.Endpoint == "":
-		return o, step.Usagef("--%s is missing", contract.ParamEndpoint)
-	case o.Measurement < 0:
-		return o, step.Usagef("--%s=%d is below 0", contract.ParamMeasurement, o.Measurement)
-	case o.Attempt < 1:
-		return o, step.Usagef("--%s=%d is below 1", contract.ParamAttempt, o.Attempt)
+	if err := step.CheckRequired(contract.ParamEndpoint, o.Endpoint); err != nil {
+		return nil, err
 	}
-	return o, nil
+	if o.Measurement < 0 {
+		return nil, step.Usagef("reading flags: --%s is %d, it counts from 0", contract.ParamMeasurement, o.Measurement)
+	}
+	return plan, nil
 }
