@@ -17,7 +17,8 @@ import (
 type self struct {
 	at        time.Time
 	cpu       time.Duration
-	runQueue  time.Duration // waited for a processor
+	threads   map[string]turns
+	runQueue  time.Duration // waited for a processor since; see turns
 	gcPause   time.Duration // longest since
 	conns     wire.Stats
 	peakRSS   int64
@@ -35,7 +36,7 @@ func readSelf(m *measurement) self {
 		s.cpu = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 		s.peakRSS = usage.Maxrss << 10
 	}
-	s.runQueue = runQueueDelay()
+	s.threads = readTurns()
 	wall := time.Now()
 	s.drift = time.Duration(wall.UnixNano()-m.anchor.UnixNano()) - wall.Sub(m.anchor)
 	s.periods = cgroupPeriods()
@@ -49,7 +50,7 @@ func readSelf(m *measurement) self {
 func (s self) since(before self) self {
 	d := s
 	d.cpu -= before.cpu
-	d.runQueue = max(0, d.runQueue-before.runQueue)
+	d.runQueue = waited(before.threads, s.threads)
 	d.drift = max(s.drift-before.drift, before.drift-s.drift)
 	d.conns.Opened -= before.conns.Opened
 	d.conns.Churn -= before.conns.Churn
@@ -78,25 +79,43 @@ func (s self) client() report.Client {
 		ConnsOpened: s.conns.Opened, PeakRSSBytes: s.peakRSS, ClockDriftMS: float64(s.drift) / 1e6}
 }
 
+// turns are what the kernel says of a thread: how long it was ready and did not run, over how many time slices.
+type turns struct {
+	waiting time.Duration
+	slices  int64
+}
+
 // wakeUp is what it costs to put a woken thread on an idle processor of a virtual machine (10 to 30 µs were seen without
 // any other load). The kernel counts it as waiting, once per time slice, and a client of many small events wakes often.
 const wakeUp = 25 * time.Microsecond
 
-// runQueueDelay returns how long the threads of this process have waited for a processor that somebody else had: the
-// run delay of all threads less what waking up costs. /proc/self/schedstat would tell of the first thread alone.
-func runQueueDelay() time.Duration {
+// readTurns reads every thread of this process; /proc/self/schedstat would tell of the first one alone.
+func readTurns() map[string]turns {
+	out := map[string]turns{}
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
-		return 0
+		return out
 	}
-	total := time.Duration(0)
 	for _, t := range tasks {
 		text, err := os.ReadFile("/proc/self/task/" + t.Name() + "/schedstat")
 		var running, waiting, slices int64
-		if err == nil {
-			_, _ = fmt.Sscan(string(text), &running, &waiting, &slices)
+		if err != nil {
+			continue // it has ended
 		}
-		total += time.Duration(waiting) - time.Duration(slices)*wakeUp
+		if n, _ := fmt.Sscan(string(text), &running, &waiting, &slices); n == 3 {
+			out[t.Name()] = turns{time.Duration(waiting), slices}
+		}
+	}
+	return out
+}
+
+// waited returns how long threads have waited for a processor that somebody else had: their waiting between two
+// readings less what waking up costs, thread by thread, so that one that wakes cheaply hides no other.
+func waited(before, after map[string]turns) time.Duration {
+	total := time.Duration(0)
+	for thread, now := range after {
+		was := before[thread]
+		total += max(0, now.waiting-was.waiting-time.Duration(now.slices-was.slices)*wakeUp)
 	}
 	return total
 }
