@@ -4,6 +4,7 @@ package localrun
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base32"
@@ -123,7 +124,7 @@ func execute(ctx context.Context, objects pipelines.Bundle, out Outcome, o Optio
 
 // Executor returns the executor's options for a run directory, without what is to run.
 func Executor(o Options, runDir string) local.Options {
-	env := append(slices.Clone(o.Env), contract.EnvHostHome+"="+os.Getenv("HOME"), contract.EnvHostTmp+"="+os.TempDir())
+	env := append(slices.Clone(o.Env), contract.EnvHostHome+"="+value(o.Env, "HOME"), contract.EnvHostTmp+"="+cmp.Or(value(o.Env, "TMPDIR"), "/tmp"))
 	opt := local.Options{RunDir: runDir, BinDir: filepath.Dir(o.Self), Self: o.Self, Env: env,
 		PassEnv: append(inherited(o.Env), contract.EnvHostHome, contract.EnvHostTmp),
 		Stop:    o.Stop, Clock: o.Now, SecretEnv: map[string]string{}}
@@ -133,6 +134,16 @@ func Executor(o Options, runDir string) local.Options {
 		opt.SecretEnv[secret.Name+"/"+secret.Key] = name
 	}
 	return opt
+}
+
+// value is the value of a variable in a list of KEY=VALUE, "" where it is not set.
+func value(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
 }
 
 // inherited names what steps take over from this process: everything but what belongs to bflow and to the tracking
