@@ -8,8 +8,8 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/plan"
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
 

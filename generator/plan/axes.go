@@ -6,8 +6,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // axesOf collects the axes of an experiment in the order of the format: the built-in ones, then matrix.axes as

@@ -3,8 +3,8 @@ package plan
 import (
 	"strings"
 
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // check finds what only the layers together break: each of them alone was valid.

@@ -4,9 +4,9 @@ import (
 	"iter"
 	"slices"
 
-	"bflow.dev/bflow/generator/load"
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/generator/load"
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
 

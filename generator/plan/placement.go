@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // misplaced reports placement that the platform of some points cannot honour, once per profile and with all the

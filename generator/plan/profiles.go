@@ -5,8 +5,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // deployment returns the DeploymentProfile of a point.

@@ -3,9 +3,9 @@ package plan
 import (
 	"time"
 
-	"bflow.dev/bflow/generator/load"
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // Modes returns the modes of a platform, nil for an unknown one.

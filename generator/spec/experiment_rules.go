@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // check finds rules that concern more than one field of an experiment, whatever its profiles say.

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // Explanation says what a field of the format is.

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"os"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // Options say where profiles come from and how strict reading is.

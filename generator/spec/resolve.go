@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // resolve walks p from struct type t and rewrites its keys in first spellings. It returns the field that p ends in,

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"bflow.dev/bflow/generator/load"
+	"bflow.dev/bflow/tasks/load"
 )
 
 // rule is what the text of a field must look like. pattern is the part of it that a JSON Schema can say.

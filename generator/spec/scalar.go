@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // scalar reports whether n is one, with a problem when it is not.

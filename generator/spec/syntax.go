@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // syntaxProblem places an error of the YAML library, whose text is the only thing that knows the line.

@@ -76,19 +76,29 @@ func withoutPlacement(runtime json.RawMessage) json.RawMessage {
 // hashedMeasurement clears the names and labels, the credentials and what the translation said. Whose words described the
 // load counts only where that tool runs.
 func hashedMeasurement(m Measurement) Measurement {
-	m.Hash, m.Name, m.Labels, m.Notes = "", "", nil, nil
+	m.Hash, m.Name, m.Labels, m.Notes, m.Record, m.Venv = "", "", nil, nil, nil, ""
 	if m.Runner != RunnerExternal {
 		m.Tool = ""
 	}
-	m.API.VerifyTLS, m.API.APIKeySecret = false, nil
+	m.API.VerifyTLS, m.API.APIKeySecret, m.API.TLS = false, nil, nil
 	m.Stages = slices.Clone(m.Stages)
 	for i := range m.Stages {
 		m.Stages[i].Name = ""
+	}
+	if m.Search != nil && m.Search.Level != nil {
+		search, level := *m.Search, *m.Search.Level
+		level.Name = ""
+		search.Level, m.Search = &level, &search
 	}
 	if t := m.Data.Trace; t != nil && t.SHA256 != "" {
 		content := *t
 		content.URL = ""
 		m.Data.Trace = &content
+	}
+	if f := m.Data.File; f != nil && f.SHA256 != "" {
+		content := *f
+		content.URL = ""
+		m.Data.File = &content
 	}
 	return m
 }

@@ -16,6 +16,16 @@ type Measurement struct {
 	External    any               `json:"external,omitempty"` // the tool's own block, for runner external
 	Labels      map[string]string `json:"labels,omitempty"`   // that the tool's block gives its results; not in the hash
 	Notes       []string          `json:"notes,omitempty"`    // what the translation had to say; not in the hash
+	Record      *Record           `json:"record,omitempty"`   // nil = rows without gaps and texts; not in the hash
+	Venv        string            `json:"venv,omitempty"`     // virtual environment of the real tool, for runner external on this host; not in the hash
+}
+
+// Record says what is kept beside rows and distributions.
+type Record struct {
+	Gaps    bool     `json:"gaps,omitempty"`    // every gap between token events, in the rows
+	Texts   int      `json:"texts,omitempty"`   // prompts and answers of so many requests per stage
+	Slice   Duration `json:"slice,omitempty"`   // length of a time slice with distributions of its own; 0 = none
+	Parquet bool     `json:"parquet,omitempty"` // rows as requests.parquet too
 }
 
 // Runners of a measurement.
@@ -31,6 +41,8 @@ const (
 	APIResponses   = "responses"
 	APIEmbeddings  = "embeddings"
 	APIMessages    = "messages" // of Anthropic
+	APITriton      = "triton"   // generate and generate_stream of Triton
+	APITGI         = "tgi"      // generate and generate_stream of Text Generation Inference
 )
 
 // API is how requests are put.
@@ -44,6 +56,47 @@ type API struct {
 	VerifyTLS    bool              `json:"verifyTLS"`
 	APIKeySecret *SecretKey        `json:"apiKeySecret,omitempty"`
 	ExactOutput  bool              `json:"exactOutput"` // ask with ignore_eos and min_tokens
+
+	ConnectTimeout Duration  `json:"connectTimeout,omitempty"` // of one attempt to connect; 0 = 5 s
+	ReadTimeout    Duration  `json:"readTimeout,omitempty"`    // longest silence of an answer; 0 = Timeout alone bounds it
+	HTTP2          bool      `json:"http2,omitempty"`          // over TLS, by ALPN
+	TLS            *TLSFiles `json:"tls,omitempty"`
+	Retry          *Retry    `json:"retry,omitempty"`    // nil = a request that failed is not put again
+	Cancel         *Cancel   `json:"cancel,omitempty"`   // clients that go away
+	Adapters       []Adapter `json:"adapters,omitempty"` // a request draws one by weight and names it as its model
+	Priorities     []Weight  `json:"priorities,omitempty"`
+}
+
+// TLSFiles are paths of PEM files where load-gen runs.
+type TLSFiles struct {
+	CA   string `json:"ca,omitempty"`   // replaces the system's roots
+	Cert string `json:"cert,omitempty"` // of the client, with Key
+	Key  string `json:"key,omitempty"`
+}
+
+// Retry puts a request again that could not connect, was reset before its first byte, or got 429 or 5xx.
+// Its latencies from the intended send hold every attempt.
+type Retry struct {
+	Attempts int      `json:"attempts"` // beside the first
+	Backoff  Duration `json:"backoff"`  // before the first repetition, doubled for each more
+}
+
+// Cancel closes the connection of a share of the requests some time after their send.
+type Cancel struct {
+	Share float64  `json:"share"`
+	After Duration `json:"after"`
+}
+
+// Adapter is a LoRA adapter that the server knows by Name.
+type Adapter struct {
+	Name   string  `json:"name"`
+	Weight float64 `json:"weight"`
+}
+
+// Weight is a priority (field priority of the body) and how often it is drawn.
+type Weight struct {
+	Value  int     `json:"value"`
+	Weight float64 `json:"weight"`
 }
 
 // SecretKey names one value of a Secret.
@@ -66,6 +119,36 @@ type Data struct {
 	FreshPerStage bool     `json:"freshPerStage"`
 	Seed          int64    `json:"seed"`
 	Trace         *Trace   `json:"trace,omitempty"`
+	File          *File    `json:"file,omitempty"`   // prompts instead of synthetic ones
+	Images        *Images  `json:"images,omitempty"` // parts of the first turn; chat only
+}
+
+// Formats of a file of prompts.
+const (
+	FileText     = "text"     // one prompt per line
+	FileCSV      = "csv"      // with a header line
+	FileJSONL    = "jsonl"    // one object per line
+	FileParquet  = "parquet"  // columns of text and integers
+	FileShareGPT = "sharegpt" // a list of conversations[{from, value}]
+)
+
+// File is a set of prompts. Its length in tokens is what the server counts; Data.Output bounds the answers of those
+// whose row names no length.
+type File struct {
+	Format       string `json:"format"`
+	URL          string `json:"url"` // https://, or a path where load-gen runs
+	SHA256       string `json:"sha256,omitempty"`
+	PromptColumn string `json:"promptColumn,omitempty"` // default: the first of prompt, text, input, question that is there
+	OutputColumn string `json:"outputColumn,omitempty"` // tokens to ask for; default: output_tokens, output_length where one is there
+	Limit        int    `json:"limit,omitempty"`        // first rows that are used
+	Shuffle      bool   `json:"shuffle,omitempty"`      // by Data.Seed
+}
+
+// Images are random images, PNG, inline as data URLs.
+type Images struct {
+	Count  int `json:"count"` // per request
+	Width  int `json:"width"`
+	Height int `json:"height"`
 }
 
 // Length is a distribution of token counts, clamped to [Min, Max] where those are set.
@@ -95,7 +178,23 @@ type Trace struct {
 	TimeScale float64  `json:"timeScale,omitempty"`
 	From      Duration `json:"from,omitempty"`
 	To        Duration `json:"to,omitempty"`
+	Turns     string   `json:"turns,omitempty"`  // when a later turn is sent: TurnsRecorded (default) or TurnsIdle
+	Repeat    int      `json:"repeat,omitempty"` // times that the trace is played, one after the other; 0 = once
 }
+
+// Formats of a trace.
+const (
+	TraceMooncake  = "mooncake"        // JSON lines, timestamp in ms, hash_ids of 512-token blocks
+	TraceAzure     = "azure"           // CSV: TIMESTAMP, ContextTokens, GeneratedTokens
+	TraceJSONL     = "jsonl"           // JSON lines, timestamp in ms, input_length and output_length
+	TraceSynthetic = "trace_synthetic" // of GuideLLM: JSON lines, timestamp in s
+)
+
+// Rules for the turns of a recorded session.
+const (
+	TurnsRecorded = "timestamp" // at the recorded time, not before the turn before has ended
+	TurnsIdle     = "idle_gap"  // so long after the end of the turn before as was recorded between them
+)
 
 // Load shapes of a stage.
 const (
@@ -115,7 +214,11 @@ type Stage struct {
 	Between     *Between   `json:"between,omitempty"`
 	Arrival     string     `json:"arrival,omitempty"` // constant, poisson, gamma; open loop only
 	Burstiness  float64    `json:"burstiness,omitempty"`
-	Ramp        Duration   `json:"ramp,omitempty"` // time over which the load rises to its value
+	Ramp        Duration   `json:"ramp,omitempty"`      // time over which the load rises to its value
+	RampShape   string     `json:"rampShape,omitempty"` // of a rate: linear (default), exponential, steps
+	RampFrom    float64    `json:"rampFrom,omitempty"`  // rate at the start of the ramp; exponential needs it above 0
+	RampSteps   int        `json:"rampSteps,omitempty"` // of equal length, for steps
+	SlotPer     string     `json:"slotPer,omitempty"`   // closed loop: session (default) or request: who holds a slot while a conversation thinks
 	Duration    Duration   `json:"duration,omitempty"`
 	Requests    int        `json:"requests,omitempty"`
 	MaxInflight int        `json:"maxInflight,omitempty"`
@@ -137,6 +240,9 @@ type Between struct {
 	Low      int     `json:"low"`  // index of a stage
 	High     int     `json:"high"` // index of a stage
 	Fraction float64 `json:"fraction"`
+	// Knee moves the rate to where the stages from Low to High stopped keeping up: Fraction is then the place
+	// between the last of them whose achieved request rate was within 5 % of the offered one and the next.
+	Knee bool `json:"knee,omitempty"`
 }
 
 // Trim is the part at the start or end of a stage that is not measured. At most one field is set.
@@ -156,10 +262,20 @@ type StopRule struct {
 
 // Search finds the highest rate that holds.
 type Search struct {
-	Goodput float64 `json:"goodput"`
-	Low     float64 `json:"low"`
-	High    float64 `json:"high"`
+	Goodput   float64 `json:"goodput"` // share of good requests that a level must reach
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+	Over      string  `json:"over,omitempty"`      // SearchRate (default) or SearchConcurrency
+	Tolerance float64 `json:"tolerance,omitempty"` // relative width of the bracket at which it ends; 0 = 0.05
+	Repeats   int     `json:"repeats,omitempty"`   // measurements of the answer and its neighbours at the end; 0 = 1
+	Level     *Stage  `json:"level,omitempty"`     // bounds and arrivals of each level; nil = 30 s, poisson, warm-up 5 s
 }
+
+// What a search varies.
+const (
+	SearchRate        = "rate"
+	SearchConcurrency = "concurrency"
+)
 
 // SLO holds the objectives, judged per measured stage.
 type SLO struct {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/generator/compile"
-	"bflow.dev/bflow/generator/load"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/load"
 	"bflow.dev/bflow/tasks/step"
 )
 

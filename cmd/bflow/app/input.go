@@ -11,12 +11,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/generator/load"
 	"bflow.dev/bflow/generator/plan"
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )

@@ -10,9 +10,9 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/step"
 )
 

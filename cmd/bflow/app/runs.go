@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/generator/problem"
 	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/step"
 )
 

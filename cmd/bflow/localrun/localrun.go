@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/compile"
-	"bflow.dev/bflow/generator/load"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/load"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )

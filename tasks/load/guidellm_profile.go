@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // findings is what one translation has to say.

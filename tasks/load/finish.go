@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
 

@@ -6,7 +6,7 @@ package load
 import (
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/generator/problem"
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
