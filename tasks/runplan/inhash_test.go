@@ -226,7 +226,7 @@ var inHash = map[string]bool{
 	"measurements[].data.trace.turns":                true,
 	"measurements[].data.trace.repeat":               true,
 	"measurements[].data.file.format":                true,
-	"measurements[].data.file.url":                   true,
+	"measurements[].data.file.url":                   false,
 	"measurements[].data.file.sha256":                true,
 	"measurements[].data.file.promptColumn":          true,
 	"measurements[].data.file.outputColumn":          true,
