@@ -60,7 +60,7 @@ func (s *slot) conversation() bool {
 	if c == nil {
 		return false
 	}
-	p := c.Next(nil)
+	p := c.Next(nil, nil)
 	for {
 		if !s.claim() && !s.keepsLoad() {
 			return false
@@ -69,7 +69,7 @@ func (s *slot) conversation() bool {
 		s.free = s.after(o)
 		more := !p.Last && o.Status == report.StatusOK
 		if more {
-			p = c.Next(o.Text)
+			p = c.Next(nil, o.Text)
 			s.free += int64(s.think)
 		}
 		s.backOff(o)

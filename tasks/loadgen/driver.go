@@ -156,7 +156,8 @@ func (d *driver) begin(j job) *record.Outcome {
 	o.Index, o.Session, o.Turn, o.Slot = j.session.Index, j.session.Index, int64(j.prompt.Turn), j.slot
 	o.Intended, o.QueueWait = j.intended, j.waited
 	o.InAsked, o.OutAsked = j.prompt.InAsked, j.prompt.OutAsked
-	o.PrefixBucket, o.PrefixIndex, o.PromptHash = j.prompt.Bucket, j.prompt.Prefix, j.prompt.Hash
+	o.PrefixBucket, o.PrefixIndex = j.prompt.Bucket, j.prompt.Prefix
+	setHash(&o.PromptHash, j.prompt.Hash)
 	return o
 }
 
@@ -185,4 +186,14 @@ func (d *driver) cutStatus() string {
 		return report.StatusCut
 	}
 	return report.StatusCancelled
+}
+
+// setHash puts a hash of a prompt where a text or a number is kept.
+func setHash[T string | uint64](to *T, hash uint64) {
+	switch to := any(to).(type) {
+	case *string:
+		*to = fmt.Sprintf("%016x", hash)
+	case *uint64:
+		*to = hash
+	}
 }

@@ -51,7 +51,7 @@ func (d *driver) prepare(times schedule.Schedule, jobs chan<- job) {
 			return
 		}
 		select {
-		case jobs <- job{session: c, prompt: c.Next(nil), intended: d.start + int64(at)}:
+		case jobs <- job{session: c, prompt: c.Next(nil, nil), intended: d.start + int64(at)}:
 		case <-d.stopped:
 			return
 		}
@@ -123,7 +123,7 @@ func (g *gate) send(j job) {
 	}
 	o := g.put(j, !j.prompt.Last)
 	if !j.prompt.Last && o.Status == report.StatusOK && !g.isStopped() {
-		next := job{session: j.session, prompt: j.session.Next(o.Text), intended: g.after(o) + int64(g.think)}
+		next := job{session: j.session, prompt: j.session.Next(nil, o.Text), intended: g.after(o) + int64(g.think)}
 		g.requests.Add(1)
 		go func() {
 			defer g.requests.Done()

@@ -80,8 +80,8 @@ func round(x float64) int { return int(x + 0.5) }
 // Rehearsal returns a prompt like those of the load, but with an answer of one token, to try the server with.
 func (s *Source) Rehearsal(number int) Prompt {
 	c := &Session{Index: int64(number), source: s, stage: Stage{Key: mix(^uint64(0)), Prefixes: s.Data.Prefixes}}
-	p := c.Next(nil)
+	p := c.Next(nil, nil)
 	p.OutAsked = 1
-	p.Body = s.Style.body(&c.history, 1)
+	p.Body = s.Style.body(nil, &c.history, 1)
 	return p
 }

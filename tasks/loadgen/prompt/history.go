@@ -31,7 +31,7 @@ func (h *history) size() int {
 	return n
 }
 
-func (h *history) hash() string {
+func (h *history) hash() uint64 {
 	parts := make([][]byte, 0, len(h.turns))
 	for _, t := range h.turns {
 		parts = append(parts, t.text)

@@ -3,8 +3,7 @@
 package prompt
 
 import (
-	"fmt"
-	"hash/fnv"
+	"github.com/cespare/xxhash/v2"
 
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -18,7 +17,8 @@ type Prompt struct {
 	Last     bool // no turn follows
 	Bucket   int64
 	Prefix   int64 // place in the bucket; both -1 without a shared prefix
-	Hash     string
+	Hash     uint64 // of the texts, 0 = none
+	Adapter  int    // index into API.Adapters, -1 = none
 }
 
 // Source makes the prompts of a measurement.
@@ -67,10 +67,11 @@ func (s *Source) Session(st Stage, index int64) (*Session, bool) {
 	return &Session{Index: index, content: content, source: s, stage: st}, true
 }
 
-// Next returns the next turn. answer is the text that the server gave to the turn before.
-func (c *Session) Next(answer []byte) Prompt {
+// Next returns the next turn, its body appended to buf[:0]. answer is the text that the server gave to the turn before.
+// The body belongs to the caller.
+func (c *Session) Next(buf, answer []byte) Prompt {
 	s := c.source
-	p := Prompt{Turn: c.turn, Bucket: -1, Prefix: -1, OutAsked: -1}
+	p := Prompt{Turn: c.turn, Bucket: -1, Prefix: -1, OutAsked: -1, Adapter: -1}
 	if c.turn == 0 {
 		s.openWith(c, &p)
 	} else {
@@ -87,7 +88,7 @@ func (c *Session) Next(answer []byte) Prompt {
 	if c.turn > 0 {
 		p.InAsked = -1
 	}
-	p.Body = s.Style.body(&c.history, p.OutAsked)
+	p.Body = s.Style.body(buf[:0], &c.history, p.OutAsked)
 	p.Hash = c.history.hash()
 	c.turn++
 	p.Last = c.turn >= max(1, s.Data.Turns)
@@ -139,10 +140,10 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-func textHash(parts ...[]byte) string {
-	h := fnv.New64a()
+func textHash(parts ...[]byte) uint64 {
+	h := xxhash.New()
 	for _, p := range parts {
-		h.Write(p)
+		_, _ = h.Write(p)
 	}
-	return fmt.Sprintf("%016x", h.Sum64())
+	return h.Sum64()
 }

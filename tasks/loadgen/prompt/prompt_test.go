@@ -26,7 +26,7 @@ func first(t *testing.T, s *Source, st Stage, index int64) Prompt {
 	if !ok {
 		t.Fatalf("no conversation %d", index)
 	}
-	return c.Next(nil)
+	return c.Next(nil, nil)
 }
 
 func fixed(n int) *runplan.Length { return &runplan.Length{Shape: "fixed", Mean: float64(n)} }
@@ -95,7 +95,7 @@ func TestStagesWithoutFreshContentRepeat(t *testing.T) {
 		a := first(t, s, s.Stage(0, 0, 0, runplan.Stage{}), 3)
 		b := first(t, s, s.Stage(0, 1, 2, runplan.Stage{}), 3)
 		if (a.Hash != b.Hash) != fresh {
-			t.Errorf("fresh %v: prompts %q and %q", fresh, a.Hash, b.Hash)
+			t.Errorf("fresh %v: prompts %x and %x", fresh, a.Hash, b.Hash)
 		}
 	}
 }
@@ -103,9 +103,9 @@ func TestStagesWithoutFreshContentRepeat(t *testing.T) {
 func TestAnswersAreEscaped(t *testing.T) {
 	s := makeSource(t, runplan.API{Type: "chat"}, runplan.Data{Input: fixed(3), Turns: 2})
 	c, _ := s.Session(Stage{}, 0)
-	c.Next(nil)
+	c.Next(nil, nil)
 	answer := []byte("\"é\\\n\x01 </s>")
-	p := c.Next(answer)
+	p := c.Next(nil, answer)
 	copy(answer, "overwritten")
 	var body struct {
 		Messages []struct{ Role, Content string }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"bflow.dev/bflow/tasks/runplan"
@@ -149,10 +150,9 @@ func appendIDs(b []byte, nonce uint64, n int, random func() uint64) []byte {
 	return b
 }
 
-// body returns the whole body of a request.
-func (s *Style) body(h *history, out int64) []byte {
-	b := make([]byte, 0, len(s.fixed)+h.size()+160)
-	b = append(b, s.fixed...)
+// body appends the whole body of a request.
+func (s *Style) body(b []byte, h *history, out int64) []byte {
+	b = append(slices.Grow(b, len(s.fixed)+h.size()+160), s.fixed...)
 	if out > 0 {
 		for _, key := range s.LengthKeys {
 			b = s.number(b, key, out)
