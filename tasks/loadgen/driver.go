@@ -3,7 +3,6 @@ package loadgen
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,7 +125,8 @@ func (d *driver) put(j job, keepText bool) *record.Outcome {
 		d.early.Add(1)
 	}
 	d.live.begin()
-	d.client.Do(d.ctx, &client.Request{ID: o.ID, Body: j.prompt.Body, KeepText: keepText}, o)
+	id := string(o.AppendID(nil, d.idPrefix))
+	d.client.Do(d.ctx, &client.Request{ID: id, Body: j.prompt.Body, KeepText: keepText}, o)
 	if early {
 		d.early.Add(-1)
 	}
@@ -152,12 +152,10 @@ func (d *driver) begin(j job) *record.Outcome {
 		o = new(record.Outcome)
 	}
 	o.Reset()
-	o.ID = fmt.Sprintf("%s-%d-%d", d.idPrefix, j.session.Index, j.prompt.Turn)
 	o.Index, o.Session, o.Turn, o.Slot = j.session.Index, j.session.Index, int64(j.prompt.Turn), j.slot
 	o.Intended, o.QueueWait = j.intended, j.waited
 	o.InAsked, o.OutAsked = j.prompt.InAsked, j.prompt.OutAsked
-	o.PrefixBucket, o.PrefixIndex = j.prompt.Bucket, j.prompt.Prefix
-	setHash(&o.PromptHash, j.prompt.Hash)
+	o.PrefixBucket, o.PrefixIndex, o.PromptHash = j.prompt.Bucket, j.prompt.Prefix, j.prompt.Hash
 	return o
 }
 
@@ -186,14 +184,4 @@ func (d *driver) cutStatus() string {
 		return report.StatusCut
 	}
 	return report.StatusCancelled
-}
-
-// setHash puts a hash of a prompt where a text or a number is kept.
-func setHash[T string | uint64](to *T, hash uint64) {
-	switch to := any(to).(type) {
-	case *string:
-		*to = fmt.Sprintf("%016x", hash)
-	case *uint64:
-		*to = hash
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
+	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/wire"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -37,7 +38,8 @@ type measurement struct {
 	hist    *report.HistogramWriter
 	summary report.LoadGen
 	last    report.Progress
-	sources map[string]int                  // requests per token count source
+	sources map[string]int // requests per token count source
+	clocks  struct{ kernel, user int }
 	rates   map[int]float64                 // request rate that a stage reached, by index
 	latest  map[string]*report.Distribution // of the stage that ended last
 }
@@ -154,7 +156,7 @@ func (m *measurement) close() error {
 	m.summary.TokenCountSource = source(m.sources)
 	errRows := m.rows.Finish(report.Header{PlanHash: m.whole.Hash, Run: m.RunID, Attempt: m.Attempt, Measurement: m.Measurement,
 		AnchorUnixNS: m.anchor.UnixNano(), Tool: contract.LoadGen, ToolVersion: m.summary.Version,
-		TokenCountSource: m.summary.TokenCountSource, Clock: "user", Interrupted: m.summary.Interrupted})
+		TokenCountSource: m.summary.TokenCountSource, Clock: record.Clock(m.clocks.kernel, m.clocks.user), Interrupted: m.summary.Interrupted})
 	return errors.Join(errRows, m.hist.Close(), m.writeSummary(), m.finished())
 }
 

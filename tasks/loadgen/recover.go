@@ -34,8 +34,8 @@ func recoverRows(dir string, stages int, h report.Header) error {
 	spill := filepath.Join(dir, spillName)
 	done, err := report.ReadStages(filepath.Join(dir, contract.FileStages))
 	if err == nil {
-		err = record.Recover(spill, func(o *record.Outcome) error {
-			row := record.Row(o, len(done)/stages, len(done)%stages, report.PhaseUnmeasured)
+		err = record.Recover(spill, func(prefix string, o *record.Outcome) error {
+			row := record.Row(o, record.Names{Prefix: prefix}, len(done)/stages, len(done)%stages, report.PhaseUnmeasured)
 			return rows.Write(&row)
 		})
 	}

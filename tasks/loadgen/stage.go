@@ -20,7 +20,7 @@ func (m *measurement) stage(ctx context.Context, sample, i int, plan runplan.Sta
 	if plan.Shape == runplan.ShapeOpen && !(rate > 0) {
 		return m.skipped(sample, i, plan, "the stages that should give its rate reached none")
 	}
-	spill, err := record.CreateSpill(m.file(spillName))
+	spill, err := record.CreateSpill(m.file(spillName), m.idPrefix(sample, i))
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +58,8 @@ func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, u
 	if err != nil {
 		return nil, err
 	}
+	m.clocks.kernel += sum.Kernel
+	m.clocks.user += sum.User
 	for s, n := range sum.SourceCounts {
 		m.sources[s] += n
 	}
@@ -85,10 +87,15 @@ func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, u
 func (m *measurement) driver(sample, i int, plan runplan.Stage, rate float64, spill *record.Spill) *driver {
 	d := &driver{plan: plan, rate: rate, timeout: m.timeout(), think: m.plan.Data.Think.D(), client: m.client,
 		source: m.prompts, content: m.prompts.Stage(m.Measurement, sample, i, plan), spill: spill, anchor: m.anchor, alarms: m.alarms,
-		idPrefix: fmt.Sprintf("%s-%d-m%d-r%d-s%d", m.RunID, m.Attempt, m.Measurement, sample, i),
+		idPrefix: m.idPrefix(sample, i),
 		seed:     bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(sample)<<16 ^ uint64(i), stopped: make(chan struct{})}
 	d.live = &live{rules: stopRules(plan.Stop), stop: d.stop}
 	return d
+}
+
+// idPrefix begins the ids of the requests of a stage.
+func (m *measurement) idPrefix(sample, i int) string {
+	return fmt.Sprintf("%s-%d-m%d-r%d-s%d", m.RunID, m.Attempt, m.Measurement, sample, i)
 }
 
 func stopRules(rules []runplan.StopRule) *verdict.Stop {
@@ -114,6 +121,9 @@ func (d *driver) summary(sample, i int, m *measurement) *record.Stage {
 	end, window := d.end(drained)
 	s := &record.Stage{Plan: d.plan, Sample: sample, Index: i, Rate: d.rate, Start: d.start, End: end, WindowEnd: window,
 		DrainEnd: max(drained, end), AnchorUnixNS: m.anchor.UnixNano()}
+	for _, a := range m.plan.API.Adapters {
+		s.Adapters = append(s.Adapters, a.Name)
+	}
 	if m.whole.SLO != nil && m.whole.SLO.Goodput != nil {
 		s.Objectives = m.whole.SLO.Goodput
 	}

@@ -14,7 +14,7 @@ type Header struct {
 	Tool             string `json:"tool"`
 	ToolVersion      string `json:"tool_version"`
 	TokenCountSource string `json:"token_count_source"` // usage, usage_sum, token_ids, events, tokenizer, mixed
-	Clock            string `json:"clock"`              // user or kernel: which receive stamp latencies use
+	Clock            string `json:"clock"`              // which receive stamps latencies use: kernel, user, or mixed
 	Interrupted      bool   `json:"interrupted,omitempty"`
 }
 
@@ -98,6 +98,8 @@ type Row struct {
 	BytesIn      int64  `json:"bytes_in"`
 	Conn         int    `json:"conn"`
 	ConnReused   bool   `json:"conn_reused"`
+	Retries      int    `json:"retries,omitempty"`
+	Adapter      string `json:"adapter,omitempty"`
 
 	PrefixBucket *int     `json:"prefix_bucket,omitempty"`
 	PrefixIndex  *int     `json:"prefix_index,omitempty"`

@@ -43,7 +43,6 @@ func (c *HTTP) now() int64 { return int64(time.Since(c.Anchor)) }
 
 // Do implements Client.
 func (c *HTTP) Do(ctx context.Context, r *Request, o *record.Outcome) {
-	o.ID = r.ID
 	x := exchange{HTTP: c, ctx: ctx, request: r, o: o}
 	err := x.run()
 	if errors.Is(err, errStale) {

@@ -28,7 +28,8 @@ type account struct {
 	flight  flight
 	series  *series
 	sources map[string]int
-	stale   int // requests put again on a new connection
+	stale   int    // requests put again on a new connection
+	clocks  [2]int // requests with an answer, by user and kernel stamps
 }
 
 func newAccount(in *Stage, w span) *account {
@@ -44,6 +45,11 @@ func newAccount(in *Stage, w span) *account {
 func (a *account) add(o *Outcome, row *report.Row) {
 	a.counts.All++
 	a.stale += int(o.StaleRetries)
+	if o.FirstByte >= 0 && o.Kernel {
+		a.clocks[1]++
+	} else if o.FirstByte >= 0 {
+		a.clocks[0]++
+	}
 	a.flows(o)
 	a.series.add(o)
 	if counted(o) {
@@ -164,11 +170,11 @@ func arrivals(o *Outcome, f func(at, k int64)) {
 		}
 		return
 	}
-	at := o.First
-	f(at, o.TokensOf(0))
+	f(o.First, o.TokensOf(0))
+	at := micros(o.First)
 	for i, g := range o.Gaps {
-		at += g
-		f(at, o.TokensOf(i+1))
+		at += int64(g)
+		f(1000*at, o.TokensOf(i+1))
 	}
 }
 
@@ -204,7 +210,8 @@ func (a *account) summary() *Summary {
 	if a.good != nil {
 		r.Goodput = a.good.result(a.window.seconds())
 	}
-	return &Summary{Result: r, Distributions: a.dists, SourceCounts: a.sources, StaleRetries: a.stale}
+	return &Summary{Result: r, Distributions: a.dists, SourceCounts: a.sources, StaleRetries: a.stale,
+		User: a.clocks[0], Kernel: a.clocks[1]}
 }
 
 // rates returns the rates over the window, and over the run where a request ended well.

@@ -12,7 +12,7 @@ func accountOf(outcomes ...*Outcome) *account {
 	in.Plan.Measure = true
 	a := newAccount(in, span{end: 1e9, to: len(outcomes)})
 	for _, o := range outcomes {
-		row := Row(o, 0, 0, report.PhaseMeasured)
+		row := Row(o, Names{}, 0, 0, report.PhaseMeasured)
 		a.add(o, &row)
 	}
 	return a
@@ -20,7 +20,7 @@ func accountOf(outcomes ...*Outcome) *account {
 
 // answered is an outcome with input and output tokens that ended at half a second.
 func answered(in, out int64) *Outcome {
-	o := makeOutcome("o", 0)
+	o := makeOutcome(0)
 	o.Send, o.FirstByte, o.End, o.In, o.Out, o.TokenSource = 0, 1e6, 5e8, in, out, "usage"
 	return o
 }

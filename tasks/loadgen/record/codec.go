@@ -9,11 +9,12 @@ import (
 func (o *Outcome) ints() []*int64 {
 	return []*int64{&o.Index, &o.Session, &o.Turn, &o.Slot, &o.Intended, &o.QueueWait, &o.Dial, &o.Send, &o.Sent,
 		&o.FirstByte, &o.First, &o.Content, &o.Last, &o.End, &o.HTTPStatus, &o.InAsked, &o.In, &o.Cached, &o.OutAsked,
-		&o.Out, &o.Reasoning, &o.BytesOut, &o.BytesIn, &o.Conn, &o.Reused, &o.StaleRetries, &o.PrefixBucket, &o.PrefixIndex}
+		&o.Out, &o.Reasoning, &o.BytesOut, &o.BytesIn, &o.Conn, &o.Reused, &o.StaleRetries, &o.PrefixBucket, &o.PrefixIndex,
+		&o.Retries, &o.LagMax, &o.Adapter}
 }
 
 func (o *Outcome) texts() []*string {
-	return []*string{&o.ID, &o.Status, &o.Class, &o.Error, &o.Finish, &o.Pod, &o.TokenSource, &o.PromptHash}
+	return []*string{&o.Status, &o.Class, &o.Error, &o.Finish, &o.Pod, &o.TokenSource}
 }
 
 // appendTo appends the outcome: its length, its integers, texts, gaps and tokens, all as varints.
@@ -27,18 +28,25 @@ func (o *Outcome) appendTo(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(len(*p)))
 		b = append(b, *p...)
 	}
-	for _, list := range [][]int64{o.Gaps, o.Tokens} {
-		b = binary.AppendUvarint(b, uint64(len(list)))
-		for _, v := range list {
-			b = binary.AppendVarint(b, v)
-		}
-	}
-	assumed := byte(0)
+	b = appendList(appendList(b, o.Gaps), o.Tokens)
+	b = binary.LittleEndian.AppendUint64(b, o.PromptHash)
+	flags := byte(0)
 	if o.TokensAssumed {
-		assumed = 1
+		flags = 1
 	}
-	b = append(b, assumed)
+	if o.Kernel {
+		flags |= 2
+	}
+	b = append(b, flags)
 	binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	return b
+}
+
+func appendList[T int32 | int64](b []byte, list []T) []byte {
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	for _, v := range list {
+		b = binary.AppendVarint(b, int64(v))
+	}
 	return b
 }
 
@@ -55,12 +63,12 @@ func (o *Outcome) decode(b []byte) error {
 	for _, p := range o.texts() {
 		*p = string(d.bytes(d.uvarint()))
 	}
-	o.Gaps, o.Tokens = d.list(gaps), d.list(tokens)
-	flag := d.bytes(1)
+	o.Gaps, o.Tokens = list(&d, gaps), list(&d, tokens)
+	rest := d.bytes(9)
 	if d.bad || len(d.b) != 0 {
 		return errSpill
 	}
-	o.TokensAssumed = flag[0] == 1
+	o.PromptHash, o.TokensAssumed, o.Kernel = binary.LittleEndian.Uint64(rest), rest[8]&1 != 0, rest[8]&2 != 0
 	return nil
 }
 
@@ -92,16 +100,16 @@ func (d *decoder) advance(n int) {
 func (d *decoder) bytes(n uint64) []byte {
 	if n > uint64(len(d.b)) {
 		d.bad = true
-		return make([]byte, 1)
+		return make([]byte, 9)
 	}
 	v := d.b[:n]
 	d.b = d.b[n:]
 	return v
 }
 
-func (d *decoder) list(to []int64) []int64 {
+func list[T int32 | int64](d *decoder, to []T) []T {
 	for n := d.uvarint(); n > 0 && !d.bad; n-- {
-		to = append(to, d.varint())
+		to = append(to, T(d.varint()))
 	}
 	return to
 }

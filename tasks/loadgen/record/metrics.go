@@ -19,6 +19,9 @@ func (d distributions) sent(o *Outcome) {
 	d.add("sched_lag", ms(o.Send-o.Intended-o.QueueWait-o.Dial))
 	d.add("queue_wait", ms(o.QueueWait))
 	d.add("dial", ms(o.Dial))
+	if o.LagMax >= 0 {
+		d.add("client_lag", ms(o.LagMax))
+	}
 }
 
 // ok adds the numbers of a request that ended well.
@@ -76,7 +79,7 @@ func (d distributions) gaps(o *Outcome) {
 	}
 	perToken := several || d["itl_perceived"] != nil
 	for i, g := range o.Gaps {
-		gap := ms(g)
+		gap := ms(1000 * int64(g))
 		d.add("itl", gap)
 		if !perToken {
 			continue

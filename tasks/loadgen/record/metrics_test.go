@@ -12,7 +12,7 @@ func near(a, b float64) bool { return math.Abs(a-b) < 5e-6 }
 
 func TestMetricsOfOneRequest(t *testing.T) {
 	// 128 tokens in 128 events; times as in the definition of the metrics.
-	o := makeOutcome("a", 0)
+	o := makeOutcome(0)
 	o.Send = 1_000_000 // a millisecond after it was intended
 	o.FirstByte = o.Send + 5_000_000
 	o.Out, o.In = 128, 64
@@ -45,7 +45,7 @@ func TestMetricsOfOneRequest(t *testing.T) {
 }
 
 func TestMetricsOfEventsThatHoldSeveralTokens(t *testing.T) {
-	one, four := makeOutcome("one", 0), makeOutcome("four", 0)
+	one, four := makeOutcome(0), makeOutcome(0)
 	one.Send, four.Send = 0, 0
 	one.Token(10e6, 1)
 	one.Token(18e6, 1)
@@ -78,7 +78,7 @@ func TestMetricsOfEventsThatHoldSeveralTokens(t *testing.T) {
 }
 
 func TestWhatDidNotHappenIsAbsent(t *testing.T) {
-	o := makeOutcome("unary", 0)
+	o := makeOutcome(0)
 	o.Send, o.FirstByte, o.End, o.Out = 0, 1e6, 2e6, 1
 	d := distributions{}
 	d.ok(o)

@@ -2,15 +2,18 @@
 // distributions and the numbers of a stage from them. It must not send anything or read a clock.
 package record
 
-import "slices"
+import (
+	"math"
+	"slices"
+	"strconv"
+)
 
 // Absent is the value of a stamp or count that does not exist.
 const Absent = -1
 
-// Outcome is what one request did. Stamps are nanoseconds since the anchor of the measurement; stamps and counts are
+// Outcome is what one request did. The id of its request is the prefix of the stage, Session and Turn, see ID. Stamps are nanoseconds since the anchor of the measurement; stamps and counts are
 // Absent where the thing did not happen. A token event is an event of the stream that brought at least one token.
 type Outcome struct {
-	ID                         string
 	Index, Session, Turn, Slot int64
 	Intended                   int64
 	QueueWait, Dial            int64
@@ -21,13 +24,17 @@ type Outcome struct {
 	OutAsked, Out, Reasoning   int64
 	BytesOut, BytesIn          int64
 	Conn, Reused, StaleRetries int64
+	Retries                    int64 // times that it was put again by the retry policy
+	LagMax                     int64 // largest user stamp minus kernel stamp, ns; Absent without kernel stamps
+	Adapter                    int64 // index into the adapters of the plan
 	PrefixBucket, PrefixIndex  int64
 	Status, Class, Error       string // words of package report
 	Finish, Pod, TokenSource   string
-	PromptHash                 string
-	Gaps                       []int64 // between token events, one less than these
+	PromptHash                 uint64  // 0 = none
+	Gaps                       []int32 // µs between token events, one less than these
 	Tokens                     []int64 // of each token event; empty = one each
 	TokensAssumed              bool    // the server did not say how many tokens an event holds
+	Kernel                     bool    // stamps of arrival are the kernel's
 	Text                       []byte  // of the answer, where the next turn needs it; not spilled
 }
 
@@ -36,7 +43,7 @@ func (o *Outcome) Reset() {
 	gaps, tokens, text := o.Gaps[:0], o.Tokens[:0], o.Text[:0]
 	*o = Outcome{Gaps: gaps, Tokens: tokens, Text: text}
 	for _, p := range []*int64{&o.Send, &o.Sent, &o.FirstByte, &o.First, &o.Content, &o.Last, &o.End, &o.InAsked, &o.In,
-		&o.Cached, &o.OutAsked, &o.Out, &o.Reasoning, &o.PrefixBucket, &o.PrefixIndex} {
+		&o.Cached, &o.OutAsked, &o.Out, &o.Reasoning, &o.PrefixBucket, &o.PrefixIndex, &o.LagMax, &o.Adapter} {
 		*p = Absent
 	}
 }
@@ -62,7 +69,7 @@ func (o *Outcome) Token(now, k int64) {
 	if o.First < 0 {
 		o.First = now
 	} else {
-		o.Gaps = append(o.Gaps, now-o.Last)
+		o.Gaps = append(o.Gaps, gap(o.Last, now))
 	}
 	o.Last = now
 	if k != 1 && len(o.Tokens) == 0 {
@@ -74,6 +81,21 @@ func (o *Outcome) Token(now, k int64) {
 	if k != 1 || len(o.Tokens) > 0 {
 		o.Tokens = append(o.Tokens, k)
 	}
+}
+
+// gap returns the microseconds between two stamps. Each stamp is rounded before they are subtracted, so that the errors
+// of the gaps do not add up: their sum is the rounded time from the first event to the last.
+func gap(from, to int64) int32 {
+	return int32(min(max(micros(to)-micros(from), math.MinInt32), math.MaxInt32))
+}
+
+func micros(ns int64) int64 { return (ns + 500) / 1000 }
+
+// AppendID appends the id of the request: what x-request-id says and what the row is called.
+func (o *Outcome) AppendID(b []byte, prefix string) []byte {
+	b = append(append(b, prefix...), '-')
+	b = append(strconv.AppendInt(b, o.Session, 10), '-')
+	return strconv.AppendInt(b, o.Turn, 10)
 }
 
 // Streamed returns the tokens that the token events brought.

@@ -1,24 +1,37 @@
 package record
 
 import (
+	"fmt"
 	"slices"
 
 	"bflow.dev/bflow/tasks/report"
 )
 
+// Names are what rows spell out and outcomes only number.
+type Names struct {
+	Prefix   string   // of the ids of the stage
+	Adapters []string // of the plan
+}
+
 // Row returns the row of an outcome, whose gaps it sorts.
-func Row(o *Outcome, sample, stage int, phase string) report.Row {
+func Row(o *Outcome, names Names, sample, stage int, phase string) report.Row {
 	r := report.Row{
-		ID: o.ID, Sample: sample, Stage: stage, Session: int(o.Session), Turn: int(o.Turn), Slot: int(o.Slot),
+		ID: string(o.AppendID(nil, names.Prefix)), Sample: sample, Stage: stage, Session: int(o.Session), Turn: int(o.Turn), Slot: int(o.Slot),
 		Phase: phase, Status: o.Status, ErrorClass: o.Class, HTTPStatus: int(o.HTTPStatus), Error: o.Error,
 		TIntended: o.Intended, TSend: stamp(o.Send), TSent: stamp(o.Sent), TFirstByte: stamp(o.FirstByte),
 		TFirst: stamp(o.First), TContent: stamp(o.Content), TLast: stamp(o.Last), TEnd: stamp(o.End),
-		QueueWait: o.QueueWait, Dial: o.Dial,
+		QueueWait: o.QueueWait, Dial: o.Dial, ClientLagMax: max(0, o.LagMax), Retries: int(o.Retries),
 		TokensInAsked: count(o.InAsked), TokensIn: count(o.In), TokensCached: count(o.Cached),
 		TokensOutAsked: count(o.OutAsked), TokensOut: count(o.Out), TokensReasoning: count(o.Reasoning),
 		TokenSource: o.TokenSource, FinishReason: o.Finish, EndpointPod: o.Pod, BytesOut: o.BytesOut, BytesIn: o.BytesIn,
 		Conn: int(o.Conn), ConnReused: o.Reused == 1,
-		PrefixBucket: count(o.PrefixBucket), PrefixIndex: count(o.PrefixIndex), PromptHash: o.PromptHash,
+		PrefixBucket: count(o.PrefixBucket), PrefixIndex: count(o.PrefixIndex),
+	}
+	if o.PromptHash != 0 {
+		r.PromptHash = fmt.Sprintf("%016x", o.PromptHash)
+	}
+	if o.Adapter >= 0 && int(o.Adapter) < len(names.Adapters) {
+		r.Adapter = names.Adapters[o.Adapter]
 	}
 	if o.Events() > 0 {
 		events := o.Events()
@@ -38,7 +51,7 @@ func gapsOf(o *Outcome, r *report.Row) {
 	sorted := make([]float64, len(o.Gaps))
 	sum := 0.0
 	for i, g := range o.Gaps {
-		sorted[i] = ms(g)
+		sorted[i] = ms(1000 * int64(g))
 		sum += sorted[i]
 	}
 	slices.Sort(sorted)

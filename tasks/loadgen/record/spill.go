@@ -16,7 +16,8 @@ import (
 // Spill holds the outcomes of one stage on disk. Memory is 16 bytes per request. Add may be called from many
 // goroutines; the rest from one, after the last Add.
 type Spill struct {
-	path string
+	path   string
+	prefix string
 
 	mu    sync.Mutex
 	f     *os.File
@@ -29,13 +30,17 @@ type Spill struct {
 
 type entry struct{ intended, offset int64 }
 
-// CreateSpill starts the spill file at path.
-func CreateSpill(path string) (*Spill, error) {
+// CreateSpill starts the spill file at path, of requests whose ids begin with idPrefix.
+func CreateSpill(path, idPrefix string) (*Spill, error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("creating spill file: %w", err)
 	}
-	return &Spill{path: path, f: f, w: bufio.NewWriterSize(f, 256<<10)}, nil
+	s := &Spill{path: path, prefix: idPrefix, f: f, w: bufio.NewWriterSize(f, 256<<10)}
+	head := binary.LittleEndian.AppendUint32(nil, uint32(len(idPrefix)))
+	n, err := s.w.WriteString(string(head) + idPrefix)
+	s.off, s.err = int64(n), err
+	return s, nil
 }
 
 // Add adds o. Its first error is kept and returned by Err, so that a full disk ends the load in order.
@@ -126,8 +131,9 @@ func (s *Spill) Remove() error {
 	return os.Remove(s.path)
 }
 
-// Recover calls f with every whole outcome of a spill file that a killed process left at path; a missing file has none.
-func Recover(path string, f func(*Outcome) error) error {
+// Recover calls f with every whole outcome of a spill file that a killed process left at path, and with the prefix of
+// its id; a missing file has none.
+func Recover(path string, f func(prefix string, o *Outcome) error) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -135,13 +141,18 @@ func Recover(path string, f func(*Outcome) error) error {
 	if err != nil {
 		return fmt.Errorf("reading spill file: %w", err)
 	}
+	if len(data) < 4 || len(data)-4 < int(binary.LittleEndian.Uint32(data)) {
+		return nil
+	}
+	n := 4 + int(binary.LittleEndian.Uint32(data))
+	prefix, data := string(data[4:n]), data[n:]
 	var o Outcome
 	for len(data) >= 4 {
 		n := int(binary.LittleEndian.Uint32(data))
 		if len(data)-4 < n || o.decode(data[4:4+n]) != nil {
 			return nil // the kill cut it off here
 		}
-		if err := f(&o); err != nil {
+		if err := f(prefix, &o); err != nil {
 			return err
 		}
 		data = data[4+n:]

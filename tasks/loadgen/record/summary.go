@@ -16,6 +16,7 @@ type Stage struct {
 	DrainEnd      int64
 	AnchorUnixNS  int64
 	Objectives    *runplan.Goodput
+	Adapters      []string // names, by the number that outcomes have
 }
 
 // ClosedLoop says whether slots wait for answers: then a request counts by its send, not by its intended send.
@@ -29,6 +30,7 @@ type Summary struct {
 	Distributions map[string]*report.Distribution
 	SourceCounts  map[string]int // requests per token count source, all phases
 	StaleRetries  int            // requests put again because the server had closed the kept connection, all phases
+	Kernel, User  int            // requests with an answer, by the clock of their stamps, all phases
 }
 
 // Summarize makes rows and numbers from the outcomes of a stage. Rows are written in order of their intended send.
@@ -37,12 +39,13 @@ func Summarize(s *Spill, in *Stage, rows *report.RowWriter) (*Summary, error) {
 		return nil, err
 	}
 	a := newAccount(in, windowOf(in.Plan, in.Start, in.WindowEnd, s.index))
+	names := Names{Prefix: s.prefix, Adapters: in.Adapters}
 	err := s.Each(func(i int, o *Outcome) error {
 		at := o.Intended
 		if in.ClosedLoop() && o.Send >= 0 {
 			at = o.Send
 		}
-		row := Row(o, in.Sample, in.Index, in.phase(a.window, i, at))
+		row := Row(o, names, in.Sample, in.Index, in.phase(a.window, i, at))
 		a.add(o, &row)
 		return rows.Write(&row)
 	})
@@ -50,4 +53,15 @@ func Summarize(s *Spill, in *Stage, rows *report.RowWriter) (*Summary, error) {
 		return nil, err
 	}
 	return a.summary(), rows.Flush()
+}
+
+// Clock names the receive stamps of requests with an answer, of which so many had each kind.
+func Clock(kernel, user int) string {
+	switch {
+	case kernel > 0 && user > 0:
+		return "mixed"
+	case kernel > 0:
+		return "kernel"
+	}
+	return "user"
 }
