@@ -54,8 +54,8 @@ func (t *translator) aiperfAPI(f *fields) {
 	if t.over.requestType.set() {
 		kind, path = t.over.requestType, value{}
 	}
-	t.setAPI(kind.requestType(runplan.APIChat), path)
 	t.m.API.Stream = f.get("streaming").booleanOr(true)
+	t.setAPI(kind.requestType(runplan.APIChat), path)
 	t.apiKey(f.get("api_key"), f.get("api_key").text())
 	for _, h := range f.get("header", "headers").items() {
 		t.headers(h.colonPairs())

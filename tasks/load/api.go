@@ -72,9 +72,9 @@ func (t *translator) query(v value) {
 	}
 }
 
-// setAPI sets type and path; path may be empty for the type's own.
+// setAPI sets type and path; path may be empty for the type's own, which may depend on whether answers are streamed.
 func (t *translator) setAPI(kind string, path value) {
-	t.m.API.Type, t.m.API.Path = kind, requestPath(kind)
+	t.m.API.Type, t.m.API.Path = kind, t.apiPath(kind)
 	if p := path.text(); p != "" {
 		t.m.API.Path = "/" + strings.TrimLeft(p, "/")
 	}

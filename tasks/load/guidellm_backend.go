@@ -13,9 +13,9 @@ func (t *translator) guideBackend(v value) {
 	if t.over.requestType.set() {
 		kind = t.over.requestType.requestType(runplan.APIChat)
 	}
+	t.m.API.Stream = f.get("stream").booleanOr(true)
 	t.setAPI(kind, guideRoute(f.get("api_routes"), kind))
 	t.apiKey(f.get("api_key"), f.get("api_key").text())
-	t.m.API.Stream = f.get("stream").booleanOr(true)
 	t.m.API.VerifyTLS = f.get("verify").booleanOr(true)
 	if d := f.get("timeout"); d.set() {
 		t.m.API.Timeout = d.positiveSeconds()

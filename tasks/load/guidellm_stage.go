@@ -90,7 +90,7 @@ func (t *translator) keepData(at value, s *runplan.Stage, d runplan.Data) {
 }
 
 func sameButPrefixes(a, b runplan.Data) bool {
-	return same(a.Input, b.Input) && same(a.Output, b.Output) && same(a.FirstInput, b.FirstInput) && same(a.FirstOutput, b.FirstOutput) &&
+	return same(a.File, b.File) && same(a.Images, b.Images) && same(a.Input, b.Input) && same(a.Output, b.Output) && same(a.FirstInput, b.FirstInput) && same(a.FirstOutput, b.FirstOutput) &&
 		same(a.Trace, b.Trace) && a.Turns == b.Turns && a.Think == b.Think && a.Conversations == b.Conversations && a.Reuse == b.Reuse
 }
 

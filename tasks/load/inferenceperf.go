@@ -40,8 +40,8 @@ func (t *translator) perfAPI(v value) {
 	if t.over.requestType.set() {
 		kind = t.over.requestType.requestType(runplan.APICompletions)
 	}
-	t.setAPI(kind, value{})
 	t.m.API.Stream = f.get("streaming").boolean()
+	t.setAPI(kind, value{})
 	headers := f.get("headers")
 	t.headers(headers)
 	if r := f.get("response_format"); r.set() {

@@ -85,7 +85,7 @@ func (r row) print(out *bytes.Buffer, file string) {
 	}
 	m := tr.Measurement
 	parts := map[string]any{
-		"api": m.API, "data": m.Data, "env": m.Env, "external": m.External, "labels": m.Labels, "runner": m.Runner, "search": m.Search, "slo": tr.SLO,
+		"api": m.API, "data": m.Data, "env": m.Env, "external": m.External, "labels": m.Labels, "runner": m.Runner, "search": m.Search, "slo": tr.SLO, "record": m.Record,
 	}
 	show := r.Show
 	if show == nil {

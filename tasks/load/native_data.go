@@ -1,6 +1,10 @@
 package load
 
 import (
+	"path"
+	"slices"
+	"strings"
+
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -24,16 +28,69 @@ func (t *translator) nativeData(v value) runplan.Data {
 		t.m.Data.Seed = seed.seed()
 	}
 	d.Seed = t.m.Data.Seed
-	trace := f.get("trace")
-	d.Trace = nativeTrace(trace)
+	d.Trace, d.File, d.Images = nativeTrace(f.get("trace")), nativeFile(f.get("file")), t.nativeImages(f.get("images"))
 	f.close()
-	if d.Input == nil && d.Trace == nil {
-		if !v.set() {
-			v = t.block
-		}
-		v.errorf("needs data.input (tokens) or data.trace")
-	}
+	t.checkSource(v, &d)
 	return d
+}
+
+// checkSource finds data without a source of prompts, or with two.
+func (t *translator) checkSource(v value, d *runplan.Data) {
+	if !v.set() {
+		v = t.block
+	}
+	switch {
+	case d.Input == nil && d.Trace == nil && d.File == nil:
+		v.errorf("needs data.input (tokens), data.file or data.trace")
+	case d.File != nil && (d.Input != nil || d.FirstInput != nil || d.FirstOutput != nil || d.Trace != nil || len(d.Prefixes) > 0 || d.Turns > 1):
+		v.errorf("a file has its own prompts, one turn each: remove file, or input, first_input, first_output, trace, prefixes and turns")
+	}
+}
+
+func nativeFile(v value) *runplan.File {
+	if !v.set() {
+		return nil
+	}
+	f := v.fields()
+	file := &runplan.File{
+		URL: f.must("url").text(), SHA256: f.get("sha256").text(), PromptColumn: f.get("prompt_column").text(),
+		OutputColumn: f.get("output_column").text(), Limit: f.get("limit").integer(1), Shuffle: f.get("shuffle").boolean(),
+	}
+	format := f.get("format")
+	if file.Format = fileFormat(file.URL); format.set() || file.Format == "" {
+		file.Format = f.must("format").word(runplan.FileText, runplan.FileCSV, runplan.FileJSONL, runplan.FileParquet, runplan.FileShareGPT)
+	}
+	f.close()
+	return file
+}
+
+// fileFormat tells the format of a file by its name, "" where that says nothing. A .json file is a list: ShareGPT's.
+func fileFormat(name string) string {
+	name, _, _ = strings.Cut(name, "?")
+	switch strings.ToLower(path.Ext(strings.TrimSuffix(name, ".gz"))) {
+	case ".txt":
+		return runplan.FileText
+	case ".csv":
+		return runplan.FileCSV
+	case ".jsonl":
+		return runplan.FileJSONL
+	case ".parquet":
+		return runplan.FileParquet
+	}
+	return ""
+}
+
+func (t *translator) nativeImages(v value) *runplan.Images {
+	if !v.set() {
+		return nil
+	}
+	f := v.fields()
+	images := &runplan.Images{Count: f.countOr(1, "count"), Width: f.must("width").integer(1), Height: f.must("height").integer(1)}
+	f.close()
+	if t.m.API.Type != runplan.APIChat {
+		v.errorf("images are parts of a chat message: set api.type to chat")
+	}
+	return images
 }
 
 func nativeTrace(v value) *runplan.Trace {
@@ -43,7 +100,11 @@ func nativeTrace(v value) *runplan.Trace {
 	f := v.fields()
 	trace := &runplan.Trace{
 		Format: traceFormat(f.must("format")), URL: f.must("url").text(), SHA256: f.get("sha256").text(), Limit: f.get("limit").integer(1),
-		MaxInput: f.get("max_input").integer(1), TimeScale: f.numberOr("time_scale", 1), From: f.get("from").duration(), To: f.get("to").duration(),
+		MaxInput: f.get("max_input").integer(1), MaxOutput: f.get("max_output").integer(1), TimeScale: f.numberOr("time_scale", 1),
+		From: f.get("from").duration(), To: f.get("to").duration(), Repeat: f.get("repeat").integer(1),
+	}
+	if v := f.get("turns"); v.set() {
+		trace.Turns = v.word(runplan.TurnsRecorded, runplan.TurnsIdle)
 	}
 	f.close()
 	return trace
@@ -51,11 +112,12 @@ func nativeTrace(v value) *runplan.Trace {
 
 // traceFormat is the one word for a format that tools name differently.
 func traceFormat(v value) string {
-	if v.text() == "mooncake_trace" { // aiperf's word
-		return "mooncake"
-	}
-	if word := v.text(); word != "mooncake" && word != "trace_synthetic" {
-		v.errorf("%s", notOneOf(word, []string{"mooncake_trace", "mooncake", "trace_synthetic"}))
+	known := []string{"mooncake_trace", runplan.TraceMooncake, runplan.TraceAzure, runplan.TraceJSONL, runplan.TraceSynthetic}
+	switch word := v.text(); {
+	case word == "mooncake_trace": // aiperf's word
+		return runplan.TraceMooncake
+	case !slices.Contains(known, word):
+		v.errorf("%s", notOneOf(word, known))
 	}
 	return v.text()
 }

@@ -2,6 +2,7 @@ package load
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -17,6 +18,8 @@ func requestWords() map[string][]string {
 		runplan.APIResponses:   {"v1/responses", "responses"},
 		runplan.APIEmbeddings:  {"v1/embeddings", "embeddings"},
 		runplan.APIMessages:    {"v1/messages", "anthropic-messages", "messages"},
+		runplan.APITriton:      {"triton", "triton-generate"},
+		runplan.APITGI:         {"tgi", "tgi-generate", "huggingface-generate"},
 	}
 }
 
@@ -46,7 +49,7 @@ func (v value) requestType(def string) string {
 	}
 	// Sorted: the hint must not depend on the order of the map.
 	known := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(requestWords()))...)))
-	text := "unknown request type %q; known are completions, chat, responses, embeddings, messages"
+	text := "unknown request type %q; known are completions, chat, responses, embeddings, messages, triton, tgi"
 	if near := problem.Closest(plainWord(s), known, 1); len(near) > 0 {
 		v.errorf(text+" (did you mean %q?)", s, near[0])
 	} else {
@@ -55,7 +58,7 @@ func (v value) requestType(def string) string {
 	return def
 }
 
-// requestPath is where an OpenAI-compatible server takes requests of a type.
+// requestPath is where a server takes requests of a type. The paths of Triton and TGI are apiPath's.
 func requestPath(kind string) string {
 	switch kind {
 	case runplan.APICompletions:
@@ -68,5 +71,21 @@ func requestPath(kind string) string {
 		return "/v1/messages"
 	default:
 		return "/v1/chat/completions"
+	}
+}
+
+// apiPath is requestPath, and for servers whose path depends on model and streaming, theirs.
+func (t *translator) apiPath(kind string) string {
+	end := "generate"
+	if t.m.API.Stream {
+		end = "generate_stream"
+	}
+	switch kind {
+	case runplan.APITriton:
+		return "/v2/models/" + url.PathEscape(t.src.Model) + "/" + end
+	case runplan.APITGI:
+		return "/" + end
+	default:
+		return requestPath(kind)
 	}
 }
