@@ -140,7 +140,7 @@ func (m *measurement) open() (err error) {
 		return err
 	}
 	m.summary = report.LoadGen{Schema: report.LoadGenSchema, Measurement: m.Measurement, Attempt: m.Attempt,
-		Endpoint: m.Endpoint, StartNS: m.anchor.UnixNano(), Version: step.Version}
+		Endpoint: m.Endpoint, StartNS: m.anchor.UnixNano(), AnchorMonoNS: monotonic(m.anchor), Version: step.Version}
 	return m.writeSummary()
 }
 

@@ -157,7 +157,8 @@ type LoadGen struct {
 	Endpoint         string   `json:"endpoint"`
 	StartNS          int64    `json:"start_ns"`
 	EndNS            int64    `json:"end_ns"`
-	Complete         bool     `json:"complete"` // every stage ran to its end
+	AnchorMonoNS     int64    `json:"anchor_mono_ns,omitempty"` // CLOCK_MONOTONIC of load-gen's host at the zero of all t_* columns
+	Complete         bool     `json:"complete"`                 // every stage ran to its end
 	Interrupted      bool     `json:"interrupted"`
 	Error            string   `json:"error,omitempty"` // why it could not run, one sentence
 	TokenCountSource string   `json:"token_count_source,omitempty"`
