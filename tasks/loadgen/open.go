@@ -42,7 +42,7 @@ func (d *driver) runOpen() {
 func (d *driver) prepare(times schedule.Schedule, jobs chan<- job) {
 	defer close(jobs)
 	for {
-		at, ok := times.Next()
+		send, ok := times.Next()
 		if !ok {
 			return
 		}
@@ -51,7 +51,7 @@ func (d *driver) prepare(times schedule.Schedule, jobs chan<- job) {
 			return
 		}
 		select {
-		case jobs <- job{session: c, prompt: c.Next(nil, nil), intended: d.start + int64(at)}:
+		case jobs <- job{session: c, prompt: c.Next(nil, nil), intended: d.start + send.At}:
 		case <-d.stopped:
 			return
 		}

@@ -1,12 +1,11 @@
-// Package schedule computes when requests are sent: pure arithmetic over seeds and rates.
-// It must not read a clock, wait, or know a request.
+// Package schedule computes when requests are sent: pure arithmetic over seeds and rates, in nanoseconds from the start
+// of a stage. It must not read a clock, wait, or know a request.
 package schedule
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"time"
 
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -18,14 +17,25 @@ const (
 	Gamma    = "gamma"
 )
 
-// Schedule is a finite or endless series of send times.
-type Schedule interface {
-	// Next returns the next send time as the distance from the start of the stage; false after the last.
-	Next() (time.Duration, bool)
+// Send is one planned send.
+type Send struct {
+	At    int64 // ns from the start of the stage
+	Index int64 // from 0 in the whole schedule, whatever part of it this is: it decides the content
 }
 
-// Open returns the send times of an open-loop stage at rate requests per second: those before the stage's duration,
-// as many as its requests, whichever bound is set and comes first. The same seed gives the same times.
+// Schedule is a finite or endless series of sends in the order of their times.
+type Schedule interface {
+	// Next returns the next send; false after the last. It does not allocate.
+	Next() (Send, bool)
+}
+
+// Open returns the sends of an open-loop stage at rate requests per second: those before the stage's duration, as many
+// as its requests, whichever bound is set and comes first; endless without one. The same seed gives the same times on
+// every machine of one architecture.
+//
+// Constant arrivals begin at 0 and are computed each from its index; the first random one comes after a gap. During a
+// ramp the sends follow the expected count N(t) of its shape: the i-th event of a process of rate 1 is sent at the
+// inverse of N, so one process serves every ramp. After the ramp the rate stays.
 func Open(s runplan.Stage, rate float64, seed uint64) (Schedule, error) {
 	if !(rate > 0) || math.IsInf(rate, 0) {
 		return nil, fmt.Errorf("scheduling stage %q: rate %v is not above 0", s.Name, rate)
@@ -34,91 +44,86 @@ func Open(s runplan.Stage, rate float64, seed uint64) (Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scheduling stage %q: %w", s.Name, err)
 	}
-	count := &ramp{rate: rate, over: s.Ramp.Seconds()}
-	return &open{gap: gap, inverse: count.inverse, regular: regular(s.Arrival), duration: s.Duration.D(), requests: s.Requests}, nil
+	rise, err := newRise(s, rate)
+	if err != nil {
+		return nil, fmt.Errorf("scheduling stage %q: %w", s.Name, err)
+	}
+	b := bounds{duration: int64(s.Duration), requests: int64(s.Requests)}
+	switch {
+	case gap == nil && rise == nil:
+		return &even{bounds: b, rate: rate}, nil
+	case rise == nil:
+		rise = flat{rate}
+	}
+	return &open{bounds: b, gap: gap, rise: rise}, nil
 }
 
-func regular(arrival string) bool { return arrival == "" || arrival == Constant }
-
-// open sends the events of a process of rate 1, whose times are mapped by the inverse of the expected count: that turns
-// one process into every ramp.
-type open struct {
-	gap      func() float64
-	inverse  func(n float64) float64 // expected count to seconds
-	regular  bool                    // the first event is at 0, not after a gap
-	at       float64                 // time of the process of rate 1
-	sent     int
-	duration time.Duration
-	requests int
+// bounds end a schedule; 0 does not bind.
+type bounds struct {
+	duration int64 // ns
+	requests int64
+	next     int64 // index
 }
 
-func (o *open) Next() (time.Duration, bool) {
-	if o.requests > 0 && o.sent >= o.requests {
+// admit returns the next send, at ns from the start, unless a bound or the range of the clock is reached.
+func (b *bounds) admit(at int64, ok bool) (Send, bool) {
+	if !ok || b.requests > 0 && b.next >= b.requests || b.duration > 0 && at >= b.duration {
+		return Send{}, false
+	}
+	s := Send{At: at, Index: b.next}
+	b.next++
+	return s, true
+}
+
+// even is a constant rate without a ramp.
+type even struct {
+	bounds
+	rate float64
+}
+
+func (e *even) Next() (Send, bool) { return e.admit(evenly(e.next, e.rate)) }
+
+// evenly returns i*1e9/rate, rounded to the nearest integer: in two floats, of 106 bits together, so that no rate and no
+// length of a stage shifts a send by even 1 ns. It is false from 104 days on, where a float skips nanoseconds.
+func evenly(i int64, rate float64) (int64, bool) {
+	const beyond = 1 << 53
+	n := float64(i)
+	product := n * 1e9
+	lost := math.FMA(n, 1e9, -product)
+	quotient := product / rate
+	if !(quotient < beyond) {
 		return 0, false
 	}
-	if o.sent > 0 || !o.regular {
+	rest := (math.FMA(-quotient, rate, product) + lost) / rate
+	whole := math.Round(quotient)
+	switch off := (quotient - whole) + rest; {
+	case off > 0.5:
+		whole++
+	case off < -0.5:
+		whole--
+	}
+	return int64(whole), true
+}
+
+// open sends the events of a process of rate 1, whose times are mapped by the inverse of the expected count.
+type open struct {
+	bounds
+	gap  func() float64 // nil = every gap is 1 and the first event is at 0
+	rise rise
+	at   float64 // time of the process of rate 1
+	now  int64   // of the send before
+}
+
+func (o *open) Next() (Send, bool) {
+	if o.gap == nil {
+		o.at = float64(o.next)
+	} else {
 		o.at += o.gap()
 	}
-	t := time.Duration(math.Round(o.inverse(o.at) * 1e9))
-	if o.duration > 0 && t >= o.duration {
-		return 0, false
+	ns := math.Round(o.rise.when(o.at) * 1e9)
+	if !(ns < math.MaxInt64) {
+		return Send{}, false
 	}
-	o.sent++
-	return t, true
-}
-
-// gaps returns the gaps of a process of rate 1.
-func gaps(arrival string, burstiness float64, rng *rand.Rand) (func() float64, error) {
-	switch arrival {
-	case "", Constant:
-		return func() float64 { return 1 }, nil
-	case Poisson:
-		return func() float64 { return -math.Log(1 - rng.Float64()) }, nil
-	case Gamma:
-		if burstiness <= 0 {
-			burstiness = 1
-		}
-		return func() float64 { return gamma(rng, burstiness) / burstiness }, nil
-	}
-	return nil, fmt.Errorf("arrival %q is not one of constant, poisson, gamma", arrival)
-}
-
-// gamma draws from the gamma distribution of the given shape and scale 1, by the squeeze of Marsaglia and Tsang.
-func gamma(rng *rand.Rand, shape float64) float64 {
-	if shape < 1 {
-		return gamma(rng, shape+1) * math.Pow(1-rng.Float64(), 1/shape)
-	}
-	d := shape - 1.0/3
-	c := 1 / math.Sqrt(9*d)
-	for {
-		x := rng.NormFloat64()
-		v := 1 + c*x
-		if v <= 0 {
-			continue
-		}
-		v = v * v * v
-		if math.Log(1-rng.Float64()) < 0.5*x*x+d-d*v+d*math.Log(v) {
-			return d * v
-		}
-	}
-}
-
-// ramp is the expected count of requests when the rate rises evenly from 0 to rate over so many seconds and stays.
-type ramp struct {
-	rate float64
-	over float64 // seconds, 0 = at once
-}
-
-// inverse returns the time in seconds at which n requests are expected.
-func (r *ramp) inverse(n float64) float64 {
-	rising := r.rate * r.over / 2
-	if n < rising {
-		return math.Sqrt(2 * n * r.over / r.rate)
-	}
-	return r.over + (n-rising)/r.rate
-}
-
-// SlotStart returns when slot j of n closed-loop slots starts: evenly over the ramp.
-func SlotStart(ramp time.Duration, j, n int) time.Duration {
-	return time.Duration(float64(ramp) * float64(j) / float64(n))
+	o.now = max(o.now, int64(ns)) // where a ramp meets its end, rounding must not turn the order
+	return o.admit(o.now, true)
 }
