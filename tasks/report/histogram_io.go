@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 )
 
 // The file histograms.bin is the line histogramMagic, then one record per distribution:
@@ -46,10 +47,13 @@ type histogramHead struct {
 	Max  float64 `json:"max"`
 }
 
-// HistogramWriter writes histograms.bin record by record.
+// HistogramWriter writes histograms.bin record by record, and reads back what it wrote.
 type HistogramWriter struct {
 	path string
 	f    *os.File
+	size int64
+	at   map[DistributionKey]int64
+	buf  []byte
 }
 
 // CreateHistograms starts the file at path.
@@ -62,7 +66,7 @@ func CreateHistograms(path string) (*HistogramWriter, error) {
 		f.Close()
 		return nil, fmt.Errorf("writing %q: %w", path, err)
 	}
-	return &HistogramWriter{path: path, f: f}, nil
+	return &HistogramWriter{path: path, f: f, size: int64(len(histogramMagic)), at: map[DistributionKey]int64{}}, nil
 }
 
 // Write adds d; one without values is left out.
@@ -70,14 +74,27 @@ func (w *HistogramWriter) Write(key DistributionKey, d *Distribution) error {
 	if d.N() == 0 {
 		return nil
 	}
-	record, err := encodeDistribution(key, d)
+	n, err := w.record(key, d)
 	if err != nil {
-		return err
-	}
-	if _, err := w.f.Write(record); err != nil {
 		return fmt.Errorf("writing %q: %w", w.path, err)
 	}
+	w.at[key] = w.size
+	w.size += n
 	return nil
+}
+
+// Read returns the distribution that was written for key; nil where there is none. It spares those who need one of many
+// to hold them all.
+func (w *HistogramWriter) Read(key DistributionKey) (*Distribution, error) {
+	at, ok := w.at[key]
+	if !ok {
+		return nil, nil
+	}
+	_, d, err := readRecord(bufio.NewReader(io.NewSectionReader(w.f, at, w.size-at)))
+	if err != nil {
+		return nil, fmt.Errorf("reading %q: %w", w.path, err)
+	}
+	return d, nil
 }
 
 // Close ends the file.
@@ -88,29 +105,65 @@ func (w *HistogramWriter) Close() error {
 	return nil
 }
 
-func encodeDistribution(key DistributionKey, d *Distribution) ([]byte, error) {
+// record writes a record piece by piece, because a body may be as large as all memory that load-gen should take, and
+// returns its length. The checksum comes last, so that a record that a kill cut off never looks whole.
+func (w *HistogramWriter) record(key DistributionKey, d *Distribution) (int64, error) {
 	head := histogramHead{DistributionKey: key, Unit: d.unit, Kind: "exact", N: d.n, Sum: d.sum, Mean: d.mean, M2: d.m2,
 		Min: d.min, Max: d.max}
-	var body []byte
-	if d.hist == nil {
-		body = make([]byte, 0, 8*len(d.exact))
-		for _, x := range d.exact {
-			body = binary.LittleEndian.AppendUint64(body, math.Float64bits(x))
-		}
-	} else {
+	if d.hist != nil {
 		head.Kind = "log"
-		body = d.hist.append(nil)
 	}
 	text, err := json.Marshal(head)
 	if err != nil {
-		return nil, fmt.Errorf("encoding distribution %q: %w", key.Metric, err)
+		return 0, fmt.Errorf("encoding distribution %q: %w", key.Metric, err)
 	}
-	sum := crc32.Update(crc32.ChecksumIEEE(text), crc32.IEEETable, body)
-	out := make([]byte, 0, 12+len(text)+len(body))
-	for _, v := range []uint32{uint32(len(text)), uint32(len(body)), sum} {
-		out = binary.LittleEndian.AppendUint32(out, v)
+	at, sum := w.size+fixedHead, uint32(0)
+	put := func(b []byte) {
+		if err == nil {
+			_, err = w.f.WriteAt(b, at)
+		}
+		at += int64(len(b))
+		sum = crc32.Update(sum, crc32.IEEETable, b)
 	}
-	return append(append(out, text...), body...), nil
+	put(text)
+	if w.buf == nil {
+		w.buf = make([]byte, 0, piece)
+	}
+	d.encode(w.buf, put)
+	body := at - w.size - fixedHead - int64(len(text))
+	var fixed [fixedHead]byte
+	binary.LittleEndian.PutUint32(fixed[:], uint32(len(text)))
+	binary.LittleEndian.PutUint32(fixed[4:], uint32(body))
+	binary.LittleEndian.PutUint32(fixed[8:], sum)
+	if err == nil {
+		_, err = w.f.WriteAt(fixed[:], w.size)
+	}
+	return at - w.size, err
+}
+
+// fixedHead is the length of lengths and checksum.
+const fixedHead = 12
+
+// piece is how much of a body is encoded at a time.
+const piece = 64 << 10
+
+// encode calls put with the body, piece by piece; buf is scratch.
+func (d *Distribution) encode(buf []byte, put func([]byte)) {
+	if d.hist != nil {
+		put(d.hist.append(buf))
+		return
+	}
+	buf = slices.Grow(buf, piece)
+	for _, x := range d.exact {
+		buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(x))
+		if len(buf) == piece {
+			put(buf)
+			buf = buf[:0]
+		}
+	}
+	if len(buf) > 0 {
+		put(buf)
+	}
 }
 
 func (h *Histogram) append(b []byte) []byte {
@@ -162,7 +215,7 @@ func readHistograms(r io.Reader, out map[DistributionKey]*Distribution) error {
 const maxRecord = 1 << 28
 
 func readRecord(r io.Reader) (DistributionKey, *Distribution, error) {
-	var fixed [12]byte
+	var fixed [fixedHead]byte
 	if _, err := io.ReadFull(r, fixed[:]); err != nil {
 		return DistributionKey{}, nil, err
 	}
@@ -190,6 +243,7 @@ func decodeDistribution(text, body []byte) (DistributionKey, *Distribution, erro
 	var err error
 	switch head.Kind {
 	case "exact":
+		d.exact = make([]float64, 0, len(body)/8)
 		for ; len(body) >= 8; body = body[8:] {
 			d.exact = append(d.exact, math.Float64frombits(binary.LittleEndian.Uint64(body)))
 		}

@@ -26,6 +26,14 @@ func TestHistogramsRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for i, want := range []int64{5000, 5000} {
+		if d, err := w.Read(keys[i]); err != nil || d.N() != want {
+			t.Errorf("%v read back: %v", keys[i], err)
+		}
+	}
+	if d, err := w.Read(keys[2]); d != nil || err != nil {
+		t.Errorf("an empty distribution was read back: %v", err)
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -111,4 +111,6 @@ type Row struct {
 	ITLP50  *float64 `json:"itl_p50_ms,omitempty"`
 	ITLP99  *float64 `json:"itl_p99_ms,omitempty"`
 	ITLMax  *float64 `json:"itl_max_ms,omitempty"`
+
+	Gaps []int32 `json:"gaps_us,omitempty"` // between token events; only where the plan asks for them
 }

@@ -18,7 +18,8 @@ type RowWriter struct {
 	path string
 	f    *os.File
 	gz   *gzip.Writer
-	buf  *bufio.Writer // nil between members
+	buf  []byte // rows that are not compressed yet
+	open bool   // a member was begun
 }
 
 // PartRows is the file beside path that holds the rows until they are finished.
@@ -77,43 +78,53 @@ func wholeMembers(f *os.File) (int64, error) {
 
 // Write adds a row. Rows come in order of TIntended.
 func (w *RowWriter) Write(r *Row) error {
-	line, err := json.Marshal(r)
+	w.buf = append(r.AppendJSON(w.buf), '\n')
+	if len(w.buf) < block {
+		return nil
+	}
+	return w.compress()
+}
+
+// block is how much text is compressed at a time.
+const block = 256 << 10
+
+func (w *RowWriter) compress() error {
+	if err := w.begin(); err != nil {
+		return fmt.Errorf("compressing rows: %w", err)
+	}
+	_, err := w.gz.Write(w.buf)
+	w.buf = w.buf[:0]
 	if err != nil {
-		return fmt.Errorf("encoding row %q: %w", r.ID, err)
-	}
-	if w.buf == nil {
-		if err := w.begin(); err != nil {
-			return err
-		}
-	}
-	if _, err := w.buf.Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("writing rows %q: %w", w.path, err)
 	}
 	return nil
 }
 
-func (w *RowWriter) begin() error {
-	if w.gz == nil {
-		gz, err := gzip.NewWriterLevel(w.f, gzip.BestSpeed)
-		if err != nil {
-			return fmt.Errorf("compressing rows: %w", err)
-		}
-		w.gz = gz
-	} else {
+func (w *RowWriter) begin() (err error) {
+	switch {
+	case w.open:
+		return nil
+	case w.gz == nil:
+		w.gz, err = gzip.NewWriterLevel(w.f, gzip.BestSpeed)
+	default:
 		w.gz.Reset(w.f)
 	}
-	w.buf = bufio.NewWriterSize(w.gz, 64<<10)
-	return nil
+	w.open = err == nil
+	return err
 }
 
 // Flush ends the gzip member: every row written so far can be read.
 func (w *RowWriter) Flush() error {
-	if w.buf == nil {
+	if len(w.buf) > 0 {
+		if err := w.compress(); err != nil {
+			return err
+		}
+	}
+	if !w.open {
 		return nil
 	}
-	err := errors.Join(w.buf.Flush(), w.gz.Close())
-	w.buf = nil
-	if err != nil {
+	w.open = false
+	if err := w.gz.Close(); err != nil {
 		return fmt.Errorf("writing rows %q: %w", w.path, err)
 	}
 	return nil

@@ -1,9 +1,6 @@
 package report
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Percentile returns the p-th percentile (p in 0 to 100) of sorted, which is in ascending order and not empty, by
 // linear interpolation between order statistics.
@@ -56,6 +53,51 @@ func (m *moments) add(x float64) {
 	m.min, m.max = min(m.min, x), max(m.max, x)
 }
 
+// addAll adds xs: their sum and spread are taken in two passes, which is exacter than value by value and takes no
+// division for each.
+func (m *moments) addAll(xs []float64) {
+	if len(xs) == 0 {
+		return
+	}
+	all := moments{n: int64(len(xs)), sum: total(xs), min: xs[0], max: xs[0]}
+	all.mean = all.sum / float64(all.n)
+	var m2 [lanes]float64
+	for len(xs) > 0 {
+		n := min(lanes, len(xs))
+		for i, x := range xs[:n] {
+			m2[i] += (x - all.mean) * (x - all.mean)
+			if x < all.min {
+				all.min = x
+			}
+			if x > all.max {
+				all.max = x
+			}
+		}
+		xs = xs[n:]
+	}
+	for _, x := range m2 {
+		all.m2 += x
+	}
+	m.merge(all)
+}
+
+// lanes are sums that are formed side by side: one alone waits for each of its additions.
+const lanes = 4
+
+func total(xs []float64) float64 {
+	var sums [lanes]float64
+	for ; len(xs) >= lanes; xs = xs[lanes:] {
+		sums[0] += xs[0]
+		sums[1] += xs[1]
+		sums[2] += xs[2]
+		sums[3] += xs[3]
+	}
+	for i, x := range xs {
+		sums[i] += x
+	}
+	return sums[0] + sums[1] + sums[2] + sums[3]
+}
+
 func (m *moments) merge(o moments) {
 	if o.n == 0 {
 		return
@@ -79,130 +121,4 @@ func (m *moments) stdev() float64 {
 		return 0
 	}
 	return math.Sqrt(max(0, m.m2/float64(m.n)))
-}
-
-// ExactLimit is the number of values up to which a Distribution keeps each one.
-const ExactLimit = 2_000_000
-
-// Distribution collects values of one metric: exactly up to ExactLimit of them, above that in a Histogram. It can be
-// merged with others, written to a file and read back. It is not safe for concurrent use.
-type Distribution struct {
-	unit   string
-	exact  []float64
-	sorted bool
-	hist   *Histogram
-	moments
-}
-
-// NewDistribution returns an empty distribution of values in unit.
-func NewDistribution(unit string) *Distribution { return &Distribution{unit: unit} }
-
-// Unit returns the unit of the values.
-func (d *Distribution) Unit() string { return d.unit }
-
-// N returns the number of values.
-func (d *Distribution) N() int64 { return d.n }
-
-// Add adds x; NaN and infinities are not values and are ignored.
-func (d *Distribution) Add(x float64) {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return
-	}
-	d.add(x)
-	if d.hist != nil {
-		d.hist.Add(x, 1)
-		return
-	}
-	d.exact, d.sorted = append(d.exact, x), false
-	d.bound()
-}
-
-// Merge adds every value of o.
-func (d *Distribution) Merge(o *Distribution) {
-	d.merge(o.moments)
-	if d.hist == nil && o.hist == nil {
-		d.exact, d.sorted = append(d.exact, o.exact...), false
-		d.bound()
-		return
-	}
-	d.condense()
-	for _, x := range o.exact {
-		d.hist.Add(x, 1)
-	}
-	if o.hist != nil {
-		d.hist.Merge(o.hist)
-	}
-}
-
-// Clone returns an independent copy.
-func (d *Distribution) Clone() *Distribution {
-	c := NewDistribution(d.unit)
-	c.Merge(d)
-	return c
-}
-
-func (d *Distribution) bound() {
-	if len(d.exact) > ExactLimit {
-		d.condense()
-	}
-}
-
-func (d *Distribution) condense() {
-	if d.hist != nil {
-		return
-	}
-	d.hist = &Histogram{}
-	for _, x := range d.exact {
-		d.hist.Add(x, 1)
-	}
-	d.exact = nil
-}
-
-// Percentile returns the p-th percentile (p in 0 to 100); false without values.
-func (d *Distribution) Percentile(p float64) (float64, bool) {
-	if d.n == 0 {
-		return 0, false
-	}
-	if d.hist != nil {
-		return min(max(d.hist.Percentile(p), d.min), d.max), true
-	}
-	if !d.sorted {
-		slices.Sort(d.exact)
-		d.sorted = true
-	}
-	return Percentile(d.exact, p), true
-}
-
-// ShareAtMost returns the share of values that are at most x; false without values.
-func (d *Distribution) ShareAtMost(x float64) (float64, bool) {
-	switch {
-	case d.n == 0:
-		return 0, false
-	case d.hist != nil:
-		return float64(d.hist.CountAtMost(x)) / float64(d.n), true
-	}
-	d.Percentile(0)
-	i, _ := slices.BinarySearchFunc(d.exact, x, func(v, x float64) int {
-		if v <= x {
-			return -1
-		}
-		return 1
-	})
-	return float64(i) / float64(d.n), true
-}
-
-// Metric summarises the distribution; false without values.
-func (d *Distribution) Metric() (Metric, bool) {
-	if d.n == 0 {
-		return Metric{}, false
-	}
-	m := Metric{Unit: d.unit, N: d.n, Mean: d.mean, Stdev: d.stdev(), Min: d.min, Max: d.max, Sum: d.sum,
-		Quantiles: make(map[string]float64, len(Quantiles))}
-	for _, q := range Quantiles {
-		m.Quantiles[q.Name], _ = d.Percentile(q.P)
-		if LowN(d.n, q.P) {
-			m.LowN = append(m.LowN, q.Name)
-		}
-	}
-	return m, true
 }

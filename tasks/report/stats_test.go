@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -123,4 +124,60 @@ func TestShareAtMost(t *testing.T) {
 	if got, _ := d.ShareAtMost(2); got != 0.75 {
 		t.Errorf("share of 1 2 2 3 that is at most 2 = %v, want 0.75", got)
 	}
+}
+
+func TestQuantilesArePickedAsSortingFindsThem(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	tests := []struct {
+		name string
+		draw func(i int) float64
+	}{
+		{name: "latencies", draw: func(int) float64 { return math.Exp(rng.NormFloat64()*2 + 3) }},
+		{name: "mostly zero", draw: func(i int) float64 { return max(0, rng.NormFloat64()-2) }},
+		{name: "one value", draw: func(int) float64 { return 128 }},
+		{name: "two values", draw: func(i int) float64 { return float64(i % 2) }},
+		{name: "both signs", draw: func(i int) float64 { return rng.NormFloat64() }},
+		{name: "one far away", draw: func(i int) float64 { return 5 + 1e-9*rng.Float64() + 1e12*float64((i+1)/(i+1+(i%7919))) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, n := range []int{2049, 100_000} {
+				xs := make([]float64, n)
+				for i := range xs {
+					xs[i] = tt.draw(i)
+				}
+				d, one := NewDistribution("ms"), NewDistribution("ms")
+				d.AddAll(xs)
+				for _, x := range xs {
+					one.Add(x)
+				}
+				slices.Sort(xs)
+				got, ok := d.Metric()
+				for _, q := range Quantiles {
+					if want := Percentile(xs, q.P); !ok || got.Quantiles[q.Name] != want {
+						t.Errorf("%d values: %s = %v, want %v", n, q.Name, got.Quantiles[q.Name], want)
+					}
+				}
+				want, _ := one.Metric()
+				if got.N != want.N || math.Abs(got.Mean-want.Mean) > 1e-9*math.Abs(want.Mean)+1e-12 || math.Abs(got.Stdev-want.Stdev) > 1e-6*want.Stdev+1e-9 {
+					t.Errorf("moments %+v, one by one %+v", got, want)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkMetric100k(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	xs := make([]float64, 100_000)
+	for i := range xs {
+		xs[i] = math.Exp(rng.NormFloat64())
+	}
+	d := NewDistribution("ms")
+	for b.Loop() {
+		d.Reset("ms", len(xs))
+		d.AddAll(xs)
+		d.Metric()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e5, "ns/value")
 }
