@@ -24,7 +24,7 @@ type measured struct {
 // server must allow.
 func loadOnly(path spec.Path) bool {
 	switch path[0].Key {
-	case atBenchmark, inBenchmark, "load", "tool_runner":
+	case atBenchmark, inBenchmark, "load", "tool_runner", "tool_venv":
 		return true
 	case "overrides":
 		return len(path) > 1 && path[1].Key == "benchmark"
@@ -70,8 +70,10 @@ func (p *point) measure() (measured, problem.List) {
 	if more.Err() != nil {
 		return out, append(problems, more...)
 	}
+	src.Venv = p.spec("tool_venv").ToolVenv
 	if profile != nil {
 		out.needs = profile.Spec.Requirements.MinMaxModelLen
+		src.Venv = orElse(src.Venv, profile.Spec.ToolVenv)
 	}
 	if !p.block(&src, root, profile) {
 		return out, append(problems, p.exp.Problem("spec", "there is no load: set benchmark_profile or load"))

@@ -33,7 +33,13 @@ func (n *pinner) apply(p *runplan.RunPlan) {
 		n.deployment(d)
 	}
 	for i := range p.Measurements {
-		n.recordDataset(p.Measurements[i].Data.Trace)
+		data := &p.Measurements[i].Data
+		if t := data.Trace; t != nil {
+			n.recordDataset(t.URL, t.SHA256)
+		}
+		if f := data.File; f != nil {
+			n.recordDataset(f.URL, f.SHA256)
+		}
 	}
 	p.Images = n.taskImages(p)
 	n.used.Require = n.pins.Require
@@ -88,24 +94,26 @@ func (n *pinner) name(what, name string, pins map[string]string, used *map[strin
 	return pinned
 }
 
-// dataset pins the trace of a measurement that is not shared yet.
+// dataset pins the trace or file of a measurement that is not shared yet.
 func (n *pinner) dataset(m *runplan.Measurement) {
-	t := m.Data.Trace
-	if t == nil || t.SHA256 != "" || n.pins.Datasets[t.URL] == "" {
-		return
+	if t := m.Data.Trace; t != nil && t.SHA256 == "" {
+		pinned := *t
+		pinned.SHA256 = n.pins.Datasets[t.URL]
+		m.Data.Trace = &pinned
 	}
-	pinned := *t
-	pinned.SHA256 = n.pins.Datasets[t.URL]
-	m.Data.Trace = &pinned
+	if f := m.Data.File; f != nil && f.SHA256 == "" {
+		pinned := *f
+		pinned.SHA256 = n.pins.Datasets[f.URL]
+		m.Data.File = &pinned
+	}
 }
 
-func (n *pinner) recordDataset(t *runplan.Trace) {
+func (n *pinner) recordDataset(url, sha256 string) {
 	switch {
-	case t == nil:
-	case t.SHA256 == "":
-		n.unpinned = append(n.unpinned, "dataset "+t.URL)
-	case n.pins.Datasets[t.URL] == t.SHA256:
-		record(&n.used.Datasets, t.URL, t.SHA256)
+	case sha256 == "":
+		n.unpinned = append(n.unpinned, "dataset "+url)
+	case n.pins.Datasets[url] == sha256:
+		record(&n.used.Datasets, url, sha256)
 	}
 }
 

@@ -23,13 +23,13 @@ const (
 	pushBudget      = 10 * time.Minute
 	teardownAgain   = 10 * time.Minute
 	lastWords       = 7 * time.Minute // to MLflow, and the start of the pod
-	searchRounds    = 10              // stages that a search may add
 )
 
 // timeoutsOf computes every limit of a plan. limit is execution.timeout.
 //
-//	stage        its duration; requests/rate in an open loop; without either it counts as unbounded
-//	measurement  samples x (stages + pauses + drain of each stage) + pauses between samples; unbounded = limit
+//	stage        its duration; requests/rate in an open loop; the window of a trace; else it counts as unbounded
+//	search       its levels, each up to three times as long as it is expected to take
+//	measurement  samples x (stages + search + pauses + drain of each stage) + pauses between samples; unbounded = limit
 //	load-gen     measurement + start
 //	provision    start + download (where files are fetched) + ready
 //	tasks        the sum of all tasks that the plan needs, at most limit; every task is at most that
@@ -103,48 +103,6 @@ func collectTime(m *runplan.Metrics) time.Duration {
 		d += time.Duration(len(m.Queries)) * m.QueryTimeout.D()
 	}
 	return d
-}
-
-// measurementTime is how long a measurement is expected to take, and how long it may: every stage may wait for its
-// last requests, within limit. A stage that nothing bounds in time may take all of limit.
-func measurementTime(m *runplan.Measurement, limit time.Duration) (expected, longest time.Duration) {
-	var sample, drain time.Duration
-	for i := range m.Stages {
-		s := &m.Stages[i]
-		d, bounded := stageTime(s)
-		if !bounded {
-			return limit, limit
-		}
-		sample = plus(plus(sample, d), s.PauseAfter.D())
-		drain = plus(drain, drainTime(s, m.API.Timeout.D()))
-	}
-	if len(m.Stages) == 0 {
-		return limit, limit
-	}
-	if m.Search != nil {
-		sample, drain = times(sample, searchRounds), times(drain, searchRounds)
-	}
-	pauses := times(m.SamplePause.D(), m.Samples-1)
-	expected = plus(times(sample, m.Samples), pauses)
-	return expected, min(plus(expected, times(drain, m.Samples)), limit)
-}
-
-// stageTime is the length of a stage, false where its bounds do not say.
-func stageTime(s *runplan.Stage) (time.Duration, bool) {
-	switch {
-	case s.Duration > 0:
-		return s.Duration.D(), true
-	case s.Shape == runplan.ShapeOpen && s.Requests > 0 && s.Rate > 0 && s.MaxInflight == 0:
-		return plus(seconds(float64(s.Requests)/s.Rate), s.Ramp.D()), true
-	}
-	return 0, false
-}
-
-func drainTime(s *runplan.Stage, request time.Duration) time.Duration {
-	if s.Drain != nil {
-		return s.Drain.D()
-	}
-	return request
 }
 
 func seconds(s float64) time.Duration {

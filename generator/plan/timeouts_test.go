@@ -31,7 +31,22 @@ func TestMeasurementTime(t *testing.T) {
 			runplan.Measurement{Samples: 1, Stages: []runplan.Stage{{Shape: runplan.ShapeClosed, Requests: 90}}}, limit, limit},
 		{"a measurement without stages may take the whole run", runplan.Measurement{Samples: 1}, limit, limit},
 		{"the run's limit holds", runplan.Measurement{Samples: 1 << 40, Stages: []runplan.Stage{timed}}, math.MaxInt64, limit},
-		{"a search adds rounds", runplan.Measurement{Samples: 1, Search: &runplan.Search{}, Stages: []runplan.Stage{{Duration: d(time.Minute), Drain: &zero}}}, 10 * time.Minute, 10 * time.Minute},
+		{"a request that may be put again takes as long as all its attempts and the waits between them",
+			runplan.Measurement{Samples: 1, Stages: []runplan.Stage{{Duration: d(time.Minute)}}, API: runplan.API{Timeout: d(10 * time.Second), Retry: &runplan.Retry{Attempts: 2, Backoff: d(time.Second)}}}, time.Minute, 93 * time.Second},
+		{"the window of a trace is as long as it is played",
+			runplan.Measurement{Samples: 1, Data: runplan.Data{Trace: &runplan.Trace{From: d(time.Minute), To: d(3 * time.Minute), TimeScale: 0.5, Repeat: 3}}, Stages: []runplan.Stage{{Shape: runplan.ShapeTrace, Drain: &zero}}}, 3 * time.Minute, 3 * time.Minute},
+		{"a trace without a window may take the whole run",
+			runplan.Measurement{Samples: 1, Data: runplan.Data{Trace: &runplan.Trace{}}, Stages: []runplan.Stage{{Shape: runplan.ShapeTrace}}}, limit, limit},
+		{"a search doubles, bisects, and may stretch each of its levels",
+			runplan.Measurement{Samples: 1, Search: &runplan.Search{Low: 1, High: 16, Tolerance: 0.25, Level: &runplan.Stage{Shape: runplan.ShapeOpen, Duration: d(time.Minute), Drain: &zero}}}, 7 * time.Minute, 21 * time.Minute},
+		{"a search repeats its answer and the neighbours",
+			runplan.Measurement{Samples: 1, Search: &runplan.Search{Low: 1, High: 16, Tolerance: 0.25, Repeats: 3, Level: &runplan.Stage{Duration: d(time.Minute), Drain: &zero}}}, 16 * time.Minute, 48 * time.Minute},
+		{"a level that is bounded by requests is slowest at the lowest rate",
+			runplan.Measurement{Samples: 1, Search: &runplan.Search{Low: 2, High: 4, Tolerance: 0.5, Level: &runplan.Stage{Shape: runplan.ShapeOpen, Requests: 120, Drain: &zero}}}, 3 * time.Minute, 9 * time.Minute},
+		{"slots that are bounded by requests may take the whole run",
+			runplan.Measurement{Samples: 1, Search: &runplan.Search{Low: 2, High: 4, Over: runplan.SearchConcurrency, Level: &runplan.Stage{Shape: runplan.ShapeClosed, Requests: 120}}}, limit, limit},
+		{"stages come before a search",
+			runplan.Measurement{Samples: 1, Stages: []runplan.Stage{{Duration: d(time.Minute), Drain: &zero}}, Search: &runplan.Search{Low: 1, High: 16, Tolerance: 0.25, Level: &runplan.Stage{Duration: d(time.Minute), Drain: &zero}}}, 8 * time.Minute, 22 * time.Minute},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			expected, longest := measurementTime(&row.m, limit)

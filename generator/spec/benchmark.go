@@ -12,6 +12,7 @@ type BenchmarkSpec struct {
 	InferencePerf InferencePerf     `json:"inference_perf,omitempty" doc:"inference-perf"`
 	VLLMBench     Object            `json:"vllm_bench,omitzero" doc:"flags of vllm bench serve, without --"`
 	Load          *LoadBlock        `json:"load,omitempty" doc:"tool native: the load in our own words"`
+	ToolVenv      string            `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the real tool on this host, for local runs with tool_runner external"`
 }
 
 // Requirements of a load.

@@ -25,6 +25,7 @@ type ExperimentSpec struct {
 	SLO            *SLO        `json:"slo,omitempty" doc:"objectives, judged per measured stage"`
 	Load           *LoadBlock  `json:"load,omitempty" doc:"native load block: replaces the profile's tool block"`
 	ToolRunner     string      `json:"tool_runner,omitempty" default:"auto" enum:"auto|native|external" doc:"who makes the load: our generator, or the real tool's image"`
+	ToolVenv       string      `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the real tool on this host, for local runs; beats the profile's"`
 	Engine         *Engine     `json:"engine,omitempty" doc:"the server under test; merged over the profile's engine by key"`
 	TargetClusters []ClusterAt `json:"target_clusters,omitempty" doc:"one more axis, slowest of all: the clusters to run on"`
 	Queue          *Queue      `json:"queue,omitempty" doc:"what the run asks of its queue"`

@@ -157,7 +157,9 @@ func (c *codec) typeName(t reflect.Type) string {
 		return "Kubernetes Probe fields or false"
 	case reflect.TypeFor[Length]():
 		return "integer or {mean, stdev, min, max, shape}"
-	case reflect.TypeFor[ClusterAt]():
+	case reflect.TypeFor[Ramp]():
+		return "duration or {over, from, shape, steps}"
+	case reflect.TypeFor[ClusterAt](), reflect.TypeFor[Adapter]():
 		return "name or object"
 	case reflect.TypeFor[[]AxisDecl]():
 		return "map path to list of values"

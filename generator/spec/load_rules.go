@@ -1,7 +1,11 @@
 package spec
 
 import (
+	"math"
 	"strconv"
+
+	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 // check finds stages that never end or mix shapes, and lengths that cannot be drawn.
@@ -9,12 +13,10 @@ func (l *LoadBlock) check() (out findings) {
 	if l == nil {
 		return nil
 	}
-	if len(l.Stages) == 0 && l.Search == nil {
-		out.add("", "want stages or search, found neither")
+	if len(l.Stages) == 0 && l.Sweep == nil && l.Search == nil {
+		out.add("", "want stages, sweep or search, found none of them")
 	}
-	if s := l.Search; s != nil && s.Low > 0 && s.High > 0 && s.Low >= s.High {
-		out.add("search.high", "want a rate above low, %s, found %s", plain(s.Low), plain(s.High))
-	}
+	out.under("api", l.API.check())
 	names := map[string]int{}
 	for i := range l.Stages {
 		s, at := &l.Stages[i], "stages["+strconv.Itoa(i)+"]"
@@ -24,40 +26,125 @@ func (l *LoadBlock) check() (out findings) {
 		}
 		names[s.Name] = i
 	}
+	if s := l.Sweep; s != nil && s.Duration == 0 && s.Requests == 0 {
+		out.add("sweep", "its stages never end; set duration or requests")
+	}
+	out.under("search", l.Search.check())
 	out.under("data", l.Data.check())
+	if l.Data.Images != nil && !isChat(l.API.Type) {
+		out.add("data.images", "images are parts of a chat message; set api.type to chat")
+	}
+	return out
+}
+
+// isChat reports whether a request type is chat, which it is without a word.
+func isChat(word string) bool {
+	kind, _ := load.APIType(word)
+	return word == "" || kind == runplan.APIChat
+}
+
+func (a *LoadAPI) check() (out findings) {
+	if t := a.TLS; t != nil && (t.Cert == "") != (t.Key == "") {
+		out.add("tls", "cert and key go together; remove one or add the other")
+	}
+	if s := a.SLOHeaders; s != nil && s.TTFT == 0 && s.TPOT == 0 {
+		out.add("slo_headers", "want ttft or tpot, found neither")
+	}
 	return out
 }
 
 func (s *LoadStage) check(data *LoadData) (out findings) {
 	shapes := 0
-	for _, set := range []bool{len(s.Concurrency) > 0, len(s.Rate) > 0, s.Schedule != ""} {
+	for _, set := range []bool{len(s.Concurrency) > 0, len(s.Rate) > 0, s.Schedule != "", s.Throughput, s.Synchronous} {
 		if set {
 			shapes++
 		}
 	}
-	open := len(s.Rate) > 0
+	open, closed := len(s.Rate) > 0, len(s.Concurrency) > 0 || s.Synchronous
 	switch {
 	case shapes != 1:
-		out.add("", "want one of concurrency, rate and schedule, found %d of them", shapes)
+		out.add("", "want one of concurrency, rate, schedule, throughput and synchronous, found %d of them", shapes)
 	case s.Schedule != "" && data.Trace == nil:
 		out.add("schedule", "schedule trace needs data.trace")
 	case !s.bounded(data):
 		out.add("", "the stage never ends; set duration or requests")
 	}
-	if s.Arrival != "" && !open {
-		out.add("arrival", "arrival needs rate")
-	}
-	if s.Burstiness != 0 && s.Arrival != "gamma" {
-		out.add("burstiness", "burstiness needs arrival gamma")
-	}
-	if s.MaxInflight.N > 0 && len(s.Concurrency) > 0 {
-		out.add("max_inflight", "max_inflight needs rate or schedule; concurrency is a cap already")
-	}
-	if s.OnFull != "" && s.MaxInflight.N == 0 {
-		out.add("on_full", "on_full needs max_inflight")
+	shape := shapeWords{s.Arrival, s.Burstiness, s.SlotPer, s.OnFull, s.MaxInflight.N, s.Ramp}
+	out = append(out, shape.check(open, closed)...)
+	if s.OnFull != "" && s.Throughput {
+		out.add("on_full", "on_full needs rate or schedule; a throughput stage only sends what fits")
 	}
 	for i := range s.Stop {
 		out.under("stop["+strconv.Itoa(i)+"]", s.Stop[i].check())
+	}
+	return out
+}
+
+// shapeWords are the words that depend on the shape of a stage.
+type shapeWords struct {
+	arrival         string
+	burstiness      float64
+	slotPer, onFull string
+	maxInflight     int
+	ramp            Ramp
+}
+
+func (s shapeWords) check(open, closed bool) (out findings) {
+	if s.arrival != "" && !open {
+		out.add("arrival", "arrival needs rate")
+	}
+	if s.burstiness != 0 && s.arrival != "gamma" {
+		out.add("burstiness", "burstiness needs arrival gamma")
+	}
+	if s.slotPer != "" && !closed {
+		out.add("slot_per", "slot_per needs concurrency")
+	}
+	if s.maxInflight > 0 && closed {
+		out.add("max_inflight", "max_inflight needs rate or schedule; concurrency is a cap already")
+	}
+	if s.onFull != "" && s.maxInflight == 0 {
+		out.add("on_full", "on_full needs max_inflight")
+	}
+	out.under("ramp", s.ramp.check(open))
+	return out
+}
+
+// check finds a ramp that cannot be climbed.
+func (r Ramp) check(open bool) (out findings) {
+	if r.Shape == "exponential" && r.From == 0 {
+		out.add("shape", "shape exponential needs from, a rate above 0")
+	}
+	if (r.Shape == "steps") != (r.Steps > 0) {
+		out.add("shape", "shape steps and the number of steps go together")
+	}
+	if !open && (r.From > 0 || r.Shape != "" || r.Steps > 0) {
+		out.add("", "from, shape and steps need a stage with rate")
+	}
+	return out
+}
+
+func (s *Search) check() (out findings) {
+	if s == nil {
+		return nil
+	}
+	if s.Low > 0 && s.High > 0 && s.Low >= s.High {
+		out.add("high", "want a load above low, %s, found %s", plain(s.Low), plain(s.High))
+	}
+	slots := s.Over == "concurrency"
+	if slots && (s.Low != math.Trunc(s.Low) || s.High != math.Trunc(s.High)) {
+		out.add("over", "over concurrency needs whole numbers in low and high")
+	}
+	l := s.Level
+	if l == nil {
+		return out
+	}
+	if l.Duration == 0 && l.Requests == 0 {
+		out.add("level", "a level never ends; set duration or requests")
+	}
+	shape := shapeWords{l.Arrival, l.Burstiness, l.SlotPer, l.OnFull, l.MaxInflight, l.Ramp}
+	out.under("level", shape.check(!slots, slots))
+	for i := range l.Stop {
+		out.under("level.stop["+strconv.Itoa(i)+"]", l.Stop[i].check())
 	}
 	return out
 }
@@ -105,6 +192,9 @@ func (d *LoadData) check() (out findings) {
 			out.add(l.name, "a trace has its own lengths; remove %s or trace", l.name)
 		}
 	}
+	if d.File != nil {
+		out = append(out, d.checkFile()...)
+	}
 	if d.Trace == nil {
 		return out
 	}
@@ -113,6 +203,25 @@ func (d *LoadData) check() (out findings) {
 	}
 	if t := d.Trace; t.To > 0 && t.To <= t.From {
 		out.add("trace.to", "want a time after from, %s, found %s", t.From, t.To)
+	}
+	return out
+}
+
+// checkFile finds words that a file of prompts leaves no room for.
+func (d *LoadData) checkFile() (out findings) {
+	if d.File.Format == "" && load.FileFormat(d.File.URL) == "" {
+		out.add("file.format", "required field is missing: the name of the file does not say it")
+	}
+	for _, other := range []struct {
+		name string
+		set  bool
+	}{
+		{"input", d.Input != nil}, {"first_input", d.FirstInput != nil}, {"first_output", d.FirstOutput != nil}, {"trace", d.Trace != nil},
+		{"prefixes", len(d.Prefixes) > 0}, {"turns", d.Turns > 1},
+	} {
+		if other.set {
+			out.add(other.name, "a file has its own prompts, one turn each; remove %s or file", other.name)
+		}
 	}
 	return out
 }

@@ -232,7 +232,7 @@ t.yaml:5:117: spec.overrides.runtime.host_paths[1].mount_path: duplicate mount p
 			`t.yaml:5:41: spec.overrides.benchmark.max_requests: want an integer above 0 or N*concurrency, found "5*concurrency+1"`},
 		{"a request type is known",
 			"overrides: {benchmark: {request_type: telepathy}}",
-			`t.yaml:5:41: spec.overrides.benchmark.request_type: want completions, chat, responses, embeddings, messages, or a path such as /v1/chat/completions, found "telepathy"`},
+			`t.yaml:5:41: spec.overrides.benchmark.request_type: want completions, chat, responses, embeddings, messages, triton, tgi, or a path such as /v1/chat/completions, found "telepathy"`},
 		{"a model's overrides have no axes",
 			"model_overrides: {acme/tiny-1b: {scale: {replicas: [1, 2]}}}",
 			"t.yaml:5:54: spec.model_overrides.acme/tiny-1b.scale.replicas: want one value, found a list: a model's overrides apply to one point"},

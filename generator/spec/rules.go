@@ -32,7 +32,7 @@ func rules() map[string]rule {
 		"ip":       {want: "an IP address", holds: func(s string) bool { _, err := netip.ParseAddr(s); return err == nil }},
 		"folder":   {want: `an absolute path without ".." parts`, holds: isFolder, pattern: `^/`},
 		"relpath":  {want: `a relative path without "." or ".." parts`, holds: isRelative},
-		"requesttype": {want: "completions, chat, responses, embeddings, messages, or a path such as /v1/chat/completions",
+		"requesttype": {want: "completions, chat, responses, embeddings, messages, triton, tgi, or a path such as /v1/chat/completions",
 			holds: isRequestType},
 	}
 	for key, r := range map[string]rule{

@@ -35,6 +35,7 @@ type Source struct {
 	Model   string            // served model name
 	Runner  string            // tool_runner
 	Env     map[string]string // spec.env of the profile
+	Venv    string            // virtual environment of the real tool, for a load that it runs on this host
 	Lenient bool              // unknown fields are warnings
 
 	// Overrides are the blocks overrides.benchmark and model_overrides.<model>.benchmark, weakest first.

@@ -12,7 +12,7 @@ func (t *translator) toTool() {
 		t.block.errorf("tool_runner external needs a tool other than native")
 		return
 	}
-	t.m.Runner = RunnerExternal
+	t.m.Runner, t.m.Venv = RunnerExternal, t.src.Venv
 	block, _ := t.block.any().(map[string]any)
 	if block == nil { // an error is already reported
 		return

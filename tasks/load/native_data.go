@@ -57,15 +57,15 @@ func nativeFile(v value) *runplan.File {
 		OutputColumn: f.get("output_column").text(), Limit: f.get("limit").integer(1), Shuffle: f.get("shuffle").boolean(),
 	}
 	format := f.get("format")
-	if file.Format = fileFormat(file.URL); format.set() || file.Format == "" {
+	if file.Format = FileFormat(file.URL); format.set() || file.Format == "" {
 		file.Format = f.must("format").word(runplan.FileText, runplan.FileCSV, runplan.FileJSONL, runplan.FileParquet, runplan.FileShareGPT)
 	}
 	f.close()
 	return file
 }
 
-// fileFormat tells the format of a file by its name, "" where that says nothing. A .json file is a list: ShareGPT's.
-func fileFormat(name string) string {
+// FileFormat tells the format of a file by its name, "" where that says nothing. A .json file is a list: ShareGPT's.
+func FileFormat(name string) string {
 	name, _, _ = strings.Cut(name, "?")
 	switch strings.ToLower(path.Ext(strings.TrimSuffix(name, ".gz"))) {
 	case ".txt":

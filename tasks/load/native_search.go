@@ -123,4 +123,3 @@ func (t *translator) nativeRecord(v value) {
 	}
 	f.close()
 }
-

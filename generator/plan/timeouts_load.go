@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"math"
+	"time"
+
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// What a search does that its plan does not say.
+const (
+	searchLevel     = 35 * time.Second // a level without bounds of its own, its warm-up included
+	searchTolerance = 0.05
+	searchStretch   = 3 // a level that does not say enough goes on for up to so many times its length
+)
+
+// spanned is how long something is expected to take, and how long it may.
+type spanned struct{ expected, longest time.Duration }
+
+func (s spanned) plus(o spanned) spanned {
+	return spanned{plus(s.expected, o.expected), plus(s.longest, o.longest)}
+}
+
+// measurementTime is how long a measurement is expected to take, and how long it may: every stage may wait for its
+// last requests, within limit. A stage that nothing bounds in time may take all of limit.
+func measurementTime(m *runplan.Measurement, limit time.Duration) (expected, longest time.Duration) {
+	var sample spanned
+	for i := range m.Stages {
+		d, bounded := stageSpan(&m.Stages[i], m)
+		if !bounded {
+			return limit, limit
+		}
+		sample = sample.plus(d)
+	}
+	if m.Search != nil {
+		d, bounded := searchSpan(m)
+		if !bounded {
+			return limit, limit
+		}
+		sample = sample.plus(d)
+	} else if len(m.Stages) == 0 {
+		return limit, limit
+	}
+	pauses := times(m.SamplePause.D(), m.Samples-1)
+	expected = plus(times(sample.expected, m.Samples), pauses)
+	return expected, min(plus(times(sample.longest, m.Samples), pauses), limit)
+}
+
+func stageSpan(s *runplan.Stage, m *runplan.Measurement) (spanned, bool) {
+	d, bounded := stageTime(s, m.Data.Trace)
+	expected := plus(d, s.PauseAfter.D())
+	return spanned{expected, plus(expected, drainTime(s, &m.API))}, bounded
+}
+
+// stageTime is the length of a stage, false where its bounds do not say.
+func stageTime(s *runplan.Stage, trace *runplan.Trace) (time.Duration, bool) {
+	switch {
+	case s.Duration > 0:
+		return s.Duration.D(), true
+	case s.Shape == runplan.ShapeOpen && s.Requests > 0 && s.Rate > 0 && s.MaxInflight == 0:
+		return plus(seconds(float64(s.Requests)/s.Rate), s.Ramp.D()), true
+	case s.Shape == runplan.ShapeTrace && trace != nil && trace.To > trace.From && s.MaxInflight == 0:
+		return traceTime(trace), true
+	}
+	return 0, false
+}
+
+// traceTime is the length of a trace's window as it is played. Later turns of a session that keep the recorded idle
+// gap end when the server lets them: the drain of the stage holds one request, as elsewhere.
+func traceTime(t *runplan.Trace) time.Duration {
+	scale := t.TimeScale
+	if scale == 0 {
+		scale = 1
+	}
+	return times(seconds((t.To-t.From).D().Seconds()*scale), max(t.Repeat, 1))
+}
+
+// drainTime is how long the last request of a stage may take: with every attempt to put it again.
+func drainTime(s *runplan.Stage, api *runplan.API) time.Duration {
+	if s.Drain != nil {
+		return s.Drain.D()
+	}
+	request := api.Timeout.D()
+	if r := api.Retry; r != nil {
+		request = times(request, r.Attempts+1)
+		wait := r.Backoff.D()
+		for range min(r.Attempts, 64) {
+			request, wait = plus(request, wait), plus(wait, wait)
+		}
+	}
+	return request
+}
+
+// searchSpan is the time of a search: it doubles its load up to the high one, bisects to the tolerance, and measures
+// the answer and its neighbours again; every level may be stretched.
+func searchSpan(m *runplan.Measurement) (spanned, bool) {
+	s := m.Search
+	tolerance := s.Tolerance
+	if tolerance <= 0 {
+		tolerance = searchTolerance
+	}
+	doublings, bisections := 1.0, math.Ceil(math.Log2(1/min(tolerance, 1)))
+	if s.Low > 0 && s.High > s.Low {
+		doublings += math.Ceil(math.Log2(s.High / s.Low))
+	}
+	levels := int(min(doublings+bisections, 1000))
+	if s.Repeats > 1 {
+		levels += 3 * min(s.Repeats, 1000)
+	}
+	level, bounded := levelTime(s)
+	var stage runplan.Stage
+	if s.Level != nil {
+		stage = *s.Level
+	}
+	wait := plus(stage.PauseAfter.D(), drainTime(&stage, &m.API))
+	expected := times(plus(level, stage.PauseAfter.D()), levels)
+	return spanned{expected, times(plus(times(level, searchStretch), wait), levels)}, bounded
+}
+
+func levelTime(s *runplan.Search) (time.Duration, bool) {
+	if s.Level == nil {
+		return searchLevel, true
+	}
+	level := *s.Level
+	if s.Over != runplan.SearchConcurrency {
+		level.Rate = s.Low // the slowest
+	}
+	return stageTime(&level, nil)
+}
