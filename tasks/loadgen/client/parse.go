@@ -21,12 +21,26 @@ type delta struct {
 	ids                        int64  // length of token_ids
 	finish                     []byte // raw JSON string
 	in, out, cached, reasoning int64  // usage
+	add                        int64  // tokens that the server made since the event before, where it counts by event
+	summed                     bool   // add and out are counts of single events, or a sum of these: source usage_sum
+	more                       bool   // the event says that the answer is not over
 	failure                    []byte // raw error object
 	done                       bool   // terminator of the stream
+
+	memo memo // outlives clear
 }
 
+// clear forgets the event before, and nothing that helps to read the next one of the same stream.
 func (d *delta) clear() {
-	*d = delta{in: -1, out: -1, cached: -1, reasoning: -1}
+	d.class, d.text, d.ids, d.finish, d.failure = none, nil, 0, nil, nil
+	d.in, d.out, d.cached, d.reasoning, d.add = -1, -1, -1, -1, -1
+	d.summed, d.more, d.done = false, false, false
+}
+
+// blank says that nothing was read yet since clear.
+func (d *delta) blank() bool {
+	counts := d.in & d.out & d.cached & d.reasoning & d.add
+	return counts == -1 && d.class == none && d.ids == 0 && d.finish == nil && d.failure == nil
 }
 
 // raise sets the class to c unless the event has brought content already.
@@ -36,110 +50,162 @@ func (d *delta) raise(c class) {
 	}
 }
 
+// words takes a text for tokens of class c. The text of content stays where both are in one event.
+func (d *delta) words(c class, value []byte) {
+	if !jsonscan.Filled(value) {
+		return
+	}
+	if d.raise(c); d.class == c {
+		d.text = value
+	}
+}
+
+// keep sets to to value unless that is null.
+func keep(to *[]byte, value []byte) {
+	if !jsonscan.IsNull(value) {
+		*to = value
+	}
+}
+
 // parseOpenAI reads an event or body of the completions and chat APIs.
 func parseOpenAI(data []byte, d *delta) error {
 	if string(data) == "[DONE]" {
 		d.done = true
 		return nil
 	}
-	return jsonscan.Object(data, func(key, value []byte) error {
+	if d.memo.matches(data) {
+		return d.resume(data)
+	}
+	c := jsonscan.At(data)
+	if !c.Object() {
+		return jsonscan.ErrSyntax
+	}
+	return d.chunk(data, &c)
+}
+
+// chunk reads the members of an event from c on.
+func (d *delta) chunk(data []byte, c *jsonscan.Cursor) error {
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		switch string(key) {
 		case "choices":
-			if !jsonscan.IsNull(value) {
-				return jsonscan.Array(value, d.choice)
+			if c.Array() {
+				d.choices(data, c)
 			}
 		case "usage":
-			return d.usage(value)
+			d.usage(c)
 		case "error":
-			if !jsonscan.IsNull(value) {
-				d.failure = value
-			}
+			keep(&d.failure, c.Raw())
 		case "object":
-			if string(value) == `"error"` {
+			if string(c.Raw()) == `"error"` {
 				d.failure = data
 			}
+		default:
+			c.Skip()
 		}
-		return nil
-	})
+	}
+	return c.Err()
 }
 
-func (d *delta) choice(choice []byte) error {
-	return jsonscan.Object(choice, func(key, value []byte) error {
+func (d *delta) choices(data []byte, c *jsonscan.Cursor) {
+	for c.More() {
+		if c.Object() {
+			d.choice(data, c)
+		}
+	}
+}
+
+func (d *delta) choice(data []byte, c *jsonscan.Cursor) {
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		switch string(key) {
 		case "text":
-			d.words(content, value)
+			d.learn(data, c, inChoice)
+			d.words(content, c.Raw())
 		case "delta", "message":
-			if !jsonscan.IsNull(value) {
-				return jsonscan.Object(value, d.message)
+			if c.Object() {
+				d.message(data, c)
 			}
 		case "token_ids":
-			d.ids += int64(jsonscan.Len(value))
+			d.ids += c.Count()
 		case "finish_reason":
-			if !jsonscan.IsNull(value) {
-				d.finish = value
-			}
+			keep(&d.finish, c.Raw())
+		default:
+			c.Skip()
 		}
-		return nil
-	})
-}
-
-func (d *delta) message(key, value []byte) error {
-	switch string(key) {
-	case "content":
-		d.words(content, value)
-	case "reasoning", "reasoning_content":
-		if jsonscan.Filled(value) {
-			d.raise(reasoning)
-		}
-	case "tool_calls":
-		if !jsonscan.IsNull(value) {
-			return jsonscan.Array(value, d.toolCall)
-		}
-	case "token_ids":
-		d.ids += int64(jsonscan.Len(value))
-	}
-	return nil
-}
-
-func (d *delta) words(c class, value []byte) {
-	if jsonscan.Filled(value) {
-		d.raise(c)
-		d.text = value
 	}
 }
 
-func (d *delta) toolCall(call []byte) error {
-	return jsonscan.Object(call, func(key, value []byte) error {
-		if string(key) != "function" || jsonscan.IsNull(value) {
-			return nil
+func (d *delta) message(data []byte, c *jsonscan.Cursor) {
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		switch string(key) {
+		case "content":
+			d.learn(data, c, inMessage)
+			d.words(content, c.Raw())
+		case "reasoning", "reasoning_content":
+			d.learn(data, c, inReasoning)
+			d.words(reasoning, c.Raw())
+		case "tool_calls":
+			d.toolCalls(c)
+		case "token_ids":
+			d.ids += c.Count()
+		default:
+			c.Skip()
 		}
-		return jsonscan.Object(value, func(key, value []byte) error {
-			if (string(key) == "name" || string(key) == "arguments") && jsonscan.Filled(value) {
-				d.raise(tool)
-			}
-			return nil
-		})
-	})
+	}
+}
+
+func (d *delta) toolCalls(c *jsonscan.Cursor) {
+	if !c.Array() {
+		return
+	}
+	for c.More() {
+		d.toolCall(c)
+	}
+}
+
+func (d *delta) toolCall(c *jsonscan.Cursor) {
+	if !c.Object() {
+		return
+	}
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		if string(key) == "function" {
+			d.function(c)
+		} else {
+			c.Skip()
+		}
+	}
+}
+
+func (d *delta) function(c *jsonscan.Cursor) {
+	if !c.Object() {
+		return
+	}
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		value := c.Raw()
+		if (string(key) == "name" || string(key) == "arguments") && jsonscan.Filled(value) {
+			d.raise(tool)
+		}
+	}
 }
 
 // usage reads the counts under the names of every API.
-func (d *delta) usage(value []byte) error {
-	if jsonscan.IsNull(value) {
-		return nil
+func (d *delta) usage(c *jsonscan.Cursor) {
+	if !c.Object() {
+		return
 	}
-	return jsonscan.Object(value, func(key, value []byte) error {
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		switch string(key) {
 		case "prompt_tokens", "input_tokens":
-			set(&d.in, value)
+			set(&d.in, c.Raw())
 		case "completion_tokens", "output_tokens":
-			set(&d.out, value)
+			set(&d.out, c.Raw())
 		case "prompt_tokens_details", "input_tokens_details":
-			return detail(value, "cached_tokens", &d.cached)
+			detail(c, "cached_tokens", &d.cached)
 		case "completion_tokens_details", "output_tokens_details":
-			return detail(value, "reasoning_tokens", &d.reasoning)
+			detail(c, "reasoning_tokens", &d.reasoning)
+		default:
+			c.Skip()
 		}
-		return nil
-	})
+	}
 }
 
 func set(to *int64, value []byte) {
@@ -148,14 +214,13 @@ func set(to *int64, value []byte) {
 	}
 }
 
-func detail(value []byte, name string, to *int64) error {
-	if jsonscan.IsNull(value) {
-		return nil
+func detail(c *jsonscan.Cursor, name string, to *int64) {
+	if !c.Object() {
+		return
 	}
-	return jsonscan.Object(value, func(key, value []byte) error {
-		if string(key) == name {
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		if value := c.Raw(); string(key) == name {
 			set(to, value)
 		}
-		return nil
-	})
+	}
 }

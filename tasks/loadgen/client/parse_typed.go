@@ -4,25 +4,58 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/jsonscan"
 )
 
-// typed finds the value of the member "type" of an event, without its quotes.
-func typed(data []byte) (kind string, err error) {
-	err = jsonscan.Object(data, func(key, value []byte) error {
-		if string(key) == "type" && jsonscan.Filled(value) {
-			kind = string(value[1 : len(value)-1])
+// typed finds the value of the member "type" of an event, without its quotes; nil where there is none. Servers write it
+// first, so that the rest is not looked at here.
+func typed(data []byte) ([]byte, error) {
+	c := jsonscan.At(data)
+	if !c.Object() {
+		return nil, jsonscan.ErrSyntax
+	}
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		if value := c.Raw(); string(key) == "type" && jsonscan.Filled(value) {
+			return value[1 : len(value)-1], nil
 		}
-		return nil
-	})
-	return kind, err
+	}
+	return nil, c.Err()
 }
 
-// member calls f with the value of one member of an object, where it is there and not null.
-func member(object []byte, name string, f func(value []byte) error) error {
-	return jsonscan.Object(object, func(key, value []byte) error {
-		if string(key) != name || jsonscan.IsNull(value) {
-			return nil
+// member calls f with a cursor at the value of one member of the object that is the whole of data.
+func member(data []byte, name string, f func(c *jsonscan.Cursor)) error {
+	c := jsonscan.At(data)
+	within(&c, name, f)
+	return c.Err()
+}
+
+// within calls f with c at the value of one member of the object that comes next. f has to take the value.
+func within(c *jsonscan.Cursor, name string, f func(c *jsonscan.Cursor)) {
+	if !c.Object() {
+		return
+	}
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		if string(key) == name {
+			f(c)
+		} else {
+			c.Skip()
 		}
-		return f(value)
-	})
+	}
+}
+
+// textOf takes a text member of an event for tokens of class k.
+func (d *delta) textOf(data []byte, name string, k class) error {
+	c := jsonscan.At(data)
+	d.textIn(&c, name, k)
+	return c.Err()
+}
+
+func (d *delta) textIn(c *jsonscan.Cursor, name string, k class) {
+	if !c.Object() {
+		return
+	}
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		if value := c.Raw(); string(key) == name {
+			d.words(k, value)
+		}
+	}
 }
 
 // parseResponses reads an event or body of the responses API, whose stream ends with its own event.
@@ -31,59 +64,101 @@ func parseResponses(data []byte, d *delta) error {
 	if err != nil {
 		return err
 	}
-	switch kind {
+	switch string(kind) {
 	case "response.output_text.delta":
 		return d.textOf(data, "delta", content)
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
 		return d.textOf(data, "delta", reasoning)
 	case "response.function_call_arguments.delta":
 		return d.textOf(data, "delta", tool)
+	case "response.output_item.added":
+		return member(data, "item", d.added)
 	case "response.completed", "response.incomplete":
 		d.done = true
 		return member(data, "response", d.response)
 	case "response.failed":
 		d.failure = data
-		return member(data, "response", func(response []byte) error {
-			return member(response, "error", func(value []byte) error { d.failure = value; return nil })
+		return member(data, "response", func(c *jsonscan.Cursor) {
+			within(c, "error", func(c *jsonscan.Cursor) { keep(&d.failure, c.Raw()) })
 		})
 	case "error":
 		d.failure = data
 	case "":
-		return d.response(data)
+		return d.whole(data, d.response)
 	}
-	return nil
+	return d.whole(data, (*jsonscan.Cursor).Skip) // of an event that says nothing only its form is looked at
 }
 
-// textOf takes a text member of an event for tokens of class c.
-func (d *delta) textOf(data []byte, name string, c class) error {
-	return member(data, name, func(value []byte) error { d.words(c, value); return nil })
+// whole reads data as one value.
+func (d *delta) whole(data []byte, f func(c *jsonscan.Cursor)) error {
+	c := jsonscan.At(data)
+	f(&c)
+	return c.Err()
+}
+
+// added takes the name of a tool, with which its call begins, for tokens.
+func (d *delta) added(c *jsonscan.Cursor) {
+	if !c.Object() {
+		return
+	}
+	var call, named bool
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		value := c.Raw()
+		switch string(key) {
+		case "type":
+			call = string(value) == `"function_call"`
+		case "name":
+			named = jsonscan.Filled(value)
+		}
+	}
+	if call && named {
+		d.raise(tool)
+	}
 }
 
 // response reads a whole response: in the last event of a stream, or as the body without one.
-func (d *delta) response(data []byte) error {
-	return jsonscan.Object(data, func(key, value []byte) error {
-		if jsonscan.IsNull(value) {
-			return nil
-		}
+func (d *delta) response(c *jsonscan.Cursor) {
+	if !c.Object() {
+		return
+	}
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		switch string(key) {
 		case "usage":
-			return d.usage(value)
+			d.usage(c)
 		case "status":
-			d.finish = value
+			keep(&d.finish, c.Raw())
 		case "error":
-			d.failure = value
+			keep(&d.failure, c.Raw())
 		case "output":
-			if !d.done { // in a stream its texts have come already
-				return jsonscan.Array(value, func(item []byte) error { return member(item, "content", d.blocks) })
-			}
+			d.items(c)
+		default:
+			c.Skip()
 		}
-		return nil
-	})
+	}
+}
+
+// items reads the output of a whole response. In a stream its texts have come already.
+func (d *delta) items(c *jsonscan.Cursor) {
+	if d.done {
+		c.Skip()
+		return
+	}
+	if !c.Array() {
+		return
+	}
+	for c.More() {
+		within(c, "content", d.blocks)
+	}
 }
 
 // blocks reads a list of content blocks of a whole answer.
-func (d *delta) blocks(list []byte) error {
-	return jsonscan.Array(list, func(block []byte) error { return d.textOf(block, "text", content) })
+func (d *delta) blocks(c *jsonscan.Cursor) {
+	if !c.Array() {
+		return
+	}
+	for c.More() {
+		d.textIn(c, "text", content)
+	}
 }
 
 // parseMessages reads an event or body of the messages API of Anthropic.
@@ -92,78 +167,122 @@ func parseMessages(data []byte, d *delta) error {
 	if err != nil {
 		return err
 	}
-	switch kind {
+	switch string(kind) {
 	case "message_start":
-		return member(data, "message", func(message []byte) error { return member(message, "usage", d.inputUsage) })
+		return member(data, "message", func(c *jsonscan.Cursor) { within(c, "usage", d.inputUsage) })
+	case "content_block_start":
+		return member(data, "content_block", d.begun)
 	case "content_block_delta":
 		return member(data, "delta", d.block)
 	case "message_delta":
-		if err := member(data, "usage", d.usage); err != nil {
-			return err
-		}
-		return member(data, "delta", func(value []byte) error {
-			return member(value, "stop_reason", func(reason []byte) error { d.finish = reason; return nil })
-		})
+		return d.whole(data, d.messageDelta)
 	case "message_stop":
 		d.done = true
 	case "error":
 		d.failure = data
 	case "message":
-		return jsonscan.Object(data, d.wholeMessage)
+		return d.whole(data, d.wholeMessage)
 	}
-	return nil
+	return d.whole(data, (*jsonscan.Cursor).Skip)
 }
 
 // inputUsage takes only the input of a usage: at the start of a message its output is not yet counted.
-func (d *delta) inputUsage(value []byte) error {
-	err := d.usage(value)
+func (d *delta) inputUsage(c *jsonscan.Cursor) {
+	d.usage(c)
 	d.out = -1
-	return err
 }
 
-func (d *delta) block(value []byte) error {
-	return jsonscan.Object(value, func(key, text []byte) error {
+// begun takes the name of a tool, with which its block begins, for tokens.
+func (d *delta) begun(c *jsonscan.Cursor) {
+	if !c.Object() {
+		return
+	}
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		if value := c.Raw(); string(key) == "name" && jsonscan.Filled(value) {
+			d.raise(tool)
+		}
+	}
+}
+
+func (d *delta) block(c *jsonscan.Cursor) {
+	if !c.Object() {
+		return
+	}
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		switch string(key) {
 		case "text":
-			d.words(content, text)
+			d.words(content, c.Raw())
 		case "thinking":
-			d.words(reasoning, text)
+			d.words(reasoning, c.Raw())
 		case "partial_json":
-			d.words(tool, text)
+			d.words(tool, c.Raw())
+		default:
+			c.Skip()
 		}
-		return nil
-	})
+	}
 }
 
-func (d *delta) wholeMessage(key, value []byte) error {
-	switch string(key) {
-	case "usage":
-		return d.usage(value)
-	case "stop_reason":
-		d.finish = value
-	case "content":
-		return d.blocks(value)
+func (d *delta) messageDelta(c *jsonscan.Cursor) {
+	if !c.Object() {
+		return
 	}
-	return nil
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		switch string(key) {
+		case "usage":
+			d.usage(c)
+		case "delta":
+			within(c, "stop_reason", func(c *jsonscan.Cursor) { keep(&d.finish, c.Raw()) })
+		default:
+			c.Skip()
+		}
+	}
+}
+
+func (d *delta) wholeMessage(c *jsonscan.Cursor) {
+	if !c.Object() {
+		return
+	}
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
+		switch string(key) {
+		case "usage":
+			d.usage(c)
+		case "stop_reason":
+			keep(&d.finish, c.Raw())
+		case "content":
+			d.blocks(c)
+		default:
+			c.Skip()
+		}
+	}
 }
 
 // parseEmbeddings reads the body of the embeddings API: it has vectors and no tokens of its own.
 func parseEmbeddings(data []byte, d *delta) error {
-	return jsonscan.Object(data, func(key, value []byte) error {
+	c := jsonscan.At(data)
+	if !c.Object() {
+		return jsonscan.ErrSyntax
+	}
+	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		switch string(key) {
 		case "usage":
-			err := d.usage(value)
-			d.out = -1
-			return err
+			d.inputUsage(&c)
 		case "data":
-			if jsonscan.Len(value) > 0 {
-				d.class = content
-			}
+			d.vectors(&c)
 		case "error":
-			if !jsonscan.IsNull(value) {
-				d.failure = value
-			}
+			keep(&d.failure, c.Raw())
+		default:
+			c.Skip()
 		}
-		return nil
-	})
+	}
+	return c.Err()
+}
+
+func (d *delta) vectors(c *jsonscan.Cursor) {
+	if !c.Array() {
+		return
+	}
+	for c.More() {
+		d.class = content
+		c.Skip()
+	}
 }

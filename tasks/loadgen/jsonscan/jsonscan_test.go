@@ -3,6 +3,8 @@ package jsonscan
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -54,6 +56,71 @@ func TestValues(t *testing.T) {
 	}
 	if Filled([]byte(`""`)) || Filled([]byte(`null`)) || !Filled([]byte(`" "`)) {
 		t.Error("a string with a character is filled, others are not")
+	}
+}
+
+func TestStringsOfEveryLength(t *testing.T) {
+	for n := range 200 {
+		for _, end := range []string{"", `\"`, `\\`, `\u00e9`} {
+			text := `"` + strings.Repeat("é"[:1+n%2], n) + end + `"`
+			if got := skipString([]byte(text+`,"b"`), 0); got != len(text) {
+				t.Fatalf("%s: %d, want %d", text, got, len(text))
+			}
+			if got := skipString([]byte(text[:len(text)-1]), 0); got != -1 {
+				t.Fatalf("%s without its end: %d", text, got)
+			}
+		}
+	}
+}
+
+func TestACursorTakesWhatItsReaderNames(t *testing.T) {
+	c := At([]byte(` { "a" : [ {"b":1} , null, [], [1,2,3] ] , "c":null, "d":{}, "e":"x" } `))
+	got := ""
+	for ok := c.Object(); ok; {
+		var key []byte
+		if key, ok = c.Key(); !ok {
+			break
+		}
+		got += string(key)
+		switch string(key) {
+		case "a":
+			for more := c.Array() && c.More(); more; more = c.More() {
+				if c.Peek() == '[' {
+					got += strconv.FormatInt(c.Count(), 10)
+				} else {
+					got += string(c.Raw())
+				}
+			}
+		case "c":
+			if c.Object() {
+				t.Error("a null was entered")
+			}
+		default:
+			c.Skip()
+		}
+	}
+	if err := c.Err(); err != nil || got != `a{"b":1}null03cde` {
+		t.Errorf("got %s, error %v", got, err)
+	}
+}
+
+func TestMistakesStopACursor(t *testing.T) {
+	for _, text := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,"a":1}`, `{"a" 1}`, `{"a":1 "b":2}`, `{"a":[1,]}`, `{"a":[,1]}`, `{"a":[1}`, `{"a":x"}`, `{"a":1}}`, `3`} {
+		c := At([]byte(text))
+		if c.Object() {
+			for key, ok := c.Key(); ok; key, ok = c.Key() {
+				if string(key) == "a" && c.Peek() == '[' {
+					for more := c.Array() && c.More(); more; more = c.More() {
+						c.Skip()
+					}
+				} else {
+					c.Skip()
+				}
+			}
+		}
+		if c.Err() == nil && text != `3` || text == `3` && c.Object() {
+			t.Errorf("%s is taken", text)
+		}
 	}
 }
 

@@ -61,6 +61,12 @@ func streams() []struct {
 		{name: "even without its line end", body: "data: a\n\ndata: [DONE]", want: []string{"a", "[DONE]"}},
 		{name: "an event without data is none", body: "event: x\n\n\n\n", want: nil},
 		{name: "characters of several bytes stay whole", body: "data: é漢🙂\n\n", want: []string{"é漢🙂"}},
+		{name: "a field that only begins like data carries nothing", body: "database: x\n\ndata : y\n\n", want: nil},
+		{name: "CRLF between data lines", body: "data: a\r\ndata: b\r\n\r\n", want: []string{"a\nb"}},
+		{name: "CR between data lines, comments within", body: "data: a\r: x\rdata: b\rid: 1\r\r", want: []string{"a\nb"}},
+		{name: "empty data lines are lines", body: "data: a\ndata:\ndata\ndata: b\n\n", want: []string{"a\n\n\nb"}},
+		{name: "a byte order mark is none in the middle", body: "data: a\n\n\ufeffdata: b\n\n", want: []string{"a"}},
+		{name: "the terminator without its blank line", body: "data: a\n\ndata: [DONE]\n", want: []string{"a", "[DONE]"}},
 		{name: "an empty body has no event", body: "", want: nil},
 	}
 }
@@ -74,6 +80,58 @@ func TestScanner(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAnEventSplitAtEveryByte cuts a stream into two reads at every place, and into three.
+func TestAnEventSplitAtEveryByte(t *testing.T) {
+	const body = "\ufeff: hello\r\ndata: {\"a\":\"é漢🙂\"}\r\n\r\nevent: x\ndata: b\ndata: c\n\ndata: [DONE]\r\r"
+	want := []string{`{"a":"é漢🙂"}`, "b\nc", "[DONE]"}
+	for i := range len(body) {
+		for j := i; j < len(body); j++ {
+			var (
+				s      Scanner
+				events []string
+			)
+			emit := func(data []byte) error {
+				events = append(events, string(data))
+				return nil
+			}
+			for _, piece := range []string{body[:i], body[i:j], body[j:]} {
+				if err := s.Feed([]byte(piece), emit); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Close(emit); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, events); diff != "" {
+				t.Fatalf("cut at %d and %d (-want +got):\n%s", i, j, diff)
+			}
+		}
+	}
+}
+
+func TestAnEventOfAMegabyte(t *testing.T) {
+	big := strings.Repeat("x", 1<<20)
+	for _, n := range []int{0, 1460, 65536} {
+		if got := scan(t, "data: "+big+"\n\ndata: b\n\n", n); len(got) != 2 || got[0] != big || got[1] != "b" {
+			t.Errorf("reads of %d bytes: %d events", n, len(got))
+		}
+	}
+}
+
+func TestAnEventOfOneReadIsNotCopied(t *testing.T) {
+	var s Scanner
+	body := []byte("data: abc\n\n: x\ndata: def\r\n\r\n")
+	err := s.Feed(body, func(data []byte) error {
+		if &data[0] != &body[6] && &data[0] != &body[21] {
+			t.Errorf("%s lies elsewhere", data)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
