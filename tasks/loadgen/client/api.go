@@ -15,6 +15,7 @@ import (
 // API is how requests of one kind are written and their answers read.
 type API struct {
 	Stream   bool
+	endless  bool // the end of the body is the terminator, unless the last event said that there is more
 	parse    func(data []byte, d *delta) error
 	head     []byte // of every request, up to the value of x-request-id
 	headers  map[string]string
@@ -34,13 +35,18 @@ func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
 	parsers := map[string]func([]byte, *delta) error{
 		runplan.APICompletions: parseOpenAI, runplan.APIChat: parseOpenAI, runplan.APIResponses: parseResponses,
 		runplan.APIMessages: parseMessages, runplan.APIEmbeddings: parseEmbeddings,
+		runplan.APITriton: parseTriton, runplan.APITGI: parseTGI,
 	}
 	if a.parse = parsers[plan.Type]; a.parse == nil {
-		return API{}, fmt.Errorf("load.api.type %q is not spoken natively: use chat, completions, responses, messages or embeddings", plan.Type)
+		return API{}, fmt.Errorf("load.api.type %q is not spoken natively: use chat, completions, responses, messages, embeddings, triton or tgi", plan.Type)
 	}
 	if plan.Type == runplan.APIEmbeddings {
 		a.Stream = false
 	}
+	if strings.Contains(plan.Path, modelPlace) {
+		return API{}, fmt.Errorf("load.api.path %q: the name of the model was not filled in", plan.Path)
+	}
+	a.endless = plan.Type == runplan.APITriton
 	headers := map[string]string{
 		"Host": server.Host, "User-Agent": "bflow-load-gen", "Content-Type": "application/json",
 		"Accept": "application/json",
