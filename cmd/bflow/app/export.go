@@ -2,6 +2,9 @@ package app
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -19,7 +22,7 @@ func exportCommand(s Streams) *cli.Command {
 		ArgsUsage: "RUN",
 		Flags: []cli.Flag{runsDirFlag(),
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(export.Formats(), ", ")},
-			&cli.StringFlag{Name: "out", Usage: "file (default: standard output)"}},
+			&cli.StringFlag{Name: "out", Usage: "file, or folder for a format of several files (default: standard output)"}},
 		Action: func(c *cli.Context) error {
 			dir, err := runArg(c)
 			if err != nil {
@@ -37,15 +40,38 @@ func exportCommand(s Streams) *cli.Command {
 				return err
 			}
 			run := export.Run{Dir: dir, Report: r}
-			path := c.String("out")
-			if path == "" {
+			if c.String("out") == "" {
 				return exporter.Export(s.Out, run)
 			}
-			var text bytes.Buffer
-			if err := exporter.Export(&text, run); err != nil {
+			files, err := exporter.Files(run)
+			if err != nil {
 				return err
 			}
-			return step.WriteFile(path, text.Bytes())
+			return writeExport(c.String("out"), files)
 		},
 	}
+}
+
+// writeExport writes one file at path, or several, each whole or not at all, below it. One file goes into path where
+// that is a folder.
+func writeExport(path string, files []export.File) error {
+	info, err := os.Stat(path)
+	folder := len(files) != 1 || err == nil && info.IsDir() || strings.HasSuffix(path, string(filepath.Separator))
+	for _, f := range files {
+		var text bytes.Buffer
+		if err := f.Write(&text); err != nil {
+			return err
+		}
+		at := path
+		if folder {
+			at = filepath.Join(path, filepath.FromSlash(f.Name))
+		}
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			return fmt.Errorf("making the folder of the export: %w", err)
+		}
+		if err := step.WriteFile(at, text.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -10,35 +10,89 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/tasks/report/tools/aiperf"
+	"bflow.dev/bflow/tasks/report/tools/guidellm"
+	"bflow.dev/bflow/tasks/report/tools/inferenceperf"
+	"bflow.dev/bflow/tasks/report/tools/opensearch"
+	"bflow.dev/bflow/tasks/report/tools/vllmbench"
 )
 
 // Run is what is exported: a run directory and its report.
-type Run struct {
-	Dir    string
-	Report *report.Report
-}
+type Run = tools.Run
+
+// File is one file of an export.
+type File = tools.File
 
 // Exporter writes a run in one format.
 type Exporter interface {
+	// Export writes the one file of the format; a format of several files is an error that says so.
 	Export(w io.Writer, run Run) error
+	// Files returns the files of the run, named relative to the folder of the export.
+	Files(run Run) ([]File, error)
 }
 
-// exporter makes a function an Exporter.
-type exporter func(w io.Writer, run Run) error
+// text is a format of one file.
+type text struct {
+	name  string
+	write func(w io.Writer, run Run) error
+}
 
-func (e exporter) Export(w io.Writer, run Run) error { return e(w, run) }
+func (t text) Export(w io.Writer, run Run) error { return t.write(w, run) }
+
+func (t text) Files(run Run) ([]File, error) {
+	return []File{{Name: t.name, Write: func(w io.Writer) error { return t.write(w, run) }}}, nil
+}
+
+// ofTool is the format of another tool.
+type ofTool struct {
+	name   string
+	format tools.Format
+}
+
+func (o ofTool) Files(run Run) ([]File, error) { return o.format(run) }
+
+func (o ofTool) Export(w io.Writer, run Run) error {
+	files, err := o.format(run)
+	if err != nil {
+		return err
+	}
+	if len(files) != 1 {
+		return fmt.Errorf("exporting as %s: it is %d files, name a folder with --out", o.name, len(files))
+	}
+	return files[0].Write(w)
+}
 
 func all() map[string]Exporter {
-	return map[string]Exporter{
-		"report-v0.2":      exporter(reportYAML),
-		"report-v0.2-json": exporter(reportJSON),
-		"csv":              exporter(summaryCSV),
-		"rows-csv":         exporter(rowsCSV),
-		"junit":            exporter(junit),
-		"markdown":         exporter(markdown),
-		"annotations":      exporter(annotations),
-		"prometheus":       exporter(prometheus),
-		"benchstat":        exporter(benchstat),
+	formats := map[string]Exporter{
+		"report-v0.2":      text{"benchmark_report_v0.2.yaml", reportYAML},
+		"report-v0.2-json": text{"benchmark_report_v0.2.json", reportJSON},
+		"csv":              text{"summary.csv", summaryCSV},
+		"rows-csv":         text{"requests.csv", rowsCSV},
+		"junit":            text{"junit.xml", junit},
+		"markdown":         text{"summary.md", markdown},
+		"annotations":      text{"annotations.txt", annotations},
+		"prometheus":       text{"metrics.prom", prometheus},
+		"benchstat":        text{"benchstat.txt", benchstat},
+	}
+	for name, format := range ofTools() {
+		formats[name] = ofTool{name, format}
+	}
+	return formats
+}
+
+// ofTools are the formats of other tools.
+func ofTools() map[string]tools.Format {
+	return map[string]tools.Format{
+		"guidellm":            guidellm.Write,
+		"guidellm-0.3.1":      guidellm.Write031,
+		"vllm-bench":          vllmbench.Write,
+		"vllm-bench-detailed": vllmbench.WriteDetailed,
+		"inference-perf":      inferenceperf.Write,
+		"aiperf":              aiperf.Write,
+		"opensearch":          opensearch.Write,
+		"opensearch-bulk":     opensearch.WriteBulk,
+		"opensearch-template": opensearch.WriteTemplate,
 	}
 }
 

@@ -1,0 +1,121 @@
+package inferenceperf
+
+import (
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/tools"
+)
+
+// failures counts what did not end well under the class of its error; the tool has its label of the status there.
+func failures(stages []source, rows []report.Row) object {
+	bad := 0
+	for _, s := range stages {
+		c := s.Counts.ByStatus
+		bad += c[report.StatusFailed] + c[report.StatusTimeout] + c[report.StatusEmpty]
+	}
+	took, prompts := report.NewDistribution("s"), report.NewDistribution("tokens")
+	labels := map[string]object{}
+	for i := range rows {
+		r := &rows[i]
+		if !failed(r) {
+			continue
+		}
+		if r.TSend != nil && r.TEnd != nil {
+			took.Add(float64(*r.TEnd-*r.TSend) / 1e9)
+		}
+		if r.TokensIn != nil {
+			prompts.Add(float64(*r.TokensIn))
+		}
+		label := labels[class(r)]
+		if label == nil {
+			label = object{"count": 0, "messages": []object{}}
+			labels[class(r)] = label
+		}
+		label["count"] = label["count"].(int) + 1
+		if messages := label["messages"].([]object); r.Error != "" && len(messages) == 0 {
+			label["messages"] = append(messages, object{"message": r.Error})
+		}
+	}
+	tokens := object{"total": 0.0, "cached": 0.0, "uncached": 0.0}
+	if m, ok := prompts.Metric(); ok {
+		tokens = summary(m, 1)
+		tokens["total"], tokens["cached"], tokens["uncached"] = m.Sum, 0.0, m.Sum
+	}
+	return object{"count": bad, "request_latency": statistics(took, 1), "prompt_tokens": tokens, "by_label": labels}
+}
+
+func failed(r *report.Row) bool {
+	return r.Status == report.StatusFailed || r.Status == report.StatusTimeout || r.Status == report.StatusEmpty
+}
+
+func class(r *report.Row) string {
+	if r.ErrorClass != "" {
+		return r.ErrorClass
+	}
+	return r.Status
+}
+
+// perRequest is one request. Times are s on the monotonic clock of the measurement, as the tool's are. Prompts and
+// answers are not kept.
+func perRequest(m *tools.Measurement, stage int, r *report.Row) object {
+	usage := object{}
+	if r.TokensIn != nil {
+		usage["prompt_tokens"] = *r.TokensIn
+	}
+	if r.TokensOut != nil {
+		usage["completion_tokens"] = *r.TokensOut
+		usage["total_tokens"] = *r.TokensOut + value(r.TokensIn)
+	}
+	times := []float64{}
+	for _, t := range []*int64{r.TFirst, r.TLast} { // all that rows hold of the stamps of events
+		if t != nil {
+			times = append(times, float64(*t)/1e9)
+		}
+	}
+	info := object{
+		"request_metrics": object{"text": object{"input_tokens": value(r.TokensIn)}, "image": nil, "video": nil, "audio": nil},
+		"response_metrics": object{"output_tokens": value(r.TokensOut), "server_usage": usage, "response_chunks": []string{},
+			"chunk_times": times, "output_token_times": times},
+		"extra_info":   object{"stage": stage, "request_id": r.ID, "times": "first and last token", "exported_by": tools.ExportedBy},
+		"lora_adapter": nil, "graph_event_id": nil, "labels": object{}, "input_tokens": value(r.TokensIn),
+	}
+	out := object{"start_time": at(r.TSend, &r.TIntended), "end_time": at(r.TEnd, r.TLast, r.TSend, &r.TIntended), "request": "", "response": "",
+		"info": info, "error": nil, "computed_metrics": computed(r)}
+	if r.Status != report.StatusOK {
+		out["error"] = object{"error_type": class(r), "error_msg": r.Error}
+	}
+	return out
+}
+
+func at(stamps ...*int64) float64 {
+	for _, t := range stamps {
+		if t != nil {
+			return float64(*t) / 1e9
+		}
+	}
+	return 0
+}
+
+func value(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// computed are the latencies of the request in s; what does not exist is left out.
+func computed(r *report.Row) object {
+	out := object{}
+	numbers := tools.Numbers()
+	for key, metric := range map[string]string{"request_latency": "e2e", "time_to_first_token": "ttfc", "time_per_output_token": "tpot",
+		"normalized_time_per_output_token": "ntpot"} {
+		if v, ok := numbers[metric](r); ok {
+			out[key] = v / 1e3
+		}
+	}
+	for key, n := range map[string]*int{"input_tokens": r.TokensIn, "output_tokens": r.TokensOut} {
+		if n != nil {
+			out[key] = *n
+		}
+	}
+	return out
+}
