@@ -64,7 +64,7 @@ func StartEngine(ctx context.Context, o EngineOptions) (*Engine, error) {
 	}
 	line, err := bufio.NewReader(address).ReadString('\n')
 	if err != nil {
-		usage, _ := e.Process.Wait()
+		usage, _ := e.Wait()
 		return nil, fmt.Errorf("the engine ended with code %d before it listened: see %s", usage.ExitCode, e.log.Name())
 	}
 	e.URL = strings.TrimSpace(line)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"bflow.dev/bflow/bench/rig"
+	"bflow.dev/bflow/bench/truth"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// stamps measures G5 and G6: 200 streams of a token every 10 ms, spread evenly.
+func stamps(l *lab) (found, error) {
+	const streams, tokens = 200, 64
+	stage := closed(streams, l.n(3000))
+	stage.Ramp = runplan.Duration(gap)
+	plan := rig.Plan(tokens, stage)
+	plan.Measurements[0].Record = &runplan.Record{Gaps: true}
+	out := found{}
+	err := l.try(trial{sim: streaming(), plan: plan}, func(r result) error {
+		clock, pairs, _, err := r.pairs()
+		if err != nil {
+			return err
+		}
+		ttft := truth.Quantiles(truth.TTFTErrors(pairs), 50, 99)
+		l.say("%d requests, clock %s: ttft error p50 %.1f p99 %.1f µs", len(pairs), clock, ttft[0], ttft[1])
+		if clock != "kernel" {
+			clock = "user"
+		}
+		out["G5 ttft error p50, "+clock] = r.value(ttft[0])
+		out["G5 ttft error p99, "+clock] = r.value(ttft[1])
+		gaps, err := truth.GapErrors(pairs)
+		if err != nil {
+			l.say("no gaps to compare: %v", err)
+			return nil
+		}
+		out["G6 itl error p99 at 20 000 tokens/s"] = r.value(truth.Quantiles(gaps, 99)[0])
+		return nil
+	})
+	return out, err
+}
+
+// largePrompts measures G15.
+func largePrompts(l *lab) (found, error) {
+	const streams, promptTokens, bodyBytes = 100, 50_000, 200_000
+	stage := closed(streams, max(streams, l.n(500)))
+	stage.Ramp = runplan.Duration(time.Second)
+	plan := rig.Plan(16, stage)
+	plan.Measurements[0].Data.Input = &runplan.Length{Shape: "fixed", Mean: promptTokens}
+	out := found{}
+	cfg := runplan.Sim{TTFT: runplan.Duration(time.Second), ITL: runplan.Duration(gap)}
+	err := l.try(trial{sim: cfg, plan: plan}, func(r result) error {
+		_, pairs, _, err := r.pairs()
+		if err != nil {
+			return err
+		}
+		if b := meanBytesOut(pairs); b < bodyBytes {
+			return fmt.Errorf("requests of %.0f bytes, want prompts of 200 kB", b)
+		}
+		q := truth.Quantiles(truth.TTFTErrors(pairs), 50, 99)
+		l.say("%d requests of %.0f bytes: p50 %.1f p99 %.1f µs", len(pairs), meanBytesOut(pairs), q[0], q[1])
+		out["G15 ttft inflation p99, 200 kB prompts, 100 streams"] = r.value(q[1] / 1e3)
+		return nil
+	})
+	return out, err
+}
