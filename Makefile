@@ -6,7 +6,7 @@ LDFLAGS  := -s -w -X bflow.dev/bflow/tasks/step.Version=$(VERSION)
 LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint verify generate demo bench e2e-mlflow clean
+.PHONY: help build test lint verify generate demo bench soak e2e-mlflow clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,8 +32,12 @@ verify: generate ## fail when a generated file or go.mod is not up to date
 demo: build ## run the shipped demo on this machine, about a minute and a half
 	bin/bflow run --local examples/demo.yaml
 
-bench: ## print the benchmark figures; best on a machine that does nothing else
+bench: ## print the benchmark figures and the goals of load-gen, on an idle machine; GOALS='-goal G5,G7 -repeats 1' measures some
 	$(GO) test -p 1 -run '^$$' -bench . -timeout 40m ./generator/... ./sim/... ./tasks/loadgen/...
+	$(GO) run ./bench/goals $(GOALS)
+
+soak: ## 24 hours of load in miniature, seven minutes; SOAK='-requests 200000' is the short one
+	$(GO) run ./bench/soak $(SOAK)
 
 e2e-mlflow: build ## push to a real MLflow server (needs MLFLOW_PYTHON, a python with mlflow)
 	$(GO) test -count 1 -timeout 30m -tags e2e ./e2e/mlflow/...
