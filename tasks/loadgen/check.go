@@ -3,7 +3,6 @@ package loadgen
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"bflow.dev/bflow/tasks/loadgen/schedule"
 	"bflow.dev/bflow/tasks/runplan"
@@ -25,19 +24,12 @@ func check(m *runplan.Measurement) error {
 	if len(m.Stages) == 0 && m.Search == nil {
 		problems = append(problems, errors.New("it has no stage"))
 	}
-	if m.API.Type == runplan.APIMessages && prefixed(m) {
-		problems = append(problems, errors.New("load.data.prefixes is not supported with load.api.type messages: its messages have no system role"))
-	}
 	for i, s := range m.Stages {
 		if err := checkStage(m, i, s); err != nil {
 			problems = append(problems, fmt.Errorf("stage %d (%q): %w", i, s.Name, err))
 		}
 	}
 	return errors.Join(problems...)
-}
-
-func prefixed(m *runplan.Measurement) bool {
-	return len(m.Data.Prefixes) > 0 || slices.ContainsFunc(m.Stages, func(s runplan.Stage) bool { return len(s.Prefixes) > 0 })
 }
 
 func checkStage(m *runplan.Measurement, i int, s runplan.Stage) error {

@@ -66,13 +66,11 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 	if err != nil {
 		return nil, err
 	}
-	style, err := prompt.NewStyle(whole.Deployment.Model.Name, plan.API)
-	if err != nil {
+	if m.prompts, err = prompt.NewSource(whole.Deployment.Model.Name, plan); err != nil {
 		return nil, err
 	}
 	m.pool = wire.NewPool(m.server, connectTimeout)
 	m.client = &client.HTTP{Pool: m.pool, API: api, Timeout: m.timeout(), Anchor: m.anchor}
-	m.prompts = &prompt.Source{Data: plan.Data, Style: style}
 	return m, nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/prompt"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // prepare finds out how to write prompts for the server, before any load. Its error is a server that cannot be
@@ -24,56 +23,43 @@ func (m *measurement) prepare(ctx context.Context) error {
 	if _, err := m.pool.Warm(ctx, 1); err != nil {
 		return err
 	}
-	style := &m.prompts.Style
-	m.summary.PromptMethod = m.calibrate(ctx, style)
-	if m.summary.PromptMethod == prompt.MethodAssumed {
+	c := m.prompts.Calibrate(ctx, prompt.Counters{IDs: m.countIDs, Tokenizer: m.countByTokenizer, Usage: m.countByUsage})
+	m.summary.PromptMethod = c.Method
+	for _, note := range c.Notes {
+		m.note("%s", note)
+	}
+	if c.Method == prompt.MethodAssumed {
 		m.note("the server does not count tokens: prompts hold one word per token asked")
 	}
 	m.rehearse(ctx)
-	set, err := runplan.Sum(struct {
-		Data   runplan.Data
-		Stages []runplan.Stage
-		Method string
-		Words  string
-	}{m.plan.Data, m.plan.Stages, m.summary.PromptMethod, strings.Join(style.Words, " ")})
-	if err != nil {
-		return fmt.Errorf("naming the prompt set: %w", err)
+	m.prompts.Prepare()
+	var stages []prompt.Stage
+	for i, planned := range m.plan.Stages {
+		stages = append(stages, m.prompts.Stage(m.Measurement, 0, i, planned))
 	}
-	m.summary.PromptSet = set
+	m.summary.PromptSet = m.prompts.Sum(stages)
 	return nil
-}
-
-// calibrate sets the style by the most exact method that the server offers, and names it.
-func (m *measurement) calibrate(ctx context.Context, style *prompt.Style) string {
-	if m.plan.API.Type == runplan.APICompletions && m.plan.Data.Turns <= 1 && m.takesIDs(ctx) {
-		style.IDs = true
-		return prompt.MethodTokenIDs
-	}
-	trial := *style
-	if err := trial.Calibrate(ctx, m.countByTokenizer, true, prefixed(m.plan)); err == nil {
-		*style = trial
-		return prompt.MethodTokenize
-	}
-	trial = *style
-	if err := trial.Calibrate(ctx, m.countByUsage, false, prefixed(m.plan)); err == nil {
-		*style = trial
-		return prompt.MethodCalibrated
-	}
-	return prompt.MethodAssumed
 }
 
 // errNoCount is an answer without a token count.
 var errNoCount = errors.New("the server gives no token count")
 
-// takesIDs says whether the server takes prompts of token ids and counts each as one token.
-func (m *measurement) takesIDs(ctx context.Context) bool {
-	n, err := m.usage(ctx, map[string]any{"prompt": []int{1001, 1002, 1003, 1004, 1005, 1006, 1007}})
-	return err == nil && n == 7
+// countIDs counts a prompt of token ids with a request that asks for one token.
+func (m *measurement) countIDs(ctx context.Context, ids []int) (int, error) {
+	body := map[string]any{}
+	maps.Copy(body, m.plan.API.Body)
+	maps.Copy(body, map[string]any{"model": m.whole.Deployment.Model.Name, "prompt": ids, "max_tokens": 1, "stream": false})
+	delete(body, "stream_options")
+	text, err := json.Marshal(body)
+	if err != nil {
+		return 0, fmt.Errorf("encoding a probe: %w", err)
+	}
+	return m.usage(ctx, text)
 }
 
 // countByTokenizer counts with the server's /tokenize.
 func (m *measurement) countByTokenizer(ctx context.Context, system, user string) (int, error) {
-	body := m.content("messages", "prompt", system, user)
+	body := m.content(system, user)
 	body["model"] = m.whole.Deployment.Model.Name
 	answer := struct {
 		Count int `json:"count"`
@@ -89,42 +75,40 @@ func (m *measurement) countByTokenizer(ctx context.Context, system, user string)
 
 // countByUsage counts with a request that asks for one token.
 func (m *measurement) countByUsage(ctx context.Context, system, user string) (int, error) {
-	field := m.prompts.Style.Field
-	return m.usage(ctx, m.content(field, field, system, user))
+	body, err := m.prompts.Style.Probe(system, user)
+	if err != nil {
+		return 0, err
+	}
+	return m.usage(ctx, body)
 }
 
-// content is the field of a body that carries the texts: a list of messages, or one text.
-func (m *measurement) content(list, text, system, user string) map[string]any {
+// content is what the tokenizer is asked to count: a list of messages, or one text.
+func (m *measurement) content(system, user string) map[string]any {
 	if !m.prompts.Style.Chat {
-		return map[string]any{text: strings.TrimSpace(system + " " + user)}
+		return map[string]any{"prompt": strings.TrimSpace(system + " " + user)}
 	}
 	messages := []map[string]string{{"role": "user", "content": user}}
 	if system != "" {
 		messages = append([]map[string]string{{"role": "system", "content": system}}, messages...)
 	}
-	return map[string]any{list: messages}
+	return map[string]any{"messages": messages}
 }
 
-// usage returns the prompt tokens that the server counts for a request with one token of answer.
-func (m *measurement) usage(ctx context.Context, content map[string]any) (int, error) {
-	body := map[string]any{}
-	maps.Copy(body, m.plan.API.Body)
-	maps.Copy(body, content)
-	body["model"] = m.whole.Deployment.Model.Name
-	delete(body, "stream_options")
-	if keys := m.prompts.Style.LengthKeys; len(keys) > 0 {
-		body["stream"], body[keys[len(keys)-1]] = false, 1
-	}
+// usage returns the prompt tokens that the server counts for a request.
+func (m *measurement) usage(ctx context.Context, body []byte) (int, error) {
+	api := m.plan.API
+	api.Stream = false
 	answer := struct {
 		Usage struct {
 			PromptTokens int `json:"prompt_tokens"`
 			InputTokens  int `json:"input_tokens"`
 		} `json:"usage"`
+		NumInputTokens int `json:"num_input_tokens"` // of Triton
 	}{}
-	if err := m.askJSON(ctx, m.Endpoint+m.plan.API.Path, body, &answer); err != nil {
+	if err := m.askText(ctx, m.Endpoint+client.Path(api, m.whole.Deployment.Model.Name), body, &answer); err != nil {
 		return 0, err
 	}
-	n := max(answer.Usage.PromptTokens, answer.Usage.InputTokens)
+	n := max(answer.Usage.PromptTokens, answer.Usage.InputTokens, answer.NumInputTokens)
 	if n <= 0 {
 		return 0, errNoCount
 	}
@@ -136,6 +120,10 @@ func (m *measurement) askJSON(ctx context.Context, where string, body, answer an
 	if err != nil {
 		return fmt.Errorf("encoding a probe: %w", err)
 	}
+	return m.askText(ctx, where, text, answer)
+}
+
+func (m *measurement) askText(ctx context.Context, where string, text []byte, answer any) error {
 	status, got, err := m.ask(ctx, http.MethodPost, where, bytes.NewReader(text))
 	if err != nil {
 		return err

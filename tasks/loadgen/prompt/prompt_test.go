@@ -13,11 +13,11 @@ import (
 
 func makeSource(t *testing.T, api runplan.API, data runplan.Data) *Source {
 	t.Helper()
-	style, err := NewStyle("m", api)
+	s, err := NewSource("m", &runplan.Measurement{API: api, Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Source{Data: data, Style: style}
+	return s
 }
 
 func first(t *testing.T, s *Source, st Stage, index int64) Prompt {
@@ -194,8 +194,8 @@ func TestLengthsFollowTheirDistribution(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			sum := 0.0
-			for i := range uint64(20000) {
-				n := newDraw(1, 2, i).length(purposeInput, &tt.l)
+			for i := range int64(20000) {
+				n := newDraw(1, 2, i, 0).length(purposeInput, &tt.l)
 				if n < tt.low || n > tt.high {
 					t.Fatalf("length %d outside [%d, %d]", n, tt.low, tt.high)
 				}
@@ -211,8 +211,8 @@ func TestLengthsFollowTheirDistribution(t *testing.T) {
 func TestBucketsAreDrawnByWeight(t *testing.T) {
 	buckets := []runplan.Prefix{{Weight: 1, Count: 2}, {Weight: 3, Count: 5}}
 	counts, seen := [2]int{}, map[[2]int]bool{}
-	for i := range uint64(20000) {
-		b, k := newDraw(1, 2, i).prefix(buckets)
+	for i := range int64(20000) {
+		b, k := newDraw(1, 2, i, 0).prefix(buckets)
 		counts[b]++
 		seen[[2]int{b, k}] = true
 	}

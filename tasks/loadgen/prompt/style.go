@@ -4,19 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
-	"slices"
-	"strconv"
 
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// Style is how prompts are written for one server: as token ids or as words, and in which body.
+// Style is how prompts are written for one server: as token ids or as words, and with which names of fields.
 type Style struct {
 	Chat  bool     // the content is a list of messages
 	Field string   // of the body that holds the content
 	IDs   bool     // prompts are lists of token ids; completions only
 	Words []string // each is one token behind a space; at least two
+	Leads []string // words that are one token at the start of a text too; empty = Words
 
 	PerWord  float64 // tokens per word
 	Overhead int     // tokens that the server adds to a prompt without a system message
@@ -25,57 +23,129 @@ type Style struct {
 	LengthKeys []string // names of the answer's length in the body
 	Exact      bool     // ask for exactly so many tokens
 
-	fixed []byte // body up to the fields that change, without the closing brace
+	model string
+	api   runplan.API
+	heads []head // the model's, then those of the adapters
 	given map[string]bool
 }
 
-// Token ids of random prompts: no server's special tokens lie here, and every vocabulary in use is larger.
-const (
-	firstID = 1_000
-	lastID  = 30_000
-)
+// head is a body up to the fields that change, without the closing brace. With nested it ends inside the object
+// "parameters", which the lengths belong to.
+type head struct {
+	text   []byte
+	nested bool
+}
 
 // NewStyle returns the style for the body of api, before the server has been asked anything.
 func NewStyle(model string, api runplan.API) (Style, error) {
-	s := Style{Words: Words(), PerWord: 1, Exact: api.ExactOutput}
-	body := s.frame(model, api)
-	s.given = map[string]bool{}
+	s := Style{Words: Words(), PerWord: 1, Exact: api.ExactOutput, model: model, api: api, given: map[string]bool{}}
+	s.names()
 	for key, value := range api.Body {
 		if key == s.Field || key == "stream" {
 			return Style{}, fmt.Errorf("load.api.body.%s belongs to the generator and cannot be set", key)
 		}
-		body[key] = merged(body[key], value)
 		s.given[key] = true
+		if inner, ok := value.(map[string]any); ok && key == "parameters" {
+			for name := range inner {
+				s.given[name] = true
+			}
+		}
 	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		return Style{}, fmt.Errorf("encoding load.api.body: %w", err)
+	names := []string{""}
+	for _, a := range api.Adapters {
+		names = append(names, a.Name)
 	}
-	s.fixed = text[:len(text)-1]
+	for _, name := range names {
+		h, err := s.head(name, api.Stream)
+		if err != nil {
+			return Style{}, err
+		}
+		s.heads = append(s.heads, h)
+	}
 	return s, nil
 }
 
-// frame sets what depends on the kind of the API and returns the fields that every request has.
-func (s *Style) frame(model string, api runplan.API) map[string]any {
-	body := map[string]any{"model": model}
-	switch api.Type {
+// names sets what the fields of this kind of API are called.
+func (s *Style) names() {
+	switch s.api.Type {
 	case runplan.APIEmbeddings:
 		s.Field, s.Exact = "input", false
-		return body
 	case runplan.APIResponses:
 		s.Chat, s.Field, s.LengthKeys = true, "input", []string{"max_output_tokens"}
 	case runplan.APIMessages:
 		s.Chat, s.Field, s.LengthKeys = true, "messages", []string{"max_tokens"}
 	case runplan.APIChat:
 		s.Chat, s.Field, s.LengthKeys = true, "messages", []string{"max_completion_tokens", "max_tokens"}
+	case runplan.APITriton:
+		s.Field, s.LengthKeys = "text_input", []string{"max_tokens"}
+	case runplan.APITGI: // it cannot be kept from ending early
+		s.Field, s.LengthKeys, s.Exact = "inputs", []string{"max_new_tokens"}, false
 	default:
 		s.Field, s.LengthKeys = "prompt", []string{"max_tokens"}
 	}
-	body["stream"], body["temperature"] = api.Stream, 0
-	if api.Stream && (api.Type == runplan.APIChat || api.Type == runplan.APICompletions) {
+}
+
+// frame returns the fields that every request has. adapter is the name of a LoRA adapter, empty for the model itself.
+func (s *Style) frame(adapter string, stream bool) map[string]any {
+	switch s.api.Type {
+	case runplan.APITriton:
+		return map[string]any{
+			"stream": stream, "exclude_input_in_output": true,
+			"return_num_output_tokens": true, "return_num_input_tokens": true, "return_finish_reason": true,
+			"parameters": named(map[string]any{"temperature": 0}, "lora_name", adapter),
+		}
+	case runplan.APITGI: // greedy is the absence of a temperature
+		return map[string]any{"parameters": named(map[string]any{"do_sample": false, "details": true, "return_full_text": false}, "adapter_id", adapter)}
+	}
+	body := named(map[string]any{"model": s.model}, "model", adapter)
+	if s.api.Type == runplan.APIEmbeddings {
+		return body
+	}
+	body["stream"], body["temperature"] = stream, 0
+	if stream && (s.api.Type == runplan.APIChat || s.api.Type == runplan.APICompletions) {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
 	return body
+}
+
+func named(fields map[string]any, key, value string) map[string]any {
+	if value != "" {
+		fields[key] = value
+	}
+	return fields
+}
+
+// head returns the frame with the plan's body over it.
+func (s *Style) head(adapter string, stream bool) (head, error) {
+	body := s.frame(adapter, stream)
+	for key, value := range s.api.Body {
+		if key == "model" && adapter != "" || key == "stream_options" && !stream {
+			continue
+		}
+		body[key] = merged(body[key], value)
+	}
+	parameters, nested := body["parameters"]
+	nested = nested && (s.api.Type == runplan.APITriton || s.api.Type == runplan.APITGI)
+	if nested {
+		delete(body, "parameters")
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return head{}, fmt.Errorf("encoding load.api.body: %w", err)
+	}
+	if !nested {
+		return head{text: text[:len(text)-1]}, nil
+	}
+	inner, err := json.Marshal(parameters)
+	if err != nil {
+		return head{}, fmt.Errorf("encoding load.api.body.parameters: %w", err)
+	}
+	text = text[:len(text)-1]
+	if len(text) > 1 {
+		text = append(text, ',')
+	}
+	text = append(append(text, `"parameters":`...), inner...)
+	return head{text: text[:len(text)-1], nested: true}, nil
 }
 
 // merged returns value over base, key by key where both are objects.
@@ -90,87 +160,4 @@ func merged(base, value any) any {
 		out[k] = merged(out[k], v)
 	}
 	return out
-}
-
-// overhead is what the server adds to the text of a turn.
-func (s *Style) overhead(turn int) int {
-	if s.IDs || turn > 0 {
-		return 0
-	}
-	return s.Overhead
-}
-
-// words returns the text of n tokens, or with IDs their list, beginning with the nonce where it is not 0.
-func (s *Style) words(d draw, nonce uint64, n int) []byte {
-	rng := d.rng(purposeWords)
-	if s.IDs {
-		return appendIDs(nil, nonce, n, rng.Uint64)
-	}
-	n = max(1, int(math.Round(float64(n)/s.PerWord)))
-	size := uint64(len(s.Words))
-	text := make([]byte, 0, 6*n)
-	for i := range n {
-		if i > 0 {
-			text = append(text, ' ')
-		}
-		if nonce > 0 {
-			text = append(text, s.Words[nonce%size]...)
-			nonce = rest(nonce/size, i)
-			continue
-		}
-		text = append(text, s.Words[rng.Uint64N(size)]...)
-	}
-	return text
-}
-
-// nonceTokens is how many tokens a nonce takes: enough for any count of requests with a few hundred words.
-const nonceTokens = 5
-
-// rest returns what is left of a nonce behind its token i, 0 when it is used up.
-func rest(nonce uint64, i int) uint64 {
-	if i+1 >= nonceTokens {
-		return 0
-	}
-	return max(nonce, 1)
-}
-
-func appendIDs(b []byte, nonce uint64, n int, random func() uint64) []byte {
-	const span = lastID - firstID
-	for i := range n {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		v := random()
-		if nonce > 0 {
-			v = nonce
-			nonce = rest(nonce/span, i)
-		}
-		b = strconv.AppendUint(b, firstID+v%span, 10)
-	}
-	return b
-}
-
-// body appends the whole body of a request.
-func (s *Style) body(b []byte, h *history, out int64) []byte {
-	b = append(slices.Grow(b, len(s.fixed)+h.size()+160), s.fixed...)
-	if out > 0 {
-		for _, key := range s.LengthKeys {
-			b = s.number(b, key, out)
-		}
-		if s.Exact {
-			b = s.number(b, "min_tokens", out)
-			if !s.given["ignore_eos"] {
-				b = append(b, `,"ignore_eos":true`...)
-			}
-		}
-	}
-	return append(h.encode(b, s), '}')
-}
-
-func (s *Style) number(b []byte, key string, n int64) []byte {
-	if s.given[key] {
-		return b
-	}
-	b = append(append(append(b, `,"`...), key...), `":`...)
-	return strconv.AppendInt(b, n, 10)
 }
