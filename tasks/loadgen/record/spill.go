@@ -1,34 +1,47 @@
 package record
 
 import (
-	"bufio"
-	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
-// Spill holds the outcomes of one stage on disk. Memory is 16 bytes per request. Add may be called from many
-// goroutines; the rest from one, after the last Add.
+// Spill holds the outcomes of one stage on disk. Its memory is a few buffers, whatever the number of outcomes. Add is
+// called from one goroutine; Sync, Err and Failed from any.
 type Spill struct {
 	path   string
 	prefix string
+	f      *os.File
 
-	mu    sync.Mutex
-	f     *os.File
-	w     *bufio.Writer
-	off   int64
-	index []entry
-	buf   []byte
-	err   error
+	mu    sync.Mutex // of what follows
+	cur   []byte
+	words lexicon
+	given int // buffers that the writer got
+	ended bool
+
+	full    chan []byte // to the writer
+	free    chan []byte // back from it
+	written sync.WaitGroup
+	done    struct {
+		sync.Mutex
+		*sync.Cond
+		buffers int // that the writer is done with
+	}
+
+	err     atomic.Pointer[error]
+	failed  chan struct{}
+	stalls  atomic.Int64
+	stalled atomic.Int64 // ns
 }
 
-type entry struct{ intended, offset int64 }
+// Buffers between Add and the disk: while one is filled, others are written.
+const (
+	spillBuffer  = 256 << 10
+	spillBuffers = 4
+)
 
 // CreateSpill starts the spill file at path, of requests whose ids begin with idPrefix.
 func CreateSpill(path, idPrefix string) (*Spill, error) {
@@ -36,126 +49,127 @@ func CreateSpill(path, idPrefix string) (*Spill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating spill file: %w", err)
 	}
-	s := &Spill{path: path, prefix: idPrefix, f: f, w: bufio.NewWriterSize(f, 256<<10)}
-	head := binary.LittleEndian.AppendUint32(nil, uint32(len(idPrefix)))
-	n, err := s.w.WriteString(string(head) + idPrefix)
-	s.off, s.err = int64(n), err
+	s := &Spill{path: path, prefix: idPrefix, f: f, full: make(chan []byte, spillBuffers), free: make(chan []byte, spillBuffers),
+		failed: make(chan struct{})}
+	for range spillBuffers - 1 {
+		s.free <- make([]byte, 0, spillBuffer)
+	}
+	s.cur = binary.LittleEndian.AppendUint32(make([]byte, 0, spillBuffer), uint32(len(idPrefix)))
+	s.cur = append(s.cur, idPrefix...)
+	s.done.Cond = sync.NewCond(&s.done.Mutex)
+	s.written.Go(s.write)
 	return s, nil
 }
 
-// Add adds o. Its first error is kept and returned by Err, so that a full disk ends the load in order.
+// Add adds o, which it does not keep. It blocks only while the disk is slower than the load, see Stalls. After the first
+// error of writing it does nothing.
 func (s *Spill) Add(o *Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err != nil {
+	if s.err.Load() != nil {
 		return
 	}
-	s.buf = o.appendTo(s.buf[:0])
-	if _, err := s.w.Write(s.buf); err != nil {
-		s.err = fmt.Errorf("spilling requests: %w", err)
+	if need := o.room() + s.words.room(o); cap(s.cur)-len(s.cur) < need {
+		s.hand()
+		if cap(s.cur) < need { // an answer of very many events
+			s.cur = make([]byte, 0, need)
+		}
+	}
+	var words [5]uint64
+	s.cur, words = s.words.number(s.cur, o)
+	s.cur = o.appendTo(s.cur, words)
+}
+
+// hand gives the buffer to the writer and takes another.
+func (s *Spill) hand() {
+	if len(s.cur) == 0 {
 		return
 	}
-	s.index = append(s.index, entry{o.Intended, s.off})
-	s.off += int64(len(s.buf))
+	s.given++
+	s.full <- s.cur // has room for all buffers
+	select {
+	case s.cur = <-s.free:
+	default:
+		from := time.Now()
+		s.cur = <-s.free
+		s.stalls.Add(1)
+		s.stalled.Add(int64(time.Since(from)))
+	}
+}
+
+// write writes buffers until there are no more. After an error it only takes them.
+func (s *Spill) write() {
+	for b := range s.full {
+		if s.err.Load() == nil {
+			if _, err := s.f.Write(b); err != nil {
+				s.fail(err)
+			}
+		}
+		if cap(b) > spillBuffer {
+			b = make([]byte, 0, spillBuffer)
+		}
+		s.free <- b[:0]
+		s.done.Lock()
+		s.done.buffers++
+		s.done.Unlock()
+		s.done.Broadcast()
+	}
+}
+
+func (s *Spill) fail(err error) {
+	err = fmt.Errorf("spilling requests: %w", err)
+	s.err.Store(&err)
+	close(s.failed)
 }
 
 // Sync hands everything added so far to the kernel, so that a kill does not lose it.
 func (s *Spill) Sync() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.w.Flush(); err != nil && s.err == nil {
-		s.err = fmt.Errorf("spilling requests: %w", err)
+	if !s.ended {
+		s.hand()
 	}
+	given := s.given
+	s.mu.Unlock()
+	s.done.Lock()
+	for s.done.buffers < given {
+		s.done.Wait()
+	}
+	s.done.Unlock()
 }
 
 // Err returns the first error of writing.
 func (s *Spill) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
-}
-
-func (s *Spill) sort() error {
-	s.Sync()
-	slices.SortStableFunc(s.index, func(a, b entry) int { return cmp.Compare(a.intended, b.intended) })
-	return s.err
-}
-
-// Each calls f with every outcome in order of its intended send. The outcome is valid during the call.
-func (s *Spill) Each(f func(i int, o *Outcome) error) error {
-	if err := s.sort(); err != nil {
-		return err
-	}
-	var (
-		o   Outcome
-		buf []byte
-	)
-	for i, e := range s.index {
-		var err error
-		if buf, err = readAt(s.f, e.offset, buf); err == nil {
-			err = o.decode(buf)
-		}
-		if err != nil {
-			return fmt.Errorf("reading spill file %q: %w", s.path, err)
-		}
-		if err := f(i, &o); err != nil {
-			return err
-		}
+	if err := s.err.Load(); err != nil {
+		return *err
 	}
 	return nil
 }
 
-// guess is the length that most outcomes fit in: those are read with one call.
-const guess = 2 << 10
+// Failed is closed at the first error of writing, so that a full disk ends the load in order.
+func (s *Spill) Failed() <-chan struct{} { return s.failed }
 
-func readAt(f io.ReaderAt, off int64, buf []byte) ([]byte, error) {
-	buf = slices.Grow(buf[:0], guess)[:guess]
-	n, err := f.ReadAt(buf, off)
-	if n < 4 {
-		return nil, err
+// Stalls returns how often and how long Add waited for the disk.
+func (s *Spill) Stalls() (n int, d time.Duration) {
+	return int(s.stalls.Load()), time.Duration(s.stalled.Load())
+}
+
+// close ends the writing; nothing is added after it.
+func (s *Spill) close() error {
+	s.mu.Lock()
+	if !s.ended {
+		s.hand()
+		s.ended = true
+		close(s.full)
 	}
-	need := 4 + int(binary.LittleEndian.Uint32(buf))
-	if n >= need {
-		return buf[4:need], nil
-	}
-	buf = slices.Grow(buf, need-len(buf))[:need]
-	if _, err := f.ReadAt(buf[n:], off+int64(n)); err != nil {
-		return nil, err
-	}
-	return buf[4:], nil
+	s.mu.Unlock()
+	s.written.Wait()
+	s.cur = nil
+	return s.Err()
 }
 
 // Remove closes and deletes the file.
 func (s *Spill) Remove() error {
+	_ = s.close() // its error was told by Err, or nobody needs what was added
 	_ = s.f.Close()
 	return os.Remove(s.path)
-}
-
-// Recover calls f with every whole outcome of a spill file that a killed process left at path, and with the prefix of
-// its id; a missing file has none.
-func Recover(path string, f func(prefix string, o *Outcome) error) error {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading spill file: %w", err)
-	}
-	if len(data) < 4 || len(data)-4 < int(binary.LittleEndian.Uint32(data)) {
-		return nil
-	}
-	n := 4 + int(binary.LittleEndian.Uint32(data))
-	prefix, data := string(data[4:n]), data[n:]
-	var o Outcome
-	for len(data) >= 4 {
-		n := int(binary.LittleEndian.Uint32(data))
-		if len(data)-4 < n || o.decode(data[4:4+n]) != nil {
-			return nil // the kill cut it off here
-		}
-		if err := f(prefix, &o); err != nil {
-			return err
-		}
-		data = data[4+n:]
-	}
-	return nil
 }

@@ -76,6 +76,7 @@ func TestRecoverStopsWhereAKillCutTheFile(t *testing.T) {
 	s.Add(whole)
 	s.Add(cut)
 	s.Sync()
+	s.Sync()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -88,4 +89,62 @@ func TestRecoverStopsWhereAKillCutTheFile(t *testing.T) {
 	if err != nil || len(ids) != 1 || ids[0] != "run-s0-7-1" {
 		t.Errorf("recovered %v: %v", ids, err)
 	}
+}
+
+// typical is an outcome of one event, as the load has them by the hundred thousand.
+func typical(o *Outcome, i int64) {
+	o.Reset()
+	o.Index, o.Session, o.Slot, o.Intended, o.Send = i, i, i%32, i*10_000, i*10_000+2_000
+	o.Sent, o.FirstByte = o.Send+3_000, o.Send+80_000
+	o.Token(o.Send+81_000, 1)
+	o.Content, o.End = o.First, o.Send+82_000
+	o.HTTPStatus, o.InAsked, o.In, o.OutAsked, o.Out, o.BytesOut, o.BytesIn, o.Conn, o.Reused = 200, 128, 128, 1, 1, 1100, 420, i%32, 1
+	o.Status, o.Finish, o.TokenSource, o.PromptHash = report.StatusOK, "length", "usage", uint64(i)*0x9e3779b97f4a7c15
+	o.Kernel, o.LagMax = true, 9_000+i%1000
+}
+
+func BenchmarkAdd(b *testing.B) {
+	s, err := CreateSpill(filepath.Join(b.TempDir(), "spill"), "run-1-m0-r0-s0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	o := new(Outcome)
+	b.ReportAllocs()
+	i := int64(0)
+	typical(o, 0)
+	for b.Loop() {
+		o.Intended += 10_000
+		o.Session++
+		i++
+		s.Add(o)
+	}
+	if err := s.Remove(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	o := new(Outcome)
+	typical(o, 7)
+	o.Token(o.Last+5_000, 3)
+	f.Add(o.appendTo(nil, [5]uint64{1, 0, 2, 0, 3})[frameHead:])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		words := []string{"a", "b", "c"}
+		var o, again Outcome
+		if o.decode(b, words) != nil {
+			return
+		}
+		var numbers [5]uint64
+		for i, p := range o.words() {
+			if *p != "" {
+				numbers[i] = uint64(strings.Index("abc", *p)) + 1
+			}
+		}
+		if err := again.decode(o.appendTo(nil, numbers)[frameHead:], words); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(o, again, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+	})
 }

@@ -35,12 +35,13 @@ type Summary struct {
 
 // Summarize makes rows and numbers from the outcomes of a stage. Rows are written in order of their intended send.
 func Summarize(s *Spill, in *Stage, rows *report.RowWriter) (*Summary, error) {
-	if err := s.sort(); err != nil {
+	c, err := s.open()
+	if err != nil {
 		return nil, err
 	}
-	a := newAccount(in, windowOf(in.Plan, in.Start, in.WindowEnd, s.index))
+	a := newAccount(in, windowOf(in.Plan, in.Start, in.WindowEnd, c.index))
 	names := Names{Prefix: s.prefix, Adapters: in.Adapters}
-	err := s.Each(func(i int, o *Outcome) error {
+	err = c.each(func(i int, o *Outcome) error {
 		at := o.Intended
 		if in.ClosedLoop() && o.Send >= 0 {
 			at = o.Send
