@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/external"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -14,10 +15,16 @@ var _ step.Func = Run
 // Run carries out one measurement. It returns an error for bad usage, for results that cannot be written and for an
 // interruption; whatever the server does is written down and no error.
 func Run(ctx context.Context, s step.Streams, args []string) error {
+	if len(args) > 0 && args[0] == external.HoldWord {
+		return external.Hold(ctx, s, args[1:])
+	}
 	var o Options
 	plan, err := o.begin(args, s.Err)
 	if err != nil {
 		return err
+	}
+	if o.byTool(plan) {
+		return runTool(ctx, o, plan, s)
 	}
 	m, err := newMeasurement(o, plan, s)
 	if err != nil {

@@ -152,7 +152,8 @@ func inherited(env []string) []string {
 	var names []string
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, "BFLOW_") && !strings.HasPrefix(name, "MLFLOW_") {
+		venv := strings.HasPrefix(name, "BFLOW_") && strings.HasSuffix(name, "VENV") // where load-gen finds other load tools
+		if venv || !strings.HasPrefix(name, "BFLOW_") && !strings.HasPrefix(name, "MLFLOW_") {
 			names = append(names, name)
 		}
 	}

@@ -1,0 +1,233 @@
+package external
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/tasks/step"
+)
+
+func (r *run) file(name string) string { return filepath.Join(r.dir, name) }
+
+// write writes loadgen.json.
+func (r *run) write() error {
+	r.summary.EndNS = time.Now().UnixNano()
+	return step.WriteJSON(r.file(contract.FileLoadGen), r.summary)
+}
+
+// finish writes everything that the samples left.
+func (r *run) finish() error {
+	r.describe()
+	rows, err := report.CreateRows(r.file(contract.FileRequests))
+	if err != nil {
+		return err
+	}
+	hist, err := report.CreateHistograms(r.file(contract.FileHistograms))
+	if err != nil {
+		return err
+	}
+	err = step.WriteFile(r.file(contract.FileStages), nil)
+	for sample, in := range r.results {
+		for i := range in.Stages {
+			s := r.stage(sample, i, in)
+			err = errors.Join(err, s.writeRows(rows), s.writeDistributions(hist), report.AppendStage(r.file(contract.FileStages), &s.result))
+			r.say("%s", s.headline())
+		}
+	}
+	return errors.Join(err, rows.Finish(r.header()), hist.Close(), r.write(), r.log.Close())
+}
+
+// describe adds to the summary what the tool says of itself.
+func (r *run) describe() {
+	var sources []string
+	for _, in := range r.results {
+		if !slices.Contains(sources, in.TokenCountSource) && in.TokenCountSource != "" {
+			sources = append(sources, in.TokenCountSource)
+		}
+		for _, n := range in.Notes {
+			if !slices.Contains(r.summary.Notes, n) {
+				r.note("%s", n)
+			}
+		}
+	}
+	switch len(sources) {
+	case 0:
+	case 1:
+		r.summary.TokenCountSource = sources[0]
+	default:
+		r.summary.TokenCountSource = "mixed"
+	}
+	if len(r.results) > 0 {
+		r.note("the load was made by %s; it does not say how late its own stamps are, what processor time it wanted and did not get, whether it was throttled, "+
+			"and how many connections it opened: these validity checks were not made", strings.TrimSpace(r.plan.Tool+" "+r.version()))
+	}
+}
+
+func (r *run) version() string {
+	for _, in := range r.results {
+		if in.Version != "" {
+			return in.Version
+		}
+	}
+	return ""
+}
+
+// anchor is the zero of all rows: that of the first sample.
+func (r *run) anchor() int64 {
+	if len(r.results) == 0 {
+		return r.summary.StartNS
+	}
+	return r.results[0].AnchorUnixNS
+}
+
+func (r *run) header() report.Header {
+	return report.Header{PlanHash: r.Plan.Hash, Run: r.RunID, Attempt: r.Attempt, Measurement: r.Measurement, AnchorUnixNS: r.anchor(),
+		Tool: r.plan.Tool, ToolVersion: r.version(), TokenCountSource: r.summary.TokenCountSource, Clock: "user", Interrupted: r.summary.Interrupted}
+}
+
+// stage is one load value of one sample on its way into the files.
+type stage struct {
+	result        report.StageResult
+	rows          []report.Row
+	distributions map[string]*report.Distribution
+}
+
+// stage makes the result of stage i of a sample: what the tool says, over it what its rows say where they are all there.
+func (r *run) stage(sample, i int, in *tools.Imported) *stage {
+	from := in.Stages[i]
+	index := r.place(i, len(in.Stages))
+	s := &stage{distributions: map[string]*report.Distribution{}}
+	s.result = report.StageResult{Schema: report.StagesSchema, Measurement: r.Measurement, Sample: sample, Stage: index, Planned: from.Planned,
+		StartNS: from.StartNS, EndNS: from.EndNS, DrainEndNS: from.DrainEndNS, Window: report.Window{StartNS: from.WindowStart, EndNS: from.WindowEnd},
+		Ended: from.Ended, Counts: from.Counts, Metrics: map[string]report.Metric{}, Rates: from.Rates, Goodput: from.Goodput,
+		Checks: slices.Clone(from.Checks), Tokens: from.Tokens, Series: []report.Second{}}
+	if index < len(r.plan.Stages) {
+		s.result.Planned = r.plan.Stages[index]
+	}
+	maps.Copy(s.result.Metrics, from.Metrics)
+	if s.result.Rates == nil {
+		s.result.Rates = map[string]float64{}
+	}
+	s.result.ErrorRate = errorRate(s.result.Counts)
+	shift := in.AnchorUnixNS - r.anchor()
+	for _, row := range from.Rows {
+		row.Stage, row.Sample = index, sample
+		s.rows = append(s.rows, moved(row, shift))
+	}
+	slices.SortStableFunc(s.rows, func(a, b report.Row) int { return int(min(1, max(-1, a.TIntended-b.TIntended))) })
+	s.measure(from)
+	s.check()
+	return s
+}
+
+// place is the index of the plan's stage that the tool's i-th of n is: a tool says nothing of stages that are not
+// measured.
+func (r *run) place(i, n int) int {
+	var measured []int
+	for k, s := range r.plan.Stages {
+		if s.Measure {
+			measured = append(measured, k)
+		}
+	}
+	if n != len(r.plan.Stages) && n == len(measured) {
+		return measured[i]
+	}
+	return i
+}
+
+// moved shifts the stamps of a row.
+func moved(row report.Row, by int64) report.Row {
+	row.TIntended += by
+	for _, t := range []**int64{&row.TSend, &row.TSent, &row.TFirstByte, &row.TFirst, &row.TContent, &row.TLast, &row.TEnd} {
+		if *t != nil {
+			at := **t + by
+			*t = &at
+		}
+	}
+	return row
+}
+
+// errorRate is the share of bad requests among those that count; nil where none does.
+func errorRate(c report.Counts) *float64 {
+	bad := c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] + c.ByStatus[report.StatusDropped]
+	of := bad + c.ByStatus[report.StatusOK]
+	if of == 0 {
+		return nil
+	}
+	rate := float64(bad) / float64(of)
+	return &rate
+}
+
+// measure computes distributions from the rows, where these are all requests of the stage.
+func (s *stage) measure(from tools.ImportedStage) {
+	if from.Whole {
+		for name, number := range tools.Numbers() {
+			s.add(name, tools.Collect(s.counted(), number))
+		}
+	}
+	s.add("itl", from.Gaps)
+	for name, d := range s.distributions {
+		if m, ok := d.Metric(); ok {
+			s.result.Metrics[name] = m
+		}
+	}
+}
+
+// counted are the rows behind latencies: measured and well ended.
+func (s *stage) counted() []report.Row {
+	var out []report.Row
+	for _, row := range s.rows {
+		if row.Status == report.StatusOK && (row.Phase == "" || row.Phase == report.PhaseMeasured) {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+func (s *stage) add(name string, values []float64) {
+	if len(values) == 0 {
+		return
+	}
+	d := report.NewDistribution(report.Unit(name))
+	for _, v := range values {
+		d.Add(v)
+	}
+	s.distributions[name] = d
+}
+
+func (s *stage) writeRows(to *report.RowWriter) error {
+	for i := range s.rows {
+		if err := to.Write(&s.rows[i]); err != nil {
+			return err
+		}
+	}
+	return to.Flush()
+}
+
+func (s *stage) writeDistributions(to *report.HistogramWriter) error {
+	for _, name := range report.MetricNames() {
+		if d := s.distributions[name]; d != nil {
+			if err := to.Write(report.DistributionKey{Sample: s.result.Sample, Stage: s.result.Stage, Metric: name}, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// headline is the stage in one line.
+func (s *stage) headline() string {
+	errs := "no request ended"
+	if s.result.ErrorRate != nil {
+		errs = fmt.Sprintf("%.2f %% errors", 100**s.result.ErrorRate)
+	}
+	return fmt.Sprintf("sample %d stage %d %q: %d requests, %s", s.result.Sample, s.result.Stage, s.result.Planned.Name, s.result.Counts.Total, errs)
+}

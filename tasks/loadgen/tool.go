@@ -1,0 +1,33 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/external"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// byTool reports whether the tool that described the load carries it out itself.
+func (o *Options) byTool(plan *runplan.RunPlan) bool {
+	return o.Measurement < len(plan.Measurements) && plan.Measurements[o.Measurement].Runner == runplan.RunnerExternal
+}
+
+// runTool carries the measurement out by that tool.
+func runTool(ctx context.Context, o Options, plan *runplan.RunPlan, s step.Streams) error {
+	dir := report.MeasurementDir(o.RunDir, o.Measurement)
+	if err := keepOld(dir, plan, o); err != nil {
+		return err
+	}
+	ctx, release := step.WithLifeline(ctx, s.Env)
+	defer release()
+	err := external.Run(ctx, external.Task{Plan: plan, Measurement: o.Measurement, RunDir: o.RunDir, RunID: o.RunID, Attempt: o.Attempt,
+		Endpoint: o.Endpoint, Env: s.Env, Err: s.Err})
+	if err == nil && external.Interrupted(dir) {
+		return step.Exit(contract.ExitInterrupted, errors.New("interrupted; what was measured until then is written"))
+	}
+	return err
+}
