@@ -1,10 +1,8 @@
 package loadgen
 
 import (
-	"sync"
 	"time"
 
-	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/schedule"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -13,88 +11,172 @@ import (
 // uncapped is how many requests a throughput stage without a cap or a request bound keeps in flight.
 const uncapped = 512
 
-// slots returns the number of requests that a closed loop keeps in flight.
-func (d *driver) slots() int {
-	switch {
-	case d.plan.Shape == runplan.ShapeClosed:
-		return max(1, d.plan.Concurrency)
-	case d.plan.MaxInflight > 0:
-		return d.plan.MaxInflight
-	case d.plan.Requests > 0:
-		return d.plan.Requests
-	}
-	return uncapped
-}
-
-// runClosed keeps n slots busy, each with one conversation at a time.
-func (d *driver) runClosed(n int) {
-	var slots sync.WaitGroup
-	for j := range n {
-		slots.Go(func() {
-			s := slot{driver: d, number: int64(j), free: d.start + int64(schedule.SlotStart(d.plan.Ramp.D(), j, n))}
-			s.run()
-		})
-	}
-	slots.Wait()
-}
-
-// slot sends its next request when the one before has ended.
-type slot struct {
+// closedShape keeps slots busy: each sends its next request when the one before has ended.
+type closedShape struct {
 	*driver
+	n     int
+	ready queue // first turns, made
+	// perRequest: a slot is held by a request, so that it serves others while a conversation thinks.
+	perRequest bool
+	started    int
+	startsAt   int64   // when slot number started begins
+	busy       int     // slots with a request in flight
+	thinking   int     // slots or, perRequest, conversations that wait for their time
+	rest       []*slot // perRequest: without a conversation
+	turnsDue   queue   // perRequest: turns whose time has come
+}
+
+// slot is one of the clients that a closed loop stands for.
+type slot struct {
 	number   int64
-	free     int64 // stamp from which the slot may send
-	failures int   // in a row, to connect
+	failures int // in a row, to connect
 }
 
-func (s *slot) run() {
-	if !s.wait(s.free) {
-		return
-	}
-	for s.conversation() {
-	}
-}
+var _ shape = (*closedShape)(nil)
 
-// conversation holds one conversation; false when the slot is done.
-func (s *slot) conversation() bool {
-	c := s.session()
-	if c == nil {
+func (c *closedShape) begin() { c.startsAt = c.start }
+
+func (c *closedShape) prepare() bool {
+	if c.stopped() || c.exhausted || c.ready.len() >= min(ahead, c.n) {
 		return false
 	}
-	p := c.Next(nil, nil)
-	for {
-		if !s.claim() && !s.keepsLoad() {
-			return false
-		}
-		o := s.put(job{session: c, prompt: p, intended: s.free, slot: s.number}, !p.Last)
-		s.free = s.after(o)
-		more := !p.Last && o.Status == report.StatusOK
-		if more {
-			p = c.Next(nil, o.Text)
-			s.free += int64(s.think)
-		}
-		s.backOff(o)
-		s.recycle(o)
-		if !s.wait(s.free) && !s.keepsLoad() {
-			return false
-		}
-		if !more {
-			return true
-		}
+	f := c.open()
+	if f != nil {
+		c.ready.push(f)
+	}
+	return f != nil
+}
+
+// due starts the slots whose time has come.
+func (c *closedShape) due(now int64) {
+	for i := 0; i < burst && c.started < c.n && c.startsAt <= now && !c.stopped(); i++ {
+		s := &slot{number: int64(c.started)}
+		free := c.startsAt
+		c.started++
+		c.startsAt = c.start + int64(schedule.SlotStart(c.plan.Ramp.D(), c.started, c.n))
+		c.begins(s, free)
 	}
 }
 
-// keepsLoad says whether the slot goes on sending although the stage has ended, so that the requests still measured
-// see the load they began under. Only a duration ends a stage that way: bounds on requests are exact.
-func (s *slot) keepsLoad() bool {
-	return s.ended == endedDuration && s.drain() > 0 && s.ctx.Err() == nil && s.early.Load() > 0
+func (c *closedShape) next() (int64, bool) {
+	return c.startsAt, c.started < c.n && !c.stopped()
 }
 
-// backOff makes a slot that cannot connect wait, so that a dead server does not fill the disk with rows.
-func (s *slot) backOff(o *record.Outcome) {
-	if o.Class != report.ErrDial {
-		s.failures = 0
+// begins gives a free slot its next conversation. A slot that finds none is done.
+func (c *closedShape) begins(s *slot, free int64) {
+	if c.turnsDue.len() > 0 && !c.stopped() {
+		f := c.turnsDue.pop()
+		f.waited = max(0, free-f.intended)
+		c.puts(s, f)
 		return
 	}
-	s.free += int64(min(time.Second, 10*time.Millisecond<<min(s.failures, 10)))
+	if c.stopped() && !c.keepsLoad() {
+		return
+	}
+	f := c.ready.head()
+	if f != nil {
+		c.ready.pop()
+	} else if f = c.open(); f == nil {
+		if c.perRequest {
+			c.rest = append(c.rest, s)
+		}
+		return
+	}
+	f.intended = free
+	c.puts(s, f)
+}
+
+// puts sends a request of a slot if it still may.
+func (c *closedShape) puts(s *slot, f *flight) {
+	if !c.claim() && !c.keepsLoad() {
+		c.recycle(f)
+		return
+	}
+	f.slot = s
+	c.busy++
+	c.send(f)
+}
+
+// keepsLoad says whether slots go on sending although the stage has ended, so that the requests still measured see the
+// load they began under. Only a duration ends a stage that way: bounds on requests are exact.
+func (c *closedShape) keepsLoad() bool {
+	return c.state.by == endedDuration && c.drain() > 0 && !c.state.cut && c.early > 0
+}
+
+func (c *closedShape) ended(f *flight) {
+	c.busy--
+	s := f.slot
+	free := c.after(f) + s.backOff(f.outcome.Class)
+	if f.prompt.Last || f.outcome.Status != report.StatusOK {
+		if free <= c.now() {
+			c.begins(s, free)
+		} else {
+			c.later(free, func() { c.begins(s, free) })
+		}
+		return
+	}
+	if c.stopped() && !c.keepsLoad() {
+		return
+	}
+	n := c.goesOn(f)
+	n.intended = c.after(f) + c.think
+	if !c.perRequest {
+		c.later(n.intended, func() { c.puts(s, n) })
+		return
+	}
+	c.later(n.intended, func() { c.turnDue(n) })
+	c.begins(s, free)
+}
+
+// turnDue sends a turn whose time has come on a slot that has nothing to do, else it waits for one.
+func (c *closedShape) turnDue(f *flight) {
+	last := len(c.rest) - 1
+	if last < 0 {
+		c.turnsDue.push(f)
+		return
+	}
+	s := c.rest[last]
+	c.rest = c.rest[:last]
+	c.puts(s, f)
+}
+
+// later calls f when its time has come: at once where it has.
+func (c *closedShape) later(at int64, f func()) {
+	if at <= c.now() {
+		f()
+		return
+	}
+	c.thinking++
+	c.timers.at(at, func() { c.thinking--; f() })
+}
+
+func (c *closedShape) drop() {}
+
+func (c *closedShape) idle() bool {
+	if c.busy > 0 {
+		return false
+	}
+	return c.stopped() || c.started == c.n && c.thinking == 0 && c.turnsDue.len() == 0
+}
+
+// backOff returns how long a slot that cannot connect waits, so that a dead server does not fill the disk with rows.
+func (s *slot) backOff(class string) int64 {
+	if class != report.ErrDial {
+		s.failures = 0
+		return 0
+	}
 	s.failures++
+	return int64(min(time.Second, 10*time.Millisecond<<min(s.failures-1, 10)))
+}
+
+// newShape returns what sends the requests of a stage.
+func (d *driver) newShape() (shape, error) {
+	if d.plan.Shape != runplan.ShapeOpen {
+		return &closedShape{driver: d, n: d.slots(), perRequest: d.plan.SlotPer == "request"}, nil
+	}
+	times, err := schedule.Open(d.plan, d.rate, d.seed)
+	if err != nil {
+		return nil, err
+	}
+	return &openShape{driver: d, times: times, cap: d.plan.MaxInflight, drops: d.plan.OnFull == "drop"}, nil
 }

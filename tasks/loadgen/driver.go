@@ -1,187 +1,216 @@
 package loadgen
 
 import (
-	"context"
-	"errors"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"bflow.dev/bflow/tasks/loadgen/client"
+	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
 	"bflow.dev/bflow/tasks/loadgen/record"
-	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// driver puts the load of one stage: it decides who sends when, and hands outcomes to the spill.
+// driver puts the load of one stage: it decides who sends when, and hands outcomes to the spill. All of it runs on the
+// thread of the loop.
 type driver struct {
 	plan     runplan.Stage
 	rate     float64
-	timeout  time.Duration
-	think    time.Duration
-	client   client.Client
+	api      runplan.API
+	limits   limits
+	think    int64
+	loop     *loop.Loop
+	line     client.Line
+	speaks   *client.API
 	source   *prompt.Source
 	content  prompt.Stage
 	spill    *record.Spill
 	live     *live
 	idPrefix string
 	anchor   time.Time
-	alarms   *alarms
 	seed     uint64
 
-	start    int64 // stamp
-	ctx      context.Context
-	cut      context.CancelCauseFunc // ends ctx: what is in flight is cut off
-	stopOnce sync.Once
-	stopped  chan struct{}
-	ended    string // reason; read after stopped is closed
-	endedAt  int64
+	shape  shape
+	start  int64 // stamp
+	timers timers
+	state  ending
+	sweep  int64 // when timeouts are looked for next
 
-	issued    atomic.Int64 // requests that may be sent
-	sessions  atomic.Int64
-	early     atomic.Int64 // requests in flight that were sent before the end
-	lastSend  atomic.Int64
-	exhausted atomic.Bool // the plan has no more conversations
-	outcomes  sync.Pool
+	issued    int64 // requests that may be sent
+	sessions  int64 // conversations given out
+	early     int   // requests in flight that were sent before the end
+	lastSend  int64
+	exhausted bool // the plan has no more conversations
+	tickets   uint64
+	active    []*flight
+	free      []*flight
 }
 
-func (d *driver) now() int64 { return int64(time.Since(d.anchor)) }
-
-// stop ends the sending; the first reason counts.
-func (d *driver) stop(reason string) {
-	d.stopOnce.Do(func() {
-		d.ended, d.endedAt = reason, d.now()
-		close(d.stopped)
-	})
+// shape decides when the requests of a stage are sent.
+type shape interface {
+	// begin is called once, when the clock of the stage is set.
+	begin()
+	// due sends what is due.
+	due(now int64)
+	// next returns when it wants to be called again; false when only answers will move it on.
+	next() (at int64, ok bool)
+	// ended takes a request that has ended. The flight is recycled afterwards.
+	ended(f *flight)
+	// prepare makes a request ahead of its time; false when there is nothing to prepare.
+	prepare() bool
+	// drop gives up what has not been sent: the time of the stage is over.
+	drop()
+	// idle says whether nothing will be sent any more but by answers that are still awaited.
+	idle() bool
 }
 
-func (d *driver) isStopped() bool {
-	select {
-	case <-d.stopped:
-		return true
-	default:
-		return false
-	}
+// flight is a request from its making to its end.
+type flight struct {
+	client.Exchange
+	outcome  record.Outcome
+	session  *prompt.Session
+	prompt   prompt.Prompt
+	buf      []byte // of the message; the body begins behind room for the head
+	intended int64
+	slot     *slot
+	waited   int64 // in the queue for a place in flight
+	early    bool
+	place    int    // in driver.active
+	attempts int    // that have failed
+	ticket   uint64 // of the timer that puts it again, 0 = none
 }
 
-// wait waits until a stamp; false when the sending ended before.
-func (d *driver) wait(until int64) bool {
-	if until <= d.now() {
-		return !d.isStopped()
-	}
-	select {
-	case <-d.alarms.at(until):
-		return true
-	case <-d.stopped:
-		return false
-	}
-}
+func (d *driver) now() int64 { return d.loop.Now() }
 
 // claim says whether one more request may be sent.
 func (d *driver) claim() bool {
-	if d.isStopped() {
+	if d.stopped() {
 		return false
 	}
-	if n := d.issued.Add(1); d.plan.Requests > 0 && n > int64(d.plan.Requests) {
+	if d.issued++; d.plan.Requests > 0 && d.issued > int64(d.plan.Requests) {
 		d.stop(endedRequests)
 		return false
 	}
 	return true
 }
 
-// session returns the next conversation; nil when the plan has no more.
-func (d *driver) session() *prompt.Session {
-	s, ok := d.source.Session(d.content, d.sessions.Add(1)-1)
+// open returns the first turn of the next conversation, made and not yet sent; nil when the plan has no more.
+func (d *driver) open() *flight {
+	s, ok := d.source.Session(d.content, d.sessions)
 	if !ok {
-		d.exhausted.Store(true)
+		d.exhausted = true
 		return nil
 	}
-	return s
+	d.sessions++
+	return d.turn(s, nil)
 }
 
-// finishedBy is why a stage ended that nothing stopped.
-func (d *driver) finishedBy() string {
-	if d.exhausted.Load() {
-		return endedExhausted
+// goesOn makes the turn after f.
+func (d *driver) goesOn(f *flight) *flight {
+	n := d.turn(f.session, f.outcome.Text)
+	f.session = nil
+	return n
+}
+
+// turn makes the next turn of a conversation, whose last answer is given.
+func (d *driver) turn(s *prompt.Session, answer []byte) *flight {
+	f := d.flight()
+	f.session = s
+	from := d.speaks.HeadRoom(d.idPrefix)
+	if cap(f.buf) < from+512 {
+		f.buf = make([]byte, from, from+4096)
 	}
-	return endedRequests
-}
-
-// job is one request with the time at which it should be sent.
-type job struct {
-	session  *prompt.Session
-	prompt   prompt.Prompt
-	intended int64
-	slot     int64
-	waited   int64 // in the queue for a place in flight
-}
-
-// put sends a request, waits for its end and spills its outcome. The outcome goes back to the pool with recycle.
-func (d *driver) put(j job, keepText bool) *record.Outcome {
-	o := d.begin(j)
-	early := !d.isStopped()
-	if early {
-		d.early.Add(1)
+	f.prompt = s.Next(f.buf[from:from], answer)
+	body := f.prompt.Body
+	if len(body) > cap(f.buf)-from || &body[0] != &f.buf[:from+1][from] { // it did not fit
+		f.buf = make([]byte, from, from+len(body)+len(body)/4)
+		f.buf = append(f.buf, body...)
 	}
+	f.buf = f.buf[:from+len(body)]
+	f.prompt.Body = nil
+	f.outcome.Reset()
+	o := &f.outcome
+	o.Index, o.Session, o.Turn = s.Index, s.Index, int64(f.prompt.Turn)
+	o.InAsked, o.OutAsked, o.Adapter = f.prompt.InAsked, f.prompt.OutAsked, int64(f.prompt.Adapter)
+	o.PrefixBucket, o.PrefixIndex, o.PromptHash = f.prompt.Bucket, f.prompt.Prefix, f.prompt.Hash
+	f.Message, f.BodyFrom = d.speaks.Message(f.buf, from, d.idPrefix, o)
+	return f
+}
+
+// flight returns an empty one.
+func (d *driver) flight() *flight {
+	if n := len(d.free); n > 0 {
+		f := d.free[n-1]
+		d.free = d.free[:n-1]
+		return f
+	}
+	f := &flight{}
+	f.API, f.Outcome, f.IDPrefix = d.speaks, &f.outcome, d.idPrefix
+	f.Over = func() { d.over(f) }
+	return f
+}
+
+// recycle takes back a flight that nobody needs any more.
+func (d *driver) recycle(f *flight) {
+	if f.session != nil {
+		d.source.Recycle(f.session)
+	}
+	f.session, f.slot = nil, nil
+	f.intended, f.waited, f.early, f.attempts, f.ticket = 0, 0, false, 0, 0
+	d.free = append(d.free, f)
+}
+
+// send puts a request whose place in flight is taken.
+func (d *driver) send(f *flight) {
+	f.early = !d.stopped()
+	if f.early {
+		d.early++
+	}
+	f.outcome.Intended, f.outcome.QueueWait = f.intended, f.waited
+	if f.slot != nil {
+		f.outcome.Slot = f.slot.number
+	}
+	f.KeepText = !f.prompt.Last
+	f.place = len(d.active)
+	d.active = append(d.active, f)
 	d.live.begin()
-	id := string(o.AppendID(nil, d.idPrefix))
-	d.client.Do(d.ctx, &client.Request{ID: id, Body: j.prompt.Body, KeepText: keepText}, o)
-	if early {
-		d.early.Add(-1)
+	d.planCancel(f)
+	d.line.Put(&f.Exchange)
+}
+
+// over is called when a request has ended.
+func (d *driver) over(f *flight) {
+	if d.again(f) {
+		return
 	}
-	d.sentAt(o.Send)
+	last := len(d.active) - 1
+	d.active[f.place] = d.active[last]
+	d.active[f.place].place = f.place
+	d.active[last] = nil
+	d.active = d.active[:last]
+	if f.early {
+		d.early--
+	}
+	o := &f.outcome
+	d.lastSend = max(d.lastSend, o.Send)
 	d.live.end(o)
 	d.spill.Add(o)
-	return o
+	d.shape.ended(f)
+	d.recycle(f)
 }
 
-func (d *driver) sentAt(at int64) {
-	for {
-		last := d.lastSend.Load()
-		if at <= last || d.lastSend.CompareAndSwap(last, at) {
-			return
-		}
-	}
-}
-
-// begin returns the outcome of a job that is about to be sent or given up.
-func (d *driver) begin(j job) *record.Outcome {
-	o, _ := d.outcomes.Get().(*record.Outcome)
-	if o == nil {
-		o = new(record.Outcome)
-	}
-	o.Reset()
-	o.Index, o.Session, o.Turn, o.Slot = j.session.Index, j.session.Index, int64(j.prompt.Turn), j.slot
-	o.Intended, o.QueueWait = j.intended, j.waited
-	o.InAsked, o.OutAsked = j.prompt.InAsked, j.prompt.OutAsked
-	o.PrefixBucket, o.PrefixIndex, o.PromptHash = j.prompt.Bucket, j.prompt.Prefix, j.prompt.Hash
-	return o
-}
-
-// giveUp records a job that is never sent.
-func (d *driver) giveUp(j job, status string) {
-	o := d.begin(j)
-	o.Status = status
+// giveUp records a request that is never sent.
+func (d *driver) giveUp(f *flight, status string) {
+	f.outcome.Intended, f.outcome.QueueWait = f.intended, f.waited
+	f.outcome.Status = status
 	d.live.dropped(status)
-	d.spill.Add(o)
-	d.recycle(o)
+	d.spill.Add(&f.outcome)
+	d.recycle(f)
 }
-
-func (d *driver) recycle(o *record.Outcome) { d.outcomes.Put(o) }
 
 // after returns when a slot or conversation goes on after a request.
-func (d *driver) after(o *record.Outcome) int64 {
-	if o.End >= 0 {
-		return o.End
+func (d *driver) after(f *flight) int64 {
+	if f.outcome.End >= 0 {
+		return f.outcome.End
 	}
 	return d.now()
-}
-
-// cutStatus is the status of a request that the end of the stage keeps from being sent.
-func (d *driver) cutStatus() string {
-	if errors.Is(context.Cause(d.ctx), client.ErrCut) {
-		return report.StatusCut
-	}
-	return report.StatusCancelled
 }

@@ -3,9 +3,12 @@ package loadgen
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"bflow.dev/bflow/tasks/loadgen/client"
+	"bflow.dev/bflow/tasks/loadgen/loop"
+	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -19,57 +22,131 @@ const (
 	endedFailed      = "failed" // results could not be written
 )
 
-// errInterrupted is the cause with which a signal ends what is in flight.
-var errInterrupted = errors.New("interrupted")
-
-// run puts the load and returns when the last request has ended.
-func (d *driver) run(parent context.Context) {
-	d.ctx, d.cut = context.WithCancelCause(context.WithoutCancel(parent))
-	defer d.cut(nil)
-	over := make(chan struct{})
-	guarded := make(chan struct{})
-	go func() { defer close(guarded); d.guard(parent, over) }()
-	if d.plan.Shape == runplan.ShapeOpen {
-		d.runOpen()
-	} else {
-		d.runClosed(d.slots())
-	}
-	d.stop(d.finishedBy())
-	close(over)
-	<-guarded
+// ending is how far a stage is from its end.
+type ending struct {
+	by    string // why the sending ended, "" while it goes on
+	at    int64
+	limit int64 // when what is in flight is given up
+	cause error // with which
+	cut   bool  // it was
 }
+
+func (d *driver) stopped() bool { return d.state.by != "" }
+
+// stop ends the sending; the first reason counts.
+func (d *driver) stop(reason string) {
+	if d.stopped() {
+		return
+	}
+	d.state.by, d.state.at = reason, d.now()
+	if reason != endedRequests && reason != endedExhausted {
+		d.state.limit = d.state.at + int64(d.drain())
+	}
+}
+
+// fail ends the sending because results cannot be written. It may be called from any goroutine.
+func (d *driver) fail() { d.loop.Post(func() { d.stop(endedFailed) }) }
 
 // drainInterrupted bounds the wait for requests in flight after a signal.
 const drainInterrupted = 5 * time.Second
 
-// guard ends the stage at its duration or on a signal, and what is in flight when its time is up.
-func (d *driver) guard(parent context.Context, over <-chan struct{}) {
-	limit, cause := time.NewTimer(1<<62), client.ErrCut
-	defer limit.Stop()
+// interrupt ends the stage on a signal.
+func (d *driver) interrupt() {
+	d.stop(endedInterrupted)
+	d.state.limit, d.state.cause = d.now()+int64(drainInterrupted), client.ErrCanceled
+}
+
+// run puts the load and returns when the last request has ended.
+func (d *driver) run(parent context.Context) {
+	defer loop.Pin()()
+	watch := context.AfterFunc(parent, func() { d.loop.Post(d.interrupt) })
+	defer watch()
+	d.state.limit, d.state.cause = math.MaxInt64, client.ErrCut
 	if d.plan.Duration > 0 {
-		t := time.AfterFunc(time.Duration(d.start)+d.plan.Duration.D()-time.Since(d.anchor), func() { d.stop(endedDuration) })
-		defer t.Stop()
-		limit.Reset(time.Duration(d.start) + d.plan.Duration.D() + d.drain() - time.Since(d.anchor))
+		d.state.limit = d.start + int64(d.plan.Duration) + int64(d.drain())
 	}
-	stopped, interrupted := d.stopped, parent.Done()
-	for {
-		select {
-		case <-over:
-			return
-		case <-stopped:
-			stopped = nil
-			if d.ended != endedRequests && d.ended != endedExhausted {
-				limit.Reset(d.drain())
-			}
-		case <-interrupted:
-			interrupted, cause = nil, errInterrupted
-			d.stop(endedInterrupted)
-			limit.Reset(drainInterrupted)
-			stopped = nil
-		case <-limit.C:
-			d.cut(cause)
+	d.shape.begin()
+	for !d.finished() {
+		now := d.now()
+		d.clock(now)
+		d.timers.fire(now)
+		d.shape.due(now)
+		d.wait()
+	}
+	d.stop(d.finishedBy())
+}
+
+// finished says whether the stage is over: nothing is in flight or will be, and its duration has passed.
+func (d *driver) finished() bool {
+	if len(d.active) > 0 || !d.shape.idle() {
+		return false
+	}
+	return d.stopped() || d.exhausted || d.plan.Duration <= 0 || d.plan.Requests > 0 && d.issued >= int64(d.plan.Requests)
+}
+
+// finishedBy is why a stage ended that nothing stopped.
+func (d *driver) finishedBy() string {
+	if d.exhausted {
+		return endedExhausted
+	}
+	return endedRequests
+}
+
+// clock ends what time ends.
+func (d *driver) clock(now int64) {
+	if d.plan.Duration > 0 && now >= d.start+int64(d.plan.Duration) {
+		d.stop(endedDuration)
+	}
+	if now >= d.state.limit && !d.state.cut {
+		d.cut(now)
+	}
+	if now >= d.sweep {
+		d.overdue(now)
+		d.sweep = now + d.limits.every()
+	}
+}
+
+// cut gives up whatever is not over.
+func (d *driver) cut(now int64) {
+	d.state.cut = true
+	d.shape.drop()
+	for len(d.active) > 0 {
+		if f := d.active[0]; f.Running() {
+			f.GiveUp(d.state.cause, now)
+		} else { // it waits to be put again, and keeps the failure that it had
+			d.over(f)
 		}
 	}
+}
+
+// spare is the least time before the next send in which a request is made ahead.
+const spare = int64(200 * time.Microsecond)
+
+// wait makes requests ahead while there is time, then waits for what happens next.
+func (d *driver) wait() {
+	at, precise := d.nextSend()
+	until := min(at, d.sweep)
+	if d.plan.Duration > 0 && !d.stopped() {
+		until = min(until, d.start+int64(d.plan.Duration))
+	}
+	if !d.state.cut {
+		until = min(until, d.state.limit)
+	}
+	for d.now()+spare < until && d.shape.prepare() {
+	}
+	d.loop.Wait(until, precise && until == at)
+}
+
+// nextSend returns when something is sent next, as far as is known.
+func (d *driver) nextSend() (at int64, ok bool) {
+	at = math.MaxInt64
+	if t, there := d.shape.next(); there {
+		at, ok = t, true
+	}
+	if t, there := d.timers.next(); there && t < at {
+		at, ok = t, true
+	}
+	return at, ok
 }
 
 // drain bounds the wait for what is in flight at the end of the sending.
@@ -77,22 +154,30 @@ func (d *driver) drain() time.Duration {
 	if d.plan.Drain != nil {
 		return d.plan.Drain.D()
 	}
-	return d.timeout + time.Second // requests end by their own timeout first
+	return d.limits.total + time.Second // requests end by their own timeout first
+}
+
+// cutStatus is the status of a request that the end of the stage keeps from being sent.
+func (d *driver) cutStatus() string {
+	if errors.Is(d.state.cause, client.ErrCut) {
+		return report.StatusCut
+	}
+	return report.StatusCancelled
 }
 
 // end returns the stamps of the end of the sending and of the window, when the last request has ended.
 func (d *driver) end(drained int64) (end, window int64) {
-	switch d.ended {
+	switch d.state.by {
 	case endedDuration:
 		end = d.start + int64(d.plan.Duration)
 		return end, end
 	case endedRequests, endedExhausted:
-		end = d.lastSend.Load() + 1
+		end = d.lastSend + 1
 		if d.plan.Shape == runplan.ShapeOpen {
 			end = max(end, d.start+int64(float64(d.live.planned())/d.rate*1e9))
 			return end, end
 		}
 		return end, max(end, drained)
 	}
-	return d.endedAt, d.endedAt
+	return d.state.at, d.state.at
 }

@@ -195,8 +195,7 @@ func TestWhatCannotBeCarriedOutIsRefusedBeforeAnyLoad(t *testing.T) {
 		{name: "an endpoint without a scheme", change: func(b *bench) { b.args = []string{"--endpoint", "localhost:8000"} }, want: "want http://"},
 		{name: "a stage without an end", change: func(b *bench) { b.plan.Measurements[0].Stages[0].Requests = 0 }, want: "it never ends"},
 		{name: "a trace", change: func(b *bench) { b.plan.Measurements[0].Data.Trace = &runplan.Trace{Format: "mooncake", URL: "x"} }, want: "load.data.trace is not supported"},
-		{name: "an API that is not spoken", change: func(b *bench) { b.plan.Measurements[0].API.Type = "triton" }, want: `load.api.type "triton"`},
-		{name: "the real tool's image", change: func(b *bench) { b.plan.Measurements[0].Runner = "external" }, want: "its own image"},
+		{name: "an API that is not spoken", change: func(b *bench) { b.plan.Measurements[0].API.Type = "kserve" }, want: `load.api.type "kserve"`},
 		{name: "an unknown arrival", change: func(b *bench) {
 			b.plan.Measurements[0].Stages[0] = runplan.Stage{Shape: runplan.ShapeOpen, Rate: 1, Requests: 1, Arrival: "weibull"}
 		}, want: `arrival "weibull"`},

@@ -11,6 +11,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/loadgen/client"
+	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/wire"
@@ -29,9 +30,9 @@ type measurement struct {
 
 	anchor  time.Time
 	server  wire.Server
-	pool    *wire.Pool
-	client  *client.HTTP
-	alarms  *alarms
+	loop    *loop.Loop
+	line    client.Line
+	api     client.API
 	prompts *prompt.Source
 
 	rows    *report.RowWriter
@@ -59,23 +60,27 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 	if err != nil {
 		return nil, err
 	}
-	if m.server, err = wire.ParseServer(o.Endpoint, plan.API.VerifyTLS); err != nil {
+	if m.server, err = wire.ParseServer(o.Endpoint, plan.API); err != nil {
 		return nil, err
 	}
-	api, err := client.NewAPI(plan.API, m.server, key)
-	if err != nil {
+	spoken := plan.API
+	spoken.Path = client.Path(plan.API, whole.Deployment.Model.Name)
+	if m.api, err = client.NewAPI(spoken, m.server, key); err != nil {
 		return nil, err
 	}
 	if m.prompts, err = prompt.NewSource(whole.Deployment.Model.Name, plan); err != nil {
 		return nil, err
 	}
-	m.pool = wire.NewPool(m.server, connectTimeout)
-	m.client = &client.HTTP{Pool: m.pool, API: api, Timeout: m.timeout(), Anchor: m.anchor}
 	return m, nil
 }
 
 // connectTimeout bounds one attempt to connect.
-const connectTimeout = 5 * time.Second
+func (m *measurement) connectTimeout() time.Duration {
+	if d := m.plan.API.ConnectTimeout; d > 0 {
+		return d.D()
+	}
+	return 5 * time.Second
+}
 
 // timeout is that of one request.
 func (m *measurement) timeout() time.Duration {
@@ -98,18 +103,18 @@ func tune() (restore func()) {
 }
 
 // run carries the measurement out. Its error is one of writing; what the server does is in the files.
-func (m *measurement) run(ctx context.Context) (err error) {
+func (m *measurement) run(ctx context.Context) error {
 	if err := keepOld(m.dir, m.whole, m.Options); err != nil {
 		return err
 	}
 	if err := m.open(); err != nil {
 		return err
 	}
-	defer m.pool.Close()
-	if m.alarms, err = startAlarms(m.anchor); err != nil {
-		return err
+	disconnect, err := m.connect()
+	if err != nil {
+		return errors.Join(err, m.close())
 	}
-	defer m.alarms.close()
+	defer disconnect()
 	if failure := m.prepare(ctx); failure != nil && ctx.Err() == nil {
 		m.summary.Error = failure.Error()
 		m.say("cannot run: %v", failure)

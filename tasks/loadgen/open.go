@@ -1,10 +1,6 @@
 package loadgen
 
 import (
-	"runtime"
-	"sync"
-	"time"
-
 	"bflow.dev/bflow/tasks/loadgen/schedule"
 	"bflow.dev/bflow/tasks/report"
 )
@@ -12,125 +8,136 @@ import (
 // ahead is how many requests are made before their time, so that making one never delays its sending.
 const ahead = 64
 
-// runOpen sends by the schedule, whatever the server does.
-func (d *driver) runOpen() {
-	times, err := schedule.Open(d.plan, d.rate, d.seed)
-	if err != nil {
-		return // the plan was checked before the load began
-	}
-	g := &gate{driver: d, cap: d.plan.MaxInflight, drop: d.plan.OnFull == "drop"}
-	jobs := make(chan job, ahead)
-	go d.prepare(times, jobs)
-	// The pacer keeps its thread, which sleeps in the kernel: the others keep their processor.
-	runtime.LockOSThread()
-	for j := range jobs {
-		if !sleepUntil(d.anchor, time.Duration(j.intended), d.isStopped) || !d.claim() {
-			break
-		}
-		g.admit(j)
-	}
-	runtime.UnlockOSThread()
-	if d.plan.Duration > 0 && !d.exhausted.Load() && (d.plan.Requests == 0 || d.issued.Load() < int64(d.plan.Requests)) {
-		d.wait(d.start + int64(d.plan.Duration))
-	}
-	g.requests.Wait()
-	for range jobs { // let prepare end
-	}
-}
+// burst is how many requests that are due at once are sent before answers are looked at.
+const burst = 64
 
-// prepare makes requests ahead of their time until the schedule or the conversations end.
-func (d *driver) prepare(times schedule.Schedule, jobs chan<- job) {
-	defer close(jobs)
-	for {
-		send, ok := times.Next()
-		if !ok {
-			return
-		}
-		c := d.session()
-		if c == nil {
-			return
-		}
-		select {
-		case jobs <- job{session: c, prompt: c.Next(nil, nil), intended: d.start + send.At}:
-		case <-d.stopped:
-			return
-		}
-	}
-}
-
-// gate lets requests into flight up to a cap; what comes when it is full waits in order or is dropped.
-type gate struct {
+// openShape sends by the schedule, whatever the server does: up to a cap, above which a request waits in order or is
+// dropped.
+type openShape struct {
 	*driver
-	cap  int // 0 = none
-	drop bool
-
-	mu       sync.Mutex
-	inFlight int
-	queue    []job
-	requests sync.WaitGroup
+	times   schedule.Schedule
+	ready   queue // made, in order of their time
+	over    bool  // the schedule has no more
+	waiting queue // for a place in flight
+	cap     int   // 0 = none
+	drops   bool
+	taken   int // places in flight
+	turns   int // later turns whose time has not come
 }
 
-// admit takes a job whose time has come.
-func (g *gate) admit(j job) {
-	g.live.plan()
-	g.mu.Lock()
-	full := g.cap > 0 && g.inFlight >= g.cap
-	if !full {
-		g.inFlight++
-		g.requests.Add(1)
-	} else if !g.drop {
-		g.queue = append(g.queue, j)
+var _ shape = (*openShape)(nil)
+
+func (g *openShape) begin() {}
+
+func (g *openShape) prepare() bool {
+	if g.over || g.stopped() || g.ready.len() >= ahead {
+		return false
 	}
-	g.mu.Unlock()
-	switch {
-	case !full:
-		go g.serve(j)
-	case g.drop:
-		g.giveUp(j, report.StatusDropped)
-	}
+	return g.make() != nil
 }
 
-// serve sends j and then what waits, until nothing does.
-func (g *gate) serve(j job) {
-	defer g.requests.Done()
-	for {
-		g.send(j)
-		var ok bool
-		if j, ok = g.next(); !ok {
+// make makes the next request of the schedule; nil when there is none.
+func (g *openShape) make() *flight {
+	if g.over {
+		return nil
+	}
+	send, ok := g.times.Next()
+	if !ok {
+		g.over = true
+		return nil
+	}
+	f := g.open()
+	if f == nil {
+		g.over = true
+		return nil
+	}
+	f.intended = g.start + send.At
+	g.ready.push(f)
+	return f
+}
+
+func (g *openShape) due(now int64) {
+	for range burst {
+		f := g.ready.head()
+		if f == nil {
+			f = g.make()
+		}
+		if f == nil || f.intended > now || !g.claim() {
 			return
 		}
-		j.waited = g.now() - j.intended
+		g.ready.pop()
+		g.admit(f)
+		now = g.now()
 	}
 }
 
-func (g *gate) next() (job, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.queue) == 0 {
-		g.inFlight--
-		return job{}, false
+func (g *openShape) next() (int64, bool) {
+	if g.stopped() {
+		return 0, false
 	}
-	j := g.queue[0]
-	g.queue = g.queue[1:]
-	return j, true
+	f := g.ready.head()
+	if f == nil {
+		f = g.make()
+	}
+	if f == nil {
+		return 0, false
+	}
+	return f.intended, true
 }
 
-// send puts one turn and arranges for the one after.
-func (g *gate) send(j job) {
-	if g.ctx.Err() != nil {
-		g.giveUp(j, g.cutStatus())
-		return
+// admit sends a request whose time has come, if there is a place for it.
+func (g *openShape) admit(f *flight) {
+	g.live.plan()
+	switch full := g.cap > 0 && g.taken >= g.cap; {
+	case !full:
+		g.taken++
+		g.send(f)
+	case g.drops:
+		g.giveUp(f, report.StatusDropped)
+	default:
+		g.waiting.push(f)
 	}
-	o := g.put(j, !j.prompt.Last)
-	if !j.prompt.Last && o.Status == report.StatusOK && !g.isStopped() {
-		next := job{session: j.session, prompt: j.session.Next(nil, o.Text), intended: g.after(o) + int64(g.think)}
-		g.requests.Add(1)
-		go func() {
-			defer g.requests.Done()
-			if g.wait(next.intended) && g.claim() {
-				g.admit(next)
-			}
-		}()
+}
+
+func (g *openShape) ended(f *flight) {
+	g.taken--
+	if !f.prompt.Last && f.outcome.Status == report.StatusOK && !g.stopped() {
+		g.goOn(f)
 	}
-	g.recycle(o)
+	if g.waiting.len() > 0 && !g.state.cut {
+		w := g.waiting.pop()
+		w.waited = g.now() - w.intended
+		g.taken++
+		g.send(w)
+	}
+}
+
+// goOn arranges for the turn after f.
+func (g *openShape) goOn(f *flight) {
+	n := g.goesOn(f)
+	n.intended = g.after(f) + g.think
+	g.turns++
+	g.timers.at(n.intended, func() {
+		g.turns--
+		if g.claim() {
+			g.admit(n)
+		} else {
+			g.recycle(n)
+		}
+	})
+}
+
+func (g *openShape) drop() {
+	for g.waiting.len() > 0 {
+		w := g.waiting.pop()
+		w.waited = g.now() - w.intended
+		g.giveUp(w, g.cutStatus())
+	}
+}
+
+func (g *openShape) idle() bool {
+	if g.stopped() {
+		return g.waiting.len() == 0
+	}
+	return g.over && g.ready.len() == 0 && g.waiting.len() == 0 && g.turns == 0
 }

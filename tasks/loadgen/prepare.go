@@ -20,7 +20,7 @@ import (
 // prepare finds out how to write prompts for the server, before any load. Its error is a server that cannot be
 // reached; one that answers badly is load-tested all the same, because its errors are what there is to measure.
 func (m *measurement) prepare(ctx context.Context) error {
-	if _, err := m.pool.Warm(ctx, 1); err != nil {
+	if err := m.warmUp(ctx, 1); err != nil {
 		return err
 	}
 	c := m.prompts.Calibrate(ctx, prompt.Counters{IDs: m.countIDs, Tokenizer: m.countByTokenizer, Usage: m.countByUsage})
@@ -192,6 +192,7 @@ func (m *measurement) rehearsal(ctx context.Context, number int) *record.Outcome
 	p := m.prompts.Rehearsal(number)
 	o := new(record.Outcome)
 	o.Reset()
-	m.client.Do(ctx, &client.Request{ID: fmt.Sprintf("%s-%d-m%d-probe-%d", m.RunID, m.Attempt, m.Measurement, number), Body: p.Body}, o)
+	o.Session = int64(number)
+	m.put(ctx, &m.api, p.Body, m.RunID+"-probe", o)
 	return o
 }

@@ -24,7 +24,7 @@ func (m *measurement) progress(d *driver, sample, stage int) (stop func()) {
 			case <-tick.C:
 				d.spill.Sync()
 				if d.spill.Err() != nil {
-					d.stop(endedFailed)
+					d.fail()
 				}
 				m.report(d, sample, stage, n%5 == 0)
 			}
@@ -43,7 +43,7 @@ func (m *measurement) report(d *driver, sample, stage int, aloud bool) {
 	p.ETAS = m.remaining(p)
 	m.last = p
 	if err := step.WriteJSON(m.file(report.FileProgress), p); err != nil {
-		d.stop(endedFailed)
+		d.fail()
 	}
 	if aloud {
 		m.say("%s", line(p))

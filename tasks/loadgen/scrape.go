@@ -72,7 +72,7 @@ func (m *measurement) ask(ctx context.Context, method, where string, body io.Rea
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking %q: %w", where, err)
 	}
-	for name, value := range m.client.API.Headers() {
+	for name, value := range m.api.Headers() {
 		if name != "Accept" && name != "Host" {
 			req.Header.Set(name, value)
 		}

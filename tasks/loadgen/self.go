@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"bflow.dev/bflow/tasks/loadgen/wire"
+	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/report"
 )
 
@@ -20,7 +20,7 @@ type self struct {
 	threads   map[string]turns
 	runQueue  time.Duration // waited for a processor since; see turns
 	gcPause   time.Duration // longest since
-	conns     wire.Stats
+	conns     client.Stats
 	peakRSS   int64
 	drift     time.Duration // wall clock against monotonic clock
 	limit     float64       // processors
@@ -30,7 +30,7 @@ type self struct {
 }
 
 func readSelf(m *measurement) self {
-	s := self{at: time.Now(), conns: m.pool.Stats(), limit: cpuLimit()}
+	s := self{at: time.Now(), conns: m.line.Stats(), limit: cpuLimit()}
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) == nil {
 		s.cpu = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())

@@ -24,7 +24,10 @@ func (m *measurement) stage(ctx context.Context, sample, i int, plan runplan.Sta
 	if err != nil {
 		return nil, err
 	}
-	d := m.driver(sample, i, plan, rate, spill)
+	d, err := m.driver(sample, i, plan, rate, spill)
+	if err != nil {
+		return nil, err
+	}
 	m.warm(ctx, d)
 	if plan.Measure {
 		m.scrape(ctx, sample, i, "before")
@@ -65,7 +68,7 @@ func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, u
 	}
 	r := &sum.Result
 	m.latest = sum.Distributions
-	r.Measurement, r.Ended, r.Interrupted = m.Measurement, d.ended, d.ended == endedInterrupted
+	r.Measurement, r.Ended, r.Interrupted = m.Measurement, d.state.by, d.state.by == endedInterrupted
 	r.Client = used.client()
 	r.Client.StaleRetries = sum.StaleRetries
 	r.Checks = checks(in, r, used, m.plan.API.ExactOutput)
@@ -84,13 +87,15 @@ func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, u
 }
 
 // driver prepares the load of a stage.
-func (m *measurement) driver(sample, i int, plan runplan.Stage, rate float64, spill *record.Spill) *driver {
-	d := &driver{plan: plan, rate: rate, timeout: m.timeout(), think: m.plan.Data.Think.D(), client: m.client,
-		source: m.prompts, content: m.prompts.Stage(m.Measurement, sample, i, plan), spill: spill, anchor: m.anchor, alarms: m.alarms,
-		idPrefix: m.idPrefix(sample, i),
-		seed:     bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(sample)<<16 ^ uint64(i), stopped: make(chan struct{})}
-	d.live = &live{rules: stopRules(plan.Stop), stop: d.stop}
-	return d
+func (m *measurement) driver(sample, i int, plan runplan.Stage, rate float64, spill *record.Spill) (*driver, error) {
+	d := &driver{plan: plan, rate: rate, api: m.plan.API, limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
+		loop: m.loop, line: m.line, speaks: &m.api, source: m.prompts, content: m.prompts.Stage(m.Measurement, sample, i, plan),
+		spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(sample, i),
+		seed: bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(sample)<<16 ^ uint64(i)}
+	d.live = &live{rules: stopRules(plan.Stop), stop: func(rule string) { d.loop.Post(func() { d.stop(rule) }) }}
+	var err error
+	d.shape, err = d.newShape()
+	return d, err
 }
 
 // idPrefix begins the ids of the requests of a stage.
@@ -108,7 +113,7 @@ func stopRules(rules []runplan.StopRule) *verdict.Stop {
 // begun starts the clock of the stage.
 func (d *driver) begun() {
 	d.start = d.now() + int64(lead)
-	d.lastSend.Store(d.start)
+	d.lastSend = d.start
 	d.live.since = d.anchor.Add(time.Duration(d.start))
 }
 
@@ -139,7 +144,7 @@ func (m *measurement) warm(ctx context.Context, d *driver) {
 			n = min(n, d.plan.MaxInflight)
 		}
 	}
-	_, _ = m.pool.Warm(ctx, min(n, maxWarm)) // a server that cannot be reached shows in the rows
+	_ = m.warmUp(ctx, min(n, maxWarm)) // a server that cannot be reached shows in the rows
 }
 
 // maxWarm bounds the connections opened before a stage.

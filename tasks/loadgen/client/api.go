@@ -3,35 +3,28 @@ package client
 import (
 	"fmt"
 	"sort"
-	"strconv"
 	"strings"
-	"sync"
 
-	"bflow.dev/bflow/tasks/loadgen/sse"
 	"bflow.dev/bflow/tasks/loadgen/wire"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
 // API is how requests of one kind are written and their answers read.
 type API struct {
-	Stream   bool
-	endless  bool // the end of the body is the terminator, unless the last event said that there is more
-	parse    func(data []byte, d *delta) error
-	head     []byte // of every request, up to the value of x-request-id
-	headers  map[string]string
-	secrets  []string
-	buffers  *sync.Pool // of *[]byte
-	scanners *sync.Pool // of *sse.Scanner
+	Stream  bool
+	endless bool // the end of the body is the terminator, unless the last event said that there is more
+	parse   func(data []byte, d *delta) error
+	path    string
+	head    []byte // of every request, up to the value of x-request-id
+	headers map[string]string
+	secrets []string
+	scratch []byte // of the head that is being written
 }
 
 // NewAPI returns the API of the plan on a server. key is sent as a bearer token where it is not empty; neither it nor
 // the value of a header that holds a credential appears in any error.
 func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
-	a := API{
-		Stream:   plan.Stream,
-		buffers:  &sync.Pool{New: func() any { return new([]byte) }},
-		scanners: &sync.Pool{New: func() any { return new(sse.Scanner) }},
-	}
+	a := API{Stream: plan.Stream, path: server.Path + plan.Path}
 	parsers := map[string]func([]byte, *delta) error{
 		runplan.APICompletions: parseOpenAI, runplan.APIChat: parseOpenAI, runplan.APIResponses: parseResponses,
 		runplan.APIMessages: parseMessages, runplan.APIEmbeddings: parseEmbeddings,
@@ -65,7 +58,7 @@ func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
 		return API{}, err
 	}
 	a.secrets = append(a.secrets, credentials(headers)...)
-	a.head, a.headers = appendHead(server.Path+plan.Path, headers), headers
+	a.head, a.headers = appendHead(a.path, headers), headers
 	return a, nil
 }
 
@@ -118,21 +111,11 @@ func appendHead(path string, headers map[string]string) []byte {
 	return append(b, "X-Request-Id: "...)
 }
 
+// Path returns where requests are put, below the host.
+func (a *API) Path() string { return a.path }
+
 // Headers returns the headers of every request beside its own, credentials included.
 func (a *API) Headers() map[string]string { return a.headers }
-
-// message returns the bytes of a request, to be given back with recycle.
-func (a *API) message(r *Request) *[]byte {
-	buf := a.buffers.Get().(*[]byte)
-	b := append((*buf)[:0], a.head...)
-	b = append(append(b, r.ID...), "\r\nContent-Length: "...)
-	b = strconv.AppendInt(b, int64(len(r.Body)), 10)
-	b = append(append(b, "\r\n\r\n"...), r.Body...)
-	*buf = b
-	return buf
-}
-
-func (a *API) recycle(message *[]byte) { a.buffers.Put(message) }
 
 // Clean returns the first 200 bytes of an error, on one line and without secrets.
 func (a *API) Clean(text string) string {

@@ -1,12 +1,14 @@
 package client
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"syscall"
+	"time"
 
 	"bflow.dev/bflow/tasks/loadgen/jsonscan"
 	"bflow.dev/bflow/tasks/loadgen/sse"
@@ -27,15 +29,23 @@ type streamError struct{ text string }
 
 func (e *streamError) Error() string { return e.text }
 
+// encodingError is an answer in an encoding that nobody asked for.
+type encodingError struct{ name string }
+
+func (e *encodingError) Error() string {
+	return fmt.Sprintf("the answer is encoded as %q although the request accepts no encoding: turn compression off on the way to the server", e.name)
+}
+
 // errNoTerminator is a body that ended cleanly before the answer did.
 var errNoTerminator = errors.New("the answer ended without its terminator")
 
 // classify returns the status and error class of an exchange that ended with err.
-func (x *exchange) classify(err error) (status, class string) {
+func classify(err error) (status, class string) {
 	var (
-		dial   *wire.DialError
-		code   *statusError
-		stream *streamError
+		dial     *wire.DialError
+		code     *statusError
+		stream   *streamError
+		encoding *encodingError
 	)
 	switch {
 	case errors.As(err, &dial) && dial.TLS:
@@ -46,11 +56,13 @@ func (x *exchange) classify(err error) (status, class string) {
 		return report.StatusFailed, classOf(code.code)
 	case errors.As(err, &stream):
 		return report.StatusFailed, report.ErrErrorInStream
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return report.StatusTimeout, x.timeoutClass()
+	case errors.Is(err, ErrStall):
+		return report.StatusTimeout, report.ErrStall
+	case errors.Is(err, ErrDeadline):
+		return report.StatusTimeout, report.ErrDeadline
 	case errors.Is(err, errNoTerminator), errors.Is(err, wire.ErrTruncated):
 		return report.StatusFailed, report.ErrTruncated
-	case errors.Is(err, jsonscan.ErrSyntax), errors.Is(err, sse.ErrTooLong), errors.Is(err, wire.ErrBadAnswer):
+	case errors.Is(err, jsonscan.ErrSyntax), errors.Is(err, sse.ErrTooLong), errors.Is(err, wire.ErrBadAnswer), errors.As(err, &encoding):
 		return report.StatusFailed, report.ErrBadPayload
 	}
 	return report.StatusFailed, report.ErrReset
@@ -68,21 +80,14 @@ func classOf(code int) string {
 	return report.ErrBadPayload
 }
 
-// timeoutClass tells a server that went silent (stall) from one that was still sending when its time was up
-// (deadline): silent is no byte for the last half of the timeout.
-func (x *exchange) timeoutClass() string {
-	if x.now()-x.lastByte >= int64(x.Timeout)/2 {
-		return report.ErrStall
-	}
-	return report.ErrDeadline
-}
-
 // describe returns err as one short text, without the addresses that the net package repeats.
-func (x *exchange) describe(err error) string {
+func (x *Exchange) describe(err error) string {
 	var op *net.OpError
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Sprintf("no end after %v, %d token events had come", x.Timeout, x.o.Events())
+	case errors.Is(err, ErrStall):
+		return fmt.Sprintf("no byte for %v, %d token events had come", time.Duration(x.Silent(x.Outcome.End)).Round(time.Millisecond), x.Outcome.Events())
+	case errors.Is(err, ErrDeadline):
+		return fmt.Sprintf("no end after %v, %d token events had come", time.Duration(x.Outcome.End-x.Outcome.Send).Round(time.Millisecond), x.Outcome.Events())
 	case errors.As(err, &op):
 		return fmt.Sprintf("%s: %v", op.Op, op.Err)
 	case errors.Is(err, io.EOF):
@@ -95,3 +100,40 @@ func (x *exchange) describe(err error) string {
 func isClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
+
+// errorText returns the message of an error body: of OpenAI's form, of an older flat one, or the text itself.
+func errorText(body []byte) string {
+	text := ""
+	// A body that is no JSON, or only in part, is shown as far as it goes.
+	_ = jsonscan.Object(body, func(key, value []byte) error {
+		switch string(key) {
+		case "error":
+			if value[0] == '{' {
+				text = errorText(value)
+			} else {
+				text = unquote(value)
+			}
+		case "message", "detail":
+			text = unquote(value)
+		}
+		return nil
+	})
+	if text == "" {
+		text = unquote(body)
+	}
+	return text
+}
+
+// unquote decodes a raw JSON string; anything else is returned as it is written.
+func unquote(raw []byte) string {
+	if n := len(raw); n >= 2 && raw[0] == '"' && raw[n-1] == '"' && bytes.IndexByte(raw[1:n-1], '\\') < 0 {
+		return string(raw[1 : n-1])
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return string(raw)
+	}
+	return s
+}
+
+func trimmed(body []byte) []byte { return bytes.TrimSpace(body) }

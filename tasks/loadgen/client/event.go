@@ -1,93 +1,122 @@
 package client
 
+// Sources of token counts.
+const (
+	SourceUsage    = "usage"
+	SourceUsageSum = "usage_sum"
+	SourceTokenIDs = "token_ids"
+	SourceEvents   = "events"
+)
+
+// streamed takes in one event of a stream.
+func (x *Exchange) streamed(data []byte) error { return x.event(data, true) }
+
 // event takes in one event of a stream, or the whole body of an answer that does not stream.
-func (x *exchange) event(data []byte, streamed bool) error {
+func (x *Exchange) event(data []byte, streamed bool) error {
 	if x.answer.done {
 		return nil
 	}
-	var d delta
+	d := &x.delta
 	d.clear()
-	if err := x.API.parse(data, &d); err != nil {
+	if err := x.API.parse(data, d); err != nil {
 		return err
 	}
 	if d.failure != nil {
 		// Read on: the connection can be kept when the server ends the answer in order.
 		x.answer.failed, x.answer.done = &streamError{text: errorText(d.failure)}, true
-		x.o.End = x.now()
-		return x.failedUnstreamed(streamed)
+		x.Outcome.End = x.at
+		if streamed {
+			return nil
+		}
+		return x.answer.failed
 	}
-	x.usage(&d)
+	x.usage(d)
 	if len(d.finish) > 0 {
-		x.o.Finish = unquote(d.finish)
+		x.Outcome.Finish = word(x.Outcome.Finish, d.finish)
 	}
 	if d.class != none {
-		x.token(&d, streamed)
+		x.token(d, streamed)
 	}
 	if d.done {
 		x.answer.done = true
-		x.o.End = x.lastByte
+		x.Outcome.End = x.at
 	}
 	return nil
 }
 
-func (x *exchange) failedUnstreamed(streamed bool) error {
-	if streamed {
-		return nil
+// word returns the text of a raw JSON string without making one where it is a word that is common.
+func word(have string, raw []byte) string {
+	for _, w := range []string{"stop", "length", "tool_calls", "end_turn", "max_tokens", "completed", "eos_token", have} {
+		if len(raw) == len(w)+2 && string(raw[1:len(raw)-1]) == w {
+			return w
+		}
 	}
-	return x.answer.failed
+	return unquote(raw)
 }
 
 // token takes in an event that brought tokens.
-func (x *exchange) token(d *delta, streamed bool) {
+func (x *Exchange) token(d *delta, streamed bool) {
+	o := x.Outcome
 	x.answer.tokens = true
-	if x.request.KeepText && d.class == content {
-		x.o.Text = append(x.o.Text, unquote(d.text)...)
+	if x.KeepText && d.class == content {
+		o.Text = append(o.Text, unquote(d.text)...)
 	}
 	if !streamed {
 		return
 	}
 	k := int64(1)
-	if x.o.First < 0 {
+	if o.First < 0 {
 		x.answer.continuous = d.out > 0
 	}
 	switch {
 	case x.answer.continuous && d.out > x.answer.counted:
 		k = d.out - x.answer.counted
-		x.o.TokensAssumed = false
+		o.TokensAssumed = false
+	case d.add > 0:
+		k = d.add
+		o.TokensAssumed = false
 	case d.ids > 0:
 		k = d.ids
-		x.o.TokensAssumed = false
-		x.o.TokenSource = SourceTokenIDs
+		o.TokensAssumed = false
+		o.TokenSource = SourceTokenIDs
 	}
 	if d.out > 0 {
 		x.answer.counted = d.out
 	}
-	x.o.Token(x.lastByte, k)
-	if d.class == content && x.o.Content < 0 {
-		x.o.Content = x.lastByte
+	o.Token(x.at, k)
+	if d.class == content && o.Content < 0 {
+		o.Content = x.at
 	}
 }
 
 // usage keeps the latest counts of the server.
-func (x *exchange) usage(d *delta) {
-	for _, v := range []struct {
-		to   *int64
-		from int64
-	}{{&x.o.In, d.in}, {&x.o.Out, d.out}, {&x.o.Cached, d.cached}, {&x.o.Reasoning, d.reasoning}} {
-		if v.from >= 0 {
-			*v.to = v.from
-		}
+func (x *Exchange) usage(d *delta) {
+	o := x.Outcome
+	if d.in >= 0 {
+		o.In = d.in
 	}
-	x.answer.hasUsage = x.answer.hasUsage || d.out >= 0
+	if d.cached >= 0 {
+		o.Cached = d.cached
+	}
+	if d.reasoning >= 0 {
+		o.Reasoning = d.reasoning
+	}
+	if d.out >= 0 {
+		o.Out, x.answer.hasUsage, x.answer.summed = d.out, true, d.summed
+	}
+	if d.add >= 0 {
+		o.Out, x.answer.hasUsage, x.answer.summed = max(0, o.Out)+d.add, true, true
+	}
 }
 
 // settle counts the tokens by what came when the server did not say.
-func (x *exchange) settle() {
-	if x.answer.hasUsage || x.o.Events() == 0 {
+func (x *Exchange) settle() {
+	o := x.Outcome
+	if x.answer.hasUsage || o.Events() == 0 {
 		return
 	}
-	x.o.Out = x.o.Streamed()
-	if x.o.TokenSource == "" {
-		x.o.TokenSource = SourceEvents
+	o.Out = o.Streamed()
+	if o.TokenSource == "" {
+		o.TokenSource = SourceEvents
 	}
 }

@@ -1,88 +1,39 @@
 package wire
 
 import (
-	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"testing"
-	"time"
+
+	"bflow.dev/bflow/tasks/runplan"
 )
 
-// serve answers each connection with answers in turn, one per request head, writing pieces of n bytes; then it closes.
-func serve(t *testing.T, n int, answers ...string) *Pool {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ln.Close() })
-	go func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for _, answer := range answers {
-					if !skipHead(in) {
-						return
-					}
-					for rest := answer; rest != ""; {
-						piece := rest[:min(n, len(rest))]
-						rest = rest[len(piece):]
-						if _, err := io.WriteString(conn, piece); err != nil {
-							return
-						}
-					}
-				}
-			}()
-		}
-	}()
-	server, err := ParseServer("http://"+ln.Addr().String(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return NewPool(server, time.Second)
+// heard is a sink that keeps what it is told.
+type heard struct {
+	status int
+	body   []byte
 }
 
-func skipHead(in *bufio.Reader) bool {
-	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return false
-		}
-		if line == "\r\n" {
-			return true
-		}
-	}
-}
+func (h *heard) Head(head *Head) error { h.status = head.Status; return nil }
+func (h *heard) Body(p []byte) error   { h.body = append(h.body, p...); return nil }
 
-// exchange puts one request on c and returns status, body and whether the connection can be kept.
-func exchange(c *Conn) (status int, body string, keep bool, err error) {
-	c.SetDeadline(time.Now().Add(5 * time.Second))
-	if _, err := io.WriteString(c, "POST / HTTP/1.1\r\n\r\n"); err != nil {
-		return 0, "", false, err
-	}
-	r, err := c.ReadHead(func() {})
-	if err != nil {
-		return 0, "", false, err
-	}
-	for {
-		piece, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return r.Status, body, r.Reusable(), nil
-		}
+// parse feeds an answer in pieces of n bytes, then the end of the connection where the answer is not whole by then.
+func parse(p *Parser, n int, answer string) (h heard, rest string, err error) {
+	p.Next()
+	for len(answer) > 0 && !p.Done() {
+		piece := answer[:min(n, len(answer))]
+		took, err := p.Feed([]byte(piece), &h)
+		answer = answer[took:]
 		if err != nil {
-			return r.Status, body, false, err
+			return h, answer, err
 		}
-		body += string(piece)
 	}
+	if !p.Done() {
+		err = p.End()
+	}
+	return h, answer, err
 }
 
 func TestAnswers(t *testing.T) {
@@ -114,60 +65,57 @@ func TestAnswers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, n := range []int{1, 3, 1000} {
-				c, _, err := serve(t, n, tt.answer).Take(context.Background())
-				if err != nil {
-					t.Fatal(err)
-				}
-				status, body, keep, err := exchange(c)
-				c.Close()
-				if !errors.Is(err, tt.err) || tt.err == nil && (status != tt.status || keep != tt.keep) || body != tt.body {
-					t.Errorf("pieces of %d: %d %q keep %v error %v, want %d %q %v %v", n, status, body, keep, err, tt.status, tt.body, tt.keep, tt.err)
+				var p Parser
+				h, _, err := parse(&p, n, tt.answer)
+				if !errors.Is(err, tt.err) || tt.err == nil && (h.status != tt.status || p.Keep() != tt.keep) || string(h.body) != tt.body {
+					t.Errorf("pieces of %d: %d %q keep %v error %v, want %d %q %v %v", n, h.status, h.body, p.Keep(), err, tt.status, tt.body, tt.keep, tt.err)
 				}
 			}
 		})
 	}
 }
 
-func TestAConnectionIsKept(t *testing.T) {
+func TestAnswersFollowEachOther(t *testing.T) {
 	ok := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
-	p := serve(t, 1000, ok, ok, ok)
-	for i := range 3 {
-		c, reused, err := p.Take(context.Background())
-		if err != nil || reused != (i > 0) {
-			t.Fatalf("request %d: reused %v, error %v", i, reused, err)
-		}
-		if _, body, keep, err := exchange(c); err != nil || body != "hi" || !keep {
-			t.Fatalf("request %d: %q keep %v error %v", i, body, keep, err)
-		}
-		p.Put(c)
+	var p Parser
+	h, rest, err := parse(&p, 1000, ok+ok)
+	if err != nil || rest != ok || string(h.body) != "hi" || !p.Keep() || p.Bytes != int64(len(ok)) {
+		t.Errorf("%q, rest %q, %d bytes, %v", h.body, rest, p.Bytes, err)
 	}
-	if s := p.Stats(); s.Opened != 1 || s.Churn != 0 {
-		t.Errorf("connections %+v", s)
+	if h, rest, err = parse(&p, 1, rest); err != nil || rest != "" || string(h.body) != "hi" {
+		t.Errorf("the second: %q, rest %q, %v", h.body, rest, err)
 	}
 }
 
-func TestAConnectionThatTheServerClosedIsSeen(t *testing.T) {
-	p := serve(t, 1000, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
-	c, _, err := p.Take(context.Background())
-	if err != nil {
-		t.Fatal(err)
+func TestAnswersAreReadWithoutAllocating(t *testing.T) {
+	answer := []byte("HTTP/1.1 200 OK\r\nX-Inference-Pod: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n")
+	var (
+		p Parser
+		h heard
+	)
+	allocs := testing.AllocsPerRun(100, func() {
+		p.Next()
+		h.body = h.body[:0]
+		if _, err := p.Feed(answer, &h); err != nil || !p.Done() {
+			t.Fatal("the answer is not whole")
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations", allocs)
 	}
-	if _, _, keep, err := exchange(c); err != nil || !keep {
-		t.Fatalf("keep %v, error %v", keep, err)
-	}
-	p.Put(c)
-	c.idleSince = c.idleSince.Add(-time.Minute)
-	deadline := time.Now().Add(5 * time.Second)
-	for !c.closedByPeer() && time.Now().Before(deadline) {
-		time.Sleep(time.Millisecond)
-	}
-	fresh, reused, err := p.Take(context.Background())
-	if err != nil || reused || fresh.ID == c.ID {
-		t.Errorf("reused %v, error %v", reused, err)
-	}
-	if s := p.Stats(); s.Opened != 2 || s.Churn != 1 || s.Open != 1 {
-		t.Errorf("connections %+v", s)
-	}
+}
+
+func FuzzParser(f *testing.F) {
+	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"))
+	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\n\r\nrest"))
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		var whole, cut Parser
+		a, restA, errA := parse(&whole, 1<<20, string(answer))
+		b, restB, errB := parse(&cut, 1, string(answer))
+		if (errA == nil) != (errB == nil) || a.status != b.status || string(a.body) != string(b.body) || restA != restB {
+			t.Errorf("whole: %d %q %q %v; byte by byte: %d %q %q %v", a.status, a.body, restA, errA, b.status, b.body, restB, errB)
+		}
+	})
 }
 
 func TestServers(t *testing.T) {
@@ -181,12 +129,14 @@ func TestServers(t *testing.T) {
 		{name: "the default port of http", base: "http://h", want: "h:80 '' false"},
 		{name: "the default port of https, and a path", base: "https://h/a/b/", want: "h:443 '/a/b' true"},
 		{name: "an IPv6 address", base: "http://[::1]:80", want: "[::1]:80 '' false"},
+		{name: "a Unix socket", base: "unix:///run/a.sock", want: "/run/a.sock '' false"},
+		{name: "a Unix socket without a path", base: "unix://", err: "want unix:///path"},
 		{name: "no scheme", base: "h:8000", err: "want http://"},
 		{name: "no host", base: "http://:8000", err: "the host is missing"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := ParseServer(tt.base, true)
+			s, err := ParseServer(tt.base, runplan.API{VerifyTLS: true})
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v, want %q", err, tt.err)

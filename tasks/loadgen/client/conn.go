@@ -1,0 +1,130 @@
+package client
+
+import (
+	"errors"
+	"io"
+
+	"bflow.dev/bflow/tasks/loadgen/loop"
+	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/loadgen/wire"
+)
+
+// conn is one connection and the exchange on it.
+type conn struct {
+	pool   *Pool
+	stream loop.Stream
+	id     int64
+	parse  wire.Parser
+	x      *Exchange // nil while it is idle
+	used   bool
+	sent   bool
+}
+
+var (
+	_ loop.Handler = (*conn)(nil)
+	_ wire.Sink    = (*conn)(nil)
+	_ carrier      = (*conn)(nil)
+)
+
+// carry sends x.
+func (c *conn) carry(x *Exchange) {
+	x.start(c)
+	o := x.Outcome
+	o.Conn, o.Reused = c.id, 0
+	if c.used {
+		o.Reused = 1
+	}
+	c.x, c.used, c.sent = x, true, false
+	c.parse.Next()
+	x.sending(c.pool.loop.Now())
+	c.stream.Write(x.Message)
+}
+
+// Sent implements loop.Handler.
+func (c *conn) Sent(at int64) {
+	c.sent = true
+	if c.x != nil {
+		c.x.Outcome.Sent = at
+	}
+}
+
+// Data implements loop.Handler.
+func (c *conn) Data(p []byte, user, kernel int64) {
+	x := c.x
+	if x == nil { // nobody asked for it
+		c.stream.Close()
+		c.pool.lost(c)
+		return
+	}
+	x.arrived(user, kernel)
+	n, err := c.parse.Feed(p, c)
+	if c.x != x { // given up meanwhile
+		return
+	}
+	switch {
+	case err != nil:
+		c.drop()
+		x.end(err, user)
+	case c.parse.Done():
+		c.finish(n == len(p))
+	}
+}
+
+// Head and Body implement wire.Sink.
+func (c *conn) Head(h *wire.Head) error { return c.x.head(h) }
+func (c *conn) Body(piece []byte) error { return c.x.piece(piece) }
+
+// finish ends the exchange whose answer is whole; clean says that nothing follows it.
+func (c *conn) finish(clean bool) {
+	x := c.x
+	c.x = nil
+	x.Outcome.BytesIn = c.parse.Bytes
+	err := x.ended()
+	if clean && c.parse.Keep() && c.sent {
+		c.pool.keep(c)
+	} else {
+		c.stream.Close()
+		c.pool.lost(c)
+	}
+	x.end(err, x.user)
+}
+
+// Closed implements loop.Handler.
+func (c *conn) Closed(err error) {
+	c.pool.lost(c)
+	x := c.x
+	if x == nil {
+		return
+	}
+	c.x = nil
+	x.Outcome.BytesIn = c.parse.Bytes
+	if x.Outcome.Reused == 1 && x.Outcome.FirstByte < 0 && isClosed(err) {
+		c.again(x)
+		return
+	}
+	if errors.Is(err, io.EOF) {
+		if err = c.parse.End(); err == nil {
+			err = x.ended()
+		}
+	}
+	if err != nil && x.answer.done { // the answer is whole; only the end of its framing is missing
+		err = x.whole()
+	}
+	x.end(err, c.pool.loop.Now())
+}
+
+// again puts x on a new connection: the server had given up the kept one.
+func (c *conn) again(x *Exchange) {
+	o := x.Outcome
+	o.StaleRetries++
+	o.Send, o.Sent = record.Absent, record.Absent
+	c.pool.connectFor(x)
+}
+
+// drop implements carrier.
+func (c *conn) drop() {
+	c.x.Outcome.BytesIn = c.parse.Bytes
+	c.x = nil
+	c.stream.Close()
+	c.pool.lost(c)
+}

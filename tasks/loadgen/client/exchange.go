@@ -1,0 +1,237 @@
+// Package client puts requests to a model server, reads their answers as they stream, and stamps both. All of it runs on
+// the thread of a loop. It must not decide when a request is sent or what its numbers mean.
+package client
+
+import (
+	"errors"
+
+	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/loadgen/sse"
+	"bflow.dev/bflow/tasks/loadgen/wire"
+	"bflow.dev/bflow/tasks/report"
+)
+
+// Causes with which a request is given up before its end.
+var (
+	ErrCut      = errors.New("cut off by the end of the stage")
+	ErrCanceled = errors.New("cancelled by its client")
+	ErrStall    = errors.New("the server went silent")
+	ErrDeadline = errors.New("the time of the request was up")
+)
+
+// Line carries requests to a server.
+type Line interface {
+	// Put starts x: its Over is called once, perhaps before Put returns.
+	Put(x *Exchange)
+	// Warm opens connections until n are open or an attempt fails, and calls done with the first error.
+	Warm(n int, done func(error))
+	// Stats counts connections.
+	Stats() Stats
+	// Close closes what is idle.
+	Close()
+}
+
+// Stats counts connections: Opened ever; Churn of them replaced one that had been lost, rather than that more were
+// needed at once than ever before.
+type Stats struct{ Open, Opened, Churn int }
+
+// Exchange is one request and what becomes of it. It can be used again once it is over.
+type Exchange struct {
+	API      *API
+	Message  []byte // head and body
+	BodyFrom int    // where in Message the body begins
+	IDPrefix string // of the stage, to which the outcome adds session and turn
+	KeepText bool   // the next turn needs the answer
+	Outcome  *record.Outcome
+	Over     func() // called once, when the outcome is complete but for what the caller knows
+
+	line     carrier
+	scan     sse.Scanner
+	onEvent  func(data []byte) error
+	delta    delta // of the event that is being read
+	answer   answer
+	at       int64 // stamp of what is being read
+	user     int64 // when it was read
+	lastByte int64
+	body     []byte // of an answer that does not stream, or of an error
+	cause    error  // with which it was given up
+	running  bool
+}
+
+// carrier is the connection that an exchange is on.
+type carrier interface {
+	// drop ends the exchange at once; end is called by whoever drops.
+	drop()
+}
+
+// answer is what is known of the answer beside its stamps.
+type answer struct {
+	status     int
+	done       bool // its terminator was read
+	tokens     bool // it brought tokens, also without a stream
+	hasUsage   bool
+	summed     bool  // usage is a sum of what events said
+	continuous bool  // usage came with the first token event, so it comes with each
+	counted    int64 // completion tokens of the last usage
+	failed     error
+}
+
+// start makes x ready for one more attempt.
+func (x *Exchange) start(l carrier) {
+	if x.onEvent == nil {
+		x.onEvent = x.streamed
+	}
+	x.line, x.running, x.cause = l, true, nil
+	x.answer, x.body = answer{}, x.body[:0]
+	x.scan.Reset()
+	x.Outcome.TokensAssumed = x.API.Stream
+}
+
+// Running says whether the exchange is neither unborn nor over.
+func (x *Exchange) Running() bool { return x.running }
+
+// Silent returns for how long nothing has come, as of now; 0 before the request is sent.
+func (x *Exchange) Silent(now int64) int64 {
+	if x.Outcome.Send < 0 {
+		return 0
+	}
+	return now - max(x.lastByte, x.Outcome.Send)
+}
+
+// GiveUp ends the exchange before its time.
+func (x *Exchange) GiveUp(cause error, now int64) {
+	if !x.running {
+		return
+	}
+	x.cause = cause
+	x.line.drop()
+	x.end(cause, now)
+}
+
+// sending stamps that the first byte is about to be given to the kernel.
+func (x *Exchange) sending(now int64) {
+	o := x.Outcome
+	o.BytesOut, o.Send, x.lastByte = int64(len(x.Message)), now, now
+}
+
+// arrived stamps bytes that have come; kernel is 0 where only the moment of reading is known.
+func (x *Exchange) arrived(user, kernel int64) {
+	o := x.Outcome
+	x.at, x.user = user, user
+	if kernel > 0 && kernel >= o.Send {
+		x.at = kernel
+		o.Kernel = true
+		o.LagMax = max(o.LagMax, user-kernel)
+	}
+	if o.FirstByte < 0 {
+		o.FirstByte = x.at
+	}
+	x.lastByte = x.at
+}
+
+// head takes the head of the answer.
+func (x *Exchange) head(h *wire.Head) error {
+	o := x.Outcome
+	o.HTTPStatus, o.Pod, x.answer.status = int64(h.Status), h.Pod, h.Status
+	if h.Encoding != "" && h.Encoding != "identity" && h.Status == 200 {
+		return &encodingError{h.Encoding}
+	}
+	return nil
+}
+
+// maxErrorBody bounds what is read of an error page, maxBody what is read of an answer that does not stream.
+const (
+	maxErrorBody = 64 << 10
+	maxBody      = 256 << 20
+)
+
+// piece takes a piece of the body.
+func (x *Exchange) piece(p []byte) error {
+	switch {
+	case x.answer.status != 200:
+		if room := maxErrorBody - len(x.body); room < len(p) {
+			return wire.ErrBadAnswer
+		}
+	case x.API.Stream:
+		return x.scan.Feed(p, x.onEvent)
+	}
+	if len(x.body)+len(p) > maxBody {
+		return wire.ErrBadAnswer
+	}
+	x.body = append(x.body, p...)
+	return nil
+}
+
+// ended takes the orderly end of the body and returns what the answer came to.
+func (x *Exchange) ended() error {
+	o := x.Outcome
+	switch {
+	case x.answer.status != 200:
+		o.End = x.at
+		return &statusError{code: x.answer.status, text: errorText(x.body)}
+	case x.API.Stream:
+		if err := x.scan.Close(x.onEvent); err != nil {
+			return err
+		}
+	default:
+		o.End = x.at
+		if err := x.event(trimmed(x.body), false); err != nil {
+			return err
+		}
+		x.answer.done = true
+	}
+	return x.whole()
+}
+
+// whole says whether a stream that is over was complete.
+func (x *Exchange) whole() error {
+	x.settle()
+	if x.answer.failed != nil {
+		return x.answer.failed
+	}
+	if !x.answer.done && (!x.API.endless || x.delta.more) {
+		return errNoTerminator
+	}
+	if x.Outcome.End < 0 {
+		x.Outcome.End = x.at
+	}
+	return nil
+}
+
+// end is told how the exchange ended; now is the stamp where nothing better is known.
+func (x *Exchange) end(err error, now int64) {
+	if !x.running {
+		return
+	}
+	x.running, x.line = false, nil
+	x.judge(err, now)
+	x.Over()
+}
+
+// judge gives the outcome its status from how the exchange ended.
+func (x *Exchange) judge(err error, now int64) {
+	o := x.Outcome
+	x.settle()
+	switch {
+	case x.answer.summed:
+		o.TokenSource = SourceUsageSum
+	case x.answer.hasUsage:
+		o.TokenSource = SourceUsage
+	}
+	switch {
+	case err == nil && o.Out <= 0 && o.Events() == 0 && !x.answer.tokens:
+		o.Status = report.StatusEmpty
+	case err == nil:
+		o.Status = report.StatusOK
+	case errors.Is(err, ErrCut):
+		o.Status, o.End = report.StatusCut, record.Absent
+	case errors.Is(err, ErrCanceled):
+		o.Status, o.Class, o.End = report.StatusCancelled, report.ErrCancelled, record.Absent
+	default:
+		o.Status, o.Class = classify(err)
+		o.Error = x.API.Clean(x.describe(err))
+		if o.End < 0 {
+			o.End = now
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"time"
+
+	"bflow.dev/bflow/tasks/loadgen/loop"
+	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/loadgen/wire"
+)
+
+// Fallback is the Line of what Pool does not speak: HTTP/2 and proxies, by net/http. Every stamp is one of the reader.
+type Fallback struct {
+	loop    *loop.Loop
+	url     string // without the path of the API
+	http    *http.Client
+	headers map[string]string
+	stats   Stats
+	stop    context.CancelFunc
+	ctx     context.Context
+}
+
+var _ Line = (*Fallback)(nil)
+
+// NewFallback returns the line to server; proxy may be nil.
+func NewFallback(l *loop.Loop, server wire.Server, api *API, timeout time.Duration, proxy *url.URL) *Fallback {
+	transport := &http.Transport{
+		TLSClientConfig: server.TLS, ForceAttemptHTTP2: true, DisableCompression: true,
+		MaxIdleConnsPerHost: 1 << 16, TLSHandshakeTimeout: timeout,
+		Proxy: func(*http.Request) (*url.URL, error) { return proxy, nil },
+	}
+	scheme := "http://"
+	if server.TLS != nil {
+		scheme = "https://"
+	}
+	f := &Fallback{loop: l, url: scheme + server.Host, headers: api.Headers(), http: &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	f.ctx, f.stop = context.WithCancel(context.Background())
+	return f
+}
+
+// Stats implements Line.
+func (f *Fallback) Stats() Stats { return f.stats }
+
+// Close implements Line.
+func (f *Fallback) Close() {
+	f.stop()
+	f.http.CloseIdleConnections()
+}
+
+// Warm implements Line: connections are opened by the first requests.
+func (f *Fallback) Warm(_ int, done func(error)) { done(nil) }
+
+// Put implements Line.
+func (f *Fallback) Put(x *Exchange) {
+	t := &trip{fallback: f, x: x}
+	ctx, cancel := context.WithCancel(f.ctx)
+	t.cancel = cancel
+	x.start(t)
+	body := bytes.Clone(x.Message[x.BodyFrom:])
+	id := string(x.Outcome.AppendID(nil, x.IDPrefix))
+	start := f.loop.Now()
+	go t.run(ctx, start, id, body)
+}
+
+// trip is one request of a Fallback. Its fields are the loop's but for what run is given.
+type trip struct {
+	fallback *Fallback
+	x        *Exchange
+	cancel   context.CancelFunc
+	dropped  bool
+}
+
+// drop implements carrier.
+func (t *trip) drop() {
+	t.dropped = true
+	t.cancel()
+}
+
+// tell runs f on the loop, unless the exchange was given up, and waits for it.
+func (t *trip) tell(f func()) {
+	done := make(chan struct{})
+	t.fallback.loop.Post(func() {
+		defer close(done)
+		if !t.dropped {
+			f()
+		}
+	})
+	select {
+	case <-done:
+	case <-t.fallback.ctx.Done():
+	}
+}
+
+func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
+	defer t.cancel()
+	l, x := t.fallback.loop, t.x
+	trace := &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			now := l.Now()
+			t.tell(func() { t.got(info.Reused, start, now) })
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			now := l.Now()
+			t.tell(func() { x.Outcome.Sent = now })
+		},
+		GotFirstResponseByte: func() {
+			now := l.Now()
+			t.tell(func() { x.arrived(now, 0) })
+		},
+	}
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost, t.fallback.url+x.API.Path(), bytes.NewReader(body))
+	if err != nil {
+		t.tell(func() { x.end(err, l.Now()) })
+		return
+	}
+	for name, value := range t.fallback.headers {
+		req.Header.Set(name, value)
+	}
+	req.Header.Set("X-Request-Id", id)
+	resp, err := t.fallback.http.Do(req)
+	if err != nil {
+		t.tell(func() { x.end(t.failed(err), l.Now()) })
+		return
+	}
+	defer resp.Body.Close()
+	t.answer(resp)
+}
+
+// got stamps the send: the request goes out as soon as there is a connection.
+func (t *trip) got(reused bool, start, now int64) {
+	o := t.x.Outcome
+	o.Reused = 1
+	if !reused {
+		o.Reused, o.Dial = 0, now-start
+		t.fallback.stats.Opened++
+	}
+	t.x.sending(now)
+}
+
+func (t *trip) failed(err error) error {
+	if t.x.Outcome.Send == record.Absent {
+		return &wire.DialError{Err: errors.Unwrap(err)}
+	}
+	return err
+}
+
+// answer hands head and body to the loop, piece by piece.
+func (t *trip) answer(resp *http.Response) {
+	l, x := t.fallback.loop, t.x
+	head := wire.Head{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), Encoding: resp.Header.Get("Content-Encoding")}
+	var stop error
+	t.tell(func() { stop = x.head(&head) })
+	buf := make([]byte, 64<<10)
+	for stop == nil {
+		n, err := resp.Body.Read(buf)
+		at := l.Now()
+		t.tell(func() {
+			x.arrived(at, 0)
+			if n > 0 {
+				x.Outcome.BytesIn += int64(n)
+				stop = x.piece(buf[:n])
+			}
+			if stop == nil && errors.Is(err, io.EOF) {
+				x.end(x.ended(), at)
+				stop = io.EOF
+				return
+			}
+			if stop == nil {
+				stop = err
+			}
+		})
+		if t.fallback.ctx.Err() != nil {
+			return
+		}
+	}
+	if !errors.Is(stop, io.EOF) {
+		t.tell(func() { x.end(stop, l.Now()) })
+	}
+}

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"bflow.dev/bflow/tasks/loadgen/loop"
+	"bflow.dev/bflow/tasks/loadgen/wire"
+)
+
+// Pool is the Line of HTTP/1.1: connections that are kept and carry one request at a time. It lives on its loop.
+type Pool struct {
+	loop    *loop.Loop
+	server  wire.Server
+	timeout time.Duration // of one attempt to connect
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	idle   []*conn // the last one was used last
+	stats  Stats
+	peak   int
+	nextID int64
+}
+
+var _ Line = (*Pool)(nil)
+
+// NewPool returns an empty pool; timeout bounds each attempt to connect.
+func NewPool(l *loop.Loop, server wire.Server, timeout time.Duration) *Pool {
+	p := &Pool{loop: l, server: server, timeout: timeout}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// Stats implements Line.
+func (p *Pool) Stats() Stats { return p.stats }
+
+// Close implements Line.
+func (p *Pool) Close() {
+	p.cancel()
+	for _, c := range p.idle {
+		c.stream.Close()
+	}
+	p.stats.Open -= len(p.idle)
+	p.idle = nil
+}
+
+// Put implements Line.
+func (p *Pool) Put(x *Exchange) {
+	n := len(p.idle)
+	if n == 0 {
+		p.connectFor(x)
+		return
+	}
+	c := p.idle[n-1]
+	p.idle = p.idle[:n-1]
+	c.carry(x)
+}
+
+// connectFor opens a connection and puts x on it.
+func (p *Pool) connectFor(x *Exchange) {
+	w := &waiting{}
+	x.start(w)
+	start := p.loop.Now()
+	p.dial(func(c *conn, err error) {
+		if w.dropped {
+			if c != nil {
+				p.keep(c)
+			}
+			return
+		}
+		x.Outcome.Dial += p.loop.Now() - start
+		if err != nil {
+			x.end(err, p.loop.Now())
+			return
+		}
+		c.carry(x)
+	})
+}
+
+// waiting is the carrier of an exchange whose connection is being opened.
+type waiting struct{ dropped bool }
+
+func (w *waiting) drop() { w.dropped = true }
+
+// dial opens a connection beside the loop and calls done on it.
+func (p *Pool) dial(done func(*conn, error)) {
+	go func() {
+		raw, err := p.server.Dial(p.ctx, p.timeout)
+		p.loop.Post(func() {
+			if err != nil {
+				done(nil, err)
+				return
+			}
+			c, err := p.attach(raw)
+			done(c, err)
+		})
+	}()
+}
+
+func (p *Pool) attach(raw net.Conn) (*conn, error) {
+	p.nextID++
+	c := &conn{pool: p, id: p.nextID}
+	var err error
+	if c.stream, err = p.loop.Attach(raw, c); err != nil {
+		return nil, &wire.DialError{Err: err}
+	}
+	p.stats.Open++
+	p.stats.Opened++
+	if p.stats.Open > p.peak {
+		p.peak = p.stats.Open
+	} else {
+		p.stats.Churn++
+	}
+	return c, nil
+}
+
+// atOnce is how many connections are opened at the same time before a stage.
+const atOnce = 64
+
+// Warm implements Line.
+func (p *Pool) Warm(n int, done func(error)) {
+	missing, open, failed := n-p.stats.Open, 0, error(nil)
+	var next func()
+	opened := func(c *conn, err error) {
+		open--
+		if c != nil {
+			p.keep(c)
+		}
+		if err != nil && failed == nil {
+			failed, missing = err, 0
+		}
+		next()
+	}
+	next = func() {
+		for ; missing > 0 && open < atOnce; missing-- {
+			open++
+			p.dial(opened)
+		}
+		if open == 0 && done != nil {
+			finished := done
+			done = nil
+			finished(failed)
+		}
+	}
+	next()
+}
+
+func (p *Pool) keep(c *conn) { p.idle = append(p.idle, c) }
+
+// lost forgets a connection that is gone.
+func (p *Pool) lost(c *conn) {
+	p.stats.Open--
+	for i := range p.idle {
+		if p.idle[i] == c {
+			p.idle = append(p.idle[:i], p.idle[i+1:]...)
+			return
+		}
+	}
+}

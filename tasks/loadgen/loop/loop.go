@@ -1,0 +1,157 @@
+// Package loop moves the bytes of many connections on one thread and says when each arrived: by the kernel's receive
+// stamp where the platform has one, else by the moment at which they were read. Everything that it calls runs on the
+// thread that calls Wait, so what hangs on it needs no locks. It must not know what the bytes mean.
+package loop
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Loop is the event loop of a measurement. All but Post and Now belong to one goroutine.
+type Loop struct {
+	anchor time.Time
+	poll   poller
+
+	mu      sync.Mutex
+	mail    []mail
+	waiting atomic.Bool // mail needs a wake-up
+	read    []mail      // mail that is being read
+}
+
+// mail is what another goroutine hands to the loop: a function, or what a relay has read.
+type mail struct {
+	f     func()
+	relay *relay
+	piece []byte
+	at    int64
+	err   error
+}
+
+// Handler is told what happens on a stream.
+type Handler interface {
+	// Data is called with bytes that came: user is when they were read, kernel when the kernel received the last of
+	// them, 0 where it does not say. The bytes are valid during the call.
+	Data(p []byte, user, kernel int64)
+	// Sent is called when the last byte of a Write was given to the kernel.
+	Sent(at int64)
+	// Closed is called once, when nothing more comes: with io.EOF at the end of the stream. It is not called after
+	// Close.
+	Closed(err error)
+}
+
+// Stream is a connection on a loop. It carries one Write at a time.
+type Stream interface {
+	// Write sends p, which must not change until Sent is called; it may be called before Write returns.
+	Write(p []byte)
+	// Close drops the connection. Its handler hears nothing more.
+	Close()
+}
+
+// New returns a loop whose stamps are nanoseconds since anchor.
+func New(anchor time.Time) (*Loop, error) {
+	p, err := newPoller(anchor)
+	if err != nil {
+		return nil, fmt.Errorf("starting the event loop: %w", err)
+	}
+	return &Loop{anchor: anchor, poll: p}, nil
+}
+
+// Close gives back what the loop holds. Streams are closed by their owners before.
+func (l *Loop) Close() { l.poll.close() }
+
+// Now returns the stamp of this moment.
+func (l *Loop) Now() int64 { return int64(time.Since(l.anchor)) }
+
+// Post makes the loop call f. It may be called from any goroutine.
+func (l *Loop) Post(f func()) { l.post(mail{f: f}) }
+
+func (l *Loop) post(m mail) {
+	l.mu.Lock()
+	l.mail = append(l.mail, m)
+	l.mu.Unlock()
+	if l.waiting.CompareAndSwap(true, false) {
+		l.poll.wake()
+	}
+}
+
+// Attach puts a connection on the loop, which owns it from then on.
+func (l *Loop) Attach(conn net.Conn, h Handler) (Stream, error) {
+	if s, err := l.poll.attach(conn, h); s != nil || err != nil {
+		return s, err
+	}
+	return newRelay(l, conn, h), nil
+}
+
+// Spin is how long before a precise deadline the loop stops sleeping and looks again and again: the kernel wakes a
+// sleeper some 50 to 100 us late.
+const Spin = 80 * time.Microsecond
+
+// Wait handles what happens until something did or the stamp until has come. It returns early rather than late: with
+// precise it is awake when until comes, which costs a processor for the length of Spin.
+func (l *Loop) Wait(until int64, precise bool) {
+	if l.open() || l.poll.handle(until) {
+		return
+	}
+	for {
+		left := until - l.Now()
+		if precise {
+			left -= int64(Spin)
+		}
+		if left > 0 {
+			l.sleep(left)
+		} else {
+			l.poll.poll(0)
+		}
+		if l.open() || l.poll.handle(until) || l.Now() >= until {
+			return
+		}
+	}
+}
+
+// sleep blocks for at most so many nanoseconds.
+func (l *Loop) sleep(ns int64) {
+	l.waiting.Store(true)
+	l.mu.Lock()
+	empty := len(l.mail) == 0
+	l.mu.Unlock()
+	if !empty {
+		ns = 0
+	}
+	l.poll.poll(ns)
+	l.waiting.Store(false)
+}
+
+// open reads the mail; false when there was none.
+func (l *Loop) open() bool {
+	l.mu.Lock()
+	l.read, l.mail = l.mail, l.read[:0]
+	l.mu.Unlock()
+	for i := range l.read {
+		m := &l.read[i]
+		switch {
+		case m.f != nil:
+			m.f()
+		case m.relay != nil:
+			m.relay.take(m)
+		}
+		*m = mail{}
+	}
+	return len(l.read) > 0
+}
+
+// poller waits for sockets.
+type poller interface {
+	// attach takes a connection; nil when it cannot, because it is no plain socket.
+	attach(conn net.Conn, h Handler) (Stream, error)
+	// poll looks what is ready, for at most so many nanoseconds; 0 = without waiting.
+	poll(ns int64)
+	// handle tells the handlers of what is ready, until the stamp until has come; false when nothing was.
+	handle(until int64) bool
+	// wake ends a poll that waits. It may be called from any goroutine.
+	wake()
+	close()
+}

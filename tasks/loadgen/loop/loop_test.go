@@ -1,0 +1,167 @@
+package loop
+
+import (
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// heard is a handler that keeps what it is told.
+type heard struct {
+	data         []byte
+	user, kernel int64
+	sent         int64
+	closed       error
+}
+
+func (h *heard) Data(p []byte, user, kernel int64) {
+	h.data, h.user, h.kernel = append(h.data, p...), user, kernel
+}
+func (h *heard) Sent(at int64)    { h.sent = at }
+func (h *heard) Closed(err error) { h.closed = err }
+
+func newLoop(t *testing.T) *Loop {
+	t.Helper()
+	l, err := New(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+// until runs l until ok, ten seconds at most.
+func until(t *testing.T, l *Loop, ok func() bool) {
+	t.Helper()
+	for end := l.Now() + 10e9; !ok(); {
+		if l.Now() > end {
+			t.Fatal("nothing happened for ten seconds")
+		}
+		l.Wait(l.Now()+1e8, false)
+	}
+}
+
+// pair returns both ends of a connection over network; the first is on l.
+func pair(t *testing.T, l *Loop, network string, hide bool) (Stream, *heard, net.Conn) {
+	t.Helper()
+	address := "127.0.0.1:0"
+	if network == "unix" {
+		address = filepath.Join(t.TempDir(), "s")
+	}
+	ln, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	near, err := net.Dial(network, ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { far.Close() })
+	h := &heard{}
+	if hide {
+		near = struct{ net.Conn }{near} // a connection that is no plain socket, as TLS makes them
+	}
+	s, err := l.Attach(near, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s, h, far
+}
+
+func TestStreams(t *testing.T) {
+	for name, tt := range map[string]struct {
+		network string
+		hide    bool
+	}{"TCP": {"tcp", false}, "a Unix socket": {"unix", false}, "a wrapped connection": {"tcp", true}} {
+		t.Run(name, func(t *testing.T) {
+			l := newLoop(t)
+			s, h, far := pair(t, l, tt.network, tt.hide)
+			s.Write([]byte("hello"))
+			until(t, l, func() bool { return h.sent > 0 })
+			var got [5]byte
+			if _, err := io.ReadFull(far, got[:]); err != nil || string(got[:]) != "hello" {
+				t.Fatalf("got %q, %v", got, err)
+			}
+			before := l.Now()
+			io.WriteString(far, "world")
+			until(t, l, func() bool { return len(h.data) == 5 })
+			if h.user < before || h.kernel > h.user || h.kernel > 0 && h.kernel < before-1e6 {
+				t.Errorf("written after %d, stamps: kernel %d, user %d", before, h.kernel, h.user)
+			}
+			far.Close()
+			until(t, l, func() bool { return h.closed != nil })
+			if !errors.Is(h.closed, io.EOF) {
+				t.Errorf("closed with %v", h.closed)
+			}
+		})
+	}
+}
+
+func TestTheKernelStampsWhatCameLongBeforeItWasRead(t *testing.T) {
+	l := newLoop(t)
+	_, h, far := pair(t, l, "tcp", false)
+	io.WriteString(far, "x")
+	written := l.Now()
+	time.Sleep(20 * time.Millisecond) // the reader is late on purpose
+	until(t, l, func() bool { return h.data != nil })
+	if h.kernel == 0 {
+		t.Skip("this kernel gives no receive stamps")
+	}
+	if late := h.kernel - written; late > 5e6 {
+		t.Errorf("stamped %d ns after it was written", late)
+	}
+}
+
+func TestAWriteLargerThanTheKernelTakesIsFinishedLater(t *testing.T) {
+	for name, hide := range map[string]bool{"a socket": false, "a relay": true} {
+		t.Run(name, func(t *testing.T) {
+			l := newLoop(t)
+			s, h, far := pair(t, l, "tcp", hide)
+			const size = 32 << 20
+			s.Write(make([]byte, size))
+			if !hide && h.sent > 0 {
+				t.Fatal("the kernel took 32 MiB at once")
+			}
+			read := make(chan int64, 1)
+			go func() { n, _ := io.CopyN(io.Discard, far, size); read <- n }()
+			until(t, l, func() bool { return h.sent > 0 })
+			if n := <-read; n != size {
+				t.Errorf("%d bytes arrived", n)
+			}
+		})
+	}
+}
+
+func TestPostWakesASleepingLoop(t *testing.T) {
+	l := newLoop(t)
+	called := false
+	go l.Post(func() { called = true })
+	start := l.Now()
+	for !called {
+		l.Wait(start+60e9, false)
+	}
+	if l.Now()-start > 30e9 {
+		t.Error("the loop slept on")
+	}
+}
+
+func TestWaitIsAwakeWhenTheTimeComes(t *testing.T) {
+	l := newLoop(t)
+	defer Pin()()
+	for range 50 {
+		at := l.Now() + 500_000
+		l.Wait(at, true)
+		if l.Now() < at {
+			t.Fatal("it returned early although nothing happened")
+		}
+	}
+}

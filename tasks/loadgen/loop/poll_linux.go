@@ -1,0 +1,164 @@
+package loop
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// epoll waits for sockets by epoll, level-triggered: one wait tells of many, and each is read by one call.
+type epoll struct {
+	anchor time.Time
+	fd     int
+	bell   int // eventfd that wakes it
+	coarse bool
+
+	sockets []*socket // by descriptor
+	events  [256]unix.EpollEvent
+	next, n int // events that are not handled yet
+
+	buf  []byte // one for all sockets: handlers keep nothing of it
+	oob  [64]byte
+	vec  unix.Iovec
+	msg  unix.Msghdr
+	wall int64 // wall clock minus stamp, at the last poll
+}
+
+// batch is how many ready sockets are handled at least, however late the loop is: those who wait to send must not starve
+// those who receive.
+const batch = 32
+
+func newPoller(anchor time.Time) (poller, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("creating an epoll set: %w", err)
+	}
+	bell, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("creating an eventfd: %w", err), unix.Close(fd))
+	}
+	e := &epoll{anchor: anchor, fd: fd, bell: bell, buf: make([]byte, 256<<10)}
+	if err := e.watch(bell, unix.EPOLL_CTL_ADD, unix.EPOLLIN); err != nil {
+		return nil, errors.Join(err, unix.Close(bell), unix.Close(fd))
+	}
+	e.vec.Base = &e.buf[0]
+	e.vec.SetLen(len(e.buf))
+	e.msg.Iov, e.msg.Control = &e.vec, &e.oob[0]
+	e.msg.SetIovlen(1)
+	return e, nil
+}
+
+func (e *epoll) watch(fd, op int, events uint32) error {
+	ev := unix.EpollEvent{Events: events, Fd: int32(fd)}
+	if err := unix.EpollCtl(e.fd, op, fd, &ev); err != nil {
+		return fmt.Errorf("watching a socket: %w", err)
+	}
+	return nil
+}
+
+func (e *epoll) wake() {
+	var one [8]byte
+	binary.NativeEndian.PutUint64(one[:], 1)
+	_, _ = unix.Write(e.bell, one[:]) // full: it rings already
+}
+
+func (e *epoll) close() {
+	_ = unix.Close(e.bell)
+	_ = unix.Close(e.fd)
+}
+
+// attach takes over the descriptor of a plain TCP or Unix connection: a duplicate, so that the runtime's own poller
+// forgets it and does not wake for it as well.
+func (e *epoll) attach(conn net.Conn, h Handler) (Stream, error) {
+	plain, ok := conn.(syscall.Conn)
+	if _, tcp := conn.(*net.TCPConn); !tcp {
+		if _, local := conn.(*net.UnixConn); !local || !ok {
+			return nil, nil
+		}
+	}
+	raw, err := plain.SyscallConn()
+	if err != nil {
+		return nil, fmt.Errorf("taking over a connection: %w", err)
+	}
+	fd, dupErr := -1, error(nil)
+	err = raw.Control(func(old uintptr) { fd, dupErr = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
+	if err = errors.Join(err, dupErr, conn.Close()); err == nil {
+		err = e.watch(fd, unix.EPOLL_CTL_ADD, unix.EPOLLIN)
+	}
+	if err != nil {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+		return nil, fmt.Errorf("taking over a connection: %w", err)
+	}
+	// Without stamps of the kernel there are still those of the reader.
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, unix.SOF_TIMESTAMPING_RX_SOFTWARE|unix.SOF_TIMESTAMPING_SOFTWARE)
+	s := &socket{epoll: e, fd: fd, handler: h}
+	for len(e.sockets) <= fd {
+		e.sockets = append(e.sockets, nil)
+	}
+	e.sockets[fd] = s
+	return s, nil
+}
+
+func (e *epoll) poll(ns int64) {
+	n := 0
+	var errno syscall.Errno
+	if ns <= 0 {
+		// Not through the scheduler: it returns at once.
+		r, _, en := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])), uintptr(len(e.events)), 0, 0, 0)
+		n, errno = int(r), en
+	} else {
+		n, errno = e.sleep(ns)
+	}
+	if errno != 0 {
+		n = 0 // a signal; the caller looks again
+	}
+	e.next, e.n = 0, n
+	if n > 0 {
+		now := time.Now()
+		e.wall = now.UnixNano() - int64(now.Sub(e.anchor))
+	}
+}
+
+// sleep waits with a timeout in nanoseconds; kernels before 5.11 know milliseconds only, of which none may be too many.
+func (e *epoll) sleep(ns int64) (int, syscall.Errno) {
+	if !e.coarse {
+		ts := unix.NsecToTimespec(ns)
+		r, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])), uintptr(len(e.events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
+		if errno != unix.ENOSYS && errno != unix.EPERM {
+			return int(r), errno
+		}
+		e.coarse = true
+	}
+	r, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])), uintptr(len(e.events)), uintptr(ns/1e6), 0, 0)
+	return int(r), errno
+}
+
+func (e *epoll) handle(until int64) bool {
+	if e.next == e.n {
+		return false
+	}
+	for handled := 1; e.next < e.n; handled++ {
+		ev := &e.events[e.next]
+		e.next++
+		if int(ev.Fd) == e.bell {
+			var rung [8]byte
+			_, _ = unix.Read(e.bell, rung[:])
+			continue
+		}
+		if s := e.sockets[ev.Fd]; s != nil {
+			now := s.ready(ev.Events)
+			if handled >= batch && now >= until {
+				break
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,132 @@
+package loop
+
+import (
+	"io"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// socket is a plain TCP or Unix connection on an epoll set.
+type socket struct {
+	*epoll
+	fd      int
+	handler Handler
+	rest    []byte // of a Write that the kernel has not taken yet
+	waits   bool   // for room in the kernel
+}
+
+// ready handles what epoll saw and returns a stamp taken on the way.
+func (s *socket) ready(events uint32) int64 {
+	if events&unix.EPOLLOUT != 0 {
+		s.flush()
+	}
+	if events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) != 0 && s.fd >= 0 {
+		return s.receive()
+	}
+	return s.now()
+}
+
+func (s *socket) now() int64 { return int64(time.Since(s.anchor)) }
+
+// receive reads once: what is left is seen at the next poll, because the set is level-triggered.
+func (s *socket) receive() int64 {
+	e := s.epoll
+	e.msg.SetControllen(len(e.oob))
+	e.msg.Flags = 0
+	n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&e.msg)), unix.MSG_DONTWAIT)
+	user := s.now()
+	switch {
+	case errno == unix.EAGAIN || errno == unix.EINTR:
+	case errno != 0:
+		s.fail(errno)
+	case n == 0:
+		s.fail(io.EOF)
+	default:
+		s.handler.Data(e.buf[:n], user, e.stamp(user))
+	}
+	return user
+}
+
+// stamp returns when the kernel received the bytes that were just read, 0 where it did not say. The kernel's clock is
+// the wall clock; a stamp outside the last hour or after the reading is that of a clock that was set.
+func (e *epoll) stamp(user int64) int64 {
+	const head = unix.SizeofCmsghdr
+	if int(e.msg.Controllen) < head+int(unsafe.Sizeof(unix.Timespec{})) {
+		return 0
+	}
+	h := (*unix.Cmsghdr)(unsafe.Pointer(&e.oob[0]))
+	if h.Level != unix.SOL_SOCKET || h.Type != unix.SO_TIMESTAMPING {
+		return 0
+	}
+	ts := (*unix.Timespec)(unsafe.Pointer(&e.oob[head]))
+	at := ts.Nano() - e.wall
+	if at > user || user-at > int64(time.Hour) || ts.Sec == 0 {
+		return 0
+	}
+	return at
+}
+
+// Write implements Stream.
+func (s *socket) Write(p []byte) {
+	if s.fd < 0 {
+		return
+	}
+	s.rest = p
+	s.flush()
+}
+
+// flush gives the kernel what it takes, and asks to be called again for the rest.
+func (s *socket) flush() {
+	for len(s.rest) > 0 {
+		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(unsafe.Pointer(&s.rest[0])), uintptr(len(s.rest)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+		switch {
+		case errno == unix.EINTR:
+		case errno == unix.EAGAIN:
+			s.full(true)
+			return
+		case errno != 0:
+			s.rest = nil
+			s.fail(errno)
+			return
+		default:
+			s.rest = s.rest[n:]
+		}
+	}
+	s.rest = nil
+	s.full(false)
+	s.handler.Sent(s.now())
+}
+
+// full says whether the kernel takes nothing more for now.
+func (s *socket) full(yes bool) {
+	if s.waits == yes {
+		return
+	}
+	s.waits = yes
+	events := uint32(unix.EPOLLIN)
+	if yes {
+		events |= unix.EPOLLOUT
+	}
+	_ = s.watch(s.fd, unix.EPOLL_CTL_MOD, events) // a socket that is gone is told of by the next poll
+}
+
+// fail tells the handler that nothing more comes.
+func (s *socket) fail(err error) {
+	if s.fd >= 0 {
+		s.Close()
+		s.handler.Closed(err)
+	}
+}
+
+// Close implements Stream.
+func (s *socket) Close() {
+	if s.fd < 0 {
+		return
+	}
+	s.sockets[s.fd] = nil
+	_ = unix.Close(s.fd) // leaves the epoll set with it
+	s.fd, s.rest = -1, nil
+}

@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// header takes in a line of the head. Only what frames the answer and the few that are recorded are looked at.
+func (p *Parser) header(line []byte) error {
+	if p.size += len(line); p.size > maxHead {
+		return fmt.Errorf("%w: head above %d bytes", ErrBadAnswer, maxHead)
+	}
+	name, value, ok := bytes.Cut(line, []byte(":"))
+	if !ok {
+		return fmt.Errorf("%w: header %.60q", ErrBadAnswer, line)
+	}
+	value = bytes.TrimSpace(value)
+	switch len(name) {
+	case len("connection"):
+		if is(name, "connection") {
+			p.keep = !is(value, "close") && (p.keep || is(value, "keep-alive"))
+		}
+	case len("retry-after"):
+		p.names(name, value, "retry-after", &p.head.RetryAfter)
+	case len("content-length"):
+		if is(name, "content-length") {
+			return p.length(value)
+		}
+	case len("content-encoding"):
+		p.names(name, value, "content-encoding", &p.head.Encoding)
+	case len("transfer-encoding"):
+		if is(name, "transfer-encoding") {
+			p.chunk = is(value, "chunked")
+			p.close = !p.chunk
+		}
+	}
+	for _, pod := range []string{"x-inference-pod", "x-served-by-pod", "x-pod-name"} {
+		p.names(name, value, pod, &p.head.Pod)
+	}
+	return nil
+}
+
+// names sets to where the header has the name. The text is kept while it stays the same, so that it costs nothing.
+func (p *Parser) names(name, value []byte, want string, to *string) {
+	if len(name) == len(want) && is(name, want) && string(value) != *to {
+		*to = string(value)
+	}
+}
+
+func (p *Parser) length(value []byte) error {
+	n, ok := number(value)
+	if !ok {
+		return fmt.Errorf("%w: content-length %.60q", ErrBadAnswer, value)
+	}
+	if !p.chunk {
+		p.left, p.close = n, false
+	}
+	return nil
+}
+
+// is compares without regard to case; want is in lower case.
+func is(got []byte, want string) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i, c := range got {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != want[i] {
+			return false
+		}
+	}
+	return true
+}
