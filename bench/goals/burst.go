@@ -33,7 +33,7 @@ func burst(l *lab) (found, error) {
 		}
 		v := value{v: 1e3 * truth.Spread(truth.Arrivals(log)), disturbed: r.disturbed}
 		if cold > 0 {
-			v.note = fmt.Sprintf("%d connections were not warm", cold)
+			v.notes = append(v.notes, fmt.Sprintf("%d connections were not warm", cold))
 		}
 		out["G14 burst of 1 000: spread of first bytes"] = v
 		return nil

@@ -62,11 +62,21 @@ type value struct {
 	void      string  // why the value must not be believed
 	disturbed bool    // somebody else used the machine
 	limited   bool    // the engine could not prove itself at a higher load: the target cannot be asked for
-	note      string
+	notes     []string
 }
 
 // found are the values of one repeat by the key of their figure.
 type found map[string]value
+
+// void tells that some value must not be believed.
+func (f found) void() bool {
+	for _, v := range f {
+		if v.void != "" {
+			return true
+		}
+	}
+	return false
+}
 
 // group is a measurement that gives the figures of one or more goals.
 type group struct {

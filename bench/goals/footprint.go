@@ -37,7 +37,7 @@ func millionRequests(l *lab) (found, error) {
 		}
 		v := value{v: float64(r.PeakRSS) / megabyte, disturbed: r.disturbed}
 		if l.quick {
-			v.note = fmt.Sprintf("of %d requests only", n)
+			v.notes = append(v.notes, fmt.Sprintf("of %d requests only", n))
 		}
 		out["G11 peak RSS after 1 M requests"] = v
 		return nil
@@ -95,7 +95,7 @@ func size(l *lab) (found, error) {
 	if ca, err := os.Stat("/etc/ssl/certs/ca-certificates.crt"); err == nil {
 		v.v += float64(ca.Size())
 	} else {
-		v.note = "without a CA bundle: this machine has none"
+		v.notes = append(v.notes, "without a CA bundle: this machine has none")
 	}
 	v.v /= megabyte
 	static, err := isStatic(l.bins.LoadGen)

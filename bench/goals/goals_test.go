@@ -75,7 +75,7 @@ func TestStreamsWithinTheLimit(t *testing.T) {
 func TestTheTable(t *testing.T) {
 	var out strings.Builder
 	f := figure{goal: "G1", name: "requests", unit: "/s", bound: atLeast, target: 100_000, ratio: 1.8}
-	print(&out, []line{judge(f, []value{{v: 54_321.9, floor: 30_000, disturbed: true, note: "slow"}})})
+	print(&out, []line{judge(f, []value{{v: 54_321.9, floor: 30_000, disturbed: true, notes: []string{"slow"}}})})
 	for _, want := range []string{">= 100000 /s", "54322 /s", "1.81", "met by ratio, disturbed", "G1, requests: slow"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, out.String())

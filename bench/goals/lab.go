@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/bench/truth"
 	"bflow.dev/bflow/sim"
+	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -130,7 +132,23 @@ func (r result) late() string {
 
 // value makes a value of this result.
 func (r result) value(v float64) value {
-	return value{v: v, void: r.late(), disturbed: r.disturbed}
+	return value{v: v, void: r.late(), disturbed: r.disturbed, notes: r.doubts()}
+}
+
+// doubts says what load-gen itself found wrong with the measurement.
+func (r result) doubts() []string {
+	var words []string
+	for _, s := range r.Stages {
+		for _, c := range s.Checks {
+			if !c.OK && !c.Note && !slices.Contains(words, c.Reason) {
+				words = append(words, c.Reason)
+			}
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return []string{"load-gen itself says: " + strings.Join(words, ", ")}
 }
 
 // pairs reads both sides and joins what was measured. lost counts requests without a row.
@@ -139,7 +157,7 @@ func (r result) pairs() (clock string, pairs []truth.Pair, lost int, err error) 
 	if err != nil {
 		return "", nil, 0, err
 	}
-	header, rows, err := truth.ReadRows(r.Rows)
+	header, rows, err := report.ReadRows(r.Rows)
 	if err != nil {
 		return "", nil, 0, err
 	}

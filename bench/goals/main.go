@@ -144,6 +144,10 @@ func (o options) measure(l *lab) (map[string][]value, map[string][]string) {
 			}
 			fmt.Fprintf(l.log, "%s, repeat %d\n", strings.Join(g.goals, " "), i+1)
 			got, err := g.run(l)
+			if err == nil && got.void() {
+				l.say("void, so once more")
+				got, err = g.run(l)
+			}
 			if err != nil {
 				l.say("failed: %v", err)
 				for _, goal := range g.goals {

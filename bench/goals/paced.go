@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"bflow.dev/bflow/bench/rig"
@@ -150,7 +151,7 @@ func highest(tried []level, limit float64, of func(level) float64) (value, bool)
 		}
 		known = true
 		if !t.proved {
-			v.note = fmt.Sprintf("the engine does not prove itself at %d streams", t.streams)
+			v.notes = append(v.notes, fmt.Sprintf("the engine does not prove itself at %d streams", t.streams))
 			break
 		}
 		v.disturbed = v.disturbed || t.disturbed
@@ -161,7 +162,7 @@ func highest(tried []level, limit float64, of func(level) float64) (value, bool)
 		v.v = float64(t.streams)
 	}
 	if known && v.v == 0 && v.limited {
-		v.void = v.note
+		v.void = strings.Join(v.notes, "; ")
 	}
 	return v, known
 }
@@ -181,8 +182,8 @@ func (l *lab) pacedCPU(streams int) (v value, err error) {
 		events := countLog(loads(log))
 		v = r.value(float64(events) / r.CPU().Seconds())
 		v.floor = float64(floor.Events) / floor.CPU.Seconds()
-		v.note = fmt.Sprintf("at %d streams, %.0f events/s", streams, float64(events)/r.Wall().Seconds())
-		l.say("%s: client user %v, system %v; floor %.0f/s", v.note, r.User, r.System, v.floor)
+		v.notes = append(v.notes, fmt.Sprintf("at %d streams, %.0f events/s", streams, float64(events)/r.Wall().Seconds()))
+		l.say("%d streams: client user %v, system %v; floor %.0f/s", streams, r.User, r.System, v.floor)
 		return nil
 	})
 	return v, err

@@ -69,7 +69,7 @@ func (l *lab) poisson(r result, out found, d time.Duration) error {
 	add := func(key string, v float64) {
 		x := r.value(v)
 		if l.quick {
-			x.note = fmt.Sprintf("%d arrivals only: chance alone may miss it", len(at))
+			x.notes = append(x.notes, fmt.Sprintf("%d arrivals only: chance alone may miss it", len(at)))
 		}
 		out[key] = x
 	}

@@ -51,7 +51,7 @@ func judge(f figure, values []value) line {
 		}
 		good = append(good, v)
 		l.Disturbed = l.Disturbed || v.disturbed
-		l.note(v.note)
+		l.note(v.notes...)
 	}
 	if l.Repeats = len(good); l.Repeats > 0 {
 		l.fill(f, good)
@@ -59,9 +59,12 @@ func judge(f figure, values []value) line {
 	return l
 }
 
-func (l *line) note(text string) {
-	if text != "" && !slices.Contains(l.Notes, text) {
-		l.Notes = append(l.Notes, text)
+// note adds sentences, each once.
+func (l *line) note(texts ...string) {
+	for _, text := range texts {
+		if !slices.Contains(l.Notes, text) {
+			l.Notes = append(l.Notes, text)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func oneEvent(l *lab) (found, error) {
 		out["G1 one-event chats per CPU-second"] = v
 		v = r.value(float64(r.Ended-lastEnd(pairs)) / 1e9)
 		if l.quick {
-			v.note = fmt.Sprintf("of %d requests only", n)
+			v.notes = append(v.notes, fmt.Sprintf("of %d requests only", n))
 		}
 		out["G16 last end to exit, 100 000 requests"] = v
 		return nil

@@ -9,13 +9,13 @@ import (
 
 // Pair is one request, as both sides saw it.
 type Pair struct {
-	Row   *Row
+	Row   *report.Row
 	Truth *sim.Record
 }
 
 // Join pairs rows that are ok with the records of the same request id. A row without a record is an error: it claims
 // an answer that was never given. A record without a row is a request that the client lost, and counted.
-func Join(rows []Row, log []sim.Record) (pairs []Pair, lost int, err error) {
+func Join(rows []report.Row, log []sim.Record) (pairs []Pair, lost int, err error) {
 	byID := make(map[string]*sim.Record, len(log))
 	for i := range log {
 		byID[log[i].RequestID] = &log[i]
@@ -68,7 +68,7 @@ func GapErrors(pairs []Pair) ([]float64, error) {
 		if err := sameEvents(p); err != nil {
 			return nil, err
 		}
-		for i, gap := range p.Row.GapsUS {
+		for i, gap := range p.Row.Gaps {
 			e := float64(gap) - microseconds(p.Truth.Events[i+1]-p.Truth.Events[i])
 			out = append(out, max(e, -e))
 		}
@@ -89,7 +89,7 @@ func StampErrors(pairs []Pair, anchor int64) ([]float64, error) {
 		}
 		at := microseconds(*p.Row.TFirst + anchor)
 		out = append(out, at-microseconds(p.Truth.Arrival+p.Truth.Events[0]))
-		for i, gap := range p.Row.GapsUS {
+		for i, gap := range p.Row.Gaps {
 			at += float64(gap)
 			out = append(out, at-microseconds(p.Truth.Arrival+p.Truth.Events[i+1]))
 		}
@@ -98,8 +98,8 @@ func StampErrors(pairs []Pair, anchor int64) ([]float64, error) {
 }
 
 func sameEvents(p Pair) error {
-	if want := max(0, len(p.Truth.Events)-1); len(p.Row.GapsUS) != want {
-		return fmt.Errorf("comparing gaps of request %q: %d in its row, %d in the truth (are gaps recorded?)", p.Row.ID, len(p.Row.GapsUS), want)
+	if want := max(0, len(p.Truth.Events)-1); len(p.Row.Gaps) != want {
+		return fmt.Errorf("comparing gaps of request %q: %d in its row, %d in the truth (are gaps recorded?)", p.Row.ID, len(p.Row.Gaps), want)
 	}
 	return nil
 }

@@ -89,13 +89,13 @@ func TestQuantiles(t *testing.T) {
 
 func ns(v int64) *int64 { return &v }
 
-func sample() ([]Row, []sim.Record) {
+func sample() ([]report.Row, []sim.Record) {
 	tokens := 3
-	row := Row{Row: report.Row{ID: "r-1-m0-r0-s0-0-0", Status: report.StatusOK, Phase: report.PhaseMeasured, TIntended: 1000, TSend: ns(2000),
-		TFirst: ns(1_010_000), TokensOut: &tokens}, GapsUS: []int32{500, 510}}
+	row := report.Row{ID: "r-1-m0-r0-s0-0-0", Status: report.StatusOK, Phase: report.PhaseMeasured, TIntended: 1000, TSend: ns(2000),
+		TFirst: ns(1_010_000), TokensOut: &tokens, Gaps: []int32{500, 510}}
 	log := sim.Record{RequestID: row.ID, Arrival: 5_004_000, Events: []int64{1_000_000, 1_500_000, 2_000_000}, OutputTokens: 3}
 	lost := sim.Record{RequestID: "r-1-m0-r0-s0-1-0", Arrival: 6_000_000}
-	return []Row{row, {Row: report.Row{ID: "x", Status: report.StatusDropped}}}, []sim.Record{log, lost}
+	return []report.Row{row, {ID: "x", Status: report.StatusDropped}}, []sim.Record{log, lost}
 }
 
 func TestErrorsOfAClientAreMeasured(t *testing.T) {
@@ -128,7 +128,7 @@ func TestClaimsWithoutTruthAreErrors(t *testing.T) {
 	if _, _, err := Join(rows, log[1:]); err == nil {
 		t.Error("a row that the engine does not know was joined")
 	}
-	rows[0].GapsUS = nil
+	rows[0].Gaps = nil
 	pairs, _, err := Join(rows, log)
 	if err != nil {
 		t.Fatal(err)
