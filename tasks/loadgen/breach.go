@@ -7,10 +7,10 @@ import (
 )
 
 // breached says whether a stage misses an objective of slo for certain: where the data cannot decide, the load goes on.
-func breached(slo *runplan.SLO, r *report.StageResult, dists map[string]*report.Distribution) bool {
+func breached(slo *runplan.SLO, r *report.StageResult, values func(metric string) *report.Distribution) bool {
 	e := verdict.Evidence{
 		Stage:           report.Stage{StageResult: *r},
-		Values:          func(metric string) *report.Distribution { return dists[metric] },
+		Values:          values,
 		OutputPerSecond: outputPerSecond(r),
 	}
 	for _, g := range verdict.Gates(slo, e) {
@@ -19,6 +19,17 @@ func breached(slo *runplan.SLO, r *report.StageResult, dists map[string]*report.
 		}
 	}
 	return false
+}
+
+// values returns the distributions of a stage; one that cannot be read back decides nothing.
+func (m *measurement) values(r *report.StageResult) func(metric string) *report.Distribution {
+	return func(metric string) *report.Distribution {
+		d, err := m.hist.Read(report.DistributionKey{Sample: r.Sample, Stage: r.Stage, Metric: metric})
+		if err != nil {
+			m.note("%v", err)
+		}
+		return d
+	}
 }
 
 // outputPerSecond returns the output tokens of each whole second of the window.

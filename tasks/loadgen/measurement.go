@@ -41,8 +41,7 @@ type measurement struct {
 	last    report.Progress
 	sources map[string]int // requests per token count source
 	clocks  struct{ kernel, user int }
-	rates   map[int]float64                 // request rate that a stage reached, by index
-	latest  map[string]*report.Distribution // of the stage that ended last
+	rates   map[int]float64 // request rate that a stage reached, by index
 }
 
 // newMeasurement checks everything that can be checked without a server.

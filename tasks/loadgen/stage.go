@@ -57,7 +57,7 @@ func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, u
 	if err := spill.Err(); err != nil {
 		return nil, err
 	}
-	sum, err := record.Summarize(spill, in, m.rows)
+	sum, err := record.Summarize(spill, in, record.Outputs{Rows: m.rows, Values: m.hist, Gaps: m.plan.Record != nil && m.plan.Record.Gaps})
 	if err != nil {
 		return nil, err
 	}
@@ -67,20 +67,15 @@ func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, u
 		m.sources[s] += n
 	}
 	r := &sum.Result
-	m.latest = sum.Distributions
+	if n, d := spill.Stalls(); n > 0 {
+		m.note("stage %d: the disk was slower than the load: sending waited for it %d times, %v in all", in.Index, n, d.Round(time.Millisecond))
+	}
 	r.Measurement, r.Ended, r.Interrupted = m.Measurement, d.state.by, d.state.by == endedInterrupted
 	r.Client = used.client()
 	r.Client.StaleRetries = sum.StaleRetries
 	r.Checks = checks(in, r, used, m.plan.API.ExactOutput)
 	if d.live.saturated() {
 		m.note("stage %d: over-saturation was seen", in.Index)
-	}
-	for _, name := range report.MetricNames() {
-		if dist := sum.Distributions[name]; dist != nil {
-			if err := m.hist.Write(report.DistributionKey{Sample: in.Sample, Stage: in.Index, Metric: name}, dist); err != nil {
-				return nil, err
-			}
-		}
 	}
 	m.say("%s", headline(in, r))
 	return r, errors.Join(report.AppendStage(m.file(contract.FileStages), r), spill.Remove())

@@ -15,7 +15,7 @@ func TestHistogramsRoundTrip(t *testing.T) {
 		exact.Add(float64(i) / 7)
 		condensed.Add(float64(i) / 7)
 	}
-	condensed.condense()
+	condensed.Condense()
 	w, err := CreateHistograms(path)
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,8 @@ type StageResult struct {
 	Series      []Second           `json:"series,omitempty"` // one per second of the stage, from StartNS
 	Tokens      TokenSums          `json:"tokens"`
 	Client      Client             `json:"client,omitzero"`
+	// Adapters splits the measured requests by LoRA adapter, where the plan names some.
+	Adapters map[string]AdapterResult `json:"adapters,omitempty"`
 }
 
 // StagesSchema names the format of a line of stages.jsonl.
@@ -88,6 +90,13 @@ var Quantiles = []struct {
 	Name string
 	P    float64 // percent
 }{{"p0_1", 0.1}, {"p1", 1}, {"p5", 5}, {"p10", 10}, {"p25", 25}, {"p50", 50}, {"p75", 75}, {"p90", 90}, {"p95", 95}, {"p99", 99}, {"p99_9", 99.9}}
+
+// AdapterResult is what the requests of one adapter did.
+type AdapterResult struct {
+	Requests int               `json:"requests"`
+	OK       int               `json:"ok"`
+	Metrics  map[string]Metric `json:"metrics"` // ttft and e2e
+}
 
 // GoodputResult says how many requests met every objective.
 type GoodputResult struct {

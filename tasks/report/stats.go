@@ -5,15 +5,24 @@ import "math"
 // Percentile returns the p-th percentile (p in 0 to 100) of sorted, which is in ascending order and not empty, by
 // linear interpolation between order statistics.
 func Percentile(sorted []float64, p float64) float64 {
-	at := p / 100 * float64(len(sorted)-1)
-	i := int(math.Floor(at))
-	switch {
-	case i < 0:
-		return sorted[0]
-	case i+1 >= len(sorted):
-		return sorted[len(sorted)-1]
+	i, part := Place(len(sorted), p)
+	if part == 0 {
+		return sorted[i]
 	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+	return sorted[i] + part*(sorted[i+1]-sorted[i])
+}
+
+// Place returns where the p-th percentile of n values in order lies: at value i and, where part is above 0, that part
+// of the way to value i+1.
+func Place(n int, p float64) (i int, part float64) {
+	at := p / 100 * float64(n-1)
+	switch i = int(math.Floor(at)); {
+	case i < 0:
+		return 0, 0
+	case i+1 >= n:
+		return n - 1, 0
+	}
+	return i, at - float64(i)
 }
 
 // LowN says whether n values are too few for their p-th percentile (p in 0 to 100): fewer than ten lie beyond it.

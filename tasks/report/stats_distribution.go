@@ -53,7 +53,7 @@ func (d *Distribution) AddAll(xs []float64) {
 	}
 	d.addAll(xs)
 	if d.hist == nil && len(d.exact)+len(xs) > ExactLimit {
-		d.condense()
+		d.Condense()
 	}
 	if d.hist == nil {
 		d.exact, d.sorted = append(d.exact, xs...), false
@@ -77,7 +77,7 @@ func (d *Distribution) Merge(o *Distribution) {
 		d.bound()
 		return
 	}
-	d.condense()
+	d.Condense()
 	for _, x := range o.exact {
 		d.hist.Add(x, 1)
 	}
@@ -95,11 +95,12 @@ func (d *Distribution) Clone() *Distribution {
 
 func (d *Distribution) bound() {
 	if len(d.exact) > ExactLimit {
-		d.condense()
+		d.Condense()
 	}
 }
 
-func (d *Distribution) condense() {
+// Condense keeps only the histogram of the values from here on.
+func (d *Distribution) Condense() {
 	if d.hist != nil {
 		return
 	}
@@ -171,16 +172,19 @@ func (d *Distribution) quantiles() []float64 {
 	}
 	var ranks []int
 	for _, q := range Quantiles {
-		at := int(q.P / 100 * float64(len(d.exact)-1))
+		at, _ := Place(len(d.exact), q.P)
 		ranks = append(ranks, at, min(at+1, len(d.exact)-1))
 	}
 	slices.Sort(ranks)
 	values := pick(d.exact, ranks)
 	for i, q := range Quantiles {
-		at := q.P / 100 * float64(len(d.exact)-1)
-		j, _ := slices.BinarySearch(ranks, int(at))
-		k, _ := slices.BinarySearch(ranks, min(int(at)+1, len(d.exact)-1))
-		out[i] = values[j] + (at-math.Floor(at))*(values[k]-values[j])
+		at, part := Place(len(d.exact), q.P)
+		j, _ := slices.BinarySearch(ranks, at)
+		out[i] = values[j]
+		if part > 0 {
+			k, _ := slices.BinarySearch(ranks, at+1)
+			out[i] += part * (values[k] - values[j])
+		}
 	}
 	return out
 }

@@ -74,7 +74,7 @@ func TestSummarize(t *testing.T) {
 func TestHistogramIsWithinATenthOfAPercent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	exact, hist := NewDistribution("ms"), NewDistribution("ms")
-	hist.condense()
+	hist.Condense()
 	for range 50_000 {
 		x := math.Exp(rng.NormFloat64()*2 + 3)
 		exact.Add(x)
@@ -96,7 +96,7 @@ func TestMergeEqualsAddingEverything(t *testing.T) {
 	for _, condensed := range []bool{false, true} {
 		all, a, b := NewDistribution("ms"), NewDistribution("ms"), NewDistribution("ms")
 		if condensed {
-			b.condense()
+			b.Condense()
 		}
 		for i := range 1000 {
 			x := float64(i*i%977) + 0.5

@@ -11,10 +11,16 @@ import (
 type account struct {
 	in     *Stage
 	window span
+	store  *store
 	dists  distributions
-	counts report.Counts
+	all    int // requests of every phase
+	total  int
+	status tally
+	class  tally
+	source tally // of the measured requests
 	tokens report.TokenSums
 	good   *goodness
+	shares *adapters
 
 	inWindow struct{ done, sent, offered int }
 	cameIn   float64 // input tokens whose first token event lies in the window
@@ -25,17 +31,17 @@ type account struct {
 		first, last int64
 		set         bool
 	}
-	flight  flight
+	flight  *flight
 	series  *series
-	sources map[string]int
+	sources tally  // of all requests
 	stale   int    // requests put again on a new connection
 	clocks  [2]int // requests with an answer, by user and kernel stamps
 }
 
-func newAccount(in *Stage, w span) *account {
-	a := &account{in: in, window: w, dists: distributions{}, series: newSeries(in.Start, in.DrainEnd), sources: map[string]int{},
-		counts: report.Counts{ByStatus: map[string]int{}, ByClass: map[string]int{}},
-		tokens: report.TokenSums{Sources: map[string]int{}}}
+// newAccount starts an account that keeps its values in s.
+func newAccount(in *Stage, w span, s *store) *account {
+	a := &account{in: in, window: w, store: s, dists: distributions{store: s}, flight: newFlight(s), shares: newAdapters(in.Adapters, s),
+		series: newSeries(in.Start, in.DrainEnd, s)}
 	if in.Objectives != nil {
 		a.good = newGoodness(*in.Objectives)
 	}
@@ -43,7 +49,7 @@ func newAccount(in *Stage, w span) *account {
 }
 
 func (a *account) add(o *Outcome, row *report.Row) {
-	a.counts.All++
+	a.all++
 	a.stale += int(o.StaleRetries)
 	if o.FirstByte >= 0 && o.Kernel {
 		a.clocks[1]++
@@ -53,16 +59,17 @@ func (a *account) add(o *Outcome, row *report.Row) {
 	a.flows(o)
 	a.series.add(o)
 	if counted(o) {
-		a.sources[o.TokenSource]++
+		a.sources.add(o.TokenSource)
 	}
 	if row.Phase != report.PhaseMeasured && row.Phase != report.PhaseUnmeasured {
 		return
 	}
-	a.counts.Total++
-	a.counts.ByStatus[o.Status]++
+	a.total++
+	a.status.add(o.Status)
 	if o.Class != "" {
-		a.counts.ByClass[o.Class]++
+		a.class.add(o.Class)
 	}
+	a.shares.add(o)
 	a.sum(o)
 	if o.Send >= 0 {
 		a.dists.sent(o)
@@ -94,7 +101,7 @@ func (a *account) sum(o *Outcome) {
 		t.InOfAsked += o.In
 	}
 	if counted(o) {
-		t.Sources[o.TokenSource]++
+		a.source.add(o.TokenSource)
 	}
 	if o.Status == report.StatusOK && o.OutAsked >= 0 && o.Out == o.OutAsked {
 		t.ExactLength++
@@ -138,8 +145,10 @@ func (a *account) flows(o *Outcome) {
 	}
 	each := tokensPer(o)
 	arrivals(o, func(at, k int64) {
+		tokens := float64(k) * each
+		a.series.tokens[a.series.place(at)] += tokens
 		if w.holds(at) {
-			a.out += float64(k) * each
+			a.out += tokens
 		}
 	})
 	a.flight.add(o.Send, ended(o, a.in.DrainEnd))
@@ -187,22 +196,33 @@ func tokensPer(o *Outcome) float64 {
 	return 1
 }
 
-// summary closes the account.
-func (a *account) summary() *Summary {
-	a.dists.finish()
+// summary closes the account. values is called with every distribution that has any, which is valid during the call.
+func (a *account) summary(values func(metric string, d *report.Distribution) error) (*Summary, error) {
 	in := a.in
 	unix := func(ns int64) int64 { return in.AnchorUnixNS + ns }
+	counts := report.Counts{Total: a.total, ByStatus: a.status.byWord(), ByClass: a.class.byWord(), All: a.all}
+	a.tokens.Sources = a.source.byWord()
 	r := report.StageResult{
 		Sample: in.Sample, Stage: in.Index, Planned: in.Plan, Rate: in.Rate,
 		StartNS: unix(in.Start), EndNS: unix(in.End), DrainEndNS: unix(in.DrainEnd),
 		Window: report.Window{StartNS: unix(a.window.start), EndNS: unix(a.window.end), SkipFirst: in.Plan.SkipFirst, SkipLast: in.Plan.SkipLast},
-		Counts: a.counts, Metrics: map[string]report.Metric{}, Rates: a.rates(), ErrorRate: errorRate(a.counts),
-		Series: a.series.finish(), Tokens: a.tokens, Checks: []report.Check{},
+		Counts: counts, Metrics: map[string]report.Metric{}, Rates: a.rates(), ErrorRate: errorRate(counts),
+		Series: a.series.finish(), Tokens: a.tokens, Checks: []report.Check{}, Adapters: a.shares.results(),
 	}
-	for name, d := range a.dists {
-		if m, ok := d.Metric(); ok {
-			r.Metrics[name] = m
+	err := a.dists.each(func(names []string, d *report.Distribution) error {
+		m, ok := d.Metric()
+		for _, name := range names {
+			if ok {
+				r.Metrics[name] = m
+			}
+			if err := values(name, d); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if m, ok := a.flight.metric(a.window.start, a.window.end); ok {
 		r.Metrics["concurrency"] = m
@@ -210,8 +230,8 @@ func (a *account) summary() *Summary {
 	if a.good != nil {
 		r.Goodput = a.good.result(a.window.seconds())
 	}
-	return &Summary{Result: r, Distributions: a.dists, SourceCounts: a.sources, StaleRetries: a.stale,
-		User: a.clocks[0], Kernel: a.clocks[1]}
+	return &Summary{Result: r, SourceCounts: a.sources.byWord(), StaleRetries: a.stale, User: a.clocks[0], Kernel: a.clocks[1]},
+		a.store.failed()
 }
 
 // rates returns the rates over the window, and over the run where a request ended well.

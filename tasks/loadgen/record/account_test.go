@@ -10,12 +10,22 @@ import (
 func accountOf(outcomes ...*Outcome) *account {
 	in := &Stage{Start: 0, End: 1e9, WindowEnd: 1e9, DrainEnd: 1e9}
 	in.Plan.Measure = true
-	a := newAccount(in, span{end: 1e9, to: len(outcomes)})
+	a := newAccount(in, span{end: 1e9, to: len(outcomes)}, new(store))
 	for _, o := range outcomes {
 		row := Row(o, Names{}, 0, 0, report.PhaseMeasured)
 		a.add(o, &row)
 	}
 	return a
+}
+
+// numbers are the summary of the account, whose values are thrown away.
+func (a *account) numbers(t *testing.T) *Summary {
+	t.Helper()
+	sum, err := a.summary(func(string, *report.Distribution) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
 }
 
 // answered is an outcome with input and output tokens that ended at half a second.
@@ -28,13 +38,13 @@ func answered(in, out int64) *Outcome {
 func TestAnAnswerThatBrokeOffIsNoSecondTokenSource(t *testing.T) {
 	broken := answered(10, 2)
 	broken.Status, broken.Class, broken.TokenSource = report.StatusFailed, report.ErrErrorInStream, "events"
-	sum := accountOf(answered(10, 4), broken).summary()
+	sum := accountOf(answered(10, 4), broken).numbers(t)
 	if len(sum.SourceCounts) != 1 || sum.SourceCounts["usage"] != 1 || len(sum.Result.Tokens.Sources) != 1 {
 		t.Errorf("sources %v and %v, want usage alone", sum.SourceCounts, sum.Result.Tokens.Sources)
 	}
 	silent := answered(10, 2)
 	silent.TokenSource = "events"
-	if sum := accountOf(answered(10, 4), silent).summary(); len(sum.SourceCounts) != 2 {
+	if sum := accountOf(answered(10, 4), silent).numbers(t); len(sum.SourceCounts) != 2 {
 		t.Errorf("sources %v of two whole answers, want both", sum.SourceCounts)
 	}
 }

@@ -2,35 +2,71 @@ package record
 
 import "bflow.dev/bflow/tasks/report"
 
-// distributions collect the metrics of a stage.
-type distributions map[string]*report.Distribution
+// metric numbers the distributions of a stage.
+type metric int
 
-func (d distributions) add(metric string, x float64) {
-	dist := d[metric]
-	if dist == nil {
-		dist = report.NewDistribution(report.Unit(metric))
-		d[metric] = dist
+const (
+	mTTFT metric = iota
+	mTTFTIntended
+	mTTFC
+	mTTFCIntended
+	mTTFB
+	mITL
+	mITLPerceived
+	mITLSmoothed
+	mTPOT
+	mTPOTStrict
+	mTPOTIncl
+	mNTPOT
+	mE2E
+	mE2EIntended
+	mE2ELastToken
+	mOutputRateUser
+	mTotalRateUser
+	mSchedLag
+	mQueueWait
+	mDial
+	mClientLag
+	mTokensIn
+	mTokensOut
+	metrics // how many
+)
+
+// name is that of package report.
+func (m metric) name() string { return report.MetricNames()[m] }
+
+// distributions collect the metrics of a stage.
+type distributions struct {
+	store   *store
+	columns [metrics]*column[float64]
+}
+
+func (d *distributions) add(m metric, x float64) {
+	c := d.columns[m]
+	if c == nil {
+		c = &column[float64]{store: d.store}
+		d.columns[m] = c
 	}
-	dist.Add(x)
+	c.add(x)
 }
 
 // sent adds what every request has that was sent, whatever became of it.
-func (d distributions) sent(o *Outcome) {
-	d.add("sched_lag", ms(o.Send-o.Intended-o.QueueWait-o.Dial))
-	d.add("queue_wait", ms(o.QueueWait))
-	d.add("dial", ms(o.Dial))
+func (d *distributions) sent(o *Outcome) {
+	d.add(mSchedLag, ms(o.Send-o.Intended-o.QueueWait-o.Dial))
+	d.add(mQueueWait, ms(o.QueueWait))
+	d.add(mDial, ms(o.Dial))
 	if o.LagMax >= 0 {
-		d.add("client_lag", ms(o.LagMax))
+		d.add(mClientLag, ms(o.LagMax))
 	}
 }
 
 // ok adds the numbers of a request that ended well.
-func (d distributions) ok(o *Outcome) {
-	d.add("ttfb", ms(o.FirstByte-o.Send))
-	d.add("e2e", ms(o.End-o.Send))
-	d.add("e2e_intended", ms(o.End-o.Intended))
+func (d *distributions) ok(o *Outcome) {
+	d.add(mTTFB, ms(o.FirstByte-o.Send))
+	d.add(mE2E, ms(o.End-o.Send))
+	d.add(mE2EIntended, ms(o.End-o.Intended))
 	if o.In >= 0 {
-		d.add("tokens_in", float64(o.In))
+		d.add(mTokensIn, float64(o.In))
 	}
 	if o.Out > 0 {
 		d.output(o)
@@ -38,66 +74,84 @@ func (d distributions) ok(o *Outcome) {
 	if o.First < 0 {
 		return
 	}
-	d.add("ttft", ms(o.First-o.Send))
-	d.add("ttft_intended", ms(o.First-o.Intended))
-	d.add("e2e_last_token", ms(o.Last-o.Send))
+	d.add(mTTFT, ms(o.First-o.Send))
+	d.add(mTTFTIntended, ms(o.First-o.Intended))
+	d.add(mE2ELastToken, ms(o.Last-o.Send))
 	if o.Content >= 0 {
-		d.add("ttfc", ms(o.Content-o.Send))
-		d.add("ttfc_intended", ms(o.Content-o.Intended))
+		d.add(mTTFC, ms(o.Content-o.Send))
+		d.add(mTTFCIntended, ms(o.Content-o.Intended))
 	}
 	d.gaps(o)
 }
 
 // output adds what needs the number of output tokens.
-func (d distributions) output(o *Outcome) {
+func (d *distributions) output(o *Outcome) {
 	n := float64(o.Out)
-	d.add("tokens_out", n)
-	d.add("ntpot", ms(o.End-o.Send)/n)
+	d.add(mTokensOut, n)
+	d.add(mNTPOT, ms(o.End-o.Send)/n)
 	if seconds := float64(o.End-o.Send) / 1e9; seconds > 0 {
-		d.add("output_rate_user", n/seconds)
+		d.add(mOutputRateUser, n/seconds)
 		if o.In >= 0 {
-			d.add("total_rate_user", (n+float64(o.In))/seconds)
+			d.add(mTotalRateUser, (n+float64(o.In))/seconds)
 		}
 	}
 	if o.First < 0 {
 		return
 	}
-	d.add("tpot_incl", ms(o.Last-o.Send)/n)
+	d.add(mTPOTIncl, ms(o.Last-o.Send)/n)
 	if o.Out >= 2 {
-		d.add("tpot", ms(o.Last-o.First)/(n-1))
+		d.add(mTPOT, ms(o.Last-o.First)/(n-1))
 	}
 	if k := o.TokensOf(0); k > 1 && o.Out > k {
-		d.add("tpot_strict", ms(o.Last-o.First)/(n-float64(k)))
+		d.add(mTPOTStrict, ms(o.Last-o.First)/(n-float64(k)))
 	}
 }
 
-func (d distributions) gaps(o *Outcome) {
-	several := len(o.Tokens) > 0
-	if several && d["itl_perceived"] == nil && d["itl"] != nil {
-		// Until now every event held one token, so that the three were the same.
-		d["itl_perceived"], d["itl_smoothed"] = d["itl"].Clone(), d["itl"].Clone()
+func (d *distributions) gaps(o *Outcome) {
+	if len(o.Gaps) == 0 {
+		return
 	}
-	perToken := several || d["itl_perceived"] != nil
+	several := len(o.Tokens) > 0
+	if several && d.columns[mITLPerceived] == nil && d.columns[mITL] != nil {
+		// Until now every event held one token, so that the three were the same.
+		d.columns[mITLPerceived], d.columns[mITLSmoothed] = d.columns[mITL].clone(), d.columns[mITL].clone()
+	}
+	for _, g := range o.Gaps {
+		d.add(mITL, ms(1000*int64(g)))
+	}
+	if !several && d.columns[mITLPerceived] == nil {
+		return
+	}
 	for i, g := range o.Gaps {
-		gap := ms(1000 * int64(g))
-		d.add("itl", gap)
-		if !perToken {
+		gap, k := ms(1000*int64(g)), o.TokensOf(i+1)
+		d.add(mITLPerceived, gap)
+		d.add(mITLSmoothed, gap/float64(k))
+		for range k - 1 {
+			d.add(mITLPerceived, 0)
+			d.add(mITLSmoothed, gap/float64(k))
+		}
+	}
+}
+
+// each calls f with every distribution that has values, one after the other, and the metrics that have it; d is valid
+// during the call.
+func (d *distributions) each(f func(names []string, d *report.Distribution) error) error {
+	room := report.NewDistribution("")
+	for m, c := range d.columns {
+		if c == nil {
 			continue
 		}
-		k := o.TokensOf(i + 1)
-		d.add("itl_perceived", gap)
-		for j := range k {
-			if j > 0 {
-				d.add("itl_perceived", 0)
-			}
-			d.add("itl_smoothed", gap/float64(k))
+		names := []string{metric(m).name()}
+		if metric(m) == mITL && d.columns[mITLPerceived] == nil { // they are equal to it
+			names = append(names, mITLPerceived.name(), mITLSmoothed.name())
+		}
+		values := distribution(c, report.Unit(names[0]), room)
+		if err := d.store.failed(); err != nil {
+			return err
+		}
+		if err := f(names, values); err != nil {
+			return err
 		}
 	}
-}
-
-// finish completes the metrics that were left out while they were equal to another.
-func (d distributions) finish() {
-	if d["itl"] != nil && d["itl_perceived"] == nil {
-		d["itl_perceived"], d["itl_smoothed"] = d["itl"], d["itl"]
-	}
+	return nil
 }

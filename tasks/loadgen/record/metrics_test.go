@@ -10,6 +10,22 @@ import (
 
 func near(a, b float64) bool { return math.Abs(a-b) < 5e-6 }
 
+// all are the metrics that have values.
+func (d *distributions) all(t *testing.T) map[string]report.Metric {
+	t.Helper()
+	out := map[string]report.Metric{}
+	err := d.each(func(names []string, values *report.Distribution) error {
+		for _, name := range names {
+			out[name], _ = values.Metric()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 func TestMetricsOfOneRequest(t *testing.T) {
 	// 128 tokens in 128 events; times as in the definition of the metrics.
 	o := makeOutcome(0)
@@ -23,23 +39,23 @@ func TestMetricsOfOneRequest(t *testing.T) {
 	}
 	o.Content = first
 	o.End = o.Send + 2_331_290_700
-	d := distributions{}
+	d := &distributions{store: new(store)}
 	d.ok(o)
 	d.sent(o)
-	d.finish()
 	want := map[string]float64{
 		"ttft": 1014.2987, "ttft_intended": 1015.2987, "ttfc": 1014.2987, "ttfb": 5, "e2e": 2331.2907, "e2e_intended": 2332.2907,
 		"e2e_last_token": 2331.2567, "tpot": 10.369748, "tpot_incl": 18.212943, "ntpot": 2331.2907 / 128,
 		"output_rate_user": 128 / 2.3312907, "total_rate_user": 192 / 2.3312907, "itl": 1316.958 / 127, "itl_perceived": 1316.958 / 127,
 		"sched_lag": 1, "queue_wait": 0, "tokens_out": 128, "tokens_in": 64,
 	}
+	got := d.all(t)
 	for name, x := range want {
-		m, ok := d[name].Metric()
+		m, ok := got[name]
 		if !ok || !near(m.Mean, x) {
 			t.Errorf("%s = %v, want %v", name, m.Mean, x)
 		}
 	}
-	if d["tpot_strict"] != nil {
+	if _, ok := got["tpot_strict"]; ok {
 		t.Error("tpot_strict exists although the first event held one token")
 	}
 }
@@ -54,10 +70,9 @@ func TestMetricsOfEventsThatHoldSeveralTokens(t *testing.T) {
 		four.Token((10+8*i)*1e6, 4)
 	}
 	four.End, four.Out = 26e6, 12
-	d := distributions{}
+	d := &distributions{store: new(store)}
 	d.ok(one)
 	d.ok(four)
-	d.finish()
 	tests := []struct {
 		name string
 		n    int64
@@ -69,8 +84,9 @@ func TestMetricsOfEventsThatHoldSeveralTokens(t *testing.T) {
 		{name: "tpot_strict", n: 1, mean: 2},
 		{name: "tpot", n: 2, mean: (8 + 16.0/11) / 2},
 	}
+	got := d.all(t)
 	for _, tt := range tests {
-		m, ok := d[tt.name].Metric()
+		m, ok := got[tt.name]
 		if !ok || m.N != tt.n || !near(m.Mean, tt.mean) {
 			t.Errorf("%s: %d values of mean %v, want %d of %v", tt.name, m.N, m.Mean, tt.n, tt.mean)
 		}
@@ -80,18 +96,18 @@ func TestMetricsOfEventsThatHoldSeveralTokens(t *testing.T) {
 func TestWhatDidNotHappenIsAbsent(t *testing.T) {
 	o := makeOutcome(0)
 	o.Send, o.FirstByte, o.End, o.Out = 0, 1e6, 2e6, 1
-	d := distributions{}
+	d := &distributions{store: new(store)}
 	d.ok(o)
-	d.finish()
+	got := d.all(t)
 	for _, name := range []string{"ttft", "itl", "itl_perceived", "tpot", "tpot_incl", "e2e_last_token", "ttfc"} {
-		if d[name] != nil {
+		if _, ok := got[name]; ok {
 			t.Errorf("%s exists for an answer that did not stream", name)
 		}
 	}
 }
 
 func TestConcurrencyIsWeightedByTime(t *testing.T) {
-	var f flight
+	f := newFlight(new(store))
 	f.add(0, 10e9)    // all the time
 	f.add(5e9, 10e9)  // half of it
 	f.add(-3e9, -1e9) // before the window

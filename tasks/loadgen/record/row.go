@@ -1,8 +1,9 @@
 package record
 
 import (
-	"fmt"
+	"encoding/hex"
 	"slices"
+	"unsafe"
 
 	"bflow.dev/bflow/tasks/report"
 )
@@ -13,65 +14,111 @@ type Names struct {
 	Adapters []string // of the plan
 }
 
-// Row returns the row of an outcome, whose gaps it sorts.
+// Row returns the row of an outcome.
 func Row(o *Outcome, names Names, sample, stage int, phase string) report.Row {
-	r := report.Row{
-		ID: string(o.AppendID(nil, names.Prefix)), Sample: sample, Stage: stage, Session: int(o.Session), Turn: int(o.Turn), Slot: int(o.Slot),
+	m := rows{names: names, sample: sample, stage: stage}
+	return *m.make(o, phase)
+}
+
+// rows makes rows without leaving garbage: a row and all that it points to lives until the next is made.
+type rows struct {
+	names         Names
+	sample, stage int
+	gaps          bool // rows show every gap
+
+	row    report.Row
+	id     []byte
+	hash   [16]byte
+	stamps [7]int64
+	counts [10]int
+	itl    [4]float64
+	sorted []int32
+}
+
+func (m *rows) make(o *Outcome, phase string) *report.Row {
+	m.id = o.AppendID(m.id[:0], m.names.Prefix)
+	m.row = report.Row{
+		ID: text(m.id), Sample: m.sample, Stage: m.stage, Session: int(o.Session), Turn: int(o.Turn), Slot: int(o.Slot),
 		Phase: phase, Status: o.Status, ErrorClass: o.Class, HTTPStatus: int(o.HTTPStatus), Error: o.Error,
-		TIntended: o.Intended, TSend: stamp(o.Send), TSent: stamp(o.Sent), TFirstByte: stamp(o.FirstByte),
-		TFirst: stamp(o.First), TContent: stamp(o.Content), TLast: stamp(o.Last), TEnd: stamp(o.End),
-		QueueWait: o.QueueWait, Dial: o.Dial, ClientLagMax: max(0, o.LagMax), Retries: int(o.Retries),
-		TokensInAsked: count(o.InAsked), TokensIn: count(o.In), TokensCached: count(o.Cached),
-		TokensOutAsked: count(o.OutAsked), TokensOut: count(o.Out), TokensReasoning: count(o.Reasoning),
+		TIntended: o.Intended, QueueWait: o.QueueWait, Dial: o.Dial, ClientLagMax: max(0, o.LagMax),
 		TokenSource: o.TokenSource, FinishReason: o.Finish, EndpointPod: o.Pod, BytesOut: o.BytesOut, BytesIn: o.BytesIn,
-		Conn: int(o.Conn), ConnReused: o.Reused == 1,
-		PrefixBucket: count(o.PrefixBucket), PrefixIndex: count(o.PrefixIndex),
+		Conn: int(o.Conn), ConnReused: o.Reused == 1, Retries: int(o.Retries), PromptHash: m.promptHash(o),
 	}
-	if o.PromptHash != 0 {
-		r.PromptHash = fmt.Sprintf("%016x", o.PromptHash)
-	}
-	if o.Adapter >= 0 && int(o.Adapter) < len(names.Adapters) {
-		r.Adapter = names.Adapters[o.Adapter]
-	}
-	if o.Events() > 0 {
-		events := o.Events()
-		r.Events = &events
-		if hidden := int(o.Out - o.Streamed()); o.Out >= 0 && !o.TokensAssumed && hidden >= 0 {
-			r.TokensHidden = &hidden
+	r := &m.row
+	for i, s := range [...]struct {
+		to   **int64
+		from int64
+	}{{&r.TSend, o.Send}, {&r.TSent, o.Sent}, {&r.TFirstByte, o.FirstByte}, {&r.TFirst, o.First}, {&r.TContent, o.Content},
+		{&r.TLast, o.Last}, {&r.TEnd, o.End}} {
+		if m.stamps[i] = s.from; s.from >= 0 {
+			*s.to = &m.stamps[i]
 		}
 	}
-	gapsOf(o, &r)
+	events, hidden := int64(Absent), int64(Absent)
+	if n := o.Events(); n > 0 {
+		events = int64(n)
+		if o.Out >= 0 && !o.TokensAssumed {
+			hidden = o.Out - o.Streamed()
+		}
+	}
+	for i, c := range [...]struct {
+		to   **int
+		from int64
+	}{{&r.TokensInAsked, o.InAsked}, {&r.TokensIn, o.In}, {&r.TokensCached, o.Cached}, {&r.TokensOutAsked, o.OutAsked},
+		{&r.TokensOut, o.Out}, {&r.TokensReasoning, o.Reasoning}, {&r.TokensHidden, hidden}, {&r.Events, events},
+		{&r.PrefixBucket, o.PrefixBucket}, {&r.PrefixIndex, o.PrefixIndex}} {
+		if m.counts[i] = int(c.from); c.from >= 0 {
+			*c.to = &m.counts[i]
+		}
+	}
+	if o.Adapter >= 0 && int(o.Adapter) < len(m.names.Adapters) {
+		r.Adapter = m.names.Adapters[o.Adapter]
+	}
+	m.gapsOf(o)
 	return r
 }
 
-func gapsOf(o *Outcome, r *report.Row) {
+func (m *rows) promptHash(o *Outcome) string {
+	if o.PromptHash == 0 {
+		return ""
+	}
+	var b [8]byte
+	for i := range b {
+		b[i] = byte(o.PromptHash >> (56 - 8*i))
+	}
+	hex.Encode(m.hash[:], b[:])
+	return text(m.hash[:])
+}
+
+// text is b as a string that changes when b does.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+func (m *rows) gapsOf(o *Outcome) {
 	if len(o.Gaps) == 0 {
 		return
 	}
-	sorted := make([]float64, len(o.Gaps))
-	sum := 0.0
-	for i, g := range o.Gaps {
-		sorted[i] = ms(1000 * int64(g))
-		sum += sorted[i]
+	if m.gaps {
+		m.row.Gaps = o.Gaps
 	}
-	slices.Sort(sorted)
-	mean, p50, p99, longest := sum/float64(len(sorted)), report.Percentile(sorted, 50), report.Percentile(sorted, 99), sorted[len(sorted)-1]
-	r.ITLMean, r.ITLP50, r.ITLP99, r.ITLMax = &mean, &p50, &p99, &longest
+	m.sorted = append(m.sorted[:0], o.Gaps...)
+	slices.Sort(m.sorted)
+	sum := int64(0)
+	for _, g := range m.sorted {
+		sum += int64(g)
+	}
+	n := len(m.sorted)
+	m.itl = [4]float64{ms(1000*sum) / float64(n), gapAt(m.sorted, 50), gapAt(m.sorted, 99), ms(1000 * int64(m.sorted[n-1]))}
+	m.row.ITLMean, m.row.ITLP50, m.row.ITLP99, m.row.ITLMax = &m.itl[0], &m.itl[1], &m.itl[2], &m.itl[3]
+}
+
+// gapAt returns the p-th percentile in ms of gaps in order.
+func gapAt(sorted []int32, p float64) float64 {
+	i, part := report.Place(len(sorted), p)
+	low := ms(1000 * int64(sorted[i]))
+	if part == 0 {
+		return low
+	}
+	return low + part*(ms(1000*int64(sorted[i+1]))-low)
 }
 
 func ms(ns int64) float64 { return float64(ns) / 1e6 }
-
-func stamp(ns int64) *int64 {
-	if ns < 0 {
-		return nil
-	}
-	return &ns
-}
-
-func count(n int64) *int {
-	if n < 0 {
-		return nil
-	}
-	v := int(n)
-	return &v
-}

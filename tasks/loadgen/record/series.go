@@ -2,7 +2,6 @@ package record
 
 import (
 	"math"
-	"slices"
 
 	"bflow.dev/bflow/tasks/report"
 )
@@ -12,15 +11,15 @@ type series struct {
 	start   int64
 	seconds []report.Second
 	tokens  []float64
-	ttft    [][]float64
+	ttft    column[uint64] // second and nanoseconds in one number
 }
 
 // maxSeconds bounds the series: a day.
 const maxSeconds = 24 * 3600
 
-func newSeries(start, end int64) *series {
+func newSeries(start, end int64, s *store) *series {
 	n := min(maxSeconds, max(1, int((end-start+999_999_999)/1e9)))
-	return &series{start: start, seconds: make([]report.Second, n), tokens: make([]float64, n), ttft: make([][]float64, n)}
+	return &series{start: start, seconds: make([]report.Second, n), tokens: make([]float64, n), ttft: column[uint64]{store: s}}
 }
 
 // place returns the second of a stamp, the last for what comes later.
@@ -46,13 +45,13 @@ func (s *series) add(o *Outcome) {
 		s.seconds[s.place(o.End)].Errors++
 	}
 	if o.First >= 0 {
-		at := s.place(o.First)
-		s.ttft[at] = append(s.ttft[at], ms(o.First-o.Send))
+		s.ttft.add(uint64(s.place(o.First))<<ttftBits | uint64(min(max(0, o.First-o.Send), 1<<ttftBits-1)))
 	}
-	each := tokensPer(o)
-	arrivals(o, func(at, k int64) { s.tokens[s.place(at)] += float64(k) * each })
 	s.occupy(o.Send, ended(o, s.start+int64(len(s.seconds))*1e9))
 }
+
+// ttftBits hold a time to first token in nanoseconds: 19 hours.
+const ttftBits = 46
 
 // occupy adds a request in flight from send to end to each second's mean.
 func (s *series) occupy(send, end int64) {
@@ -67,12 +66,37 @@ func (s *series) occupy(send, end int64) {
 
 func (s *series) finish() []report.Second {
 	for i := range s.seconds {
-		second := &s.seconds[i]
-		second.TokensOut = int(math.Round(s.tokens[i]))
-		if values := s.ttft[i]; len(values) > 0 {
-			slices.Sort(values)
-			second.TTFTP50, second.TTFTP99 = report.Percentile(values, 50), report.Percentile(values, 99)
+		s.seconds[i].TokensOut = int(math.Round(s.tokens[i]))
+	}
+	parts := s.ttft.size()/inMemory + 1
+	for i := range parts {
+		from, to := i*len(s.seconds)/parts, (i+1)*len(s.seconds)/parts
+		if from < to {
+			s.first(sorted(&s.ttft, uint64(from)<<ttftBits, uint64(to)<<ttftBits-1))
 		}
 	}
 	return s.seconds
+}
+
+// first fills in the times to first token of some seconds, which come in order.
+func (s *series) first(all []uint64) {
+	for len(all) > 0 {
+		second := all[0] >> ttftBits
+		n := 1
+		for n < len(all) && all[n]>>ttftBits == second {
+			n++
+		}
+		s.seconds[second].TTFTP50, s.seconds[second].TTFTP99 = msAt(all[:n], 50), msAt(all[:n], 99)
+		all = all[n:]
+	}
+}
+
+// msAt returns the p-th percentile in ms of times to first token in order.
+func msAt(sorted []uint64, p float64) float64 {
+	i, part := report.Place(len(sorted), p)
+	low := ms(int64(sorted[i] & (1<<ttftBits - 1)))
+	if part == 0 {
+		return low
+	}
+	return low + part*(ms(int64(sorted[i+1]&(1<<ttftBits-1)))-low)
 }

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"errors"
+
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -26,34 +28,60 @@ func (in *Stage) ClosedLoop() bool {
 
 // Summary holds the numbers of a stage.
 type Summary struct {
-	Result        report.StageResult
-	Distributions map[string]*report.Distribution
-	SourceCounts  map[string]int // requests per token count source, all phases
-	StaleRetries  int            // requests put again because the server had closed the kept connection, all phases
-	Kernel, User  int            // requests with an answer, by the clock of their stamps, all phases
+	Result       report.StageResult
+	SourceCounts map[string]int // requests per token count source, all phases
+	StaleRetries int            // requests put again because the server had closed the kept connection, all phases
+	Kernel, User int            // requests with an answer, by the clock of their stamps, all phases
 }
 
-// Summarize makes rows and numbers from the outcomes of a stage. Rows are written in order of their intended send.
-func Summarize(s *Spill, in *Stage, rows *report.RowWriter) (*Summary, error) {
+// Outputs are where the rows and values of a stage go.
+type Outputs struct {
+	Rows   *report.RowWriter
+	Values *report.HistogramWriter
+	Gaps   bool                    // rows show every gap between token events
+	Also   func(*report.Row) error // gets every row too, valid during the call; nil = nobody
+}
+
+// Summarize makes rows and numbers from the outcomes of a stage, after the last Add. Rows are written in order of their
+// intended send. Of the values one distribution at a time is in memory.
+func Summarize(s *Spill, in *Stage, out Outputs) (*Summary, error) {
 	c, err := s.open()
 	if err != nil {
 		return nil, err
 	}
-	a := newAccount(in, windowOf(in.Plan, in.Start, in.WindowEnd, c.index))
-	names := Names{Prefix: s.prefix, Adapters: in.Adapters}
+	return summarize(c, in, out)
+}
+
+func summarize(c *contents, in *Stage, out Outputs) (sum *Summary, err error) {
+	values := &store{path: c.path + ".columns"}
+	defer func() { err = errors.Join(err, values.remove()) }()
+	a := newAccount(in, windowOf(in.Plan, in.Start, in.WindowEnd, c.index), values)
+	maker := rows{names: Names{Prefix: c.prefix, Adapters: in.Adapters}, sample: in.Sample, stage: in.Index, gaps: out.Gaps}
 	err = c.each(func(i int, o *Outcome) error {
-		at := o.Intended
-		if in.ClosedLoop() && o.Send >= 0 {
-			at = o.Send
+		row := maker.make(o, in.phase(a.window, i, in.counts(o)))
+		a.add(o, row)
+		if out.Also != nil {
+			if err := out.Also(row); err != nil {
+				return err
+			}
 		}
-		row := Row(o, names, in.Sample, in.Index, in.phase(a.window, i, at))
-		a.add(o, &row)
-		return rows.Write(&row)
+		return out.Rows.Write(row)
 	})
-	if err != nil {
+	if err = errors.Join(err, out.Rows.Flush()); err != nil {
 		return nil, err
 	}
-	return a.summary(), rows.Flush()
+	c.index = nil // room for what follows
+	return a.summary(func(metric string, d *report.Distribution) error {
+		return out.Values.Write(report.DistributionKey{Sample: in.Sample, Stage: in.Index, Metric: metric}, d)
+	})
+}
+
+// counts returns the stamp by which a request belongs to the stage or not.
+func (in *Stage) counts(o *Outcome) int64 {
+	if in.ClosedLoop() && o.Send >= 0 {
+		return o.Send
+	}
+	return o.Intended
 }
 
 // Clock names the receive stamps of requests with an answer, of which so many had each kind.
