@@ -7,25 +7,6 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// aiperfOnly are flags of `aiperf profile` that the native generator does not have.
-func aiperfOnly() []string {
-	return []string{
-		"prefill_concurrency", "request_rate_series", "user_centric_rate", "num_users", "seq_dist", "random_range_ratio",
-		"shared_system_prompt_length", "user_context_prompt_length", "request_cancellation_rate", "request_cancellation_delay",
-		"warmup_duration", "num_warmup_sessions", "warmup_concurrency", "warmup_request_rate", "max_context_length", "scenario",
-		"hf_weka_repo", "conversation_turn_delay_stddev", "conversation_turn_delay_stdev", "slice_duration", "accuracy_benchmark", "num_workers",
-	}
-}
-
-// aiperfQuiet are flags that change nothing that is measured.
-func aiperfQuiet() []string {
-	return []string{
-		"use_server_token_count", "per_chunk_usage", "tokenizer", "tokenizer_revision", "tokenizer_trust_remote_code", "export_level",
-		"export_http_trace", "profile_export_prefix", "profile_export_file", "use_legacy_max_tokens", "ui", "ui_type", "verbose", "extra_verbose",
-		"log_level", "workers_max", "workers_min", "record_processors", "connection_reuse_strategy", "gpu_telemetry", "server_metrics",
-	}
-}
-
 func (t *translator) aiperf() {
 	t.m.API = runplan.API{VerifyTLS: true, Timeout: runplan.Duration(6 * time.Hour)}
 	if t.over.rates.set() {
@@ -39,13 +20,22 @@ func (t *translator) aiperf() {
 	t.aiperfAPI(f)
 	t.aiperfData(f)
 	t.aiperfStages(f)
-	if n := f.get("num_profile_runs"); n.set() {
+	t.aiperfRest(f)
+	f.close()
+}
+
+// aiperfRest takes the flags that do not change the load, and those that only the tool itself follows.
+func (t *translator) aiperfRest(f *fields) {
+	if n := f.get("num_profile_runs"); n.set() && n.integer(1) > 1 {
 		n.notef("has no effect: say matrix.repeat or execution.samples")
 	}
-	f.noted(setByRunner, "url", "model", "model_names", "output_artifact_dir", "artifact_dir")
+	if d := f.get("slice_duration"); d.set() {
+		t.m.Record = &runplan.Record{Slice: d.positiveSeconds()}
+	}
+	f.noted(setByRunner, "url", "urls", "model", "model_names", "output_artifact_dir", "artifact_dir")
+	f.defaultOnly(aiperfDefaults())
 	f.ignore(aiperfQuiet()...)
 	f.toolOnly(aiperfOnly()...)
-	f.close()
 }
 
 func (t *translator) aiperfAPI(f *fields) {
@@ -69,6 +59,13 @@ func (t *translator) aiperfAPI(f *fields) {
 	for _, e := range f.get("goodput").items() {
 		t.goodputPairs(e, time.Millisecond)
 	}
+	if share := f.get("request_cancellation_rate"); share.set() {
+		t.m.API.Cancel = &runplan.Cancel{Share: share.numberAtLeast(0) / 100, After: f.get("request_cancellation_delay").seconds(time.Second)}
+		if t.m.API.Cancel.Share > 1 {
+			share.errorf("want a percentage from 0 to 100, found %s", share.text())
+		}
+	}
+	f.ignore("request_cancellation_delay")
 	t.aiperfVerify()
 }
 

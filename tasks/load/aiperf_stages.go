@@ -11,10 +11,10 @@ func (t *translator) aiperfStages(f *fields) {
 	streams, rate := f.get("concurrency"), f.get("request_rate")
 	arrival := f.get("request_rate_mode", "arrival_pattern")
 	burst := f.get("arrival_smoothness", "vllm_burstiness").positive()
-	warm := f.get("warmup_request_count").integer(0)
 	fixedSchedule := f.get("fixed_schedule").booleanOr(t.m.Data.Trace != nil)
 	ramps := f.get("concurrency_ramp_duration", "request_rate_ramp_duration").seconds(time.Second)
 	limits := t.aiperfLimits(f)
+	warm := t.aiperfWarmup(f)
 	var points []runplan.Stage
 	switch {
 	case t.m.Data.Trace != nil && fixedSchedule:
@@ -31,8 +31,8 @@ func (t *translator) aiperfStages(f *fields) {
 	}
 	for i, s := range points {
 		s.Ramp = ramps
-		if i == 0 && warm > 0 {
-			t.addStage(t.block, warmupOf(s, warm))
+		if i == 0 && warm.asked() {
+			t.addStage(t.block, warm.of(s))
 		}
 		t.addStage(t.block, limits.bound(s))
 	}
@@ -49,11 +49,45 @@ func closedPoints(streams value) []runplan.Stage {
 	return out
 }
 
-// warmupOf is s for n requests, not measured; a recorded schedule is warmed up one request at a time.
-func warmupOf(s runplan.Stage, n int) runplan.Stage {
-	s.Name, s.Requests = "warmup", n
+// aiperfWarmup is what precedes the first stage.
+type aiperfWarmup struct {
+	requests int
+	duration runplan.Duration
+	drain    *runplan.Duration
+	streams  int
+	rate     float64
+	arrival  value
+}
+
+func (t *translator) aiperfWarmup(f *fields) aiperfWarmup {
+	w := aiperfWarmup{
+		requests: f.get("warmup_request_count", "num_warmup_requests").integer(0), duration: f.get("warmup_duration").seconds(time.Second),
+		streams: f.get("warmup_concurrency").integer(1), rate: f.get("warmup_request_rate").positive(), arrival: f.get("warmup_arrival_pattern"),
+	}
+	if n := f.get("num_warmup_sessions").integer(1); n > 0 && w.requests == 0 {
+		w.requests = n * max(t.m.Data.Turns, 1)
+	}
+	if g := f.get("warmup_grace_period"); g.set() {
+		d := g.seconds(time.Second)
+		w.drain = &d
+	}
+	return w
+}
+
+func (w aiperfWarmup) asked() bool { return w.requests > 0 || w.duration > 0 }
+
+// of is the warm-up before s, at the load of s where it has none of its own. It is not measured; a recorded schedule is
+// warmed up one request at a time.
+func (w aiperfWarmup) of(s runplan.Stage) runplan.Stage {
+	s.Name, s.Requests, s.Duration, s.Drain = "warmup", w.requests, w.duration, w.drain
 	if s.Shape == runplan.ShapeTrace {
 		s.Shape, s.Concurrency, s.MaxInflight = runplan.ShapeClosed, max(s.MaxInflight, 1), 0
+	}
+	if w.streams > 0 {
+		s.Shape, s.Concurrency, s.MaxInflight, s.Rate, s.Arrival, s.Burstiness = runplan.ShapeClosed, w.streams, 0, 0, "", 0
+	}
+	if w.rate > 0 {
+		s.Shape, s.Rate, s.Arrival, s.MaxInflight, s.Concurrency = runplan.ShapeOpen, w.rate, w.arrival.word("poisson", "constant"), w.streams, 0
 	}
 	return s
 }

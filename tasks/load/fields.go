@@ -2,7 +2,9 @@ package load
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -115,10 +117,39 @@ func (f *fields) entry(name string) (entry, bool) {
 	return f.entries[i], true
 }
 
+// either returns the first of names that is set; unlike the spellings of get, several may be.
+func (f *fields) either(names ...string) value {
+	found := f.get(names[len(names)-1])
+	for i := len(names) - 2; i >= 0; i-- {
+		replaced(&found, f.get(names[i]))
+	}
+	return found
+}
+
+// has reports whether one of the keys is there, with or without a value.
+func (f *fields) has(names ...string) bool {
+	return slices.ContainsFunc(f.entries, func(e entry) bool { return slices.Contains(names, e.key) })
+}
+
 // toolOnly takes keys that the real tool knows and the native generator cannot honour.
 func (f *fields) toolOnly(names ...string) {
 	for _, name := range names {
 		if v := f.get(name); v.set() {
+			v.needsTool("%q is known to the real tool only", name)
+		}
+	}
+}
+
+// defaultOnly takes keys that the native generator has as they are by default: another value is the real tool's.
+func (f *fields) defaultOnly(defaults map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(defaults)) {
+		def, v := defaults[name], f.get(name)
+		if x, err := strconv.ParseFloat(v.text(), 64); err == nil {
+			if y, err := strconv.ParseFloat(def, 64); err == nil && x == y {
+				continue
+			}
+		}
+		if v.set() && !strings.EqualFold(v.text(), def) {
 			v.needsTool("%q is known to the real tool only", name)
 		}
 	}

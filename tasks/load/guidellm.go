@@ -10,7 +10,7 @@ import (
 
 // guide is a guidellm block, each part where it stands.
 type guide struct {
-	at, backend, profile, data, loader, warmup value
+	at, backend, profile, data, loader, mapper, warmup value
 
 	override, constraint value
 	legacy               legacyGuide
@@ -38,14 +38,16 @@ func (t *translator) guidellm() {
 		p.last = i == len(points)-1
 		t.guideStage(g, p)
 	}
-	t.settleData()
+	if len(t.m.Stages) > 0 {
+		t.settleData()
+	}
 }
 
 func (t *translator) readGuide(v value) guide {
 	f := v.fields()
 	g := guide{
 		at: v, backend: f.get("backend"), profile: f.get("profile").typed(), data: f.get("data").typedItems(), loader: f.get("data_loader").typed(),
-		warmup: f.get("pre_warmup"), override: f.get("override", "overrides"), constraint: f.get("constraint", "constraints").typedItems(),
+		mapper: f.get("data_column_mapper").typed(), warmup: f.get("pre_warmup"), override: f.get("override", "overrides"), constraint: f.get("constraint", "constraints").typedItems(),
 		legacy: legacyGuide{
 			rateType: f.old("rate_type", "profile.kind"), rate: f.old("rate", "profile.streams or profile.rate"),
 			maxSeconds:  f.old("max_seconds", "constraint max_duration"),
@@ -62,6 +64,9 @@ func (t *translator) readGuide(v value) guide {
 	t.guideMetrics(f.get("metrics"))
 	t.guideRest(f)
 	f.close()
+	if g.mapper.set() && !defaultMapper(g.mapper) && !g.fromFile() {
+		g.mapper.needsTool("%q other than the tool's default is known to the real tool only", "data_column_mapper")
+	}
 	return g
 }
 
@@ -72,7 +77,7 @@ func (t *translator) guideRest(f *fields) {
 	f.noted(setByRunner, "target", "model", "output_path", "output_dir")
 	f.ignore("disable_console", "disable_console_interactive", "disable_console_outputs", "disable_progress")
 	f.toolOnly("config", "scenario")
-	for _, name := range []string{"data_column_mapper", "data_preprocessor", "data_preprocessors", "data_finalizer"} {
+	for _, name := range []string{"data_preprocessor", "data_preprocessors", "data_finalizer"} {
 		if v := f.get(name); v.set() && !defaultMapper(v) {
 			v.needsTool("%q other than the tool's default is known to the real tool only", name)
 		}
@@ -87,8 +92,10 @@ func defaultMapper(v value) bool {
 		default:
 			return false
 		}
-		if len(f.entries) > 1 { // the default has no settings of its own
-			return false
+		for _, e := range f.entries {
+			if v := e.value; e.key != "kind" && v.set() && !isZero(v) && v.node.Value != "client" {
+				return false // the default has no settings of its own
+			}
 		}
 	}
 	return true

@@ -4,10 +4,11 @@ import "bflow.dev/bflow/tasks/runplan"
 
 func (t *translator) guideBackend(v value) {
 	f := v.typed().fields()
-	switch f.get("kind", "type").word("openai_http", "openai_websocket", "vllm_python", "vllm_python_batch") {
+	switch f.get("kind", "type").word("openai_http", "openai_websocket", "vllm_python", "vllm_python_async", "vllm_python_batch") {
 	case "openai_http":
 	default:
 		f.at.needsTool("backend kind %q", f.get("kind").text())
+		f.toolOnly("vllm_config", "image_placeholder", "audio_placeholder", "batch_size", "batch_timeout", "chunk_samples")
 	}
 	kind := f.get("request_format", "request_type").requestType(runplan.APIChat)
 	if t.over.requestType.set() {
@@ -20,15 +21,17 @@ func (t *translator) guideBackend(v value) {
 	if d := f.get("timeout"); d.set() {
 		t.m.API.Timeout = d.positiveSeconds()
 	}
+	t.m.API.ConnectTimeout = f.get("timeout_connect").positiveSeconds()
+	t.m.API.HTTP2 = f.get("http2").boolean()
 	t.guideExtras(f.get("extras"))
 	if n := f.get("max_tokens"); n.set() {
 		t.body("max_tokens", n.integer(1))
 	}
-	f.noted("has no effect here: connections are made and kept as HTTP/1.1 clients do", "timeout_connect", "http2", "follow_redirects")
+	f.noted("has no effect here: an answer that redirects is an error", "follow_redirects")
 	f.noted("has no effect here: the smoke test asks the server first", "validate_backend")
 	f.noted(setByRunner, "target", "model")
 	for _, name := range []string{"server_history", "multiturn_reasoning", "tool_call_missing_behavior"} {
-		if o := f.get(name); o.set() && o.text() != "false" {
+		if o := f.get(name); o.set() && o.text() != "false" && o.text() != "error_stop" {
 			o.needsTool("%q is known to the real tool only", name)
 		}
 	}
@@ -39,11 +42,7 @@ func (t *translator) guideBackend(v value) {
 func guideRoute(v value, kind string) value {
 	route := value{findings: v.findings}
 	for _, e := range v.fields().entries {
-		if e.key == "/health" || e.key == "health" || e.key == "models" || e.key == "/v1/models" {
-			continue
-		}
-		word := e.keyAt
-		if word.requestType("") == kind {
+		if word, _ := APIType(e.key); word == kind {
 			route = e.value
 		}
 	}

@@ -32,7 +32,11 @@ func profileWords(kind string) ([]string, bool) {
 	case "sweep":
 		return []string{"sweep_size", "strategy_type", "max_concurrency"}, true
 	case "replay":
-		return []string{"time_scale"}, true
+		return []string{"time_scale", "schedule_turn"}, true
+	case "goodput":
+		return []string{"target_attainment", "initial_streams", "max_streams", "tolerance", "max_probes", "confidence"}, true
+	case "knee":
+		return []string{"initial_streams", "min_streams", "max_streams", "count", "adaptive", "points_each_side", "max_step"}, true
 	}
 	return nil, false
 }
@@ -75,8 +79,6 @@ func (t *translator) guideKind(v, old value) string {
 		return "" // reported; nothing more can be said of its fields
 	case kind == "async":
 		return "constant"
-	case kind == "goodput" || kind == "knee":
-		v.needsTool("profile kind %q", kind)
 	}
 	return kind
 }
@@ -92,8 +94,7 @@ func (p guideProfile) check() {
 		return
 	}
 	p.fields.ignore(words...)
-	all := []string{"streams", "rate", "max_concurrency", "sweep_size", "strategy_type", "time_scale"}
-	for _, name := range all {
+	for _, name := range []string{"streams", "rate", "max_concurrency", "sweep_size", "strategy_type", "time_scale"} {
 		v := p.fields.get(name)
 		if v.set() && !slices.Contains(words, name) && !p.oldRate(name) {
 			v.errorf("kind %q takes no %q", p.kind, name)
@@ -104,7 +105,7 @@ func (p guideProfile) check() {
 
 // oldRate reports the rate of old files, where it was the load value of every kind.
 func (p guideProfile) oldRate(name string) bool {
-	return name == "rate" && p.kind != "synchronous" && p.kind != "replay"
+	return name == "rate" && !slices.Contains([]string{"synchronous", "replay", "goodput", "knee"}, p.kind)
 }
 
 func (t *translator) guideOverride(v value) map[string]value {

@@ -15,7 +15,7 @@ const openEnded = 10240
 func (t *translator) guideStage(g guide, p point) {
 	s := p.stage
 	s.Measure = s.Name != "warmup"
-	data, samples := t.guideData(g.data.expand(p.load), g.loader.expand(p.load))
+	data, samples := t.guideData(g, p.load)
 	b := t.guideBounds(g, p)
 	s.Duration, s.Requests, s.Stop = b.duration, b.requests, b.stop
 	if used := samples * data.Turns; samples > 0 && (s.Requests == 0 || used < s.Requests) {
@@ -31,7 +31,7 @@ func (t *translator) guideStage(g guide, p point) {
 	s.Ramp = f.get("rampup_duration").seconds(time.Second)
 	s.SkipFirst, s.SkipLast = f.get("warmup").trim(b), f.get("cooldown").trim(b)
 	if s.Shape == runplan.ShapeTrace {
-		t.replayScale(&data, f.get("time_scale"), p.at)
+		t.replayScale(&data, f, p.at)
 	}
 	t.keepData(p.at, &s, data)
 	t.addStage(p.at, s)
@@ -65,13 +65,21 @@ func (l legacyGuide) bounds(b *bounds, p point) {
 	}
 }
 
-func (t *translator) replayScale(d *runplan.Data, scale, at value) {
-	if d.Trace == nil {
+// replayScale reads how a recorded file is played.
+func (t *translator) replayScale(d *runplan.Data, f *fields, at value) {
+	scale, turns := f.get("time_scale"), f.get("schedule_turn")
+	switch {
+	case d.Trace == nil && len(t.external) > 0: // recorded in a format that is not read here
+		return
+	case d.Trace == nil:
 		at.errorf("kind \"replay\" needs data of a recorded kind: mooncake or trace_synthetic")
 		return
 	}
 	if scale.set() {
 		d.Trace.TimeScale *= scale.positive()
+	}
+	if turns.set() {
+		d.Trace.Turns = turns.word(runplan.TurnsIdle, runplan.TurnsRecorded)
 	}
 }
 

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"slices"
 
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -32,7 +33,7 @@ func (p guideProfile) loads(name string) value {
 // guidePoints lists the stages of g's profile, in order.
 func (t *translator) guidePoints(g guide) []point {
 	p := t.guideProfile(g)
-	if p.rates.set() && (p.kind == "synchronous" || p.kind == "sweep" || p.kind == "replay") {
+	if p.rates.set() && !slices.Contains([]string{"concurrent", "throughput", "constant", "poisson"}, p.kind) {
 		p.rates.errorf("profile kind %q takes no load values", p.kind)
 	}
 	switch p.kind {
@@ -46,6 +47,11 @@ func (t *translator) guidePoints(g guide) []point {
 		return t.sweepPoints(g, p)
 	case "replay":
 		return []point{{at: g.profileAt(), stage: runplan.Stage{Shape: runplan.ShapeTrace}}}
+	case "knee":
+		return kneePoints(g, p)
+	case "goodput":
+		t.guideSearch(g, p)
+		return nil
 	default:
 		return nil
 	}

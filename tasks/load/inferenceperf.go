@@ -30,8 +30,15 @@ func (t *translator) inferencePerf() {
 	}
 	f.noted("tokens are counted by the server here", "tokenizer")
 	f.ignore("metrics")
-	f.toolOnly("circuit_breakers")
+	perfBreakers(f)
 	f.close()
+}
+
+// perfBreakers takes rules about metrics of the server; an empty list asks for nothing.
+func perfBreakers(f *fields) {
+	if v := f.get("circuit_breakers"); v.set() && !isZero(v) {
+		v.needsTool("%q is known to the real tool only", "circuit_breakers")
+	}
 }
 
 func (t *translator) perfAPI(v value) {
@@ -84,7 +91,12 @@ func (t *translator) perfServer(v value) {
 	t.m.API.ExactOutput = f.get("ignore_eos").booleanOr(true)
 	t.apiKey(f.get("api_key"), f.get("api_key").text())
 	f.noted(setByRunner, "model_name", "base_url")
-	f.toolOnly("cert_path", "key_path")
+	if cert, key := f.get("cert_path"), f.get("key_path"); cert.set() || key.set() {
+		t.m.API.TLS = &runplan.TLSFiles{Cert: cert.text(), Key: key.text()}
+		if cert.set() != key.set() {
+			v.errorf("cert_path and key_path go together")
+		}
+	}
 	f.close()
 }
 

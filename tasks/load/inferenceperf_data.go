@@ -19,13 +19,69 @@ func (t *translator) perfData(v value) {
 		t.m.Data.Input, t.m.Data.Output = perfLength(input), perfLength(output)
 	case "shared_prefix":
 		t.perfShared(shared)
+	case "shareGPT":
+		t.perfShareGPT(kind, f)
 	case "":
 	default:
-		kind.otherKind("data of type", "synthetic", "random", "shared_prefix")
+		kind.otherKind("data of type", "synthetic", "random", "shared_prefix", "shareGPT")
 	}
+	if trace := f.get("trace"); trace.set() {
+		t.m.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: t.m.Data.Seed, Trace: perfTrace(trace)}
+	}
+	t.perfImages(f.get("multimodal"))
 	f.ignore("use_chat_template")
-	f.toolOnly("path", "corpus_file_path", "multimodal", "trace", "otel_trace_replay", "weka_trace_replay", "conversation_replay", "visionarena", "synthetic_agentic")
+	if path := f.get("path"); path.set() && t.m.Data.File == nil {
+		path.needsTool("a data set in %q", path.text())
+	}
+	f.toolOnly("corpus_file_path", "otel_trace_replay", "weka_trace_replay", "conversation_replay", "visionarena", "synthetic_agentic")
 	f.close()
+}
+
+// perfShareGPT reads a file of conversations; without a path the tool fetches one.
+func (t *translator) perfShareGPT(kind value, f *fields) {
+	path := f.get("path")
+	if !path.set() {
+		kind.needsTool("data of type %q without a path", kind.text())
+		return
+	}
+	t.m.Data.File = &runplan.File{Format: runplan.FileShareGPT, URL: path.text()}
+}
+
+// perfImages reads images of one number and size; other media, and mixtures, are the tool's.
+func (t *translator) perfImages(v value) {
+	f := v.fields()
+	f.toolOnly("video", "audio")
+	if image := f.get("image"); image.set() {
+		i := image.fields()
+		n := perfNumber(i.get("count"), 1)
+		size := i.get("resolutions")
+		w, h, ok := perfSize(size)
+		i.ignore("insertion_point", "representation")
+		i.close()
+		if !ok || n.Shape != "fixed" || t.m.API.Type != runplan.APIChat {
+			image.needsTool("images of several sizes or numbers, or in a request that is no chat")
+		}
+		t.m.Data.Images = &runplan.Images{Count: int(n.Mean), Width: w, Height: h}
+	}
+	f.close()
+}
+
+// perfSize reads one resolution: a name of the tool's, or width and height.
+func perfSize(v value) (width, height int, ok bool) {
+	if v.is(yaml.MappingNode) {
+		f := v.fields()
+		width, height = f.must("width").integer(1), f.must("height").integer(1)
+		f.close()
+		return width, height, true
+	}
+	if !v.is(yaml.ScalarNode) {
+		return 0, 0, false
+	}
+	size, known := map[string][2]int{"4k": {3840, 2160}, "1080p": {1920, 1080}, "720p": {1280, 720}, "360p": {640, 360}}[v.text()]
+	if !known {
+		v.errorf("%s", notOneOf(v.text(), []string{"4k", "1080p", "720p", "360p"}))
+	}
+	return size[0], size[1], known
 }
 
 // otherKind leaves a word that is not native to the real tool, unless it is one of the native ones misspelt.
@@ -43,8 +99,8 @@ func (t *translator) perfShared(v value) {
 	groups := f.countOr(10, "num_groups", "num_unique_system_prompts")
 	prompts := f.countOr(10, "num_prompts_per_group", "num_users_per_system_prompt")
 	d := &t.m.Data
-	d.Input = perfNumber(f.get("question_len", "question_distribution"), 50)
-	d.Output = perfNumber(f.get("output_len", "output_distribution"), 50)
+	d.Input = perfNumber(f.either("question_distribution", "question_len"), 50)
+	d.Output = perfNumber(f.either("output_distribution", "output_len"), 50)
 	length := f.get("system_prompt_len")
 	prefix := perfNumber(length, 100)
 	if prefix.Shape != "fixed" {
@@ -52,6 +108,7 @@ func (t *translator) perfShared(v value) {
 	}
 	d.Prefixes = []runplan.Prefix{{Weight: 1, Count: groups, Tokens: int(prefix.Mean)}}
 	d.FreshPerStage, d.Conversations, d.Reuse = false, groups*prompts, true
+	f.toolOnly("multimodal")
 	if f.get("enable_multi_turn_chat").boolean() {
 		d.Turns, d.Conversations = prompts, groups
 	}

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"bflow.dev/bflow/tasks/runplan"
@@ -26,12 +27,17 @@ func (t *translator) perfLoad(v value) {
 		t.m.Data.Seed = s.seed()
 	}
 	common := runplan.Stage{Measure: true, PauseAfter: pause, Drain: perfDrain(f.get("stage_teardown_grace_seconds"))}
-	stages, sweep := f.get("stages"), f.get("sweep")
+	stages, sweep, trace := f.get("stages"), f.get("sweep"), f.get("trace")
 	t.perfRest(f)
 	f.close()
 	switch {
-	case arrival == "trace_replay" || arrival == "trace_session_replay":
+	case arrival == "trace_session_replay":
 		kind.needsTool("load type %q", arrival)
+		for _, s := range stages.items() {
+			s.fields().toolOnly("concurrent_sessions", "session_rate", "num_sessions", "timeout")
+		}
+	case arrival == "trace_replay":
+		t.perfReplay(v, trace, common)
 	case sweep.set():
 		t.perfSweep(sweep, arrival, common)
 	case len(stages.items()) == 0:
@@ -53,11 +59,45 @@ func perfDrain(v value) *runplan.Duration {
 
 func (t *translator) perfRest(f *fields) {
 	f.noted("has no effect: nothing caps the requests in flight here", "num_workers", "worker_max_concurrency", "worker_max_tcp_connections")
-	f.ignore("request_retry_backoff_sec")
-	if r := f.get("request_retries"); r.integer(0) > 0 {
-		r.needsTool("retries of failed requests")
+	backoff := f.get("request_retry_backoff_sec")
+	if n := f.get("request_retries").integer(0); n > 0 {
+		t.m.API.Retry = &runplan.Retry{Attempts: n, Backoff: runplan.Duration(500 * time.Millisecond)}
+		if backoff.set() {
+			t.m.API.Retry.Backoff = backoff.seconds(time.Second)
+		}
 	}
-	f.toolOnly("lora_traffic_split", "circuit_breakers", "trace")
+	for _, v := range f.get("lora_traffic_split").items() {
+		a := v.fields()
+		t.m.API.Adapters = append(t.m.API.Adapters, runplan.Adapter{Name: a.must("name").text(), Weight: a.must("split").positive()})
+		a.close()
+	}
+	perfBreakers(f)
+}
+
+// perfReplay sends at the times of a trace of Azure, whose lengths replace those of the data.
+func (t *translator) perfReplay(v, trace value, s runplan.Stage) {
+	if !trace.set() {
+		v.errorf("type \"trace_replay\" needs \"trace\"")
+		return
+	}
+	read := perfTrace(trace)
+	if have := t.m.Data.Trace; have != nil && have.URL != read.URL {
+		trace.needsTool("times of one trace and lengths of another")
+	}
+	t.m.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: t.m.Data.Seed, Trace: read}
+	s.Shape = runplan.ShapeTrace
+	t.addStage(v, s)
+}
+
+func perfTrace(v value) *runplan.Trace {
+	f := v.fields()
+	format := f.get("format")
+	trace := &runplan.Trace{Format: runplan.TraceAzure, URL: f.must("file").text(), TimeScale: 1}
+	if format.set() && !strings.EqualFold(format.text(), "AzurePublicDataset") {
+		format.otherKind("trace format", "AzurePublicDataset")
+	}
+	f.close()
+	return trace
 }
 
 func (t *translator) perfStage(v value, arrival string, s runplan.Stage) {
@@ -65,7 +105,9 @@ func (t *translator) perfStage(v value, arrival string, s runplan.Stage) {
 	if arrival == "concurrent" {
 		s.Shape, s.Concurrency = runplan.ShapeClosed, f.must("concurrency_level").integer(1)
 		s.Requests = f.must("num_requests").integer(1)
+		f.ignore("rate", "duration") // the tool writes there what it reached
 	} else {
+		f.ignore("num_requests", "concurrency_level")
 		s.Shape, s.Arrival, s.Rate = runplan.ShapeOpen, arrival, f.must("rate").positive()
 		s.Duration = f.must("duration").positiveSeconds()
 	}

@@ -19,7 +19,7 @@ func TestCredentialsLeaveTheBlock(t *testing.T) {
 		{"guidellm: a header", GuideLLM, `{backend: {extras: {headers: {authorization: Bearer KEY}}}, constraint: [{kind: max_requests, count: 5}]}`},
 		{"aiperf: a header as text", AIPerf, `{endpoint_type: chat, public_dataset: x, header: ["Authorization: Bearer KEY", "a: b"]}`},
 		{"aiperf: its key", AIPerf, `{endpoint_type: chat, isl: 3, api_key: KEY}`},
-		{"inference-perf: its key", InferencePerf, `{server: {api_key: KEY}, load: {type: trace_replay}, data: {type: mock_data}}`},
+		{"inference-perf: its key", InferencePerf, `{server: {api_key: KEY}, load: {type: trace_session_replay}, data: {type: mock_data}}`},
 		{"vllm-bench: a header as text", VLLMBench, `{header: ["Authorization=Bearer KEY"], dataset-name: sonnet}`},
 		{"native: a header", Native, `{api: {headers: {Authorization: Bearer KEY}}, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}`},
 	} {

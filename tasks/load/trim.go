@@ -39,6 +39,8 @@ func (v value) trimMap(b bounds) runplan.Trim {
 	switch {
 	case percent.set() && amount.set():
 		v.errorf("takes percent or value, not both")
+	case !percent.set() && !amount.set() && f.has("percent", "value"):
+		return runplan.Trim{} // null, as a report of the tool says of a stage without one
 	case !percent.set() && !amount.set():
 		v.errorf("needs percent (a share from 0 to 1) or value")
 	}

@@ -31,9 +31,8 @@ func (t *translator) vllmBench() {
 	f.noted(setByRunner, "base-url", "host", "port", "model", "served-model-name", "result-dir", "result-filename")
 	f.ignore("tokenizer", "tokenizer-mode", "skip-tokenizer-init", "trust-remote-code", "disable-tqdm", "ready-check-timeout-sec",
 		"percentile-metrics", "metric-percentiles", "save-result", "save-detailed", "append-result", "request-id-prefix")
-	f.noted("has no effect: the report draws its own pictures", "plot-timeline", "plot-dataset-stats")
-	f.toolOnly("ramp-up-strategy", "ramp-up-start-rps", "ramp-up-end-rps", "lora-modules", "lora-assignment", "probe-request-rate",
-		"profile", "chat-template-kwargs", "use-beam-search")
+	f.noted("has no effect: the report draws its own pictures", "plot-timeline", "plot-dataset-stats", "timeline-itl-thresholds")
+	f.toolOnly("probe-request-rate", "profile")
 	f.close()
 }
 
@@ -74,11 +73,30 @@ func (t *translator) vllmBody(f *fields) {
 			t.body(strings.ReplaceAll(name, "-", "_"), v.any())
 		}
 	}
+	if v := f.get("use-beam-search"); v.flag() {
+		t.body("use_beam_search", true)
+	}
+	if v := f.get("chat-template-kwargs"); v.set() {
+		t.body("chat_template_kwargs", v.typed().any())
+	}
 	extra := f.get("extra-body")
 	if extra.set() {
 		for _, e := range extra.typed().fields().entries {
 			t.body(e.key, e.value.any())
 		}
+	}
+	t.vllmAdapters(f)
+}
+
+// vllmAdapters reads the names of LoRA modules, which the tool draws evenly or takes in turn.
+func (t *translator) vllmAdapters(f *fields) {
+	for _, v := range f.get("lora-modules").items() {
+		for name := range strings.FieldsSeq(v.text()) {
+			t.m.API.Adapters = append(t.m.API.Adapters, runplan.Adapter{Name: name, Weight: 1})
+		}
+	}
+	if v := f.get("lora-assignment"); v.word("random", "round-robin") == "round-robin" {
+		v.notef("adapters are drawn evenly here, not taken in turn")
 	}
 }
 

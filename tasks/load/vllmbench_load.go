@@ -3,6 +3,7 @@ package load
 import (
 	"math"
 	"strings"
+	"time"
 
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -12,6 +13,9 @@ func (t *translator) vllmStages(f *fields) {
 	prompts := f.get("num-prompts")
 	replaced(&prompts, t.over.maxRequests)
 	s := vllmShape(rate, streams.integer(1), burst)
+	if t.m.Data.Trace != nil && f.get("self-timed").flag() {
+		s = runplan.Stage{Shape: runplan.ShapeTrace, MaxInflight: streams.integer(1)}
+	}
 	load := float64(s.Concurrency)
 	if s.Shape == runplan.ShapeOpen {
 		load = s.Rate
@@ -20,6 +24,10 @@ func (t *translator) vllmStages(f *fields) {
 	if prompts.set() {
 		s.Requests = prompts.expand(loadOf(load)).integer(1)
 	}
+	if s.Shape == runplan.ShapeTrace && !prompts.set() {
+		s.Requests = 0 // the file says how many
+	}
+	t.vllmRamp(f, &s, rate)
 	warm := f.get("num-warmups")
 	if n := warm.integer(0); n > 0 {
 		warm.notef("sends different prompts: the tool repeats one")
@@ -56,6 +64,36 @@ func vllmShape(rate value, streams int, burst value) runplan.Stage {
 	return s
 }
 
+// vllmRamp reads a ramp over the requests: request i of n is sent at the rate start + (end-start) i/n. In time that rate
+// grows exponentially, rate(t) = start e^((end-start) t/n), and reaches the end after n ln(end/start) / (end-start).
+func (t *translator) vllmRamp(f *fields, s *runplan.Stage, rate value) {
+	kind, from, to := f.get("ramp-up-strategy"), f.get("ramp-up-start-rps"), f.get("ramp-up-end-rps")
+	if !kind.set() {
+		f.ignore("ramp-up-start-rps", "ramp-up-end-rps")
+		return
+	}
+	start, end := float64(from.integer(1)), float64(to.integer(1))
+	switch {
+	case kind.word("linear", "exponential") == "exponential":
+		kind.needsTool("a ramp that is exponential over the requests")
+	case rate.set() && !infinite(rate):
+		rate.errorf("takes the place of ramp-up-strategy: remove one of them")
+	case start == 0 || end == 0:
+		kind.errorf("needs ramp-up-start-rps and ramp-up-end-rps, both above 0")
+		return
+	}
+	s.Shape, s.Rate, s.Arrival, s.Concurrency, s.MaxInflight = runplan.ShapeOpen, end, "poisson", 0, max(s.Concurrency, s.MaxInflight)
+	if burst := f.get("burstiness"); infinite(burst) {
+		s.Arrival = "constant"
+	} else if burst.set() && burst.positive() != 1 {
+		s.Arrival, s.Burstiness = "gamma", burst.positive()
+	}
+	if start != end {
+		seconds := float64(s.Requests) * math.Log(end/start) / (end - start)
+		s.RampShape, s.RampFrom, s.Ramp = "exponential", start, runplan.Duration(seconds*float64(time.Second))
+	}
+}
+
 func infinite(v value) bool { return strings.TrimPrefix(strings.ToLower(v.text()), ".") == "inf" }
 
 func (t *translator) vllmData(f *fields) {
@@ -74,13 +112,46 @@ func (t *translator) vllmData(f *fields) {
 		t.vllmRandom(random, in, out)
 	case "prefix_repetition":
 		t.vllmPrefixes(random, in, out)
+	case "sharegpt", "custom", "timed_trace":
+		t.vllmFile(f, set, out)
 	default:
-		set.otherKind("dataset-name", "random", "prefix_repetition")
+		set.otherKind("dataset-name", "random", "prefix_repetition", "sharegpt", "custom", "timed_trace")
+		f.toolOnly("dataset-path", "custom-output-len", "sharegpt-output-len")
 	}
+	f.ignore("self-timed", "dataset-path", "custom-output-len", "sharegpt-output-len", "custom-skip-chat-template", "skip-chat-template")
 	t.m.API.ExactOutput = t.m.API.ExactOutput || f.get("ignore-eos").flag()
 	f.ignore("ignore-eos")
-	f.toolOnly("dataset-path", "custom-output-len", "hf-name", "hf-split", "hf-subset", "hf-output-len", "sharegpt-output-len",
-		"sonnet-input-len", "sonnet-output-len", "sonnet-prefix-len", "self-timed", "no-oversample", "disable-shuffle", "random-batch-size")
+	f.toolOnly("hf-name", "hf-split", "hf-subset", "hf-output-len", "sonnet-input-len", "sonnet-output-len", "sonnet-prefix-len", "random-batch-size")
+}
+
+// vllmFile reads the data sets that are files: conversations, JSON lines with a prompt, or recorded send times.
+func (t *translator) vllmFile(f *fields, set, out value) {
+	path := f.get("dataset-path")
+	if !path.set() {
+		set.errorf("dataset-name %q needs dataset-path", set.text())
+		return
+	}
+	shuffle := !f.get("disable-shuffle").flag()
+	f.noted("has no effect here: prompts come again when they are used up", "no-oversample")
+	length := out
+	switch set.text() {
+	case "timed_trace":
+		t.m.Data.Trace = &runplan.Trace{Format: runplan.TraceJSONL, URL: path.text(), TimeScale: 1}
+		return
+	case "sharegpt":
+		t.m.Data.File = &runplan.File{Format: runplan.FileShareGPT, URL: path.text(), Shuffle: shuffle}
+		replaced(&length, f.get("sharegpt-output-len"))
+	default:
+		t.m.Data.File = &runplan.File{Format: runplan.FileJSONL, URL: path.text(), PromptColumn: "prompt", Shuffle: shuffle}
+		replaced(&length, f.get("custom-output-len"))
+		t.m.Data.Output = fixed(256)
+	}
+	switch {
+	case length.text() == "-1": // what the row says
+		t.m.Data.Output = nil
+	case length.set():
+		t.m.Data.Output = fixed(length.integer(1))
+	}
 }
 
 func vllmDataFlags() []string {
