@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 		readStreams(address)
 		return
 	}
+	if address := os.Getenv(loopEnv); address != "" {
+		closedLoops(address)
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -62,8 +66,13 @@ func readStreams(address string) {
 // startReader runs the client process until all its streams have ended.
 func startReader(b *testing.B, address string) *exec.Cmd {
 	b.Helper()
+	return startClient(b, readerEnv+"="+address)
+}
+
+func startClient(b *testing.B, env ...string) *exec.Cmd {
+	b.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), readerEnv+"="+address)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)

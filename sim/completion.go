@@ -12,11 +12,13 @@ import (
 // naturalLen is the number of tokens after which the model stops by itself, where nothing asks for more.
 const naturalLen = 128
 
-// complete serves a completion or a chat completion: it answers at once what is refused, and leaves the rest to the
-// pacer.
-func (x *exchange) complete() bool {
+// complete serves a request for the model: it answers at once what is refused, and leaves the rest to the pacer.
+func (x *exchange) complete(route wire.Route) bool {
 	rec := x.record()
-	p, err := wire.ParseParams(x.req.Body, x.req.Path == "/v1/chat/completions")
+	p, err := wire.ParseParams(x.req.Body, route.API)
+	if err == nil {
+		err = follow(route, p)
+	}
 	if err != nil {
 		param, message := invalidParam(err)
 		return x.refused(rec, 400, param, message)
@@ -41,10 +43,29 @@ func (x *exchange) complete() bool {
 	s := x.stream(rec, p, name)
 	s.seq.Want, s.finish = want, finish
 	s.shape(h)
+	if route.API == wire.Embeddings {
+		s.seq.Want, s.end, s.whole = 1, endWell, true
+	}
 	if h.has(runplan.FaultEmpty) {
 		return x.empty(s)
 	}
 	return x.submit(s, h)
+}
+
+// follow puts into p what the path says.
+func follow(route wire.Route, p *wire.Params) error {
+	switch {
+	case route.API == wire.Triton:
+		p.Model, p.Stream = route.Model, route.Stream
+		if p.Stream && !p.Exclude {
+			return &wire.InvalidError{Param: "exclude_input_in_output", Message: "when streaming, exclude_input_in_output has to be true"}
+		}
+	case route.API == wire.TGI:
+		p.Model, p.Stream = "", route.Stream
+	case route.API == wire.Embeddings:
+		p.Stream, p.MaxTokens = false, 1
+	}
+	return nil
 }
 
 // record opens the truth of a request.
@@ -71,7 +92,7 @@ func (x *exchange) outputLen(p *wire.Params, prompt int) (want int, finish strin
 		return p.MaxTokens, "length", nil
 	case p.IgnoreEOS:
 		return room, "length", nil
-	case !p.Chat: // the default of the API
+	case p.API == wire.Completions || p.API == wire.Triton: // the default of the API
 		return min(16, room), "length", nil
 	}
 	return min(max(naturalLen, p.MinTokens), room), "stop", nil
@@ -79,17 +100,18 @@ func (x *exchange) outputLen(p *wire.Params, prompt int) (want int, finish strin
 
 // stream makes the answer to p.
 func (x *exchange) stream(rec *Record, p *wire.Params, model string) *stream {
-	s := &stream{srv: x.srv, c: x.conn, rec: rec, whole: !p.Stream, usage: p.IncludeUsage || !p.Stream, perEvent: 1}
+	s := &stream{srv: x.srv, c: x.conn, rec: rec, whole: !p.Stream, usage: tellsUsage(p), perEvent: 1}
 	s.scratch = &x.srv.scratch
 	s.ans = x.ans
-	s.ans.Chat, s.ans.Model, s.ans.Prompt = p.Chat, model, rec.PromptTokens
+	s.ans.API, s.ans.Extras, s.ans.Model, s.ans.Prompt = p.API, p.Extras, model, rec.PromptTokens
 	s.ans.Created = wire.Started(rec.ArrivalUnix)
 	s.ans.Draw = mix(uint64(x.srv.cfg.Seed)) + uint64(rec.Number)
 	s.ans.Chunked = x.req.Minor == 1
 	s.ans.Continual = p.ContinuousUsage && p.IncludeUsage
-	s.ans.ID = "cmpl-" + rec.RequestID
-	if p.Chat {
-		s.ans.ID = "chatcmpl-" + rec.RequestID
+	s.ans.Stamps, s.ans.Size = !x.srv.cfg.NoStamps, x.srv.cfg.EventBytes
+	s.ans.ID = answerID(p.API, rec.RequestID)
+	if p.API == wire.Triton && s.whole {
+		s.ans.Echo = append([]byte(nil), p.Prompt...)
 	}
 	s.seq = engine.Seq{Prompt: rec.PromptTokens, Stride: 1, Draw: mix(s.ans.Draw), Sink: s}
 	if x.srv.cfg.PrefixCache {
@@ -97,6 +119,25 @@ func (x *exchange) stream(rec *Record, p *wire.Params, model string) *stream {
 	}
 	s.closing = x.req.Close || (p.Stream && !s.ans.Chunked)
 	return s
+}
+
+// tellsUsage says whether the answer to p counts its tokens: where it is asked for, and always where nobody can ask.
+func tellsUsage(p *wire.Params) bool {
+	return p.IncludeUsage || !p.Stream || p.API != wire.Chat && p.API != wire.Completions
+}
+
+func answerID(api wire.API, request string) string {
+	switch api {
+	case wire.Chat:
+		return "chatcmpl-" + request
+	case wire.Responses:
+		return "resp_" + request
+	case wire.Messages:
+		return "msg_" + request
+	case wire.Embeddings:
+		return "embd-" + request
+	}
+	return "cmpl-" + request
 }
 
 // submit gives s to the pacer.
@@ -128,7 +169,7 @@ func (x *exchange) submit(s *stream, h hits) bool {
 // refused answers with an error and closes the record.
 func (x *exchange) refused(rec *Record, status int, param, message string, lines ...string) bool {
 	rec.HTTPStatus, rec.Error, rec.FirstByte = status, message, x.srv.clock.Now()
-	ok := x.write(x.ans.Plain(status, "application/json", wire.ErrorBody(status, param, message), lines...))
+	ok := x.write(x.ans.Plain(status, "application/json", x.ans.Error(status, param, message), lines...))
 	x.over(rec, StatusFailed)
 	return ok
 }
@@ -169,9 +210,9 @@ func (x *exchange) empty(s *stream) bool {
 	now := x.srv.clock.Now()
 	var b []byte
 	if s.whole {
-		b = s.ans.Whole(0, 0, "stop", s.usage, now)
+		b = s.ans.Whole(wire.End{Finish: "stop", Usage: s.usage, Now: now})
 	} else {
-		b = s.ans.AppendEnd(s.ans.AppendData(s.appendStart(nil, now), "[DONE]"))
+		b = s.ans.AppendEmpty(s.appendStart(nil, now), now)
 	}
 	s.rec.HTTPStatus, s.rec.FirstByte = 200, now
 	ok := x.write(b)

@@ -22,6 +22,9 @@ type Config struct {
 	TruthLog  string   // file that gets one JSON line per request; empty = none
 	KeepTruth bool     // keep the records in memory for Truth
 	Pod       string   // sent as header x-inference-pod when set
+
+	NoStamps   bool // events do not carry their send time
+	EventBytes int  // chat and completion events of one token are made this long, where they are shorter; 0 = as they are
 }
 
 // ReadConfig reads JSON in the words of an experiment's engine.sim. Unknown keys are errors.

@@ -41,7 +41,7 @@ func (x *exchange) json(v any) bool {
 }
 
 func (x *exchange) fail(status int, param, message string) bool {
-	return x.write(x.ans.JSON(status, wire.ErrorBody(status, param, message)))
+	return x.write(x.ans.JSON(status, x.ans.Error(status, param, message)))
 }
 
 // served returns the names of the models that are served now.
@@ -114,4 +114,28 @@ func quoted(name string) string { return "`" + name + "`" }
 func (x *exchange) invalid(err error) bool {
 	param, message := invalidParam(err)
 	return x.fail(400, param, message)
+}
+
+// tritonModel answers what Triton says of a model: whether it is ready, or its metadata.
+func (x *exchange) tritonModel(model, verb string) bool {
+	x.ans.API = wire.Triton
+	name, ok := x.srv.modelName(model)
+	switch {
+	case !ok:
+		return x.fail(400, "", "Request for unknown model: '"+name+"' is not found")
+	case verb == "ready":
+		return x.plain(200, "text/plain", nil)
+	case verb == "":
+		return x.json(map[string]any{"name": name, "versions": []string{"1"}, "platform": "vllm"})
+	}
+	return x.fail(404, "", "no endpoint GET "+x.req.Path)
+}
+
+// info answers in the shape of TGI.
+func (x *exchange) info() bool {
+	limit := x.srv.cfg.MaxModelLen
+	return x.json(map[string]any{
+		"model_id": x.srv.served()[0], "max_input_tokens": limit - 1, "max_total_tokens": limit,
+		"max_concurrent_requests": 4096, "version": "3.3.7+sim", "router": "text-generation-router",
+	})
 }

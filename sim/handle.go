@@ -12,34 +12,52 @@ import (
 // handle answers req, whose first byte came at the monotonic time arrival and was read at read. It returns whether the connection can
 // serve another request; a stream may still be running then.
 func (c *conn) handle(req *wire.Request, read, arrival int64) bool {
-	x := exchange{conn: c, req: req, read: read, arrival: arrival, route: req.Method + " " + req.Path}
+	x := exchange{conn: c, req: req, read: read, arrival: arrival}
 	if req.ID == "" {
 		req.ID = fmt.Sprintf("%016x", mix(uint64(read)^uint64(c.id)<<48))
 	}
 	x.ans = wire.Answer{Style: wire.Style{Close: req.Close}, Pod: c.srv.cfg.Pod, RequestID: req.ID}
 	if strings.HasPrefix(req.Path, "/sim/") {
+		x.route = req.Method + " " + req.Path
 		return x.admin()
 	}
 	c.thaw()
+	route, forModel := wire.Route{}, false
+	if req.Method == "POST" {
+		route, forModel = wire.RouteOf(req.Path)
+		x.ans.API = route.API
+	}
 	if status, message := x.barred(); status != 0 {
 		return x.fail(status, "", message)
 	}
+	if forModel {
+		return x.complete(route)
+	}
+	return x.serve()
+}
+
+// serve answers what is not for the model.
+func (x *exchange) serve() bool {
+	x.route = x.req.Method + " " + x.req.Path
 	switch x.route {
 	case "GET /metrics":
-		return x.plain(200, "text/plain; version=0.0.4; charset=utf-8", c.srv.metrics())
-	case "POST /v1/chat/completions", "POST /v1/completions":
-		return x.complete()
+		return x.plain(200, "text/plain; version=0.0.4; charset=utf-8", x.srv.metrics())
 	case "GET /v1/models":
 		return x.models()
-	case "GET /health", "GET /ping":
+	case "GET /health", "GET /ping", "GET /v2/health/live", "GET /v2/health/ready":
 		return x.plain(200, "text/plain", nil)
+	case "GET /info":
+		return x.info()
 	case "GET /version":
 		return x.json(map[string]string{"version": Version})
 	case "POST /tokenize":
 		return x.tokenize()
 	case "POST /reset_prefix_cache":
-		c.srv.pacer.Do(func(int64) { c.srv.model.ResetCache() })
+		x.srv.pacer.Do(func(int64) { x.srv.model.ResetCache() })
 		return x.plain(200, "text/plain", nil)
+	}
+	if model, verb, ok := wire.TritonModel(x.req.Path); ok && x.req.Method == "GET" {
+		return x.tritonModel(model, verb)
 	}
 	return x.fail(404, "", "no endpoint "+x.route)
 }

@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"bflow.dev/bflow/sim/wire"
-	"bflow.dev/bflow/tasks/runplan"
-)
+import "bflow.dev/bflow/tasks/runplan"
 
 // ending is how an answer ends.
 type ending uint8
@@ -27,9 +24,11 @@ func (s *stream) shape(h hits) {
 	}
 	s.shapeEnd(h)
 	s.shapeEvents(h)
-	s.usage = s.usage && !h.has(runplan.FaultUsageMissing)
+	if h.has(runplan.FaultUsageMissing) {
+		s.usage, s.ans.OutputCount, s.ans.InputCount = false, false, false
+	}
 	s.noDone = h.has(runplan.FaultNoDone)
-	if h.has(runplan.FaultReasoning) && s.ans.Chat {
+	if h.has(runplan.FaultReasoning) && s.ans.Reasons() {
 		s.reasoning = s.seq.Want / 2
 	}
 }
@@ -64,6 +63,12 @@ func (s *stream) shapeEvents(h hits) {
 	s.ans.CRLF = h.has(runplan.FaultCRLF)
 	s.ans.Comments = h.has(runplan.FaultComments)
 	s.ans.MultiLine = h.has(runplan.FaultMultiLine)
+	s.ans.CR, s.ans.BOM, s.ans.Tight = h.has(runplan.FaultCR), h.has(runplan.FaultBOM), h.has(runplan.FaultNoSpace)
+	s.ans.Gzip, s.ans.Tools = h.has(runplan.FaultGzip), h.has(runplan.FaultToolCalls)
+	s.ans.Continual = s.ans.Continual || h.has(runplan.FaultUsageEvery)
+	if h.has(runplan.FaultBigEvent) {
+		s.ans.Big = h.number(runplan.FaultBigEvent, 1<<20)
+	}
 }
 
 // strike ends the answer by its fault.
@@ -77,14 +82,13 @@ func (s *stream) strike() {
 		s.close(StatusReset, now)
 	case s.end == endError && s.whole:
 		s.rec.HTTPStatus = 500
-		s.send(s.ans.JSON(500, wire.ErrorBody(500, "", errorText)), now, true)
+		s.send(s.ans.JSON(500, s.ans.Error(500, "", errorText)), now, true)
 		s.close(StatusFailed, now)
 	case s.end == endError:
-		b := s.ans.AppendData(nil, string(wire.ErrorBody(500, "", errorText)))
-		s.send(s.ans.AppendEnd(s.ans.AppendData(b, "[DONE]")), now, true)
+		s.send(s.ans.AppendError(nil, errorText), now, true)
 		s.close(StatusFailed, now)
 	case s.whole: // truncated: the length in the header promises more
-		b := s.ans.Whole(s.seq.Want, s.reasoning, s.finish, s.usage, now)
+		b := s.ans.Whole(s.ending(now))
 		s.send(b[:len(b)-s.seq.Want], now, true)
 		s.closing = true
 		s.close(StatusTruncated, now)

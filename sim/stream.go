@@ -76,7 +76,7 @@ func (s *stream) deliver(due, now int64) bool {
 		b = s.appendEvents(b, now, last)
 		*s.scratch = b
 	case last:
-		b = s.ans.Whole(s.seq.Want, s.reasoning, s.finish, s.usage, now)
+		b = s.ans.Whole(s.ending(now))
 	}
 	s.sent = s.made
 	if !s.send(b, now, last) {
@@ -101,11 +101,11 @@ func (s *stream) complete() {
 func (s *stream) appendEvents(b []byte, now int64, last bool) []byte {
 	b = s.appendStart(b, now)
 	for i := s.sent; i < s.made; i += s.perEvent {
-		t := wire.Tokens{First: i, N: min(s.perEvent, s.made-i), Now: now}
+		t := wire.Tokens{First: i, N: min(s.perEvent, s.made-i), Now: now, Total: s.seq.Want, Usage: s.usage}
 		if t.First < s.reasoning {
 			t.Class = wire.Reasoning
 		}
-		if last && i+t.N == s.made {
+		if last && i+t.N == s.made && !s.endless() {
 			t.Finish = s.finish
 		}
 		b = s.ans.AppendTokens(b, t)
@@ -124,20 +124,20 @@ func (s *stream) appendStart(b []byte, now int64) []byte {
 	}
 	s.headSent = true
 	b = s.ans.AppendHead(b)
-	if s.ans.Chat {
-		b = s.ans.AppendRole(b, now)
-	}
-	return b
+	return s.ans.AppendStart(b, now)
 }
 
 func (s *stream) appendFinish(b []byte, now int64) []byte {
-	if s.usage {
-		b = s.ans.AppendUsageEvent(b, s.seq.Want, s.reasoning, now)
-	}
-	if !s.noDone {
-		b = s.ans.AppendData(b, "[DONE]")
-	}
-	return s.ans.AppendEnd(b)
+	return s.ans.AppendFinish(b, s.ending(now))
+}
+
+func (s *stream) ending(now int64) wire.End {
+	return wire.End{Output: s.seq.Want, Reasoning: s.reasoning, Finish: s.finish, Usage: s.usage, NoDone: s.noDone, Now: now}
+}
+
+// endless tells that the last event must not say that it is the last, where that is all the terminator there is.
+func (s *stream) endless() bool {
+	return s.noDone && (s.ans.API == wire.Triton || s.ans.API == wire.TGI)
 }
 
 // cancel ends a stream whose client has left, or is being left. It runs on the pacer's thread.

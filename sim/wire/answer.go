@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -10,17 +13,26 @@ import (
 type Style struct {
 	Chunked   bool // HTTP chunks; false = the body ends with the connection
 	CRLF      bool // event lines end with CR LF
+	CR        bool // event lines end with CR
+	BOM       bool // a byte order mark opens the stream
+	Tight     bool // no blank after "data:"
 	Comments  bool // a comment before every event
 	MultiLine bool // the JSON of an event is spread over two data lines
 	Unicode   bool // tokens are characters of several bytes
+	Tools     bool // tokens are arguments of a tool call (chat)
 	Continual bool // usage in every event
+	Gzip      bool // compressed, whatever the client accepts
 	Close     bool // the connection closes after the answer
+	Stamps    bool // every event has the time of its sending, sent_ns
+	Big       int  // the first event with tokens has so many bytes more
+	Size      int  // bytes of a chat chunk with one token, as far as a longer one can be made; 0 = natural
 }
 
-// Answer writes one completion, as a stream of events or as a whole.
+// Answer writes one answer of the model, as a stream of events or as a whole.
 type Answer struct {
 	Style
-	Chat      bool
+	Extras
+	API       API
 	ID, Model string
 	Created   int64 // Unix time, s
 	RequestID string
@@ -28,8 +40,13 @@ type Answer struct {
 	Prompt    int    // tokens, for usage
 	Cached    int
 	Draw      uint64 // chooses the words
+	Echo      []byte // Triton without a stream: the prompt before the answer
 
-	prefix, separator string
+	before, split, separator string // around the JSON of an event
+	prefix                   []byte // of every event of the OpenAI APIs
+	zip                      *gzip.Writer
+	zipped                   bytes.Buffer
+	sequence                 int // of Responses
 }
 
 // Class is what kind of text a token is.
@@ -41,28 +58,52 @@ const (
 	Reasoning
 )
 
+// Tokens are the tokens of one event.
+type Tokens struct {
+	First, N int // index of the first one in the answer, and how many
+	Class    Class
+	Finish   string // finish reason in the last event, else empty
+	Total    int    // all tokens of the answer
+	Usage    bool   // the last event of TGI has its count
+	Now      int64  // send time, monotonic ns: field sent_ns of the event
+}
+
+// End is what is known at the end of an answer.
+type End struct {
+	Output, Reasoning int // tokens
+	Finish            string
+	Usage             bool // it is told
+	NoDone            bool // the terminator lacks
+	Now               int64
+}
+
 // Prepare builds what all events share. It comes after the last change of the fields above.
 func (a *Answer) Prepare() {
-	object := "text_completion"
-	if a.Chat {
-		object = "chat.completion.chunk"
+	eol := a.eol()
+	a.separator, a.split, a.before = eol+eol, "", "data: "
+	if a.Tight {
+		a.before = "data:"
 	}
-	a.separator = a.eol() + a.eol()
-	split := ""
 	if a.MultiLine {
-		split = a.eol() + "data: "
+		a.split = eol + a.before
 	}
-	comment := ""
 	if a.Comments {
-		comment = ": still here" + a.separator
+		a.before = ": still here" + a.separator + a.before
 	}
-	a.prefix = fmt.Sprintf(`%sdata: {"id":%q,"object":%q,"created":%d,"model":%s,%s"sent_ns":`,
-		comment, a.ID, object, a.Created, quote(a.Model), split)
+	if a.API == Chat || a.API == Completions {
+		a.prepareChunks()
+	}
+	if a.Gzip {
+		a.zip = gzip.NewWriter(&a.zipped)
+	}
 }
 
 func (a *Answer) eol() string {
-	if a.CRLF {
+	switch {
+	case a.CRLF:
 		return "\r\n"
+	case a.CR:
+		return "\r"
 	}
 	return "\n"
 }
@@ -71,10 +112,18 @@ func (a *Answer) eol() string {
 func (a *Answer) AppendHead(b []byte) []byte {
 	b = append(b, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\n"...)
 	b = a.appendCommon(b)
+	if a.Gzip {
+		b = append(b, "Content-Encoding: gzip\r\n"...)
+	}
 	if a.Chunked {
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
 	}
-	return append(b, "\r\n"...)
+	b = append(b, "\r\n"...)
+	if a.BOM {
+		b, start := a.open(b)
+		return a.close(append(b, "\ufeff"...), start)
+	}
+	return b
 }
 
 // appendCommon appends the header fields of any answer.
@@ -83,7 +132,7 @@ func (a *Answer) appendCommon(b []byte) []byte {
 		b = append(append(append(b, "x-request-id: "...), a.RequestID...), "\r\n"...)
 	}
 	if a.Pod != "" {
-		b = append(b, "x-inference-pod: "+a.Pod+"\r\n"...)
+		b = append(append(append(b, "x-inference-pod: "...), a.Pod...), "\r\n"...)
 	}
 	if a.Close {
 		b = append(b, "Connection: close\r\n"...)
@@ -91,96 +140,205 @@ func (a *Answer) appendCommon(b []byte) []byte {
 	return b
 }
 
-// open begins an HTTP chunk, whose length close fills in. Leading zeros of a chunk size are allowed.
+// sizeDigits is the number of digits of a chunk size. Leading zeros are allowed.
+func (a *Answer) sizeDigits() int {
+	if a.Big > 0 {
+		return 8
+	}
+	return 4
+}
+
+// open begins an HTTP chunk, whose length close fills in.
 func (a *Answer) open(b []byte) ([]byte, int) {
 	if a.Chunked {
-		b = append(b, "0000\r\n"...)
+		b = append(append(b, "00000000"[:a.sizeDigits()]...), "\r\n"...)
 	}
 	return b, len(b)
 }
 
 func (a *Answer) close(b []byte, start int) []byte {
+	if a.zip != nil {
+		b = a.compress(b, start)
+	}
 	if !a.Chunked {
 		return b
 	}
 	const hexDigits = "0123456789abcdef"
 	n := len(b) - start
-	size := b[start-6:]
-	size[0], size[1], size[2], size[3] = hexDigits[n>>12&15], hexDigits[n>>8&15], hexDigits[n>>4&15], hexDigits[n&15]
+	for i := start - 3; n > 0; i-- {
+		b[i] = hexDigits[n&15]
+		n >>= 4
+	}
 	return append(b, "\r\n"...)
 }
 
-// AppendRole appends the first event of a chat, which has a role and no token.
-func (a *Answer) AppendRole(b []byte, now int64) []byte {
+func (a *Answer) compress(b []byte, start int) []byte {
+	a.zipped.Reset()
+	_, _ = a.zip.Write(b[start:]) // a buffer takes everything
+	_ = a.zip.Flush()
+	return append(b[:start], a.zipped.Bytes()...)
+}
+
+// begin opens an event that is no chunk of the OpenAI APIs; name is its field event, or empty.
+func (a *Answer) begin(b []byte, name string) ([]byte, int) {
 	b, start := a.open(b)
-	b = append(b, a.prefix...)
-	b = strconv.AppendInt(b, now, 10)
-	b = append(b, `,"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`...)
-	b = append(b, a.separator...)
+	if name != "" {
+		b = append(append(append(b, "event: "...), name...), a.eol()...)
+	}
+	return append(b, a.before...), start
+}
+
+// finish closes an event whose object lacks its brace.
+func (a *Answer) finish(b []byte, start int, now int64) []byte {
+	b = append(append(a.appendStamp(b, now), '}'), a.separator...)
 	return a.close(b, start)
 }
 
-// Tokens are the tokens of one event.
-type Tokens struct {
-	First, N int // index of the first one in the answer, and how many
-	Class    Class
-	Finish   string // finish reason in the last event, else empty
-	Now      int64  // send time, monotonic ns: field sent_ns of the event
+func (a *Answer) appendStamp(b []byte, now int64) []byte {
+	if !a.Stamps {
+		return b
+	}
+	return strconv.AppendInt(append(b, `,"sent_ns":`...), now, 10)
+}
+
+// AppendStart appends the events that come before the first token.
+func (a *Answer) AppendStart(b []byte, now int64) []byte {
+	switch a.API {
+	case Chat:
+		return a.appendRole(b, now)
+	case Responses:
+		return a.startResponse(b, now)
+	case Messages:
+		return a.startMessage(b, now)
+	}
+	return b
 }
 
 // AppendTokens appends one event with tokens.
 func (a *Answer) AppendTokens(b []byte, t Tokens) []byte {
+	switch a.API {
+	case Responses:
+		return a.responseTokens(b, t)
+	case Messages:
+		return a.messageTokens(b, t)
+	case Triton:
+		return a.tritonTokens(b, t)
+	case TGI:
+		return a.tgiTokens(b, t)
+	}
+	return a.chunk(b, t)
+}
+
+// AppendFinish appends what comes after the last token, and the end of the body.
+func (a *Answer) AppendFinish(b []byte, e End) []byte {
+	switch a.API {
+	case Chat, Completions:
+		b = a.finishChunks(b, e)
+	case Responses:
+		b = a.finishResponse(b, e)
+	case Messages:
+		b = a.finishMessage(b, e)
+	}
+	return a.AppendEnd(b)
+}
+
+// AppendEmpty appends an answer without tokens after its start.
+func (a *Answer) AppendEmpty(b []byte, now int64) []byte {
+	if a.API == Chat || a.API == Completions {
+		return a.AppendEnd(a.AppendData(b, "[DONE]"))
+	}
+	return a.AppendFinish(b, End{Finish: "stop", Now: now})
+}
+
+// AppendError appends an error object in the middle of a stream, and its end.
+func (a *Answer) AppendError(b []byte, message string) []byte {
+	switch a.API {
+	case Messages:
+		b, start := a.begin(b, "error")
+		return a.AppendEnd(a.close(append(append(b, a.Error(500, "", message)...), a.separator...), start))
+	case Responses:
+		return a.AppendEnd(a.failResponse(b, message))
+	case Triton, TGI:
+		return a.AppendEnd(a.AppendData(b, string(a.Error(500, "", message))))
+	}
+	return a.AppendEnd(a.AppendData(a.AppendData(b, string(a.Error(500, "", message))), "[DONE]"))
+}
+
+// AppendData appends an event with data that is not an answer: [DONE] or an error object.
+func (a *Answer) AppendData(b []byte, data string) []byte {
 	b, start := a.open(b)
-	b = append(b, a.prefix...)
-	b = strconv.AppendInt(b, t.Now, 10)
-	switch {
-	case !a.Chat:
-		b = append(b, `,"choices":[{"index":0,"text":"`...)
-	case t.Class == Reasoning:
-		b = append(b, `,"choices":[{"index":0,"delta":{"reasoning":"`...)
+	b = append(append(append(b, "data: "...), data...), a.separator...)
+	return a.close(b, start)
+}
+
+// AppendEnd appends the end of the body.
+func (a *Answer) AppendEnd(b []byte) []byte {
+	if a.zip != nil {
+		b = a.endZip(b)
+	}
+	if a.Chunked {
+		return append(b, "0\r\n\r\n"...)
+	}
+	return b
+}
+
+func (a *Answer) endZip(b []byte) []byte {
+	zip := a.zip
+	b, start := a.open(b)
+	a.zipped.Reset()
+	_ = zip.Close() // into a buffer
+	a.zip = nil
+	return a.close(append(b, a.zipped.Bytes()...), start)
+}
+
+// Whole returns the answer to a request without stream, header included. The first reasoning tokens are reasoning.
+func (a *Answer) Whole(e End) []byte {
+	var body []byte
+	switch a.API {
+	case Responses:
+		body = a.wholeResponse(e)
+	case Messages:
+		body = a.wholeMessage(e)
+	case Embeddings:
+		body = a.embedding(e)
+	case Triton:
+		body = a.wholeTriton(e)
+	case TGI:
+		body = a.wholeTGI(e)
 	default:
-		b = append(b, `,"choices":[{"index":0,"delta":{"content":"`...)
+		body = a.wholeChunk(e)
 	}
-	for i := range t.N {
-		b = a.appendWord(b, t.First+i)
+	body = append(a.appendStamp(body, e.Now), '}')
+	if !a.Gzip {
+		return a.JSON(200, body)
 	}
-	b = append(b, '"')
-	if a.Chat {
-		b = append(b, '}')
-	}
-	b = appendFinish(append(b, `,"logprobs":null`...), t.Finish)
-	if a.Continual {
-		b = a.appendUsage(append(b, ','), t.First+t.N, 0)
-	}
-	b = append(append(b, '}'), a.separator...)
-	return a.close(b, start)
+	zip := gzip.NewWriter(&a.zipped)
+	_, _ = zip.Write(body) // into a buffer
+	_ = zip.Close()
+	return a.Plain(200, "application/json", a.zipped.Bytes(), "Content-Encoding: gzip\r\n")
 }
 
-func appendFinish(b []byte, reason string) []byte {
-	if reason == "" {
-		return append(b, `,"finish_reason":null}]`...)
+// appendWords appends the text of n tokens.
+func (a *Answer) appendWords(b []byte, first, n int) []byte {
+	for i := first; i < first+n; i++ {
+		if a.Unicode {
+			b = append(b, " é界"...)
+		} else {
+			b = AppendWord(b, a.Draw+7*uint64(i))
+		}
 	}
-	b = append(b, `,"finish_reason":"`...)
-	return append(append(b, reason...), `"}]`...)
+	return b
 }
 
-func (a *Answer) appendWord(b []byte, i int) []byte {
-	if a.Unicode {
-		return append(b, " é界"...)
+// appendBig appends a member of the length that the first event is to have.
+func (a *Answer) appendBig(b []byte, t Tokens) []byte {
+	if a.Big == 0 || t.First > 0 {
+		return b
 	}
-	return AppendWord(b, a.Draw+7*uint64(i))
+	return append(append(append(b, `,"padding":"`...), strings.Repeat("x", a.Big)...), '"')
 }
 
-// AppendUsageEvent appends the event with the final usage, whose choices are empty.
-func (a *Answer) AppendUsageEvent(b []byte, output, reasoning int, now int64) []byte {
-	b, start := a.open(b)
-	b = append(b, a.prefix...)
-	b = strconv.AppendInt(b, now, 10)
-	b = a.appendUsage(append(b, `,"choices":[],`...), output, reasoning)
-	b = append(append(b, '}'), a.separator...)
-	return a.close(b, start)
-}
-
+// appendUsage appends a usage object under the names of the API.
 func (a *Answer) appendUsage(b []byte, output, reasoning int) []byte {
 	b = append(b, `"usage":{"prompt_tokens":`...)
 	b = strconv.AppendInt(b, int64(a.Prompt), 10)
@@ -199,58 +357,17 @@ func (a *Answer) appendUsage(b []byte, output, reasoning int) []byte {
 	return append(b, '}')
 }
 
-// AppendData appends an event with data that is not a completion: [DONE] or an error object.
-func (a *Answer) AppendData(b []byte, data string) []byte {
-	b, start := a.open(b)
-	b = append(append(append(b, "data: "...), data...), a.separator...)
-	return a.close(b, start)
-}
-
-// AppendEnd appends the end of the body.
-func (a *Answer) AppendEnd(b []byte) []byte {
-	if a.Chunked {
-		return append(b, "0\r\n\r\n"...)
+// Error returns an error body in the shape of the API.
+func (a *Answer) Error(status int, param, message string) []byte {
+	switch a.API {
+	case Triton:
+		return fmt.Appendf(nil, `{"error":%s}`, quote(message))
+	case TGI:
+		return fmt.Appendf(nil, `{"error":%s,"error_type":%s}`, quote(message), quote(tgiErrorType(status)))
+	case Messages:
+		return fmt.Appendf(nil, `{"type":"error","error":{"type":%s,"message":%s}}`, quote(messagesErrorType(status)), quote(message))
 	}
-	return b
-}
-
-// Whole returns the answer to a request without stream, header included. The first reasoning tokens are reasoning.
-func (a *Answer) Whole(output, reasoning int, finish string, usage bool, now int64) []byte {
-	body := fmt.Appendf(nil, `{"id":%q,"object":"text_completion","created":%d,"model":%s,"sent_ns":%d,`,
-		a.ID, a.Created, quote(a.Model), now)
-	if a.Chat {
-		body = fmt.Appendf(nil, `{"id":%q,"object":"chat.completion","created":%d,"model":%s,"sent_ns":%d,`,
-			a.ID, a.Created, quote(a.Model), now)
-		body = append(body, `"choices":[{"index":0,"message":{"role":"assistant","reasoning":`...)
-		body = a.appendReasoning(body, reasoning)
-		body = append(body, `,"content":"`...)
-	} else {
-		body = append(body, `"choices":[{"index":0,"text":"`...)
-		reasoning = 0
-	}
-	for i := reasoning; i < output; i++ {
-		body = a.appendWord(body, i)
-	}
-	body = append(body, '"')
-	if a.Chat {
-		body = append(body, '}')
-	}
-	body = appendFinish(append(body, `,"logprobs":null`...), finish)
-	if usage {
-		body = a.appendUsage(append(body, ','), output, reasoning)
-	}
-	return a.JSON(200, append(body, '}'))
-}
-
-func (a *Answer) appendReasoning(b []byte, n int) []byte {
-	if n == 0 {
-		return append(b, "null"...)
-	}
-	b = append(b, '"')
-	for i := range n {
-		b = a.appendWord(b, i)
-	}
-	return append(b, '"')
+	return ErrorBody(status, param, message)
 }
 
 // Started returns t as the field created.

@@ -61,13 +61,16 @@ func FuzzParseParams(f *testing.F) {
 		`{"model":"m","prompt":"one two","max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`,
 		`{"messages":[{"role":"user","content":[{"type":"text","text":"\u00e9\ud83d\ude00\n"}]}],"n":1}`,
 		`{"prompt":[1,2,3],"min_tokens":2,"ignore_eos":true,"stop":null}`, `{"prompt":[[1],["a"]]}`, `[]`, `{`, `{"a":1e5,"b":-0.1E+2}`,
+		`{"input":[{"role":"user","content":"a"}],"instructions":"b","max_output_tokens":3}`, `{"system":[{"type":"text","text":"x"}],"messages":[{"role":"user","content":"a"}],"max_tokens":3}`,
+		`{"text_input":"a","return_num_output_tokens":true,"parameters":{"max_tokens":3}}`, `{"inputs":"a","parameters":{"max_new_tokens":3,"details":true}}`,
 		`{"prompt":"\ud800x","max_tokens":00}`, "{\"prompt\":\"a\x01\"}", `{"prompt":"a",}`,
 	} {
-		f.Add([]byte(seed), true)
-		f.Add([]byte(seed), false)
+		for api := range byte(TGI + 1) {
+			f.Add([]byte(seed), api)
+		}
 	}
-	f.Fuzz(func(t *testing.T, body []byte, chat bool) {
-		p, err := ParseParams(body, chat)
+	f.Fuzz(func(t *testing.T, body []byte, api byte) {
+		p, err := ParseParams(body, API(api)%(TGI+1))
 		s := scanner{data: body}
 		s.skip()
 		s.end()

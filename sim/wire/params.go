@@ -6,10 +6,11 @@ import (
 
 // Params are the fields of a completion request that change what the engine does; others are accepted and ignored.
 type Params struct {
-	Chat     bool
+	Extras
+	API      API
 	Model    string
-	Messages []Message // chat
-	Prompt   []byte    // completions: text, or
+	Messages []Message // chat, responses, messages
+	Prompt   []byte    // text, or
 	IDs      []int     // token ids
 
 	Stream          bool
@@ -40,12 +41,12 @@ type paramReader struct {
 	invalid *InvalidError
 	prompts int
 	maxNew  int // max_completion_tokens, -1 = absent
+	system  []byte
 }
 
-// ParseParams reads the body of a completion, or of a chat completion. Text in the result lies in body. An error is
-// an *InvalidError.
-func ParseParams(body []byte, chat bool) (*Params, error) {
-	r := &paramReader{scanner: scanner{data: body}, Params: Params{Chat: chat, MaxTokens: -1, N: 1}, maxNew: -1}
+// ParseParams reads the body of a request of an API. Text in the result lies in body. An error is an *InvalidError.
+func ParseParams(body []byte, api API) (*Params, error) {
+	r := &paramReader{scanner: scanner{data: body}, Params: Params{API: api, MaxTokens: -1, N: 1}, maxNew: -1}
 	r.object(r.member)
 	r.end()
 	if r.err != nil {
@@ -53,6 +54,9 @@ func ParseParams(body []byte, chat bool) (*Params, error) {
 	}
 	if r.maxNew >= 0 {
 		r.MaxTokens = r.maxNew
+	}
+	if len(r.system) > 0 {
+		r.Messages = append([]Message{{Role: "system", Text: r.system}}, r.Messages...)
 	}
 	r.check()
 	if r.invalid != nil {
@@ -93,18 +97,39 @@ func (r *paramReader) member(key string) {
 	case "ignore_eos":
 		r.IgnoreEOS = r.boolean(key)
 	default:
+		r.special(key)
+	}
+}
+
+// special reads what only one API has.
+func (r *paramReader) special(key string) {
+	switch {
+	case r.API == Responses || r.API == Embeddings:
+		r.inputMember(key)
+	case r.API == Messages && key == "system":
+		r.system = r.content()
+	case r.API == Triton:
+		r.tritonMember(key)
+	case r.API == TGI:
+		r.tgiMember(key)
+	default:
 		r.skip()
 	}
 }
+
+// isChat tells that the prompt is a list of messages.
+func (p *Params) isChat() bool { return p.API == Chat || p.API == Messages || len(p.Messages) > 0 }
 
 func (r *paramReader) check() {
 	switch {
 	case r.N != 1:
 		r.refuse("n", "n must be 1: the simulated engine gives one answer per request")
-	case r.Chat && len(r.Messages) == 0:
+	case r.isChat() && len(r.Messages) == 0:
 		r.refuse("messages", "messages is missing or empty")
-	case !r.Chat && r.prompts == 0:
-		r.refuse("prompt", "prompt is missing or empty")
+	case !r.isChat() && r.prompts == 0:
+		r.refuse(r.API.promptField(), r.API.promptField()+" is missing or empty")
+	case r.API == Messages && r.MaxTokens < 0:
+		r.refuse("max_tokens", "max_tokens: field required")
 	case r.prompts > 1:
 		r.refuse("prompt", "prompt is a batch of "+strconv.Itoa(r.prompts)+": send one prompt per request")
 	case r.StreamOptions && !r.Stream:
@@ -177,7 +202,9 @@ func ParseTokenize(body []byte) (*Params, error) {
 	if r.err != nil {
 		return nil, &InvalidError{Message: "body is not a JSON object: " + r.err.Error()}
 	}
-	r.Chat = len(r.Messages) > 0
+	if len(r.Messages) > 0 {
+		r.API = Chat
+	}
 	r.check()
 	if r.invalid != nil {
 		return nil, r.invalid

@@ -26,6 +26,8 @@ func (r *paramReader) promptList() {
 		switch r.peek() {
 		case '"':
 			r.onePrompt()
+		case '{':
+			r.message("input")
 		case '[':
 			batch := r.tokenIDs()
 			if r.prompts++; r.prompts == 1 {
@@ -64,22 +66,26 @@ func (r *paramReader) messages() {
 			r.skip()
 			return
 		}
-		var m Message
-		r.object(func(key string) {
-			switch key {
-			case "role":
-				m.Role = r.stringValue("messages.role")
-			case "content":
-				m.Text = r.content()
-			default:
-				r.skip()
-			}
-		})
-		if m.Role == "" {
-			r.refuse("messages", "a message has no role")
-		}
-		r.Messages = append(r.Messages, m)
+		r.message("messages")
 	})
+}
+
+func (r *paramReader) message(field string) {
+	var m Message
+	r.object(func(key string) {
+		switch key {
+		case "role":
+			m.Role = r.stringValue(field + ".role")
+		case "content":
+			m.Text = r.content()
+		default:
+			r.skip()
+		}
+	})
+	if m.Role == "" {
+		r.refuse(field, "a message has no role")
+	}
+	r.Messages = append(r.Messages, m)
 }
 
 // content reads the content of a message: text, null (a tool call), or a list of parts, of which only text is served.
@@ -110,7 +116,7 @@ func (r *paramReader) part() (text []byte) {
 		case key == "text" && r.peek() == '"':
 			text = r.text()
 		case key == "type":
-			if kind := r.stringValue("messages.content.type"); kind != "text" {
+			if kind := r.stringValue("messages.content.type"); kind != "text" && kind != "input_text" && kind != "output_text" {
 				r.refuse("messages", "content parts of type "+kind+" are not served, only text")
 			}
 		default:

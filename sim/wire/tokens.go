@@ -43,7 +43,7 @@ func isWord(c byte) bool {
 func (p *Params) CountTokens() int {
 	n := len(p.IDs)
 	count := func(int, int) { n++ }
-	if !p.Chat {
+	if !p.isChat() {
 		pieces(p.Prompt, count)
 		return max(1, n)
 	}
@@ -55,7 +55,7 @@ func (p *Params) CountTokens() int {
 
 // Tokens returns the token ids of the prompt of p, as many as CountTokens says.
 func (p *Params) Tokens() []int {
-	if !p.Chat {
+	if !p.isChat() {
 		if ids := appendTokens(append([]int(nil), p.IDs...), p.Prompt); len(ids) > 0 {
 			return ids
 		}

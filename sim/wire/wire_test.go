@@ -62,7 +62,7 @@ func TestEscapesAreRead(t *testing.T) {
 		if err := json.Unmarshal([]byte(`"`+text+`"`), &other); err != nil {
 			t.Fatal(err)
 		}
-		p, err := ParseParams([]byte(`{"prompt":"`+text+`"}`), false)
+		p, err := ParseParams([]byte(`{"prompt":"`+text+`"}`), Completions)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestEscapesAreRead(t *testing.T) {
 
 func TestNestingIsBounded(t *testing.T) {
 	body := `{"x":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + `,"prompt":"a"}`
-	if _, err := ParseParams([]byte(body), false); err == nil || !strings.Contains(err.Error(), "nested deeper") {
+	if _, err := ParseParams([]byte(body), Completions); err == nil || !strings.Contains(err.Error(), "nested deeper") {
 		t.Errorf("error %v, want a bound of the nesting", err)
 	}
 }
@@ -88,7 +88,7 @@ func BenchmarkParse50kTokens(b *testing.B) {
 	body := []byte(`{"model":"m","messages":[{"role":"user","content":"` + string(text) + `"}],"stream":true}`)
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		p, err := ParseParams(body, true)
+		p, err := ParseParams(body, Chat)
 		if err != nil || p.CountTokens() != 50_007 {
 			b.Fatal(err, p.CountTokens())
 		}

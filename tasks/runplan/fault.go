@@ -34,6 +34,13 @@ const (
 	FaultComments       = "comments"         // a comment before every event
 	FaultMultiLine      = "multi_line"       // the JSON of an event on two data lines
 	FaultCutUTF8        = "cut_utf8"         // segments end inside a character
+	FaultCR             = "cr"               // lines of events end with CR alone
+	FaultBOM            = "bom"              // a byte order mark opens the body
+	FaultNoSpace        = "no_space"         // no blank after "data:"
+	FaultBigEvent       = "big_event"        // =BYTES, 1048576 without a value; the first event with a token is that much longer
+	FaultUsageEvery     = "usage_every"      // usage in every event, whatever was asked (completions, chat)
+	FaultToolCalls      = "tool_calls"       // all tokens are arguments of a tool call (chat)
+	FaultGzip           = "gzip"             // the body is compressed although nobody asked
 	FaultRoleFirst      = "role_first"       // header and role-only event at once, long before the first token
 	FaultReasoning      = "reasoning"        // the first half of the tokens are reasoning (chat)
 
@@ -51,7 +58,8 @@ func FaultKinds() []string {
 		FaultResetReused, FaultReset, FaultTruncated, FaultErrorEvent, FaultStall,
 		FaultShortOutput, FaultNoDone, FaultUsageMissing,
 		FaultSplit, FaultCoalesce, FaultTokensPerEvent, FaultCRLF, FaultComments, FaultMultiLine, FaultCutUTF8,
-		FaultRoleFirst, FaultReasoning,
+		FaultCR, FaultBOM, FaultNoSpace, FaultBigEvent, FaultUsageEvery,
+		FaultRoleFirst, FaultReasoning, FaultToolCalls, FaultGzip,
 		FaultFreeze, FaultNotReady, FaultWrongModel, FaultSlowAccept, FaultCrash,
 	}
 }
@@ -85,6 +93,10 @@ func validFaultValue(kind, value string, given bool) error {
 	case kind == FaultTokensPerEvent:
 		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > 1000 {
 			return fmt.Errorf("value %q of fault %q: want 1 to 1000", value, kind)
+		}
+	case kind == FaultBigEvent:
+		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > 64<<20 {
+			return fmt.Errorf("value %q of fault %q: want 1 to %d bytes", value, kind, 64<<20)
 		}
 	case kind == FaultSlowAccept:
 		if d, err := time.ParseDuration(value); err != nil || d < 0 {
