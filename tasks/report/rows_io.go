@@ -2,7 +2,7 @@ package report
 
 import (
 	"bufio"
-	"compress/gzip"
+	"github.com/klauspost/compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"

@@ -13,13 +13,27 @@ import (
 // chunk is how many values of a column are in memory at most until it is summarised.
 const chunk = 16 << 10
 
-// store is the file that holds the chunks of all columns of a stage: a stage of millions of requests has twenty
-// distributions, of which one at a time is in memory. The file is scratch: it has no form for others.
+// inRoom is how many bytes of the chunks of a stage stay in memory: about the first hundred thousand requests.
+const inRoom = 20 << 20
+
+// store keeps the chunks of all columns of a stage: the first in memory, the rest in a file, because a stage of
+// millions of requests has twenty distributions, of which one at a time is in memory. The file is scratch: it has no
+// form for others.
 type store struct {
 	path string
+	held int // bytes in memory
 	f    *os.File
 	size int64
 	err  error
+}
+
+// hold says whether n bytes more stay in memory.
+func (s *store) hold(n int) bool {
+	if s.held+n > inRoom {
+		return false
+	}
+	s.held += n
+	return true
 }
 
 func (s *store) put(b []byte) int64 {
@@ -69,8 +83,9 @@ type column[T float64 | uint64] struct {
 	folded *report.Distribution
 }
 
-// stored is a chunk on disk.
+// stored is a chunk, in memory or on disk.
 type stored[T float64 | uint64] struct {
+	values   []T // nil = on disk
 	at       int64
 	low, top T
 }
@@ -94,8 +109,13 @@ func (c *column[T]) flush() {
 	for _, x := range c.buf {
 		s.low, s.top = min(s.low, x), max(s.top, x)
 	}
-	s.at = c.store.put(raw(c.buf))
-	c.chunks, c.n, c.buf = append(c.chunks, s), c.n+len(c.buf), c.buf[:0]
+	c.n += len(c.buf)
+	if c.store.hold(8 * chunk) {
+		s.values, c.buf = c.buf, make([]T, 0, chunk)
+	} else {
+		s.at, c.buf = c.store.put(raw(c.buf)), c.buf[:0]
+	}
+	c.chunks = append(c.chunks, s)
 	if _, values := any(c.buf).([]float64); values && c.n+chunk > report.ExactLimit {
 		c.fold()
 	}
@@ -107,10 +127,18 @@ func (c *column[T]) fold() {
 	c.folded.Condense()
 	part := make([]T, chunk)
 	for _, s := range c.chunks {
-		c.store.get(raw(part), s.at)
-		c.folded.AddAll(any(part).([]float64))
+		c.folded.AddAll(any(c.read(&s, part)).([]float64))
 	}
 	c.chunks = nil
+}
+
+// read returns the values of a chunk, valid until part is used again.
+func (c *column[T]) read(s *stored[T], part []T) []T {
+	if s.values != nil {
+		return s.values
+	}
+	c.store.get(raw(part[:chunk]), s.at)
+	return part[:chunk]
 }
 
 // size returns the number of values.
@@ -127,21 +155,11 @@ func (c *column[T]) clone() *column[T] {
 
 // within appends the values from low to top, both included, to to.
 func (c *column[T]) within(low, top T, to []T) []T {
-	var part []T
+	part := make([]T, chunk)
 	for _, s := range c.chunks {
-		if s.top < low || s.low > top {
-			continue
+		if s.top >= low && s.low <= top {
+			to = appendWithin(to, c.read(&s, part), low, top)
 		}
-		if s.low >= low && s.top <= top && cap(to)-len(to) >= chunk {
-			to = to[:len(to)+chunk]
-			c.store.get(raw(to[len(to)-chunk:]), s.at)
-			continue
-		}
-		if part == nil {
-			part = make([]T, chunk)
-		}
-		c.store.get(raw(part), s.at)
-		to = appendWithin(to, part, low, top)
 	}
 	return appendWithin(to, c.buf, low, top)
 }
@@ -169,11 +187,9 @@ func distribution(c *column[float64], unit string, d *report.Distribution) *repo
 		return out
 	}
 	d.Reset(unit, c.size())
-	part := make([]float64, 0, chunk)
+	part := make([]float64, chunk)
 	for _, s := range c.chunks {
-		part = part[:chunk]
-		c.store.get(raw(part), s.at)
-		d.AddAll(part)
+		d.AddAll(c.read(&s, part))
 	}
 	d.AddAll(c.buf)
 	return d

@@ -152,6 +152,7 @@ func (d *distributions) each(f func(names []string, d *report.Distribution) erro
 		if err := f(names, values); err != nil {
 			return err
 		}
+		d.columns[m] = nil
 	}
 	return nil
 }

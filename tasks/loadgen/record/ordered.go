@@ -26,8 +26,9 @@ type contents struct {
 }
 
 // readSpill looks through a spill file once.
-func readSpill(path string, f io.ReaderAt, size int64) (*contents, error) {
-	c := &contents{path: path, blocks: blocks{f: f, size: size}}
+// n is about how many outcomes it holds.
+func readSpill(path string, f io.ReaderAt, size int64, n int) (*contents, error) {
+	c := &contents{path: path, blocks: blocks{f: f, size: size}, index: make([]entry, 0, n)}
 	s := scan{in: bufio.NewReaderSize(io.NewSectionReader(f, 0, size), spillBuffer), size: size}
 	c.prefix = string(s.bytes(s.length()))
 	inOrder, last := true, int64(0)
@@ -143,7 +144,7 @@ func (s *Spill) open() (*contents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading spill file: %w", err)
 	}
-	return readSpill(s.path, s.f, info.Size())
+	return readSpill(s.path, s.f, info.Size(), s.added)
 }
 
 // Each calls f with every outcome in order of its intended send, after the last Add. The outcome is valid during the
@@ -171,7 +172,7 @@ func Recover(path string, f func(prefix string, o *Outcome) error) error {
 	if err != nil {
 		return fmt.Errorf("reading spill file: %w", err)
 	}
-	c, err := readSpill(path, file, info.Size())
+	c, err := readSpill(path, file, info.Size(), 0)
 	if err != nil {
 		return err
 	}

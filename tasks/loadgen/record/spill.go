@@ -20,6 +20,7 @@ type Spill struct {
 	cur   []byte
 	words lexicon
 	given int // buffers that the writer got
+	added int // outcomes
 	ended bool
 
 	full    chan []byte // to the writer
@@ -78,6 +79,7 @@ func (s *Spill) Add(o *Outcome) {
 	var words [5]uint64
 	s.cur, words = s.words.number(s.cur, o)
 	s.cur = o.appendTo(s.cur, words)
+	s.added++
 }
 
 // hand gives the buffer to the writer and takes another.

@@ -2,6 +2,7 @@ package record
 
 import (
 	"errors"
+	"runtime/debug"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -45,6 +46,8 @@ type Outputs struct {
 // Summarize makes rows and numbers from the outcomes of a stage, after the last Add. Rows are written in order of their
 // intended send. Of the values one distribution at a time is in memory.
 func Summarize(s *Spill, in *Stage, out Outputs) (*Summary, error) {
+	// No stamp is at stake any more: memory counts now, and what is collected here are a few large lists of numbers.
+	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	c, err := s.open()
 	if err != nil {
 		return nil, err
@@ -70,7 +73,7 @@ func summarize(c *contents, in *Stage, out Outputs) (sum *Summary, err error) {
 	if err = errors.Join(err, out.Rows.Flush()); err != nil {
 		return nil, err
 	}
-	c.index = nil // room for what follows
+	c.index, c.blocks = nil, blocks{} // room for what follows
 	return a.summary(func(metric string, d *report.Distribution) error {
 		return out.Values.Write(report.DistributionKey{Sample: in.Sample, Stage: in.Index, Metric: metric}, d)
 	})
