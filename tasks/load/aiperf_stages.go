@@ -11,7 +11,7 @@ func (t *translator) aiperfStages(f *fields) {
 	streams, rate := f.get("concurrency"), f.get("request_rate")
 	arrival := f.get("request_rate_mode", "arrival_pattern")
 	burst := f.get("arrival_smoothness", "vllm_burstiness").positive()
-	fixedSchedule := f.get("fixed_schedule").booleanOr(t.m.Data.Trace != nil)
+	fixedSchedule := f.get("fixed_schedule").booleanOr(t.m.Data.Trace != nil && !f.get("no_fixed_schedule").boolean())
 	ramps := f.get("concurrency_ramp_duration", "request_rate_ramp_duration").seconds(time.Second)
 	limits := t.aiperfLimits(f)
 	warm := t.aiperfWarmup(f)

@@ -37,6 +37,7 @@ type Source struct {
 	Env     map[string]string // spec.env of the profile
 	Venv    string            // virtual environment of the real tool, for a load that it runs on this host
 	Lenient bool              // unknown fields are warnings
+	Alone   bool              // no real tool is at hand: what is beyond the native generator is told in Translation.Beyond, and left out
 
 	// Overrides are the blocks overrides.benchmark and model_overrides.<model>.benchmark, weakest first.
 	// Their unknown fields are left to whoever read the file.
@@ -61,6 +62,8 @@ type Translation struct {
 	Measurement runplan.Measurement
 	// SLO is set where the tool's block itself names objectives. An slo of the experiment replaces it.
 	SLO *runplan.SLO
+	// Beyond is what only the real tool can do, of a Source that is Alone.
+	Beyond problem.List
 	// Secret is set where the block holds a literal API key. Measurement.API.APIKeySecret names it.
 	Secret *Secret
 }
@@ -75,6 +78,12 @@ type Secret struct {
 
 // String leaves the credential out.
 func (s Secret) String() string { return "secret " + s.Name }
+
+// Mapping returns the mapping that a scalar stands for in a block: JSON, "k=v,k=v", or a bare word, which is its kind.
+// Other nodes are returned as they are; nil where the text is no mapping.
+func Mapping(n *yaml.Node) *yaml.Node {
+	return value{findings: &findings{}}.at(n, "").typed().node
+}
 
 // Translate reads src. The measurement is complete when the list holds no error; warnings say what was changed,
 // ignored, or why the real tool is needed, and stand in Measurement.Notes as well, without positions.

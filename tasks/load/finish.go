@@ -68,7 +68,7 @@ var boundPath = regexp.MustCompile(`constraint|(duration|requests|seconds|count|
 // nothing of bounds that are there but wrong.
 func (t *translator) refuseEndless() {
 	broken := func(p problem.Problem) bool { return !p.Warning && boundPath.MatchString(p.Path) }
-	if len(t.external) > 0 || slices.ContainsFunc(t.problems, broken) {
+	if len(t.external) > 0 && !t.src.Alone || slices.ContainsFunc(t.problems, broken) {
 		return
 	}
 	for _, v := range t.endless {
@@ -79,6 +79,9 @@ func (t *translator) refuseEndless() {
 // finish decides who runs the load.
 func (t *translator) finish() {
 	t.refuseEndless()
+	if t.src.Alone {
+		t.beyond()
+	}
 	switch t.src.Runner {
 	case RunnerExternal:
 		t.toTool()
@@ -98,6 +101,14 @@ func (t *translator) finish() {
 	}
 	t.envCredentials()
 	t.m.Notes = t.notes
+}
+
+// beyond tells what only the real tool can do instead of asking for it.
+func (t *translator) beyond() {
+	for _, v := range t.external {
+		t.told.Add(problem.At(v.file, v.node, v.path, "%s", v.why))
+	}
+	t.external = nil
 }
 
 // envCredentials takes credentials out of the load pod's environment.

@@ -18,6 +18,7 @@ type translator struct {
 	m      runplan.Measurement
 	slo    *runplan.SLO
 	secret *Secret
+	told   problem.List // beyond the native generator, where no tool is at hand
 }
 
 func newTranslator(src Source) *translator {
@@ -45,7 +46,7 @@ func (t *translator) run() (Translation, problem.List) {
 		t.finish()
 	}
 	t.problems.Sort()
-	return Translation{Measurement: t.m, SLO: t.slo, Secret: t.secret}, t.problems
+	return Translation{Measurement: t.m, SLO: t.slo, Beyond: t.told, Secret: t.secret}, t.problems
 }
 
 func (t *translator) withinLimits() bool {
