@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -213,7 +214,9 @@ func TestTheShuffleFollowsTheSeed(t *testing.T) {
 // endless is a file that never ends.
 type endless struct{ line string }
 
-func (e endless) Read(p []byte) (int, error) { return copy(p, strings.Repeat(e.line, len(p)/len(e.line)+1)), nil }
+func (e endless) Read(p []byte) (int, error) {
+	return copy(p, strings.Repeat(e.line, len(p)/len(e.line)+1)), nil
+}
 
 func TestAHugeFileIsNotReadWhole(t *testing.T) {
 	add := func(most int) func(row) error {
@@ -225,7 +228,7 @@ func TestAHugeFileIsNotReadWhole(t *testing.T) {
 			return nil
 		}
 	}
-	if err := parseJSONL(endless{"{\"prompt\":\"a\"}\n"}, columns{}, add(1000)); err != errEnough {
+	if err := parseJSONL(endless{"{\"prompt\":\"a\"}\n"}, columns{}, add(1000)); !errors.Is(err, errEnough) {
 		t.Errorf("lines without end: %v", err)
 	}
 	if err := parseText(endless{"no end of a line "}, add(1)); err == nil || !strings.Contains(err.Error(), "too long") {

@@ -53,6 +53,14 @@ func (s *Style) layout() layout {
 	return l
 }
 
+// priorities returns how many priorities are drawn from: none where the plan's body sets one for all.
+func (s *Style) priorities() int {
+	if s.given["priority"] {
+		return 0
+	}
+	return len(s.api.Priorities)
+}
+
 // content says how the style writes texts.
 func (s *Style) content() layout {
 	field := `,"` + s.Field + `":`

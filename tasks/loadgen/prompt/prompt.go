@@ -40,7 +40,9 @@ func (c *Session) plan() plan {
 	pl := plan{draw: newDraw(s.Data.Seed, c.stage.Key, c.content, c.turn), stage: c.stage.Key, content: c.content, turn: c.turn,
 		bucket: -1, index: -1, inAsked: -1, outAsked: -1}
 	if s.Rows != nil {
-		pl.TurnSpec, _ = s.Rows.Turn(c.content, c.turn)
+		var ok bool
+		pl.TurnSpec, ok = s.Rows.Turn(c.content, c.turn)
+		pl.Last = pl.Last || !ok
 	} else {
 		pl.Last = c.turn+1 >= max(1, s.Data.Turns)
 	}

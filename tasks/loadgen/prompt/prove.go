@@ -100,8 +100,8 @@ func (s *Source) check(ctx context.Context, count Counter, more bool) ([]Check, 
 	for _, number := range s.proofs(more) {
 		c, _ := s.rehearse(number)
 		pl := c.plan()
-		system, user := s.texts(nil, &pl)
-		n, err := count(ctx, string(system), string(user))
+		text, border := s.texts(nil, &pl)
+		n, err := count(ctx, string(text[:border]), string(text[border:]))
 		if err != nil {
 			return nil, err
 		}

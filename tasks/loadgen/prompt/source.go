@@ -60,7 +60,7 @@ func (s *Source) Prepare() {
 	for _, a := range s.Style.api.Adapters {
 		s.adapters = append(s.adapters, a.Weight)
 	}
-	for _, p := range s.Style.api.Priorities {
+	for _, p := range s.Style.api.Priorities[:s.Style.priorities()] {
 		s.priority = append(s.priority, p.Weight)
 	}
 }

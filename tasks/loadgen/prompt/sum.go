@@ -62,16 +62,16 @@ func (w *sumWriter) stage(s *Source, st Stage) {
 }
 
 func (w *sumWriter) turn(s *Source, pl *plan) {
-	system, user := s.texts(w.scratch[:0], pl)
-	w.scratch = system[:0]
-	if len(system) > 0 {
-		w.part('s', system)
+	text, border := s.texts(w.scratch[:0], pl)
+	w.scratch = text
+	if border > 0 {
+		w.part('s', text[:border])
 	}
 	kind := byte('u')
 	if s.Style.IDs {
 		kind = 'n'
 	}
-	w.part(kind, user)
+	w.part(kind, text[border:])
 	for i := range pl.images {
 		w.part('i', s.image(pl, i).sum[:])
 	}
@@ -90,16 +90,14 @@ func (w *sumWriter) part(kind byte, text []byte) {
 	w.size += len(text)
 }
 
-// texts appends the texts of a turn to b, which both results share.
-func (s *Source) texts(b []byte, pl *plan) (system, user []byte) {
+// texts appends the texts of a turn: a shared prefix up to border, and what is asked.
+func (s *Source) texts(b []byte, pl *plan) (text []byte, border int) {
 	if pl.prefixTokens > 0 {
 		b = s.shared(b, pl)
 	}
-	system = b
+	border = len(b)
 	if pl.Text != "" {
-		b = append(b, pl.Text...)
-	} else {
-		b = s.synthetic(b, pl)
+		return append(b, pl.Text...), border
 	}
-	return b[:len(system):len(system)], b[len(system):]
+	return s.synthetic(b, pl), border
 }
