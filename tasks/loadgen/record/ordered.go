@@ -15,22 +15,32 @@ import (
 // entry is an outcome in a spill file.
 type entry struct{ intended, offset int64 }
 
-// contents is a spill file as it is read: where each outcome lies, in order of its intended send.
+// contents are the outcomes of a stage as they are read: where each lies, in order of its intended send. Those of a
+// divided load lie in several files.
 type contents struct {
+	parts []part
+	index []entry // offsets hold the number of the part above partShift
+}
+
+// part is a spill file.
+type part struct {
 	path   string
 	prefix string
 	words  []string
-	index  []entry
-	whole  bool // the file ends where a frame ends
+	shift  int64 // added to its stamps
 	blocks blocks
 }
+
+// partShift leaves room for files of 2^48 bytes and for 32768 parts.
+const partShift = 48
 
 // readSpill looks through a spill file once.
 // n is about how many outcomes it holds.
 func readSpill(path string, f io.ReaderAt, size int64, n int) (*contents, error) {
-	c := &contents{path: path, blocks: blocks{f: f, size: size}, index: make([]entry, 0, n)}
+	c := &contents{parts: []part{{path: path, blocks: blocks{f: f, size: size}}}, index: make([]entry, 0, n)}
+	p := &c.parts[0]
 	s := scan{in: bufio.NewReaderSize(io.NewSectionReader(f, 0, size), spillBuffer), size: size}
-	c.prefix = string(s.bytes(s.length()))
+	p.prefix = string(s.bytes(s.length()))
 	inOrder, last := true, int64(0)
 	for s.err == nil {
 		at := s.at
@@ -39,7 +49,7 @@ func readSpill(path string, f io.ReaderAt, size int64, n int) (*contents, error)
 		case s.err != nil:
 		case n&wordFrame != 0:
 			if word := s.bytes(n &^ wordFrame); s.err == nil {
-				c.words = append(c.words, string(word))
+				p.words = append(p.words, string(word))
 			}
 		default:
 			if intended := s.intended(n); s.err == nil {
@@ -52,16 +62,30 @@ func readSpill(path string, f io.ReaderAt, size int64, n int) (*contents, error)
 	if s.err != io.EOF && s.err != io.ErrUnexpectedEOF {
 		return nil, fmt.Errorf("reading spill file %q: %w", path, s.err)
 	}
-	c.whole = s.err == io.EOF
 	if !inOrder {
-		slices.SortFunc(c.index, func(a, b entry) int {
-			if a.intended != b.intended {
-				return cmp.Compare(a.intended, b.intended)
-			}
-			return cmp.Compare(a.offset, b.offset)
-		})
+		c.sort()
 	}
 	return c, nil
+}
+
+// sort puts the outcomes into order; those of one moment stay as they were added.
+func (c *contents) sort() {
+	slices.SortFunc(c.index, func(a, b entry) int {
+		if a.intended != b.intended {
+			return cmp.Compare(a.intended, b.intended)
+		}
+		return cmp.Compare(a.offset, b.offset)
+	})
+}
+
+// join adds the outcomes of another file, whose stamps are moved by shift; sort comes after it.
+func (c *contents) join(o *contents, shift int64) {
+	number := int64(len(c.parts))
+	for _, e := range o.index {
+		c.index = append(c.index, entry{e.intended + shift, e.offset | number<<partShift})
+	}
+	c.parts = append(c.parts, o.parts[0])
+	c.parts[number].shift = shift
 }
 
 // scan reads frames one after the other. Its error is io.EOF between two frames, io.ErrUnexpectedEOF within one.
@@ -117,18 +141,22 @@ func (s *scan) intended(n uint32) int64 {
 	return v
 }
 
-// each calls f with every outcome in order. The outcome is valid during the call.
-func (c *contents) each(f func(i int, o *Outcome) error) error {
+// each calls f with every outcome in order, and with the prefix of its id. The outcome is valid during the call.
+func (c *contents) each(f func(i int, prefix string, o *Outcome) error) error {
 	var o Outcome
 	for i, e := range c.index {
-		b, err := c.blocks.frame(e.offset)
+		p := &c.parts[e.offset>>partShift]
+		b, err := p.blocks.frame(e.offset & (1<<partShift - 1))
 		if err == nil {
-			err = o.decode(b, c.words)
+			err = o.decode(b, p.words)
 		}
 		if err != nil {
-			return fmt.Errorf("reading spill file %q: %w", c.path, err)
+			return fmt.Errorf("reading spill file %q: %w", p.path, err)
 		}
-		if err := f(i, &o); err != nil {
+		if p.shift != 0 {
+			o.move(p.shift)
+		}
+		if err := f(i, p.prefix, &o); err != nil {
 			return err
 		}
 	}
@@ -154,7 +182,7 @@ func (s *Spill) Each(f func(i int, o *Outcome) error) error {
 	if err != nil {
 		return err
 	}
-	return c.each(f)
+	return c.each(func(i int, _ string, o *Outcome) error { return f(i, o) })
 }
 
 // Recover calls f with every whole outcome of a spill file that a killed process left at path, and with the prefix of
@@ -176,5 +204,5 @@ func Recover(path string, f func(prefix string, o *Outcome) error) error {
 	if err != nil {
 		return err
 	}
-	return c.each(func(_ int, o *Outcome) error { return f(c.prefix, o) })
+	return c.each(func(_ int, prefix string, o *Outcome) error { return f(prefix, o) })
 }

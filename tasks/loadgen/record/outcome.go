@@ -48,6 +48,16 @@ func (o *Outcome) Reset() {
 	}
 }
 
+// move moves every stamp by d.
+func (o *Outcome) move(d int64) {
+	o.Intended += d
+	for _, p := range o.stamps() {
+		if *p != Absent {
+			*p += d
+		}
+	}
+}
+
 // Events returns the number of token events.
 func (o *Outcome) Events() int {
 	if o.First < 0 {

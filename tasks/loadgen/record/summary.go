@@ -52,15 +52,17 @@ func Summarize(s *Spill, in *Stage, out Outputs) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return summarize(c, in, out)
+	return summarize(c, in, s.path, out)
 }
 
-func summarize(c *contents, in *Stage, out Outputs) (sum *Summary, err error) {
-	values := &store{path: c.path + ".columns"}
+// summarize keeps values in a scratch file whose name begins with scratch.
+func summarize(c *contents, in *Stage, scratch string, out Outputs) (sum *Summary, err error) {
+	values := &store{path: scratch + ".columns"}
 	defer func() { err = errors.Join(err, values.remove()) }()
 	a := newAccount(in, windowOf(in.Plan, in.Start, in.WindowEnd, c.index), values)
-	maker := rows{names: Names{Prefix: c.prefix, Adapters: in.Adapters}, sample: in.Sample, stage: in.Index, gaps: out.Gaps}
-	err = c.each(func(i int, o *Outcome) error {
+	maker := rows{names: Names{Adapters: in.Adapters}, sample: in.Sample, stage: in.Index, gaps: out.Gaps}
+	err = c.each(func(i int, prefix string, o *Outcome) error {
+		maker.names.Prefix = prefix
 		row := maker.make(o, in.phase(a.window, i, in.counts(o)))
 		a.add(o, row)
 		if out.Also != nil {
@@ -73,7 +75,7 @@ func summarize(c *contents, in *Stage, out Outputs) (sum *Summary, err error) {
 	if err = errors.Join(err, out.Rows.Flush()); err != nil {
 		return nil, err
 	}
-	c.index, c.blocks = nil, blocks{} // room for what follows
+	c.index, c.parts = nil, nil // room for what follows
 	return a.summary(func(metric string, d *report.Distribution) error {
 		return out.Values.Write(report.DistributionKey{Sample: in.Sample, Stage: in.Index, Metric: metric}, d)
 	})
@@ -96,4 +98,17 @@ func Clock(kernel, user int) string {
 		return "kernel"
 	}
 	return "user"
+}
+
+// Source returns the one rule by which tokens were counted, "mixed" where requests used two; counts are the requests of
+// each.
+func Source(counts map[string]int) string {
+	found := ""
+	for s := range counts {
+		if found != "" {
+			return "mixed"
+		}
+		found = s
+	}
+	return found
 }
