@@ -1,6 +1,10 @@
 package report
 
-import "bflow.dev/bflow/tasks/runplan"
+import (
+	"encoding/json"
+
+	"bflow.dev/bflow/tasks/runplan"
+)
 
 // StageResult is one line of stages.jsonl: one stage of one sample, complete with its numbers. load-gen writes it.
 // Times are unix nanoseconds; see the header of the rows for the monotonic anchor.
@@ -81,6 +85,22 @@ type Metric struct {
 	Sum       float64            `json:"sum"`
 	Quantiles map[string]float64 `json:"quantiles"`
 	LowN      []string           `json:"low_n,omitempty"`
+	// Absent names the fields min and max where an import has no value for them; a quantile that it lacks is absent
+	// from its map.
+	Absent []string `json:"absent,omitempty"`
+}
+
+// MarshalJSON leaves out what is absent, which is not zero.
+func (m Metric) MarshalJSON() ([]byte, error) {
+	type plain Metric
+	if len(m.Absent) == 0 {
+		return json.Marshal(plain(m))
+	}
+	return json.Marshal(struct {
+		plain
+		Min *float64 `json:"min,omitempty"`
+		Max *float64 `json:"max,omitempty"`
+	}{plain: plain(m)})
 }
 
 // Quantiles are those that every Metric holds.

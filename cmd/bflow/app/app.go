@@ -69,7 +69,7 @@ func newApp(s Streams) *cli.App {
 			validateCommand(s), planCommand(s), compileCommand(s), runCommand(s),
 			listCommand(s), statusCommand(s), watchCommand(s), logsCommand(s), cancelCommand(s),
 			rerunCommand(s), resumeCommand(s), deleteCommand(s),
-			reportCommand(s), exportCommand(s),
+			reportCommand(s), exportCommand(s), importCommand(s),
 			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(),
 		},
 	}

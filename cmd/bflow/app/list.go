@@ -26,6 +26,7 @@ func listCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			runs = append(runs, importedRuns(root)...)
 			slices.SortFunc(runs, func(a, b local.Status) int { return b.Started.Compare(a.Started) })
 			return show(c, s.Out, runs, func(w io.Writer) error { return listTable(w, runs) })
 		},

@@ -1,7 +1,12 @@
 package tools
 
-import "bflow.dev/bflow/tasks/report"
-import "bflow.dev/bflow/tasks/runplan"
+import (
+	"fmt"
+	"math"
+
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+)
 
 // Document is a file to be read. Path names it in errors.
 type Document struct {
@@ -39,4 +44,42 @@ type ImportedStage struct {
 	Tokens  report.TokenSums
 	Goodput *report.GoodputResult
 	Checks  []report.Check
+}
+
+// Note adds a sentence, once.
+func (in *Imported) Note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, have := range in.Notes {
+		if have == text {
+			return
+		}
+	}
+	in.Notes = append(in.Notes, text)
+}
+
+// Span sets the times of a stage from unix seconds: first and last of it, and the measured part. What is no time is
+// left out; the measured part is the whole stage where the file does not say it.
+func (s *ImportedStage) Span(start, end, measureStart, measureEnd float64) {
+	s.StartNS, _ = Seconds(start)
+	s.EndNS, _ = Seconds(end)
+	s.EndNS = max(s.EndNS, s.StartNS)
+	s.DrainEndNS = s.EndNS
+	s.WindowStart, s.WindowEnd = s.StartNS, s.EndNS
+	from, ok := Seconds(measureStart)
+	to, both := Seconds(measureEnd)
+	if ok && both && from > 0 && to >= from {
+		s.WindowStart, s.WindowEnd = from, to
+	}
+}
+
+// SetGoodput makes a goodput of a share and the number of requests it is of; nothing where either is missing.
+func (s *ImportedStage) SetGoodput(share *float64, of int) {
+	if share == nil || of <= 0 || !(*share >= 0 && *share <= 1) {
+		return
+	}
+	g := &report.GoodputResult{Good: int(math.Round(*share * float64(of))), Of: of, Attainment: *share}
+	if w := float64(s.WindowEnd-s.WindowStart) / 1e9; w > 0 {
+		g.RequestsPerS = float64(g.Good) / w
+	}
+	s.Goodput = g
 }

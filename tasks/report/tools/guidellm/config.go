@@ -45,7 +45,7 @@ func modelOf(run tools.Run) string {
 }
 
 func dataLoader() object {
-	return object{"kind": "pytorch", "samples": -1, "shuffle": false, "num_workers": 1, "prefetch_factor": nil}
+	return object{"kind": "pytorch", "samples": -1, "shuffle": false, "num_workers": 1, "prefetch_factor": 4096}
 }
 
 // backend never holds headers, keys or bodies: any of them may carry a credential.

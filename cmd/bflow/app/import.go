@@ -1,0 +1,110 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/collect"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/imports"
+	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/tasks/step"
+)
+
+func importCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:      "import",
+		Usage:     "make a run of the result files of another load tool",
+		ArgsUsage: "FILE...",
+		Description: "A folder stands for the result files in it. The files are kept in the run's directory, without headers and keys;\n" +
+			"bflow report, export and list know the run like any other.",
+		Flags: []cli.Flag{runsDirFlag(), outputFlag(),
+			&cli.StringFlag{Name: "as", Value: imports.Auto, Usage: "tool that wrote the files: " + strings.Join(imports.Formats(), ", ")},
+			&cli.StringFlag{Name: "name", Usage: "name of the run (default: the tool and the time of its start)"}},
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return step.Usagef("reading arguments of \"import\": want at least one file or folder")
+			}
+			docs, err := imports.Open(c.Args().Slice())
+			if err != nil {
+				return step.Exit(contract.ExitUsage, err)
+			}
+			in, err := imports.Read(docs, c.String("as"))
+			if err != nil {
+				return step.Exit(contract.ExitUsage, err)
+			}
+			dir, err := importedDir(c, in)
+			if err != nil {
+				return err
+			}
+			r, err := writeImport(dir, in, docs)
+			if err != nil {
+				return err
+			}
+			return show(c, s.Out, []*report.Report{r}, func(w io.Writer) error {
+				if err := report.Table(w, r); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(w, "run: %s\nreport: %s\n", dir, filepath.Join(dir, contract.FileReportHTML))
+				return err
+			})
+		},
+	}
+}
+
+func writeImport(dir string, in *tools.Imported, docs []tools.Document) (*report.Report, error) {
+	if err := imports.Write(dir, filepath.Base(dir), in, docs); err != nil {
+		return nil, err
+	}
+	r, err := collect.Build(dir)
+	if err != nil {
+		return nil, err
+	}
+	return r, collect.WriteAll(dir, r)
+}
+
+// importedDir is the directory of the run that is to be made.
+func importedDir(c *cli.Context, in *tools.Imported) (string, error) {
+	root, err := runsDir(c)
+	if err != nil {
+		return "", err
+	}
+	name := c.String("name")
+	if name == "" {
+		name = in.Tool + "-" + time.Unix(0, in.AnchorUnixNS).UTC().Format("20060102-150405")
+	}
+	if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`).MatchString(name) {
+		return "", step.Usagef("naming the run: %q is no name of at most 63 small letters, digits and dashes", name)
+	}
+	return filepath.Join(root, name), nil
+}
+
+// importedRuns are the runs under root that another tool has measured: they have a report and no journal.
+func importedRuns(root string) []local.Status {
+	names, err := runNames(root)
+	if err != nil {
+		return nil // local.List has said so
+	}
+	var out []local.Status
+	for _, name := range names {
+		dir := filepath.Join(root, name)
+		r, err := report.Read(dir)
+		if err != nil || r.Plan == nil || r.Plan.Labels["imported_from"] == "" {
+			continue
+		}
+		out = append(out, local.Status{RunID: name, RunDir: dir, Attempt: 1, State: local.Succeeded, ExitCode: r.Verdict.ExitCode,
+			Message: strings.TrimSpace("imported from " + r.Plan.Labels["imported_from"] + " " + r.Plan.Labels["imported_version"]),
+			Started: r.Run.Start, Finished: r.Run.End, Tasks: []local.Task{{Name: "import", State: local.Succeeded, Started: r.Run.Start, Finished: r.Run.End,
+				Results: local.Results{contract.ResultVerdict: {Type: v1.ParamTypeString, StringVal: r.Verdict.Verdict}}}}})
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package imports
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/tasks/report/tools/aiperf"
+	"bflow.dev/bflow/tasks/report/tools/guidellm"
+	"bflow.dev/bflow/tasks/report/tools/inferenceperf"
+	"bflow.dev/bflow/tasks/report/tools/vllmbench"
+)
+
+// Auto finds the format by the shape of the files.
+const Auto = "auto"
+
+// largest is the size above which a file is none of these.
+const largest = 4 << 30
+
+// format is a tool whose files can be read.
+type format struct {
+	name  string
+	looks func(doc tools.Document) bool
+	read  tools.Reader
+}
+
+func formats() []format {
+	return []format{
+		{guidellm.Tool, guidellm.Looks, guidellm.Read},
+		{inferenceperf.Tool, inferenceperf.Looks, inferenceperf.Read},
+		{aiperf.Tool, aiperf.Looks, aiperf.Read},
+		{vllmbench.Tool, vllmbench.Looks, vllmbench.Read},
+	}
+}
+
+// Formats returns the names of all formats, Auto first.
+func Formats() []string {
+	names := []string{Auto}
+	for _, f := range formats() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Open reads files; of a folder it takes the files that a tool writes results into, sorted by name, with those of its
+// direct sub-folders.
+func Open(paths []string) ([]tools.Document, error) {
+	var docs []tools.Document
+	for _, path := range paths {
+		found := []string{path}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			if found = results(path); len(found) == 0 {
+				return nil, fmt.Errorf("reading %q: the folder has no .json, .jsonl or config.yaml", path)
+			}
+		}
+		for _, p := range found {
+			doc, err := open(p)
+			if err != nil {
+				return nil, err
+			}
+			docs = append(docs, doc)
+		}
+	}
+	return docs, nil
+}
+
+func open(path string) (tools.Document, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return tools.Document{}, fmt.Errorf("reading results: %w", err)
+	}
+	if info.Size() > largest {
+		return tools.Document{}, fmt.Errorf("reading %q: %d bytes are too many for a result; import a file without texts", path, info.Size())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return tools.Document{}, fmt.Errorf("reading results: %w", err)
+	}
+	return tools.Document{Path: path, Data: data}, nil
+}
+
+func results(dir string) []string {
+	var out []string
+	for _, pattern := range []string{"*", "*/*"} {
+		found, _ := filepath.Glob(filepath.Join(dir, pattern)) // the only error is a bad pattern
+		for _, p := range found {
+			switch base := filepath.Base(p); {
+			case base == "config.yaml", strings.HasSuffix(base, ".json"), strings.HasSuffix(base, ".jsonl"):
+				out = append(out, p)
+			}
+		}
+		if len(out) > 0 {
+			break
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Read reads documents of one tool; as names its format, or is Auto.
+func Read(docs []tools.Document, as string) (*tools.Imported, error) {
+	if len(docs) == 0 {
+		return nil, fmt.Errorf("reading results: there is no file")
+	}
+	for _, f := range formats() {
+		if as != Auto && as != "" && as != f.name {
+			continue
+		}
+		mine := slices.DeleteFunc(slices.Clone(docs), func(d tools.Document) bool { return !f.looks(d) && !beside(d) })
+		if as == f.name {
+			mine = docs
+		}
+		if !slices.ContainsFunc(mine, f.looks) && as != f.name {
+			continue
+		}
+		return f.read(mine)
+	}
+	if !slices.Contains(Formats(), as) && as != "" {
+		return nil, fmt.Errorf("choosing a format: %q is none of %s", as, strings.Join(Formats(), ", "))
+	}
+	return nil, fmt.Errorf("reading %q: it has the shape of no format that is known (%s); name one with --as to see what it lacks",
+		docs[0].Path, strings.Join(Formats()[1:], ", "))
+}
+
+// beside says whether a document belongs to results without being one.
+func beside(d tools.Document) bool { return filepath.Base(d.Path) == "config.yaml" }

@@ -1,0 +1,229 @@
+package inferenceperf
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// Tool is the name of the tool in plans.
+const Tool = "inference-perf"
+
+// configFile says which server and how its tokens were counted.
+const configFile = "config.yaml"
+
+// file is a summary or a stage.
+type file struct {
+	Time *float64 `json:"benchmark_time_seconds"`
+	Load struct {
+		Count        int      `json:"count"`
+		Delay        *values  `json:"schedule_delay"`
+		SendDuration *float64 `json:"send_duration"`
+		Requested    *float64 `json:"requested_rate"`
+		Achieved     *float64 `json:"achieved_rate"`
+		Concurrency  *int     `json:"concurrency"`
+	} `json:"load_summary"`
+	Successes struct {
+		Count      int                 `json:"count"`
+		Latency    map[string]*values  `json:"latency"`
+		Throughput map[string]*float64 `json:"throughput"`
+		PromptLen  *values             `json:"prompt_len"`
+		Prompt     *values             `json:"prompt_tokens"`
+		OutputLen  *values             `json:"output_len"`
+		Output     *values             `json:"output_tokens"`
+		Goodput    *struct {
+			Percentage float64  `json:"goodput_percentage"`
+			Requests   *float64 `json:"request_goodput"`
+			Tokens     *float64 `json:"token_goodput"`
+			Good       int      `json:"good_requests"`
+			Total      int      `json:"total_requests"`
+		} `json:"goodput_metrics"`
+	} `json:"successes"`
+	Failures struct {
+		Count   int `json:"count"`
+		ByLabel map[string]struct {
+			Count int `json:"count"`
+		} `json:"by_label"`
+	} `json:"failures"`
+}
+
+// values are statistics; a part that is absent is nil.
+type values map[string]*float64
+
+// metric turns statistics into ours; false without a mean. The files say no count: n is that of the successful requests.
+func (v *values) metric(unit string, n int, factor float64) (report.Metric, bool) {
+	if v == nil || (*v)["mean"] == nil || n <= 0 {
+		return report.Metric{}, false
+	}
+	m := report.Metric{Unit: unit, N: int64(n), Mean: *(*v)["mean"] * factor, Quantiles: map[string]float64{}}
+	m.Sum = m.Mean * float64(n)
+	low, high := (*v)["min"], (*v)["max"]
+	if low != nil && high != nil {
+		m.Min, m.Max = *low*factor, *high*factor
+	} else {
+		m.Absent = []string{"min", "max"}
+	}
+	for ours, theirs := range quantileNames() {
+		if q := (*v)[theirs]; q != nil {
+			m.Quantiles[ours] = *q * factor
+		}
+	}
+	for _, q := range report.Quantiles {
+		if report.LowN(m.N, q.P) {
+			m.LowN = append(m.LowN, q.Name)
+		}
+	}
+	return m, true
+}
+
+func (v *values) total() int64 {
+	if v == nil || (*v)["total"] == nil {
+		return 0
+	}
+	return int64(min(1e15, max(0, *(*v)["total"])))
+}
+
+// Looks says whether a document is a file of the tool.
+func Looks(doc tools.Document) bool {
+	var f struct {
+		Load      json.RawMessage `json:"load_summary"`
+		Successes json.RawMessage `json:"successes"`
+	}
+	if tools.Decode(doc, &f) == nil && f.Load != nil && f.Successes != nil {
+		return true
+	}
+	return looksPerRequest(doc)
+}
+
+func looksPerRequest(doc tools.Document) bool {
+	var rows []struct {
+		Start *float64        `json:"start_time"`
+		Info  json.RawMessage `json:"info"`
+	}
+	return tools.Decode(doc, &rows) == nil && len(rows) > 0 && rows[0].Start != nil && rows[0].Info != nil
+}
+
+// folderFiles are the documents of a folder, sorted out.
+type folderFiles struct {
+	summary  *tools.Document
+	stages   map[int]tools.Document
+	requests *tools.Document
+	config   *tools.Document
+}
+
+func sortOut(docs []tools.Document) folderFiles {
+	stageName := regexp.MustCompile(`^(?:.*[-_])?stage_(\d+)_lifecycle_metrics\.json$`)
+	f := folderFiles{stages: map[int]tools.Document{}}
+	for i := range docs {
+		base := filepath.Base(docs[i].Path)
+		match := stageName.FindStringSubmatch(base)
+		switch {
+		case base == configFile:
+			f.config = &docs[i]
+		case match != nil:
+			if n, err := strconv.Atoi(match[1]); err == nil {
+				f.stages[n] = docs[i]
+			}
+		case looksPerRequest(docs[i]):
+			f.requests = &docs[i]
+		case f.summary == nil && Looks(docs[i]):
+			f.summary = &docs[i]
+		}
+	}
+	return f
+}
+
+// Read reads a folder or some files of it: the stages where there are any, else the summary as one stage; requests and
+// configuration where they are given.
+func Read(docs []tools.Document) (*tools.Imported, error) {
+	f := sortOut(docs)
+	if f.summary == nil && len(f.stages) == 0 {
+		return nil, fmt.Errorf("reading %q: neither %s nor a stage_<N>_lifecycle_metrics.json is given", docs[0].Path, fileSummary)
+	}
+	in := &tools.Imported{Tool: Tool, TokenCountSource: "tokenizer", Notes: []string{
+		"inference-perf: ttfc is to the first content, reasoning unseen; its gaps are perceived ones; rates are over the whole run, drain included"}}
+	conf, err := readConfig(in, f.config)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]int, 0, len(f.stages))
+	for n := range f.stages {
+		numbers = append(numbers, n)
+	}
+	sort.Ints(numbers)
+	documents := []tools.Document{}
+	for _, n := range numbers {
+		documents = append(documents, f.stages[n])
+	}
+	if len(documents) == 0 {
+		documents = append(documents, *f.summary)
+		in.Note("there is only the summary: all stages of the run are one")
+	}
+	for i, doc := range documents {
+		s, err := readStage(in, doc, conf, i)
+		if err != nil {
+			return nil, err
+		}
+		in.Stages = append(in.Stages, s)
+	}
+	return in, in2rows(in, f.requests)
+}
+
+// in2rows adds the requests where a file has them.
+func in2rows(in *tools.Imported, doc *tools.Document) error {
+	if doc == nil {
+		return nil
+	}
+	return readRows(in, *doc)
+}
+
+// config is what is read of config.yaml.
+type configuration struct {
+	API struct {
+		Type      string `yaml:"type"`
+		Streaming bool   `yaml:"streaming"`
+	} `yaml:"api"`
+	Server struct {
+		Model string `yaml:"model_name"`
+		URL   string `yaml:"base_url"`
+	} `yaml:"server"`
+	Load struct {
+		Type string `yaml:"type"`
+	} `yaml:"load"`
+	Report struct {
+		Lifecycle struct {
+			ServerTokens bool `yaml:"use_server_output_tokens"`
+		} `yaml:"request_lifecycle"`
+	} `yaml:"report"`
+}
+
+func readConfig(in *tools.Imported, doc *tools.Document) (configuration, error) {
+	var c configuration
+	if doc == nil {
+		return c, nil
+	}
+	if err := yaml.Unmarshal(doc.Data, &c); err != nil {
+		return c, fmt.Errorf("reading %q: %w", doc.Path, err)
+	}
+	in.Model, in.Endpoint = c.Server.Model, c.Server.URL
+	in.API = runplan.API{Type: runplan.APICompletions, Stream: c.API.Streaming}
+	switch c.API.Type {
+	case "chat":
+		in.API.Type = runplan.APIChat
+	case "anthropic_messages":
+		in.API.Type = runplan.APIMessages
+	}
+	if c.Report.Lifecycle.ServerTokens {
+		in.TokenCountSource = "usage"
+	}
+	return c, nil
+}
