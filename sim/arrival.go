@@ -2,7 +2,6 @@ package sim
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"net"
 	"syscall"
@@ -28,6 +27,8 @@ type receiver struct {
 	n    int
 	oobn int
 	err  error
+	iov  unix.Iovec
+	msg  unix.Msghdr
 
 	clock   pace.Clock
 	arrival int64 // of the last read's data in the kernel, monotonic; without a stamp the same as read
@@ -77,10 +78,19 @@ func (r *receiver) Read(p []byte) (int, error) {
 	return r.n, nil
 }
 
-// receiveOnce makes one system call; false means that there is nothing to read yet.
+// receiveOnce makes one system call; false means that there is nothing to read yet. The call cannot block, so it need
+// not tell the scheduler.
 func (r *receiver) receiveOnce(fd uintptr) bool {
-	r.n, r.oobn, _, _, r.err = unix.Recvmsg(int(fd), r.buf, r.oob[:], unix.MSG_DONTWAIT)
-	return !errors.Is(r.err, unix.EAGAIN) && !errors.Is(r.err, unix.EINTR)
+	r.iov.Base = unsafe.SliceData(r.buf)
+	r.iov.SetLen(len(r.buf))
+	r.msg = unix.Msghdr{Iov: &r.iov, Iovlen: 1, Control: &r.oob[0]}
+	r.msg.SetControllen(len(r.oob))
+	n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&r.msg)), unix.MSG_DONTWAIT)
+	r.n, r.oobn, r.err = int(n), int(r.msg.Controllen), nil
+	if errno != 0 {
+		r.n, r.err = 0, errno
+	}
+	return errno != unix.EAGAIN && errno != unix.EINTR
 }
 
 // stampAge returns how long before now the kernel received what was read, by the stamp in the control message.

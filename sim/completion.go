@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"bflow.dev/bflow/sim/engine"
 	"bflow.dev/bflow/sim/wire"
@@ -15,7 +16,7 @@ const naturalLen = 128
 // complete serves a request for the model: it answers at once what is refused, and leaves the rest to the pacer.
 func (x *exchange) complete(route wire.Route) bool {
 	rec := x.record()
-	p, err := wire.ParseParams(x.req.Body, route.API)
+	p, err := x.params.Params(x.req.Body, route.API)
 	if err == nil {
 		err = follow(route, p)
 	}
@@ -71,11 +72,13 @@ func follow(route wire.Route, p *wire.Params) error {
 // record opens the truth of a request.
 func (x *exchange) record() *Record {
 	s := x.srv
-	return &Record{
+	r := s.truth.blank()
+	*r = Record{
 		Number: s.requests.Add(1) - 1, RequestID: x.req.ID, Conn: x.id, ConnReused: x.served > 0, Path: x.req.Path,
 		Arrival: x.arrival, ArrivalRead: x.read, ArrivalUnix: s.clock.Wall(x.arrival),
-		Events: []int64{}, EventTokens: []int{},
+		Events: r.Events[:0], EventTokens: r.EventTokens[:0],
 	}
+	return r
 }
 
 // outputLen returns how many tokens the answer has, and its finish reason.
@@ -100,7 +103,12 @@ func (x *exchange) outputLen(p *wire.Params, prompt int) (want int, finish strin
 
 // stream makes the answer to p.
 func (x *exchange) stream(rec *Record, p *wire.Params, model string) *stream {
-	s := &stream{srv: x.srv, c: x.conn, rec: rec, whole: !p.Stream, usage: tellsUsage(p), perEvent: 1}
+	s := x.spare
+	if s == nil {
+		s = &stream{}
+	}
+	x.spare = nil
+	*s = stream{srv: x.srv, c: x.conn, rec: rec, whole: !p.Stream, usage: tellsUsage(p), perEvent: 1}
 	s.scratch = &x.srv.scratch
 	s.ans = x.ans
 	s.ans.API, s.ans.Extras, s.ans.Model, s.ans.Prompt = p.API, p.Extras, model, rec.PromptTokens
@@ -143,10 +151,13 @@ func answerID(api wire.API, request string) string {
 // submit gives s to the pacer.
 func (x *exchange) submit(s *stream, h hits) bool {
 	s.ans.Close = s.closing
+	if x.srv.immediate {
+		s.ans.Lend(x.prefix)
+	}
 	s.ans.Prepare()
 	if !s.whole {
 		events := (s.seq.Want + s.perEvent - 1) / s.perEvent
-		s.rec.Events, s.rec.EventTokens = make([]int64, 0, events), make([]int, 0, events)
+		s.rec.Events, s.rec.EventTokens = slices.Grow(s.rec.Events, events), slices.Grow(s.rec.EventTokens, events)
 	}
 	x.out.wait()
 	if h.has(runplan.FaultRoleFirst) && !s.whole {
@@ -159,8 +170,7 @@ func (x *exchange) submit(s *stream, h hits) bool {
 	x.running = s
 	x.srv.stats.accepted(s.rec)
 	if x.srv.immediate {
-		s.flood()
-		return true
+		return x.flooded(s)
 	}
 	x.srv.pacer.Submit(s.rec.Arrival, &s.seq)
 	return true

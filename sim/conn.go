@@ -32,6 +32,13 @@ type conn struct {
 	ending  atomic.Bool   // close after running
 	abort   bool          // close with a reset
 	scratch []byte        // of a flood
+
+	// What one request after another uses. The request itself and its body are read before the last stream is over.
+	req    wire.Request
+	x      exchange
+	params wire.Reader
+	spare  *stream // an answer that is over and that nobody else knows
+	prefix []byte
 }
 
 func newConn(s *Server, nc net.Conn, id int64) *conn {
@@ -62,7 +69,8 @@ func (c *conn) next() bool {
 	if c.settle(false); c.ending.Load() {
 		return false
 	}
-	req, err := wire.ReadHead(c.r)
+	req := &c.req
+	err = req.ReadHead(c.r)
 	if err == nil {
 		err = c.readBody(req)
 	}

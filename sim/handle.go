@@ -12,7 +12,8 @@ import (
 // handle answers req, whose first byte came at the monotonic time arrival and was read at read. It returns whether the connection can
 // serve another request; a stream may still be running then.
 func (c *conn) handle(req *wire.Request, read, arrival int64) bool {
-	x := exchange{conn: c, req: req, read: read, arrival: arrival}
+	c.x = exchange{conn: c, req: req, read: read, arrival: arrival}
+	x := &c.x
 	if req.ID == "" {
 		req.ID = fmt.Sprintf("%016x", mix(uint64(read)^uint64(c.id)<<48))
 	}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -63,6 +62,7 @@ type truth struct {
 	pending []*Record
 	kept    []*Record
 
+	spare         sync.Pool // of *Record that nobody knows any more
 	stop, stopped chan struct{}
 	err           error // of the writer, read after stopped
 }
@@ -82,7 +82,20 @@ func openTruth(path string, keep bool) (*truth, error) {
 	return t, nil
 }
 
+// blank returns a record to fill.
+func (t *truth) blank() *Record {
+	if r, ok := t.spare.Get().(*Record); ok {
+		return r
+	}
+	return &Record{Events: []int64{}, EventTokens: []int{}}
+}
+
+// add takes a record that is complete, and that its maker must not touch any more.
 func (t *truth) add(r *Record) {
+	if t.file == nil && !t.keep {
+		t.spare.Put(r)
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.file != nil {
@@ -141,10 +154,12 @@ func (t *truth) drain(w *bufio.Writer) error {
 	batch := t.pending
 	t.pending = nil
 	t.mu.Unlock()
-	enc := json.NewEncoder(w)
 	for _, r := range batch {
-		if err := enc.Encode(r); err != nil {
+		if _, err := w.Write(r.appendJSON(w.AvailableBuffer())); err != nil {
 			return err
+		}
+		if !t.keep {
+			t.spare.Put(r)
 		}
 	}
 	return w.Flush()

@@ -80,7 +80,13 @@ type End struct {
 // Prepare builds what all events share. It comes after the last change of the fields above.
 func (a *Answer) Prepare() {
 	eol := a.eol()
-	a.separator, a.split, a.before = eol+eol, "", "data: "
+	a.split, a.before = "", "data: "
+	switch eol {
+	case "\n":
+		a.separator = "\n\n"
+	default:
+		a.separator = eol + eol
+	}
 	if a.Tight {
 		a.before = "data:"
 	}
@@ -97,6 +103,12 @@ func (a *Answer) Prepare() {
 		a.zip = gzip.NewWriter(&a.zipped)
 	}
 }
+
+// Lend gives the answer memory to build its events in; Lent gives it back when the answer is over.
+func (a *Answer) Lend(b []byte) { a.prefix = b }
+
+// Lent returns the memory that was lent.
+func (a *Answer) Lent() []byte { return a.prefix }
 
 func (a *Answer) eol() string {
 	switch {

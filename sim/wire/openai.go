@@ -35,7 +35,7 @@ func (a *Answer) appendPrefix(b []byte, more int) []byte {
 	}
 	b = append(append(append(b, `","object":"`...), object...), `","created":`...)
 	b = strconv.AppendInt(b, a.Created, 10)
-	b = append(append(b, `,"model":`...), quote(a.Model)...)
+	b = appendQuoted(append(b, `,"model":`...), a.Model)
 	return append(append(b, ','), a.split...)
 }
 

@@ -45,9 +45,15 @@ type paramReader struct {
 }
 
 // ParseParams reads the body of a request of an API. Text in the result lies in body. An error is an *InvalidError.
-func ParseParams(body []byte, api API) (*Params, error) {
-	r := &paramReader{scanner: scanner{data: body}, Params: Params{API: api, MaxTokens: -1, N: 1}, maxNew: -1}
-	r.object(r.member)
+func ParseParams(body []byte, api API) (*Params, error) { return new(Reader).Params(body, api) }
+
+// Reader reads bodies, one after another, in the same memory. The zero value is ready.
+type Reader struct{ paramReader }
+
+// Params is ParseParams; its result is valid until the next call.
+func (r *Reader) Params(body []byte, api API) (*Params, error) {
+	r.paramReader = paramReader{scanner: scanner{data: body}, Params: Params{API: api, MaxTokens: -1, N: 1, Messages: r.Messages[:0]}, maxNew: -1}
+	r.members()
 	r.end()
 	if r.err != nil {
 		return nil, &InvalidError{Message: "body is not a JSON object: " + r.err.Error()}
@@ -62,7 +68,16 @@ func ParseParams(body []byte, api API) (*Params, error) {
 	if r.invalid != nil {
 		return nil, r.invalid
 	}
-	return &r.Params, nil
+	return &r.paramReader.Params, nil
+}
+
+// members reads an object whose members are parameters.
+func (r *paramReader) members() {
+	for more := r.enter('{', '}'); more; more = r.more('}') {
+		if key, ok := r.key(); ok {
+			r.member(key)
+		}
+	}
 }
 
 func (r *paramReader) refuse(param, message string) {
@@ -145,7 +160,7 @@ func (r *paramReader) stringValue(key string) string {
 		r.skip()
 		return ""
 	}
-	return string(r.text())
+	return known(r.text())
 }
 
 func (r *paramReader) boolean(key string) bool {
@@ -181,23 +196,25 @@ func (r *paramReader) streamOptions() {
 		return
 	}
 	r.StreamOptions = true
-	r.object(func(key string) {
-		switch key {
-		case "include_usage":
-			r.IncludeUsage = r.boolean("stream_options." + key)
-		case "continuous_usage_stats":
-			r.ContinuousUsage = r.boolean("stream_options." + key)
+	for more := r.enter('{', '}'); more; more = r.more('}') {
+		key, ok := r.key()
+		switch {
+		case !ok:
+		case key == "include_usage":
+			r.IncludeUsage = r.boolean("stream_options.include_usage")
+		case key == "continuous_usage_stats":
+			r.ContinuousUsage = r.boolean("stream_options.continuous_usage_stats")
 		default:
 			r.skip()
 		}
-	})
+	}
 }
 
 // ParseTokenize reads the body of a tokenize request: a model, and a prompt or messages. An error is an
 // *InvalidError.
 func ParseTokenize(body []byte) (*Params, error) {
 	r := &paramReader{scanner: scanner{data: body}, Params: Params{MaxTokens: -1, N: 1}, maxNew: -1}
-	r.object(r.member)
+	r.members()
 	r.end()
 	if r.err != nil {
 		return nil, &InvalidError{Message: "body is not a JSON object: " + r.err.Error()}

@@ -60,28 +60,30 @@ func (r *paramReader) messages() {
 		r.skip()
 		return
 	}
-	r.array(func() {
+	for more := r.enter('[', ']'); more; more = r.more(']') {
 		if r.peek() != '{' {
 			r.refuse("messages", "a message must be an object")
 			r.skip()
-			return
+			continue
 		}
 		r.message("messages")
-	})
+	}
 }
 
 func (r *paramReader) message(field string) {
 	var m Message
-	r.object(func(key string) {
-		switch key {
-		case "role":
-			m.Role = r.stringValue(field + ".role")
-		case "content":
+	for more := r.enter('{', '}'); more; more = r.more('}') {
+		key, ok := r.key()
+		switch {
+		case !ok:
+		case key == "role":
+			m.Role = r.stringValue("messages.role")
+		case key == "content":
 			m.Text = r.content()
 		default:
 			r.skip()
 		}
-	})
+	}
 	if m.Role == "" {
 		r.refuse(field, "a message has no role")
 	}

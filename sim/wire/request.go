@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/textproto"
 	"strconv"
 	"strings"
 )
@@ -29,6 +28,8 @@ type Request struct {
 
 	length  int64
 	chunked bool
+	line    []byte // the request line that Method, Path and Minor are of
+	asked   bool   // HTTP/1.0 or "Connection: close" of that line
 }
 
 // StatusError is a request that gets an HTTP error status. The connection is not usable after it.
@@ -46,32 +47,40 @@ func refuse(status int, format string, args ...any) error {
 // ReadHead reads the request line and the header. r needs a buffer of at least MaxHead bytes. An error is io.EOF
 // before the first byte, another read error, or a *StatusError.
 func ReadHead(r *bufio.Reader) (*Request, error) {
+	req := &Request{}
+	if err := req.ReadHead(r); err != nil {
+		return nil, err
+	}
+	return req, nil
+}
+
+// ReadHead is the function of the same name, into a request that is over.
+func (req *Request) ReadHead(r *bufio.Reader) error {
 	line, err := readLine(r)
 	for err == nil && len(line) == 0 { // empty lines before a request are allowed
 		line, err = readLine(r)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	req := &Request{length: -1}
-	if err := req.parseLine(line); err != nil {
-		return nil, err
+	if err := req.begin(line); err != nil {
+		return err
 	}
 	for left := MaxHead - len(line); ; {
 		line, err := readLine(r)
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, io.ErrUnexpectedEOF
+			return io.ErrUnexpectedEOF
 		case err != nil:
-			return nil, err
+			return err
 		case len(line) == 0:
-			return req, req.checkFraming()
+			return req.checkFraming()
 		}
 		if left -= len(line); left < 0 {
-			return nil, refuse(431, "header is longer than %d bytes", MaxHead)
+			return refuse(431, "header is longer than %d bytes", MaxHead)
 		}
 		if err := req.parseField(line); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
@@ -89,6 +98,21 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 	line = line[:len(line)-1]
 	return bytes.TrimSuffix(line, []byte{'\r'}), nil
+}
+
+// begin takes in a request line. The requests of a connection mostly have the same.
+func (req *Request) begin(line []byte) error {
+	if len(req.line) == 0 || !bytes.Equal(line, req.line) {
+		*req = Request{line: append(req.line[:0], line...), length: -1}
+		if err := req.parseLine(line); err != nil {
+			req.line = nil
+			return err
+		}
+		req.asked = req.Close
+		return nil
+	}
+	*req = Request{Method: req.Method, Path: req.Path, Minor: req.Minor, Close: req.asked, line: req.line, asked: req.asked, length: -1}
+	return nil
 }
 
 func (req *Request) parseLine(line []byte) error {
@@ -122,43 +146,59 @@ func (req *Request) parseLine(line []byte) error {
 
 func (req *Request) parseField(line []byte) error {
 	name, value, ok := bytes.Cut(line, []byte{':'})
-	if !ok || !isToken(string(name)) {
+	if !ok || !isTokenBytes(name) {
 		return refuse(400, "malformed header field")
 	}
 	value = bytes.Trim(value, " \t")
-	switch len(name) { // the length sorts out nearly all fields without a conversion
+	switch len(name) { // the length sorts out nearly all fields without a comparison
 	case len("Connection"), len("Content-Length"), len("Transfer-Encoding"), len("Expect"), len("X-Request-Id"), len("Authorization"):
-		return req.setField(textproto.CanonicalMIMEHeaderKey(string(name)), string(value))
+		return req.setField(name, value)
 	}
 	return nil
 }
 
-func (req *Request) setField(name, value string) error {
-	switch name {
-	case "Content-Length":
-		n, err := strconv.ParseUint(value, 10, 62)
+func (req *Request) setField(name, value []byte) error {
+	switch {
+	case equalFold(name, "content-length"):
+		n, err := strconv.ParseUint(string(value), 10, 62)
 		if err != nil || (req.length >= 0 && req.length != int64(n)) {
 			return refuse(400, "bad Content-Length")
 		}
 		req.length = int64(n)
-	case "Transfer-Encoding":
-		if !strings.EqualFold(value, "chunked") || req.chunked {
+	case equalFold(name, "transfer-encoding"):
+		if !equalFold(value, "chunked") || req.chunked {
 			return refuse(501, "only the transfer encoding \"chunked\" is supported")
 		}
 		req.chunked = true
-	case "Connection":
-		req.setConnection(value)
-	case "Expect":
-		if !strings.EqualFold(value, "100-continue") {
+	case equalFold(name, "connection"):
+		req.setConnection(string(value))
+	case equalFold(name, "expect"):
+		if !equalFold(value, "100-continue") {
 			return refuse(417, "unknown expectation %q", value)
 		}
 		req.Continue = req.Minor == 1
-	case "X-Request-Id":
-		req.ID = cleanID(value)
-	case "Authorization":
-		req.Authorization = value
+	case equalFold(name, "x-request-id"):
+		req.ID = cleanID(string(value))
+	case equalFold(name, "authorization"):
+		req.Authorization = string(value)
 	}
 	return nil
+}
+
+// equalFold compares name with an ASCII text in lower case.
+func equalFold(name []byte, lower string) bool {
+	if len(name) != len(lower) {
+		return false
+	}
+	for i, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func (req *Request) setConnection(value string) {
@@ -198,13 +238,14 @@ func cleanID(id string) string {
 	return id
 }
 
-func isToken(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+func isToken(s string) bool { return isTokenBytes([]byte(s)) }
+
+func isTokenBytes(s []byte) bool {
+	for _, c := range s {
+		letter := c|0x20-'a' < 26 || c-'0' < 10
+		if !letter && c != '-' && strings.IndexByte("!#$%&'*+.^_`|~", c) < 0 {
 			return false
 		}
 	}
-	return s != ""
+	return len(s) > 0
 }

@@ -60,41 +60,58 @@ func (s *scanner) end() {
 
 // object calls member for each key, which has to read the value.
 func (s *scanner) object(member func(key string)) {
-	s.list('{', '}', func() {
-		key := s.text()
-		s.expect(':')
-		if s.err == nil {
-			member(string(key))
+	for more := s.enter('{', '}'); more; more = s.more('}') {
+		if key, ok := s.key(); ok {
+			member(key)
 		}
-	})
+	}
+}
+
+// key reads the name of a member.
+func (s *scanner) key() (string, bool) {
+	key := s.text()
+	s.expect(':')
+	return known(key), s.err == nil
 }
 
 // array calls element for each element, which has to read it.
-func (s *scanner) array(element func()) { s.list('[', ']', element) }
+func (s *scanner) array(element func()) {
+	for more := s.enter('[', ']'); more; more = s.more(']') {
+		element()
+	}
+}
 
-func (s *scanner) list(begin, end byte, element func()) {
+// enter begins an object or a list and returns whether something is in it.
+func (s *scanner) enter(begin, end byte) bool {
 	s.expect(begin)
 	if s.depth++; s.depth > maxDepth {
 		s.fail("nested deeper than %d", maxDepth)
 	}
-	defer func() { s.depth-- }()
-	if s.take(end) {
-		return
+	return s.err == nil && !s.left(end)
+}
+
+// more returns whether there is another element.
+func (s *scanner) more(end byte) bool {
+	if s.err != nil || s.left(end) {
+		return false
 	}
-	for s.err == nil {
-		element()
-		if s.take(end) {
-			return
-		}
-		s.expect(',')
+	s.expect(',')
+	return s.err == nil
+}
+
+func (s *scanner) left(end byte) bool {
+	if !s.take(end) {
+		return false
 	}
+	s.depth--
+	return true
 }
 
 // text reads a string. The result lies in the input where it has no escapes.
 func (s *scanner) text() []byte {
 	s.expect('"')
 	start := s.at
-	for ; s.at < len(s.data); s.at++ {
+	for s.at += plainPrefix(s.data[s.at:]); s.at < len(s.data); s.at++ {
 		switch c := s.data[s.at]; {
 		case c == '"':
 			s.at++

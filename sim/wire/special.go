@@ -70,5 +70,5 @@ func (r *paramReader) nested(key string) {
 		r.skip()
 		return
 	}
-	r.object(r.member)
+	r.members()
 }

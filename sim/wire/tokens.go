@@ -36,19 +36,37 @@ func pieces(text []byte, f func(from, to int)) {
 }
 
 func isWord(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
+	return c|0x20-'a' < 26 || c-'0' < 10 || c >= 0x80
+}
+
+// countPieces returns how many tokens pieces finds.
+func countPieces(text []byte) int {
+	n := 0
+	for i := 0; i < len(text); {
+		c := text[i]
+		if !isWord(c) {
+			if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+				n++
+			}
+			i++
+			continue
+		}
+		from := i
+		for i++; i < len(text) && isWord(text[i]); i++ {
+		}
+		n += (i - from + pieceLen - 1) / pieceLen
+	}
+	return n
 }
 
 // CountTokens returns the tokens of the prompt of p, chat template included.
 func (p *Params) CountTokens() int {
-	n := len(p.IDs)
-	count := func(int, int) { n++ }
 	if !p.isChat() {
-		pieces(p.Prompt, count)
-		return max(1, n)
+		return max(1, len(p.IDs)+countPieces(p.Prompt))
 	}
+	n := len(p.IDs)
 	for _, m := range p.Messages {
-		pieces(m.Text, count)
+		n += countPieces(m.Text)
 	}
 	return n + headTokens*len(p.Messages) + openTokens
 }
