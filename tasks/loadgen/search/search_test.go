@@ -1,9 +1,11 @@
 package search
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -179,6 +181,36 @@ func TestAServerThatChangesEndsTheSearchToo(t *testing.T) {
 		if r.Ended == "" || r.Value == nil && r.Ended != EndedLowFails && r.Ended != EndedLimit {
 			t.Fatalf("seed %d: %s, %s", seed, r.Ended, r.Conclusion)
 		}
+	}
+}
+
+func TestAServerThatChangesALittleMovesTheAnswerALittle(t *testing.T) {
+	near, all := 0, 0
+	for seed := range uint64(200) {
+		s := &server{capacity: 70 + float64(seed)/5, width: 0.02, base: 1, seconds: 30, drift: 0.02, rng: random(seed)}
+		r := run(t, runplan.Search{Goodput: 0.95, Low: 3, High: 1000}, s)
+		all++
+		if r.Value != nil && math.Abs(*r.Value/s.holds(0.95)-1) < 0.1 {
+			near++
+		}
+	}
+	if share := float64(near) / float64(all); share < 0.95 {
+		t.Errorf("%.3f of the answers are within 10 %% of a capacity that varies by 2 %%", share)
+	}
+}
+
+func TestAResultIsWrittenAndReadAgain(t *testing.T) {
+	r := run(t, runplan.Search{Goodput: 0.9, Low: 10, High: 1000}, &server{capacity: 170, base: 1, seconds: 30, client: 300, rng: random(1)})
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Result
+	if err := json.Unmarshal(b, &again); err != nil || !reflect.DeepEqual(r, again) {
+		t.Errorf("%v: %+v, want %+v", err, again, r)
+	}
+	if !strings.Contains(string(b), `"trials":[{"value":10,"stretch":1,"step":"double","good":300,"of":300}`) {
+		t.Errorf("%s", b)
 	}
 }
 

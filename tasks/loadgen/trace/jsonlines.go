@@ -11,8 +11,8 @@ import (
 // jsonLines reads traces of one JSON object per line: timestamp, input_length, output_length, hash_ids, session_id,
 // delay, duration, and text_input or messages, whose text takes the place of a length. Other keys are passed over.
 type jsonLines struct {
-	unit   int  // of the times: they are in 10^unit ns
-	hashed bool // hash_ids mean something
+	unit int  // of the times: they are in 10^unit ns
+	flat bool // every row is a session of its own, and shares no blocks: all that trace_synthetic means
 }
 
 func (p *jsonLines) parse(line []byte, r *row) (bool, error) {
@@ -51,9 +51,11 @@ func (p *jsonLines) member(key string, value []byte, r *row) (err error) {
 	case "output_length":
 		r.out, err = number(key, value, 0)
 	case "session_id":
-		r.session = value
+		if !p.flat {
+			r.session = value
+		}
 	case "hash_ids":
-		if p.hashed {
+		if !p.flat {
 			r.blocks, err = hashes(value, r.blocks)
 		}
 	case "text_input":

@@ -42,9 +42,9 @@ type parser interface {
 func newParser(format string) (parser, error) {
 	switch format {
 	case runplan.TraceMooncake, runplan.TraceJSONL:
-		return &jsonLines{unit: 6, hashed: true}, nil
+		return &jsonLines{unit: 6}, nil
 	case runplan.TraceSynthetic:
-		return &jsonLines{unit: 9}, nil
+		return &jsonLines{unit: 9, flat: true}, nil
 	case runplan.TraceAzure:
 		return &azure{}, nil
 	}

@@ -74,6 +74,10 @@ func (t *Trace) Session(index int64) (turns []Request, start int64) {
 	return t.requests[t.first[i]:t.first[i+1]], index / n * t.Period
 }
 
+// Play returns which play of the trace a session belongs to, from 0. A prompt that depends on it keeps the second play
+// from finding the first in the server's cache.
+func (t *Trace) Play(index int64) int64 { return index / int64(len(t.first)-1) }
+
 // Kinds of content.
 const (
 	KindLengths  = "lengths"  // only how long it was, and its blocks

@@ -75,6 +75,8 @@ func TestFormats(t *testing.T) {
 			"0.0 at 0 idle 0 655>52", "1.0 at 0 idle 0 6758>500"}},
 		{name: "trace_synthetic: seconds", file: "mooncake.jsonl", plan: runplan.Trace{Format: runplan.TraceSynthetic, From: runplan.Duration(10000 * time.Second)}, want: []string{
 			"0.0 at 0 idle 0 672>26", "1.0 at 1.694675e+07 idle 0 512>794"}},
+		{name: "trace_synthetic: every row is a session", file: "sessions.jsonl", plan: runplan.Trace{Format: runplan.TraceSynthetic, Limit: 4}, want: []string{
+			"0.0 at 0 idle 0 -1>20", "1.0 at 500000 idle 0 100>10", "2.0 at 2.5e+06 idle 0 200>10", "3.0 at 3.5e+06 idle 0 300>-1"}},
 		{name: "azure 2023: dates of 100 ns, CRLF, byte order mark", file: "azure2023.csv", plan: runplan.Trace{Format: runplan.TraceAzure}, want: []string{
 			"0.0 at 0 idle 0 374>44", "1.0 at 4314.579 idle 0 396>109", "2.0 at 4541.877 idle 0 879>55"}},
 		{name: "azure 2024: zones, other columns, another order, quotes, an empty answer", file: "azure2024.csv", plan: runplan.Trace{Format: runplan.TraceAzure}, want: []string{
@@ -223,7 +225,7 @@ func TestATraceIsPlayedAgainAfterItsSpanAndAMeanGap(t *testing.T) {
 	for _, s := range sends(t, x, runplan.Stage{}, 0, 1) {
 		turns, start := x.Session(s.Index)
 		got = append(got, s.At/1e6)
-		if s.At != start+turns[0].At {
+		if s.At != start+turns[0].At || start != x.Play(s.Index)*x.Period {
 			t.Errorf("send %+v of a play that starts at %d and a turn at %d", s, start, turns[0].At)
 		}
 	}
