@@ -11,7 +11,7 @@ import (
 
 // azure reads the tables of the public Azure traces of LLM inference: comma-separated, with a header that names
 // TIMESTAMP, ContextTokens and GeneratedTokens among its columns, in any order. Times are dates of up to 100 ns, with or
-// without a zone (2023: 2023-11-16 18:15:46.6805900, 2024: 2024-05-10 00:00:00.009930+00:00), and count from the first row.
+// without a zone (2023: 2023-11-16 09:30:12.5000000, 2024: 2024-05-10 00:00:00.010000+00:00), and count from the first row.
 type azure struct {
 	header             bool
 	timestamp, in, out int // columns
@@ -101,5 +101,5 @@ func (p *azure) date(s string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("TIMESTAMP %.60q is not a date such as 2023-11-16 18:15:46.6805900", s)
+	return time.Time{}, fmt.Errorf("TIMESTAMP %.60q is not a date such as 2023-11-16 09:30:12.5000000", s)
 }

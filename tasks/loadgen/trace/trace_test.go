@@ -70,17 +70,17 @@ func TestFormats(t *testing.T) {
 		want       []string
 	}{
 		{name: "mooncake: milliseconds", file: "mooncake.jsonl", plan: runplan.Trace{Format: runplan.TraceMooncake}, want: []string{
-			"0.0 at 0 idle 0 655>52", "1.0 at 0 idle 0 6758>500", "2.0 at 3052 idle 0 2287>316", "3.0 at 10535.25 idle 0 672>26", "4.0 at 27482 idle 0 512>794"}},
+			"0.0 at 0 idle 0 700>60", "1.0 at 0 idle 0 6800>480", "2.0 at 3050 idle 0 2400>310", "3.0 at 10500.25 idle 0 720>24", "4.0 at 27400 idle 0 512>800"}},
 		{name: "jsonl: the same", file: "mooncake.jsonl", plan: runplan.Trace{Format: runplan.TraceJSONL, Limit: 2}, want: []string{
-			"0.0 at 0 idle 0 655>52", "1.0 at 0 idle 0 6758>500"}},
+			"0.0 at 0 idle 0 700>60", "1.0 at 0 idle 0 6800>480"}},
 		{name: "trace_synthetic: seconds", file: "mooncake.jsonl", plan: runplan.Trace{Format: runplan.TraceSynthetic, From: runplan.Duration(10000 * time.Second)}, want: []string{
-			"0.0 at 0 idle 0 672>26", "1.0 at 1.694675e+07 idle 0 512>794"}},
+			"0.0 at 0 idle 0 720>24", "1.0 at 1.689975e+07 idle 0 512>800"}},
 		{name: "trace_synthetic: every row is a session", file: "sessions.jsonl", plan: runplan.Trace{Format: runplan.TraceSynthetic, Limit: 4}, want: []string{
 			"0.0 at 0 idle 0 -1>20", "1.0 at 500000 idle 0 100>10", "2.0 at 2.5e+06 idle 0 200>10", "3.0 at 3.5e+06 idle 0 300>-1"}},
 		{name: "azure 2023: dates of 100 ns, CRLF, byte order mark", file: "azure2023.csv", plan: runplan.Trace{Format: runplan.TraceAzure}, want: []string{
-			"0.0 at 0 idle 0 374>44", "1.0 at 4314.579 idle 0 396>109", "2.0 at 4541.877 idle 0 879>55"}},
+			"0.0 at 0 idle 0 380>40", "1.0 at 4314.5791 idle 0 400>100", "2.0 at 4541.877 idle 0 880>50"}},
 		{name: "azure 2024: zones, other columns, another order, quotes, an empty answer", file: "azure2024.csv", plan: runplan.Trace{Format: runplan.TraceAzure}, want: []string{
-			"0.0 at 0 idle 0 2162>1", "1.0 at 7.405 idle 0 2399>5", "2.0 at 1990.07 idle 0 76>120"}},
+			"0.0 at 0 idle 0 2100>1", "1.0 at 7.405 idle 0 2400>5", "2.0 at 1990 idle 0 80>120"}},
 		{name: "sessions become turns, in the order of their starts", file: "sessions.jsonl", plan: runplan.Trace{Format: runplan.TraceMooncake}, want: []string{
 			"0.0 at 0 idle 0 -1>20", "0.1 at - idle 250.5 -1>-1",
 			"1.0 at 500 idle 0 100>10", "1.1 at 2500 idle 1600 200>10", "1.2 at 3500 idle 0 300>-1",
@@ -101,7 +101,7 @@ func TestContentIsKept(t *testing.T) {
 		t.Errorf("%s %q", kind, text)
 	}
 	m := file(t, "mooncake.jsonl", runplan.Trace{Format: runplan.TraceMooncake})
-	want := [][]uint64{{46, 47}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, {0, 42, 43, 44, 45}, {46, 48}, {1<<64 - 1}}
+	want := [][]uint64{{31, 32}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, {0, 50, 51, 52, 53}, {31, 33}, {1<<64 - 1}}
 	var buf []uint64
 	for i := range m.Requests() {
 		r := &m.Requests()[i]
@@ -291,8 +291,8 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		{name: "a session that goes back in time", text: line(5, `, "session_id": 1`) + "\n" + line(4, `, "session_id": 1`), want: "line 2: its session goes back in time: sort"},
 		{name: "azure without its columns", format: runplan.TraceAzure, text: "a,b,c\n1,2,3", want: `line 1: the header has no column TIMESTAMP: its columns are "a,b,c"`},
 		{name: "azure with another date", format: runplan.TraceAzure, text: "TIMESTAMP,ContextTokens,GeneratedTokens\n16/11/2023,2,3", want: `line 2: TIMESTAMP "16/11/2023" is not a date`},
-		{name: "azure with a short row", format: runplan.TraceAzure, text: "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,2", want: "line 2: it has 2 columns, fewer than the header"},
-		{name: "azure with half a quote", format: runplan.TraceAzure, text: "TIMESTAMP,ContextTokens,GeneratedTokens\n\"2023-11-16 18:15:46,2,3", want: "line 2: its quotes do not match"},
+		{name: "azure with a short row", format: runplan.TraceAzure, text: "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 09:30:12,2", want: "line 2: it has 2 columns, fewer than the header"},
+		{name: "azure with half a quote", format: runplan.TraceAzure, text: "TIMESTAMP,ContextTokens,GeneratedTokens\n\"2023-11-16 09:30:12,2,3", want: "line 2: its quotes do not match"},
 		{name: "more than a lifetime", text: line(0, "") + "\n" + line(9e12, ""), want: "it lasts longer than 104 days"},
 		{name: "an endless delay", text: line(0, `, "session_id": 1`) + "\n" + `{"session_id": 1, "input_length": 1, "delay": 9000000000000}`, want: "it lasts longer than 104 days"},
 		{name: "a line without an end", text: strings.Repeat(" ", maxLine+2), want: "line 1: longer than 16 MiB"},
