@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // aiperfShim appends the key inside the process, where the list of processes does not show it.
@@ -32,6 +34,11 @@ func aiPerf(p Plan, b map[string]any) (Command, error) {
 	b["model_names"], b["url"], b["output_artifact_dir"] = p.Model, p.Endpoint, p.Dir
 	if level, _ := b["export_level"].(string); level != "raw" {
 		b["export_level"] = "records"
+	}
+	for key, v := range b {
+		if values, ok := v.([]any); ok && allNumbers(values) {
+			b[key] = strings.Trim(text(values), "[]") // a sweep is one flag
+		}
 	}
 	c.Argv = append(append(c.Argv, flags(b)...), "--ui", "none")
 	return c, nil
@@ -61,6 +68,10 @@ func aiperfData(p Plan, b map[string]any) (*Fetch, error) {
 		setDefault(b, "fixed_schedule_auto_offset", true)
 	}
 	return &Fetch{URL: url, Name: name, Lines: int(limit)}, nil
+}
+
+func allNumbers(values []any) bool {
+	return len(values) > 0 && !slices.ContainsFunc(values, func(v any) bool { _, ok := v.(float64); return !ok })
 }
 
 func rename(b map[string]any, from, to string) {

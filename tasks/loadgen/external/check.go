@@ -29,6 +29,24 @@ func (s *stage) check() {
 	}
 }
 
+// compareLengths counts the answers that have the length that every request asked for, where the tool does not: it does
+// not say what it asked, but its block does.
+func (s *stage) compareLengths(asked *runplan.Length) {
+	t := &s.result.Tokens
+	if asked == nil || asked.Shape != "fixed" || t.OutAsked > 0 {
+		return
+	}
+	for _, row := range s.counted() {
+		if row.TokensOut == nil {
+			continue
+		}
+		t.OutAsked += int64(asked.Mean)
+		if *row.TokensOut == int(asked.Mean) {
+			t.ExactLength++
+		}
+	}
+}
+
 func (s *stage) verify(name string, value, limit float64, reason, text string) {
 	c := report.Check{Name: name, Value: value, Limit: limit, OK: value <= limit}
 	if !c.OK {

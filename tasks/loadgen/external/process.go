@@ -104,7 +104,7 @@ func (p process) hide() {
 	}
 }
 
-// redact overwrites secret in all files below path with as many stars, in place, so that the place of nothing changes.
+// redact overwrites secret in all files below path with as many x, in place: the length of nothing changes, and x is text in every format.
 func redact(path, secret string) error {
 	return filepath.WalkDir(path, func(name string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -114,7 +114,7 @@ func redact(path, secret string) error {
 		if err != nil || !strings.Contains(string(data), secret) {
 			return err
 		}
-		clean := strings.ReplaceAll(string(data), secret, strings.Repeat("*", len(secret)))
+		clean := strings.ReplaceAll(string(data), secret, strings.Repeat("x", len(secret)))
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return err

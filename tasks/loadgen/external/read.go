@@ -8,14 +8,28 @@ import (
 
 	"bflow.dev/bflow/tasks/load"
 	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/tasks/report/tools/aiperf"
+	"bflow.dev/bflow/tasks/report/tools/guidellm"
+	"bflow.dev/bflow/tasks/report/tools/inferenceperf"
+	"bflow.dev/bflow/tasks/report/tools/vllmbench"
 )
 
 // reader returns who reads the results of a tool.
 func reader(tool string) (tools.Reader, error) {
+	switch tool {
+	case load.GuideLLM:
+		return guidellm.Read, nil
+	case load.InferencePerf:
+		return inferenceperf.Read, nil
+	case load.AIPerf:
+		return aiperf.Read, nil
+	case load.VLLMBench:
+		return vllmbench.Read, nil
+	}
 	return nil, fmt.Errorf("reading the results of %s is not supported", tool)
 }
 
-// documents reads the result files that a tool has left in dir.
+// documents reads the result files that a tool has left in dir and in folders below it, one folder per point of a sweep.
 func documents(tool, dir string) ([]tools.Document, error) {
 	patterns := map[string][]string{
 		load.GuideLLM:      {guideReport},
@@ -24,19 +38,20 @@ func documents(tool, dir string) ([]tools.Document, error) {
 		load.VLLMBench:     {vllmResult},
 	}[tool]
 	var docs []tools.Document
-	for _, pattern := range patterns {
-		paths, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			return nil, fmt.Errorf("looking for results of %s: %w", tool, err)
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		wanted := func(pattern string) bool {
+			match, err := filepath.Match(pattern, d.Name())
+			return match && err == nil
 		}
-		slices.Sort(paths)
-		for _, path := range paths {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return nil, fmt.Errorf("reading results of %s: %w", tool, err)
-			}
-			docs = append(docs, tools.Document{Path: path, Data: data})
+		if err != nil || !d.Type().IsRegular() || !slices.ContainsFunc(patterns, wanted) {
+			return err
 		}
+		data, err := os.ReadFile(path)
+		docs = append(docs, tools.Document{Path: path, Data: data})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading results of %s: %w", tool, err)
 	}
 	if len(docs) == 0 {
 		return nil, fmt.Errorf("%s left no results in %q", tool, dir)

@@ -179,7 +179,15 @@ func (r *run) read(dir string) (*tools.Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Reader(docs)
+	in, err := r.Reader(docs)
+	if err != nil {
+		return nil, err
+	}
+	if in.Version == "" {
+		in.Version = installedVersion(r.plan.Tool, r.Program)
+	}
+	toWall(r.plan.Tool, docs, in)
+	return in, nil
 }
 
 // Parts of the deadline that a plan does not say.

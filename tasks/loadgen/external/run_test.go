@@ -247,7 +247,7 @@ func TestTheKeyIsInNoFileAfterwards(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, err := os.ReadFile(filepath.Join(report.MeasurementDir(task.RunDir, 0), LogFile))
-	if err != nil || !strings.Contains(string(log), strings.Repeat("*", len(key))) || strings.Contains(string(log), "BFLOW_API_KEY") {
+	if err != nil || !strings.Contains(string(log), strings.Repeat("x", len(key))) || strings.Contains(string(log), "BFLOW_API_KEY") {
 		t.Errorf("the tool saw %q, %v", log, err)
 	}
 }

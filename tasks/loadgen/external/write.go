@@ -108,7 +108,7 @@ func (r *run) stage(sample, i int, in *tools.Imported) *stage {
 	s.result = report.StageResult{Schema: report.StagesSchema, Measurement: r.Measurement, Sample: sample, Stage: index, Planned: from.Planned,
 		StartNS: from.StartNS, EndNS: from.EndNS, DrainEndNS: from.DrainEndNS, Window: report.Window{StartNS: from.WindowStart, EndNS: from.WindowEnd},
 		Ended: from.Ended, Counts: from.Counts, Metrics: map[string]report.Metric{}, Rates: from.Rates, Goodput: from.Goodput,
-		Checks: slices.Clone(from.Checks), Tokens: from.Tokens, Series: []report.Second{}}
+		Checks: append([]report.Check{}, from.Checks...), Tokens: from.Tokens, Series: []report.Second{}}
 	if index < len(r.plan.Stages) {
 		s.result.Planned = r.plan.Stages[index]
 	}
@@ -124,6 +124,7 @@ func (r *run) stage(sample, i int, in *tools.Imported) *stage {
 	}
 	slices.SortStableFunc(s.rows, func(a, b report.Row) int { return int(min(1, max(-1, a.TIntended-b.TIntended))) })
 	s.measure(from)
+	s.compareLengths(r.plan.Data.Output)
 	s.check()
 	return s
 }

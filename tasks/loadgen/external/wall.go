@@ -1,0 +1,75 @@
+package external
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/report/tools"
+)
+
+// toWall gives the results of inference-perf their place in time. Its files hold the monotonic clock alone, which means
+// nothing to whoever finds them; here it is the clock of this host, whose wall time is known.
+func toWall(tool string, docs []tools.Document, in *tools.Imported) {
+	first, ok := firstStart(tool, docs)
+	if !ok {
+		return
+	}
+	by := time.Now().UnixNano() - monotonic() + first - in.AnchorUnixNS
+	in.AnchorUnixNS += by
+	for i := range in.Stages {
+		s := &in.Stages[i]
+		for _, t := range []*int64{&s.StartNS, &s.EndNS, &s.DrainEndNS, &s.WindowStart, &s.WindowEnd} {
+			if *t != 0 {
+				*t += by
+			}
+		}
+	}
+}
+
+// firstStart is the start of the first request, ns of the monotonic clock.
+func firstStart(tool string, docs []tools.Document) (int64, bool) {
+	if tool != load.InferencePerf {
+		return 0, false
+	}
+	first, found := 0.0, false
+	for _, d := range docs {
+		var requests []struct {
+			Start float64 `json:"start_time"`
+		}
+		if !strings.HasPrefix(filepath.Base(d.Path), "per_request_") || json.Unmarshal(d.Data, &requests) != nil {
+			continue
+		}
+		for _, r := range requests {
+			if !found || r.Start < first {
+				first, found = r.Start, true
+			}
+		}
+	}
+	return int64(first * 1e9), found
+}
+
+func monotonic() int64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
+		return 0
+	}
+	return t.Nano()
+}
+
+// installedVersion finds what pip noted about the tool in its virtual environment; "" where there is none.
+func installedVersion(tool, program string) string {
+	name := strings.ReplaceAll(tool, "-", "_")
+	if tool == load.VLLMBench {
+		name = "vllm"
+	}
+	paths, err := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(program)), "lib", "python3*", "site-packages", name+"-*.dist-info"))
+	if err != nil || len(paths) != 1 {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(paths[0]), name+"-"), ".dist-info")
+}
