@@ -116,7 +116,18 @@ func (s *Search) conclusion(b bracket, ended string) string {
 	case EndedLimit:
 		return fmt.Sprintf("%d measurements did not settle it: the server's answers change between measurements of one load; make the levels longer", len(s.trials))
 	}
-	return "the search goes on"
+	return s.unfinished(b, goal)
+}
+
+// unfinished says what is known before the end.
+func (s *Search) unfinished(b bracket, goal string) string {
+	switch {
+	case b.passed == nil:
+		return "not finished: no load was seen to hold " + goal + " yet"
+	case b.above == nil:
+		return fmt.Sprintf("not finished: %s holds %s, and nothing was seen to fail yet", s.load(b.passed.value), goal)
+	}
+	return fmt.Sprintf("not finished: the limit for %s lies between %s and %s", goal, s.load(b.passed.value), s.load(b.above.value))
 }
 
 func because(reason string) string {

@@ -112,7 +112,11 @@ func (s *Search) Next() (Level, bool) {
 	return l, ended == ""
 }
 
-// Report takes what the measurement of l gave.
+// Most returns how many measurements the search makes at most, those made included; it usually ends after half of them.
+func (s *Search) Most() int { return s.limit }
+
+// Report takes what the measurement of l gave. A search that was cut off goes on where a new one has been told its
+// trials: the state is nothing else.
 func (s *Search) Report(l Level, o Outcome) {
 	s.trials = append(s.trials, Trial{Level: l, Outcome: o})
 	i, found := slices.BinarySearchFunc(s.levels, l.Value, func(have *level, v float64) int {

@@ -214,6 +214,31 @@ func TestAResultIsWrittenAndReadAgain(t *testing.T) {
 	}
 }
 
+func TestASearchThatWasCutOffGoesOn(t *testing.T) {
+	plan := runplan.Search{Goodput: 0.9, Low: 10, High: 1000}
+	whole := run(t, plan, &server{capacity: 170, width: 0.05, base: 1, seconds: 30, rng: random(1)})
+	words := []string{}
+	for n := range whole.Trials {
+		s, err := New(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range whole.Trials[:n] {
+			s.Report(x.Level, x.Outcome)
+		}
+		if next, ok := s.Next(); !ok || next != whole.Trials[n].Level || s.Most() < len(whole.Trials) {
+			t.Fatalf("after %d trials it wants %+v, not %+v", n, next, whole.Trials[n].Level)
+		}
+		if r := s.Result(); r.Ended != "" || !slices.Contains(words, r.Conclusion) {
+			words = append(words, r.Ended+r.Conclusion)
+		}
+	}
+	want := []string{"not finished: no load was seen to hold 90 % good requests yet", "not finished: 10 requests/s holds 90 % good requests, and nothing was seen to fail yet"}
+	if !slices.Equal(words[:2], want) || !strings.Contains(words[len(words)-1], "not finished: the limit for 90 % good requests lies between") {
+		t.Errorf("%q", words)
+	}
+}
+
 func TestAnAnswerTakesTheStepsThatTheWordsPromise(t *testing.T) {
 	r := run(t, runplan.Search{Goodput: 0.9, Low: 10, High: 1000}, &server{capacity: 90, base: 1, seconds: 30, rng: random(1)})
 	var got []string
