@@ -95,25 +95,3 @@ func (l *layout) start(b []byte, adapter, priority int, out int64) []byte {
 	}
 	return b
 }
-
-// Probe returns the body of a request with these texts that asks for one token in one answer, to have its prompt
-// counted. system may be empty.
-func (s *Style) Probe(system, user string) ([]byte, error) {
-	h, err := s.head("", false)
-	if err != nil {
-		return nil, err
-	}
-	plain := *s
-	plain.heads, plain.Exact, plain.IDs = []head{h}, false, false
-	l := plain.layout()
-	b := l.start(nil, -1, -1, 1)
-	open := l.open
-	if system != "" {
-		if !l.outside {
-			b, open = append(b, l.open...), l.between
-		}
-		b = append(appendJSONString(append(b, l.system.before...), system), l.system.after...)
-	}
-	b = append(append(b, open...), l.user.before...)
-	return append(append(appendJSONString(b, user), l.user.after...), l.end...), nil
-}

@@ -54,8 +54,23 @@ func (c *Session) plan() plan {
 	if c.turn == 0 && s.Data.Images != nil && s.Data.Images.Count > 0 {
 		pl.images, pl.inAsked = s.Data.Images.Count, -1
 	}
+	if c.rehearsal {
+		pl.rehearse()
+	}
 	return pl
 }
+
+// rehearse makes the turn one that leaves nothing in a server's cache for the turns that are measured.
+func (pl *plan) rehearse() {
+	pl.Blocks = nil
+	if pl.index >= 0 {
+		pl.index += rehearsalIndex
+	}
+	pl.outAsked = 1
+}
+
+// rehearsalIndex is where the shared prefixes of rehearsals begin.
+const rehearsalIndex = 1 << 20
 
 // prefixed draws a shared prefix, where there are any.
 func (pl *plan) prefixed(buckets []runplan.Prefix) {

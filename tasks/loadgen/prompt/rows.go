@@ -14,7 +14,7 @@ type TurnSpec struct {
 
 	// Blocks name the content of the whole prompt, history included, by blocks of BlockTokens tokens: prompts that
 	// begin with the same ids begin with the same text. In says where the last one ends; what of In they do not
-	// cover is unique.
+	// cover is unique. The next call of Turn may overwrite them.
 	Blocks []uint64
 
 	Text   string // the prompt as it is; nothing is put before or behind it but a shared prefix

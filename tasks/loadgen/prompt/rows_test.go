@@ -141,3 +141,14 @@ func TestThePlaceOfAConversationDecidesAlone(t *testing.T) {
 		b.Recycle(c)
 	}
 }
+
+func TestARehearsalWarmsNoCache(t *testing.T) {
+	s := makeSource(t, runplan.API{Type: "completions"}, runplan.Data{Seed: 9, Output: fixed(8), Input: fixed(50), Prefixes: []runplan.Prefix{{Weight: 1, Count: 1, Tokens: 600}}})
+	if a, b := s.Rehearsal(0), first(t, s, Stage{Prefixes: s.Data.Prefixes}, 0); common(asked(t, a.Body), asked(t, b.Body)) > 1 || a.OutAsked != 1 || a.InAsked != b.InAsked {
+		t.Errorf("a prefix is rehearsed as it is sent: %s", a.Body)
+	}
+	s.Rows = scripted{{{In: 1200, Blocks: []uint64{1, 2, 3}}}}
+	if a, b := s.Rehearsal(3), first(t, s, Stage{}, 0); common(asked(t, a.Body), asked(t, b.Body)) > 1 || a.InAsked != 1200 {
+		t.Errorf("blocks are rehearsed as they are sent: %d tokens asked", a.InAsked)
+	}
+}

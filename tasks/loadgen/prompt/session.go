@@ -13,7 +13,7 @@ type Session struct {
 	adapter, priority int    // indices, -1 = none
 	past              []byte // of the content of the next body, up to the end of the turn before
 	recorded          string // answer to the turn before
-	rehearsal         bool   // answers of one token will do
+	rehearsal         bool   // nobody measures it: answers of one token will do
 	hash              xxhash.Digest
 }
 
@@ -33,9 +33,6 @@ func (c *Session) Next(buf, answer []byte) Prompt {
 		c.hash.Reset()
 	} else if len(c.past) > 0 {
 		c.answered(answer)
-	}
-	if c.rehearsal {
-		pl.outAsked = 1
 	}
 	p := pl.prompt()
 	p.Adapter = c.adapter
