@@ -92,7 +92,7 @@ func groups() []group {
 		{goals: []string{"G3", "G4"}, run: paced},
 		{goals: []string{"G5", "G6"}, run: stamps},
 		{goals: []string{"G7", "G8", "G9"}, run: pacing},
-		{goals: []string{"G10"}, run: omission},
+		{goals: []string{"G10"}, run: frozen},
 		{goals: []string{"G11"}, run: thousandStreams},
 		{goals: []string{"G11"}, once: true, run: millionRequests},
 		{goals: []string{"G12"}, run: startUp},

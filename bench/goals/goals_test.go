@@ -114,13 +114,13 @@ func TestEveryFigureHasAGroup(t *testing.T) {
 	}
 }
 
-func TestTheAnalyticPercentileOfAFreeze(t *testing.T) {
-	// 1000 requests, one every 10 ms: the 100 of the frozen second wait (k + 1/2) * 10 ms.
-	waits := make([]float64, 1000)
-	for k := range 100 {
-		waits[900+k] = 10*float64(k) + 5
-	}
-	if got, want := waits[989]+5, frozenP99(); math.Abs(got/want-1) > 0.01 {
-		t.Errorf("analytic %v ms, counted %v ms", want, got)
+// TestTheFreezeHasAFormula: request by request the value has to be the same within half of the goal.
+func TestTheFreezeHasAFormula(t *testing.T) {
+	for _, limit := range []int{0, 10} {
+		c := frozenCase(limit)
+		want, ok := c.Formula(99)
+		if got := c.TTFTIntended(99); !ok || math.Abs(float64(got)/float64(want)-1) > 0.01 {
+			t.Errorf("cap %d: %v by formula (%v), %v request by request", limit, want, ok, got)
+		}
 	}
 }
