@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -20,8 +21,11 @@ import (
 // flags are the arguments of sim-engine.
 type flags struct {
 	host, addressFile, config, configJSON, truthLog, apiKeyEnv string
-	port                                                       int
+	port, eventBytes                                           int
 	models                                                     names
+	listen                                                     string
+	stamps                                                     bool
+	tls                                                        TLSFiles
 }
 
 // names is a flag that may be given several times.
@@ -53,15 +57,26 @@ func Command(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(f.host, strconv.Itoa(f.port)))
+	ln, err := f.open(ctx)
 	if err != nil {
 		return errors.Join(fmt.Errorf("listening: %w", err), srv.Close())
 	}
-	if err := f.announce(s, ln.Addr().String()); err != nil {
+	if err := f.announce(s, ln.Addr(), cfg.TLS != nil); err != nil {
 		return errors.Join(err, ln.Close(), srv.Close())
 	}
 	return srv.Serve(ctx, ln)
+}
+
+// open listens where the flags say.
+func (f *flags) open(ctx context.Context) (net.Listener, error) {
+	var lc net.ListenConfig
+	if path, ok := strings.CutPrefix(f.listen, "unix:"); ok {
+		return lc.Listen(ctx, "unix", strings.TrimPrefix(path, "//"))
+	}
+	if f.listen != "" {
+		return lc.Listen(ctx, "tcp", f.listen)
+	}
+	return lc.Listen(ctx, "tcp", net.JoinHostPort(f.host, strconv.Itoa(f.port)))
 }
 
 func parseFlags(s step.Streams, args []string) (*flags, error) {
@@ -76,6 +91,7 @@ func parseFlags(s step.Streams, args []string) (*flags, error) {
 	fs.Var(&f.models, "model", "served model name; repeat for more, the first is the default")
 	fs.StringVar(&f.truthLog, "truth-log", "", "file that gets one JSON line per request")
 	fs.StringVar(&f.apiKeyEnv, "api-key-env", "", "variable that holds the required API key; without it none is required")
+	f.register(fs)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fs.SetOutput(s.Err)
@@ -90,10 +106,24 @@ func parseFlags(s step.Streams, args []string) (*flags, error) {
 	return f, nil
 }
 
+// register adds the flags of the connection and of the events.
+func (f *flags) register(fs *flag.FlagSet) {
+	fs.StringVar(&f.listen, "listen", "", "host:port or unix:/path to listen on instead of --host and --port")
+	fs.StringVar(&f.tls.Cert, "tls-cert", "", "PEM file of the certificate; with it the engine speaks TLS")
+	fs.StringVar(&f.tls.Key, "tls-key", "", "PEM file of the key of --tls-cert")
+	fs.StringVar(&f.tls.ClientCA, "tls-client-ca", "", "PEM file; clients have to show a certificate of this CA")
+	fs.BoolVar(&f.tls.HTTP2, "http2", false, "offer HTTP/2 over TLS")
+	fs.BoolVar(&f.stamps, "event-stamps", true, "every event carries its send time")
+	fs.IntVar(&f.eventBytes, "event-bytes", 0, "make chat and completion events of one token this long; 0 = as they are")
+}
+
 // load makes the configuration that the flags ask for.
 func (f *flags) load(env func(string) string) (Config, error) {
-	cfg := Config{Models: f.models, TruthLog: f.truthLog, Pod: env("POD_NAME")}
+	cfg := Config{Models: f.models, TruthLog: f.truthLog, Pod: env("POD_NAME"), NoStamps: !f.stamps, EventBytes: f.eventBytes}
 	var err error
+	if cfg.TLS, err = f.tls.Load(); err != nil {
+		return cfg, err
+	}
 	switch {
 	case f.config != "" && f.configJSON != "":
 		return cfg, errors.New("--config and --config-json exclude each other")
@@ -115,13 +145,14 @@ func (f *flags) load(env func(string) string) (Config, error) {
 	return cfg, cfg.Validate()
 }
 
-func (f *flags) announce(s step.Streams, address string) error {
+// announce tells where the engine listens: the file gets host:port or the path of the socket.
+func (f *flags) announce(s step.Streams, a net.Addr, secure bool) error {
 	if f.addressFile != "" {
-		if err := step.WriteFile(f.addressFile, []byte(address+"\n")); err != nil {
+		if err := step.WriteFile(f.addressFile, []byte(a.String()+"\n")); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(s.Out, "http://%s\n", address)
+	_, err := fmt.Fprintln(s.Out, baseURL(a, secure))
 	return err
 }
 

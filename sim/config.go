@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ type Config struct {
 	TruthLog  string   // file that gets one JSON line per request; empty = none
 	KeepTruth bool     // keep the records in memory for Truth
 	Pod       string   // sent as header x-inference-pod when set
+
+	Socket string      // path of a Unix socket that Listen listens on; empty = a free port
+	TLS    *tls.Config // nil = plain; with "h2" among NextProtos also HTTP/2
 
 	NoStamps   bool // events do not carry their send time
 	EventBytes int  // chat and completion events of one token are made this long, where they are shorter; 0 = as they are
@@ -58,6 +62,7 @@ func (c Config) Validate() error {
 	bad(c.PrefillTokensPerS < 0 || c.DecodeTokensPerS < 0, "prefill_tokens_per_s and decode_tokens_per_s: want 0 or more")
 	bad((c.PrefillTokensPerS > 0) != (c.DecodeTokensPerS > 0),
 		"prefill_tokens_per_s and decode_tokens_per_s: set both (a batch is modelled) or none (timing is exact)")
+	bad(c.EventBytes < 0 || c.EventBytes > 60_000, "event bytes %d: want 0 to 60000", c.EventBytes)
 	bad(c.Startup < 0 || c.NotReady < 0, "startup and not_ready: want 0 or more")
 	for _, f := range c.Faults {
 		errs = append(errs, f.Validate())

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -19,9 +20,10 @@ func past() time.Time { return time.Unix(1, 0) }
 // pacer's thread writes, and the goroutine waits for the next request or for the client to leave.
 type conn struct {
 	srv    *Server
-	nc     net.Conn
+	nc     net.Conn // what requests are read from and answers go to: the socket, or TLS over it
+	base   net.Conn // the socket
 	in     *receiver
-	out    *writer
+	out    sender
 	id     int64
 	r      *bufio.Reader
 	body   []byte
@@ -31,6 +33,7 @@ type conn struct {
 	done    chan struct{} // the pacer has let go of running
 	ending  atomic.Bool   // close after running
 	abort   bool          // close with a reset
+	handed  bool          // somebody else closes it
 	scratch []byte        // of a flood
 
 	// What one request after another uses. The request itself and its body are read before the last stream is over.
@@ -41,10 +44,17 @@ type conn struct {
 	prefix []byte
 }
 
-func newConn(s *Server, nc net.Conn, id int64) *conn {
-	c := &conn{srv: s, nc: nc, id: id, done: make(chan struct{}, 1)}
-	c.in, c.out = newReceiver(nc, s.clock), newWriter(nc)
-	c.r = bufio.NewReaderSize(c.in, wire.MaxHead)
+// newConn returns a connection that speaks TLS unless cfg is nil.
+func newConn(s *Server, nc net.Conn, cfg *tls.Config, id int64) *conn {
+	c := &conn{srv: s, nc: nc, base: nc, id: id, done: make(chan struct{}, 1)}
+	out := newWriter(nc)
+	c.in, c.out = newReceiver(nc, s.clock), out
+	var from io.Reader = c.in
+	if cfg != nil {
+		t := newSealed(c.in, out, cfg)
+		c.nc, c.out, from = t, t, t
+	}
+	c.r = bufio.NewReaderSize(from, wire.MaxHead)
 	return c
 }
 
@@ -52,6 +62,9 @@ func (c *conn) serve() {
 	defer c.close()
 	if w, ok := c.srv.faults.server(runplan.FaultSlowAccept, c.srv.clock.Now()); ok {
 		c.pause(w.duration(200 * time.Millisecond))
+	}
+	if t, ok := c.nc.(*sealed); ok && !c.shakeHands(t) {
+		return
 	}
 	for c.next() {
 		c.served++
@@ -136,7 +149,10 @@ func (c *conn) interrupt() {
 }
 
 func (c *conn) close() {
-	if tcp, ok := c.nc.(*net.TCPConn); ok && (c.abort || c.srv.crashed.Load()) {
+	if c.handed {
+		return
+	}
+	if tcp, ok := c.base.(*net.TCPConn); ok && (c.abort || c.srv.crashed.Load()) {
 		_ = tcp.SetLinger(0)
 	}
 	_ = c.nc.Close()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -33,6 +34,8 @@ type Server struct {
 	scratch []byte // of the pacer's thread: the bytes of one send
 	begun   int64  // monotonic
 	ready   int64  // monotonic; before it the engine is not ready
+
+	http2 *http2 // nil without TLS
 
 	requests  atomic.Int64
 	crashed   atomic.Bool
@@ -69,6 +72,9 @@ func New(cfg Config) (*Server, error) {
 	if s.pacer, err = pace.Start(s.clock, s.model, lead); err != nil {
 		return nil, errors.Join(err, log.close())
 	}
+	if cfg.TLS != nil {
+		s.http2 = startHTTP2(s)
+	}
 	s.begun = s.clock.Now()
 	s.ready = s.begun + int64(cfg.NotReady)
 	for _, f := range cfg.Faults {
@@ -77,15 +83,19 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Listen starts a server with an in-memory truth on a free port of 127.0.0.1. The startup delay of cfg is not waited
-// for.
+// Listen starts a server with an in-memory truth on a free port of 127.0.0.1, or on cfg.Socket. The startup delay of cfg
+// is not waited for.
 func Listen(cfg Config) (*Server, error) {
 	cfg.KeepTruth = true
 	s, err := New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	network, address := "tcp", "127.0.0.1:0"
+	if cfg.Socket != "" {
+		network, address = "unix", cfg.Socket
+	}
+	ln, err := net.Listen(network, address)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listening: %w", err), s.Close())
 	}
@@ -101,7 +111,18 @@ func (s *Server) URL() string {
 	if s.ln == nil {
 		return ""
 	}
-	return "http://" + s.ln.Addr().String()
+	return baseURL(s.ln.Addr(), s.cfg.TLS != nil)
+}
+
+// baseURL is what clients are told.
+func baseURL(a net.Addr, secure bool) string {
+	switch {
+	case a.Network() == "unix":
+		return "unix://" + a.String()
+	case secure:
+		return "https://" + a.String()
+	}
+	return "http://" + a.String()
 }
 
 // Serve answers connections of ln until ctx ends, which is no error, or the fault "crash" strikes. It closes the
@@ -175,14 +196,14 @@ func (s *Server) accept(ln net.Listener) error {
 			time.Sleep(acceptPause)
 		case err != nil:
 			return fmt.Errorf("accepting a connection: %w", err)
-		case !s.open(nc):
+		case !s.open(nc, s.cfg.TLS):
 			return nil
 		}
 	}
 }
 
-// open starts a connection, or returns false when the server is closing.
-func (s *Server) open(nc net.Conn) bool {
+// open starts a connection, with TLS unless cfg is nil, or returns false when the server is closing.
+func (s *Server) open(nc net.Conn, cfg *tls.Config) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -191,7 +212,7 @@ func (s *Server) open(nc net.Conn) bool {
 		return false
 	default:
 	}
-	c := newConn(s, nc, s.nextID)
+	c := newConn(s, nc, cfg, s.nextID)
 	s.nextID++
 	s.conns[c] = struct{}{}
 	s.wg.Go(func() {
@@ -215,6 +236,9 @@ func (s *Server) hangUp() {
 	}
 	for _, t := range s.timers {
 		t.Stop()
+	}
+	if s.http2 != nil {
+		s.http2.hangUp()
 	}
 	if s.ln != nil {
 		_ = s.ln.Close()

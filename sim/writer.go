@@ -8,6 +8,12 @@ import (
 	"unsafe"
 )
 
+// sender is where answers go.
+type sender interface {
+	send(b []byte) (blocked bool, err error) // never blocks
+	wait()                                   // until nothing is left to send
+}
+
 // writer sends the bytes of a connection without ever blocking the caller: what the socket does not take at once is
 // left to a goroutine.
 type writer struct {
