@@ -48,7 +48,7 @@ type merger struct {
 	loads    []report.LoadGen
 	results  [][]report.StageResult // of each shard
 	header   report.Header
-	files    Outputs
+	files    *Files
 	sources  map[string]int
 	kernel   int
 	user     int
@@ -82,11 +82,8 @@ func (m *merger) open(keep runplan.Record) (err error) {
 	if err := step.WriteFile(filepath.Join(m.out, contract.FileStages), nil); err != nil {
 		return err
 	}
-	m.files.Gaps = keep.Gaps
-	if m.files.Rows, err = report.CreateRows(filepath.Join(m.out, contract.FileRequests)); err != nil {
-		return err
-	}
-	m.files.Values, err = report.CreateHistograms(filepath.Join(m.out, contract.FileHistograms))
+	keep.Texts = 0 // the shards have them
+	m.files, err = OpenFiles(m.out, keep, nil)
 	return err
 }
 
@@ -114,7 +111,7 @@ func (m *merger) stage(sample, stage int) (*report.StageResult, error) {
 		return nil, err
 	}
 	defer k.close()
-	sum, err := summarize(k.contents, &k.stage, filepath.Join(m.out, "stage"), m.files)
+	sum, err := summarize(k.contents, &k.stage, filepath.Join(m.out, "stage"), m.files.Outputs)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +164,7 @@ func (m *merger) close() error {
 	load := m.load()
 	h := m.header
 	h.TokenCountSource, h.Clock, h.Interrupted = load.TokenCountSource, Clock(m.kernel, m.user), load.Interrupted
-	err := errors.Join(m.files.Rows.Finish(h), m.files.Values.Close(), step.WriteJSON(filepath.Join(m.out, contract.FileLoadGen), load))
+	err := errors.Join(m.files.Finish(h), step.WriteJSON(filepath.Join(m.out, contract.FileLoadGen), load))
 	scrapes := filepath.Join(m.dirs[0], "scrapes")
 	if _, missing := os.Stat(scrapes); err == nil && !errors.Is(missing, fs.ErrNotExist) {
 		err = os.CopyFS(filepath.Join(m.out, "scrapes"), os.DirFS(scrapes))

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"runtime/debug"
+	"time"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -40,6 +41,8 @@ type Outputs struct {
 	Rows   *report.RowWriter
 	Values *report.HistogramWriter
 	Gaps   bool                    // rows show every gap between token events
+	Slices *report.SliceWriter     // nil = no slices
+	Slice  time.Duration           // their length
 	Also   func(*report.Row) error // gets every row too, valid during the call; nil = nobody
 }
 
@@ -60,11 +63,13 @@ func summarize(c *contents, in *Stage, scratch string, out Outputs) (sum *Summar
 	values := &store{path: scratch + ".columns"}
 	defer func() { err = errors.Join(err, values.remove()) }()
 	a := newAccount(in, windowOf(in.Plan, in.Start, in.WindowEnd, c.index), values)
+	slices := newSlicer(in.Start, in.DrainEnd, out.sliceLength())
 	maker := rows{names: Names{Adapters: in.Adapters}, sample: in.Sample, stage: in.Index, gaps: out.Gaps}
 	err = c.each(func(i int, prefix string, o *Outcome) error {
 		maker.names.Prefix = prefix
 		row := maker.make(o, in.phase(a.window, i, in.counts(o)))
 		a.add(o, row)
+		slices.add(o)
 		if out.Also != nil {
 			if err := out.Also(row); err != nil {
 				return err
@@ -72,7 +77,7 @@ func summarize(c *contents, in *Stage, scratch string, out Outputs) (sum *Summar
 		}
 		return out.Rows.Write(row)
 	})
-	if err = errors.Join(err, out.Rows.Flush()); err != nil {
+	if err = errors.Join(err, out.Rows.Flush(), slices.write(in, out.Slices)); err != nil {
 		return nil, err
 	}
 	c.index, c.parts = nil, nil // room for what follows
@@ -111,4 +116,12 @@ func Source(counts map[string]int) string {
 		found = s
 	}
 	return found
+}
+
+// sliceLength is 0 where nobody wants slices.
+func (out *Outputs) sliceLength() time.Duration {
+	if out.Slices == nil {
+		return 0
+	}
+	return out.Slice
 }
