@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"slices"
 
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -88,6 +89,15 @@ type Metric struct {
 	// Absent names the fields min and max where an import has no value for them; a quantile that it lacks is absent
 	// from its map.
 	Absent []string `json:"absent,omitempty"`
+}
+
+// Has says whether the metric holds a part: "min", "max" or a quantile.
+func (m Metric) Has(part string) bool {
+	if part == "min" || part == "max" {
+		return !slices.Contains(m.Absent, part)
+	}
+	_, ok := m.Quantiles[part]
+	return ok
 }
 
 // MarshalJSON leaves out what is absent, which is not zero.

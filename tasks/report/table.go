@@ -74,7 +74,7 @@ func rate(s *Stage, name string) string {
 
 func quantile(s *Stage, metric, q string) string {
 	m, ok := s.Metrics[metric]
-	if !ok {
+	if !ok || !m.Has(q) {
 		return "-"
 	}
 	text := short(m.Quantiles[q])

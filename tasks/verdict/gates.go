@@ -64,6 +64,7 @@ func judged(objective string) string {
 func latencyGate(e Evidence, metric, quantile string, limit runplan.Duration) report.Gate {
 	name := judged(metric)
 	m, ok := e.Stage.Metrics[name]
+	ok = ok && (quantile == "mean" || m.Has(quantile))
 	g := report.Gate{Metric: metric, Quantile: quantile, Judged: name, Unit: "ms", Limit: limit.Seconds() * 1000, N: m.N}
 	if !ok {
 		g.Verdict = Inconclusive

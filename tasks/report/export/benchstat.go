@@ -34,6 +34,9 @@ func benchLine(s *report.Stage) string {
 			continue
 		}
 		for _, q := range []string{"p50", "p95", "p99"} {
+			if !m.Has(q) {
+				continue
+			}
 			line += fmt.Sprintf(" %g %s-%s-ms", m.Quantiles[q], strings.ReplaceAll(metric, "_", "-"), q)
 		}
 	}

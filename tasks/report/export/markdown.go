@@ -95,6 +95,10 @@ func quantiles(s *report.Stage, metric string, names ...string) string {
 	}
 	parts := make([]string, len(names))
 	for i, q := range names {
+		if !m.Has(q) {
+			parts[i] = "–"
+			continue
+		}
 		parts[i] = fmt.Sprintf("%.4g", m.Quantiles[q])
 		if m.IsLowN(q) {
 			parts[i] += "~"

@@ -57,6 +57,9 @@ func stageNumbers(s *report.Stage, add func(name, more string, v float64)) {
 	for _, metric := range slices.Sorted(maps.Keys(s.Metrics)) {
 		m := s.Metrics[metric]
 		for _, q := range []string{"p50", "p90", "p95", "p99"} {
+			if !m.Has(q) {
+				continue
+			}
 			add(summary.MetricColumn(metric, q), fmt.Sprintf(`,low_n="%t"`, m.IsLowN(q)), m.Quantiles[q])
 		}
 		add(summary.MetricColumn(metric, "mean"), "", m.Mean)

@@ -100,7 +100,7 @@ func latencyFigure(stages []*report.Stage, metric, title string) figure {
 	for _, p := range percentiles() {
 		series := chart.Series{Name: p.name, Class: p.class, Dash: p.dash}
 		for i, s := range stages {
-			if m, ok := s.Metrics[metric]; ok {
+			if m, ok := s.Metrics[metric]; ok && m.Has(p.name) {
 				series.Points = append(series.Points, chart.Point{X: at(i), Y: m.Quantiles[p.name], Warn: failing(s),
 					Tip: fmt.Sprintf("%s, %s: %s %s ms (n=%d, errors %s)", s.Planned.Name, loadWords(s), p.name, quantile(s, metric, p.name), m.N, errorShare(s))})
 			}
@@ -159,7 +159,7 @@ func kneeFigure(stages []*report.Stage) figure {
 		for _, s := range stages {
 			m, ok := s.Metrics["ttft_intended"]
 			x, known := s.Rates["output_token_rate"]
-			if ok && known {
+			if ok && known && m.Has(p.name) {
 				point := chart.Point{X: x, Y: m.Quantiles[p.name], Warn: failing(s),
 					Tip: fmt.Sprintf("%s, %s: %s tok/s, %s %s ms (errors %s)", s.Planned.Name, loadWords(s), num(x), p.name, quantile(s, "ttft_intended", p.name), errorShare(s))}
 				if p.name == "p99" {
@@ -202,7 +202,7 @@ func cdfFigure(stages []*report.Stage, metric, title string) figure {
 		}
 		m := s.Metrics[metric]
 		t.Rows = append(t.Rows, []cell{{Text: s.Planned.Name}, {Text: errorShare(s)}, {Text: fmt.Sprint(m.N)}, {Text: num(m.Mean)}, {Text: quantile(s, metric, "p50")},
-			{Text: quantile(s, metric, "p90")}, {Text: quantile(s, metric, "p95")}, {Text: quantile(s, metric, "p99")}, {Text: num(m.Max)}})
+			{Text: quantile(s, metric, "p90")}, {Text: quantile(s, metric, "p95")}, {Text: quantile(s, metric, "p99")}, {Text: greatest(m)}})
 	}
 	return draw(c, errorCaption(stages), t)
 }

@@ -139,7 +139,10 @@ func comparison(reports []*report.Report) []figure {
 	}
 	at := func(s *report.Stage) (float64, bool) { return report.LoadOf(s), true }
 	latency := func(metric, q string) func(*report.Stage) (float64, bool) {
-		return func(s *report.Stage) (float64, bool) { m, ok := s.Metrics[metric]; return m.Quantiles[q], ok }
+		return func(s *report.Stage) (float64, bool) {
+			m, ok := s.Metrics[metric]
+			return m.Quantiles[q], ok && m.Has(q)
+		}
 	}
 	flow := func(name string) func(*report.Stage) (float64, bool) {
 		return func(s *report.Stage) (float64, bool) { v, ok := s.Rates[name]; return v, ok }

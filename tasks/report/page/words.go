@@ -17,13 +17,20 @@ const absent = "–"
 
 func quantile(s *report.Stage, metric, q string) string {
 	m, ok := s.Metrics[metric]
-	if !ok {
+	if !ok || !m.Has(q) {
 		return absent
 	}
 	if m.IsLowN(q) {
 		return num(m.Quantiles[q]) + "~"
 	}
 	return num(m.Quantiles[q])
+}
+
+func greatest(m report.Metric) string {
+	if !m.Has("max") {
+		return absent
+	}
+	return num(m.Max)
 }
 
 func rate(s *report.Stage, name string) string {

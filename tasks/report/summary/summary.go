@@ -175,7 +175,7 @@ func metricColumns(metric string) []column {
 	of := func(part string, f func(m report.Metric) float64) column {
 		return column{MetricColumn(metric, part), func(_ *report.Report, _ *report.Measurement, s *report.Stage) string {
 			m, ok := s.Metrics[metric]
-			if !ok {
+			if !ok || part != "mean" && part != "stdev" && !m.Has(part) {
 				return ""
 			}
 			return number(f(m))

@@ -87,7 +87,10 @@ type result struct {
 }
 
 func fromMetric(unit string, m report.Metric) result {
-	r := result{Unit: unit, Avg: &m.Mean, Min: &m.Min, Max: &m.Max, Std: &m.Stdev, Count: &m.N, Sum: &m.Sum}
+	r := result{Unit: unit, Avg: &m.Mean, Std: &m.Stdev, Count: &m.N, Sum: &m.Sum}
+	if m.Has("min") && m.Has("max") {
+		r.Min, r.Max = &m.Min, &m.Max
+	}
 	for name, to := range r.quantiles() {
 		if v, ok := m.Quantiles[name]; ok {
 			*to = &v

@@ -47,7 +47,10 @@ func statistics(d *report.Distribution, factor float64) any {
 }
 
 func summary(m report.Metric, factor float64) object {
-	out := object{"mean": m.Mean * factor, "min": m.Min * factor, "max": m.Max * factor}
+	out := object{"mean": m.Mean * factor}
+	if m.Has("min") && m.Has("max") {
+		out["min"], out["max"] = m.Min*factor, m.Max*factor
+	}
 	for ours, theirs := range quantileNames() {
 		if v, ok := m.Quantiles[ours]; ok {
 			out[theirs] = v * factor
