@@ -6,7 +6,7 @@ LDFLAGS  := -s -w -X bflow.dev/bflow/tasks/step.Version=$(VERSION)
 LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint verify generate demo bench soak e2e-mlflow clean
+.PHONY: help build test lint verify generate demo bench bench-peers soak e2e-mlflow clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ demo: build ## run the shipped demo on this machine, about a minute and a half
 bench: ## print the benchmark figures and the goals of load-gen, on an idle machine; GOALS='-goal G5,G7 -repeats 1' measures some
 	$(GO) test -p 1 -run '^$$' -bench . -timeout 40m ./generator/... ./sim/... ./tasks/loadgen/...
 	$(GO) run ./bench/goals $(GOALS)
+
+bench-peers: ## compare load-gen with GuideLLM, AIPerf and inference-perf from PyPI, about 15 minutes; BFLOW_PEERS=DIR keeps their environments
+	$(GO) run ./bench/peers $(PEERS)
 
 soak: ## 24 hours of load in miniature, seven minutes; SOAK='-requests 200000' is the short one
 	$(GO) run ./bench/soak $(SOAK)
