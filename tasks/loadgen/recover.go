@@ -35,6 +35,9 @@ func recoverRows(dir string, stages int, h report.Header) error {
 	done, err := report.ReadStages(filepath.Join(dir, contract.FileStages))
 	if err == nil {
 		err = record.Recover(spill, func(prefix string, o *record.Outcome) error {
+			if h.Clock = "user"; o.Kernel {
+				h.Clock = "kernel"
+			}
 			row := record.Row(o, record.Names{Prefix: prefix}, len(done)/stages, len(done)%stages, report.PhaseUnmeasured)
 			return rows.Write(&row)
 		})

@@ -104,7 +104,7 @@ func TestMergedShardsAreTheUndividedLoad(t *testing.T) {
 			dirs = append(dirs, dir)
 		}
 		out := filepath.Join(t.TempDir(), "merged")
-		if err := Merge(out, dirs, runplan.Record{}, nil); err != nil {
+		if err := Merge(out, dirs, runplan.Record{Slice: runplan.Duration(time.Second), Parquet: true}, nil); err != nil {
 			t.Fatal(err)
 		}
 		compare(t, out, whole, want, shards)
@@ -113,6 +113,10 @@ func TestMergedShardsAreTheUndividedLoad(t *testing.T) {
 
 func compare(t *testing.T, out, whole string, want *Summary, shards int) {
 	t.Helper()
+	slices, err := report.ReadSlices(filepath.Join(out, report.FileSlices))
+	if err != nil || len(slices) != 4 || slices[1].Requests != 1000 {
+		t.Errorf("%d slices: %v", len(slices), err)
+	}
 	near := cmpopts.EquateApprox(1e-9, 1e-9)
 	results, err := report.ReadStages(filepath.Join(out, contract.FileStages))
 	if err != nil || len(results) != 2 || results[1].Ended != "skipped" {
@@ -146,7 +150,7 @@ func compare(t *testing.T, out, whole string, want *Summary, shards int) {
 			t.Errorf("%v (-undivided +merged):\n%s", key, diff)
 		}
 	}
-	if left, _ := os.ReadDir(out); len(left) != 4 {
+	if left, _ := os.ReadDir(out); len(left) != 6 {
 		t.Errorf("files %v", left)
 	}
 }

@@ -1,6 +1,8 @@
 package parquet
 
 import (
+	"unsafe"
+
 	pq "github.com/parquet-go/parquet-go"
 
 	"bflow.dev/bflow/tasks/report"
@@ -57,12 +59,17 @@ func (c *column) append(to pq.Row, r *report.Row, i int) pq.Row {
 		return one(pq.BooleanValue(v), ok)
 	case c.text != nil:
 		v := c.text(r)
-		return one(pq.ByteArrayValue([]byte(v)), v != "")
+		return one(bytes(v), v != "")
 	case c.word != nil:
 		v := c.word(r)
-		return one(pq.ByteArrayValue([]byte(v)), v != "")
+		return one(bytes(v), v != "")
 	}
 	return c.appendList(to, r, i)
+}
+
+// bytes is a text as a value, which the writer copies.
+func bytes(v string) pq.Value {
+	return pq.ByteArrayValue(unsafe.Slice(unsafe.StringData(v), len(v)))
 }
 
 // appendList appends the elements of a list; an empty one is absent.
@@ -71,7 +78,7 @@ func (c *column) appendList(to pq.Row, r *report.Row, i int) pq.Row {
 	element := func(v pq.Value) { to = append(to, v.Level(min(1, len(to)-start), 2, i)) }
 	if c.texts != nil {
 		for _, v := range c.texts(r) {
-			element(pq.ByteArrayValue([]byte(v)))
+			element(bytes(v))
 		}
 	} else {
 		for _, v := range c.list(r) {

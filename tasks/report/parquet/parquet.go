@@ -47,7 +47,7 @@ func Create(path string) (*Writer, error) {
 		w.columns = append(w.columns, byName[leaf[0]])
 	}
 	w.w = pq.NewWriter(w.buf, schema, pq.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-		pq.KeyValueMetadata("schema", report.RequestsSchema), pq.CreatedBy("bflow load-gen", "", ""))
+		pq.KeyValueMetadata("schema", report.RequestsSchema))
 	return w, nil
 }
 
