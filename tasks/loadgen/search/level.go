@@ -11,7 +11,7 @@ const (
 	Passed     = "passed"
 	Failed     = "failed"
 	Unresolved = "unresolved" // its interval holds the target
-	Invalid    = "invalid"    // the client was the limit
+	Invalid    = "invalid"    // what was measured must not be believed
 )
 
 // level is everything measured at one load.
@@ -118,7 +118,7 @@ func (b bracket) without() string {
 	case Failed:
 		return EndedLowFails
 	case Invalid:
-		return EndedClientLimited
+		return EndedInvalid
 	}
 	return EndedLowUnresolved
 }
@@ -131,7 +131,7 @@ func (b bracket) end() string {
 	case b.above == nil:
 		return EndedHighPasses
 	case b.above.invalid:
-		return EndedClientLimited
+		return EndedInvalid
 	}
 	return EndedFound
 }

@@ -15,7 +15,7 @@ const (
 	EndedLowUnresolved  = "low_unresolved"  // the lowest level could not be told from the target
 	EndedHighPasses     = "high_passes"     // the answer lies above the highest level
 	EndedHighUnresolved = "high_unresolved" // the highest level could not be told from the target
-	EndedClientLimited  = "client_limited"  // above the answer only levels that cannot be believed
+	EndedInvalid        = "invalid"         // above the answer only levels that cannot be believed
 	EndedLimit          = "limit"           // too noisy: too many measurements
 )
 
@@ -107,8 +107,8 @@ func (s *Search) conclusion(b bracket, ended string) string {
 		return fmt.Sprintf("%s, the lowest load of the search, does not hold %s: lower low, or the objectives are beyond this server", s.load(s.levels[0].value), goal)
 	case EndedLowUnresolved:
 		return fmt.Sprintf("%s, the lowest load of the search, could not be told from %s%s: lower low, or make the levels longer", s.load(s.levels[0].value), goal, s.needed())
-	case EndedClientLimited:
-		limit := fmt.Sprintf("at %s the client was the limit%s, so nothing above is known: give the client more CPU, or divide the load", s.load(b.above.value), because(b.above.reason))
+	case EndedInvalid:
+		limit := fmt.Sprintf("the measurement at %s cannot be believed%s, so nothing from there on is known%s", s.load(b.above.value), because(b.above.reason), remedy(b.above.reason))
 		if answer == "" {
 			return "no load was measured that can be believed: " + limit
 		}
@@ -135,6 +135,14 @@ func because(reason string) string {
 		return ""
 	}
 	return " (" + reason + ")"
+}
+
+// remedy is what to do about a reason of the validity checks that lies with the client.
+func remedy(reason string) string {
+	if reason == "client_limited" || reason == "schedule_missed" {
+		return ": give the client more CPU, or divide the load over more of them"
+	}
+	return ""
 }
 
 // doubts names the levels between the answer and the end of the bracket that could not be told from the target.
@@ -191,7 +199,7 @@ func (s *Search) confidence(b bracket) string {
 		text += ": expect another search to differ"
 	}
 	if unbelieved {
-		text += "; a repeat was left out because the client was its limit"
+		text += "; a repeat that cannot be believed was left out"
 	}
 	if s.whole() || b.above == nil || b.above.invalid {
 		return text

@@ -6,8 +6,8 @@
 // the lower end of the 95 % interval (Wilson) of its share of good requests reaches the target, and fails when the upper
 // end stays below. Where neither holds it is measured longer, up to three times the usual length in all; after that it
 // counts as unresolved, and the search goes on below and above it. At the end the answer and its neighbours are measured
-// again: all measurements of a level are judged together, so a lucky one is taken back. A level at which the client was
-// the limit proves nothing: the search stays below it and says so.
+// again: all measurements of a level are judged together, so a lucky one is taken back. A measurement that
+// must not be believed, because the client was the limit, proves nothing: the search stays below it and says so.
 package search
 
 import (
@@ -43,8 +43,8 @@ type Level struct {
 type Outcome struct {
 	Good    int64  `json:"good"`              // requests that met every objective
 	Of      int64  `json:"of"`                // requests that were judged
-	Invalid bool   `json:"invalid,omitempty"` // the client was the limit: the level says nothing about the server
-	Reason  string `json:"reason,omitempty"`  // of Invalid
+	Invalid bool   `json:"invalid,omitempty"` // it must not be believed: it says nothing about the server
+	Reason  string `json:"reason,omitempty"`  // of Invalid: the word of the check that failed
 }
 
 // Trial is one measurement that was made.
