@@ -178,20 +178,11 @@ func (l *line) answer(row *report.Row) []float64 {
 	}
 	var gaps []float64
 	if m, ok := l.Metrics["inter_chunk_latency"]; ok && json.Unmarshal(m.Value, &gaps) == nil && len(gaps) > 0 {
-		events := len(gaps) + 1
-		row.Events = &events
 		factor := toMS(m.Unit)
 		for i := range gaps {
 			gaps[i] *= factor
 		}
-		sorted := slices.Clone(gaps)
-		slices.Sort(sorted)
-		sum := 0.0
-		for _, g := range sorted {
-			sum += g
-		}
-		mean, p50, p99, longest := sum/float64(len(sorted)), report.Percentile(sorted, 50), report.Percentile(sorted, 99), sorted[len(sorted)-1]
-		row.ITLMean, row.ITLP50, row.ITLP99, row.ITLMax = &mean, &p50, &p99, &longest
+		tools.SetGaps(row, gaps)
 	}
 	return gaps
 }

@@ -66,6 +66,10 @@ func rowMetrics(all map[string]tools.Number, r *report.Row) object {
 			}
 		}
 	}
+	if gaps := tools.GapsMS(r); gaps != nil {
+		out["inter_chunk_latency"] = object{"value": gaps, "unit": "ms"}
+		out["time_to_second_token"] = object{"value": gaps[0], "unit": "ms"}
+	}
 	return out
 }
 

@@ -19,9 +19,10 @@ type object = map[string]any
 
 // Names of the files of a folder.
 const (
-	fileJSON = "profile_export_aiperf.json"
-	fileCSV  = "profile_export_aiperf.csv"
-	fileRows = "profile_export.jsonl"
+	fileJSON   = "profile_export_aiperf.json"
+	fileCSV    = "profile_export_aiperf.csv"
+	fileRows   = "profile_export.jsonl"
+	fileSlices = "profile_export_aiperf_timeslices.json"
 )
 
 // Release and schema that are written.
@@ -55,6 +56,9 @@ func artifacts(dir string, run tools.Run, m *tools.Measurement, s *tools.Stage) 
 	files := []tools.File{
 		tools.JSON(path.Join(dir, fileJSON), document(run, m, s, append(append([]named{}, perRequest...), whole...))),
 		{Name: path.Join(dir, fileCSV), Write: func(w io.Writer) error { return table(w, perRequest, whole) }},
+	}
+	if slices := timeslices(run, m, s); len(slices) > 0 {
+		files = append(files, tools.JSON(path.Join(dir, fileSlices), object{"timeslices": slices}))
 	}
 	if len(s.Rows) > 0 {
 		files = append(files, tools.JSONLines(path.Join(dir, fileRows), lines(m, s)))

@@ -65,17 +65,12 @@ func perRequest(m *tools.Measurement, stage int, r *report.Row) object {
 		usage["completion_tokens"] = *r.TokensOut
 		usage["total_tokens"] = *r.TokensOut + value(r.TokensIn)
 	}
-	times := []float64{}
-	for _, t := range []*int64{r.TFirst, r.TLast} { // all that rows hold of the stamps of events
-		if t != nil {
-			times = append(times, float64(*t)/1e9)
-		}
-	}
+	times, which := eventTimes(r)
 	info := object{
 		"request_metrics": object{"text": object{"input_tokens": value(r.TokensIn)}, "image": nil, "video": nil, "audio": nil},
 		"response_metrics": object{"output_tokens": value(r.TokensOut), "server_usage": usage, "response_chunks": []string{},
 			"chunk_times": times, "output_token_times": times},
-		"extra_info":   object{"stage": stage, "request_id": r.ID, "times": "first and last token", "exported_by": tools.ExportedBy},
+		"extra_info":   object{"stage": stage, "request_id": r.ID, "times": which, "exported_by": tools.ExportedBy},
 		"lora_adapter": nil, "graph_event_id": nil, "labels": object{}, "input_tokens": value(r.TokensIn),
 	}
 	out := object{"start_time": at(r.TSend, &r.TIntended), "end_time": at(r.TEnd, r.TLast, r.TSend, &r.TIntended), "request": "", "response": "",
@@ -84,6 +79,32 @@ func perRequest(m *tools.Measurement, stage int, r *report.Row) object {
 		out["error"] = object{"error_type": class(r), "error_msg": r.Error}
 	}
 	return out
+}
+
+// ends says that of the stamps of events only the first and the last are known.
+const ends = "first and last token"
+
+// eventTimes are the stamps of token events in s: all where the gaps were recorded.
+func eventTimes(r *report.Row) (times []float64, which string) {
+	times = []float64{}
+	if r.TFirst == nil {
+		return times, ends
+	}
+	times = append(times, float64(*r.TFirst)/1e9)
+	at := *r.TFirst
+	for _, g := range r.Gaps {
+		at += int64(g) * 1e3
+		times = append(times, float64(at)/1e9)
+	}
+	switch {
+	case r.TLast == nil:
+	case len(r.Gaps) > 0:
+		times[len(times)-1] = float64(*r.TLast) / 1e9
+		return times, "every token event"
+	default:
+		times = append(times, float64(*r.TLast)/1e9)
+	}
+	return times, ends
 }
 
 func at(stamps ...*int64) float64 {

@@ -28,7 +28,7 @@ type oneRequest struct {
 		Extra struct {
 			Stage *int   `json:"stage"`
 			ID    string `json:"request_id"`
-			By    string `json:"exported_by"`
+			Times string `json:"times"`
 		} `json:"extra_info"`
 		Stage *int `json:"stage_id"`
 	} `json:"info"`
@@ -147,7 +147,7 @@ func (r *oneRequest) row(first float64, n int) (report.Row, []float64, bool) {
 	}
 	row.TFirst, row.TLast = stamp(times[0]), stamp(times[len(times)-1])
 	row.TContent = row.TFirst
-	if row.TFirst == nil || row.TLast == nil || r.Info.Extra.By != "" { // ours hold the first and the last only
+	if row.TFirst == nil || row.TLast == nil || r.Info.Extra.Times == ends { // ours may hold the first and the last only
 		return row, nil, row.TFirst != nil && row.TLast != nil
 	}
 	chunks := r.Info.Response.Chunks // one per event; the times of tokens repeat within an event
@@ -160,5 +160,6 @@ func (r *oneRequest) row(first float64, n int) (report.Row, []float64, bool) {
 	for i := 1; i < events; i++ {
 		gaps = append(gaps, (chunks[i]-chunks[i-1])*1e3)
 	}
+	tools.SetGaps(&row, gaps)
 	return row, gaps, true
 }

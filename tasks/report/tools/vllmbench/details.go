@@ -6,15 +6,19 @@ import (
 )
 
 // details adds the lists of requests in s. A failed request has ttft 0, no output and an error text, as in the tool.
-// The gaps between events are left out: rows do not hold them.
+// The gaps between events are there where they were recorded.
 func details(out object, s *tools.Stage) {
 	n := len(s.Rows)
 	in, tokens, ttfts, latencies := make([]int, n), make([]int, n), make([]float64, n), make([]float64, n)
 	starts, waits, failures := make([]float64, n), make([]float64, n), make([]string, n)
-	texts := make([]string, n)
+	texts, gaps, recorded := make([]string, n), make([][]float64, n), false
 	numbers := tools.Numbers()
 	for i := range s.Rows {
 		r := &s.Rows[i]
+		gaps[i] = []float64{}
+		for _, g := range r.Gaps {
+			gaps[i], recorded = append(gaps[i], float64(g)/1e6), true
+		}
 		in[i] = first(r.TokensIn, r.TokensInAsked)
 		starts[i], waits[i] = float64(r.TIntended)/1e9, float64(r.QueueWait)/1e9
 		if r.TSend != nil {
@@ -37,6 +41,9 @@ func details(out object, s *tools.Stage) {
 	for key, list := range map[string]any{"input_lens": in, "output_lens": tokens, "ttfts": ttfts, "latencies": latencies,
 		"start_times": starts, "queue_times": waits, "generated_texts": texts, "errors": failures} {
 		out[key] = list
+	}
+	if recorded {
+		out["itls"] = gaps
 	}
 }
 

@@ -136,24 +136,12 @@ func (f *file) answer(row report.Row, i int, start, ttft float64) (report.Row, b
 	if row.TLast == nil && row.TokensOut != nil && *row.TokensOut == 1 {
 		row.TLast = row.TFirst
 	}
-	if len(gaps) > 0 {
-		events := len(gaps) + 1
-		row.Events = &events
-		summarizeGaps(&row, gaps)
-	}
-	return row, true
-}
-
-func summarizeGaps(row *report.Row, gaps []float64) {
 	ms := make([]float64, len(gaps))
-	sum := 0.0
-	for i, g := range gaps {
-		ms[i] = g * 1e3
-		sum += ms[i]
+	for j, g := range gaps {
+		ms[j] = g * 1e3
 	}
-	slices.Sort(ms)
-	mean, p50, p99, longest := sum/float64(len(ms)), report.Percentile(ms, 50), report.Percentile(ms, 99), ms[len(ms)-1]
-	row.ITLMean, row.ITLP50, row.ITLP99, row.ITLMax = &mean, &p50, &p99, &longest
+	tools.SetGaps(&row, ms)
+	return row, true
 }
 
 // suspectRole says when the first gap is so much longer than the others that it is the prefill: ttft was then taken at
