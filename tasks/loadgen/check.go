@@ -5,21 +5,24 @@ import (
 	"fmt"
 
 	"bflow.dev/bflow/tasks/loadgen/schedule"
+	"bflow.dev/bflow/tasks/loadgen/search"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/verdict"
 )
 
 // check says, before any load, what of a measurement cannot be carried out.
-func check(m *runplan.Measurement) error {
+func check(m *runplan.Measurement, slo *runplan.SLO) error {
 	var problems []error
 	if m.Runner != "" && m.Runner != runplan.RunnerNative {
 		problems = append(problems, fmt.Errorf("runner %q is not load-gen's: its own image carries it out", m.Runner))
 	}
 	if m.Search != nil {
-		problems = append(problems, errors.New("load.search is not supported yet: list the rates as stages"))
-	}
-	if m.Data.Trace != nil {
-		problems = append(problems, errors.New("load.data.trace is not supported yet: describe lengths and rates instead"))
+		if _, err := search.New(*m.Search); err != nil {
+			problems = append(problems, err)
+		}
+		if slo == nil || slo.Goodput == nil {
+			problems = append(problems, errors.New("load.search needs slo.goodput: it says which requests are good"))
+		}
 	}
 	if len(m.Stages) == 0 && m.Search == nil {
 		problems = append(problems, errors.New("it has no stage"))
@@ -40,11 +43,13 @@ func checkStage(m *runplan.Measurement, i int, s runplan.Stage) error {
 			return err
 		}
 	case runplan.ShapeTrace:
-		return errors.New("schedule: trace is not supported yet: give a concurrency or a rate")
+		if m.Data.Trace == nil {
+			return errors.New("schedule: trace needs load.data.trace")
+		}
 	default:
-		return fmt.Errorf("shape %q is not one of closed, open, throughput", s.Shape)
+		return fmt.Errorf("shape %q is not one of closed, open, throughput, trace", s.Shape)
 	}
-	if s.Duration <= 0 && s.Requests <= 0 && (m.Data.Conversations <= 0 || m.Data.Reuse) {
+	if s.Duration <= 0 && s.Requests <= 0 && m.Data.Trace == nil && (m.Data.Conversations <= 0 || m.Data.Reuse) {
 		return errors.New("it never ends: give it a duration or a number of requests")
 	}
 	for _, r := range s.Stop {

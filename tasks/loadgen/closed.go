@@ -5,7 +5,6 @@ import (
 
 	"bflow.dev/bflow/tasks/loadgen/schedule"
 	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // uncapped is how many requests a throughput stage without a cap or a request bound keeps in flight.
@@ -18,7 +17,7 @@ type closedShape struct {
 	ready queue // first turns, made
 	// perRequest: a slot is held by a request, so that it serves others while a conversation thinks.
 	perRequest bool
-	started    int
+	started    int     // number of the slot that begins next
 	startsAt   int64   // when slot number started begins
 	busy       int     // slots with a request in flight
 	thinking   int     // slots or, perRequest, conversations that wait for their time
@@ -32,15 +31,23 @@ type slot struct {
 	failures int // in a row, to connect
 }
 
-var _ shape = (*closedShape)(nil)
+var _ shaper = (*closedShape)(nil)
 
-func (c *closedShape) begin() { c.startsAt = c.start }
+func (c *closedShape) begin() {
+	c.started = c.shard
+	c.startsAt = c.slotStart()
+}
+
+// slotStart returns when the next slot begins: the slots of a shard keep the times that they have among all.
+func (c *closedShape) slotStart() int64 {
+	return c.start + int64(schedule.SlotStart(c.plan.Ramp.D(), c.started, c.n))
+}
 
 func (c *closedShape) prepare() bool {
 	if c.stopped() || c.exhausted || c.ready.len() >= min(ahead, c.n) {
 		return false
 	}
-	f := c.open()
+	f := c.opened()
 	if f != nil {
 		c.ready.push(f)
 	}
@@ -52,8 +59,8 @@ func (c *closedShape) due(now int64) {
 	for i := 0; i < burst && c.started < c.n && c.startsAt <= now && !c.stopped(); i++ {
 		s := &slot{number: int64(c.started)}
 		free := c.startsAt
-		c.started++
-		c.startsAt = c.start + int64(schedule.SlotStart(c.plan.Ramp.D(), c.started, c.n))
+		c.started += c.shards
+		c.startsAt = c.slotStart()
 		c.begins(s, free)
 	}
 }
@@ -76,7 +83,7 @@ func (c *closedShape) begins(s *slot, free int64) {
 	f := c.ready.head()
 	if f != nil {
 		c.ready.pop()
-	} else if f = c.open(); f == nil {
+	} else if f = c.opened(); f == nil {
 		if c.perRequest {
 			c.rest = append(c.rest, s)
 		}
@@ -156,7 +163,7 @@ func (c *closedShape) idle() bool {
 	if c.busy > 0 {
 		return false
 	}
-	return c.stopped() || c.started == c.n && c.thinking == 0 && c.turnsDue.len() == 0
+	return c.stopped() || c.started >= c.n && c.thinking == 0 && c.turnsDue.len() == 0
 }
 
 // backOff returns how long a slot that cannot connect waits, so that a dead server does not fill the disk with rows.
@@ -167,16 +174,4 @@ func (s *slot) backOff(class string) int64 {
 	}
 	s.failures++
 	return int64(min(time.Second, 10*time.Millisecond<<min(s.failures-1, 10)))
-}
-
-// newShape returns what sends the requests of a stage.
-func (d *driver) newShape() (shape, error) {
-	if d.plan.Shape != runplan.ShapeOpen {
-		return &closedShape{driver: d, n: d.slots(), perRequest: d.plan.SlotPer == "request"}, nil
-	}
-	times, err := schedule.Open(d.plan, d.rate, d.seed)
-	if err != nil {
-		return nil, err
-	}
-	return &openShape{driver: d, times: times, cap: d.plan.MaxInflight, drops: d.plan.OnFull == "drop"}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
 	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/loadgen/trace"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -23,44 +24,29 @@ type driver struct {
 	speaks   *client.API
 	source   *prompt.Source
 	content  prompt.Stage
+	trace    *trace.Trace // nil = none
 	spill    *record.Spill
 	live     *live
 	idPrefix string
 	anchor   time.Time
 	seed     uint64
+	shard    int // of shards
+	shards   int
 
-	shape  shape
+	shape  shaper
 	start  int64 // stamp
 	timers timers
 	state  ending
 	sweep  int64 // when timeouts are looked for next
 
 	issued    int64 // requests that may be sent
-	sessions  int64 // conversations given out
+	sessions  int64 // conversations that a closed loop has given out
 	early     int   // requests in flight that were sent before the end
 	lastSend  int64
 	exhausted bool // the plan has no more conversations
 	tickets   uint64
 	active    []*flight
 	free      []*flight
-}
-
-// shape decides when the requests of a stage are sent.
-type shape interface {
-	// begin is called once, when the clock of the stage is set.
-	begin()
-	// due sends what is due.
-	due(now int64)
-	// next returns when it wants to be called again; false when only answers will move it on.
-	next() (at int64, ok bool)
-	// ended takes a request that has ended. The flight is recycled afterwards.
-	ended(f *flight)
-	// prepare makes a request ahead of its time; false when there is nothing to prepare.
-	prepare() bool
-	// drop gives up what has not been sent: the time of the stage is over.
-	drop()
-	// idle says whether nothing will be sent any more but by answers that are still awaited.
-	idle() bool
 }
 
 // flight is a request from its making to its end.
@@ -86,22 +72,31 @@ func (d *driver) claim() bool {
 	if d.stopped() {
 		return false
 	}
-	if d.issued++; d.plan.Requests > 0 && d.issued > int64(d.plan.Requests) {
+	if d.issued++; d.plan.Requests > 0 && d.issued > d.bound() {
 		d.stop(endedRequests)
 		return false
 	}
 	return true
 }
 
-// open returns the first turn of the next conversation, made and not yet sent; nil when the plan has no more.
-func (d *driver) open() *flight {
-	s, ok := d.source.Session(d.content, d.sessions)
+// bound is how many requests this shard sends at most, where the plan bounds them.
+func (d *driver) bound() int64 { return int64(part(d.plan.Requests, d.shard, d.shards)) }
+
+// open returns the first turn of a conversation, made and not yet sent; nil when the plan has none of that index.
+func (d *driver) open(index int64) *flight {
+	s, ok := d.source.Session(d.content, index)
 	if !ok {
 		d.exhausted = true
 		return nil
 	}
-	d.sessions++
 	return d.turn(s, nil)
+}
+
+// opened returns the first turn of the next conversation of a closed loop.
+func (d *driver) opened() *flight {
+	f := d.open(d.sessions*int64(d.shards) + int64(d.shard))
+	d.sessions++
+	return f
 }
 
 // goesOn makes the turn after f.

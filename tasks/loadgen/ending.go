@@ -81,7 +81,7 @@ func (d *driver) finished() bool {
 	if len(d.active) > 0 || !d.shape.idle() {
 		return false
 	}
-	return d.stopped() || d.exhausted || d.plan.Duration <= 0 || d.plan.Requests > 0 && d.issued >= int64(d.plan.Requests)
+	return d.stopped() || d.exhausted || d.plan.Duration <= 0 || d.plan.Requests > 0 && d.issued >= d.bound()
 }
 
 // finishedBy is why a stage ended that nothing stopped.
@@ -173,7 +173,7 @@ func (d *driver) end(drained int64) (end, window int64) {
 		return end, end
 	case endedRequests, endedExhausted:
 		end = d.lastSend + 1
-		if d.plan.Shape == runplan.ShapeOpen {
+		if d.plan.Shape == runplan.ShapeOpen && d.shards == 1 {
 			end = max(end, d.start+int64(float64(d.live.planned())/d.rate*1e9))
 			return end, end
 		}

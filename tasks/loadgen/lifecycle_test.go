@@ -194,7 +194,14 @@ func TestWhatCannotBeCarriedOutIsRefusedBeforeAnyLoad(t *testing.T) {
 		{name: "an unknown flag", change: func(b *bench) { b.args = []string{"--rate", "3"} }, want: "flag provided but not defined"},
 		{name: "an endpoint without a scheme", change: func(b *bench) { b.args = []string{"--endpoint", "localhost:8000"} }, want: "want http://"},
 		{name: "a stage without an end", change: func(b *bench) { b.plan.Measurements[0].Stages[0].Requests = 0 }, want: "it never ends"},
-		{name: "a trace", change: func(b *bench) { b.plan.Measurements[0].Data.Trace = &runplan.Trace{Format: "mooncake", URL: "x"} }, want: "load.data.trace is not supported"},
+		{name: "a trace schedule without a trace", change: func(b *bench) {
+			b.plan.Measurements[0].Stages[0].Shape = runplan.ShapeTrace
+		}, want: "schedule: trace needs load.data.trace"},
+		{name: "a search without objectives", change: func(b *bench) {
+			b.plan.Measurements[0].Search = &runplan.Search{Goodput: 0.9, Low: 1, High: 2}
+		}, want: "load.search needs slo.goodput"},
+		{name: "a shard that there is not", change: func(b *bench) { b.args = []string{"--shard", "2/2"} }, want: "want K/N"},
+		{name: "an unknown word for invalid", change: func(b *bench) { b.args = []string{"--on-invalid", "ignore"} }, want: "want mark, fail or retry"},
 		{name: "an API that is not spoken", change: func(b *bench) { b.plan.Measurements[0].API.Type = "kserve" }, want: `load.api.type "kserve"`},
 		{name: "an unknown arrival", change: func(b *bench) {
 			b.plan.Measurements[0].Stages[0] = runplan.Stage{Shape: runplan.ShapeOpen, Rate: 1, Requests: 1, Arrival: "weibull"}

@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/loadgen/search"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -29,6 +30,7 @@ func (m *measurement) load(ctx context.Context) error {
 // sample puts the stages in order.
 func (m *measurement) sample(ctx context.Context, sample int) error {
 	skip := ""
+	m.points = m.points[:0]
 	for i, plan := range m.plan.Stages {
 		var (
 			result *report.StageResult
@@ -48,10 +50,14 @@ func (m *measurement) sample(ctx context.Context, sample int) error {
 		if skip == "" {
 			skip = m.skipsRest(plan, result)
 		}
-		last := i == len(m.plan.Stages)-1 && sample == max(1, m.plan.Samples)-1
+		m.points = append(m.points, search.Point{Offered: result.Rate, Achieved: result.Rates["request_rate"]})
+		last := i == len(m.plan.Stages)-1 && m.plan.Search == nil && sample == max(1, m.plan.Samples)-1
 		if skip == "" && !last && !pause(ctx, plan.PauseAfter.D()) {
 			return nil
 		}
+	}
+	if m.plan.Search != nil && skip == "" {
+		return m.search(ctx, sample)
 	}
 	return nil
 }
@@ -99,19 +105,18 @@ func (m *measurement) note(format string, args ...any) {
 	m.say("%s", text)
 }
 
-// rate returns the rate in force: the plan's, or one between those that earlier stages reached.
-func (m *measurement) rate(plan runplan.Stage) float64 {
-	if b := plan.Between; b != nil {
-		low, high := m.rates[b.Low], m.rates[b.High]
-		return low + b.Fraction*(high-low)
+// rate returns the rate in force: the plan's, or one that earlier stages found.
+func (m *measurement) rate(plan runplan.Stage) (float64, error) {
+	if plan.Between != nil {
+		return search.Rate(*plan.Between, m.points)
 	}
-	return plan.Rate
+	return plan.Rate, nil
 }
 
 // event writes what happened to the run's events.
-func (m *measurement) event(name string, sample, i int, plan runplan.Stage, r *report.StageResult) {
-	e := step.Event{Source: contract.LoadGen, Event: name, Message: plan.Name, Fields: map[string]string{
-		"measurement": fmt.Sprint(m.Measurement), "sample": fmt.Sprint(sample), "stage": fmt.Sprint(i)}}
+func (m *measurement) event(name string, t trySpec, r *report.StageResult) {
+	e := step.Event{Source: contract.LoadGen, Event: name, Message: t.plan.Name, Fields: map[string]string{
+		"measurement": fmt.Sprint(m.Measurement), "sample": fmt.Sprint(t.sample), "stage": fmt.Sprint(t.index)}}
 	if r != nil {
 		e.Fields["ended"], e.Fields["requests"] = r.Ended, fmt.Sprint(r.Counts.All)
 	}

@@ -285,7 +285,7 @@ func TestABreachSkipsLaterStages(t *testing.T) {
 
 func TestGoodputJudgesEachRequest(t *testing.T) {
 	b := makeBench(t, sim.Config{}, closedLoop(2, 20))
-	b.plan.SLO = &runplan.SLO{Goodput: &runplan.Goodput{Min: 0.9, TTFT: seconds(1), TPOT: seconds(0.001)}}
+	b.plan.SLO = &runplan.SLO{Goodput: &runplan.Goodput{Min: 0.9, TTFT: seconds(1), TPOT: seconds(0.0001)}}
 	r := b.measure(t)
 	g := r.stages[0].Goodput
 	if g == nil || g.Of != 20 || g.Good != 0 || g.Missed["tpot"] != 20 || r.rows[0].SLOOK == nil || *r.rows[0].SLOOK {

@@ -14,6 +14,8 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
 	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/loadgen/search"
+	"bflow.dev/bflow/tasks/loadgen/trace"
 	"bflow.dev/bflow/tasks/loadgen/wire"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -34,6 +36,7 @@ type measurement struct {
 	line    client.Line
 	api     client.API
 	prompts *prompt.Source
+	trace   *trace.Trace // nil = none
 
 	rows    *report.RowWriter
 	hist    *report.HistogramWriter
@@ -41,7 +44,8 @@ type measurement struct {
 	last    report.Progress
 	sources map[string]int // requests per token count source
 	clocks  struct{ kernel, user int }
-	rates   map[int]float64 // request rate that a stage reached, by index
+	invalid string         // the first measured stage that must not be believed, and why
+	points  []search.Point // the stages of the sample so far, by index
 }
 
 // newMeasurement checks everything that can be checked without a server.
@@ -50,11 +54,11 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 		return nil, fmt.Errorf("--%s=%d: the plan has %d measurements", contract.ParamMeasurement, o.Measurement, len(whole.Measurements))
 	}
 	plan := &whole.Measurements[o.Measurement]
-	if err := check(plan); err != nil {
+	if err := check(plan, whole.SLO); err != nil {
 		return nil, fmt.Errorf("measurement %d (%q): %w", o.Measurement, plan.Name, err)
 	}
 	m := &measurement{Options: o, Streams: s, whole: whole, plan: plan, dir: report.MeasurementDir(o.RunDir, o.Measurement),
-		sources: map[string]int{}, rates: map[int]float64{}, anchor: time.Now()}
+		sources: map[string]int{}, anchor: time.Now()}
 	key, err := step.APIKey(s.Env)
 	if err != nil {
 		return nil, err

@@ -23,9 +23,11 @@ type openShape struct {
 	drops   bool
 	taken   int // places in flight
 	turns   int // later turns whose time has not come
+
+	turnRule string // of a trace
 }
 
-var _ shape = (*openShape)(nil)
+var _ shaper = (*openShape)(nil)
 
 func (g *openShape) begin() {}
 
@@ -46,7 +48,7 @@ func (g *openShape) make() *flight {
 		g.over = true
 		return nil
 	}
-	f := g.open()
+	f := g.open(send.Index)
 	if f == nil {
 		g.over = true
 		return nil
@@ -115,7 +117,7 @@ func (g *openShape) ended(f *flight) {
 // goOn arranges for the turn after f.
 func (g *openShape) goOn(f *flight) {
 	n := g.goesOn(f)
-	n.intended = g.after(f) + g.think
+	n.intended = g.turnTime(f, n)
 	g.turns++
 	g.timers.at(n.intended, func() {
 		g.turns--
@@ -125,6 +127,15 @@ func (g *openShape) goOn(f *flight) {
 			g.recycle(n)
 		}
 	})
+}
+
+// turnTime returns when the turn after f is meant to be sent: as was recorded, or when the conversation has thought.
+func (g *openShape) turnTime(f, n *flight) int64 {
+	if g.trace == nil {
+		return g.after(f) + g.think
+	}
+	turns, play := g.trace.Session(n.outcome.Session)
+	return turns[n.outcome.Turn].After(g.turnRule, g.start+play, g.after(f))
 }
 
 func (g *openShape) drop() {

@@ -1,8 +1,13 @@
 package loadgen
 
 import (
+	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
@@ -14,7 +19,35 @@ type Options struct {
 	step.Options
 	Endpoint    string // base URL of the server under test
 	Measurement int    // index into RunPlan.measurements
+	Shard       Shard  // the part of the load that is this process's
+	StartAt     int64  // unix nanoseconds of the first stage; 0 = as soon as it is prepared
+	OnInvalid   string // mark, fail or retry; empty = what the plan says
 }
+
+// Shard is one of several processes that put one load together.
+type Shard struct{ Index, Of int }
+
+// String implements flag.Value.
+func (s *Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
+
+// Set implements flag.Value.
+func (s *Shard) Set(text string) error {
+	k, n, ok := strings.Cut(text, "/")
+	index, err1 := strconv.Atoi(k)
+	of, err2 := strconv.Atoi(n)
+	if !ok || err1 != nil || err2 != nil || of < 1 || index < 0 || index >= of {
+		return errors.New("want K/N, K from 0 to N-1")
+	}
+	s.Index, s.Of = index, of
+	return nil
+}
+
+// What an invalid stage does.
+const (
+	invalidMark  = "mark"  // it is marked
+	invalidFail  = "fail"  // and the exit code says so
+	invalidRetry = "retry" // it is measured again, and fails when it stays invalid
+)
 
 // Flags returns the flag set that fills o.
 func Flags(o *Options) *flag.FlagSet {
@@ -22,6 +55,10 @@ func Flags(o *Options) *flag.FlagSet {
 	o.Register(fs)
 	fs.StringVar(&o.Endpoint, contract.ParamEndpoint, "", "base URL of the server under test")
 	fs.IntVar(&o.Measurement, contract.ParamMeasurement, 0, "index into the measurements of the plan, from 0")
+	o.Shard = Shard{Of: 1}
+	fs.Var(&o.Shard, "shard", "K/N: put part K of N of the load, K from 0; load-gen merge joins the results")
+	fs.Int64Var(&o.StartAt, "start-at", 0, "unix nanoseconds at which the first stage starts, so that shards start together")
+	fs.StringVar(&o.OnInvalid, "on-invalid", "", "what an invalid stage does: mark, fail or retry (default: what the plan says)")
 	return fs
 }
 
@@ -36,6 +73,9 @@ func (o *Options) begin(args []string, errs io.Writer) (*runplan.RunPlan, error)
 	}
 	if o.Measurement < 0 {
 		return nil, step.Usagef("reading flags: --%s is %d, it counts from 0", contract.ParamMeasurement, o.Measurement)
+	}
+	if !slices.Contains([]string{"", invalidMark, invalidFail, invalidRetry}, o.OnInvalid) {
+		return nil, step.Usagef("reading flags: --on-invalid is %q, want mark, fail or retry", o.OnInvalid)
 	}
 	return plan, nil
 }

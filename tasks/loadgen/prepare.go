@@ -23,6 +23,9 @@ func (m *measurement) prepare(ctx context.Context) error {
 	if err := m.warmUp(ctx, 1); err != nil {
 		return err
 	}
+	if err := m.openContent(ctx); err != nil {
+		return err
+	}
 	c := m.prompts.Calibrate(ctx, prompt.Counters{IDs: m.countIDs, Tokenizer: m.countByTokenizer, Usage: m.countByUsage})
 	m.summary.PromptMethod = c.Method
 	for _, note := range c.Notes {

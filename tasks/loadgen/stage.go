@@ -14,51 +14,50 @@ import (
 	"bflow.dev/bflow/tasks/verdict"
 )
 
-// stage puts the load of one stage and writes what it did.
-func (m *measurement) stage(ctx context.Context, sample, i int, plan runplan.Stage) (*report.StageResult, error) {
-	rate := m.rate(plan)
-	if plan.Shape == runplan.ShapeOpen && !(rate > 0) {
-		return m.skipped(sample, i, plan, "the stages that should give its rate reached none")
-	}
-	spill, err := record.CreateSpill(m.file(spillName), m.idPrefix(sample, i))
+// put1 puts the load of one stage.
+func (m *measurement) put1(ctx context.Context, t trySpec) (*tried, error) {
+	spill, err := record.CreateSpill(m.file(spillName), m.idPrefix(t))
 	if err != nil {
 		return nil, err
 	}
-	d, err := m.driver(sample, i, plan, rate, spill)
+	d, err := m.driver(t, spill)
 	if err != nil {
 		return nil, err
 	}
 	m.warm(ctx, d)
-	if plan.Measure {
-		m.scrape(ctx, sample, i, "before")
+	if t.plan.Measure {
+		m.scrape(ctx, t.sample, t.index, "before")
 	}
-	m.event("stage_started", sample, i, plan, nil)
+	m.event("stage_started", t, nil)
+	m.startTogether(ctx)
 	before := readSelf(m)
 	d.begun()
-	stopProgress := m.progress(d, sample, i)
+	stopProgress := m.progress(d, t.sample, t.index)
 	d.run(ctx)
 	stopProgress()
-	used := readSelf(m).since(before)
-	in := d.summary(sample, i, m)
-	if plan.Measure {
-		m.scrape(context.WithoutCancel(ctx), sample, i, "after")
+	out := &tried{trySpec: t, driver: d, spill: spill, used: readSelf(m).since(before), in: d.summary(t, m)}
+	if t.plan.Measure {
+		m.scrape(context.WithoutCancel(ctx), t.sample, t.index, "after")
 	}
-	r, err := m.finish(spill, in, d, used)
-	if err != nil {
-		return nil, err
+	return out, spill.Err()
+}
+
+// startTogether waits for the moment at which all shards start; what comes later than that starts at once.
+func (m *measurement) startTogether(ctx context.Context) {
+	if wait := time.Until(time.Unix(0, m.StartAt)); m.StartAt > 0 && wait > lead {
+		pause(ctx, wait-lead)
 	}
-	m.rates[i] = r.Rates["request_rate"]
-	m.event("stage_ended", sample, i, plan, r)
-	return r, m.writeSummary()
+	m.StartAt = 0
 }
 
 // finish makes rows, distributions and the stage's line from its outcomes.
-func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, used self) (*report.StageResult, error) {
-	if err := spill.Err(); err != nil {
+func (m *measurement) finish(t *tried) (*report.StageResult, error) {
+	out, done, err := m.outputs(t)
+	if err != nil {
 		return nil, err
 	}
-	sum, err := record.Summarize(spill, in, record.Outputs{Rows: m.rows, Values: m.hist, Gaps: m.plan.Record != nil && m.plan.Record.Gaps})
-	if err != nil {
+	sum, err := record.Summarize(t.spill, t.in, out)
+	if err = errors.Join(err, done()); err != nil {
 		return nil, err
 	}
 	m.clocks.kernel += sum.Kernel
@@ -66,36 +65,58 @@ func (m *measurement) finish(spill *record.Spill, in *record.Stage, d *driver, u
 	for s, n := range sum.SourceCounts {
 		m.sources[s] += n
 	}
-	r := &sum.Result
-	if n, d := spill.Stalls(); n > 0 {
-		m.note("stage %d: the disk was slower than the load: sending waited for it %d times, %v in all", in.Index, n, d.Round(time.Millisecond))
-	}
-	r.Measurement, r.Ended, r.Interrupted = m.Measurement, d.state.by, d.state.by == endedInterrupted
-	r.Client = used.client()
-	r.Client.StaleRetries = sum.StaleRetries
-	r.Checks = checks(in, r, used, m.plan.API.ExactOutput)
-	if d.live.saturated() {
-		m.note("stage %d: over-saturation was seen", in.Index)
-	}
-	m.say("%s", headline(in, r))
-	return r, errors.Join(report.AppendStage(m.file(contract.FileStages), r), spill.Remove())
+	r := m.result(t, sum)
+	m.noted(t, r)
+	m.event("stage_ended", t.trySpec, r)
+	m.say("%s", headline(t.in, r))
+	return r, errors.Join(report.AppendStage(m.file(contract.FileStages), r), t.spill.Remove(), m.writeSummary())
 }
 
+// result completes the numbers of a stage with what the client knows of itself.
+func (m *measurement) result(t *tried, sum *record.Summary) *report.StageResult {
+	r := &sum.Result
+	r.Measurement, r.Ended, r.Interrupted = m.Measurement, t.driver.state.by, t.driver.state.by == endedInterrupted
+	r.Client = t.used.client()
+	r.Client.StaleRetries = sum.StaleRetries
+	r.Checks = checks(t.in, r, t.used, m.plan.API.ExactOutput)
+	return r
+}
+
+// noted keeps what a person should know of a stage.
+func (m *measurement) noted(t *tried, r *report.StageResult) {
+	if n, d := t.spill.Stalls(); n > 0 {
+		m.note("stage %d: the disk was slower than the load: sending waited for it %d times, %v in all", t.index, n, d.Round(time.Millisecond))
+	}
+	if t.driver.live.saturated() {
+		m.note("stage %d: over-saturation was seen", t.index)
+	}
+	if reason := invalid(r); reason != "" && t.plan.Measure && m.invalid == "" {
+		m.invalid = fmt.Sprintf("sample %d stage %d %q: %s", t.sample, t.index, t.plan.Name, reason)
+	}
+}
+
+// tryStages lies between the number of a stage and that of its second try, whose prompts must be others.
+const tryStages = 1 << 16
+
 // driver prepares the load of a stage.
-func (m *measurement) driver(sample, i int, plan runplan.Stage, rate float64, spill *record.Spill) (*driver, error) {
-	d := &driver{plan: plan, rate: rate, api: m.plan.API, limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
-		loop: m.loop, line: m.line, speaks: &m.api, source: m.prompts, content: m.prompts.Stage(m.Measurement, sample, i, plan),
-		spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(sample, i),
-		seed: bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(sample)<<16 ^ uint64(i)}
-	d.live = &live{rules: stopRules(plan.Stop), stop: func(rule string) { d.loop.Post(func() { d.stop(rule) }) }}
+func (m *measurement) driver(t trySpec, spill *record.Spill) (*driver, error) {
+	d := &driver{plan: t.plan, rate: t.rate, api: m.plan.API, limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
+		loop: m.loop, line: m.line, speaks: &m.api, source: m.prompts, content: m.prompts.Stage(m.Measurement, t.sample, t.index+t.try*tryStages, t.plan),
+		trace: m.trace, shard: m.Shard.Index, shards: m.Shard.Of, spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(t),
+		seed: bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(t.sample)<<16 ^ uint64(t.index) ^ uint64(t.try)<<48}
+	d.live = &live{rules: stopRules(t.plan.Stop), stop: func(rule string) { d.loop.Post(func() { d.stop(rule) }) }}
 	var err error
 	d.shape, err = d.newShape()
 	return d, err
 }
 
 // idPrefix begins the ids of the requests of a stage.
-func (m *measurement) idPrefix(sample, i int) string {
-	return fmt.Sprintf("%s-%d-m%d-r%d-s%d", m.RunID, m.Attempt, m.Measurement, sample, i)
+func (m *measurement) idPrefix(t trySpec) string {
+	id := fmt.Sprintf("%s-%d-m%d-r%d-s%d", m.RunID, m.Attempt, m.Measurement, t.sample, t.index)
+	if t.try > 0 {
+		id += fmt.Sprintf("-t%d", t.try)
+	}
+	return id
 }
 
 func stopRules(rules []runplan.StopRule) *verdict.Stop {
@@ -116,10 +137,10 @@ func (d *driver) begun() {
 const lead = 5 * time.Millisecond
 
 // summary describes the stage that has ended.
-func (d *driver) summary(sample, i int, m *measurement) *record.Stage {
+func (d *driver) summary(t trySpec, m *measurement) *record.Stage {
 	drained := d.now()
 	end, window := d.end(drained)
-	s := &record.Stage{Plan: d.plan, Sample: sample, Index: i, Rate: d.rate, Start: d.start, End: end, WindowEnd: window,
+	s := &record.Stage{Plan: d.plan, Sample: t.sample, Index: t.index, Rate: d.rate, Start: d.start, End: end, WindowEnd: window,
 		DrainEnd: max(drained, end), AnchorUnixNS: m.anchor.UnixNano()}
 	for _, a := range m.plan.API.Adapters {
 		s.Adapters = append(s.Adapters, a.Name)

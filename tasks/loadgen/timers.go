@@ -7,7 +7,6 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // timers call functions when their time has come, the earliest first.
@@ -152,17 +151,4 @@ func retryable(o *record.Outcome) bool {
 		return o.FirstByte == record.Absent
 	}
 	return false
-}
-
-// slots returns the number of requests that a closed loop keeps in flight.
-func (d *driver) slots() int {
-	switch {
-	case d.plan.Shape == runplan.ShapeClosed:
-		return max(1, d.plan.Concurrency)
-	case d.plan.MaxInflight > 0:
-		return d.plan.MaxInflight
-	case d.plan.Requests > 0:
-		return d.plan.Requests
-	}
-	return uncapped
 }

@@ -1,0 +1,69 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+
+	"bflow.dev/bflow/tasks/loadgen/dataset"
+	"bflow.dev/bflow/tasks/loadgen/prompt"
+	"bflow.dev/bflow/tasks/loadgen/trace"
+)
+
+// openContent reads the trace or the file that the prompts come from, where there is one.
+func (m *measurement) openContent(ctx context.Context) error {
+	data := m.plan.Data
+	switch {
+	case data.Trace != nil:
+		t, err := trace.Open(ctx, *data.Trace)
+		if err != nil {
+			return err
+		}
+		for _, note := range t.Notes(*data.Trace) {
+			m.note("%s", note)
+		}
+		m.trace, m.prompts.Rows = t, traceRows{t}
+		return m.hasTexts()
+	case data.File != nil:
+		set, err := dataset.Open(ctx, *data.File, dataset.Options{Seed: data.Seed, Turns: data.Turns})
+		if err != nil {
+			return err
+		}
+		m.prompts.Rows = set
+	}
+	return nil
+}
+
+// hasTexts refuses a trace whose requests were recorded as lists of messages.
+func (m *measurement) hasTexts() error {
+	turns := m.trace.Requests()
+	for i := range turns {
+		if kind, _ := m.trace.Content(&turns[i]); kind == trace.KindMessages {
+			return errors.New("load.data.trace holds requests as lists of messages, which are not replayed: use one with lengths or with one text per request")
+		}
+	}
+	return nil
+}
+
+// traceRows gives prompts the lengths and the content of a trace.
+type traceRows struct{ *trace.Trace }
+
+var _ prompt.Rows = traceRows{}
+
+// Turn implements prompt.Rows.
+func (t traceRows) Turn(session int64, turn int) (prompt.TurnSpec, bool) {
+	if session >= t.Sessions() {
+		return prompt.TurnSpec{}, false
+	}
+	turns, _ := t.Session(session)
+	if turn >= len(turns) {
+		return prompt.TurnSpec{}, false
+	}
+	r := &turns[turn]
+	spec := prompt.TurnSpec{In: max(0, int(r.In)), Out: max(0, int(r.Out)), Last: turn == len(turns)-1}
+	if kind, text := t.Content(r); kind == trace.KindPrompt {
+		spec.Text = string(text)
+	} else {
+		spec.Blocks = t.Blocks(nil, r)
+	}
+	return spec, true
+}

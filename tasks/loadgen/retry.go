@@ -1,0 +1,105 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// maxTries is how often a stage is measured at most where an invalid one is measured again.
+const maxTries = 3
+
+// retries says whether an invalid stage is measured again.
+func (m *measurement) retries() bool {
+	if m.OnInvalid != "" {
+		return m.OnInvalid == invalidRetry
+	}
+	return m.whole.Execution.OnInvalid == invalidRetry
+}
+
+// stage measures a stage, again where it turns out invalid and the plan says so. What an invalid try sent is in the rows
+// as unmeasured, its numbers are in retried.jsonl.
+func (m *measurement) stage(ctx context.Context, sample, i int, plan runplan.Stage) (*report.StageResult, error) {
+	rate, err := m.rate(plan)
+	if err != nil {
+		return m.skipped(sample, i, plan, err.Error())
+	}
+	for try := 0; ; try++ {
+		t, err := m.put1(ctx, trySpec{sample, i, try, plan, rate})
+		if err != nil {
+			return nil, err
+		}
+		if plan.Measure && try+1 < maxTries && m.retries() && ctx.Err() == nil {
+			reason, err := m.rehearsed(t)
+			if err != nil {
+				return nil, err
+			}
+			if reason != "" {
+				m.note("sample %d stage %d %q is measured again: %s", sample, i, plan.Name, reason)
+				continue
+			}
+		}
+		return m.finish(t)
+	}
+}
+
+// trySpec names one try at a stage.
+type trySpec struct {
+	sample, index, try int
+	plan               runplan.Stage
+	rate               float64
+}
+
+// tried is a stage that was put and is not summarised yet.
+type tried struct {
+	trySpec
+	driver *driver
+	in     *record.Stage
+	spill  *record.Spill
+	used   self
+}
+
+// rehearsed summarises a try beside the results. Where it is invalid it says why, keeps its rows as unmeasured and its
+// numbers in retried.jsonl.
+func (m *measurement) rehearsed(t *tried) (reason string, err error) {
+	rows, err := report.CreateRows(m.file("try"))
+	if err != nil {
+		return "", err
+	}
+	values, err := report.CreateHistograms(m.file("try.bin"))
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		err = errors.Join(err, values.Close(), os.Remove(m.file("try.bin")), rows.Finish(report.Header{}), os.Remove(m.file("try")))
+	}()
+	sum, err := record.Summarize(t.spill, t.in, record.Outputs{Rows: rows, Values: values})
+	if err != nil {
+		return "", err
+	}
+	r := m.result(t, sum)
+	if reason = invalid(r); reason == "" {
+		return "", nil
+	}
+	unmeasured := *t.in
+	unmeasured.Plan.Measure = false
+	if _, err := record.Summarize(t.spill, &unmeasured, record.Outputs{Rows: m.rows, Values: values}); err != nil {
+		return "", err
+	}
+	return reason, errors.Join(report.AppendStage(m.file(report.FileRetried), r), t.spill.Remove())
+}
+
+// judged ends the task with the exit code that --on-invalid asks for.
+func (m *measurement) judged() error {
+	if m.OnInvalid != invalidFail && m.OnInvalid != invalidRetry || m.invalid == "" {
+		return nil
+	}
+	return step.Exit(contract.ExitInvalid, fmt.Errorf("the measurement must not be believed: %s", m.invalid))
+}
