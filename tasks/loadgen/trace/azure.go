@@ -43,10 +43,10 @@ func (p *azure) parse(line []byte, r *row) (bool, error) {
 		p.dated, p.zero = true, at
 	}
 	r.at = int64(at.Sub(p.zero))
-	if r.in, err = number("ContextTokens", p.fields[p.in], 0); err != nil {
+	if r.in, err = number([]byte("ContextTokens"), p.fields[p.in], 0); err != nil {
 		return false, err
 	}
-	r.out, err = number("GeneratedTokens", p.fields[p.out], 0)
+	r.out, err = number([]byte("GeneratedTokens"), p.fields[p.out], 0)
 	return true, err
 }
 

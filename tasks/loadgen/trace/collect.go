@@ -15,6 +15,7 @@ type collector struct {
 	Trace
 	plan     runplan.Trace
 	sessions map[string]*session
+	lone     session // of a row without a name
 	starts   []int64 // of each session that is kept, time of the file or undated
 }
 
@@ -71,7 +72,8 @@ func (c *collector) add(line int, x *row) error {
 // session returns that of a name; without one, a new one.
 func (c *collector) session(name []byte) *session {
 	if len(name) == 0 {
-		return &session{at: undated}
+		c.lone = session{at: undated}
+		return &c.lone
 	}
 	s, ok := c.sessions[string(name)]
 	if !ok {

@@ -28,7 +28,7 @@ func (p *jsonLines) parse(line []byte, r *row) (bool, error) {
 		if jsonscan.IsNull(value) {
 			continue
 		}
-		if err := p.member(string(key), value, r); err != nil {
+		if err := p.member(key, value, r); err != nil {
 			return false, err
 		}
 	}
@@ -38,8 +38,8 @@ func (p *jsonLines) parse(line []byte, r *row) (bool, error) {
 	return true, nil
 }
 
-func (p *jsonLines) member(key string, value []byte, r *row) (err error) {
-	switch key {
+func (p *jsonLines) member(key, value []byte, r *row) (err error) {
+	switch string(key) {
 	case "timestamp":
 		r.at, err = number(key, value, p.unit)
 	case "delay":
@@ -73,7 +73,7 @@ func (p *jsonLines) member(key string, value []byte, r *row) (err error) {
 }
 
 // number reads a number that is not negative, in units of 10^-exponent of the result.
-func number(key string, value []byte, exponent int) (int64, error) {
+func number(key, value []byte, exponent int) (int64, error) {
 	n, ok := decimal(value, exponent)
 	if !ok {
 		return 0, fmt.Errorf("%s %.40q is not a number from 0 to 292 years", key, value)
@@ -97,7 +97,7 @@ func hashes(value []byte, into []uint64) ([]uint64, error) {
 	return into, nil
 }
 
-func text(key string, value []byte) ([]byte, error) {
+func text(key, value []byte) ([]byte, error) {
 	var s string
 	if err := json.Unmarshal(value, &s); err != nil {
 		return nil, fmt.Errorf("%s is not a string", key)
