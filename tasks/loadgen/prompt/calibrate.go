@@ -55,6 +55,7 @@ func (s *Source) Calibrate(ctx context.Context, by Counters) Calibration {
 		}
 	}
 	planned := s.Style
+	var why []string
 	for _, try := range []struct {
 		method string
 		count  Counter
@@ -63,12 +64,14 @@ func (s *Source) Calibrate(ctx context.Context, by Counters) Calibration {
 			continue
 		}
 		refine := try.method == MethodTokenize
-		if err := s.Style.Calibrate(ctx, try.count, refine, len(s.prefixes()) > 0); err == nil {
+		err := s.Style.Calibrate(ctx, try.count, refine, len(s.prefixes()) > 0)
+		if err == nil {
 			return s.prove(ctx, try.method, try.count)
 		}
+		why = append(why, fmt.Sprintf("prompts could not be %s: %v", map[bool]string{true: "tokenized", false: "counted by requests"}[refine], err))
 		s.Style = planned
 	}
-	return Calibration{Method: MethodAssumed}
+	return Calibration{Method: MethodAssumed, Notes: why}
 }
 
 // takesIDs says whether all that the plan asks for can be said in token ids.
