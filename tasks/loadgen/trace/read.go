@@ -66,7 +66,7 @@ func Read(r io.Reader, plan runplan.Trace) (*Trace, error) {
 	c := newCollector(plan)
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
-	number, blocks := 0, []uint64(nil)
+	number, x := 0, row{}
 	for !c.full() && lines.Scan() {
 		number++
 		line := lines.Bytes()
@@ -76,7 +76,7 @@ func Read(r io.Reader, plan runplan.Trace) (*Trace, error) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		x := row{at: undated, delay: Absent, in: Absent, out: Absent, blocks: blocks[:0]}
+		x = row{at: undated, delay: Absent, in: Absent, out: Absent, blocks: x.blocks[:0]}
 		ok, err := p.parse(line, &x)
 		if err == nil && ok {
 			err = c.add(number, &x)
@@ -84,7 +84,6 @@ func Read(r io.Reader, plan runplan.Trace) (*Trace, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
-		blocks = x.blocks
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return nil, fmt.Errorf("line %d: longer than %d MiB: is it a trace, one request per line?", number+1, maxLine>>20)
