@@ -120,7 +120,8 @@ func (f *figures) request(r *report.Row, slo limits) {
 		f.add("tpot", decode/(n-1))
 		f.perToken["tpot"] = append(f.perToken["tpot"], slices.Repeat([]float64{decode / (n - 1)}, int(n-1))...)
 		f.gaps += float64(*r.Events - 1)
-		f.gapsMS += decode
+		// Gaps lie between stamps that are rounded to microseconds.
+		f.gapsMS += math.Round(float64(*r.TLast)/1e3)/1e3 - math.Round(float64(*r.TFirst)/1e3)/1e3
 		f.longestGap = max(f.longestGap, *r.ITLMax)
 	}
 }
