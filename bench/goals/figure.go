@@ -60,6 +60,7 @@ type value struct {
 	v         float64
 	floor     float64 // of the floor client in the same repeat, 0 = it was not run
 	void      string  // why the value must not be believed
+	absent    string  // why there is none
 	disturbed bool    // somebody else used the machine
 	limited   bool    // the engine could not prove itself at a higher load: the target cannot be asked for
 	notes     []string

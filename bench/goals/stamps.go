@@ -24,11 +24,7 @@ func stamps(l *lab) (found, error) {
 		}
 		ttft := truth.Quantiles(truth.TTFTErrors(pairs), 50, 99)
 		l.say("%d requests, clock %s: ttft error p50 %.1f p99 %.1f µs", len(pairs), clock, ttft[0], ttft[1])
-		if clock != "kernel" {
-			clock = "user"
-		}
-		out["G5 ttft error p50, "+clock] = r.value(ttft[0])
-		out["G5 ttft error p99, "+clock] = r.value(ttft[1])
+		out.stamped(clock, r, ttft)
 		gaps, err := truth.GapErrors(pairs)
 		if err != nil {
 			l.say("no gaps to compare: %v", err)
@@ -38,6 +34,18 @@ func stamps(l *lab) (found, error) {
 		return nil
 	})
 	return out, err
+}
+
+// stamped notes the p50 and p99 of the error of ttft by the clock of the rows. Rows carry the stamps of one clock.
+func (f found) stamped(clock string, r result, errs []float64) {
+	other := "user"
+	if clock != "kernel" {
+		clock, other = "user", "kernel"
+	}
+	for i, p := range []string{"p50", "p99"} {
+		f["G5 ttft error "+p+", "+clock] = r.value(errs[i])
+		f["G5 ttft error "+p+", "+other] = value{absent: "the rows carry stamps of the clock " + clock}
+	}
 }
 
 // largePrompts measures G15.

@@ -44,6 +44,10 @@ func judge(f figure, values []value) line {
 	}
 	var good []value
 	for _, v := range values {
+		if v.absent != "" {
+			l.note(v.absent)
+			continue
+		}
 		if v.void != "" {
 			l.note(v.void)
 			l.Verdict = void
