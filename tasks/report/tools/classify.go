@@ -27,7 +27,7 @@ func Classify(status int, texts ...string) (class, outcome string) {
 		return report.ErrHTTP4xx, report.StatusFailed
 	case has("error_in_stream", "streaming response returned an error", "sse error", "error in stream"):
 		return report.ErrErrorInStream, report.StatusFailed
-	case has("truncated", "without sending complete message", "payload is not completed", "incomplete chunked read", "transferencoding", "serverdisconnected"):
+	case has("truncated", "without sending complete message", "payload is not completed", "clientpayloaderror", "incomplete chunked read", "transferencoding", "serverdisconnected"):
 		return report.ErrTruncated, report.StatusFailed
 	case has("reset", "broken pipe"):
 		return report.ErrReset, report.StatusFailed

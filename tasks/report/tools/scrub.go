@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -69,13 +70,24 @@ func scrub(v *any, depth int) int {
 			n += scrub(&x[i], depth)
 		}
 	case string:
+		if bare := withoutUser(x); bare != x {
+			*v, n, x = bare, 1, bare
+		}
 		if depth < 3 && strings.HasPrefix(x, "{") && namesSecret(x) {
 			if out, m, ok := nested(x, depth); ok {
-				*v, n = out, m
+				*v, n = out, n+m
 			}
 		}
 	}
 	return n
+}
+
+// withoutUser takes credentials out of the URLs in a text.
+func withoutUser(text string) string {
+	if !strings.Contains(text, "://") || !strings.Contains(text, "@") {
+		return text
+	}
+	return regexp.MustCompile(`(://)[^/@\s"']+@`).ReplaceAllString(text, "$1")
 }
 
 func nested(text string, depth int) (string, int, bool) {
