@@ -26,7 +26,7 @@ func guideBlock(p *peer, of load) map[string]any {
 	}
 	return map[string]any{
 		"profile": profile, "constraint": bound, "seed": 42, "tokenizer": p.tokenizer,
-		"data": map[string]any{"kind": "synthetic_text", "prompt_tokens": 270, "output_tokens": of.output}, // about 1 kB
+		"data": map[string]any{"kind": "synthetic_text", "prompt_tokens": 400, "output_tokens": of.output}, // about 1 kB
 	}
 }
 

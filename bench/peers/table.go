@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 )
 
 // noise is the difference that two runs of the same program may have.
@@ -112,15 +113,32 @@ func remarks(out io.Writer, cells map[string]map[string]*cell, skipped map[strin
 	for _, name := range slices.Sorted(keys(skipped)) {
 		fmt.Fprintf(out, "\n%s was skipped: %s\n", name, skipped[name])
 	}
+	var disturbed, late []string
 	for _, load := range slices.Sorted(keys(cells)) {
 		for _, name := range slices.Sorted(keys(cells[load])) {
-			switch c := cells[load][name]; {
-			case c.err != nil:
+			c := cells[load][name]
+			if c.err != nil {
 				fmt.Fprintf(out, "\n%s, %s: %v\n", load, name, c.err)
-			case c.disturbed:
-				fmt.Fprintf(out, "\n%s, %s: others used the cores\n", load, name)
+				continue
+			}
+			if c.disturbed {
+				disturbed = append(disturbed, load+" "+name)
+			}
+			if c.late > maxLateness {
+				late = append(late, fmt.Sprintf("%s %s (%s)", load, name, c.late))
 			}
 		}
+	}
+	doubt(out, "others used the cores during", disturbed)
+	doubt(out, "the engine itself was late (p99) during", late)
+}
+
+// maxLateness is the p99 of the engine's own lateness above which times are not to be trusted to the last digit.
+const maxLateness = 100 * time.Microsecond
+
+func doubt(out io.Writer, what string, runs []string) {
+	if len(runs) > 0 {
+		fmt.Fprintf(out, "\n%s: %s\n", what, strings.Join(runs, ", "))
 	}
 }
 

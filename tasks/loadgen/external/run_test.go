@@ -125,6 +125,22 @@ func TestResultsOfAToolBecomeThoseOfTheMeasurement(t *testing.T) {
 	}
 }
 
+func TestWhatAToolDoesNotSayIsAbsent(t *testing.T) {
+	task := makeTask(t.TempDir(), tool(t, "printf '5 5 15 35\\n9 9 19 39\\n' > $OUT\n"))
+	if err := Run(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	stages, err := report.ReadStages(filepath.Join(report.MeasurementDir(task.RunDir, 0), contract.FileStages))
+	if err != nil || stages[0].Metrics["ttft"].Mean != 10 {
+		t.Fatalf("stages %+v, %v", stages, err)
+	}
+	for _, name := range []string{"sched_lag", "ttft_intended", "e2e_intended", "queue_wait", "dial"} {
+		if m, ok := stages[0].Metrics[name]; ok {
+			t.Errorf("%s is %+v although the rows hold no intended send and no waits", name, m)
+		}
+	}
+}
+
 func TestAToolThatFailsLeavesItsReason(t *testing.T) {
 	task := makeTask(t.TempDir(), tool(t, "echo no tokenizer >&2; exit 7\n"))
 	if err := Run(t.Context(), task); err != nil {

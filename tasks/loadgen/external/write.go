@@ -12,6 +12,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -117,9 +118,15 @@ func (r *run) stage(sample, i int, in *tools.Imported) *stage {
 		s.result.Rates = map[string]float64{}
 	}
 	s.result.ErrorRate = errorRate(s.result.Counts)
+	if s.result.Tokens.Sources == nil && in.TokenCountSource != "" {
+		s.result.Tokens.Sources = map[string]int{in.TokenCountSource: s.result.Counts.ByStatus[report.StatusOK]}
+	}
 	shift := in.AnchorUnixNS - r.anchor()
 	for _, row := range from.Rows {
 		row.Stage, row.Sample = index, sample
+		if row.TSend != nil && s.slots() {
+			row.TIntended = *row.TSend // no tool says when the slot became free
+		}
 		s.rows = append(s.rows, moved(row, shift))
 	}
 	slices.SortStableFunc(s.rows, func(a, b report.Row) int { return int(min(1, max(-1, a.TIntended-b.TIntended))) })
@@ -170,8 +177,11 @@ func errorRate(c report.Counts) *float64 {
 // measure computes distributions from the rows, where these are all requests of the stage.
 func (s *stage) measure(from tools.ImportedStage) {
 	if from.Whole {
+		unsaid := s.unsaid()
 		for name, number := range tools.Numbers() {
-			s.add(name, tools.Collect(s.counted(), number))
+			if !unsaid[name] {
+				s.add(name, tools.Collect(s.counted(), number))
+			}
 		}
 	}
 	s.add("itl", from.Gaps)
@@ -180,6 +190,24 @@ func (s *stage) measure(from tools.ImportedStage) {
 			s.result.Metrics[name] = m
 		}
 	}
+}
+
+// slots reports whether slots wait for answers.
+func (s *stage) slots() bool {
+	shape := s.result.Planned.Shape
+	return shape == runplan.ShapeClosed || shape == runplan.ShapeThroughput
+}
+
+// unsaid names the numbers that rows would give without the tool having said them: those from the intended send where
+// that is the send in every row, and waits that are 0 in every row.
+func (s *stage) unsaid() map[string]bool {
+	intended, queued, dialled := false, false, false
+	for _, row := range s.rows {
+		intended = intended || row.TSend != nil && *row.TSend != row.TIntended
+		queued, dialled = queued || row.QueueWait != 0, dialled || row.Dial != 0
+	}
+	return map[string]bool{"sched_lag": !intended, "ttft_intended": !intended, "ttfc_intended": !intended, "e2e_intended": !intended,
+		"queue_wait": !queued, "dial": !dialled}
 }
 
 // counted are the rows behind latencies: measured and well ended.
