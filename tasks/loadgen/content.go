@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"errors"
+	"unsafe"
 
 	"bflow.dev/bflow/tasks/loadgen/dataset"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
@@ -21,7 +22,7 @@ func (m *measurement) openContent(ctx context.Context) error {
 		for _, note := range t.Notes(*data.Trace) {
 			m.note("%s", note)
 		}
-		m.trace, m.prompts.Rows = t, traceRows{t}
+		m.trace, m.prompts.Rows = t, &traceRows{Trace: t}
 		return m.hasTexts()
 	case data.File != nil:
 		set, err := dataset.Open(ctx, *data.File, dataset.Options{Seed: data.Seed, Turns: data.Turns})
@@ -45,12 +46,16 @@ func (m *measurement) hasTexts() error {
 }
 
 // traceRows gives prompts the lengths and the content of a trace.
-type traceRows struct{ *trace.Trace }
+type traceRows struct {
+	*trace.Trace
+	blocks []uint64 // of the turn that was asked for last
+}
 
-var _ prompt.Rows = traceRows{}
+var _ prompt.Rows = (*traceRows)(nil)
 
-// Turn implements prompt.Rows.
-func (t traceRows) Turn(session int64, turn int) (prompt.TurnSpec, bool) {
+// Turn implements prompt.Rows. Blocks of a later play of the trace are other ones, as time would have made them: else the
+// server's cache would hold all of it.
+func (t *traceRows) Turn(session int64, turn int) (prompt.TurnSpec, bool) {
 	if session >= t.Sessions() {
 		return prompt.TurnSpec{}, false
 	}
@@ -60,10 +65,14 @@ func (t traceRows) Turn(session int64, turn int) (prompt.TurnSpec, bool) {
 	}
 	r := &turns[turn]
 	spec := prompt.TurnSpec{In: max(0, int(r.In)), Out: max(0, int(r.Out)), Last: turn == len(turns)-1}
-	if kind, text := t.Content(r); kind == trace.KindPrompt {
-		spec.Text = string(text)
-	} else {
-		spec.Blocks = t.Blocks(nil, r)
+	if kind, text := t.Content(r); kind == trace.KindPrompt && len(text) > 0 {
+		spec.Text = unsafe.String(&text[0], len(text)) // a trace does not change
+		return spec, true
 	}
+	t.blocks = t.Blocks(t.blocks, r)
+	for i := range t.blocks {
+		t.blocks[i] ^= uint64(t.Play(session)) << 48
+	}
+	spec.Blocks = t.blocks
 	return spec, true
 }
