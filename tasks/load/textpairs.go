@@ -25,7 +25,7 @@ func (v value) cutPairs(sep string) value {
 	}
 	key, val, ok := strings.Cut(s, sep)
 	if !ok {
-		v.errorf("want NAME%sVALUE, found %q", sep, s)
+		v.errorf("want NAME%sVALUE", sep) // without what was found: it may hold a credential
 		return value{findings: v.findings, file: v.file, path: v.path}
 	}
 	return v.mapping([2]string{strings.TrimSpace(key), strings.TrimSpace(val)})

@@ -1,0 +1,161 @@
+package words
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// guideFormats are the formats of files by their endings.
+func guideFormats() map[string]string {
+	return map[string]string{
+		".json": FormatGuideLLM, ".yaml": FormatGuideLLMYAML, ".yml": FormatGuideLLMYAML, ".csv": FormatGuideLLMCSV, ".html": FormatGuideLLMHTML,
+	}
+}
+
+// fileOutput is the output that a path asks for: its ending says the format, a folder gets a benchmarks.json.
+func fileOutput(name string) Output {
+	if format, ok := guideFormats()[strings.ToLower(path.Ext(name))]; ok {
+		return Output{Format: format, Path: name, Detailed: true}
+	}
+	return Output{Format: FormatGuideLLM, Path: path.Join(name, "benchmarks.json"), Detailed: true}
+}
+
+// flatOutputs reads the outputs of 0.3 to 0.6.
+func (p *parser) flatOutputs(in *flatInput) {
+	rows := p.flatRows(in)
+	dir := in.text("output_dir")
+	if dir == "" {
+		dir = "."
+	}
+	outputs := in.text("outputs")
+	if g, ok := in.words["outputs"]; ok && g.value.Kind == yaml.SequenceNode {
+		outputs = strings.Join(texts(g.value), ",")
+	}
+	_, inDir := in.words["output_dir"]
+	switch {
+	case in.text("output_path") != "":
+		p.req.Outputs = append(p.req.Outputs, fileOutput(in.text("output_path")))
+	case in.gen == "0.3":
+		p.req.Outputs = append(p.req.Outputs, fileOutput("."))
+	case outputs == "" && inDir && path.Ext(dir) != "":
+		p.req.Outputs = append(p.req.Outputs, fileOutput(dir))
+	case outputs == "":
+		outputs = "json,csv,html"
+	}
+	for name := range strings.SplitSeq(outputs, ",") {
+		p.flatOutput(in, dir, strings.Trim(name, " \"[]'"))
+	}
+	for i := range p.req.Outputs {
+		p.req.Outputs[i].Rows = rows
+		if g, ok := in.words["output_extras"]; ok {
+			p.req.Outputs[i].Extras = p.extras(g)
+		}
+	}
+}
+
+// flatOutput adds one entry of outputs: a format in the folder, or a file of its own.
+func (p *parser) flatOutput(in *flatInput, dir, name string) {
+	switch name {
+	case "", "console":
+		return
+	case "json", "yaml", "csv", "html":
+		p.req.Outputs = append(p.req.Outputs, fileOutput(path.Join(dir, "benchmarks."+name)))
+		return
+	}
+	if _, ok := guideFormats()[strings.ToLower(path.Ext(name))]; ok {
+		if !path.IsAbs(name) {
+			name = path.Join(dir, name)
+		}
+		p.req.Outputs = append(p.req.Outputs, fileOutput(name))
+		return
+	}
+	p.leaves(in.words["outputs"].word, "%q is no output: want console, json, yaml, csv or html", name)
+}
+
+// flatRows is how many requests an output shows.
+func (p *parser) flatRows(in *flatInput) int {
+	g, ok := in.first("output_sampling", "sample_requests")
+	if !ok || g.value.Value == "" || strings.EqualFold(g.value.Value, "none") {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(g.value.Value))
+	if err != nil || n < 0 {
+		p.errorf(g.word, "want a whole number of requests, found %q", g.value.Value)
+	}
+	return max(n, 0)
+}
+
+func (p *parser) extras(g given) map[string]any {
+	n := p.structured(g)
+	if n == nil || n.Kind != yaml.MappingNode {
+		p.errorf(g.word, "want JSON such as {\"team\": \"search\"}")
+		return nil
+	}
+	var out map[string]any
+	if err := n.Decode(&out); err != nil {
+		p.errorf(g.word, "reading JSON: %v", err)
+	}
+	return out
+}
+
+// typedOutputs reads the outputs of 0.7 and later.
+func (p *parser) typedOutputs(plural, singular *yaml.Node, set settings) {
+	if plural == nil {
+		plural = singular
+	}
+	var items []*yaml.Node
+	if plural != nil && plural.Kind == yaml.SequenceNode {
+		items = plural.Content
+	} else if plural != nil {
+		items = []*yaml.Node{plural}
+	}
+	dir := set.values["DEFAULT_RESULTS_DIR"]
+	if plural == nil {
+		for _, ext := range []string{"json", "csv", "html"} {
+			p.req.Outputs = append(p.req.Outputs, fileOutput(path.Join(dir, "benchmarks."+ext)))
+		}
+	}
+	for _, n := range items {
+		if n.Kind == yaml.ScalarNode {
+			n = p.typedValue(p.word(n.Line), n.Value)
+		}
+		p.typedOutput(n, dir)
+	}
+	if v := at(p.block, "metrics", "sample_size"); v != nil {
+		if rows, err := strconv.Atoi(v.Value); err == nil && rows > 0 {
+			for i := range p.req.Outputs {
+				p.req.Outputs[i].Rows = rows
+			}
+		}
+	}
+}
+
+func (p *parser) typedOutput(n *yaml.Node, dir string) {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return
+	}
+	kind, name, word := textAt(n, "kind"), textAt(n, "path"), p.word(n.Line)
+	if !slices.Contains([]string{"json", "yaml", "csv", "html", "console", "plot"}, kind) {
+		p.leaves(word, "%q is no output: want console, json, yaml, csv or html", kind)
+		return
+	}
+	switch kind {
+	case "console":
+		return
+	case "plot":
+		p.only(word+" kind=plot", "GuideLLM")
+		return
+	}
+	o := Output{Format: guideFormats()["."+kind], Path: name, Detailed: true}
+	switch {
+	case name == "":
+		o.Path = path.Join(dir, "benchmarks."+kind)
+	case path.Ext(name) == "":
+		o.Path = path.Join(name, "benchmarks."+kind)
+	}
+	p.req.Outputs = append(p.req.Outputs, o)
+}
