@@ -14,7 +14,8 @@ type layout struct {
 	closing    []byte // behind the lengths
 	priorities [][]byte
 
-	outside   bool // the system text stands before open
+	field     string // the content's name, before its value
+	outside   bool   // the system text stands before open
 	system    quote
 	open      string
 	user      quote
@@ -70,7 +71,7 @@ func (s *Style) content() layout {
 	case !s.Chat:
 		return layout{open: field + `"`, between: " ", end: `"}`}
 	}
-	l := layout{open: field + "[", between: ",", end: "]}", system: message("system"), user: message("user"), assistant: message("assistant"),
+	l := layout{field: field, open: field + "[", between: ",", end: "]}", system: message("system"), user: message("user"), assistant: message("assistant"),
 		parts: quote{`{"role":"user","content":[{"type":"text","text":"`, `"}`}}
 	if s.api.Type == runplan.APIMessages {
 		l.outside, l.system = true, quote{`,"system":"`, `"`}

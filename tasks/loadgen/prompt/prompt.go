@@ -46,12 +46,12 @@ func (c *Session) plan() plan {
 	} else {
 		pl.Last = c.turn+1 >= max(1, s.Data.Turns)
 	}
-	if c.turn == 0 && len(pl.Blocks) == 0 {
+	if c.turn == 0 && !pl.whole() {
 		pl.prefixed(c.stage.Prefixes)
 	}
 	s.output(&pl)
 	s.input(&pl)
-	if c.turn == 0 && s.Data.Images != nil && s.Data.Images.Count > 0 {
+	if c.turn == 0 && pl.Messages == "" && s.Data.Images != nil && s.Data.Images.Count > 0 {
 		pl.images, pl.inAsked = s.Data.Images.Count, -1
 	}
 	if c.rehearsal {
@@ -72,6 +72,9 @@ func (pl *plan) rehearse() {
 // rehearsalIndex is where the shared prefixes of rehearsals begin.
 const rehearsalIndex = 1 << 20
 
+// whole says whether the turn stands for the conversation: nothing that was said before is sent with it.
+func (pl *plan) whole() bool { return len(pl.Blocks) > 0 || pl.Messages != "" }
+
 // prefixed draws a shared prefix, where there are any.
 func (pl *plan) prefixed(buckets []runplan.Prefix) {
 	if len(buckets) == 0 {
@@ -85,7 +88,7 @@ func (pl *plan) prefixed(buckets []runplan.Prefix) {
 
 // input settles the length of the prompt.
 func (s *Source) input(pl *plan) {
-	if pl.Text != "" {
+	if pl.Text != "" || pl.Messages != "" {
 		return
 	}
 	asked := pl.In
@@ -96,7 +99,7 @@ func (s *Source) input(pl *plan) {
 		asked = defaultInput
 	}
 	pl.tokens = asked
-	whole := pl.turn == 0 || len(pl.Blocks) > 0
+	whole := pl.turn == 0 || pl.whole()
 	if whole && !s.Style.IDs {
 		pl.tokens = asked - s.Style.Overhead
 	}

@@ -17,6 +17,10 @@ type TurnSpec struct {
 	// cover is unique. The next call of Turn may overwrite them.
 	Blocks []uint64
 
+	// Messages is a JSON list of messages, the whole conversation up to this turn, sent as it is: without history,
+	// prefix or images. Only where Source.Messages says so.
+	Messages string
+
 	Text   string // the prompt as it is; nothing is put before or behind it but a shared prefix
 	Answer string // recorded: later turns have it in their history in place of the real one
 	Last   bool   // no turn of the conversation follows

@@ -152,3 +152,27 @@ func TestARehearsalWarmsNoCache(t *testing.T) {
 		t.Errorf("blocks are rehearsed as they are sent: %d tokens asked", a.InAsked)
 	}
 }
+
+func TestRecordedMessagesAreSentAsTheyAre(t *testing.T) {
+	const one, two = `[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"a"}]}]`, `[{"role":"user","content":"b"}]`
+	for kind, field := range map[string]string{runplan.APIChat: "messages", runplan.APIResponses: "input", runplan.APIMessages: "messages"} {
+		s := makeSource(t, runplan.API{Type: kind}, runplan.Data{Output: fixed(5), Prefixes: []runplan.Prefix{{Weight: 1, Count: 1, Tokens: 9}}})
+		if !s.Messages() {
+			t.Fatalf("%s takes no messages", kind)
+		}
+		s.Rows = scripted{{{Messages: one}, {Messages: two, Out: 3}}}
+		before := s.Sum([]Stage{{}})
+		c, _ := s.Session(Stage{Prefixes: s.Data.Prefixes}, 0)
+		a, b := c.Next(nil, nil), c.Next(nil, []byte("answer"))
+		if !strings.HasSuffix(string(a.Body), `:5,"`+field+`":`+one+"}") || !strings.HasSuffix(string(b.Body), `:3,"`+field+`":`+two+"}") || a.InAsked != -1 || a.Hash == b.Hash || !b.Last || a.Bucket != -1 {
+			t.Errorf("%s: %s and %s", kind, a.Body, b.Body)
+		}
+		s.Rows = scripted{{{Messages: one}, {Messages: one, Out: 3}}}
+		if s.Sum([]Stage{{}}) == before {
+			t.Errorf("%s: other messages have the same sum", kind)
+		}
+	}
+	if makeSource(t, runplan.API{Type: runplan.APITriton}, runplan.Data{}).Messages() {
+		t.Error("Triton takes messages")
+	}
+}

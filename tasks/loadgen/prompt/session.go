@@ -28,7 +28,7 @@ func (c *Session) begin(s *Source, st Stage, index, content int64) {
 // turn before. The body belongs to the caller, who also keeps answer.
 func (c *Session) Next(buf, answer []byte) Prompt {
 	pl := c.plan()
-	if len(pl.Blocks) > 0 {
+	if pl.whole() {
 		c.past = c.past[:0]
 		c.hash.Reset()
 	} else if len(c.past) > 0 {
@@ -66,6 +66,10 @@ func (c *Session) answered(answer []byte) {
 // say appends everything that has been said, and the turn.
 func (c *Session) say(b []byte, pl *plan) []byte {
 	l := &c.source.layout
+	if pl.Messages != "" {
+		_, _ = c.hash.WriteString(pl.Messages)
+		return append(append(append(b, l.field...), pl.Messages...), '}')
+	}
 	b = append(b, c.past...)
 	fresh := len(b)
 	if len(c.past) > 0 {

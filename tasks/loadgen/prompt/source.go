@@ -83,6 +83,9 @@ func (s *Source) prefixes() []runplan.Prefix {
 	return out
 }
 
+// Messages says whether turns may be given as lists of messages: the API takes such lists.
+func (s *Source) Messages() bool { return s.Style.Chat }
+
 // Stage names a stage for drawing: stages that share a Key get the same prompts.
 type Stage struct {
 	Key      uint64

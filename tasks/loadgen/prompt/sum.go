@@ -20,7 +20,7 @@ const (
 //
 // It is "sha256:" and the sum over the stages in order: the byte S and its number; then for each turn, as a letter, the
 // length as 8 bytes (big endian) and the bytes themselves: s, a shared prefix; u, a text (n: token ids in decimal,
-// commas between them); i, the sha256 of an image's pixels; a, a recorded answer; o, the asked length in decimal.
+// commas between them; m: a JSON list of messages); i, the sha256 of an image's pixels; a, a recorded answer; o, the asked length in decimal.
 func (s *Source) Sum(stages []Stage) string {
 	if !s.ready {
 		s.Prepare()
@@ -68,7 +68,10 @@ func (w *sumWriter) turn(s *Source, pl *plan) {
 		w.part('s', text[:border])
 	}
 	kind := byte('u')
-	if s.Style.IDs {
+	switch {
+	case pl.Messages != "":
+		kind = 'm'
+	case s.Style.IDs && pl.Text == "":
 		kind = 'n'
 	}
 	w.part(kind, text[border:])
@@ -96,7 +99,10 @@ func (s *Source) texts(b []byte, pl *plan) (text []byte, border int) {
 		b = s.shared(b, pl)
 	}
 	border = len(b)
-	if pl.Text != "" {
+	switch {
+	case pl.Messages != "":
+		return append(b, pl.Messages...), border
+	case pl.Text != "":
 		return append(b, pl.Text...), border
 	}
 	return s.synthetic(b, pl), border
