@@ -87,6 +87,18 @@ func TestEndpointsBesideTheModel(t *testing.T) {
 	}
 }
 
+func TestTokenizeInBothShapes(t *testing.T) {
+	s := listen(t, Config{})
+	if got := call(t, s, "POST", "/tokenize", `{"prompt":"a b c"}`); !strings.Contains(got.body, `"count":3`) {
+		t.Errorf("vLLM: %s", got.body)
+	}
+	var list []struct{ ID int }
+	got := call(t, s, "POST", "/tokenize", `{"inputs":"a b c"}`)
+	if err := json.Unmarshal([]byte(got.body), &list); err != nil || len(list) != 3 {
+		t.Errorf("TGI: %s, error %v", got.body, err)
+	}
+}
+
 func TestErrorsHaveTheShapeOfTheAPI(t *testing.T) {
 	s := listen(t, Config{Models: []string{"m"}})
 	for _, row := range []struct{ path, body, want string }{

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 // The variables that make the test binary a client of closed loops, and say how many requests each makes.
@@ -92,6 +94,28 @@ func BenchmarkRequestCPU(b *testing.B) {
 			}
 			b.ReportMetric(float64(took.Nanoseconds())/1e3/float64(n), "µs-CPU/request")
 			b.ReportMetric(float64(n)/took.Seconds(), "requests/CPU-s")
+		})
+	}
+}
+
+// BenchmarkLateness is how late the engine is itself, by the number of streams with an event every 10 ms each. Its pacer
+// has a processor of its own, as in the command.
+func BenchmarkLateness(b *testing.B) {
+	for _, streams := range []int{64, 200, 600, 1000} {
+		b.Run(strconv.Itoa(streams), func(b *testing.B) {
+			s := listen(b, Config{Sim: runplan.Sim{TTFT: ms(50), ITL: runplan.Duration(benchGap)}})
+			before := cpu()
+			for range b.N {
+				client := startClient(b, readerEnv+"="+strings.TrimPrefix(s.URL(), "http://"), countEnv+"="+strconv.Itoa(streams))
+				if err := client.Wait(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			stats := s.Stats()
+			b.ReportMetric(float64((cpu()-before).Nanoseconds())/1e3/float64(stats.Events), "µs-CPU/event")
+			b.ReportMetric(float64(stats.Lateness.P50)/1e3, "µs-late-p50")
+			b.ReportMetric(float64(stats.Lateness.P99)/1e3, "µs-late-p99")
+			b.ReportMetric(stats.PacerRunDelay*1e3, "ms-pacer-run-delay")
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,9 +45,13 @@ func TestMain(m *testing.M) {
 // readStreams opens the streams of the benchmark, evenly spread over one gap, and throws away what comes.
 func readStreams(address string) {
 	body := fmt.Sprintf(`{"prompt":"a b c","max_tokens":%d,"stream":true}`, benchEvents)
-	done := make(chan struct{}, benchStreams)
-	for range benchStreams {
-		time.Sleep(benchGap / benchStreams)
+	streams := benchStreams
+	if n, err := strconv.Atoi(os.Getenv(countEnv)); err == nil {
+		streams = n
+	}
+	done := make(chan struct{}, streams)
+	for range streams {
+		time.Sleep(benchGap / time.Duration(streams))
 		go func() {
 			defer func() { done <- struct{}{} }()
 			c, err := net.Dial("tcp", address)
@@ -58,7 +63,7 @@ func readStreams(address string) {
 			_, _ = io.Copy(io.Discard, c)
 		}()
 	}
-	for range benchStreams {
+	for range streams {
 		<-done
 	}
 }

@@ -55,15 +55,15 @@ func (x *exchange) complete(route wire.Route) bool {
 
 // follow puts into p what the path says.
 func follow(route wire.Route, p *wire.Params) error {
-	switch {
-	case route.API == wire.Triton:
+	switch route.API {
+	case wire.Triton:
 		p.Model, p.Stream = route.Model, route.Stream
 		if p.Stream && !p.Exclude {
 			return &wire.InvalidError{Param: "exclude_input_in_output", Message: "when streaming, exclude_input_in_output has to be true"}
 		}
-	case route.API == wire.TGI:
+	case wire.TGI:
 		p.Model, p.Stream = "", route.Stream
-	case route.API == wire.Embeddings:
+	case wire.Embeddings:
 		p.Stream, p.MaxTokens = false, 1
 	}
 	return nil

@@ -89,7 +89,7 @@ func (x *exchange) models() bool {
 	return x.json(list)
 }
 
-// tokenize answers in the shape of vLLM. The body is that of a completion or of a chat.
+// tokenize answers in the shape of vLLM, or to the inputs of TGI in its own.
 func (x *exchange) tokenize() bool {
 	p, err := wire.ParseTokenize(x.req.Body)
 	if err != nil {
@@ -99,6 +99,9 @@ func (x *exchange) tokenize() bool {
 		return x.unknownModel(name)
 	}
 	ids := p.Tokens()
+	if p.API == wire.TGI {
+		return x.json(tgiTokens(ids))
+	}
 	return x.json(map[string]any{
 		"count": len(ids), "max_model_len": x.srv.cfg.MaxModelLen, "tokens": ids, "token_strs": nil,
 	})
@@ -138,4 +141,20 @@ func (x *exchange) info() bool {
 		"model_id": x.srv.served()[0], "max_input_tokens": limit - 1, "max_total_tokens": limit,
 		"max_concurrent_requests": 4096, "version": "3.3.7+sim", "router": "text-generation-router",
 	})
+}
+
+type tgiToken struct {
+	ID    int    `json:"id"`
+	Text  string `json:"text"`
+	Start int    `json:"start"`
+	Stop  int    `json:"stop"`
+}
+
+// tgiTokens lists tokens; where they lie in the text is not told.
+func tgiTokens(ids []int) []tgiToken {
+	list := make([]tgiToken, len(ids))
+	for i, id := range ids {
+		list[i] = tgiToken{ID: id}
+	}
+	return list
 }

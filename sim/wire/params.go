@@ -42,6 +42,8 @@ type paramReader struct {
 	prompts int
 	maxNew  int // max_completion_tokens, -1 = absent
 	system  []byte
+
+	tokenize bool // the body is that of a tokenize request, of vLLM or TGI
 }
 
 // ParseParams reads the body of a request of an API. Text in the result lies in body. An error is an *InvalidError.
@@ -127,6 +129,9 @@ func (r *paramReader) special(key string) {
 		r.tritonMember(key)
 	case r.API == TGI:
 		r.tgiMember(key)
+	case r.tokenize && key == "inputs":
+		r.API = TGI
+		r.prompt()
 	default:
 		r.skip()
 	}
@@ -210,10 +215,10 @@ func (r *paramReader) streamOptions() {
 	}
 }
 
-// ParseTokenize reads the body of a tokenize request: a model, and a prompt or messages. An error is an
-// *InvalidError.
+// ParseTokenize reads the body of a tokenize request: a model, and a prompt or messages, or the inputs of TGI. An error
+// is an *InvalidError.
 func ParseTokenize(body []byte) (*Params, error) {
-	r := &paramReader{scanner: scanner{data: body}, Params: Params{MaxTokens: -1, N: 1}, maxNew: -1}
+	r := &paramReader{scanner: scanner{data: body}, Params: Params{MaxTokens: -1, N: 1}, maxNew: -1, tokenize: true}
 	r.members()
 	r.end()
 	if r.err != nil {
