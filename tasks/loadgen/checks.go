@@ -34,6 +34,9 @@ func checks(in *record.Stage, r *report.StageResult, used self, exact bool) []re
 	}
 	wall := float64(r.DrainEndNS-r.StartNS) / 1e9
 	scheduleChecks(in, r, add)
+	if lag, ok := r.Metrics["client_lag"]; ok {
+		add("client_lag_p99_ms", lag.Quantiles["p99"], 1, reasonClient, "answers were read late: give load-gen a core of its own, or divide the load among shards")
+	}
 	add("run_queue_share", used.runQueue.Seconds()/wall/used.limit, 0.05, reasonClient, "load-gen waited for a processor: give it a core of its own")
 	add("cpu_share", used.cpu.Seconds()/wall/used.limit, 0.8, reasonClient, "load-gen used more than 80 % of its processors")
 	if used.throttled >= 0 {
