@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -22,9 +23,9 @@ func lines(r io.Reader, each func(line []byte) error) error {
 		n++
 		line := sc.Bytes()
 		if n == 1 {
-			line = []byte(strings.TrimPrefix(string(line), mark))
+			line = bytes.TrimPrefix(line, []byte(mark))
 		}
-		if len(strings.TrimSpace(string(line))) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		if err := each(line); err != nil {
