@@ -111,13 +111,8 @@ func TestARealGuideLLM031Report(t *testing.T) {
 }
 
 func TestErrorRowsOf031HaveNoOutputTokens(t *testing.T) {
-	const doc = `{"benchmarks":[{"run_stats":{"start_time":1e9,"end_time":1000000010,"requests_made":{"successful":0,"errored":1,"incomplete":0,"total":1}},
-	"metrics":{},"request_totals":{"successful":0,"errored":1,"incomplete":0,"total":1},"args":{"strategy":{"type_":"constant","rate":2}},
-	"worker":{"backend_target":"http://user:pw@h:1","backend_model":"m","backend_info":{"headers":{"Authorization":"Bearer s3cret"}}},
-	"requests":{"successful":[],"incomplete":[],"errored":[{"type_":"generative_text_error","request_id":"a","prompt_tokens":64,"output_tokens":64,
-	"start_time":1000000001,"end_time":1000000002,"first_token_time":null,"error":"boom"}]}}]}`
 	path := filepath.Join(t.TempDir(), "benchmarks.json")
-	check(t, os.WriteFile(path, []byte(doc), 0o644))
+	check(t, os.WriteFile(path, []byte(report031), 0o644))
 	dir, r := imported(t, path)
 	if row := rowsOf(t, dir)["a"]; row.TokensOut != nil || *row.TokensIn != 64 || row.Status != report.StatusFailed {
 		t.Errorf("row %+v", row)
@@ -140,14 +135,10 @@ func TestErrorRowsOf031HaveNoOutputTokens(t *testing.T) {
 }
 
 func TestGenerationsAreToldApartByShape(t *testing.T) {
-	const body = `"benchmarks":[{"config":{"strategy":{"type_":"constant","rate":2}},"scheduler_metrics":{"start_time":1e9,"request_start_time":1e9,
-	"measure_start_time":1e9,"measure_end_time":1000000010,"end_time":1000000010,"requests_made":{"total":30}},"scheduler_state":{},
-	"metrics":{"request_totals":{"successful":20,"errored":0,"incomplete":1,"total":21},"time_to_first_token_ms":{"successful":{"mean":7,"count":20,"std_dev":1,"min":5,"max":9,"total_sum":140,
-	"percentiles":{"p001":5,"p50":7,"p999":9}}}},"requests":{"successful":[],"errored":[],"incomplete":[]}}]}`
 	for want, doc := range map[string]string{
-		"0.7.3":      `{"metadata":{"version":2,"guidellm_version":"0.7.3"},"config":{},` + body,
-		"0.5 or 0.6": `{"metadata":{"version":1},"args":{},` + body,
-		"0.4":        `{"args":{},` + body,
+		"0.7.3":      `{"metadata":{"version":2,"guidellm_version":"0.7.3"},"config":{},` + report2,
+		"0.5 or 0.6": `{"metadata":{"version":1},"args":{},` + report2,
+		"0.4":        `{"args":{},` + report2,
 	} {
 		path := filepath.Join(t.TempDir(), "benchmarks.json")
 		check(t, os.WriteFile(path, []byte(doc), 0o644))
@@ -161,3 +152,14 @@ func TestGenerationsAreToldApartByShape(t *testing.T) {
 		}
 	}
 }
+
+const report031 = `{"benchmarks":[{"run_stats":{"start_time":1e9,"end_time":1000000010,"requests_made":{"successful":0,"errored":1,"incomplete":0,"total":1}},
+	"metrics":{},"request_totals":{"successful":0,"errored":1,"incomplete":0,"total":1},"args":{"strategy":{"type_":"constant","rate":2}},
+	"worker":{"backend_target":"http://user:pw@h:1","backend_model":"m","backend_info":{"headers":{"Authorization":"Bearer s3cret"}}},
+	"requests":{"successful":[],"incomplete":[],"errored":[{"type_":"generative_text_error","request_id":"a","prompt_tokens":64,"output_tokens":64,
+	"start_time":1000000001,"end_time":1000000002,"first_token_time":null,"error":"boom"}]}}]}`
+
+const report2 = `"benchmarks":[{"config":{"strategy":{"type_":"constant","rate":2}},"scheduler_metrics":{"start_time":1e9,"request_start_time":1e9,
+	"measure_start_time":1e9,"measure_end_time":1000000010,"end_time":1000000010,"requests_made":{"total":30}},"scheduler_state":{},
+	"metrics":{"request_totals":{"successful":20,"errored":0,"incomplete":1,"total":21},"time_to_first_token_ms":{"successful":{"mean":7,"count":20,"std_dev":1,"min":5,"max":9,"total_sum":140,
+	"percentiles":{"p001":5,"p50":7,"p999":9}}}},"requests":{"successful":[],"errored":[],"incomplete":[]}}]}`
