@@ -24,20 +24,16 @@ func (t *translator) addStage(at value, s runplan.Stage) {
 }
 
 func (t *translator) freeName(name string) string {
+	if t.named == nil {
+		t.named = map[string]int{}
+	}
 	free := name
-	for n := 2; t.taken(free); n++ {
-		free = fmt.Sprintf("%s-%d", name, n)
+	for t.named[free] > 0 {
+		t.named[name]++ // goes on where it ended: a thousand stages may have one load value
+		free = fmt.Sprintf("%s-%d", name, t.named[name])
 	}
+	t.named[free] = 1
 	return free
-}
-
-func (t *translator) taken(name string) bool {
-	for _, s := range t.m.Stages {
-		if s.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 func stageName(s runplan.Stage) string {

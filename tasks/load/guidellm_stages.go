@@ -112,8 +112,10 @@ func (t *translator) sweepPoints(g guide, p guideProfile) []point {
 	size := p.loads("sweep_size")
 	if items := size.commaItems(); len(items) > 1 {
 		size.needsTool("several sweeps in one benchmark")
-	} else if size.set() {
+	} else if size.set() && len(items) == 1 {
 		n = items[0].integer(2)
+	} else if size.set() {
+		size.errorf("want one number of points")
 	}
 	limit := 512
 	if v := p.field("max_concurrency"); v.set() {

@@ -18,7 +18,8 @@ type translator struct {
 	m      runplan.Measurement
 	slo    *runplan.SLO
 	secret *Secret
-	told   problem.List // beyond the native generator, where no tool is at hand
+	named  map[string]int // stages by name, with the number of the last that was made up from it
+	told   problem.List   // beyond the native generator, where no tool is at hand
 }
 
 func newTranslator(src Source) *translator {

@@ -113,6 +113,10 @@ func (v value) commaItems() []value {
 		return v.items()
 	}
 	var out []value
+	if strings.Count(v.node.Value, ",") >= maxList {
+		v.errorf("a list of more than %d entries", maxList)
+		return nil
+	}
 	for part := range strings.SplitSeq(v.node.Value, ",") {
 		n := *v.node
 		n.Value, n.Tag = strings.TrimSpace(part), ""

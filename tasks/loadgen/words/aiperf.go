@@ -36,6 +36,7 @@ func (p *parser) aiperfFlags(args []string) []flagged {
 			arities[name] = n
 		}
 	}
+	arities["gpu-telemetry"], arities["server-metrics"] = free, free
 	for alias, name := range aiperfAliases() {
 		arities[alias] = arities[name]
 	}
@@ -125,13 +126,14 @@ func (p *parser) aiperfDefaults() {
 	weak("false", "streaming")
 	weak("chat", "endpoint_type")
 	source := false
-	for _, key := range []string{"input_file", "public_dataset", "prompt_input_tokens_mean", "seq_dist"} {
+	for _, key := range []string{"input_file", "public_dataset", "prompt_input_tokens_mean"} {
 		source = source || at(p.block, key) != nil
 	}
 	if !source {
 		weak("550", "prompt_input_tokens_mean")
 	}
 	if n := at(p.block, "input_file"); n != nil && at(p.block, "custom_dataset_type") == nil {
+		p.incomplete = true
 		p.errorf(p.word(n.Line), "name its format: --custom-dataset-type mooncake_trace or single_turn")
 	}
 	if at(p.block, "benchmark_duration") == nil {
@@ -141,8 +143,13 @@ func (p *parser) aiperfDefaults() {
 
 // aiperfEndless drops the limit of time that the format puts where the tool has none.
 func (p *parser) aiperfEndless() {
+	d := p.req.Measure.Data
 	for i := range p.req.Measure.Stages {
-		if s := &p.req.Measure.Stages[i]; s.Measure && (s.Requests > 0 || s.Shape == runplan.ShapeTrace) {
+		s := &p.req.Measure.Stages[i]
+		if s.Measure && s.Requests == 0 && d.Conversations > 0 && !d.Reuse {
+			s.Requests = d.Conversations * d.Turns
+		}
+		if s.Measure && (s.Requests > 0 || s.Shape == runplan.ShapeTrace) {
 			s.Duration = 0
 		}
 	}

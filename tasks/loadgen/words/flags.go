@@ -13,6 +13,7 @@ const (
 	none                // a switch; --flag=false is false
 	some                // one or more, up to the next flag
 	paired              // exactly two
+	free                // any number, none included
 )
 
 // flagged is one flag as it was given.
@@ -53,7 +54,7 @@ func (p *parser) readFlags(args []string, takes func(name string) (arity, bool),
 
 // flagValues reads the values of one flag, those behind it as far as it wants them.
 func (p *parser) flagValues(f flagged, n arity, inline bool, args []string) (values, rest []string) {
-	want := map[arity]int{one: 1, none: 0, some: len(args), paired: 2}[n]
+	want := map[arity]int{one: 1, none: 0, some: len(args), paired: 2, free: len(args)}[n]
 	if inline && n != paired {
 		return f.values, args
 	}
@@ -61,8 +62,11 @@ func (p *parser) flagValues(f flagged, n arity, inline bool, args []string) (val
 		return []string{"true"}, args
 	}
 	values = f.values
-	for len(values) < want && len(args) > 0 && (n != some || !isFlag(args[0])) && !strings.HasPrefix(args[0], "--") {
+	for len(values) < want && len(args) > 0 && (n != some && n != free || !isFlag(args[0])) && !strings.HasPrefix(args[0], "--") {
 		values, args = append(values, args[0]), args[1:]
+	}
+	if len(values) == 0 && n == free {
+		return []string{"true"}, args
 	}
 	if len(values) == 0 || n == paired && len(values) < 2 {
 		p.errorf(f.word, "wants a value")

@@ -149,7 +149,7 @@ func (p *parser) flatLoad(in *flatInput) {
 		put(p.block, g.value, "profile", "kind")
 	} else {
 		if in.gen == "0.3" {
-			p.errorf("", "no --rate-type is named: want synchronous, concurrent, throughput, constant, poisson or sweep")
+			p.missing("no --rate-type is named: want synchronous, concurrent, throughput, constant, poisson or sweep")
 		}
 		put(p.block, p.text("the default of GuideLLM", kind), "profile", "kind")
 	}

@@ -13,7 +13,7 @@ import (
 func (p *parser) flatData(in *flatInput) {
 	g, ok := in.words["data"]
 	if !ok {
-		p.errorf("", "no data is named: set --data, such as prompt_tokens=256,output_tokens=128")
+		p.missing("no data is named: set --data, such as prompt_tokens=256,output_tokens=128")
 		return
 	}
 	if g.value.Kind == yaml.SequenceNode {

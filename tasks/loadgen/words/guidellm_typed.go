@@ -268,10 +268,10 @@ func (p *parser) typedBlock(s *scenario, set settings) {
 		take(p.block, "tokenizer")
 	}
 	if at(p.block, "profile") == nil {
-		p.errorf("", "no profile is named: set --profile kind=...")
+		p.missing("no profile is named: set --profile kind=...")
 	}
 	if at(p.block, "data") == nil {
-		p.errorf("", "no data is named: set --data kind=synthetic_text,prompt_tokens=256,output_tokens=128")
+		p.missing("no data is named: set --data kind=synthetic_text,prompt_tokens=256,output_tokens=128")
 	}
 	set.load(p, "10240")
 }

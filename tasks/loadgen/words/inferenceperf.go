@@ -45,7 +45,7 @@ func (p *parser) perfTop(block *yaml.Node, f flagged) bool {
 		}
 	case "log-level":
 		p.req.Quiet = p.req.Quiet || strings.EqualFold(f.values[0], "error")
-	case "analyze", "a":
+	case "analyze", "a", "unified-analysis-dir", "u":
 		p.only(f.word, "inference-perf")
 	default:
 		put(block, p.json(f.word, f.values[0]), strings.ReplaceAll(f.name, "-", "_"))
@@ -61,7 +61,7 @@ func (p *parser) perfFlags(args []string) []flagged {
 	}
 	takes := func(name string) (arity, bool) {
 		root, _, _ := strings.Cut(name, ".")
-		for _, k := range append(perfRoots(), "c", "config-file", "log-level", "analyze", "a") {
+		for _, k := range append(perfRoots(), "c", "config-file", "log-level", "analyze", "a", "unified-analysis-dir", "u") {
 			if strings.ReplaceAll(k, "_", "-") == root {
 				return one, true
 			}

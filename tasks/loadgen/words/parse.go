@@ -101,7 +101,7 @@ func (p *parser) err() error {
 
 // finish translates the block and drops what has been said twice.
 func (p *parser) finish() {
-	if p.err() == nil || p.block != nil {
+	if !p.incomplete {
 		p.translate()
 	}
 	slices.SortStableFunc(p.findings, func(a, b Finding) int {

@@ -11,16 +11,17 @@ import (
 
 // parser holds one reading on its way.
 type parser struct {
-	env      map[string]string
-	names    []string // of env, in its order
-	files    func(string) ([]byte, error)
-	lenient  bool
-	req      Request
-	findings []Finding
-	origins  []string          // where a value comes from: a node's line counts from 1 into it
-	block    *yaml.Node        // of the tool
-	settings map[string]string // variables that the translation reads
-	after    []func()          // what is changed once the block is translated
+	env        map[string]string
+	names      []string // of env, in its order
+	files      func(string) ([]byte, error)
+	lenient    bool
+	req        Request
+	findings   []Finding
+	origins    []string          // where a value comes from: a node's line counts from 1 into it
+	block      *yaml.Node        // of the tool
+	settings   map[string]string // variables that the translation reads
+	incomplete bool              // something is missing without which nothing more can be said
+	after      []func()          // what is changed once the block is translated
 }
 
 func newParser(env func() []string, files func(string) ([]byte, error), lenient bool) *parser {
@@ -46,6 +47,12 @@ func (p *parser) warnf(word, format string, args ...any) {
 // leaves reports a word that is left out: an error, unless the reading is lenient.
 func (p *parser) leaves(word, format string, args ...any) {
 	p.findings = append(p.findings, Finding{Word: word, Text: fmt.Sprintf(format, args...), Warning: p.lenient})
+}
+
+// missing reports that nothing names what has to be named.
+func (p *parser) missing(format string, args ...any) {
+	p.incomplete = true
+	p.errorf("", format, args...)
 }
 
 // unknown reports a word that nobody knows.
@@ -105,6 +112,7 @@ func (p *parser) json(word, value string) *yaml.Node {
 func (p *parser) file(word, path string) *yaml.Node {
 	b, err := p.files(path)
 	if err != nil {
+		p.incomplete = true
 		p.errorf(word, "reading %q: %v", path, err)
 		return nil
 	}

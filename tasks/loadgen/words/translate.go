@@ -22,7 +22,7 @@ func (p *parser) translate() {
 		p.add(q)
 	}
 	for _, q := range t.Beyond {
-		p.leaves(p.word(q.Line), "%s: only %s itself can do this: remove it, or run the real tool", q.Text, p.req.Tool)
+		p.leaves(p.word(q.Line), "%s: beyond load-gen; remove it, or run %s itself", q.Text, p.req.Tool)
 	}
 	p.req.Measure, p.req.SLO = t.Measurement, t.SLO
 	if t.Secret != nil && p.req.Key == "" {
@@ -35,6 +35,21 @@ func (p *parser) translate() {
 		change()
 	}
 	p.checkEndpoint()
+	p.checkWhole()
+}
+
+// checkWhole finds a reading of which too little is left to run.
+func (p *parser) checkWhole() {
+	if p.err() != nil {
+		return
+	}
+	m := p.req.Measure
+	if len(m.Stages) == 0 && m.Search == nil {
+		p.errorf("", "nothing is left to do: name a load that load-gen can make")
+	}
+	if d := m.Data; d.Input == nil && d.Trace == nil && d.File == nil {
+		p.errorf("", "no prompts are left: name data that load-gen can make or read")
+	}
 }
 
 // add keeps a problem of the translation, under the word that it comes from.
