@@ -1,3 +1,3 @@
-// Package sim is the simulated engine: an OpenAI-compatible server with programmable timing and faults that logs when
+// Package sim is the simulated engine: a server of the APIs of language models with programmable timing and faults that logs when
 // it really sent what. It must not hold anything that only a test needs: it is also the demo engine and an image.
 package sim
