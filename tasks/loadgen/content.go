@@ -2,7 +2,7 @@ package loadgen
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"unsafe"
 
 	"bflow.dev/bflow/tasks/loadgen/dataset"
@@ -22,8 +22,11 @@ func (m *measurement) openContent(ctx context.Context) error {
 		for _, note := range t.Notes(*data.Trace) {
 			m.note("%s", note)
 		}
-		m.trace, m.prompts.Rows = t, &traceRows{Trace: t}
-		return m.hasTexts()
+		rows := newTraceRows(t)
+		if rows.messages && !m.prompts.Messages() {
+			return fmt.Errorf("load.data.trace holds requests as lists of messages, which load.api.type %q does not take: use chat", m.plan.API.Type)
+		}
+		m.trace, m.prompts.Rows = t, rows
 	case data.File != nil:
 		set, err := dataset.Open(ctx, *data.File, dataset.Options{Seed: data.Seed, Turns: data.Turns})
 		if err != nil {
@@ -34,22 +37,27 @@ func (m *measurement) openContent(ctx context.Context) error {
 	return nil
 }
 
-// hasTexts refuses a trace whose requests were recorded as lists of messages.
-func (m *measurement) hasTexts() error {
-	turns := m.trace.Requests()
-	for i := range turns {
-		if kind, _ := m.trace.Content(&turns[i]); kind == trace.KindMessages {
-			return errors.New("load.data.trace holds requests as lists of messages, which are not replayed: use one with lengths or with one text per request")
-		}
-	}
-	return nil
-}
-
 // traceRows gives prompts the lengths and the content of a trace.
 type traceRows struct {
 	*trace.Trace
-	blocks []uint64 // of the turn that was asked for last
+	blocks   []uint64 // of the turn that was asked for last
+	messages bool     // some requests are lists of messages
+	alone    bool     // no turn continues what the server has answered
 }
+
+func newTraceRows(t *trace.Trace) *traceRows {
+	rows := &traceRows{Trace: t, alone: true}
+	turns := t.Requests()
+	for i := range turns {
+		kind, _ := t.Content(&turns[i])
+		rows.messages = rows.messages || kind == trace.KindMessages
+		rows.alone = rows.alone && (turns[i].Turn == 0 || kind == trace.KindLengths && len(t.Blocks(nil, &turns[i])) > 0)
+	}
+	return rows
+}
+
+// Alone says whether every prompt stands by itself, so that it may be one of token ids.
+func (t *traceRows) Alone() bool { return t.alone }
 
 var _ prompt.Rows = (*traceRows)(nil)
 
@@ -65,8 +73,12 @@ func (t *traceRows) Turn(session int64, turn int) (prompt.TurnSpec, bool) {
 	}
 	r := &turns[turn]
 	spec := prompt.TurnSpec{In: max(0, int(r.In)), Out: max(0, int(r.Out)), Last: turn == len(turns)-1}
-	if kind, text := t.Content(r); kind == trace.KindPrompt && len(text) > 0 {
+	switch kind, text := t.Content(r); {
+	case kind == trace.KindPrompt && len(text) > 0:
 		spec.Text = unsafe.String(&text[0], len(text)) // a trace does not change
+		return spec, true
+	case kind == trace.KindMessages && len(text) > 0:
+		spec.Messages = unsafe.String(&text[0], len(text))
 		return spec, true
 	}
 	t.blocks = t.Blocks(t.blocks, r)

@@ -3,10 +3,7 @@ package loadgen
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,36 +41,26 @@ func (m *measurement) prepare(ctx context.Context) error {
 	return nil
 }
 
-// errNoCount is an answer without a token count.
-var errNoCount = errors.New("the server gives no token count")
-
 // countIDs counts a prompt of token ids with a request that asks for one token.
 func (m *measurement) countIDs(ctx context.Context, ids []int) (int, error) {
-	body := map[string]any{}
-	maps.Copy(body, m.plan.API.Body)
-	maps.Copy(body, map[string]any{"model": m.whole.Deployment.Model.Name, "prompt": ids, "max_tokens": 1, "stream": false})
-	delete(body, "stream_options")
-	text, err := json.Marshal(body)
+	body, err := m.prompts.Style.ProbeIDs(ids)
 	if err != nil {
-		return 0, fmt.Errorf("encoding a probe: %w", err)
+		return 0, err
 	}
-	return m.usage(ctx, text)
+	return m.usage(ctx, body)
 }
 
 // countByTokenizer counts with the server's /tokenize.
 func (m *measurement) countByTokenizer(ctx context.Context, system, user string) (int, error) {
-	body := m.content(system, user)
-	body["model"] = m.whole.Deployment.Model.Name
-	answer := struct {
-		Count int `json:"count"`
-	}{}
-	if err := m.askJSON(ctx, m.Endpoint+"/tokenize", body, &answer); err != nil {
+	body, err := m.prompts.Style.Tokenize(system, user)
+	if err != nil {
 		return 0, err
 	}
-	if answer.Count <= 0 {
-		return 0, errNoCount
+	answer, err := m.probe(ctx, m.base()+"/tokenize", body)
+	if err != nil {
+		return 0, err
 	}
-	return answer.Count, nil
+	return prompt.CountOf(answer)
 }
 
 // countByUsage counts with a request that asks for one token.
@@ -85,59 +72,24 @@ func (m *measurement) countByUsage(ctx context.Context, system, user string) (in
 	return m.usage(ctx, body)
 }
 
-// content is what the tokenizer is asked to count: a list of messages, or one text.
-func (m *measurement) content(system, user string) map[string]any {
-	if !m.prompts.Style.Chat {
-		return map[string]any{"prompt": strings.TrimSpace(system + " " + user)}
-	}
-	messages := []map[string]string{{"role": "user", "content": user}}
-	if system != "" {
-		messages = append([]map[string]string{{"role": "system", "content": system}}, messages...)
-	}
-	return map[string]any{"messages": messages}
-}
-
 // usage returns the prompt tokens that the server counts for a request.
 func (m *measurement) usage(ctx context.Context, body []byte) (int, error) {
 	api := m.plan.API
 	api.Stream = false
-	answer := struct {
-		Usage struct {
-			PromptTokens int `json:"prompt_tokens"`
-			InputTokens  int `json:"input_tokens"`
-		} `json:"usage"`
-		NumInputTokens int `json:"num_input_tokens"` // of Triton
-	}{}
-	if err := m.askText(ctx, m.Endpoint+client.Path(api, m.whole.Deployment.Model.Name), body, &answer); err != nil {
+	answer, err := m.probe(ctx, m.base()+client.Path(api, m.whole.Deployment.Model.Name), body)
+	if err != nil {
 		return 0, err
 	}
-	n := max(answer.Usage.PromptTokens, answer.Usage.InputTokens, answer.NumInputTokens)
-	if n <= 0 {
-		return 0, errNoCount
-	}
-	return n, nil
+	return prompt.UsageOf(answer)
 }
 
-func (m *measurement) askJSON(ctx context.Context, where string, body, answer any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("encoding a probe: %w", err)
+// probe returns the body of a good answer to a request outside the load.
+func (m *measurement) probe(ctx context.Context, where string, text []byte) ([]byte, error) {
+	status, answer, err := m.ask(ctx, http.MethodPost, where, bytes.NewReader(text))
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("asking %q: HTTP %d", where, status)
 	}
-	return m.askText(ctx, where, text, answer)
-}
-
-func (m *measurement) askText(ctx context.Context, where string, text []byte, answer any) error {
-	status, got, err := m.ask(ctx, http.MethodPost, where, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	if status != http.StatusOK {
-		return fmt.Errorf("asking %q: HTTP %d", where, status)
-	}
-	if err := json.Unmarshal(got, answer); err != nil {
-		return fmt.Errorf("reading the answer of %q: %w", where, err)
-	}
-	return nil
+	return answer, err
 }
 
 // rehearse puts a prompt like those of the load, asking for one token, until the server takes it: first as planned,

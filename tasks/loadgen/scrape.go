@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -50,7 +49,7 @@ func (m *measurement) metricsURL() (string, error) {
 	if engine.MetricsPath == "" {
 		return "", fmt.Errorf("the plan names no metrics path of the engine")
 	}
-	u, err := url.Parse(m.Endpoint)
+	u, err := url.Parse(m.base())
 	if err != nil {
 		return "", fmt.Errorf("reading endpoint: %w", err)
 	}
@@ -59,6 +58,30 @@ func (m *measurement) metricsURL() (string, error) {
 	}
 	u.Path = path.Join("/", u.Path, engine.MetricsPath)
 	return u.String(), nil
+}
+
+// base is the base URL of the server as net/http wants it.
+func (m *measurement) base() string {
+	if m.server.TLS != nil {
+		return "https://" + m.server.Host + m.server.Path
+	}
+	return "http://" + m.server.Host + m.server.Path
+}
+
+// outside is the client for requests outside the load: over connections of its own, which go where those of the load go.
+func (m *measurement) outside() *http.Client {
+	proxy, _ := m.proxy() // it was read when the line was made
+	t := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyURL(proxy)}
+	if m.server.TLS != nil {
+		t.TLSClientConfig = m.server.TLS.Clone()
+		t.TLSClientConfig.NextProtos, t.TLSClientConfig.ServerName = nil, ""
+	}
+	if m.server.Network == "unix" {
+		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", m.server.Address)
+		}
+	}
+	return &http.Client{Transport: t}
 }
 
 // maxAnswer bounds what is read of an answer outside the load.
@@ -77,8 +100,7 @@ func (m *measurement) ask(ctx context.Context, method, where string, body io.Rea
 			req.Header.Set(name, value)
 		}
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: !m.plan.API.VerifyTLS}, DisableKeepAlives: true}
-	resp, err := (&http.Client{Transport: transport}).Do(req)
+	resp, err := m.outside().Do(req)
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking the server: %w", err)
 	}
