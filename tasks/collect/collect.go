@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -38,7 +39,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err := queryPrometheus(ctx, s, o, plan); err != nil {
 		return err
 	}
-	r, err := Build(o.RunDir)
+	r, err := assemble.Report(o.RunDir)
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func stamp(r *report.Report, o Options) {
 	r.Run.ID, r.Run.Attempt = o.RunID, o.Attempt
 	r.Run.Release = runplan.Release(r.Plan, o.RunID)
 	if o.Endpoint != "" {
-		r.Run.Endpoint = withoutUser(o.Endpoint)
+		r.Run.Endpoint = assemble.WithoutUser(o.Endpoint)
 	}
 	r.Environment.Load = thisHost()
 }

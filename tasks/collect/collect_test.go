@@ -15,6 +15,7 @@ import (
 	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/reporttest"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -88,7 +89,7 @@ func TestCollectTwiceChangesNothing(t *testing.T) {
 	if diff := cmp.Diff(before, contents(t, dir)); diff != "" {
 		t.Errorf("the second time: %s", diff)
 	}
-	r, err := collect.Build(dir)
+	r, err := assemble.Report(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -63,14 +64,8 @@ func newPrometheus(m *runplan.Metrics, env func(string) string) *prometheus {
 	return p
 }
 
-// series is one line of a range query: its labels and its points (unix seconds, value).
-type series struct {
-	Labels map[string]string `json:"labels"`
-	Points [][2]float64      `json:"points"`
-}
-
 // queryRange asks for query between start and end. Values that are no numbers are left out.
-func (p *prometheus) queryRange(ctx context.Context, query string, start, end time.Time) ([]series, error) {
+func (p *prometheus) queryRange(ctx context.Context, query string, start, end time.Time) ([]assemble.Series, error) {
 	form := url.Values{"query": {query}, "start": {unixSeconds(start)}, "end": {unixSeconds(end)}, "step": {strconv.FormatFloat(p.step.Seconds(), 'f', -1, 64)}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+"/api/v1/query_range", strings.NewReader(form.Encode()))
 	if err != nil {
@@ -96,7 +91,7 @@ func unixSeconds(t time.Time) string {
 	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)
 }
 
-func decodeMatrix(status string, code int, body []byte) ([]series, error) {
+func decodeMatrix(status string, code int, body []byte) ([]assemble.Series, error) {
 	var answer struct {
 		Status string `json:"status"`
 		Error  string `json:"error"`
@@ -119,9 +114,9 @@ func decodeMatrix(status string, code int, body []byte) ([]series, error) {
 	case answer.Data.Type != "matrix":
 		return nil, fmt.Errorf("asking Prometheus: the result is a %q, not a matrix", answer.Data.Type)
 	}
-	out := []series{}
+	out := []assemble.Series{}
 	for _, r := range answer.Data.Result {
-		s := series{Labels: r.Metric, Points: [][2]float64{}}
+		s := assemble.Series{Labels: r.Metric, Points: [][2]float64{}}
 		for _, v := range r.Values {
 			if point, ok := decodePoint(v); ok {
 				s.Points = append(s.Points, point)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/reporttest"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -72,7 +72,7 @@ func TestPrometheusQueries(t *testing.T) {
 	if err := queryPrometheus(context.Background(), step.Streams{Err: &errs, Env: os.Getenv}, o, plan); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readQueries(o.RunDir, plan)
+	got, err := assemble.ReadQueries(o.RunDir, plan)
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -102,7 +102,7 @@ func TestPrometheusThatIsDownMarksMetricsAbsent(t *testing.T) {
 	if err := queryPrometheus(context.Background(), step.Streams{Err: &errs, Env: os.Getenv}, o, plan); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readQueries(o.RunDir, plan)
+	got, err := assemble.ReadQueries(o.RunDir, plan)
 	if err != nil || len(got) != 3 || got[0].Error == "" || got[2].Error != got[0].Error {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -164,14 +164,5 @@ func TestWithoutCollectPhaseNothingIsAsked(t *testing.T) {
 	plan.Execution.Phases.Collect = false
 	if err := queryPrometheus(context.Background(), step.Streams{Err: &bytes.Buffer{}, Env: os.Getenv}, o, plan); err != nil || len(seen) > 0 {
 		t.Errorf("%d requests, %v", len(seen), err)
-	}
-}
-
-func TestTheLoadWindowSpansAllMeasurements(t *testing.T) {
-	var run report.RunInfo
-	span(&run, report.LoadGen{StartNS: 2e9, EndNS: 3e9})
-	span(&run, report.LoadGen{StartNS: 1e9, EndNS: 2e9})
-	if run.Start.Unix() != 1 || run.End.Unix() != 3 {
-		t.Errorf("%v to %v", run.Start, run.End)
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,23 +13,10 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
-
-// metricsSchema names the format of metrics/<name>.json.
-const metricsSchema = "bflow.metrics/1"
-
-// metricsFile is metrics/<name>.json: one query, and its values or why there are none.
-type metricsFile struct {
-	Schema string    `json:"schema"`
-	Name   string    `json:"name"`
-	Query  string    `json:"query"`
-	Start  time.Time `json:"start"`
-	End    time.Time `json:"end"`
-	Error  string    `json:"error,omitempty"`
-	Series []series  `json:"series,omitempty"`
-}
 
 // queryPrometheus asks every query of the plan over the load window. A query that fails marks its metric absent.
 func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
@@ -47,7 +32,7 @@ func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runpl
 	release := metricsRelease(plan, o.RunID)
 	var away error // no connection: the other queries need not wait for the same
 	for _, name := range slices.Sorted(maps.Keys(m.Queries)) {
-		f := metricsFile{Schema: metricsSchema, Name: name, Query: strings.ReplaceAll(m.Queries[name], "$release", release), Start: start, End: end}
+		f := assemble.Answer{Schema: assemble.QueriesSchema, Name: name, Query: strings.ReplaceAll(m.Queries[name], "$release", release), Start: start, End: end}
 		err := away
 		if away == nil {
 			f.Series, err = server.queryRange(ctx, f.Query, start, end)
@@ -65,7 +50,7 @@ func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runpl
 		case away == nil && err != nil:
 			fmt.Fprintf(s.Err, "collect: metric %q is absent: %s\n", name, f.Error)
 		}
-		if err := step.WriteJSON(filepath.Join(o.RunDir, queryFile(name)), f); err != nil {
+		if err := step.WriteJSON(filepath.Join(o.RunDir, assemble.QueryFile(name)), f); err != nil {
 			return err
 		}
 	}
@@ -91,70 +76,9 @@ func loadWindow(runDir string, plan *runplan.RunPlan) (start, end time.Time, ok 
 	var run report.RunInfo
 	for i := range plan.Measurements {
 		var l report.LoadGen
-		if found, err := readOptional(filepath.Join(report.MeasurementDir(runDir, i), contract.FileLoadGen), &l); err == nil && found {
-			span(&run, l)
+		if err := step.ReadJSON(filepath.Join(report.MeasurementDir(runDir, i), contract.FileLoadGen), &l); err == nil {
+			assemble.Span(&run, l)
 		}
 	}
 	return run.Start, run.End, run.End.After(run.Start)
-}
-
-// queryFile is the file of a query, relative to the run directory. A name that cannot be that of a file is spelled
-// with underscores and told from its like by a hash.
-func queryFile(name string) string {
-	safe := func(r rune) rune {
-		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
-			return r
-		}
-		return '_'
-	}
-	file := strings.Map(safe, name)
-	if file != name {
-		sum := fnv.New32a()
-		sum.Write([]byte(name))
-		file = fmt.Sprintf("%s-%08x", file, sum.Sum32())
-	}
-	return filepath.Join(contract.DirMetrics, file+".json")
-}
-
-// readQueries summarises the stored answers to the queries of the plan.
-func readQueries(runDir string, plan *runplan.RunPlan) ([]report.Query, error) {
-	if plan.Metrics == nil {
-		return nil, nil
-	}
-	var out []report.Query
-	for _, name := range slices.Sorted(maps.Keys(plan.Metrics.Queries)) {
-		var f metricsFile
-		err := step.ReadJSON(filepath.Join(runDir, queryFile(name)), &f)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		q := report.Query{Name: name, Query: f.Query, File: queryFile(name), Error: f.Error, Series: len(f.Series)}
-		summarise(&q, f.Series)
-		out = append(out, q)
-	}
-	return out, nil
-}
-
-func summarise(q *report.Query, all []series) {
-	sum, highest := 0.0, 0.0
-	for _, s := range all {
-		for _, p := range s.Points {
-			if q.Points == 0 || p[1] > highest {
-				highest = p[1]
-			}
-			q.Points++
-			sum += p[1]
-		}
-	}
-	if q.Points == 0 {
-		if q.Error == "" {
-			q.Error = "the query returned no values"
-		}
-		return
-	}
-	mean := sum / float64(q.Points)
-	q.Mean, q.Max = &mean, &highest
 }

@@ -15,6 +15,7 @@ import (
 	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/imports"
 	"bflow.dev/bflow/tasks/report/tools"
 	"bflow.dev/bflow/tasks/step"
@@ -65,7 +66,7 @@ func writeImport(dir string, in *tools.Imported, docs []tools.Document) (*report
 	if err := imports.Write(dir, filepath.Base(dir), in, docs); err != nil {
 		return nil, err
 	}
-	r, err := collect.Build(dir)
+	r, err := assemble.Report(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/page"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -56,7 +57,7 @@ func rebuild(c *cli.Context) ([]*report.Report, string, error) {
 		if dir, err = runDir(c, name); err != nil {
 			return nil, "", err
 		}
-		r, err := collect.Build(dir)
+		r, err := assemble.Report(dir)
 		if err != nil {
 			return nil, "", err
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/export"
 	"bflow.dev/bflow/tasks/report/reporttest"
 	"bflow.dev/bflow/tasks/runplan"
@@ -23,7 +23,7 @@ func built(t *testing.T, run reporttest.Run) export.Run {
 	t.Helper()
 	run.Length = 4 * time.Second
 	dir := reporttest.Write(t, run)
-	r, err := collect.Build(dir)
+	r, err := assemble.Report(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/imports"
 )
 
@@ -72,7 +73,7 @@ func imported(t *testing.T, paths ...string) (string, *report.Report) {
 	check(t, err)
 	dir := filepath.Join(t.TempDir(), "run")
 	check(t, imports.Write(dir, "run", in, docs))
-	r, err := collect.Build(dir)
+	r, err := assemble.Report(dir)
 	check(t, err)
 	check(t, collect.WriteAll(dir, r))
 	return dir, r

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/export"
 	"bflow.dev/bflow/tasks/report/reporttest"
 )
@@ -18,7 +18,7 @@ import (
 func native(t *testing.T) export.Run {
 	t.Helper()
 	dir := reporttest.Write(t, reporttest.Run{Rates: []float64{20, 40}, Failing: .1, Length: 4 * time.Second})
-	r, err := collect.Build(dir)
+	r, err := assemble.Report(dir)
 	check(t, err)
 	return export.Run{Dir: dir, Report: r}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/chart"
 	"bflow.dev/bflow/tasks/report/page"
 	"bflow.dev/bflow/tasks/report/reporttest"
@@ -22,7 +22,7 @@ func built(t *testing.T, run reporttest.Run) *report.Report {
 	if run.Length == 0 {
 		run.Length = 4 * time.Second
 	}
-	r, err := collect.Build(reporttest.Write(t, run))
+	r, err := assemble.Report(reporttest.Write(t, run))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/reporttest"
 	"bflow.dev/bflow/tasks/report/v02"
 	"bflow.dev/bflow/tasks/runplan"
@@ -79,7 +80,7 @@ func documents(t *testing.T, run reporttest.Run) map[string]map[string]any {
 	t.Helper()
 	run.Length = 3 * time.Second
 	dir := reporttest.Write(t, run)
-	r, err := collect.Build(dir)
+	r, err := assemble.Report(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func dig(v any, keys ...string) any {
 
 func TestTheNumbersAreThoseOfTheReport(t *testing.T) {
 	dir := reporttest.Write(t, reporttest.Run{Length: 3 * time.Second, Failing: 0.1})
-	r, err := collect.Build(dir)
+	r, err := assemble.Report(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +283,7 @@ func TestEveryLoadHasAPlaceInTheScenario(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := collect.Build(dir)
+			r, err := assemble.Report(dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package collect
+package assemble
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"bflow.dev/bflow/tasks/verdict"
 )
 
-// endpointFile is what collect reads of deployment/endpoint.json.
+// endpointFile is what a report reads of deployment/endpoint.json.
 type endpointFile struct {
 	Model        string    `json:"model"`
 	ServedModels []string  `json:"served_models"`
@@ -26,7 +26,7 @@ type endpointFile struct {
 	Ready        time.Time `json:"ready"`
 }
 
-// smoketestFile is what collect reads of smoketest.json.
+// smoketestFile is what a report reads of smoketest.json.
 type smoketestFile struct {
 	Passed bool `json:"passed"`
 	Checks []struct {
@@ -88,8 +88,8 @@ func unhealthy(runDir string) ([]verdict.Finding, error) {
 	return out, err
 }
 
-// withoutUser removes credentials from a URL; what is no URL is left out whole.
-func withoutUser(raw string) string {
+// WithoutUser removes credentials from a URL; what is no URL is left out whole.
+func WithoutUser(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return ""

@@ -1,6 +1,8 @@
-package collect
+package assemble
 
-import "bflow.dev/bflow/tasks/report"
+import (
+	"bflow.dev/bflow/tasks/report"
+)
 
 // curves are the metrics whose distribution the report keeps as a curve.
 func curves() []string {

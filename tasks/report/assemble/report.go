@@ -1,4 +1,4 @@
-package collect
+package assemble
 
 import (
 	"path/filepath"
@@ -11,10 +11,10 @@ import (
 	"bflow.dev/bflow/tasks/verdict"
 )
 
-// Build makes the report of a run directory from its files alone. What is missing or damaged is a finding in the
+// Report makes the report of a run directory from its files alone. What is missing or damaged is a finding in the
 // report; only a directory without a plan is an error. What no file but an older report.json says (the machine, the
 // flags of the task) is taken over from there.
-func Build(runDir string) (*report.Report, error) {
+func Report(runDir string) (*report.Report, error) {
 	plan, err := runplan.Read(runDir)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func Build(runDir string) (*report.Report, error) {
 		m := measure(runDir, plan, i)
 		findings = append(findings, m.findings...)
 		r.Measurements[i] = m.Measurement
-		span(&r.Run, m.loadgen)
+		Span(&r.Run, m.loadgen)
 	}
 	more, err := surroundings(runDir, r)
 	if err != nil {
@@ -42,14 +42,14 @@ func surroundings(runDir string, r *report.Report) ([]verdict.Finding, error) {
 	if r.Environment.Engine, err = engine(runDir, r.Plan); err != nil {
 		return nil, err
 	}
-	if r.Server.Queries, err = readQueries(runDir, r.Plan); err != nil {
+	if r.Server.Queries, err = ReadQueries(runDir, r.Plan); err != nil {
 		return nil, err
 	}
 	return unhealthy(runDir)
 }
 
-// span widens the time of the run by that of a measurement.
-func span(run *report.RunInfo, l report.LoadGen) {
+// Span widens the time of the run by that of a measurement.
+func Span(run *report.RunInfo, l report.LoadGen) {
 	if l.StartNS > 0 {
 		if start := time.Unix(0, l.StartNS).UTC(); run.Start.IsZero() || start.Before(run.Start) {
 			run.Start = start
@@ -62,7 +62,7 @@ func span(run *report.RunInfo, l report.LoadGen) {
 		run.BflowVersion = l.Version
 	}
 	if l.Endpoint != "" {
-		run.Endpoint = withoutUser(l.Endpoint)
+		run.Endpoint = WithoutUser(l.Endpoint)
 	}
 	run.Attempt = max(run.Attempt, l.Attempt)
 }

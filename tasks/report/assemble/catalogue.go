@@ -1,4 +1,4 @@
-package collect
+package assemble
 
 // catalogueEntry names one thing that engines count, under the names they give it. The first name that is there wins.
 // Engines write counters with and without _total, and platforms put a prefix before the names: see plainName.
