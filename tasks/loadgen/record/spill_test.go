@@ -4,7 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -147,4 +149,81 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+func TestSyncFromAnyGoroutineLosesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spill")
+	s, err := CreateSpill(path, "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var syncs sync.WaitGroup
+	for range 3 {
+		syncs.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					s.Sync()
+				}
+			}
+		})
+	}
+	o, long := new(Outcome), strings.Repeat("e", 3*spillBuffer)
+	const n = 20_000
+	for i := range int64(n) {
+		if typical(o, i); i == n/2 { // larger than any buffer
+			o.Error = long
+		}
+		s.Add(o)
+	}
+	close(stop)
+	syncs.Wait()
+	seen := int64(0)
+	if err := s.Each(func(i int, o *Outcome) error {
+		if o.Session != int64(i) || (i == n/2) != (o.Error == long) {
+			t.Errorf("outcome %d is that of session %d", i, o.Session)
+		}
+		seen++
+		return nil
+	}); err != nil || seen != n {
+		t.Errorf("%d outcomes: %v", seen, err)
+	}
+	if err := s.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFullDiskIsToldOnce(t *testing.T) {
+	s, err := CreateSpill("/dev/full", "p")
+	if err != nil {
+		t.Skip("it needs /dev/full")
+	}
+	o := new(Outcome)
+	typical(o, 1)
+	for range 10_000 { // more than the buffers hold: adding goes on and blocks nobody
+		s.Add(o)
+	}
+	select {
+	case <-s.Failed():
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody was told")
+	}
+	if err := s.Each(func(int, *Outcome) error { return nil }); err == nil {
+		t.Error("what was lost is read")
+	}
+}
+
+func TestAddTakesNoMemory(t *testing.T) {
+	s := spillOf(t, t.TempDir(), 10, typical)
+	o := new(Outcome)
+	typical(o, 5)
+	if n := testing.AllocsPerRun(10_000, func() { s.Add(o) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if err := s.Remove(); err != nil {
+		t.Error(err)
+	}
 }
