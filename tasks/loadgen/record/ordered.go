@@ -59,7 +59,7 @@ func readSpill(path string, f io.ReaderAt, size int64, n int) (*contents, error)
 			}
 		}
 	}
-	if s.err != io.EOF && s.err != io.ErrUnexpectedEOF {
+	if !errors.Is(s.err, io.EOF) && !errors.Is(s.err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("reading spill file %q: %w", path, s.err)
 	}
 	if !inOrder {

@@ -25,7 +25,7 @@ type Writer struct {
 	path    string
 	f       *os.File
 	buf     *bufio.Writer
-	w       *pq.Writer
+	w       *pq.GenericWriter[any]
 	columns []column // in the order of the file
 	row     pq.Row
 	inGroup int
@@ -46,7 +46,7 @@ func Create(path string) (*Writer, error) {
 	for _, leaf := range schema.Columns() {
 		w.columns = append(w.columns, byName[leaf[0]])
 	}
-	w.w = pq.NewWriter(w.buf, schema, pq.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+	w.w = pq.NewGenericWriter[any](w.buf, schema, pq.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
 		pq.KeyValueMetadata("schema", report.RequestsSchema))
 	return w, nil
 }
