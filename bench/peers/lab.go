@@ -98,7 +98,7 @@ func (c *cell) remark() string {
 }
 
 // limit is the longest that one client may take for one load.
-const limit = 2 * time.Minute
+const limit = 3 * time.Minute
 
 // run runs one load with one client against an engine of its own.
 func (l *lab) run(c client, of load) *cell {

@@ -59,9 +59,17 @@ func (l *lab) makeVenv(p *peer) error {
 	return l.python(filepath.Join(p.venv, "bin", "python"), installLimit, "-m", "pip", "install", "-q", p.requirement)
 }
 
-// interpreter finds a Python that every tool runs on.
+// interpreter finds a Python that every tool runs on: the one that PYTHON names, on PATH, or of pyenv.
 func interpreter(ctx context.Context) (string, error) {
-	for _, name := range []string{"python3.12", "python3.13", "python3"} {
+	candidates := []string{os.Getenv("PYTHON"), "python3.12", "python3.13", "python3"}
+	for _, root := range []string{os.Getenv("PYENV_ROOT"), filepath.Join(os.Getenv("HOME"), ".pyenv")} {
+		found, err := filepath.Glob(filepath.Join(root, "versions", "3.1[23].*", "bin", "python3"))
+		if err != nil {
+			return "", fmt.Errorf("looking for Python: %w", err)
+		}
+		candidates = append(candidates, found...)
+	}
+	for _, name := range candidates {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue
@@ -71,7 +79,7 @@ func interpreter(ctx context.Context) (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("no Python 3.12 or 3.13 on PATH")
+	return "", errors.New("no Python 3.12 or 3.13 on PATH: name one by the variable PYTHON")
 }
 
 // python runs an interpreter; its error ends with the last line that was printed.
