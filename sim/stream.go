@@ -91,8 +91,11 @@ func (s *stream) deliver(due, now int64) bool {
 
 func (s *stream) complete() {
 	status := StatusComplete
-	if s.noDone && !s.whole {
+	switch {
+	case s.noDone && !s.whole:
 		status = StatusTruncated
+	case s.ans.Gzip:
+		status = StatusEncoded
 	}
 	s.close(status, s.srv.clock.Now())
 }
@@ -168,7 +171,7 @@ func (s *stream) close(status string, now int64) {
 	s.rec.Status, s.rec.End = status, now
 	s.rec.Started = s.started()
 	s.rec.CachedTokens, s.rec.OutputTokens = s.seq.Cached, s.sent
-	if status == StatusComplete {
+	if status == StatusComplete || status == StatusEncoded {
 		s.rec.FinishReason = s.finish
 	}
 	s.srv.stats.finished(s)

@@ -14,6 +14,7 @@ const (
 	StatusComplete  = "complete"  // everything was handed to the kernel
 	StatusFailed    = "failed"    // an HTTP error, or an error object in the stream
 	StatusEmpty     = "empty"     // a 200 without a token
+	StatusEncoded   = "encoded"   // everything was handed to the kernel, compressed although nobody asked
 	StatusTruncated = "truncated" // ended without its terminator
 	StatusReset     = "reset"     // cut off by us, by a fault or because the server ended
 	StatusCancelled = "cancelled" // the client left first
