@@ -1,17 +1,16 @@
 package plan
 
 import (
-	"math"
 	"time"
 
+	"bflow.dev/bflow/tasks/loadgen/search"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
 // What a search does that its plan does not say.
 const (
-	searchLevel     = 35 * time.Second // a level without bounds of its own, its warm-up included
-	searchTolerance = 0.05
-	searchStretch   = 3 // a level that does not say enough goes on for up to so many times its length
+	searchLevel   = 30 * time.Second // a level without bounds of its own
+	searchStretch = 2                // a measurement that makes a level longer is up to so many times as long as the first
 )
 
 // spanned is how long something is expected to take, and how long it may.
@@ -91,21 +90,13 @@ func drainTime(s *runplan.Stage, api *runplan.API) time.Duration {
 	return request
 }
 
-// searchSpan is the time of a search: it doubles its load up to the high one, bisects to the tolerance, and measures
-// the answer and its neighbours again; every level may be stretched.
+// searchSpan is the time of a search, which knows how many measurements it makes at most and usually ends after half of
+// them. A level has up to three times its length, in two measurements.
 func searchSpan(m *runplan.Measurement) (spanned, bool) {
 	s := m.Search
-	tolerance := s.Tolerance
-	if tolerance <= 0 {
-		tolerance = searchTolerance
-	}
-	doublings, bisections := 1.0, math.Ceil(math.Log2(1/min(tolerance, 1)))
-	if s.Low > 0 && s.High > s.Low {
-		doublings += math.Ceil(math.Log2(s.High / s.Low))
-	}
-	levels := int(min(doublings+bisections, 1000))
-	if s.Repeats > 1 {
-		levels += 3 * min(s.Repeats, 1000)
+	plan, err := search.New(*s)
+	if err != nil {
+		return spanned{}, false // load-gen will say what is wrong
 	}
 	level, bounded := levelTime(s)
 	var stage runplan.Stage
@@ -113,8 +104,8 @@ func searchSpan(m *runplan.Measurement) (spanned, bool) {
 		stage = *s.Level
 	}
 	wait := plus(stage.PauseAfter.D(), drainTime(&stage, &m.API))
-	expected := times(plus(level, stage.PauseAfter.D()), levels)
-	return spanned{expected, times(plus(times(level, searchStretch), wait), levels)}, bounded
+	expected := times(plus(level, stage.PauseAfter.D()), plan.Most()/2)
+	return spanned{expected, times(plus(times(level, searchStretch), wait), plan.Most())}, bounded
 }
 
 func levelTime(s *runplan.Search) (time.Duration, bool) {

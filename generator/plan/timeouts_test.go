@@ -38,15 +38,16 @@ func TestMeasurementTime(t *testing.T) {
 		{"a trace without a window may take the whole run",
 			runplan.Measurement{Samples: 1, Data: runplan.Data{Trace: &runplan.Trace{}}, Stages: []runplan.Stage{{Shape: runplan.ShapeTrace}}}, limit, limit},
 		{"a search doubles, bisects, and may stretch each of its levels",
-			runplan.Measurement{Samples: 1, Search: &runplan.Search{Low: 1, High: 16, Tolerance: 0.25, Level: &runplan.Stage{Shape: runplan.ShapeOpen, Duration: d(time.Minute), Drain: &zero}}}, 7 * time.Minute, 21 * time.Minute},
+			runplan.Measurement{Samples: 1, Search: &runplan.Search{Goodput: 0.9, Low: 1, High: 16, Tolerance: 0.25, Level: &runplan.Stage{Shape: runplan.ShapeOpen, Duration: d(time.Minute), Drain: &zero}}}, 17 * time.Minute, 68 * time.Minute},
 		{"a search repeats its answer and the neighbours",
-			runplan.Measurement{Samples: 1, Search: &runplan.Search{Low: 1, High: 16, Tolerance: 0.25, Repeats: 3, Level: &runplan.Stage{Duration: d(time.Minute), Drain: &zero}}}, 16 * time.Minute, 48 * time.Minute},
+			runplan.Measurement{Samples: 1, Search: &runplan.Search{Goodput: 0.9, Low: 1, High: 16, Tolerance: 0.25, Repeats: 3, Level: &runplan.Stage{Duration: d(time.Minute), Drain: &zero}}}, 23 * time.Minute, 92 * time.Minute},
 		{"a level that is bounded by requests is slowest at the lowest rate",
-			runplan.Measurement{Samples: 1, Search: &runplan.Search{Low: 2, High: 4, Tolerance: 0.5, Level: &runplan.Stage{Shape: runplan.ShapeOpen, Requests: 120, Drain: &zero}}}, 3 * time.Minute, 9 * time.Minute},
+			runplan.Measurement{Samples: 1, Search: &runplan.Search{Goodput: 0.9, Low: 2, High: 4, Tolerance: 0.5, Level: &runplan.Stage{Shape: runplan.ShapeOpen, Requests: 120, Drain: &zero}}}, 12 * time.Minute, 48 * time.Minute},
 		{"slots that are bounded by requests may take the whole run",
-			runplan.Measurement{Samples: 1, Search: &runplan.Search{Low: 2, High: 4, Over: runplan.SearchConcurrency, Level: &runplan.Stage{Shape: runplan.ShapeClosed, Requests: 120}}}, limit, limit},
+			runplan.Measurement{Samples: 1, Search: &runplan.Search{Goodput: 0.9, Low: 2, High: 4, Over: runplan.SearchConcurrency, Level: &runplan.Stage{Shape: runplan.ShapeClosed, Requests: 120}}}, limit, limit},
+		{"a search that cannot be made may take the whole run", runplan.Measurement{Samples: 1, Search: &runplan.Search{}}, limit, limit},
 		{"stages come before a search",
-			runplan.Measurement{Samples: 1, Stages: []runplan.Stage{{Duration: d(time.Minute), Drain: &zero}}, Search: &runplan.Search{Low: 1, High: 16, Tolerance: 0.25, Level: &runplan.Stage{Duration: d(time.Minute), Drain: &zero}}}, 8 * time.Minute, 22 * time.Minute},
+			runplan.Measurement{Samples: 1, Stages: []runplan.Stage{{Duration: d(time.Minute), Drain: &zero}}, Search: &runplan.Search{Goodput: 0.9, Low: 1, High: 16, Tolerance: 0.25, Level: &runplan.Stage{Duration: d(time.Minute), Drain: &zero}}}, 18 * time.Minute, 69 * time.Minute},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			expected, longest := measurementTime(&row.m, limit)

@@ -216,12 +216,14 @@ func (d *LoadData) checkFile() (out findings) {
 		name string
 		set  bool
 	}{
-		{"input", d.Input != nil}, {"first_input", d.FirstInput != nil}, {"first_output", d.FirstOutput != nil}, {"trace", d.Trace != nil},
-		{"prefixes", len(d.Prefixes) > 0}, {"turns", d.Turns > 1},
+		{"input", d.Input != nil}, {"first_input", d.FirstInput != nil}, {"trace", d.Trace != nil},
 	} {
 		if other.set {
-			out.add(other.name, "a file has its own prompts, one turn each; remove %s or file", other.name)
+			out.add(other.name, "a file has its own prompts; remove %s or file", other.name)
 		}
+	}
+	if d.Turns > 1 && d.File.Format != runplan.FileShareGPT {
+		out.add("turns", "a row of this file is one turn; turns need format sharegpt")
 	}
 	return out
 }

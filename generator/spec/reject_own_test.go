@@ -167,8 +167,8 @@ t.yaml:5:54: spec.load.api.cancel.share: want 0 to 1, found "2"`},
 			"t.yaml:5:29: spec.load.api.slo_headers: want ttft or tpot, found neither"},
 		{"a file has its own prompts",
 			"load: {data: {input: 5, turns: 2, file: {url: x}}, stages: [{rate: 1, duration: 5s}]}",
-			`t.yaml:5:24: spec.load.data.input: a file has its own prompts, one turn each; remove input or file
-t.yaml:5:34: spec.load.data.turns: a file has its own prompts, one turn each; remove turns or file
+			`t.yaml:5:24: spec.load.data.input: a file has its own prompts; remove input or file
+t.yaml:5:34: spec.load.data.turns: a row of this file is one turn; turns need format sharegpt
 t.yaml:5:43: spec.load.data.file.format: required field is missing: the name of the file does not say it`},
 		{"a format of a file is known",
 			"load: {data: {file: {url: x, format: cvs}}, stages: [{rate: 1, duration: 5s}]}",

@@ -42,8 +42,10 @@ func (t *translator) checkSource(v value, d *runplan.Data) {
 	switch {
 	case d.Input == nil && d.Trace == nil && d.File == nil:
 		v.errorf("needs data.input (tokens), data.file or data.trace")
-	case d.File != nil && (d.Input != nil || d.FirstInput != nil || d.FirstOutput != nil || d.Trace != nil || len(d.Prefixes) > 0 || d.Turns > 1):
-		v.errorf("a file has its own prompts, one turn each: remove file, or input, first_input, first_output, trace, prefixes and turns")
+	case d.File != nil && (d.Input != nil || d.FirstInput != nil || d.Trace != nil):
+		v.errorf("a file has its own prompts: remove file, or input, first_input and trace")
+	case d.File != nil && d.Turns > 1 && d.File.Format != runplan.FileShareGPT:
+		v.errorf("a row of this file is one turn: turns need format sharegpt")
 	}
 }
 

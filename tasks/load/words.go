@@ -82,7 +82,11 @@ func (t *translator) apiPath(kind string) string {
 	}
 	switch kind {
 	case runplan.APITriton:
-		return "/v2/models/" + url.PathEscape(t.src.Model) + "/" + end
+		model := "{model}" // whoever asks the server fills it in
+		if t.src.Model != "" {
+			model = url.PathEscape(t.src.Model)
+		}
+		return "/v2/models/" + model + "/" + end
 	case runplan.APITGI:
 		return "/" + end
 	default:
