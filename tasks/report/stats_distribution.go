@@ -176,7 +176,7 @@ func (d *Distribution) quantiles() []float64 {
 		ranks = append(ranks, at, min(at+1, len(d.exact)-1))
 	}
 	slices.Sort(ranks)
-	values := pick(d.exact, ranks)
+	values := pick(d.exact, d.min, d.max, ranks)
 	for i, q := range Quantiles {
 		at, part := Place(len(d.exact), q.P)
 		j, _ := slices.BinarySearch(ranks, at)

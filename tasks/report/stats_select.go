@@ -11,16 +11,16 @@ import (
 // buckets of one step of pick.
 const pickBits = 11
 
-// pick returns the order statistics of xs at ranks, which ascend from 0 to len(xs)-1; xs hold no NaN and keep their
-// order. A sort of all values would cost five times as much: the values are counted into buckets, and only the buckets
+// pick returns the order statistics of xs, which lie from low to high, at ranks, which ascend from 0 to len(xs)-1; xs
+// hold no NaN and keep their order. A sort of all values would cost five times as much: the values are counted into buckets, and only the buckets
 // that hold a rank are looked at again.
-func pick(xs []float64, ranks []int) []float64 {
+func pick(xs []float64, low, high float64, ranks []int) []float64 {
 	out := make([]float64, len(ranks))
-	pickInto(xs, ranks, out)
+	pickInto(xs, orderKey(low), orderKey(high), ranks, out)
 	return out
 }
 
-func pickInto(xs []float64, ranks []int, out []float64) {
+func pickInto(xs []float64, low, high uint64, ranks []int, out []float64) {
 	if len(xs) <= 1<<pickBits {
 		sorted := slices.Clone(xs)
 		radix.Floats(sorted, nil)
@@ -29,7 +29,6 @@ func pickInto(xs []float64, ranks []int, out []float64) {
 		}
 		return
 	}
-	low, high := ends(xs)
 	if low == high {
 		for i := range out {
 			out[i] = xs[0]
@@ -40,7 +39,8 @@ func pickInto(xs []float64, ranks []int, out []float64) {
 	parts := b.hold(ranks)
 	b.fill(xs, parts)
 	for _, p := range parts {
-		pickInto(p.values, p.ranks, out[:len(p.ranks)])
+		low, high := ends(p.values)
+		pickInto(p.values, low, high, p.ranks, out[:len(p.ranks)])
 		out = out[len(p.ranks):]
 	}
 }

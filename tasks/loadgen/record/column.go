@@ -107,7 +107,12 @@ func (c *column[T]) flush() {
 	}
 	s := stored[T]{low: c.buf[0], top: c.buf[0]}
 	for _, x := range c.buf {
-		s.low, s.top = min(s.low, x), max(s.top, x)
+		if x < s.low {
+			s.low = x
+		}
+		if x > s.top {
+			s.top = x
+		}
 	}
 	c.n += len(c.buf)
 	if c.store.hold(8 * chunk) {

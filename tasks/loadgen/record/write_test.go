@@ -50,7 +50,7 @@ func cpu() time.Duration {
 // BenchmarkWrite100k writes the results of 100 000 requests of one event: rows, values and numbers.
 func BenchmarkWrite100k(b *testing.B) {
 	const n = 100_000
-	spent := time.Duration(0)
+	least := time.Hour // of the iterations: other processes only make it more
 	for b.Loop() {
 		b.StopTimer()
 		dir := b.TempDir()
@@ -75,7 +75,7 @@ func BenchmarkWrite100k(b *testing.B) {
 		if err := out.Values.Close(); err != nil {
 			b.Fatal(err)
 		}
-		spent += cpu() - from
+		least = min(least, cpu()-from)
 		b.StopTimer()
 		for _, f := range []string{"requests.jsonl.gz", "histograms.bin", "stage.spill"} {
 			if info, err := os.Stat(filepath.Join(dir, f)); err == nil {
@@ -87,5 +87,5 @@ func BenchmarkWrite100k(b *testing.B) {
 		}
 		b.StartTimer()
 	}
-	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N)/n, "cpu-ns/row")
+	b.ReportMetric(float64(least.Nanoseconds())/n, "cpu-ns/row")
 }
