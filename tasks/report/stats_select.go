@@ -60,9 +60,9 @@ func ends(xs []float64) (low, high uint64) {
 	return low, high
 }
 
-// orderKey is a number that ascends with x.
+// orderKey is a number that ascends with x; both zeros have one.
 func orderKey(x float64) uint64 {
-	b := math.Float64bits(x)
+	b := math.Float64bits(x + 0)
 	return b ^ (uint64(int64(b)>>63) | 1<<63)
 }
 

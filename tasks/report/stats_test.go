@@ -136,6 +136,7 @@ func TestQuantilesArePickedAsSortingFindsThem(t *testing.T) {
 		{name: "mostly zero", draw: func(i int) float64 { return max(0, rng.NormFloat64()-2) }},
 		{name: "one value", draw: func(int) float64 { return 128 }},
 		{name: "two values", draw: func(i int) float64 { return float64(i % 2) }},
+		{name: "both zeros", draw: func(i int) float64 { return math.Copysign(0, float64(i%2)-0.5) * float64(i%3) }},
 		{name: "both signs", draw: func(i int) float64 { return rng.NormFloat64() }},
 		{name: "one far away", draw: func(i int) float64 { return 5 + 1e-9*rng.Float64() + 1e12*float64((i+1)/(i+1+(i%7919))) }},
 	}
