@@ -71,7 +71,7 @@ func series(m *report.Measurement, stage int) []report.Second {
 	var out []report.Second
 	for _, sample := range m.Samples {
 		for _, s := range sample.Stages {
-			if s.StageResult.Stage != stage {
+			if s.Stage != stage {
 				continue
 			}
 			for i, second := range s.Series {
@@ -137,7 +137,7 @@ func (m *Measurement) readValues(path string) error {
 func (m *Measurement) byStage() map[int]int {
 	at := map[int]int{}
 	for i := range m.Stages {
-		at[m.Stages[i].Stage.StageResult.Stage] = i
+		at[m.Stages[i].StageResult.Stage] = i
 	}
 	return at
 }

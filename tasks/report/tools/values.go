@@ -22,7 +22,6 @@ func (stamps) send(r *report.Row) *int64     { return r.TSend }
 func (stamps) first(r *report.Row) *int64    { return r.TFirst }
 func (stamps) content(r *report.Row) *int64  { return r.TContent }
 func (stamps) last(r *report.Row) *int64     { return r.TLast }
-func (stamps) end(r *report.Row) *int64      { return r.TEnd }
 
 type stamps struct{}
 

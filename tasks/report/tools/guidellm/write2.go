@@ -39,7 +39,7 @@ func platform(r *report.Report) string {
 
 // id names a benchmark: the same run gives the same names.
 func (s *stage) id(run tools.Run) string {
-	return fmt.Sprintf("%s-%d-%d", run.Report.Run.ID, s.measurement.Index, s.Stage.StageResult.Stage)
+	return fmt.Sprintf("%s-%d-%d", run.Report.Run.ID, s.measurement.Index, s.StageResult.Stage)
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }

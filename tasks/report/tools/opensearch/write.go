@@ -81,7 +81,7 @@ func samples(m *tools.Measurement, pooled *tools.Stage) []tools.Stage {
 	for i := range m.Samples {
 		for j := range m.Samples[i].Stages {
 			s := &m.Samples[i].Stages[j]
-			if s.StageResult.Stage != pooled.StageResult.Stage || s.StartNS == 0 {
+			if s.Stage != pooled.StageResult.Stage || s.StartNS == 0 {
 				continue
 			}
 			one := *s
