@@ -37,15 +37,14 @@ func (k Key) GoString() string { return k.String() }
 // MarshalText leaves the key out.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// Formats of results.
+// Formats of results, under the names that bflow export has for them.
 const (
-	FormatGuideLLM     = "guidellm"       // benchmarks.json of the generation of the words
-	FormatGuideLLMYAML = "guidellm-yaml"  // the same as YAML
-	FormatGuideLLMCSV  = "guidellm-csv"   // one row per benchmark
-	FormatGuideLLMHTML = "guidellm-html"  // a page
-	FormatVLLMBench    = "vllm-bench"     // one JSON object
-	FormatInference    = "inference-perf" // a folder of *_lifecycle_metrics.json
-	FormatAIPerf       = "aiperf"         // a folder with profile_export_aiperf.json and .csv
+	FormatGuideLLM     = "guidellm"            // benchmarks.json of 0.4 and later; JSON is YAML too
+	FormatGuideLLM03   = "guidellm-0.3.1"      // that of 0.3
+	FormatVLLMBench    = "vllm-bench"          // one JSON object
+	FormatVLLMDetailed = "vllm-bench-detailed" // with what each request did
+	FormatInference    = "inference-perf"      // a folder of *_lifecycle_metrics.json
+	FormatAIPerf       = "aiperf"              // a folder with profile_export_aiperf.json and .csv
 )
 
 // Output is a result that is asked for.

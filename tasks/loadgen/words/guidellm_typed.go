@@ -156,7 +156,8 @@ func relocate(n *yaml.Node, line int) {
 // typedUnder puts a scenario file, or a report of one, under what was said so far.
 func (p *parser) typedUnder(s *scenario, file *yaml.Node) {
 	if config := child(file, "config"); config != nil {
-		file = config // a report holds its scenario
+		file = config // a report holds its scenario; where that run was written is its own business
+		take(file, "spec", "outputs")
 	}
 	keys(file, func(k, v *yaml.Node) {
 		switch k.Value {

@@ -9,19 +9,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// guideFormats are the formats of files by their endings.
-func guideFormats() map[string]string {
-	return map[string]string{
-		".json": FormatGuideLLM, ".yaml": FormatGuideLLMYAML, ".yml": FormatGuideLLMYAML, ".csv": FormatGuideLLMCSV, ".html": FormatGuideLLMHTML,
-	}
+// guideEnding reports whether GuideLLM tells a format by the ending of name.
+func guideEnding(name string) bool {
+	return slices.Contains([]string{".json", ".yaml", ".yml", ".csv", ".html"}, strings.ToLower(path.Ext(name)))
 }
 
-// fileOutput is the output that a path asks for: its ending says the format, a folder gets a benchmarks.json.
-func fileOutput(name string) Output {
-	if format, ok := guideFormats()[strings.ToLower(path.Ext(name))]; ok {
-		return Output{Format: format, Path: name, Detailed: true}
+// fileOutput adds the output that a path asks for: its ending says the format, a folder gets a benchmarks.json.
+func (p *parser) fileOutput(word, name string) {
+	if !guideEnding(name) {
+		name = path.Join(name, "benchmarks.json")
 	}
-	return Output{Format: FormatGuideLLM, Path: path.Join(name, "benchmarks.json"), Detailed: true}
+	if ext := strings.ToLower(path.Ext(name)); ext == ".csv" || ext == ".html" {
+		p.leaves(word, "load-gen writes no %s file of GuideLLM: ask for json, which guidellm can turn into others", ext[1:])
+		return
+	}
+	p.req.Outputs = append(p.req.Outputs, Output{Format: FormatGuideLLM, Path: name, Detailed: true})
 }
 
 // flatOutputs reads the outputs of 0.3 to 0.6.
@@ -38,19 +40,22 @@ func (p *parser) flatOutputs(in *flatInput) {
 	_, inDir := in.words["output_dir"]
 	switch {
 	case in.text("output_path") != "":
-		p.req.Outputs = append(p.req.Outputs, fileOutput(in.text("output_path")))
+		p.fileOutput(in.words["output_path"].word, in.text("output_path"))
 	case in.gen == "0.3":
-		p.req.Outputs = append(p.req.Outputs, fileOutput("."))
+		p.fileOutput("", ".")
 	case outputs == "" && inDir && path.Ext(dir) != "":
-		p.req.Outputs = append(p.req.Outputs, fileOutput(dir))
+		p.fileOutput(in.words["output_dir"].word, dir)
 	case outputs == "":
-		outputs = "json,csv,html"
+		outputs = "json" // the tool writes csv and html too, which nobody asked for
 	}
 	for name := range strings.SplitSeq(outputs, ",") {
 		p.flatOutput(in, dir, strings.Trim(name, " \"[]'"))
 	}
 	for i := range p.req.Outputs {
 		p.req.Outputs[i].Rows = rows
+		if o := &p.req.Outputs[i]; in.gen == "0.3" && o.Format == FormatGuideLLM {
+			o.Format = FormatGuideLLM03
+		}
 		if g, ok := in.words["output_extras"]; ok {
 			p.req.Outputs[i].Extras = p.extras(g)
 		}
@@ -63,14 +68,14 @@ func (p *parser) flatOutput(in *flatInput, dir, name string) {
 	case "", "console":
 		return
 	case "json", "yaml", "csv", "html":
-		p.req.Outputs = append(p.req.Outputs, fileOutput(path.Join(dir, "benchmarks."+name)))
+		p.fileOutput(in.words["outputs"].word, path.Join(dir, "benchmarks."+name))
 		return
 	}
-	if _, ok := guideFormats()[strings.ToLower(path.Ext(name))]; ok {
+	if guideEnding(name) {
 		if !path.IsAbs(name) {
 			name = path.Join(dir, name)
 		}
-		p.req.Outputs = append(p.req.Outputs, fileOutput(name))
+		p.fileOutput(in.words["outputs"].word, name)
 		return
 	}
 	p.leaves(in.words["outputs"].word, "%q is no output: want console, json, yaml, csv or html", name)
@@ -115,9 +120,7 @@ func (p *parser) typedOutputs(plural, singular *yaml.Node, set settings) {
 	}
 	dir := set.values["DEFAULT_RESULTS_DIR"]
 	if plural == nil {
-		for _, ext := range []string{"json", "csv", "html"} {
-			p.req.Outputs = append(p.req.Outputs, fileOutput(path.Join(dir, "benchmarks."+ext)))
-		}
+		p.fileOutput("", path.Join(dir, "benchmarks.json"))
 	}
 	for _, n := range items {
 		if n.Kind == yaml.ScalarNode {
@@ -150,12 +153,15 @@ func (p *parser) typedOutput(n *yaml.Node, dir string) {
 		p.only(word+" kind=plot", "GuideLLM")
 		return
 	}
-	o := Output{Format: guideFormats()["."+kind], Path: name, Detailed: true}
-	switch {
-	case name == "":
-		o.Path = path.Join(dir, "benchmarks."+kind)
-	case path.Ext(name) == "":
-		o.Path = path.Join(name, "benchmarks."+kind)
+	if path.Ext(name) == "" {
+		if name == "" {
+			name = dir
+		}
+		name = path.Join(name, "benchmarks."+kind)
 	}
-	p.req.Outputs = append(p.req.Outputs, o)
+	if kind == "json" || kind == "yaml" { // whatever the file is called
+		p.req.Outputs = append(p.req.Outputs, Output{Format: FormatGuideLLM, Path: name, Detailed: true})
+		return
+	}
+	p.fileOutput(word, name)
 }

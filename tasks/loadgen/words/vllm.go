@@ -113,6 +113,9 @@ func (p *parser) vllmOutputs(flags []flagged) {
 		return
 	}
 	o := Output{Format: FormatVLLMBench, Append: on("append-result"), Detailed: on("save-detailed"), Path: "."}
+	if o.Detailed {
+		o.Format = FormatVLLMDetailed
+	}
 	if dir, _, ok := last(flags, "result-dir"); ok {
 		o.Path = dir
 	}
