@@ -13,8 +13,9 @@ const uncapped = 512
 // closedShape keeps slots busy: each sends its next request when the one before has ended.
 type closedShape struct {
 	*driver
-	n     int
-	ready queue // first turns, made
+	n          int
+	ready      queue // first turns, made
+	readyBytes int
 	// perRequest: a slot is held by a request, so that it serves others while a conversation thinks.
 	perRequest bool
 	started    int     // number of the slot that begins next
@@ -44,12 +45,13 @@ func (c *closedShape) slotStart() int64 {
 }
 
 func (c *closedShape) prepare() bool {
-	if c.stopped() || c.exhausted || c.ready.len() >= min(ahead, c.n) {
+	if c.stopped() || c.exhausted || c.ready.len() >= c.n || c.ready.len() >= ahead && c.readyBytes > aheadBytes {
 		return false
 	}
 	f := c.opened()
 	if f != nil {
 		c.ready.push(f)
+		c.readyBytes += len(f.Message)
 	}
 	return f != nil
 }
@@ -83,6 +85,7 @@ func (c *closedShape) begins(s *slot, free int64) {
 	f := c.ready.head()
 	if f != nil {
 		c.ready.pop()
+		c.readyBytes -= len(f.Message)
 	} else if f = c.opened(); f == nil {
 		if c.perRequest {
 			c.rest = append(c.rest, s)

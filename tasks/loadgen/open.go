@@ -8,8 +8,12 @@ import (
 // ahead is how many requests are made before their time, so that making one never delays its sending.
 const ahead = 64
 
-// burst is how many requests that are due at once are sent before answers are looked at.
-const burst = 64
+// aheadBytes bounds the messages that slots which start together have ready, where they are more than ahead.
+const aheadBytes = 4 << 20
+
+// burst is how many requests that are due at once are sent before answers are looked at: what waits to be read keeps the
+// kernel's stamp.
+const burst = 256
 
 // openShape sends by the schedule, whatever the server does: up to a cap, above which a request waits in order or is
 // dropped.
