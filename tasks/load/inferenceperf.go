@@ -28,10 +28,25 @@ func (t *translator) inferencePerf() {
 	if s := f.get("storage"); s.set() {
 		s.notef("has no effect: results go to the run directory")
 	}
-	f.noted("tokens are counted by the server here", "tokenizer")
+	perfTokenizer(f.get("tokenizer"))
 	f.ignore("metrics")
 	perfBreakers(f)
 	f.close()
+}
+
+// perfTokenizer takes settings of the tool's own counting. A data block that slipped below them is a mistake that has
+// been published.
+func perfTokenizer(v value) {
+	if !v.set() {
+		return
+	}
+	f := v.fields()
+	if d := f.get("data"); d.set() {
+		d.errorf("stands below tokenizer: move it to the left, beside load")
+	}
+	f.ignore("pretrained_model_name_or_path", "trust_remote_code", "token", "load_timeout")
+	f.close()
+	v.notef("tokens are counted by the server here")
 }
 
 // perfBreakers takes rules about metrics of the server; an empty list asks for nothing.

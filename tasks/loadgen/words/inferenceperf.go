@@ -29,10 +29,6 @@ func (p *parser) inferencePerf(args []string) {
 	p.block = block
 	p.perfServer()
 	p.perfOutputs()
-	if n := at(p.block, "tokenizer"); n != nil {
-		p.warnf(p.word(n.Line), "has no effect here: tokens are counted by the server")
-		take(p.block, "tokenizer")
-	}
 	take(p.block, "storage")
 }
 
