@@ -72,8 +72,9 @@ func (x *Exchange) token(d *delta, streamed bool) {
 	case x.answer.continuous && d.out > x.answer.counted:
 		k = d.out - x.answer.counted
 		o.TokensAssumed = false
-	case d.add > 0:
-		k = d.add
+	case d.add >= 0: // also those of events before that had no text yet
+		k = o.Out - x.answer.counted
+		x.answer.counted = o.Out
 		o.TokensAssumed = false
 	case d.ids > 0:
 		k = d.ids
