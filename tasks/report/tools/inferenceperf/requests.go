@@ -56,7 +56,7 @@ func class(r *report.Row) string {
 
 // perRequest is one request. Times are s on the monotonic clock of the measurement, as the tool's are. Prompts and
 // answers are not kept.
-func perRequest(m *tools.Measurement, stage int, r *report.Row) object {
+func perRequest(numbers map[string]tools.Number, stage int, r *report.Row) object {
 	usage := object{}
 	if r.TokensIn != nil {
 		usage["prompt_tokens"] = *r.TokensIn
@@ -74,7 +74,7 @@ func perRequest(m *tools.Measurement, stage int, r *report.Row) object {
 		"lora_adapter": nil, "graph_event_id": nil, "labels": object{}, "input_tokens": value(r.TokensIn),
 	}
 	out := object{"start_time": at(r.TSend, &r.TIntended), "end_time": at(r.TEnd, r.TLast, r.TSend, &r.TIntended), "request": "", "response": "",
-		"info": info, "error": nil, "computed_metrics": computed(r)}
+		"info": info, "error": nil, "computed_metrics": computed(numbers, r)}
 	if r.Status != report.StatusOK {
 		out["error"] = object{"error_type": class(r), "error_msg": r.Error}
 	}
@@ -124,9 +124,8 @@ func value(n *int) int {
 }
 
 // computed are the latencies of the request in s; what does not exist is left out.
-func computed(r *report.Row) object {
+func computed(numbers map[string]tools.Number, r *report.Row) object {
 	out := object{}
-	numbers := tools.Numbers()
 	for key, metric := range map[string]string{"request_latency": "e2e", "time_to_first_token": "ttfc", "time_per_output_token": "tpot",
 		"normalized_time_per_output_token": "ntpot"} {
 		if v, ok := numbers[metric](r); ok {

@@ -18,8 +18,9 @@ func quantileNames() map[string]string {
 // those say it, else, for one stage alone, from its summary. nil, which the tool writes for nothing, where there is none.
 func merged(stages []source, metric string, factor float64) any {
 	d := report.NewDistribution("")
+	n, known := tools.Numbers()[metric]
 	for _, s := range stages {
-		switch n, known := tools.Numbers()[metric]; {
+		switch {
 		case s.Values[metric] != nil:
 			d.Merge(s.Values[metric])
 		case known && len(s.Rows) > 0:

@@ -39,7 +39,7 @@ func Write(run tools.Run) ([]tools.File, error) {
 
 func folder(dir string, m *tools.Measurement) []tools.File {
 	whole := make([]source, len(m.Stages))
-	requests := []object{}
+	requests, numbers := []object{}, tools.Numbers()
 	var files []tools.File
 	for i := range m.Stages {
 		s := &m.Stages[i]
@@ -48,7 +48,7 @@ func folder(dir string, m *tools.Measurement) []tools.File {
 		stageOnly(doc["load_summary"].(object), s)
 		files = append(files, tools.JSON(path.Join(dir, fmt.Sprintf(fileStage, i)), doc))
 		for j := range s.Rows {
-			requests = append(requests, perRequest(m, i, &s.Rows[j]))
+			requests = append(requests, perRequest(numbers, i, &s.Rows[j]))
 		}
 	}
 	files = append(files, tools.JSON(path.Join(dir, fileSummary), lifecycle(m, whole)))
