@@ -51,7 +51,15 @@ type trial struct {
 	sim     runplan.Sim
 	plan    runplan.RunPlan
 	noTruth bool
+	clock   string // whose stamps load-gen takes; empty = the kernel's
 	during  func(e *rig.Engine) error // called once load-gen runs
+}
+
+func (t trial) args() []string {
+	if t.clock == "" {
+		return nil
+	}
+	return []string{"--clock", t.clock}
 }
 
 // result is what a trial left.
@@ -101,7 +109,7 @@ func (l *lab) try(t trial, read func(result) error) error {
 
 // load runs load-gen against e and stops e; used is the engine's processor time.
 func (l *lab) load(dir string, e *rig.Engine, t trial) (r result, used time.Duration, err error) {
-	p, err := rig.StartLoadGen(l.ctx, rig.LoadGenOptions{Binary: l.bins.LoadGen, Dir: dir, Core: l.cores.Client, Endpoint: e.URL, Plan: t.plan})
+	p, err := rig.StartLoadGen(l.ctx, rig.LoadGenOptions{Binary: l.bins.LoadGen, Dir: dir, Core: l.cores.Client, Endpoint: e.URL, Plan: t.plan, Args: t.args()})
 	if err == nil && t.during != nil {
 		err = t.during(e)
 	}

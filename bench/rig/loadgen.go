@@ -43,6 +43,7 @@ type LoadGenOptions struct {
 	Core     int
 	Endpoint string
 	Plan     runplan.RunPlan
+	Args     []string // further flags
 }
 
 // LoadGenRun is what a run of load-gen left behind.
@@ -69,7 +70,7 @@ func StartLoadGen(ctx context.Context, o LoadGenOptions) (*LoadGenProcess, error
 	p := &LoadGenProcess{dir: report.MeasurementDir(o.Dir, 0)}
 	var err error
 	p.Process, err = Start(ctx, Command{Path: o.Binary, Core: o.Core, Stdout: &p.log, Stderr: &p.log,
-		Args: []string{"--plan-dir", planDir, "--run-dir", o.Dir, "--run-id", "r", "--endpoint", o.Endpoint}})
+		Args: append([]string{"--plan-dir", planDir, "--run-dir", o.Dir, "--run-id", "r", "--endpoint", o.Endpoint}, o.Args...)})
 	return p, err
 }
 

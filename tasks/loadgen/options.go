@@ -22,6 +22,7 @@ type Options struct {
 	Shard       Shard  // the part of the load that is this process's
 	StartAt     int64  // unix nanoseconds of the first stage; 0 = as soon as it is prepared
 	OnInvalid   string // mark, fail or retry; empty = what the plan says
+	Clock       string // whose receive stamps are taken: kernel, where there are any, or user
 }
 
 // Shard is one of several processes that put one load together.
@@ -42,6 +43,12 @@ func (s *Shard) Set(text string) error {
 	return nil
 }
 
+// Whose receive stamps are taken.
+const (
+	clockKernel = "kernel"
+	clockUser   = "user"
+)
+
 // What an invalid stage does.
 const (
 	invalidMark  = "mark"  // it is marked
@@ -59,6 +66,7 @@ func Flags(o *Options) *flag.FlagSet {
 	fs.Var(&o.Shard, "shard", "K/N: put part K of N of the load, K from 0; load-gen merge joins the results")
 	fs.Int64Var(&o.StartAt, "start-at", 0, "unix nanoseconds at which the first stage starts, so that shards start together")
 	fs.StringVar(&o.OnInvalid, "on-invalid", "", "what an invalid stage does: mark, fail or retry (default: what the plan says)")
+	fs.StringVar(&o.Clock, "clock", clockKernel, "receive stamps: kernel, where the platform has them, or user, when load-gen reads")
 	return fs
 }
 
@@ -76,6 +84,9 @@ func (o *Options) begin(args []string, errs io.Writer) (*runplan.RunPlan, error)
 	}
 	if !slices.Contains([]string{"", invalidMark, invalidFail, invalidRetry}, o.OnInvalid) {
 		return nil, step.Usagef("reading flags: --on-invalid is %q, want mark, fail or retry", o.OnInvalid)
+	}
+	if o.Clock != clockKernel && o.Clock != clockUser {
+		return nil, step.Usagef("reading flags: --clock is %q, want kernel or user", o.Clock)
 	}
 	return plan, nil
 }

@@ -51,9 +51,9 @@ type Stream interface {
 	Close()
 }
 
-// New returns a loop whose stamps are nanoseconds since anchor.
-func New(anchor time.Time) (*Loop, error) {
-	p, err := newPoller(anchor)
+// New returns a loop whose stamps are nanoseconds since anchor. Without kernel it asks the kernel for none.
+func New(anchor time.Time, kernel bool) (*Loop, error) {
+	p, err := newPoller(anchor, kernel)
 	if err != nil {
 		return nil, fmt.Errorf("starting the event loop: %w", err)
 	}

@@ -25,7 +25,7 @@ func (h *heard) Closed(err error) { h.closed = err }
 
 func newLoop(t *testing.T) *Loop {
 	t.Helper()
-	l, err := New(time.Now())
+	l, err := New(time.Now(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
