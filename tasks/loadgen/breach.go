@@ -24,7 +24,7 @@ func breached(slo *runplan.SLO, r *report.StageResult, values func(metric string
 // values returns the distributions of a stage; one that cannot be read back decides nothing.
 func (m *measurement) values(r *report.StageResult) func(metric string) *report.Distribution {
 	return func(metric string) *report.Distribution {
-		d, err := m.hist.Read(report.DistributionKey{Sample: r.Sample, Stage: r.Stage, Metric: metric})
+		d, err := m.files.Values.Read(report.DistributionKey{Sample: r.Sample, Stage: r.Stage, Metric: metric})
 		if err != nil {
 			m.note("%v", err)
 		}

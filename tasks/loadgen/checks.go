@@ -25,13 +25,7 @@ const (
 // checks are those that the client can make of itself for one stage.
 func checks(in *record.Stage, r *report.StageResult, used self, exact bool) []report.Check {
 	var out []report.Check
-	add := func(name string, value, limit float64, reason, text string) {
-		c := report.Check{Name: name, Value: value, Limit: limit, OK: value <= limit}
-		if !c.OK {
-			c.Reason, c.Text = reason, text
-		}
-		out = append(out, c)
-	}
+	add := adder(&out)
 	wall := float64(r.DrainEndNS-r.StartNS) / 1e9
 	scheduleChecks(in, r, add)
 	if lag, ok := r.Metrics["client_lag"]; ok {
@@ -48,6 +42,23 @@ func checks(in *record.Stage, r *report.StageResult, used self, exact bool) []re
 	}
 	add("clock_drift_ms", float64(used.drift)/1e6, 1, reasonClock, "the wall clock was set during the stage")
 	tokenChecks(r, exact, add)
+	return append(out, findings(in, r)...)
+}
+
+// adder returns what appends a check to out.
+func adder(out *[]report.Check) addCheck {
+	return func(name string, value, limit float64, reason, text string) {
+		c := report.Check{Name: name, Value: value, Limit: limit, OK: value <= limit}
+		if !c.OK {
+			c.Reason, c.Text = reason, text
+		}
+		*out = append(*out, c)
+	}
+}
+
+// findings are what is said of a stage that takes nothing from its numbers.
+func findings(in *record.Stage, r *report.StageResult) []report.Check {
+	var out []report.Check
 	if c, ok := trendCheck(in, r); ok {
 		out = append(out, c)
 	}

@@ -26,6 +26,7 @@ type driver struct {
 	content  prompt.Stage
 	trace    *trace.Trace // nil = none
 	spill    *record.Spill
+	texts    *record.Texts // nil = none are kept
 	live     *live
 	idPrefix string
 	anchor   time.Time
@@ -60,6 +61,7 @@ type flight struct {
 	slot     *slot
 	waited   int64 // in the queue for a place in flight
 	early    bool
+	shown    bool   // its texts are kept
 	place    int    // in driver.active
 	attempts int    // that have failed
 	ticket   uint64 // of the timer that puts it again, 0 = none
@@ -164,7 +166,8 @@ func (d *driver) send(f *flight) {
 	if f.slot != nil {
 		f.outcome.Slot = f.slot.number
 	}
-	f.KeepText = !f.prompt.Last
+	f.shown = d.texts.Take()
+	f.KeepText = f.shown || !f.prompt.Last
 	f.place = len(d.active)
 	d.active = append(d.active, f)
 	d.live.begin()
@@ -189,6 +192,9 @@ func (d *driver) over(f *flight) {
 	d.lastSend = max(d.lastSend, o.Send)
 	d.live.end(o)
 	d.spill.Add(o)
+	if f.shown {
+		d.texts.Add(o, f.Message[f.BodyFrom:])
+	}
 	d.shape.ended(f)
 	d.recycle(f)
 }

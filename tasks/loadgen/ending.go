@@ -47,6 +47,15 @@ func (d *driver) stop(reason string) {
 // fail ends the sending because results cannot be written. It may be called from any goroutine.
 func (d *driver) fail() { d.loop.Post(func() { d.stop(endedFailed) }) }
 
+// watchDisk ends the sending when outcomes cannot be written any more.
+func (d *driver) watchDisk(over <-chan struct{}) {
+	select {
+	case <-d.spill.Failed():
+		d.fail()
+	case <-over:
+	}
+}
+
 // drainInterrupted bounds the wait for requests in flight after a signal.
 const drainInterrupted = 5 * time.Second
 
@@ -61,6 +70,9 @@ func (d *driver) run(parent context.Context) {
 	defer loop.Pin()()
 	watch := context.AfterFunc(parent, func() { d.loop.Post(d.interrupt) })
 	defer watch()
+	over := make(chan struct{})
+	defer close(over)
+	go d.watchDisk(over)
 	d.state.limit, d.state.cause = math.MaxInt64, client.ErrCut
 	if d.plan.Duration > 0 {
 		d.state.limit = d.start + int64(d.plan.Duration) + int64(d.drain())

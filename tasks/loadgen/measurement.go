@@ -38,8 +38,7 @@ type measurement struct {
 	prompts *prompt.Source
 	trace   *trace.Trace // nil = none
 
-	rows    *report.RowWriter
-	hist    *report.HistogramWriter
+	files   *record.Files
 	summary report.LoadGen
 	last    report.Progress
 	sources map[string]int // requests per token count source
@@ -136,10 +135,11 @@ func (m *measurement) run(ctx context.Context) error {
 
 // open starts the files.
 func (m *measurement) open() (err error) {
-	if m.rows, err = report.CreateRows(m.file(contract.FileRequests)); err != nil {
-		return err
+	keep := runplan.Record{}
+	if m.plan.Record != nil {
+		keep = *m.plan.Record
 	}
-	if m.hist, err = report.CreateHistograms(m.file(contract.FileHistograms)); err != nil {
+	if m.files, err = record.OpenFiles(m.dir, keep, m.api.Scrub); err != nil {
 		return err
 	}
 	if err := step.WriteFile(m.file(contract.FileStages), nil); err != nil {
@@ -159,23 +159,11 @@ func (m *measurement) writeSummary() error {
 
 // close finishes the files, each as far as it can be.
 func (m *measurement) close() error {
-	m.summary.TokenCountSource = source(m.sources)
-	errRows := m.rows.Finish(report.Header{PlanHash: m.whole.Hash, Run: m.RunID, Attempt: m.Attempt, Measurement: m.Measurement,
+	m.summary.TokenCountSource = record.Source(m.sources)
+	errFiles := m.files.Finish(report.Header{PlanHash: m.whole.Hash, Run: m.RunID, Attempt: m.Attempt, Measurement: m.Measurement,
 		AnchorUnixNS: m.anchor.UnixNano(), Tool: contract.LoadGen, ToolVersion: m.summary.Version,
 		TokenCountSource: m.summary.TokenCountSource, Clock: record.Clock(m.clocks.kernel, m.clocks.user), Interrupted: m.summary.Interrupted})
-	return errors.Join(errRows, m.hist.Close(), m.writeSummary(), m.finished())
-}
-
-// source returns the one rule by which tokens were counted, "mixed" where requests used two.
-func source(counts map[string]int) string {
-	found := ""
-	for s := range counts {
-		if found != "" {
-			return "mixed"
-		}
-		found = s
-	}
-	return found
+	return errors.Join(errFiles, m.writeSummary(), m.finished())
 }
 
 // say prints a line for a person.

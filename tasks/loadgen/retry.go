@@ -90,7 +90,7 @@ func (m *measurement) rehearsed(t *tried) (reason string, err error) {
 	}
 	unmeasured := *t.in
 	unmeasured.Plan.Measure = false
-	if _, err := record.Summarize(t.spill, &unmeasured, record.Outputs{Rows: m.rows, Values: values}); err != nil {
+	if _, err := record.Summarize(t.spill, &unmeasured, record.Outputs{Rows: m.files.Rows, Values: values}); err != nil {
 		return "", err
 	}
 	return reason, errors.Join(report.AppendStage(m.file(report.FileRetried), r), t.spill.Remove())

@@ -184,3 +184,26 @@ func TestARetriedRequestIsChargedForAllItsAttempts(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatThePlanWantsKeptIsKept(t *testing.T) {
+	b := makeBench(t, sim.Config{}, closedLoop(2, 20))
+	b.plan.Measurements[0].Record = &runplan.Record{Gaps: true, Texts: 3, Slice: seconds(0.05), Parquet: true}
+	b.plan.Measurements[0].API.Headers = map[string]string{"X-Api-Key": "s3cret-value"}
+	b.plan.Measurements[0].API.Body = map[string]any{"user": "s3cret-value"}
+	r := b.measure(t)
+	dir := report.MeasurementDir(b.runDir, 0)
+	for _, row := range r.rows {
+		if len(row.Gaps) != *row.Events-1 {
+			t.Errorf("row %q has %d gaps of %d events", row.ID, len(row.Gaps), *row.Events)
+		}
+	}
+	texts, err := os.ReadFile(filepath.Join(dir, "texts.jsonl"))
+	if err != nil || strings.Count(string(texts), "\n") != 3 || !strings.Contains(string(texts), `"messages"`) || strings.Contains(string(texts), "s3cret") {
+		t.Errorf("texts %s, %v", texts, err)
+	}
+	for _, name := range []string{"slices.jsonl", "requests.parquet"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

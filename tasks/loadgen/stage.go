@@ -24,6 +24,7 @@ func (m *measurement) put1(ctx context.Context, t trySpec) (*tried, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.files.Texts.Begin(record.Names{Prefix: d.idPrefix}, t.sample, t.index)
 	m.warm(ctx, d)
 	if t.plan.Measure {
 		m.scrape(ctx, t.sample, t.index, "before")
@@ -52,12 +53,8 @@ func (m *measurement) startTogether(ctx context.Context) {
 
 // finish makes rows, distributions and the stage's line from its outcomes.
 func (m *measurement) finish(t *tried) (*report.StageResult, error) {
-	out, done, err := m.outputs(t)
+	sum, err := record.Summarize(t.spill, t.in, m.files.Outputs)
 	if err != nil {
-		return nil, err
-	}
-	sum, err := record.Summarize(t.spill, t.in, out)
-	if err = errors.Join(err, done()); err != nil {
 		return nil, err
 	}
 	m.clocks.kernel += sum.Kernel
@@ -69,7 +66,15 @@ func (m *measurement) finish(t *tried) (*report.StageResult, error) {
 	m.noted(t, r)
 	m.event("stage_ended", t.trySpec, r)
 	m.say("%s", headline(t.in, r))
-	return r, errors.Join(report.AppendStage(m.file(contract.FileStages), r), t.spill.Remove(), m.writeSummary())
+	return r, errors.Join(report.AppendStage(m.file(contract.FileStages), r), m.release(t), m.writeSummary())
+}
+
+// release deletes the outcomes of a stage, which a shard keeps for merge.
+func (m *measurement) release(t *tried) error {
+	if m.Shard.Of > 1 {
+		return t.spill.Keep(m.dir, t.in)
+	}
+	return t.spill.Remove()
 }
 
 // result completes the numbers of a stage with what the client knows of itself.
@@ -102,7 +107,7 @@ const tryStages = 1 << 16
 func (m *measurement) driver(t trySpec, spill *record.Spill) (*driver, error) {
 	d := &driver{plan: t.plan, rate: t.rate, api: m.plan.API, limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
 		loop: m.loop, line: m.line, speaks: &m.api, source: m.prompts, content: m.prompts.Stage(m.Measurement, t.sample, t.index+t.try*tryStages, t.plan),
-		trace: m.trace, shard: m.Shard.Index, shards: m.Shard.Of, spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(t),
+		trace: m.trace, texts: m.files.Texts, shard: m.Shard.Index, shards: m.Shard.Of, spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(t),
 		seed: bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(t.sample)<<16 ^ uint64(t.index) ^ uint64(t.try)<<48}
 	d.live = &live{rules: stopRules(t.plan.Stop), stop: func(rule string) { d.loop.Post(func() { d.stop(rule) }) }}
 	var err error

@@ -117,14 +117,19 @@ func (a *API) Path() string { return a.path }
 // Headers returns the headers of every request beside its own, credentials included.
 func (a *API) Headers() map[string]string { return a.headers }
 
-// Clean returns the first 200 bytes of an error, on one line and without secrets.
-func (a *API) Clean(text string) string {
+// Scrub takes the secrets of the API out of a text.
+func (a *API) Scrub(text string) string {
 	for _, secret := range a.secrets {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "[secret]")
 		}
 	}
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "?")
+	return text
+}
+
+// Clean returns the first 200 bytes of an error, on one line and without secrets.
+func (a *API) Clean(text string) string {
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(a.Scrub(text)), " "), "?")
 	if len(text) > 200 {
 		text = strings.ToValidUTF8(text[:200], "")
 	}
