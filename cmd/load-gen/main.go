@@ -9,4 +9,4 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-func main() { os.Exit(step.Main(contract.LoadGen, loadgen.Run)) }
+func main() { os.Exit(step.Main(contract.LoadGen, loadgen.Command(os.Environ))) }

@@ -1,0 +1,140 @@
+package loadgen
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// mergeWord is the subcommand that joins what shards have measured.
+const mergeWord = "merge"
+
+// merge makes one run directory out of those of the shards of a load.
+func merge(s step.Streams, args []string) error {
+	fs := flag.NewFlagSet(contract.LoadGen+" "+mergeWord, flag.ContinueOnError)
+	fs.SetOutput(s.Err)
+	out := fs.String("run-dir", "", "run directory that is made of those of the shards, which follow")
+	if err := fs.Parse(args); err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	if err := step.CheckRequired("run-dir", *out); err != nil {
+		return err
+	}
+	if fs.NArg() < 2 {
+		return step.Usagef("reading arguments: want the run directories of at least two shards")
+	}
+	plan, err := planOfShards(fs.Args())
+	if err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	if err := step.KeepPlan(*out, plan); err != nil {
+		return err
+	}
+	merged := 0
+	for n := range plan.Measurements {
+		did, err := mergeMeasurement(*out, fs.Args(), plan, n)
+		if err != nil {
+			return err
+		}
+		if did {
+			merged++
+			fmt.Fprintf(s.Err, "load-gen: measurement %d of %d shards is in %s\n", n, fs.NArg(), report.MeasurementDir(*out, n))
+		}
+	}
+	if merged == 0 {
+		return step.Usagef("merging shards: %q has no measurement", fs.Arg(0))
+	}
+	return nil
+}
+
+// planOfShards is the plan that all shards carried out.
+func planOfShards(dirs []string) (*runplan.RunPlan, error) {
+	var plan *runplan.RunPlan
+	for _, dir := range dirs {
+		p, err := runplan.Read(dir)
+		if err != nil {
+			return nil, err
+		}
+		if plan != nil && p.Digest != plan.Digest {
+			return nil, fmt.Errorf("merging shards: %q carried out another plan than %q", dir, dirs[0])
+		}
+		plan = p
+	}
+	return plan, nil
+}
+
+// mergeMeasurement joins one measurement; false where no shard has it.
+func mergeMeasurement(out string, shards []string, plan *runplan.RunPlan, n int) (bool, error) {
+	var dirs []string
+	for _, shard := range shards {
+		dirs = append(dirs, report.MeasurementDir(shard, n))
+	}
+	missing := slices.IndexFunc(dirs, func(dir string) bool { return !there(dir) })
+	switch {
+	case missing >= 0 && !slices.ContainsFunc(dirs, there):
+		return false, nil
+	case missing >= 0:
+		return false, fmt.Errorf("merging measurement %d: shard %q does not have it", n, shards[missing])
+	}
+	dir, m := report.MeasurementDir(out, n), &plan.Measurements[n]
+	if there(dir) {
+		return false, step.Usagef("merging measurement %d: %q is there already; name another run directory", n, dir)
+	}
+	var keep runplan.Record
+	if m.Record != nil {
+		keep = *m.Record
+	}
+	if err := record.Merge(dir, dirs, keep, judgeWhole(m.API.ExactOutput)); err != nil {
+		return false, err
+	}
+	return true, noteMerge(dir, len(dirs))
+}
+
+// noteMerge says in loadgen.json that it is of several processes.
+func noteMerge(dir string, shards int) error {
+	path := filepath.Join(dir, contract.FileLoadGen)
+	var l report.LoadGen
+	if err := step.ReadJSON(path, &l); err != nil {
+		return err
+	}
+	l.Notes = append(l.Notes, fmt.Sprintf("%d shards put this load: rows and numbers are of all of them, processor time and memory are sums", shards))
+	return step.WriteJSON(path, l)
+}
+
+// judgeWhole returns what judges a merged stage: checks of the load over all its requests, checks of a process by the
+// worst of them.
+func judgeWhole(exact bool) func(in *record.Stage, r *report.StageResult, shards []report.StageResult) {
+	return func(in *record.Stage, r *report.StageResult, shards []report.StageResult) {
+		add := adder(&r.Checks)
+		scheduleChecks(in, r, add)
+		tokenChecks(r, exact, add)
+		r.Checks = append(r.Checks, findings(in, r)...)
+		own := len(r.Checks)
+		for _, shard := range shards {
+			for _, c := range shard.Checks {
+				i := slices.IndexFunc(r.Checks, func(have report.Check) bool { return have.Name == c.Name })
+				switch {
+				case i < 0:
+					r.Checks = append(r.Checks, c)
+				case i >= own && (r.Checks[i].OK && !c.OK || r.Checks[i].OK == c.OK && c.Value > r.Checks[i].Value):
+					r.Checks[i] = c
+				}
+			}
+		}
+	}
+}
+
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

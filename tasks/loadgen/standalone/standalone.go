@@ -1,0 +1,157 @@
+// Package standalone runs load-gen without a plan, by the words of other load tools: it makes the plan and the run
+// directory, has the measurement carried out like that of any plan, and writes the results where that tool would.
+// It puts no load itself and reads no words itself: see packages loadgen and words.
+package standalone
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/words"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/assemble"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// options are the flags of ours, which stand in front of the words of the tool.
+type options struct {
+	Lenient bool
+	RunDir  string
+}
+
+func flags(o *options) *flag.FlagSet {
+	fs := flag.NewFlagSet(contract.LoadGen, flag.ContinueOnError)
+	fs.BoolVar(&o.Lenient, "lenient", false, "leave out words that load-gen cannot follow, with a warning")
+	fs.StringVar(&o.RunDir, "run-dir", "", "run directory (default: "+contract.EnvRunDir+", else a new folder here)")
+	return fs
+}
+
+// Spoken reports whether args, or without any the environment, are the words of another tool; flags of ours may stand in
+// front of them.
+func Spoken(args []string, environ func() []string) bool {
+	var o options
+	fs := flags(&o)
+	fs.SetOutput(io.Discard)
+	if fs.Parse(args) != nil {
+		return false
+	}
+	return words.Spoken(fs.Args(), environ)
+}
+
+// Run does what args, or the environment, ask for. task is load-gen as a plan has it. The error has one of the exit codes
+// of package contract: 2 for words that cannot be followed, 3 for a server that does not say which model it serves, else
+// that of the measurement or of its verdict.
+func Run(ctx context.Context, s step.Streams, args []string, environ func() []string, task step.Func) error {
+	var o options
+	fs := flags(&o)
+	fs.SetOutput(s.Err)
+	if err := fs.Parse(args); err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	req, err := understand(s.Err, fs.Args(), environ, o.Lenient)
+	if err != nil {
+		return err
+	}
+	if req.Model == "" {
+		if req.Model, err = firstModel(ctx, req, s.Env); err != nil {
+			return step.Exit(contract.ExitUnhealthy, err)
+		}
+	}
+	r, err := newRun(req, o, s.Env)
+	if err != nil {
+		return err
+	}
+	return r.carryOut(ctx, s, task)
+}
+
+// understand reads the words and says everything that was found about them.
+func understand(errs io.Writer, args []string, environ func() []string, lenient bool) (words.Request, error) {
+	req, findings, err := words.Parse(args, environ, os.ReadFile, lenient)
+	wrong := 0
+	for _, f := range findings {
+		kind := "warning: "
+		if !f.Warning {
+			kind, wrong = "", wrong+1
+		}
+		fmt.Fprintf(errs, "%s: %s%v\n", contract.LoadGen, kind, f)
+	}
+	if err != nil {
+		return req, step.Usagef("reading the words of %s: %d of them cannot be followed, see above; --lenient in front of the words leaves out what only the tool itself can do",
+			req.Tool, max(1, wrong))
+	}
+	return req, nil
+}
+
+// run is one run by the words of a tool.
+type run struct {
+	words.Request
+	plan *runplan.RunPlan
+	id   string
+	dir  string
+}
+
+// carryOut has the load put and writes what was asked for. What was measured is written however the measurement ended.
+func (r *run) carryOut(ctx context.Context, s step.Streams, task step.Func) error {
+	fmt.Fprintf(s.Err, "%s: the run directory is %s\n", contract.LoadGen, r.dir)
+	failed := r.measure(ctx, s, task)
+	if step.Code(failed) == contract.ExitUsage {
+		return failed // nothing ran
+	}
+	rep, err := r.report()
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	err = r.write(s.Out, rep)
+	if tableErr := r.summarise(s.Out, rep); err == nil {
+		err = tableErr
+	}
+	switch {
+	case failed != nil:
+		return failed
+	case err != nil:
+		return err
+	case rep.Verdict.ExitCode != contract.ExitPass:
+		return step.Exit(rep.Verdict.ExitCode, fmt.Errorf("the verdict is %s", rep.Verdict.Verdict))
+	}
+	return nil
+}
+
+// measure runs load-gen with the plan. The key travels in the environment of the task alone.
+func (r *run) measure(ctx context.Context, s step.Streams, task step.Func) error {
+	env := s.Env
+	s.Env = func(name string) string {
+		if name == contract.EnvAPIKey && r.Key != "" {
+			return string(r.Key)
+		}
+		return env(name)
+	}
+	if r.Quiet {
+		s.Err = io.Discard
+	}
+	return task(ctx, s, []string{"--plan-dir", r.dir, "--run-dir", r.dir, "--run-id", r.id, "--endpoint", r.Endpoint})
+}
+
+// report makes report.json from what the run left.
+func (r *run) report() (*report.Report, error) {
+	rep, err := assemble.Report(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	rep.Run.ID = r.id
+	return rep, step.WriteJSON(r.file(contract.FileReport), rep)
+}
+
+// summarise prints the table of every run and where its files are.
+func (r *run) summarise(w io.Writer, rep *report.Report) error {
+	if err := report.Table(w, rep); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "run: %s\n", r.dir)
+	return err
+}
