@@ -24,6 +24,7 @@ func merge(s step.Streams, args []string) error {
 	fs := flag.NewFlagSet(contract.LoadGen+" "+mergeWord, flag.ContinueOnError)
 	fs.SetOutput(s.Err)
 	out := fs.String("run-dir", "", "run directory that is made of those of the shards, which follow")
+	planDir := fs.String("plan-dir", "", "folder of the plan, where the run directories do not hold it")
 	if err := fs.Parse(args); err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}
@@ -33,7 +34,7 @@ func merge(s step.Streams, args []string) error {
 	if fs.NArg() < 2 {
 		return step.Usagef("reading arguments: want the run directories of at least two shards")
 	}
-	plan, err := planOfShards(fs.Args())
+	plan, err := planOfShards(*planDir, fs.Args())
 	if err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}
@@ -57,18 +58,15 @@ func merge(s step.Streams, args []string) error {
 	return nil
 }
 
-// planOfShards is the plan that all shards carried out.
-func planOfShards(dirs []string) (*runplan.RunPlan, error) {
-	var plan *runplan.RunPlan
-	for _, dir := range dirs {
-		p, err := runplan.Read(dir)
-		if err != nil {
-			return nil, err
-		}
-		if plan != nil && p.Digest != plan.Digest {
-			return nil, fmt.Errorf("merging shards: %q carried out another plan than %q", dir, dirs[0])
-		}
-		plan = p
+// planOfShards is the plan in dir; without one, that of the first shard. mergeMeasurement sees whether the shards
+// carried it out.
+func planOfShards(dir string, shards []string) (*runplan.RunPlan, error) {
+	if dir != "" {
+		return runplan.Read(dir)
+	}
+	plan, err := runplan.Read(shards[0])
+	if err != nil {
+		return nil, fmt.Errorf("%w; name its folder with --plan-dir", err)
 	}
 	return plan, nil
 }
@@ -90,6 +88,9 @@ func mergeMeasurement(out string, shards []string, plan *runplan.RunPlan, n int)
 	if there(dir) {
 		return false, step.Usagef("merging measurement %d: %q is there already; name another run directory", n, dir)
 	}
+	if err := checkSame(plan, dirs); err != nil {
+		return false, step.Exit(contract.ExitUsage, fmt.Errorf("merging measurement %d: %w", n, err))
+	}
 	var keep runplan.Record
 	if m.Record != nil {
 		keep = *m.Record
@@ -98,6 +99,23 @@ func mergeMeasurement(out string, shards []string, plan *runplan.RunPlan, n int)
 		return false, err
 	}
 	return true, noteMerge(dir, len(dirs))
+}
+
+// checkSame refuses rows of another plan.
+func checkSame(plan *runplan.RunPlan, dirs []string) error {
+	for _, dir := range dirs {
+		rows, err := report.OpenRows(filepath.Join(dir, contract.FileRequests))
+		if err != nil {
+			return err
+		}
+		if err := rows.Close(); err != nil {
+			return err
+		}
+		if rows.Header.PlanHash != plan.Hash {
+			return fmt.Errorf("%q was measured by another plan", dir)
+		}
+	}
+	return nil
 }
 
 // noteMerge says in loadgen.json that it is of several processes.

@@ -1,0 +1,210 @@
+package loadgen
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/sim"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/imports"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// spoken is one way to speak to load-gen: URL stands for the address of the engine, HOST for it without http://.
+type spoken struct {
+	name    string
+	env     []string
+	args    string
+	files   map[string]string
+	wants   []string // files that the tool would have written
+	ok      int      // requests in it that ended well
+	rows    int      // of which it shows so many, 0 = those that ended well
+	said    string   // somewhere on the standard error
+	holds   string   // somewhere in the first of the files
+	without string   // nowhere in it
+}
+
+func fiveTools() []spoken {
+	return []spoken{
+		{name: "GuideLLM 0.3 by its variables", wants: []string{"out/benchmarks.json"}, ok: 20, rows: 5,
+			env: []string{"GUIDELLM_TARGET=URL/v1", "GUIDELLM_RATE_TYPE=constant", "GUIDELLM_RATE=20", "GUIDELLM_MAX_SECONDS=1", "GUIDELLM_OUTPUT_SAMPLING=5",
+				"GUIDELLM_DATA=prompt_tokens=32,output_tokens=8", "GUIDELLM_OUTPUT_PATH=out", `GUIDELLM_OUTPUT_EXTRAS={"team":"search"}`}, holds: `"team": "search"`},
+		{name: "GuideLLM 0.8 by its flags", wants: []string{"g/results.json", "g/results.yaml"}, ok: 12,
+			args: "guidellm run --backend kind=openai_http,target=URL --profile kind=concurrent,streams=3 --constraint kind=max_requests,count=12" +
+				" --data kind=synthetic_text,prompt_tokens=32,output_tokens=8 --output kind=json,path=g/results.json --output kind=yaml,path=g/results.yaml"},
+		{name: "inference-perf by its file", args: "inference-perf -c perf.yaml", wants: []string{"res/x-summary_lifecycle_metrics.json", "res/x-stage_0_lifecycle_metrics.json"},
+			ok: 20, files: map[string]string{"perf.yaml": "load: {type: constant, stages: [{rate: 20, duration: 1}]}\napi: {type: completion, streaming: true}\n" +
+				"server: {type: vllm, model_name: sim, base_url: 'URL', ignore_eos: true}\ndata:\n  type: random\n  input_distribution: {min: 32, max: 32, mean: 32, std_dev: 0}\n" +
+				"  output_distribution: {min: 8, max: 8, mean: 8, std_dev: 0}\nreport: {request_lifecycle: {summary: true, per_stage: true, percentiles: [50, 97, 99]}}\n" +
+				"storage: {local_storage: {path: res, report_file_prefix: x-}}\n"}, holds: `"p99"`, without: `"p90"`},
+		{name: "vllm bench serve by its flags", wants: []string{"v/r.json"}, ok: 20, holds: `"p97_ttft_ms"`, without: "p90_ttft_ms",
+			args: "vllm bench serve --base-url URL --model sim --dataset-name random --random-input-len 32 --random-output-len 8 --num-prompts 20 --request-rate 40" +
+				" --save-result --result-dir v --result-filename r.json --percentile-metrics ttft --metric-percentiles 50,97"},
+		{name: "aiperf profile by its flags", wants: []string{"art/mine_aiperf.json", "art/mine_aiperf.csv", "art/mine.jsonl"}, ok: 15,
+			args: "aiperf profile --model sim --url HOST --endpoint-type chat --streaming --concurrency 3 --request-count 15 --isl 32 --osl 8" +
+				" --output-artifact-dir art --profile-export-prefix mine"},
+		{name: "words that nobody knows, with --lenient", args: "--lenient guidellm benchmark --target URL --profile constant --rate 20 --max-seconds 1 --frobnicate 3" +
+			" --data prompt_tokens=32,output_tokens=8 --output-dir len --outputs json", wants: []string{"len/benchmarks.json"}, ok: 20, said: "warning: --frobnicate: unknown word"},
+	}
+}
+
+// here makes an empty working directory with the files of s, and returns its words with the address put in.
+func (s spoken) here(t *testing.T, url string) (env, args []string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	fill := strings.NewReplacer("URL", url, "HOST", strings.TrimPrefix(url, "http://"))
+	for name, text := range s.files {
+		if err := os.WriteFile(name, []byte(fill.Replace(text)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pair := range s.env {
+		env = append(env, strings.Replace(pair, "=URL", "="+url, 1))
+	}
+	return env, strings.Fields(fill.Replace(s.args))
+}
+
+func TestTheWordsOfOtherToolsMakeARun(t *testing.T) {
+	engine, err := sim.Listen(sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(0.001)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	for _, s := range fiveTools() {
+		t.Run(s.name, func(t *testing.T) {
+			env, args := s.here(t, engine.URL())
+			code, out, errs := command(t, env, args...)
+			if code != 0 {
+				t.Fatalf("exit %d\n%s%s", code, out, errs)
+			}
+			if !strings.Contains(errs, s.said) {
+				t.Errorf("said\n%s", errs)
+			}
+			s.checkFiles(t, out)
+			runs, _ := filepath.Glob("bflow-*/" + contract.FileReport)
+			if len(runs) != 1 || !strings.Contains(out, "run: "+filepath.Dir(runs[0])) || !strings.Contains(out, "req/s") {
+				t.Errorf("runs %q, said\n%s", runs, out)
+			}
+		})
+	}
+}
+
+// checkFiles reads the results as bflow import would.
+func (s spoken) checkFiles(t *testing.T, said string) {
+	t.Helper()
+	for _, name := range s.wants {
+		if !strings.Contains(said, ": "+name+"\n") {
+			t.Errorf("nothing is said of %q:\n%s", name, said)
+		}
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	text, err := os.ReadFile(s.wants[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.holds != "" && !bytes.Contains(text, []byte(s.holds)) || s.without != "" && bytes.Contains(text, []byte(s.without)) {
+		t.Errorf("%s does not hold %q, or holds %q:\n%.3000s", s.wants[0], s.holds, s.without, text)
+	}
+	docs, err := imports.Open([]string{filepath.Dir(s.wants[0])})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := imports.Read(docs, imports.Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Stages) != 1 || in.Stages[0].Counts.ByStatus[report.StatusOK] != s.ok {
+		t.Errorf("stages %+v, want %d requests", in.Stages, s.ok)
+	}
+	if s.rows > 0 && len(in.Stages[0].Rows) != s.rows {
+		t.Errorf("%d rows, want %d", len(in.Stages[0].Rows), s.rows)
+	}
+}
+
+func TestWordsThatCannotBeFollowedAreUsageErrors(t *testing.T) {
+	engine, err := sim.Listen(sim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	const load = " --profile constant --rate 20 --max-seconds 1 --data prompt_tokens=32,output_tokens=8 --outputs json"
+	for _, s := range []struct {
+		name, args string
+		code       int
+		want       []string
+	}{
+		{"words with slips, all of them named", "guidellm benchmark --target URL --max-secnds 3 --frobnicate 3" + load, contract.ExitUsage,
+			[]string{`--max-secnds: unknown word (did you mean "--max-seconds"?)`, "--frobnicate: unknown word", "2 of them cannot be followed"}},
+		{"no tool of that name", "guidelm benchmark" + load, contract.ExitUsage, []string{`unexpected "guidelm"`}},
+		{"nobody at the address, and no model", "guidellm benchmark --target http://127.0.0.1:1" + load, contract.ExitUnhealthy,
+			[]string{"asking http://127.0.0.1:1 which model it serves", "name a model, or check the address"}},
+		{"nobody at the address", "guidellm benchmark --target http://127.0.0.1:1 --model x" + load, contract.ExitFail, []string{"connection refused"}},
+		{"a run directory of another run", "--run-dir taken guidellm benchmark --target URL" + load, contract.ExitUsage, []string{"holds a run of another plan"}},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			env, args := spoken{args: s.args}.here(t, engine.URL())
+			other := newBench(".", closedLoop(1, 1))
+			other.runDir = "taken"
+			writePlan(t, other)
+			code, out, errs := command(t, env, args...)
+			for _, want := range s.want {
+				if code != s.code || !strings.Contains(errs, want) {
+					t.Errorf("exit %d, want %d and %q\n%s%s", code, s.code, want, out, errs)
+				}
+			}
+		})
+	}
+}
+
+// writePlan puts the plan of b where that of a run lies.
+func writePlan(t *testing.T, b *bench) {
+	t.Helper()
+	if err := runplan.Identify(&b.plan); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(b.plan)
+	if err == nil {
+		err = os.MkdirAll(b.runDir, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(b.runDir, contract.FilePlan), data, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheKeyOfTheWordsIsInNoFile(t *testing.T) {
+	const key = "sk-very-secret"
+	engine, err := sim.Listen(sim.Config{APIKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	s := spoken{args: "aiperf profile --url HOST --model sim --endpoint-type chat --streaming --concurrency 1 --request-count 3 --isl 32 --osl 4 --api-key " + key}
+	env, args := s.here(t, engine.URL())
+	code, out, errs := command(t, env, args...)
+	if code != 0 || strings.Contains(out+errs, key) {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	err = filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(key)) {
+			t.Errorf("%s holds the key", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
