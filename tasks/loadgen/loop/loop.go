@@ -18,6 +18,7 @@ type Loop struct {
 
 	mu      sync.Mutex
 	mail    []mail
+	closed  bool
 	waiting atomic.Bool // mail needs a wake-up
 	read    []mail      // mail that is being read
 }
@@ -45,7 +46,8 @@ type Handler interface {
 
 // Stream is a connection on a loop. It carries one Write at a time.
 type Stream interface {
-	// Write sends p, which must not change until Sent is called; it may be called before Write returns.
+	// Write sends p, which must not change until Sent is called or the stream is closed; Sent may be called before Write
+	// returns. What goes wrong is told by Closed, later.
 	Write(p []byte)
 	// Close drops the connection. Its handler hears nothing more.
 	Close()
@@ -60,22 +62,33 @@ func New(anchor time.Time, kernel bool) (*Loop, error) {
 	return &Loop{anchor: anchor, poll: p}, nil
 }
 
-// Close gives back what the loop holds. Streams are closed by their owners before.
-func (l *Loop) Close() { l.poll.close() }
+// Close calls what was posted and gives back what the loop holds. Streams are closed by their owners before.
+func (l *Loop) Close() {
+	l.open()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.poll.close()
+}
 
 // Now returns the stamp of this moment.
 func (l *Loop) Now() int64 { return int64(time.Since(l.anchor)) }
 
-// Post makes the loop call f. It may be called from any goroutine.
-func (l *Loop) Post(f func()) { l.post(mail{f: f}) }
+// Post makes the loop call f; false where the loop is closed and never will. It may be called from any goroutine.
+func (l *Loop) Post(f func()) bool { return l.post(mail{f: f}) }
 
-func (l *Loop) post(m mail) {
+// post wakes the loop with the lock held: nothing is written to a descriptor that Close has given back.
+func (l *Loop) post(m mail) bool {
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
 	l.mail = append(l.mail, m)
-	l.mu.Unlock()
 	if l.waiting.CompareAndSwap(true, false) {
 		l.poll.wake()
 	}
+	return true
 }
 
 // Attach puts a connection on the loop, which owns it from then on.

@@ -3,6 +3,7 @@ package loop
 import (
 	"net"
 	"sync/atomic"
+	"time"
 )
 
 // relay is a stream whose bytes are read and written by goroutines of its own, because they must be decrypted or because
@@ -12,16 +13,18 @@ type relay struct {
 	conn    net.Conn
 	handler Handler
 	out     chan []byte
+	buf     []byte        // of the Write under way: its caller may use p again once the stream is closed
 	back    chan struct{} // the loop has used what was read
-	closed  atomic.Bool
-	dead    bool // on the loop: nothing is told any more
+	gone    chan struct{} // closed with the stream
+	writing atomic.Bool
+	closed  bool // nothing is told any more
 }
 
 // relayBuffer is how much one read takes at most: the largest record of TLS.
 const relayBuffer = 16 << 10
 
 func newRelay(l *Loop, conn net.Conn, h Handler) *relay {
-	r := &relay{loop: l, conn: conn, handler: h, out: make(chan []byte, 1), back: make(chan struct{}, 1)}
+	r := &relay{loop: l, conn: conn, handler: h, out: make(chan []byte, 1), back: make(chan struct{}, 1), gone: make(chan struct{})}
 	go r.reads()
 	go r.writes()
 	return r
@@ -33,8 +36,13 @@ func (r *relay) reads() {
 		n, err := r.conn.Read(buf)
 		at := r.loop.Now()
 		if n > 0 {
+			r.letSent()
 			r.loop.post(mail{relay: r, piece: buf[:n], at: at})
-			<-r.back
+			select {
+			case <-r.back:
+			case <-r.gone:
+				return
+			}
 		}
 		if err != nil {
 			r.loop.post(mail{relay: r, err: err})
@@ -43,13 +51,21 @@ func (r *relay) reads() {
 	}
 }
 
+// letSent waits a moment for a Write that is about to end: an answer can be read before the goroutine that wrote its
+// request says so. A server that answers before it has read the request is not waited for.
+func (r *relay) letSent() {
+	for i := 0; i < 100 && r.writing.Load(); i++ {
+		time.Sleep(10 * time.Microsecond)
+	}
+}
+
+// writes writes. An error is left to the reader, who first reads what the server has said.
 func (r *relay) writes() {
 	for p := range r.out {
-		if _, err := r.conn.Write(p); err != nil {
-			r.loop.post(mail{relay: r, err: err})
-			continue
+		if _, err := r.conn.Write(p); err == nil {
+			r.loop.post(mail{relay: r, at: r.loop.Now()})
 		}
-		r.loop.post(mail{relay: r, at: r.loop.Now()})
+		r.writing.Store(false)
 	}
 }
 
@@ -57,13 +73,13 @@ func (r *relay) writes() {
 func (r *relay) take(m *mail) {
 	switch {
 	case m.piece != nil:
-		if !r.dead {
+		if !r.closed {
 			r.handler.Data(m.piece, m.at, 0)
 		}
 		r.back <- struct{}{}
-	case r.dead:
+	case r.closed:
 	case m.err != nil:
-		r.dead = true
+		r.Close()
 		r.handler.Closed(m.err)
 	default:
 		r.handler.Sent(m.at)
@@ -72,16 +88,19 @@ func (r *relay) take(m *mail) {
 
 // Write implements Stream.
 func (r *relay) Write(p []byte) {
-	if !r.closed.Load() {
-		r.out <- p
+	if !r.closed {
+		r.buf = append(r.buf[:0], p...)
+		r.writing.Store(true)
+		r.out <- r.buf
 	}
 }
 
 // Close implements Stream.
 func (r *relay) Close() {
-	if r.closed.CompareAndSwap(false, true) {
-		r.dead = true
+	if !r.closed {
+		r.closed = true
 		close(r.out)
-		_ = r.conn.Close()
+		close(r.gone)
+		go r.conn.Close() // TLS says goodbye, for which it waits where the server does not read
 	}
 }

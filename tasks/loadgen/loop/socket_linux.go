@@ -20,7 +20,7 @@ type socket struct {
 
 // ready handles what epoll saw and returns a stamp taken on the way.
 func (s *socket) ready(events uint32) int64 {
-	if events&unix.EPOLLOUT != 0 {
+	if events&unix.EPOLLOUT != 0 && s.waits { // else it was meant for a socket that had this descriptor before
 		s.flush()
 	}
 	if events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR|unix.EPOLLRDHUP) != 0 && s.fd >= 0 {
@@ -88,8 +88,9 @@ func (s *socket) flush() {
 			s.full(true)
 			return
 		case errno != 0:
+			// What the server said before it broke off is read first: the next poll tells of it, and of the end.
 			s.rest = nil
-			s.fail(errno)
+			s.full(false)
 			return
 		default:
 			s.rest = s.rest[n:]

@@ -1,0 +1,3 @@
+package loop
+
+func setHandler(s Stream, h Handler) { s.(*socket).handler = h }
