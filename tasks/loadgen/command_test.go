@@ -2,17 +2,21 @@ package loadgen
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/imports"
 	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
 )
 
 // spoken is one way to speak to load-gen: URL stands for the address of the engine, HOST for it without http://.
@@ -206,5 +210,55 @@ func TestTheKeyOfTheWordsIsInNoFile(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestTheSameWordsAgainKeepWhatWasMeasured(t *testing.T) {
+	engine, err := sim.Listen(sim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	s := spoken{args: "vllm bench serve --base-url URL --dataset-name random --random-input-len 32 --random-output-len 4 --num-prompts 3 --max-concurrency 1" +
+		" --save-result --append-result --result-filename r.json --disable-tqdm"}
+	env, args := s.here(t, engine.URL())
+	env = append(env, contract.EnvRunDir+"=here")
+	for range 2 {
+		code, out, errs := command(t, env, args...)
+		if code != 0 || strings.Contains(errs, "stage 1/1") {
+			t.Fatalf("exit %d, and no progress was asked for\n%s%s", code, out, errs)
+		}
+	}
+	text, err := os.ReadFile("r.json")
+	if err != nil || bytes.Count(text, []byte("\n")) != 2 || bytes.Count(text, []byte(`"completed":3,`)) != 2 {
+		t.Errorf("%v, want two lines:\n%s", err, text)
+	}
+	if _, err := os.Stat("here/measurements/0/attempt-1/" + contract.FileRequests); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnInterruptedRunIsWrittenAsFarAsItCame(t *testing.T) {
+	engine, err := sim.Listen(sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(0.001)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	s := spoken{args: "guidellm benchmark --target URL --profile constant --rate 50 --max-seconds 50 --data prompt_tokens=32,output_tokens=4 --outputs json"}
+	env, args := s.here(t, engine.URL())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		for len(engine.Truth()) < 40 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	streams := step.Streams{Out: io.Discard, Err: io.Discard, Env: func(string) string { return "" }}
+	if code := step.Run(ctx, contract.LoadGen, Command(func() []string { return env }), streams, args); code != contract.ExitInterrupted {
+		t.Errorf("exit %d", code)
+	}
+	if _, err := os.Stat("benchmarks.json"); err != nil {
+		t.Error(err)
 	}
 }
