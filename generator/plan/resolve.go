@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"bflow.dev/bflow/generator/spec"
@@ -112,6 +113,9 @@ func (p *point) surround(plan *runplan.RunPlan, d *spec.DeploymentSpec, toolSLO 
 	if slo := p.spec("slo").SLO; slo != nil {
 		plan.SLO = sloOf(slo)
 	}
+	if searches(plan) && (plan.SLO == nil || plan.SLO.Goodput == nil) {
+		p.problems.Add(p.exp.Problem("spec", "a search needs slo.goodput: it says which requests are good, such as {min: 0.95, ttft: 500ms}"))
+	}
 	cluster := pick(p.source, atTarget, p.exp.Spec.TargetClusters, p.digits)
 	experiment := *p.spec("target_cluster")
 	experiment.ServiceAccount = p.spec("service_account").ServiceAccount
@@ -123,6 +127,13 @@ func (p *point) surround(plan *runplan.RunPlan, d *spec.DeploymentSpec, toolSLO 
 		plan.Execution.MaxParallel = 1
 	}
 	plan.Queue = queueOf(p.spec("queue").Queue, cluster, plan)
+}
+
+// searches says whether load-gen looks for the highest load: the judge of a level is the goodput.
+func searches(plan *runplan.RunPlan) bool {
+	return slices.ContainsFunc(plan.Measurements, func(m runplan.Measurement) bool {
+		return m.Search != nil && m.Runner != runplan.RunnerExternal
+	})
 }
 
 // pin replaces names by immutable ones and names where results go, which may depend on them.

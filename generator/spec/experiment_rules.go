@@ -117,11 +117,3 @@ func (e *Experiment) checkModelKeys() (out problem.List) {
 	}
 	return out
 }
-
-// checkInvalid says what on_invalid: retry comes to.
-func (e *Experiment) checkInvalid() problem.List {
-	if e.Spec.Execution.OnInvalid != "retry" {
-		return nil
-	}
-	return problem.List{e.Warning("spec.execution.on_invalid", "no executor retries a measurement yet: an invalid one fails the run, as with \"fail\"")}
-}

@@ -122,6 +122,5 @@ func (l *loader) experiment(d *Doc, flags []setting) *Experiment {
 	l.found.Add(found...)
 	l.found.Add(e.checkMatrix()...)
 	l.found.Add(e.checkModelKeys()...)
-	l.found.Add(e.checkInvalid()...)
 	return e
 }
