@@ -30,12 +30,28 @@ func Table(w io.Writer, reports ...*Report) error {
 		for _, reason := range r.Verdict.Reasons {
 			t.line("  %s", reason)
 		}
+		for _, note := range answers(r) {
+			t.line("  %s", note)
+		}
 	}
 	t.line("latencies are in ms, from the send")
 	if t.marked {
 		t.line("~ fewer than ten values lie beyond this quantile")
 	}
 	return t.err
+}
+
+// answers are the notes that no number of the table says: what a search found, and why a stage was not carried out.
+func answers(r *Report) []string {
+	var out []string
+	for i := range r.Measurements {
+		for _, note := range r.Measurements[i].Notes {
+			if strings.HasPrefix(note, "search: ") || strings.Contains(note, " skipped: ") {
+				out = append(out, note)
+			}
+		}
+	}
+	return out
 }
 
 // PointName is what tells a point from its siblings: its axis values, else the name of its plan.

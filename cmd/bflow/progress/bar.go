@@ -78,7 +78,11 @@ func bar(p report.Progress, width int) string {
 
 // numbers is the state of a stage as text.
 func numbers(p report.Progress) string {
-	text := fmt.Sprintf("stage %d/%d %s", p.Stage+1, p.Stages, p.Name)
+	place := fmt.Sprintf("stage %d", p.Stage+1)
+	if p.Stage < p.Stages { // a search adds stages that no plan lists
+		place += fmt.Sprintf("/%d", p.Stages)
+	}
+	text := place + " " + p.Name
 	if p.Samples > 1 {
 		text = fmt.Sprintf("sample %d/%d %s", p.Sample+1, p.Samples, text)
 	}

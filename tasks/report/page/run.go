@@ -126,7 +126,10 @@ func stagesNote(m *report.Measurement) string {
 	if len(m.Pooled.Stages) > 0 {
 		parts = append(parts, fmt.Sprintf("%d sample(s), tokens counted by %q, receive times of the %s clock.", len(m.Samples), m.TokenCountSource, m.Clock))
 	}
-	return strings.Join(append(parts, m.Notes...), " ")
+	for _, note := range m.Notes {
+		parts = append(parts, strings.TrimSuffix(note, ".")+".")
+	}
+	return strings.Join(parts, " ")
 }
 
 // serverQueries are the answers of Prometheus, and below them what it did not answer, by reason.

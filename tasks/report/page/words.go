@@ -63,7 +63,7 @@ func errorDetail(s *report.Stage) string {
 		parts = append(parts, fmt.Sprintf("%s %d", class, s.Counts.ByClass[class]))
 	}
 	for _, status := range []string{report.StatusCut, report.StatusCancelled, report.StatusDropped} {
-		if n := s.Counts.ByStatus[status]; n > 0 {
+		if n := s.Counts.ByStatus[status]; n > 0 && s.Counts.ByClass[status] == 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", status, n))
 		}
 	}
