@@ -2,13 +2,14 @@ package report
 
 import (
 	"bufio"
-	"github.com/klauspost/compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // RowWriter writes requests.jsonl.gz. Rows go to a file beside it first, one gzip member per Flush, so that what was
