@@ -63,7 +63,7 @@ func (c *conn) Data(p []byte, user, kernel int64) {
 	}
 	switch {
 	case err != nil:
-		c.drop()
+		c.leave()
 		x.end(err, user)
 	case c.parse.Done():
 		c.finish(n == len(p))
@@ -107,8 +107,12 @@ func (c *conn) Closed(err error) {
 			err = x.ended()
 		}
 	}
-	if err != nil && x.answer.done { // the answer is whole; only the end of its framing is missing
+	switch {
+	case err == nil:
+	case x.answer.done: // the answer is whole; only the end of its framing is missing
 		err = x.whole()
+	case x.answer.status > 0 && x.answer.status != 200: // so is what the server had to say
+		err = x.ended()
 	}
 	x.end(err, c.pool.loop.Now())
 }
@@ -117,12 +121,19 @@ func (c *conn) Closed(err error) {
 func (c *conn) again(x *Exchange) {
 	o := x.Outcome
 	o.StaleRetries++
+	tried := o.Send
 	o.Send, o.Sent = record.Absent, record.Absent
-	c.pool.connectFor(x)
+	c.pool.connectFor(x, tried)
 }
 
-// drop implements carrier.
+// drop implements carrier. That the connection is replaced is then no fault of the server.
 func (c *conn) drop() {
+	c.leave()
+	c.pool.peak--
+}
+
+// leave takes the exchange off the connection, which is of no more use.
+func (c *conn) leave() {
 	c.x.Outcome.BytesIn = c.parse.Bytes
 	c.x = nil
 	c.stream.Close()

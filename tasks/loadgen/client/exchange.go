@@ -54,7 +54,6 @@ type Exchange struct {
 	user     int64 // when it was read
 	lastByte int64
 	body     []byte // of an answer that does not stream, or of an error
-	cause    error  // with which it was given up
 	running  bool
 }
 
@@ -81,7 +80,7 @@ func (x *Exchange) start(l carrier) {
 	if x.onEvent == nil {
 		x.onEvent = x.streamed
 	}
-	x.line, x.running, x.cause = l, true, nil
+	x.line, x.running = l, true
 	x.answer, x.body = answer{}, x.body[:0]
 	x.scan.Reset()
 	x.Outcome.TokensAssumed = x.API.Stream
@@ -95,16 +94,18 @@ func (x *Exchange) Silent(now int64) int64 {
 	if x.Outcome.Send < 0 {
 		return 0
 	}
-	return now - max(x.lastByte, x.Outcome.Send)
+	return now - max(x.lastByte, x.Outcome.Send, x.Outcome.Sent)
 }
 
-// GiveUp ends the exchange before its time.
+// GiveUp ends the exchange before its time. An answer that lacks only the end of its framing is whole.
 func (x *Exchange) GiveUp(cause error, now int64) {
 	if !x.running {
 		return
 	}
-	x.cause = cause
 	x.line.drop()
+	if x.answer.done {
+		cause = x.whole()
+	}
 	x.end(cause, now)
 }
 
@@ -119,7 +120,7 @@ func (x *Exchange) arrived(user, kernel int64) {
 	o := x.Outcome
 	x.at, x.user = user, user
 	if kernel > 0 && kernel >= o.Send {
-		x.at = kernel
+		x.at = max(kernel, x.lastByte) // the clocks are read one after the other: time may seem to go back a little
 		o.Kernel = true
 		o.LagMax = max(o.LagMax, user-kernel)
 	}
@@ -139,7 +140,7 @@ func (x *Exchange) head(h *wire.Head) error {
 	return nil
 }
 
-// maxErrorBody bounds what is read of an error page, maxBody what is read of an answer that does not stream.
+// maxErrorBody bounds what is kept of an error page, maxBody what is read of an answer that does not stream.
 const (
 	maxErrorBody = 64 << 10
 	maxBody      = 256 << 20
@@ -149,9 +150,8 @@ const (
 func (x *Exchange) piece(p []byte) error {
 	switch {
 	case x.answer.status != 200:
-		if room := maxErrorBody - len(x.body); room < len(p) {
-			return wire.ErrBadAnswer
-		}
+		x.body = append(x.body, p[:min(len(p), maxErrorBody-len(x.body))]...)
+		return nil
 	case x.API.Stream:
 		return x.scan.Feed(p, x.onEvent)
 	}
@@ -228,10 +228,10 @@ func (x *Exchange) judge(err error, now int64) {
 	case errors.Is(err, ErrCanceled):
 		o.Status, o.Class, o.End = report.StatusCancelled, report.ErrCancelled, record.Absent
 	default:
-		o.Status, o.Class = classify(err)
-		o.Error = x.API.Clean(x.describe(err))
 		if o.End < 0 {
 			o.End = now
 		}
+		o.Status, o.Class = classify(err)
+		o.Error = x.API.Clean(x.describe(err))
 	}
 }

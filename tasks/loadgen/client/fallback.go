@@ -3,11 +3,14 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"bflow.dev/bflow/tasks/loadgen/loop"
@@ -33,7 +36,8 @@ func NewFallback(l *loop.Loop, server wire.Server, api *API, timeout time.Durati
 	transport := &http.Transport{
 		TLSClientConfig: server.TLS, ForceAttemptHTTP2: true, DisableCompression: true,
 		MaxIdleConnsPerHost: 1 << 16, TLSHandshakeTimeout: timeout,
-		Proxy: func(*http.Request) (*url.URL, error) { return proxy, nil },
+		Proxy:       func(*http.Request) (*url.URL, error) { return proxy, nil },
+		DialContext: (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext,
 	}
 	scheme := "http://"
 	if server.TLS != nil {
@@ -74,27 +78,31 @@ type trip struct {
 	fallback *Fallback
 	x        *Exchange
 	cancel   context.CancelFunc
-	dropped  bool
 }
 
 // drop implements carrier.
-func (t *trip) drop() {
-	t.dropped = true
-	t.cancel()
-}
+func (t *trip) drop() { t.cancel() }
 
-// tell runs f on the loop, unless the exchange was given up, and waits for it.
+// tell runs f on the loop and waits for it, unless the exchange is over, because another request may be in its place by
+// then, or the line is closed.
 func (t *trip) tell(f func()) {
 	done := make(chan struct{})
-	t.fallback.loop.Post(func() {
+	var taken atomic.Bool
+	posted := t.fallback.loop.Post(func() {
 		defer close(done)
-		if !t.dropped {
+		if taken.CompareAndSwap(false, true) && t.x.line == carrier(t) {
 			f()
 		}
 	})
+	if !posted {
+		return
+	}
 	select {
 	case <-done:
 	case <-t.fallback.ctx.Done():
+		if !taken.CompareAndSwap(false, true) {
+			<-done
+		}
 	}
 }
 
@@ -136,6 +144,9 @@ func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
 // got stamps the send: the request goes out as soon as there is a connection.
 func (t *trip) got(reused bool, start, now int64) {
 	o := t.x.Outcome
+	if o.Send >= 0 { // net/http puts it again: the server had given up the kept connection
+		o.StaleRetries++
+	}
 	o.Reused = 1
 	if !reused {
 		o.Reused, o.Dial = 0, now-start
@@ -145,10 +156,12 @@ func (t *trip) got(reused bool, start, now int64) {
 }
 
 func (t *trip) failed(err error) error {
-	if t.x.Outcome.Send == record.Absent {
-		return &wire.DialError{Err: errors.Unwrap(err)}
+	if t.x.Outcome.Send != record.Absent {
+		return err
 	}
-	return err
+	var certificate *tls.CertificateVerificationError
+	var alert tls.AlertError
+	return &wire.DialError{TLS: errors.As(err, &certificate) || errors.As(err, &alert), Err: errors.Unwrap(err)}
 }
 
 // answer hands head and body to the loop, piece by piece.

@@ -49,7 +49,7 @@ func (p *Pool) Close() {
 func (p *Pool) Put(x *Exchange) {
 	n := len(p.idle)
 	if n == 0 {
-		p.connectFor(x)
+		p.connectFor(x, p.loop.Now())
 		return
 	}
 	c := p.idle[n-1]
@@ -57,11 +57,10 @@ func (p *Pool) Put(x *Exchange) {
 	c.carry(x)
 }
 
-// connectFor opens a connection and puts x on it.
-func (p *Pool) connectFor(x *Exchange) {
+// connectFor opens a connection and puts x on it, which wants one since start.
+func (p *Pool) connectFor(x *Exchange, start int64) {
 	w := &waiting{}
 	x.start(w)
-	start := p.loop.Now()
 	p.dial(func(c *conn, err error) {
 		if w.dropped {
 			if c != nil {
@@ -87,7 +86,7 @@ func (w *waiting) drop() { w.dropped = true }
 func (p *Pool) dial(done func(*conn, error)) {
 	go func() {
 		raw, err := p.server.Dial(p.ctx, p.timeout)
-		p.loop.Post(func() {
+		posted := p.loop.Post(func() {
 			if err != nil {
 				done(nil, err)
 				return
@@ -95,6 +94,9 @@ func (p *Pool) dial(done func(*conn, error)) {
 			c, err := p.attach(raw)
 			done(c, err)
 		})
+		if !posted && raw != nil {
+			_ = raw.Close()
+		}
 	}()
 }
 
@@ -146,7 +148,14 @@ func (p *Pool) Warm(n int, done func(error)) {
 	next()
 }
 
-func (p *Pool) keep(c *conn) { p.idle = append(p.idle, c) }
+func (p *Pool) keep(c *conn) {
+	if p.ctx.Err() != nil { // the pool is closed
+		c.stream.Close()
+		p.stats.Open--
+		return
+	}
+	p.idle = append(p.idle, c)
+}
 
 // lost forgets a connection that is gone.
 func (p *Pool) lost(c *conn) {

@@ -21,13 +21,13 @@ func (p *Parser) header(line []byte) error {
 			p.keep = !is(value, "close") && (p.keep || is(value, "keep-alive"))
 		}
 	case len("retry-after"):
-		p.names(name, value, "retry-after", &p.head.RetryAfter)
+		p.names(name, value, "retry-after", &p.head.RetryAfter, p.last.RetryAfter)
 	case len("content-length"):
 		if is(name, "content-length") {
 			return p.length(value)
 		}
 	case len("content-encoding"):
-		p.names(name, value, "content-encoding", &p.head.Encoding)
+		p.names(name, value, "content-encoding", &p.head.Encoding, p.last.Encoding)
 	case len("transfer-encoding"):
 		if is(name, "transfer-encoding") {
 			p.chunk = is(value, "chunked")
@@ -35,14 +35,18 @@ func (p *Parser) header(line []byte) error {
 		}
 	}
 	for _, pod := range []string{"x-inference-pod", "x-served-by-pod", "x-pod-name"} {
-		p.names(name, value, pod, &p.head.Pod)
+		p.names(name, value, pod, &p.head.Pod, p.last.Pod)
 	}
 	return nil
 }
 
-// names sets to where the header has the name. The text is kept while it stays the same, so that it costs nothing.
-func (p *Parser) names(name, value []byte, want string, to *string) {
-	if len(name) == len(want) && is(name, want) && string(value) != *to {
+// names sets to where the header has the name. A text that the answer before had costs nothing.
+func (p *Parser) names(name, value []byte, want string, to *string, before string) {
+	switch {
+	case len(name) != len(want) || !is(name, want):
+	case string(value) == before:
+		*to = before
+	default:
 		*to = string(value)
 	}
 }

@@ -17,7 +17,7 @@ var ErrTruncated = errors.New("the answer ended in the middle")
 // maxHead bounds the head of an answer and each line of its framing.
 const maxHead = 256 << 10
 
-// Head is what a client needs of the head of an answer. Its texts are those of the last answer that named others.
+// Head is what a client needs of the head of an answer.
 type Head struct {
 	Status     int
 	RetryAfter string
@@ -51,6 +51,7 @@ const (
 // Parser reads one answer after the other from a connection. The zero value waits for the first.
 type Parser struct {
 	head  Head
+	last  Head // of the answer before, whose texts are kept where they come again
 	at    place
 	left  int64  // bytes left of body or chunk
 	line  []byte // a line that the reads so far did not end
@@ -173,7 +174,8 @@ func (p *Parser) status(line []byte) error {
 	if !ok || !bytes.HasPrefix(version, []byte("HTTP/1.")) {
 		return fmt.Errorf("%w: status line %.60q", ErrBadAnswer, line)
 	}
-	p.head.Status, p.keep, p.at = int(n), string(version) != "HTTP/1.0", inHeaders
+	p.last, p.head = p.head, Head{Status: int(n)}
+	p.keep, p.at = string(version) != "HTTP/1.0", inHeaders
 	return nil
 }
 
