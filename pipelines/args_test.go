@@ -31,7 +31,7 @@ func flagSets() map[string]*flag.FlagSet {
 }
 
 // own are the flags of a binary that a step leaves at their default.
-var own = []string{"patience"}
+var own = []string{"patience", "shard", "start-at", "on-invalid", "clock"}
 
 // TestBinariesTakeTheArgsOfTheirSteps breaks where a flag is renamed on one side only.
 func TestBinariesTakeTheArgsOfTheirSteps(t *testing.T) {
