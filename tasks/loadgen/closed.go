@@ -45,7 +45,7 @@ func (c *closedShape) slotStart() int64 {
 }
 
 func (c *closedShape) prepare() bool {
-	if c.stopped() || c.exhausted || c.ready.len() >= c.n || c.ready.len() >= ahead && c.readyBytes > aheadBytes {
+	if c.shard >= c.n || c.stopped() || c.exhausted || c.ready.len() >= c.n || c.ready.len() >= ahead && c.readyBytes > aheadBytes {
 		return false
 	}
 	f := c.opened()
@@ -116,9 +116,10 @@ func (c *closedShape) keepsLoad() bool {
 func (c *closedShape) ended(f *flight) {
 	c.busy--
 	s := f.slot
-	free := c.after(f) + s.backOff(f.outcome.Class)
+	pause := s.backOff(f.outcome.Class)
+	free := c.after(f) + pause
 	if f.prompt.Last || f.outcome.Status != report.StatusOK {
-		if free <= c.now() {
+		if pause == 0 {
 			c.begins(s, free)
 		} else {
 			c.later(free, func() { c.begins(s, free) })

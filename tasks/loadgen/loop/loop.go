@@ -18,6 +18,7 @@ type Loop struct {
 
 	mu      sync.Mutex
 	mail    []mail
+	some    atomic.Bool // there is mail
 	closed  bool
 	waiting atomic.Bool // mail needs a wake-up
 	read    []mail      // mail that is being read
@@ -84,6 +85,7 @@ func (l *Loop) post(m mail) bool {
 	if l.closed {
 		return false
 	}
+	l.some.Store(true)
 	l.mail = append(l.mail, m)
 	if l.waiting.CompareAndSwap(true, false) {
 		l.poll.wake()
@@ -128,10 +130,7 @@ func (l *Loop) Wait(until int64, precise bool) {
 // sleep blocks for at most so many nanoseconds.
 func (l *Loop) sleep(ns int64) {
 	l.waiting.Store(true)
-	l.mu.Lock()
-	empty := len(l.mail) == 0
-	l.mu.Unlock()
-	if !empty {
+	if l.some.Load() { // it came before waiting was seen
 		ns = 0
 	}
 	l.poll.poll(ns)
@@ -140,8 +139,12 @@ func (l *Loop) sleep(ns int64) {
 
 // open reads the mail; false when there was none.
 func (l *Loop) open() bool {
+	if !l.some.Load() { // nearly always
+		return false
+	}
 	l.mu.Lock()
 	l.read, l.mail = l.mail, l.read[:0]
+	l.some.Store(false)
 	l.mu.Unlock()
 	for i := range l.read {
 		m := &l.read[i]

@@ -14,6 +14,11 @@ func (p *Parser) header(line []byte) error {
 	if !ok {
 		return fmt.Errorf("%w: header %.60q", ErrBadAnswer, line)
 	}
+	switch line[0] | 0x20 { // of those that are looked for
+	case 'c', 'r', 't', 'x':
+	default:
+		return nil
+	}
 	value = bytes.TrimSpace(value)
 	switch len(name) {
 	case len("connection"):
@@ -34,10 +39,17 @@ func (p *Parser) header(line []byte) error {
 			p.close = !p.chunk
 		}
 	}
+	if line[0]|0x20 == 'x' {
+		p.pod(name, value)
+	}
+	return nil
+}
+
+// pod takes in the header that names who answered.
+func (p *Parser) pod(name, value []byte) {
 	for _, pod := range []string{"x-inference-pod", "x-served-by-pod", "x-pod-name"} {
 		p.names(name, value, pod, &p.head.Pod, p.last.Pod)
 	}
-	return nil
 }
 
 // names sets to where the header has the name. A text that the answer before had costs nothing.
