@@ -119,6 +119,9 @@ func loads(p *runplan.RunPlan) string {
 				parts = append(parts, st.Shape)
 			}
 		}
+		if s := m.Search; s != nil {
+			parts = append(parts, fmt.Sprintf("search %g..%g", s.Low, s.High))
+		}
 	}
 	if len(parts) > 6 {
 		parts = append(parts[:5], fmt.Sprintf("... %d stages", len(parts)))
