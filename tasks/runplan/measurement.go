@@ -241,7 +241,8 @@ type Between struct {
 	High     int     `json:"high"` // index of a stage
 	Fraction float64 `json:"fraction"`
 	// Knee moves the rate to where the stages from Low to High stopped keeping up: Fraction is then the place
-	// between the last of them whose achieved request rate was within 5 % of the offered one and the next.
+	// between the last of them whose achieved request rate was within 5 % of the offered one and the next; between the
+	// last two where all kept up.
 	Knee bool `json:"knee,omitempty"`
 }
 

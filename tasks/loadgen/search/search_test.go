@@ -389,7 +389,8 @@ func TestTheKneeLiesBetweenTheLastThatKeptUpAndTheNext(t *testing.T) {
 		{name: "stages in any order, closed loops between", stages: []Point{{40, 26}, {0, 99}, {10, 10}, {30, 25}, {20, 20}}, last: 4, next: 3},
 		{name: "one that fell behind by chance is forgiven", stages: []Point{{10, 10}, {20, 15}, {30, 30}, {40, 26}}, last: 2, next: 3},
 		{name: "more than was offered is kept up", stages: []Point{{10, 12}, {20, 5}}, last: 0, next: 1},
-		{name: "all kept up", stages: []Point{{10, 10}, {20, 20}}, none: true},
+		{name: "all kept up: the last two", stages: []Point{{10, 10}, {20, 20}, {30, 30}}, last: 1, next: 2},
+		{name: "a single stage that kept up", stages: []Point{{0, 30}, {10, 10}}, none: true},
 		{name: "none kept up", stages: []Point{{10, 5}, {20, 6}}, none: true},
 		{name: "nothing was offered", stages: []Point{{0, 5}}, none: true},
 	}
@@ -411,7 +412,8 @@ func TestRatesOfASweep(t *testing.T) {
 	}{
 		{name: "a quarter of the way", between: runplan.Between{Low: 0, High: 1, Fraction: 0.25}, want: 15},
 		{name: "the middle of the knee", between: runplan.Between{Low: 2, High: 5, Fraction: 0.5, Knee: true}, want: 30},
-		{name: "no knee where all kept up", between: runplan.Between{Low: 2, High: 3, Fraction: 0.5, Knee: true}, err: "kept up"},
+		{name: "the knee of stages that all kept up", between: runplan.Between{Low: 2, High: 3, Fraction: 0.5, Knee: true}, want: 20},
+		{name: "no knee where none kept up", between: runplan.Between{Low: 4, High: 5, Fraction: 0.5, Knee: true}, err: "none of them kept up"},
 		{name: "a stage that has not run", between: runplan.Between{Low: 0, High: 6}, err: "only 6 have run"},
 		{name: "nothing was reached", between: runplan.Between{Low: 0, High: 0, Fraction: 0}, want: 5},
 	}

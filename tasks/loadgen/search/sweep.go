@@ -17,8 +17,9 @@ type Point struct {
 }
 
 // Knee returns the indices of the last stage, in the order of the offered rates, that kept up, its achieved rate being
-// within 5 % of the offered one, and of the next above it. Closed loops are passed over. It is false where no stage
-// kept up, or the highest did.
+// within 5 % of the offered one, and of the next above it. Where the highest kept up too they are it and the one below: a
+// sweep ends at about what the server takes, so that its last stage may just hold. Closed loops are passed over. It is
+// false where no stage kept up, or there is only one.
 func Knee(stages []Point) (last, next int, ok bool) {
 	var order []int
 	for i, p := range stages {
@@ -37,7 +38,7 @@ func Knee(stages []Point) (last, next int, ok bool) {
 	})
 	for i := len(order) - 1; i >= 0; i-- {
 		if p := stages[order[i]]; p.Achieved >= keptUp*p.Offered {
-			if i == len(order)-1 {
+			if i = min(i, len(order)-2); i < 0 {
 				return 0, 0, false
 			}
 			return order[i], order[i+1], true
@@ -57,7 +58,7 @@ func Rate(b runplan.Between, stages []Point) (float64, error) {
 	if b.Knee {
 		last, next, ok := Knee(stages[b.Low : b.High+1])
 		if !ok {
-			return 0, fmt.Errorf("finding the knee between stages %d and %d: either all of them kept up with the offered rate, or none did", b.Low, b.High)
+			return 0, fmt.Errorf("finding the knee between stages %d and %d: none of them kept up with the offered rate, or there is only one", b.Low, b.High)
 		}
 		low, high = stages[b.Low+last].Offered, stages[b.Low+next].Offered
 	}
