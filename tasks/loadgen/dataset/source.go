@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -50,6 +51,9 @@ func open(ctx context.Context, file runplan.File, client *http.Client) (*source,
 
 func local(where string) (*source, error) {
 	f, err := os.Open(where)
+	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(where) {
+		err = fmt.Errorf("%w: write the whole path, a relative one begins where load-gen runs", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the file of prompts: %w", err)
 	}

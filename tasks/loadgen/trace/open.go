@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"bflow.dev/bflow/tasks/runplan"
@@ -43,7 +46,11 @@ func open(ctx context.Context, client *http.Client, plan runplan.Trace) (*Trace,
 
 func fetch(ctx context.Context, client *http.Client, url string) (io.ReadCloser, error) {
 	if !strings.Contains(url, "://") {
-		return os.Open(url)
+		f, err := os.Open(url)
+		if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(url) {
+			err = fmt.Errorf("%w: write the whole path, a relative one begins where load-gen runs", err)
+		}
+		return f, err
 	}
 	if !strings.HasPrefix(url, "https://") {
 		return nil, fmt.Errorf("it is neither a path nor an https:// address")
