@@ -64,6 +64,7 @@ type flight struct {
 	shown    bool   // its texts are kept
 	place    int    // in driver.active
 	attempts int    // that have failed
+	late     int64  // by how much we were late with the first
 	ticket   uint64 // of the timer that puts it again, 0 = none
 }
 
@@ -82,7 +83,20 @@ func (d *driver) claim() bool {
 }
 
 // bound is how many requests this shard sends at most, where the plan bounds them.
-func (d *driver) bound() int64 { return int64(part(d.plan.Requests, d.shard, d.shards)) }
+func (d *driver) bound() int64 {
+	if n := d.sending(); d.shard < n {
+		return int64(part(d.plan.Requests, d.shard, n))
+	}
+	return 0
+}
+
+// sending is how many shards send: a closed loop of fewer slots than shards leaves some without.
+func (d *driver) sending() int {
+	if d.plan.Shape == runplan.ShapeOpen || d.plan.Shape == runplan.ShapeTrace {
+		return d.shards
+	}
+	return min(d.shards, d.slots())
+}
 
 // open returns the first turn of a conversation, made and not yet sent; nil when the plan has none of that index.
 func (d *driver) open(index int64) *flight {
@@ -96,7 +110,7 @@ func (d *driver) open(index int64) *flight {
 
 // opened returns the first turn of the next conversation of a closed loop.
 func (d *driver) opened() *flight {
-	f := d.open(d.sessions*int64(d.shards) + int64(d.shard))
+	f := d.open(d.sessions*int64(d.sending()) + int64(d.shard))
 	d.sessions++
 	return f
 }
@@ -152,7 +166,7 @@ func (d *driver) recycle(f *flight) {
 		d.source.Recycle(f.session)
 	}
 	f.session, f.slot = nil, nil
-	f.intended, f.waited, f.early, f.attempts, f.ticket = 0, 0, false, 0, 0
+	f.intended, f.waited, f.early, f.attempts, f.late, f.ticket = 0, 0, false, 0, 0, 0
 	d.free = append(d.free, f)
 }
 

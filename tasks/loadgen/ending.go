@@ -29,18 +29,39 @@ type ending struct {
 	limit int64 // when what is in flight is given up
 	cause error // with which
 	cut   bool  // it was
+	// halted: nothing is sent any more, not even for requests that were due before the end.
+	halted bool
 }
 
 func (d *driver) stopped() bool { return d.state.by != "" }
 
-// stop ends the sending; the first reason counts.
+// stop ends the sending of what was not due yet; the first reason counts.
 func (d *driver) stop(reason string) {
 	if d.stopped() {
 		return
 	}
 	d.state.by, d.state.at = reason, d.now()
-	if reason != endedRequests && reason != endedExhausted {
+	switch reason {
+	case endedRequests, endedExhausted:
+	case endedDuration:
 		d.state.limit = d.state.at + int64(d.drain())
+	case endedFailed: // what comes now cannot be written
+		d.state.limit = d.state.at
+		d.halt()
+	default:
+		d.state.limit = d.state.at + int64(d.drain())
+		d.halt()
+	}
+}
+
+// halt ends all sending, also of what was due and waits for a place in flight or to be put again.
+func (d *driver) halt() {
+	d.state.halted = true
+	d.shape.drop()
+	for i := len(d.active) - 1; i >= 0; i-- {
+		if i < len(d.active) && !d.active[i].Running() {
+			d.over(d.active[i]) // with the failure that it had
+		}
 	}
 }
 
@@ -61,8 +82,12 @@ const drainInterrupted = 5 * time.Second
 
 // interrupt ends the stage on a signal.
 func (d *driver) interrupt() {
+	d.state.cause = client.ErrCanceled
 	d.stop(endedInterrupted)
-	d.state.limit, d.state.cause = d.now()+int64(drainInterrupted), client.ErrCanceled
+	d.state.limit = min(d.state.limit, d.now()+int64(drainInterrupted))
+	if !d.state.halted {
+		d.halt()
+	}
 }
 
 // run puts the load and returns when the last request has ended.
@@ -120,7 +145,7 @@ func (d *driver) clock(now int64) {
 
 // cut gives up whatever is not over.
 func (d *driver) cut(now int64) {
-	d.state.cut = true
+	d.state.cut, d.state.halted = true, true
 	d.shape.drop()
 	for len(d.active) > 0 {
 		if f := d.active[0]; f.Running() {
@@ -131,7 +156,8 @@ func (d *driver) cut(now int64) {
 	}
 }
 
-// spare is the least time before the next send in which a request is made ahead.
+// spare is the least time before the next send in which a request is made ahead, and the longest for which answers are
+// not looked at meanwhile.
 const spare = int64(200 * time.Microsecond)
 
 // wait makes requests ahead while there is time, then waits for what happens next.
@@ -144,9 +170,17 @@ func (d *driver) wait() {
 	if !d.state.cut {
 		until = min(until, d.state.limit)
 	}
-	for d.now()+spare < until && d.shape.prepare() {
+	precise = precise && until == at
+	for from := d.now(); from+spare < until && d.shape.prepare(); {
+		now := d.now()
+		if now+spare >= until {
+			break
+		}
+		if now-from >= spare {
+			until, precise = now, false
+		}
 	}
-	d.loop.Wait(until, precise && until == at)
+	d.loop.Wait(until, precise)
 }
 
 // nextSend returns when something is sent next, as far as is known.

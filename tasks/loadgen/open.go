@@ -72,6 +72,7 @@ func (g *openShape) due(now int64) {
 			return
 		}
 		g.ready.pop()
+		g.live.plan()
 		g.admit(f)
 		now = g.now()
 	}
@@ -93,7 +94,6 @@ func (g *openShape) next() (int64, bool) {
 
 // admit sends a request whose time has come, if there is a place for it.
 func (g *openShape) admit(f *flight) {
-	g.live.plan()
 	switch full := g.cap > 0 && g.taken >= g.cap; {
 	case !full:
 		g.taken++
@@ -110,7 +110,7 @@ func (g *openShape) ended(f *flight) {
 	if !f.prompt.Last && f.outcome.Status == report.StatusOK && !g.stopped() {
 		g.goOn(f)
 	}
-	if g.waiting.len() > 0 && !g.state.cut {
+	if g.waiting.len() > 0 && !g.state.halted {
 		w := g.waiting.pop()
 		w.waited = g.now() - w.intended
 		g.taken++

@@ -75,7 +75,7 @@ func (d *driver) overdue(now int64) {
 		}
 		silent := f.Silent(now)
 		switch {
-		case d.limits.silence > 0 && silent >= int64(d.limits.silence):
+		case d.limits.silence > 0 && o.Sent >= 0 && silent >= int64(d.limits.silence): // before, the server reads
 			f.GiveUp(client.ErrStall, now)
 		case now-o.Send < int64(d.limits.total):
 		case silent >= int64(d.limits.total)/2:
@@ -114,7 +114,7 @@ func drawn(seed uint64, session, turn int64, share float64) bool {
 // again puts a request that failed once more, where the plan says so; its place in flight stays taken.
 func (d *driver) again(f *flight) bool {
 	r := d.api.Retry
-	if r == nil || f.attempts >= r.Attempts || d.state.cut || !retryable(&f.outcome) {
+	if r == nil || f.attempts >= r.Attempts || d.state.halted || !retryable(&f.outcome) {
 		return false
 	}
 	wait := int64(r.Backoff) << min(f.attempts, 20)
@@ -124,18 +124,21 @@ func (d *driver) again(f *flight) bool {
 	f.ticket = ticket
 	d.timers.at(d.now()+wait, func() {
 		if f.ticket == ticket {
-			f.renew()
+			f.renew(d.now())
 			d.line.Put(&f.Exchange)
 		}
 	})
 	return true
 }
 
-// renew forgets what the attempt before came to.
-func (f *flight) renew() {
+// renew forgets what the attempts before came to. Their time counts as waiting, because it is no lateness of ours.
+func (f *flight) renew(now int64) {
 	o, was := &f.outcome, f.outcome
+	if f.attempts == 1 && was.Send >= 0 {
+		f.late = was.Send - was.Intended - was.QueueWait - was.Dial
+	}
 	o.Reset()
-	o.Index, o.Session, o.Turn, o.Slot, o.Intended, o.QueueWait = was.Index, was.Session, was.Turn, was.Slot, was.Intended, was.QueueWait
+	o.Index, o.Session, o.Turn, o.Slot, o.Intended, o.QueueWait = was.Index, was.Session, was.Turn, was.Slot, was.Intended, now-was.Intended-f.late
 	o.InAsked, o.OutAsked, o.Adapter, o.PromptHash = was.InAsked, was.OutAsked, was.Adapter, was.PromptHash
 	o.PrefixBucket, o.PrefixIndex = was.PrefixBucket, was.PrefixIndex
 	o.Retries, o.StaleRetries = was.Retries+1, was.StaleRetries
