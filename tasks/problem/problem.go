@@ -1,4 +1,4 @@
-// Package problem is how the generator says what is wrong with a file: position, path, sentence.
+// Package problem says what is wrong with a file that a person wrote: position, path, sentence.
 // It knows nothing about experiments.
 package problem
 
