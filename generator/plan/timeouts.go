@@ -41,6 +41,9 @@ func timeoutsOf(p *runplan.RunPlan, limit time.Duration) runplan.Timeouts {
 	task := taskBudgets(p, t.Ready.D())
 	for i := range p.Measurements {
 		expected, longest := measurementTime(&p.Measurements[i], limit)
+		if p.Execution.OnInvalid == "retry" {
+			longest = min(times(longest, runplan.MaxTries), limit)
+		}
 		t.Measurement = append(t.Measurement, runplan.Duration(expected))
 		if p.Execution.Phases.Benchmark {
 			task[contract.LoadGen+"-"+strconv.Itoa(i)] = startBudget + longest

@@ -13,9 +13,6 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// maxTries is how often a stage is measured at most where an invalid one is measured again.
-const maxTries = 3
-
 // retries says whether an invalid stage is measured again.
 func (m *measurement) retries() bool {
 	if m.OnInvalid != "" {
@@ -36,7 +33,7 @@ func (m *measurement) stage(ctx context.Context, sample, i int, plan runplan.Sta
 		if err != nil {
 			return nil, err
 		}
-		if plan.Measure && try+1 < maxTries && m.retries() && ctx.Err() == nil {
+		if plan.Measure && try+1 < runplan.MaxTries && m.retries() && ctx.Err() == nil {
 			reason, err := m.rehearsed(t)
 			if err != nil {
 				return nil, err

@@ -150,7 +150,7 @@ func TestAnInvalidStageIsMeasuredAgain(t *testing.T) {
 	}
 	r := b.results(t)
 	tries, err := report.ReadStages(filepath.Join(report.MeasurementDir(b.runDir, 0), report.FileRetried))
-	if err != nil || len(tries) != maxTries-1 || len(r.stages) != 1 {
+	if err != nil || len(tries) != runplan.MaxTries-1 || len(r.stages) != 1 {
 		t.Fatalf("%d tries, %d stages, %v", len(tries), len(r.stages), err)
 	}
 	phases, prompts := map[string]int{}, map[string]bool{}
@@ -158,7 +158,7 @@ func TestAnInvalidStageIsMeasuredAgain(t *testing.T) {
 		phases[row.Phase]++
 		prompts[row.PromptHash] = true
 	}
-	if phases[report.PhaseUnmeasured] != 10*(maxTries-1) || phases[report.PhaseMeasured] != 10 || len(prompts) != 10*maxTries {
+	if phases[report.PhaseUnmeasured] != 10*(runplan.MaxTries-1) || phases[report.PhaseMeasured] != 10 || len(prompts) != 10*runplan.MaxTries {
 		t.Errorf("phases %v, %d prompts", phases, len(prompts))
 	}
 }

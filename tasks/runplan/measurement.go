@@ -234,6 +234,9 @@ type Stage struct {
 	Prefixes []Prefix `json:"prefixes,omitempty"`
 }
 
+// MaxTries is how often a stage is measured at most where an invalid one is measured again (execution.on_invalid: retry).
+const MaxTries = 3
+
 // Between is a rate found by earlier stages of the same measurement (a sweep):
 // low + Fraction * (high - low), low and high being the request rates that those stages reached.
 type Between struct {
