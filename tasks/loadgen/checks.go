@@ -28,10 +28,8 @@ func checks(in *record.Stage, r *report.StageResult, used self, exact bool) []re
 	add := adder(&out)
 	wall := float64(r.DrainEndNS-r.StartNS) / 1e9
 	scheduleChecks(in, r, add)
-	if lag, ok := r.Metrics["client_lag"]; ok {
-		add("client_lag_p99_ms", lag.Quantiles["p99"], 1, reasonClient, "answers were read late: give load-gen a core of its own, or divide the load among shards")
-	}
-	add("run_queue_share", used.runQueue.Seconds()/wall/used.limit, 0.05, reasonClient, "load-gen waited for a processor: give it a core of its own")
+	lagCheck(r, "client_lag", 1, add, reasonClient, "answers were read late: give load-gen a core of its own, or divide the load among shards")
+	add("run_queue_share", used.longest.Seconds()/wall, 0.05, reasonClient, "load-gen waited for a processor: give it a core of its own")
 	add("cpu_share", used.cpu.Seconds()/wall/used.limit, 0.8, reasonClient, "load-gen used more than 80 % of its processors")
 	if used.throttled >= 0 {
 		add("throttled_share", used.throttled, 0.05, reasonClient, "the processor quota of load-gen throttled it")
@@ -92,20 +90,46 @@ type addCheck func(name string, value, limit float64, reason, text string)
 
 // scheduleChecks compare what was sent with what should have been.
 func scheduleChecks(in *record.Stage, r *report.StageResult, add addCheck) {
-	limit := 1.0
-	if in.Plan.Shape == runplan.ShapeOpen && in.Rate > 0 {
+	limit, offered := 1.0, r.Rates["offered_rate"]
+	switch {
+	case in.Plan.Shape == runplan.ShapeOpen && in.Rate > 0:
 		limit = max(limit, 0.01*1000/in.Rate)
+	case offered > 0:
+		limit = max(limit, 0.01*1000/offered)
 	}
-	if lag, ok := r.Metrics["sched_lag"]; ok {
-		add("sched_lag_p99_ms", lag.Quantiles["p99"], limit, reasonSchedule, "requests were sent later than planned")
-	}
-	if offered := r.Rates["offered_rate"]; offered > 0 && in.Plan.MaxInflight == 0 {
+	lagCheck(r, "sched_lag", limit, add, reasonSchedule, "requests were sent later than planned")
+	if offered > 0 && in.Plan.MaxInflight == 0 {
 		achieved := r.Rates["achieved_rate"] + refusedRate(r) // a server that takes no connection is no fault of ours
 		// One request over a border of the window is no missed schedule, however few there are.
 		allowed := max(0.005, 1.5/math.Max(1, float64(r.Counts.Total)))
 		add("achieved_rate_gap", math.Abs(achieved/offered-1), allowed, reasonSchedule,
 			fmt.Sprintf("%.3f requests per second were sent instead of %.3f", achieved, offered))
 	}
+}
+
+// fewFactor is by how much more the p99 of few requests may be late, because it is hardly another than their largest.
+const fewFactor = 10
+
+// lagCheck holds the p99 of a lag against its limit. Fewer than a thousand requests say little of a p99: it is held
+// against a higher limit then, and the highest quantile that they do tell against the limit itself.
+func lagCheck(r *report.StageResult, metric string, limit float64, add addCheck, reason, text string) {
+	lag, ok := r.Metrics[metric]
+	if !ok {
+		return
+	}
+	if !report.LowN(lag.N, 99) {
+		add(metric+"_p99_ms", lag.Quantiles["p99"], limit, reason, text)
+		return
+	}
+	add(metric+"_p99_ms", lag.Quantiles["p99"], fewFactor*limit, reason, text)
+	known := 50.0
+	for _, q := range []float64{75, 90, 95} {
+		if !report.LowN(lag.N, q) {
+			known = q
+		}
+	}
+	name := fmt.Sprintf("p%g", known)
+	add(metric+"_"+name+"_ms", lag.Quantiles[name], limit, reason, text)
 }
 
 // refusedRate is how many requests per second of the window were due and found nobody to send them to.

@@ -18,7 +18,8 @@ type self struct {
 	at        time.Time
 	cpu       time.Duration
 	threads   map[string]turns
-	runQueue  time.Duration // waited for a processor since; see turns
+	runQueue  time.Duration // waited for a processor since, all threads together; see turns
+	longest   time.Duration // waited the thread that did so longest: the loop's is one
 	gcPause   time.Duration // longest since
 	conns     client.Stats
 	peakRSS   int64
@@ -50,7 +51,7 @@ func readSelf(m *measurement) self {
 func (s self) since(before self) self {
 	d := s
 	d.cpu -= before.cpu
-	d.runQueue = waited(before.threads, s.threads)
+	d.runQueue, d.longest = waited(before.threads, s.threads)
 	d.drift = max(s.drift-before.drift, before.drift-s.drift)
 	d.conns.Opened -= before.conns.Opened
 	d.conns.Churn -= before.conns.Churn
@@ -110,14 +111,15 @@ func readTurns() map[string]turns {
 }
 
 // waited returns how long threads have waited for a processor that somebody else had: their waiting between two
-// readings less what waking up costs, thread by thread, so that one that wakes cheaply hides no other.
-func waited(before, after map[string]turns) time.Duration {
-	total := time.Duration(0)
+// readings less what waking up costs, thread by thread, so that one that wakes cheaply hides no other. It returns the sum
+// and the longest.
+func waited(before, after map[string]turns) (total, longest time.Duration) {
 	for thread, now := range after {
 		was := before[thread]
-		total += max(0, now.waiting-was.waiting-time.Duration(now.slices-was.slices)*wakeUp)
+		one := max(0, now.waiting-was.waiting-time.Duration(now.slices-was.slices)*wakeUp)
+		total, longest = total+one, max(longest, one)
 	}
-	return total
+	return total, longest
 }
 
 // cpuLimit returns the processors that this process may use.

@@ -10,17 +10,18 @@ func TestWaited(t *testing.T) {
 	tests := []struct {
 		name          string
 		before, after map[string]turns
-		want          time.Duration
+		want, longest time.Duration
 	}{
 		{name: "waking up is no waiting", after: map[string]turns{"1": {20 * ms, 1000}}, want: 0},
-		{name: "what is beyond it counts", after: map[string]turns{"1": {125 * ms, 1000}}, want: 100 * ms},
-		{name: "only what came since counts", before: map[string]turns{"1": {100 * ms, 10}}, after: map[string]turns{"1": {150 * ms, 10}}, want: 50 * ms},
-		{name: "a thread that wakes cheaply hides no other", after: map[string]turns{"1": {0, 100_000}, "2": {60 * ms, 400}}, want: 50 * ms},
+		{name: "what is beyond it counts", after: map[string]turns{"1": {125 * ms, 1000}}, want: 100 * ms, longest: 100 * ms},
+		{name: "only what came since counts", before: map[string]turns{"1": {100 * ms, 10}}, after: map[string]turns{"1": {150 * ms, 10}}, want: 50 * ms, longest: 50 * ms},
+		{name: "a thread that wakes cheaply hides no other", after: map[string]turns{"1": {0, 100_000}, "2": {60 * ms, 400}}, want: 50 * ms, longest: 50 * ms},
+		{name: "threads that wait together", after: map[string]turns{"1": {30 * ms, 0}, "2": {60 * ms, 0}}, want: 90 * ms, longest: 60 * ms},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := waited(tt.before, tt.after); got != tt.want {
-				t.Errorf("got %v, want %v", got, tt.want)
+			if got, longest := waited(tt.before, tt.after); got != tt.want || longest != tt.longest {
+				t.Errorf("got %v and %v, want %v and %v", got, longest, tt.want, tt.longest)
 			}
 		})
 	}

@@ -1,0 +1,106 @@
+package loadgen
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bflow.dev/bflow/sim"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// crowded is a load of which all but two requests wait for a place in flight.
+func crowded(t *testing.T, stop ...runplan.StopRule) *bench {
+	t.Helper()
+	s := openLoop(500, 30)
+	s.MaxInflight, s.Stop = 2, stop
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.1)}}, s)
+	b.plan.Measurements[0].Data.Output.Mean = 1
+	return b
+}
+
+func TestNothingThatWaitsIsSentAfterAnInterruption(t *testing.T) {
+	b := crowded(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() {
+		for len(truthOf(b)) < 6 {
+			time.Sleep(time.Millisecond)
+		}
+		interrupt()
+	}()
+	if code := b.run(ctx, t); code != contract.ExitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	counts := b.results(t).stages[0].Counts.ByStatus
+	if counts[report.StatusOK] > 12 || counts[report.StatusCancelled] < 50 {
+		t.Errorf("counts %v: what waited was sent", counts)
+	}
+}
+
+func TestNothingThatWaitsIsSentAfterAStopRule(t *testing.T) {
+	b := crowded(t, runplan.StopRule{Kind: "max_errors", Numbers: map[string]float64{"count": 6}})
+	b.engine.Inject(runplan.Fault{Kind: runplan.FaultTruncated}, b.engine.Now())
+	b.plan.Measurements[0].API.Retry = &runplan.Retry{Attempts: 5, Backoff: seconds(10)}
+	r := b.measure(t)
+	counts := r.stages[0].Counts.ByStatus
+	if r.stages[0].Ended != "max_errors" || counts[report.StatusFailed] > 8 || counts[report.StatusCut] < 20 {
+		t.Errorf("ended by %q, counts %v", r.stages[0].Ended, counts)
+	}
+}
+
+func TestAnInterruptionDoesNotWaitForAnotherAttempt(t *testing.T) {
+	b := makeBench(t, sim.Config{}, closedLoop(4, 100))
+	b.plan.Measurements[0].API.Retry = &runplan.Retry{Attempts: 3, Backoff: seconds(60)}
+	b.engine.Inject(runplan.Fault{Kind: runplan.FaultHTTP500}, b.engine.Now())
+	ctx, interrupt := context.WithTimeout(t.Context(), time.Second)
+	defer interrupt()
+	began := time.Now()
+	b.run(ctx, t)
+	rows := b.results(t).rows
+	if took := time.Since(began); took > 4*time.Second || len(rows) != 4 {
+		t.Errorf("it took %v, %d rows", took, len(rows))
+	}
+	for _, row := range rows {
+		if row.Status != report.StatusFailed || row.ErrorClass != report.ErrHTTP5xx {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+func TestTimeOfFailedAttemptsIsNoLatenessOfOurs(t *testing.T) {
+	b := makeBench(t, sim.Config{}, closedLoop(1, 3))
+	b.plan.Measurements[0].API.Retry = &runplan.Retry{Attempts: 1, Backoff: seconds(0.05)}
+	b.engine.Inject(runplan.Fault{Kind: runplan.FaultHTTP500}, b.engine.Now())
+	r := b.measure(t)
+	for _, row := range r.rows {
+		if lag := *row.TSend - row.TIntended - row.QueueWait - row.Dial; lag > 20e6 || row.QueueWait < 50e6 {
+			t.Errorf("lag %d, waited %d", lag, row.QueueWait)
+		}
+	}
+}
+
+func TestShardsWithoutASlotLeaveTheirPartToTheOthers(t *testing.T) {
+	load := func(b *bench) { b.plan.Measurements[0].Stages = []runplan.Stage{closedLoop(2, 31)} }
+	if diff := cmp.Diff(what(shards(t, 1, load)), what(shards(t, 4, load))); diff != "" {
+		t.Errorf("(-one process, +four shards of two slots):\n%s", diff)
+	}
+}
+
+func TestTurnsDoNotLengthenTheWindow(t *testing.T) {
+	s := openLoop(100, 0)
+	s.Duration, s.Requests = 0, 60
+	b := makeBench(t, sim.Config{}, s)
+	b.plan.Measurements[0].Data.Turns = 3
+	r := b.measure(t)
+	last := int64(0)
+	for _, row := range r.rows {
+		last = max(last, *row.TSend)
+	}
+	if end := r.stages[0].EndNS - r.header.AnchorUnixNS; len(r.rows) != 60 || end > last+20e6 {
+		t.Errorf("%d requests, the last sent at %d, and the window ends at %d", len(r.rows), last, end)
+	}
+}
