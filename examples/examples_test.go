@@ -41,7 +41,7 @@ func plansOf(t *testing.T, file string) []*runplan.RunPlan {
 // points is how many runs each example has.
 var points = map[string]int{
 	"benchflow-guidellm": 2, "demo": 2, "existing-endpoint": 1, "matrix-gpu": 4, "multi-turn": 2, "shared-prefix": 2,
-	"slo-gate": 1, "sweep": 3, "vllm-single": 1,
+	"search": 1, "slo-gate": 1, "sweep": 3, "trace": 1, "vllm-single": 1,
 }
 
 func TestEveryExampleLoadsWithoutAWarningAndPlans(t *testing.T) {
