@@ -14,16 +14,16 @@ const uncapped = 512
 type closedShape struct {
 	*driver
 	n          int
-	ready      queue // first turns, made
+	ready      queue[*flight] // first turns, made
 	readyBytes int
 	// perRequest: a slot is held by a request, so that it serves others while a conversation thinks.
 	perRequest bool
-	started    int     // number of the slot that begins next
-	startsAt   int64   // when slot number started begins
-	busy       int     // slots with a request in flight
-	thinking   int     // slots or, perRequest, conversations that wait for their time
-	rest       []*slot // perRequest: without a conversation
-	turnsDue   queue   // perRequest: turns whose time has come
+	started    int            // number of the slot that begins next
+	startsAt   int64          // when slot number started begins
+	busy       int            // slots with a request in flight
+	thinking   int            // slots or, perRequest, conversations that wait for their time
+	rest       []*slot        // perRequest: without a conversation
+	turnsDue   queue[*flight] // perRequest: turns whose time has come
 }
 
 // slot is one of the clients that a closed loop stands for.

@@ -20,10 +20,10 @@ const burst = 256
 type openShape struct {
 	*driver
 	times   schedule.Schedule
-	ready   queue // made, in order of their time
-	over    bool  // the schedule has no more
-	waiting queue // for a place in flight
-	cap     int   // 0 = none
+	ready   queue[*flight] // made, in order of their time
+	over    bool           // the schedule has no more
+	waiting queue[waiter]  // for a place in flight
+	cap     int            // 0 = none
 	drops   bool
 	taken   int // places in flight
 	turns   int // later turns whose time has not come
@@ -32,6 +32,13 @@ type openShape struct {
 }
 
 var _ shaper = (*openShape)(nil)
+
+// waiter is a request that waits for a place in flight. Where many wait, a first turn is made again when its place is
+// free: what waits before a slow server would else fill the memory with prompts.
+type waiter struct {
+	*flight
+	index, intended int64
+}
 
 func (g *openShape) begin() {}
 
@@ -101,8 +108,29 @@ func (g *openShape) admit(f *flight) {
 	case g.drops:
 		g.giveUp(f, report.StatusDropped)
 	default:
-		g.waiting.push(f)
+		g.wait(f)
 	}
+}
+
+func (g *openShape) wait(f *flight) {
+	w := waiter{f, f.outcome.Index, f.intended}
+	if g.waiting.len() >= ahead && f.outcome.Turn == 0 {
+		w.flight = nil
+		g.recycle(f)
+	}
+	g.waiting.push(w)
+}
+
+// waited returns the request that has waited longest.
+func (g *openShape) waited() *flight {
+	w := g.waiting.pop()
+	f := w.flight
+	if f == nil {
+		f = g.open(w.index)
+		f.intended = w.intended
+	}
+	f.waited = g.now() - f.intended
+	return f
 }
 
 func (g *openShape) ended(f *flight) {
@@ -111,8 +139,7 @@ func (g *openShape) ended(f *flight) {
 		g.goOn(f)
 	}
 	if g.waiting.len() > 0 && !g.state.halted {
-		w := g.waiting.pop()
-		w.waited = g.now() - w.intended
+		w := g.waited()
 		g.taken++
 		g.send(w)
 	}
@@ -144,9 +171,7 @@ func (g *openShape) turnTime(f, n *flight) int64 {
 
 func (g *openShape) drop() {
 	for g.waiting.len() > 0 {
-		w := g.waiting.pop()
-		w.waited = g.now() - w.intended
-		g.giveUp(w, g.cutStatus())
+		g.giveUp(g.waited(), g.cutStatus())
 	}
 }
 

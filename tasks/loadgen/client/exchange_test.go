@@ -156,7 +156,7 @@ func TestAnswersOfOddServers(t *testing.T) {
 		status, class string
 		text          string // in the error
 	}{
-		"an error page above the bound is still that error": {server: hang(answered(500, "", strings.Repeat("e", 1<<20))), status: report.StatusFailed, class: report.ErrHTTP5xx},
+		"an error page above the bound is still that error":  {server: hang(answered(500, "", strings.Repeat("e", 1<<20))), status: report.StatusFailed, class: report.ErrHTTP5xx},
 		"an error page that breaks off is still that error":  {server: drop("HTTP/1.1 503 x\r\nContent-Length: 99\r\n\r\nbusy"), status: report.StatusFailed, class: report.ErrHTTP5xx, text: "busy"},
 		"an answer without the end of its framing is whole":  {server: drop(goodHead + good), status: report.StatusOK},
 		"also where the server then says nothing":            {server: hang(goodHead + good), give: 50 * time.Millisecond, status: report.StatusOK},

@@ -21,6 +21,7 @@ type Pool struct {
 	stats  Stats
 	peak   int
 	nextID int64
+	closed bool
 }
 
 var _ Line = (*Pool)(nil)
@@ -37,6 +38,7 @@ func (p *Pool) Stats() Stats { return p.stats }
 
 // Close implements Line.
 func (p *Pool) Close() {
+	p.closed = true
 	p.cancel()
 	for _, c := range p.idle {
 		c.stream.Close()
@@ -149,7 +151,7 @@ func (p *Pool) Warm(n int, done func(error)) {
 }
 
 func (p *Pool) keep(c *conn) {
-	if p.ctx.Err() != nil { // the pool is closed
+	if p.closed {
 		c.stream.Close()
 		p.stats.Open--
 		return
