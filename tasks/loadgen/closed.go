@@ -172,7 +172,7 @@ func (c *closedShape) idle() bool {
 
 // backOff returns how long a slot that cannot connect waits, so that a dead server does not fill the disk with rows.
 func (s *slot) backOff(class string) int64 {
-	if class != report.ErrDial {
+	if class != report.ErrDial && class != report.ErrTLS {
 		s.failures = 0
 		return 0
 	}

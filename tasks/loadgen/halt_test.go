@@ -90,6 +90,14 @@ func TestShardsWithoutASlotLeaveTheirPartToTheOthers(t *testing.T) {
 	}
 }
 
+func TestASlotThatCannotConnectWaits(t *testing.T) {
+	s := &slot{}
+	waits := []int64{s.backOff(report.ErrDial), s.backOff(report.ErrTLS), s.backOff(report.ErrDial), s.backOff(report.ErrReset), s.backOff(report.ErrTLS)}
+	if diff := cmp.Diff([]int64{10e6, 20e6, 40e6, 0, 10e6}, waits); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestTurnsDoNotLengthenTheWindow(t *testing.T) {
 	s := openLoop(100, 0)
 	s.Duration, s.Requests = 0, 60
