@@ -1,7 +1,9 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bflow.dev/bflow/tasks/report"
@@ -15,7 +17,7 @@ func percentiles() []struct{ name, dash, class string } {
 }
 
 func figuresOf(m *report.Measurement) []figure {
-	stages := measuredStages(m)
+	stages := byLoad(measuredStages(m))
 	var out []figure
 	if len(stages) > 1 {
 		out = append(out,
@@ -36,6 +38,18 @@ func figuresOf(m *report.Measurement) []figure {
 		}
 	}
 	return drawn
+}
+
+// byLoad orders stages for lines: by load, closed loops before rates, what has no load value last. A sweep and a search
+// measure in another order.
+func byLoad(stages []*report.Stage) []*report.Stage {
+	rank := func(s *report.Stage) int {
+		return slices.Index([]string{runplan.ShapeClosed, runplan.ShapeOpen, runplan.ShapeTrace, runplan.ShapeThroughput}, s.Planned.Shape)
+	}
+	slices.SortStableFunc(stages, func(a, b *report.Stage) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(report.LoadOf(a), report.LoadOf(b)))
+	})
+	return stages
 }
 
 // draw finishes a figure; an empty chart gives none.

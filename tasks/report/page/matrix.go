@@ -6,6 +6,7 @@ import (
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/chart"
+	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/verdict"
 )
 
@@ -124,7 +125,7 @@ func comparison(reports []*report.Report) []figure {
 	for k, r := range reports {
 		c := curve{name: names[k]}
 		for i := range r.Measurements {
-			c.stages = append(c.stages, measuredStages(&r.Measurements[i])...)
+			c.stages = append(c.stages, byLoad(measuredStages(&r.Measurements[i]))...)
 		}
 		if len(c.stages) > 0 {
 			curves, all = append(curves, c), append(all, c.stages...)
@@ -137,7 +138,9 @@ func comparison(reports []*report.Report) []figure {
 	if load.Names != nil {
 		load = chart.Axis{Label: "load (streams or requests/s)"}
 	}
-	at := func(s *report.Stage) (float64, bool) { return report.LoadOf(s), true }
+	at := func(s *report.Stage) (float64, bool) {
+		return report.LoadOf(s), s.Planned.Shape != runplan.ShapeThroughput
+	}
 	latency := func(metric, q string) func(*report.Stage) (float64, bool) {
 		return func(s *report.Stage) (float64, bool) {
 			m, ok := s.Metrics[metric]
