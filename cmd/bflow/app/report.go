@@ -32,7 +32,7 @@ func reportCommand(s Streams) *cli.Command {
 				return err
 			}
 			path := filepath.Join(last, contract.FileReportHTML)
-			if len(reports) > 1 {
+			if len(reports) > 1 || c.IsSet("out") {
 				if path, err = matrixPage(c.String("out"), reports); err != nil {
 					return err
 				}

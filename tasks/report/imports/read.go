@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -120,6 +121,9 @@ func Read(docs []tools.Document, as string) (*tools.Imported, error) {
 	}
 	if !slices.Contains(Formats(), as) && as != "" {
 		return nil, fmt.Errorf("choosing a format: %q is none of %s", as, strings.Join(Formats(), ", "))
+	}
+	if d := docs[0]; filepath.Ext(d.Path) == ".json" && !json.Valid(d.Data) {
+		return nil, fmt.Errorf("reading %q: its %d bytes are no whole JSON document: was the file cut, or is the tool still writing it?", d.Path, len(d.Data))
 	}
 	return nil, fmt.Errorf("reading %q: it has the shape of no format that is known (%s); name one with --as to see what it lacks",
 		docs[0].Path, strings.Join(Formats()[1:], ", "))
