@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -35,6 +36,7 @@ type measurement struct {
 	loop    *loop.Loop
 	line    client.Line
 	api     client.API
+	asks    *http.Client // outside the load, nil until it is needed
 	prompts *prompt.Source
 	trace   *trace.Trace // nil = none
 

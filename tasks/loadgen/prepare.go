@@ -33,6 +33,7 @@ func (m *measurement) prepare(ctx context.Context) error {
 	}
 	m.rehearse(ctx)
 	m.prompts.Prepare()
+	m.hangUp()
 	var stages []prompt.Stage
 	for i, planned := range m.plan.Stages {
 		stages = append(stages, m.prompts.Stage(m.Measurement, 0, i, planned))

@@ -37,6 +37,7 @@ func (m *measurement) metrics(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer m.hangUp()
 	status, text, err := m.ask(ctx, http.MethodGet, where, nil)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("reading %q: HTTP %d", where, status)
@@ -71,7 +72,7 @@ func (m *measurement) base() string {
 // outside is the client for requests outside the load: over connections of its own, which go where those of the load go.
 func (m *measurement) outside() *http.Client {
 	proxy, _ := m.proxy() // it was read when the line was made
-	t := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyURL(proxy)}
+	t := &http.Transport{IdleConnTimeout: scrapeTimeout, Proxy: http.ProxyURL(proxy)}
 	if m.server.TLS != nil {
 		t.TLSClientConfig = m.server.TLS.Clone()
 		t.TLSClientConfig.NextProtos, t.TLSClientConfig.ServerName = nil, ""
@@ -82,6 +83,13 @@ func (m *measurement) outside() *http.Client {
 		}
 	}
 	return &http.Client{Transport: t}
+}
+
+// hangUp closes the connections of what was asked outside the load: none of them is open during it.
+func (m *measurement) hangUp() {
+	if m.asks != nil {
+		m.asks.CloseIdleConnections()
+	}
 }
 
 // maxAnswer bounds what is read of an answer outside the load.
@@ -100,7 +108,10 @@ func (m *measurement) ask(ctx context.Context, method, where string, body io.Rea
 			req.Header.Set(name, value)
 		}
 	}
-	resp, err := m.outside().Do(req)
+	if m.asks == nil {
+		m.asks = m.outside()
+	}
+	resp, err := m.asks.Do(req)
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking the server: %w", err)
 	}
