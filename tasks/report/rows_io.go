@@ -18,6 +18,7 @@ import (
 type RowWriter struct {
 	path string
 	f    *os.File
+	out  *bufio.Writer
 	gz   *gzip.Writer
 	buf  []byte // rows that are not compressed yet
 	open bool   // a member was begun
@@ -106,9 +107,10 @@ func (w *RowWriter) begin() (err error) {
 	case w.open:
 		return nil
 	case w.gz == nil:
-		w.gz, err = gzip.NewWriterLevel(w.f, gzip.BestSpeed)
+		w.out = bufio.NewWriterSize(w.f, block) // the compressor writes a quarter of a kilobyte at a time
+		w.gz, err = gzip.NewWriterLevel(w.out, gzip.BestSpeed)
 	default:
-		w.gz.Reset(w.f)
+		w.gz.Reset(w.out)
 	}
 	w.open = err == nil
 	return err
@@ -125,7 +127,7 @@ func (w *RowWriter) Flush() error {
 		return nil
 	}
 	w.open = false
-	if err := w.gz.Close(); err != nil {
+	if err := errors.Join(w.gz.Close(), w.out.Flush()); err != nil {
 		return fmt.Errorf("writing rows %q: %w", w.path, err)
 	}
 	return nil
