@@ -2,13 +2,13 @@ package pace
 
 import (
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"bflow.dev/bflow/internal/realtime"
 	"bflow.dev/bflow/sim/engine"
 )
 
@@ -104,9 +104,8 @@ func (p *Pacer) order(due int64, f func(now int64)) {
 }
 
 func (p *Pacer) run() {
-	runtime.LockOSThread()
+	realtime.Pin() // the thread ends with its goroutine
 	p.thread.Store(int64(unix.Gettid()))
-	sharpTimers()
 	defer close(p.done)
 	for !p.closed.Load() {
 		p.obey()

@@ -45,7 +45,3 @@ func (a alarm) sleep(ns int64) {
 }
 
 func (a alarm) close() { _ = unix.Close(a.fd) }
-
-// sharpTimers asks the kernel for no slack on the timers of this thread; its default of 50 µs is the lateness
-// that would have to be spun away. Without the right to do so the pacer is only later.
-func sharpTimers() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }

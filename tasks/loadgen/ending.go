@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
+	"bflow.dev/bflow/internal/realtime"
 	"bflow.dev/bflow/tasks/loadgen/client"
-	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -92,7 +92,7 @@ func (d *driver) interrupt() {
 
 // run puts the load and returns when the last request has ended.
 func (d *driver) run(parent context.Context) {
-	defer loop.Pin()()
+	defer realtime.Pin()()
 	watch := context.AfterFunc(parent, func() { d.loop.Post(d.interrupt) })
 	defer watch()
 	over := make(chan struct{})

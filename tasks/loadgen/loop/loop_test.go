@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"bflow.dev/bflow/internal/realtime"
 )
 
 // heard is a handler that keeps what it is told.
@@ -156,7 +158,7 @@ func TestPostWakesASleepingLoop(t *testing.T) {
 
 func TestWaitIsAwakeWhenTheTimeComes(t *testing.T) {
 	l := newLoop(t)
-	defer Pin()()
+	defer realtime.Pin()()
 	for range 50 {
 		at := l.Now() + 500_000
 		l.Wait(at, true)
