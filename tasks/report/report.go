@@ -98,6 +98,7 @@ type Pooled struct {
 // and the client's own numbers are absent, and a check is the worst of its samples.
 type Stage struct {
 	StageResult
+	Explored       bool               `json:"explored,omitempty"` // a level of a search that is not its answer: shown, and nothing is judged by it
 	Valid          bool               `json:"valid"`
 	InvalidReasons []string           `json:"invalid_reasons,omitempty"`
 	WindowS        float64            `json:"window_s"`          // seconds measured, of all samples where pooled

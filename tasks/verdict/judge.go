@@ -65,7 +65,7 @@ func Run(p *runplan.RunPlan, measurements []report.Measurement, findings []Findi
 }
 
 func stageFindings(r rules, s *report.Stage) []Finding {
-	if Skipped(s) {
+	if Skipped(s) || s.Explored {
 		return nil
 	}
 	place := fmt.Sprintf("stage %q", s.Planned.Name)
@@ -157,6 +157,9 @@ func validity(m *report.Measurement) []report.Validity {
 	var out []report.Validity
 	for _, sample := range m.Samples {
 		for _, s := range sample.Stages {
+			if s.Explored {
+				continue
+			}
 			for _, c := range s.Checks {
 				if s.Planned.Measure && !c.OK {
 					out = append(out, report.Validity{Measurement: m.Index, Sample: s.Sample, Stage: s.Stage,

@@ -40,14 +40,17 @@ func exportCommand(s Streams) *cli.Command {
 				return err
 			}
 			run := export.Run{Dir: dir, Report: r}
-			if c.String("out") == "" {
-				return exporter.Export(s.Out, run)
-			}
 			files, err := exporter.Files(run)
 			if err != nil {
 				return err
 			}
-			return writeExport(c.String("out"), files)
+			switch {
+			case c.String("out") != "":
+				return writeExport(c.String("out"), files)
+			case len(files) != 1:
+				return step.Usagef("reading flags of \"export\": %s is %d files: name a folder with --out", c.String("format"), len(files))
+			}
+			return exporter.Export(s.Out, run)
 		},
 	}
 }

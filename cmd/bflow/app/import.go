@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -81,12 +82,23 @@ func importedDir(c *cli.Context, in *tools.Imported) (string, error) {
 	}
 	name := c.String("name")
 	if name == "" {
-		name = in.Tool + "-" + time.Unix(0, in.AnchorUnixNS).UTC().Format("20060102-150405")
+		name = unused(root, in.Tool+"-"+time.Unix(0, in.AnchorUnixNS).UTC().Format("20060102-150405"))
 	}
 	if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`).MatchString(name) {
 		return "", step.Usagef("naming the run: %q is no name of at most 63 small letters, digits and dashes", name)
 	}
 	return filepath.Join(root, name), nil
+}
+
+// unused numbers a name that a run has already: some tools do not say when they ran.
+func unused(root, name string) string {
+	numbered := name
+	for n := 2; ; n++ {
+		if _, err := os.Stat(filepath.Join(root, numbered)); err != nil {
+			return numbered
+		}
+		numbered = fmt.Sprintf("%s-%d", name, n)
+	}
 }
 
 // importedRuns are the runs under root that another tool has measured: they have a report and no journal.

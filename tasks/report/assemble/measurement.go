@@ -41,6 +41,7 @@ func measure(runDir string, plan *runplan.RunPlan, n int) *measured {
 	m.server = differences(m.dir, m.loadgen.Scrapes)
 	m.addSamples()
 	m.addPooled()
+	m.readSearch()
 	m.judge()
 	return m
 }
@@ -158,7 +159,7 @@ func (m *measured) fail(format string, args ...any) {
 func (m *measured) judge() {
 	for i := range m.Pooled.Stages {
 		s := &m.Pooled.Stages[i]
-		if !s.Planned.Measure || verdict.Skipped(s) {
+		if !s.Planned.Measure || s.Explored || verdict.Skipped(s) {
 			continue
 		}
 		s.Gates = verdict.Gates(m.plan.SLO, verdict.Evidence{Stage: *s, OutputPerSecond: m.outputPerSecond(s.Stage),

@@ -51,7 +51,7 @@ func result(run tools.Run, m *tools.Measurement, s *tools.Stage) object {
 		"exported_by": tools.ExportedBy, "tool": m.Tool, "token_count_source": m.TokenCountSource,
 		"token_events": "first token and gaps are those of events that hold a token, not of every chunk",
 		"request_rate": requestRate(s), "burstiness": burstiness(s.Planned), "max_concurrency": concurrency(s.Planned),
-		"duration": duration(s), "completed": ok, "failed": s.Counts.Total - ok - s.Counts.ByStatus[report.StatusCut],
+		"duration": duration(s), "completed": ok, "failed": s.Counts.Total - ok - s.Counts.ByStatus[report.StatusCut] - s.Counts.ByStatus[report.StatusCancelled],
 		"total_input_tokens": inputOf(s), "total_output_tokens": s.Tokens.Out,
 		"request_goodput": nil,
 	}
