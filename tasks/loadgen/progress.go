@@ -39,8 +39,9 @@ func (m *measurement) report(d *driver, sample, stage int, aloud bool) {
 		Sent: c.Sent, Done: c.Done, InFlight: c.InFlight, Errors: c.Errors, Rate: d.live.rate()}
 	p.ETAS = m.remaining(p)
 	m.last = p
-	if err := step.WriteJSON(m.file(report.FileProgress), p); err != nil {
-		d.fail()
+	// A full disk ends the load by the spill; whatever else is wrong with this file is no reason to.
+	if err := step.WriteJSON(m.file(report.FileProgress), p); err != nil && aloud {
+		m.say("%v", err)
 	}
 	if aloud {
 		m.say("%s", line(p))

@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -351,5 +352,25 @@ func TestDialsThatEndBehindTheLoopLeaveNoConnection(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Fatalf("%d connections are still open", open)
 		}
+	}
+}
+
+func TestDescriptorsAreLeftToFiles(t *testing.T) {
+	l, err := loop.New(time.Now(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p := NewPool(l, wire.Server{Network: "tcp", Address: "127.0.0.1:1"}, time.Second)
+	defer p.Close()
+	p.most = 2
+	p.stats.Open = 2
+	var got error
+	p.Warm(3, func(err error) { got = err })
+	for end := l.Now() + 5e9; got == nil && l.Now() < end; {
+		l.Wait(l.Now()+1e8, false)
+	}
+	if !errors.Is(got, errFull) {
+		t.Errorf("error %v, want that no descriptor is left", got)
 	}
 }

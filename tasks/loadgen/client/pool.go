@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net"
+	"syscall"
 	"time"
 
 	"bflow.dev/bflow/tasks/loadgen/loop"
@@ -22,13 +24,26 @@ type Pool struct {
 	peak   int
 	nextID int64
 	closed bool
+
+	dialing int
+	most    int // connections that the limit of open files leaves room for; 0 = not known
 }
+
+// spared are the descriptors that are left to files, when connections take all others.
+const spared = 256
+
+// errFull is what a request meets for which there is no descriptor.
+var errFull = errors.New("no descriptor is left for another connection: raise the limit of open files (ulimit -n), or bound the load with max_inflight")
 
 var _ Line = (*Pool)(nil)
 
 // NewPool returns an empty pool; timeout bounds each attempt to connect.
 func NewPool(l *loop.Loop, server wire.Server, timeout time.Duration) *Pool {
 	p := &Pool{loop: l, server: server, timeout: timeout}
+	var files syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
+		p.most = max(1, int(min(files.Cur, 1<<30))-spared)
+	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -86,9 +101,15 @@ func (w *waiting) drop() { w.dropped = true }
 
 // dial opens a connection beside the loop and calls done on it.
 func (p *Pool) dial(done func(*conn, error)) {
+	if p.most > 0 && p.stats.Open+p.dialing >= p.most {
+		p.loop.Post(func() { done(nil, &wire.DialError{Err: errFull}) })
+		return
+	}
+	p.dialing++
 	go func() {
 		raw, err := p.server.Dial(p.ctx, p.timeout)
 		posted := p.loop.Post(func() {
+			p.dialing--
 			if err != nil {
 				done(nil, err)
 				return
