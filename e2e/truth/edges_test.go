@@ -58,7 +58,8 @@ func TestNumbersThatDoNotExistAreAbsent(t *testing.T) {
 		t.Errorf("one token: counts %v, goodput %+v", one.Counts, one.Goodput)
 	}
 	absent(t, one, "itl", "itl_perceived", "tpot", "tpot_strict")
-	if one.Metrics["ntpot"].N != 40 || one.Metrics["tpot_incl"].N != 40 || one.Verdict != "inconclusive" {
+	verdicts := []string{"inconclusive", "invalid"} // the latter where the machine was too busy to be on time
+	if one.Metrics["ntpot"].N != 40 || one.Metrics["tpot_incl"].N != 40 || !slices.Contains(verdicts, one.Verdict) {
 		t.Errorf("one token: %d and %d values per token, verdict %s", one.Metrics["ntpot"].N, one.Metrics["tpot_incl"].N, one.Verdict)
 	}
 
