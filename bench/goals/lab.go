@@ -51,7 +51,7 @@ type trial struct {
 	sim     runplan.Sim
 	plan    runplan.RunPlan
 	noTruth bool
-	clock   string // whose stamps load-gen takes; empty = the kernel's
+	clock   string                    // whose stamps load-gen takes; empty = the kernel's
 	during  func(e *rig.Engine) error // called once load-gen runs
 }
 
