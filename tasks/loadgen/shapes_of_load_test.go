@@ -131,7 +131,7 @@ func TestASearchFindsWhatTheServerHolds(t *testing.T) {
 
 func TestExtraPointsLieNearTheKnee(t *testing.T) {
 	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.04), MaxNumSeqs: 4}},
-		openLoop(50, 1), openLoop(300, 1),
+		openLoop(50, 3), openLoop(300, 1),
 		runplan.Stage{Name: "knee", Measure: true, Shape: runplan.ShapeOpen, Duration: seconds(0.3), Between: &runplan.Between{Low: 0, High: 1, Fraction: 0.5, Knee: true}})
 	b.plan.Measurements[0].Data.Output.Mean = 1
 	r := b.measure(t)
