@@ -45,7 +45,7 @@ func keepOld(dir string, plan *runplan.RunPlan, o Options) error {
 			return fmt.Errorf("keeping the attempt before: %w", err)
 		}
 	}
-	return recoverRows(to, len(plan.Measurements[o.Measurement].Stages), report.Header{PlanHash: plan.Hash, Run: o.RunID, Measurement: o.Measurement, Interrupted: true})
+	return recoverRows(to, report.Header{PlanHash: plan.Hash, Run: o.RunID, Measurement: o.Measurement, Interrupted: true})
 }
 
 // earlier returns the attempt whose files lie in dir, else the one before ours.

@@ -99,7 +99,7 @@ func TestRowsOfAKilledAttemptAreKept(t *testing.T) {
 	must(rows.Flush())
 	must(report.AppendStage(filepath.Join(dir, contract.FileStages), &report.StageResult{Stage: 0}))
 	must(step.WriteJSON(filepath.Join(dir, contract.FileLoadGen), report.LoadGen{Attempt: 1, StartNS: 77}))
-	spill, err := record.CreateSpill(filepath.Join(dir, spillName), "second")
+	spill, err := record.CreateSpill(filepath.Join(dir, spillName), "r-1-m0-r0-s1")
 	must(err)
 	o := new(record.Outcome)
 	o.Reset()
@@ -113,7 +113,7 @@ func TestRowsOfAKilledAttemptAreKept(t *testing.T) {
 	}
 	h, kept, err := report.ReadRows(filepath.Join(dir, "attempt-1", contract.FileRequests))
 	must(err)
-	if len(kept) != 2 || kept[0].ID != "first" || kept[1].ID != "second-0-0" || kept[1].Stage != 1 || !h.Interrupted || h.AnchorUnixNS != 77 {
+	if len(kept) != 2 || kept[0].ID != "first" || kept[1].ID != "r-1-m0-r0-s1-0-0" || kept[1].Stage != 1 || !h.Interrupted || h.AnchorUnixNS != 77 {
 		t.Errorf("header %+v, rows %+v", h, kept)
 	}
 }

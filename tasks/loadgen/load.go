@@ -56,7 +56,8 @@ func (m *measurement) sample(ctx context.Context, sample int) error {
 			return nil
 		}
 	}
-	if m.plan.Search != nil && skip == "" {
+	// Its levels are other ones each time, so they cannot be pooled over samples: search.repeats measures the answer again.
+	if m.plan.Search != nil && skip == "" && sample == 0 {
 		return m.search(ctx, sample)
 	}
 	return nil

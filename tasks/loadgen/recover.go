@@ -2,9 +2,11 @@ package loadgen
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/loadgen/record"
@@ -15,9 +17,16 @@ import (
 // spillName is the file of the outcomes of the stage in progress.
 const spillName = "stage.spill"
 
+// placeOf reads sample and stage back from the prefix of the ids of a stage, see idPrefix.
+func placeOf(prefix string) (sample, stage int) {
+	// A prefix that says nothing is not ours: its rows are the first stage's.
+	_, _ = fmt.Sscanf(prefix[max(0, strings.LastIndex(prefix, "-r")):], "-r%d-s%d", &sample, &stage)
+	return sample, stage
+}
+
 // recoverRows makes the rows of an attempt that was killed readable: those of its finished stages, and what the stage in
 // progress had spilled, as unmeasured.
-func recoverRows(dir string, stages int, h report.Header) error {
+func recoverRows(dir string, h report.Header) error {
 	path := filepath.Join(dir, contract.FileRequests)
 	if _, err := os.Stat(report.PartRows(path)); err != nil {
 		return nil // it was finished, or it never began
@@ -32,16 +41,14 @@ func recoverRows(dir string, stages int, h report.Header) error {
 		return err
 	}
 	spill := filepath.Join(dir, spillName)
-	done, err := report.ReadStages(filepath.Join(dir, contract.FileStages))
-	if err == nil {
-		err = record.Recover(spill, func(prefix string, o *record.Outcome) error {
-			if h.Clock = "user"; o.Kernel {
-				h.Clock = "kernel"
-			}
-			row := record.Row(o, record.Names{Prefix: prefix}, len(done)/stages, len(done)%stages, report.PhaseUnmeasured)
-			return rows.Write(&row)
-		})
-	}
+	err = record.Recover(spill, func(prefix string, o *record.Outcome) error {
+		if h.Clock = "user"; o.Kernel {
+			h.Clock = "kernel"
+		}
+		sample, stage := placeOf(prefix)
+		row := record.Row(o, record.Names{Prefix: prefix}, sample, stage, report.PhaseUnmeasured)
+		return rows.Write(&row)
+	})
 	if rest := os.Remove(spill); err == nil && !errors.Is(rest, fs.ErrNotExist) {
 		err = rest
 	}

@@ -13,8 +13,11 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// retries says whether an invalid stage is measured again.
+// retries says whether an invalid stage is measured again: not in a shard, which does not know what the others do.
 func (m *measurement) retries() bool {
+	if m.Shard.Of > 1 {
+		return false
+	}
 	if m.OnInvalid != "" {
 		return m.OnInvalid == invalidRetry
 	}
@@ -29,12 +32,12 @@ func (m *measurement) stage(ctx context.Context, sample, i int, plan runplan.Sta
 		return m.skipped(sample, i, plan, err.Error())
 	}
 	for try := 0; ; try++ {
-		t, err := m.put1(ctx, trySpec{sample, i, try, plan, rate})
+		t, err := m.try(ctx, trySpec{sample, i, try, plan, rate})
 		if err != nil {
 			return nil, err
 		}
 		if plan.Measure && try+1 < runplan.MaxTries && m.retries() && ctx.Err() == nil {
-			reason, err := m.rehearsed(t)
+			reason, err := m.setAside(t)
 			if err != nil {
 				return nil, err
 			}
@@ -63,9 +66,9 @@ type tried struct {
 	used   self
 }
 
-// rehearsed summarises a try beside the results. Where it is invalid it says why, keeps its rows as unmeasured and its
+// setAside summarises a try beside the results. Where it is invalid it says why, keeps its rows as unmeasured and its
 // numbers in retried.jsonl.
-func (m *measurement) rehearsed(t *tried) (reason string, err error) {
+func (m *measurement) setAside(t *tried) (reason string, err error) {
 	rows, err := report.CreateRows(m.file("try"))
 	if err != nil {
 		return "", err

@@ -14,8 +14,8 @@ import (
 	"bflow.dev/bflow/tasks/verdict"
 )
 
-// put1 puts the load of one stage.
-func (m *measurement) put1(ctx context.Context, t trySpec) (*tried, error) {
+// try puts the load of one stage.
+func (m *measurement) try(ctx context.Context, t trySpec) (*tried, error) {
 	spill, err := record.CreateSpill(m.file(spillName), m.idPrefix(t))
 	if err != nil {
 		return nil, err
