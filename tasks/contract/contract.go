@@ -1,6 +1,6 @@
 // Package contract holds the names that Pipelines, Tasks, task binaries and the local executor agree on:
 // tasks, params, results, workspaces, labels, exit codes and the files of a run directory.
-// It must not hold behaviour, and it imports nothing.
+// It must not hold behaviour beyond the making of names, and it imports nothing.
 package contract
 
 // Tasks of a run, in the order in which they run. Each is also the name of a binary, except
@@ -34,6 +34,7 @@ const (
 
 // Results. Each stays under 1 KiB: results travel in the termination message (4 KiB per container).
 const (
+	ResultReason      = "reason"        // provision: why it failed, in one sentence; absent when it did not
 	ResultEndpoint    = "endpoint"      // provision: base URL of the server under test, without a trailing slash
 	ResultMLflowRunID = "mlflow-run-id" // mlflow-push; empty without a tracking server
 	ResultMLflowURL   = "mlflow-url"    // mlflow-push; empty without a tracking server
@@ -75,6 +76,17 @@ const (
 	AnnotationRequests = Prefix + "requests"
 	AnnotationSetupKey = Prefix + "setup-key"
 	AnnotationName     = Prefix + "experiment" // the name as written, which a label may not be able to hold
+
+	LabelHub           = Prefix + "hub"            // UID of the namespace kube-system of the hub, on every object on a target
+	LabelEnabled       = Prefix + "enabled"        // "true" on a namespace where runs may live
+	LabelAllowUnqueued = Prefix + "allow-unqueued" // "true" on a namespace where runs may start without a queue
+	LabelQueue         = "kueue.x-k8s.io/queue-name"
+	AnnotationAdmitted = Prefix + "admitted"   // on a PipelineRun: RFC 3339 time at which it was let start; the target is its label
+	AnnotationFreed    = Prefix + "freed"      // on a PipelineRun: time since which no pod of the run holds a device
+	AnnotationReleased = Prefix + "released"   // on a PipelineRun: time since which nothing of the run is left on its target
+	AnnotationCancel   = Prefix + "cancelling" // on a PipelineRun: somebody wants its end, so it is never let start
+	AnnotationReason   = Prefix + "reason"     // on a PipelineRun: why it waits, in one sentence
+	Finalizer          = Prefix + "release"    // on a PipelineRun, from admission until it is released
 
 	// AnnotationResume on a PipelineTask's Task says what resuming a run does with it.
 	// ResumeRepeat: its effect died with the executor (a deployment, a check of it); it runs again whenever a
@@ -137,3 +149,25 @@ const (
 	EnvHostHome = "BFLOW_HOST_HOME"
 	EnvHostTmp  = "BFLOW_HOST_TMPDIR"
 )
+
+// What bootstrap puts into a namespace of runs, and the controller beside each run.
+const (
+	NamespaceSystem = "bflow-system" // the controller and the credentials of targets
+	ConfigMapHub    = "bflow-hub"    // beside the runs: key HubKey holds the identity of the hub
+	HubKey          = "hub"
+	EnvHub          = "BFLOW_HUB" // identity of the hub, in steps that make objects
+
+	AccountRunner     = "bflow-runner"     // task pods
+	AccountController = "bflow-controller" // in NamespaceSystem
+	AccountSubmit     = "bflow-submit"     // makes PipelineRuns and plans
+	AccountLoad       = "bflow-load"       // no rights and no token
+
+	TargetLocal = "local" // the target that is the hub itself
+)
+
+// TargetSecret is the name of the Secret with the way to the target of a run. Keys: kubeconfig, token and ca.crt, or
+// in-cluster where the target is the hub.
+func TargetSecret(run string) string { return "bflow-" + run + "-target" }
+
+// ResultConfigMap is the name of the ConfigMap that sums a run up: headline, verdict, links; at most 32 KiB.
+func ResultConfigMap(run string) string { return "bflow-result-" + run }
