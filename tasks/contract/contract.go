@@ -157,6 +157,17 @@ const (
 	HubKey          = "hub"
 	EnvHub          = "BFLOW_HUB" // identity of the hub, in steps that make objects
 
+	// Environment of the steps of provision, from the pod they run in. A host has none of it.
+	EnvPipelineRun    = "BFLOW_PIPELINERUN"     // name of the PipelineRun, the owner of what is made beside it
+	EnvPipelineRunUID = "BFLOW_PIPELINERUN_UID" // and its UID
+	EnvNamespace      = "BFLOW_NAMESPACE"       // of the pod
+	EnvNode           = "BFLOW_NODE"            // on which the pod runs
+	EnvRequests       = "BFLOW_REQUESTS"        // annotation AnnotationRequests of the PipelineRun
+	EnvSimImage       = "BFLOW_SIM_IMAGE"       // image of sim-engine, for plans that name none
+
+	SimEngine = "sim-engine"            // name of the simulated engine's binary and image
+	TargetDir = "/var/run/bflow/target" // where a step of provision finds the content of TargetSecret
+
 	AccountRunner     = "bflow-runner"     // task pods
 	AccountController = "bflow-controller" // in NamespaceSystem
 	AccountSubmit     = "bflow-submit"     // makes PipelineRuns and plans
