@@ -155,6 +155,8 @@ const (
 	NamespaceSystem = "bflow-system" // the controller and the credentials of targets
 	ConfigMapHub    = "bflow-hub"    // beside the runs: key HubKey holds the identity of the hub
 	HubKey          = "hub"
+	HubPlatform     = "platform"   // key of ConfigMapHub: kubernetes or openshift
+	HubLoadNodes    = "load-nodes" // key of ConfigMapHub: node selector of task pods as a=b,c=d; empty for any node
 	EnvHub          = "BFLOW_HUB" // identity of the hub, in steps that make objects
 
 	// Environment of the steps of provision, from the pod they run in. A host has none of it.
