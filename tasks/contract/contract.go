@@ -157,7 +157,7 @@ const (
 	HubKey          = "hub"
 	HubPlatform     = "platform"   // key of ConfigMapHub: kubernetes or openshift
 	HubLoadNodes    = "load-nodes" // key of ConfigMapHub: node selector of task pods as a=b,c=d; empty for any node
-	EnvHub          = "BFLOW_HUB" // identity of the hub, in steps that make objects
+	EnvHub          = "BFLOW_HUB"  // identity of the hub, in steps that make objects
 
 	// Environment of the steps of provision, from the pod they run in. A host has none of it.
 	EnvPipelineRun    = "BFLOW_PIPELINERUN"     // name of the PipelineRun, the owner of what is made beside it
