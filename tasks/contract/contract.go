@@ -88,6 +88,10 @@ const (
 	AnnotationReason   = Prefix + "reason"     // on a PipelineRun: why it waits, in one sentence
 	Finalizer          = Prefix + "release"    // on a PipelineRun, from admission until it is released
 
+	// AnnotationDirty, on the ResourceFlavor of a target, names the runs that were released by force and may still hold
+	// devices there: namespace/run, separated by commas.
+	AnnotationDirty = Prefix + "dirty"
+
 	// AnnotationResume on a PipelineTask's Task says what resuming a run does with it.
 	// ResumeRepeat: its effect died with the executor (a deployment, a check of it); it runs again whenever a
 	// ResumeRestart task has not finished. ResumeRestart: it needs that effect, and starts again whole.
