@@ -8,14 +8,11 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// Resources that a run asks for.
-const (
-	gpuResource  = "nvidia.com/gpu"
-	slotResource = "bflow.dev/cluster-slot" // 100 per target: a shared run takes one, an exclusive one all
-)
+// slotResource is what every run asks for, 100 per target: a shared run takes one, an exclusive one all.
+const slotResource = "bflow.dev/cluster-slot"
 
-// queueOf is what a plan asks of its queue.
-func queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.RunPlan) runplan.Queue {
+// queueOf is what a plan asks of its queue: a slot, and the devices of all its pods.
+func queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.RunPlan) (runplan.Queue, error) {
 	if q == nil {
 		q = &spec.Queue{}
 	}
@@ -27,19 +24,14 @@ func queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.RunPlan) runpl
 	if out.Isolation == "exclusive" {
 		out.Requests[slotResource] = "100"
 	}
-	if n := gpus(plan); n > 0 {
-		out.Requests[gpuResource] = strconv.Itoa(n)
+	if !plan.Execution.Phases.Deploy {
+		return out, nil
 	}
-	return out
-}
-
-// gpus is how many GPUs the deployment takes: none where nothing is deployed or the engine needs none.
-func gpus(plan *runplan.RunPlan) int {
-	d := &plan.Deployment
-	if d.Endpoint != nil || !plan.Execution.Phases.Deploy || !servesFiles(d.Engine.Kind) {
-		return 0
+	devices, err := runplan.Devices(&plan.Deployment)
+	for name, n := range devices {
+		out.Requests[name] = strconv.Itoa(n * plan.Deployment.Replicas)
 	}
-	return d.Replicas * d.TensorParallel
+	return out, err
 }
 
 // setupKey tells apart the shared platform state that plans need on their target; plain deployments need none.

@@ -126,7 +126,10 @@ func (p *point) surround(plan *runplan.RunPlan, d *spec.DeploymentSpec, toolSLO 
 	if placement := d.Runtime.Placement; placement != nil && placement.Mode == "sequential" {
 		plan.Execution.MaxParallel = 1
 	}
-	plan.Queue = queueOf(p.spec("queue").Queue, cluster, plan)
+	var err error
+	if plan.Queue, err = queueOf(p.spec("queue").Queue, cluster, plan); err != nil {
+		p.problems.Add(p.exp.Problem("spec", "deployment: %s", err))
+	}
 }
 
 // searches says whether load-gen looks for the highest load: the judge of a level is the goodput.
