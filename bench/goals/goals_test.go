@@ -41,7 +41,7 @@ func TestNothingMeasuredIsNoVerdict(t *testing.T) {
 	if l := judge(f, nil); l.Verdict != absent || l.Median != nil {
 		t.Errorf("%+v", l)
 	}
-	if l := judge(f, []value{{v: 1, void: "late"}}); l.Verdict != void || l.Median != nil || len(l.Notes) != 1 {
+	if l := judge(f, []value{{v: 1, void: "late"}}); l.Verdict != "void, else met" || *l.Median != 1 || l.Repeats != 0 || len(l.Notes) != 1 {
 		t.Errorf("%+v", l)
 	}
 }

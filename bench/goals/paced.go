@@ -78,7 +78,7 @@ func paced(l *lab) (found, error) {
 		}
 	}
 	if len(tried) > 0 && !tried[0].proved {
-		out["G3 paced events per CPU-second"] = value{void: fmt.Sprintf("the engine proves itself not even at %d streams", tried[0].streams)}
+		out["G3 paced events per CPU-second"] = value{absent: fmt.Sprintf("the engine proves itself not even at %d streams", tried[0].streams)}
 	}
 	return out, nil
 }

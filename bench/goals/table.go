@@ -42,7 +42,7 @@ func judge(f figure, values []value) line {
 	if f.bound == atLeast {
 		l.Bound = ">="
 	}
-	var good []value
+	var good, voided []value
 	for _, v := range values {
 		if v.absent != "" {
 			l.note(v.absent)
@@ -50,15 +50,20 @@ func judge(f figure, values []value) line {
 		}
 		if v.void != "" {
 			l.note(v.void)
-			l.Verdict = void
+			voided = append(voided, v)
 			continue
 		}
 		good = append(good, v)
 		l.Disturbed = l.Disturbed || v.disturbed
 		l.note(v.notes...)
 	}
-	if l.Repeats = len(good); l.Repeats > 0 {
+	switch l.Repeats = len(good); {
+	case l.Repeats > 0:
 		l.fill(f, good)
+	case len(voided) > 0:
+		// What was seen is shown all the same: a reader learns from it, if only how far off the engine was.
+		l.fill(f, voided)
+		l.Verdict = void + ", else " + l.Verdict
 	}
 	return l
 }

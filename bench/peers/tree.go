@@ -75,7 +75,7 @@ func startWatch(pid int) *watch {
 func (w *watch) look(pid int) {
 	var cpu time.Duration
 	var memory int64
-	for _, p := range tree(pid) {
+	for _, p := range rig.Tree(pid) {
 		w.seen[p] = true
 		cpu += processorTime(p)
 		if m, ok := rig.ReadMemory(p); ok {
@@ -98,27 +98,6 @@ func (w *watch) end(mark string) {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by now
 		}
 	}
-}
-
-// tree returns pid and all its descendants.
-func tree(pid int) []int {
-	out := []int{pid}
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return out
-	}
-	for _, t := range tasks {
-		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t.Name()))
-		if err != nil {
-			continue
-		}
-		for field := range strings.FieldsSeq(string(children)) {
-			if child, err := strconv.Atoi(field); err == nil {
-				out = append(out, tree(child)...)
-			}
-		}
-	}
-	return out
 }
 
 // tick is the unit of processor times in /proc on every platform we know.

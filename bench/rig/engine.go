@@ -88,12 +88,6 @@ func (e *Engine) Stats(ctx context.Context) (sim.Stats, error) {
 	return s, err
 }
 
-// ResetLateness makes the engine count its lateness from now.
-func (e *Engine) ResetLateness(ctx context.Context) error {
-	_, err := e.ask(ctx, http.MethodDelete, "/sim/stats", "")
-	return err
-}
-
 // Inject puts a fault in force, its times counted from now.
 func (e *Engine) Inject(ctx context.Context, f runplan.Fault) error {
 	body, err := json.Marshal(f)

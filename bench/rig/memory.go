@@ -104,15 +104,21 @@ func (w *watch) stop() (peak, tree int64) {
 }
 
 // treeMemory returns the anonymous memory of pid and its descendants.
-func treeMemory(pid int) int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
+func treeMemory(pid int) (total int64) {
+	for _, p := range Tree(pid) {
+		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p)); err == nil {
+			total += parseStatus(string(text)).Anon
+		}
 	}
-	total := parseStatus(string(text)).Anon
+	return total
+}
+
+// Tree returns pid and all its descendants.
+func Tree(pid int) []int {
+	out := []int{pid}
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
-		return total
+		return out
 	}
 	for _, t := range tasks {
 		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t.Name()))
@@ -121,9 +127,9 @@ func treeMemory(pid int) int64 {
 		}
 		for field := range strings.FieldsSeq(string(children)) {
 			if child, err := strconv.Atoi(field); err == nil {
-				total += treeMemory(child)
+				out = append(out, Tree(child)...)
 			}
 		}
 	}
-	return total
+	return out
 }

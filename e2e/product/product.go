@@ -129,9 +129,6 @@ func (c *Command) Signal(sig os.Signal) {
 	}
 }
 
-// PID is that of the process.
-func (c *Command) PID() int { return c.cmd.Process.Pid }
-
 // Wait returns how the command ended; one that does not end fails the test.
 func (c *Command) Wait() Result {
 	c.t.Helper()
