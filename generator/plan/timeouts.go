@@ -41,7 +41,7 @@ func timeoutsOf(p *runplan.RunPlan, limit time.Duration) runplan.Timeouts {
 	task := taskBudgets(p, t.Ready.D())
 	for i := range p.Measurements {
 		expected, longest := measurementTime(&p.Measurements[i], limit)
-		if p.Execution.OnInvalid == "retry" {
+		if p.Execution.OnInvalid == runplan.InvalidRetry {
 			longest = min(times(longest, runplan.MaxTries), limit)
 		}
 		t.Measurement = append(t.Measurement, runplan.Duration(expected))

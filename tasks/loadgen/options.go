@@ -49,13 +49,6 @@ const (
 	clockUser   = "user"
 )
 
-// What an invalid stage does.
-const (
-	invalidMark  = "mark"  // it is marked
-	invalidFail  = "fail"  // and the exit code says so
-	invalidRetry = "retry" // it is measured again, and fails when it stays invalid
-)
-
 // Flags returns the flag set that fills o.
 func Flags(o *Options) *flag.FlagSet {
 	fs := flag.NewFlagSet(contract.LoadGen, flag.ContinueOnError)
@@ -82,7 +75,7 @@ func (o *Options) begin(args []string, errs io.Writer) (*runplan.RunPlan, error)
 	if o.Measurement < 0 {
 		return nil, step.Usagef("reading flags: --%s is %d, it counts from 0", contract.ParamMeasurement, o.Measurement)
 	}
-	if !slices.Contains([]string{"", invalidMark, invalidFail, invalidRetry}, o.OnInvalid) {
+	if !slices.Contains([]string{"", runplan.InvalidMark, runplan.InvalidFail, runplan.InvalidRetry}, o.OnInvalid) {
 		return nil, step.Usagef("reading flags: --on-invalid is %q, want mark, fail or retry", o.OnInvalid)
 	}
 	if o.Clock != clockKernel && o.Clock != clockUser {

@@ -99,7 +99,11 @@ func expected(d *driver) float64 {
 
 // line is progress for a person.
 func line(p report.Progress) string {
-	text := fmt.Sprintf("sample %d/%d stage %d/%d %q %.0f s", p.Sample+1, p.Samples, p.Stage+1, p.Stages, p.Name, p.ElapsedS)
+	text := fmt.Sprintf("sample %d/%d stage %d", p.Sample+1, p.Samples, p.Stage+1)
+	if p.Stage < p.Stages { // the levels of a search come after the stages, and nobody knows how many
+		text += fmt.Sprintf("/%d", p.Stages)
+	}
+	text += fmt.Sprintf(" %q %.0f s", p.Name, p.ElapsedS)
 	if p.ExpectedS > 0 {
 		text += fmt.Sprintf(" of %.0f s", p.ExpectedS)
 	}

@@ -19,9 +19,9 @@ func (m *measurement) retries() bool {
 		return false
 	}
 	if m.OnInvalid != "" {
-		return m.OnInvalid == invalidRetry
+		return m.OnInvalid == runplan.InvalidRetry
 	}
-	return m.whole.Execution.OnInvalid == invalidRetry
+	return m.whole.Execution.OnInvalid == runplan.InvalidRetry
 }
 
 // stage measures a stage, again where it turns out invalid and the plan says so. What an invalid try sent is in the rows
@@ -98,7 +98,7 @@ func (m *measurement) setAside(t *tried) (reason string, err error) {
 
 // judged ends the task with the exit code that --on-invalid asks for.
 func (m *measurement) judged() error {
-	if m.OnInvalid != invalidFail && m.OnInvalid != invalidRetry || m.invalid == "" {
+	if m.OnInvalid != runplan.InvalidFail && m.OnInvalid != runplan.InvalidRetry || m.invalid == "" {
 		return nil
 	}
 	return step.Exit(contract.ExitInvalid, fmt.Errorf("the measurement must not be believed: %s", m.invalid))

@@ -112,7 +112,7 @@ func TestASearchFindsWhatTheServerHolds(t *testing.T) {
 	m.Search = &runplan.Search{Goodput: 0.9, Low: 25, High: 800, Tolerance: 0.2,
 		Level: &runplan.Stage{Arrival: "constant", Duration: seconds(1), SkipFirst: runplan.Trim{Duration: seconds(0.2)}}}
 	b.plan.SLO = &runplan.SLO{Goodput: &runplan.Goodput{Min: 0.9, TTFT: seconds(0.06)}}
-	b.plan.Execution.OnInvalid = invalidRetry
+	b.plan.Execution.OnInvalid = runplan.InvalidRetry
 	r := b.measure(t)
 	var found search.Result
 	if err := step.ReadJSON(filepath.Join(report.MeasurementDir(b.runDir, 0), report.FileSearch), &found); err != nil {

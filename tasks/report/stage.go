@@ -163,6 +163,9 @@ type Check struct {
 	Text   string  `json:"text,omitempty"`   // one sentence for a person
 }
 
+// NotChecked is the reason of a check that nobody could make: the rows are another tool's.
+const NotChecked = "not_checked"
+
 // Second is one second of a stage: what started, ended, flowed and failed in it.
 type Second struct {
 	Sent      int     `json:"sent"`

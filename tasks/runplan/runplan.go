@@ -52,6 +52,13 @@ type Execution struct {
 	MaxParallel       int        `json:"maxParallel,omitempty"`
 }
 
+// What an invalid measurement does to the run: Execution.OnInvalid.
+const (
+	InvalidMark  = "mark"  // it is marked
+	InvalidFail  = "fail"  // and the exit code says so
+	InvalidRetry = "retry" // it is measured again, and fails when it stays invalid
+)
+
 // Phases says which parts of a run happen.
 type Phases struct {
 	Download  bool `json:"download"`

@@ -33,7 +33,7 @@ func Skipped(s *report.Stage) bool { return s.Ended == "skipped" }
 type rules struct{ breach, invalid bool }
 
 func rulesOf(p *runplan.RunPlan) rules {
-	r := rules{invalid: p.Execution.OnInvalid == "fail" || p.Execution.OnInvalid == "retry"}
+	r := rules{invalid: p.Execution.OnInvalid == runplan.InvalidFail || p.Execution.OnInvalid == runplan.InvalidRetry}
 	if p.SLO != nil {
 		r.breach = p.SLO.OnBreach == "fail" || p.SLO.OnBreach == "stop"
 	}

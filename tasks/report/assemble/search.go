@@ -5,17 +5,11 @@ import (
 	"path/filepath"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/search"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/verdict"
 )
-
-// found is what is needed of search.json.
-type found struct {
-	Value      *float64 `json:"value"` // the answer; nil = there is none
-	Ended      string   `json:"ended"`
-	Conclusion string   `json:"conclusion"`
-}
 
 // readSearch sets apart the levels that a search tried on the way to its answer: those above it fail by design. A search
 // without an answer is a finding of its own.
@@ -24,7 +18,7 @@ func (m *measured) readSearch() {
 	if plan.Search == nil {
 		return
 	}
-	var f found
+	var f search.Result
 	if ok, err := readOptional(filepath.Join(m.dir, report.FileSearch), &f); err != nil || !ok {
 		return // load-gen never got there, which is said elsewhere
 	}
@@ -58,9 +52,9 @@ func explore(s *report.Stage, plan *runplan.Measurement, answer *float64) {
 // be believed, or not be told.
 func verdictOf(ended string) int {
 	switch ended {
-	case "low_fails":
+	case search.EndedLowFails:
 		return contract.ExitBreach
-	case "invalid":
+	case search.EndedInvalid:
 		return contract.ExitInvalid
 	}
 	return contract.ExitInconclusive

@@ -35,7 +35,7 @@ func conclude(in *tools.Imported, i int) (*report.StageResult, map[string]*repor
 	if r.Tokens.Sources == nil && in.TokenCountSource != "" {
 		r.Tokens.Sources = map[string]int{in.TokenCountSource: r.Counts.ByStatus[report.StatusOK]}
 	}
-	r.Checks = append([]report.Check{{Name: "client_of_another_tool", Note: true, Reason: "not_checked",
+	r.Checks = append([]report.Check{{Name: "client_of_another_tool", Note: true, Reason: report.NotChecked,
 		Text: in.Tool + " does not say whether its client kept up: its own lateness is not checked"}}, s.Checks...)
 	return r, dists
 }

@@ -206,8 +206,11 @@ func validityTable(m *report.Measurement) table {
 
 func validityRow(s *report.Stage, names []string) []cell {
 	valid := cell{Text: "✓ valid", Class: "ok"}
-	if !s.Valid {
+	switch {
+	case !s.Valid:
 		valid = cell{Text: "✕ " + strings.Join(s.InvalidReasons, ", "), Class: "no"}
+	case slices.ContainsFunc(s.Checks, func(c report.Check) bool { return c.Reason == report.NotChecked }):
+		valid = cell{Text: "? not checked", Class: "hint"}
 	}
 	row := []cell{{Text: s.Planned.Name}, valid}
 	for _, name := range names {
