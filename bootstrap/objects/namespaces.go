@@ -1,0 +1,67 @@
+package objects
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// perNamespace returns o once for every namespace of runs, when it is one of those that the overlays write for
+// DefaultNamespace: the namespace, what lies in it, and what is bound for it across the cluster.
+func perNamespace(o *unstructured.Unstructured, namespaces []string) []*unstructured.Unstructured {
+	const suffix = "-" + DefaultNamespace
+	inside := o.GetNamespace() == DefaultNamespace
+	itself := o.GetKind() == "Namespace" && o.GetName() == DefaultNamespace
+	bound := o.GetNamespace() == "" && strings.HasSuffix(o.GetName(), suffix)
+	if !inside && !itself && !bound {
+		return []*unstructured.Unstructured{o}
+	}
+	var all []*unstructured.Unstructured
+	for _, namespace := range namespaces {
+		c := o.DeepCopy()
+		switch {
+		case inside:
+			c.SetNamespace(namespace)
+		case itself:
+			c.SetName(namespace)
+		default:
+			c.SetName(strings.TrimSuffix(o.GetName(), suffix) + "-" + namespace)
+		}
+		moveSubjects(c, namespace)
+		all = append(all, c)
+	}
+	return all
+}
+
+// moveSubjects lets a binding speak of the accounts beside it.
+func moveSubjects(o *unstructured.Unstructured, namespace string) {
+	subjects, _ := o.Object["subjects"].([]any)
+	for _, s := range subjects {
+		if subject, ok := s.(map[string]any); ok && subject["namespace"] == DefaultNamespace {
+			subject["namespace"] = namespace
+		}
+	}
+}
+
+// selector writes labels as a ConfigMap holds them: a=b,c=d.
+func selector(labels map[string]string) string {
+	pairs := make([]string, 0, len(labels))
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		pairs = append(pairs, key+"="+labels[key])
+	}
+	return strings.Join(pairs, ",")
+}
+
+// labelValue returns s with what a label value and an image tag cannot hold as "-".
+func labelValue(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '-'
+	}, s)
+	s = strings.TrimLeft(s, "-_.")
+	return strings.TrimRight(s[:min(len(s), 63)], "-_.")
+}

@@ -1,0 +1,134 @@
+// Package objects makes the objects of ours that bootstrap puts into a cluster: the overlays, rendered in memory, and
+// what varies per call. It must not speak to a cluster, nor hold YAML.
+package objects
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Overlays that Config may name: folders of package overlays.
+const (
+	Vanilla   = "vanilla"
+	OpenShift = "openshift"
+	AirGapped = "air-gapped"
+	Dev       = "dev"
+)
+
+// Ways to bring the dashboard into Grafana.
+const (
+	DashboardConfigMap = "dashboard"        // a ConfigMap that the sidecar of Grafana's chart finds by its label
+	DashboardOperator  = "grafana-operator" // that ConfigMap, named by a GrafanaDashboard
+)
+
+// DefaultNamespace is where runs live when nobody says otherwise.
+const DefaultNamespace = "benchflow"
+
+// DefaultImage is the image of the controller without its tag: built here and loaded into a node.
+const DefaultImage = "localhost/bflow/bflow-controller"
+
+// Config is what the objects depend on besides the overlays. The zero value is ready to use.
+type Config struct {
+	Overlay    string   // "" = Vanilla
+	Version    string   // of bflow: label of every object, and tag of an image that is not named
+	Image      string   // of the controller, by tag or digest; "" = DefaultImage with Version
+	Namespaces []string // where runs live; none = DefaultNamespace
+
+	Hub       string            // identity of the cluster, the UID of namespace kube-system; "" leaves ConfigMap bflow-hub out
+	LoadNodes map[string]string // node selector of task pods; empty = anywhere
+
+	Prometheus       bool              // PrometheusRule and PodMonitor
+	PrometheusLabels map[string]string // that the operator's Prometheus selects these two by
+	Dashboard        string            // DashboardConfigMap, DashboardOperator or "" for none
+}
+
+// Objects returns every object of ours, namespaces first, in an order that depends on nothing but c. ClusterQueue
+// local comes without spec.resourceGroups: the capacity controller is the only writer of that field.
+func Objects(c Config) ([]*unstructured.Unstructured, error) {
+	c = c.withDefaults()
+	rendered, err := render(c)
+	if err != nil {
+		return nil, fmt.Errorf("rendering overlay %q: %w", c.Overlay, err)
+	}
+	var all []*unstructured.Unstructured
+	for _, o := range rendered {
+		if c.Prometheus && o.GroupVersionKind().Group == groupPrometheus {
+			addLabels(o, c.PrometheusLabels)
+		}
+		all = append(all, perNamespace(o, c.Namespaces)...)
+	}
+	for _, namespace := range c.Namespaces {
+		if c.Hub != "" {
+			all = append(all, hub(c, namespace))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	return all, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Overlay == "" {
+		c.Overlay = Vanilla
+	}
+	if c.Version == "" {
+		c.Version = "dev"
+	}
+	if c.Image == "" {
+		c.Image = DefaultImage + ":" + labelValue(c.Version)
+	}
+	if len(c.Namespaces) == 0 {
+		c.Namespaces = []string{DefaultNamespace}
+	}
+	return c
+}
+
+// rank sorts what others lie in before what lies there.
+func rank(o *unstructured.Unstructured) int {
+	switch o.GetKind() {
+	case "Namespace":
+		return 0
+	case "ServiceAccount", "ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding", "ConfigMap":
+		return 1
+	case "Deployment":
+		return 3
+	default:
+		return 2
+	}
+}
+
+// hub tells steps and clients beside the runs which cluster this is, and what bootstrap found out about it.
+func hub(c Config, namespace string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": contract.ConfigMapHub, "namespace": namespace},
+		"data": map[string]any{
+			contract.HubKey:       c.Hub,
+			contract.HubPlatform:  platform(c.Overlay),
+			contract.HubLoadNodes: selector(c.LoadNodes),
+		},
+	}}
+	o.SetLabels(map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(c.Version)})
+	return o
+}
+
+// platform is in the words of bflow compile --platform.
+func platform(overlay string) string {
+	if overlay == OpenShift {
+		return "openshift"
+	}
+	return "kubernetes"
+}
+
+func addLabels(o *unstructured.Unstructured, more map[string]string) {
+	labels := o.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, more)
+	o.SetLabels(labels)
+}

@@ -1,0 +1,176 @@
+package objects
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+var update = flag.Bool("update", false, "rewrite the lists of objects")
+
+// full is a call that uses everything.
+func full() Config {
+	return Config{
+		Version: "v0.1.0", Namespaces: []string{"bench", "nightly"}, Hub: "5d1c", LoadNodes: map[string]string{"pool": "cpu"},
+		Prometheus: true, PrometheusLabels: map[string]string{"release": "prom"}, Dashboard: DashboardOperator,
+	}
+}
+
+func objectsOf(t *testing.T, c Config) []*unstructured.Unstructured {
+	t.Helper()
+	all, err := Objects(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func find(t *testing.T, all []*unstructured.Unstructured, kind, namespace, name string) *unstructured.Unstructured {
+	t.Helper()
+	for _, o := range all {
+		if o.GetKind() == kind && o.GetNamespace() == namespace && o.GetName() == name {
+			return o
+		}
+	}
+	t.Fatalf("there is no %s %s/%s", kind, namespace, name)
+	return nil
+}
+
+func TestObjectsAreThoseOfTheList(t *testing.T) {
+	for name, c := range map[string]Config{
+		"vanilla": {}, "openshift": {Overlay: OpenShift}, "air-gapped": {Overlay: AirGapped}, "dev": {Overlay: Dev}, "full": full(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got strings.Builder
+			for _, o := range objectsOf(t, c) {
+				fmt.Fprintln(&got, strings.TrimSpace(o.GetKind()+" "+strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")))
+			}
+			file := "testdata/" + name + ".txt"
+			if *update {
+				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("%s is another list (-want +got); run go test ./bootstrap/objects -update\n%s", file, diff)
+			}
+		})
+	}
+}
+
+func TestTwoCallsGiveTheSameObjects(t *testing.T) {
+	if diff := cmp.Diff(objectsOf(t, full()), objectsOf(t, full())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEveryObjectSaysWhoseItIs(t *testing.T) {
+	for _, o := range objectsOf(t, full()) {
+		for key, want := range map[string]string{labelPartOf: "bflow", contract.LabelManagedBy: "bflow", labelVersion: "v0.1.0"} {
+			if got := o.GetLabels()[key]; got != want {
+				t.Errorf("%s %q: label %s is %q, want %q", o.GetKind(), o.GetName(), key, got, want)
+			}
+		}
+		if o.GetLabels()[contract.LabelRun] != "" || o.GetLabels()[contract.LabelRelease] != "" {
+			t.Errorf("%s %q looks like a part of a run", o.GetKind(), o.GetName())
+		}
+	}
+}
+
+func TestEveryNamespaceOfRunsIsComplete(t *testing.T) {
+	all := objectsOf(t, full())
+	for _, namespace := range []string{"bench", "nightly"} {
+		if got := find(t, all, "Namespace", "", namespace).GetLabels()[contract.LabelEnabled]; got != "true" {
+			t.Errorf("namespace %s is not for runs", namespace)
+		}
+		for _, account := range []string{"bflow-runner", "bflow-submit", "bflow-listener", "bflow-load"} {
+			find(t, all, "ServiceAccount", namespace, account)
+		}
+		find(t, all, "LocalQueue", namespace, "local")
+		runner, _, _ := unstructured.NestedSlice(find(t, all, "RoleBinding", namespace, "bflow-runner").Object, "subjects")
+		controller, _, _ := unstructured.NestedSlice(find(t, all, "RoleBinding", namespace, "bflow-controller").Object, "subjects")
+		nodes, _, _ := unstructured.NestedSlice(find(t, all, "ClusterRoleBinding", "", "bflow-nodes-"+namespace).Object, "subjects")
+		for _, row := range []struct {
+			subjects []any
+			want     string
+		}{{runner, namespace}, {controller, "bflow-system"}, {nodes, namespace}} {
+			if got := row.subjects[0].(map[string]any)["namespace"]; got != row.want {
+				t.Errorf("a binding of %s speaks of an account in %v, want %s", namespace, got, row.want)
+			}
+		}
+		data, _, _ := unstructured.NestedStringMap(find(t, all, "ConfigMap", namespace, contract.ConfigMapHub).Object, "data")
+		want := map[string]string{"hub": "5d1c", "platform": "kubernetes", "load-nodes": "pool=cpu"}
+		if diff := cmp.Diff(want, data); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if slices.ContainsFunc(all, func(o *unstructured.Unstructured) bool { return o.GetNamespace() == DefaultNamespace }) {
+		t.Error("something lies in the default namespace though others were named")
+	}
+}
+
+func TestTheControllersImage(t *testing.T) {
+	const digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+	for _, row := range []struct {
+		name   string
+		config Config
+		want   string
+	}{
+		{"the version is the tag", Config{Version: "v1.2.0+dirty"}, "localhost/bflow/bflow-controller:v1.2.0-dirty"},
+		{"a registry with a port and no tag", Config{Image: "10.89.0.1:5000/bflow/bflow-controller"}, "10.89.0.1:5000/bflow/bflow-controller:dev"},
+		{"a tag", Config{Image: "reg.example/x/ctl:v1"}, "reg.example/x/ctl:v1"},
+		{"a digest", Config{Image: "reg.example/x/ctl@" + digest}, "reg.example/x/ctl@" + digest},
+		{"a digest wins over a tag", Config{Image: "reg.example:5000/x/ctl:v1@" + digest}, "reg.example:5000/x/ctl@" + digest},
+		{"an overlay that names a mirror", Config{Overlay: AirGapped, Image: "mirror.corp/bflow/bflow-controller:v1"}, "mirror.corp/bflow/bflow-controller:v1"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := find(t, objectsOf(t, row.config), "Deployment", "bflow-system", "bflow-controller")
+			containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+			if got := containers[0].(map[string]any)["image"]; got != row.want {
+				t.Errorf("got %v, want %s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestAnUnknownOverlayIsAnError(t *testing.T) {
+	if _, err := Objects(Config{Overlay: "k3s"}); err == nil || !strings.Contains(err.Error(), `rendering overlay "k3s"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOnlyPrometheusObjectsCarryItsLabels(t *testing.T) {
+	for _, o := range objectsOf(t, full()) {
+		if _, ok := o.GetLabels()["release"]; ok != (o.GroupVersionKind().Group == groupPrometheus) {
+			t.Errorf("%s %q: label release is there: %v", o.GetKind(), o.GetName(), ok)
+		}
+	}
+}
+
+// TestPlainKustomizeBuildsEveryOverlay reads the folders from disk, as a person would.
+func TestPlainKustomizeBuildsEveryOverlay(t *testing.T) {
+	for _, overlay := range []string{Vanilla, OpenShift, AirGapped, Dev} {
+		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../overlays/"+overlay)
+		if err != nil {
+			t.Errorf("%s: %v", overlay, err)
+			continue
+		}
+		if built.Size() != len(objectsOf(t, Config{Overlay: overlay})) {
+			t.Errorf("%s: kustomize makes %d objects, bootstrap %d", overlay, built.Size(), len(objectsOf(t, Config{Overlay: overlay})))
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package objects
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/cel-go/cel"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	admissioncel "k8s.io/apiserver/pkg/admission/plugin/cel"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	theController = "system:serviceaccount:bflow-system:bflow-controller"
+	somebody      = "alice"
+	administrator = "root" // may delete namespaces
+)
+
+// queued is a run as the compiler writes it.
+const queued = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata:
+  name: tiny
+  namespace: bench
+  labels: {bflow.dev/plan-hash: abc, kueue.x-k8s.io/queue-name: local}
+  annotations: {bflow.dev/requests: '{"nvidia.com/gpu":"4"}'}
+spec: {status: PipelineRunPending}
+`
+
+// started is that run after its admission.
+const started = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata:
+  name: tiny
+  namespace: bench
+  labels: {bflow.dev/plan-hash: abc, kueue.x-k8s.io/queue-name: local, bflow.dev/run: tiny, bflow.dev/attempt: "1"}
+  annotations: {bflow.dev/requests: '{"nvidia.com/gpu":"4"}', bflow.dev/admitted: "2026-01-01T00:00:00Z"}
+  finalizers: [bflow.dev/release]
+spec: {}
+`
+
+// edit is a change of a run, one kustomize-like line per path: "spec.status=Cancelled" sets, "spec.status" removes.
+func edit(t *testing.T, text string, changes ...string) *unstructured.Unstructured {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes {
+		path, value, set := strings.Cut(change, "=")
+		head, key, _ := strings.Cut(path, ":")
+		fields := append(strings.Split(head, "."), key)
+		if path == "metadata.finalizers" {
+			o.SetFinalizers(strings.Fields(value))
+			continue
+		}
+		if !set {
+			unstructured.RemoveNestedField(o.Object, fields...)
+		} else if err := unstructured.SetNestedField(o.Object, value, fields...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o
+}
+
+func TestThePolicyOfRuns(t *testing.T) {
+	p := compilePolicy(t)
+	for _, row := range []struct {
+		name     string
+		by       string // "" = somebody
+		old, now string
+		changes  []string
+		unqueued bool   // the namespace lets runs start without a queue
+		want     string // part of the refusal, "" = allowed
+	}{
+		{name: "a run that waits is made", now: queued},
+		{name: "a run that does not wait is refused", now: queued, changes: []string{"spec:status"}, want: "is created with spec.status PipelineRunPending"},
+		{name: "a run with a queue waits where runs without one may start", now: queued, changes: []string{"spec:status"}, unqueued: true, want: "is created with spec.status PipelineRunPending"},
+		{name: "a run without a queue is refused", now: queued, changes: []string{"spec:status", "metadata.labels:kueue.x-k8s.io/queue-name"}, want: "label namespace bench bflow.dev/allow-unqueued=true"},
+		{name: "a run without a queue starts where the namespace says so", now: queued, changes: []string{"spec:status", "metadata.labels:kueue.x-k8s.io/queue-name"}, unqueued: true},
+		{name: "a pending run without a queue label waits for a Workload of the controller", now: queued, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name"}},
+		{name: "a run that says nothing of its needs is refused", now: queued, changes: []string{"metadata.annotations:bflow.dev/requests"}, want: "annotation bflow.dev/requests what it needs"},
+		{name: "a run born released is refused", now: queued, changes: []string{"metadata.annotations:bflow.dev/released=now"}, want: "written by bflow-controller only"},
+		{name: "a run born with the finalizer is refused", now: queued, changes: []string{"metadata.finalizers=bflow.dev/release"}, want: "finalizer bflow.dev/release belongs to"},
+		{name: "a further attempt of the controller is made", by: theController, now: queued, changes: []string{"metadata.labels:bflow.dev/run=tiny", "metadata.labels:bflow.dev/attempt=2"}},
+		{name: "a PipelineRun that is no run of ours is left alone", now: queued, changes: []string{"spec:status", "metadata.labels:bflow.dev/plan-hash"}},
+
+		{name: "the controller lets it start", by: theController, old: queued, now: started},
+		{name: "nobody else lets it start", old: queued, now: queued, changes: []string{"spec:status"}, want: "let start by bflow-controller only"},
+		{name: "an administrator does not let it start either", by: administrator, old: queued, now: queued, changes: []string{"spec:status"}, want: "let start by bflow-controller only"},
+		{name: "a queued run is cancelled", old: queued, now: queued, changes: []string{"spec:status=Cancelled"}},
+		{name: "a queued run is not cancelled in a way that runs finally", old: queued, now: queued, changes: []string{"spec:status=CancelledRunFinally"}, want: "is cancelled with spec.status Cancelled"},
+		{name: "the controller does not cancel a queued run that way either", by: theController, old: queued, now: queued, changes: []string{"spec:status=StoppedRunFinally"}, want: "is cancelled with spec.status Cancelled"},
+		{name: "a started run is cancelled with its finally", old: started, now: started, changes: []string{"spec:status=CancelledRunFinally"}},
+		{name: "a started run is cancelled", old: started, now: started, changes: []string{"spec:status=Cancelled"}},
+		{name: "somebody wants its end", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/cancelling=now"}},
+
+		{name: "the controller notes that it is released", by: theController, old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/released=now", "metadata.finalizers="}},
+		{name: "nobody else says that it is released", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/released=now"}, want: "written by bflow-controller only"},
+		{name: "nobody else says that its devices are free", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/freed=now"}, want: "written by bflow-controller only"},
+		{name: "nobody takes back that it was let start", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/admitted"}, want: "written by bflow-controller only"},
+		{name: "nobody else takes the finalizer", old: started, now: started, changes: []string{"metadata.finalizers="}, want: "finalizer bflow.dev/release belongs to"},
+		{name: "whoever may delete the namespace takes the finalizer", by: administrator, old: started, now: started, changes: []string{"metadata.finalizers="}},
+		{name: "another finalizer is nobody's business", old: started, now: started, changes: []string{"metadata.finalizers=bflow.dev/release foregroundDeletion"}},
+
+		{name: "needs do not change", old: queued, now: queued, changes: []string{"metadata.annotations:bflow.dev/requests={}"}, want: "never change; start another run"},
+		{name: "needs do not go", old: queued, now: queued, changes: []string{"metadata.annotations:bflow.dev/requests"}, want: "never change; start another run"},
+		{name: "the controller does not change needs either", by: theController, old: queued, now: queued, changes: []string{"metadata.annotations:bflow.dev/requests={}"}, want: "never change; start another run"},
+		{name: "pods do not come later", old: queued, now: queued, changes: []string{"metadata.annotations:bflow.dev/pods=[]"}, want: "never change; start another run"},
+		{name: "the plan does not change", old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/plan-hash=def"}, want: "never change; start another run"},
+		{name: "a run does not become somebody else's PipelineRun", old: started, now: started, changes: []string{"metadata.labels:bflow.dev/plan-hash"}, want: "never change; start another run"},
+		{name: "a run does not take another's name", old: started, now: started, changes: []string{"metadata.labels:bflow.dev/run=other"}, want: "never change"},
+		{name: "the controller names the run", by: theController, old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/run=tiny"}},
+
+		{name: "a waiting run changes its queue", old: queued, now: queued, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name=other"}},
+		{name: "a started run does not leave its queue", old: started, now: started, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name"}, want: "only while it waits"},
+		{name: "Tekton marks its own labels", by: "system:serviceaccount:tekton-pipelines:tekton-pipelines-controller", old: started, now: started, changes: []string{"metadata.labels:tekton.dev/pipeline=p"}},
+		{name: "a run without labels and annotations of its own is read too", old: "{metadata: {name: x, labels: {bflow.dev/plan-hash: a}}}", now: "{metadata: {name: x, labels: {bflow.dev/plan-hash: a}}}"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			by := row.by
+			if by == "" {
+				by = somebody
+			}
+			got := p.refusals(t, by, edit(t, row.old), edit(t, row.now, row.changes...), row.unqueued)
+			if row.want == "" && got != "" {
+				t.Errorf("refused: %s", got)
+			}
+			if row.want != "" && !strings.Contains(got, row.want) {
+				t.Errorf("got %q, want %q in it", got, row.want)
+			}
+		})
+	}
+}
+
+// compiled is the policy as the API server holds it.
+type compiled struct {
+	policy                            admissionregistrationv1.ValidatingAdmissionPolicy
+	compiler                          *admissioncel.CompositedCompiler
+	conditions, validations, wordings admissioncel.ConditionEvaluator
+}
+
+func compilePolicy(t *testing.T) *compiled {
+	t.Helper()
+	text, err := find(t, objectsOf(t, Config{}), "ValidatingAdmissionPolicy", "", "bflow-runs").MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p compiled
+	if err := yaml.UnmarshalStrict(text, &p.policy); err != nil {
+		t.Fatal(err)
+	}
+	p.compiler, err = admissioncel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}
+	for _, v := range p.policy.Spec.Variables {
+		if r := p.compiler.CompileAndStoreVariable(expression{v.Name, v.Expression, cel.AnyType}, with, environment.NewExpressions); r.Error != nil {
+			t.Errorf("variable %s: %v", v.Name, r.Error)
+		}
+	}
+	var conditions, validations, wordings []admissioncel.ExpressionAccessor
+	for _, c := range p.policy.Spec.MatchConditions {
+		conditions = append(conditions, expression{c.Name, c.Expression, cel.BoolType})
+	}
+	for _, v := range p.policy.Spec.Validations {
+		validations = append(validations, expression{"", v.Expression, cel.BoolType})
+		if v.MessageExpression != "" {
+			wordings = append(wordings, expression{"", v.MessageExpression, cel.StringType})
+		}
+	}
+	p.conditions = p.compiler.CompileCondition(conditions, with, environment.NewExpressions)
+	p.validations = p.compiler.CompileCondition(validations, with, environment.NewExpressions)
+	p.wordings = p.compiler.CompileCondition(wordings, admissioncel.OptionalVariableDeclarations{}, environment.NewExpressions)
+	for _, e := range []admissioncel.ConditionEvaluator{p.conditions, p.validations, p.wordings} {
+		for _, err := range e.CompilationErrors() {
+			t.Error(err)
+		}
+	}
+	return &p
+}
+
+// refusals returns the messages of all rules that a request breaks, "" when it is allowed or not looked at.
+func (p *compiled) refusals(t *testing.T, by string, old, now *unstructured.Unstructured, unqueued bool) string {
+	t.Helper()
+	gvk := schema.GroupVersionKind{Group: "tekton.dev", Version: "v1", Kind: "PipelineRun"}
+	gvr := schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "pipelineruns"}
+	operation := admission.Create
+	var before runtime.Object
+	if old != nil {
+		operation, before = admission.Update, old
+	}
+	attributes := admission.NewAttributesRecord(now, before, gvk, "bench", now.GetName(), gvr, "", operation, nil, false, &user.DefaultInfo{Name: by})
+	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: now, VersionedOldObject: before}
+	request := admissioncel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(gvr), metav1.GroupVersionKind(gvk))
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench", Labels: map[string]string{"bflow.dev/enabled": "true"}}}
+	if unqueued {
+		namespace.Labels["bflow.dev/allow-unqueued"] = "true"
+	}
+	evaluate := func(e admissioncel.ConditionEvaluator) []admissioncel.EvaluationResult {
+		ctx := p.compiler.CreateContext(context.Background())
+		results, _, err := e.ForInput(ctx, versioned, request, admissioncel.OptionalVariableBindings{Authorizer: rights{}}, namespace, celconfig.RuntimeCELCostBudget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range results {
+			if r.Error != nil {
+				t.Errorf("%s: %v", r.ExpressionAccessor.GetExpression(), r.Error)
+			}
+		}
+		return results
+	}
+	for _, r := range evaluate(p.conditions) {
+		if r.EvalResult != nil && r.EvalResult.Value() != true {
+			return ""
+		}
+	}
+	var messages []string
+	for i, r := range evaluate(p.validations) {
+		if r.EvalResult == nil || r.EvalResult.Value() == true {
+			continue
+		}
+		message := p.policy.Spec.Validations[i].Message
+		if message == "" {
+			message = evaluate(p.wordings)[0].EvalResult.Value().(string)
+		}
+		messages = append(messages, message)
+	}
+	return strings.Join(messages, "\n")
+}
+
+type expression struct {
+	name, text string
+	kind       *cel.Type
+}
+
+func (e expression) GetName() string          { return e.name }
+func (e expression) GetExpression() string    { return e.text }
+func (e expression) ReturnTypes() []*cel.Type { return []*cel.Type{e.kind} }
+
+// rights lets only the administrator delete namespaces.
+type rights struct{}
+
+func (rights) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.GetUser().GetName() == administrator && a.GetVerb() == "delete" && a.GetResource() == "namespaces" {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}

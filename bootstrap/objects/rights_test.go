@@ -1,0 +1,104 @@
+package objects
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// role is a Role or ClusterRole.
+type role struct {
+	kind, namespace, name string
+	rules                 []rbacv1.PolicyRule
+}
+
+func roles(t *testing.T, all []*unstructured.Unstructured) []role {
+	t.Helper()
+	var out []role
+	for _, o := range all {
+		if o.GetKind() != "Role" && o.GetKind() != "ClusterRole" {
+			continue
+		}
+		var r rbacv1.ClusterRole
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &r); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, role{o.GetKind(), o.GetNamespace(), o.GetName(), r.Rules})
+	}
+	return out
+}
+
+func TestNoRightIsAWildcard(t *testing.T) {
+	for _, r := range roles(t, objectsOf(t, full())) {
+		for _, rule := range r.rules {
+			for _, word := range slices.Concat(rule.Verbs, rule.APIGroups, rule.Resources, rule.NonResourceURLs) {
+				if strings.Contains(word, "*") {
+					t.Errorf("%s %s/%s: %q", r.kind, r.namespace, r.name, word)
+				}
+			}
+			for _, verb := range []string{"escalate", "bind", "impersonate"} {
+				if slices.Contains(rule.Verbs, verb) {
+					t.Errorf("%s %s/%s may %s", r.kind, r.namespace, r.name, verb)
+				}
+			}
+		}
+	}
+}
+
+func TestSecretsAreReadInTheSystemNamespaceOnly(t *testing.T) {
+	for _, r := range roles(t, objectsOf(t, full())) {
+		for _, rule := range r.rules {
+			if !slices.Contains(rule.Resources, "secrets") {
+				continue
+			}
+			for _, verb := range rule.Verbs {
+				reads := slices.Contains([]string{"get", "list", "watch", "update", "patch"}, verb)
+				if reads && (r.kind != "Role" || r.namespace != "bflow-system" || verb != "get") {
+					t.Errorf("%s %s/%s may %s secrets", r.kind, r.namespace, r.name, verb)
+				}
+			}
+		}
+	}
+}
+
+func TestNoBindingNamesARoleOfTheCluster(t *testing.T) {
+	all := objectsOf(t, full())
+	ours := map[string]bool{}
+	for _, r := range roles(t, all) {
+		ours[r.kind+" "+r.namespace+"/"+r.name] = true
+	}
+	for _, o := range all {
+		if o.GetKind() != "RoleBinding" && o.GetKind() != "ClusterRoleBinding" {
+			continue
+		}
+		kind, _, _ := unstructured.NestedString(o.Object, "roleRef", "kind")
+		name, _, _ := unstructured.NestedString(o.Object, "roleRef", "name")
+		namespace := o.GetNamespace()
+		if kind == "ClusterRole" {
+			namespace = ""
+		}
+		if !ours[kind+" "+namespace+"/"+name] {
+			t.Errorf("%s %s/%s binds %s %q, which is not ours", o.GetKind(), o.GetNamespace(), o.GetName(), kind, name)
+		}
+	}
+}
+
+func TestTheAccountForLoadHasNoRightsAndNoToken(t *testing.T) {
+	all := objectsOf(t, full())
+	account := find(t, all, "ServiceAccount", "bench", "bflow-load")
+	if automount, ok, _ := unstructured.NestedBool(account.Object, "automountServiceAccountToken"); automount || !ok {
+		t.Error("bflow-load gets a token")
+	}
+	for _, o := range all {
+		subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects")
+		for _, s := range subjects {
+			if s.(map[string]any)["name"] == "bflow-load" {
+				t.Errorf("%s %q gives bflow-load rights", o.GetKind(), o.GetName())
+			}
+		}
+	}
+}
