@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"bflow.dev/bflow/internal/crd"
 	"bflow.dev/bflow/pipelines"
 
 	"github.com/tektoncd/pipeline/pkg/apis/config"
@@ -15,7 +16,7 @@ import (
 
 // Checker holds the compiled schemas and the configuration of Tekton.
 type Checker struct {
-	schemas map[string]*schema
+	schemas map[string]*crd.Schema
 	tekton  *config.Config
 }
 
@@ -81,7 +82,7 @@ type resource interface {
 }
 
 func (c *Checker) object(o object) []error {
-	problems := append(c.schemas[o.kind].check(o.value), metadata(o.value)...)
+	problems := append(c.schemas[o.kind].Check(o.value), metadata(o.value)...)
 	if r, ok := o.value.(resource); ok {
 		if err := c.admit(context.Background(), r); err != nil {
 			problems = append(problems, err)

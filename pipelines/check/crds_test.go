@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/internal/crd"
+
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -47,15 +49,15 @@ func schemaOf(t *testing.T, path string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var crd extv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(text, &crd); err != nil {
+	var definition extv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(text, &definition); err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range crd.Spec.Versions {
+	for _, v := range definition.Spec.Versions {
 		if v.Name != "v1" {
 			continue
 		}
-		tree, err := toTree(v.Schema.OpenAPIV3Schema)
+		tree, err := crd.Tree(v.Schema.OpenAPIV3Schema)
 		if err != nil {
 			t.Fatal(err)
 		}
