@@ -98,7 +98,7 @@ func present(outcomes []*Outcome) []Outcome {
 
 // runOne carries out a single plan as a new run.
 func runOne(ctx context.Context, p *runplan.RunPlan, o Options) Outcome {
-	out := Outcome{RunID: newRunID(p.Name, o.Now()), Plan: p}
+	out := Outcome{RunID: NewRunID(p.Name, o.Now()), Plan: p}
 	out.RunDir = filepath.Join(o.Root, out.RunID)
 	objects, err := compiled(p, o.Compile)
 	if err == nil {
@@ -179,8 +179,8 @@ func exitCode(s local.Status, err error) int {
 	return step.Code(err)
 }
 
-// newRunID is the name of a new run: <point>-<time>-<random>, at most 63 characters.
-func newRunID(name string, now time.Time) string {
+// NewRunID is the name of a new run: <point>-<time>-<random>, at most 63 characters.
+func NewRunID(name string, now time.Time) string {
 	name = strings.TrimRight(name[:min(len(name), 40)], "-")
 	return fmt.Sprintf("%s-%s-%s", name, now.UTC().Format("20060102-150405"), suffix())
 }

@@ -21,7 +21,7 @@ func (d *Display) draw() {
 	d.erase()
 	for _, run := range slices.Sorted(maps.Keys(d.load)) {
 		l := d.load[run]
-		p, ok := read(l.folder)
+		p, ok := l.progress()
 		if !ok {
 			continue
 		}
@@ -33,7 +33,7 @@ func (d *Display) draw() {
 		stage := fmt.Sprint(p.Sample, "/", p.Stage)
 		if stage != l.reported || d.now().Sub(l.lastLine) >= quiet {
 			l.reported, l.lastLine = stage, d.now()
-			d.line("  %s", numbers(p))
+			d.line("  %s%s", d.prefix(run), numbers(p))
 		}
 	}
 }
@@ -44,6 +44,14 @@ func (d *Display) erase() {
 		fmt.Fprintf(d.w, "\x1b[%dA\x1b[J", d.bars)
 		d.bars = 0
 	}
+}
+
+// progress is what was told, else what load-gen has written.
+func (l *loading) progress() (report.Progress, bool) {
+	if l.told != nil {
+		return *l.told, true
+	}
+	return read(l.folder)
 }
 
 // read returns the progress of the measurement in folder; false before its first stage.

@@ -11,6 +11,7 @@ import (
 
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -19,7 +20,8 @@ type Display struct {
 	w     io.Writer
 	width int // columns of the terminal; 0 = no terminal, plain lines only
 	now   func() time.Time
-	total int // runs to come
+	total int  // runs to come
+	names bool // every line names its run: several go on side by side
 
 	mu      sync.Mutex
 	started int
@@ -31,7 +33,8 @@ type Display struct {
 
 // loading is a load-gen that runs.
 type loading struct {
-	folder   string // measurements/<n> of the run
+	folder   string // measurements/<n> of the run; its progress.json is read where nobody tells the progress
+	told     *report.Progress
 	reported string // plain: stage that was last announced
 	lastLine time.Time
 }
@@ -70,6 +73,33 @@ func (d *Display) Close() {
 	d.erase()
 }
 
+// NameRuns makes every line name its run, for runs that go on side by side.
+func (d *Display) NameRuns() { d.names = true }
+
+// Progress shows how far the running load-gen of a run is, for runs whose files are not on this host.
+func (d *Display) Progress(runID string, p report.Progress) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l := d.load[runID]; l != nil {
+		l.told = &p
+	}
+}
+
+// Say prints a line about a run.
+func (d *Display) Say(runID, format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.line("  %s%s", d.prefix(runID), fmt.Sprintf(format, args...))
+}
+
+// prefix is the name of a run where lines need it.
+func (d *Display) prefix(runID string) string {
+	if d.names {
+		return runID + "  "
+	}
+	return ""
+}
+
 // Start announces a run and returns the observer that follows it.
 func (d *Display) Start(runID, runDir string, p *runplan.RunPlan) local.Observer {
 	d.mu.Lock()
@@ -86,6 +116,9 @@ func (d *Display) Start(runID, runDir string, p *runplan.RunPlan) local.Observer
 // coordinates says what is special about a point of a matrix.
 func coordinates(p *runplan.RunPlan) string {
 	var parts []string
+	if p == nil {
+		return ""
+	}
 	for _, a := range p.Axes {
 		parts = append(parts, fmt.Sprintf("%s=%v", a.Path[strings.LastIndex(a.Path, ".")+1:], a.Value))
 	}
@@ -123,11 +156,11 @@ func (o *observer) Changed(r local.Record) {
 		}
 	case local.TaskFinished:
 		delete(o.d.load, o.run)
-		o.d.line("  %-12s %s", r.Task, ending(r, o.began[r.Task]))
+		o.d.line("  %s%-12s %s", o.d.prefix(o.run), r.Task, ending(r, o.began[r.Task]))
 	case local.TaskKept:
-		o.d.line("  %-12s kept from an earlier attempt", r.Task)
+		o.d.line("  %s%-12s kept from an earlier attempt", o.d.prefix(o.run), r.Task)
 	case local.CancelRequested:
-		o.d.line("  cancelling: %s", r.Message)
+		o.d.line("  %scancelling: %s", o.d.prefix(o.run), r.Message)
 	}
 }
 

@@ -1,0 +1,30 @@
+package clusterrun
+
+import (
+	"cmp"
+	"context"
+
+	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Adapt fills in what bootstrap has found out about the cluster and a person has not said: it lies beside the runs. A
+// namespace that bootstrap has not made is refused later, with a better sentence.
+func (c *Cluster) Adapt(ctx context.Context, o *compile.Options, plan *runplan.RunPlan, platformSaid bool) error {
+	namespace := cmp.Or(o.Namespace, plan.Target.Namespace)
+	cm, err := get[corev1.ConfigMap](ctx, c, configMaps(namespace, contract.ConfigMapHub))
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if platform := cm.Data[contract.HubPlatform]; platform != "" && !platformSaid {
+		o.Platform = platform
+	}
+	return nil
+}

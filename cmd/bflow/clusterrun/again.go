@@ -1,0 +1,93 @@
+package clusterrun
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// longestPlan bounds what is unpacked of a plan.
+const longestPlan = 64 << 20
+
+// unpack returns the JSON of a plan's ConfigMap.
+func unpack(cm *corev1.ConfigMap) ([]byte, error) {
+	if text, ok := cm.Data[runplan.FileJSON]; ok {
+		return []byte(text), nil
+	}
+	packed, ok := cm.BinaryData[runplan.FileGzip]
+	if !ok {
+		return nil, fmt.Errorf("reading ConfigMap %s: it holds no plan", cm.Name)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", cm.Name, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(z, longestPlan))
+	if err != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", cm.Name, err)
+	}
+	return text, nil
+}
+
+// Again makes a new run of the very plan, Pipeline and queue of another. name names it.
+func (c *Cluster) Again(ctx context.Context, run *Run, name func(base string) string) (*Run, error) {
+	old := &run.Attempts[0]
+	pr := copyOf(old)
+	named(pr, name(base(run.ID)))
+	at := pipelineRuns(pr.Namespace, "")
+	if err := c.create(ctx, at, pr, true, nil); err != nil {
+		return nil, fmt.Errorf("checking a new run of %s: %w", run.ID, err)
+	}
+	var made tektonv1.PipelineRun
+	if err := c.create(ctx, at, pr, false, &made); err != nil {
+		return nil, fmt.Errorf("submitting a new run of %s: %w", run.ID, err)
+	}
+	if cm, err := get[corev1.ConfigMap](ctx, c, configMaps(run.Namespace, planOf(old))); err == nil {
+		c.own(ctx, &made, configMaps(cm.Namespace, cm.Name), &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+			ObjectMeta: metav1.ObjectMeta{Name: cm.Name, Namespace: cm.Namespace, Labels: cm.Labels}, Data: cm.Data, BinaryData: cm.BinaryData, Immutable: cm.Immutable})
+	}
+	return &Run{ID: made.Name, Namespace: made.Namespace, Attempts: []tektonv1.PipelineRun{made}}, nil
+}
+
+// copyOf is what somebody asked for with a run, without what became of it.
+func copyOf(old *tektonv1.PipelineRun) *tektonv1.PipelineRun {
+	pr := &tektonv1.PipelineRun{TypeMeta: metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Labels: map[string]string{}, Annotations: map[string]string{}},
+		Spec:       *old.Spec.DeepCopy()}
+	for k, v := range old.Labels {
+		if !strings.HasPrefix(k, "tekton.dev/") {
+			pr.Labels[k] = v
+		}
+	}
+	for _, k := range []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, "bflow.dev/pods"} {
+		if v, ok := old.Annotations[k]; ok {
+			pr.Annotations[k] = v
+		}
+	}
+	pr.Spec.Status = ""
+	if pr.Labels[contract.LabelQueue] != "" {
+		pr.Spec.Status = tektonv1.PipelineRunSpecStatusPending
+	}
+	pr.Spec.Params = tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}}
+	return pr
+}
+
+// base is the name of a run without its time and random part, where it has them.
+func base(id string) string {
+	parts := strings.Split(id, "-")
+	if n := len(parts); n > 3 && len(parts[n-2]) == 6 && len(parts[n-3]) == 8 {
+		parts = parts[:n-3]
+	}
+	name := strings.Join(parts, "-")
+	return strings.TrimRight(name[:min(len(name), longestBase)], "-")
+}

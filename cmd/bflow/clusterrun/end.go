@@ -1,0 +1,163 @@
+package clusterrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Ended says what a cancellation met.
+type Ended string
+
+// What a cancellation met.
+const (
+	WasQueued Ended = "queued" // it will never start
+	WasAlive  Ended = "alive"  // its last tasks take everything down
+	WasOver   Ended = "over"   // it had ended by itself
+)
+
+// Cancel asks for the end of a run. One that waits is Cancelled: to run its finally tasks would be to let it start. One
+// that has started is CancelledRunFinally, so that its teardown runs; with force nothing of it runs any more, and the
+// controller takes everything down.
+func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Time) (Ended, error) {
+	pr := run.Last()
+	for {
+		if pr.IsDone() {
+			return WasOver, nil
+		}
+		status, met := tektonv1.PipelineRunSpecStatusCancelledRunFinally, WasAlive
+		switch {
+		case pr.Spec.Status == tektonv1.PipelineRunSpecStatusPending:
+			status, met = tektonv1.PipelineRunSpecStatusCancelled, WasQueued
+		case force:
+			status = tektonv1.PipelineRunSpecStatusCancelled
+		}
+		// The version keeps a run that is let start just now from losing its teardown.
+		err := c.merge(ctx, pipelineRuns(pr.Namespace, pr.Name), map[string]any{
+			"metadata": map[string]any{"resourceVersion": pr.ResourceVersion,
+				"annotations": map[string]string{contract.AnnotationCancel: now.UTC().Format(time.RFC3339)}},
+			"spec": map[string]any{"status": status}})
+		if !apierrors.IsConflict(err) {
+			return met, wrap("cancelling run "+run.ID, err)
+		}
+		if pr, err = get[tektonv1.PipelineRun](ctx, c, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
+			return "", fmt.Errorf("cancelling run %s: %w", run.ID, err)
+		}
+	}
+}
+
+func wrap(act string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", act, err)
+}
+
+// ErrAlive is a run that has not ended.
+var ErrAlive = errors.New("it has not ended")
+
+// Delete deletes every attempt of a run and its summary, and waits until they are gone: the controller holds them until
+// nothing of the run is left on its target. held hears what it waits for, when that lasts. A run that has not ended is
+// refused with ErrAlive unless force.
+func (c *Cluster) Delete(ctx context.Context, run *Run, force bool, held func(why string)) error {
+	if s := StatusOf(run, nil); s.Alive && !force {
+		return fmt.Errorf("deleting run %s: %w", run.ID, ErrAlive)
+	}
+	for _, pr := range run.Attempts {
+		r := pipelineRuns(pr.Namespace, pr.Name).on(c.http.Delete()).Param("propagationPolicy", "Background")
+		if err := c.do(ctx, r, nil); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting run %s: %w", run.ID, err)
+		}
+	}
+	at := configMaps(run.Namespace, contract.ResultConfigMap(run.ID))
+	if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("deleting the summary of run %s: %w", run.ID, err)
+	}
+	return c.gone(ctx, run, held)
+}
+
+// heldLong is how long a deletion may take before its reason is told.
+const heldLong = 3 * time.Second
+
+// gone waits until no attempt is left.
+func (c *Cluster) gone(ctx context.Context, run *Run, held func(string)) error {
+	for _, pr := range run.Attempts {
+		ctx, cancel := context.WithCancel(ctx)
+		left := make(chan bool)
+		ended := make(chan error, 1)
+		tell := send(ctx, left)
+		go func() {
+			ended <- keep(ctx, c, pipelineRuns(pr.Namespace, ""), selector{fields: "metadata.name=" + pr.Name}, func(n change[tektonv1.PipelineRun]) {
+				tell(!n.Deleted && (!n.Reset || len(n.All) > 0 && n.All[0].UID == pr.UID))
+			}, func(error) {})
+		}()
+		err := awaitGone(left, ended, func() { held(c.holding(ctx, run)) })
+		cancel()
+		if err != nil {
+			return fmt.Errorf("waiting until run %s is gone: %w; its deletion goes on", run.ID, err)
+		}
+	}
+	return nil
+}
+
+func awaitGone(left <-chan bool, ended <-chan error, held func()) error {
+	patient := time.NewTimer(heldLong)
+	defer patient.Stop()
+	for {
+		select {
+		case there := <-left:
+			if !there {
+				return nil
+			}
+		case err := <-ended:
+			return err
+		case <-patient.C:
+			held()
+		}
+	}
+}
+
+// holding says what keeps a deleted run.
+func (c *Cluster) holding(ctx context.Context, run *Run) string {
+	if engine, err := c.Engine(ctx, run); err == nil && len(engine) > 0 {
+		return fmt.Sprintf("%d pods of the server under test are being taken down", len(engine))
+	}
+	deployment, err := get[struct {
+		Status struct {
+			AvailableReplicas int `json:"availableReplicas"`
+		} `json:"status"`
+	}](ctx, c, path{prefix: "/apis/apps/v1", namespace: contract.NamespaceSystem, resource: "deployments", name: contract.AccountController})
+	if apierrors.IsNotFound(err) || err == nil && deployment.Status.AvailableReplicas == 0 {
+		return fmt.Sprintf("%s holds it, and does not run: see bflow doctor", contract.AccountController)
+	}
+	return fmt.Sprintf("%s holds it until nothing of it is left on its target", contract.AccountController)
+}
+
+// Plan is the plan of a run, from its ConfigMap.
+func (c *Cluster) Plan(ctx context.Context, run *Run) ([]byte, error) {
+	name := planOf(run.Last())
+	if name == "" {
+		return nil, fmt.Errorf("reading the plan of run %s: its workspace %q names no ConfigMap", run.ID, contract.WorkspacePlan)
+	}
+	cm, err := get[corev1.ConfigMap](ctx, c, configMaps(run.Namespace, name))
+	if err != nil {
+		return nil, fmt.Errorf("reading the plan of run %s: %w", run.ID, err)
+	}
+	return unpack(cm)
+}
+
+func planOf(pr *tektonv1.PipelineRun) string {
+	for _, ws := range pr.Spec.Workspaces {
+		if ws.Name == contract.WorkspacePlan && ws.ConfigMap != nil {
+			return ws.ConfigMap.Name
+		}
+	}
+	return ""
+}

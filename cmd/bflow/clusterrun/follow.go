@@ -1,0 +1,286 @@
+package clusterrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+)
+
+// Observer hears of runs that are followed. Its methods are called one at a time.
+type Observer interface {
+	Changed(s Status)                                  // something about a run is new
+	Progress(run, task string, p report.Progress)      // a load-gen has said how far it is
+	Trouble(err error)                                 // the cluster does not answer; nil: it does again
+	Started(run, task, taskRun, pod, container string) // a step runs: its log can be read
+}
+
+// ErrDeleted is a run that was deleted while it was followed.
+var ErrDeleted = errors.New("the run was deleted")
+
+// Follow tells o of runs of one namespace until all of them have ended, and returns how, by run. When ctx ends before,
+// it returns what is known so far: the runs go on.
+func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[string]Status, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f := newFollower(c, runs, o)
+	defer f.wait()
+	defer cancel() // before the wait
+	failed := make(chan error, 2)
+	go func() {
+		failed <- keep(ctx, c, pipelineRuns(f.namespace, ""), f.select1(), send(ctx, f.runNews), send(ctx, f.trouble))
+	}()
+	go func() {
+		failed <- keep(ctx, c, taskRuns(f.namespace, ""), f.select2(), send(ctx, f.taskNews), func(error) {})
+	}()
+	look := time.NewTicker(lookAgain)
+	defer look.Stop()
+	for {
+		select {
+		case n := <-f.runNews:
+			f.runs(n)
+		case n := <-f.taskNews:
+			f.tasks(n)
+		case p := <-f.progress:
+			o.Progress(p.run, p.task, p.at)
+		case err := <-f.trouble:
+			o.Trouble(err)
+		case <-look.C:
+			f.waiting(ctx)
+			continue
+		case err := <-failed:
+			return f.latest, f.why(ctx, err)
+		}
+		if over, err := f.update(ctx); over || err != nil {
+			return f.latest, err
+		}
+	}
+}
+
+// lookAgain is how often Kueue is asked for the place of a run that waits.
+const lookAgain = 10 * time.Second
+
+// send returns a function that hands over to c unless ctx ends.
+func send[T any](ctx context.Context, c chan<- T) func(T) {
+	return func(v T) {
+		select {
+		case c <- v:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// follower is what is known of runs that are followed.
+type follower struct {
+	c         *Cluster
+	o         Observer
+	namespace string
+	ids       []string
+	byLabel   bool
+	seen      bool // both lists have come
+	listed    [2]bool
+
+	attempts map[string]tektonv1.PipelineRun // by name
+	taskRuns map[string]tektonv1.TaskRun     // by name
+	latest   map[string]Status               // by run
+	queues   map[string]Queue                // what Kueue said of runs that wait
+	words    map[string]string               // last words of failed TaskRuns
+	tails    *tails
+
+	runNews  chan change[tektonv1.PipelineRun]
+	taskNews chan change[tektonv1.TaskRun]
+	trouble  chan error
+	progress chan told
+}
+
+// told is a word of a load-gen about how far it is.
+type told struct {
+	run, task string
+	at        report.Progress
+}
+
+func newFollower(c *Cluster, runs []*Run, o Observer) *follower {
+	f := &follower{c: c, o: o, namespace: runs[0].Namespace, byLabel: true,
+		attempts: map[string]tektonv1.PipelineRun{}, taskRuns: map[string]tektonv1.TaskRun{}, latest: map[string]Status{},
+		queues: map[string]Queue{}, words: map[string]string{},
+		runNews: make(chan change[tektonv1.PipelineRun]), taskNews: make(chan change[tektonv1.TaskRun]),
+		trouble: make(chan error), progress: make(chan told)}
+	for _, r := range runs {
+		f.ids = append(f.ids, r.ID)
+		f.byLabel = f.byLabel && r.Last().Labels[contract.LabelRun] != ""
+	}
+	f.tails = newTails(c, f.namespace)
+	return f
+}
+
+func (f *follower) wait() { f.tails.wait() }
+
+// manyRuns is how many names fit into the address of a watch; beyond it everything of bflow's is watched.
+const manyRuns = 40
+
+// select1 selects the PipelineRuns. A run that carries its label is watched by it, so that its next attempt is seen.
+func (f *follower) select1() selector {
+	switch {
+	case f.byLabel && len(f.ids) <= manyRuns:
+		return selector{labels: contract.LabelRun + " in (" + strings.Join(f.ids, ",") + ")"}
+	case len(f.ids) == 1:
+		return selector{fields: "metadata.name=" + f.ids[0]}
+	}
+	return selector{labels: ours}
+}
+
+// select2 selects the TaskRuns, which inherit the labels of their PipelineRun.
+func (f *follower) select2() selector {
+	if !f.byLabel && len(f.ids) <= manyRuns {
+		return selector{labels: pipeline.PipelineRunLabelKey + " in (" + strings.Join(f.ids, ",") + ")"}
+	}
+	return f.select1()
+}
+
+func (f *follower) runs(n change[tektonv1.PipelineRun]) {
+	if n.Reset {
+		clear(f.attempts)
+		f.listed[0] = true
+	}
+	for _, pr := range append(n.All, n.Object) {
+		if pr.Name != "" && slices.Contains(f.ids, idOf(&pr)) {
+			f.attempts[pr.Name] = pr
+		}
+	}
+	if n.Deleted {
+		delete(f.attempts, n.Object.Name)
+	}
+}
+
+func (f *follower) tasks(n change[tektonv1.TaskRun]) {
+	if n.Reset {
+		clear(f.taskRuns)
+		f.listed[1] = true
+	}
+	for _, tr := range append(n.All, n.Object) {
+		if tr.Name != "" {
+			f.taskRuns[tr.Name] = tr
+		}
+	}
+	if n.Deleted {
+		delete(f.taskRuns, n.Object.Name)
+	}
+}
+
+// update works out every run anew and tells what has changed. It reports whether all have ended.
+func (f *follower) update(ctx context.Context) (over bool, err error) {
+	if !f.listed[0] || !f.listed[1] {
+		return false, nil
+	}
+	over = true
+	tasks := slices.Collect(maps.Values(f.taskRuns))
+	current := map[string]*Run{}
+	for _, r := range group(slices.Collect(maps.Values(f.attempts))) {
+		current[r.ID] = &r
+	}
+	for _, id := range f.ids {
+		run := current[id]
+		if run == nil {
+			if f.latest[id].Alive || f.latest[id].RunID == "" {
+				err = errors.Join(err, fmt.Errorf("following %s: %w", id, ErrDeleted))
+			}
+			continue
+		}
+		s := f.status(ctx, run, tasks)
+		f.follow(ctx, &s)
+		if old, known := f.latest[id]; !known || !same(&old, &s) {
+			f.latest[id] = s
+			f.o.Changed(s)
+		}
+		over = over && !s.Alive
+	}
+	return over, err
+}
+
+// status completes what the objects say by last words and by what Kueue said.
+func (f *follower) status(ctx context.Context, run *Run, tasks []tektonv1.TaskRun) Status {
+	s := StatusOf(run, tasks)
+	s.Cluster = f.c.Name
+	if q, ok := f.queues[run.ID]; ok && s.State == local.Pending && s.Queue != nil {
+		s.Queue.Position = q.Position
+		if s.Queue.Reason == "" {
+			s.Queue.Reason = q.Reason
+		}
+		s.Message = s.Queue.Sentence()
+	}
+	f.c.lastWords(ctx, &s, tasks, f.words)
+	return s
+}
+
+// waiting asks Kueue about runs that wait.
+func (f *follower) waiting(ctx context.Context) {
+	for _, pr := range f.attempts {
+		id := idOf(&pr)
+		s, ok := f.latest[id]
+		if !ok || s.State != local.Pending || s.Queue == nil {
+			continue
+		}
+		q := *s.Queue
+		q.Reason = pr.Annotations[contract.AnnotationReason]
+		s.Queue = &q
+		f.c.WhyWaiting(ctx, &s, &pr)
+		f.queues[id] = q
+		if old := f.latest[id]; !same(&old, &s) {
+			f.latest[id] = s
+			f.o.Changed(s)
+		}
+	}
+}
+
+// same reports whether a person would see no difference.
+func same(a, b *Status) bool {
+	if a.State != b.State || a.Message != b.Message || a.Attempt != b.Attempt || len(a.Tasks) != len(b.Tasks) || a.Phase != b.Phase {
+		return false
+	}
+	for i := range a.Tasks {
+		if a.Tasks[i].State != b.Tasks[i].State || a.Tasks[i].Message != b.Tasks[i].Message {
+			return false
+		}
+	}
+	return true
+}
+
+// follow reads the logs of steps that run.
+func (f *follower) follow(ctx context.Context, s *Status) {
+	for _, t := range s.Tasks {
+		if len(t.Runs) == 0 {
+			continue
+		}
+		tr, ok := f.taskRuns[t.Runs[0].Name]
+		if !ok || tr.Status.PodName == "" {
+			continue
+		}
+		for _, st := range tr.Status.Steps {
+			if st.Running == nil && st.Terminated == nil || !f.tails.first(tr.Name, st.Container) {
+				continue
+			}
+			f.o.Started(s.RunID, t.Name, tr.Name, tr.Status.PodName, st.Container)
+			if strings.HasPrefix(t.Name, contract.LoadGen+"-") && st.Running != nil {
+				f.tails.load(ctx, tr.Status.PodName, st.Container, send(ctx, f.progress), told{run: s.RunID, task: t.Name})
+			}
+		}
+	}
+}
+
+// why prefers the reason of an interruption over the error that it caused.
+func (f *follower) why(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}

@@ -1,0 +1,94 @@
+package clusterrun
+
+import (
+	"context"
+	"fmt"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Sentence says why a run waits, and where in its queue.
+func (q *Queue) Sentence() string {
+	place := fmt.Sprintf("it waits in queue %q", q.Name)
+	if q.Position > 0 {
+		place += fmt.Sprintf(", position %d", q.Position)
+	}
+	if q.Reason == "" {
+		return place
+	}
+	return place + ": " + q.Reason
+}
+
+// workload is as much of Kueue's Workload as tells why a run waits.
+type workload struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Status            struct {
+		Conditions      []metav1.Condition `json:"conditions"`
+		AdmissionChecks []struct {
+			Name, State, Message string
+		} `json:"admissionChecks"`
+	} `json:"status"`
+}
+
+// jobLabel is what Kueue's job framework puts on the Workload of a job.
+const jobLabel = "kueue.x-k8s.io/job-uid"
+
+// WhyWaiting completes the queue of a waiting run from Kueue itself: the controller's own word comes first where there
+// is one. What may not be read stays unknown.
+func (c *Cluster) WhyWaiting(ctx context.Context, s *Status, pr *tektonv1.PipelineRun) {
+	q := s.Queue
+	if q == nil || s.State != "Pending" {
+		return
+	}
+	loads, _, err := list[workload](ctx, c, path{prefix: kueueAPI, namespace: pr.Namespace, resource: "workloads"},
+		selector{labels: jobLabel + "=" + string(pr.UID)})
+	switch {
+	case q.Reason != "" || err != nil:
+	case len(loads) == 0:
+		q.Reason = "nothing has taken it up yet; if that lasts, bflow doctor says whether bflow-controller runs"
+	default:
+		q.Reason = loads[0].reason()
+	}
+	if len(loads) > 0 {
+		q.Position = c.position(ctx, pr.Namespace, q.Name, loads[0].Name)
+	}
+	s.Message = q.Sentence()
+}
+
+// reason is what Kueue says of a Workload that has not been let start.
+func (w *workload) reason() string {
+	for _, check := range w.Status.AdmissionChecks {
+		if check.State != "Ready" && check.Message != "" {
+			return check.Message
+		}
+	}
+	for _, kind := range []string{"QuotaReserved", "Evicted"} {
+		for _, cond := range w.Status.Conditions {
+			if cond.Type == kind && cond.Message != "" && (kind == "Evicted") == (cond.Status == metav1.ConditionTrue) {
+				return cond.Message
+			}
+		}
+	}
+	return ""
+}
+
+// position asks Kueue for the place of a Workload in its local queue, from 1; 0 where Kueue does not say.
+func (c *Cluster) position(ctx context.Context, namespace, queue, name string) int {
+	var pending struct {
+		Items []struct {
+			metav1.ObjectMeta      `json:"metadata"`
+			PositionInClusterQueue int `json:"positionInClusterQueue"`
+		} `json:"items"`
+	}
+	at := path{prefix: "/apis/visibility.kueue.x-k8s.io/v1beta2", namespace: namespace, resource: "localqueues", name: queue, sub: "pendingworkloads"}
+	if err := c.do(ctx, at.on(c.http.Get()).Param("limit", "10000"), &pending); err != nil {
+		return 0
+	}
+	for _, item := range pending.Items {
+		if item.Name == name {
+			return item.PositionInClusterQueue + 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,136 @@
+package clusterrun
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/problem"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Run is one run: its attempts in their order, at least one.
+type Run struct {
+	ID, Namespace string
+	Attempts      []tektonv1.PipelineRun
+}
+
+// Last is the attempt that counts.
+func (r *Run) Last() *tektonv1.PipelineRun { return &r.Attempts[len(r.Attempts)-1] }
+
+// ours selects what the compiler wrote, so that no stranger's PipelineRun is ever taken for a run.
+const ours = contract.LabelPlanHash
+
+// idOf is the run that a PipelineRun is an attempt of. One whose controller has not seen it yet carries no label.
+func idOf(pr *tektonv1.PipelineRun) string { return cmp.Or(pr.Labels[contract.LabelRun], pr.Name) }
+
+func attemptOf(pr *tektonv1.PipelineRun) int {
+	if n, err := strconv.Atoi(pr.Labels[contract.LabelAttempt]); err == nil && n > 0 {
+		return n
+	}
+	return 1
+}
+
+// Runs returns every run in namespace, newest first; in all namespaces where it is "".
+func (c *Cluster) Runs(ctx context.Context, namespace string) ([]Run, error) {
+	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, ""), selector{labels: ours})
+	if err != nil {
+		return nil, fmt.Errorf("listing runs: %w", err)
+	}
+	runs := group(all)
+	slices.SortStableFunc(runs, func(a, b Run) int {
+		return b.Attempts[0].CreationTimestamp.Compare(a.Attempts[0].CreationTimestamp.Time)
+	})
+	return runs, nil
+}
+
+// group gathers attempts of the same run.
+func group(all []tektonv1.PipelineRun) []Run {
+	var runs []Run
+	at := map[string]int{}
+	for _, pr := range all {
+		key := pr.Namespace + "/" + idOf(&pr)
+		i, ok := at[key]
+		if !ok {
+			i = len(runs)
+			at[key] = i
+			runs = append(runs, Run{ID: idOf(&pr), Namespace: pr.Namespace})
+		}
+		runs[i].Attempts = append(runs[i].Attempts, pr)
+	}
+	for i := range runs {
+		slices.SortStableFunc(runs[i].Attempts, func(a, b tektonv1.PipelineRun) int { return attemptOf(&a) - attemptOf(&b) })
+	}
+	return runs
+}
+
+// NotFoundError is a name that no run on the cluster has, or several.
+type NotFoundError struct{ Name, Where, Why string }
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("looking for run %q %s: %s", e.Name, e.Where, e.Why)
+}
+
+// Find returns the run of a name, or of an unambiguous start of one, in one of namespaces; "" stands for all of them.
+// Where those may not be listed it goes on with the next.
+func (c *Cluster) Find(ctx context.Context, name string, namespaces ...string) (*Run, error) {
+	var denied error
+	for _, namespace := range namespaces {
+		run, err := c.find(ctx, name, namespace)
+		if err == nil || !apierrors.IsForbidden(err) {
+			return run, err
+		}
+		denied = errors.Join(denied, err)
+	}
+	return nil, denied
+}
+
+func (c *Cluster) find(ctx context.Context, name, namespace string) (*Run, error) {
+	runs, err := c.Runs(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var hits []*Run
+	var names []string
+	for i, r := range runs {
+		if r.ID == name || slices.ContainsFunc(r.Attempts, func(pr tektonv1.PipelineRun) bool { return pr.Name == name }) {
+			return &runs[i], nil
+		}
+		if strings.HasPrefix(r.ID, name) {
+			hits = append(hits, &runs[i])
+		}
+		names = append(names, r.ID)
+	}
+	if len(hits) == 1 {
+		return hits[0], nil
+	}
+	return nil, &NotFoundError{Name: name, Where: c.where(namespace), Why: notFound(name, names, hits)}
+}
+
+func (c *Cluster) where(namespace string) string {
+	if namespace == "" {
+		return "on cluster " + c.Name
+	}
+	return fmt.Sprintf("in namespace %s of cluster %s", namespace, c.Name)
+}
+
+func notFound(name string, names []string, hits []*Run) string {
+	if len(hits) > 1 {
+		var begin []string
+		for _, h := range hits[:min(4, len(hits))] {
+			begin = append(begin, h.ID)
+		}
+		return fmt.Sprintf("%d runs begin so: %s", len(hits), strings.Join(begin, ", "))
+	}
+	if near := problem.Closest(name, names, 3); len(near) > 0 {
+		return "no such run; closest: " + strings.Join(near, ", ")
+	}
+	return fmt.Sprintf("no such run among the %d there; see bflow list", len(names))
+}
