@@ -21,6 +21,7 @@ func flagSets() map[string]*flag.FlagSet {
 	return map[string]*flag.FlagSet{
 		"provision up":         provision.Flags("up", &provision.Options{}),
 		"provision release":    provision.Flags("release", &provision.Options{}),
+		"provision summary":    provision.Flags("summary", &provision.Options{}),
 		"provision down":       provision.Flags("down", &provision.Options{}),
 		"smoketest":            smoketest.Flags(&smoketest.Options{}),
 		"load-gen":             loadgen.Flags(&loadgen.Options{}),

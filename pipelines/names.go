@@ -42,6 +42,7 @@ func paramAbout(name string) string {
 func resultAbout(name string) string {
 	return map[string]string{
 		contract.ResultEndpoint:    "Base URL of the server under test.",
+		contract.ResultReason:      "Why there is no server to test, in one sentence.",
 		contract.ResultVerdict:     "pass, fail, inconclusive or invalid.",
 		contract.ResultMLflowRunID: "Id of the MLflow run, empty without a tracking server.",
 		contract.ResultMLflowURL:   "Page of the MLflow run, empty without a tracking server.",
@@ -52,7 +53,7 @@ func workspaceAbout(name string) string {
 	return map[string]string{
 		contract.WorkspacePlan:   "ConfigMap with the plan of the run.",
 		contract.WorkspaceRun:    "Run directory: everything the run writes.",
-		contract.WorkspaceTarget: "Kubeconfig of the target cluster; absent when that is the cluster of the run.",
+		contract.WorkspaceTarget: "Kubeconfig of a remote target, of a run without a queue; else the controller hands it over.",
 	}[name]
 }
 

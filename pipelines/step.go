@@ -1,14 +1,18 @@
 package pipelines
 
 import (
+	"slices"
+
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
-// tmpVolume gives a step its only writable folder besides workspaces and results.
-const tmpVolume = "tmp"
+const (
+	tmpVolume    = "tmp"    // gives a step its only writable folder besides workspaces and results
+	targetVolume = "target" // the credentials that the controller made for the run
+)
 
 // stepPart is a step before the parts that all steps share.
 type stepPart struct {
@@ -17,6 +21,7 @@ type stepPart struct {
 	sub    string          // subcommand in front of the common flags, "" for none
 	args   []string        // after the common flags
 	env    []corev1.EnvVar // besides HOME
+	target bool            // deploys on the target, or removes there
 	goOn   bool            // the next step runs whatever happened in this one
 }
 
@@ -28,13 +33,19 @@ func step(p stepPart, image string) tektonv1.Step {
 		Image:            image,
 		Command:          []string{"/" + p.binary},
 		Args:             p.arguments(),
-		Env:              append([]corev1.EnvVar{{Name: "HOME", Value: "/tmp"}}, p.env...),
+		Env:              slices.Concat([]corev1.EnvVar{{Name: "HOME", Value: "/tmp"}}, p.env),
 		ComputeResources: sizeOf(p.binary).requirements(),
 		VolumeMounts:     []corev1.VolumeMount{{Name: tmpVolume, MountPath: "/tmp"}},
 		SecurityContext:  restricted(),
 	}
 	if p.goOn {
 		s.OnError = tektonv1.Continue
+	}
+	if p.binary == contract.Provision {
+		s.Env = append(s.Env, aboutRun()...)
+	}
+	if p.target {
+		s.VolumeMounts = append(s.VolumeMounts, corev1.VolumeMount{Name: targetVolume, MountPath: contract.TargetDir, ReadOnly: true})
 	}
 	return s
 }
@@ -49,16 +60,43 @@ func (p stepPart) arguments() []string {
 		"--run-dir="+workspacePath(contract.WorkspaceRun),
 		"--run-id="+paramRef(contract.ParamRunID),
 		"--attempt="+paramRef(contract.ParamAttempt))
+	if p.target {
+		args = append(args, "--target-dir="+contract.TargetDir, "--target-workspace="+workspacePath(contract.WorkspaceTarget))
+	}
 	return append(args, p.args...)
+}
+
+// aboutRun tells a step that makes objects whose they are. All of it comes from its own pod: Tekton copies the labels
+// and annotations of a PipelineRun there.
+func aboutRun() []corev1.EnvVar {
+	return []corev1.EnvVar{
+		fromPod(contract.EnvPipelineRun, "metadata.labels['tekton.dev/pipelineRun']"),
+		fromPod(contract.EnvPipelineRunUID, "metadata.labels['tekton.dev/pipelineRunUID']"),
+		fromPod(contract.EnvNamespace, "metadata.namespace"),
+		fromPod(contract.EnvRequests, "metadata.annotations['"+contract.AnnotationRequests+"']"),
+		{Name: contract.EnvHub, ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: contract.ConfigMapHub}, Key: contract.HubKey, Optional: yes(),
+		}}},
+	}
+}
+
+func yes() *bool {
+	v := true
+	return &v
+}
+
+// fromPod reads one variable from the pod of the step.
+func fromPod(name, path string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }
 
 // restricted is the strictest level of Pod Security. It names no user, because OpenShift assigns one.
 func restricted() *corev1.SecurityContext {
-	yes, no := true, false
+	no := false
 	return &corev1.SecurityContext{
-		RunAsNonRoot:             &yes,
+		RunAsNonRoot:             yes(),
 		AllowPrivilegeEscalation: &no,
-		ReadOnlyRootFilesystem:   &yes,
+		ReadOnlyRootFilesystem:   yes(),
 		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
@@ -66,9 +104,8 @@ func restricted() *corev1.SecurityContext {
 
 // fromSecret reads one variable from a Secret, and leaves it unset where the Secret or the key is missing.
 func fromSecret(name, secret, key string) corev1.EnvVar {
-	optional := true
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-		LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: key, Optional: &optional,
+		LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: key, Optional: yes(),
 	}}}
 }
 

@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"fmt"
+	"slices"
 
 	"bflow.dev/bflow/tasks/contract"
 
@@ -16,7 +17,7 @@ const minTekton = "1.13.0"
 // Release is what the Tasks of one bflow version have in common.
 type Release struct {
 	Version string            // of bflow, a valid label value
-	Images  map[string]string // task binary -> image reference
+	Images  map[string]string // task binary -> image reference; and of sim-engine, for plans that name none
 }
 
 // part is a Task before the parts that all Tasks share.
@@ -27,7 +28,6 @@ type part struct {
 	resume  string // value of contract.AnnotationResume, "" for none
 	params  []string
 	results []string
-	target  bool // talks to the target's API server or runs there
 	steps   []stepPart
 }
 
@@ -56,7 +56,7 @@ func (p part) task(r Release) (*tektonv1.Task, error) {
 			Params:      paramSpecs(append([]string{contract.ParamRunID, contract.ParamAttempt}, p.params...)),
 			Results:     resultSpecs(p.results),
 			Workspaces:  p.workspaces(),
-			Volumes:     []corev1.Volume{{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+			Volumes:     p.volumes(),
 		},
 	}
 	for _, s := range p.steps {
@@ -64,9 +64,30 @@ func (p part) task(r Release) (*tektonv1.Task, error) {
 		if image == "" {
 			return nil, fmt.Errorf("building task %q: no image for binary %q", p.name, s.binary)
 		}
-		t.Spec.Steps = append(t.Spec.Steps, step(s, image))
+		made := step(s, image)
+		if sim := r.Images[contract.SimEngine]; sim != "" && s.sub == "up" {
+			made.Env = append(made.Env, corev1.EnvVar{Name: contract.EnvSimImage, Value: sim})
+		}
+		t.Spec.Steps = append(t.Spec.Steps, made)
 	}
 	return t, nil
+}
+
+// target says whether a step talks to the API server of the target.
+func (p part) target() bool {
+	return slices.ContainsFunc(p.steps, func(s stepPart) bool { return s.target })
+}
+
+// volumes are a folder to write into, and the credentials of the target. Those are no workspace: a workspace names its
+// Secret before the run has a name. Without the Secret the target is the cluster of the run.
+func (p part) volumes() []corev1.Volume {
+	v := []corev1.Volume{{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	if p.target() {
+		v = append(v, corev1.Volume{Name: targetVolume, VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: contract.TargetSecret(paramRef(contract.ParamRunID)), Optional: yes()},
+		}})
+	}
+	return v
 }
 
 func (p part) metadata(version string) metav1.ObjectMeta {
@@ -96,7 +117,7 @@ func (p part) workspaces() []tektonv1.WorkspaceDeclaration {
 		{Name: contract.WorkspacePlan, ReadOnly: true, Description: workspaceAbout(contract.WorkspacePlan)},
 		{Name: contract.WorkspaceRun, Description: workspaceAbout(contract.WorkspaceRun)},
 	}
-	if p.target {
+	if p.target() {
 		ws = append(ws, tektonv1.WorkspaceDeclaration{
 			Name: contract.WorkspaceTarget, ReadOnly: true, Optional: true, Description: workspaceAbout(contract.WorkspaceTarget),
 		})

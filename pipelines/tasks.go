@@ -1,6 +1,13 @@
 package pipelines
 
-import "bflow.dev/bflow/tasks/contract"
+import (
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// SummaryDeadline bounds the last step of finish, which writes one ConfigMap.
+const SummaryDeadline = 30 * time.Second
 
 // FinishKeep is the Task of pipeline task finish for a run that tears nothing down.
 const FinishKeep = contract.Finish + "-keep"
@@ -17,18 +24,18 @@ func withAPIKey(params ...string) []string {
 
 func provision() part {
 	return part{
-		name: contract.Provision, display: "Provision", resume: contract.ResumeRepeat, target: true,
+		name: contract.Provision, display: "Provision", resume: contract.ResumeRepeat,
 		about:   "Deploys the server under test, or finds an existing one, and waits until the right model answers.",
 		params:  withAPIKey(),
-		results: []string{contract.ResultEndpoint},
-		steps: []stepPart{{name: contract.Provision, binary: contract.Provision, sub: "up", env: apiKey(),
-			args: []string{"--endpoint-result=" + resultPath(contract.ResultEndpoint)}}},
+		results: []string{contract.ResultEndpoint, contract.ResultReason},
+		steps: []stepPart{{name: contract.Provision, binary: contract.Provision, sub: "up", target: true, env: apiKey(), args: []string{
+			"--endpoint-result=" + resultPath(contract.ResultEndpoint), "--reason-result=" + resultPath(contract.ResultReason)}}},
 	}
 }
 
 func smoketest() part {
 	return part{
-		name: contract.Smoketest, display: "Smoke test", resume: contract.ResumeRepeat, target: true,
+		name: contract.Smoketest, display: "Smoke test", resume: contract.ResumeRepeat,
 		about:  "Asks the server under test a few questions and stops the run when it is not fit to be measured.",
 		params: withAPIKey(contract.ParamEndpoint),
 		steps:  []stepPart{{name: contract.Smoketest, binary: contract.Smoketest, env: apiKey(), args: endpointArg()}},
@@ -37,7 +44,7 @@ func smoketest() part {
 
 func loadGen() part {
 	return part{
-		name: contract.LoadGen, display: "Load generator", resume: contract.ResumeRestart, target: true,
+		name: contract.LoadGen, display: "Load generator", resume: contract.ResumeRestart,
 		about:  "Puts the load of one measurement on the server under test and records every request.",
 		params: withAPIKey(contract.ParamEndpoint, contract.ParamMeasurement),
 		steps: []stepPart{{name: contract.LoadGen, binary: contract.LoadGen, env: apiKey(),
@@ -47,19 +54,20 @@ func loadGen() part {
 
 func release() part {
 	return part{
-		name: contract.Release, display: "Release", target: true,
+		name: contract.Release, display: "Release",
 		about:  "Takes the last scrape and the logs of the server under test, then removes it, so that its GPUs are free.",
 		params: withAPIKey(),
-		steps:  []stepPart{{name: contract.Release, binary: contract.Provision, sub: "release", env: apiKey()}},
+		steps:  []stepPart{{name: contract.Release, binary: contract.Provision, sub: "release", target: true, env: apiKey()}},
 	}
 }
 
 func collect() part {
 	return part{
-		name: contract.Collect, display: "Collect", target: true,
+		name: contract.Collect, display: "Collect",
 		about:  "Turns what was recorded into the report and judges it.",
 		params: withAPIKey(contract.ParamEndpoint),
-		steps:  []stepPart{{name: contract.Collect, binary: contract.Collect, env: apiKey(), args: endpointArg()}},
+		steps: []stepPart{{name: contract.Collect, binary: contract.Collect,
+			env: append(apiKey(), fromPod(contract.EnvNode, "spec.nodeName")), args: endpointArg()}},
 	}
 }
 
@@ -81,10 +89,10 @@ func mlflowPush() part {
 // timeout: Tekton skips all later steps of one that times out. Each binary bounds itself.
 func finish() part {
 	p := finishKeep()
-	p.name, p.display, p.target = contract.Finish, "Finish", true
-	p.about = "Removes what the run left on the target and gives its MLflow run the true status, whatever happened before."
+	p.name, p.display = contract.Finish, "Finish"
+	p.about = "Removes what the run left on the target, gives its MLflow run the true status and sums it up, whatever happened before."
 	p.params = append([]string{contract.ParamTeardownDeadline}, p.params...)
-	p.steps = append([]stepPart{{name: "teardown", binary: contract.Provision, sub: "down", goOn: true,
+	p.steps = append([]stepPart{{name: "teardown", binary: contract.Provision, sub: "down", target: true, goOn: true,
 		args: []string{"--deadline=" + paramRef(contract.ParamTeardownDeadline)}}}, p.steps...)
 	return p
 }
@@ -92,10 +100,13 @@ func finish() part {
 func finishKeep() part {
 	return part{
 		name: FinishKeep, display: "Finish, keeping the deployment",
-		about:  "Gives the MLflow run of the run its true status, whatever happened before.",
+		about:  "Gives the MLflow run of the run its true status and sums it up, whatever happened before.",
 		params: []string{contract.ParamFinalizeDeadline, contract.ParamStatus},
-		steps: []stepPart{{name: "finalize", binary: contract.MLflowPush, sub: "finalize", goOn: true, env: mlflowAccess(),
-			args: []string{"--deadline=" + paramRef(contract.ParamFinalizeDeadline), "--status=" + paramRef(contract.ParamStatus)}}},
+		steps: []stepPart{
+			{name: "finalize", binary: contract.MLflowPush, sub: "finalize", goOn: true, env: mlflowAccess(),
+				args: []string{"--deadline=" + paramRef(contract.ParamFinalizeDeadline), "--status=" + paramRef(contract.ParamStatus)}},
+			{name: "summary", binary: contract.Provision, sub: "summary", goOn: true, args: []string{"--deadline=" + SummaryDeadline.String()}},
+		},
 	}
 }
 

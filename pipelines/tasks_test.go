@@ -69,10 +69,12 @@ func TestCredentialsComeFromSecretsOnly(t *testing.T) {
 	for _, task := range makeTasks(t) {
 		for _, step := range task.Spec.Steps {
 			for _, env := range step.Env {
-				if env.Name == "HOME" {
-					continue
-				}
-				if env.Value != "" || env.ValueFrom == nil || env.ValueFrom.SecretKeyRef == nil || !*env.ValueFrom.SecretKeyRef.Optional {
+				switch from := env.ValueFrom; {
+				case env.Name == "HOME" || env.Name == contract.EnvSimImage:
+				case from == nil:
+					t.Errorf("%s: variable %s is written down", task.Name, env.Name)
+				case from.FieldRef != nil || from.ConfigMapKeyRef != nil && *from.ConfigMapKeyRef.Optional:
+				case from.SecretKeyRef == nil || !*from.SecretKeyRef.Optional:
 					t.Errorf("%s: variable %s does not come from an optional Secret", task.Name, env.Name)
 				}
 			}

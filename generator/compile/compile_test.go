@@ -44,13 +44,13 @@ func TestOnlyNeededTasksAreThere(t *testing.T) {
 		want string
 	}{
 		{name: "a deployment of our own is released and torn down", plan: func(*runplan.RunPlan) {},
-			want: "provision smoketest load-gen-0 release collect mlflow-push / teardown finalize"},
+			want: "provision smoketest load-gen-0 release collect mlflow-push / teardown finalize summary"},
 		{name: "an existing endpoint is left alone", plan: existingEndpoint,
-			want: "provision smoketest load-gen-0 collect mlflow-push / finalize"},
+			want: "provision smoketest load-gen-0 collect mlflow-push / finalize summary"},
 		{name: "a deployment to keep is kept, and without the benchmark phase there is no load", plan: keptDeployment,
-			want: "provision smoketest collect mlflow-push / finalize"},
+			want: "provision smoketest collect mlflow-push / finalize summary"},
 		{name: "measurements follow each other", plan: severalMeasurements,
-			want: "provision smoketest load-gen-0 load-gen-1 load-gen-2 release collect mlflow-push / teardown finalize"},
+			want: "provision smoketest load-gen-0 load-gen-1 load-gen-2 release collect mlflow-push / teardown finalize summary"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o, err := Compile(MakePlan(t, row.plan), Options{})

@@ -84,10 +84,11 @@ func (c *compiler) bundleRef(task string) *tektonv1.TaskRef {
 	return &tektonv1.TaskRef{ResolverRef: tektonv1.ResolverRef{Resolver: "bundles", Params: params}}
 }
 
-// images returns the image of every task binary.
+// images returns the image of every task binary, and of the simulated engine.
 func (c *compiler) images(plan *runplan.RunPlan) map[string]string {
-	images := make(map[string]string, len(contract.Binaries()))
-	for _, binary := range contract.Binaries() {
+	binaries := append(contract.Binaries(), contract.SimEngine)
+	images := make(map[string]string, len(binaries))
+	for _, binary := range binaries {
 		images[binary] = fmt.Sprintf("%s/%s:%s", c.ImagePrefix, binary, c.tag())
 	}
 	maps.Copy(images, plan.Images)
@@ -113,10 +114,10 @@ func shapeOf(plan *runplan.RunPlan) pipelines.Shape {
 	return s
 }
 
-// finishDeadlines divides the time of finally: a tenth is for the pod to start, and of the rest MLflow gets a third
-// when a teardown comes before it. Whole seconds.
+// finishDeadlines divides the time of finally: a tenth is for the pod to start, the summary has its own, and of the rest
+// MLflow gets a third when a teardown comes before it. Whole seconds.
 func finishDeadlines(total time.Duration, teardown bool) (down, finalize time.Duration) {
-	usable := total - total/10
+	usable := max(0, total-total/10-pipelines.SummaryDeadline)
 	if !teardown {
 		return 0, usable.Truncate(time.Second)
 	}

@@ -28,6 +28,9 @@ type Options struct {
 	Bundle       string // REF@sha256:... of a bundle that holds the Tasks; "" = Tasks are emitted
 	ResultsClaim string // PersistentVolumeClaim shared by runs; "" = a volume per run
 	NoQueue      bool   // start at once instead of waiting for Kueue
+
+	// NodeSelector chooses the nodes of task pods, which need no GPU: the load should not share a node with the engine.
+	NodeSelector map[string]string
 }
 
 var bundleByDigest = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
@@ -54,7 +57,10 @@ func (o Options) check() (Options, error) {
 }
 
 // tag is the version as an image tag and label value: both refuse the "+" of a build's metadata.
-func (o Options) tag() string { return labelValue(o.Version) }
+func (o Options) tag() string { return Tag(o.Version) }
+
+// Tag is a version of bflow as compiled objects, image tags and bundles name it.
+func Tag(version string) string { return labelValue(version) }
 
 // labelValue returns s with what a label value cannot hold as "-", cut to 63 characters.
 func labelValue(s string) string {

@@ -104,7 +104,7 @@ func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string) []tektonv
 		}},
 		c.runWorkspace(),
 	}
-	if secret := plan.Target.KubeconfigSecret; secret != "" {
+	if secret := plan.Target.KubeconfigSecret; secret != "" && c.NoQueue { // else the controller hands it over
 		ws = append(ws, tektonv1.WorkspaceBinding{Name: contract.WorkspaceTarget, Secret: &corev1.SecretVolumeSource{SecretName: secret}})
 	}
 	return ws
@@ -149,8 +149,8 @@ func (c *compiler) taskRunTemplate(plan *runplan.RunPlan) tektonv1.PipelineTaskR
 		group, onMismatch := int64(runnerGroup), corev1.FSGroupChangeOnRootMismatch
 		p.SecurityContext = &corev1.PodSecurityContext{FSGroup: &group, FSGroupChangePolicy: &onMismatch}
 	}
-	p.HostAliases = hostAliases(plan.Target.HostAliases)
-	if p.SecurityContext != nil || p.HostAliases != nil {
+	p.HostAliases, p.NodeSelector = hostAliases(plan.Target.HostAliases), c.NodeSelector
+	if p.SecurityContext != nil || p.HostAliases != nil || len(p.NodeSelector) > 0 {
 		t.PodTemplate = &p
 	}
 	return t

@@ -172,7 +172,7 @@ func notOurs(s *v1.Step) string {
 // variable refuses a value that cannot be found. One whose Secret or ConfigMap has a variable for a name is left for the
 // run to find.
 func (c *checker) variable(where string, v corev1.EnvVar) {
-	if v.ValueFrom == nil {
+	if v.ValueFrom == nil || podOnly(v) {
 		return
 	}
 	if v.ValueFrom.SecretKeyRef == nil && v.ValueFrom.ConfigMapKeyRef == nil {

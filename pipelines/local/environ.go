@@ -144,7 +144,15 @@ func (e *environ) variable(v corev1.EnvVar) (string, bool, error) {
 		}
 		return "", false, fmt.Errorf("finding key %[2]q of ConfigMap %[1]q: it is not among the documents", ref.Name, ref.Key)
 	}
+	if podOnly(v) {
+		return "", false, nil
+	}
 	return "", false, errors.New("only values of Secrets and ConfigMaps are known on a host")
+}
+
+// podOnly says whether v tells a step of ours about its pod. Those take its absence for a host.
+func podOnly(v corev1.EnvVar) bool {
+	return v.ValueFrom != nil && v.ValueFrom.FieldRef != nil && strings.HasPrefix(v.Name, "BFLOW_")
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

@@ -82,6 +82,9 @@ func push(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan,
 	id, link := "", ""
 	if info != nil {
 		id, link = info.RunID, client.Base+"/#/experiments/"+info.ExperimentID+"/runs/"+info.RunID
+		if err := step.WriteJSON(filepath.Join(o.RunDir, report.FileMLflow), map[string]string{"run_id": id, "url": link}); err != nil {
+			return err
+		}
 	}
 	if err := publish(o.RunIDResult, id); err != nil {
 		return err

@@ -11,8 +11,11 @@ import (
 // Options are the flags of up, release and down.
 type Options struct {
 	step.Options
-	EndpointResult string        // up: where the result "endpoint" goes
-	Deadline       time.Duration // down: give up after this long
+	EndpointResult  string        // up: where the result "endpoint" goes
+	ReasonResult    string        // up: where the result "reason" goes, when it fails
+	TargetDir       string        // folder with the way to a target cluster, from the controller
+	TargetWorkspace string        // the same, from whoever started a run without a queue; stronger
+	Deadline        time.Duration // down, summary: give up after this long
 }
 
 // Flags returns the flag set of a subcommand, or nil when there is none of that name.
@@ -22,11 +25,16 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 	switch sub {
 	case "up":
 		fs.StringVar(&o.EndpointResult, "endpoint-result", "", "file for the result endpoint")
-	case "down":
+		fs.StringVar(&o.ReasonResult, "reason-result", "", "file for the result reason")
+	case "down", "summary":
 		fs.DurationVar(&o.Deadline, "deadline", 2*time.Minute, "give up after this long, with exit code 0")
 	case "release":
 	default:
 		return nil
+	}
+	if sub != "summary" {
+		fs.StringVar(&o.TargetDir, "target-dir", "", "folder with the kubeconfig of the target cluster")
+		fs.StringVar(&o.TargetWorkspace, "target-workspace", "", "another one, which is stronger")
 	}
 	return fs
 }
@@ -34,7 +42,7 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 // Run is the task.
 func Run(ctx context.Context, s step.Streams, args []string) error {
 	if len(args) == 0 {
-		return step.Usagef("reading arguments: want up, release, down or hold")
+		return step.Usagef("reading arguments: want up, release, down, summary or hold")
 	}
 	if args[0] == "hold" {
 		return hold(ctx, s, args[1:])
@@ -42,7 +50,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	var o Options
 	fs := Flags(args[0], &o)
 	if fs == nil {
-		return step.Usagef("reading arguments: unknown subcommand %q: want up, release, down or hold", args[0])
+		return step.Usagef("reading arguments: unknown subcommand %q: want up, release, down, summary or hold", args[0])
 	}
 	plan, err := o.Begin(fs, args[1:], s.Err)
 	if err != nil {
@@ -53,7 +61,9 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 		return up(ctx, s, o, plan)
 	case "release":
 		return release(ctx, s, o, plan)
+	case "summary":
+		return summary(ctx, s, o, plan)
 	default:
-		return down(ctx, s, o)
+		return down(ctx, s, o, plan)
 	}
 }

@@ -57,6 +57,7 @@ func newBench(t *testing.T, edit func(*runplan.RunPlan)) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, dir: t.TempDir(), env: map[string]string{contract.EnvSelf: self}}
+	b.env[contract.EnvRunDir] = b.dir
 	if err := os.WriteFile(filepath.Join(b.dir, contract.FilePlan), data, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,10 @@ func waitReady(ctx context.Context, s step.Streams, plan *runplan.RunPlan, srv s
 	}
 	defer client.Close()
 	limit := plan.Timeouts.Ready.D()
-	begin := time.Now()
+	begin := srv.begin
+	if begin.IsZero() {
+		begin = time.Now()
+	}
 	for wait := pollFast; ; wait = min(wait*3/2, pollSlow) {
 		models, err := probe(ctx, client, plan.Deployment)
 		if err == nil {
@@ -124,8 +127,12 @@ func quoted(names []string) string {
 }
 
 func describe(ctx context.Context, client *openai.Client, plan *runplan.RunPlan, srv started, models []string) (Endpoint, error) {
+	replicas := srv.replicas
+	if len(replicas) == 0 {
+		replicas = []string{srv.url}
+	}
 	return Endpoint{
-		Schema: EndpointSchema, URL: srv.url, Replicas: []string{srv.url}, Model: plan.Deployment.Model.Name, ServedModels: models,
+		Schema: EndpointSchema, URL: srv.url, Replicas: replicas, Nodes: srv.nodes, Model: plan.Deployment.Model.Name, ServedModels: models,
 		Engine: plan.Deployment.Engine.Kind, Version: version(ctx, client), Deployed: srv.deployed, TruthLog: srv.truthLog,
 	}, nil
 }

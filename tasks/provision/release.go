@@ -19,14 +19,23 @@ const lastScrape = "deployment/metrics-last.prom"
 // release frees what the run holds as soon as the load is over. It succeeds even where it could not: the report is
 // still to be made, and finish tears down again.
 func release(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
+	where, err := placeOf(s, o, plan)
+	if err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
 	if err := scrape(ctx, s, o, plan); err != nil {
 		fmt.Fprintf(s.Err, "provision: %v\n", err)
 	}
-	if err := missed(o.RunDir); err != nil {
+	if err := where.keep(ctx); err != nil {
 		fmt.Fprintf(s.Err, "provision: %v\n", err)
 	}
-	return finishTeardown(ctx, s, o, "released")
+	ctx, cancel := context.WithTimeout(ctx, releaseTime)
+	defer cancel()
+	return finishTeardown(ctx, s, o, where.teardown, "released")
 }
+
+// releaseTime bounds the teardown of release: finish tears down again.
+const releaseTime = 10 * time.Minute
 
 // missed records that the engine is gone before it was to go, where its supervisor could not: they went together.
 func missed(runDir string) error {
@@ -40,16 +49,22 @@ func missed(runDir string) error {
 	return step.WriteJSON(filepath.Join(runDir, contract.FileEngineExit), exitRecord{Text: "the end of its supervisor"})
 }
 
-// down is the teardown in finally: bounded, repeatable, and never the reason why a run fails.
-func down(ctx context.Context, s step.Streams, o Options) error {
+// down is the teardown in finally: bounded, repeatable, and never the reason why a run fails. A server that is still
+// there belongs to a run that was cut short, and its logs may say why.
+func down(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
-	return finishTeardown(ctx, s, o, "torn_down")
+	where, err := placeOf(s, o, plan)
+	if err != nil {
+		fmt.Fprintf(s.Err, "provision: %v\n", err)
+		return nil
+	}
+	return finishTeardown(ctx, s, o, where.rescue, "torn_down")
 }
 
-func finishTeardown(ctx context.Context, s step.Streams, o Options, event string) error {
+func finishTeardown(ctx context.Context, s step.Streams, o Options, teardown func(context.Context) error, event string) error {
 	e := step.Event{Source: contract.Provision, Event: event}
-	if err := teardown(ctx, o.RunDir); err != nil {
+	if err := teardown(ctx); err != nil {
 		e.Event, e.Message = "teardown_failed", err.Error()
 		fmt.Fprintf(s.Err, "provision: %v\n", err)
 	}

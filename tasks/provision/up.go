@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -30,6 +31,7 @@ type Endpoint struct {
 	Started      time.Time `json:"started"`
 	Ready        time.Time `json:"ready"`
 	TruthLog     string    `json:"truth_log,omitempty"` // engine sim: relative to the run directory
+	Nodes        []string  `json:"nodes,omitempty"`     // names of those that its pods run on
 }
 
 // deployer brings one kind of engine up. It returns as soon as the server was started.
@@ -47,34 +49,69 @@ type deployment struct {
 // started is a server that was told to start. alive returns an error, with the reason, once it has ended.
 type started struct {
 	url      string
+	replicas []string // base URL of each, where there are several
+	nodes    []string
+	begin    time.Time // since when it starts; zero: since now
 	alive    func() error
 	deployed bool
 	truthLog string
 }
 
+// up deploys and waits. Why it failed goes to the result of that name and to the events, for those who see no log.
 func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
 	if err := step.KeepPlan(o.RunDir, plan); err != nil {
 		return err
 	}
-	if err := teardown(ctx, o.RunDir); err != nil { // of an earlier attempt
-		return err
-	}
-	dep, err := deployerFor(plan)
+	where, err := placeOf(s, o, plan)
 	if err != nil {
-		return step.Exit(contract.ExitUsage, err)
+		return errors.Join(step.Exit(contract.ExitUsage, err), explain(o, err))
+	}
+	end, err := bringUp(ctx, s, o, plan, where)
+	if err != nil {
+		return errors.Join(err, explain(o, err), where.abandon(ctx))
+	}
+	return publish(o, end)
+}
+
+func bringUp(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, where place) (Endpoint, error) {
+	dep, err := where.deployer(plan)
+	if err != nil {
+		return Endpoint{}, step.Exit(contract.ExitUsage, err)
+	}
+	if err := where.teardown(ctx); err != nil { // of an earlier attempt
+		return Endpoint{}, err
 	}
 	begin := time.Now().UTC()
 	srv, err := dep.deploy(ctx, deployment{plan: plan, runDir: o.RunDir, env: s.Env})
 	if err != nil {
-		return errors.Join(step.Exit(contract.ExitUnhealthy, err), teardownAfter(o.RunDir))
+		return Endpoint{}, unhealthy(err)
 	}
 	fmt.Fprintf(s.Err, "waiting for %s to serve %q\n", srv.url, plan.Deployment.Model.Name)
 	end, err := waitReady(ctx, s, plan, srv)
-	if err != nil {
-		return errors.Join(err, teardownAfter(o.RunDir))
-	}
 	end.Release, end.Started, end.Ready = runplan.Release(plan, o.RunID), begin, time.Now().UTC()
-	return publish(o, end)
+	return end, err
+}
+
+// unhealthy gives err the exit code of an unfit server, unless it has one already.
+func unhealthy(err error) error {
+	if exit := new(step.ExitError); errors.As(err, &exit) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return step.Exit(contract.ExitUnhealthy, err)
+}
+
+// longestReason keeps the result small: all results of a pod share 4 KiB.
+const longestReason = 1000
+
+// explain tells err to those who do not read the log of the step.
+func explain(o Options, err error) error {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	failed := step.AppendEvent(o.RunDir, step.Event{Source: contract.Provision, Event: "failed", Message: text})
+	if o.ReasonResult == "" {
+		return failed
+	}
+	text = strings.ToValidUTF8(text[:min(len(text), longestReason)], "")
+	return errors.Join(failed, step.WriteFile(o.ReasonResult, []byte(text)))
 }
 
 func publish(o Options, end Endpoint) error {
@@ -91,7 +128,7 @@ func publish(o Options, end Endpoint) error {
 	return step.WriteFile(o.EndpointResult, []byte(end.URL))
 }
 
-// deployerFor picks by endpoint and engine kind.
+// deployerFor picks by endpoint and engine kind, on this host.
 func deployerFor(plan *runplan.RunPlan) (deployer, error) {
 	d := plan.Deployment
 	switch {

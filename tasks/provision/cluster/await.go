@@ -1,0 +1,158 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// FailedError says that a deployment will not become ready, and why.
+type FailedError struct {
+	Reason string // one word: CrashLoopBackOff, ImagePull, Unschedulable, OOMKilled, ...
+	Text   string // one sentence
+}
+
+func (e *FailedError) Error() string { return e.Reason + ": " + e.Text }
+
+// Await returns the pods of the run once all of them are ready. It returns a FailedError as soon as waiting longer makes
+// no sense, and the state of things with the error of ctx when that ends. tell gets a line for every change.
+func (c *Cluster) Await(ctx context.Context, run Run, tell func(line string)) ([]*corev1.Pod, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	w := &wait{c: c, tell: tell, timer: time.NewTimer(time.Hour)}
+	w.judge.fits = func(pod *corev1.Pod) (bool, string) { return fits(pod, w.nodes(ctx)) }
+	podStates, deploymentStates := follow[corev1.Pod](ctx, c, pods, run.selector()), follow[appsv1.Deployment](ctx, c, deployments, run.selector())
+	for {
+		var err error
+		select {
+		case s := <-podStates:
+			w.pods, err = s.items, s.err
+		case s := <-deploymentStates:
+			err = s.err
+			if len(s.items) > 0 {
+				w.deployment = s.items[0]
+			}
+		case <-w.timer.C:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%s: %w", w.describe(), context.Cause(ctx))
+		}
+		if err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+		if done, err := w.step(ctx); done || err != nil {
+			return w.pods, err
+		}
+	}
+}
+
+// wait is what Await knows.
+type wait struct {
+	c          *Cluster
+	tell       func(string)
+	timer      *time.Timer
+	judge      judge
+	pods       []*corev1.Pod
+	deployment *appsv1.Deployment
+	said       string
+	cached     []*corev1.Node
+}
+
+func (w *wait) step(ctx context.Context) (bool, error) {
+	if line := w.describe(); line != w.said {
+		w.said = line
+		w.tell(line)
+	}
+	if ready(w.deployment) && len(w.pods) >= int(*w.deployment.Spec.Replicas) {
+		return true, nil
+	}
+	now := time.Now()
+	fatal, wake := w.judge.look(now, w.pods, w.deployment)
+	if fatal != nil {
+		return false, w.c.failed(ctx, fatal)
+	}
+	if !wake.IsZero() {
+		w.timer.Reset(wake.Sub(now))
+	}
+	return false, nil
+}
+
+// nodes are asked for once: an account that may not list them does without.
+func (w *wait) nodes(ctx context.Context) []*corev1.Node {
+	if w.cached == nil {
+		found, err := all[corev1.Node](ctx, w.c, nodes, "")
+		if err != nil {
+			return nil
+		}
+		w.cached = found
+	}
+	return w.cached
+}
+
+// failed adds to a crash what the container said last: most programs end with their reason.
+func (c *Cluster) failed(ctx context.Context, s *symptom) error {
+	text := s.text
+	if s.container != "" {
+		if line := c.lastLine(ctx, s.pod, s.container); line != "" {
+			text += "; its last line: " + line
+		}
+	}
+	return &FailedError{Reason: s.reason, Text: text}
+}
+
+// IsFailed returns the FailedError in err, nil where there is none.
+func IsFailed(err error) *FailedError {
+	var failed *FailedError
+	if errors.As(err, &failed) {
+		return failed
+	}
+	return nil
+}
+
+// describe is the state of the pods on one line.
+func (w *wait) describe() string {
+	if len(w.pods) == 0 {
+		return "no pod was made yet"
+	}
+	parts := make([]string, len(w.pods))
+	for i, pod := range w.pods {
+		parts[i] = "pod " + pod.Name + ": " + phase(pod)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// phase is where a pod is on its way.
+func phase(pod *corev1.Pod) string {
+	if pod.DeletionTimestamp != nil {
+		return "ending"
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return "ready"
+		}
+	}
+	for _, s := range symptoms(pod) {
+		return s.reason
+	}
+	for _, c := range pod.Status.InitContainerStatuses {
+		if c.State.Running != nil {
+			return c.Name + " is running"
+		}
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		switch {
+		case c.State.Running != nil:
+			return "running, not ready"
+		case c.State.Waiting != nil:
+			return orElse(c.State.Waiting.Reason, "waiting")
+		}
+	}
+	if pod.Spec.NodeName == "" {
+		return "not yet on a node"
+	}
+	return strings.ToLower(string(pod.Status.Phase))
+}

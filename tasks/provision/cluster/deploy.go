@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"bflow.dev/bflow/tasks/runplan"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+// Render returns the objects of plan for this cluster.
+func (c *Cluster) Render(ctx context.Context, plan *runplan.RunPlan, run Run, simImage string) ([]runtime.Object, error) {
+	if !c.Local {
+		run.Owner = nil // an owner on another cluster would have the objects collected as orphans
+	}
+	return Objects(plan, run, Rendering{Namespace: c.Namespace, SimImage: simImage, OpenShift: c.openShift(ctx)})
+}
+
+// Create makes objects, one after the other.
+func (c *Cluster) Create(ctx context.Context, objects []runtime.Object) error {
+	for _, obj := range objects {
+		r := services
+		switch obj.(type) {
+		case *appsv1.Deployment:
+			r = deployments
+		case *corev1.PersistentVolumeClaim:
+			r = claims
+		case *corev1.ConfigMap:
+			r = configMaps
+		}
+		if err := c.create(ctx, r, obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// URL is the base URL of the Service of a release.
+func (c *Cluster) URL(plan *runplan.RunPlan, release string) string {
+	host := ServiceName(release) + "." + c.Namespace + ".svc." + domain("/etc/resolv.conf")
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(port(&plan.Deployment)))
+}
+
+// PodURLs are the base URLs of the pods, which clients of the same cluster can reach one by one.
+func PodURLs(plan *runplan.RunPlan, pods []*corev1.Pod) []string {
+	var urls []string
+	for _, pod := range pods {
+		if pod.Status.PodIP != "" && pod.DeletionTimestamp == nil {
+			urls = append(urls, "http://"+net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port(&plan.Deployment))))
+		}
+	}
+	return urls
+}
+
+// domain is that of the cluster, as the search list of a pod's resolver has it.
+func domain(resolvConf string) string {
+	text, _ := os.ReadFile(resolvConf) // without one, the usual name is as good as any
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] != "search" {
+			continue
+		}
+		for _, name := range fields[1:] {
+			if rest, ok := strings.CutPrefix(name, "svc."); ok {
+				return strings.TrimSuffix(rest, ".")
+			}
+		}
+	}
+	return "cluster.local"
+}
+
+// YAML writes objects as documents, with what may be a credential left out.
+func YAML[T runtime.Object](objects []T) ([]byte, error) {
+	var b bytes.Buffer
+	for _, obj := range objects {
+		tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+		if err != nil {
+			return nil, fmt.Errorf("encoding %q: %w", nameOf(obj), err)
+		}
+		redact(tree)
+		text, err := yaml.Marshal(tree)
+		if err != nil {
+			return nil, fmt.Errorf("encoding %q: %w", nameOf(obj), err)
+		}
+		b.WriteString("---\n")
+		b.Write(text)
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,18 @@
+// Package cluster brings model servers up on a Kubernetes cluster, watches them become ready, keeps what they leave
+// behind, and takes them away again until nothing is left. It is the only package of the tasks that imports client-go.
+// It must not talk to the model servers themselves, and it must not know the experiment file.
+//
+// Everything it makes carries contract.LabelRun and contract.LabelRelease, and "what was made for run X" is that
+// selector, never a name. What it asks of the API server, and so of the Role of whoever runs it:
+//
+//	resource                          verbs
+//	deployments.apps                  create list watch delete
+//	replicasets.apps                  list            (diagnostics)
+//	pods                              list watch      (progress; until they are gone)
+//	pods/log                          get             (diagnostics)
+//	events                            list            (diagnostics)
+//	services                          create list delete
+//	configmaps                        create list delete patch  (settings of triton; patch: the summary of a run)
+//	persistentvolumeclaims            create list delete        (claims that the file says to make; listed always)
+//	nodes, cluster-wide               list            (optional: tells at once that no node could ever fit)
+package cluster

@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// again is the pause before a list that failed, or a watch that ended, is begun anew.
+const again = time.Second
+
+// state is all objects of a kind at one time, in the order of their names.
+type state[P any] struct {
+	items []P
+	err   error // the server refuses to tell: nothing more will come
+}
+
+// follow sends the objects of r that match selector: all of them, then all of them after every change, in order, until
+// ctx ends. A server that is away is asked until it is back.
+func follow[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string) <-chan state[P] {
+	out := make(chan state[P])
+	f := &follower[T, P]{c: c, r: r, selector: selector, out: out}
+	go func() {
+		defer close(out)
+		for ctx.Err() == nil {
+			err := f.once(ctx)
+			if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+				f.send(ctx, state[P]{err: err})
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(again):
+			}
+		}
+	}()
+	return out
+}
+
+type follower[T any, P object[T]] struct {
+	c        *Cluster
+	r        plural
+	selector string
+	out      chan<- state[P]
+	found    map[string]P
+}
+
+// once lists, then watches until the server ends the watch.
+func (f *follower[T, P]) once(ctx context.Context) error {
+	items, version, err := page[T, P](ctx, f.c, f.r, f.selector)
+	if err != nil {
+		return err
+	}
+	f.found = map[string]P{}
+	for _, item := range items {
+		f.found[item.GetName()] = item
+	}
+	f.tell(ctx)
+	w, err := f.c.client(f.r).Get().Namespace(f.c.Namespace).Resource(string(f.r)).
+		Param("labelSelector", f.selector).Param("watch", "true").Param("resourceVersion", version).
+		Param("allowWatchBookmarks", "true").Param("timeoutSeconds", "300").Watch(ctx)
+	if err != nil {
+		return fmt.Errorf("watching %s of namespace %q: %w", f.r, f.c.Namespace, err)
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		if !f.apply(event) {
+			return nil
+		}
+		if event.Type != watch.Bookmark {
+			f.tell(ctx)
+		}
+	}
+	return nil
+}
+
+// apply takes one event in; false where the watch has to begin anew.
+func (f *follower[T, P]) apply(event watch.Event) bool {
+	item, ok := event.Object.(P)
+	switch event.Type {
+	case watch.Added, watch.Modified:
+		if ok {
+			f.found[item.GetName()] = item
+		}
+	case watch.Deleted:
+		if ok {
+			delete(f.found, item.GetName())
+		}
+	case watch.Bookmark:
+	default: // an error: most often the version is too old
+		return false
+	}
+	return true
+}
+
+func (f *follower[T, P]) tell(ctx context.Context) {
+	items := make([]P, 0, len(f.found))
+	for _, name := range slices.Sorted(maps.Keys(f.found)) {
+		items = append(items, f.found[name])
+	}
+	f.send(ctx, state[P]{items: items})
+}
+
+func (f *follower[T, P]) send(ctx context.Context, s state[P]) {
+	select {
+	case f.out <- s:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,237 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Files of the diagnostics, relative to the run directory.
+const (
+	FileRendered = "deployment/rendered.yaml" // what was asked for
+	FileLive     = "deployment/live.yaml"     // what it was when it went
+	FileEvents   = "deployment/events.jsonl"  // what the cluster said about it
+	DirLogs      = "deployment/logs"          // <pod>.<container>.log, and .previous.log of one that was restarted
+)
+
+// Bounds of the diagnostics.
+const (
+	maxLog     = 16 << 20
+	maxLines   = "50000"
+	maxLogPods = 64
+)
+
+// Gather writes what is there of the run into runDir: live objects, events and logs. What cannot be had is left out and
+// in the error. It returns the pods it found.
+func (c *Cluster) Gather(ctx context.Context, run Run, runDir string) ([]*corev1.Pod, error) {
+	found, err := all[corev1.Pod](ctx, c, pods, run.selector())
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(c.live(ctx, run, runDir, found), c.events(ctx, runDir, found), c.engineLog(ctx, runDir, found))
+	for i, pod := range found {
+		if i < maxLogPods {
+			err = errors.Join(err, c.logs(ctx, runDir, pod))
+		}
+	}
+	return found, err
+}
+
+func (c *Cluster) live(ctx context.Context, run Run, runDir string, found []*corev1.Pod) error {
+	var objects []runtime.Object
+	d, err := all[appsv1.Deployment](ctx, c, deployments, run.selector())
+	sets, err2 := all[appsv1.ReplicaSet](ctx, c, replicaSets, run.selector())
+	s, err3 := all[corev1.Service](ctx, c, services, run.selector())
+	for _, obj := range d {
+		objects = append(objects, typed(obj, "apps/v1", "Deployment"))
+	}
+	for _, obj := range sets {
+		objects = append(objects, typed(obj, "apps/v1", "ReplicaSet"))
+	}
+	for _, obj := range s {
+		objects = append(objects, typed(obj, "v1", "Service"))
+	}
+	for _, obj := range found {
+		objects = append(objects, typed(obj, "v1", "Pod"))
+	}
+	if len(objects) == 0 {
+		return errors.Join(err, err2, err3)
+	}
+	text, err4 := YAML(objects)
+	if err4 == nil {
+		err4 = write(filepath.Join(runDir, FileLive), text)
+	}
+	return errors.Join(err, err2, err3, err4)
+}
+
+// typed names the kind of an object, which lists leave out.
+func typed(obj runtime.Object, version, kind string) runtime.Object {
+	group, v, ok := strings.Cut(version, "/")
+	if !ok {
+		group, v = "", version
+	}
+	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: v, Kind: kind})
+	return obj
+}
+
+// event is one line of the events file.
+type event struct {
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
+	Count   int32     `json:"count"`
+	Type    string    `json:"type"`
+	Reason  string    `json:"reason"`
+	Object  string    `json:"object"`
+	Source  string    `json:"source,omitempty"`
+	Message string    `json:"message"`
+}
+
+// events writes those about the pods, and about what is named like the objects that own them.
+func (c *Cluster) events(ctx context.Context, runDir string, found []*corev1.Pod) error {
+	if len(found) == 0 {
+		return nil
+	}
+	list, err := all[corev1.Event](ctx, c, events, "")
+	if err != nil {
+		return err
+	}
+	var lines []event
+	for _, e := range list {
+		if about(e, found) {
+			lines = append(lines, event{First: first(e), Last: last(e), Count: max(1, e.Count), Type: e.Type, Reason: e.Reason,
+				Object: strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name, Source: cmp.Or(e.Source.Component, e.ReportingController), Message: e.Message})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b event) int { return a.First.Compare(b.First) })
+	var b strings.Builder
+	for _, line := range lines {
+		text, err := json.Marshal(line)
+		if err != nil {
+			return err
+		}
+		b.Write(append(text, '\n'))
+	}
+	return write(filepath.Join(runDir, FileEvents), []byte(b.String()))
+}
+
+// about says whether e is about one of the pods, or about a ReplicaSet or Deployment whose name theirs begin with.
+func about(e *corev1.Event, found []*corev1.Pod) bool {
+	return slices.ContainsFunc(found, func(pod *corev1.Pod) bool {
+		return pod.Name == e.InvolvedObject.Name || e.InvolvedObject.Kind != "Pod" && strings.HasPrefix(pod.Name, e.InvolvedObject.Name+"-")
+	})
+}
+
+func first(e *corev1.Event) time.Time {
+	for _, t := range []time.Time{e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time} {
+		if !t.IsZero() {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+func last(e *corev1.Event) time.Time {
+	if !e.LastTimestamp.IsZero() {
+		return e.LastTimestamp.UTC()
+	}
+	return first(e)
+}
+
+// logs writes the log of every container of the pod, and of the one before where it was restarted.
+func (c *Cluster) logs(ctx context.Context, runDir string, pod *corev1.Pod) error {
+	var all error
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		base := filepath.Join(runDir, DirLogs, pod.Name+"."+status.Name)
+		if status.State.Waiting == nil || status.LastTerminationState.Terminated != nil {
+			all = errors.Join(all, c.log(ctx, pod.Name, status.Name, false, base+".log"))
+		}
+		if status.RestartCount > 0 {
+			all = errors.Join(all, c.log(ctx, pod.Name, status.Name, true, base+".previous.log"))
+		}
+	}
+	return all
+}
+
+// engineLog writes the log of the first engine where that of a process would lie. Of one that was restarted it is the log
+// before, which says why.
+func (c *Cluster) engineLog(ctx context.Context, runDir string, found []*corev1.Pod) error {
+	for _, pod := range found {
+		for _, status := range pod.Status.ContainerStatuses {
+			if status.State.Waiting == nil || status.LastTerminationState.Terminated != nil {
+				return c.log(ctx, pod.Name, status.Name, status.RestartCount > 0, filepath.Join(runDir, contract.FileEngineLog))
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) log(ctx context.Context, pod, container string, previous bool, path string) error {
+	stream, err := c.openLog(ctx, pod, container, previous, maxLines)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	if err := os.MkdirAll(filepath.Dir(path), 0o775); err != nil {
+		return fmt.Errorf("keeping the log of pod %q: %w", pod, err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("keeping the log of pod %q: %w", pod, err)
+	}
+	_, err = io.Copy(f, io.LimitReader(stream, maxLog))
+	return errors.Join(err, f.Close())
+}
+
+func (c *Cluster) openLog(ctx context.Context, pod, container string, previous bool, lines string) (io.ReadCloser, error) {
+	request := c.core.Get().Namespace(c.Namespace).Resource(string(pods)).Name(pod).SubResource("log").
+		Param("container", container).Param("tailLines", lines)
+	if previous {
+		request = request.Param("previous", "true")
+	}
+	stream, err := request.Stream(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the log of container %q of pod %q: %w", container, pod, err)
+	}
+	return stream, nil
+}
+
+// lastLine is the last line that a container printed before it ended, "" where nothing is to be had.
+func (c *Cluster) lastLine(ctx context.Context, pod, container string) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for _, previous := range []bool{false, true} {
+		stream, err := c.openLog(ctx, pod, container, previous, "20")
+		if err != nil {
+			continue
+		}
+		text, _ := io.ReadAll(io.LimitReader(stream, 64<<10))
+		stream.Close()
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if line := strings.TrimSpace(lines[len(lines)-1]); line != "" {
+			return strings.ToValidUTF8(line[:min(len(line), 400)], "")
+		}
+	}
+	return ""
+}
+
+func write(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o775); err != nil {
+		return fmt.Errorf("keeping %q: %w", filepath.Base(path), err)
+	}
+	return os.WriteFile(path, text, 0o664)
+}

@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+const (
+	portName    = "http"
+	metricsPort = "metrics"
+
+	// engineUser runs images that name no numeric user, as the model servers of most vendors do. Its group is 0, as on
+	// OpenShift, because images made for any user let that group write.
+	engineUser = 65532
+)
+
+// template is the pod of an engine, at the level restricted of Pod Security unless the file mounts folders of the node.
+func (d *renderer) template() (corev1.PodTemplateSpec, error) {
+	requirements, err := d.requirements()
+	if err != nil {
+		return corev1.PodTemplateSpec{}, err
+	}
+	volumes, mounts, err := d.volumes()
+	if err != nil {
+		return corev1.PodTemplateSpec{}, err
+	}
+	engine := corev1.Container{
+		Name: d.plan.Deployment.Engine.Kind, Image: d.program.image, Command: d.program.command, Args: d.program.args,
+		Env: environment(d.program, d.plan), Ports: d.ports(), Resources: requirements, VolumeMounts: mounts, SecurityContext: restricted(),
+	}
+	d.probes(&engine)
+	no, grace := false, d.grace()
+	pod := corev1.PodSpec{
+		Containers: []corev1.Container{engine}, InitContainers: d.download(requirements), Volumes: volumes,
+		ServiceAccountName: d.set.ServiceAccountName, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
+		NodeSelector: d.set.NodeSelector, Affinity: d.set.Affinity, Tolerations: d.set.Tolerations,
+		TerminationGracePeriodSeconds: &grace, SecurityContext: d.podSecurity(),
+	}
+	for _, s := range d.set.ImagePullSecrets {
+		pod.ImagePullSecrets = append(pod.ImagePullSecrets, corev1.LocalObjectReference{Name: s.Name})
+	}
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: d.labels}, Spec: pod}, nil
+}
+
+func (d *renderer) simulated() bool { return d.plan.Deployment.Engine.Kind == "sim" }
+
+// grace is how long an engine may take to end, in seconds.
+func (d *renderer) grace() int64 {
+	if d.simulated() {
+		return 5
+	}
+	return 30
+}
+
+func (d *renderer) ports() []corev1.ContainerPort {
+	ports := []corev1.ContainerPort{{Name: portName, ContainerPort: int32(port(&d.plan.Deployment))}}
+	if n := d.plan.Deployment.Engine.MetricsPort; n != 0 {
+		ports = append(ports, corev1.ContainerPort{Name: metricsPort, ContainerPort: int32(n)})
+	}
+	return ports
+}
+
+// probes ask the health path. Nothing kills an engine that is slow to start: the readiness budget of the plan ends the
+// wait. Nothing kills one that is slow to answer either: under load that is a finding.
+func (d *renderer) probes(c *corev1.Container) {
+	path := d.plan.Deployment.Engine.HealthPath
+	if path == "" {
+		path = "/health"
+	}
+	get := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(portName)}}
+	if d.simulated() {
+		c.ReadinessProbe = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: 30}
+		return
+	}
+	const period = 5
+	budget := max(time.Hour, 2*d.plan.Timeouts.Ready.D())
+	c.StartupProbe = &corev1.Probe{ProbeHandler: get, PeriodSeconds: period, TimeoutSeconds: 5, FailureThreshold: int32(budget.Seconds() / period)}
+	c.ReadinessProbe = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3}
+}
+
+func (d *renderer) podSecurity() *corev1.PodSecurityContext {
+	yes := true
+	s := &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
+	if !d.OpenShift {
+		user, group, files := int64(engineUser), int64(0), int64(engineUser)
+		s.RunAsUser, s.RunAsGroup, s.FSGroup = &user, &group, &files
+	}
+	return s
+}
+
+func restricted() *corev1.SecurityContext {
+	yes, no := true, false
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes,
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}

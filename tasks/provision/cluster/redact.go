@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+)
+
+// hidden stands for what is not written down.
+const hidden = "[hidden]"
+
+// redact removes from an object what nobody should find in an artifact: data of Secrets, values of variables and
+// arguments that are named like credentials; and what only a server reads.
+func redact(object map[string]any) {
+	if meta, ok := object["metadata"].(map[string]any); ok {
+		delete(meta, "managedFields")
+		if notes, ok := meta["annotations"].(map[string]any); ok {
+			delete(notes, "kubectl.kubernetes.io/last-applied-configuration")
+		}
+	}
+	if object["kind"] == "Secret" {
+		delete(object, "data")
+		delete(object, "stringData")
+	}
+	walk(object)
+}
+
+func walk(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			walk(item)
+		}
+	case map[string]any:
+		if name, ok := v["name"].(string); ok && credential(name) {
+			if _, ok := v["value"]; ok {
+				v["value"] = hidden
+			}
+		}
+		for key, child := range v {
+			if list, ok := child.([]any); ok && (key == "args" || key == "command") {
+				hideArgs(list)
+			}
+			walk(child)
+		}
+	}
+}
+
+// hideArgs hides "--api-key=x", and x after "--api-key".
+func hideArgs(list []any) {
+	next := false
+	for i := range list {
+		text, _ := list[i].(string)
+		name, _, joined := strings.Cut(text, "=")
+		flag := strings.HasPrefix(name, "-")
+		switch {
+		case next && !flag:
+			list[i] = hidden
+		case flag && joined && credential(name):
+			list[i] = name + "=" + hidden
+		}
+		next = flag && !joined && credential(name)
+	}
+}
+
+// credential says whether a variable or a flag is named like something secret.
+func credential(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{"token", "secret", "password", "passwd", "key", "apikey", "credential", "credentials", "auth"}, word)
+	})
+}

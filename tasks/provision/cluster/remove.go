@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Remove deletes everything that was made for the run and returns once it is gone, pods last of all: only then are
+// their devices free. It may be repeated; when ctx ends first, the error says what is left.
+func (c *Cluster) Remove(ctx context.Context, run Run) error {
+	err := errors.Join(
+		removeAll[appsv1.Deployment](ctx, c, deployments, run),
+		removeAll[corev1.Service](ctx, c, services, run),
+		removeAll[corev1.ConfigMap](ctx, c, configMaps, run),
+		removeAll[corev1.PersistentVolumeClaim](ctx, c, claims, run),
+	)
+	if err != nil {
+		return err
+	}
+	if err := gone[corev1.Pod](ctx, c, pods, run); err != nil {
+		return err
+	}
+	return gone[appsv1.Deployment](ctx, c, deployments, run)
+}
+
+func removeAll[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run) error {
+	found, err := all[T, P](ctx, c, r, run.selector())
+	if err != nil {
+		return err
+	}
+	for _, obj := range found {
+		if obj.GetDeletionTimestamp() == nil {
+			err = errors.Join(err, c.remove(ctx, r, obj.GetName()))
+		}
+	}
+	return err
+}
+
+// gone returns once no object of r is left of the run.
+func gone[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	states := follow[T, P](watching, c, r, run.selector())
+	left := []string{"nobody knows which"}
+	for {
+		select {
+		case s := <-states:
+			if s.err != nil {
+				return s.err
+			}
+			if len(s.items) == 0 {
+				return nil
+			}
+			left = left[:0]
+			for _, item := range s.items {
+				left = append(left, item.GetName())
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("waiting until the %s of run %q are gone: %w; left: %s", r, run.ID, ctx.Err(), strings.Join(left, ", "))
+		}
+	}
+}

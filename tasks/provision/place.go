@@ -1,0 +1,40 @@
+package provision
+
+import (
+	"context"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// place is where a plan is deployed: this host, or a cluster.
+type place interface {
+	deployer(plan *runplan.RunPlan) (deployer, error)
+	// keep saves what the server leaves behind, before it goes.
+	keep(ctx context.Context) error
+	// teardown removes everything that was deployed for the run, and returns when it is gone. It may be repeated.
+	teardown(ctx context.Context) error
+	// rescue is teardown of a run that was cut short: what tells why is saved first.
+	rescue(ctx context.Context) error
+	// abandon is rescue after a failed start; ctx may have ended.
+	abandon(ctx context.Context) error
+}
+
+// placeOf says where the step runs: the local executor names the run directory, a cluster does not. A server that
+// somebody else runs needs neither.
+func placeOf(s step.Streams, o Options, plan *runplan.RunPlan) (place, error) {
+	if s.Env(contract.EnvRunDir) != "" || plan.Deployment.Endpoint != nil || !plan.Execution.Phases.Deploy {
+		return host{o.RunDir}, nil
+	}
+	return newRemote(s, o, plan)
+}
+
+// host is this machine.
+type host struct{ runDir string }
+
+func (h host) deployer(plan *runplan.RunPlan) (deployer, error) { return deployerFor(plan) }
+func (h host) keep(context.Context) error                       { return missed(h.runDir) }
+func (h host) teardown(ctx context.Context) error               { return teardown(ctx, h.runDir) }
+func (h host) rescue(ctx context.Context) error                 { return teardown(ctx, h.runDir) }
+func (h host) abandon(context.Context) error                    { return teardownAfter(h.runDir) }

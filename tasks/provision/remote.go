@@ -1,0 +1,137 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/provision/cluster"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	diagnosticsTime = time.Minute      // logs, events and objects of a server
+	abandonTime     = 25 * time.Second // a step that was told to end is killed after 30 s
+)
+
+// remote is a cluster.
+type remote struct {
+	s    step.Streams
+	o    Options
+	plan *runplan.RunPlan
+	c    *cluster.Cluster
+	run  cluster.Run
+}
+
+func newRemote(s step.Streams, o Options, plan *runplan.RunPlan) (*remote, error) {
+	c, err := cluster.Connect([]string{o.TargetWorkspace, o.TargetDir}, plan.Target.Name, plan.Target.Namespace, s.Env)
+	if err != nil {
+		return nil, err
+	}
+	return &remote{s: s, o: o, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env)}, nil
+}
+
+func (r *remote) deployer(plan *runplan.RunPlan) (deployer, error) {
+	switch {
+	case plan.Deployment.Engine.Kind == "command":
+		return nil, fmt.Errorf("provisioning %q: engine command runs on a host only; use an engine with an image, or bflow run --local", plan.Name)
+	case plan.Deployment.Platform == "rhoai" || plan.Deployment.Platform == "llm-d":
+		return nil, fmt.Errorf("provisioning %q: platform %q is not deployed yet; use platform kubernetes, or target.base_url", plan.Name, plan.Deployment.Platform)
+	}
+	return r, cluster.Covered(plan, r.s.Env(contract.EnvRequests))
+}
+
+// deploy returns once every pod is ready: the API server says when, nobody asks the engine.
+func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
+	begin := time.Now()
+	objects, err := r.c.Render(ctx, d.plan, r.run, d.env(contract.EnvSimImage))
+	if err != nil {
+		return started{}, step.Exit(contract.ExitUsage, err)
+	}
+	text, err := cluster.YAML(objects)
+	if err != nil {
+		return started{}, err
+	}
+	if err := step.WriteFile(filepath.Join(d.runDir, cluster.FileRendered), text); err != nil {
+		return started{}, step.Exit(contract.ExitFail, err)
+	}
+	if err := r.c.Create(ctx, objects); err != nil {
+		return started{}, step.Exit(contract.ExitFail, err)
+	}
+	pods, err := r.await(ctx, d.plan.Timeouts.Ready.D())
+	if err != nil {
+		return started{}, err
+	}
+	srv := started{url: r.c.URL(d.plan, runplan.Release(d.plan, r.o.RunID)), nodes: nodesOf(pods), begin: begin, deployed: true, alive: func() error { return nil }}
+	if len(pods) > 1 {
+		srv.replicas = cluster.PodURLs(d.plan, pods)
+	}
+	return srv, nil
+}
+
+func (r *remote) await(ctx context.Context, limit time.Duration) ([]*corev1.Pod, error) {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("not ready after %s", limit))
+		defer cancel()
+	}
+	return r.c.Await(ctx, r.run, func(line string) { fmt.Fprintf(r.s.Err, "provision: %s\n", line) })
+}
+
+func nodesOf(pods []*corev1.Pod) []string {
+	var names []string
+	for _, pod := range pods {
+		names = append(names, pod.Spec.NodeName)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// keep also notes an engine that did not live through the load: its numbers are not to be believed.
+func (r *remote) keep(ctx context.Context) error {
+	pods, err := r.gather(ctx)
+	var end Endpoint
+	if missing := step.ReadJSON(filepath.Join(r.o.RunDir, contract.FileEndpoint), &end); missing != nil {
+		if !errors.Is(missing, fs.ErrNotExist) {
+			err = errors.Join(err, missing)
+		}
+		return err
+	}
+	if text := cluster.Interrupted(pods, r.plan.Deployment.Replicas, end.Ready); text != "" && pods != nil {
+		err = errors.Join(err, step.WriteJSON(filepath.Join(r.o.RunDir, contract.FileEngineExit), exitRecord{Text: text}))
+	}
+	return err
+}
+
+func (r *remote) gather(ctx context.Context) ([]*corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, diagnosticsTime)
+	defer cancel()
+	return r.c.Gather(ctx, r.run, r.o.RunDir)
+}
+
+func (r *remote) teardown(ctx context.Context) error { return r.c.Remove(ctx, r.run) }
+
+func (r *remote) rescue(ctx context.Context) error {
+	if _, err := r.gather(ctx); err != nil {
+		fmt.Fprintf(r.s.Err, "provision: %v\n", err)
+	}
+	return r.teardown(ctx)
+}
+
+func (r *remote) abandon(ctx context.Context) error {
+	limit := releaseTime
+	if ctx.Err() != nil {
+		limit = abandonTime
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	return r.rescue(ctx)
+}
