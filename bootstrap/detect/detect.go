@@ -1,0 +1,131 @@
+// Package detect finds out what a cluster is and what is installed on it. It only reads, and every question is asked by
+// itself, so that an account with few rights still gets its answers.
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Cluster is what is asked.
+type Cluster struct {
+	Discovery discovery.DiscoveryInterface
+	Dynamic   dynamic.Interface
+}
+
+// Connect returns the cluster of cfg. It opens no connection yet.
+func Connect(cfg *rest.Config) (Cluster, error) {
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return Cluster{}, fmt.Errorf("reading the way to the cluster: %w", err)
+	}
+	d, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
+	if err != nil {
+		return Cluster{}, fmt.Errorf("reading the way to the cluster: %w", err)
+	}
+	dyn, err := dynamic.NewForConfigAndClient(cfg, client)
+	if err != nil {
+		return Cluster{}, fmt.Errorf("reading the way to the cluster: %w", err)
+	}
+	return Cluster{Discovery: d, Dynamic: dyn}, nil
+}
+
+// Found is all that there is to know before anything is installed.
+type Found struct {
+	Platform   Platform   `json:"platform"`
+	Tekton     Install    `json:"tekton"`
+	Triggers   Install    `json:"triggers"`
+	Kueue      Kueue      `json:"kueue"`
+	Monitoring Monitoring `json:"monitoring"`
+	Storage    []Storage  `json:"storage"`
+	Nodes      Nodes      `json:"nodes"`
+}
+
+// Of asks everything. What could not be read is an error, and the rest is filled in all the same.
+func Of(ctx context.Context, c Cluster) (Found, error) {
+	var f Found
+	api, err := c.API()
+	if err != nil {
+		return f, err
+	}
+	problems := make([]error, 7)
+	f.Platform, problems[0] = c.Platform(ctx, api)
+	f.Tekton, problems[1] = c.Tekton(ctx, api)
+	f.Triggers, problems[2] = c.Triggers(ctx, api)
+	f.Kueue, problems[3] = c.Kueue(ctx, api)
+	f.Monitoring, problems[4] = c.Monitoring(ctx, api)
+	f.Storage, problems[5] = c.Storage(ctx)
+	f.Nodes, problems[6] = c.Nodes(ctx, api)
+	return f, errors.Join(problems...)
+}
+
+// API is what the cluster serves: group/version to resources.
+type API map[string][]string
+
+// API asks for the served resources. A group whose own server is down is left out: its server is somebody else's.
+func (c Cluster) API() (API, error) {
+	_, lists, err := c.Discovery.ServerGroupsAndResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return nil, fmt.Errorf("asking the cluster what it serves: %w", err)
+	}
+	api := API{}
+	for _, list := range lists {
+		for _, r := range list.APIResources {
+			api[list.GroupVersion] = append(api[list.GroupVersion], r.Name)
+		}
+	}
+	return api, nil
+}
+
+// Serves reports whether the cluster has the resource in this version.
+func (a API) Serves(groupVersion, resource string) bool {
+	return slices.Contains(a[groupVersion], resource)
+}
+
+// Versions returns the served versions of a group, sorted.
+func (a API) Versions(group string) []string {
+	var versions []string
+	for groupVersion := range a {
+		if g, version, ok := strings.Cut(groupVersion, "/"); ok && g == group {
+			versions = append(versions, version)
+		}
+	}
+	slices.Sort(versions)
+	return versions
+}
+
+// list reads all objects of a resource, of all namespaces when namespace is "".
+func (c Cluster) list(ctx context.Context, gvr schema.GroupVersionResource, namespace string, o metav1.ListOptions) ([]unstructured.Unstructured, error) {
+	found, err := c.Dynamic.Resource(gvr).Namespace(namespace).List(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", gvr.Resource, err)
+	}
+	return found.Items, nil
+}
+
+func (c Cluster) get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	o, err := c.Dynamic.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %q: %w", gvr.Resource, name, err)
+	}
+	return o, nil
+}
+
+func core(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: resource}
+}
+
+func in(group, version, resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: group, Version: version, Resource: resource}
+}

@@ -1,0 +1,115 @@
+package detect
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Who installed something.
+const (
+	ByBflow              = "bflow"
+	ByUpstream           = "upstream"
+	ByTektonOperator     = "Tekton operator"
+	ByOpenShiftPipelines = "OpenShift Pipelines"
+	ByRedHatKueue        = "Red Hat build of Kueue"
+	ByOpenShiftAI        = "OpenShift AI"
+)
+
+// Install is a component that may be there already.
+type Install struct {
+	Present   bool   `json:"present"`             // its API is served
+	By        string `json:"by,omitempty"`        // one of the constants above
+	Version   string `json:"version,omitempty"`   // with its leading v, "" where nothing tells it
+	Namespace string `json:"namespace,omitempty"` // of its controller, "" where none was found
+	Ready     bool   `json:"ready"`               // its controller is available
+}
+
+// Foreign reports whether somebody else installed it: it is then left alone.
+func (i Install) Foreign() bool { return i.Present && i.By != ByBflow }
+
+// Tekton looks for Tekton Pipelines.
+func (c Cluster) Tekton(ctx context.Context, api API) (Install, error) {
+	if !api.Serves("tekton.dev/v1", "pipelineruns") {
+		return Install{}, nil
+	}
+	i, deployment, err := c.install(ctx, "tekton-pipelines-controller")
+	if err != nil || deployment == nil {
+		return i, err
+	}
+	switch {
+	case i.By == ByBflow:
+	case strings.HasPrefix(i.Namespace, "openshift-"):
+		i.By = ByOpenShiftPipelines
+	case api.Serves("operator.tekton.dev/v1alpha1", "tektonconfigs"):
+		i.By = ByTektonOperator
+	}
+	// Made for this question: everybody may read it.
+	info, err := c.get(ctx, core("configmaps"), i.Namespace, "pipelines-info")
+	if err == nil {
+		if version, _, _ := unstructured.NestedString(info.Object, "data", "version"); version != "" {
+			i.Version = version
+		}
+	}
+	return i, nil
+}
+
+// Triggers looks for Tekton Triggers.
+func (c Cluster) Triggers(ctx context.Context, api API) (Install, error) {
+	if !api.Serves("triggers.tekton.dev/v1beta1", "eventlisteners") {
+		return Install{}, nil
+	}
+	i, _, err := c.install(ctx, "tekton-triggers-controller")
+	return i, err
+}
+
+// install finds the controller of a component whose API is served by its Deployment's name, which all distributions
+// keep while they choose the namespace.
+func (c Cluster) install(ctx context.Context, name string) (Install, *unstructured.Unstructured, error) {
+	i := Install{Present: true, By: ByUpstream}
+	found, err := c.list(ctx, in("apps", "v1", "deployments"), "", metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if err != nil || len(found) == 0 {
+		return i, nil, err
+	}
+	d := &found[0]
+	i.Namespace, i.Version, i.Ready = d.GetNamespace(), versionOf(d), available(d)
+	if d.GetLabels()["app.kubernetes.io/managed-by"] == ByBflow || managedBy(d, ByBflow) {
+		i.By = ByBflow
+	}
+	return i, d, nil
+}
+
+// managedBy reports whether a field manager has applied o.
+func managedBy(o *unstructured.Unstructured, manager string) bool {
+	for _, m := range o.GetManagedFields() {
+		if m.Manager == manager && m.Operation == metav1.ManagedFieldsOperationApply {
+			return true
+		}
+	}
+	return false
+}
+
+// versionOf reads the version off the labels, else off the tag of the first image.
+func versionOf(deployment *unstructured.Unstructured) string {
+	if v := deployment.GetLabels()["app.kubernetes.io/version"]; strings.HasPrefix(v, "v") {
+		return v
+	}
+	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	for _, c := range containers {
+		container, _ := c.(map[string]any)
+		image, _ := container["image"].(string)
+		image, _, _ = strings.Cut(image, "@")
+		if at := strings.LastIndex(image, ":v"); at > strings.LastIndex(image, "/") {
+			return image[at+1:]
+		}
+	}
+	return ""
+}
+
+func available(deployment *unstructured.Unstructured) bool {
+	n, _, _ := unstructured.NestedInt64(deployment.Object, "status", "availableReplicas")
+	return n > 0
+}

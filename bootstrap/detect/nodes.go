@@ -1,0 +1,99 @@
+package detect
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"bflow.dev/bflow/queue/devices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Nodes is what runs can run on.
+type Nodes struct {
+	Count     int               `json:"count"`
+	Devices   []Device          `json:"devices,omitempty"`
+	Ill       []Ill             `json:"ill,omitempty"`
+	Lost      []string          `json:"lost,omitempty"`      // nodes with devices that take no pods, and why
+	LoadNodes map[string]string `json:"loadNodes,omitempty"` // selects nodes without devices for task pods; empty where none can be told by a label
+}
+
+// Device is one kind of accelerator of one product.
+type Device struct {
+	Resource string `json:"resource"`          // "nvidia.com/gpu"
+	Product  string `json:"product,omitempty"` // its resource in a queue: "bflow.dev/gpu-h100"
+	Nodes    int    `json:"nodes"`
+	Total    int64  `json:"total"` // on nodes that take pods
+}
+
+// Ill are devices that a node has and does not offer.
+type Ill struct {
+	Node     string `json:"node"`
+	Resource string `json:"resource"`
+	Count    int64  `json:"count"`
+	Of       int64  `json:"of"`
+}
+
+// Nodes reads the nodes and, where the cluster has them, the slices of dynamic resource allocation.
+func (c Cluster) Nodes(ctx context.Context, api API) (Nodes, error) {
+	nodes, err := typed[corev1.Node](ctx, c, core("nodes"))
+	if err != nil {
+		return Nodes{}, err
+	}
+	var slices []resourcev1.ResourceSlice
+	if api.Serves("resource.k8s.io/v1", "resourceslices") {
+		slices, err = typed[resourcev1.ResourceSlice](ctx, c, in("resource.k8s.io", "v1", "resourceslices"))
+	}
+	return nodesOf(nodes, slices), err
+}
+
+func nodesOf(nodes []corev1.Node, slices []resourcev1.ResourceSlice) Nodes {
+	inventory := devices.Of(nodes, slices)
+	n := Nodes{Count: len(nodes), Lost: inventory.Lost(), LoadNodes: loadNodes(nodes, inventory)}
+	for _, g := range inventory.Groups() {
+		n.Devices = append(n.Devices, Device{Resource: g.Resource, Product: g.Product, Nodes: g.Nodes, Total: g.Total})
+	}
+	for i := range nodes {
+		n.Ill = append(n.Ill, ill(&nodes[i])...)
+	}
+	return n
+}
+
+// ill lists what a device plugin took back: it lowers allocatable and leaves capacity.
+func ill(node *corev1.Node) []Ill {
+	var out []Ill
+	for _, name := range slices.Sorted(maps.Keys(node.Status.Capacity)) {
+		has, offers := node.Status.Capacity[name], node.Status.Allocatable[name]
+		if missing := has.Value() - offers.Value(); missing > 0 && devices.IsDevice(string(name)) {
+			out = append(out, Ill{Node: node.Name, Resource: string(name), Count: missing, Of: has.Value()})
+		}
+	}
+	return out
+}
+
+// typed reads all objects of a resource as T.
+func typed[T any](ctx context.Context, c Cluster, gvr schema.GroupVersionResource) ([]T, error) {
+	found, err := c.list(ctx, gvr, "", metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]T, len(found))
+	for i := range found {
+		if err := fromTree(&found[i], &out[i]); err != nil {
+			return nil, fmt.Errorf("reading %s %q: %w", gvr.Resource, found[i].GetName(), err)
+		}
+	}
+	return out, nil
+}
+
+func fromTree(o *unstructured.Unstructured, to any) error {
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to)
+}

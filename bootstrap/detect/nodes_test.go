@@ -1,0 +1,69 @@
+package detect_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/bootstrap/detect/detecttest"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "rewrite the outputs")
+
+// connect returns the way to a server, and what it serves.
+func connect(t *testing.T, s *detecttest.Server) (detect.Cluster, detect.API) {
+	t.Helper()
+	c, err := detect.Connect(s.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := c.API()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, api
+}
+
+func TestNodes(t *testing.T) {
+	files, err := filepath.Glob("testdata/nodes/*.input.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no inputs: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, api := connect(t, detecttest.Start(t, string(text)))
+			nodes, err := c.Nodes(context.Background(), api)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := yaml.Marshal(nodes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			output := strings.Replace(file, ".input.", ".output.", 1)
+			if *update {
+				if err := os.WriteFile(output, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("-want +got; go test ./bootstrap/detect -update rewrites\n%s", diff)
+			}
+		})
+	}
+}

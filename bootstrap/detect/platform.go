@@ -1,0 +1,55 @@
+package detect
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Platform is what the cluster is.
+type Platform struct {
+	Kubernetes      string `json:"kubernetes"`          // version as the server says it
+	OpenShift       string `json:"openshift,omitempty"` // its version, "unknown" where it is hidden, "" on other clusters
+	Hub             string `json:"hub"`                 // UID of namespace kube-system
+	AdmissionPolicy bool   `json:"admissionPolicy"`     // the server checks our rules for runs itself: Kubernetes 1.30 and later
+}
+
+// IsOpenShift reports whether the platform assigns users to pods.
+func (p Platform) IsOpenShift() bool { return p.OpenShift != "" }
+
+// Platform asks for versions and identity.
+func (c Cluster) Platform(ctx context.Context, api API) (Platform, error) {
+	p := Platform{AdmissionPolicy: api.Serves("admissionregistration.k8s.io/v1", "validatingadmissionpolicies")}
+	version, err := c.Discovery.ServerVersion()
+	if err != nil {
+		return p, fmt.Errorf("asking the cluster for its version: %w", err)
+	}
+	p.Kubernetes = version.GitVersion
+	if len(api.Versions("security.openshift.io")) > 0 {
+		p.OpenShift = c.openShift(ctx)
+	}
+	system, err := c.get(ctx, core("namespaces"), "", "kube-system")
+	if err != nil {
+		return p, err
+	}
+	p.Hub = string(system.GetUID())
+	return p, nil
+}
+
+// openShift returns the version in the cluster's own record. It may be hidden from an account, or missing (MicroShift).
+func (c Cluster) openShift(ctx context.Context) string {
+	o, err := c.get(ctx, in("config.openshift.io", "v1", "clusterversions"), "", "version")
+	if err != nil {
+		return "unknown"
+	}
+	version, _, _ := unstructured.NestedString(o.Object, "status", "desired", "version")
+	if version == "" {
+		return "unknown"
+	}
+	return version
+}
+
+// missing reports whether err says that there is no such object, or no such kind of object.
+func missing(err error) bool { return apierrors.IsNotFound(err) }
