@@ -8,6 +8,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
+	"bflow.dev/bflow/tasks/results"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -26,8 +27,12 @@ func Flags(o *Options) *flag.FlagSet {
 	return fs
 }
 
-// Run is the task. A bad measurement is data: the finding is in the files and the error is nil.
+// Run is the task. A bad measurement is data: the finding is in the files and the error is nil. The subcommand serve
+// shows what is there to whoever fetches the results of a run on a cluster.
 func Run(ctx context.Context, s step.Streams, args []string) error {
+	if len(args) > 0 && args[0] == results.Subcommand {
+		return results.Run(ctx, s, args[1:])
+	}
 	var o Options
 	plan, err := o.Begin(Flags(&o), args, s.Err)
 	if err != nil {
