@@ -1,0 +1,159 @@
+package apply
+
+import (
+	"context"
+	stderrors "errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// Options say how objects are written.
+type Options struct {
+	DryRun bool         // the server checks and answers, but keeps nothing
+	Force  bool         // take fields that somebody else owns
+	Say    func(string) // told why a write has to wait; may be nil
+}
+
+// Action is what a write did to an object.
+type Action string
+
+// Actions.
+const (
+	Created   Action = "created"
+	Changed   Action = "changed"
+	Unchanged Action = "unchanged"
+)
+
+// Change is an object before and after a write. Before is nil when it was not there.
+type Change struct {
+	Ref
+	Action        Action
+	Before, After *unstructured.Unstructured
+	Unchecked     bool // dry run: the server could not look, because the namespace or the kind is yet to be made
+}
+
+// ConflictError says that somebody else owns fields that differ from what is to be written.
+type ConflictError struct {
+	Ref
+	Fields []string // "MANAGER: .spec.replicas"
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("applying %s: others own fields of it (%s); undo that, or take them with --force-conflicts", e.Ref, strings.Join(e.Fields, "; "))
+}
+
+// Apply writes one object under our field manager. Errors that pass by themselves (a webhook that has just started, a
+// busy server) are tried again once a second until ctx ends.
+func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured, o Options) (Change, error) {
+	for {
+		change, err := c.apply(ctx, obj, o)
+		if err == nil || o.DryRun || !passing(err) {
+			return change, err
+		}
+		if o.Say != nil {
+			o.Say(err.Error())
+		}
+		pause(ctx, time.Second)
+		if ctx.Err() != nil {
+			return Change{}, err
+		}
+	}
+}
+
+func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o Options) (Change, error) {
+	ref := RefOf(obj)
+	before, err := c.Get(ctx, ref)
+	if err != nil {
+		return Change{}, err
+	}
+	resource, err := c.resource(ref)
+	if o.DryRun && meta.IsNoMatchError(err) {
+		return Change{Ref: ref, Action: Created, After: obj, Unchecked: true}, nil
+	}
+	if err != nil {
+		return Change{}, fmt.Errorf("applying %s: %w", ref, err)
+	}
+	options := metav1.ApplyOptions{FieldManager: Manager, Force: o.Force}
+	if o.DryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	after, err := resource.Apply(ctx, ref.Name, obj, options)
+	switch {
+	case err == nil:
+		return Change{Ref: ref, Action: action(before, after, o.DryRun), Before: before, After: after}, nil
+	case o.DryRun && errors.IsNotFound(err):
+		return Change{Ref: ref, Action: Created, After: obj, Unchecked: true}, nil
+	case errors.IsConflict(err):
+		return Change{}, conflict(ref, err)
+	case passing(err) && within(obj.Object, before):
+		// The webhook that guards this object is down, and may be so because of what comes after it in this set.
+		return Change{Ref: ref, Action: Unchanged, Before: before, After: before}, nil
+	}
+	return Change{}, fmt.Errorf("applying %s: %w", ref, err)
+}
+
+func action(before, after *unstructured.Unstructured, dryRun bool) Action {
+	switch {
+	case before == nil:
+		return Created
+	case dryRun && sameContent(before, after), !dryRun && before.GetResourceVersion() == after.GetResourceVersion():
+		return Unchanged
+	}
+	return Changed
+}
+
+// conflict turns the server's answer into one that names fields and managers.
+func conflict(ref Ref, err error) error {
+	var status *errors.StatusError
+	if !stderrors.As(err, &status) || status.ErrStatus.Details == nil {
+		return fmt.Errorf("applying %s: %w", ref, err)
+	}
+	e := &ConflictError{Ref: ref}
+	for _, cause := range status.ErrStatus.Details.Causes {
+		if cause.Type == metav1.CauseTypeFieldManagerConflict {
+			e.Fields = append(e.Fields, strings.TrimPrefix(cause.Message, "conflict with ")+": "+cause.Field)
+		}
+	}
+	if len(e.Fields) == 0 {
+		return fmt.Errorf("applying %s: %w", ref, err)
+	}
+	return e
+}
+
+// passing tells errors that pass by themselves. A webhook that cannot be reached is an internal error to the server.
+func passing(err error) bool {
+	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
+		errors.IsServerTimeout(err) || errors.IsTooManyRequests(err) || errors.IsServiceUnavailable(err) || errors.IsTimeout(err) ||
+		errors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
+}
+
+// within tells whether an object has every field of want, with its value. Nothing is within an object that is not there.
+func within(want map[string]any, have *unstructured.Unstructured) bool {
+	return have != nil && contains(have.Object, want)
+}
+
+func contains(have, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		have, ok := have.(map[string]any)
+		for key, value := range want {
+			ok = ok && contains(have[key], value)
+		}
+		return ok
+	case []any:
+		have, ok := have.([]any)
+		ok = ok && len(have) == len(want)
+		for i := 0; ok && i < len(want); i++ {
+			ok = contains(have[i], want[i])
+		}
+		return ok
+	}
+	return have == want
+}

@@ -1,0 +1,117 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+)
+
+// Manager is the field manager of everything written by Apply.
+const Manager = "bflow"
+
+// Cluster is an API server whose objects are read and written without knowing their types.
+type Cluster struct {
+	objects dynamic.Interface
+	mapper  meta.ResettableRESTMapper
+}
+
+// Connect returns the cluster that cfg leads to; it opens no connection yet.
+func Connect(cfg *rest.Config) (*Cluster, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1 // one request at a time is polite enough
+	cfg.WarningHandler = rest.NoWarnings{}
+	objects, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the way to %q: %w", cfg.Host, err)
+	}
+	apis, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the way to %q: %w", cfg.Host, err)
+	}
+	return &Cluster{objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(apis))}, nil
+}
+
+// resource is where objects of this kind live. An unknown kind is looked up once more, because its CRD may be young.
+func (c *Cluster) resource(ref Ref) (dynamic.ResourceInterface, error) {
+	mapping, err := c.mapper.RESTMapping(ref.GroupKind())
+	if meta.IsNoMatchError(err) {
+		c.mapper.Reset()
+		mapping, err = c.mapper.RESTMapping(ref.GroupKind())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.in(mapping, ref.Namespace), nil
+}
+
+func (c *Cluster) in(mapping *meta.RESTMapping, namespace string) dynamic.ResourceInterface {
+	all := c.objects.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace && namespace != "" {
+		return all.Namespace(namespace)
+	}
+	return all
+}
+
+// Get reads one object. It is nil, without an error, when the object or its whole kind is not there.
+func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
+	resource, err := c.resource(ref)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", ref, err)
+	}
+	obj, err := resource.Get(ctx, ref.Name, metav1.GetOptions{})
+	if errors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", ref, err)
+	}
+	return obj, nil
+}
+
+// List reads the objects of a kind that a label selector picks, in one namespace or, where it is empty, in all. There are
+// none when the kind is not there.
+func (c *Cluster) List(ctx context.Context, kind schema.GroupKind, namespace, selector string) ([]*unstructured.Unstructured, error) {
+	resource, err := c.resource(Ref{Group: kind.Group, Kind: kind.Kind, Namespace: namespace})
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", kind, err)
+	}
+	list, err := resource.List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if errors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", kind, err)
+	}
+	all := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		all[i] = &list.Items[i]
+	}
+	return all, nil
+}
+
+// pause waits for d or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

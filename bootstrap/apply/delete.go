@@ -1,0 +1,74 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Delete deletes one object and does not wait for it to be gone. One that is not there, or whose kind is not, is deleted.
+func (c *Cluster) Delete(ctx context.Context, ref Ref) error {
+	resource, err := c.resource(ref)
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("deleting %s: %w", ref, err)
+	}
+	background := metav1.DeletePropagationBackground
+	err = resource.Delete(ctx, ref.Name, metav1.DeleteOptions{PropagationPolicy: &background})
+	if err != nil && !errors.IsNotFound(err) {
+		return fmt.Errorf("deleting %s: %w", ref, err)
+	}
+	return nil
+}
+
+// Release gives up every field of an object that only we own, and keeps the object: what others wrote stays.
+func (c *Cluster) Release(ctx context.Context, ref Ref, version string) error {
+	resource, err := c.resource(ref)
+	if err != nil {
+		return fmt.Errorf("releasing %s: %w", ref, err)
+	}
+	empty := &unstructured.Unstructured{Object: map[string]any{}}
+	empty.SetAPIVersion(version)
+	empty.SetKind(ref.Kind)
+	empty.SetNamespace(ref.Namespace)
+	empty.SetName(ref.Name)
+	if _, err := resource.Apply(ctx, ref.Name, empty, metav1.ApplyOptions{FieldManager: Manager, Force: true}); err != nil {
+		return fmt.Errorf("releasing %s: %w", ref, err)
+	}
+	return nil
+}
+
+// Owns tells whether we have applied to an object.
+func Owns(u *unstructured.Unstructured) bool {
+	for _, entry := range u.GetManagedFields() {
+		if entry.Manager == Manager && entry.Operation == metav1.ManagedFieldsOperationApply {
+			return true
+		}
+	}
+	return false
+}
+
+// Merge changes fields of an object that is not ours, by a JSON merge patch. One that is not there is left at that.
+func (c *Cluster) Merge(ctx context.Context, ref Ref, patch map[string]any) error {
+	resource, err := c.resource(ref)
+	if err != nil {
+		return fmt.Errorf("patching %s: %w", ref, err)
+	}
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("patching %s: %w", ref, err)
+	}
+	_, err = resource.Patch(ctx, ref.Name, types.MergePatchType, text, metav1.PatchOptions{FieldManager: Manager})
+	if err != nil && !errors.IsNotFound(err) {
+		return fmt.Errorf("patching %s: %w", ref, err)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package apply
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Phases in the order in which objects are written. Each may need what the earlier ones made.
+const (
+	phaseDefinitions = iota // namespaces and CRDs: what others live in
+	phaseContent            // accounts, rights, configuration, Services
+	phaseAdmission          // webhooks and policies: before the workloads that fill them in
+	phaseWorkloads
+	phaseCustom // objects of CRDs and aggregated APIs: a workload answers for them
+	phaseCount
+)
+
+// Phases sorts objects into the order in which they are written; within a phase the given order is kept.
+func Phases(objects []*unstructured.Unstructured) [][]*unstructured.Unstructured {
+	phases := make([][]*unstructured.Unstructured, phaseCount)
+	for _, o := range objects {
+		p := phaseOf(RefOf(o))
+		phases[p] = append(phases[p], o)
+	}
+	return phases
+}
+
+// DeletePhases sorts references into the order in which objects are deleted: the reverse, except that webhooks go before
+// the workload behind them (a webhook without one refuses everything), and CRDs and namespaces by themselves at the end.
+func DeletePhases(refs []Ref) [][]Ref {
+	phases := make([][]Ref, phaseCount)
+	for _, r := range refs {
+		p := phaseOf(r)
+		phases[p] = append(phases[p], r)
+	}
+	order := [][]Ref{phases[phaseCustom], phases[phaseAdmission], phases[phaseWorkloads], phases[phaseContent]}
+	isNamespace := func(r Ref) bool { return r.Group == "" && r.Kind == "Namespace" }
+	definitions, namespaces := slices.Clone(phases[phaseDefinitions]), slices.Clone(phases[phaseDefinitions])
+	return append(order, slices.DeleteFunc(definitions, isNamespace), slices.DeleteFunc(namespaces, func(r Ref) bool { return !isNamespace(r) }))
+}
+
+func phaseOf(r Ref) int {
+	switch r.Group {
+	case "apiextensions.k8s.io":
+		return phaseDefinitions
+	case "admissionregistration.k8s.io":
+		return phaseAdmission
+	case "apps", "batch", "autoscaling", "policy":
+		return phaseWorkloads
+	case "":
+		if r.Kind == "Namespace" {
+			return phaseDefinitions
+		}
+		return phaseContent
+	case "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "networking.k8s.io",
+		"flowcontrol.apiserver.k8s.io", "coordination.k8s.io", "node.k8s.io":
+		return phaseContent
+	}
+	return phaseCustom
+}

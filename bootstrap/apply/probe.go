@@ -1,0 +1,55 @@
+package apply
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Answers returns when the server would take the probe, as the condition wants it: the webhooks on its way answer then.
+// Nothing is made. A nil probe is answered, a nil condition takes any answer; time is up when ctx ends.
+func (c *Cluster) Answers(ctx context.Context, probe *unstructured.Unstructured, is Condition, say func(string)) error {
+	if probe == nil {
+		return nil
+	}
+	began, told := time.Now(), ""
+	for {
+		why, err := c.ask(ctx, probe, is)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if why == "" && err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return &WaitError{Ref: RefOf(probe), Reason: told, After: time.Since(began)}
+		}
+		if why != told && say != nil {
+			say(why)
+		}
+		told = why
+		pause(ctx, time.Second)
+	}
+}
+
+// ask makes the probe without keeping it; why is what is yet missing.
+func (c *Cluster) ask(ctx context.Context, probe *unstructured.Unstructured, is Condition) (why string, err error) {
+	resource, err := c.resource(RefOf(probe))
+	if err != nil {
+		return "", err
+	}
+	made, err := resource.Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: Manager})
+	switch {
+	case errors.IsAlreadyExists(err):
+		return "", nil
+	case err != nil && passing(err):
+		return err.Error(), nil
+	case err != nil || is == nil:
+		return "", err
+	}
+	_, why = is(made)
+	return why, nil
+}

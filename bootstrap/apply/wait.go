@@ -1,0 +1,107 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// look is how often trouble is looked for where no event of the object itself would tell: in the pods of a Deployment.
+const look = 2 * time.Second
+
+// WaitError says what an object was waiting for when time was up.
+type WaitError struct {
+	Ref
+	Reason string
+	After  time.Duration
+}
+
+func (e *WaitError) Error() string {
+	return fmt.Sprintf("waiting for %s: not done after %s: %s", e.Ref, e.After.Round(time.Second), e.Reason)
+}
+
+// Wait returns when every object satisfies the condition, or a WaitError when ctx ends before. say is told each new
+// reason; it may be nil.
+func (c *Cluster) Wait(ctx context.Context, refs []Ref, is Condition, say func(string)) error {
+	began := time.Now()
+	for _, ref := range refs {
+		reason, err := c.await(ctx, ref, is, say)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
+			return &WaitError{Ref: ref, Reason: reason, After: time.Since(began)}
+		}
+	}
+	return nil
+}
+
+// await returns no reason when the object satisfies the condition, and the last one when ctx has ended.
+func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(string)) (string, error) {
+	told := ""
+	for {
+		obj, err := c.Get(ctx, ref)
+		if err != nil && !passing(err) && ctx.Err() == nil {
+			return "", err
+		}
+		ok, why := false, "the server does not answer"
+		if err == nil {
+			ok, why = is(obj)
+		}
+		if ok {
+			return "", nil
+		}
+		if obj != nil && ref.Kind == "Deployment" {
+			why = strings.TrimSuffix(why+": "+c.troubleOf(ctx, obj), ": ")
+		}
+		if ctx.Err() != nil {
+			if told != "" {
+				why = told // what was seen while the server could still be asked
+			}
+			return why, nil
+		}
+		if why != told && say != nil {
+			say(fmt.Sprintf("waiting for %s: %s", ref, why))
+		}
+		told = why
+		c.untilEvent(ctx, ref, obj)
+	}
+}
+
+// untilEvent returns when the object changes, and for a Deployment after a look at most. A watch that fails costs a second.
+func (c *Cluster) untilEvent(ctx context.Context, ref Ref, seen *unstructured.Unstructured) {
+	limit := 30 * time.Second
+	if ref.Kind == "Deployment" || ref.Kind == "Namespace" {
+		limit = look
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	resource, err := c.resource(ref)
+	if err != nil {
+		pause(ctx, time.Second)
+		return
+	}
+	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", ref.Name).String()}
+	if seen != nil {
+		options.ResourceVersion = seen.GetResourceVersion()
+	}
+	events, err := resource.Watch(ctx, options)
+	if err != nil {
+		pause(ctx, time.Second)
+		return
+	}
+	defer events.Stop()
+	select {
+	case <-ctx.Done():
+	case event, open := <-events.ResultChan():
+		if !open || event.Type == watch.Error {
+			pause(ctx, time.Second)
+		}
+	}
+}

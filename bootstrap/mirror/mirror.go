@@ -1,0 +1,141 @@
+// Package mirror finds the images that objects name and replaces them by those of a mirror. It opens no socket.
+package mirror
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// Mirror says where images come from instead of their own registries. The zero value changes nothing.
+type Mirror struct {
+	Registry string            // REGISTRY[/PATH] in place of the registry of every image
+	Map      map[string]string // reference, repository or prefix (ends in "/") -> what takes its place; goes before Registry
+}
+
+// ReadMap reads a YAML file of "from: to" lines. No file name is no map.
+func ReadMap(file string) (map[string]string, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the image map: %w", err)
+	}
+	var m map[string]string
+	if err := yaml.UnmarshalStrict(text, &m); err != nil {
+		return nil, fmt.Errorf("reading the image map %q: %w; want lines of FROM: TO", file, err)
+	}
+	return m, nil
+}
+
+// Image is where an image comes from: the longest entry of the map that fits, else the mirror's registry.
+func (m Mirror) Image(ref string) string {
+	if to, ok := m.Map[ref]; ok {
+		return to
+	}
+	repository, rest := cut(ref)
+	if to, ok := m.Map[repository]; ok {
+		return to + rest
+	}
+	best := ""
+	for from := range m.Map {
+		if strings.HasSuffix(from, "/") && strings.HasPrefix(ref, from) && len(from) > len(best) {
+			best = from
+		}
+	}
+	if best != "" {
+		return strings.TrimSuffix(m.Map[best], "/") + "/" + strings.TrimPrefix(ref, best)
+	}
+	if m.Registry == "" {
+		return ref
+	}
+	return strings.TrimSuffix(m.Registry, "/") + "/" + withoutHost(ref)
+}
+
+// cut parts a reference before its tag or digest.
+func cut(ref string) (repository, rest string) {
+	if at := strings.Index(ref, "@"); at >= 0 {
+		return ref[:at], ref[at:]
+	}
+	if colon := strings.LastIndex(ref, ":"); colon > strings.LastIndex(ref, "/") {
+		return ref[:colon], ref[colon:]
+	}
+	return ref, ""
+}
+
+// withoutHost is a reference without its registry; the first element is one when it looks like a host.
+func withoutHost(ref string) string {
+	host, path, found := strings.Cut(ref, "/")
+	if found && (strings.ContainsAny(host, ".:") || host == "localhost") {
+		return path
+	}
+	return ref
+}
+
+// Rewrite returns the objects with their images from the mirror. Those that are given stay as they are.
+func (m Mirror) Rewrite(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	out := make([]*unstructured.Unstructured, len(objects))
+	for i, o := range objects {
+		if out[i] = o; !runs(o) {
+			continue
+		}
+		out[i] = o.DeepCopy()
+		visit(out[i].Object, m.Image)
+	}
+	return out
+}
+
+// Images are the references that an object names, in the order in which they are found.
+func Images(o *unstructured.Unstructured) []string {
+	var all []string
+	if runs(o) {
+		visit(o.DeepCopy().Object, func(ref string) string { all = append(all, ref); return ref })
+	}
+	return all
+}
+
+// runs tells whether an object has a pod template. (The schema of a CRD has fields of the same names.)
+func runs(o *unstructured.Unstructured) bool {
+	return slices.Contains([]string{"Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}, o.GetKind())
+}
+
+// visit replaces every image below a value: those of containers, and those that a program is told by a flag whose name
+// ends in "-image", as Tekton's controller is.
+func visit(value any, replace func(string) string) {
+	switch value := value.(type) {
+	case []any:
+		for _, v := range value {
+			visit(v, replace)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			v := value[key]
+			ref, isText := v.(string)
+			switch {
+			case key == "image" && isText:
+				value[key] = replace(ref)
+			case key == "args":
+				flags(v, replace)
+			default:
+				visit(v, replace)
+			}
+		}
+	}
+}
+
+func flags(args any, replace func(string) string) {
+	list, _ := args.([]any)
+	for i := 1; i < len(list); i++ {
+		flag, _ := list[i-1].(string)
+		ref, _ := list[i].(string)
+		if strings.HasPrefix(flag, "-") && (strings.HasSuffix(flag, "-image") || strings.HasSuffix(flag, "-image-win")) {
+			list[i] = replace(ref)
+		}
+	}
+}
