@@ -1,0 +1,67 @@
+package main
+
+import (
+	"crypto/md5"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"bflow.dev/bflow/bootstrap/upstream"
+)
+
+// tekton does what upstream's release does with config/: ko:// references become the names of the published images, and
+// "devel" the version.
+func tekton(dir, version string) ([]*unstructured.Unstructured, error) {
+	files, err := yamlFiles(filepath.Join(dir, "config"))
+	if err != nil {
+		return nil, err
+	}
+	var all []*unstructured.Unstructured
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := upstream.Parse(filepath.Base(file), []byte(released(string(text), version)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, objects...)
+	}
+	return all, nil
+}
+
+func yamlFiles(dir string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".yaml") {
+			files = append(files, path)
+		}
+		return err
+	})
+	slices.Sort(files)
+	return files, err
+}
+
+// released is the text of a manifest as the release of this version has it.
+func released(text, version string) string {
+	devel := regexp.MustCompile(`\b(release|version): "?devel"?(\s)`)
+	image := regexp.MustCompile(`ko://github\.com/tektoncd/pipeline/cmd/[a-z]+`)
+	text = devel.ReplaceAllString(text, `$1: "`+version+`"$2`)
+	return image.ReplaceAllStringFunc(text, func(ref string) string {
+		return published(strings.TrimPrefix(ref, "ko://"), version)
+	})
+}
+
+// published is the name under which the image of a command is released: its last element and, as ko's
+// default naming has it, the MD5 of its import path.
+func published(importPath, version string) string {
+	name := importPath[strings.LastIndex(importPath, "/")+1:]
+	return fmt.Sprintf("ghcr.io/tektoncd/pipeline/%s-%x:%s", name, md5.Sum([]byte(importPath)), version)
+}

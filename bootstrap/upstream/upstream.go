@@ -1,0 +1,68 @@
+// Package upstream holds Tekton Pipelines and Kueue as they are installed: manifests rendered from the modules that
+// go.mod pins, committed and embedded, so that an installation needs no network. It must not talk to a cluster.
+package upstream
+
+//go:generate go run ./render .
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// Versions of what is embedded: those of the modules in go.mod, which a test compares.
+const (
+	TektonVersion = "v1.13.1"
+	KueueVersion  = "v0.19.0"
+)
+
+// Namespaces of the two.
+const (
+	TektonNamespace = "tekton-pipelines"
+	KueueNamespace  = "kueue-system"
+)
+
+//go:embed tekton.yaml
+var tekton []byte
+
+//go:embed kueue.yaml
+var kueue []byte
+
+// Tekton returns the objects of Tekton Pipelines and its resolvers.
+func Tekton() ([]*unstructured.Unstructured, error) { return Parse("tekton.yaml", tekton) }
+
+// Kueue returns the objects of Kueue, set up for queues of PipelineRuns: no framework of its own but batch/job.
+func Kueue() ([]*unstructured.Unstructured, error) { return Parse("kueue.yaml", kueue) }
+
+// Parse reads a stream of YAML documents; comments alone are no document. name is for errors.
+func Parse(name string, stream []byte) ([]*unstructured.Unstructured, error) {
+	var all []*unstructured.Unstructured
+	for i, doc := range bytes.Split(stream, []byte("\n---\n")) {
+		if blank(doc) {
+			continue
+		}
+		text, err := yaml.YAMLToJSONStrict(doc)
+		if err != nil {
+			return nil, fmt.Errorf("reading document %d of %s: %w", i+1, name, err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(text); err != nil {
+			return nil, fmt.Errorf("reading document %d of %s: %w", i+1, name, err)
+		}
+		all = append(all, u)
+	}
+	return all, nil
+}
+
+func blank(doc []byte) bool {
+	for line := range strings.SplitSeq(string(doc), "\n") {
+		if line = strings.TrimSpace(line); line != "" && line != "---" && !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
+}
