@@ -1,0 +1,130 @@
+// Package bootstrap installs what runs need on a cluster (Tekton, Kueue, and the objects of bflow), tells whether it is
+// still as it should be, and takes it away again. It must not know experiments or runs beyond ending them.
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/bootstrap/objects"
+)
+
+// Options are the wishes for an installation. The zero value, with a Version, installs everything that is missing.
+type Options struct {
+	Version    string            // of bflow
+	Namespaces []string          // where runs live; none = objects.DefaultNamespace
+	Overlay    string            // folder of package overlays; "" = by the platform
+	Image      string            // of the controller; "" = by Version
+	LoadNodes  map[string]string // node selector of task pods; nil = nodes without GPUs where there are some
+	Registry   string            // of a mirror; see package mirror
+	ImageMap   map[string]string
+
+	Adopt   bool          // take over a Tekton and a Kueue that somebody else installed
+	Force   bool          // take fields that somebody else owns
+	Upgrade bool          // another version than the installed one is meant
+	Timeout time.Duration // for each component to work; 0 = 5 minutes
+}
+
+const defaultTimeout = 5 * time.Minute
+
+// settings is what of the options the next call goes on with.
+func (o Options) settings(all []Component) Settings {
+	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image,
+		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes}
+	for _, c := range all {
+		s.Versions[c.Part] = c.Version
+	}
+	return s
+}
+
+// Resume fills in from an earlier installation what the options leave open.
+func (o Options) Resume(s Settings) Options {
+	if len(o.Namespaces) == 0 {
+		o.Namespaces = s.Namespaces
+	}
+	if o.Overlay == "" {
+		o.Overlay = s.Overlay
+	}
+	if o.Image == "" {
+		o.Image = s.Image
+	}
+	if o.Registry == "" {
+		o.Registry = s.Registry
+	}
+	if o.ImageMap == nil {
+		o.ImageMap = s.ImageMap
+	}
+	if o.LoadNodes == nil {
+		o.LoadNodes = s.LoadNodes
+	}
+	return o
+}
+
+func (o Options) withDefaults() Options {
+	if len(o.Namespaces) == 0 {
+		o.Namespaces = []string{objects.DefaultNamespace}
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	return o
+}
+
+// Hub is a cluster that bflow is installed on, and where progress is told.
+type Hub struct {
+	cluster *apply.Cluster
+	asked   detect.Cluster
+	log     io.Writer
+}
+
+// Connect returns the cluster of cfg; it opens no connection yet. Progress goes to log, a line per step.
+func Connect(cfg *rest.Config, log io.Writer) (*Hub, error) {
+	cluster, err := apply.Connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := detect.Connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Hub{cluster: cluster, asked: asked, log: log}, nil
+}
+
+// survey is what is known before anything is done.
+type survey struct {
+	options    Options
+	found      detect.Found
+	inventory  Inventory
+	components []Component
+}
+
+// look finds out what the cluster is and what is to be on it.
+func (h *Hub) look(ctx context.Context, o Options) (survey, error) {
+	found, err := detect.Of(ctx, h.asked)
+	if err != nil {
+		return survey{}, fmt.Errorf("looking at the cluster: %w", err)
+	}
+	inv, err := ReadInventory(ctx, h.cluster)
+	if err != nil {
+		return survey{}, err
+	}
+	o = o.Resume(inv.Settings).withDefaults()
+	all, err := components(o, found, inv)
+	return survey{options: o, found: found, inventory: inv, components: all}, err
+}
+
+// done prints a step that is over, in the manner of "✓ Tekton v1.13.1 (99 objects, 12 s)".
+func (h *Hub) done(format string, args ...any) { fmt.Fprintf(h.log, "✓ "+format+"\n", args...) }
+
+// note prints something worth knowing.
+func (h *Hub) note(format string, args ...any) { fmt.Fprintf(h.log, "• "+format+"\n", args...) }
+
+// waiting prints what a step waits for, each new reason once.
+func (h *Hub) waiting(reason string) { fmt.Fprintf(h.log, "  %s\n", strings.TrimSpace(reason)) }

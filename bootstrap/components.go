@@ -1,0 +1,147 @@
+package bootstrap
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/bootstrap/mirror"
+	"bflow.dev/bflow/bootstrap/objects"
+	"bflow.dev/bflow/bootstrap/upstream"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// Parts of an installation: keys of the inventory and values of label LabelPart.
+const (
+	partTekton = "tekton"
+	partKueue  = "kueue"
+	partBflow  = "bflow"
+)
+
+// LabelPart says which part of an installation an object belongs to. (app.kubernetes.io/part-of is taken: Tekton and its
+// Services select by it.)
+const LabelPart = contract.Prefix + "part"
+
+// Component is one thing that is installed as a whole.
+type Component struct {
+	Name, Version string
+	Part          string
+	Objects       []*unstructured.Unstructured
+	Probe         *unstructured.Unstructured // never made: the answer to a dry run proves that the webhooks work
+	Answer        apply.Condition            // of Probe; nil when any answer will do
+}
+
+// components are what is to be on the cluster, in the order of installation. What somebody else has installed is not
+// among them, unless the options say to take it.
+func components(o Options, f detect.Found, inv Inventory) ([]Component, error) {
+	var all []Component
+	if _, foreign := keep(partTekton, f.Tekton, o, inv); !foreign {
+		c, err := tekton()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	if _, foreign := keep(partKueue, f.Kueue.Install, o, inv); !foreign {
+		c, err := kueue()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	c, err := ours(o, f)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, c)
+	for i := range all {
+		images := mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}
+		if all[i].Part == partBflow && o.Image != "" {
+			images.Registry = "" // whoever names an image means it
+		}
+		all[i].Objects = images.Rewrite(all[i].Objects)
+		for _, object := range all[i].Objects {
+			own(object, all[i].Part)
+		}
+	}
+	return all, nil
+}
+
+// keep tells whether a component belongs to somebody else, and who that is. What stands in our inventory is ours, also
+// when its installation was cut off before anything ran.
+func keep(part string, found detect.Install, o Options, inv Inventory) (by string, foreign bool) {
+	return found.By, found.Foreign() && !o.Adopt && len(inv.Parts[part]) == 0
+}
+
+func tekton() (Component, error) {
+	all, err := upstream.Tekton()
+	probe := object("tekton.dev/v1", "Task", upstream.TektonNamespace, map[string]any{
+		"params": []any{map[string]any{"name": "probe"}},
+		"steps":  []any{map[string]any{"name": "probe", "image": "probe", "command": []any{"probe"}}},
+	})
+	return Component{Name: "Tekton", Version: upstream.TektonVersion, Part: partTekton, Objects: all, Probe: probe, Answer: defaulted}, err
+}
+
+// defaulted is satisfied when Tekton's webhook has filled in what was left out. A run that is stored without its
+// defaults could never be let start.
+func defaulted(u *unstructured.Unstructured) (bool, string) {
+	params, _, _ := unstructured.NestedSlice(u.Object, "spec", "params")
+	for _, p := range params {
+		if param, ok := p.(map[string]any); ok && param["type"] == "string" {
+			return true, ""
+		}
+	}
+	return false, "Tekton's webhook does not fill in defaults yet"
+}
+
+func kueue() (Component, error) {
+	all, err := upstream.Kueue()
+	probe := object("kueue.x-k8s.io/v1beta2", "ResourceFlavor", "", map[string]any{})
+	return Component{Name: "Kueue", Version: upstream.KueueVersion, Part: partKueue, Objects: all, Probe: probe}, err
+}
+
+func ours(o Options, f detect.Found) (Component, error) {
+	overlay := o.Overlay
+	if overlay == "" && f.Platform.IsOpenShift() {
+		overlay = objects.OpenShift
+	}
+	nodes := o.LoadNodes
+	if nodes == nil {
+		nodes = f.Nodes.LoadNodes
+	}
+	dashboard := ""
+	switch {
+	case f.Monitoring.Grafana:
+		dashboard = objects.DashboardOperator
+	case f.Monitoring.Prometheus:
+		dashboard = objects.DashboardConfigMap
+	}
+	all, err := objects.Objects(objects.Config{
+		Overlay: overlay, Version: o.Version, Image: o.Image, Namespaces: o.Namespaces, Hub: f.Platform.Hub, LoadNodes: nodes,
+		Prometheus: f.Monitoring.Prometheus, PrometheusLabels: f.Monitoring.Labels, Dashboard: dashboard,
+	})
+	if err != nil {
+		return Component{}, err
+	}
+	return Component{Name: "bflow", Version: o.Version, Part: partBflow, Objects: all}, nil
+}
+
+func object(version, kind, namespace string, spec map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kind, "spec": spec}}
+	u.SetNamespace(namespace)
+	u.SetName("bflow-probe")
+	return u
+}
+
+// own writes the labels by which an object of ours is known.
+func own(u *unstructured.Unstructured, part string) {
+	labels := maps.Clone(u.GetLabels())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[contract.LabelManagedBy] = contract.ManagedBy
+	labels[LabelPart] = part
+	u.SetLabels(labels)
+}

@@ -1,0 +1,297 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// step is one thing that an installation does, by a name that can be read aloud.
+type step struct {
+	name string
+	do   func(context.Context) error
+}
+
+// Install brings the cluster to what it should be and waits until everything works. Doing it again changes nothing.
+func (h *Hub) Install(ctx context.Context, o Options) error {
+	s, err := h.look(ctx, o)
+	if err != nil {
+		return err
+	}
+	steps := []step{
+		{"looking at the cluster", func(context.Context) error { return h.agree(s) }},
+		{"looking for objects of others", func(ctx context.Context) error { return h.claim(ctx, &s) }},
+		{"writing the inventory", func(ctx context.Context) error { return h.begin(ctx, s) }},
+	}
+	for _, c := range s.components {
+		steps = append(steps, step{"installing " + c.Name, func(ctx context.Context) error { return h.install(ctx, c, s) }})
+	}
+	steps = append(steps, step{"finishing the inventory", func(ctx context.Context) error { return h.end(ctx, s) }})
+	for _, step := range steps {
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+// agree refuses what cannot work, and says what is left alone.
+func (h *Hub) agree(s survey) error {
+	p := s.found.Platform
+	platform := "Kubernetes " + p.Kubernetes
+	if p.IsOpenShift() {
+		platform = "OpenShift " + p.OpenShift + ", " + platform
+	}
+	h.done("%s, %d nodes%s", platform, s.found.Nodes.Count, devicesOf(s))
+	var problems []error
+	if !p.AdmissionPolicy {
+		problems = append(problems, fmt.Errorf("%s has no ValidatingAdmissionPolicy; Kubernetes 1.30 or later is needed", platform))
+	}
+	if by, foreign := keep(partTekton, s.found.Tekton, s.options, s.inventory); foreign {
+		h.note("Tekton %s by %s is left alone", s.found.Tekton.Version, by)
+		problems = append(problems, atLeast("Tekton", s.found.Tekton.Version, oldestTekton))
+	}
+	if by, foreign := keep(partKueue, s.found.Kueue.Install, s.options, s.inventory); foreign {
+		h.note("Kueue %s by %s is left alone", s.found.Kueue.Version, by)
+		if !s.found.Kueue.Usable() {
+			problems = append(problems, fmt.Errorf("Kueue %s serves %v, and our queues are v1beta2; upgrade it", s.found.Kueue.Version, s.found.Kueue.Served))
+		}
+		if s.found.Kueue.ManagesPods() {
+			h.note("its pod framework is on: runs carry no queue label, and the controller makes their Workloads")
+		}
+	}
+	return errors.Join(append(problems, sameVersion(s))...)
+}
+
+func devicesOf(s survey) string {
+	var all []string
+	for _, d := range s.found.Nodes.Devices {
+		all = append(all, fmt.Sprintf("%d %s", d.Total, strings.TrimSpace(d.Resource+" "+d.Product)))
+	}
+	if len(all) == 0 {
+		return ", no GPUs"
+	}
+	return ", " + strings.Join(all, ", ")
+}
+
+// oldestTekton serves everything that our Pipelines use.
+const oldestTekton = "v1.0.0"
+
+// atLeast compares versions; one that nobody tells is taken as good.
+func atLeast(name, have, oldest string) error {
+	v, err := version.ParseGeneric(have)
+	if err != nil || v.AtLeast(version.MustParseGeneric(oldest)) {
+		return nil
+	}
+	return fmt.Errorf("%s %s is older than %s; upgrade it", name, have, oldest)
+}
+
+// sameVersion refuses to change versions by accident, and to go back.
+func sameVersion(s survey) error {
+	var problems []error
+	for _, c := range s.components {
+		have := s.inventory.Settings.Versions[c.Part]
+		was, err := version.ParseGeneric(have)
+		if have == c.Version || err != nil {
+			continue
+		}
+		now, err := version.ParseGeneric(c.Version)
+		switch {
+		case err == nil && now.LessThan(was):
+			problems = append(problems, fmt.Errorf("%s %s is installed, newer than %s of this bflow; use the bflow that installed it", c.Name, have, c.Version))
+		case !s.options.Upgrade:
+			problems = append(problems, fmt.Errorf("%s %s is installed and this bflow has %s; use bflow bootstrap upgrade", c.Name, have, c.Version))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// claim puts every object into the inventory. A namespace that is there already is shared; anything else that is there
+// and not ours would be changed under somebody's hands, so that takes --adopt.
+func (h *Hub) claim(ctx context.Context, s *survey) error {
+	var strangers []error
+	for _, c := range s.components {
+		var entries []Entry
+		for _, ref := range apply.RefsOf(c.Objects) {
+			if _, known := s.inventory.Find(c.Part, ref); known {
+				continue
+			}
+			live, err := h.cluster.Get(ctx, ref)
+			if err != nil {
+				return err
+			}
+			there := live != nil && !apply.Owns(live)
+			if there && ref.Kind != "Namespace" && !s.options.Adopt {
+				strangers = append(strangers, fmt.Errorf("%s is there and was not made by bflow; remove it, or take it over with --adopt", ref))
+			}
+			entries = append(entries, Entry{Ref: ref, Shared: there && ref.Kind == "Namespace"})
+		}
+		s.inventory = s.inventory.With(c.Part, entries)
+	}
+	return errors.Join(strangers...)
+}
+
+// begin writes the inventory, and before it the namespace it lies in.
+func (h *Hub) begin(ctx context.Context, s survey) error {
+	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
+	for _, c := range s.components {
+		for _, o := range c.Objects {
+			if apply.RefOf(o) != home {
+				continue
+			}
+			if _, err := h.cluster.Apply(ctx, o, apply.Options{Force: s.options.Force}); err != nil {
+				return err
+			}
+		}
+	}
+	return h.write(ctx, s.inventory)
+}
+
+// write keeps an inventory. It is ours alone, so nobody is asked.
+func (h *Hub) write(ctx context.Context, inv Inventory) error {
+	u, err := inv.Object()
+	if err != nil {
+		return err
+	}
+	_, err = h.cluster.Apply(ctx, u, apply.Options{Force: true})
+	return err
+}
+
+// install writes the objects of a component in phases and waits until they work.
+func (h *Hub) install(ctx context.Context, c Component, s survey) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	count := map[apply.Action]int{}
+	options := apply.Options{Force: s.options.Force || s.options.Adopt && c.Part != partBflow, Say: h.waiting}
+	for i, phase := range apply.Phases(c.Objects) {
+		var problems []error
+		for _, o := range phase {
+			change, err := h.cluster.Apply(ctx, o, options)
+			if err != nil {
+				problems = append(problems, err)
+				continue
+			}
+			count[change.Action]++
+		}
+		if err := errors.Join(problems...); err != nil {
+			return err
+		}
+		if i == 0 {
+			if err := h.cluster.Wait(ctx, apply.RefsOf(phase), apply.Established, h.waiting); err != nil {
+				return err
+			}
+		}
+	}
+	if err := h.cluster.Wait(ctx, apply.RefsOf(c.Objects), apply.Ready, h.waiting); err != nil {
+		return err
+	}
+	if err := h.cluster.Answers(ctx, c.Probe, c.Answer, h.waiting); err != nil {
+		return err
+	}
+	pruned, err := h.prune(ctx, c, s.inventory)
+	if err != nil {
+		return err
+	}
+	h.done("%s %s (%s, %s)", c.Name, c.Version, counted(len(c.Objects), count, pruned), time.Since(began).Round(time.Second))
+	return nil
+}
+
+// prune deletes what an earlier version of a component had and this one has not. A CRD goes only when nothing is of it.
+func (h *Hub) prune(ctx context.Context, c Component, inv Inventory) (int, error) {
+	wanted := apply.RefsOf(c.Objects)
+	var stale []apply.Ref
+	for _, e := range inv.Parts[c.Part] {
+		if !slices.Contains(wanted, e.Ref) && !e.Shared {
+			stale = append(stale, e.Ref)
+		}
+	}
+	for _, phase := range apply.DeletePhases(stale) {
+		for _, ref := range phase {
+			if used, err := h.used(ctx, ref); err != nil || used > 0 {
+				if err != nil {
+					return 0, err
+				}
+				h.note("%s is of an earlier version and has %d objects: it stays", ref, used)
+				continue
+			}
+			if err := h.cluster.Delete(ctx, ref); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(stale), nil
+}
+
+// end leaves in the inventory what is on the cluster now, and the settings of this installation.
+func (h *Hub) end(ctx context.Context, s survey) error {
+	inv := Inventory{Settings: s.options.settings(s.components), Parts: map[string][]Entry{}}
+	wanted := map[apply.Ref]bool{}
+	for _, c := range s.components {
+		for _, ref := range apply.RefsOf(c.Objects) {
+			wanted[ref] = true
+		}
+	}
+	for part, entries := range s.inventory.Parts {
+		for _, e := range entries {
+			there := wanted[e.Ref]
+			if !there { // pruned, unless something kept it
+				live, err := h.cluster.Get(ctx, e.Ref)
+				if err != nil {
+					return err
+				}
+				there = live != nil && live.GetDeletionTimestamp() == nil
+			}
+			if there {
+				inv.Parts[part] = append(inv.Parts[part], e)
+			}
+		}
+	}
+	return h.write(ctx, inv)
+}
+
+// counted is "99 objects: 2 changed, 1 pruned"; what is unchanged goes without saying.
+func counted(total int, count map[apply.Action]int, pruned int) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{count[apply.Created], "created"}, {count[apply.Changed], "changed"}, {pruned, "pruned"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("%d objects, unchanged", total)
+	}
+	return fmt.Sprintf("%d objects: %s", total, strings.Join(parts, ", "))
+}
+
+// used counts the objects of a CRD; anything else has none.
+func (h *Hub) used(ctx context.Context, ref apply.Ref) (int, error) {
+	if ref.Kind != "CustomResourceDefinition" {
+		return 0, nil
+	}
+	crd, err := h.cluster.Get(ctx, ref)
+	if err != nil || crd == nil {
+		return 0, err
+	}
+	all, err := h.cluster.List(ctx, kindOf(crd), "", "")
+	return len(all), err
+}
+
+func kindOf(crd *unstructured.Unstructured) (kind schema.GroupKind) {
+	kind.Group, _, _ = unstructured.NestedString(crd.Object, "spec", "group")
+	kind.Kind, _, _ = unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	return kind
+}

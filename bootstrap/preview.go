@@ -1,0 +1,118 @@
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/bootstrap/mirror"
+)
+
+// Export writes the objects of a whole installation as YAML, in the order in which they would be applied. It asks no
+// cluster, so ConfigMap bflow-hub, which holds the identity of one, is not among them.
+func Export(w io.Writer, o Options) error {
+	all, err := components(o.withDefaults(), detect.Found{}, Inventory{})
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if _, err := fmt.Fprintf(w, "# %s %s: %d objects\n", c.Name, c.Version, len(c.Objects)); err != nil {
+			return err
+		}
+		for _, phase := range apply.Phases(c.Objects) {
+			if err := writeYAML(w, phase); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func writeYAML(w io.Writer, objects []*unstructured.Unstructured) error {
+	for _, o := range objects {
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "---\n%s", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DryRun writes to w what an installation would change, as a unified diff of what the server answers to a dry run. What
+// lies in a namespace or is of a kind that is yet to be made is shown as it would be sent.
+func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
+	s, err := h.look(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := h.agree(s); err != nil {
+		return err
+	}
+	if err := h.claim(ctx, &s); err != nil {
+		return err
+	}
+	var problems []error
+	for _, c := range s.components {
+		count, unchecked := map[apply.Action]int{}, 0
+		for _, phase := range apply.Phases(c.Objects) {
+			for _, object := range phase {
+				change, err := h.cluster.Apply(ctx, object, apply.Options{DryRun: true, Force: s.options.Force})
+				if err != nil {
+					problems = append(problems, err)
+					continue
+				}
+				count[change.Action]++
+				if change.Unchecked {
+					unchecked++
+				}
+				if _, err := io.WriteString(w, change.Diff()); err != nil {
+					return err
+				}
+			}
+		}
+		h.note("%s %s: %s%s", c.Name, c.Version, counted(len(c.Objects), count, 0), notChecked(unchecked))
+	}
+	return errors.Join(problems...)
+}
+
+func notChecked(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the server could not check %d, whose namespace or kind is yet to be made", n)
+}
+
+// Images are the images that an installation pulls, by their public names, and where they would come from.
+func Images(o Options) ([][2]string, error) {
+	there, err := components(o.withDefaults(), detect.Found{}, Inventory{})
+	if err != nil {
+		return nil, err
+	}
+	o.Registry, o.ImageMap = "", nil
+	public, err := components(o.withDefaults(), detect.Found{}, Inventory{})
+	if err != nil {
+		return nil, err
+	}
+	var pairs [][2]string
+	for i := range public {
+		for k, object := range public[i].Objects {
+			from, to := mirror.Images(object), mirror.Images(there[i].Objects[k])
+			for n := range from {
+				pairs = append(pairs, [2]string{from[n], to[n]})
+			}
+		}
+	}
+	slices.SortFunc(pairs, func(a, b [2]string) int { return cmp.Compare(a[0], b[0]) })
+	return slices.Compact(pairs), nil
+}

@@ -1,0 +1,122 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"bflow.dev/bflow/bootstrap/apply"
+)
+
+// Finding is one thing that is not as it should be.
+type Finding struct {
+	Component string `json:"component"`
+	Object    string `json:"object"`
+	Problem   string `json:"problem"` // "missing", "differs", "not ready", "left over", "in conflict"
+	Detail    string `json:"detail,omitempty"`
+}
+
+// State is how an installation stands. It is clean when there are no findings.
+type State struct {
+	Components []ComponentState `json:"components"`
+	Findings   []Finding        `json:"findings"`
+}
+
+// ComponentState is one component of it.
+type ComponentState struct {
+	Name     string `json:"name"`
+	Version  string `json:"version"` // of this bflow, or the one found where somebody else installed it
+	By       string `json:"by"`
+	Objects  int    `json:"objects"`
+	Findings int    `json:"findings"`
+}
+
+// Status compares the cluster with what should be there. It only reads, and asks the server for dry runs.
+func (h *Hub) Status(ctx context.Context, o Options) (State, error) {
+	s, err := h.look(ctx, o)
+	if err != nil {
+		return State{}, err
+	}
+	state := State{Findings: []Finding{}}
+	if len(s.inventory.Parts) == 0 {
+		state.Findings = append(state.Findings, Finding{Component: "bflow", Object: inventoryRef().String(), Problem: "missing",
+			Detail: "bflow is not installed here; use bflow bootstrap --single-cluster"})
+		return state, nil
+	}
+	if by, foreign := keep(partTekton, s.found.Tekton, s.options, s.inventory); foreign {
+		state.Components = append(state.Components, ComponentState{Name: "Tekton", Version: s.found.Tekton.Version, By: by})
+	}
+	if by, foreign := keep(partKueue, s.found.Kueue.Install, s.options, s.inventory); foreign {
+		state.Components = append(state.Components, ComponentState{Name: "Kueue", Version: s.found.Kueue.Version, By: by})
+	}
+	for _, c := range s.components {
+		found, err := h.compare(ctx, c, s)
+		if err != nil {
+			return state, err
+		}
+		state.Components = append(state.Components, ComponentState{Name: c.Name, Version: c.Version, By: "bflow", Objects: len(c.Objects), Findings: len(found)})
+		state.Findings = append(state.Findings, found...)
+	}
+	return state, nil
+}
+
+// compare finds what of a component is missing, changed, not working, or left over from an earlier version.
+func (h *Hub) compare(ctx context.Context, c Component, s survey) ([]Finding, error) {
+	var all []Finding
+	add := func(ref apply.Ref, problem, detail string) {
+		all = append(all, Finding{Component: c.Name, Object: ref.String(), Problem: problem, Detail: detail})
+	}
+	if have := s.inventory.Settings.Versions[c.Part]; have != c.Version {
+		all = append(all, Finding{Component: c.Name, Object: c.Name, Problem: "differs",
+			Detail: fmt.Sprintf("%s is installed, this bflow has %s; use bflow bootstrap upgrade", have, c.Version)})
+	}
+	for _, object := range c.Objects {
+		ref := apply.RefOf(object)
+		change, err := h.cluster.Apply(ctx, object, apply.Options{DryRun: true})
+		var conflict *apply.ConflictError
+		switch {
+		case errors.As(err, &conflict):
+			add(ref, "in conflict", err.Error())
+		case err != nil:
+			return nil, err
+		case change.Action == apply.Created:
+			add(ref, "missing", "")
+		case change.Action == apply.Changed:
+			add(ref, "differs", change.Diff())
+		default:
+			if ok, why := apply.Ready(change.Before); !ok {
+				add(ref, "not ready", why)
+			}
+		}
+	}
+	wanted := apply.RefsOf(c.Objects)
+	for _, e := range s.inventory.Parts[c.Part] {
+		if !slices.Contains(wanted, e.Ref) {
+			add(e.Ref, "left over", "it is of an earlier installation; use bflow bootstrap upgrade")
+		}
+	}
+	return all, nil
+}
+
+// Print writes a state for people.
+func (s State) Print(w io.Writer) {
+	for _, c := range s.Components {
+		mark, word := "✓", "as it should be"
+		if c.Findings > 0 {
+			mark, word = "✗", fmt.Sprintf("%d not as they should be", c.Findings)
+		}
+		if c.By != "bflow" {
+			fmt.Fprintf(w, "• %s %s by %s, left alone\n", c.Name, c.Version, c.By)
+			continue
+		}
+		fmt.Fprintf(w, "%s %s %s: %d objects, %s\n", mark, c.Name, c.Version, c.Objects, word)
+	}
+	for _, f := range s.Findings {
+		fmt.Fprintf(w, "  %s: %s\n", f.Object, f.Problem)
+		if f.Detail != "" {
+			fmt.Fprintf(w, "    %s\n", f.Detail)
+		}
+	}
+}
