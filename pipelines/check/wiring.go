@@ -48,13 +48,13 @@ func (w *wire) problem(format string, args ...any) {
 func (w *wire) pipeline(p *tektonv1.Pipeline) {
 	written := map[string][]tektonv1.TaskResult{}
 	for _, pt := range slices.Concat(p.Spec.Tasks, p.Spec.Finally) {
-		task := w.tasks[taskName(pt.TaskRef)]
-		if task == nil || task.Namespace != p.Namespace && pt.TaskRef.Resolver == "" {
+		task := w.task(p, &pt)
+		if task == nil {
 			w.problem("task %q refers to Task %q, which is not there", pt.Name, taskName(pt.TaskRef))
 			continue
 		}
-		written[pt.Name] = task.Spec.Results
-		w.params("task "+pt.Name, task.Spec.Params, pt.Params)
+		written[pt.Name] = task.Results
+		w.params("task "+pt.Name, task.Params, pt.Params)
 		w.taskWorkspaces(p, &pt, task)
 	}
 	for _, pt := range slices.Concat(p.Spec.Tasks, p.Spec.Finally) {
@@ -70,17 +70,34 @@ func (w *wire) pipeline(p *tektonv1.Pipeline) {
 	}
 }
 
+// task is what a pipeline task runs: the Task inside it, or the one it refers to. nil when that is not there.
+func (w *wire) task(p *tektonv1.Pipeline, pt *tektonv1.PipelineTask) *tektonv1.TaskSpec {
+	if pt.TaskSpec != nil {
+		return &pt.TaskSpec.TaskSpec
+	}
+	task := w.tasks[taskName(pt.TaskRef)]
+	if task == nil || task.Namespace != p.Namespace && pt.TaskRef.Resolver == "" {
+		return nil
+	}
+	return &task.Spec
+}
+
 // taskName is the name of the Task that ref means, also in a bundle.
 func taskName(ref *tektonv1.TaskRef) string {
 	if ref == nil {
 		return ""
 	}
-	for _, p := range ref.Params {
+	return orBundled(ref.Name, ref.Params)
+}
+
+// orBundled is the name of an object in a bundle, where params of the resolver name one.
+func orBundled(name string, params tektonv1.Params) string {
+	for _, p := range params {
 		if p.Name == "name" {
 			return p.Value.StringVal
 		}
 	}
-	return ref.Name
+	return name
 }
 
 // params checks bindings against declarations. An extra param is legal at run time, and always a typing error.
@@ -104,7 +121,7 @@ func (w *wire) params(where string, declared tektonv1.ParamSpecs, bound tektonv1
 	}
 }
 
-func (w *wire) taskWorkspaces(p *tektonv1.Pipeline, pt *tektonv1.PipelineTask, task *tektonv1.Task) {
+func (w *wire) taskWorkspaces(p *tektonv1.Pipeline, pt *tektonv1.PipelineTask, task *tektonv1.TaskSpec) {
 	outer := map[string]bool{} // workspace of the Pipeline -> optional
 	for _, ws := range p.Spec.Workspaces {
 		outer[ws.Name] = ws.Optional
@@ -113,7 +130,7 @@ func (w *wire) taskWorkspaces(p *tektonv1.Pipeline, pt *tektonv1.PipelineTask, t
 	for _, ws := range pt.Workspaces {
 		bound[ws.Name] = ws.Workspace
 	}
-	for _, ws := range task.Spec.Workspaces {
+	for _, ws := range task.Workspaces {
 		name, ok := bound[ws.Name]
 		optional, declared := outer[name]
 		switch {
@@ -149,7 +166,7 @@ func (w *wire) result(where string, written map[string][]tektonv1.TaskResult, re
 
 func (w *wire) run(r *tektonv1.PipelineRun) {
 	p := w.pipelines[pipelineName(r)]
-	if p == nil || p.Namespace != r.Namespace {
+	if p == nil || p.Namespace != r.Namespace && r.Spec.PipelineRef.Resolver == "" {
 		w.problem("refers to Pipeline %q, which is not there", pipelineName(r))
 		return
 	}
@@ -166,7 +183,7 @@ func pipelineName(r *tektonv1.PipelineRun) string {
 	if r.Spec.PipelineRef == nil {
 		return ""
 	}
-	return r.Spec.PipelineRef.Name
+	return orBundled(r.Spec.PipelineRef.Name, r.Spec.PipelineRef.Params)
 }
 
 func (w *wire) runWorkspaces(p *tektonv1.Pipeline, r *tektonv1.PipelineRun) {
