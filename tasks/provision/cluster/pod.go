@@ -12,8 +12,8 @@ const (
 	portName    = "http"
 	metricsPort = "metrics"
 
-	// engineUser runs images that name no numeric user, as the model servers of most vendors do. Its group is 0, as on
-	// OpenShift, because images made for any user let that group write.
+	// engineUser runs images whose user is root, as those of most model servers do. Its group is 0, as on OpenShift,
+	// because images made for any user let that group write. Ours bring a user of their own.
 	engineUser = 65532
 )
 
@@ -84,7 +84,7 @@ func (d *renderer) probes(c *corev1.Container) {
 func (d *renderer) podSecurity() *corev1.PodSecurityContext {
 	yes := true
 	s := &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
-	if !d.OpenShift {
+	if !d.OpenShift && !d.simulated() {
 		user, group, files := int64(engineUser), int64(0), int64(engineUser)
 		s.RunAsUser, s.RunAsGroup, s.FSGroup = &user, &group, &files
 	}

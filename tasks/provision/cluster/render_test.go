@@ -1,0 +1,149 @@
+package cluster
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/tasks/runplan"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew") //nolint:gochecknoglobals // flags are
+
+// readPlan reads a plan that was written by hand, without a digest.
+func readPlan(t *testing.T, path string) *runplan.RunPlan {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := runplan.Decode(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func renderCase(t *testing.T, path string) ([]runtime.Object, error) {
+	t.Helper()
+	run := Run{ID: "demo-1", Attempt: 1, Hub: "a-uid", Owner: &metav1.OwnerReference{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: "demo-1", UID: "b-uid"}}
+	return Objects(readPlan(t, path), run, Rendering{Namespace: "bench", SimImage: "step.example/sim-engine:v2", OpenShift: strings.Contains(path, "openshift")})
+}
+
+func TestPlansRenderToTheirGoldenFiles(t *testing.T) {
+	paths, err := filepath.Glob("testdata/render/*.input.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(path, ".input.yaml")
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			objects, err := renderCase(t, path)
+			got, golden := []byte{}, name+".output.yaml"
+			if err != nil {
+				got, golden = []byte(err.Error()+"\n"), name+".error.txt"
+			} else if got, err = YAML(objects); err != nil {
+				t.Fatal(err)
+			}
+			if *update {
+				if err := os.WriteFile(golden, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPodsAreRestricted checks the pods against the strictest level of Pod Security; only folders of the node are more
+// than that, and only where a file asks for them.
+func TestPodsAreRestricted(t *testing.T) {
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	for _, name := range []string{"sim", "sim-gpus", "sglang-openshift", "vllm"} {
+		t.Run(name, func(t *testing.T) {
+			objects, err := renderCase(t, "testdata/render/"+name+".input.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			pod := &objects[len(objects)-1].(*appsv1.Deployment).Spec.Template
+			for _, c := range pod.Spec.Containers {
+				if c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
+					t.Errorf("container %s can write its root", c.Name)
+				}
+			}
+			var refused []string
+			for _, r := range evaluator.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec) {
+				if !r.Allowed && !(name == "vllm" && strings.Contains(r.ForbiddenDetail, "fast")) {
+					refused = append(refused, r.ForbiddenReason+": "+r.ForbiddenDetail)
+				}
+			}
+			if len(refused) > 0 {
+				t.Error(refused)
+			}
+		})
+	}
+}
+
+func TestARunGetsWhatItAskedFor(t *testing.T) {
+	gpus := readPlan(t, "testdata/render/sim-gpus.input.yaml")
+	for _, row := range []struct {
+		name, annotation, want string
+	}{
+		{"enough was asked for", `{"nvidia.com/gpu":"4","bflow.dev/cluster-slot":"1"}`, ""},
+		{"too little was asked for", `{"nvidia.com/gpu":"2"}`, `deploying "4-gpus": it needs 4 nvidia.com/gpu, and the run has asked for 2; compile the experiment again`},
+		{"nothing was asked for", ``, `deploying "4-gpus": it needs 4 nvidia.com/gpu, and the run has asked for 0; compile the experiment again`},
+		{"the annotation is damaged", `{`, `reading the requests of the run "{": unexpected end of JSON input`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got := ""
+			if err := Covered(gpus, row.annotation); err != nil {
+				got = err.Error()
+			}
+			if got != row.want {
+				t.Errorf("got  %s\nwant %s", got, row.want)
+			}
+		})
+	}
+	if err := Covered(readPlan(t, "testdata/render/sim.input.yaml"), ""); err != nil {
+		t.Errorf("a plan without devices: %v", err)
+	}
+}
+
+func TestCredentialsAreNotWrittenDown(t *testing.T) {
+	objects, err := renderCase(t, "testdata/render/vllm.input.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &objects[len(objects)-1].(*appsv1.Deployment).Spec.Template.Spec.Containers[0]
+	pod.Args = append(pod.Args, "--api-key=geheim1", "--api-key", "geheim2", "--tokenizer-mode", "auto")
+	pod.Env[2].Name, pod.Env[2].Value = "HF_TOKEN", "geheim3"
+	text, err := YAML(objects)
+	if err != nil || strings.Contains(string(text), "geheim") || !strings.Contains(string(text), "auto") {
+		t.Error(errors.Join(err, errors.New(string(text))))
+	}
+}
