@@ -132,3 +132,26 @@ func (s *Server) matching(p path, labelSelector, fieldSelector string) []*unstru
 	}
 	return found
 }
+
+// Unserve forgets a version of a group, and the objects in it.
+func (s *Server) Unserve(groupVersion string) {
+	gv, err := schema.ParseGroupVersion(groupVersion)
+	if err != nil {
+		panic(err)
+	}
+	delete(s.served, gv)
+	s.objects = slices.DeleteFunc(s.objects, func(o *unstructured.Unstructured) bool { return o.GroupVersionKind().GroupVersion() == gv })
+}
+
+// Count returns how many objects of a kind are in a namespace.
+func (s *Server) Count(kind, namespace string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, o := range s.objects {
+		if o.GetKind() == kind && o.GetNamespace() == namespace {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,107 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// minKubernetes is the first version that checks our rules for runs.
+const minKubernetes = "1.30.0"
+
+// reachable asks for the cluster's version and what it serves; without an answer there is nothing else to ask.
+func (d *doctor) reachable(ctx context.Context) []Line {
+	const check = "cluster"
+	api, err := d.cluster.API()
+	if err != nil {
+		return []Line{fail(check, "see whether the address, the credentials and a VPN or proxy are right: --kubeconfig, --context",
+			"%s does not answer: %v", d.config.Host, rootCause(err))}
+	}
+	d.api = api
+	d.platform, err = d.cluster.Platform(ctx, api)
+	if d.platform.Kubernetes == "" {
+		d.api = nil
+		return []Line{fail(check, "see whether the API server is well, and try again", "%v", err)}
+	}
+	says := "Kubernetes " + d.platform.Kubernetes
+	if d.platform.IsOpenShift() {
+		says = "OpenShift " + d.platform.OpenShift + ", " + says
+	}
+	if older(d.platform.Kubernetes, minKubernetes) {
+		return []Line{warn(check, "update the cluster, or let only bflow create PipelineRuns", "%s is older than %s: nothing stops a run from starting past its queue", says, minKubernetes)}
+	}
+	return []Line{ok(check, "%s at %s", says, d.config.Host)}
+}
+
+// rootCause drops what client-go puts before the reason.
+func rootCause(err error) string {
+	text := err.Error()
+	if at := strings.LastIndex(text, "\": "); at >= 0 {
+		return text[at+3:]
+	}
+	return text
+}
+
+// older compares versions as servers write them; one that cannot be read is not older.
+func older(have, want string) bool {
+	v, err := version.ParseGeneric(have)
+	return err == nil && v.LessThan(version.MustParseGeneric(want))
+}
+
+// maxSkew is how far clocks may differ: metrics are asked for by the time of the load, in windows of seconds.
+const maxSkew = 5 * time.Second
+
+// clock compares ours with the API server's, which says whole seconds.
+func (d *doctor) clock(ctx context.Context) []Line {
+	const check = "clock"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.host()+"/version", nil)
+	if err != nil {
+		return unread(check, err)
+	}
+	before := d.Now()
+	answer, err := d.http.Do(request)
+	if err != nil {
+		return unread(check, err)
+	}
+	after := d.Now()
+	_ = answer.Body.Close() // only its header matters
+	theirs, err := http.ParseTime(answer.Header.Get("Date"))
+	if err != nil {
+		return []Line{warn(check, "compare the clocks by hand", "the API server does not say its time")}
+	}
+	return []Line{skewLine(check, "the API server", skew(theirs, before, after, time.Second))}
+}
+
+// skew is how far theirs is off, when it was taken between before and after and says no more than a resolution.
+func skew(theirs, before, after time.Time, resolution time.Duration) time.Duration {
+	switch {
+	case theirs.Add(resolution).Before(before):
+		return theirs.Add(resolution).Sub(before)
+	case theirs.After(after):
+		return theirs.Sub(after)
+	default:
+		return 0
+	}
+}
+
+func skewLine(check, who string, off time.Duration) Line {
+	if off > -maxSkew && off < maxSkew {
+		return ok(check, "%s agrees with this machine to %s", who, maxSkew)
+	}
+	direction := "ahead of"
+	if off < 0 {
+		direction, off = "behind", -off
+	}
+	return warn(check, "let both follow a time server (chrony, ntp)", "%s is %s %s this machine: times in reports will not agree", who, off.Round(time.Second), direction)
+}
+
+func (d *doctor) host() string {
+	if strings.Contains(d.config.Host, "://") {
+		return strings.TrimRight(d.config.Host, "/")
+	}
+	return fmt.Sprintf("https://%s", d.config.Host)
+}

@@ -1,0 +1,152 @@
+// Package doctor says what is wrong with a cluster for bflow, and what to do about it. It reads, and starts one pod for
+// some seconds where that is wanted; it never repairs.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"bflow.dev/bflow/bootstrap/detect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Level is how bad a finding is.
+type Level string
+
+// Levels. Runs work with warnings, in a worse way; with a failure they do not.
+const (
+	OK   Level = "ok"
+	Warn Level = "warn"
+	Fail Level = "fail"
+)
+
+// Line is one finding.
+type Line struct {
+	Check  string `json:"check"` // what was looked at
+	Level  Level  `json:"level"`
+	Says   string `json:"says"`
+	Remedy string `json:"remedy,omitempty"` // what to do; on every line that is not ok
+}
+
+// Options say what is looked at.
+type Options struct {
+	Namespace string           // where the runs would live
+	Version   string           // of this bflow
+	Prefix    string           // of the images; "" = that of the controller's
+	Tag       string           // of the images; "" = that of the controller's
+	Reach     []string         // URLs that pods must reach
+	Pod       bool             // start a pod that pulls the images and tries the URLs
+	Timeout   time.Duration    // for that pod; 0 = two minutes
+	Now       func() time.Time // nil = time.Now
+}
+
+// Run asks all questions and returns the findings in the order of an installation. A cluster that does not answer is
+// a finding; an error is a way to it that cannot be read.
+func Run(ctx context.Context, cfg *rest.Config, o Options) ([]Line, error) {
+	cluster, err := detect.Connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("reading the way to the cluster: %w", err)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 2 * time.Minute
+	}
+	d := &doctor{Options: o, cluster: cluster, config: cfg, http: client}
+	lines := d.reachable(ctx)
+	if d.api == nil {
+		return lines, nil
+	}
+	for _, look := range d.looks() {
+		lines = append(lines, look(ctx)...)
+	}
+	return lines, nil
+}
+
+// Failed reports whether a line fails.
+func Failed(lines []Line) bool {
+	for _, l := range lines {
+		if l.Level == Fail {
+			return true
+		}
+	}
+	return false
+}
+
+type doctor struct {
+	Options
+	cluster  detect.Cluster
+	config   *rest.Config
+	http     *http.Client
+	api      detect.API
+	platform detect.Platform
+	nodes    *detect.Nodes              // nil where they may not be read
+	deployed *unstructured.Unstructured // the controller's Deployment
+}
+
+type look func(context.Context) []Line
+
+// looks is the list to read aloud.
+func (d *doctor) looks() []look {
+	return []look{
+		d.clock, d.permissions, d.tekton, d.kueue, d.controller, d.policy, d.namespace, d.podSecurity, d.storage, d.gpus, d.queue,
+		d.pod,
+	}
+}
+
+func ok(check, format string, args ...any) Line {
+	return Line{Check: check, Level: OK, Says: fmt.Sprintf(format, args...)}
+}
+
+func warn(check, remedy, format string, args ...any) Line {
+	return Line{Check: check, Level: Warn, Says: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+func fail(check, remedy, format string, args ...any) Line {
+	return Line{Check: check, Level: Fail, Says: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+const bootstrap = "run bflow bootstrap --single-cluster"
+
+// unread is the line of what could not be looked at: rights that bflow run does not need are no failure.
+func unread(check string, err error) []Line {
+	if apierrors.IsForbidden(err) {
+		return []Line{warn(check, "ask somebody with more rights to run bflow doctor", "your account may not look: %s", short(err))}
+	}
+	return []Line{fail(check, "see whether the API server is well, and try again", "%v", err)}
+}
+
+// short is the part of an error that tells one from another.
+func short(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Message
+	}
+	return err.Error()
+}
+
+func (d *doctor) get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	return d.cluster.Dynamic.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func core(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: resource}
+}
+
+func kueueResource(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: resource}
+}

@@ -1,0 +1,123 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/tasks/contract"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Oldest versions that the objects of bflow are made for.
+const (
+	minTekton = "v1.13.0"
+	minKueue  = "v0.18.0" // serves kueue.x-k8s.io/v1beta2, and stores it
+)
+
+func (d *doctor) tekton(ctx context.Context) []Line {
+	const check = "tekton"
+	i, err := d.cluster.Tekton(ctx, d.api)
+	switch {
+	case err != nil && !i.Present:
+		return unread(check, err)
+	case !i.Present:
+		return []Line{fail(check, bootstrap, "Tekton Pipelines is not installed, or too old to serve tekton.dev/v1")}
+	case err != nil:
+		return unread(check, err)
+	}
+	if line := d.installed(ctx, check, "Tekton Pipelines", i, minTekton); line.Level != OK || d.platform.IsOpenShift() {
+		return []Line{line}
+	}
+	return []Line{d.tektonSecurity(ctx, i)}
+}
+
+// tektonSecurity looks at the one flag that runs cannot do without: the containers that Tekton adds to a pod must fit a
+// restricted namespace as ours do. On OpenShift the platform fills in what is missing.
+func (d *doctor) tektonSecurity(ctx context.Context, i detect.Install) Line {
+	const check = "tekton"
+	flags, err := d.get(ctx, core("configmaps"), i.Namespace, "feature-flags")
+	if err != nil {
+		return unread(check, err)[0]
+	}
+	if value, _, _ := unstructured.NestedString(flags.Object, "data", "set-security-context"); value != "true" {
+		return fail(check, fmt.Sprintf(`kubectl patch configmap feature-flags -n %s --type merge -p '{"data":{"set-security-context":"true"}}'`, i.Namespace),
+			"Tekton Pipelines %s adds containers to pods that a restricted namespace refuses (flag set-security-context)", i.Version)
+	}
+	return ok(check, "Tekton Pipelines %s (%s) in %s", i.Version, i.By, i.Namespace)
+}
+
+func (d *doctor) kueue(ctx context.Context) []Line {
+	const check = "kueue"
+	k, err := d.cluster.Kueue(ctx, d.api)
+	switch {
+	case !k.Present && err != nil:
+		return unread(check, err)
+	case !k.Present:
+		return []Line{fail(check, bootstrap, "Kueue is not installed")}
+	case !k.Usable():
+		return []Line{fail(check, "update Kueue to "+minKueue+" or later", "Kueue serves %s, and not v1beta2", strings.Join(k.Served, ", "))}
+	case err != nil:
+		return unread(check, err)
+	}
+	line := d.installed(ctx, check, "Kueue", k.Install, minKueue)
+	if line.Level == OK && k.ManagesPods() {
+		line = warn(check, "take pod out of integrations.frameworks of Kueue, or leave it: runs then wait by a Workload that the controller makes",
+			"Kueue %s (%s) manages single pods too, so runs may carry no queue label", k.Version, k.By)
+	}
+	return []Line{line}
+}
+
+// installed judges a component that is there.
+func (d *doctor) installed(ctx context.Context, check, what string, i detect.Install, oldest string) Line {
+	switch {
+	case i.Namespace == "":
+		return fail(check, bootstrap, "the API of %s is served, and its controller is nowhere", what)
+	case !i.Ready:
+		return fail(check, fmt.Sprintf("look at its pods: kubectl get pods -n %s", i.Namespace), "%s %s in %s is not available%s", what, i.Version, i.Namespace, d.trouble(ctx, i.Namespace))
+	case older(i.Version, oldest):
+		return warn(check, fmt.Sprintf("update it to %s or later", oldest), "%s %s (%s) is older than what bflow is tested with, %s", what, i.Version, i.By, oldest)
+	default:
+		return ok(check, "%s %s (%s) in %s", what, i.Version, i.By, i.Namespace)
+	}
+}
+
+// trouble says why a pod of a namespace does not come up: "" where that cannot be told.
+func (d *doctor) trouble(ctx context.Context, namespace string) string {
+	pods, err := d.cluster.Dynamic.Resource(core("pods")).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return ""
+	}
+	for i := range pods.Items {
+		if reason := waiting(&pods.Items[i]); reason != "" {
+			return ": pod " + pods.Items[i].GetName() + ": " + reason
+		}
+	}
+	return ""
+}
+
+func (d *doctor) controller(ctx context.Context) []Line {
+	const check = "controller"
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	o, err := d.get(ctx, deployments, contract.NamespaceSystem, contract.AccountController)
+	if apierrors.IsNotFound(err) {
+		return []Line{fail(check, bootstrap, "bflow-controller is not installed: runs would wait for ever")}
+	}
+	if err != nil {
+		return unread(check, err)
+	}
+	d.deployed = o
+	if n, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas"); n == 0 {
+		return []Line{fail(check, "look at its pod: kubectl describe pods -n "+contract.NamespaceSystem, "bflow-controller is not available%s", d.trouble(ctx, contract.NamespaceSystem))}
+	}
+	if v := o.GetLabels()["app.kubernetes.io/version"]; v != "" && d.Version != "" && v != d.Version {
+		return []Line{warn(check, "run bflow upgrade, or use bflow "+v, "bflow-controller is %s and this bflow is %s", v, d.Version)}
+	}
+	return []Line{ok(check, "bflow-controller %s", d.Version)}
+}

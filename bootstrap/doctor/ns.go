@@ -1,0 +1,89 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// policy looks for the rules by which the API server refuses runs that would start past their queue.
+func (d *doctor) policy(ctx context.Context) []Line {
+	const check = "policy"
+	if !d.platform.AdmissionPolicy {
+		return []Line{warn(check, "update the cluster to Kubernetes "+minKubernetes+" or later", "the API server knows no admission policies")}
+	}
+	for _, resource := range []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"} {
+		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
+		_, err := d.get(ctx, gvr, "", "bflow-runs")
+		if apierrors.IsNotFound(err) {
+			return []Line{fail(check, bootstrap, "%s bflow-runs is missing: anybody may start runs past their queue", resource)}
+		}
+		if err != nil {
+			return unread(check, err)
+		}
+	}
+	return []Line{ok(check, "the API server keeps the rules for runs")}
+}
+
+func (d *doctor) inNamespace() string { return bootstrap + " --namespace " + d.Namespace }
+
+// namespace looks at what bootstrap puts beside the runs.
+func (d *doctor) namespace(ctx context.Context) []Line {
+	const check = "namespace"
+	ns, err := d.get(ctx, core("namespaces"), "", d.Namespace)
+	switch {
+	case apierrors.IsNotFound(err):
+		return []Line{fail(check, d.inNamespace(), "namespace %s does not exist", d.Namespace)}
+	case err == nil && ns.GetLabels()[contract.LabelEnabled] != "true":
+		return []Line{fail(check, d.inNamespace(), "namespace %s is not for runs: label %s=true is missing", d.Namespace, contract.LabelEnabled)}
+	case err != nil && !apierrors.IsForbidden(err): // people often may not read their own namespace
+		return unread(check, err)
+	}
+	hub, err := d.get(ctx, core("configmaps"), d.Namespace, contract.ConfigMapHub)
+	if apierrors.IsNotFound(err) {
+		return []Line{fail(check, d.inNamespace(), "ConfigMap %s is missing in namespace %s", contract.ConfigMapHub, d.Namespace)}
+	}
+	if err != nil {
+		return unread(check, err)
+	}
+	if id, _, _ := unstructured.NestedString(hub.Object, "data", contract.HubKey); d.platform.Hub != "" && id != d.platform.Hub {
+		return []Line{fail(check, d.inNamespace(), "ConfigMap %s in %s is of another cluster: %q, and this is %q", contract.ConfigMapHub, d.Namespace, id, d.platform.Hub)}
+	}
+	for _, account := range []string{contract.AccountRunner, contract.AccountLoad} {
+		_, err := d.get(ctx, core("serviceaccounts"), d.Namespace, account)
+		if apierrors.IsNotFound(err) {
+			return []Line{fail(check, d.inNamespace(), "ServiceAccount %s is missing in namespace %s", account, d.Namespace)}
+		}
+		if err != nil {
+			return unread(check, err)
+		}
+	}
+	return []Line{ok(check, "namespace %s is set up for runs", d.Namespace)}
+}
+
+// podSecurity looks at what the namespace enforces. Runs fit the strictest level.
+func (d *doctor) podSecurity(ctx context.Context) []Line {
+	const check, label = "pod security", "pod-security.kubernetes.io/enforce"
+	ns, err := d.get(ctx, core("namespaces"), "", d.Namespace)
+	if err != nil {
+		return unread(check, err)
+	}
+	switch level := ns.GetLabels()[label]; level {
+	case "restricted":
+		return []Line{ok(check, "namespace %s is restricted, and runs fit it", d.Namespace)}
+	case "baseline":
+		return []Line{ok(check, "namespace %s is %s; runs would fit restricted as well", d.Namespace, level)}
+	default:
+		if level == "" {
+			level = "nothing"
+		}
+		return []Line{warn(check, fmt.Sprintf("kubectl label namespace %s --overwrite %s=restricted", d.Namespace, label),
+			"namespace %s enforces %s: whoever may start runs there may take the node", d.Namespace, level)}
+	}
+}

@@ -1,0 +1,138 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"bflow.dev/bflow/bootstrap/objects"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// roleUser is the ClusterRole with what bflow run and its sisters do: the questions are read off it.
+const roleUser = "bflow-user"
+
+// right is one thing that somebody may do.
+type right struct{ verb, group, resource, subresource string }
+
+func (r right) String() string {
+	s := r.verb + " " + r.resource
+	if r.subresource != "" {
+		s += "/" + r.subresource
+	}
+	if r.group != "" {
+		s += "." + r.group
+	}
+	return s
+}
+
+// vital reports whether no run can be made without r; the rest is for reports, logs and positions.
+func (r right) vital() bool {
+	return r.resource == "pipelineruns" || r.resource == "configmaps" && r.verb == "create"
+}
+
+func (d *doctor) permissions(ctx context.Context) []Line {
+	const check = "permissions"
+	rights, err := userRights()
+	if err != nil {
+		return unread(check, err)
+	}
+	denied, err := d.denied(ctx, rights)
+	if err != nil {
+		return unread(check, err)
+	}
+	remedy := fmt.Sprintf("let an administrator run: kubectl create rolebinding bflow-users --clusterrole %s --user YOU -n %s", roleUser, d.Namespace)
+	switch {
+	case len(denied) == 0:
+		return []Line{ok(check, "your account may do all that bflow run does in namespace %s", d.Namespace)}
+	case slices.ContainsFunc(denied, right.vital):
+		return []Line{fail(check, remedy, "your account may not start runs in namespace %s: %s", d.Namespace, words(denied))}
+	default:
+		return []Line{warn(check, remedy, "your account may start runs, and some verbs of bflow will not work: %s", words(denied))}
+	}
+}
+
+func words(rights []right) string {
+	var out []string
+	for _, r := range rights {
+		out = append(out, r.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// userRights returns every single right of the role.
+func userRights() ([]right, error) {
+	all, err := objects.Objects(objects.Config{})
+	if err != nil {
+		return nil, err
+	}
+	var role rbacv1.ClusterRole
+	for _, o := range all {
+		if o.GetKind() == "ClusterRole" && o.GetName() == roleUser {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role); err != nil {
+				return nil, fmt.Errorf("reading ClusterRole %q: %w", roleUser, err)
+			}
+		}
+	}
+	var rights []right
+	for _, rule := range role.Rules {
+		for _, group := range rule.APIGroups {
+			for _, name := range rule.Resources {
+				resource, sub, _ := strings.Cut(name, "/")
+				for _, verb := range rule.Verbs {
+					rights = append(rights, right{verb, group, resource, sub})
+				}
+			}
+		}
+	}
+	return rights, nil
+}
+
+// denied asks for each right by itself, some at once: a review of all rules may be incomplete.
+func (d *doctor) denied(ctx context.Context, rights []right) ([]right, error) {
+	answers, errs := make([]bool, len(rights)), make([]error, len(rights))
+	var all sync.WaitGroup
+	slots := make(chan struct{}, 8)
+	for i, r := range rights {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			answers[i], errs[i] = d.allowed(ctx, r)
+		})
+	}
+	all.Wait()
+	var out []right
+	for i, r := range rights {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		if !answers[i] {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (d *doctor) allowed(ctx context.Context, r right) (bool, error) {
+	review := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+		"spec": map[string]any{"resourceAttributes": map[string]any{
+			"namespace": d.Namespace, "verb": r.verb, "group": r.group, "resource": r.resource, "subresource": r.subresource,
+		}},
+	}}
+	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
+	answer, err := d.cluster.Dynamic.Resource(gvr).Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("asking whether your account may %s: %w", r, err)
+	}
+	allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed")
+	return allowed, nil
+}

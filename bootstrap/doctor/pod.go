@@ -1,0 +1,256 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// teller is the container of the pod that tries the URLs; the others only have their images pulled.
+const teller = "bflow"
+
+// hub of models, asked for when nobody names a URL. Many clusters cannot reach it and do well.
+const models = "https://huggingface.co"
+
+// pod starts a pod with every image of ours: what cannot be pulled is found here and not in the middle of a run, and
+// only from a pod can be told what pods reach.
+func (d *doctor) pod(ctx context.Context) []Line {
+	const check = "images"
+	if !d.Pod {
+		return nil
+	}
+	prefix, tag := d.imageNames()
+	if prefix == "" {
+		return []Line{warn(check, "name them with --image-prefix", "where the images are is not known: bflow-controller is not there to tell")}
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	pods := d.cluster.Dynamic.Resource(core("pods")).Namespace(d.Namespace)
+	pod, err := pods.Create(ctx, d.probe(prefix, tag), metav1.CreateOptions{})
+	if err != nil {
+		return []Line{fail(check, "mend what the API server says, or look without a pod: --no-pod", "a pod of bflow cannot be made in namespace %s: %s", d.Namespace, short(err))}
+	}
+	name := pod.GetName()
+	defer func() { // also after an interrupt: the pod must not stay
+		_ = pods.Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+	}()
+	before := d.Now()
+	for !settled(pod) && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+		if now, err := pods.Get(ctx, name, metav1.GetOptions{}); err == nil {
+			pod = now
+		}
+	}
+	return append(imageLines(pod), d.egress(context.WithoutCancel(ctx), name, before)...)
+}
+
+// imageNames are those of the controller's own image, where nothing else is said: prefix/bflow-controller:tag.
+func (d *doctor) imageNames() (prefix, tag string) {
+	prefix, tag = d.Prefix, d.Tag
+	if d.deployed != nil {
+		containers, _, _ := unstructured.NestedSlice(d.deployed.Object, "spec", "template", "spec", "containers")
+		for _, c := range containers {
+			container, _ := c.(map[string]any)
+			image, _ := container["image"].(string)
+			image, _, _ = strings.Cut(image, "@")
+			slash := strings.LastIndex(image, "/")
+			if at := strings.LastIndex(image, ":"); at > slash {
+				tag, image = orElse(tag, image[at+1:]), image[:at]
+			}
+			if slash > 0 {
+				prefix = orElse(prefix, image[:slash])
+			}
+		}
+	}
+	return strings.TrimRight(prefix, "/"), orElse(tag, d.Version)
+}
+
+func orElse(s, other string) string {
+	if s != "" {
+		return s
+	}
+	return other
+}
+
+// probe is the pod: restricted, without rights, and gone by itself when nobody removes it.
+func (d *doctor) probe(prefix, tag string) *unstructured.Unstructured {
+	var containers []any
+	for _, binary := range append(contract.Binaries(), "sim-engine", teller) {
+		args := []any{"--help"}
+		if binary == teller {
+			args = []any{"reach"}
+			for _, url := range d.urls() {
+				args = append(args, url)
+			}
+		}
+		containers = append(containers, map[string]any{
+			"name": binary, "image": prefix + "/" + binary + ":" + tag, "command": []any{"/" + binary}, "args": args,
+			"env":       []any{map[string]any{"name": "HOME", "value": "/tmp"}},
+			"resources": map[string]any{"requests": map[string]any{"cpu": "10m", "memory": "16Mi"}, "limits": map[string]any{"memory": "128Mi"}},
+			"securityContext": map[string]any{
+				"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": map[string]any{"drop": []any{"ALL"}},
+			},
+		})
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{
+			"generateName": "bflow-doctor-",
+			"labels":       map[string]any{contract.LabelManagedBy: contract.ManagedBy, contract.LabelRole: "doctor"},
+		},
+		"spec": map[string]any{
+			"restartPolicy": "Never", "serviceAccountName": contract.AccountLoad, "automountServiceAccountToken": false,
+			"activeDeadlineSeconds": int64(600), "terminationGracePeriodSeconds": int64(0),
+			"securityContext": map[string]any{"runAsNonRoot": true, "seccompProfile": map[string]any{"type": "RuntimeDefault"}},
+			"containers":      containers,
+		},
+	}}
+}
+
+func (d *doctor) urls() []string {
+	if len(d.Reach) > 0 {
+		return d.Reach
+	}
+	return []string{models}
+}
+
+// statuses returns what the node says of each container.
+func statuses(pod *unstructured.Unstructured) []map[string]any {
+	list, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
+	out := make([]map[string]any, 0, len(list))
+	for _, s := range list {
+		if status, ok := s.(map[string]any); ok {
+			out = append(out, status)
+		}
+	}
+	return out
+}
+
+// waiting is why a container of a pod does not start: a fault, and no step on the way.
+func waiting(pod *unstructured.Unstructured) string {
+	for _, s := range statuses(pod) {
+		if reason := stuck(s); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+func stuck(status map[string]any) string {
+	reason, _, _ := unstructured.NestedString(status, "state", "waiting", "reason")
+	message, _, _ := unstructured.NestedString(status, "state", "waiting", "message")
+	switch reason {
+	case "", "ContainerCreating", "PodInitializing":
+		return ""
+	}
+	if message == "" {
+		return reason
+	}
+	return reason + ": " + message
+}
+
+// settled reports whether every container has ended or will never start.
+func settled(pod *unstructured.Unstructured) bool {
+	all := statuses(pod)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(s map[string]any) bool {
+		_, ended, _ := unstructured.NestedMap(s, "state", "terminated")
+		return !ended && stuck(s) == ""
+	})
+}
+
+func imageLines(pod *unstructured.Unstructured) []Line {
+	const check = "images"
+	node, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
+	if node == "" {
+		return []Line{fail(check, "see what the scheduler misses: a node that takes pods without tolerations", "a pod of bflow gets no node%s", unscheduled(pod))}
+	}
+	var lines []Line
+	for _, s := range statuses(pod) {
+		if reason := stuck(s); reason != "" {
+			lines = append(lines, fail(check, "push it with bflow images push, load it into the node, or give the namespace's ServiceAccounts an imagePullSecret",
+				"image %v cannot be pulled on node %s: %s", s["image"], node, reason))
+		}
+	}
+	switch {
+	case len(lines) > 0:
+		return lines
+	case !settled(pod):
+		return []Line{fail(check, "see what node "+node+" does: kubectl describe node "+node, "the images did not come up on node %s in time", node)}
+	default:
+		return []Line{ok(check, "all %d images start on node %s", len(statuses(pod)), node)}
+	}
+}
+
+func unscheduled(pod *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(pod.Object, "status", "conditions")
+	for _, c := range conditions {
+		if condition, _ := c.(map[string]any); condition["type"] == "PodScheduled" && condition["status"] == "False" {
+			return fmt.Sprintf(": %v", condition["message"])
+		}
+	}
+	return ""
+}
+
+// egress reads what the pod told.
+func (d *doctor) egress(ctx context.Context, pod string, before time.Time) []Line {
+	const check = "egress"
+	told, err := d.log(ctx, pod)
+	if err != nil {
+		return []Line{warn(check, "see the lines above", "what pods can reach is not known: %v", err)}
+	}
+	var lines []Line
+	for _, u := range told.URLs {
+		switch {
+		case u.Error == "":
+			lines = append(lines, ok(check, "pods reach %s", u.URL))
+		case len(d.Reach) > 0:
+			lines = append(lines, fail(check, "let pods of namespace "+d.Namespace+" out: proxy, firewall, NetworkPolicy", "pods do not reach %s: %s", u.URL, u.Error))
+		default:
+			lines = append(lines, warn(check, "keep models on a volume, or name your mirror with --reach URL and in HF_ENDPOINT of the deployment",
+				"pods do not reach %s: %s", u.URL, u.Error))
+		}
+	}
+	if line := skewLine("clock", "the node of the pod", skew(told.Time, before, d.Now(), 0)); line.Level != OK {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (d *doctor) log(ctx context.Context, pod string) (Reached, error) {
+	var r Reached
+	url := fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s/log?container=%s", d.host(), d.Namespace, pod, teller)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return r, err
+	}
+	answer, err := d.http.Do(request)
+	if err != nil {
+		return r, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	if err != nil {
+		return r, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return r, fmt.Errorf("reading the log of pod %q: %s", pod, answer.Status)
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, fmt.Errorf("reading the log of pod %q: %w", pod, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,92 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// queue looks at the way of a run to its GPUs: queue of the namespace, queue of the target, check, quota.
+func (d *doctor) queue(ctx context.Context) []Line {
+	const check = "queue"
+	if !slices.Contains(d.api.Versions("kueue.x-k8s.io"), "v1beta2") {
+		return nil // said by kueue
+	}
+	for _, part := range []struct{ resource, namespace, name string }{
+		{"resourceflavors", "", contract.TargetLocal},
+		{"admissionchecks", "", "bflow-" + contract.TargetLocal},
+		{"clusterqueues", "", contract.TargetLocal},
+		{"localqueues", d.Namespace, contract.TargetLocal},
+	} {
+		o, err := d.get(ctx, kueueResource(part.resource), part.namespace, part.name)
+		if apierrors.IsNotFound(err) {
+			return []Line{fail(check, d.inNamespace(), "%s %q is missing", part.resource, part.name)}
+		}
+		if apierrors.IsForbidden(err) && part.namespace == "" {
+			continue // people see the queue of their namespace, which knows whether the other is active
+		}
+		if err != nil {
+			return unread(check, err)
+		}
+		if line, bad := inactive(check, part.resource, o); bad {
+			return []Line{line}
+		}
+		if part.resource == "clusterqueues" {
+			if line := d.quota(ctx, o); line.Level != OK {
+				return []Line{line}
+			}
+		}
+	}
+	return []Line{ok(check, "runs of namespace %s wait in queue %s for target %s", d.Namespace, contract.TargetLocal, contract.TargetLocal)}
+}
+
+// inactive is the line of an object that is there and does not work.
+func inactive(check, resource string, o *unstructured.Unstructured) (Line, bool) {
+	if policy, _, _ := unstructured.NestedString(o.Object, "spec", "stopPolicy"); policy != "" && policy != "None" {
+		return fail(check, fmt.Sprintf("kubectl patch %s %s --type merge -p '{\"spec\":{\"stopPolicy\":\"None\"}}'", resource, o.GetName()),
+			"%s %q is stopped (%s)", resource, o.GetName(), policy), true
+	}
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		if condition["type"] == "Active" && condition["status"] != "True" {
+			return fail(check, "see that bflow-controller and Kueue are well", "%s %q is not active: %v", resource, o.GetName(), condition["message"]), true
+		}
+	}
+	if resource == "admissionchecks" && len(conditions) == 0 {
+		return fail(check, "see that bflow-controller is well", "nobody serves admission check %q yet", o.GetName()), true
+	}
+	return Line{}, false
+}
+
+// quota compares what the queue promises with what nodes have.
+func (d *doctor) quota(ctx context.Context, queue *unstructured.Unstructured) Line {
+	const check = "queue"
+	groups, _, _ := unstructured.NestedSlice(queue.Object, "spec", "resourceGroups")
+	var covered []string
+	for _, g := range groups {
+		group, _ := g.(map[string]any)
+		names, _, _ := unstructured.NestedStringSlice(group, "coveredResources")
+		covered = append(covered, names...)
+	}
+	if len(covered) == 0 {
+		return fail(check, "see that bflow-controller is well: it counts the nodes", "queue %s has no quota yet, so nothing is admitted", queue.GetName())
+	}
+	nodes, err := d.readNodes(ctx)
+	if err != nil {
+		return ok(check, "")
+	}
+	for _, g := range nodes.Devices {
+		if !slices.Contains(covered, g.Resource) {
+			return fail(check, "see that bflow-controller is well: it counts the nodes", "queue %s covers %s, and not %s of the nodes", queue.GetName(), strings.Join(covered, ", "), g.Resource)
+		}
+	}
+	return ok(check, "")
+}
