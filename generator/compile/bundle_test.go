@@ -4,21 +4,29 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/pipelines"
+	"bflow.dev/bflow/pipelines/bundle/content"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// bundleTasks is what a bundle of this version holds.
-func bundleTasks(t *testing.T) []*tektonv1.Task {
+// addBundle adds what a bundle of a development version holds.
+func addBundle(t *testing.T, b *pipelines.Bundle) {
 	t.Helper()
 	images := map[string]string{}
 	for _, binary := range contract.Binaries() {
 		images[binary] = "reg.example/bflow/" + binary
 	}
-	tasks, err := pipelines.Tasks(pipelines.Release{Version: "v0.1.0", Images: images})
+	objects, err := content.Objects(pipelines.Release{Version: "dev", Images: images})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tasks
+	for _, object := range objects {
+		switch o := object.(type) {
+		case *tektonv1.Task:
+			b.Tasks = append(b.Tasks, o)
+		case *tektonv1.Pipeline:
+			b.Pipelines = append(b.Pipelines, o)
+		}
+	}
 }

@@ -16,12 +16,14 @@ import (
 )
 
 // Objects are what one plan compiles to. Tasks is empty with Options.Bundle. Tasks and Pipeline are shared by all
-// plans of equal shape and must not be changed.
+// plans of equal shape and must not be changed. Where the bundle holds the Pipeline too, Bundled is true: the run refers
+// to it there, and nobody needs to create it.
 type Objects struct {
 	Tasks       []*tektonv1.Task
 	Pipeline    *tektonv1.Pipeline
 	ConfigMap   *corev1.ConfigMap
 	PipelineRun *tektonv1.PipelineRun
+	Bundled     bool
 }
 
 // Compile returns the objects of one sealed plan.
@@ -67,8 +69,8 @@ func (c *compiler) objects(plan *runplan.RunPlan) (Objects, error) {
 	if err != nil {
 		return Objects{}, err
 	}
-	run := c.pipelineRun(plan, f.pipeline, cm.Name)
-	return Objects{Tasks: f.tasks, Pipeline: f.pipeline, ConfigMap: cm, PipelineRun: run}, nil
+	run := c.pipelineRun(plan, f, cm.Name)
+	return Objects{Tasks: f.tasks, Pipeline: f.pipeline, ConfigMap: cm, PipelineRun: run, Bundled: f.bundled}, nil
 }
 
 // maxName leaves room for the dash and the five characters that the server appends to the name of a run.

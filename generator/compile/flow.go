@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"time"
 
 	"bflow.dev/bflow/pipelines"
+	"bflow.dev/bflow/pipelines/bundle/content"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 
@@ -19,6 +19,7 @@ import (
 type flow struct {
 	tasks    []*tektonv1.Task
 	pipeline *tektonv1.Pipeline
+	bundled  bool // the bundle holds pipeline too
 }
 
 // flowKey tells flows apart: the JSON of a shape and of the images, and the namespace.
@@ -55,6 +56,9 @@ func (c *compiler) newFlow(shape pipelines.Shape, images map[string]string, name
 	f.pipeline = pipelines.New("", c.tag(), shape, ref)
 	f.pipeline.Namespace = namespace
 	f.pipeline.Name = contentName("bflow-run", f.pipeline)
+	if f.bundled = c.Bundle != "" && content.Has(shape); f.bundled {
+		f.pipeline.Name = content.PipelineName(c.tag(), shape)
+	}
 	return &f, nil
 }
 
@@ -77,11 +81,24 @@ func needed(tasks []*tektonv1.Task, shape pipelines.Shape, namespace string, nam
 }
 
 func (c *compiler) bundleRef(task string) *tektonv1.TaskRef {
+	return &tektonv1.TaskRef{ResolverRef: c.inBundle("task", task)}
+}
+
+// pipelineRef is how a run names its Pipeline.
+func (c *compiler) pipelineRef(f *flow) *tektonv1.PipelineRef {
+	if f.bundled {
+		return &tektonv1.PipelineRef{ResolverRef: c.inBundle("pipeline", f.pipeline.Name)}
+	}
+	return &tektonv1.PipelineRef{Name: f.pipeline.Name}
+}
+
+// inBundle is the reference to an object of the bundle.
+func (c *compiler) inBundle(kind, name string) tektonv1.ResolverRef {
 	params := tektonv1.Params{}
-	for _, p := range [][2]string{{"bundle", c.Bundle}, {"name", task}, {"kind", "task"}} {
+	for _, p := range [][2]string{{"bundle", c.Bundle}, {"name", name}, {"kind", kind}} {
 		params = append(params, tektonv1.Param{Name: p[0], Value: *tektonv1.NewStructuredValues(p[1])})
 	}
-	return &tektonv1.TaskRef{ResolverRef: tektonv1.ResolverRef{Resolver: "bundles", Params: params}}
+	return tektonv1.ResolverRef{Resolver: "bundles", Params: params}
 }
 
 // images returns the image of every task binary, and of the simulated engine.
@@ -98,7 +115,7 @@ func (c *compiler) images(plan *runplan.RunPlan) map[string]string {
 func shapeOf(plan *runplan.RunPlan) pipelines.Shape {
 	phases := plan.Execution.Phases
 	s := pipelines.Shape{Teardown: plan.Deployment.Endpoint == nil && phases.Deploy && phases.Cleanup}
-	s.TeardownDeadline, s.FinalizeDeadline = finishDeadlines(plan.Timeouts.Finally.D(), s.Teardown)
+	s.TeardownDeadline, s.FinalizeDeadline = pipelines.FinishDeadlines(plan.Timeouts.Finally.D(), s.Teardown)
 	for _, m := range plan.Measurements {
 		var load pipelines.Load
 		if key := m.API.APIKeySecret; key != nil {
@@ -112,17 +129,6 @@ func shapeOf(plan *runplan.RunPlan) pipelines.Shape {
 		}
 	}
 	return s
-}
-
-// finishDeadlines divides the time of finally: a tenth is for the pod to start, the summary has its own, and of the rest
-// MLflow gets a third when a teardown comes before it. Whole seconds.
-func finishDeadlines(total time.Duration, teardown bool) (down, finalize time.Duration) {
-	usable := max(0, total-total/10-pipelines.SummaryDeadline)
-	if !teardown {
-		return 0, usable.Truncate(time.Second)
-	}
-	finalize = (usable / 3).Truncate(time.Second)
-	return (usable - finalize).Truncate(time.Second), finalize
 }
 
 // contentName is base and 12 hex digits of what obj holds.

@@ -28,6 +28,7 @@ var cases = []struct {
 	{name: "several-measurements", plan: severalMeasurements, options: Options{ResultsClaim: "results"}},
 	{name: "openshift", plan: remoteTarget, options: Options{Platform: OpenShift, Namespace: "perf"}},
 	{name: "bundle", plan: pinnedImages, options: Options{Bundle: "reg.example/bflow/tasks@sha256:" + strings.Repeat("5", 64)}},
+	{name: "bundled", plan: usual, options: Options{Bundle: "reg.example/bflow/tasks@sha256:" + strings.Repeat("5", 64)}},
 	{name: "no-queue", plan: keptDeployment, options: Options{NoQueue: true}},
 }
 
@@ -118,7 +119,7 @@ func TestClustersTakeWhatIsCompiled(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.options.Bundle != "" {
-				b.Tasks = bundleTasks(t)
+				addBundle(t, &b)
 			}
 			if err := checker.Bundle(b); err != nil {
 				t.Error(err)

@@ -27,19 +27,19 @@ const runnerGroup = 65532
 // runVolume is the size of what holds rows, samples and logs of one run: 10 GiB.
 const runVolume = 10 << 30
 
-func (c *compiler) pipelineRun(plan *runplan.RunPlan, pipeline *tektonv1.Pipeline, configMap string) *tektonv1.PipelineRun {
+func (c *compiler) pipelineRun(plan *runplan.RunPlan, f *flow, configMap string) *tektonv1.PipelineRun {
 	run := &tektonv1.PipelineRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
 		ObjectMeta: c.runMetadata(plan),
 		Spec: tektonv1.PipelineRunSpec{
-			PipelineRef: &tektonv1.PipelineRef{Name: pipeline.Name},
+			PipelineRef: c.pipelineRef(f),
 			// The name that the server gives is the run id, so that the same YAML can be created twice.
 			Params:     tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
 			Workspaces: c.workspaces(plan, configMap),
 			Timeouts: &tektonv1.TimeoutFields{
 				Pipeline: duration(plan.Timeouts.Pipeline), Tasks: duration(plan.Timeouts.Tasks), Finally: duration(plan.Timeouts.Finally),
 			},
-			TaskRunSpecs:    taskTimeouts(plan, pipeline),
+			TaskRunSpecs:    taskTimeouts(plan, f.pipeline),
 			TaskRunTemplate: c.taskRunTemplate(plan),
 		},
 	}

@@ -84,7 +84,7 @@ type emitter struct {
 }
 
 func (e *emitter) objects(o Objects) error {
-	if !e.seen[o.Pipeline.Namespace+"/"+o.Pipeline.Name] {
+	if !o.Bundled && !e.seen[o.Pipeline.Namespace+"/"+o.Pipeline.Name] {
 		for _, t := range o.Tasks {
 			if err := e.once("Task", &t.ObjectMeta, t); err != nil {
 				return err

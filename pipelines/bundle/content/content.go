@@ -24,21 +24,22 @@ const (
 	maxEndpoint = 2 // measurements of a server that is there already
 )
 
-// Deadlines of task finish where a plan keeps the usual time for it: 17 minutes with a teardown, 7 without.
+// Time of finally where a plan does not say otherwise, with a teardown and without.
 const (
-	teardown      = 10*time.Minute + 12*time.Second
-	finalize      = 5*time.Minute + 6*time.Second
-	finalizeAlone = 6*time.Minute + 18*time.Second
+	withTeardown = 17 * time.Minute
+	alone        = 7 * time.Minute
 )
 
 // Shapes are those whose Pipelines are in a bundle: no key for the server under test, the usual deadlines.
 func Shapes() []pipelines.Shape {
 	var shapes []pipelines.Shape
+	down, finalize := pipelines.FinishDeadlines(withTeardown, true)
 	for n := 1; n <= maxDeployed; n++ {
-		shapes = append(shapes, pipelines.Shape{Loads: make([]pipelines.Load, n), Teardown: true, TeardownDeadline: teardown, FinalizeDeadline: finalize})
+		shapes = append(shapes, pipelines.Shape{Loads: make([]pipelines.Load, n), Teardown: true, TeardownDeadline: down, FinalizeDeadline: finalize})
 	}
+	_, finalize = pipelines.FinishDeadlines(alone, false)
 	for n := 1; n <= maxEndpoint; n++ {
-		shapes = append(shapes, pipelines.Shape{Loads: make([]pipelines.Load, n), FinalizeDeadline: finalizeAlone})
+		shapes = append(shapes, pipelines.Shape{Loads: make([]pipelines.Load, n), FinalizeDeadline: finalize})
 	}
 	return shapes
 }
