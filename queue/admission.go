@@ -1,0 +1,185 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/controller/jobframework"
+)
+
+// Options of the admission of runs.
+type Options struct {
+	Targets  target.Targets
+	Metrics  *metrics.Metrics
+	Log      *slog.Logger
+	Clock    clock.Clock
+	Prebuilt bool // a Kueue that manages pods is installed: runs carry no queue label, and their Workloads are made here
+}
+
+// Admission queues runs and lets them start.
+type Admission struct {
+	client  client.Client
+	events  events.EventRecorder
+	jobs    *jobframework.JobReconciler
+	starter *starter
+	opts    Options
+	order   turnstile
+}
+
+// NewAdmission makes the reconciler of PipelineRuns for Kueue.
+func NewAdmission(c client.Client, recorder events.EventRecorder, opts Options) *Admission {
+	return &Admission{
+		client:  c,
+		events:  recorder,
+		jobs:    jobframework.NewReconciler(c, recorder, frameworkOptions(opts)...),
+		starter: &starter{client: c, targets: opts.Targets, clock: opts.Clock},
+		opts:    opts,
+	}
+}
+
+// SetupAdmission registers the reconciler and the index it needs.
+func SetupAdmission(ctx context.Context, mgr ctrl.Manager, opts Options) error {
+	if err := jobframework.SetupWorkloadOwnerIndex(ctx, mgr.GetFieldIndexer(), gvk()); err != nil {
+		return fmt.Errorf("indexing Workloads by their PipelineRun: %w", err)
+	}
+	a := NewAdmission(mgr.GetClient(), mgr.GetEventRecorder("bflow-queue"), opts)
+	return ctrl.NewControllerManagedBy(mgr).Named("admission").
+		Watches(&tektonv1.PipelineRun{}, oldestFirst{}).
+		Watches(&kueue.Workload{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &tektonv1.PipelineRun{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1}). // more would mix up the order of runs
+		Complete(a)
+}
+
+// Reconcile brings one run and its Workload together.
+func (a *Admission) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	pr := &tektonv1.PipelineRun{}
+	if err := a.client.Get(ctx, req.NamespacedName, pr); client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("reading run: %w", err)
+	}
+	if pr.UID != "" {
+		ready, err := a.prepare(ctx, pr)
+		if !ready || err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+		if wait, err := a.turn(ctx, pr); wait > 0 || err != nil {
+			return ctrl.Result{RequeueAfter: wait}, err
+		}
+	}
+	waited := pr.IsPending()
+	j := &job{PipelineRun: &tektonv1.PipelineRun{}, starter: a.starter}
+	result, err := a.jobs.ReconcileGenericJob(ctx, req, j)
+	switch {
+	case err != nil && waited && refused(err):
+		return ctrl.Result{}, a.giveUp(ctx, pr, err)
+	case err == nil && waited && !j.IsPending() && j.Annotations[contract.AnnotationAdmitted] != "":
+		a.started(j.PipelineRun)
+	}
+	return result, err
+}
+
+// prepare gives a run its name, and where Kueue manages pods its Workload. The patch that it makes brings the run here
+// again, so it is not ready in the same round.
+func (a *Admission) prepare(ctx context.Context, pr *tektonv1.PipelineRun) (ready bool, err error) {
+	if !run.Ours(pr) || !pr.DeletionTimestamp.IsZero() {
+		return true, nil
+	}
+	if _, err := run.Demand(pr); err != nil && pr.IsPending() {
+		return false, a.explain(ctx, pr, "InvalidDemand", err.Error())
+	}
+	if a.opts.Prebuilt && run.Queue(pr) != "" {
+		if ready, err := a.prebuild(ctx, pr); !ready || err != nil {
+			return false, err
+		}
+	}
+	if run.Identified(pr) || pr.IsDone() {
+		return true, nil
+	}
+	before := client.MergeFrom(pr.DeepCopy())
+	identify(pr)
+	if err := a.client.Patch(ctx, pr, before); err != nil {
+		return false, fmt.Errorf("naming run %q: %w", pr.Name, err)
+	}
+	return false, nil
+}
+
+// turn is how long a run waits before its Workload is made.
+func (a *Admission) turn(ctx context.Context, pr *tektonv1.PipelineRun) (time.Duration, error) {
+	if !run.Ours(pr) || !pr.IsPending() || run.Queue(pr) == "" || !pr.DeletionTimestamp.IsZero() {
+		return 0, nil
+	}
+	wl, err := a.workload(ctx, pr)
+	if wl != nil || err != nil {
+		return 0, err
+	}
+	return a.order.pass(pr.CreationTimestamp.Time, a.opts.Clock.Now()), nil
+}
+
+// started tells of a start once: only the patch of this very round has changed the run.
+func (a *Admission) started(pr *tektonv1.PipelineRun) {
+	waited := a.opts.Clock.Since(pr.CreationTimestamp.Time)
+	a.opts.Metrics.QueueWait.WithLabelValues(run.Target(pr)).Observe(waited.Seconds())
+	a.opts.Log.Info("run let start", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr),
+		"target", run.Target(pr), "waited", waited.Round(time.Second).String())
+}
+
+// refused says whether the API server will never take the change: trying again would hold the quota for nothing.
+func refused(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err)
+}
+
+// giveUp takes a run that cannot be let start out of the queue. Tekton refuses every change of a run that was stored
+// before its webhook was ready, so the Workload is what gives the quota back.
+func (a *Admission) giveUp(ctx context.Context, pr *tektonv1.PipelineRun, cause error) error {
+	wl, err := a.workload(ctx, pr)
+	if err != nil || wl == nil || !admitted(wl) {
+		return cause
+	}
+	before := client.MergeFrom(wl.DeepCopy())
+	inactive := false
+	wl.Spec.Active = &inactive
+	if err := a.client.Patch(ctx, wl, before); err != nil {
+		return fmt.Errorf("taking run %q out of its queue: %w", pr.Name, err)
+	}
+	a.opts.Metrics.Unstartable.Inc()
+	return a.explain(ctx, pr, "CannotStart", fmt.Sprintf("The API server refuses to let it start, so it left the queue; delete it and submit it again: %v", cause))
+}
+
+func (a *Admission) workload(ctx context.Context, pr *tektonv1.PipelineRun) (*kueue.Workload, error) {
+	workloads := &kueue.WorkloadList{}
+	err := a.client.List(ctx, workloads, client.InNamespace(pr.Namespace), jobframework.OwnerReferenceIndexFieldMatcher(gvk(), pr.Name))
+	if err != nil || len(workloads.Items) == 0 {
+		return nil, err
+	}
+	return &workloads.Items[0], nil
+}
+
+// explain writes why a run waits, and an event when the reason is new.
+func (a *Admission) explain(ctx context.Context, pr *tektonv1.PipelineRun, reason, message string) error {
+	if pr.Annotations[contract.AnnotationReason] == message {
+		return nil
+	}
+	before := client.MergeFrom(pr.DeepCopy())
+	withAnnotation(pr, contract.AnnotationReason, message)
+	if err := a.client.Patch(ctx, pr, before); err != nil {
+		return fmt.Errorf("writing why run %q waits: %w", pr.Name, err)
+	}
+	a.events.Eventf(pr, nil, corev1.EventTypeWarning, reason, "Admit", "%s", message)
+	return nil
+}

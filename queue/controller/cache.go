@@ -1,0 +1,86 @@
+package controller
+
+import (
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// cacheOptions keep the memory small: of PipelineRuns and TaskRuns only ours, and of each object only what some
+// reconciler reads. What decides about a quota is read past the cache anyway.
+func cacheOptions(namespaces []string) cache.Options {
+	everywhere := map[string]cache.Config{cache.AllNamespaces: {}}
+	options := cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&tektonv1.PipelineRun{}: {Label: ours(), Transform: slimRun},
+			&tektonv1.TaskRun{}:     {Label: ours(), Transform: slimTask},
+			// Capacity counts the pods of everybody.
+			&corev1.Pod{}: {Namespaces: everywhere, Transform: slimPod},
+		},
+	}
+	if len(namespaces) > 0 {
+		options.DefaultNamespaces = map[string]cache.Config{}
+		for _, name := range namespaces {
+			options.DefaultNamespaces[name] = cache.Config{}
+		}
+	}
+	return options
+}
+
+func ours() labels.Selector {
+	has, _ := labels.NewRequirement(contract.LabelPlanHash, selection.Exists, nil)
+	return labels.NewSelector().Add(*has)
+}
+
+// slimRun leaves out the Pipeline, which is most of a run that has begun.
+func slimRun(o any) (any, error) {
+	if pr, ok := o.(*tektonv1.PipelineRun); ok {
+		pr.ManagedFields = nil
+		pr.Status.PipelineSpec = nil
+		pr.Status.Provenance = nil
+	}
+	return o, nil
+}
+
+func slimTask(o any) (any, error) {
+	if tr, ok := o.(*tektonv1.TaskRun); ok {
+		tr.ManagedFields = nil
+		tr.Status.TaskSpec = nil
+		tr.Status.Steps = nil
+		tr.Status.Provenance = nil
+		tr.Status.RetriesStatus = nil
+	}
+	return o, nil
+}
+
+// slimPod keeps who a pod belongs to, where it runs, what it asks for and how it is.
+func slimPod(o any) (any, error) {
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return o, nil
+	}
+	pod.ManagedFields = nil
+	pod.Annotations = nil
+	pod.Spec = corev1.PodSpec{
+		NodeName: pod.Spec.NodeName, Containers: slimContainers(pod.Spec.Containers), InitContainers: slimContainers(pod.Spec.InitContainers),
+		Overhead: pod.Spec.Overhead, Resources: pod.Spec.Resources, ResourceClaims: pod.Spec.ResourceClaims, NodeSelector: pod.Spec.NodeSelector,
+	}
+	pod.Status = corev1.PodStatus{
+		Phase: pod.Status.Phase, ResourceClaimStatuses: pod.Status.ResourceClaimStatuses, NominatedNodeName: pod.Status.NominatedNodeName,
+	}
+	return pod, nil
+}
+
+func slimContainers(containers []corev1.Container) []corev1.Container {
+	slim := make([]corev1.Container, len(containers))
+	for i, c := range containers {
+		slim[i] = corev1.Container{Name: c.Name, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+	}
+	return slim
+}

@@ -1,0 +1,105 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/step"
+
+	"github.com/go-logr/logr"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// leaseName is that of the leader's Lease.
+const leaseName = "bflow-controller"
+
+// Main runs the controller until ctx ends, and returns an exit code.
+func Main(ctx context.Context, args []string, out, errOut io.Writer) int {
+	o, err := Parse(args, errOut)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return contract.ExitPass
+	case err != nil:
+		fmt.Fprintf(errOut, "bflow-controller: %v\n", err)
+		return contract.ExitUsage
+	case o.Version:
+		fmt.Fprintln(out, "bflow-controller", step.Version)
+		return contract.ExitPass
+	}
+	log := slog.New(slog.NewJSONHandler(errOut, &slog.HandlerOptions{Level: o.LogLevel}))
+	if err := Run(ctx, o, log); err != nil {
+		log.Error("the controller ended", "error", err.Error())
+		return contract.ExitFail
+	}
+	return contract.ExitPass
+}
+
+// Run runs the controller until ctx ends. Losing the lease is an error: the process must end.
+func Run(ctx context.Context, o Options, log *slog.Logger) error {
+	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	klog.SetSlogLogger(log)
+	config, err := restConfig(o.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions(o.Namespaces),
+		LeaderElection:                o.LeaderElection,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       o.SystemNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		HealthProbeBindAddress:        o.ProbeAddress,
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+	})
+	if err != nil {
+		return fmt.Errorf("reaching the cluster: %w", err)
+	}
+	if err := setup(ctx, mgr, o, log); err != nil {
+		return err
+	}
+	log.Info("controller starts", "version", step.Version, "namespaces", o.Namespaces, "prebuilt", o.Prebuilt)
+	return mgr.Start(ctx)
+}
+
+// restConfig reads the way to the cluster. The API server's own fairness limits us, not a guess of ours.
+func restConfig(kubeconfig string) (*rest.Config, error) {
+	read := rest.InClusterConfig
+	if kubeconfig != "" {
+		read = func() (*rest.Config, error) { return clientcmd.BuildConfigFromFlags("", kubeconfig) }
+	}
+	config, err := read()
+	if err != nil {
+		return nil, fmt.Errorf("reading the way to the cluster: %w", err)
+	}
+	config.QPS, config.Burst = 200, 400
+	config.UserAgent = "bflow-controller/" + step.Version
+	return config, nil
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, tektonv1.AddToScheme, kueue.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("registering the kinds: %w", err)
+		}
+	}
+	return scheme, nil
+}

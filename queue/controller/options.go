@@ -1,0 +1,62 @@
+// Package controller puts the reconcilers of runs together into one process: flags, caches, leader election, probes,
+// metrics, logs. It decides nothing about runs.
+package controller
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/queue/release"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// Options are the flags of the controller.
+type Options struct {
+	Kubeconfig      string
+	Namespaces      []string // of runs; none = all
+	SystemNamespace string
+	LeaderElection  bool
+	MetricsAddress  string
+	ProbeAddress    string
+	Prebuilt        bool
+	ForceAfter      time.Duration
+	LogLevel        slog.Level
+	Version         bool
+}
+
+// Flags are the flags of bflow-controller.
+func Flags(o *Options, errOut io.Writer) *flag.FlagSet {
+	fs := flag.NewFlagSet("bflow-controller", flag.ContinueOnError)
+	fs.SetOutput(errOut)
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `file`; empty for the account of the pod")
+	fs.Func("namespaces", "`names` of the namespaces of runs, separated by commas; none for all", func(text string) error {
+		o.Namespaces = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+		return nil
+	})
+	fs.StringVar(&o.SystemNamespace, "system-namespace", contract.NamespaceSystem, "`namespace` of the controller and its lease")
+	fs.BoolVar(&o.LeaderElection, "leader-elect", true, "work only while holding the lease, so that several replicas may run")
+	fs.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; 0 for none")
+	fs.StringVar(&o.ProbeAddress, "probe-address", ":8081", "`address` of /healthz and /readyz; 0 for none")
+	fs.BoolVar(&o.Prebuilt, "prebuilt-workloads", false, "make the Workloads of runs here and take the queue label off them: for a Kueue that manages pods")
+	fs.DurationVar(&o.ForceAfter, "force-after", release.ForceAfter, "how `long` an ended run keeps its quota when something of it cannot be removed")
+	fs.TextVar(&o.LogLevel, "log-level", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
+	fs.BoolVar(&o.Version, "version", false, "print the version")
+	return fs
+}
+
+// Parse reads args.
+func Parse(args []string, errOut io.Writer) (Options, error) {
+	var o Options
+	fs := Flags(&o, errOut)
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return o, nil
+}

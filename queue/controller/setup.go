@@ -1,0 +1,104 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+
+	"bflow.dev/bflow/queue"
+	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/release"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// setup registers every reconciler.
+func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) error {
+	instruments, err := instruments(mgr)
+	if err != nil {
+		return err
+	}
+	// A client without a cache: for what decides about a quota.
+	live, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	targets := target.Of(target.Local(live))
+	var real clock.RealClock
+	for _, part := range []struct {
+		name  string
+		setup func() error
+	}{
+		{"admission", func() error {
+			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
+		}},
+		{"release", func() error {
+			return release.Setup(ctx, mgr, release.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
+		}},
+		{"probes", func() error { return probes(mgr) }},
+	} {
+		if err := part.setup(); err != nil {
+			return fmt.Errorf("setting up %s: %w", part.name, err)
+		}
+	}
+	return nil
+}
+
+func instruments(mgr ctrl.Manager) (*metrics.Metrics, error) {
+	made, err := metrics.New(ctrlmetrics.Registry)
+	if err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	if err := ctrlmetrics.Registry.Register(metrics.NewRunsCollector(func() (map[string]int, error) { return countRuns(mgr.GetClient()) })); err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	return made, nil
+}
+
+func countRuns(c client.Reader) (map[string]int, error) {
+	var runs tektonv1.PipelineRunList
+	if err := c.List(context.Background(), &runs, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("counting runs: %w", err)
+	}
+	counts := map[string]int{}
+	for i := range runs.Items {
+		counts[run.State(&runs.Items[i])]++
+	}
+	return counts, nil
+}
+
+// probes answer alive at once, and ready when the caches are filled, whether or not this replica leads.
+func probes(mgr ctrl.Manager) error {
+	var ready atomic.Bool
+	if err := mgr.Add(notLeader{func(ctx context.Context) error {
+		ready.Store(mgr.GetCache().WaitForCacheSync(ctx))
+		<-ctx.Done()
+		return nil
+	}}); err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("alive", healthz.Ping); err != nil {
+		return err
+	}
+	return mgr.AddReadyzCheck("caches", func(*http.Request) error {
+		if !ready.Load() {
+			return fmt.Errorf("the caches are not filled yet")
+		}
+		return nil
+	})
+}
+
+// notLeader runs in every replica.
+type notLeader struct{ manager.RunnableFunc }
+
+func (notLeader) NeedLeaderElection() bool { return false }

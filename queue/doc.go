@@ -1,0 +1,32 @@
+// Package queue makes a PipelineRun of bflow a job of Kueue: it waits pending until its devices are free, is let start
+// with the way to its target, and holds its quota until nothing of it is left there. This is the only package that
+// imports Kueue's job framework, whose interface changes between minor versions. What a run is in which state is judged
+// in queue/run, how it gives its devices back in queue/release, why it waits in queue/waiting.
+//
+// Rights that the controller uses, as the account contract.AccountController:
+//
+//	in namespaces of runs
+//	  tekton.dev         pipelineruns                    get list watch patch create   (create: a further attempt)
+//	  tekton.dev         taskruns                        get list watch patch create delete
+//	  ""                 pods                            list watch delete
+//	  ""                 services                        list watch delete
+//	  ""                 configmaps                      list delete
+//	  apps               deployments statefulsets        list watch delete
+//	  batch              jobs                            list watch delete
+//	  ""                 secrets                         create delete   (never read: names are known)
+//	in the cluster
+//	  kueue.x-k8s.io     workloads                       get list watch create update patch delete
+//	  kueue.x-k8s.io     workloads/status                get update patch
+//	  kueue.x-k8s.io     workloads/finalizers            update
+//	  kueue.x-k8s.io     resourceflavors                 get list watch patch   (patch: bflow.dev/dirty)
+//	  kueue.x-k8s.io     localqueues clusterqueues       get list watch
+//	  kueue.x-k8s.io     workloadpriorityclasses         get list watch
+//	  scheduling.k8s.io  priorityclasses                 get list watch
+//	  ""                 namespaces                      get list watch
+//	  events.k8s.io, ""  events                          create patch
+//	in its own namespace
+//	  coordination.k8s.io leases                         get create update
+//
+// Owner references with blockOwnerDeletion also need pipelineruns/finalizers update where that admission plugin is on
+// (OpenShift). The packages queue/capacity and queue/check need more, which they say themselves.
+package queue

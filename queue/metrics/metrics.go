@@ -1,0 +1,56 @@
+// Package metrics names what the controller measures and holds the instruments, on a registry that is given.
+// It must not know Kubernetes: who counts runs or devices hands in numbers.
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metrics are the instruments of one process.
+type Metrics struct {
+	QueueWait       *prometheus.HistogramVec
+	Release         *prometheus.HistogramVec
+	Forced          *prometheus.CounterVec
+	Leftovers       *prometheus.CounterVec
+	Attempts        *prometheus.CounterVec
+	Unstartable     prometheus.Counter
+	GPUs            *prometheus.GaugeVec
+	TargetReachable *prometheus.GaugeVec
+	TargetDirty     *prometheus.GaugeVec
+	ReasonWrites    prometheus.Counter
+}
+
+// New makes the instruments and registers them. A name that is taken is an error.
+func New(registry prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		// From a run that finds free devices to one that waits for a week.
+		QueueWait:       histogram(QueueWaitSeconds, prometheus.ExponentialBuckets(1, 4, 11), "target"),
+		Release:         histogram(ReleaseSeconds, prometheus.ExponentialBuckets(1, 2, 11), "target"),
+		Forced:          counter(ForcedReleases, "target"),
+		Leftovers:       counter(Leftovers, "target", "kind"),
+		Attempts:        counter(Attempts, "cause"),
+		Unstartable:     prometheus.NewCounter(prometheus.CounterOpts{Name: Unstartable, Help: Help(Unstartable)}),
+		GPUs:            gauge(GPUs, "target", "resource", "state"),
+		TargetReachable: gauge(TargetReachable, "target"),
+		TargetDirty:     gauge(TargetDirty, "target"),
+		ReasonWrites:    prometheus.NewCounter(prometheus.CounterOpts{Name: ReasonWrites, Help: Help(ReasonWrites)}),
+	}
+	for _, c := range []prometheus.Collector{
+		m.QueueWait, m.Release, m.Forced, m.Leftovers, m.Attempts, m.Unstartable, m.GPUs, m.TargetReachable, m.TargetDirty, m.ReasonWrites,
+	} {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func histogram(name string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: Help(name), Buckets: buckets}, labels)
+}
+
+func counter(name string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: Help(name)}, labels)
+}
+
+func gauge(name string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: Help(name)}, labels)
+}

@@ -1,0 +1,49 @@
+package metrics
+
+// Names of everything the controller measures, beside what controller-runtime measures of itself. Rules and dashboards
+// are written against this list.
+const (
+	Runs             = "bflow_runs"                        // gauge; labels state
+	QueueWaitSeconds = "bflow_queue_wait_seconds"          // histogram; labels target
+	ReleaseSeconds   = "bflow_release_seconds"             // histogram; labels target
+	ForcedReleases   = "bflow_forced_releases_total"       // counter; labels target
+	Leftovers        = "bflow_leftovers_deleted_total"     // counter; labels target, kind
+	Attempts         = "bflow_attempts_total"              // counter; labels cause
+	Unstartable      = "bflow_unstartable_runs_total"      // counter; labels none
+	GPUs             = "bflow_gpus"                        // gauge; labels target, resource, state
+	TargetReachable  = "bflow_target_reachable"            // gauge, 1 or 0; labels target
+	TargetDirty      = "bflow_target_dirty"                // gauge, 1 or 0; labels target
+	ReasonWrites     = "bflow_waiting_reason_writes_total" // counter; labels none
+)
+
+// Values of label state of Runs.
+const (
+	StateQueued    = "queued"    // pending, waits for quota
+	StateRunning   = "running"   // let start and not over
+	StateReleasing = "releasing" // over, and something of it is still on its target
+	StateDone      = "done"      // over and released, kept for its results
+)
+
+// Values of label state of GPUs, counted in devices.
+const (
+	GPUTotal   = "total"   // on nodes that are ready and schedulable
+	GPUForeign = "foreign" // held by pods that are not ours
+	GPUOurs    = "ours"    // held by pods of our runs
+)
+
+// Help is what a name means, in one sentence.
+func Help(name string) string {
+	return map[string]string{
+		Runs:             "PipelineRuns of bflow by state: queued, running, releasing, done.",
+		QueueWaitSeconds: "Time from the creation of a run until it was let start.",
+		ReleaseSeconds:   "Time from the end of a run until nothing of it was left on its target.",
+		ForcedReleases:   "Runs whose quota was given back though something of them was left on the target.",
+		Leftovers:        "Objects of ended runs that the controller deleted itself.",
+		Attempts:         "Further attempts of runs that the controller made, by cause.",
+		Unstartable:      "Admitted runs that the API server refused to let start.",
+		GPUs:             "Devices of a target by state: total, foreign, ours.",
+		TargetReachable:  "1 when the API server of the target answers.",
+		TargetDirty:      "1 when something of a run that was released by force may still hold devices of the target.",
+		ReasonWrites:     "Writes of the reason why a run waits.",
+	}[name]
+}

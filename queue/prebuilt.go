@@ -1,0 +1,94 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/controller/constants"
+	"sigs.k8s.io/kueue/pkg/controller/jobframework"
+)
+
+// frameworkOptions tell Kueue's framework which runs to look at: those with a queue label, or with a Workload of ours
+// in the namespaces of runs.
+func frameworkOptions(opts Options) []jobframework.Option {
+	if !opts.Prebuilt {
+		return nil
+	}
+	enabled := labels.SelectorFromSet(labels.Set{contract.LabelEnabled: "true"})
+	return []jobframework.Option{
+		jobframework.WithManageJobsWithoutQueueName(true),
+		jobframework.WithManagedJobsNamespaceSelector(enabled),
+	}
+}
+
+// prebuild makes the Workload of a run and takes the queue label off it, while the run is pending and has no tasks that
+// could inherit the label. A Kueue that manages pods would queue each of them too, behind the run that they belong to.
+func (a *Admission) prebuild(ctx context.Context, pr *tektonv1.PipelineRun) (ready bool, err error) {
+	name := pr.Annotations[constants.PrebuiltWorkloadAnnotation]
+	if name == "" {
+		if !pr.IsPending() {
+			return true, nil
+		}
+		return false, a.unlabel(ctx, pr)
+	}
+	wl := &kueue.Workload{}
+	err = a.client.Get(ctx, types.NamespacedName{Namespace: pr.Namespace, Name: name}, wl)
+	if !apierrors.IsNotFound(err) {
+		return err == nil, err
+	}
+	if !pr.IsPending() { // its Workload was finished and deleted
+		return true, nil
+	}
+	demand, err := run.Demand(pr)
+	if err != nil {
+		return false, err
+	}
+	if err := a.client.Create(ctx, a.prebuilt(pr, name, podSets(demand))); err != nil && !apierrors.IsAlreadyExists(err) {
+		return false, fmt.Errorf("making the Workload of run %q: %w", pr.Name, err)
+	}
+	return true, nil
+}
+
+func (a *Admission) unlabel(ctx context.Context, pr *tektonv1.PipelineRun) error {
+	before := client.MergeFromWithOptions(pr.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	withAnnotation(pr, run.AnnotationQueue, run.Queue(pr))
+	withAnnotation(pr, constants.PrebuiltWorkloadAnnotation, jobframework.GetWorkloadNameForOwnerWithGVK(pr.Name, pr.UID, gvk()))
+	kept := maps.Clone(pr.Labels)
+	delete(kept, contract.LabelQueue)
+	pr.Labels = kept
+	identify(pr)
+	if err := a.client.Patch(ctx, pr, before); err != nil {
+		return fmt.Errorf("taking the queue label off run %q: %w", pr.Name, err)
+	}
+	return nil
+}
+
+func (a *Admission) prebuilt(pr *tektonv1.PipelineRun, name string, sets []kueue.PodSet) *kueue.Workload {
+	controller := true
+	owner := ownerOf(pr)
+	owner.Controller = &controller
+	return &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: pr.Namespace, OwnerReferences: []metav1.OwnerReference{owner},
+			Labels:     map[string]string{constants.JobUIDLabel: string(pr.UID)},
+			Finalizers: []string{kueue.ResourceInUseFinalizerName},
+		},
+		Spec: kueue.WorkloadSpec{QueueName: kueue.LocalQueueName(run.Queue(pr)), PodSets: sets},
+	}
+}
+
+func admitted(wl *kueue.Workload) bool {
+	return apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadAdmitted)
+}

@@ -1,0 +1,91 @@
+package release
+
+import (
+	"context"
+	"fmt"
+
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// IndexRun finds the PipelineRuns of a run.
+const IndexRun = "bflow-run"
+
+// Setup registers the reconcilers, the index and the watches: of runs, of their tasks, and of every pod that belongs to
+// a run, on its way to the end or on the target.
+func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
+	err := mgr.GetFieldIndexer().IndexField(ctx, &tektonv1.PipelineRun{}, IndexRun, func(o client.Object) []string { return []string{run.ID(o)} })
+	if err != nil {
+		return fmt.Errorf("indexing runs by name: %w", err)
+	}
+	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-release"), opts)
+	err = ctrl.NewControllerManagedBy(mgr).Named("release").
+		For(&tektonv1.PipelineRun{}).
+		Watches(&tektonv1.TaskRun{}, handler.EnqueueRequestsFromMapFunc(ofTask)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(endedPods())).
+		Complete(r)
+	if err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named("dirty-targets").
+		For(&kueue.ResourceFlavor{}).
+		Complete(NewSweeper(mgr.GetClient(), opts))
+}
+
+func ofTask(_ context.Context, o client.Object) []reconcile.Request {
+	name := o.GetLabels()[pipeline.PipelineRunLabelKey]
+	if name == "" {
+		name = o.GetAnnotations()[AnnotationFinishes]
+	}
+	return request(o.GetNamespace(), name)
+}
+
+// ofPod is the run of a task pod, or all attempts of the run of a pod on the target.
+func (r *Reconciler) ofPod(ctx context.Context, o client.Object) []reconcile.Request {
+	if name := o.GetLabels()[pipeline.PipelineRunLabelKey]; name != "" {
+		return request(o.GetNamespace(), name)
+	}
+	var runs tektonv1.PipelineRunList
+	err := r.client.List(ctx, &runs, client.InNamespace(o.GetNamespace()), client.MatchingFields{IndexRun: o.GetLabels()[contract.LabelRun]})
+	if err != nil { // the run is looked at again anyway
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, pr := range runs.Items {
+		requests = append(requests, request(pr.Namespace, pr.Name)...)
+	}
+	return requests
+}
+
+func request(namespace, name string) []reconcile.Request {
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
+}
+
+// endedPods lets pass the end of pods that belong to a run: nothing else about them brings a run nearer to its release.
+func endedPods() predicate.Predicate {
+	ours := func(o client.Object) bool { return o.GetLabels()[contract.LabelRun] != "" }
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			pod, ok := e.ObjectNew.(*corev1.Pod)
+			return ok && ours(pod) && ended(pod)
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool { return ours(e.Object) },
+	}
+}

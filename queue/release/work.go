@@ -1,0 +1,82 @@
+package release
+
+import (
+	"context"
+	"fmt"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// cancelMessage is what a person reads on a task of a deleted run.
+const cancelMessage = "The run is being deleted."
+
+// work is what Tekton does for a run.
+type work struct {
+	tasks []tektonv1.TaskRun
+	pods  []string // names of task pods that have not come to their end: they may still make something on the target
+}
+
+// work lists the tasks of the run, and tells those of a deleted run to end: Tekton looks after it no more, and they
+// would go on.
+func (r *Reconciler) work(ctx context.Context, pr *tektonv1.PipelineRun) (work, error) {
+	of := []client.ListOption{client.InNamespace(pr.Namespace), client.MatchingLabels{pipeline.PipelineRunLabelKey: pr.Name}}
+	var w work
+	var tasks tektonv1.TaskRunList
+	if err := r.live.List(ctx, &tasks, of...); err != nil {
+		return w, fmt.Errorf("listing tasks: %w", err)
+	}
+	for _, task := range tasks.Items {
+		if !ownedBy(&task, pr) { // of an older run of this name
+			continue
+		}
+		w.tasks = append(w.tasks, task)
+		if err := r.cancelTask(ctx, pr, &task); err != nil {
+			return w, err
+		}
+	}
+	var pods corev1.PodList
+	if err := r.live.List(ctx, &pods, of...); err != nil {
+		return w, fmt.Errorf("listing task pods: %w", err)
+	}
+	for _, pod := range pods.Items {
+		if !ended(&pod) {
+			w.pods = append(w.pods, pod.Name)
+		}
+	}
+	return w, nil
+}
+
+// cancelTask ends a task of a deleted run, except finish, which is what we would let run next.
+func (r *Reconciler) cancelTask(ctx context.Context, pr *tektonv1.PipelineRun, task *tektonv1.TaskRun) error {
+	if pr.DeletionTimestamp.IsZero() || task.IsDone() || task.IsCancelled() || pipelineTask(task) == contract.Finish {
+		return nil
+	}
+	before := client.MergeFrom(task.DeepCopy())
+	task.Spec.Status = tektonv1.TaskRunSpecStatusCancelled
+	task.Spec.StatusMessage = cancelMessage
+	if err := client.IgnoreNotFound(r.client.Patch(ctx, task, before)); err != nil {
+		return fmt.Errorf("cancelling task %q: %w", task.Name, err)
+	}
+	return nil
+}
+
+func pipelineTask(task *tektonv1.TaskRun) string { return task.Labels[pipeline.PipelineTaskLabelKey] }
+
+func ownedBy(o metav1.Object, pr *tektonv1.PipelineRun) bool {
+	for _, owner := range o.GetOwnerReferences() {
+		if owner.UID == pr.UID {
+			return true
+		}
+	}
+	return false
+}
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}

@@ -1,0 +1,37 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Demand is what the run asks its queue for, by resource. It reads the annotation that nobody may change and nothing
+// else: a demand that changed would make Kueue drop the quota of a run that has begun.
+func Demand(o metav1.Object) (corev1.ResourceList, error) {
+	text := o.GetAnnotations()[contract.AnnotationRequests]
+	if text == "" {
+		return corev1.ResourceList{}, nil
+	}
+	var asked map[string]string
+	if err := json.Unmarshal([]byte(text), &asked); err != nil {
+		return nil, fmt.Errorf("reading annotation %q: %w; want JSON such as {\"nvidia.com/gpu\":\"4\"}", contract.AnnotationRequests, err)
+	}
+	demand := make(corev1.ResourceList, len(asked))
+	for name, amount := range asked {
+		quantity, err := resource.ParseQuantity(amount)
+		if err != nil {
+			return nil, fmt.Errorf("reading annotation %q: %s: %q is no quantity", contract.AnnotationRequests, name, amount)
+		}
+		if quantity.Sign() < 0 {
+			return nil, fmt.Errorf("reading annotation %q: %s: %q is below zero", contract.AnnotationRequests, name, amount)
+		}
+		demand[corev1.ResourceName(name)] = quantity
+	}
+	return demand, nil
+}
