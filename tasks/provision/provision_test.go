@@ -35,6 +35,8 @@ type bench struct {
 	dir  string
 	env  map[string]string
 	errs bytes.Buffer
+
+	target string // folder with the way to a cluster, "" for this host
 }
 
 func newBench(t *testing.T, edit func(*runplan.RunPlan)) *bench {
@@ -69,6 +71,9 @@ func newBench(t *testing.T, edit func(*runplan.RunPlan)) *bench {
 func (b *bench) run(sub string, more ...string) (int, string) {
 	b.errs.Reset()
 	args := append([]string{sub, "--plan-dir=" + b.dir, "--run-dir=" + b.dir, "--run-id=p-1"}, more...)
+	if b.target != "" {
+		args = append(args, "--target-dir="+b.target)
+	}
 	s := step.Streams{Out: &b.errs, Err: &b.errs, Env: func(k string) string { return b.env[k] }}
 	return step.Run(context.Background(), "provision", Run, s, args), b.errs.String()
 }

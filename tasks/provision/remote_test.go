@@ -1,0 +1,197 @@
+package provision
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/provision/cluster"
+	"bflow.dev/bflow/tasks/provision/cluster/clustertest"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+const (
+	podReady = `{"phase":"Running","podIP":"127.0.0.1","conditions":[{"type":"Ready","status":"True"}],"containerStatuses":[{"name":"sim","state":{"running":{}}}]}`
+	podCrash = `{"phase":"Running","containerStatuses":[{"name":"sim","restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":2,"reason":"Error"}}}]}`
+)
+
+// newRemoteBench is a bench whose steps see a cluster. Two replicas make pods known one by one, at the address of a real
+// engine.
+func newRemoteBench(t *testing.T, edit func(*runplan.RunPlan)) (*bench, *clustertest.Server) {
+	t.Helper()
+	b := newBench(t, func(p *runplan.RunPlan) {
+		p.Target = runplan.Target{Name: "lab", Namespace: "bench"}
+		p.Images = map[string]string{contract.SimEngine: "reg.example/sim-engine:v1"}
+		p.Deployment.Engine.Port = 8000
+		edit(p)
+	})
+	server := clustertest.New(t)
+	dir := t.TempDir()
+	server.Kubeconfig(t, dir)
+	delete(b.env, contract.EnvRunDir)
+	b.target = dir
+	return b, server
+}
+
+// start deploys and writes down that it did.
+func (b *bench) start(t *testing.T) {
+	t.Helper()
+	plan, err := runplan.Read(b.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Options: step.Options{PlanDir: b.dir, RunDir: b.dir, RunID: "p-1", Attempt: 1}, TargetDir: b.target}
+	s := step.Streams{Out: &b.errs, Err: &b.errs, Env: func(k string) string { return b.env[k] }}
+	r, err := newRemote(s, o, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := r.deploy(t.Context(), deployment{plan: plan, runDir: b.dir, env: s.Env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "http://" + runplan.Release(plan, "p-1") + ".bench.svc."; !strings.HasPrefix(srv.url, want) || !strings.HasSuffix(srv.url, ":8000") {
+		t.Errorf("the endpoint is %s, want %s...", srv.url, want)
+	}
+	if err := publish(o, Endpoint{Schema: EndpointSchema, URL: srv.url, Ready: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bench) event(word string) bool {
+	text, _ := os.ReadFile(filepath.Join(b.dir, contract.FileEvents))
+	return strings.Contains(string(text), `"event":"`+word+`"`)
+}
+
+func TestAClusterThatCannotServeSaysWhyAndIsCleanAgain(t *testing.T) {
+	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
+	server.Created = func(resource string, obj clustertest.Object) {
+		if resource == "deployments" {
+			pod := server.Pod(obj, 0, podCrash)
+			server.Logs[pod["metadata"].(clustertest.Object)["name"].(string)+"/sim/previous"] = "starting\nno such flag: --port\n"
+		}
+	}
+	server.Deleted = func(resource string, obj clustertest.Object) {
+		server.Remove(resource, obj["metadata"].(clustertest.Object)["name"].(string))
+		for _, pod := range server.Names("pods") {
+			server.Remove("pods", pod)
+		}
+	}
+	reason := filepath.Join(b.dir, "reason")
+	code, out := b.run("up", "--reason-result="+reason)
+	if code != contract.ExitUnhealthy || !strings.Contains(out, "ended with exit code 2; its last line: no such flag: --port") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if text, err := os.ReadFile(reason); err != nil || !strings.HasPrefix(string(text), "CrashLoopBackOff: container sim of pod") {
+		t.Errorf("the reason is %q, %v", text, err)
+	}
+	if left := append(server.Names("deployments"), server.Names("services")...); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	if !b.event("failed") {
+		t.Error("no event says so")
+	}
+	for _, file := range []string{cluster.FileRendered, cluster.FileLive, cluster.FileEvents} {
+		if _, err := os.Stat(filepath.Join(b.dir, file)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAClusterServesAndIsReleased stops short of asking the engine: the name of its Service means nothing here.
+func TestAClusterServesAndIsReleased(t *testing.T) {
+	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
+	server.Created = func(resource string, obj clustertest.Object) {
+		if resource == "deployments" {
+			server.Pod(obj, 0, podReady)
+			server.Logs[server.Names("pods")[0]+"/sim"] = "serving\n"
+			server.Available(obj)
+		}
+	}
+	b.start(t)
+	server.Deleted = func(resource string, obj clustertest.Object) {
+		server.Remove(resource, obj["metadata"].(clustertest.Object)["name"].(string))
+		if resource == "deployments" { // its pod takes a moment
+			time.AfterFunc(50*time.Millisecond, func() { server.Remove("pods", server.Names("pods")[0]) })
+		}
+	}
+	if code, out := b.run("release"); code != 0 || !b.event("released") {
+		t.Fatalf("release: exit %d: %s", code, out)
+	}
+	if left := server.Names("pods"); len(left) > 0 {
+		t.Errorf("released while there was %q", left)
+	}
+	for _, file := range []string{cluster.FileLive, contract.FileEngineLog} {
+		if _, err := os.Stat(filepath.Join(b.dir, file)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, contract.FileEngineExit)); err == nil {
+		t.Error("an engine that was healthy is said to have ended")
+	}
+	if code, out := b.run("down", "--deadline=10s"); code != 0 || out != "" {
+		t.Errorf("down after release: exit %d: %s", code, out)
+	}
+}
+
+func TestDownGivesUpQuietly(t *testing.T) {
+	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
+	server.Put("pods", clustertest.Object{"metadata": clustertest.Object{"name": "stuck", "labels": clustertest.Object{"bflow.dev/run": "p-1", "bflow.dev/release": "x"}}})
+	code, out := b.run("down", "--deadline=1s")
+	if code != 0 || !strings.Contains(out, "left: stuck") || !b.event("teardown_failed") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+func TestAnApiServerThatIsAwayForAMomentIsWaitedFor(t *testing.T) {
+	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
+	away := 3
+	server.Refuse = func(verb, resource string) int {
+		if verb == "list" && resource == "pods" && away > 0 {
+			away--
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	if code, out := b.run("down", "--deadline=30s"); code != 0 || !b.event("torn_down") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+func TestPlansThatAClusterCannotTakeAreRefused(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		edit func(*runplan.RunPlan)
+		want string
+	}{
+		{"a command line", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "command" }, "engine command runs on a host only"},
+		{"a platform that is not there yet", func(p *runplan.RunPlan) { p.Deployment.Platform = "llm-d" }, `platform "llm-d" is not deployed yet`},
+		{"more than the run has asked for", func(p *runplan.RunPlan) { p.Deployment.Engine = runplan.Engine{Kind: "vllm", Image: "x"} },
+			"it needs 1 nvidia.com/gpu, and the run has asked for 0"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b, server := newRemoteBench(t, row.edit)
+			if code, out := b.run("up"); code != contract.ExitUsage || !strings.Contains(out, row.want) {
+				t.Errorf("exit %d: %s", code, out)
+			}
+			for _, request := range server.Requests() {
+				if strings.HasPrefix(request, "create") {
+					t.Errorf("it asked to %s", request)
+				}
+			}
+		})
+	}
+}
+
+func TestARemoteTargetWithoutCredentialsIsRefused(t *testing.T) {
+	b, _ := newRemoteBench(t, func(*runplan.RunPlan) {})
+	b.target = t.TempDir()
+	if code, out := b.run("up"); code != contract.ExitUsage || !strings.Contains(out, `connecting to target "lab": there is no way to it; start the run through its queue`) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
