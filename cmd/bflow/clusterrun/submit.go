@@ -133,8 +133,10 @@ func (c *Cluster) shared(ctx context.Context, objects []compile.Objects, secrets
 				return err
 			}
 		}
-		if err := c.once(ctx, tektonAPI, "pipelines", &o.Pipeline.ObjectMeta, o.Pipeline, dry, made); err != nil {
-			return err
+		if !o.Bundled {
+			if err := c.once(ctx, tektonAPI, "pipelines", &o.Pipeline.ObjectMeta, o.Pipeline, dry, made); err != nil {
+				return err
+			}
 		}
 		if err := c.once(ctx, coreAPI, "configmaps", &o.ConfigMap.ObjectMeta, o.ConfigMap, dry, made); err != nil {
 			return err
