@@ -1,0 +1,36 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"bflow.dev/bflow/tasks/step"
+)
+
+// kubeFlags say which cluster a command speaks to. Without them it is the one kubectl would speak to.
+func kubeFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "kubeconfig", Usage: "file with the way to the cluster (default: $KUBECONFIG, then ~/.kube/config, then the account of the pod)"},
+		&cli.StringFlag{Name: "context", Usage: "context in the kubeconfig (default: its current one)"},
+	}, more...)
+}
+
+// kubeConfig reads the kubeconfig that the flags name. The second result is the namespace of its context.
+func kubeConfig(c *cli.Context) (*rest.Config, string, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = c.String("kubeconfig")
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.String("context")})
+	cfg, err := loader.ClientConfig()
+	if err != nil {
+		return nil, "", step.Usagef("reading the kubeconfig: %v; name one with --kubeconfig or KUBECONFIG", err)
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the namespace of the kubeconfig: %w", err)
+	}
+	cfg.UserAgent = "bflow/" + step.Version
+	return cfg, namespace, nil
+}
