@@ -74,6 +74,7 @@ const (
 	ManagedBy          = "bflow"
 	LabelPoint         = "benchflow.io/matrix-child-index" // of runs of a matrix only; the name is the format's
 	AnnotationRequests = Prefix + "requests"
+	AnnotationPods     = Prefix + "pods" // on a PipelineRun: how its pods share what it requests, as JSON: [{"count":2,"requests":{"nvidia.com/gpu":"4"}}]
 	AnnotationSetupKey = Prefix + "setup-key"
 	AnnotationName     = Prefix + "experiment" // the name as written, which a label may not be able to hold
 
