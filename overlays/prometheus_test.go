@@ -1,0 +1,144 @@
+package overlays_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/queue/metrics"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// busy serves what a controller would that has seen everything once. What counts grows, so that rates are not empty.
+func busy(t *testing.T) *httptest.Server {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	m, err := metrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scrapes := 0
+	registry.MustRegister(metrics.NewRunsCollector(func() (map[string]int, error) {
+		scrapes++ // a run that is releasing comes and goes: one alert needs it, another needs it gone
+		return map[string]int{metrics.StateQueued: 3, metrics.StateReleasing: scrapes / 4 % 2}, nil
+	}))
+	for state, n := range map[string]float64{metrics.GPUTotal: 8, metrics.GPUOurs: 4, metrics.GPUForeign: 2} {
+		m.GPUs.WithLabelValues("local", "nvidia.com/gpu", state).Set(n)
+	}
+	m.TargetReachable.WithLabelValues("local").Set(0)
+	m.TargetDirty.WithLabelValues("local").Set(1)
+	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.QueueWait.WithLabelValues("local").Observe(30)
+		m.Release.WithLabelValues("local").Observe(5)
+		m.Forced.WithLabelValues("local").Inc()
+		m.Leftovers.WithLabelValues("local", "Pod").Inc()
+		m.Attempts.WithLabelValues("evicted").Inc()
+		m.Unstartable.Inc()
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// startPrometheus runs a real one that scrapes target every second and evaluates the shipped rules.
+func startPrometheus(t *testing.T, target string) string {
+	t.Helper()
+	binary := program(t, "prometheus")
+	dir := t.TempDir()
+	rules, _ := shippedRules(t)
+	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [rules.yaml]\n"+
+		"scrape_configs: [{job_name: bflow, static_configs: [{targets: [%q]}]}]\n", strings.TrimPrefix(target, "http://"))
+	for name, text := range map[string][]byte{"rules.yaml": rules, "prometheus.yaml": []byte(config)} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	var log bytes.Buffer
+	cmd := exec.Command(binary, "--config.file="+filepath.Join(dir, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	return "http://" + address
+}
+
+// ask returns how many series a query gives.
+func ask(server, query string) (int, error) {
+	answer, err := http.Get(server + "/api/v1/query?query=" + url.QueryEscape(query))
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	var body struct {
+		Status, Error string
+		Data          struct{ Result []json.RawMessage }
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&body); err != nil {
+		return 0, err
+	}
+	if body.Status != "success" {
+		return 0, fmt.Errorf("%s", body.Error)
+	}
+	return len(body.Data.Result), nil
+}
+
+// TestARealPrometheusAnswersEveryQuery: every panel shows something, every recording rule records, and every alert but
+// the one about a controller that is absent has reason to fire.
+func TestARealPrometheusAnswersEveryQuery(t *testing.T) {
+	server := startPrometheus(t, busy(t).URL)
+	queries := map[string]string{}
+	for _, p := range shippedPanels(t) {
+		queries["panel "+p.title+": "+p.expr] = p.expr
+	}
+	_, all := shippedRules(t)
+	for _, r := range all {
+		queries["rule "+r.Record+r.Alert] = r.Expr
+		if r.Record != "" {
+			queries["recorded "+r.Record] = r.Record
+		}
+	}
+	silent := queries["rule BflowControllerAbsent"]
+	delete(queries, "rule BflowControllerAbsent")
+	deadline := time.Now().Add(time.Minute)
+	for len(queries) > 0 && time.Now().Before(deadline) {
+		for name, query := range queries {
+			if n, err := ask(server, query); err == nil && n > 0 {
+				delete(queries, name)
+			}
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	for name, query := range queries {
+		n, err := ask(server, query)
+		t.Errorf("%s gives %d series, %v", name, n, err)
+	}
+	if n, err := ask(server, silent); err != nil || n != 0 {
+		t.Errorf("an absent controller is seen though it is there: %d, %v", n, err)
+	}
+}
