@@ -49,6 +49,9 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 		return err
 	}
 	stamp(r, o)
+	if r.Environment.Colocated, err = colocated(o.RunDir, s.Env(contract.EnvNode)); err != nil {
+		return err
+	}
 	if err := WriteAll(o.RunDir, r); err != nil {
 		return err
 	}

@@ -2,14 +2,20 @@ package collect
 
 import (
 	"bufio"
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/step"
 )
 
 // thisHost describes the machine of the task. What the kernel does not say is absent; its name is left out on purpose.
@@ -41,4 +47,17 @@ func procField(path, key string) string {
 		}
 	}
 	return ""
+}
+
+// colocated says whether the engine runs, or ran, on node, which is that of the task. Tasks that share the volume of a
+// run share a node, so it is that of the load as well; "" is a host, which is no news.
+func colocated(runDir, node string) (bool, error) {
+	var end struct {
+		Nodes []string `json:"nodes"`
+	}
+	err := step.ReadJSON(filepath.Join(runDir, contract.FileEndpoint), &end)
+	if node == "" || errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return slices.Contains(end.Nodes, node), err
 }

@@ -40,6 +40,8 @@ type RunInfo struct {
 type Environment struct {
 	Load   *Host   `json:"load,omitempty"` // where bflow ran
 	Engine *Engine `json:"engine,omitempty"`
+	// Colocated says that a node of the cluster ran both the engine and the load, which then share its processors.
+	Colocated bool `json:"colocated,omitempty"`
 }
 
 // Host is a machine as the kernel describes it.

@@ -191,6 +191,9 @@ func environmentSection(r *report.Report) section {
 		s.Facts = append(s.Facts, fact{"Load generator on", strings.TrimSpace(h.CPUModel + ", " + h.Arch)}, fact{"CPUs", fmt.Sprint(h.CPUs)},
 			fact{"Memory", fmt.Sprintf("%.1f GiB", float64(h.MemoryBytes)/(1<<30))}, fact{"Kernel", h.OS + " " + h.Kernel}, fact{"Built with", h.GoVersion})
 	}
+	if r.Environment.Colocated {
+		s.Facts = append(s.Facts, fact{"Node", "shared by engine and load"})
+	}
 	s.Facts = append(s.Facts, fact{"bflow", r.Run.BflowVersion})
 	if r.Run.Endpoint != "" {
 		s.Facts = append(s.Facts, fact{"Endpoint", r.Run.Endpoint})
