@@ -1,0 +1,47 @@
+package bootstrap
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bflow.dev/bflow/bootstrap/apply"
+)
+
+func TestInventoryIsReadAsItWasWritten(t *testing.T) {
+	entries := []Entry{
+		{Ref: apply.Ref{Kind: "Namespace", Name: "bench"}, Shared: true},
+		{Ref: apply.Ref{Group: "apps", Kind: "Deployment", Namespace: "bflow-system", Name: "bflow-controller"}},
+	}
+	text := formatEntries(entries)
+	if want := "/Namespace//bench shared\napps/Deployment/bflow-system/bflow-controller\n"; text != want {
+		t.Errorf("written as %q, want %q", text, want)
+	}
+	got, err := parseEntries(text)
+	if diff := cmp.Diff(entries, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if _, err := parseEntries("nonsense\n"); err == nil {
+		t.Error("nonsense is read")
+	}
+}
+
+func TestInventoryHoldsEachObjectOnce(t *testing.T) {
+	ref := apply.Ref{Kind: "Namespace", Name: "bench"}
+	old := Inventory{Parts: map[string][]Entry{partBflow: {{Ref: ref, Shared: true}}}}
+	inv := old.With(partBflow, []Entry{{Ref: ref}, {Ref: apply.Ref{Kind: "Namespace", Name: "more"}}})
+	if e, ok := inv.Find(partBflow, ref); !ok || !e.Shared || len(inv.Parts[partBflow]) != 2 {
+		t.Errorf("got %v", inv.Parts)
+	}
+	if len(old.Parts[partBflow]) != 1 {
+		t.Error("the old inventory was changed")
+	}
+}
+
+func TestSettingsOfTheInstallationAreGoneOnWith(t *testing.T) {
+	before := Settings{Namespaces: []string{"a"}, Registry: "reg.example", Overlay: "dev", Image: "i", LoadNodes: map[string]string{"k": "v"}}
+	got := Options{Registry: "other.example"}.Resume(before)
+	if got.Registry != "other.example" || got.Namespaces[0] != "a" || got.Overlay != "dev" || got.Image != "i" || got.LoadNodes["k"] != "v" {
+		t.Errorf("got %+v", got)
+	}
+}
