@@ -3,6 +3,7 @@ package app
 import (
 	"bufio"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,18 +15,35 @@ import (
 
 // compileFlags are those that shape compiled objects.
 func compileFlags(more ...cli.Flag) []cli.Flag {
-	return append(planFlags(
+	return planFlags(submitFlags(more...)...)
+}
+
+// submitFlags are those of them that are not about the plan.
+func submitFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of all objects (default: that of the plan)"},
 		&cli.StringFlag{Name: "platform", Value: compile.Kubernetes, Usage: "kubernetes or openshift"},
 		&cli.StringFlag{Name: "bundle", Usage: "REF@sha256:... of a bundle that holds the Tasks"},
 		&cli.StringFlag{Name: "results-claim", Usage: "PersistentVolumeClaim shared by runs (default: a volume per run)"},
+		&cli.StringSliceFlag{Name: "load-node-selector", Usage: "KEY=VALUE: label of the nodes for task pods, which need no GPU; repeatable"},
 		&cli.BoolFlag{Name: "no-queue", Usage: "start at once instead of waiting for Kueue"},
-	), more...)
+	}, more...)
 }
 
 func compileOptions(c *cli.Context, in input) compile.Options {
 	return compile.Options{Version: step.Version, Input: in.sum, Namespace: c.String("namespace"), Platform: c.String("platform"),
-		ImagePrefix: c.String("image-prefix"), Bundle: c.String("bundle"), ResultsClaim: c.String("results-claim"), NoQueue: c.Bool("no-queue")}
+		ImagePrefix: c.String("image-prefix"), Bundle: c.String("bundle"), ResultsClaim: c.String("results-claim"), NoQueue: c.Bool("no-queue"),
+		NodeSelector: labelsOf(c.StringSlice("load-node-selector"))}
+}
+
+// labelsOf reads KEY=VALUE arguments.
+func labelsOf(args []string) map[string]string {
+	labels := map[string]string{}
+	for _, arg := range args {
+		key, value, _ := strings.Cut(arg, "=")
+		labels[key] = value
+	}
+	return labels
 }
 
 func compileCommand(s Streams) *cli.Command {
