@@ -14,14 +14,12 @@ import (
 // cacheOptions keep the memory small: of PipelineRuns and TaskRuns only ours, and of each object only what some
 // reconciler reads. What decides about a quota is read past the cache anyway.
 func cacheOptions(namespaces []string) cache.Options {
-	everywhere := map[string]cache.Config{cache.AllNamespaces: {}}
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&tektonv1.PipelineRun{}: {Label: ours(), Transform: slimRun},
 			&tektonv1.TaskRun{}:     {Label: ours(), Transform: slimTask},
-			// Capacity counts the pods of everybody.
-			&corev1.Pod{}: {Namespaces: everywhere, Transform: slimPod},
+			&corev1.Pod{}:           {Label: ours(), Transform: slimPod},
 		},
 	}
 	if len(namespaces) > 0 {
@@ -59,28 +57,13 @@ func slimTask(o any) (any, error) {
 	return o, nil
 }
 
-// slimPod keeps who a pod belongs to, where it runs, what it asks for and how it is.
+// slimPod keeps who a pod belongs to and how it is.
 func slimPod(o any) (any, error) {
-	pod, ok := o.(*corev1.Pod)
-	if !ok {
-		return o, nil
+	if pod, ok := o.(*corev1.Pod); ok {
+		pod.ManagedFields = nil
+		pod.Annotations = nil
+		pod.Spec = corev1.PodSpec{}
+		pod.Status = corev1.PodStatus{Phase: pod.Status.Phase}
 	}
-	pod.ManagedFields = nil
-	pod.Annotations = nil
-	pod.Spec = corev1.PodSpec{
-		NodeName: pod.Spec.NodeName, Containers: slimContainers(pod.Spec.Containers), InitContainers: slimContainers(pod.Spec.InitContainers),
-		Overhead: pod.Spec.Overhead, Resources: pod.Spec.Resources, ResourceClaims: pod.Spec.ResourceClaims, NodeSelector: pod.Spec.NodeSelector,
-	}
-	pod.Status = corev1.PodStatus{
-		Phase: pod.Status.Phase, ResourceClaimStatuses: pod.Status.ResourceClaimStatuses, NominatedNodeName: pod.Status.NominatedNodeName,
-	}
-	return pod, nil
-}
-
-func slimContainers(containers []corev1.Container) []corev1.Container {
-	slim := make([]corev1.Container, len(containers))
-	for i, c := range containers {
-		slim[i] = corev1.Container{Name: c.Name, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
-	}
-	return slim
+	return o, nil
 }

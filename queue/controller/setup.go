@@ -10,8 +10,10 @@ import (
 	"bflow.dev/bflow/queue"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/release"
+	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/waiting"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"k8s.io/utils/clock"
@@ -45,6 +47,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		{"release", func() error {
 			return release.Setup(ctx, mgr, release.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
 		}},
+		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
+		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
 		{"probes", func() error { return probes(mgr) }},
 	} {
 		if err := part.setup(); err != nil {

@@ -79,13 +79,12 @@ func request(namespace, name string) []reconcile.Request {
 
 // endedPods lets pass the end of pods that belong to a run: nothing else about them brings a run nearer to its release.
 func endedPods() predicate.Predicate {
-	ours := func(o client.Object) bool { return o.GetLabels()[contract.LabelRun] != "" }
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			pod, ok := e.ObjectNew.(*corev1.Pod)
-			return ok && ours(pod) && ended(pod)
+			return ok && run.Ours(pod) && ended(pod)
 		},
-		DeleteFunc: func(e event.DeleteEvent) bool { return ours(e.Object) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return run.Ours(e.Object) },
 	}
 }

@@ -1,0 +1,140 @@
+// Package retry gives a run that lost its quota another attempt: a PipelineRun of the same plan, because one that has
+// begun cannot wait again. It must not judge results: a run that failed by itself gets none.
+package retry
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strconv"
+
+	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"knative.dev/pkg/kmeta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// MaxAttempts ends the attempts of a run that is taken off again and again.
+const MaxAttempts = 5
+
+// Reconciler makes attempts.
+type Reconciler struct {
+	client  client.Client
+	live    client.Reader
+	events  events.EventRecorder
+	metrics *metrics.Metrics
+	log     *slog.Logger
+}
+
+// NewReconciler makes the reconciler of attempts.
+func NewReconciler(c client.Client, live client.Reader, recorder events.EventRecorder, m *metrics.Metrics, log *slog.Logger) *Reconciler {
+	return &Reconciler{client: c, live: live, events: recorder, metrics: m, log: log}
+}
+
+// Setup registers the reconciler.
+func Setup(mgr ctrl.Manager, m *metrics.Metrics, log *slog.Logger) error {
+	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-retry"), m, log)
+	return ctrl.NewControllerManagedBy(mgr).Named("retry").For(&tektonv1.PipelineRun{}).Complete(r)
+}
+
+// Reconcile makes the next attempt of a run that was evicted and is released. The mark comes last: a death before it
+// finds the attempt again by its name, and an attempt that a person deletes is not made anew.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	pr := &tektonv1.PipelineRun{}
+	if err := r.client.Get(ctx, req.NamespacedName, pr); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !Due(pr) {
+		return ctrl.Result{}, nil
+	}
+	if run.Attempt(pr) >= MaxAttempts {
+		r.events.Eventf(pr, nil, corev1.EventTypeWarning, "NoMoreAttempts", "Retry", "It lost its quota in attempt %d, the last one; run it again when the cluster is calmer", run.Attempt(pr))
+		return ctrl.Result{}, r.mark(ctx, pr, "none")
+	}
+	whole := &tektonv1.PipelineRun{} // caches hold less than a copy needs
+	if err := r.live.Get(ctx, req.NamespacedName, whole); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	next := Next(whole)
+	if err := r.client.Create(ctx, next); err != nil && !apierrors.IsAlreadyExists(err) {
+		return ctrl.Result{}, fmt.Errorf("making attempt %q: %w", next.Name, err)
+	}
+	if err := r.mark(ctx, pr, next.Name); err != nil {
+		return ctrl.Result{}, err
+	}
+	r.metrics.Attempts.WithLabelValues(run.Cause(pr)).Inc()
+	r.log.Info("attempt made", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(next), "cause", run.Cause(pr))
+	r.events.Eventf(pr, next, corev1.EventTypeNormal, "NextAttempt", "Retry", "It lost its quota; attempt %s waits in its place", next.Name)
+	return ctrl.Result{}, nil
+}
+
+// Due says whether the run gets another attempt.
+func Due(pr *tektonv1.PipelineRun) bool {
+	return run.Ours(pr) && run.Cause(pr) == run.CauseEvicted && pr.IsDone() && !pr.IsSuccessful() && run.Released(pr) &&
+		pr.DeletionTimestamp.IsZero() && !run.Cancelling(pr) && pr.Annotations[run.AnnotationNext] == ""
+}
+
+func (r *Reconciler) mark(ctx context.Context, pr *tektonv1.PipelineRun, next string) error {
+	before := client.MergeFrom(pr.DeepCopy())
+	pr.Annotations[run.AnnotationNext] = next
+	if err := client.IgnoreNotFound(r.client.Patch(ctx, pr, before)); err != nil {
+		return fmt.Errorf("marking run %q: %w", pr.Name, err)
+	}
+	return nil
+}
+
+// Next is the PipelineRun of the next attempt of the run of pr: the same plan, pending, in the same queue.
+func Next(pr *tektonv1.PipelineRun) *tektonv1.PipelineRun {
+	id, attempt := run.ID(pr), strconv.Itoa(run.Attempt(pr)+1)
+	labels := maps.Clone(pr.Labels)
+	for key := range labels { // Tekton's own name the old PipelineRun
+		if len(key) > len(tektonPrefix) && key[:len(tektonPrefix)] == tektonPrefix {
+			delete(labels, key)
+		}
+	}
+	labels[contract.LabelRun], labels[contract.LabelAttempt] = id, attempt
+	if queue := run.Queue(pr); queue != "" {
+		labels[contract.LabelQueue] = queue
+	}
+	annotations := map[string]string{}
+	for _, key := range keptAnnotations() {
+		if value, ok := pr.Annotations[key]; ok {
+			annotations[key] = value
+		}
+	}
+	next := &tektonv1.PipelineRun{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: kmeta.ChildName(id, "-a"+attempt), Namespace: pr.Namespace, Labels: labels, Annotations: annotations,
+		},
+		Spec: *pr.Spec.DeepCopy(),
+	}
+	next.Spec.Status = tektonv1.PipelineRunSpecStatusPending
+	next.Spec.Params = withParam(withParam(next.Spec.Params, contract.ParamRunID, id), contract.ParamAttempt, attempt)
+	return next
+}
+
+const tektonPrefix = "tekton.dev/"
+
+// keptAnnotations are what the compiler wrote: what happened to the old attempt does not hold for the new one.
+func keptAnnotations() []string {
+	return []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, contract.AnnotationPods}
+}
+
+func withParam(params tektonv1.Params, name, value string) tektonv1.Params {
+	for i := range params {
+		if params[i].Name == name {
+			params[i].Value = *tektonv1.NewStructuredValues(value)
+			return params
+		}
+	}
+	return append(params, tektonv1.Param{Name: name, Value: *tektonv1.NewStructuredValues(value)})
+}

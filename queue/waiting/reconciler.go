@@ -1,0 +1,159 @@
+package waiting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// gather is how long changes are gathered before the queues are read: one admission moves every place behind it.
+const gather = time.Second
+
+type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// Reconciler explains all queued runs at once: places are known only together.
+type Reconciler struct {
+	client  client.Client
+	events  events.EventRecorder
+	metrics *metrics.Metrics
+	told    map[types.UID]string // kind of the reason that the last event of a run told of
+}
+
+// NewReconciler makes the reconciler that explains.
+func NewReconciler(c client.Client, recorder events.EventRecorder, m *metrics.Metrics) *Reconciler {
+	return &Reconciler{client: c, events: recorder, metrics: m, told: map[types.UID]string{}}
+}
+
+// Setup registers the reconciler: any change of a Workload, or of a run, makes it look again after a moment.
+func Setup(mgr ctrl.Manager, m *metrics.Metrics) error {
+	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-waiting"), m)
+	return ctrl.NewControllerManagedBy(mgr).Named("waiting").
+		Watches(&kueue.Workload{}, all()).
+		Watches(&kueue.LocalQueue{}, all(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Complete(r)
+}
+
+// Reconcile writes the reasons that have changed.
+func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	reasons, err := r.reasons(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	var runs tektonv1.PipelineRunList
+	if err := r.client.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, fmt.Errorf("reading runs: %w", err)
+	}
+	told := make(map[types.UID]string, len(r.told))
+	var failed []error
+	for i := range runs.Items {
+		pr := &runs.Items[i]
+		reason, ok := reasons[pr.UID]
+		if !ok || !run.Ours(pr) || !pr.IsPending() || !pr.DeletionTimestamp.IsZero() {
+			continue
+		}
+		told[pr.UID] = reason.Kind
+		failed = append(failed, client.IgnoreNotFound(r.explain(ctx, pr, reason)))
+	}
+	r.told = told
+	return ctrl.Result{}, errors.Join(failed...)
+}
+
+// reasons are those of all Workloads that a PipelineRun owns, by its UID.
+func (r *Reconciler) reasons(ctx context.Context) (map[types.UID]Reason, error) {
+	var queues kueue.LocalQueueList
+	if err := r.client.List(ctx, &queues, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("reading queues: %w", err)
+	}
+	cluster := map[types.NamespacedName]string{}
+	for _, q := range queues.Items {
+		cluster[client.ObjectKeyFromObject(&q)] = string(q.Spec.ClusterQueue)
+	}
+	var workloads kueue.WorkloadList
+	if err := r.client.List(ctx, &workloads, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("reading Workloads: %w", err)
+	}
+	places := placesOf(workloads.Items, cluster)
+	reasons := map[types.UID]Reason{}
+	for i := range workloads.Items {
+		wl := &workloads.Items[i]
+		if owner := metav1.GetControllerOfNoCopy(wl); owner != nil && owner.Kind == "PipelineRun" {
+			reasons[owner.UID] = Explain(wl, places[wl.UID])
+		}
+	}
+	return reasons, nil
+}
+
+// placesOf are the places of waiting Workloads, by UID. Queues of several namespaces may share one of the cluster.
+func placesOf(all []kueue.Workload, cluster map[types.NamespacedName]string) map[types.UID]int {
+	places, last := map[types.UID]int{}, map[string]int{}
+	for _, wl := range Waiting(all) {
+		queue, ok := cluster[types.NamespacedName{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}]
+		if !ok {
+			continue
+		}
+		last[queue]++
+		places[wl.UID] = last[queue]
+	}
+	return places
+}
+
+// explain writes one reason when it has changed, and an event when it is of another kind. The cached object is shared,
+// so it is not touched.
+func (r *Reconciler) explain(ctx context.Context, pr *tektonv1.PipelineRun, reason Reason) error {
+	before := pr.Annotations[contract.AnnotationReason]
+	if before == reason.Text {
+		return nil
+	}
+	pr = pr.DeepCopy()
+	patch := client.MergeFromWithOptions(pr.DeepCopy(), client.MergeFromWithOptimisticLock{}) // it may have started
+	if pr.Annotations == nil {
+		pr.Annotations = map[string]string{}
+	}
+	pr.Annotations[contract.AnnotationReason] = reason.Text
+	if err := r.client.Patch(ctx, pr, patch); err != nil {
+		return fmt.Errorf("writing why run %q waits: %w", pr.Name, err)
+	}
+	r.metrics.ReasonWrites.Inc()
+	if was, known := r.told[pr.UID]; known && was == reason.Kind || !known && before != "" {
+		return nil
+	}
+	kind := corev1.EventTypeNormal
+	if reason.Kind == KindTooBig || reason.Kind == KindNotQueued || reason.Kind == KindDeactivated {
+		kind = corev1.EventTypeWarning
+	}
+	r.events.Eventf(pr, nil, kind, reason.Kind, "Queue", "%s", reason.Text)
+	return nil
+}
+
+// all asks for one look at everything, after changes have been gathered.
+func all() handler.EventHandler {
+	add := func(q requests) {
+		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: "queues"}}, gather)
+	}
+	return handler.Funcs{
+		CreateFunc:  func(_ context.Context, _ event.CreateEvent, q requests) { add(q) },
+		UpdateFunc:  func(_ context.Context, _ event.UpdateEvent, q requests) { add(q) },
+		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q requests) { add(q) },
+		GenericFunc: func(_ context.Context, _ event.GenericEvent, q requests) { add(q) },
+	}
+}

@@ -1,0 +1,118 @@
+package waiting
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// Reason is why a run waits. Kind changes seldom and is what an event tells of; Text is the whole sentence.
+type Reason struct {
+	Kind string
+	Text string
+}
+
+// Kinds of Reason.
+const (
+	KindQueued       = "Queued"       // others come first
+	KindNext         = "Next"         // it is the first, and its devices are not free
+	KindChecked      = "Checked"      // its quota is reserved; its target is looked at
+	KindTooBig       = "TooBig"       // it can never start here
+	KindNotQueued    = "NotQueued"    // its queue is missing, stopped or misconfigured
+	KindDeactivated  = "Deactivated"  // somebody took it out of the queue
+	KindStarting     = "Starting"     // everything is there
+	KindNoController = "NoController" // Kueue has not looked at it
+)
+
+// Explain says why the run of wl waits; place is its place in the queue, from 1, or 0 for none.
+func Explain(wl *kueue.Workload, place int) Reason {
+	reserved := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
+	switch {
+	case !active(wl):
+		return Reason{KindDeactivated, "Taken out of the queue: its Workload is deactivated"}
+	case apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadAdmitted):
+		return Reason{KindStarting, "Admitted; it starts now"}
+	case reserved != nil && reserved.Status == "True":
+		return Reason{KindChecked, checks(wl)}
+	case reserved == nil:
+		return Reason{KindNoController, queued(wl, place)}
+	}
+	switch reserved.Reason {
+	case kueue.WorkloadQuotaReservedReasonExceedsMaxQuota, kueue.WorkloadQuotaReservedReasonNoMatchingFlavor:
+		return Reason{KindTooBig, fmt.Sprintf("It cannot start here: it asks for %s. %s", asks(wl), tidy(reserved.Message))}
+	case kueue.WorkloadQuotaReservedReasonMisconfigured, kueue.WorkloadQuotaReservedReasonSuspended, kueue.WorkloadInadmissible:
+		return Reason{KindNotQueued, fmt.Sprintf("Not queued in %q: %s", wl.Spec.QueueName, tidy(reserved.Message))}
+	}
+	if place == 1 {
+		return Reason{KindNext, fmt.Sprintf("Next in queue %q, waits for %s", wl.Spec.QueueName, asks(wl))}
+	}
+	return Reason{KindQueued, queued(wl, place)}
+}
+
+func queued(wl *kueue.Workload, n int) string {
+	if n == 0 {
+		return fmt.Sprintf("Waits in queue %q for %s", wl.Spec.QueueName, asks(wl))
+	}
+	if before, exact := Before(n); !exact {
+		return fmt.Sprintf("At least %d before it in queue %q, waits for %s", before, wl.Spec.QueueName, asks(wl))
+	}
+	return fmt.Sprintf("Place %d in queue %q, waits for %s", n, wl.Spec.QueueName, asks(wl))
+}
+
+// asks is what a Workload asks for, such as "4 nvidia.com/gpu".
+func asks(wl *kueue.Workload) string {
+	total := corev1.ResourceList{}
+	for _, set := range wl.Spec.PodSets {
+		for _, container := range set.Template.Spec.Containers {
+			for name, amount := range container.Resources.Requests {
+				sum := total[name]
+				for range set.Count {
+					sum.Add(amount)
+				}
+				total[name] = sum
+			}
+		}
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(total)) {
+		amount := total[name]
+		parts = append(parts, amount.String()+" "+string(name))
+	}
+	if len(parts) == 0 {
+		return "its turn"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// checks are what the checks of the target say.
+func checks(wl *kueue.Workload) string {
+	var parts []string
+	for _, check := range wl.Status.AdmissionChecks {
+		if check.State != kueue.CheckStateReady {
+			said := tidy(check.Message)
+			if said == "" {
+				said = "no answer yet"
+			}
+			parts = append(parts, fmt.Sprintf("%s: %s", check.Name, said))
+		}
+	}
+	if len(parts) == 0 {
+		return "Its quota is reserved; it starts soon"
+	}
+	return "Its quota is reserved; " + strings.Join(parts, "; ")
+}
+
+// tidy shortens what Kueue says to one line.
+func tidy(message string) string {
+	const most = 300
+	message = strings.Join(strings.Fields(message), " ")
+	if runes := []rune(message); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return message
+}
