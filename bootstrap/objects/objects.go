@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
 
@@ -38,6 +39,7 @@ type Config struct {
 	Version    string   // of bflow: label of every object, and tag of an image that is not named
 	Image      string   // of the controller, by tag or digest; "" = DefaultImage with Version
 	Namespaces []string // where runs live; none = DefaultNamespace
+	Prebuilt   bool     // Kueue manages pods, so the controller makes the Workloads of runs itself
 
 	Hub       string            // identity of the cluster, the UID of namespace kube-system; "" leaves ConfigMap bflow-hub out
 	LoadNodes map[string]string // node selector of task pods; empty = anywhere
@@ -59,6 +61,11 @@ func Objects(c Config) ([]*unstructured.Unstructured, error) {
 	for _, o := range rendered {
 		if c.Prometheus && o.GroupVersionKind().Group == groupPrometheus {
 			addLabels(o, c.PrometheusLabels)
+		}
+		if o.GetKind() == "Deployment" && o.GetName() == contract.AccountController {
+			if err := arguments(o, c); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, perNamespace(o, c.Namespaces)...)
 	}
@@ -86,6 +93,30 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
+
+// arguments tells the controller which namespaces it has rights in, and what Kueue does beside it.
+func arguments(deployment *unstructured.Unstructured, c Config) error {
+	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	if err != nil || len(containers) == 0 {
+		return fmt.Errorf("reading the containers of Deployment %q: %v", deployment.GetName(), err)
+	}
+	container, _ := containers[0].(map[string]any)
+	args, _, _ := unstructured.NestedStringSlice(container, "args")
+	for i, arg := range args {
+		if arg == argNamespaces+DefaultNamespace {
+			args[i] = argNamespaces + strings.Join(c.Namespaces, ",")
+		}
+	}
+	if c.Prebuilt {
+		args = append(args, "--prebuilt-workloads")
+	}
+	if err := unstructured.SetNestedStringSlice(container, args, "args"); err != nil {
+		return fmt.Errorf("writing the arguments of Deployment %q: %w", deployment.GetName(), err)
+	}
+	return unstructured.SetNestedSlice(deployment.Object, containers, "spec", "template", "spec", "containers")
+}
+
+const argNamespaces = "--namespaces="
 
 // rank sorts what others lie in before what lies there.
 func rank(o *unstructured.Unstructured) int {

@@ -147,6 +147,27 @@ func TestTheControllersImage(t *testing.T) {
 	}
 }
 
+func TestTheControllersArguments(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		config Config
+		want   []string
+	}{
+		{"the namespaces of runs", full(), []string{"--namespaces=bench,nightly"}},
+		{"a Kueue that manages pods", Config{Prebuilt: true}, []string{"--namespaces=benchflow", "--prebuilt-workloads"}},
+		{"a cluster to try things on", Config{Overlay: Dev}, []string{"--namespaces=benchflow", "--log-level=debug"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := find(t, objectsOf(t, row.config), "Deployment", "bflow-system", "bflow-controller")
+			containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+			args, _, _ := unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
+			if diff := cmp.Diff(row.want, args); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestAnUnknownOverlayIsAnError(t *testing.T) {
 	if _, err := Objects(Config{Overlay: "k3s"}); err == nil || !strings.Contains(err.Error(), `rendering overlay "k3s"`) {
 		t.Errorf("got %v", err)
