@@ -15,6 +15,9 @@ import (
 // Kinds that hold data of runs, and those that a run leaves in its namespace.
 func runKind() schema.GroupKind    { return schema.GroupKind{Group: "tekton.dev", Kind: "PipelineRun"} }
 func volumeKind() schema.GroupKind { return schema.GroupKind{Kind: "PersistentVolumeClaim"} }
+func workloadKind() schema.GroupKind {
+	return schema.GroupKind{Group: "kueue.x-k8s.io", Kind: "Workload"}
+}
 
 func runKinds() []schema.GroupKind {
 	return []schema.GroupKind{runKind(), {Group: "tekton.dev", Kind: "TaskRun"}, {Group: "tekton.dev", Kind: "Pipeline"},

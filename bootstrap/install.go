@@ -64,7 +64,7 @@ func (h *Hub) agree(s survey) error {
 	if by, foreign := keep(partKueue, s.found.Kueue.Install, s.options, s.inventory); foreign {
 		h.note("Kueue %s by %s is left alone", s.found.Kueue.Version, by)
 		if !s.found.Kueue.Usable() {
-			problems = append(problems, fmt.Errorf("Kueue %s serves %v, and our queues are v1beta2; upgrade it", s.found.Kueue.Version, s.found.Kueue.Served))
+			problems = append(problems, fmt.Errorf("the Kueue %s there serves %v, and our queues are v1beta2; upgrade it", s.found.Kueue.Version, s.found.Kueue.Served))
 		}
 		if s.found.Kueue.ManagesPods() {
 			h.note("its pod framework is on: runs carry no queue label, and the controller makes their Workloads")

@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/bootstrap/apply"
 	"bflow.dev/bflow/tasks/contract"
 )
 
-// endRuns cancels what runs or waits, and returns when the controller has given everything back. When data goes the runs
-// are deleted here, while those who hold finalizers on them and on their Workloads still live.
+// endRuns cancels what runs or waits, and returns when the controller has given everything back. Finished runs stay: they
+// are data, which goes with the CRDs if at all.
 func (r *removal) endRuns(ctx context.Context) error {
 	runs, err := r.cluster.List(ctx, runKind(), "", selectRuns)
 	if err != nil {
@@ -31,13 +32,30 @@ func (r *removal) endRuns(ctx context.Context) error {
 		return fmt.Errorf("%w; look at the controller in %q, or remove finalizer %q from the run when nothing of it is left", err,
 			contract.NamespaceSystem, contract.Finalizer)
 	}
+	workloads, err := r.cluster.List(ctx, workloadKind(), "", "")
+	if err != nil {
+		return err
+	}
+	workloads = slices.DeleteFunc(workloads, func(w *unstructured.Unstructured) bool { return !ofRun(w) })
+	if err := r.cluster.Wait(ctx, apply.RefsOf(workloads), unheld, r.waiting); err != nil {
+		return err
+	}
 	if ended > 0 {
 		r.done("runs (%d cancelled)", ended)
 	}
-	if !r.drop {
-		return nil
+	return nil
+}
+
+func ofRun(workload *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(workload.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.Kind == runKind().Kind })
+}
+
+// unheld is satisfied when nobody has to do anything before an object can be deleted.
+func unheld(u *unstructured.Unstructured) (bool, string) {
+	if u == nil || len(u.GetFinalizers()) == 0 {
+		return true, ""
 	}
-	return r.remove(ctx, apply.RefsOf(runs))
+	return false, fmt.Sprintf("finalizers %q are still on it", u.GetFinalizers())
 }
 
 // ending is what to write into spec.status so that a run ends: one that was never let start must not run its finally.

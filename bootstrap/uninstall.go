@@ -60,6 +60,7 @@ func (r *removal) run(ctx context.Context) error {
 	for _, s := range []step{
 		{"ending runs", r.endRuns},
 		{"deleting queues and the controller", func(ctx context.Context) error { return r.part(ctx, "bflow", partBflow) }},
+		{"deleting objects of Kueue", r.queued},
 		{"deleting Kueue", func(ctx context.Context) error { return r.part(ctx, "Kueue", partKueue) }},
 		{"deleting Tekton", func(ctx context.Context) error { return r.part(ctx, "Tekton", partTekton) }},
 		{"deleting CRDs", r.definitions},
@@ -95,10 +96,33 @@ func (r *removal) part(ctx context.Context, name, part string) error {
 	return nil
 }
 
+// queued deletes what others have in our Kueue, when that may go: only a living Kueue takes its finalizers off.
+func (r *removal) queued(ctx context.Context) error {
+	if !r.drop {
+		return nil
+	}
+	for _, ref := range r.owned(partKueue, isCRD) {
+		crd, err := r.cluster.Get(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if crd == nil {
+			continue
+		}
+		all, err := r.cluster.List(ctx, kindOf(crd), "", "")
+		if err != nil {
+			return err
+		}
+		if err := r.remove(ctx, apply.RefsOf(all)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // definitions deletes the CRDs of which there is nothing, or all when data goes.
 func (r *removal) definitions(ctx context.Context) error {
 	var going []apply.Ref
-	isCRD := func(ref apply.Ref) bool { return ref.Kind == "CustomResourceDefinition" }
 	for _, ref := range append(r.owned(partKueue, isCRD), r.owned(partTekton, isCRD)...) {
 		used, err := r.used(ctx, ref)
 		if err != nil {
@@ -125,7 +149,6 @@ func (r *removal) definitions(ctx context.Context) error {
 // namespaces deletes those that we made and that hold no data, gives back those that were there before, and leaves our
 // own, with the inventory of what stayed, to the end.
 func (r *removal) namespaces(ctx context.Context) error {
-	isNamespace := func(ref apply.Ref) bool { return ref.Kind == "Namespace" }
 	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
 	var going []apply.Ref
 	for part, entries := range r.inventory.Parts {
@@ -221,6 +244,6 @@ func (r *removal) owned(part string, pick func(apply.Ref) bool) []apply.Ref {
 	return refs
 }
 
-func defines(ref apply.Ref) bool {
-	return ref.Kind == "CustomResourceDefinition" || ref.Kind == "Namespace" && ref.Group == ""
-}
+func isCRD(ref apply.Ref) bool       { return ref.Kind == "CustomResourceDefinition" }
+func isNamespace(ref apply.Ref) bool { return ref.Kind == "Namespace" && ref.Group == "" }
+func defines(ref apply.Ref) bool     { return isCRD(ref) || isNamespace(ref) }
