@@ -1,0 +1,86 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/bootstrap/doctor"
+	"bflow.dev/bflow/bootstrap/objects"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/step"
+)
+
+func doctorCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:  "doctor",
+		Usage: "say what is wrong with a cluster for bflow, and what to do about it",
+		Description: "Looks at permissions, versions, queues, storage, GPUs, Pod Security and clocks, and starts one pod for some seconds " +
+			"that pulls the images and says what pods can reach. Changes nothing else. Exit code 1 when a line fails.",
+		Flags: kubeFlags(outputFlag(),
+			&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Value: objects.DefaultNamespace, Usage: "where the runs would live"},
+			&cli.StringSliceFlag{Name: "reach", Usage: "URL that pods must reach, such as a mirror of models or an MLflow server; repeatable (default: whether they reach huggingface.co)"},
+			&cli.StringFlag{Name: "image-prefix", Usage: "where the images are (default: where the controller's is)"},
+			&cli.StringFlag{Name: "image-tag", Usage: "their tag (default: the controller's)"},
+			&cli.BoolFlag{Name: "no-pod", Usage: "start no pod: say nothing of images and of what pods reach"},
+			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "how long the pod may take to pull images"},
+		),
+		Action: func(c *cli.Context) error { return runDoctor(c, s) },
+	}
+}
+
+func runDoctor(c *cli.Context, s Streams) error {
+	cfg, _, err := kubeConfig(c)
+	if err != nil {
+		return err
+	}
+	cfg.Timeout = 15 * time.Second
+	lines, err := doctor.Run(c.Context, cfg, doctor.Options{
+		Namespace: c.String("namespace"), Version: step.Version, Reach: c.StringSlice("reach"),
+		Prefix: c.String("image-prefix"), Tag: c.String("image-tag"), Pod: !c.Bool("no-pod"), Timeout: c.Duration("timeout"),
+	})
+	if err != nil {
+		return err
+	}
+	if err := show(c, s.Out, lines, func(w io.Writer) error { return writeLines(w, lines) }); err != nil {
+		return err
+	}
+	if doctor.Failed(lines) {
+		return silently(contract.ExitFail)
+	}
+	return nil
+}
+
+func writeLines(w io.Writer, lines []doctor.Line) error {
+	marks := map[doctor.Level]string{doctor.OK: "✓", doctor.Warn: "!", doctor.Fail: "✗"}
+	for _, l := range lines {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\n", marks[l.Level], l.Check, oneLine(l.Says)); err != nil {
+			return err
+		}
+		if l.Remedy != "" {
+			if _, err := fmt.Fprintf(w, "\t\t→ %s\n", l.Remedy); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// oneLine keeps a message of a server from breaking the columns.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// reachCommand is what the pod of doctor runs.
+func reachCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name: "reach", Hidden: true, ArgsUsage: "URL...",
+		Action: func(c *cli.Context) error {
+			client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+			return json.NewEncoder(s.Out).Encode(doctor.Reach(c.Context, client, time.Now(), c.Args().Slice()))
+		},
+	}
+}
