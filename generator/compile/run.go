@@ -63,6 +63,9 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 	if plan.Queue.SetupKey != "" {
 		meta.Annotations[contract.AnnotationSetupKey] = plan.Queue.SetupKey
 	}
+	if pods := podsOf(plan); pods != "" {
+		meta.Annotations[contract.AnnotationPods] = pods
+	}
 	if c.NoQueue {
 		return meta
 	}
