@@ -1,0 +1,36 @@
+package capacity
+
+import (
+	"context"
+	"fmt"
+
+	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Owner returns whose a pod is. Runs own their pods while they hold quota: from when they were let start until their
+// devices were given back. Pods of a run that has none are foreign, be it one without a queue or one that was released
+// by force and left something behind: so are pods that another hub made.
+func Owner(ctx context.Context, hub client.Reader, identity string) (devices.Owner, error) {
+	var list tektonv1.PipelineRunList
+	if err := hub.List(ctx, &list, client.HasLabels{contract.LabelPlanHash}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the runs that hold quota: %w", err)
+	}
+	holding := map[string]bool{}
+	for i := range list.Items {
+		if pr := &list.Items[i]; run.Queue(pr) != "" && run.Holding(pr) && !run.Freed(pr) {
+			holding[run.ID(pr)] = true
+		}
+	}
+	return func(labels map[string]string) string {
+		id := labels[contract.LabelRun]
+		if other := labels[contract.LabelHub]; !holding[id] || other != "" && identity != "" && other != identity {
+			return ""
+		}
+		return id
+	}, nil
+}

@@ -1,0 +1,87 @@
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/metrics"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/equality"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// Reconciler writes the quota of ClusterQueues. A request names a target, which is also the name of its ClusterQueue
+// and of its flavor.
+type Reconciler struct {
+	client  client.Client
+	targets map[string]sighted
+	hub     string
+	metrics *metrics.Metrics
+}
+
+var _ reconcile.Reconciler = (*Reconciler)(nil)
+
+// sighted is a target whose devices are in sight: a view.Target.
+type sighted interface {
+	Ready() bool
+	Inventory(context.Context, devices.Owner) (*devices.Inventory, error)
+}
+
+// Reconcile counts the devices of one target and writes what has changed.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	target, known := r.targets[req.Name]
+	if !known || !target.Ready() {
+		return ctrl.Result{}, nil // the view tells when it is complete
+	}
+	queue := &kueue.ClusterQueue{}
+	if err := r.client.Get(ctx, req.NamespacedName, queue); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err) // its creation is told
+	}
+	owner, err := Owner(ctx, r.client, r.hub)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	inventory, err := target.Inventory(ctx, owner)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	r.measure(req.Name, inventory)
+	return ctrl.Result{}, r.write(ctx, queue, inventory)
+}
+
+func (r *Reconciler) write(ctx context.Context, queue *kueue.ClusterQueue, inventory *devices.Inventory) error {
+	groups := Groups(queue.Spec.ResourceGroups, queue.Name, inventory.Quota())
+	if equality.Semantic.DeepEqual(groups, queue.Spec.ResourceGroups) {
+		return nil
+	}
+	before := queue.DeepCopy()
+	queue.Spec.ResourceGroups = groups
+	if err := r.client.Patch(ctx, queue, client.MergeFrom(before), client.FieldOwner("bflow-capacity")); err != nil {
+		return fmt.Errorf("writing the quota of ClusterQueue %q: %w", queue.Name, err)
+	}
+	ctrl.LoggerFrom(ctx).Info("quota changed", "target", queue.Name,
+		"before", Promised(before.Spec.ResourceGroups).String(), "now", Promised(groups).String(), "lostNodes", strings.Join(inventory.Lost(), ", "))
+	return nil
+}
+
+func (r *Reconciler) measure(target string, inventory *devices.Inventory) {
+	if r.metrics == nil {
+		return
+	}
+	r.metrics.GPUs.DeletePartialMatch(prometheus.Labels{"target": target}) // a resource may be gone
+	for state, amounts := range map[string]devices.Amounts{
+		metrics.GPUTotal: inventory.Total(), metrics.GPUForeign: inventory.Foreign(), metrics.GPUOurs: inventory.Ours(),
+	} {
+		for resource := range inventory.Total() {
+			if devices.IsDevice(resource) {
+				r.metrics.GPUs.WithLabelValues(target, resource, state).Set(float64(amounts[resource]))
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package capacity
+
+import (
+	"context"
+	"time"
+
+	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/run"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// Options are what the controller depends on.
+type Options struct {
+	Targets []*view.Target   // Setup does not start them: they are shared
+	Hub     string           // identity of this hub; "" = every pod with the label of a run is one of ours
+	Metrics *metrics.Metrics // nil = nothing is measured
+	Gather  time.Duration    // how long changes are gathered before they are counted; 0 = a second
+}
+
+// Setup adds the controller to a manager.
+func Setup(mgr ctrl.Manager, o Options) error {
+	if o.Gather == 0 {
+		o.Gather = time.Second
+	}
+	r := &Reconciler{client: mgr.GetClient(), targets: map[string]sighted{}, hub: o.Hub, metrics: o.Metrics}
+	controller := ctrl.NewControllerManagedBy(mgr).Named("bflow-capacity")
+	for _, t := range o.Targets {
+		r.targets[t.Name] = t
+		controller.WatchesRawSource(source.Channel(t.Changes(), gather(o.Gather, t.Name)))
+	}
+	names := func() []string {
+		var out []string
+		for name := range r.targets {
+			out = append(out, name)
+		}
+		return out
+	}
+	return controller.
+		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
+			return []reconcile.Request{request(obj.GetName())}
+		}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&tektonv1.PipelineRun{}, gather(o.Gather, names()...), builder.WithPredicates(holderChanged())).
+		Complete(r)
+}
+
+// gather asks for the targets after a while: a node that fails takes many pods with it, and one count is enough.
+func gather(d time.Duration, targets ...string) handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	add := func(q queue) {
+		for _, name := range targets {
+			q.AddAfter(request(name), d)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc:  func(_ context.Context, _ event.CreateEvent, q queue) { add(q) },
+		UpdateFunc:  func(_ context.Context, _ event.UpdateEvent, q queue) { add(q) },
+		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q queue) { add(q) },
+		GenericFunc: func(_ context.Context, _ event.GenericEvent, q queue) { add(q) },
+	}
+}
+
+func request(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
+}
+
+// holderChanged passes the moments at which pods of a run become ours, or foreign.
+func holderChanged() predicate.Predicate {
+	holds := func(obj client.Object) bool {
+		pr, ok := obj.(*tektonv1.PipelineRun)
+		return ok && run.Ours(pr) && run.Holding(pr) && !run.Freed(pr)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return holds(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return holds(e.ObjectOld) != holds(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return holds(e.Object) },
+	}
+}

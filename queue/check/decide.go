@@ -1,0 +1,113 @@
+package check
+
+import (
+	"fmt"
+	"time"
+
+	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/devices/view"
+
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// Defaults: how long a run holds its quota in vain, and how long it then stays away.
+const (
+	Hold        = 2 * time.Minute // for what may pass: an API server that is away, pods of others, lost nodes
+	Again       = time.Minute     // after that, and while it lasts
+	AgainAtBest = 5 * time.Minute // where no node is large enough, a new one would have to come
+)
+
+// Sight is what is known of a target at one moment.
+type Sight struct {
+	Target    string
+	Reach     view.Reach
+	Dirty     string             // runs that were released by force and may have left something, "" for a clean target
+	Inventory *devices.Inventory // nil while it is not known
+	Assumed   []devices.Shape    // pods of runs that were let start and that no node has yet
+}
+
+// Waiting is a run that holds quota of the target and waits for the check.
+type Waiting struct {
+	Run      string
+	Shapes   []devices.Shape
+	Invalid  error     // why its demand cannot be read
+	Reserved time.Time // since when it holds quota
+}
+
+// Decision is what the check says of one run.
+type Decision struct {
+	State   kueue.CheckState
+	Message string
+	Requeue time.Duration // with Retry: how long the run stays away
+	Until   time.Time     // with Pending: when to decide again though nothing has changed; zero = never
+}
+
+// Decide answers for all runs that wait, in their order. Who comes later does not pass one that waits for devices:
+// small runs would keep a large one waiting for ever.
+func Decide(now time.Time, s Sight, waiting []Waiting) []Decision {
+	out := make([]Decision, len(waiting))
+	assumed := s.Assumed
+	var door string // the run that waits for devices
+	for i, w := range waiting {
+		d := decide(now, s, w, assumed, door)
+		switch {
+		case d.State == kueue.CheckStateReady:
+			assumed = append(assumed, w.Shapes...)
+		case d.State == kueue.CheckStatePending && door == "":
+			door = w.Run
+		}
+		out[i] = d
+	}
+	return out
+}
+
+func decide(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door string) Decision {
+	switch {
+	case w.Invalid != nil:
+		return Decision{State: kueue.CheckStateRejected, Message: w.Invalid.Error()}
+	case !s.Reach.Since.IsZero() && !s.Reach.Up:
+		return away(now, s)
+	case s.Inventory == nil:
+		return pending(fmt.Sprintf("The nodes of target %q are being read", s.Target))
+	case s.Dirty != "":
+		return pending(fmt.Sprintf("Target %q may still hold devices of runs that were released by force: %s; nothing starts there until they are gone", s.Target, s.Dirty))
+	case len(w.Shapes) == 0:
+		return ready("The run needs no devices")
+	case door != "":
+		return pending(fmt.Sprintf("Waits behind run %s", door))
+	}
+	return roomFor(now, s, w, assumed)
+}
+
+func away(now time.Time, s Sight) Decision {
+	text := fmt.Sprintf("The API server of target %q has not answered since %s: %s", s.Target, s.Reach.Since.UTC().Format(time.TimeOnly+" UTC"), s.Reach.Why)
+	if until := s.Reach.Since.Add(Hold); now.Before(until) {
+		return Decision{State: kueue.CheckStatePending, Message: text, Until: until}
+	}
+	return Decision{State: kueue.CheckStateRetry, Message: text, Requeue: Again}
+}
+
+func roomFor(now time.Time, s Sight, w Waiting, assumed []devices.Shape) Decision {
+	room := s.Inventory.Room(w.Shapes, assumed)
+	text := fmt.Sprintf("Target %q has %s", s.Target, room.Why)
+	switch until := w.Reserved.Add(Hold); {
+	case room.Enough:
+		return ready(fmt.Sprintf("Target %q has the devices free", s.Target))
+	case room.Never:
+		return Decision{State: kueue.CheckStateRetry, Message: text + "; not even if all of them were free", Requeue: AgainAtBest}
+	case room.Outsider && !now.Before(until):
+		return Decision{State: kueue.CheckStateRetry, Message: text, Requeue: Again}
+	case room.Outsider:
+		return Decision{State: kueue.CheckStatePending, Message: text, Until: until}
+	default: // runs of ours hold them, and every run ends
+		return pending(text)
+	}
+}
+
+func pending(text string) Decision {
+	return Decision{State: kueue.CheckStatePending, Message: text}
+}
+
+func ready(text string) Decision {
+	return Decision{State: kueue.CheckStateReady, Message: text}
+}

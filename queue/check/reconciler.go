@@ -1,0 +1,213 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"bflow.dev/bflow/queue/capacity"
+	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/tasks/contract"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/workload/patching"
+)
+
+// ControllerName is in spec.controllerName of the AdmissionChecks that this controller answers.
+const ControllerName = "bflow.dev/target"
+
+// fieldOwner owns the state of the check in the status of Workloads.
+const fieldOwner = "bflow-check"
+
+// catchUp is how long to wait for the cache to show what was just written.
+const catchUp = 20 * time.Millisecond
+
+// Reconciler answers for all runs of one AdmissionCheck at once, so that each is judged beside the others. A request
+// names the check.
+type Reconciler struct {
+	client  client.Client
+	targets map[string]sighted
+	hub     string
+	metrics *metrics.Metrics
+	clock   clock.Clock
+	// written is the version of each Workload that was answered, until the cache shows a newer one. Only one request
+	// is worked on at a time.
+	written map[types.UID]string
+}
+
+var _ reconcile.Reconciler = (*Reconciler)(nil)
+
+// sighted is a target whose devices are in sight: a view.Target.
+type sighted interface {
+	Ready() bool
+	Reach() view.Reach
+	Inventory(context.Context, devices.Owner) (*devices.Inventory, error)
+}
+
+// Reconcile answers for the runs of one AdmissionCheck.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	check := &kueue.AdmissionCheck{}
+	if err := r.client.Get(ctx, req.NamespacedName, check); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if check.Spec.ControllerName != ControllerName {
+		return ctrl.Result{}, nil
+	}
+	name, flavor, err := r.targetOf(ctx, check)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	target, known := r.targets[name]
+	if err := r.setActive(ctx, check, name, known); err != nil || !known {
+		return ctrl.Result{}, err
+	}
+	r.measure(name, target)
+	found, err := r.reservations(ctx, check.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if r.stale(found.waiting) {
+		return ctrl.Result{RequeueAfter: catchUp}, nil
+	}
+	if len(found.waiting) == 0 {
+		return ctrl.Result{}, nil
+	}
+	sight, err := r.sight(ctx, name, flavor, found)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.answer(ctx, check.Name, found.waiting, sight)
+}
+
+// targetOf returns the target of a check and its flavor, which may not be there.
+func (r *Reconciler) targetOf(ctx context.Context, check *kueue.AdmissionCheck) (string, *kueue.ResourceFlavor, error) {
+	flavor := &kueue.ResourceFlavor{}
+	if check.Spec.Parameters == nil {
+		return "", flavor, nil
+	}
+	name := check.Spec.Parameters.Name
+	if err := client.IgnoreNotFound(r.client.Get(ctx, client.ObjectKey{Name: name}, flavor)); err != nil {
+		return "", nil, fmt.Errorf("reading the flavor of check %q: %w", check.Name, err)
+	}
+	if label := flavor.Spec.NodeLabels[contract.LabelTarget]; label != "" {
+		name = label
+	}
+	return name, flavor, nil
+}
+
+// setActive tells Kueue whether anybody answers: a queue whose check is not active lets nothing start.
+func (r *Reconciler) setActive(ctx context.Context, check *kueue.AdmissionCheck, target string, known bool) error {
+	c := metav1.Condition{
+		Type: kueue.AdmissionCheckActive, Status: metav1.ConditionTrue, Reason: "Active",
+		Message: fmt.Sprintf("The controller answers for target %q", target), ObservedGeneration: check.Generation,
+	}
+	if !known {
+		c.Status, c.Reason = metav1.ConditionFalse, "UnknownTarget"
+		c.Message = fmt.Sprintf("The controller does not know target %q, which spec.parameters names", target)
+	}
+	before := check.DeepCopy()
+	if !meta.SetStatusCondition(&check.Status.Conditions, c) {
+		return nil
+	}
+	if err := r.client.Status().Patch(ctx, check, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("writing the condition of check %q: %w", check.Name, err)
+	}
+	return nil
+}
+
+// stale says whether the cache does not show yet what was answered to one of waiting.
+func (r *Reconciler) stale(waiting []reservation) bool {
+	seen := map[types.UID]string{}
+	for _, w := range waiting {
+		if version, ok := r.written[w.workload.UID]; ok && version == w.workload.ResourceVersion {
+			seen[w.workload.UID] = version
+		}
+	}
+	r.written = seen
+	return len(seen) > 0
+}
+
+func (r *Reconciler) sight(ctx context.Context, name string, flavor *kueue.ResourceFlavor, found reservations) (Sight, error) {
+	target := r.targets[name]
+	s := Sight{Target: name, Reach: target.Reach(), Dirty: flavor.Annotations[contract.AnnotationDirty]}
+	if !target.Ready() {
+		return s, nil
+	}
+	owner, err := capacity.Owner(ctx, r.client, r.hub)
+	if err != nil {
+		return s, err
+	}
+	if s.Inventory, err = target.Inventory(ctx, owner); err != nil {
+		return s, err
+	}
+	s.Assumed = assumed(found.granted, s.Inventory.Held)
+	return s, nil
+}
+
+// answer writes what has changed. One that cannot be written stops the rest: they were judged beside it.
+func (r *Reconciler) answer(ctx context.Context, check string, waiting []reservation, s Sight) (ctrl.Result, error) {
+	now := r.clock.Now()
+	runs := make([]Waiting, len(waiting))
+	for i, w := range waiting {
+		runs[i] = waitingOf(w)
+	}
+	var result ctrl.Result
+	for i, d := range Decide(now, s, runs) {
+		if err := r.write(ctx, check, waiting[i].workload, d); err != nil {
+			return ctrl.Result{}, fmt.Errorf("answering for run %q: %w", runs[i].Run, err)
+		}
+		if wait := d.Until.Sub(now); !d.Until.IsZero() && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {
+			result.RequeueAfter = wait
+		}
+	}
+	return result, nil
+}
+
+func (r *Reconciler) write(ctx context.Context, check string, cached *kueue.Workload, d Decision) error {
+	before := stateOf(cached, check)
+	if before == nil {
+		return errors.New("the check is gone from its status")
+	}
+	if before.State == d.State && before.Message == d.Message {
+		return nil
+	}
+	after := kueue.AdmissionCheckState{Name: before.Name, State: d.State, Message: d.Message}
+	if before.State == d.State {
+		after.LastTransitionTime = before.LastTransitionTime
+	}
+	if d.Requeue > 0 {
+		seconds := int32(d.Requeue.Seconds())
+		after.RequeueAfterSeconds = &seconds
+	}
+	version := cached.ResourceVersion
+	// Strict: a Workload that has moved on since, to Admitted at worst, must not be answered on old knowledge.
+	err := patching.PatchStatus(ctx, r.client, cached.DeepCopy(), fieldOwner, func(w *kueue.Workload) (bool, error) {
+		return patching.SetAdmissionCheckState(&w.Status.AdmissionChecks, after, r.clock), nil
+	})
+	if err == nil {
+		r.written[cached.UID] = version
+		ctrl.LoggerFrom(ctx).Info("answered", "workload", client.ObjectKeyFromObject(cached).String(), "state", d.State, "message", d.Message)
+	}
+	return err
+}
+
+func (r *Reconciler) measure(name string, t sighted) {
+	if r.metrics == nil || t.Reach().Since.IsZero() {
+		return
+	}
+	up := 0.0
+	if t.Reach().Up {
+		up = 1
+	}
+	r.metrics.TargetReachable.WithLabelValues(name).Set(up)
+}

@@ -1,0 +1,116 @@
+package check
+
+import (
+	"context"
+
+	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/run"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// Options are what the controller depends on.
+type Options struct {
+	Targets []*view.Target   // Setup does not start them: they are shared
+	Hub     string           // identity of this hub
+	Metrics *metrics.Metrics // nil = nothing is measured
+}
+
+// Setup adds the controller to a manager.
+func Setup(mgr ctrl.Manager, o Options) error {
+	r := newReconciler(mgr.GetClient(), o, clock.RealClock{})
+	all := handler.EnqueueRequestsFromMapFunc(r.allChecks)
+	b := ctrl.NewControllerManagedBy(mgr).Named("bflow-check").
+		For(&kueue.AdmissionCheck{}).
+		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(checksOf), builder.WithPredicates(asked())).
+		Watches(&kueue.ResourceFlavor{}, all, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
+		Watches(&tektonv1.PipelineRun{}, all, builder.WithPredicates(gaveBack())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1}) // what is granted to one is taken from the next
+	for _, t := range o.Targets {
+		b.WatchesRawSource(source.Channel(t.Changes(), all))
+	}
+	return b.Complete(r)
+}
+
+func newReconciler(c client.Client, o Options, clk clock.Clock) *Reconciler {
+	r := &Reconciler{client: c, targets: map[string]sighted{}, hub: o.Hub, metrics: o.Metrics, clock: clk, written: map[types.UID]string{}}
+	for _, t := range o.Targets {
+		r.targets[t.Name] = t
+	}
+	return r
+}
+
+// allChecks asks for every check: whatever changed, a few of them are cheap to judge again.
+func (r *Reconciler) allChecks(ctx context.Context, _ client.Object) []reconcile.Request {
+	var list kueue.AdmissionCheckList
+	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "listing the checks")
+		return nil
+	}
+	var out []reconcile.Request
+	for i := range list.Items {
+		if list.Items[i].Spec.ControllerName == ControllerName {
+			out = append(out, request(list.Items[i].Name))
+		}
+	}
+	return out
+}
+
+// checksOf asks for the checks of a Workload: also for that of another controller, which is then not ours to answer.
+func checksOf(_ context.Context, obj client.Object) []reconcile.Request {
+	w, ok := obj.(*kueue.Workload)
+	if !ok {
+		return nil
+	}
+	var out []reconcile.Request
+	for _, c := range w.Status.AdmissionChecks {
+		out = append(out, request(string(c.Name)))
+	}
+	return out
+}
+
+func request(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
+}
+
+// asked passes Workloads that hold quota or have just lost it: thousands that wait for quota are no concern of a check.
+func asked() predicate.Predicate {
+	holds := func(obj client.Object) bool {
+		w, ok := obj.(*kueue.Workload)
+		return ok && holdsQuota(w)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return holds(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return holds(e.ObjectOld) || holds(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return holds(e.Object) },
+	}
+}
+
+// gaveBack passes the moments at which a run takes or gives back its devices, by its own word.
+func gaveBack() predicate.Predicate {
+	word := func(obj client.Object) [3]bool {
+		pr, ok := obj.(*tektonv1.PipelineRun)
+		if !ok || !run.Ours(pr) {
+			return [3]bool{}
+		}
+		return [3]bool{run.Holding(pr), run.Freed(pr), run.Released(pr)}
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false }, // it holds no quota, or its Workload is told
+		UpdateFunc: func(e event.UpdateEvent) bool { return word(e.ObjectOld) != word(e.ObjectNew) },
+		DeleteFunc: func(event.DeleteEvent) bool { return true },
+	}
+}
