@@ -38,10 +38,10 @@ func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[stri
 	defer cancel() // before the wait
 	failed := make(chan error, 2)
 	go func() {
-		failed <- keep(ctx, c, pipelineRuns(f.namespace, ""), f.select1(), send(ctx, f.runNews), send(ctx, f.trouble))
+		failed <- keep(ctx, c, pipelineRuns(f.namespace, ""), f.selectRuns(), send(ctx, f.runNews), send(ctx, f.trouble))
 	}()
 	go func() {
-		failed <- keep(ctx, c, taskRuns(f.namespace, ""), f.select2(), send(ctx, f.taskNews), func(error) {})
+		failed <- keep(ctx, c, taskRuns(f.namespace, ""), f.selectTasks(), send(ctx, f.taskNews), func(error) {})
 	}()
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
@@ -57,7 +57,6 @@ func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[stri
 			o.Trouble(err)
 		case <-look.C:
 			f.waiting(ctx)
-			continue
 		case err := <-failed:
 			return f.latest, f.why(ctx, err)
 		}
@@ -68,7 +67,7 @@ func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[stri
 }
 
 // lookAgain is how often Kueue is asked for the place of a run that waits.
-const lookAgain = 10 * time.Second
+const lookAgain = 5 * time.Second
 
 // send returns a function that hands over to c unless ctx ends.
 func send[T any](ctx context.Context, c chan<- T) func(T) {
@@ -87,14 +86,14 @@ type follower struct {
 	namespace string
 	ids       []string
 	byLabel   bool
-	seen      bool // both lists have come
-	listed    [2]bool
+	listed    struct{ runs, tasks bool }
 
 	attempts map[string]tektonv1.PipelineRun // by name
 	taskRuns map[string]tektonv1.TaskRun     // by name
 	latest   map[string]Status               // by run
 	queues   map[string]Queue                // what Kueue said of runs that wait
 	words    map[string]string               // last words of failed TaskRuns
+	ended    map[string]time.Time            // when an attempt was first seen to have ended
 	tails    *tails
 
 	runNews  chan change[tektonv1.PipelineRun]
@@ -112,7 +111,7 @@ type told struct {
 func newFollower(c *Cluster, runs []*Run, o Observer) *follower {
 	f := &follower{c: c, o: o, namespace: runs[0].Namespace, byLabel: true,
 		attempts: map[string]tektonv1.PipelineRun{}, taskRuns: map[string]tektonv1.TaskRun{}, latest: map[string]Status{},
-		queues: map[string]Queue{}, words: map[string]string{},
+		queues: map[string]Queue{}, words: map[string]string{}, ended: map[string]time.Time{},
 		runNews: make(chan change[tektonv1.PipelineRun]), taskNews: make(chan change[tektonv1.TaskRun]),
 		trouble: make(chan error), progress: make(chan told)}
 	for _, r := range runs {
@@ -128,8 +127,8 @@ func (f *follower) wait() { f.tails.wait() }
 // manyRuns is how many names fit into the address of a watch; beyond it everything of bflow's is watched.
 const manyRuns = 40
 
-// select1 selects the PipelineRuns. A run that carries its label is watched by it, so that its next attempt is seen.
-func (f *follower) select1() selector {
+// selectRuns selects the PipelineRuns. A run that carries its label is watched by it, so that its next attempt is seen.
+func (f *follower) selectRuns() selector {
 	switch {
 	case f.byLabel && len(f.ids) <= manyRuns:
 		return selector{labels: contract.LabelRun + " in (" + strings.Join(f.ids, ",") + ")"}
@@ -139,18 +138,18 @@ func (f *follower) select1() selector {
 	return selector{labels: ours}
 }
 
-// select2 selects the TaskRuns, which inherit the labels of their PipelineRun.
-func (f *follower) select2() selector {
+// selectTasks selects the TaskRuns, which inherit the labels of their PipelineRun.
+func (f *follower) selectTasks() selector {
 	if !f.byLabel && len(f.ids) <= manyRuns {
 		return selector{labels: pipeline.PipelineRunLabelKey + " in (" + strings.Join(f.ids, ",") + ")"}
 	}
-	return f.select1()
+	return f.selectRuns()
 }
 
 func (f *follower) runs(n change[tektonv1.PipelineRun]) {
 	if n.Reset {
 		clear(f.attempts)
-		f.listed[0] = true
+		f.listed.runs = true
 	}
 	for _, pr := range append(n.All, n.Object) {
 		if pr.Name != "" && slices.Contains(f.ids, idOf(&pr)) {
@@ -165,7 +164,7 @@ func (f *follower) runs(n change[tektonv1.PipelineRun]) {
 func (f *follower) tasks(n change[tektonv1.TaskRun]) {
 	if n.Reset {
 		clear(f.taskRuns)
-		f.listed[1] = true
+		f.listed.tasks = true
 	}
 	for _, tr := range append(n.All, n.Object) {
 		if tr.Name != "" {
@@ -179,7 +178,7 @@ func (f *follower) tasks(n change[tektonv1.TaskRun]) {
 
 // update works out every run anew and tells what has changed. It reports whether all have ended.
 func (f *follower) update(ctx context.Context) (over bool, err error) {
-	if !f.listed[0] || !f.listed[1] {
+	if !f.listed.runs || !f.listed.tasks {
 		return false, nil
 	}
 	over = true
@@ -196,6 +195,10 @@ func (f *follower) update(ctx context.Context) (over bool, err error) {
 			}
 			continue
 		}
+		if f.unsettled(run) {
+			over = false
+			continue
+		}
 		s := f.status(ctx, run, tasks)
 		f.follow(ctx, &s)
 		if old, known := f.latest[id]; !known || !same(&old, &s) {
@@ -205,6 +208,26 @@ func (f *follower) update(ctx context.Context) (over bool, err error) {
 		over = over && !s.Alive
 	}
 	return over, err
+}
+
+// settleTime is how long the last word of a task may come after that of its run: the two arrive on different ways.
+const settleTime = 5 * time.Second
+
+// unsettled reports whether a run has ended and a task of it has not, as far as is known: its news is on its way, unless
+// somebody has deleted it.
+func (f *follower) unsettled(run *Run) bool {
+	pr := run.Last()
+	if !pr.IsDone() {
+		return false
+	}
+	if _, known := f.ended[pr.Name]; !known {
+		f.ended[pr.Name] = time.Now()
+	}
+	missing := slices.ContainsFunc(pr.Status.ChildReferences, func(child tektonv1.ChildStatusReference) bool {
+		tr, ok := f.taskRuns[child.Name]
+		return !ok || !tr.IsDone()
+	})
+	return missing && time.Since(f.ended[pr.Name]) < settleTime
 }
 
 // status completes what the objects say by last words and by what Kueue said.
@@ -224,6 +247,8 @@ func (f *follower) status(ctx context.Context, run *Run, tasks []tektonv1.TaskRu
 
 // waiting asks Kueue about runs that wait.
 func (f *follower) waiting(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for _, pr := range f.attempts {
 		id := idOf(&pr)
 		s, ok := f.latest[id]

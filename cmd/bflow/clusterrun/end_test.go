@@ -1,0 +1,175 @@
+package clusterrun_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
+	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+)
+
+func TestCancel(t *testing.T) {
+	running := func(pr *tektonv1.PipelineRun) {
+		begun(contract.Provision)(pr)
+		condition(corev1.ConditionUnknown, "Running", "")(pr)
+	}
+	tests := []struct {
+		name   string
+		run    func(*tektonv1.PipelineRun)
+		force  bool
+		met    clusterrun.Ended
+		status any
+	}{
+		{name: "one that waits must not start", run: pending, met: clusterrun.WasQueued, status: "Cancelled"},
+		{name: "one that waits is not forced to start either", run: pending, force: true, met: clusterrun.WasQueued, status: "Cancelled"},
+		{name: "one that has started takes everything down", run: running, met: clusterrun.WasAlive, status: "CancelledRunFinally"},
+		{name: "by force nothing of it runs any more", run: running, force: true, met: clusterrun.WasAlive, status: "Cancelled"},
+		{name: "one that has ended is left alone", run: condition(corev1.ConditionTrue, "Succeeded", ""), met: clusterrun.WasOver},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			srv, c := newCluster(t)
+			srv.Put(runsAt+"/r", makeRun("r", tt.run))
+			run, err := c.Find(t.Context(), "r", namespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			met, err := c.Cancel(t.Context(), run, tt.force, time.Now())
+			if err != nil || met != tt.met {
+				t.Fatalf("met %s, %v", met, err)
+			}
+			pr := srv.Get(runsAt + "/r")
+			if spec, _ := pr["spec"].(clustertest.Object); tt.status != nil && spec["status"] != tt.status {
+				t.Errorf("status %v, want %v", spec["status"], tt.status)
+			}
+			annotations, _ := pr["metadata"].(clustertest.Object)["annotations"].(clustertest.Object)
+			if marked := annotations[contract.AnnotationCancel] != nil; marked != (tt.status != nil) {
+				t.Errorf("annotations %v", annotations)
+			}
+		})
+	}
+}
+
+func TestACancelThatMeetsAnAdmissionKeepsTheTeardown(t *testing.T) {
+	srv, c := newCluster(t)
+	run := submit(t, c, compile.Options{})
+	change(srv, runsAt+"/demo-1", func(pr *tektonv1.PipelineRun) { begun(contract.Provision)(pr) })()
+	met, err := c.Cancel(t.Context(), run, false, time.Now())
+	if err != nil || met != clusterrun.WasAlive {
+		t.Fatalf("met %s, %v", met, err)
+	}
+	if status := srv.Get(runsAt + "/demo-1")["spec"].(clustertest.Object)["status"]; status != "CancelledRunFinally" {
+		t.Errorf("status %v: the run had just started", status)
+	}
+}
+
+func TestDeleteWaitsForTheRelease(t *testing.T) {
+	srv, c := newCluster(t)
+	pr := makeRun("r", condition(corev1.ConditionTrue, "Succeeded", ""))
+	pr.Finalizers = []string{contract.Finalizer}
+	srv.Put(runsAt+"/r", pr)
+	srv.Put(mapsAt+"/"+contract.ResultConfigMap("r"), map[string]any{})
+	run, err := c.Find(t.Context(), "r", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	err = c.Delete(patient(t), run, false, func(why string) {
+		said = why
+		srv.Change(runsAt+"/r", func(o clustertest.Object) { delete(o["metadata"].(clustertest.Object), "finalizers") })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said != "bflow-controller holds it, and does not run: see bflow doctor" {
+		t.Errorf("said %q", said)
+	}
+	if left := append(srv.List(runsAt+"/"), srv.List(mapsAt)...); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestARunThatGoesOnIsDeletedByForceOnly(t *testing.T) {
+	srv, c := newCluster(t)
+	run := submit(t, c, compile.Options{})
+	if err := c.Delete(t.Context(), run, false, func(string) {}); !errors.Is(err, clusterrun.ErrAlive) {
+		t.Errorf("got %v", err)
+	}
+	if err := c.Delete(patient(t), run, true, func(string) {}); err != nil {
+		t.Error(err)
+	}
+	if left := srv.List(runsAt + "/"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestConnectSaysWhyThereIsNoAnswer(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	away := silent.Addr().String()
+	tests := []struct {
+		name string
+		host string
+		want []string
+	}{
+		{name: "nobody listens", host: "http://127.0.0.1:1", want: []string{"the API server of cluster hub (http://127.0.0.1:1) does not answer", "connection refused"}},
+		{name: "nobody speaks", host: "http://" + away, want: []string{"does not answer: no answer within 5s"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			began := time.Now()
+			_, err := clusterrun.Connect(t.Context(), &rest.Config{Host: tt.host}, "hub")
+			wants(t, err, tt.want...)
+			if took := time.Since(began); took > 8*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+	srv := clustertest.New(t)
+	srv.Refuse(func(string, string) (int, string) { return http.StatusUnauthorized, "Unauthorized" })
+	_, err = clusterrun.Connect(t.Context(), srv.Config(), "hub")
+	wants(t, err, "cluster hub does not know who you are", "log in again")
+}
+
+func TestFind(t *testing.T) {
+	srv, c := newCluster(t)
+	srv.Put(runsAt+"/demo-1", makeRun("demo-1"))
+	srv.Put(runsAt+"/demo-2", makeRun("demo-2"))
+	second := makeRun("other-1-a2")
+	second.Labels[contract.LabelRun], second.Labels[contract.LabelAttempt] = "other-1", "2"
+	srv.Put(runsAt+"/other-1", makeRun("other-1"))
+	srv.Put(runsAt+"/other-1-a2", second)
+	stranger := makeRun("stranger")
+	stranger.Labels = nil
+	srv.Put(runsAt+"/stranger", stranger)
+	for _, name := range []string{"other-1", "other-1-a2", "oth"} {
+		if run, err := c.Find(t.Context(), name, ""); err != nil || run.ID != "other-1" || len(run.Attempts) != 2 || run.Last().Name != "other-1-a2" {
+			t.Errorf("%s: %v, %v", name, run, err)
+		}
+	}
+	_, err := c.Find(t.Context(), "demo", "")
+	wants(t, err, "2 runs begin so: demo-1, demo-2")
+	_, err = c.Find(t.Context(), "stranger", "")
+	wants(t, err, "no such run among the 3 there")
+	srv.Refuse(func(_, path string) (int, string) {
+		if path == "/apis/tekton.dev/v1/pipelineruns" {
+			return http.StatusForbidden, "pipelineruns.tekton.dev is forbidden"
+		}
+		return 0, ""
+	})
+	if _, err := c.Find(t.Context(), "demo-1", "", namespace); err != nil {
+		t.Errorf("who may list one namespace finds it there: %v", err)
+	}
+}

@@ -1,0 +1,220 @@
+package clusterrun_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
+	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// script plays the controllers: a step each time it hears the words it waits for.
+type script struct {
+	t     *testing.T
+	steps []scene
+	heard []string
+}
+
+type scene struct {
+	hears string
+	then  func()
+}
+
+func (s *script) hear(words string) {
+	s.heard = append(s.heard, words)
+	if len(s.steps) > 0 && strings.Contains(words, s.steps[0].hears) {
+		next := s.steps[0].then
+		s.steps = s.steps[1:]
+		go next()
+	}
+}
+
+func (s *script) Changed(status clusterrun.Status) {
+	words := string(status.State) + ": " + status.Message
+	for _, task := range status.Tasks {
+		words += " [" + task.Name + " " + string(task.State) + " " + task.Message + "]"
+	}
+	s.hear(words)
+}
+
+func (s *script) Progress(run, task string, p report.Progress) {
+	s.hear(run + " " + task + " " + p.Name)
+}
+
+func (s *script) Trouble(err error) {
+	if err == nil {
+		s.hear("the cluster answers again")
+		return
+	}
+	s.hear("trouble: " + err.Error())
+}
+
+func (s *script) Started(_, task, _, _, container string) {
+	s.hear("started " + task + " " + container)
+}
+
+func (s *script) done() {
+	if len(s.steps) > 0 {
+		s.t.Errorf("never heard %q; heard:\n%s", s.steps[0].hears, strings.Join(s.heard, "\n"))
+	}
+}
+
+// change applies a change to the run on the server.
+func change(srv *clustertest.Server, path string, f func(*tektonv1.PipelineRun)) func() {
+	return func() {
+		pr := makeRun(path[strings.LastIndexByte(path, '/')+1:])
+		uid := srv.Get(path)["metadata"].(clustertest.Object)["uid"]
+		f(pr)
+		srv.Put(path, pr)
+		srv.Change(path, func(o clustertest.Object) { o["metadata"].(clustertest.Object)["uid"] = uid })
+	}
+}
+
+func TestFollowFromTheQueueToTheVerdict(t *testing.T) {
+	srv, c := newCluster(t)
+	run := submit(t, c, compile.Options{})
+	at := runsAt + "/demo-1"
+	load := tasksAt + "/demo-1-load-gen-0"
+	running := func(pr *tektonv1.PipelineRun) {
+		begun("load-gen-0", contract.Finish)(pr)
+		condition(corev1.ConditionUnknown, "Running", "")(pr)
+	}
+	s := &script{t: t, steps: []scene{
+		{`it waits in queue "local"`, change(srv, at, func(pr *tektonv1.PipelineRun) {
+			pending(pr)
+			pr.Annotations = map[string]string{contract.AnnotationReason: "position 2 of 3"}
+		})},
+		{"position 2 of 3", change(srv, at, running)},
+		{"Running", func() {
+			srv.Say(namespace, "demo-1-load-gen-0-pod", "step-load-gen-0", `load-gen: sample 1/1 stage 1/1 "rate-10" 1 s of 2 s: 10 sent, 9 done, 1 in flight, 0 errors, 9.00 req/s`)
+			srv.Put(load, makeTask("demo-1", "load-gen-0", corev1.ConditionUnknown, "Running", "", nil))
+		}},
+		{"demo-1 load-gen-0 rate-10", func() { srv.Down(true) }},
+		{"trouble: ", func() {
+			srv.Say(namespace, "demo-1-load-gen-0-pod", "step-load-gen-0", "load-gen: it broke")
+			srv.EndLog(namespace, "demo-1-load-gen-0-pod", "step-load-gen-0")
+			srv.Put(load, makeTask("demo-1", "load-gen-0", corev1.ConditionFalse, "Failed", `"step-load-gen-0" exited with code 4: Error`, code(4)))
+			change(srv, at, func(pr *tektonv1.PipelineRun) {
+				running(pr)
+				condition(corev1.ConditionFalse, "Failed", "Tasks Completed: 1 (Failed: 1)")(pr)
+			})()
+			srv.Down(false)
+		}},
+		{"the cluster answers again", func() {}},
+	}}
+	ended, err := c.Follow(patient(t), []*clusterrun.Run{run}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.done()
+	status := ended["demo-1"]
+	if status.State != local.Failed || status.ExitCode != contract.ExitInvalid {
+		t.Errorf("%s, exit code %d", status.State, status.ExitCode)
+	}
+	if want := `task "load-gen-0": step "load-gen-0" exited with code 4: load-gen: it broke`; status.Message != want {
+		t.Errorf("message %q, want %q", status.Message, want)
+	}
+}
+
+func TestFollowGoesOnWithTheNextAttempt(t *testing.T) {
+	srv, c := newCluster(t)
+	run := submit(t, c, compile.Options{})
+	second := makeRun("demo-1-a2", pending)
+	second.Labels[contract.LabelRun], second.Labels[contract.LabelAttempt] = "demo-1", "2"
+	s := &script{t: t, steps: []scene{
+		{"it waits", func() { srv.Put(runsAt+"/demo-1-a2", second) }},
+		{"it waits", func() {}},
+	}}
+	s.steps[1].then = func() {
+		change(srv, runsAt+"/demo-1", func(pr *tektonv1.PipelineRun) { condition(corev1.ConditionFalse, "Cancelled", "")(pr) })()
+		done := makeRun("demo-1-a2", begun(contract.Provision), condition(corev1.ConditionTrue, "Succeeded", ""))
+		done.Labels = second.Labels
+		srv.Put(runsAt+"/demo-1-a2", done)
+	}
+	ended, err := c.Follow(patient(t), []*clusterrun.Run{run}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := ended["demo-1"]; s.State != local.Succeeded || s.Attempt != 2 {
+		t.Errorf("%s, attempt %d", s.State, s.Attempt)
+	}
+}
+
+func TestFollowSaysThatARunWasDeleted(t *testing.T) {
+	srv, c := newCluster(t)
+	run := submit(t, c, compile.Options{})
+	s := &script{t: t, steps: []scene{{"it waits", func() { srv.Remove(runsAt + "/demo-1") }}}}
+	if _, err := c.Follow(patient(t), []*clusterrun.Run{run}, s); !errors.Is(err, clusterrun.ErrDeleted) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestALogThatIsFollowedOverAnInterruptionRepeatsNoLine(t *testing.T) {
+	srv, c := newCluster(t)
+	srv.Say(namespace, "p", "c", "one", "two")
+	var got []string
+	err := c.Log(patient(t), clusterrun.LogOf{Namespace: namespace, Pod: "p", Container: "c", Follow: true}, func(line string) error {
+		got = append(got, line)
+		switch line {
+		case "two":
+			go func() {
+				srv.Break()
+				srv.Say(namespace, "p", "c", "three")
+				srv.EndLog(namespace, "p", "c")
+			}()
+		}
+		return nil
+	})
+	if err != nil || !slices.Equal(got, []string{"one", "two", "three"}) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestFollowedLogsGoFromTaskToTask(t *testing.T) {
+	srv, c := newCluster(t)
+	run := submit(t, c, compile.Options{})
+	task := func(name string) {
+		srv.Say(namespace, "demo-1-"+name+"-pod", "step-"+name, name+" speaks")
+		srv.EndLog(namespace, "demo-1-"+name+"-pod", "step-"+name)
+		srv.Put(tasksAt+"/demo-1-"+name, makeTask("demo-1", name, corev1.ConditionUnknown, "Running", "", nil))
+	}
+	var mu sync.Mutex
+	var got []string
+	status, err := c.FollowLogs(patient(t), run, "", func(source, text string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, source+": "+text)
+		switch text {
+		case `it waits in queue "local"`:
+			go func() {
+				change(srv, runsAt+"/demo-1", func(pr *tektonv1.PipelineRun) {
+					begun("provision", "smoketest")(pr)
+					condition(corev1.ConditionUnknown, "Running", "")(pr)
+				})()
+				task("provision")
+			}()
+		case "provision speaks":
+			go task("smoketest")
+		case "smoketest speaks":
+			go change(srv, runsAt+"/demo-1", func(pr *tektonv1.PipelineRun) {
+				begun("provision", "smoketest")(pr)
+				condition(corev1.ConditionTrue, "Succeeded", "")(pr)
+			})()
+		}
+		return nil
+	}, func(error) {})
+	want := []string{`demo-1: it waits in queue "local"`, "provision: provision speaks", "smoketest: smoketest speaks"}
+	if err != nil || !slices.Equal(got, want) || status.State != local.Succeeded {
+		t.Errorf("got %q, %s, %v", got, status.State, err)
+	}
+}

@@ -1,0 +1,98 @@
+package clusterrun_test
+
+import (
+	"testing"
+
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func pending(pr *tektonv1.PipelineRun) {
+	pr.Spec.Status = tektonv1.PipelineRunSpecStatusPending
+	pr.Labels[contract.LabelQueue] = "local"
+}
+
+func TestStatusOf(t *testing.T) {
+	running, failed := corev1.ConditionUnknown, corev1.ConditionFalse
+	provision := func(message string, exit int32) []tektonv1.TaskRun {
+		return []tektonv1.TaskRun{*makeTask("r", contract.Provision, failed, "Failed", message, code(exit))}
+	}
+	tests := []struct {
+		name    string
+		run     *tektonv1.PipelineRun
+		tasks   []tektonv1.TaskRun
+		state   local.State
+		exit    int
+		message string
+	}{
+		{name: "a run that nobody has looked at waits", run: makeRun("r", pending), state: local.Pending, message: `it waits in queue "local"`},
+		{name: "one that waits says why", run: makeRun("r", pending, func(pr *tektonv1.PipelineRun) {
+			pr.Annotations = map[string]string{contract.AnnotationReason: "4 of 8 GPUs are taken"}
+		}), state: local.Pending, message: `it waits in queue "local": 4 of 8 GPUs are taken`},
+		{name: "one without a queue label is pending by somebody's hand", run: makeRun("r", func(pr *tektonv1.PipelineRun) {
+			pr.Spec.Status = tektonv1.PipelineRunSpecStatusPending
+		}), state: local.Pending, message: "it waits for somebody to let it start: it is pending and names no queue"},
+		{name: "one that goes on has nothing to say", run: makeRun("r", begun(contract.Provision), condition(running, "Running", "Tasks Completed: 0")), state: local.Running},
+		{name: "a pod that cannot start is named",
+			run:     makeRun("r", begun(contract.Provision), condition(running, "Running", "")),
+			tasks:   []tektonv1.TaskRun{*makeTask("r", contract.Provision, running, "Pending", `0/1 nodes are available: 1 Insufficient cpu`, nil)},
+			state:   local.Running,
+			message: `task "provision": its pod cannot start: 0/1 nodes are available: 1 Insufficient cpu`},
+		{name: "the stations every pod passes are not told",
+			run:   makeRun("r", begun(contract.Provision), condition(running, "Running", "")),
+			tasks: []tektonv1.TaskRun{*makeTask("r", contract.Provision, running, "Pending", `pod status "Initialized":"False"`, nil)}, state: local.Running},
+		{name: "the exit code of a step is the run's", run: makeRun("r", begun(contract.Provision, contract.Finish), condition(failed, "Failed", "Tasks Completed: 1")),
+			tasks: provision(`"step-provision" exited with code 3: Error`, 3), state: local.Failed, exit: contract.ExitUnhealthy,
+			message: `task "provision": "step-provision" exited with code 3: Error`},
+		{name: "an exit code that is not documented is the general one", run: makeRun("r", begun(contract.Provision), condition(failed, "Failed", "")),
+			tasks: provision("x", 137), state: local.Failed, exit: contract.ExitFail, message: `task "provision": x`},
+		{name: "where TaskRuns are gone the verdict is left", run: makeRun("r", condition(failed, "Failed", "Tasks Completed: 7"), func(pr *tektonv1.PipelineRun) {
+			pr.Status.Results = []tektonv1.PipelineRunResult{{Name: contract.ResultVerdict, Value: *tektonv1.NewStructuredValues("invalid")}}
+		}), state: local.Failed, exit: contract.ExitInvalid, message: "Tasks Completed: 7"},
+		{name: "a Pipeline that is not there is Tekton's word", run: makeRun("r", condition(failed, "CouldntGetPipeline", "Error retrieving pipeline")),
+			state: local.Failed, exit: contract.ExitFail, message: "Error retrieving pipeline"},
+		{name: "a run cancelled while it waited never started", run: makeRun("r", condition(failed, "Cancelled", "cancelled")),
+			state: local.Cancelled, exit: contract.ExitInterrupted, message: "the run was cancelled before it started"},
+		{name: "a cancelled run is interrupted", run: makeRun("r", begun(contract.Provision), condition(failed, "CancelledRunningFinally", "")),
+			state: local.Cancelled, exit: contract.ExitInterrupted, message: "the run was cancelled"},
+		{name: "one that is being cancelled goes on", run: makeRun("r", begun(contract.Provision), condition(running, "Running", ""), func(pr *tektonv1.PipelineRun) {
+			pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally
+		}), state: local.Running, message: "it is being cancelled; its last tasks take everything down"},
+		{name: "a timeout is no failure of a task", run: makeRun("r", begun(contract.Provision), condition(failed, "PipelineRunTimeout", `"r" failed to finish within "1h"`)),
+			state: local.TimedOut, exit: contract.ExitFail, message: `"r" failed to finish within "1h"`},
+		{name: "a green run is green", run: makeRun("r", begun(contract.Provision), condition(corev1.ConditionTrue, "Succeeded", "Tasks Completed: 7")),
+			state: local.Succeeded, message: "Tasks Completed: 7"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := clusterrun.StatusOf(&clusterrun.Run{ID: "r", Namespace: namespace, Attempts: []tektonv1.PipelineRun{*tt.run}}, tt.tasks)
+			if s.State != tt.state || s.ExitCode != tt.exit || s.Message != tt.message {
+				t.Errorf("got %s, exit code %d, %q; want %s, exit code %d, %q", s.State, s.ExitCode, s.Message, tt.state, tt.exit, tt.message)
+			}
+			if s.Alive == s.State.Done() {
+				t.Errorf("alive %t and %s", s.Alive, s.State)
+			}
+		})
+	}
+}
+
+func TestTasksStandInTheOrderOfTheirPipeline(t *testing.T) {
+	run := makeRun("r", begun("provision", "smoketest", contract.Finish), condition(corev1.ConditionFalse, "Failed", ""))
+	s := clusterrun.StatusOf(&clusterrun.Run{ID: "r", Attempts: []tektonv1.PipelineRun{*run}}, []tektonv1.TaskRun{
+		*makeTask("r", contract.Finish, corev1.ConditionTrue, "Succeeded", "", code(0)),
+		*makeTask("r", "provision", corev1.ConditionFalse, "Failed", "x", code(3)),
+		*makeTask("other", "smoketest", corev1.ConditionTrue, "Succeeded", "", code(0))})
+	want := []local.State{local.Failed, local.Skipped, local.Succeeded}
+	for i, state := range want {
+		if s.Tasks[i].State != state {
+			t.Errorf("task %s is %s, want %s", s.Tasks[i].Name, s.Tasks[i].State, state)
+		}
+	}
+	if !s.Tasks[2].Finally {
+		t.Error("finish is a finally task")
+	}
+}

@@ -1,0 +1,124 @@
+package clusterrun_test
+
+import (
+	"net/http"
+	"testing"
+
+	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
+	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+func TestSubmitMakesARunThatWaits(t *testing.T) {
+	srv, c := newCluster(t)
+	run := submit(t, c, compile.Options{})
+	if run.ID != "demo-1" || run.Namespace != namespace {
+		t.Errorf("run %s in %s", run.ID, run.Namespace)
+	}
+	pr := srv.Get(runsAt + "/demo-1")
+	if status := pr["spec"].(clustertest.Object)["status"]; status != "PipelineRunPending" {
+		t.Errorf("status %v: it must wait", status)
+	}
+	labels := pr["metadata"].(clustertest.Object)["labels"].(clustertest.Object)
+	if labels[contract.LabelRun] != "demo-1" || labels[contract.LabelAttempt] != "1" || labels[contract.LabelQueue] != "local" {
+		t.Errorf("labels %v", labels)
+	}
+	cms := srv.List(mapsAt)
+	if len(cms) != 1 {
+		t.Fatalf("ConfigMaps %v", cms)
+	}
+	owners := srv.Get(cms[0])["metadata"].(clustertest.Object)["ownerReferences"].([]any)
+	if len(owners) != 1 || owners[0].(clustertest.Object)["name"] != "demo-1" {
+		t.Errorf("owners %v: the plan goes with its last run", owners)
+	}
+}
+
+func TestRunsOfOnePlanShareIt(t *testing.T) {
+	srv, c := newCluster(t)
+	p := makePlan(t)
+	if _, err := c.Submit(t.Context(), submission(compile.Options{}, p, p)); err != nil {
+		t.Fatal(err)
+	}
+	cms := srv.List(mapsAt)
+	if len(cms) != 1 || len(srv.List(runsAt)) != 2 {
+		t.Fatalf("ConfigMaps %v, runs %v", cms, srv.List(runsAt))
+	}
+	if owners := srv.Get(cms[0])["metadata"].(clustertest.Object)["ownerReferences"].([]any); len(owners) != 2 {
+		t.Errorf("owners %v", owners)
+	}
+}
+
+func TestARefusalLeavesNothing(t *testing.T) {
+	srv, c := newCluster(t)
+	srv.Refuse(func(verb, path string) (int, string) {
+		if verb == http.MethodPost && path == runsAt {
+			return http.StatusBadRequest, `admission webhook "validation.webhook.pipeline.tekton.dev" denied the request: no`
+		}
+		return 0, ""
+	})
+	_, err := c.Submit(t.Context(), submission(compile.Options{}, makePlan(t)))
+	wants(t, err, "checking run demo-1", "denied the request: no")
+	for _, path := range []string{mapsAt, runsAt, "/apis/tekton.dev/v1/namespaces/bench/tasks", "/apis/tekton.dev/v1/namespaces/bench/pipelines"} {
+		if left := srv.List(path + "/"); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+}
+
+func TestSubmitSaysWhatIsMissing(t *testing.T) {
+	tests := []struct {
+		name    string
+		cluster func(*clustertest.Server)
+		o       compile.Options
+		want    []string
+	}{
+		{name: "Tekton", cluster: func(s *clustertest.Server) { s.Without("/apis/tekton.dev") },
+			want: []string{"Tekton is not installed on cluster hub; run bflow bootstrap --single-cluster"}},
+		{name: "Kueue", cluster: func(s *clustertest.Server) { s.Without("/apis/kueue") },
+			want: []string{"Kueue is not installed on cluster hub", "--no-queue"}},
+		{name: "the queue", cluster: func(s *clustertest.Server) { s.Remove(queueAt) },
+			want: []string{`there is no queue "local" in namespace bench`, "bflow bootstrap --single-cluster --namespace bench", "--no-queue"}},
+		{name: "the namespace", cluster: func(*clustertest.Server) {}, o: compile.Options{Namespace: "nowhere", NoQueue: true},
+			want: []string{"cluster hub has no such namespace", "bflow bootstrap --single-cluster --namespace nowhere"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			srv, c := newCluster(t)
+			tt.cluster(srv)
+			_, err := c.Submit(t.Context(), submission(tt.o, makePlan(t)))
+			wants(t, err, tt.want...)
+		})
+	}
+}
+
+func TestAgainIsWhatWasAskedForAndNothingOfWhatBecameOfIt(t *testing.T) {
+	srv, c := newCluster(t)
+	run := submit(t, c, compile.Options{})
+	srv.Change(runsAt+"/demo-1", func(o clustertest.Object) {
+		meta := o["metadata"].(clustertest.Object)
+		meta["annotations"].(clustertest.Object)[contract.AnnotationReleased] = "2026-01-01T00:00:00Z"
+		meta["labels"].(clustertest.Object)["tekton.dev/pipeline"] = "p"
+		meta["finalizers"] = []any{contract.Finalizer}
+		delete(o["spec"].(clustertest.Object), "status")
+	})
+	run, err := c.Find(t.Context(), run.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Again(t.Context(), run, func(base string) string { return base + "-2" }); err != nil {
+		t.Fatal(err)
+	}
+	pr := srv.Get(runsAt + "/demo-1-2")
+	meta := pr["metadata"].(clustertest.Object)
+	labels := meta["labels"].(clustertest.Object)
+	if labels[contract.LabelRun] != "demo-1-2" || labels["tekton.dev/pipeline"] != nil || meta["finalizers"] != nil ||
+		meta["annotations"].(clustertest.Object)[contract.AnnotationReleased] != nil {
+		t.Errorf("metadata %v", meta)
+	}
+	if status := pr["spec"].(clustertest.Object)["status"]; status != "PipelineRunPending" {
+		t.Errorf("status %v: it must wait as the first one did", status)
+	}
+	if owners := srv.Get(srv.List(mapsAt)[0])["metadata"].(clustertest.Object)["ownerReferences"].([]any); len(owners) != 2 {
+		t.Errorf("owners %v", owners)
+	}
+}
