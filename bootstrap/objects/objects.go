@@ -96,9 +96,9 @@ func (c Config) withDefaults() Config {
 
 // arguments tells the controller which namespaces it has rights in, and what Kueue does beside it.
 func arguments(deployment *unstructured.Unstructured, c Config) error {
-	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
-	if err != nil || len(containers) == 0 {
-		return fmt.Errorf("reading the containers of Deployment %q: %v", deployment.GetName(), err)
+	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	if len(containers) == 0 {
+		return fmt.Errorf("reading Deployment %q: it has no containers", deployment.GetName())
 	}
 	container, _ := containers[0].(map[string]any)
 	args, _, _ := unstructured.NestedStringSlice(container, "args")

@@ -4,6 +4,7 @@ package detecttest
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -79,7 +80,7 @@ func (s *Server) Add(t testing.TB, documents string) {
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(documents), 4096)
 	for {
 		o := &unstructured.Unstructured{}
-		if err := decoder.Decode(&o.Object); err == io.EOF {
+		if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {
 			t.Fatalf("reading a document: %v", err)
