@@ -2,9 +2,11 @@ package app
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/pipelines/local"
 )
 
@@ -13,17 +15,36 @@ func cancelCommand(s Streams) *cli.Command {
 		Name:      "cancel",
 		Usage:     "stop a run; its finally tasks still take everything down",
 		ArgsUsage: "RUN",
-		Flags:     []cli.Flag{runsDirFlag()},
+		Flags:     worldFlags(&cli.BoolFlag{Name: "force", Usage: "on a cluster: run none of its tasks any more; bflow-controller takes everything down"}),
 		Action: func(c *cli.Context) error {
-			dir, err := runArg(c)
+			p, err := placeArg(c)
 			if err != nil {
 				return err
 			}
-			if err := local.Cancel(dir); err != nil {
+			if p.run != nil {
+				return cancelOnCluster(c, s, p)
+			}
+			if err := local.Cancel(p.dir); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Err, "told the executor of %s to stop; bflow watch follows it\n", c.Args().First())
+			fmt.Fprintf(s.Err, "told the executor of %s to stop; bflow watch follows it\n", p.name)
 			return nil
 		},
 	}
+}
+
+func cancelOnCluster(c *cli.Context, s Streams, p place) error {
+	met, err := p.cluster.Cancel(c.Context, p.run, c.Bool("force"), time.Now())
+	if err != nil {
+		return err
+	}
+	switch id := p.run.ID; met {
+	case clusterrun.WasQueued:
+		fmt.Fprintf(s.Err, "cancelled %s; it was waiting and will not start\n", id)
+	case clusterrun.WasOver:
+		fmt.Fprintf(s.Err, "%s had ended already; nothing was cancelled\n", id)
+	default:
+		fmt.Fprintf(s.Err, "told %s to stop; its last tasks take everything down; bflow watch %s follows it\n", id, id)
+	}
+	return nil
 }

@@ -1,10 +1,13 @@
 package app
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/provision"
 	"bflow.dev/bflow/tasks/step"
@@ -15,20 +18,24 @@ func deleteCommand(s Streams) *cli.Command {
 		Name:      "delete",
 		Usage:     "delete runs and everything they left behind",
 		ArgsUsage: "RUN...",
-		Flags:     []cli.Flag{runsDirFlag()},
+		Flags: worldFlags(
+			&cli.BoolFlag{Name: "force", Usage: "on a cluster: also a run that has not ended"},
+			&cli.BoolFlag{Name: "keep-results", Usage: "on a cluster: fetch the results of the run before, and keep that copy"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"delete\": want at least one run")
 			}
 			for _, name := range c.Args().Slice() {
-				dir, err := runDir(c, name)
+				p, err := locate(c, name)
 				if err != nil {
 					return err
 				}
-				if err := provision.Teardown(c.Context, dir); err != nil {
-					return err
+				if p.run != nil {
+					err = deleteOnCluster(c, s, p)
+				} else {
+					err = deleteHere(c, p.dir)
 				}
-				if err := local.Delete(dir); err != nil {
+				if err != nil {
 					return err
 				}
 				fmt.Fprintf(s.Err, "deleted %s\n", name)
@@ -36,4 +43,35 @@ func deleteCommand(s Streams) *cli.Command {
 			return nil
 		},
 	}
+}
+
+func deleteHere(c *cli.Context, dir string) error {
+	if err := provision.Teardown(c.Context, dir); err != nil {
+		return err
+	}
+	return local.Delete(dir)
+}
+
+func deleteOnCluster(c *cli.Context, s Streams, p place) error {
+	if c.Bool("keep-results") {
+		dir, err := fetchCopy(c, s, p, nil)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Err, "the results of %s are in %s\n", p.run.ID, dir)
+	}
+	err := p.cluster.Delete(c.Context, p.run, c.Bool("force"), func(why string) {
+		fmt.Fprintf(s.Err, "waiting for %s: %s\n", p.run.ID, why)
+	})
+	if errors.Is(err, clusterrun.ErrAlive) {
+		return fmt.Errorf("%w; bflow cancel %s ends it, --force deletes it all the same", err, p.run.ID)
+	}
+	if err != nil || c.Bool("keep-results") {
+		return err
+	}
+	dir, err := copyDir(c, p.run.ID)
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
 }

@@ -20,11 +20,11 @@ func exportCommand(s Streams) *cli.Command {
 		Name:      "export",
 		Usage:     "write a run's results in another tool's format",
 		ArgsUsage: "RUN",
-		Flags: []cli.Flag{runsDirFlag(),
+		Flags: worldFlags(
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(export.Formats(), ", ")},
-			&cli.StringFlag{Name: "out", Usage: "file, or folder for a format of several files (default: standard output)"}},
+			&cli.StringFlag{Name: "out", Usage: "file, or folder for a format of several files (default: standard output)"}),
 		Action: func(c *cli.Context) error {
-			dir, err := runArg(c)
+			name, err := oneArg(c, "run")
 			if err != nil {
 				return err
 			}
@@ -34,6 +34,10 @@ func exportCommand(s Streams) *cli.Command {
 			exporter, err := export.New(c.String("format"))
 			if err != nil {
 				return step.Exit(contract.ExitUsage, err)
+			}
+			dir, err := resultsDir(c, s, name)
+			if err != nil {
+				return err
 			}
 			r, err := report.Read(dir)
 			if err != nil {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
@@ -20,24 +22,61 @@ func logsCommand(s Streams) *cli.Command {
 		Name:      "logs",
 		Usage:     "print what the tasks of a run have written",
 		ArgsUsage: "RUN",
-		Flags: []cli.Flag{runsDirFlag(),
+		Flags: worldFlags(
 			&cli.StringFlag{Name: "task", Usage: "only this task"},
-			&cli.BoolFlag{Name: "engine", Usage: "the log of the server under test instead"}},
+			&cli.BoolFlag{Name: "engine", Usage: "the log of the server under test instead"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: go on until the run ends"}),
 		Action: func(c *cli.Context) error {
-			dir, err := runArg(c)
+			p, err := placeArg(c)
 			if err != nil {
 				return err
 			}
-			if c.Bool("engine") {
-				return copyLog(s.Out, filepath.Join(dir, contract.FileEngineLog), "")
+			if p.run != nil {
+				return clusterLogs(c, s, p)
 			}
-			status, err := local.StatusOf(dir)
+			if c.Bool("follow") {
+				return step.Usagef("reading logs of %s: --follow is for runs on a cluster; bflow watch %s follows this one", p.name, p.name)
+			}
+			if c.Bool("engine") {
+				return copyLog(s.Out, filepath.Join(p.dir, contract.FileEngineLog), "")
+			}
+			status, err := local.StatusOf(p.dir)
 			if err != nil {
 				return err
 			}
 			return taskLogs(s.Out, status, c.String("task"))
 		},
 	}
+}
+
+// clusterLogs prints the logs of pods.
+func clusterLogs(c *cli.Context, s Streams, p place) error {
+	line := func(source, text string) error {
+		_, err := fmt.Fprintf(s.Out, "[%s] %s\n", source, text)
+		return err
+	}
+	gone := func(task string) {
+		fmt.Fprintf(s.Err, "the pod of task %s is gone, and its log with it; bflow fetch %s brings what the run has recorded\n", task, p.run.ID)
+	}
+	var err error
+	switch {
+	case c.Bool("engine"):
+		if err = p.cluster.EngineLogs(c.Context, p.run, c.Bool("follow"), line); errors.Is(err, clusterrun.ErrNoEngine) {
+			err = fmt.Errorf("%w; once task release has run, the logs are among the results: bflow fetch %s --only deployment/", err, p.run.ID)
+		}
+	case c.Bool("follow"):
+		_, err = p.cluster.FollowLogs(c.Context, p.run, c.String("task"), line, func(err error) { trouble(s, err) })
+	default:
+		err = p.cluster.Logs(c.Context, p.run, c.String("task"), line, gone)
+	}
+	var none *clusterrun.NoTaskError
+	switch {
+	case errors.As(err, &none):
+		return step.Exit(contract.ExitUsage, err)
+	case c.Context.Err() != nil:
+		return silently(contract.ExitInterrupted)
+	}
+	return err
 }
 
 func taskLogs(w io.Writer, status local.Status, only string) error {

@@ -18,16 +18,17 @@ import (
 
 func reportCommand(s Streams) *cli.Command {
 	return &cli.Command{
-		Name:        "report",
-		Usage:       "make the report of a run anew, or one page over several runs",
-		ArgsUsage:   "RUN...",
-		Description: "One run: every file of its report is made again from its measurements. Several: --out names the page over all of them.",
-		Flags:       []cli.Flag{runsDirFlag(), outputFlag(), &cli.StringFlag{Name: "out", Usage: "file for the page over several runs (default: bflow-report.html)"}},
+		Name:      "report",
+		Usage:     "make the report of a run anew, or one page over several runs",
+		ArgsUsage: "RUN...",
+		Description: "One run: every file of its report is made again from its measurements. Several: --out names the page over all of them. " +
+			"The results of a cluster run are fetched first, once.",
+		Flags: worldFlags(outputFlag(), &cli.StringFlag{Name: "out", Usage: "file for the page over several runs (default: bflow-report.html)"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"report\": want at least one run")
 			}
-			reports, last, err := rebuild(c)
+			reports, last, err := rebuild(c, s)
 			if err != nil {
 				return err
 			}
@@ -49,12 +50,12 @@ func reportCommand(s Streams) *cli.Command {
 }
 
 // rebuild makes the files of every named run anew and returns the reports and the last run's directory.
-func rebuild(c *cli.Context) ([]*report.Report, string, error) {
+func rebuild(c *cli.Context, s Streams) ([]*report.Report, string, error) {
 	var reports []*report.Report
 	var dir string
 	for _, name := range c.Args().Slice() {
 		var err error
-		if dir, err = runDir(c, name); err != nil {
+		if dir, err = resultsDir(c, s, name); err != nil {
 			return nil, "", err
 		}
 		r, err := assemble.Report(dir)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/runplan"
@@ -20,38 +19,80 @@ import (
 
 func rerunCommand(s Streams) *cli.Command {
 	return &cli.Command{
-		Name:        "rerun",
-		Usage:       "make a new run of the same plan",
-		ArgsUsage:   "RUN|HASH|PLAN.json|MLFLOW-RUN-ID",
-		Description: "HASH is the start (8 characters or more) of a plan's hash. A run of MLflow is looked up at MLFLOW_TRACKING_URI.",
-		Flags:       []cli.Flag{runsDirFlag(), plainFlag()},
+		Name:      "rerun",
+		Usage:     "make a new run of the same plan",
+		ArgsUsage: "RUN|HASH|PLAN.json|MLFLOW-RUN-ID",
+		Description: "HASH is the start (8 characters or more) of a plan's hash. A run of MLflow is looked up at MLFLOW_TRACKING_URI.\n" +
+			"A run of the cluster runs there again, with its queue and Pipeline, and anything else here; --local and --cluster say otherwise.",
+		Flags: append(submitFlags(append(kubeFlags(), runsDirFlag(), plainFlag(),
+			&cli.BoolFlag{Name: "local", Usage: "run it on this machine"},
+			&cli.BoolFlag{Name: "cluster", Usage: "run it on the cluster"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: stay until the run ends, and exit as it does"})...),
+			&cli.StringFlag{Name: "image-prefix", Usage: "registry and folder of task images that the plan does not name"}),
 		Action: func(c *cli.Context) error {
 			what, err := oneArg(c, "run, plan hash, plan file or MLflow run id")
 			if err != nil {
 				return err
 			}
-			plan, err := findPlan(c, what)
+			plan, from, err := findPlan(c, what)
 			if err != nil {
 				return err
 			}
-			return runLocal(c, s, []*runplan.RunPlan{plan}, compile.Options{Version: step.Version, Input: "plan " + plan.Digest}, nil)
+			if from.run != nil && !c.Bool("local") {
+				return rerunCluster(c, s, from)
+			}
+			opt := compileOptions(c, input{sum: "plan " + plan.Digest})
+			if c.Bool("cluster") {
+				return runCluster(c, s, []*runplan.RunPlan{plan}, opt, nil)
+			}
+			return runLocal(c, s, []*runplan.RunPlan{plan}, opt, nil)
 		},
 	}
 }
 
-// findPlan looks for a plan file, a run of that name, a run whose plan has that hash, and an MLflow run, in this order.
-func findPlan(c *cli.Context, what string) (*runplan.RunPlan, error) {
+// findPlan looks for a plan file, a run of this machine of that name, one whose plan has that hash, a run of the cluster,
+// and an MLflow run, in this order. The place is that of a run of the cluster.
+func findPlan(c *cli.Context, what string) (*runplan.RunPlan, place, error) {
 	if info, err := os.Stat(what); err == nil && info.Mode().IsRegular() {
-		return readPlan(what)
+		plan, err := readPlan(what)
+		return plan, place{}, err
 	}
 	dir, missing := runDir(c, what)
 	if missing == nil {
-		return runplan.Read(dir)
+		plan, err := runplan.Read(dir)
+		return plan, place{}, err
 	}
 	plan, err := byHash(c, what)
 	if plan != nil || err != nil {
-		return plan, err
+		return plan, place{}, err
 	}
+	if clusterAsked(c) || clusterKnown(c) {
+		plan, p, err := fromCluster(c, what)
+		if err == nil {
+			return plan, p, nil
+		}
+		missing = fmt.Errorf("%w; %w", missing, err)
+	}
+	plan, err = fromMLflow(c, what, missing)
+	return plan, place{}, err
+}
+
+// fromCluster is the plan of a run on the cluster.
+func fromCluster(c *cli.Context, what string) (*runplan.RunPlan, place, error) {
+	p, err := onCluster(c, what)
+	if err != nil {
+		return nil, p, err
+	}
+	text, err := p.cluster.Plan(c.Context, p.run)
+	if err != nil {
+		return nil, p, err
+	}
+	plan, err := decodePlan(what, text)
+	return plan, p, err
+}
+
+// fromMLflow is the plan that an MLflow run has kept; missing says what was looked for before.
+func fromMLflow(c *cli.Context, what string, missing error) (*runplan.RunPlan, error) {
 	client, err := mlflow.NewClient(os.Getenv, 10*time.Second)
 	if err != nil || client == nil {
 		return nil, errors.Join(err, missing)

@@ -20,7 +20,6 @@ import (
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/tasks/load"
 	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/step"
 	"bflow.dev/bflow/tasks/verdict"
 )
 
@@ -31,31 +30,39 @@ func plainFlag() cli.Flag {
 func runCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
-		Usage:     "run an experiment",
+		Usage:     "run an experiment, on the cluster or here",
 		ArgsUsage: "FILE...",
-		Flags: compileFlags(runsDirFlag(), plainFlag(),
+		Description: "Without --local the runs are submitted to the cluster of the kubeconfig, and their names printed. They go on by themselves:\n" +
+			"bflow watch, status, logs, cancel and report speak of them. --follow stays until they end and exits as they do.",
+		Flags: compileFlags(append(kubeFlags(), runsDirFlag(), plainFlag(),
 			&cli.BoolFlag{Name: "local", Usage: "on this machine, without a cluster"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and run nothing"}),
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: stay until the runs end, and exit as they do"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and run nothing"})...),
 		Action: func(c *cli.Context) error {
 			in, err := readFiles(c, s, spec.Options{})
 			if err != nil {
 				return err
 			}
-			all, err := matrices(c, s, in)
+			opt, err := planOptions(c)
+			if err != nil {
+				return err
+			}
+			opt.Submitted = !c.Bool("local") && !c.Bool("dry-run")
+			all, err := expand(c, s, in, opt)
 			if err != nil {
 				return err
 			}
 			if c.Bool("dry-run") {
 				return writePlans(c, s.Out, stream(in, all))
 			}
-			if !c.Bool("local") {
-				return step.Usagef("running %s: this version runs on this machine only; use --local, or bflow compile and kubectl create", c.Args().First())
-			}
 			plans, err := collectPlans(in, all)
 			if err != nil {
 				return err
 			}
-			return runLocal(c, s, plans, compileOptions(c, in), secrets(all))
+			if c.Bool("local") {
+				return runLocal(c, s, plans, compileOptions(c, in), secrets(all))
+			}
+			return runCluster(c, s, plans, compileOptions(c, in), secrets(all))
 		},
 	}
 }

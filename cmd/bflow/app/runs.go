@@ -73,7 +73,7 @@ func runNames(root string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() {
+		if e.IsDir() && e.Name() != copiesDir {
 			names = append(names, e.Name())
 		}
 	}

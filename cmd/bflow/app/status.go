@@ -3,12 +3,16 @@ package app
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/contract"
 )
 
 func statusCommand(s Streams) *cli.Command {
@@ -16,13 +20,18 @@ func statusCommand(s Streams) *cli.Command {
 		Name:      "status",
 		Usage:     "say how far a run is",
 		ArgsUsage: "RUN",
-		Flags:     []cli.Flag{runsDirFlag(), outputFlag()},
+		Flags:     worldFlags(outputFlag()),
 		Action: func(c *cli.Context) error {
-			dir, err := runArg(c)
+			p, err := placeArg(c)
 			if err != nil {
 				return err
 			}
-			status, err := local.StatusOf(dir)
+			var status clusterrun.Status
+			if p.run != nil {
+				status, err = p.cluster.Status(c.Context, p.run)
+			} else {
+				status.Status, err = local.StatusOf(p.dir)
+			}
 			if err != nil {
 				return err
 			}
@@ -31,9 +40,16 @@ func statusCommand(s Streams) *cli.Command {
 	}
 }
 
-func statusTable(w io.Writer, r local.Status) error {
-	fmt.Fprintf(w, "Run:\t%s\nState:\t%s\nAttempt:\t%d\nFolder:\t%s\n", r.RunID, r.State, r.Attempt, r.RunDir)
-	if v := verdictOf(r); v != "" {
+func statusTable(w io.Writer, r clusterrun.Status) error {
+	fmt.Fprintf(w, "Run:\t%s\nState:\t%s\nAttempt:\t%d\n", r.RunID, r.State, r.Attempt)
+	if r.RunDir != "" {
+		fmt.Fprintf(w, "Folder:\t%s\n", r.RunDir)
+	}
+	if r.Namespace != "" {
+		fmt.Fprintf(w, "Cluster:\t%s, namespace %s\n", r.Cluster, r.Namespace)
+	}
+	queueRows(w, r)
+	if v := r.Verdict(); v != "" {
 		fmt.Fprintf(w, "Verdict:\t%s\n", v)
 	}
 	if r.Message != "" {
@@ -42,19 +58,46 @@ func statusTable(w io.Writer, r local.Status) error {
 	if r.State == local.Interrupted {
 		fmt.Fprintf(w, "Next:\tbflow resume %s\n", r.RunID)
 	}
-	fmt.Fprintln(w, "\nTASK\tSTATE\tTIME\tEXIT\tMESSAGE")
+	if len(r.Tasks) > 0 {
+		fmt.Fprintln(w, "\nTASK\tSTATE\tTIME\tEXIT\tMESSAGE")
+	}
 	for _, t := range r.Tasks {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", t.Name, t.State, took(t.Started, t.Finished, r.Alive && t.State == local.Running), t.ExitCode, progress.Reason(t.Message))
+	}
+	if len(r.Engine) > 0 {
+		fmt.Fprintln(w, "\nENGINE POD\tSTATE\tRESTARTS\tNODE\tMESSAGE")
+	}
+	for _, p := range r.Engine {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", p.Name, p.State, p.Restarts, p.Node, p.Message)
 	}
 	return nil
 }
 
-// verdictOf is the verdict that a task of the run has given as its result, or "".
-func verdictOf(r local.Status) string {
-	for _, t := range r.Tasks {
-		if v, ok := t.Results[contract.ResultVerdict]; ok {
-			return v.StringVal
-		}
+// queueRows say what a run has asked its queue for, and what it has got.
+func queueRows(w io.Writer, r clusterrun.Status) {
+	q := r.Queue
+	if q == nil {
+		return
 	}
-	return ""
+	var asks []string
+	for _, name := range slices.Sorted(maps.Keys(q.Requests)) {
+		asks = append(asks, q.Requests[name]+" "+name)
+	}
+	fmt.Fprintf(w, "Queue:\t%s\n", q.Name)
+	if len(asks) > 0 {
+		fmt.Fprintf(w, "Asks for:\t%s\n", strings.Join(asks, ", "))
+	}
+	if !q.Admitted.IsZero() {
+		fmt.Fprintf(w, "Admitted:\t%s, after %s\n", clock(q.Admitted), q.Admitted.Sub(r.Created).Round(time.Second))
+	}
+	switch {
+	case !q.Released.IsZero():
+		fmt.Fprintf(w, "Released:\t%s, nothing of it is left\n", clock(q.Released))
+	case !q.Freed.IsZero():
+		fmt.Fprintf(w, "GPUs free:\t%s\n", clock(q.Freed))
+	case !q.Admitted.IsZero() && !r.Alive:
+		fmt.Fprint(w, "Released:\tnot yet: bflow-controller makes sure that nothing of it is left\n")
+	}
 }
+
+func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

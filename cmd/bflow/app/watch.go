@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
@@ -18,13 +19,16 @@ func watchCommand(s Streams) *cli.Command {
 		Name:      "watch",
 		Usage:     "follow a run to its end, and exit as it does",
 		ArgsUsage: "RUN",
-		Flags:     []cli.Flag{runsDirFlag(), plainFlag()},
+		Flags:     worldFlags(plainFlag()),
 		Action: func(c *cli.Context) error {
-			dir, err := runArg(c)
+			p, err := placeArg(c)
 			if err != nil {
 				return err
 			}
-			status, err := follow(c, s, dir)
+			if p.run != nil {
+				return followCluster(c, s, p.cluster, []*clusterrun.Run{p.run}, nil)
+			}
+			status, err := follow(c, s, p.dir)
 			if err != nil {
 				return err
 			}
