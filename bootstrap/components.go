@@ -120,7 +120,7 @@ func ours(o Options, f detect.Found) (Component, error) {
 	}
 	all, err := objects.Objects(objects.Config{
 		Overlay: overlay, Version: o.Version, Image: o.Image, Namespaces: o.Namespaces, Hub: f.Platform.Hub, LoadNodes: nodes,
-		Prometheus: f.Monitoring.Prometheus, PrometheusLabels: f.Monitoring.Labels, Dashboard: dashboard,
+		Prebuilt: f.Kueue.ManagesPods() && f.Kueue.Foreign(), Prometheus: f.Monitoring.Prometheus, PrometheusLabels: f.Monitoring.Labels, Dashboard: dashboard,
 	})
 	if err != nil {
 		return Component{}, err
