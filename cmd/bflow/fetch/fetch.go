@@ -1,0 +1,89 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"bflow.dev/bflow/tasks/results"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+)
+
+// Options are what a transfer depends on beside the run. The zero value is ready to use.
+type Options struct {
+	Only     func(path string) bool          // files to bring; nil = all
+	Image    string                          // of the pod; "" = the image of task collect of the run
+	Progress func(done, total int64)         // bytes of the files to bring, told after every piece; may be called side by side
+	Ready    time.Duration                   // how long the pod may take to start; 0 = two minutes
+	piece    int64                           // bytes of one request; 0 = 8 MiB
+	pause    func(attempt int) time.Duration // before a request is tried again; nil = doubling from a quarter of a second
+}
+
+// Run brings the files of a run to folder dir. only chooses by path relative to the run directory; nil brings all.
+// It may be called again after an error: what has come stays, and is not asked for again.
+func Run(ctx context.Context, cfg *rest.Config, namespace, run, dir string, only func(string) bool) error {
+	return Options{Only: only}.Run(ctx, cfg, namespace, run, dir)
+}
+
+// Run brings the files of a run to folder dir.
+func (o Options) Run(ctx context.Context, cfg *rest.Config, namespace, run, dir string) error {
+	c, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	where, err := c.locate(ctx, namespace, run, o.Image)
+	if err != nil {
+		return fmt.Errorf("looking for the results of run %q: %w", run, err)
+	}
+	pod, err := c.startPod(ctx, where)
+	if err != nil {
+		return fmt.Errorf("starting the results pod of run %q: %w", run, err)
+	}
+	err = o.transfer(ctx, c, pod, dir)
+	return errors.Join(err, c.deletePod(ctx, pod))
+}
+
+func (o Options) transfer(ctx context.Context, c *client, pod *corev1.Pod, dir string) error {
+	if o.Ready == 0 {
+		o.Ready = 2 * time.Minute
+	}
+	if err := c.waitReady(ctx, pod, o.Ready); err != nil {
+		return err
+	}
+	t := &transfer{Options: o.withDefaults(), from: c.proxy(pod), dir: dir}
+	manifest, err := t.manifest(ctx)
+	if err != nil {
+		return fmt.Errorf("asking pod %q for its files: %w", pod.Name, err)
+	}
+	return t.all(ctx, manifest)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Only == nil {
+		o.Only = func(string) bool { return true }
+	}
+	if o.Progress == nil {
+		o.Progress = func(int64, int64) {}
+	}
+	if o.piece == 0 {
+		o.piece = 8 << 20
+	}
+	if o.pause == nil {
+		o.pause = func(attempt int) time.Duration { return 250 * time.Millisecond << attempt }
+	}
+	return o
+}
+
+// choose returns the files that are wanted and how large they are together.
+func (o Options) choose(m results.Manifest) (files []results.File, total int64) {
+	for _, f := range m.Files {
+		if o.Only(f.Path) {
+			files = append(files, f)
+			total += f.Size
+		}
+	}
+	return files, total
+}

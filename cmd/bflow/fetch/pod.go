@@ -1,0 +1,202 @@
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/results"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+const (
+	port     = 8080
+	mount    = "/results"
+	idle     = "5m"            // the pod ends by itself when whoever started it has gone
+	lifetime = int64(6 * 3600) // and whatever it does, after this many seconds
+	role     = "results"
+)
+
+// makePod is restricted, has no rights and only reads. What the platform wants of a pod that reads the volume (its
+// group), and where it may run, it takes from the run's own pods.
+func makePod(p *place) *corev1.Pod {
+	no, yes, life := false, true, lifetime
+	pod := &corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: "bflow-results-", Namespace: p.owner.Namespace,
+			Labels: map[string]string{contract.LabelRun: p.run, contract.LabelRole: role, contract.LabelManagedBy: contract.ManagedBy},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: p.owner.Name, UID: p.owner.UID, // gone with the run
+			}},
+		},
+		Spec: corev1.PodSpec{
+			ServiceAccountName: contract.AccountLoad, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
+			RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &life, TerminationGracePeriodSeconds: new(int64(1)),
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			Containers:      []corev1.Container{container(p)},
+			Volumes: []corev1.Volume{{Name: "run", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: p.claim}, // the mount is read-only: a read-only claim needs a class that can
+			}}},
+		},
+	}
+	if t := p.owner.Spec.TaskRunTemplate.PodTemplate; t != nil {
+		pod.Spec.NodeSelector, pod.Spec.Tolerations, pod.Spec.ImagePullSecrets = t.NodeSelector, t.Tolerations, t.ImagePullSecrets
+		if s := t.SecurityContext; s != nil {
+			pod.Spec.SecurityContext.FSGroup, pod.Spec.SecurityContext.FSGroupChangePolicy = s.FSGroup, s.FSGroupChangePolicy
+		}
+	}
+	return pod
+}
+
+func container(p *place) corev1.Container {
+	no, yes := false, true
+	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
+	return corev1.Container{
+		Name: role, Image: p.image, Command: []string{"/" + contract.Collect},
+		Args:  []string{results.Subcommand, "--run-dir=" + mount, fmt.Sprintf("--listen=:%d", port), "--idle=" + idle},
+		Ports: []corev1.ContainerPort{{ContainerPort: port}},
+		Resources: corev1.ResourceRequirements{Requests: list, Limits: corev1.ResourceList{
+			corev1.ResourceMemory: resource.MustParse("256Mi"), // the page cache of what is served is not counted as used
+		}},
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+		VolumeMounts: []corev1.VolumeMount{{Name: "run", MountPath: mount, SubPath: p.subPath, ReadOnly: true}},
+		ReadinessProbe: &corev1.Probe{
+			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: results.PathHealth, Port: intstr.FromInt32(port)}},
+			PeriodSeconds: 1,
+		},
+	}
+}
+
+func (c *client) startPod(ctx context.Context, p *place) (*corev1.Pod, error) {
+	body, err := json.Marshal(makePod(p))
+	if err != nil {
+		return nil, err
+	}
+	var pod corev1.Pod
+	err = decode(ctx, c.http.Post().AbsPath(core).Namespace(p.owner.Namespace).Resource("pods").SetHeader("Content-Type", "application/json").Body(body), &pod)
+	return &pod, err
+}
+
+// deletePod also works for a transfer that was interrupted.
+func (c *client) deletePod(ctx context.Context, pod *corev1.Pod) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	err := c.http.Delete().AbsPath(core).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).Do(ctx).Error()
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting the results pod %q, which ends by itself after %s: %w", pod.Name, idle, err)
+	}
+	return nil
+}
+
+// proxy is the way to the files that a pod serves.
+func (c *client) proxy(pod *corev1.Pod) source {
+	return source{http: c.http, base: []string{core, "namespaces", pod.Namespace, "pods", fmt.Sprintf("%s:%d", pod.Name, port), "proxy"}}
+}
+
+// waitReady follows the pod until it serves. A pod that cannot start says why.
+func (c *client) waitReady(ctx context.Context, pod *corev1.Pod, patience time.Duration) error {
+	deadline, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	last := "it was not yet seen by a node"
+	for {
+		done, err := c.watchPod(deadline, pod, &last)
+		switch {
+		case done:
+			return nil
+		case err != nil:
+			return fmt.Errorf("waiting for the results pod %q: %w", pod.Name, err)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case deadline.Err() != nil:
+			return fmt.Errorf("waiting for the results pod %q: not ready after %s: %s", pod.Name, patience, last)
+		}
+	}
+}
+
+// watchPod follows the pod until it is ready or lost. A stream that ends is neither: false and nil.
+func (c *client) watchPod(ctx context.Context, pod *corev1.Pod, last *string) (bool, error) {
+	stream, err := c.http.Get().AbsPath(core).Namespace(pod.Namespace).Resource("pods").
+		Param("watch", "true").Param("fieldSelector", "metadata.name="+pod.Name).Stream(ctx)
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer stream.Close()
+	events := json.NewDecoder(stream)
+	for {
+		var event struct {
+			Type   string
+			Object corev1.Pod
+		}
+		if err := events.Decode(&event); err != nil {
+			if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return false, nil
+			}
+			return false, fmt.Errorf("reading the watch: %w", err)
+		}
+		switch ready, err := judge(&event.Object, event.Type); {
+		case err != nil:
+			return false, err
+		case ready:
+			return true, nil
+		}
+		if why := waiting(&event.Object); why != "" {
+			*last = why
+		}
+	}
+}
+
+func judge(pod *corev1.Pod, event string) (bool, error) {
+	switch {
+	case event == "DELETED":
+		return false, errors.New("somebody deleted it")
+	case event == "ERROR":
+		return false, nil
+	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
+		return false, fmt.Errorf("it ended: %s", ending(pod))
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func ending(pod *corev1.Pod) string {
+	for _, s := range pod.Status.ContainerStatuses {
+		if t := s.State.Terminated; t != nil {
+			return fmt.Sprintf("%s, exit code %d %s", t.Reason, t.ExitCode, t.Message)
+		}
+	}
+	return pod.Status.Reason + " " + pod.Status.Message
+}
+
+// waiting is why a pod is not ready, in the words of the scheduler or the kubelet.
+func waiting(pod *corev1.Pod) string {
+	for _, s := range pod.Status.ContainerStatuses {
+		if w := s.State.Waiting; w != nil && w.Reason != "" && w.Reason != "ContainerCreating" {
+			return w.Reason + ": " + w.Message
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue && c.Message != "" {
+			return c.Reason + ": " + c.Message
+		}
+	}
+	return ""
+}
