@@ -70,6 +70,7 @@ func newApp(s Streams) *cli.App {
 			listCommand(s), statusCommand(s), watchCommand(s), logsCommand(s), cancelCommand(s),
 			rerunCommand(s), resumeCommand(s), deleteCommand(s),
 			reportCommand(s), exportCommand(s), importCommand(s),
+			imagesCommand(s), bundleCommand(s),
 			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(),
 		},
 	}

@@ -35,7 +35,7 @@ func planFlags(more ...cli.Flag) []cli.Flag {
 	return append(fileFlags(
 		&cli.IntFlag{Name: "max-points", Value: plan.DefaultMaxPoints, Usage: "refuse an experiment of more runs"},
 		&cli.StringSliceFlag{Name: "pin", Usage: "REFERENCE=sha256:...: digest of an image; repeatable"},
-		&cli.StringFlag{Name: "lock", Usage: "JSON file of images by digest"},
+		lockFlag(),
 		&cli.StringFlag{Name: "image-prefix", Usage: "registry and folder of the task images"},
 	), more...)
 }
@@ -128,16 +128,8 @@ func planOptions(c *cli.Context) (plan.Options, error) {
 		return plan.Options{}, step.Exit(contract.ExitUsage, err)
 	}
 	opt := plan.Options{MaxPoints: c.Int("max-points"), Pins: pins, ImagePrefix: c.String("image-prefix"), Version: step.Version, Lenient: c.Bool("lenient")}
-	if path := c.String("lock"); path != "" {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return opt, step.Usagef("reading the image lock: %w", err)
-		}
-		if opt.Lock, err = plan.ReadLock(data); err != nil {
-			return opt, step.Exit(contract.ExitUsage, err)
-		}
-	}
-	return opt, nil
+	opt.Lock, err = imageLock(c)
+	return opt, err
 }
 
 // stream walks every plan in order, those given as documents last. The first problem ends it.
