@@ -52,7 +52,7 @@ metadata:
 spec: {}
 `
 
-// edit is a change of a run, one kustomize-like line per path: "spec.status=Cancelled" sets, "spec.status" removes.
+// edit reads a run and changes it.
 func edit(t *testing.T, text string, changes ...string) *unstructured.Unstructured {
 	t.Helper()
 	if text == "" {
@@ -62,8 +62,14 @@ func edit(t *testing.T, text string, changes ...string) *unstructured.Unstructur
 	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 		t.Fatal(err)
 	}
-	for _, change := range changes {
-		path, value, set := strings.Cut(change, "=")
+	return change(t, o, changes...)
+}
+
+// change changes a run: "spec:status=Cancelled" sets field status of spec, "spec:status" removes it.
+func change(t *testing.T, o *unstructured.Unstructured, changes ...string) *unstructured.Unstructured {
+	t.Helper()
+	for _, text := range changes {
+		path, value, set := strings.Cut(text, "=")
 		head, key, _ := strings.Cut(path, ":")
 		fields := append(strings.Split(head, "."), key)
 		if path == "metadata.finalizers" {
