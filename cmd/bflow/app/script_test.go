@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
 )
 
 // TestMain lets scripts call bflow, and lets bflow find itself when it starts steps.
@@ -32,9 +34,11 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			env.Values[servers{}] = new(*clustertest.Server)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "await": await, "webpage": webpage},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "await": await, "webpage": webpage,
+			"apiserver": apiserver, "tekton": tekton},
 	})
 }
 

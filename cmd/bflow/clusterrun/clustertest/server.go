@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -59,7 +58,7 @@ type event struct {
 }
 
 // New starts a server with Tekton, Kueue and the namespaces.
-func New(t testing.TB, namespaces ...string) *Server {
+func New(t interface{ Cleanup(f func()) }, namespaces ...string) *Server {
 	s := &Server{kinds: map[string]bool{}, namespaces: map[string]bool{}, objects: map[string]Object{}, logs: map[string]*log{}, watchers: map[*watcher]bool{}}
 	for _, kind := range []string{"/api/v1/pods", "/api/v1/configmaps", "/api/v1/secrets", "/apis/tekton.dev/v1/tasks", "/apis/tekton.dev/v1/pipelines",
 		"/apis/tekton.dev/v1/pipelineruns", "/apis/tekton.dev/v1/taskruns", "/apis/kueue.x-k8s.io/v1beta2/localqueues", "/apis/kueue.x-k8s.io/v1beta2/workloads",

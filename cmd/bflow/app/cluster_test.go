@@ -1,0 +1,82 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
+)
+
+// servers is where a script keeps its API server.
+type servers struct{}
+
+// ends lets a server end with its script.
+type ends struct{ ts *testscript.TestScript }
+
+func (e ends) Cleanup(f func()) { e.ts.Defer(f) }
+
+// apiserver starts a small API server with a namespace and a queue, and sets KUBECONFIG: apiserver [WITHOUT]
+// WITHOUT is the start of a group that is not installed.
+func apiserver(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: apiserver [WITHOUT]")
+	}
+	srv := clustertest.New(ends{ts}, "bench")
+	srv.Put("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/localqueues/local", map[string]any{})
+	if len(args) > 0 {
+		srv.Without(args[0])
+	}
+	*ts.Value(servers{}).(**clustertest.Server) = srv
+	path := filepath.Join(ts.Getenv("WORK"), "kubeconfig")
+	ts.Check(os.WriteFile(path, fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+current-context: hub
+contexts: [{name: hub, context: {cluster: hub, user: me}}]
+clusters: [{name: hub, cluster: {server: %q}}]
+users: [{name: me, user: {token: t}}]
+`, srv.URL), 0o600))
+	ts.Setenv("KUBECONFIG", path)
+}
+
+// tekton plays the controllers for the one run that there is: tekton starts | fails TASK CODE WORDS | succeeds
+func tekton(ts *testscript.TestScript, neg bool, args []string) {
+	srv := *ts.Value(servers{}).(**clustertest.Server)
+	runs := srv.List("/apis/tekton.dev/v1/namespaces/bench/pipelineruns/")
+	if neg || len(args) == 0 || len(runs) != 1 {
+		ts.Fatalf("usage: tekton starts | fails TASK CODE WORDS | succeeds; there are %d runs", len(runs))
+	}
+	name := filepath.Base(runs[0])
+	condition := map[string]any{"type": "Succeeded", "status": "Unknown", "reason": "Running", "message": "Tasks Completed: 0"}
+	switch args[0] {
+	case "fails":
+		condition = map[string]any{"type": "Succeeded", "status": "False", "reason": "Failed", "message": "Tasks Completed: 1 (Failed: 1)"}
+		task, exit, words := args[1], args[2], strings.Join(args[3:], " ")
+		srv.Say("bench", name+"-"+task+"-pod", "step-"+task, words)
+		srv.EndLog("bench", name+"-"+task+"-pod", "step-"+task)
+		srv.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/"+name+"-"+task, failedTask(name, task, exit))
+	case "succeeds":
+		condition = map[string]any{"type": "Succeeded", "status": "True", "reason": "Succeeded", "message": "Tasks Completed: 2"}
+	}
+	srv.Change(runs[0], func(o clustertest.Object) {
+		delete(o["spec"].(clustertest.Object), "status")
+		o["status"] = map[string]any{"conditions": []any{condition}, "startTime": time.Now().UTC().Format(time.RFC3339),
+			"pipelineSpec":    map[string]any{"tasks": []any{map[string]any{"name": "provision"}}, "finally": []any{map[string]any{"name": "finish"}}},
+			"childReferences": []any{map[string]any{"name": name + "-provision", "pipelineTaskName": "provision", "kind": "TaskRun"}}}
+	})
+}
+
+func failedTask(run, task, exit string) map[string]any {
+	number, _ := strconv.Atoi(exit)
+	return map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{"bflow.dev/run": run, "tekton.dev/pipelineRun": run, "tekton.dev/pipelineTask": task}},
+		"status": map[string]any{"podName": run + "-" + task + "-pod",
+			"conditions": []any{map[string]any{"type": "Succeeded", "status": "False", "reason": "Failed",
+				"message": `"step-` + task + `" exited with code ` + exit + `: Error`}},
+			"steps": []any{map[string]any{"name": task, "container": "step-" + task, "terminated": map[string]any{"exitCode": number}}}}}
+}
