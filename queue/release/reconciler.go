@@ -101,11 +101,6 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 	if err := r.remove(ctx, t, pr, left); err != nil {
 		return ctrl.Result{}, err
 	}
-	if len(left) == 0 && len(work.pods) == 0 {
-		if err := r.markFreed(ctx, pr); err != nil {
-			return ctrl.Result{}, err
-		}
-	}
 	finishing, err := r.finish(ctx, pr, work)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -116,6 +111,11 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 		return ctrl.Result{}, r.release(ctx, t, pr, nil)
 	case r.overdue(pr) && finishing == "":
 		return ctrl.Result{}, r.release(ctx, t, pr, waits)
+	case len(left) == 0 && len(work.pods) == 0: // only finish is awaited, which needs no device
+		if err := r.markFreed(ctx, pr); err != nil {
+			return ctrl.Result{}, err
+		}
+		fallthrough
 	default:
 		return ctrl.Result{RequeueAfter: lookAgain}, r.explain(ctx, pr, waits)
 	}

@@ -1,0 +1,329 @@
+package queue_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/queue/retry"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+func TestARunWaitsStartsAndIsReleased(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.must(w.reconcile())
+	w.must(w.reconcile())
+	if pr := w.run("a"); !pr.IsPending() || !run.Identified(pr) || pr.Labels[contract.LabelRun] != "a" || len(pr.Finalizers) != 0 {
+		t.Fatalf("before its admission a run is named and has no finalizer: %v %v", pr.Labels, pr.Finalizers)
+	}
+	w.settle()
+	pr := w.run("a")
+	if pr.IsPending() || pr.Annotations[contract.AnnotationAdmitted] == "" || pr.Labels[contract.LabelTarget] != "local" || len(pr.Finalizers) != 1 {
+		t.Fatalf("it did not start: %+v", pr.ObjectMeta)
+	}
+	if !w.secretExists("a") || w.held() != 4 {
+		t.Fatalf("secret %v, quota %d", w.secretExists("a"), w.held())
+	}
+	w.succeed("a")
+	w.settle()
+	if pr = w.run("a"); !run.Released(pr) || len(pr.Finalizers) != 0 || w.held() != 0 || w.secretExists("a") || !w.saw("Released") {
+		t.Fatalf("it was not released:\n%s", w.snapshot(false))
+	}
+}
+
+func TestTheSecretIsThereBeforeTheStart(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	started := false
+	w.with(spy(w.client, func(call string) {
+		if call == "patch PipelineRun a" && w.run("a").Annotations[contract.AnnotationAdmitted] == "" && w.held() > 0 {
+			started = true
+			if !w.secretExists("a") {
+				t.Error("the run starts without the way to its target")
+			}
+		}
+	}))
+	w.settle()
+	if !started {
+		t.Fatal("no start was seen")
+	}
+}
+
+func TestNoRunStartsWhileItIsCancelled(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a", func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationCancel] = "now" })
+	for range 5 {
+		_ = w.reconcile() // the start is refused each time
+		w.act()
+	}
+	if pr := w.run("a"); !pr.IsPending() {
+		t.Fatal("it started")
+	}
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
+	w.settle()
+	if !w.run("a").IsDone() || w.held() != 0 || w.secretExists("a") {
+		t.Fatalf("it holds something:\n%s", w.snapshot(false))
+	}
+}
+
+func TestStopBeforeStartKeepsTheRun(t *testing.T) {
+	w := newWorld(t, 0)
+	w.submit("a")
+	w.settle()
+	w.evict("a", kueue.WorkloadEvictedByAdmissionCheck)
+	w.settle()
+	if pr := w.run("a"); !pr.IsPending() || run.Cause(pr) != "" {
+		t.Fatalf("the run did not stay: %q", pr.Spec.Status)
+	}
+}
+
+func TestADoneRunWithLiveEnginePodsKeepsItsQuota(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	w.stuck = true
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
+	w.tekton()
+	for range 5 { // the Deployment is deleted, its pod is not gone
+		w.must(w.reconcile())
+		w.tekton()
+		w.restuck()
+	}
+	pr := w.run("a")
+	if !pr.IsDone() || run.Released(pr) || w.held() != 4 {
+		t.Fatalf("quota %d:\n%s", w.held(), w.snapshot(false))
+	}
+	if !strings.Contains(pr.Annotations[contract.AnnotationReason], "Pod a-engine-0") {
+		t.Errorf("reason: %q", pr.Annotations[contract.AnnotationReason])
+	}
+	w.stuck = false
+	w.settle()
+	if !run.Released(w.run("a")) || w.held() != 0 {
+		t.Fatalf("it was not released:\n%s", w.snapshot(false))
+	}
+}
+
+// restuck keeps the pod of engine a there with a finalizer, as a dead node would.
+func (w *world) restuck() {
+	pod := &corev1.Pod{}
+	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "a-engine-0"}, pod)
+	if apierrors.IsNotFound(err) {
+		w.pod("a-engine-0", engineLabels("a"))
+	}
+}
+
+func TestWhatCannotBeRemovedIsReleasedByForce(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	w.stuck = true
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
+	for range 3 {
+		w.act()
+		w.must(w.reconcile())
+		w.restuck()
+	}
+	w.clock.Step(11 * time.Minute)
+	w.must(w.reconcile())
+	w.must(w.reconcile())
+	flavor := &kueue.ResourceFlavor{}
+	w.must(w.client.Get(t.Context(), types.NamespacedName{Name: "local"}, flavor))
+	if !run.Released(w.run("a")) || w.held() != 0 || flavor.Annotations[contract.AnnotationDirty] != "bench/a" || !w.saw("ForcedRelease") {
+		t.Fatalf("dirty %q:\n%s", flavor.Annotations[contract.AnnotationDirty], w.snapshot(false))
+	}
+}
+
+func TestAPlainlyCancelledRunGetsItsFinish(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
+	w.settle()
+	task := &tektonv1.TaskRun{}
+	w.must(w.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "a-finish-again"}, task))
+	if task.Spec.TaskRef.Name != "bflow-finish-1" || task.Spec.Params[0].Value.StringVal != "None" ||
+		task.Spec.Workspaces[0].PersistentVolumeClaim.ClaimName != "pvc-of-a" {
+		t.Errorf("finish is %+v", task.Spec)
+	}
+	if !run.Released(w.run("a")) || w.held() != 0 {
+		t.Errorf("it was not released:\n%s", w.snapshot(false))
+	}
+}
+
+func TestADeletedRunIsTornDownBeforeItGoes(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	w.must(w.client.Delete(t.Context(), w.run("a")))
+	w.must(w.reconcile())
+	if w.held() != 4 {
+		t.Fatalf("its quota is gone before its engine is:\n%s", w.snapshot(false))
+	}
+	w.settle("a")
+	if got := w.snapshot(false); strings.Contains(got, "PipelineRun") || strings.Contains(got, "engine") || strings.Contains(got, "Secret") || w.held() != 0 {
+		t.Fatalf("something is left:\n%s", got)
+	}
+	for _, wl := range w.workloads() {
+		if len(wl.Finalizers) > 0 {
+			t.Error("its Workload is held")
+		}
+	}
+}
+
+func TestADeletedQueuedRunJustGoes(t *testing.T) {
+	w := newWorld(t, 0)
+	w.submit("a")
+	w.settle()
+	w.must(w.client.Delete(t.Context(), w.run("a")))
+	w.settle("a")
+	if got := w.snapshot(false); strings.Contains(got, "PipelineRun") {
+		t.Fatal(got)
+	}
+}
+
+func TestTheQuotaIsFreeAfterTaskRelease(t *testing.T) {
+	w := newWorld(t, 4)
+	w.submit("a")
+	w.settle()
+	w.submit("b")
+	w.settle()
+	if !w.run("b").IsPending() {
+		t.Fatal("b has no room")
+	}
+	w.task(w.run("a"), contract.Release, true)
+	w.removeEngine("a")
+	w.child(w.run("a"), contract.Release)
+	w.settle()
+	if w.run("a").IsDone() || w.run("b").IsPending() || w.held() != 4 {
+		t.Fatalf("b must run while a computes:\n%s", w.snapshot(false))
+	}
+}
+
+func TestAnEvictedRunEndsInOrderAndIsTriedAgain(t *testing.T) {
+	w := newWorld(t, 4)
+	w.submit("a")
+	w.settle()
+	w.evict("a", kueue.WorkloadEvictedByPreemption)
+	w.settle()
+	first := w.run("a")
+	if first.Spec.Status != tektonv1.PipelineRunSpecStatusCancelledRunFinally || run.Cause(first) != run.CauseEvicted || first.Annotations[run.AnnotationNext] != "a-a2" {
+		t.Fatalf("%q %v", first.Spec.Status, first.Annotations)
+	}
+	second := w.run("a-a2")
+	if run.ID(second) != "a" || run.Attempt(second) != 2 || second.Labels[contract.LabelPlanHash] != "abc" ||
+		second.Spec.Params[0].Value.StringVal != "a" || second.Spec.Params[1].Value.StringVal != "2" {
+		t.Errorf("attempt is %v %v", second.Labels, second.Spec.Params)
+	}
+	if second.IsPending() || w.held() != 4 || !w.secretExists("a") {
+		t.Errorf("the attempt did not start:\n%s", w.snapshot(false))
+	}
+	w.must(w.client.Delete(t.Context(), second))
+	w.settle("a-a2")
+	if err := w.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "a-a2"}, second); !apierrors.IsNotFound(err) {
+		t.Errorf("an attempt that a person deleted was made again: %v", err)
+	}
+}
+
+func TestADeactivatedRunIsNotTriedAgain(t *testing.T) {
+	w := newWorld(t, 4)
+	w.submit("a")
+	w.settle()
+	w.evict("a", kueue.WorkloadDeactivated)
+	w.settle()
+	if pr := w.run("a"); retry.Due(pr) || run.Cause(pr) != run.CauseDeactivated || !run.Released(pr) {
+		t.Errorf("%v", pr.Annotations)
+	}
+}
+
+func TestForeignRunsAreNotTouched(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a", func(pr *tektonv1.PipelineRun) { delete(pr.Labels, contract.LabelPlanHash) })
+	before := w.snapshot(true)
+	w.must(w.reconcile())
+	if after := w.snapshot(true); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+func TestAWorkloadThatSomebodyDeletesKeepsItsQuotaUntilTheRelease(t *testing.T) {
+	w := newWorld(t, 4)
+	w.submit("a")
+	w.settle()
+	wl := w.workloads()[0]
+	w.must(w.client.Delete(t.Context(), &wl))
+	w.must(w.reconcile())
+	if w.held() != 4 || w.run("a").Spec.Status != tektonv1.PipelineRunSpecStatusCancelledRunFinally {
+		t.Fatalf("quota %d:\n%s", w.held(), w.snapshot(false))
+	}
+	w.settle()
+	if !run.Released(w.run("a")) || w.held() != 0 {
+		t.Fatalf("it was not released:\n%s", w.snapshot(false))
+	}
+}
+
+func TestADemandThatNobodyCanReadIsSaid(t *testing.T) {
+	w := newWorld(t, 4)
+	w.submit("a", func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationRequests] = `4 GPUs` })
+	w.settle()
+	if pr := w.run("a"); !strings.Contains(pr.Annotations[contract.AnnotationReason], "invalid character") || !w.saw("InvalidDemand") {
+		t.Errorf("%v", pr.Annotations)
+	}
+}
+
+func TestARunThatCannotStartLeavesTheQueue(t *testing.T) {
+	w := newWorld(t, 4)
+	w.submit("a")
+	refusal := apierrors.NewBadRequest("admission webhook denied: only status updates are allowed")
+	w.with(failing(w.client, func(call string) error {
+		if call == "patch PipelineRun a" && w.held() > 0 && w.run("a").Annotations[contract.AnnotationReason] == "" && *active(w) {
+			return refusal
+		}
+		return nil
+	}))
+	w.must(w.reconcile())
+	w.must(w.reconcile())
+	w.kueue()
+	w.must(w.reconcile())
+	if *active(w) || !w.saw("CannotStart") {
+		t.Fatalf("it holds quota for nothing:\n%s", w.snapshot(false))
+	}
+}
+
+func active(w *world) *bool {
+	yes := true
+	for _, wl := range w.workloads() {
+		if wl.Spec.Active != nil {
+			return wl.Spec.Active
+		}
+	}
+	return &yes
+}
+
+func TestPrebuiltWorkloadsCarryTheQueueAndTheRunDoesNot(t *testing.T) {
+	w := newWorld(t, 4)
+	w.opts.Prebuilt = true
+	w.with(w.client)
+	w.submit("a")
+	w.settle()
+	pr := w.run("a")
+	if _, labelled := pr.Labels[contract.LabelQueue]; labelled || run.Queue(pr) != "local" || pr.IsPending() || w.held() != 4 {
+		t.Fatalf("labels %v, queue %q:\n%s", pr.Labels, run.Queue(pr), w.snapshot(false))
+	}
+	if got := w.workloads(); len(got) != 1 || got[0].Spec.QueueName != "local" || !metav1.IsControlledBy(&got[0], pr) {
+		t.Fatalf("Workloads: %+v", got)
+	}
+	w.succeed("a")
+	w.settle()
+	if !run.Released(w.run("a")) || w.held() != 0 {
+		t.Fatalf("it was not released:\n%s", w.snapshot(false))
+	}
+}

@@ -1,0 +1,296 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/queue"
+	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/release"
+	"bflow.dev/bflow/queue/retry"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/tasks/contract"
+
+	"github.com/prometheus/client_golang/prometheus"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/controller/jobframework"
+	utiltesting "sigs.k8s.io/kueue/pkg/util/testing"
+)
+
+const ns = "bench"
+
+// world is a cluster in memory: the real reconcilers and the real job framework, with Kueue, Tekton and the garbage
+// collector acted by a few functions.
+type world struct {
+	t      *testing.T
+	client client.WithWatch // what the actors use: it never fails
+	ours   client.Client    // what the reconcilers use
+	events *utiltesting.EventRecorder
+	clock  *clocktesting.FakeClock
+	opts   queue.Options
+
+	admission *queue.Admission
+	release   *release.Reconciler
+	retry     *retry.Reconciler
+
+	gpus  int64
+	stuck bool // engine pods do not go away
+}
+
+func newWorld(t *testing.T, gpus int64) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, tektonv1.AddToScheme, kueue.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	builder := fake.NewClientBuilder().WithScheme(scheme).
+		WithStatusSubresource(&kueue.Workload{}, &tektonv1.PipelineRun{}).
+		WithObjects(
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{contract.LabelEnabled: "true"}}},
+			&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Spec: kueue.ResourceFlavorSpec{NodeLabels: map[string]string{contract.LabelTarget: "local"}}},
+			&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Name: "local", Namespace: ns}, Spec: kueue.LocalQueueSpec{ClusterQueue: "local"}},
+		)
+	gvk := tektonv1.SchemeGroupVersion.WithKind("PipelineRun")
+	if err := jobframework.SetupWorkloadOwnerIndex(t.Context(), utiltesting.AsIndexer(builder), gvk); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, client: builder.Build(), events: &utiltesting.EventRecorder{}, clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second)), gpus: gpus}
+	w.with(w.client)
+	return w
+}
+
+// with makes the reconcilers anew, as a controller that has started again: over c they see and change the world.
+func (w *world) with(c client.Client) {
+	w.t.Helper()
+	m, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	var tick clock.Clock = w.clock
+	targets := target.Of(target.Local(c))
+	w.ours = c
+	w.opts.Targets, w.opts.Metrics, w.opts.Log, w.opts.Clock = targets, m, log, tick
+	w.admission = queue.NewAdmission(c, w.events, w.opts)
+	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Metrics: m, Log: log, Clock: tick})
+	w.retry = retry.NewReconciler(c, c, w.events, m, log)
+}
+
+// submit makes a pending run as the compiler does.
+func (w *world) submit(name string, edits ...func(*tektonv1.PipelineRun)) {
+	w.t.Helper()
+	pr := &tektonv1.PipelineRun{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: ns, UID: types.UID(name), CreationTimestamp: metav1.NewTime(w.clock.Now()),
+			Labels:      map[string]string{contract.LabelPlanHash: "abc", contract.LabelQueue: "local", contract.LabelTarget: "local"},
+			Annotations: map[string]string{contract.AnnotationRequests: `{"nvidia.com/gpu":"4"}`},
+		},
+		Spec: tektonv1.PipelineRunSpec{
+			Status:      tektonv1.PipelineRunSpecStatusPending,
+			PipelineRef: &tektonv1.PipelineRef{Name: "p"},
+			Params:      tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
+		},
+	}
+	for _, edit := range edits {
+		edit(pr)
+	}
+	w.must(w.client.Create(w.t.Context(), pr))
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// reconcile lets every reconciler look at every run that there is, or was.
+func (w *world) reconcile(names ...string) error {
+	var runs tektonv1.PipelineRunList
+	w.must(w.client.List(w.t.Context(), &runs))
+	for _, pr := range runs.Items {
+		if !slices.Contains(names, pr.Name) {
+			names = append(names, pr.Name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		req := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: name}}
+		for _, r := range []interface {
+			Reconcile(context.Context, ctrl.Request) (ctrl.Result, error)
+		}{w.admission, w.release, w.retry} {
+			if _, err := r.Reconcile(w.t.Context(), req); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle lets everybody act until nothing changes any more.
+func (w *world) settle(names ...string) {
+	w.t.Helper()
+	last := ""
+	for range 60 {
+		w.must(w.reconcile(names...))
+		w.act()
+		now := w.snapshot(true)
+		if now == last {
+			return
+		}
+		last = now
+	}
+	w.t.Fatalf("it does not come to rest:\n%s", last)
+}
+
+func (w *world) act() {
+	w.kueue()
+	w.tekton()
+	w.collect()
+}
+
+func (w *world) run(name string) *tektonv1.PipelineRun {
+	w.t.Helper()
+	pr := &tektonv1.PipelineRun{}
+	w.must(w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, pr))
+	return pr
+}
+
+func (w *world) edit(name string, change func(*tektonv1.PipelineRun)) {
+	w.t.Helper()
+	pr := w.run(name)
+	before := client.MergeFrom(pr.DeepCopy())
+	change(pr)
+	w.must(w.client.Patch(w.t.Context(), pr, before))
+}
+
+func (w *world) workloads() []kueue.Workload {
+	var all kueue.WorkloadList
+	w.must(w.client.List(w.t.Context(), &all))
+	return all.Items
+}
+
+// held is the quota that Kueue counts as used.
+func (w *world) held() int64 {
+	var sum int64
+	for _, wl := range w.workloads() {
+		if apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) ||
+			!apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved) || len(wl.Status.ReclaimablePods) > 0 {
+			continue
+		}
+		gpus := wl.Spec.PodSets[0].Template.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"]
+		sum += gpus.Value()
+	}
+	return sum
+}
+
+// kueue admits what fits, and lets finished Workloads go.
+func (w *world) kueue() {
+	for _, wl := range w.workloads() {
+		conditions := wl.Status.Conditions
+		gpus := wl.Spec.PodSets[0].Template.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"]
+		if apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadFinished) || apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadEvicted) ||
+			apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadQuotaReserved) || w.held()+gpus.Value() > w.gpus || !wl.DeletionTimestamp.IsZero() {
+			continue
+		}
+		wl.Status.Admission = &kueue.Admission{ClusterQueue: "local", PodSetAssignments: []kueue.PodSetAssignment{{
+			Name: wl.Spec.PodSets[0].Name, Flavors: map[corev1.ResourceName]kueue.ResourceFlavorReference{"nvidia.com/gpu": "local"},
+		}}}
+		for _, kind := range []string{kueue.WorkloadQuotaReserved, kueue.WorkloadAdmitted} {
+			apimeta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kind, Status: "True", Reason: kind})
+		}
+		w.must(w.client.Status().Update(w.t.Context(), &wl))
+	}
+}
+
+// evict takes the quota of a run away, as Kueue does.
+func (w *world) evict(name, reason string) {
+	w.t.Helper()
+	for _, wl := range w.workloads() {
+		if owner := metav1.GetControllerOf(&wl); owner != nil && owner.Name == name {
+			apimeta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadEvicted, Status: "True", Reason: reason, Message: "told so"})
+			w.must(w.client.Status().Update(w.t.Context(), &wl))
+			return
+		}
+	}
+	w.t.Fatalf("run %s has no Workload", name)
+}
+
+// snapshot is the world in words: every object, or all but what a time and a count differ in.
+func (w *world) snapshot(versions bool) string {
+	var lines []string
+	add := func(o client.Object, more ...any) {
+		line := fmt.Sprintf("%T %s %v %v %v", o, o.GetName(), slices.Sorted(maps.Keys(o.GetAnnotations())), o.GetFinalizers(), o.GetDeletionTimestamp() != nil)
+		if versions {
+			line += " " + o.GetResourceVersion()
+		}
+		lines = append(lines, line+" "+fmt.Sprint(more...))
+	}
+	var runs tektonv1.PipelineRunList
+	var tasks tektonv1.TaskRunList
+	var pods corev1.PodList
+	var secrets corev1.SecretList
+	var deployments appsv1.DeploymentList
+	for _, list := range []client.ObjectList{&runs, &tasks, &pods, &secrets, &deployments} {
+		w.must(w.client.List(w.t.Context(), list))
+	}
+	for _, o := range runs.Items {
+		add(&o, o.Spec.Status, o.IsDone(), run.State(&o))
+	}
+	for _, o := range tasks.Items {
+		add(&o, o.IsDone(), o.Spec.Status)
+	}
+	for _, o := range pods.Items {
+		add(&o)
+	}
+	for _, o := range secrets.Items {
+		add(&o)
+	}
+	for _, o := range deployments.Items {
+		add(&o)
+	}
+	for _, o := range w.workloads() {
+		var is []string
+		for _, c := range o.Status.Conditions {
+			is = append(is, c.Type+"="+string(c.Status))
+		}
+		slices.Sort(is)
+		add(&o, is)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (w *world) secretExists(name string) bool {
+	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: contract.TargetSecret(name)}, &corev1.Secret{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		w.t.Fatal(err)
+	}
+	return err == nil
+}
+
+func (w *world) saw(reason string) bool {
+	return slices.ContainsFunc(w.events.RecordedEvents, func(e utiltesting.EventRecord) bool { return e.Reason == reason })
+}
