@@ -39,7 +39,7 @@ func (inv *Inventory) Room(want, assumed []Shape) Room {
 	return Room{
 		Never:    inv.spaces(all).place(want) != nil,
 		Outsider: inv.spaces(unheld).place(want) != nil,
-		Why:      inv.why(*missed),
+		Why:      inv.why(*missed, assumed),
 	}
 }
 
@@ -119,7 +119,13 @@ func (f spaces) choose(a Amounts) *space {
 }
 
 // why tells what is there of the kinds that a shape asks for.
-func (inv *Inventory) why(want Shape) string {
+func (inv *Inventory) why(want Shape, assumed []Shape) string {
+	promised := Amounts{}
+	for _, s := range assumed {
+		for name, n := range s.Requests {
+			promised[name] += s.Count * n
+		}
+	}
 	var parts []string
 	for _, name := range sorted(want.Requests) {
 		var most int64
@@ -127,6 +133,9 @@ func (inv *Inventory) why(want Shape) string {
 			most = max(most, n.Free()[name])
 		}
 		part := fmt.Sprintf("%d of %d %s are free, at most %d on one node", inv.Free()[name], inv.Total()[name], name, most)
+		if n := promised[name]; n > 0 {
+			part += fmt.Sprintf("; %d of them are for runs that were let start", n)
+		}
 		if others := inv.Foreign()[name]; others > 0 {
 			part += fmt.Sprintf("; others hold %d", others)
 		}
