@@ -121,7 +121,7 @@ func (r *removal) sweep(ctx context.Context, namespace string) error {
 			if err != nil {
 				return err
 			}
-			if err := r.remove(ctx, apply.RefsOf(all)); err != nil {
+			if _, err := r.remove(ctx, apply.RefsOf(all)); err != nil {
 				return err
 			}
 		}

@@ -52,7 +52,7 @@ func (h *Hub) agree(s survey) error {
 	if p.IsOpenShift() {
 		platform = "OpenShift " + p.OpenShift + ", " + platform
 	}
-	h.done("%s, %d nodes%s", platform, s.found.Nodes.Count, devicesOf(s))
+	h.done("%s, nodes: %d, %s", platform, s.found.Nodes.Count, devicesOf(s))
 	var problems []error
 	if !p.AdmissionPolicy {
 		problems = append(problems, fmt.Errorf("%s has no ValidatingAdmissionPolicy; Kubernetes 1.30 or later is needed", platform))
@@ -79,9 +79,9 @@ func devicesOf(s survey) string {
 		all = append(all, fmt.Sprintf("%d %s", d.Total, strings.TrimSpace(d.Resource+" "+d.Product)))
 	}
 	if len(all) == 0 {
-		return ", no GPUs"
+		return "no GPUs"
 	}
-	return ", " + strings.Join(all, ", ")
+	return strings.Join(all, ", ")
 }
 
 // oldestTekton serves everything that our Pipelines use.
@@ -194,7 +194,7 @@ func (h *Hub) install(ctx context.Context, c Component, s survey) error {
 		}
 	}
 	if err := h.cluster.Wait(ctx, apply.RefsOf(c.Objects), apply.Ready, h.waiting); err != nil {
-		return err
+		return withRemedy(err)
 	}
 	if err := h.cluster.Answers(ctx, c.Probe, c.Answer, h.waiting); err != nil {
 		return err
@@ -205,6 +205,14 @@ func (h *Hub) install(ctx context.Context, c Component, s survey) error {
 	}
 	h.done("%s %s (%s, %s)", c.Name, c.Version, counted(len(c.Objects), count, pruned), time.Since(began).Round(time.Second))
 	return nil
+}
+
+// withRemedy says what to do where that is known.
+func withRemedy(err error) error {
+	if strings.Contains(err.Error(), "ImagePull") {
+		return fmt.Errorf("%w; where the cluster cannot pull an image, name a mirror with --registry or --image-map (bflow bootstrap images lists them all)", err)
+	}
+	return err
 }
 
 // prune deletes what an earlier version of a component had and this one has not. A CRD goes only when nothing is of it.
@@ -225,7 +233,7 @@ func (h *Hub) prune(ctx context.Context, c Component, inv Inventory) (int, error
 				h.note("%s is of an earlier version and has %d objects: it stays", ref, used)
 				continue
 			}
-			if err := h.cluster.Delete(ctx, ref); err != nil {
+			if _, err := h.cluster.Delete(ctx, ref); err != nil {
 				return 0, err
 			}
 		}

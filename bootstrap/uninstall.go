@@ -80,15 +80,11 @@ func (r *removal) run(ctx context.Context) error {
 func (r *removal) part(ctx context.Context, name, part string) error {
 	began, count := time.Now(), 0
 	for _, phase := range apply.DeletePhases(r.owned(part, func(ref apply.Ref) bool { return !defines(ref) })) {
-		for _, ref := range phase {
-			if err := r.cluster.Delete(ctx, ref); err != nil {
-				return err
-			}
-		}
-		if err := r.cluster.Wait(ctx, phase, apply.Gone, r.waiting); err != nil {
+		deleted, err := r.remove(ctx, phase)
+		if err != nil {
 			return err
 		}
-		count += len(phase)
+		count += deleted
 	}
 	if count > 0 {
 		r.done("%s (%d objects deleted, %s)", name, count, time.Since(began).Round(time.Second))
@@ -113,7 +109,7 @@ func (r *removal) queued(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := r.remove(ctx, apply.RefsOf(all)); err != nil {
+		if _, err := r.remove(ctx, apply.RefsOf(all)); err != nil {
 			return err
 		}
 	}
@@ -132,18 +128,13 @@ func (r *removal) definitions(ctx context.Context) error {
 			r.note("%s stays: there are %d objects of it", ref, used)
 			continue
 		}
-		if err := r.cluster.Delete(ctx, ref); err != nil {
-			return err
-		}
 		going = append(going, ref)
 	}
-	if err := r.cluster.Wait(ctx, going, apply.Gone, r.waiting); err != nil {
-		return err
+	deleted, err := r.remove(ctx, going)
+	if err == nil && deleted > 0 {
+		r.done("CRDs (%d deleted)", deleted)
 	}
-	if len(going) > 0 {
-		r.done("CRDs (%d deleted)", len(going))
-	}
-	return nil
+	return err
 }
 
 // namespaces deletes those that we made and that hold no data, gives back those that were there before, and leaves our
@@ -167,7 +158,8 @@ func (r *removal) namespaces(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(going, apply.Ref.Compare)
-	if err := r.remove(ctx, going); err != nil {
+	deleted, err := r.remove(ctx, going)
+	if err != nil {
 		return err
 	}
 	left, err := r.left(ctx)
@@ -179,25 +171,30 @@ func (r *removal) namespaces(ctx context.Context) error {
 		return r.write(ctx, left)
 	}
 	if e, ok := r.inventory.Find(partBflow, home); ok && e.Shared {
-		if err := r.cluster.Delete(ctx, inventoryRef()); err != nil {
+		if _, err := r.cluster.Delete(ctx, inventoryRef()); err != nil {
 			return err
 		}
 		return r.giveBack(ctx, home)
 	}
-	if err := r.remove(ctx, []apply.Ref{home}); err != nil {
+	if _, err := r.remove(ctx, []apply.Ref{home}); err != nil {
 		return err
 	}
-	r.done("namespaces (%d deleted)", len(going)+1)
+	r.done("namespaces (%d deleted)", deleted+1)
 	return nil
 }
 
-func (r *removal) remove(ctx context.Context, refs []apply.Ref) error {
+// remove deletes objects and waits until they are gone. It counts those that were there.
+func (r *removal) remove(ctx context.Context, refs []apply.Ref) (count int, err error) {
 	for _, ref := range refs {
-		if err := r.cluster.Delete(ctx, ref); err != nil {
-			return err
+		was, err := r.cluster.Delete(ctx, ref)
+		if err != nil {
+			return count, err
+		}
+		if was {
+			count++
 		}
 	}
-	return r.cluster.Wait(ctx, refs, apply.Gone, r.waiting)
+	return count, r.cluster.Wait(ctx, refs, apply.Gone, r.waiting)
 }
 
 // giveBack takes our labels off a namespace that was there before us, and with data what runs left in it.

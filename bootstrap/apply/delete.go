@@ -12,21 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Delete deletes one object and does not wait for it to be gone. One that is not there, or whose kind is not, is deleted.
-func (c *Cluster) Delete(ctx context.Context, ref Ref) error {
+// Delete deletes one object and does not wait for it to be gone. was tells whether it was there; its kind need not be.
+func (c *Cluster) Delete(ctx context.Context, ref Ref) (was bool, err error) {
 	resource, err := c.resource(ref)
 	if meta.IsNoMatchError(err) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("deleting %s: %w", ref, err)
+		return false, fmt.Errorf("deleting %s: %w", ref, err)
 	}
 	background := metav1.DeletePropagationBackground
 	err = resource.Delete(ctx, ref.Name, metav1.DeleteOptions{PropagationPolicy: &background})
 	if err != nil && !errors.IsNotFound(err) {
-		return fmt.Errorf("deleting %s: %w", ref, err)
+		return false, fmt.Errorf("deleting %s: %w", ref, err)
 	}
-	return nil
+	return err == nil, nil
 }
 
 // Release gives up every field of an object that only we own, and keeps the object: what others wrote stays.

@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// look is how often trouble is looked for where no event of the object itself would tell: in the pods of a Deployment.
+// look is how often an object is looked at without an event of it: the trouble of a Deployment is in its pods. A reason
+// that stands for as long is told.
 const look = 2 * time.Second
 
 // WaitError says what an object was waiting for when time was up.
@@ -26,11 +29,12 @@ func (e *WaitError) Error() string {
 	return fmt.Sprintf("waiting for %s: not done after %s: %s", e.Ref, e.After.Round(time.Second), e.Reason)
 }
 
-// Wait returns when every object satisfies the condition, or a WaitError when ctx ends before. say is told each new
-// reason; it may be nil.
+// Wait returns when every object satisfies the condition, or a WaitError when ctx ends before. Workloads are waited for
+// first: what others wait for is mostly them. say is told reasons that stand for some seconds; it may be nil.
 func (c *Cluster) Wait(ctx context.Context, refs []Ref, is Condition, say func(string)) error {
 	began := time.Now()
-	for _, ref := range refs {
+	workloadsFirst := slices.SortedStableFunc(slices.Values(refs), func(a, b Ref) int { return order(a) - order(b) })
+	for _, ref := range workloadsFirst {
 		reason, err := c.await(ctx, ref, is, say)
 		if err != nil {
 			return err
@@ -42,9 +46,16 @@ func (c *Cluster) Wait(ctx context.Context, refs []Ref, is Condition, say func(s
 	return nil
 }
 
+func order(r Ref) int {
+	if phaseOf(r) == phaseWorkloads {
+		return 0
+	}
+	return 1
+}
+
 // await returns no reason when the object satisfies the condition, and the last one when ctx has ended.
 func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(string)) (string, error) {
-	told := ""
+	last, told, since := "", "", time.Now()
 	for {
 		obj, err := c.Get(ctx, ref)
 		if err != nil && !passing(err) && ctx.Err() == nil {
@@ -61,26 +72,22 @@ func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(str
 			why = strings.TrimSuffix(why+": "+c.troubleOf(ctx, obj), ": ")
 		}
 		if ctx.Err() != nil {
-			if told != "" {
-				why = told // what was seen while the server could still be asked
-			}
-			return why, nil
+			return cmp.Or(last, why), nil // what was seen while the server could still be asked
 		}
-		if why != told && say != nil {
+		if why != last {
+			last, since = why, time.Now()
+		}
+		if last != told && time.Since(since) >= look && say != nil {
+			told = last
 			say(fmt.Sprintf("waiting for %s: %s", ref, why))
 		}
-		told = why
 		c.untilEvent(ctx, ref, obj)
 	}
 }
 
-// untilEvent returns when the object changes, and for a Deployment after a look at most. A watch that fails costs a second.
+// untilEvent returns when the object changes, and after a look at most. A watch that fails costs a second.
 func (c *Cluster) untilEvent(ctx context.Context, ref Ref, seen *unstructured.Unstructured) {
-	limit := 30 * time.Second
-	if ref.Kind == "Deployment" || ref.Kind == "Namespace" {
-		limit = look
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, look)
 	defer cancel()
 	resource, err := c.resource(ref)
 	if err != nil {

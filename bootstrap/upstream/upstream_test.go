@@ -98,7 +98,9 @@ func TestKueueQueuesNothingByItselfButJobs(t *testing.T) {
 		ManageJobsWithoutQueueName bool
 		WaitForPodsReady           *struct{}
 		Integrations               struct{ Frameworks []string }
-		ObjectRetentionPolicies    struct{ Workloads struct{ AfterFinished string } }
+		ObjectRetentionPolicies    struct {
+			Workloads struct{ AfterFinished string }
+		}
 	}
 	if err := yaml.Unmarshal([]byte(text), &config); err != nil {
 		t.Fatal(err)

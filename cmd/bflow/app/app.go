@@ -69,8 +69,9 @@ func newApp(s Streams) *cli.App {
 			validateCommand(s), planCommand(s), compileCommand(s), runCommand(s),
 			listCommand(s), statusCommand(s), watchCommand(s), logsCommand(s), cancelCommand(s),
 			rerunCommand(s), resumeCommand(s), deleteCommand(s),
-			reportCommand(s), exportCommand(s), importCommand(s),
+			reportCommand(s), exportCommand(s), importCommand(s), fetchCommand(s),
 			imagesCommand(s), bundleCommand(s),
+			bootstrapCommand(s), doctorCommand(s), reachCommand(s),
 			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(),
 		},
 	}
@@ -89,7 +90,7 @@ func prepare(c *cli.Command) {
 	for _, sub := range c.Subcommands {
 		prepare(sub)
 	}
-	if len(c.Subcommands) > 0 {
+	if len(c.Subcommands) > 0 && c.Action == nil {
 		c.Action = group
 	}
 }

@@ -3,9 +3,11 @@ package app
 import (
 	"fmt"
 
+	"github.com/go-logr/logr"
 	"github.com/urfave/cli/v2"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 
 	"bflow.dev/bflow/tasks/step"
 )
@@ -24,6 +26,9 @@ func kubeConfig(c *cli.Context) (*rest.Config, string, error) {
 	rules.ExplicitPath = c.String("kubeconfig")
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.String("context")})
 	cfg, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, "", step.Usagef("reading the kubeconfig: there is none; name one with --kubeconfig or KUBECONFIG")
+	}
 	if err != nil {
 		return nil, "", step.Usagef("reading the kubeconfig: %v; name one with --kubeconfig or KUBECONFIG", err)
 	}
@@ -32,5 +37,6 @@ func kubeConfig(c *cli.Context) (*rest.Config, string, error) {
 		return nil, "", fmt.Errorf("reading the namespace of the kubeconfig: %w", err)
 	}
 	cfg.UserAgent = "bflow/" + step.Version
+	klog.SetLogger(logr.Discard()) // what goes wrong is returned; client-go logs it as well
 	return cfg, namespace, nil
 }

@@ -1,0 +1,273 @@
+package app
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"bflow.dev/bflow/bootstrap"
+	"bflow.dev/bflow/bootstrap/mirror"
+	"bflow.dev/bflow/bootstrap/objects"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/step"
+)
+
+func bootstrapCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:  "bootstrap",
+		Usage: "install Tekton, Kueue and bflow on a cluster, as far as they are missing",
+		Description: "Installs what is missing and leaves alone what others have installed. A second call changes nothing. " +
+			"The manifests are in this program: no network but the cluster's is needed.",
+		Flags: installFlags(
+			&cli.BoolFlag{Name: "single-cluster", Usage: "runs and model servers live on this one cluster"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print as a diff what the server would change, and change nothing"},
+			&cli.BoolFlag{Name: "export", Usage: "print the YAML instead of applying it; asks no cluster"},
+		),
+		Action:      func(c *cli.Context) error { return bootstrapAction(c, s) },
+		Subcommands: []*cli.Command{bootstrapStatusCommand(s), bootstrapUpgradeCommand(s), bootstrapUninstallCommand(s), bootstrapImagesCommand(s)},
+	}
+}
+
+// mirrorFlags say which images are meant and where they come from.
+func mirrorFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "registry", Usage: "REGISTRY[/PATH] of a mirror, in place of the registry of every image"},
+		&cli.StringFlag{Name: "image-map", Usage: "YAML file of lines FROM: TO; FROM is an image, a repository, or a prefix that ends in /"},
+		&cli.StringFlag{Name: "controller-image", Usage: "image of bflow-controller (default: that of the lock or of --image-prefix)"},
+		&cli.StringFlag{Name: "image-prefix", Usage: "registry and folder of bflow's images, by tag"},
+		lockFlag(),
+	}, more...)
+}
+
+func installFlags(more ...cli.Flag) []cli.Flag {
+	return kubeFlags(mirrorFlags(append([]cli.Flag{
+		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where runs live; repeatable or by commas (default: " + objects.DefaultNamespace + ")"},
+		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: by the platform)"},
+		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...] of the nodes for task pods (default: nodes without GPUs where a label tells them)"},
+		&cli.BoolFlag{Name: "adopt", Usage: "take over what others have installed"},
+		&cli.BoolFlag{Name: "force-conflicts", Usage: "take fields that others own"},
+		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long each component may take until it works"},
+	}, more...)...)...)
+}
+
+func installOptions(c *cli.Context) (bootstrap.Options, error) {
+	images, err := mirror.ReadMap(c.String("image-map"))
+	if err != nil {
+		return bootstrap.Options{}, step.Exit(contract.ExitUsage, err)
+	}
+	nodes, err := selectorFlag(c.String("load-node-selector"))
+	if err != nil {
+		return bootstrap.Options{}, err
+	}
+	image, err := controllerImage(c)
+	if err != nil {
+		return bootstrap.Options{}, err
+	}
+	var namespaces []string
+	for _, n := range c.StringSlice("namespace") {
+		namespaces = append(namespaces, strings.Split(n, ",")...)
+	}
+	return bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, LoadNodes: nodes,
+		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}, nil
+}
+
+// controllerImage is the image that the flags name, "" when they name none.
+func controllerImage(c *cli.Context) (string, error) {
+	const name = "bflow-controller"
+	if image := c.String("controller-image"); image != "" {
+		return image, nil
+	}
+	if prefix := strings.TrimRight(c.String("image-prefix"), "/"); prefix != "" {
+		return prefix + "/" + name + ":" + step.Version, nil
+	}
+	lock, err := imageLock(c)
+	return lock[name], err
+}
+
+func selectorFlag(text string) (map[string]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	labels := map[string]string{}
+	for _, pair := range strings.Split(text, ",") {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, step.Usagef("reading flag --load-node-selector: %q: want KEY=VALUE", pair)
+		}
+		labels[key] = value
+	}
+	return labels, nil
+}
+
+func bootstrapAction(c *cli.Context, s Streams) error {
+	if c.NArg() > 0 {
+		return group(c)
+	}
+	if !c.Bool("single-cluster") {
+		return step.Usagef("reading flags of \"bootstrap\": say --single-cluster; runs and model servers then share the cluster of the kubeconfig")
+	}
+	o, err := installOptions(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("export") {
+		return bootstrap.Export(s.Out, o)
+	}
+	hub, err := hubOf(c, s)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return hub.DryRun(c.Context, o, s.Out)
+	}
+	if err := hub.Install(c.Context, o); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.Err, "ready: bflow run FILE starts a run")
+	return nil
+}
+
+func hubOf(c *cli.Context, s Streams) (*bootstrap.Hub, error) {
+	cfg, _, err := kubeConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	return bootstrap.Connect(cfg, s.Err)
+}
+
+func bootstrapStatusCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:        "status",
+		Usage:       "compare the cluster with what should be on it",
+		Description: "Changes nothing. Exit code 1 when something is missing, changed or does not work.",
+		Flags:       installFlags(outputFlag()),
+		Action: func(c *cli.Context) error {
+			o, err := installOptions(c)
+			if err != nil {
+				return err
+			}
+			hub, err := hubOf(c, s)
+			if err != nil {
+				return err
+			}
+			state, err := hub.Status(c.Context, o)
+			if err != nil {
+				return err
+			}
+			if err := show(c, s.Out, state, func(w io.Writer) error { state.Print(s.Out); return nil }); err != nil {
+				return err
+			}
+			if len(state.Findings) > 0 {
+				return silently(contract.ExitFail)
+			}
+			return nil
+		},
+	}
+}
+
+func bootstrapUpgradeCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:        "upgrade",
+		Usage:       "bring an installation to the versions of this bflow",
+		Description: "Goes on with the flags of the installation, as far as none are given, and deletes what this version no longer has.",
+		Flags:       installFlags(&cli.BoolFlag{Name: "dry-run", Usage: "print as a diff what the server would change, and change nothing"}),
+		Action: func(c *cli.Context) error {
+			o, err := installOptions(c)
+			if err != nil {
+				return err
+			}
+			o.Upgrade = true
+			hub, err := hubOf(c, s)
+			if err != nil {
+				return err
+			}
+			if c.Bool("dry-run") {
+				return hub.DryRun(c.Context, o, s.Out)
+			}
+			return hub.Install(c.Context, o)
+		},
+	}
+}
+
+func bootstrapUninstallCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:  "uninstall",
+		Usage: "take away what bootstrap installed",
+		Description: "Ends runs, then deletes exactly what bootstrap made. Results of runs, and objects of others that live by Tekton or Kueue, " +
+			"stay unless --data is given or the question is answered with yes.",
+		Flags: kubeFlags(
+			&cli.BoolFlag{Name: "data", Usage: "delete results of runs as well"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing: uninstall, and keep data unless --data is given"},
+			&cli.DurationFlag{Name: "timeout", Value: 15 * time.Minute, Usage: "how long each step may take"},
+		),
+		Action: func(c *cli.Context) error {
+			hub, err := hubOf(c, s)
+			if err != nil {
+				return err
+			}
+			o := bootstrap.UninstallOptions{Data: c.Bool("data"), Timeout: c.Duration("timeout")}
+			if !c.Bool("yes") {
+				ask, err := asker(s)
+				if err != nil {
+					return err
+				}
+				if !ask("Uninstall bflow, and end all its runs?") {
+					return step.Exit(contract.ExitInterrupted, errors.New("nothing was uninstalled"))
+				}
+				o.Ask = ask
+			}
+			return hub.Uninstall(c.Context, o)
+		},
+	}
+}
+
+// asker puts questions to the person at the terminal; without one there is nobody to ask.
+func asker(s Streams) (func(string) bool, error) {
+	in, ok := s.In.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return nil, step.Usagef("reading flags of \"uninstall\": there is no terminal to ask at; give --yes, and --data to delete results as well")
+	}
+	lines := bufio.NewScanner(in)
+	return func(question string) bool {
+		fmt.Fprintf(s.Err, "%s [y/N] ", question)
+		answer := ""
+		if lines.Scan() {
+			answer = strings.ToLower(strings.TrimSpace(lines.Text()))
+		}
+		return answer == "y" || answer == "yes"
+	}, nil
+}
+
+func bootstrapImagesCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:        "images",
+		Usage:       "list the images that bootstrap installs, for a mirror",
+		Description: "One image per line, by its public name; with --registry or --image-map, then where it would come from. Asks no cluster.",
+		Flags:       mirrorFlags(),
+		Action: func(c *cli.Context) error {
+			o, err := installOptions(c)
+			if err != nil {
+				return err
+			}
+			pairs, err := bootstrap.Images(o)
+			if err != nil {
+				return err
+			}
+			for _, pair := range pairs {
+				line := pair[0]
+				if pair[1] != pair[0] {
+					line += " " + pair[1]
+				}
+				fmt.Fprintln(s.Out, line)
+			}
+			return nil
+		},
+	}
+}
