@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 	"k8s.io/client-go/tools/clientcmd"
@@ -58,7 +59,7 @@ func locate(c *cli.Context, name string) (place, error) {
 		if c.Bool("local") || !clusterKnown(c) {
 			return place{}, err
 		}
-		missing = err
+		missing = errors.New(strings.TrimSuffix(err.Error(), "; see bflow list"))
 	}
 	p, err := onCluster(c, name)
 	if err != nil && missing != nil {

@@ -3,6 +3,7 @@ package clusterrun
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/tasks/contract"
@@ -10,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Adapt fills in what bootstrap has found out about the cluster and a person has not said: it lies beside the runs. A
@@ -25,6 +27,11 @@ func (c *Cluster) Adapt(ctx context.Context, o *compile.Options, plan *runplan.R
 	}
 	if platform := cm.Data[contract.HubPlatform]; platform != "" && !platformSaid {
 		o.Platform = platform
+	}
+	if len(o.NodeSelector) == 0 {
+		if o.NodeSelector, err = labels.ConvertSelectorToLabelsMap(cm.Data[contract.HubLoadNodes]); err != nil {
+			return fmt.Errorf("reading ConfigMap %s of namespace %s: %w; run bflow bootstrap again", contract.ConfigMapHub, namespace, err)
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -56,7 +57,31 @@ func (c *Cluster) Again(ctx context.Context, run *Run, name func(base string) st
 		c.own(ctx, &made, configMaps(cm.Namespace, cm.Name), &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 			ObjectMeta: metav1.ObjectMeta{Name: cm.Name, Namespace: cm.Namespace, Labels: cm.Labels}, Data: cm.Data, BinaryData: cm.BinaryData, Immutable: cm.Immutable})
 	}
+	for _, name := range keysOf(old) {
+		at := path{prefix: coreAPI, namespace: made.Namespace, resource: "secrets", name: name}
+		if secret, err := get[corev1.Secret](ctx, c, at); err == nil && len(secret.OwnerReferences) > 0 {
+			c.own(ctx, &made, at, &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Type: secret.Type,
+				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: made.Namespace, Labels: secret.Labels}, Data: secret.Data, Immutable: secret.Immutable})
+		}
+	}
 	return &Run{ID: made.Name, Namespace: made.Namespace, Attempts: []tektonv1.PipelineRun{made}}, nil
+}
+
+// keysOf names the Secrets with API keys that the Pipeline of a run names. Those that came from the experiment file go
+// with the last run that needs them.
+func keysOf(pr *tektonv1.PipelineRun) []string {
+	if pr.Status.PipelineSpec == nil {
+		return nil
+	}
+	var names []string
+	for _, task := range pr.Status.PipelineSpec.Tasks {
+		for _, p := range task.Params {
+			if p.Name == contract.ParamAPIKeySecret && p.Value.StringVal != "" && !slices.Contains(names, p.Value.StringVal) {
+				names = append(names, p.Value.StringVal)
+			}
+		}
+	}
+	return names
 }
 
 // copyOf is what somebody asked for with a run, without what became of it.
@@ -69,7 +94,7 @@ func copyOf(old *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 			pr.Labels[k] = v
 		}
 	}
-	for _, k := range []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, "bflow.dev/pods"} {
+	for _, k := range []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, contract.AnnotationPods} {
 		if v, ok := old.Annotations[k]; ok {
 			pr.Annotations[k] = v
 		}
