@@ -19,7 +19,7 @@ func (d *doctor) reachable(ctx context.Context) []Line {
 	api, err := d.cluster.API()
 	if err != nil {
 		return []Line{fail(check, "see whether the address, the credentials and a VPN or proxy are right: --kubeconfig, --context",
-			"%s does not answer: %v", d.config.Host, rootCause(err))}
+			"%s does not answer: %v", d.config.Host, rootCause(err.Error()))}
 	}
 	d.api = api
 	d.platform, err = d.cluster.Platform(ctx, api)
@@ -35,15 +35,6 @@ func (d *doctor) reachable(ctx context.Context) []Line {
 		return []Line{warn(check, "update the cluster, or let only bflow create PipelineRuns", "%s is older than %s: nothing stops a run from starting past its queue", says, minKubernetes)}
 	}
 	return []Line{ok(check, "%s at %s", says, d.config.Host)}
-}
-
-// rootCause drops what client-go puts before the reason.
-func rootCause(err error) string {
-	text := err.Error()
-	if at := strings.LastIndex(text, "\": "); at >= 0 {
-		return text[at+3:]
-	}
-	return text
 }
 
 // older compares versions as servers write them; one that cannot be read is not older.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"bflow.dev/bflow/bootstrap/detect"
@@ -128,6 +129,14 @@ func unread(check string, err error) []Line {
 		return []Line{warn(check, "ask somebody with more rights to run bflow doctor", "your account may not look: %s", short(err))}
 	}
 	return []Line{fail(check, "see whether the API server is well, and try again", "%v", err)}
+}
+
+// rootCause drops what clients put before the reason: every layer quotes what it was doing.
+func rootCause(text string) string {
+	if at := strings.LastIndex(text, `": `); at >= 0 {
+		return text[at+3:]
+	}
+	return text
 }
 
 // short is the part of an error that tells one from another.

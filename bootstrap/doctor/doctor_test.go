@@ -171,7 +171,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		{"Deployments may not be read", hidden("deployments"), "kueue", Warn, "your account may not look", "more rights"},
 
 		{"no controller", gone("Deployment", "bflow-controller"), "controller", Fail, "is not installed", "bflow bootstrap"},
-		{"the controller is down", set("Deployment", "bflow-controller", int64(0), "status", "availableReplicas"), "controller", Fail, "is not available: pod bflow-controller-x: ImagePullBackOff: no such host", "kubectl describe pods -n bflow-system"},
+		{"the controller is down", set("Deployment", "bflow-controller", int64(0), "status", "availableReplicas"), "controller", Fail, "is not available: pod bflow-controller-x: image reg.example/ctl: ImagePullBackOff: no such host", "kubectl describe pods -n bflow-system"},
 		{"another version of the controller", set("Deployment", "bflow-controller", "v0.0.9", "metadata", "labels", "app.kubernetes.io/version"), "controller", Warn, "is v0.0.9 and this bflow is v0.1.0", "bflow upgrade"},
 
 		{"a server without admission policies", func(t *testing.T, p *patient) { p.Unserve("admissionregistration.k8s.io/v1") }, "policy", Warn, "knows no admission policies", "1.30.0 or later"},
@@ -216,7 +216,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		{"a queue without quota", set("ClusterQueue", "local", []any{}, "spec", "resourceGroups"), "queue", Fail, "has no quota yet", "counts the nodes"},
 		{"a queue that does not know the GPUs", set("ClusterQueue", "local", []any{map[string]any{"coveredResources": []any{"bflow.dev/cluster-slot"}}}, "spec", "resourceGroups"), "queue", Fail, "not nvidia.com/gpu of the nodes", "counts the nodes"},
 
-		{"an image that is not there", container("collect", map[string]any{"waiting": map[string]any{"reason": "ErrImagePull", "message": "not found"}}), "images", Fail, "image reg.example/bflow/collect:v0.1.0 cannot be pulled on node gpu-1: ErrImagePull: not found", "bflow images push"},
+		{"an image that is not there", container("collect", map[string]any{"waiting": map[string]any{"reason": "ErrImagePull", "message": `failed to resolve reference "x": not found`}}), "images", Fail, "reg.example/bflow/collect:v0.1.0 cannot be pulled on node gpu-1: ErrImagePull: not found", "bflow images push"},
 		{"a node that does nothing", container("collect", map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}}), "images", Fail, "did not come up on node gpu-1 in time", "kubectl describe node gpu-1"},
 		{"no node for a pod", func(_ *testing.T, p *patient) {
 			p.Created = func(o *unstructured.Unstructured) {

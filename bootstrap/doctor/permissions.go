@@ -7,14 +7,14 @@ import (
 	"strings"
 	"sync"
 
-	"bflow.dev/bflow/bootstrap/objects"
+	"bflow.dev/bflow/overlays"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // roleUser is the ClusterRole with what bflow run and its sisters do: the questions are read off it.
@@ -68,19 +68,16 @@ func words(rights []right) string {
 	return strings.Join(out, ", ")
 }
 
-// userRights returns every single right of the role.
+// userRights returns every single right of the role, which is a file of its own.
 func userRights() ([]right, error) {
-	all, err := objects.Objects(objects.Config{})
+	const file = "base/rbac-people.yaml"
+	text, err := overlays.FS.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
 	var role rbacv1.ClusterRole
-	for _, o := range all {
-		if o.GetKind() == "ClusterRole" && o.GetName() == roleUser {
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role); err != nil {
-				return nil, fmt.Errorf("reading ClusterRole %q: %w", roleUser, err)
-			}
-		}
+	if err := yaml.Unmarshal(text, &role); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
 	var rights []right
 	for _, rule := range role.Rules {

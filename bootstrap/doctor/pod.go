@@ -143,7 +143,11 @@ func statuses(pod *unstructured.Unstructured) []map[string]any {
 // waiting is why a container of a pod does not start: a fault, and no step on the way.
 func waiting(pod *unstructured.Unstructured) string {
 	for _, s := range statuses(pod) {
-		if reason := stuck(s); reason != "" {
+		reason := stuck(s)
+		if strings.Contains(reason, "Image") && s["image"] != nil {
+			return fmt.Sprintf("image %v: %s", s["image"], reason)
+		}
+		if reason != "" {
 			return reason
 		}
 	}
@@ -160,7 +164,7 @@ func stuck(status map[string]any) string {
 	if message == "" {
 		return reason
 	}
-	return reason + ": " + message
+	return reason + ": " + rootCause(message) // the node repeats the name of the image in every layer
 }
 
 // settled reports whether every container has ended or will never start.
@@ -178,13 +182,7 @@ func imageLines(pod *unstructured.Unstructured) []Line {
 	if node == "" {
 		return []Line{fail(check, "see what the scheduler misses: a node that takes pods without tolerations", "a pod of bflow gets no node%s", unscheduled(pod))}
 	}
-	var lines []Line
-	for _, s := range statuses(pod) {
-		if reason := stuck(s); reason != "" {
-			lines = append(lines, fail(check, "push it with bflow images push, load it into the node, or give the namespace's ServiceAccounts an imagePullSecret",
-				"image %v cannot be pulled on node %s: %s", s["image"], node, reason))
-		}
-	}
+	lines := unpulled(pod, node)
 	switch {
 	case len(lines) > 0:
 		return lines
@@ -193,6 +191,29 @@ func imageLines(pod *unstructured.Unstructured) []Line {
 	default:
 		return []Line{ok(check, "all %d images start on node %s", len(statuses(pod)), node)}
 	}
+}
+
+// unpulled has one line per cause: often no image can be pulled at all.
+func unpulled(pod *unstructured.Unstructured, node string) []Line {
+	images := map[string][]string{}
+	var causes []string
+	for _, s := range statuses(pod) {
+		reason := stuck(s)
+		if reason == "" {
+			continue
+		}
+		reason = strings.ReplaceAll(reason, "ImagePullBackOff", "ErrImagePull") // the same, a moment later
+		if images[reason] == nil {
+			causes = append(causes, reason)
+		}
+		images[reason] = append(images[reason], fmt.Sprint(s["image"]))
+	}
+	var lines []Line
+	for _, cause := range causes {
+		lines = append(lines, fail("images", "push them with bflow images push, load them into the node, or give the namespace's ServiceAccounts an imagePullSecret",
+			"%s cannot be pulled on node %s: %s", strings.Join(images[cause], ", "), node, cause))
+	}
+	return lines
 }
 
 func unscheduled(pod *unstructured.Unstructured) string {
