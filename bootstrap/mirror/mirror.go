@@ -41,6 +41,9 @@ func (m Mirror) Image(ref string) string {
 	}
 	repository, rest := cut(ref)
 	if to, ok := m.Map[repository]; ok {
+		if _, own := cut(to); own != "" {
+			return to
+		}
 		return to + rest
 	}
 	best := ""
