@@ -114,11 +114,14 @@ func imagesPushCommand(s Streams) *cli.Command {
 		Name:  "push",
 		Usage: "push the images to a registry and write " + lock.Name,
 		Flags: buildFlags(
-			&cli.StringFlag{Name: "prefix", Usage: "registry and folder, such as registry.example/team/bflow", Required: true},
+			&cli.StringFlag{Name: "prefix", Usage: "registry and folder, such as registry.example/team/bflow; needed"},
 			&cli.StringFlag{Name: "from", Usage: "folder that images build wrote, here or elsewhere (default: build now)"},
 			&cli.StringFlag{Name: "lock", Value: lock.Name, Usage: "file for the images by digest"},
 			insecureFlag()),
 		Action: func(c *cli.Context) error {
+			if c.String("prefix") == "" {
+				return step.Usagef("reading flags of %q: --prefix names the registry and folder, such as registry.example/team/bflow", c.Command.FullName())
+			}
 			l, done, err := layoutToPush(c, s)
 			if err != nil {
 				return err
