@@ -1,0 +1,78 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/bootstrap/objects"
+	"bflow.dev/bflow/internal/audit"
+)
+
+// spare are rights that the log of these tests need not show, and why they are granted all the same. A word stands for
+// all rights whose text has it.
+func spare() map[string]string {
+	return map[string]string{
+		"bflow-listener may":            "used by the EventListeners of Triggers only; its test looks for itself",
+		"bflow-submit may":              "used by Pipeline bflow-experiment only; its test looks for itself",
+		"pipelineruns/finalizers":       "asked for by an admission plugin that OpenShift runs and this cluster does not",
+		"workloads/finalizers":          "the same",
+		"resourceclaims.resource.k8s":   "read where the cluster serves dynamic resource allocation",
+		"resourceslices.resource.k8s":   "read where the cluster serves dynamic resource allocation",
+		"statefulsets.apps":             "leftovers of engines that other deployers make; none was made here",
+		"jobs.batch":                    "leftovers of load that ran on another target; none was made here",
+		"patch resourceflavors":         "marks a target that could not be cleaned",
+		"persistentvolumeclaims":        "claims that an experiment says to make",
+		"bflow-controller may get sec":  "credentials of other targets",
+		"may create secrets in bflow-s": "credentials of other targets",
+		"may delete secrets in bflow-s": "credentials of other targets",
+	}
+}
+
+// TestRightsGrantedAreRightsUsed reads the audit log of the API server after the other tests: every right of a
+// ServiceAccount of bflow was used, and nothing was refused.
+func TestRightsGrantedAreRightsUsed(t *testing.T) {
+	path := os.Getenv("BFLOW_E2E_AUDIT")
+	if path == "" {
+		t.Skip("BFLOW_E2E_AUDIT names no audit log of an API server on which these tests have run")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	ours := func(account string) bool {
+		return strings.HasPrefix(account, namespace+"/bflow-") || strings.HasPrefix(account, "bflow-system/bflow-")
+	}
+	log, err := audit.Read(file, ours, func(binding string) bool { return strings.HasPrefix(binding, "bflow-") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := objects.Objects(objects.Config{Namespaces: []string{namespace}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted, err := audit.Granted(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range log.Unused(granted) {
+		if !slices.ContainsFunc(words(spare()), func(word string) bool { return strings.Contains(r.String(), word) }) {
+			t.Errorf("never used: %s", r)
+		}
+	}
+	for r, n := range log.Refused {
+		t.Errorf("refused %d times: %s", n, r)
+	}
+}
+
+func words(m map[string]string) []string {
+	var out []string
+	for word := range m {
+		out = append(out, word)
+	}
+	return out
+}
