@@ -4,16 +4,20 @@ package bootstrap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"bflow.dev/bflow/bootstrap/apply"
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/objects"
+	"bflow.dev/bflow/bootstrap/upstream"
+	"bflow.dev/bflow/tasks/contract"
 )
 
 // Options are the wishes for an installation. The zero value, with a Version, installs everything that is missing.
@@ -44,6 +48,20 @@ func (o Options) settings(all []Component) Settings {
 	return s
 }
 
+// Validate tells what of the options cannot be meant.
+func (o Options) Validate() error {
+	var problems []error
+	for _, n := range o.Namespaces {
+		if wrong := validation.IsDNS1123Label(n); len(wrong) > 0 {
+			problems = append(problems, fmt.Errorf("namespace %q: %s", n, wrong[0]))
+		}
+		if n == contract.NamespaceSystem || n == upstream.TektonNamespace || n == upstream.KueueNamespace || strings.HasPrefix(n, "kube-") {
+			problems = append(problems, fmt.Errorf("namespace %q is not for runs", n))
+		}
+	}
+	return errors.Join(problems...)
+}
+
 // Resume fills in from an earlier installation what the options leave open.
 func (o Options) Resume(s Settings) Options {
 	if len(o.Namespaces) == 0 {
@@ -65,6 +83,21 @@ func (o Options) Resume(s Settings) Options {
 		o.LoadNodes = s.LoadNodes
 	}
 	return o
+}
+
+// follow lets the image of the controller go along with an upgrade, where its tag was the version.
+func (o Options) follow(s Settings) (Options, error) {
+	was := s.Versions[partBflow]
+	if !o.Upgrade || o.Image != "" || s.Image == "" || was == o.Version {
+		return o, nil
+	}
+	name, tagged := strings.CutSuffix(s.Image, ":"+was)
+	if !tagged {
+		return o, fmt.Errorf("upgrading bflow %s to %s: the controller's image was named %q; name the new one with --controller-image, --image-prefix or --lock",
+			was, o.Version, s.Image)
+	}
+	o.Image = name + ":" + o.Version
+	return o, nil
 }
 
 func (o Options) withDefaults() Options {
@@ -113,6 +146,9 @@ func (h *Hub) look(ctx context.Context, o Options) (survey, error) {
 	}
 	inv, err := ReadInventory(ctx, h.cluster)
 	if err != nil {
+		return survey{}, err
+	}
+	if o, err = o.follow(inv.Settings); err != nil {
 		return survey{}, err
 	}
 	o = o.Resume(inv.Settings).withDefaults()

@@ -62,11 +62,41 @@ func components(o Options, f detect.Found, inv Inventory) ([]Component, error) {
 			images.Registry = "" // whoever names an image means it
 		}
 		all[i].Objects = images.Rewrite(all[i].Objects)
+		if f.Platform.IsOpenShift() {
+			withoutUsers(all[i].Objects)
+		}
 		for _, object := range all[i].Objects {
 			own(object, all[i].Part)
 		}
 	}
 	return all, nil
+}
+
+// withoutUsers takes users and groups out of pod templates: OpenShift assigns them, and refuses those of upstream.
+func withoutUsers(all []*unstructured.Unstructured) {
+	for _, o := range all {
+		pod, found, _ := unstructured.NestedMap(o.Object, "spec", "template", "spec")
+		if !found || o.GroupVersionKind().Group != "apps" {
+			continue
+		}
+		contexts := []any{pod["securityContext"]}
+		for _, field := range []string{"containers", "initContainers"} {
+			containers, _ := pod[field].([]any)
+			for _, c := range containers {
+				container, _ := c.(map[string]any)
+				contexts = append(contexts, container["securityContext"])
+			}
+		}
+		for _, c := range contexts {
+			context, _ := c.(map[string]any)
+			for _, field := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+				delete(context, field)
+			}
+		}
+		if err := unstructured.SetNestedMap(o.Object, pod, "spec", "template", "spec"); err != nil {
+			continue // it was found there
+		}
+	}
 }
 
 // keep tells whether a component belongs to somebody else, and who that is. What stands in our inventory is ours, also

@@ -192,3 +192,56 @@ func TestHowARunIsEnded(t *testing.T) {
 		})
 	}
 }
+
+func TestOpenShiftAssignsUsers(t *testing.T) {
+	all, err := components(Options{}, detect.Found{Platform: detect.Platform{OpenShift: "4.19.1"}}, Inventory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	for _, c := range all {
+		for _, o := range c.Objects {
+			if o.GetKind() == "Deployment" {
+				if err := writeYAML(&text, []*unstructured.Unstructured{o}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for _, field := range []string{"runAsUser:", "runAsGroup:", "fsGroup:"} {
+		if strings.Contains(text.String(), field) {
+			t.Errorf("a Deployment has %s", field)
+		}
+	}
+	if !strings.Contains(text.String(), "runAsNonRoot: true") {
+		t.Error("more than users was taken out")
+	}
+}
+
+func TestNamespacesOfOthersAreNotForRuns(t *testing.T) {
+	if err := (Options{Namespaces: []string{"bench", "team-a"}}).Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"bflow-system", "kube-system", "tekton-pipelines", "Bench", ""} {
+		if err := (Options{Namespaces: []string{name}}).Validate(); err == nil {
+			t.Errorf("%q is taken", name)
+		}
+	}
+}
+
+func TestTheControllersImageFollowsAnUpgrade(t *testing.T) {
+	for _, row := range []struct{ name, was, named, want, err string }{
+		{name: "a tag that is the version moves on", was: "reg.example/c:v1", want: "reg.example/c:v2"},
+		{name: "another tag has to be named anew", was: "reg.example/c:stable", err: "--controller-image"},
+		{name: "and so has a digest", was: "reg.example/c@sha256:1", err: "--controller-image"},
+		{name: "unless it is", was: "reg.example/c@sha256:1", named: "reg.example/c@sha256:2", want: "reg.example/c@sha256:2"},
+		{name: "the default needs no word", want: ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o, err := Options{Upgrade: true, Version: "v2", Image: row.named}.follow(Settings{Image: row.was, Versions: map[string]string{partBflow: "v1"}})
+			if (err == nil) != (row.err == "") || err == nil && o.Image != row.want {
+				t.Errorf("got %q, %v", o.Image, err)
+			}
+		})
+	}
+}

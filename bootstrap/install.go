@@ -215,30 +215,43 @@ func withRemedy(err error) error {
 	return err
 }
 
-// prune deletes what an earlier version of a component had and this one has not. A CRD goes only when nothing is of it.
+// prune deletes what an earlier installation had and this one has not. What people may miss stays: a namespace with runs
+// in it, a CRD that is in use.
 func (h *Hub) prune(ctx context.Context, c Component, inv Inventory) (int, error) {
 	wanted := apply.RefsOf(c.Objects)
 	var stale []apply.Ref
 	for _, e := range inv.Parts[c.Part] {
-		if !slices.Contains(wanted, e.Ref) && !e.Shared {
+		switch {
+		case slices.Contains(wanted, e.Ref):
+		case e.Shared:
+			if err := h.cluster.Release(ctx, e.Ref, "v1"); err != nil {
+				return 0, err
+			}
+		default:
 			stale = append(stale, e.Ref)
 		}
 	}
+	count := 0
 	for _, phase := range apply.DeletePhases(stale) {
 		for _, ref := range phase {
-			if used, err := h.used(ctx, ref); err != nil || used > 0 {
-				if err != nil {
-					return 0, err
-				}
-				h.note("%s is of an earlier version and has %d objects: it stays", ref, used)
+			used, err := h.used(ctx, ref)
+			if err != nil {
+				return count, err
+			}
+			if used > 0 {
+				h.note("%s is no longer wanted and holds %d objects: it stays", ref, used)
 				continue
 			}
-			if _, err := h.cluster.Delete(ctx, ref); err != nil {
-				return 0, err
+			was, err := h.cluster.Delete(ctx, ref)
+			if err != nil {
+				return count, err
+			}
+			if was {
+				count++
 			}
 		}
 	}
-	return len(stale), nil
+	return count, nil
 }
 
 // end leaves in the inventory what is on the cluster now, and the settings of this installation.
@@ -253,7 +266,7 @@ func (h *Hub) end(ctx context.Context, s survey) error {
 	for part, entries := range s.inventory.Parts {
 		for _, e := range entries {
 			there := wanted[e.Ref]
-			if !there { // pruned, unless something kept it
+			if !there && !e.Shared { // pruned, unless something kept it
 				live, err := h.cluster.Get(ctx, e.Ref)
 				if err != nil {
 					return err
@@ -285,17 +298,25 @@ func counted(total int, count map[apply.Action]int, pruned int) string {
 	return fmt.Sprintf("%d objects: %s", total, strings.Join(parts, ", "))
 }
 
-// used counts the objects of a CRD; anything else has none.
+// used counts what people would lose with an object: the objects of a CRD, and runs and volumes in a namespace.
 func (h *Hub) used(ctx context.Context, ref apply.Ref) (int, error) {
-	if ref.Kind != "CustomResourceDefinition" {
-		return 0, nil
+	switch {
+	case isCRD(ref):
+		crd, err := h.cluster.Get(ctx, ref)
+		if err != nil || crd == nil {
+			return 0, err
+		}
+		all, err := h.cluster.List(ctx, kindOf(crd), "", "")
+		return len(all), err
+	case isNamespace(ref):
+		runs, err := h.cluster.List(ctx, runKind(), ref.Name, "")
+		if err != nil {
+			return 0, err
+		}
+		volumes, err := h.cluster.List(ctx, volumeKind(), ref.Name, "")
+		return len(runs) + len(volumes), err
 	}
-	crd, err := h.cluster.Get(ctx, ref)
-	if err != nil || crd == nil {
-		return 0, err
-	}
-	all, err := h.cluster.List(ctx, kindOf(crd), "", "")
-	return len(all), err
+	return 0, nil
 }
 
 func kindOf(crd *unstructured.Unstructured) (kind schema.GroupKind) {

@@ -74,8 +74,9 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 	for _, n := range c.StringSlice("namespace") {
 		namespaces = append(namespaces, strings.Split(n, ",")...)
 	}
-	return bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, LoadNodes: nodes,
-		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}, nil
+	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, LoadNodes: nodes,
+		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
+	return o, step.Exit(contract.ExitUsage, o.Validate())
 }
 
 // controllerImage is the image that the flags name, "" when they name none.
