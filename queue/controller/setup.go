@@ -8,14 +8,20 @@ import (
 	"sync/atomic"
 
 	"bflow.dev/bflow/queue"
+	"bflow.dev/bflow/queue/capacity"
+	"bflow.dev/bflow/queue/check"
+	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/waiting"
+	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,7 +41,16 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
+	hub, err := hubIdentity(ctx, live)
+	if err != nil {
+		return err
+	}
 	targets := target.Of(target.Local(live))
+	sight, err := view.New(mgr.GetConfig(), contract.TargetLocal)
+	if err != nil {
+		return fmt.Errorf("looking at target %q: %w", contract.TargetLocal, err)
+	}
+	sights := []*view.Target{sight}
 	var real clock.RealClock
 	for _, part := range []struct {
 		name  string
@@ -49,6 +64,13 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
+		{"view of the target", func() error { return mgr.Add(sight) }},
+		{"capacity", func() error {
+			return capacity.Setup(mgr, capacity.Options{Targets: sights, Hub: hub, Metrics: instruments})
+		}},
+		{"check", func() error {
+			return check.Setup(mgr, check.Options{Targets: sights, Hub: hub, Metrics: instruments})
+		}},
 		{"probes", func() error { return probes(mgr) }},
 	} {
 		if err := part.setup(); err != nil {
@@ -56,6 +78,15 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}
 	}
 	return nil
+}
+
+// hubIdentity is what marks our objects on targets that other hubs use too.
+func hubIdentity(ctx context.Context, live client.Reader) (string, error) {
+	system := &corev1.Namespace{}
+	if err := live.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
+		return "", fmt.Errorf("reading the identity of the hub: %w", err)
+	}
+	return string(system.UID), nil
 }
 
 func instruments(mgr ctrl.Manager) (*metrics.Metrics, error) {

@@ -1,0 +1,62 @@
+package controller
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+func TestFlags(t *testing.T) {
+	o, err := Parse([]string{"--namespaces", "bench,other", "--log-level", "debug", "--prebuilt-workloads"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Namespaces) != 2 || o.LogLevel.String() != "DEBUG" || !o.Prebuilt || !o.LeaderElection || o.SystemNamespace != contract.NamespaceSystem {
+		t.Errorf("got %+v", o)
+	}
+}
+
+func TestMainSaysWhatIsWrong(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"an unknown flag", []string{"--nope"}, contract.ExitUsage, "flag provided but not defined: -nope"},
+		{"an argument", []string{"bench"}, contract.ExitUsage, `unexpected argument "bench"`},
+		{"no kubeconfig", []string{"--kubeconfig", "/nowhere"}, contract.ExitFail, "reading the way to the cluster"},
+		{"the version", []string{"--version"}, contract.ExitPass, "bflow-controller "},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var said strings.Builder
+			if code := Main(t.Context(), row.args, &said, &said); code != row.code || !strings.Contains(said.String(), row.want) {
+				t.Errorf("code %d, said %q", code, said.String())
+			}
+		})
+	}
+}
+
+func TestCachesHoldOnlyOursAndLittleOfIt(t *testing.T) {
+	for kind, by := range cacheOptions(nil).ByObject {
+		if by.Label == nil || by.Label.Matches(labels.Set{}) || !by.Label.Matches(labels.Set{contract.LabelPlanHash: "abc"}) {
+			t.Errorf("%T: selector %v", kind, by.Label)
+		}
+	}
+	pr := &tektonv1.PipelineRun{}
+	pr.Status.PipelineSpec = &tektonv1.PipelineSpec{}
+	pr.Status.ChildReferences = []tektonv1.ChildStatusReference{{Name: "kept"}}
+	if slim, _ := slimRun(pr); slim.(*tektonv1.PipelineRun).Status.PipelineSpec != nil || len(pr.Status.ChildReferences) != 1 {
+		t.Error("a slim run has no Pipeline and keeps its children")
+	}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"}}
+	if slim, _ := slimPod(pod); slim.(*corev1.Pod).Status.Phase != corev1.PodRunning || slim.(*corev1.Pod).Status.PodIP != "" {
+		t.Error("a slim pod is its phase")
+	}
+}
