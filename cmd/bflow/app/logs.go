@@ -73,7 +73,7 @@ func clusterLogs(c *cli.Context, s Streams, p place) error {
 	switch {
 	case errors.As(err, &none):
 		return step.Exit(contract.ExitUsage, err)
-	case c.Context.Err() != nil:
+	case c.Err() != nil:
 		return silently(contract.ExitInterrupted)
 	}
 	return err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -96,7 +97,7 @@ func queueRows(w io.Writer, r clusterrun.Status) {
 	case !q.Freed.IsZero():
 		fmt.Fprintf(w, "GPUs free:\t%s\n", clock(q.Freed))
 	case !q.Admitted.IsZero() && !r.Alive:
-		fmt.Fprint(w, "Released:\tnot yet: bflow-controller makes sure that nothing of it is left\n")
+		fmt.Fprintf(w, "Released:\tnot yet: %s\n", cmp.Or(q.Reason, "bflow-controller makes sure that nothing of it is left"))
 	}
 }
 

@@ -100,7 +100,7 @@ func followCluster(c *cli.Context, s Streams, cluster *clusterrun.Cluster, runs 
 	}
 	ended, err := cluster.Follow(c.Context, runs, f)
 	f.display.Close()
-	if c.Context.Err() != nil {
+	if c.Err() != nil {
 		return step.Exit(contract.ExitInterrupted, fmt.Errorf("following %s: interrupted; it goes on: bflow watch %s follows it again, bflow cancel %s ends it",
 			runs[0].ID, runs[0].ID, runs[0].ID))
 	}

@@ -234,11 +234,8 @@ func (f *follower) unsettled(run *Run) bool {
 func (f *follower) status(ctx context.Context, run *Run, tasks []tektonv1.TaskRun) Status {
 	s := StatusOf(run, tasks)
 	s.Cluster = f.c.Name
-	if q, ok := f.queues[run.ID]; ok && s.State == local.Pending && s.Queue != nil {
-		s.Queue.Position = q.Position
-		if s.Queue.Reason == "" {
-			s.Queue.Reason = q.Reason
-		}
+	if q, ok := f.queues[run.ID]; ok && s.State == local.Pending && s.Queue != nil && !s.Queue.Told {
+		s.Queue.Position, s.Queue.Reason = q.Position, q.Reason
 		s.Message = s.Queue.Sentence()
 	}
 	f.c.lastWords(ctx, &s, tasks, f.words)
@@ -256,7 +253,6 @@ func (f *follower) waiting(ctx context.Context) {
 			continue
 		}
 		q := *s.Queue
-		q.Reason = pr.Annotations[contract.AnnotationReason]
 		s.Queue = &q
 		f.c.WhyWaiting(ctx, &s, &pr)
 		f.queues[id] = q

@@ -3,21 +3,38 @@ package clusterrun
 import (
 	"context"
 	"fmt"
+	"strings"
+
+	"bflow.dev/bflow/pipelines/local"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Sentence says why a run waits, and where in its queue.
+// Sentence says why a run waits, and where in its queue. The controller's own word is whole.
 func (q *Queue) Sentence() string {
 	place := fmt.Sprintf("it waits in queue %q", q.Name)
-	if q.Position > 0 {
-		place += fmt.Sprintf(", position %d", q.Position)
+	switch {
+	case q.Told:
+		return q.Reason
+	case q.Position > 0 && q.Reason != "":
+		return fmt.Sprintf("%s, place %d: %s", place, q.Position, q.Reason)
+	case q.Position > 0:
+		return fmt.Sprintf("%s, place %d", place, q.Position)
+	case q.Reason != "":
+		return place + ": " + q.Reason
 	}
-	if q.Reason == "" {
-		return place
+	return place
+}
+
+// placeIn is the place that the controller's sentence tells, 0 where it tells none.
+func placeIn(reason string) int {
+	if strings.HasPrefix(reason, "Next in queue") {
+		return 1
 	}
-	return place + ": " + q.Reason
+	n := 0
+	_, _ = fmt.Sscanf(reason, "Place %d in", &n)
+	return n
 }
 
 // workload is as much of Kueue's Workload as tells why a run waits.
@@ -34,23 +51,21 @@ type workload struct {
 // jobLabel is what Kueue's job framework puts on the Workload of a job.
 const jobLabel = "kueue.x-k8s.io/job-uid"
 
-// WhyWaiting completes the queue of a waiting run from Kueue itself: the controller's own word comes first where there
-// is one. What may not be read stays unknown.
+// WhyWaiting completes the queue of a waiting run from Kueue itself where the controller has not said why. What may not
+// be read stays unknown.
 func (c *Cluster) WhyWaiting(ctx context.Context, s *Status, pr *tektonv1.PipelineRun) {
 	q := s.Queue
-	if q == nil || s.State != "Pending" {
+	if q == nil || q.Told || s.State != local.Pending {
 		return
 	}
 	loads, _, err := list[workload](ctx, c, path{prefix: kueueAPI, namespace: pr.Namespace, resource: "workloads"},
 		selector{labels: jobLabel + "=" + string(pr.UID)})
 	switch {
-	case q.Reason != "" || err != nil:
+	case err != nil:
 	case len(loads) == 0:
 		q.Reason = "nothing has taken it up yet; if that lasts, bflow doctor says whether bflow-controller runs"
 	default:
 		q.Reason = loads[0].reason()
-	}
-	if len(loads) > 0 {
 		q.Position = c.position(ctx, pr.Namespace, q.Name, loads[0].Name)
 	}
 	s.Message = q.Sentence()

@@ -33,7 +33,8 @@ type Queue struct {
 	Name     string            `json:"name"`
 	Requests map[string]string `json:"requests,omitempty"`
 	Position int               `json:"position,omitempty"` // in its queue, from 1; 0 = not known or not waiting
-	Reason   string            `json:"reason,omitempty"`   // why it waits
+	Reason   string            `json:"reason,omitempty"`   // why it waits to start, or to be released
+	Told     bool              `json:"-"`                  // Reason is the controller's own sentence
 	Admitted time.Time         `json:"admitted,omitzero"`
 	Freed    time.Time         `json:"freed,omitzero"`    // no pod holds a device since
 	Released time.Time         `json:"released,omitzero"` // nothing of it is left on its target since
@@ -86,8 +87,9 @@ func queueOf(pr *tektonv1.PipelineRun) *Queue {
 	q := &Queue{Name: name, Admitted: stamp(pr, contract.AnnotationAdmitted), Freed: stamp(pr, contract.AnnotationFreed),
 		Released: stamp(pr, contract.AnnotationReleased)}
 	_ = json.Unmarshal([]byte(pr.Annotations[contract.AnnotationRequests]), &q.Requests) // the controller judges it
-	if pr.Spec.Status == tektonv1.PipelineRunSpecStatusPending {
+	if pr.Spec.Status == tektonv1.PipelineRunSpecStatusPending || pr.IsDone() && q.Released.IsZero() {
 		q.Reason = pr.Annotations[contract.AnnotationReason]
+		q.Told, q.Position = q.Reason != "", placeIn(q.Reason)
 	}
 	return q
 }
