@@ -31,8 +31,8 @@ func TestStatusOf(t *testing.T) {
 	}{
 		{name: "a run that nobody has looked at waits", run: makeRun("r", pending), state: local.Pending, message: `it waits in queue "local"`},
 		{name: "one that waits says why", run: makeRun("r", pending, func(pr *tektonv1.PipelineRun) {
-			pr.Annotations = map[string]string{contract.AnnotationReason: "4 of 8 GPUs are taken"}
-		}), state: local.Pending, message: `it waits in queue "local": 4 of 8 GPUs are taken`},
+			pr.Annotations = map[string]string{contract.AnnotationReason: `Place 3 in queue "local", waits for 4 nvidia.com/gpu`}
+		}), state: local.Pending, message: `Place 3 in queue "local", waits for 4 nvidia.com/gpu`},
 		{name: "one without a queue label is pending by somebody's hand", run: makeRun("r", func(pr *tektonv1.PipelineRun) {
 			pr.Spec.Status = tektonv1.PipelineRunSpecStatusPending
 		}), state: local.Pending, message: "it waits for somebody to let it start: it is pending and names no queue"},
