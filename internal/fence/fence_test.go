@@ -33,6 +33,9 @@ var rules = []struct {
 	{"the simulated engine is light", "./sim/...", nil, slices.Concat(heavy, clientgo, generator)},
 	{"only the compile package of the generator knows Tekton", "./generator/...", []string{"generator/compile"}, slices.Concat(heavy, clientgo)},
 	{"the compiler knows neither Kueue nor client-go", "./generator/compile", nil, slices.Concat(kueue, kustomize)},
+	{"images know nothing of Kubernetes", "./images/...", nil, slices.Concat(heavy, []string{"k8s.io/", module + "pipelines", module + "generator"})},
+	{"the lock of images opens no socket", "./images/lock", nil, []string{"net/http", "github.com/google/go-containerregistry"}},
+	{"the compiler refers to a bundle without opening it", "./generator/compile", nil, []string{"github.com/google/go-containerregistry"}},
 	{"pipelines do not know the experiment file", "./pipelines/...", nil, []string{module + "generator/spec", module + "generator/plan"}},
 }
 
