@@ -13,19 +13,29 @@ type size struct {
 	maxCPU, maxMemory string
 }
 
-// sizeOf returns the size of a step of binary. load-gen asks for whole cores, because a client that waits for a core
+// sizeOf returns the size of a step of binary. load-gen asks for a whole core, because a client that waits for a core
 // measures itself; collect reads rows of the whole run.
 func sizeOf(binary string) size {
 	switch binary {
 	case contract.LoadGen:
-		return size{"2", "1Gi", "8", "4Gi"}
+		return size{"1", "512Mi", "8", "4Gi"}
 	case contract.Collect:
-		return size{"500m", "512Mi", "4", "4Gi"}
+		return size{"250m", "512Mi", "4", "4Gi"}
 	case contract.Smoketest:
-		return size{"100m", "64Mi", "1", "256Mi"}
+		return size{"50m", "64Mi", "1", "256Mi"}
 	default: // wait for others
-		return size{"100m", "128Mi", "1", "512Mi"}
+		return size{"50m", "64Mi", "1", "512Mi"}
 	}
+}
+
+// LoadSize is the size of a load-gen step that asks for other than the usual number of cores.
+func LoadSize(cpu resource.Quantity) corev1.ResourceRequirements {
+	r := sizeOf(contract.LoadGen).requirements()
+	r.Requests[corev1.ResourceCPU] = cpu
+	if most := r.Limits[corev1.ResourceCPU]; most.Cmp(cpu) < 0 {
+		r.Limits[corev1.ResourceCPU] = cpu
+	}
+	return r
 }
 
 func (s size) requirements() corev1.ResourceRequirements {

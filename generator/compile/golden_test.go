@@ -29,6 +29,7 @@ var cases = []struct {
 	{name: "openshift", plan: remoteTarget, options: Options{Platform: OpenShift, Namespace: "perf"}},
 	{name: "bundle", plan: pinnedImages, options: Options{Bundle: "reg.example/bflow/tasks@sha256:" + strings.Repeat("5", 64)}},
 	{name: "bundled", plan: usual, options: Options{Bundle: "reg.example/bflow/tasks@sha256:" + strings.Repeat("5", 64)}},
+	{name: "load-nodes", plan: func(*runplan.RunPlan) {}, options: Options{LoadCPU: "500m", NodeSelector: map[string]string{"pool": "load"}}},
 	{name: "no-queue", plan: keptDeployment, options: Options{NoQueue: true}},
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Platforms a run may be compiled for.
@@ -31,6 +33,9 @@ type Options struct {
 
 	// NodeSelector chooses the nodes of task pods, which need no GPU: the load should not share a node with the engine.
 	NodeSelector map[string]string
+	// LoadCPU is what a load-gen step asks for, as a quantity of cores; "" = what its Task says. A small machine has no
+	// room for more, and a load generator that waits for a core measures itself.
+	LoadCPU string
 }
 
 var bundleByDigest = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
@@ -45,6 +50,11 @@ func (o Options) check() (Options, error) {
 	}
 	if o.Bundle != "" && !bundleByDigest.MatchString(o.Bundle) {
 		return o, fmt.Errorf("compiling for bundle %q: name it by digest, as REF@sha256:<64 hex digits>", o.Bundle)
+	}
+	if o.LoadCPU != "" {
+		if _, err := resource.ParseQuantity(o.LoadCPU); err != nil {
+			return o, fmt.Errorf("compiling for a load generator of %q cores: want a quantity such as 500m or 2: %w", o.LoadCPU, err)
+		}
 	}
 	if o.Version == "" {
 		o.Version = "dev"

@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
+	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 
@@ -39,7 +41,7 @@ func (c *compiler) pipelineRun(plan *runplan.RunPlan, f *flow, configMap string)
 			Timeouts: &tektonv1.TimeoutFields{
 				Pipeline: duration(plan.Timeouts.Pipeline), Tasks: duration(plan.Timeouts.Tasks), Finally: duration(plan.Timeouts.Finally),
 			},
-			TaskRunSpecs:    taskTimeouts(plan, f.pipeline),
+			TaskRunSpecs:    c.taskRunSpecs(plan, f.pipeline),
 			TaskRunTemplate: c.taskRunTemplate(plan),
 		},
 	}
@@ -130,13 +132,20 @@ func (c *compiler) runWorkspace() tektonv1.WorkspaceBinding {
 	}}
 }
 
-// taskTimeouts are here and not in the Pipeline, so that plans which differ in length share one. Task finish has none:
-// timeouts.finally bounds it.
-func taskTimeouts(plan *runplan.RunPlan, pipeline *tektonv1.Pipeline) []tektonv1.PipelineTaskRunSpec {
+// taskRunSpecs hold timeouts here and not in the Pipeline, so that plans which differ in length share one. Task finish
+// has none: timeouts.finally bounds it.
+func (c *compiler) taskRunSpecs(plan *runplan.RunPlan, pipeline *tektonv1.Pipeline) []tektonv1.PipelineTaskRunSpec {
 	var specs []tektonv1.PipelineTaskRunSpec
 	for _, task := range pipeline.Spec.Tasks {
+		spec := tektonv1.PipelineTaskRunSpec{PipelineTaskName: task.Name}
 		if d, ok := plan.Timeouts.Task[task.Name]; ok {
-			specs = append(specs, tektonv1.PipelineTaskRunSpec{PipelineTaskName: task.Name, Timeout: duration(d)})
+			spec.Timeout = duration(d)
+		}
+		if c.LoadCPU != "" && strings.HasPrefix(task.Name, contract.LoadGen+"-") {
+			spec.StepSpecs = []tektonv1.TaskRunStepSpec{{Name: contract.LoadGen, ComputeResources: pipelines.LoadSize(resource.MustParse(c.LoadCPU))}}
+		}
+		if spec.Timeout != nil || spec.StepSpecs != nil {
+			specs = append(specs, spec)
 		}
 	}
 	return specs

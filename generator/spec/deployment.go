@@ -38,7 +38,7 @@ type Runtime struct {
 	Placement          *Placement          `json:"placement,omitempty" doc:"rhoai except isvc: pods of a release together, or points one by one"`
 	Tolerations        []corev1.Toleration `json:"tolerations,omitempty" doc:"Kubernetes tolerations"`
 	ImagePullSecrets   []PullSecret        `json:"image_pull_secrets,omitempty" alias:"imagePullSecrets" doc:"Secrets to pull images with"`
-	Resources          *Resources          `json:"resources,omitempty" doc:"requests and limits"`
+	Resources          *Resources          `json:"resources,omitempty" doc:"requests and limits; devices among them are asked of the queue too, and engine sim takes these alone"`
 }
 
 // PullSecret names a Secret.

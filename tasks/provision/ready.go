@@ -34,10 +34,7 @@ func waitReady(ctx context.Context, s step.Streams, plan *runplan.RunPlan, srv s
 	}
 	defer client.Close()
 	limit := plan.Timeouts.Ready.D()
-	begin := srv.begin
-	if begin.IsZero() {
-		begin = time.Now()
-	}
+	begin := time.Now()
 	for wait := pollFast; ; wait = min(wait*3/2, pollSlow) {
 		models, err := probe(ctx, client, plan.Deployment)
 		if err == nil {

@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	podStart        = time.Minute      // a pod is scheduled and its image pulled, before the server can begin
 	diagnosticsTime = time.Minute      // logs, events and objects of a server
 	abandonTime     = 25 * time.Second // a step that was told to end is killed after 30 s
 )
@@ -51,7 +52,6 @@ func (r *remote) deployer(plan *runplan.RunPlan) (deployer, error) {
 
 // deploy returns once every pod is ready: the API server says when, nobody asks the engine.
 func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
-	begin := time.Now()
 	objects, err := r.c.Render(ctx, d.plan, r.run, d.env(contract.EnvSimImage))
 	if err != nil {
 		return started{}, step.Exit(contract.ExitUsage, err)
@@ -70,7 +70,7 @@ func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
-	srv := started{url: r.c.URL(d.plan, runplan.Release(d.plan, r.o.RunID)), nodes: nodesOf(pods), begin: begin, deployed: true, alive: func() error { return nil }}
+	srv := started{url: r.c.URL(d.plan, runplan.Release(d.plan, r.o.RunID)), nodes: nodesOf(pods), deployed: true, alive: func() error { return nil }}
 	if len(pods) > 1 {
 		srv.replicas = cluster.PodURLs(d.plan, pods)
 	}
@@ -79,6 +79,7 @@ func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
 
 func (r *remote) await(ctx context.Context, limit time.Duration) ([]*corev1.Pod, error) {
 	if limit > 0 {
+		limit += podStart
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("not ready after %s", limit))
 		defer cancel()

@@ -51,7 +51,6 @@ type started struct {
 	url      string
 	replicas []string // base URL of each, where there are several
 	nodes    []string
-	begin    time.Time // since when it starts; zero: since now
 	alive    func() error
 	deployed bool
 	truthLog string

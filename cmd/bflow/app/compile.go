@@ -26,6 +26,7 @@ func submitFlags(more ...cli.Flag) []cli.Flag {
 		&cli.StringFlag{Name: "bundle", Usage: "REF@sha256:... of a bundle that holds the Tasks"},
 		&cli.StringFlag{Name: "results-claim", Usage: "PersistentVolumeClaim shared by runs (default: a volume per run)"},
 		&cli.StringSliceFlag{Name: "load-node-selector", Usage: "KEY=VALUE: label of the nodes for task pods, which need no GPU; repeatable"},
+		&cli.StringFlag{Name: "load-cpu", Usage: "cores that a load generator asks for, such as 500m or 4 (default: 1)"},
 		&cli.BoolFlag{Name: "no-queue", Usage: "start at once instead of waiting for Kueue"},
 	}, more...)
 }
@@ -33,7 +34,7 @@ func submitFlags(more ...cli.Flag) []cli.Flag {
 func compileOptions(c *cli.Context, in input) compile.Options {
 	return compile.Options{Version: step.Version, Input: in.sum, Namespace: c.String("namespace"), Platform: c.String("platform"),
 		ImagePrefix: c.String("image-prefix"), Bundle: c.String("bundle"), ResultsClaim: c.String("results-claim"), NoQueue: c.Bool("no-queue"),
-		NodeSelector: labelsOf(c.StringSlice("load-node-selector"))}
+		NodeSelector: labelsOf(c.StringSlice("load-node-selector")), LoadCPU: c.String("load-cpu")}
 }
 
 // labelsOf reads KEY=VALUE arguments.

@@ -93,7 +93,7 @@ func New(cfg *rest.Config, namespace string) (*Cluster, error) {
 		cfg := rest.CopyConfig(cfg)
 		cfg.APIPath, cfg.GroupVersion, cfg.NegotiatedSerializer = path, &gv, codecs
 		cfg.ContentType, cfg.QPS, cfg.Burst = runtime.ContentTypeJSON, 50, 100
-		cfg.UserAgent = "bflow-provision"
+		cfg.UserAgent, cfg.WarningHandler = "bflow-provision", rest.NoWarnings{}
 		return rest.RESTClientFor(cfg)
 	}
 	core, err := client("/api", corev1.SchemeGroupVersion)

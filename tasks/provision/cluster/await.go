@@ -39,7 +39,7 @@ func (c *Cluster) Await(ctx context.Context, run Run, tell func(line string)) ([
 			}
 		case <-w.timer.C:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%s: %w", w.describe(), context.Cause(ctx))
+			return nil, w.late(context.Cause(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			return nil, err
@@ -79,6 +79,14 @@ func (w *wait) step(ctx context.Context) (bool, error) {
 		w.timer.Reset(wake.Sub(now))
 	}
 	return false, nil
+}
+
+// late says how things stood when the time was over, with the reason where there is one.
+func (w *wait) late(cause error) error {
+	for _, s := range append(refusals(w.deployment), w.judge.ofPods(w.pods)...) {
+		return fmt.Errorf("%w; %s: %s", cause, s.reason, s.text)
+	}
+	return fmt.Errorf("%w; %s", cause, w.describe())
 }
 
 // nodes are asked for once: an account that may not list them does without.
