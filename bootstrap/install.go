@@ -141,7 +141,8 @@ func (h *Hub) claim(ctx context.Context, s *survey) error {
 	return errors.Join(strangers...)
 }
 
-// begin writes the inventory, and before it the namespace it lies in.
+// begin writes the inventory with the settings, so that a call after one that was cut off goes on with them, and before it
+// the namespace it lies in.
 func (h *Hub) begin(ctx context.Context, s survey) error {
 	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
 	for _, c := range s.components {
@@ -154,6 +155,7 @@ func (h *Hub) begin(ctx context.Context, s survey) error {
 			}
 		}
 	}
+	s.inventory.Settings = s.options.settings(s.components)
 	return h.write(ctx, s.inventory)
 }
 

@@ -79,8 +79,10 @@ func (h *Hub) compare(ctx context.Context, c Component, s survey) ([]Finding, er
 		switch {
 		case errors.As(err, &conflict):
 			add(ref, "in conflict", err.Error())
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
 		case err != nil:
-			return nil, err
+			add(ref, "not ready", err.Error())
 		case change.Action == apply.Created:
 			add(ref, "missing", "")
 		case change.Action == apply.Changed:

@@ -30,7 +30,7 @@ func (e *WaitError) Error() string {
 }
 
 // Wait returns when every object satisfies the condition, or a WaitError when ctx ends before. Workloads are waited for
-// first: what others wait for is mostly them. say is told reasons that stand for some seconds; it may be nil.
+// first: what others wait for is mostly them. say is told each reason that stands for some seconds, once; it may be nil.
 func (c *Cluster) Wait(ctx context.Context, refs []Ref, is Condition, say func(string)) error {
 	began := time.Now()
 	workloadsFirst := slices.SortedStableFunc(slices.Values(refs), func(a, b Ref) int { return order(a) - order(b) })
@@ -55,7 +55,7 @@ func order(r Ref) int {
 
 // await returns no reason when the object satisfies the condition, and the last one when ctx has ended.
 func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(string)) (string, error) {
-	last, told, since := "", "", time.Now()
+	last, since, told := "", time.Now(), map[string]bool{} // an image that cannot be pulled has two reasons, in turn
 	for {
 		obj, err := c.Get(ctx, ref)
 		if err != nil && !passing(err) && ctx.Err() == nil {
@@ -77,8 +77,8 @@ func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(str
 		if why != last {
 			last, since = why, time.Now()
 		}
-		if last != told && time.Since(since) >= look && say != nil {
-			told = last
+		if !told[last] && time.Since(since) >= look && say != nil {
+			told[last] = true
 			say(fmt.Sprintf("waiting for %s: %s", ref, why))
 		}
 		c.untilEvent(ctx, ref, obj)
