@@ -73,10 +73,8 @@ func decide(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door str
 		return pending(fmt.Sprintf("Target %q may still hold devices of runs that were released by force: %s; nothing starts there until they are gone", s.Target, s.Dirty))
 	case len(w.Shapes) == 0:
 		return ready("The run needs no devices")
-	case door != "":
-		return pending(fmt.Sprintf("Waits behind run %s", door))
 	}
-	return roomFor(now, s, w, assumed)
+	return roomFor(now, s, w, assumed, door)
 }
 
 func away(now time.Time, s Sight) Decision {
@@ -87,14 +85,16 @@ func away(now time.Time, s Sight) Decision {
 	return Decision{State: kueue.CheckStateRetry, Message: text, Requeue: Again}
 }
 
-func roomFor(now time.Time, s Sight, w Waiting, assumed []devices.Shape) Decision {
+func roomFor(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door string) Decision {
 	room := s.Inventory.Room(w.Shapes, assumed)
 	text := fmt.Sprintf("Target %q has %s", s.Target, room.Why)
 	switch until := w.Reserved.Add(Hold); {
-	case room.Enough:
-		return ready(fmt.Sprintf("Target %q has the devices free", s.Target))
 	case room.Never:
 		return Decision{State: kueue.CheckStateRetry, Message: text + "; not even if all of them were free", Requeue: AgainAtBest}
+	case door != "":
+		return pending(fmt.Sprintf("Waits behind run %s", door))
+	case room.Enough:
+		return ready(fmt.Sprintf("Target %q has the devices free", s.Target))
 	case room.Outsider && !now.Before(until):
 		return Decision{State: kueue.CheckStateRetry, Message: text, Requeue: Again}
 	case room.Outsider:

@@ -71,6 +71,8 @@ func TestDecide(t *testing.T) {
 			waiting: []Waiting{waits("r1", shape(1, 8))}, want: []kueue.CheckState{pending}, say: "8 of 16 nvidia.com/gpu are free, at most 4 on one node"},
 		{name: "a small run does not pass a large one", sight: Sight{Reach: up(), Inventory: inventory(two, pod("a", 4, "x"), pod("b", 4, "y"))},
 			waiting: []Waiting{waits("large", shape(1, 8)), waits("small", shape(1, 1))}, want: []kueue.CheckState{pending, pending}, say: "Waits behind run large"},
+		{name: "nor does one that can never start wait behind it", sight: Sight{Reach: up(), Inventory: inventory(two, pod("a", 4, "x"), pod("b", 4, "y"))},
+			waiting: []Waiting{waits("large", shape(1, 8)), waits("huge", shape(1, 16))}, want: []kueue.CheckState{pending, retry}, say: "not even if", requeue: 5 * time.Minute},
 		{name: "unless it needs no devices", sight: Sight{Reach: up(), Inventory: inventory(two, pod("a", 4, "x"), pod("b", 4, "y"))},
 			waiting: []Waiting{waits("large", shape(1, 8)), waits("client", nil)}, want: []kueue.CheckState{pending, ready}, say: "needs no devices"},
 		{name: "a run that was let start keeps its places until its pods are there", sight: Sight{Reach: up(), Inventory: inventory(one), Assumed: shape(1, 4)},

@@ -23,7 +23,7 @@ import (
 const (
 	filesAtOnce  = 4
 	piecesAtOnce = 4 // of one file; with 8 MiB each a transfer holds some 150 MiB at most
-	tries        = 6
+	tries        = 8 // with the pauses between them half a minute: an API server takes that long to come back
 )
 
 // transfer brings files from a pod into a folder.
@@ -64,7 +64,7 @@ func (t *transfer) all(ctx context.Context, m results.Manifest) error {
 	}
 	wait.Wait()
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	return errors.Join(failures...)
 }
