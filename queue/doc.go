@@ -9,10 +9,9 @@
 //	  tekton.dev         pipelineruns                    get list watch patch create   (create: a further attempt)
 //	  tekton.dev         taskruns                        get list watch patch create delete
 //	  ""                 pods                            list watch delete
-//	  ""                 services                        list watch delete
-//	  ""                 configmaps                      list delete
-//	  apps               deployments statefulsets        list watch delete
-//	  batch              jobs                            list watch delete
+//	  ""                 services                        list delete
+//	  ""                 configmaps persistentvolumeclaims list delete
+//	  apps               deployments                     list delete
 //	  ""                 secrets                         create delete   (never read: names are known)
 //	in the cluster
 //	  kueue.x-k8s.io     workloads                       get list watch create update patch delete

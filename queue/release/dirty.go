@@ -55,7 +55,7 @@ func writeDirty(ctx context.Context, c client.Client, flavor *kueue.ResourceFlav
 	return nil
 }
 
-// Sweeper cleans the marks of dirty targets: an entry goes when nothing of its run is left.
+// Sweeper cleans the marks of dirty targets: an entry goes when nothing of its run holds a device.
 type Sweeper struct {
 	client  client.Client
 	targets target.Targets
@@ -107,7 +107,7 @@ func stillDirty(ctx context.Context, t target.Target, marked []string) ([]string
 		if err != nil {
 			return nil, err
 		}
-		if len(left) > 0 {
+		if holding(left) {
 			dirty = append(dirty, entry)
 		}
 	}

@@ -66,10 +66,10 @@ func (r *Reconciler) explain(ctx context.Context, pr *tektonv1.PipelineRun, wait
 	return r.annotate(ctx, pr, contract.AnnotationReason, text)
 }
 
-// release gives the quota back. By force means that something is left which keeps being there: its target is marked, so
-// that no run is let start beside it.
-func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, left []string) error {
-	if len(left) > 0 {
+// release gives the quota back. By force means that something is left which keeps being there: where that may hold
+// devices its target is marked, so that no run is let start beside it.
+func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, left []string, dirty bool) error {
+	if dirty {
 		if err := r.markDirty(ctx, t, pr); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (r *Reconciler) tell(t target.Target, pr *tektonv1.PipelineRun, left []stri
 	log.Warn("run released by force", "left", left)
 	r.opts.Metrics.Forced.WithLabelValues(t.Name).Inc()
 	r.events.Eventf(pr, nil, corev1.EventTypeWarning, "ForcedRelease", "Release",
-		"Its quota was given back after %s though this is left on target %s: %s. No run starts there until it is gone", r.opts.ForceAfter, t.Name, sentence(left))
+		"Its quota was given back after %s though this is left on target %s: %s. While it may hold devices no run starts there", r.opts.ForceAfter, t.Name, sentence(left))
 }
 
 // dropFinish deletes a finish that nobody owns: that of a deleted run.

@@ -23,16 +23,26 @@ import (
 // kinds are what provision makes on a target, owners before what they own.
 func kinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
-		{Group: "apps", Version: "v1", Kind: "Deployment"},
-		{Group: "apps", Version: "v1", Kind: "StatefulSet"},
-		{Group: "batch", Version: "v1", Kind: "Job"},
+		deploymentKind(),
 		{Version: "v1", Kind: "Service"},
 		{Version: "v1", Kind: "ConfigMap"},
+		{Version: "v1", Kind: "PersistentVolumeClaim"},
 		podKind(),
 	}
 }
 
+func deploymentKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+}
+
 func podKind() schema.GroupVersionKind { return schema.GroupVersionKind{Version: "v1", Kind: "Pod"} }
+
+// holding says whether something that is left may hold a device: a pod, or what makes pods.
+func holding(left []leftover) bool {
+	return slices.ContainsFunc(left, func(l leftover) bool {
+		return l.GroupVersionKind() == podKind() || l.GroupVersionKind() == deploymentKind()
+	})
+}
 
 // leftover is an object of a run on its target.
 type leftover struct {
@@ -75,7 +85,7 @@ func leftOf(ctx context.Context, t target.Target, namespace, id string) ([]lefto
 
 // remove deletes what is left. Pods go with their owner; alone they are deleted once no owner is left to make them anew.
 func (r *Reconciler) remove(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, left []leftover) error {
-	owners := slices.ContainsFunc(left, func(l leftover) bool { return l.GroupVersionKind() != podKind() })
+	owners := slices.ContainsFunc(left, func(l leftover) bool { return l.GroupVersionKind() == deploymentKind() })
 	for _, l := range left {
 		if !l.DeletionTimestamp.IsZero() || owners && l.GroupVersionKind() == podKind() {
 			continue

@@ -108,9 +108,9 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 	waits := waitsFor(work, left, finishing)
 	switch {
 	case len(waits) == 0:
-		return ctrl.Result{}, r.release(ctx, t, pr, nil)
+		return ctrl.Result{}, r.release(ctx, t, pr, nil, false)
 	case r.overdue(pr) && finishing == "":
-		return ctrl.Result{}, r.release(ctx, t, pr, waits)
+		return ctrl.Result{}, r.release(ctx, t, pr, waits, holding(left))
 	case len(left) == 0 && len(work.pods) == 0: // only finish is awaited, which needs no device
 		if err := r.markFreed(ctx, pr); err != nil {
 			return ctrl.Result{}, err
