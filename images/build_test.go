@@ -40,10 +40,34 @@ func makeSource(t *testing.T, more string) string {
 	return dir
 }
 
-// makeLayout builds the images of makeSource.
+// built are layouts that tests share, by what their program says. Nobody writes to one that is there.
+var built = map[string]*Layout{}
+
+// shared is their folder.
+var shared string
+
+func TestMain(m *testing.M) {
+	var err error
+	if shared, err = os.MkdirTemp("", "bflow-images-test-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(shared)
+	os.Exit(code)
+}
+
+// makeLayout returns the images of makeSource.
 func makeLayout(t *testing.T, more string) *Layout {
 	t.Helper()
-	l, err := Build(context.Background(), filepath.Join(t.TempDir(), "oci"), Options{Source: makeSource(t, more), Version: "v0.1.0+7", Only: []string{"sim-engine", "collect"}})
+	if built[more] == nil {
+		built[more] = makeLayoutAnew(t, more, filepath.Join(shared, more))
+	}
+	return built[more]
+}
+
+func makeLayoutAnew(t *testing.T, more, dir string) *Layout {
+	t.Helper()
+	l, err := Build(context.Background(), dir, Options{Source: makeSource(t, more), Version: "v0.1.0+7", Only: []string{"sim-engine", "collect"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +75,7 @@ func makeLayout(t *testing.T, more string) *Layout {
 }
 
 func TestTheSameSourceInAnotherFolderGivesTheSameImages(t *testing.T) {
-	a, b, changed := makeLayout(t, "a"), makeLayout(t, "a"), makeLayout(t, "b")
+	a, b, changed := makeLayout(t, "a"), makeLayoutAnew(t, "a", filepath.Join(t.TempDir(), "oci")), makeLayout(t, "b")
 	if len(a.Images) != 2 || a.Images[0].Name != "collect" || a.Images[1].Name != "sim-engine" {
 		t.Fatalf("images are %+v", a.Images)
 	}
@@ -71,7 +95,7 @@ func TestTheSameSourceInAnotherFolderGivesTheSameImages(t *testing.T) {
 	}
 }
 
-// tree lists the files of a folder with their sizes.
+// tree lists the files of a folder: the names of blobs are their digests.
 func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string

@@ -58,8 +58,9 @@ func (r *reg) push(t *testing.T, l *Layout) (f lock.File, blobs, manifests int64
 func TestOnlyWhatChangedIsPushedAgain(t *testing.T) {
 	r := makeRegistry(t, registry.WithReferrersSupport(true))
 	l := makeLayout(t, "a")
-	// Per image: the base; program and config of two platforms; three documents, and the empty config they share.
-	if _, blobs, manifests := r.push(t, l); blobs != 2*(1+4+3+1) || manifests != 2*(3+3) {
+	// Per image: program and config of two platforms, three documents. The base and the empty config of documents are
+	// blobs of both, which may find those of the other there: this registry has one store for all.
+	if _, blobs, manifests := r.push(t, l); blobs < 2*(4+3)+2 || blobs > 2*(4+3)+4 || manifests != 2*(3+3) {
 		t.Errorf("the first time %d blobs and %d manifests were sent", blobs, manifests)
 	}
 	if _, blobs, manifests := r.push(t, l); blobs != 0 || manifests != 0 {
