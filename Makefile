@@ -6,13 +6,16 @@ LDFLAGS  := -s -w -X bflow.dev/bflow/tasks/step.Version=$(VERSION)
 LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint verify generate demo bench bench-peers soak e2e-mlflow clean
+.PHONY: help build images test lint verify generate demo bench bench-peers soak e2e-mlflow clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build every binary into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(BINARIES:%=./cmd/%)
+
+images: build ## build the images of every program into bflow-images/, for linux/amd64 and linux/arm64
+	bin/bflow images build
 
 test: ## run the unit tests
 	$(GO) test -timeout 20m ./...

@@ -82,6 +82,7 @@ func (b *builder) platforms(ctx context.Context, chosen []Binary) (map[productKe
 	made := map[productKey]product{}
 	for _, p := range b.Platforms {
 		start := time.Now()
+		fmt.Fprintf(b.Progress, "%s: compiling; the first time takes minutes\n", p)
 		if err := b.platform(ctx, p, chosen, made); err != nil {
 			return nil, err
 		}
@@ -198,11 +199,9 @@ func (b *builder) describe(binary Binary, p, digest string, made product) error 
 
 // prove attaches how the images of all platforms were made.
 func (b *builder) prove(binary Binary, idx v1.ImageIndex, digests map[string]string, made product) error {
-	env := buildEnv(b.Platforms[0])
-	env = append(env[:1:1], env[3:]...) // without GOOS and GOARCH, which the platforms say
 	text, err := attest.Provenance(attest.Build{
 		Name: binary.Name, Digests: digests, Package: Module + "/cmd/" + binary.Name, Version: b.Version, Revision: b.revision,
-		Flags: buildFlags(b.Version), Env: env, Modules: attest.Modules(made.info),
+		Flags: buildFlags(b.Version), Env: buildEnv(), Modules: attest.Modules(made.info),
 	})
 	if err != nil {
 		return err

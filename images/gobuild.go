@@ -16,13 +16,9 @@ func buildFlags(version string) []string {
 	return []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X " + Module + "/tasks/step.Version=" + version}
 }
 
-// buildEnv is what a platform needs, and what a machine's own settings could change about a binary.
-func buildEnv(platform string) []string {
-	system, arch, _ := strings.Cut(platform, "/")
-	return []string{
-		"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0",
-		"GOFLAGS=-mod=readonly", "GOWORK=off", "GOFIPS140=off",
-	}
+// buildEnv keeps a machine's own settings from changing a binary.
+func buildEnv() []string {
+	return []string{"CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOFIPS140=off"}
 }
 
 // goBuild compiles cmd/NAME of every name for a platform into dir. One call of the go tool shares what they have in
@@ -35,7 +31,8 @@ func goBuild(ctx context.Context, o Options, platform string, names []string, di
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = o.Source
-	cmd.Env = append(os.Environ(), buildEnv(platform)...)
+	system, arch, _ := strings.Cut(platform, "/")
+	cmd.Env = append(os.Environ(), append(buildEnv(), "GOOS="+system, "GOARCH="+arch)...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err := cmd.Run()
