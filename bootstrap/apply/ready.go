@@ -58,6 +58,9 @@ func Gone(u *unstructured.Unstructured) (bool, string) {
 			return false, message
 		}
 	}
+	if phase, _, _ := unstructured.NestedString(u.Object, "status", "phase"); phase == "Terminating" {
+		return false, "what is in it is being deleted"
+	}
 	return false, "it is still there"
 }
 

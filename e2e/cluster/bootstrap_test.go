@@ -1,0 +1,119 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// bare is a cluster that may be filled and emptied, and the flags (BFLOW_E2E_BOOTSTRAP_FLAGS) that say where its images
+// come from.
+func bare(t *testing.T) (kubeconfig string, flags []string, cfg *rest.Config) {
+	t.Helper()
+	kubeconfig = os.Getenv("BFLOW_E2E_BARE_KUBECONFIG")
+	if kubeconfig == "" {
+		t.Skip("BFLOW_E2E_BARE_KUBECONFIG names no cluster without Tekton and Kueue that may be filled and emptied")
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.QPS, cfg.WarningHandler = -1, rest.NoWarnings{}
+	return kubeconfig, strings.Fields(os.Getenv("BFLOW_E2E_BOOTSTRAP_FLAGS")), cfg
+}
+
+// bootstrap runs a verb of bflow bootstrap and returns what it printed.
+func bootstrap(t *testing.T, want int, args ...string) (out, log string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	began := time.Now()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(os.Getenv("BFLOW_E2E_BIN"), "bflow"), append([]string{"bootstrap"}, args...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatalf("starting bflow of BFLOW_E2E_BIN: %v", err)
+	}
+	code := cmd.ProcessState.ExitCode()
+	t.Logf("bflow bootstrap %s: exit code %d after %s\n%s", strings.Join(args, " "), code, time.Since(began).Round(time.Second), stderr.String())
+	if code != want {
+		t.Fatalf("exit code %d, want %d\n%s", code, want, stdout.String())
+	}
+	return stdout.String(), stderr.String()
+}
+
+// TestBootstrapComesAndGoes: one command makes a bare cluster ready, another changes nothing, status is clean, and
+// uninstalling leaves the cluster as it was.
+func TestBootstrapComesAndGoes(t *testing.T) {
+	kubeconfig, flags, cfg := bare(t)
+	at := []string{"--kubeconfig", kubeconfig}
+	install := append(append([]string{"--single-cluster"}, at...), flags...)
+	before := everything(t, cfg)
+
+	diff, _ := bootstrap(t, 0, append(install, "--dry-run")...)
+	if !strings.Contains(diff, "+kind: CustomResourceDefinition") {
+		t.Error("a dry run on a bare cluster shows no CRD")
+	}
+	if left := difference(everything(t, cfg), before); len(left) > 0 {
+		t.Fatalf("a dry run made %q", left)
+	}
+
+	bootstrap(t, 0, install...)
+	settle(t, cfg)
+	ready := everything(t, cfg)
+	_, log := bootstrap(t, 0, install...)
+	if n := strings.Count(log, "objects, unchanged"); n != 3 {
+		t.Errorf("a second call left %d of 3 components unchanged", n)
+	}
+	for name, version := range everything(t, cfg) {
+		if was, ok := ready[name]; ours(name) && (!ok || was != version) {
+			t.Errorf("a second call changed %s", name)
+		}
+	}
+	if diff, _ := bootstrap(t, 0, append(install, "--dry-run")...); diff != "" {
+		t.Errorf("a dry run of what is there shows a difference:\n%s", diff)
+	}
+	state, _ := bootstrap(t, 0, append([]string{"status"}, at...)...)
+	t.Log(state)
+
+	bootstrap(t, 0, append([]string{"uninstall", "--yes"}, at...)...)
+	settle(t, cfg)
+	after := everything(t, cfg)
+	if left := difference(after, before); len(left) > 0 {
+		t.Errorf("uninstall left %q", left)
+	}
+	if gone := difference(before, after); len(gone) > 0 {
+		t.Errorf("uninstall took %q, which were there before", gone)
+	}
+}
+
+// ours tells whether controllers have no business with an object once it is ready: whatever is not a pod and its kin.
+func ours(name string) bool {
+	resource, _, _ := strings.Cut(name, " ")
+	return resource != "pods" && resource != "nodes" && resource != "horizontalpodautoscalers.autoscaling"
+}
+
+// settle waits until the objects of the cluster are the same ones three times in a row: controllers and the garbage
+// collector have then done what they had to.
+func settle(t *testing.T, cfg *rest.Config) {
+	t.Helper()
+	last, same := everything(t, cfg), 0
+	for end := time.Now().Add(2 * time.Minute); same < 3; {
+		if time.Now().After(end) {
+			t.Fatal("the objects of the cluster do not come to rest")
+		}
+		time.Sleep(2 * time.Second)
+		now := everything(t, cfg)
+		if same++; len(difference(now, last))+len(difference(last, now)) > 0 {
+			same = 0
+		}
+		last = now
+	}
+}
