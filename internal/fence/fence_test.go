@@ -36,6 +36,7 @@ var rules = []struct {
 	{"images know nothing of Kubernetes", "./images/...", nil, slices.Concat(heavy, []string{"k8s.io/", module + "pipelines", module + "generator"})},
 	{"the lock of images opens no socket", "./images/lock", nil, []string{"net/http", "github.com/google/go-containerregistry"}},
 	{"the compiler refers to a bundle without opening it", "./generator/compile", nil, []string{"github.com/google/go-containerregistry"}},
+	{"the arithmetic of devices knows no cluster", "./queue/devices", nil, slices.Concat(heavy, clientgo, []string{"sigs.k8s.io/controller-runtime"})},
 	{"pipelines do not know the experiment file", "./pipelines/...", nil, []string{module + "generator/spec", module + "generator/plan"}},
 }
 
