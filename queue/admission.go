@@ -14,6 +14,7 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -78,6 +79,9 @@ func (a *Admission) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		if !ready || err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
+		if settled, err := a.settled(ctx, pr); settled || err != nil {
+			return ctrl.Result{}, err
+		}
 		if wait, err := a.turn(ctx, pr); wait > 0 || err != nil {
 			return ctrl.Result{RequeueAfter: wait}, err
 		}
@@ -117,6 +121,18 @@ func (a *Admission) prepare(ctx context.Context, pr *tektonv1.PipelineRun) (read
 		return false, fmt.Errorf("naming run %q: %w", pr.Name, err)
 	}
 	return false, nil
+}
+
+// settled says whether nothing is to be done for the run any more. The framework would write an event at each look.
+func (a *Admission) settled(ctx context.Context, pr *tektonv1.PipelineRun) (bool, error) {
+	if !pr.IsDone() || run.Holding(pr) || !pr.DeletionTimestamp.IsZero() {
+		return false, nil
+	}
+	wl, err := a.workload(ctx, pr)
+	if err != nil {
+		return false, err
+	}
+	return wl == nil || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) && len(wl.Finalizers) == 0, nil
 }
 
 // turn is how long a run waits before its Workload is made.
