@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -53,5 +54,21 @@ bflow_runs{state="running"} 0
 	broken := NewRunsCollector(func() (map[string]int, error) { return nil, errors.New("the cache is not there yet") })
 	if _, err := testutil.CollectAndLint(broken); err == nil {
 		t.Error("a count that fails must be no zero")
+	}
+}
+
+func TestTheGuideListsEveryName(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/queue.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewRegistry()
+	if _, err := New(registry); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{Runs, QueueWaitSeconds, ReleaseSeconds, ForcedReleases, Leftovers, Attempts, Unstartable, GPUs, TargetReachable, TargetDirty, ReasonWrites} {
+		if !strings.Contains(string(guide), "`"+name+"`") || !strings.Contains(string(guide), Help(name)) {
+			t.Errorf("docs/queue.md does not say what %s is", name)
+		}
 	}
 }
