@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,8 @@ type Line struct {
 	Level  Level  `json:"level"`
 	Says   string `json:"says"`
 	Remedy string `json:"remedy,omitempty"` // what to do; on every line that is not ok
+
+	hidden bool // the account may not look
 }
 
 // Options say what is looked at.
@@ -75,7 +78,24 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) ([]Line, error) {
 	for _, look := range d.looks() {
 		lines = append(lines, look(ctx)...)
 	}
-	return lines, nil
+	return together(lines), nil
+}
+
+// together makes one line of all that may not be looked at: for most people that is most of a cluster.
+func together(lines []Line) []Line {
+	var out []Line
+	var hidden []string
+	for _, l := range lines {
+		if !l.hidden {
+			out = append(out, l)
+		} else if !slices.Contains(hidden, l.Check) {
+			hidden = append(hidden, l.Check)
+		}
+	}
+	if len(hidden) == 0 {
+		return out
+	}
+	return append(out, warn("access", "nothing, if runs work; else ask an administrator to run bflow doctor", "your account may not look at: %s", strings.Join(hidden, ", ")))
 }
 
 // Failed reports whether a line fails.
@@ -126,7 +146,7 @@ const bootstrap = "run bflow bootstrap --single-cluster"
 // unread is the line of what could not be looked at: rights that bflow run does not need are no failure.
 func unread(check string, err error) []Line {
 	if apierrors.IsForbidden(err) {
-		return []Line{warn(check, "ask somebody with more rights to run bflow doctor", "your account may not look: %s", short(err))}
+		return []Line{{Check: check, hidden: true}}
 	}
 	return []Line{fail(check, "see whether the API server is well, and try again", "%v", err)}
 }

@@ -149,16 +149,16 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		{"the API server hides its clock", func(_ *testing.T, p *patient) { p.Header = http.Header{"Date": {""}} }, "clock", Warn, "does not say its time", "by hand"},
 		{"the clock of a node is wrong", func(_ *testing.T, p *patient) { p.told.Time = time.Now().Add(-time.Hour) }, "clock", Warn, "the node of the pod is 1h0m", "chrony"},
 
-		{"runs may not be made", denied("create", "pipelineruns"), "permissions", Fail, "create pipelineruns.tekton.dev", "--clusterrole bflow-user"},
-		{"logs may not be read", denied("get", "podslog"), "permissions", Warn, "get pods/log", "--clusterrole bflow-user"},
-		{"reviews are refused", hidden("selfsubjectaccessreviews"), "permissions", Warn, "your account may not look", "more rights"},
+		{"runs may not be made", denied("create", "pipelineruns"), "permissions", Fail, "pipelineruns.tekton.dev (create)", "--clusterrole bflow-user"},
+		{"logs may not be read", denied("get", "podslog"), "permissions", Warn, "pods/log (get)", "--clusterrole bflow-user"},
+		{"reviews are refused", hidden("selfsubjectaccessreviews"), "access", Warn, "may not look at: permissions", "ask an administrator"},
 
 		{"no Tekton", func(t *testing.T, p *patient) { p.Unserve("tekton.dev/v1") }, "tekton", Fail, "Tekton Pipelines is not installed", "bflow bootstrap"},
 		{"an API of Tekton without a controller", gone("Deployment", "tekton-pipelines-controller"), "tekton", Fail, "its controller is nowhere", "bflow bootstrap"},
 		{"Tekton is down", set("Deployment", "tekton-pipelines-controller", int64(0), "status", "availableReplicas"), "tekton", Fail, "is not available: pod tekton-pipelines-controller-x: CrashLoopBackOff", "kubectl get pods -n tekton-pipelines"},
 		{"an old Tekton", set("ConfigMap", "pipelines-info", "v0.59.0", "data", "version"), "tekton", Warn, "v0.59.0", "v1.13.0 or later"},
 		{"a Tekton whose pods a restricted namespace refuses", set("ConfigMap", "feature-flags", "false", "data", "set-security-context"), "tekton", Fail, "set-security-context", "kubectl patch configmap feature-flags"},
-		{"a Tekton whose flags may not be read", hidden("configmaps"), "tekton", Warn, "your account may not look", "more rights"},
+		{"a Tekton whose flags may not be read", hidden("configmaps"), "access", Warn, "may not look at: tekton", "ask an administrator"},
 
 		{"no Kueue", func(t *testing.T, p *patient) { p.Unserve("kueue.x-k8s.io/v1beta2") }, "kueue", Fail, "Kueue is not installed", "bflow bootstrap"},
 		{"an old Kueue", func(t *testing.T, p *patient) {
@@ -168,7 +168,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		{"Kueue is down", set("Deployment", "kueue-controller-manager", int64(0), "status", "availableReplicas"), "kueue", Fail, "is not available", "kubectl get pods -n kueue-system"},
 		{"a Kueue that is older than tested", set("Deployment", "kueue-controller-manager", "v0.16.0", "metadata", "labels", "app.kubernetes.io/version"), "kueue", Warn, "v0.16.0", "v0.18.0 or later"},
 		{"a Kueue that manages pods", set("ConfigMap", "kueue-manager-config", "integrations: {frameworks: [batch/job, pod]}", "data", "controller_manager_config.yaml"), "kueue", Warn, "manages single pods", "take pod out"},
-		{"Deployments may not be read", hidden("deployments"), "kueue", Warn, "your account may not look", "more rights"},
+		{"Deployments may not be read", hidden("deployments"), "access", Warn, "may not look at: tekton, kueue, controller", "ask an administrator"},
 
 		{"no controller", gone("Deployment", "bflow-controller"), "controller", Fail, "is not installed", "bflow bootstrap"},
 		{"the controller is down", set("Deployment", "bflow-controller", int64(0), "status", "availableReplicas"), "controller", Fail, "is not available: pod bflow-controller-x: image reg.example/ctl: ImagePullBackOff: no such host", "kubectl describe pods -n bflow-system"},
@@ -190,7 +190,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 			})
 		}, "pod security", Warn, "enforces nothing", "enforce=restricted"},
 		{"a namespace that enforces privileged", set("Namespace", "bench", "privileged", "metadata", "labels", "pod-security.kubernetes.io/enforce"), "pod security", Warn, "enforces privileged", "enforce=restricted"},
-		{"a namespace that may not be read", hidden("namespaces"), "pod security", Warn, "your account may not look", "more rights"},
+		{"a namespace that may not be read", hidden("namespaces"), "access", Warn, "may not look at: pod security", "ask an administrator"},
 
 		{"no storage", gone("StorageClass", "standard"), "storage", Fail, "there is no StorageClass", "--results-claim"},
 		{"no default storage", set("StorageClass", "standard", "false", "metadata", "annotations", "storageclass.kubernetes.io/is-default-class"), "storage", Fail, "no StorageClass is the default", "is-default-class=true"},
@@ -205,7 +205,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		}, "gpus", Warn, "no node offers an accelerator", "GPU operator"},
 		{"an ill GPU", set("Node", "gpu-1", "7", "status", "allocatable", "nvidia.com/gpu"), "gpus", Warn, "1 of 8 nvidia.com/gpu on node gpu-1 are unhealthy", "nvidia-smi"},
 		{"a cordoned node", set("Node", "gpu-1", true, "spec", "unschedulable"), "gpus", Warn, "gpu-1 (cordoned)", "kubectl uncordon"},
-		{"nodes that may not be read", hidden("nodes"), "gpus", Warn, "your account may not look", "more rights"},
+		{"nodes that may not be read", hidden("nodes"), "access", Warn, "may not look at: gpus", "ask an administrator"},
 
 		{"no queue in the namespace", gone("LocalQueue", "local"), "queue", Fail, `localqueues "local" is missing`, "--namespace bench"},
 		{"no queue of the target", gone("ClusterQueue", "local"), "queue", Fail, `clusterqueues "local" is missing`, "bflow bootstrap"},

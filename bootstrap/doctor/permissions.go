@@ -60,12 +60,21 @@ func (d *doctor) permissions(ctx context.Context) []Line {
 	}
 }
 
+// words lists rights by resource: "pods (get, list), pods/log (get)".
 func words(rights []right) string {
-	var out []string
+	verbs := map[string][]string{}
+	var order []string
 	for _, r := range rights {
-		out = append(out, r.String())
+		resource := strings.TrimPrefix(r.String(), r.verb+" ")
+		if verbs[resource] == nil {
+			order = append(order, resource)
+		}
+		verbs[resource] = append(verbs[resource], r.verb)
 	}
-	return strings.Join(out, ", ")
+	for i, resource := range order {
+		order[i] = resource + " (" + strings.Join(verbs[resource], ", ") + ")"
+	}
+	return strings.Join(order, ", ")
 }
 
 // userRights returns every single right of the role, which is a file of its own.
