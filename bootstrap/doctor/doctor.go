@@ -117,6 +117,7 @@ type doctor struct {
 	platform detect.Platform
 	nodes    *detect.Nodes              // nil where they may not be read
 	deployed *unstructured.Unstructured // the controller's Deployment
+	images   string                     // prefix of the images, by what lies beside the runs
 }
 
 type look func(context.Context) []Line

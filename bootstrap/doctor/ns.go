@@ -52,6 +52,7 @@ func (d *doctor) namespace(ctx context.Context) []Line {
 	if err != nil {
 		return unread(check, err)
 	}
+	d.images, _, _ = unstructured.NestedString(hub.Object, "data", contract.HubImages)
 	if id, _, _ := unstructured.NestedString(hub.Object, "data", contract.HubKey); d.platform.Hub != "" && id != d.platform.Hub {
 		return []Line{fail(check, d.inNamespace(), "ConfigMap %s in %s is of another cluster: %q, and this is %q", contract.ConfigMapHub, d.Namespace, id, d.platform.Hub)}
 	}

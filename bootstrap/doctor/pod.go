@@ -58,7 +58,8 @@ func (d *doctor) pod(ctx context.Context) []Line {
 	return append(imageLines(pod), d.egress(context.WithoutCancel(ctx), name, before)...)
 }
 
-// imageNames are those of the controller's own image, where nothing else is said: prefix/bflow-controller:tag.
+// imageNames are those of the controller's own image, where nothing else is said: prefix/bflow-controller:tag. Who may not
+// see it finds the prefix beside the runs.
 func (d *doctor) imageNames() (prefix, tag string) {
 	prefix, tag = d.Prefix, d.Tag
 	if d.deployed != nil {
@@ -76,7 +77,7 @@ func (d *doctor) imageNames() (prefix, tag string) {
 			}
 		}
 	}
-	return strings.TrimRight(prefix, "/"), orElse(tag, d.Version)
+	return strings.TrimRight(orElse(prefix, d.images), "/"), orElse(tag, d.Version)
 }
 
 func orElse(s, other string) string {

@@ -141,10 +141,20 @@ func hub(c Config, namespace string) *unstructured.Unstructured {
 			contract.HubKey:       c.Hub,
 			contract.HubPlatform:  platform(c.Overlay),
 			contract.HubLoadNodes: selector(c.LoadNodes),
+			contract.HubImages:    prefix(c.Image),
 		},
 	}}
 	o.SetLabels(map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(c.Version)})
 	return o
+}
+
+// prefix is where the other images are: beside that of the controller. One that is named otherwise tells nothing.
+func prefix(image string) string {
+	name := imageOf(image).NewName
+	if dir, ok := strings.CutSuffix(name, "/"+contract.AccountController); ok {
+		return dir
+	}
+	return ""
 }
 
 // platform is in the words of bflow compile --platform.

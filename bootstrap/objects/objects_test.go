@@ -113,7 +113,7 @@ func TestEveryNamespaceOfRunsIsComplete(t *testing.T) {
 			}
 		}
 		data, _, _ := unstructured.NestedStringMap(find(t, all, "ConfigMap", namespace, contract.ConfigMapHub).Object, "data")
-		want := map[string]string{"hub": "5d1c", "platform": "kubernetes", "load-nodes": "pool=cpu"}
+		want := map[string]string{"hub": "5d1c", "platform": "kubernetes", "load-nodes": "pool=cpu", "images": "localhost/bflow"}
 		if diff := cmp.Diff(want, data); diff != "" {
 			t.Error(diff)
 		}

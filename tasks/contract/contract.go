@@ -161,6 +161,7 @@ const (
 	ConfigMapHub    = "bflow-hub"    // beside the runs: key HubKey holds the identity of the hub
 	HubKey          = "hub"
 	HubPlatform     = "platform"   // key of ConfigMapHub: kubernetes or openshift
+	HubImages       = "images"     // key of ConfigMapHub: registry and folder of bflow's images, as compile --image-prefix
 	HubLoadNodes    = "load-nodes" // key of ConfigMapHub: node selector of task pods as a=b,c=d; empty for any node
 	EnvHub          = "BFLOW_HUB"  // identity of the hub, in steps that make objects
 
