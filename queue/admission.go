@@ -25,6 +25,11 @@ import (
 	"sigs.k8s.io/kueue/pkg/controller/jobframework"
 )
 
+const (
+	soon   = 200 * time.Millisecond
+	seldom = 10 * time.Minute
+)
+
 // Options of the admission of runs.
 type Options struct {
 	Targets  target.Targets
@@ -68,14 +73,27 @@ func SetupAdmission(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		Complete(a)
 }
 
-// Reconcile brings one run and its Workload together.
+// Reconcile brings one run and its Workload together. A change that met another one is tried again a moment later.
 func (a *Admission) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	result, err := a.reconcile(ctx, req)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
+	return result, err
+}
+
+func (a *Admission) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	pr := &tektonv1.PipelineRun{}
 	if err := a.client.Get(ctx, req.NamespacedName, pr); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("reading run: %w", err)
 	}
 	if pr.UID != "" {
 		ready, err := a.prepare(ctx, pr)
+		if refused(err) {
+			a.events.Eventf(pr, nil, corev1.EventTypeWarning, "CannotQueue", "Admit",
+				"The API server refuses every change of it, so it cannot be queued; delete it and submit it again: %v", err)
+			return ctrl.Result{RequeueAfter: seldom}, nil
+		}
 		if !ready || err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
@@ -155,10 +173,9 @@ func (a *Admission) started(pr *tektonv1.PipelineRun) {
 		"target", run.Target(pr), "waited", waited.Round(time.Second).String())
 }
 
-// refused says whether the API server will never take the change: trying again would hold the quota for nothing.
-func refused(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err)
-}
+// refused says whether Tekton will never take a change: trying again would hold the quota for nothing. That a right is
+// missing is another thing: somebody will grant it.
+func refused(err error) bool { return apierrors.IsBadRequest(err) }
 
 // giveUp takes a run that cannot be let start out of the queue. Tekton refuses every change of a run that was stored
 // before its webhook was ready, so the Workload is what gives the quota back.
@@ -174,7 +191,9 @@ func (a *Admission) giveUp(ctx context.Context, pr *tektonv1.PipelineRun, cause 
 		return fmt.Errorf("taking run %q out of its queue: %w", pr.Name, err)
 	}
 	a.opts.Metrics.Unstartable.Inc()
-	return a.explain(ctx, pr, "CannotStart", fmt.Sprintf("The API server refuses to let it start, so it left the queue; delete it and submit it again: %v", cause))
+	a.events.Eventf(pr, nil, corev1.EventTypeWarning, "CannotStart", "Admit",
+		"The API server refuses to let it start, so it left the queue; delete it and submit it again: %v", cause)
+	return nil
 }
 
 func (a *Admission) workload(ctx context.Context, pr *tektonv1.PipelineRun) (*kueue.Workload, error) {

@@ -298,6 +298,16 @@ func TestARunThatCannotStartLeavesTheQueue(t *testing.T) {
 	}
 }
 
+func TestARunThatTektonLetsNobodyChangeIsSaid(t *testing.T) {
+	w := newWorld(t, 4)
+	w.submit("a")
+	w.with(failing(w.client, func(string) error { return apierrors.NewBadRequest("admission webhook denied") }))
+	w.must(w.reconcile())
+	if !w.saw("CannotQueue") || len(w.workloads()) > 0 {
+		t.Fatal(w.snapshot(false))
+	}
+}
+
 func active(w *world) *bool {
 	yes := true
 	for _, wl := range w.workloads() {

@@ -68,8 +68,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	switch {
 	case apierrors.IsConflict(err): // somebody else changed it: look again at what it is now
 		return ctrl.Result{RequeueAfter: soon}, nil
+	case apierrors.IsNotFound(err): // it went meanwhile
+		return ctrl.Result{}, nil
 	case err != nil:
-		return ctrl.Result{}, fmt.Errorf("releasing run %q: %w", pr.Name, client.IgnoreNotFound(err))
+		return ctrl.Result{}, fmt.Errorf("releasing run %q: %w", pr.Name, err)
 	}
 	return result, nil
 }
