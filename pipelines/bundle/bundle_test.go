@@ -20,11 +20,14 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 )
 
+// longPrefix is as long as names of registries in clouds get: a bundle must have room for them.
+const longPrefix = "123456789012.dkr.ecr.ap-southeast-2.amazonaws.com/platform-engineering/inference-benchmarks/third-party/bflow/"
+
 func makeObjects(t *testing.T) []runtime.Object {
 	t.Helper()
 	images := map[string]string{}
-	for _, binary := range contract.Binaries() {
-		images[binary] = "registry.team.example:5000/benchmarks/bflow/" + binary + "@sha256:" + strings.Repeat("a", 64)
+	for _, binary := range append(contract.Binaries(), contract.SimEngine) {
+		images[binary] = longPrefix + binary + "@sha256:" + strings.Repeat("a", 64)
 	}
 	objects, err := content.Objects(pipelines.Release{Version: "v0.1.0", Images: images})
 	if err != nil {
@@ -64,6 +67,9 @@ func TestABundleComesBackFromARegistryAsItWasPushed(t *testing.T) {
 		t.Fatalf("got %d objects, want %d", len(entries), len(objects))
 	}
 	for n, e := range entries {
+		if room := bundle.MaxSize - len(e.Text); room < 4<<10 {
+			t.Errorf("%s %s leaves %d bytes to the limit", e.Kind, e.Name, room)
+		}
 		want, err := json.Marshal(objects[n])
 		if err != nil {
 			t.Fatal(err)

@@ -112,11 +112,21 @@ func whole(version string, shape pipelines.Shape, tasks []*tektonv1.Task) (*tekt
 	return p, nil
 }
 
-// embed is a Task inside a Pipeline. Its labels and the annotation that other parts read stay with it.
+// embed is a Task inside a Pipeline. Its labels and the annotation that other parts read stay with it. What is said of
+// params, results and workspaces does not: it can be read in the Task, and an object of a bundle must stay small.
 func embed(task *tektonv1.Task) *tektonv1.EmbeddedTask {
 	e := &tektonv1.EmbeddedTask{TaskSpec: *task.Spec.DeepCopy(), Metadata: tektonv1.PipelineTaskMetadata{Labels: task.Labels}}
 	if resume := task.Annotations[contract.AnnotationResume]; resume != "" {
 		e.Metadata.Annotations = map[string]string{contract.AnnotationResume: resume}
+	}
+	for i := range e.Params {
+		e.Params[i].Description = ""
+	}
+	for i := range e.Results {
+		e.Results[i].Description = ""
+	}
+	for i := range e.Workspaces {
+		e.Workspaces[i].Description = ""
 	}
 	return e
 }
