@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/admission"
 	admissioncel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -162,6 +163,9 @@ type compiled struct {
 	conditions, validations, wordings admissioncel.ConditionEvaluator
 }
 
+// oldest is the first version of Kubernetes that has such policies: what compiles there compiles later.
+func oldest() *version.Version { return version.MajorMinor(1, 30) }
+
 func compilePolicy(t *testing.T) *compiled {
 	t.Helper()
 	text, err := find(t, objectsOf(t, Config{}), "ValidatingAdmissionPolicy", "", "bflow-runs").MarshalJSON()
@@ -172,7 +176,7 @@ func compilePolicy(t *testing.T) *compiled {
 	if err := yaml.UnmarshalStrict(text, &p.policy); err != nil {
 		t.Fatal(err)
 	}
-	p.compiler, err = admissioncel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	p.compiler, err = admissioncel.NewCompositedCompiler(environment.MustBaseEnvSet(oldest()))
 	if err != nil {
 		t.Fatal(err)
 	}
