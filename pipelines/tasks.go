@@ -105,7 +105,8 @@ func finishKeep() part {
 		steps: []stepPart{
 			{name: "finalize", binary: contract.MLflowPush, sub: "finalize", goOn: true, env: mlflowAccess(),
 				args: []string{"--deadline=" + paramRef(contract.ParamFinalizeDeadline), "--status=" + paramRef(contract.ParamStatus)}},
-			{name: "summary", binary: contract.Provision, sub: "summary", goOn: true, args: []string{"--deadline=" + SummaryDeadline.String()}},
+			{name: "summary", binary: contract.Provision, sub: "summary", goOn: true, args: []string{
+				"--deadline=" + SummaryDeadline.String(), "--status=" + paramRef(contract.ParamStatus)}},
 		},
 	}
 }

@@ -22,16 +22,16 @@ type flow struct {
 	bundled  bool // the bundle holds pipeline too
 }
 
-// flowKey tells flows apart: the JSON of a shape and of the images, and the namespace.
-type flowKey struct{ shape, images, namespace string }
+// flowKey tells flows apart: the JSON of a shape and of the images, the namespace, and who fetches a bundle.
+type flowKey struct{ shape, images, namespace, account string }
 
 func (c *compiler) flow(plan *runplan.RunPlan) (*flow, error) {
 	shape, images := shapeOf(plan), c.images(plan)
-	key := flowKey{shape: mustJSON(shape), images: mustJSON(images), namespace: c.namespace(plan)}
+	key := flowKey{shape: mustJSON(shape), images: mustJSON(images), namespace: c.namespace(plan), account: account(plan)}
 	if f := c.flows[key]; f != nil {
 		return f, nil
 	}
-	f, err := c.newFlow(shape, images, key.namespace)
+	f, err := c.newFlow(shape, images, key)
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +39,12 @@ func (c *compiler) flow(plan *runplan.RunPlan) (*flow, error) {
 	return f, nil
 }
 
-func (c *compiler) newFlow(shape pipelines.Shape, images map[string]string, namespace string) (*flow, error) {
+func (c *compiler) newFlow(shape pipelines.Shape, images map[string]string, key flowKey) (*flow, error) {
 	var f flow
-	ref := c.bundleRef
+	namespace := key.namespace
+	ref := func(task string) *tektonv1.TaskRef {
+		return &tektonv1.TaskRef{ResolverRef: c.inBundle("task", task, key.account)}
+	}
 	if c.Bundle == "" {
 		tasks, err := pipelines.Tasks(pipelines.Release{Version: c.tag(), Images: images})
 		if err != nil {
@@ -80,22 +83,19 @@ func needed(tasks []*tektonv1.Task, shape pipelines.Shape, namespace string, nam
 	return out
 }
 
-func (c *compiler) bundleRef(task string) *tektonv1.TaskRef {
-	return &tektonv1.TaskRef{ResolverRef: c.inBundle("task", task)}
-}
-
 // pipelineRef is how a run names its Pipeline.
-func (c *compiler) pipelineRef(f *flow) *tektonv1.PipelineRef {
+func (c *compiler) pipelineRef(f *flow, account string) *tektonv1.PipelineRef {
 	if f.bundled {
-		return &tektonv1.PipelineRef{ResolverRef: c.inBundle("pipeline", f.pipeline.Name)}
+		return &tektonv1.PipelineRef{ResolverRef: c.inBundle("pipeline", f.pipeline.Name, account)}
 	}
 	return &tektonv1.PipelineRef{Name: f.pipeline.Name}
 }
 
-// inBundle is the reference to an object of the bundle.
-func (c *compiler) inBundle(kind, name string) tektonv1.ResolverRef {
+// inBundle is the reference to an object of the bundle. It is fetched with the pull secrets of the account that runs
+// the tasks: whoever may pull their images may pull the bundle beside them.
+func (c *compiler) inBundle(kind, name, account string) tektonv1.ResolverRef {
 	params := tektonv1.Params{}
-	for _, p := range [][2]string{{"bundle", c.Bundle}, {"name", name}, {"kind", kind}} {
+	for _, p := range [][2]string{{"bundle", c.Bundle}, {"name", name}, {"kind", kind}, {"serviceAccount", account}} {
 		params = append(params, tektonv1.Param{Name: p[0], Value: *tektonv1.NewStructuredValues(p[1])})
 	}
 	return tektonv1.ResolverRef{Resolver: "bundles", Params: params}

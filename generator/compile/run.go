@@ -34,7 +34,7 @@ func (c *compiler) pipelineRun(plan *runplan.RunPlan, f *flow, configMap string)
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
 		ObjectMeta: c.runMetadata(plan),
 		Spec: tektonv1.PipelineRunSpec{
-			PipelineRef: c.pipelineRef(f),
+			PipelineRef: c.pipelineRef(f, account(plan)),
 			// The name that the server gives is the run id, so that the same YAML can be created twice.
 			Params:     tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
 			Workspaces: c.workspaces(plan, configMap),
@@ -151,11 +151,16 @@ func (c *compiler) taskRunSpecs(plan *runplan.RunPlan, pipeline *tektonv1.Pipeli
 	return specs
 }
 
-func (c *compiler) taskRunTemplate(plan *runplan.RunPlan) tektonv1.PipelineTaskRunTemplate {
-	t := tektonv1.PipelineTaskRunTemplate{ServiceAccountName: plan.Target.ServiceAccount}
-	if t.ServiceAccountName == "" {
-		t.ServiceAccountName = DefaultServiceAccount
+// account is who runs the tasks of plan.
+func account(plan *runplan.RunPlan) string {
+	if plan.Target.ServiceAccount != "" {
+		return plan.Target.ServiceAccount
 	}
+	return DefaultServiceAccount
+}
+
+func (c *compiler) taskRunTemplate(plan *runplan.RunPlan) tektonv1.PipelineTaskRunTemplate {
+	t := tektonv1.PipelineTaskRunTemplate{ServiceAccountName: account(plan)}
 	var p pod.Template
 	if c.Platform == Kubernetes {
 		group, onMismatch := int64(runnerGroup), corev1.FSGroupChangeOnRootMismatch

@@ -47,6 +47,7 @@ func (simulated) deploy(ctx context.Context, d deployment) (started, error) {
 	}
 	argv = append(argv, "--host=127.0.0.1", "--port="+strconv.Itoa(port), "--config="+simConfig, "--truth-log="+truthLog,
 		"--model="+d.plan.Deployment.Model.Name)
+	argv = append(argv, d.plan.Deployment.Engine.Args...)
 	srv, err := start(ctx, d, port, argv)
 	srv.truthLog = truthLog
 	return srv, err

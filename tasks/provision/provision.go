@@ -16,6 +16,7 @@ type Options struct {
 	TargetDir       string        // folder with the way to a target cluster, from the controller
 	TargetWorkspace string        // the same, from whoever started a run without a queue; stronger
 	Deadline        time.Duration // down, summary: give up after this long
+	Status          string        // summary: $(tasks.status) of the Pipeline
 }
 
 // Flags returns the flag set of a subcommand, or nil when there is none of that name.
@@ -32,7 +33,9 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 	default:
 		return nil
 	}
-	if sub != "summary" {
+	if sub == "summary" {
+		fs.StringVar(&o.Status, "status", "", "how the tasks of the Pipeline ended: Succeeded, Completed, Failed or None")
+	} else {
 		fs.StringVar(&o.TargetDir, "target-dir", "", "folder with the kubeconfig of the target cluster")
 		fs.StringVar(&o.TargetWorkspace, "target-workspace", "", "another one, which is stronger")
 	}

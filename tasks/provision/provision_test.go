@@ -177,6 +177,8 @@ func TestUpFailsWithTheReason(t *testing.T) {
 		{"a command that ends is reported with its last line", func(p *runplan.RunPlan) {
 			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/bin/sh", "-c", "echo no such model >&2; exit 7"}}
 		}, contract.ExitUnhealthy, "it ended with exit status 7; its last line: no such model"},
+		{"arguments that the simulated engine does not know", func(p *runplan.RunPlan) { p.Deployment.Engine.Args = []string{"--no-such-flag"} },
+			contract.ExitUnhealthy, "flag provided but not defined: -no-such-flag"},
 		{"a command that does not exist", func(p *runplan.RunPlan) {
 			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/no/such/server"}}
 		}, contract.ExitUnhealthy, "no such file or directory"},

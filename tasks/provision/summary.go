@@ -26,7 +26,7 @@ func summary(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPl
 }
 
 func summarize(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
-	b, err := brief.Of(o.RunDir, plan, o.RunID, o.Attempt)
+	b, err := brief.Of(o.RunDir, plan, brief.Run{ID: o.RunID, Attempt: o.Attempt, Status: o.Status})
 	if err != nil {
 		return err
 	}

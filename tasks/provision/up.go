@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,7 +64,8 @@ func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) e
 	}
 	where, err := placeOf(s, o, plan)
 	if err != nil {
-		return errors.Join(step.Exit(contract.ExitUsage, err), explain(o, err))
+		err = step.Exit(contract.ExitUsage, err)
+		return errors.Join(err, explain(o, err))
 	}
 	end, err := bringUp(ctx, s, o, plan, where)
 	if err != nil {
@@ -105,7 +107,12 @@ const longestReason = 1000
 // explain tells err to those who do not read the log of the step.
 func explain(o Options, err error) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	failed := step.AppendEvent(o.RunDir, step.Event{Source: contract.Provision, Event: "failed", Message: text})
+	word := "failed"
+	if errors.Is(err, context.Canceled) {
+		word = "cancelled"
+	}
+	failed := step.AppendEvent(o.RunDir, step.Event{Source: contract.Provision, Event: word, Message: text,
+		Fields: map[string]string{"exit_code": strconv.Itoa(step.Code(err))}})
 	if o.ReasonResult == "" {
 		return failed
 	}

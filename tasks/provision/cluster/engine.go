@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -29,9 +30,7 @@ func programOf(plan *runplan.RunPlan, simImage string) (program, error) {
 	var err error
 	switch d.Engine.Kind {
 	case "sim":
-		if p.image = plan.Images[contract.SimEngine]; p.image == "" {
-			p.image = simImage
-		}
+		p.image = cmp.Or(p.image, plan.Images[contract.SimEngine], simImage)
 		p.command = []string{"/" + contract.SimEngine}
 		p.args, err = simArgs(d)
 	case "vllm":
@@ -58,7 +57,8 @@ func simArgs(d *runplan.Deployment) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the configuration of the simulated engine: %w", err)
 	}
-	return []string{"--host=0.0.0.0", "--port=" + strconv.Itoa(port(d)), "--model=" + d.Model.Name, "--config-json=" + string(text)}, nil
+	args := []string{"--host=0.0.0.0", "--port=" + strconv.Itoa(port(d)), "--model=" + d.Model.Name, "--config-json=" + string(text)}
+	return append(args, d.Engine.Args...), nil
 }
 
 // vllmArgs are those that the platform owns, in the order of the format.

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -78,9 +77,16 @@ type Figures struct {
 	P99  *float64 `json:"p99,omitempty"`
 }
 
+// Run is what the run directory does not tell.
+type Run struct {
+	ID      string
+	Attempt int
+	Status  string // $(tasks.status) of the Pipeline: None where it was cut short
+}
+
 // Of sums the run in runDir up, as far as it came.
-func Of(runDir string, plan *runplan.RunPlan, run string, attempt int) (*Brief, error) {
-	b := &Brief{Schema: Schema, Run: run, Attempt: attempt, Experiment: plan.Experiment, Point: plan.Name, Index: plan.Index, Repeat: plan.Repeat,
+func Of(runDir string, plan *runplan.RunPlan, run Run) (*Brief, error) {
+	b := &Brief{Schema: Schema, Run: run.ID, Attempt: run.Attempt, Experiment: plan.Experiment, Point: plan.Name, Index: plan.Index, Repeat: plan.Repeat,
 		Axes: plan.Axes, PlanHash: plan.Hash, Model: plan.Deployment.Model.Name, Engine: plan.Deployment.Engine.Kind}
 	b.GPU, b.GPUs = report.GPUs(plan)
 	if err := b.addLinks(runDir); err != nil {
@@ -88,7 +94,7 @@ func Of(runDir string, plan *runplan.RunPlan, run string, attempt int) (*Brief, 
 	}
 	r, err := report.Read(runDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		b.Error, b.ExitCode = failure(runDir), contract.ExitFail
+		b.Error, b.ExitCode = failure(runDir, run.Status)
 		return b, nil
 	}
 	if err != nil {

@@ -27,7 +27,7 @@ func TestABriefSaysWhatTheReportSays(t *testing.T) {
 	if err := step.WriteJSON(filepath.Join(dir, report.FileMLflow), map[string]string{"run_id": "1", "url": "https://mlflow.example/#/1"}); err != nil {
 		t.Fatal(err)
 	}
-	b, err := Of(dir, r.Plan, "ladder-x", 2)
+	b, err := Of(dir, r.Plan, Run{ID: "ladder-x", Attempt: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,16 @@ func TestABriefStaysSmall(t *testing.T) {
 
 func TestABriefOfARunWithoutAReportSaysWhy(t *testing.T) {
 	plan := reporttest.Plan(t, reporttest.Run{})
-	for _, row := range []struct{ name, file, text, want string }{
-		{"nothing was started", "", "", "it ended before anything was started"},
-		{"provision failed", contract.FileEvents, `{"source":"provision","event":"failed","message":"ImagePull: no such image"}` + "\n", "provision: ImagePull: no such image"},
-		{"it was cancelled in the load", contract.FileEvents, `{"source":"provision","event":"ready"}` + "\n", "it ended before its report was made"},
-		{"the server was unfit", contract.FileSmoketest, `{"checks":[{"name":"health","verdict":"fail","evidence":"503"}]}`, "smoke test: health: 503"},
+	for _, row := range []struct {
+		name, file, text, status, want string
+		code                           int
+	}{
+		{"nothing was started", "", "", "Failed", "it ended before its report was made", contract.ExitFail},
+		{"provision failed", contract.FileEvents, `{"source":"provision","event":"failed","message":"ImagePull: no such image","fields":{"exit_code":"3"}}` + "\n", "Failed",
+			"provision: ImagePull: no such image", contract.ExitUnhealthy},
+		{"it was cancelled in the load", contract.FileEvents, `{"source":"provision","event":"ready"}` + "\n", "None",
+			"it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted},
+		{"the server was unfit", contract.FileSmoketest, `{"checks":[{"name":"health","verdict":"fail","evidence":"503"}]}`, "Failed", "smoke test: health: 503", contract.ExitUnhealthy},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -74,8 +79,8 @@ func TestABriefOfARunWithoutAReportSaysWhy(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			b, err := Of(dir, plan, "x", 1)
-			if err != nil || b.Error != row.want || b.ExitCode != contract.ExitFail {
+			b, err := Of(dir, plan, Run{ID: "x", Attempt: 1, Status: row.status})
+			if err != nil || b.Error != row.want || b.ExitCode != row.code {
 				t.Errorf("got %q, %d, %v", b.Error, b.ExitCode, err)
 			}
 		})

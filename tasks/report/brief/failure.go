@@ -5,34 +5,50 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 
-// failure says why a run came to no report, as far as its files tell.
-func failure(runDir string) string {
+// failure says why a run came to no report, as far as its files tell, and the exit code that goes with it.
+func failure(runDir, status string) (string, int) {
 	var smoke struct {
 		Checks []struct{ Name, Verdict, Evidence string }
 	}
 	if step.ReadJSON(filepath.Join(runDir, contract.FileSmoketest), &smoke) == nil {
 		for _, c := range smoke.Checks {
 			if c.Verdict == "fail" {
-				return cut("smoke test: " + c.Name + ": " + c.Evidence)
+				return cut("smoke test: " + c.Name + ": " + c.Evidence), contract.ExitUnhealthy
 			}
 		}
 	}
+	if e := lastFailure(runDir); e != nil {
+		code, err := strconv.Atoi(e.Fields["exit_code"])
+		if err != nil {
+			code = contract.ExitFail
+		}
+		return cut(e.Source + ": " + e.Message), code
+	}
+	if status == "None" {
+		return "it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted
+	}
+	return "it ended before its report was made", contract.ExitFail
+}
+
+// lastFailure is the last event that says that a task failed.
+func lastFailure(runDir string) *step.Event {
 	f, err := os.Open(filepath.Join(runDir, contract.FileEvents))
 	if err != nil {
-		return "it ended before anything was started"
+		return nil
 	}
 	defer f.Close()
-	why := "it ended before its report was made"
+	var last *step.Event
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var e step.Event
 		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Event == "failed" {
-			why = e.Source + ": " + e.Message
+			last = &e
 		}
 	}
-	return cut(why)
+	return last
 }
