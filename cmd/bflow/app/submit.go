@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
@@ -149,15 +151,15 @@ func briefCopy(c *cli.Context, s Streams, cluster *clusterrun.Cluster, r *cluste
 	if err != nil {
 		return "", err
 	}
-	if len(run.Last().Status.ChildReferences) == 0 {
-		return "", nil
+	if !slices.ContainsFunc(run.Last().Status.ChildReferences, func(t tektonv1.ChildStatusReference) bool { return t.PipelineTaskName == contract.Collect }) {
+		return "", nil // it ended before there was a report, and has said why
 	}
 	dir, err := fetchCopy(c, s, place{name: r.ID, cluster: cluster, run: run}, reportFiles)
 	if err != nil {
 		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(dir, contract.FileReport)); err != nil {
-		return "", nil // it ended before there was one, which has been said
+		return "", nil
 	}
 	return dir, nil
 }

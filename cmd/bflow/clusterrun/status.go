@@ -180,10 +180,17 @@ func started(pr *tektonv1.PipelineRun) bool {
 	return len(pr.Status.ChildReferences) > 0 || pr.Annotations[contract.AnnotationAdmitted] != ""
 }
 
-// plain drops the advice that Tekton gives beside its reason.
+// plain drops the advice that Tekton gives beside its reason, and says its counts in the words of a local run.
 func plain(message string) string {
 	message, _, _ = strings.Cut(message, "\n")
-	return strings.TrimSpace(message)
+	var completed, failed, cancelled, skipped int
+	if n, _ := fmt.Sscanf(message, "Tasks Completed: %d (Failed: %d, Cancelled %d), Skipped: %d", &completed, &failed, &cancelled, &skipped); n < 4 {
+		return strings.TrimSpace(message)
+	}
+	if failed > 0 {
+		return fmt.Sprintf("%d succeeded, %d failed, %d skipped; bflow status says why", completed-failed-cancelled, failed, skipped)
+	}
+	return fmt.Sprintf("%d succeeded, %d skipped", completed-failed-cancelled, skipped)
 }
 
 // exit is the documented exit code: of several failures the one that says most, as for a local run. Tekton keeps the

@@ -60,6 +60,7 @@ func declared(pr *tektonv1.PipelineRun) []local.Task {
 // fill takes over what a TaskRun says.
 func fill(task *local.Task, tr *tektonv1.TaskRun) {
 	task.State, task.Reason = taskState(tr)
+	task.Started = tr.CreationTimestamp.UTC() // Tekton writes its own time a moment later
 	if tr.Status.StartTime != nil {
 		task.Started = tr.Status.StartTime.UTC()
 	}
@@ -127,7 +128,7 @@ func exitCode(tr *tektonv1.TaskRun) int {
 // taskMessage says why a task fell, by the task's own word where it left one, or what keeps it from its work.
 func taskMessage(task *local.Task, tr *tektonv1.TaskRun) string {
 	cond := tr.Status.GetCondition(apis.ConditionSucceeded)
-	if cond == nil || task.State == local.Succeeded {
+	if cond == nil || task.State == local.Succeeded || task.State == local.Cancelled {
 		return ""
 	}
 	message := plain(cond.Message)

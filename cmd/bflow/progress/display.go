@@ -169,7 +169,7 @@ func ending(r local.Record, began time.Time) string {
 	if r.State != local.Succeeded {
 		text = strings.ToLower(string(r.State))
 	}
-	if !began.IsZero() {
+	if !began.IsZero() && !r.Time.IsZero() {
 		text += fmt.Sprintf("  %.1fs", r.Time.Sub(began).Seconds())
 	}
 	if r.State != local.Succeeded && r.Message != "" {
