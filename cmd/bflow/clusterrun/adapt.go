@@ -28,6 +28,7 @@ func (c *Cluster) Adapt(ctx context.Context, o *compile.Options, plan *runplan.R
 	if platform := cm.Data[contract.HubPlatform]; platform != "" && !platformSaid {
 		o.Platform = platform
 	}
+	o.ImagePrefix = cmp.Or(o.ImagePrefix, cm.Data[contract.HubImages])
 	if len(o.NodeSelector) == 0 {
 		if o.NodeSelector, err = labels.ConvertSelectorToLabelsMap(cm.Data[contract.HubLoadNodes]); err != nil {
 			return fmt.Errorf("reading ConfigMap %s of namespace %s: %w; run bflow bootstrap again", contract.ConfigMapHub, namespace, err)

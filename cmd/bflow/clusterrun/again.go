@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 
@@ -100,7 +101,8 @@ func copyOf(old *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 		}
 	}
 	pr.Spec.Status = ""
-	if pr.Labels[contract.LabelQueue] != "" {
+	if queue := queuerun.Queue(old); queue != "" { // its label may have been taken away
+		pr.Labels[contract.LabelQueue] = queue
 		pr.Spec.Status = tektonv1.PipelineRunSpecStatusPending
 	}
 	pr.Spec.Params = tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}}

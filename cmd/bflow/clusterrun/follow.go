@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/pipelines/local"
+	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 
@@ -152,7 +153,7 @@ func (f *follower) runs(n change[tektonv1.PipelineRun]) {
 		f.listed.runs = true
 	}
 	for _, pr := range append(n.All, n.Object) {
-		if pr.Name != "" && slices.Contains(f.ids, idOf(&pr)) {
+		if pr.Name != "" && slices.Contains(f.ids, queuerun.ID(&pr)) {
 			f.attempts[pr.Name] = pr
 		}
 	}
@@ -205,9 +206,18 @@ func (f *follower) update(ctx context.Context) (over bool, err error) {
 			f.latest[id] = s
 			f.o.Changed(s)
 		}
-		over = over && !s.Alive
+		over = over && !s.Alive && !continues(run.Last())
 	}
 	return over, err
+}
+
+// nextTime is how long the next attempt of an evicted run may take after its release.
+const nextTime = time.Minute
+
+// continues reports whether another attempt follows one that has ended.
+func continues(pr *tektonv1.PipelineRun) bool {
+	released := stamp(pr, contract.AnnotationReleased)
+	return pr.IsDone() && queuerun.Cause(pr) == queuerun.CauseEvicted && (released.IsZero() || time.Since(released) < nextTime)
 }
 
 // settleTime is how long the last word of a task may come after that of its run: the two arrive on different ways.
@@ -247,7 +257,7 @@ func (f *follower) waiting(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for _, pr := range f.attempts {
-		id := idOf(&pr)
+		id := queuerun.ID(&pr)
 		s, ok := f.latest[id]
 		if !ok || s.State != local.Pending || s.Queue == nil {
 			continue

@@ -1,14 +1,13 @@
 package clusterrun
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/problem"
 
@@ -28,16 +27,6 @@ func (r *Run) Last() *tektonv1.PipelineRun { return &r.Attempts[len(r.Attempts)-
 // ours selects what the compiler wrote, so that no stranger's PipelineRun is ever taken for a run.
 const ours = contract.LabelPlanHash
 
-// idOf is the run that a PipelineRun is an attempt of. One whose controller has not seen it yet carries no label.
-func idOf(pr *tektonv1.PipelineRun) string { return cmp.Or(pr.Labels[contract.LabelRun], pr.Name) }
-
-func attemptOf(pr *tektonv1.PipelineRun) int {
-	if n, err := strconv.Atoi(pr.Labels[contract.LabelAttempt]); err == nil && n > 0 {
-		return n
-	}
-	return 1
-}
-
 // Runs returns every run in namespace, newest first; in all namespaces where it is "".
 func (c *Cluster) Runs(ctx context.Context, namespace string) ([]Run, error) {
 	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, ""), selector{labels: ours})
@@ -56,17 +45,17 @@ func group(all []tektonv1.PipelineRun) []Run {
 	var runs []Run
 	at := map[string]int{}
 	for _, pr := range all {
-		key := pr.Namespace + "/" + idOf(&pr)
+		key := pr.Namespace + "/" + queuerun.ID(&pr)
 		i, ok := at[key]
 		if !ok {
 			i = len(runs)
 			at[key] = i
-			runs = append(runs, Run{ID: idOf(&pr), Namespace: pr.Namespace})
+			runs = append(runs, Run{ID: queuerun.ID(&pr), Namespace: pr.Namespace})
 		}
 		runs[i].Attempts = append(runs[i].Attempts, pr)
 	}
 	for i := range runs {
-		slices.SortStableFunc(runs[i].Attempts, func(a, b tektonv1.PipelineRun) int { return attemptOf(&a) - attemptOf(&b) })
+		slices.SortStableFunc(runs[i].Attempts, func(a, b tektonv1.PipelineRun) int { return queuerun.Attempt(&a) - queuerun.Attempt(&b) })
 	}
 	return runs
 }

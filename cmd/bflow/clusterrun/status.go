@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/pipelines/local"
+	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/verdict"
 
@@ -58,7 +59,7 @@ func StatusOf(run *Run, tasks []tektonv1.TaskRun) Status {
 	pr := run.Last()
 	s := Status{Namespace: run.Namespace, Experiment: pr.Annotations[contract.AnnotationName], PlanHash: pr.Labels[contract.LabelPlanHash],
 		Created: run.Attempts[0].CreationTimestamp.UTC(), Queue: queueOf(pr)}
-	s.RunID, s.Attempt = run.ID, attemptOf(pr)
+	s.RunID, s.Attempt = run.ID, queuerun.Attempt(pr)
 	if pr.Spec.PipelineRef != nil {
 		s.Pipeline = pr.Spec.PipelineRef.Name
 	}
@@ -80,7 +81,7 @@ func StatusOf(run *Run, tasks []tektonv1.TaskRun) Status {
 }
 
 func queueOf(pr *tektonv1.PipelineRun) *Queue {
-	name := pr.Labels[contract.LabelQueue]
+	name := queuerun.Queue(pr)
 	if name == "" {
 		return nil
 	}
@@ -141,6 +142,7 @@ func times(pr *tektonv1.PipelineRun, state local.State) (started, finished time.
 func (s *Status) sentence(pr *tektonv1.PipelineRun) string {
 	stopping := pr.Spec.Status != "" && pr.Spec.Status != tektonv1.PipelineRunSpecStatusPending
 	fell := slices.IndexFunc(s.Tasks, func(t local.Task) bool { return t.State == local.Failed || t.State == local.TimedOut })
+	_, stopped, _ := strings.Cut(pr.Annotations[queuerun.AnnotationStopped], ":")
 	switch {
 	case s.State == local.Pending && s.Queue == nil:
 		return "it waits for somebody to let it start: it is pending and names no queue"
@@ -152,6 +154,8 @@ func (s *Status) sentence(pr *tektonv1.PipelineRun) string {
 		return "it is being cancelled; its last tasks take everything down"
 	case s.State == local.Running:
 		return s.waiting()
+	case s.State == local.Cancelled && stopped != "":
+		return "bflow-controller ended it:" + stopped
 	case s.State == local.Cancelled && started(pr):
 		return "the run was cancelled"
 	case s.State == local.Cancelled:

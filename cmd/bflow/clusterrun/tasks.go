@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/pipelines/local"
+	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
@@ -25,7 +26,7 @@ func taskList(pr *tektonv1.PipelineRun, runs []tektonv1.TaskRun) []local.Task {
 	var tasks []local.Task
 	done := pr.IsDone()
 	for _, t := range declared(pr) {
-		task := local.Task{Name: t.Name, Finally: t.Finally, State: local.Pending, Attempt: attemptOf(pr)}
+		task := local.Task{Name: t.Name, Finally: t.Finally, State: local.Pending, Attempt: queuerun.Attempt(pr)}
 		if tr := byTask[t.Name]; tr != nil {
 			fill(&task, tr)
 		} else if done {
