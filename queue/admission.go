@@ -110,6 +110,8 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	switch {
 	case err != nil && waited && refused(err):
 		return ctrl.Result{}, a.giveUp(ctx, pr, err)
+	case err != nil && waited && apierrors.IsForbidden(err):
+		a.events.Eventf(pr, nil, corev1.EventTypeWarning, "StartForbidden", "Admit", "The controller may not let it start, and tries again: %v", err)
 	case err == nil && waited && !j.IsPending() && j.Annotations[contract.AnnotationAdmitted] != "":
 		a.started(j.PipelineRun)
 	}
