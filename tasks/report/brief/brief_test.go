@@ -68,13 +68,20 @@ func TestABriefOfARunWithoutAReportSaysWhy(t *testing.T) {
 		{"nothing was started", "", "", "Failed", "it ended before its report was made", contract.ExitFail},
 		{"provision failed", contract.FileEvents, `{"source":"provision","event":"failed","message":"ImagePull: no such image","fields":{"exit_code":"3"}}` + "\n", "Failed",
 			"provision: ImagePull: no such image", contract.ExitUnhealthy},
-		{"it was cancelled in the load", contract.FileEvents, `{"source":"provision","event":"ready"}` + "\n", "None",
+		{"it was cancelled while the server started", contract.FileEvents, `{"source":"provision","event":"cancelled"}` + "\n", "Failed",
+			"it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted},
+		{"the load was interrupted", "measurements/0/loadgen.json", `{"interrupted":true}`, "Failed",
+			"it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted},
+		{"the pipeline was cut short", contract.FileEvents, `{"source":"provision","event":"ready"}` + "\n", "None",
 			"it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted},
 		{"the server was unfit", contract.FileSmoketest, `{"checks":[{"name":"health","verdict":"fail","evidence":"503"}]}`, "Failed", "smoke test: health: 503", contract.ExitUnhealthy},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()
 			if row.file != "" {
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, row.file)), 0o755); err != nil {
+					t.Fatal(err)
+				}
 				if err := os.WriteFile(filepath.Join(dir, row.file), []byte(row.text), 0o644); err != nil {
 					t.Fatal(err)
 				}

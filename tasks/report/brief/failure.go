@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -23,20 +24,39 @@ func failure(runDir, status string) (string, int) {
 			}
 		}
 	}
-	if e := lastFailure(runDir); e != nil {
+	e := lastFailure(runDir)
+	switch {
+	case e != nil && e.Event == eventFailed:
 		code, err := strconv.Atoi(e.Fields["exit_code"])
 		if err != nil {
 			code = contract.ExitFail
 		}
 		return cut(e.Source + ": " + e.Message), code
-	}
-	if status == "None" {
+	case e != nil || status == "None" || interrupted(runDir):
 		return "it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted
 	}
 	return "it ended before its report was made", contract.ExitFail
 }
 
-// lastFailure is the last event that says that a task failed.
+// Words of events that end a run.
+const (
+	eventFailed    = "failed"
+	eventCancelled = "cancelled"
+)
+
+// interrupted says whether a load was ended from outside.
+func interrupted(runDir string) bool {
+	paths, _ := filepath.Glob(filepath.Join(runDir, contract.DirMeasurement, "*", contract.FileLoadGen)) // the pattern is sound
+	for _, path := range paths {
+		var l report.LoadGen
+		if step.ReadJSON(path, &l) == nil && l.Interrupted {
+			return true
+		}
+	}
+	return false
+}
+
+// lastFailure is the last event that says why a task ended early.
 func lastFailure(runDir string) *step.Event {
 	f, err := os.Open(filepath.Join(runDir, contract.FileEvents))
 	if err != nil {
@@ -46,7 +66,7 @@ func lastFailure(runDir string) *step.Event {
 	var last *step.Event
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var e step.Event
-		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Event == "failed" {
+		if json.Unmarshal(lines.Bytes(), &e) == nil && (e.Event == eventFailed || e.Event == eventCancelled) {
 			last = &e
 		}
 	}
