@@ -1,6 +1,7 @@
 package bundle_test
 
 import (
+	"archive/tar"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -127,5 +128,34 @@ func TestWhatNoReaderTakesIsRefused(t *testing.T) {
 		if _, err := bundle.Image(row.objects); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: got %v, want %s", row.name, err, row.want)
 		}
+	}
+}
+
+// TestOneReadGivesAWholeObject: tkn asks once for an object's bytes and takes what it gets.
+func TestOneReadGivesAWholeObject(t *testing.T) {
+	large := makeTask("large")
+	large.Spec.Description = strings.Repeat("x", bundle.MaxSize-len(`{"kind":"Task","apiVersion":"tekton.dev/v1","metadata":{"name":"large"},"spec":{"description":""}}`))
+	img, err := bundle.Image(append(makeObjects(t), large))
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers, err := img.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range layers {
+		plain, err := l.Uncompressed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := tar.NewReader(plain)
+		h, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := r.Read(make([]byte, h.Size)); int64(n) != h.Size {
+			t.Errorf("%s: one read gives %d bytes of %d", h.Name, n, h.Size)
+		}
+		plain.Close()
 	}
 }
