@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/md5"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -34,7 +35,24 @@ func tekton(dir, version string) ([]*unstructured.Unstructured, error) {
 		}
 		all = append(all, objects...)
 	}
-	return all, nil
+	return all, restrict(all)
+}
+
+// restrict lets Tekton give its own containers the security context that a namespace of Pod Security level restricted
+// asks for: runs live in such ones, and without it no pod of a task is let in.
+func restrict(all []*unstructured.Unstructured) error {
+	for _, o := range all {
+		if o.GetKind() != "ConfigMap" || o.GetName() != "feature-flags" {
+			continue
+		}
+		for _, flag := range []string{"set-security-context", "set-security-context-read-only-root-filesystem"} {
+			if err := unstructured.SetNestedField(o.Object, "true", "data", flag); err != nil {
+				return fmt.Errorf("setting %s of Tekton: %w", flag, err)
+			}
+		}
+		return nil
+	}
+	return errors.New("setting the flags of Tekton: its manifests hold no ConfigMap feature-flags")
 }
 
 func yamlFiles(dir string) ([]string, error) {
