@@ -185,6 +185,9 @@ func (h *Hub) install(ctx context.Context, c Component, s survey) error {
 				continue
 			}
 			count[change.Action]++
+			if change.Action == apply.Changed {
+				h.waiting("changed " + change.String())
+			}
 		}
 		if err := errors.Join(problems...); err != nil {
 			return err

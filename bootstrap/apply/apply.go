@@ -67,6 +67,8 @@ func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured, o O
 	}
 }
 
+// apply asks with a dry run whether an object that is there would change, and only then writes. The server would notice
+// by itself, except that it takes another order of managers, which comes with the clock, for a change.
 func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o Options) (Change, error) {
 	ref := RefOf(obj)
 	before, err := c.Get(ctx, ref)
@@ -80,14 +82,18 @@ func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o O
 	if err != nil {
 		return Change{}, fmt.Errorf("applying %s: %w", ref, err)
 	}
-	options := metav1.ApplyOptions{FieldManager: Manager, Force: o.Force}
-	if o.DryRun {
-		options.DryRun = []string{metav1.DryRunAll}
+	options := metav1.ApplyOptions{FieldManager: Manager, Force: o.Force, DryRun: []string{metav1.DryRunAll}}
+	after, err := before, error(nil)
+	if before != nil || o.DryRun {
+		after, err = resource.Apply(ctx, ref.Name, obj, options)
 	}
-	after, err := resource.Apply(ctx, ref.Name, obj, options)
+	if !o.DryRun && (before == nil || err != nil || !same(before, after)) {
+		options.DryRun = nil
+		after, err = resource.Apply(ctx, ref.Name, obj, options)
+	}
 	switch {
 	case err == nil:
-		return Change{Ref: ref, Action: action(before, after, o.DryRun), Before: before, After: after}, nil
+		return Change{Ref: ref, Action: action(before, after), Before: before, After: after}, nil
 	case o.DryRun && errors.IsNotFound(err):
 		return Change{Ref: ref, Action: Created, After: obj, Unchecked: true}, nil
 	case errors.IsConflict(err):
@@ -99,11 +105,11 @@ func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o O
 	return Change{}, fmt.Errorf("applying %s: %w", ref, err)
 }
 
-func action(before, after *unstructured.Unstructured, dryRun bool) Action {
+func action(before, after *unstructured.Unstructured) Action {
 	switch {
 	case before == nil:
 		return Created
-	case dryRun && sameContent(before, after), !dryRun && before.GetResourceVersion() == after.GetResourceVersion():
+	case same(before, after):
 		return Unchanged
 	}
 	return Changed

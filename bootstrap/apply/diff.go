@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,8 +30,23 @@ func text(u *unstructured.Unstructured) []byte {
 	return out
 }
 
-func sameContent(a, b *unstructured.Unstructured) bool {
-	return reflect.DeepEqual(content(a), content(b))
+// same tells whether two states of an object have the same content and the same owners of it.
+func same(a, b *unstructured.Unstructured) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return reflect.DeepEqual(content(a), content(b)) && reflect.DeepEqual(owners(a), owners(b))
+}
+
+// owners are the fields that each manager owns, whenever it was that it wrote them.
+func owners(u *unstructured.Unstructured) map[string]string {
+	all := map[string]string{}
+	for _, e := range u.GetManagedFields() {
+		if e.FieldsV1 != nil {
+			all[strings.Join([]string{e.Manager, string(e.Operation), e.Subresource, e.APIVersion}, "/")] = string(e.FieldsV1.Raw)
+		}
+	}
+	return all
 }
 
 // content is an object without what the server counts and stamps.
