@@ -1,0 +1,176 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"bflow.dev/bflow/queue/devices"
+)
+
+const gpu = "nvidia.com/gpu"
+
+var nodes = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+
+// TestPodsOfOthersTakeFromTheQueue: what somebody else holds is not promised to runs, and a run that asks for more than
+// is left says so, waits, and starts when it is given back.
+func TestPodsOfOthersTakeFromTheQueue(t *testing.T) {
+	l := newLab(t)
+	l.quotaFree(time.Minute)
+	all := l.promised()[gpu]
+	remove := l.holdGPUs("default", all-2)
+	l.await(30*time.Second, "the queue to promise 2 GPUs", func() string {
+		if n := l.promised()[gpu]; n != 2 {
+			return fmt.Sprintf("it promises %d of %d", n, all)
+		}
+		return ""
+	})
+	run := l.submit(l.write("four.yaml", fourGPUs))[0]
+	l.await(time.Minute, run+" to say why it waits", func() string {
+		if text := l.must("status", run); !strings.Contains(text, gpu) {
+			return text
+		}
+		return ""
+	})
+	if state := l.run(run); state.GetAnnotations()["bflow.dev/admitted"] != "" {
+		t.Fatalf("%s was let start beside a pod that holds its devices", run)
+	}
+	remove()
+	l.await(5*time.Minute, run+" to succeed", func() string {
+		status, reason := condition(l.run(run))
+		if status == "False" {
+			t.Fatalf("%s failed: %s", run, reason)
+		}
+		if status != "True" {
+			return "it is " + reason
+		}
+		return ""
+	})
+	if n := l.promised()[gpu]; n != all {
+		t.Errorf("the queue promises %d GPUs, before it were %d", n, all)
+	}
+}
+
+// TestACordonedNodePromisesNothing where no run holds anything on it.
+func TestACordonedNodePromisesNothing(t *testing.T) {
+	l := newLab(t)
+	l.quotaFree(time.Minute)
+	all := l.promised()[gpu]
+	node, n := l.gpuNode()
+	l.cordon(node, true)
+	t.Cleanup(func() { l.cordon(node, false) })
+	l.await(30*time.Second, "the quota of the node to go", func() string {
+		if got := l.promised()[gpu]; got != all-n {
+			return fmt.Sprintf("%d of %d are promised, the node has %d", got, all, n)
+		}
+		return ""
+	})
+	l.cordon(node, false)
+	l.await(30*time.Second, "the quota of the node to come back", func() string {
+		if got := l.promised()[gpu]; got != all {
+			return fmt.Sprintf("%d of %d are promised", got, all)
+		}
+		return ""
+	})
+}
+
+// promised is what ClusterQueue local promises, by resource.
+func (l *lab) promised() map[string]int64 {
+	l.t.Helper()
+	queue, err := l.api.Resource(clusterQueue).Get(l.t.Context(), "local", metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	out := map[string]int64{}
+	groups, _, _ := unstructured.NestedSlice(queue.Object, "spec", "resourceGroups")
+	for _, group := range groups {
+		flavors, _, _ := unstructured.NestedSlice(group.(map[string]any), "flavors")
+		for _, flavor := range flavors {
+			resources, _, _ := unstructured.NestedSlice(flavor.(map[string]any), "resources")
+			for _, r := range resources {
+				name, _, _ := unstructured.NestedString(r.(map[string]any), "name")
+				q := resource.MustParse(fmt.Sprint(r.(map[string]any)["nominalQuota"]))
+				out[name] += q.Value()
+			}
+		}
+	}
+	return out
+}
+
+// holdGPUs starts a pod of somebody else, waits until a node has it, and returns how to remove it.
+func (l *lab) holdGPUs(in string, n int64) (remove func()) {
+	l.t.Helper()
+	pod := &corev1.Pod{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{GenerateName: "holds-gpus-", Namespace: in},
+		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{
+			Name: "pause", Image: "registry.k8s.io/pause:3.10", ImagePullPolicy: corev1.PullIfNotPresent,
+			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: *resource.NewQuantity(n, resource.DecimalSI)}},
+		}}},
+	}
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	made, err := l.api.Resource(pods).Namespace(in).Create(l.t.Context(), &unstructured.Unstructured{Object: tree}, metav1.CreateOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	remove = sync.OnceFunc(func() {
+		if err := l.api.Resource(pods).Namespace(in).Delete(context.WithoutCancel(l.t.Context()), made.GetName(), metav1.DeleteOptions{}); err != nil {
+			l.t.Errorf("removing pod %s: %v", made.GetName(), err)
+		}
+	})
+	l.t.Cleanup(remove)
+	l.await(time.Minute, "a node to take the pod", func() string {
+		found, err := l.api.Resource(pods).Namespace(in).Get(l.t.Context(), made.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		if node, _, _ := unstructured.NestedString(found.Object, "spec", "nodeName"); node == "" {
+			return "it has none"
+		}
+		return ""
+	})
+	return remove
+}
+
+// gpuNode returns a node that claims GPUs, and how many.
+func (l *lab) gpuNode() (string, int64) {
+	l.t.Helper()
+	list, err := l.api.Resource(nodes).List(l.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for i := range list.Items {
+		var node corev1.Node
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &node); err != nil {
+			l.t.Fatal(err)
+		}
+		if n := devices.Of([]corev1.Node{node}, nil).Total()[gpu]; n > 0 {
+			return node.Name, n
+		}
+	}
+	l.t.Fatal("no node claims GPUs")
+	return "", 0
+}
+
+func (l *lab) cordon(node string, yes bool) {
+	l.t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, yes)
+	if _, err := l.api.Resource(nodes).Patch(context.WithoutCancel(l.t.Context()), node, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		l.t.Errorf("cordoning %s: %v", node, err)
+	}
+}

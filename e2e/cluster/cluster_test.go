@@ -1,0 +1,178 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// namespace is where the runs of these tests live: the one that bootstrap makes.
+const namespace = "benchflow"
+
+// Kinds that the tests look at.
+var (
+	pods         = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	events       = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	services     = schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	secrets      = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	jobs         = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+	pipelineRuns = schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "pipelineruns"}
+	taskRuns     = schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "taskruns"}
+	workloads    = schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloads"}
+	clusterQueue = schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "clusterqueues"}
+)
+
+// lab is a cluster with bflow on it.
+type lab struct {
+	t    *testing.T
+	api  dynamic.Interface
+	dir  string // working directory of commands
+	runs string // folder of local runs
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	path := os.Getenv("BFLOW_E2E_KUBECONFIG")
+	if path == "" {
+		t.Skip("BFLOW_E2E_KUBECONFIG names no cluster to try this on")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS, config.Burst = 200, 400
+	api, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &lab{t: t, api: api, dir: t.TempDir(), runs: t.TempDir()}
+}
+
+// write puts a file into the working directory and returns its name.
+func (l *lab) write(name, text string) string {
+	l.t.Helper()
+	if err := os.WriteFile(filepath.Join(l.dir, name), []byte(text), 0o644); err != nil {
+		l.t.Fatal(err)
+	}
+	return name
+}
+
+// result is how a command ended.
+type result struct {
+	code     int
+	out, err string
+}
+
+func (l *lab) command(limit time.Duration, program string, args ...string) result {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = l.dir
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.Getenv("BFLOW_E2E_KUBECONFIG"), "BFLOW_RUNS_DIR="+l.runs)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		l.t.Fatalf("%s %q did not end within %s:\n%s%s", program, args, limit, out.String(), errs.String())
+	}
+	if err != nil && cmd.ProcessState == nil {
+		l.t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+func (l *lab) bflow(args ...string) result {
+	l.t.Helper()
+	return l.command(5*time.Minute, filepath.Join(os.Getenv("BFLOW_E2E_BIN"), "bflow"), args...)
+}
+
+// must is bflow where anything but exit code 0 fails the test.
+func (l *lab) must(args ...string) string {
+	l.t.Helper()
+	r := l.bflow(args...)
+	if r.code != 0 {
+		l.t.Fatalf("bflow %q: exit %d\n%s%s", args, r.code, r.out, r.err)
+	}
+	return r.out
+}
+
+// submit starts the runs of an experiment through the bundle and returns their names, in the order of the plans.
+func (l *lab) submit(file string, more ...string) []string {
+	l.t.Helper()
+	args := append([]string{"run", file, "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK"), "--load-cpu", "200m"}, more...)
+	return strings.Fields(l.must(args...)) // --follow prints a table after the names, which callers do not read
+}
+
+// list returns the objects of a kind in the namespace of runs that carry the labels of selector.
+func (l *lab) list(kind schema.GroupVersionResource, selector string) []unstructured.Unstructured {
+	l.t.Helper()
+	found, err := l.api.Resource(kind).Namespace(namespace).List(l.t.Context(), metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return found.Items
+}
+
+// run returns a PipelineRun.
+func (l *lab) run(name string) *unstructured.Unstructured {
+	l.t.Helper()
+	pr, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(l.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return pr
+}
+
+// await looks every half second until said is empty; what it said last fails the test after limit.
+func (l *lab) await(limit time.Duration, what string, look func() (said string)) {
+	l.t.Helper()
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(limit)
+	for {
+		said := look()
+		if said == "" {
+			return
+		}
+		select {
+		case <-end:
+			l.t.Fatalf("waited %s for %s: %s", limit, what, said)
+		case <-tick.C:
+		}
+	}
+}
+
+// pod decodes a Pod.
+func pod(u *unstructured.Unstructured) (*corev1.Pod, error) {
+	var p corev1.Pod
+	return &p, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &p)
+}
+
+// condition is that of type Succeeded of a PipelineRun.
+func condition(pr *unstructured.Unstructured) (status, reason string) {
+	list, _, _ := unstructured.NestedSlice(pr.Object, "status", "conditions")
+	for _, item := range list {
+		if c, ok := item.(map[string]any); ok && c["type"] == "Succeeded" {
+			status, _ = c["status"].(string)
+			reason, _ = c["reason"].(string)
+		}
+	}
+	return status, reason
+}

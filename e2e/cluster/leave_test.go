@@ -1,0 +1,168 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// experiment is one run whose engine and load are as given.
+func experiment(engine, load, more string) string {
+	return `
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: leave}
+spec:
+  namespace: benchflow
+  model: {name: demo/tiny}
+  deployment_profile: sim
+  stages: {collect: false}
+  ` + engine + `
+  load: {data: {input: 16, output: 4}, stages: [{rate: 20, duration: ` + load + `}]}
+` + more
+}
+
+// Engines of the rows.
+const (
+	fourOfEight = `overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "4"}}}}`
+	allEight    = `overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "8"}}}}`
+	slowStart   = fourOfEight + "\n  engine: {kind: sim, sim: {startup: 10m}}"
+	crashes     = fourOfEight + "\n  engine: {kind: sim, args: [--no-such-flag]}"
+	noImage     = fourOfEight + "\n  engine: {kind: sim, image: nowhere.invalid/sim-engine:none}"
+	noNode      = `overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "4"}}, node_selector: {no: such-node}}}`
+)
+
+// TestNothingIsLeft ends runs in every way that there is, and looks at what is left afterwards.
+func TestNothingIsLeft(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		engine  string
+		load    string
+		at      func(l *lab, run string) // waits until the moment
+		act     func(l *lab, run string)
+		reason  string // part of what bflow status says afterwards
+		deleted bool   // the PipelineRun is gone in the end
+	}{
+		{name: "cancelled by bflow while provisioning", engine: slowStart, load: "1s", at: during("provision"), act: byBflow("cancel")},
+		{name: "cancelled by bflow in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byBflow("cancel")},
+		{name: "cancelled by tkn in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byTkn},
+		{name: "an engine that crashes", engine: crashes, load: "1s", reason: "CrashLoopBackOff"},
+		{name: "an image that cannot be pulled", engine: noImage, load: "1s", reason: "ImagePull"},
+		{name: "no node that could hold it", engine: noNode, load: "1s", reason: "nschedulable"},
+		{name: "deleted in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byDeletion, deleted: true},
+		{name: "deleted while provisioning", engine: slowStart, load: "1s", at: during("provision"), act: byDeletion, deleted: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := newLab(t)
+			run := l.submit(l.write("leave.yaml", experiment(row.engine, row.load, "")))[0]
+			if row.at != nil {
+				row.at(l, run)
+			}
+			if row.act != nil {
+				row.act(l, run)
+			}
+			l.ended(run, 5*time.Minute)
+			l.nothingLeft(run, 2*time.Minute)
+			l.quotaFree(time.Minute)
+			if row.deleted {
+				l.gone(run)
+			} else if said := l.bflow("status", run).out; !strings.Contains(said, row.reason) {
+				t.Errorf("bflow status does not say %q:\n%s", row.reason, said)
+			}
+		})
+	}
+}
+
+// TestAQueuedRunThatIsCancelledNeverStarts cancels one that waits for the GPUs of another.
+func TestAQueuedRunThatIsCancelledNeverStarts(t *testing.T) {
+	l := newLab(t)
+	holder := l.submit(l.write("holder.yaml", experiment(allEight, "10m", "")))[0]
+	during("provision")(l, holder)
+	waiting := l.submit(l.write("waiting.yaml", experiment(fourOfEight, "1s", "")))[0]
+	l.await(time.Minute, "a reason to wait", func() string {
+		if out := l.bflow("status", waiting).out; !strings.Contains(out, "position") {
+			return out
+		}
+		return ""
+	})
+	l.must("cancel", waiting)
+	l.ended(waiting, time.Minute)
+	if n := len(l.list(taskRuns, "tekton.dev/pipelineRun="+waiting)); n > 0 {
+		t.Errorf("%d tasks of a run that was cancelled in the queue were started", n)
+	}
+	l.must("cancel", holder)
+	l.ended(holder, 3*time.Minute)
+	for _, run := range []string{waiting, holder} {
+		l.nothingLeft(run, time.Minute)
+	}
+	l.quotaFree(time.Minute)
+}
+
+// during waits until a task of the run has a pod that runs.
+func during(task string) func(l *lab, run string) {
+	return func(l *lab, run string) {
+		l.t.Helper()
+		l.await(3*time.Minute, task+" of "+run, func() string {
+			for _, p := range l.list(pods, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask="+task) {
+				if phase, _, _ := unstructured.NestedString(p.Object, "status", "phase"); phase == "Running" {
+					return ""
+				}
+			}
+			if status, reason := condition(l.run(run)); status == "False" {
+				l.t.Fatalf("%s ended before: %s\n%s", run, reason, l.bflow("status", run).out)
+			}
+			return "it has no running pod"
+		})
+	}
+}
+
+func byBflow(verb string) func(l *lab, run string) {
+	return func(l *lab, run string) { l.t.Helper(); l.must(verb, run) }
+}
+
+func byTkn(l *lab, run string) {
+	l.t.Helper()
+	if r := l.command(time.Minute, os.Getenv("BFLOW_E2E_TKN"), "pipelinerun", "cancel", run, "-n", namespace); r.code != 0 {
+		l.t.Fatalf("tkn: exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+func byDeletion(l *lab, run string) {
+	l.t.Helper()
+	uid := l.run(run).GetUID()
+	if err := l.api.Resource(pipelineRuns).Namespace(namespace).Delete(l.t.Context(), run, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: (*types.UID)(&uid)}}); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// ended waits until the PipelineRun is done, or gone.
+func (l *lab) ended(run string, limit time.Duration) {
+	l.t.Helper()
+	l.await(limit, run+" to end", func() string {
+		pr, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(l.t.Context(), run, metav1.GetOptions{})
+		if err != nil {
+			return ""
+		}
+		if status, reason := condition(pr); status == "Unknown" || status == "" {
+			return "it is " + reason
+		}
+		return ""
+	})
+}
+
+func (l *lab) gone(run string) {
+	l.t.Helper()
+	l.await(time.Minute, run+" to be gone", func() string {
+		if _, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(l.t.Context(), run, metav1.GetOptions{}); err == nil {
+			return "it is there"
+		}
+		return ""
+	})
+}

@@ -1,0 +1,140 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// fourGPUs is an experiment whose engine holds four of the eight GPUs of the node for a few seconds.
+const fourGPUs = `
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: four}
+spec:
+  namespace: benchflow
+  model: {name: demo/tiny}
+  deployment_profile: sim
+  stages: {collect: false}
+  overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "4"}}}}
+  load: {data: {input: 16, output: 4}, stages: [{rate: 20, duration: 2s}]}
+`
+
+// TestRunsWaitForGPUs puts 20 runs of 4 GPUs on a node that has 8.
+func TestRunsWaitForGPUs(t *testing.T) {
+	l := newLab(t)
+	file := l.write("four.yaml", fourGPUs)
+	since := metav1.Now()
+	most := l.sampleGPUs()
+	var runs []string
+	for range 20 {
+		runs = append(runs, l.submit(file)...)
+	}
+	waiting := l.must("status", runs[len(runs)-1])
+	if !strings.Contains(waiting, "position") {
+		t.Errorf("the last run does not say how long the queue is:\n%s", waiting)
+	}
+	for _, run := range runs {
+		l.await(20*time.Minute, run+" to end", func() string {
+			status, reason := condition(l.run(run))
+			if status == "False" {
+				t.Fatalf("%s failed: %s\n%s", run, reason, l.bflow("status", run).out)
+			}
+			if status == "True" {
+				return ""
+			}
+			return "it is " + reason
+		})
+	}
+	if n := most(); n > 8 || n < 4 {
+		t.Errorf("at most %d GPUs were asked for at once; the node has 8, a run takes 4", n)
+	}
+	l.inOrder(runs)
+	l.noneUnschedulable(since)
+	for _, run := range runs {
+		l.nothingLeft(run, time.Minute)
+	}
+	l.quotaFree(time.Minute)
+}
+
+// sampleGPUs looks at all pods that have not ended until the returned function is called, which tells the most GPUs that
+// they asked for at once, Pending ones included.
+func (l *lab) sampleGPUs() (most func() int64) {
+	stop, done := make(chan struct{}), make(chan struct{})
+	var highest int64
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(250 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			highest = max(highest, l.askedGPUs())
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	var once sync.Once
+	end := func() { once.Do(func() { close(stop); <-done }) }
+	l.t.Cleanup(end)
+	return func() int64 { end(); return highest }
+}
+
+func (l *lab) askedGPUs() (sum int64) {
+	all, err := l.api.Resource(pods).List(l.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		return 0
+	}
+	for _, u := range all.Items {
+		p, err := pod(&u)
+		if err != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		for _, c := range p.Spec.Containers {
+			sum += c.Resources.Requests.Name("nvidia.com/gpu", "").Value()
+		}
+	}
+	return sum
+}
+
+// inOrder checks that runs were let start in the order in which they were made.
+func (l *lab) inOrder(runs []string) {
+	l.t.Helper()
+	var admitted []string
+	for _, run := range runs {
+		at := l.run(run).GetAnnotations()[contract.AnnotationAdmitted]
+		if at == "" {
+			l.t.Errorf("%s does not say when it was let start", run)
+		}
+		admitted = append(admitted, at)
+	}
+	if !slices.IsSorted(admitted) {
+		l.t.Errorf("runs were let start in another order than they were made:\n%s", strings.Join(admitted, "\n"))
+	}
+}
+
+func (l *lab) noneUnschedulable(since metav1.Time) {
+	l.t.Helper()
+	for _, e := range l.list(events, "") {
+		last, _, _ := unstructured.NestedString(e.Object, "lastTimestamp")
+		if at, err := time.Parse(time.RFC3339, last); err != nil || at.Before(since.Time) {
+			continue
+		}
+		if reason, _, _ := unstructured.NestedString(e.Object, "reason"); reason == "FailedScheduling" {
+			message, _, _ := unstructured.NestedString(e.Object, "message")
+			l.t.Errorf("%s: %s", e.GetName(), fmt.Sprint(message))
+		}
+	}
+}
