@@ -132,6 +132,9 @@ func (a *Admission) prepare(ctx context.Context, pr *tektonv1.PipelineRun) (read
 			return false, err
 		}
 	}
+	if pr.IsDone() && !run.Started(pr) {
+		return true, a.forget(ctx, pr)
+	}
 	if run.Identified(pr) || pr.IsDone() {
 		return true, nil
 	}
@@ -141,6 +144,19 @@ func (a *Admission) prepare(ctx context.Context, pr *tektonv1.PipelineRun) (read
 		return false, fmt.Errorf("naming run %q: %w", pr.Name, err)
 	}
 	return false, nil
+}
+
+// forget takes away why a run waited that was cancelled before it began.
+func (a *Admission) forget(ctx context.Context, pr *tektonv1.PipelineRun) error {
+	if pr.Annotations[contract.AnnotationReason] == "" {
+		return nil
+	}
+	before := client.MergeFrom(pr.DeepCopy())
+	delete(pr.Annotations, contract.AnnotationReason)
+	if err := a.client.Patch(ctx, pr, before); err != nil {
+		return fmt.Errorf("telling no more why run %q waits: %w", pr.Name, err)
+	}
+	return nil
 }
 
 // settled says whether nothing is to be done for the run any more. The framework would write an event at each look.

@@ -179,6 +179,17 @@ func TestADeletedRunIsTornDownBeforeItGoes(t *testing.T) {
 	}
 }
 
+func TestACancelledQueuedRunWaitsNoMore(t *testing.T) {
+	w := newWorld(t, 0)
+	w.submit("a", func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationReason] = "Next in queue" })
+	w.settle()
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
+	w.settle()
+	if pr := w.run("a"); !pr.IsDone() || pr.Annotations[contract.AnnotationReason] != "" || run.Released(pr) {
+		t.Fatalf("%v", pr.Annotations)
+	}
+}
+
 func TestADeletedQueuedRunJustGoes(t *testing.T) {
 	w := newWorld(t, 0)
 	w.submit("a")

@@ -73,7 +73,10 @@ func (w *world) task(pr *tektonv1.PipelineRun, name string, succeeded bool) {
 	if succeeded {
 		w.finishTask(task, true)
 	} else {
-		w.pod(pr.Name+"-"+name+"-pod", map[string]string{pipeline.PipelineRunLabelKey: pr.Name, contract.LabelRun: run.ID(pr)})
+		w.pod(pr.Name+"-"+name+"-pod", map[string]string{
+			pipeline.PipelineRunLabelKey: pr.Name, pipeline.TaskRunLabelKey: task.Name, contract.LabelRun: run.ID(pr),
+		})
+		w.pod("affinity-assistant-of-"+pr.Name, map[string]string{pipeline.PipelineRunLabelKey: pr.Name})
 	}
 }
 

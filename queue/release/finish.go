@@ -9,6 +9,8 @@ import (
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline/pod"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -121,7 +123,7 @@ func finishTask(whole *tektonv1.PipelineRun, siblings []tektonv1.TaskRun) *tekto
 		},
 		Spec: tektonv1.TaskRunSpec{
 			TaskRef: task.TaskRef, Params: finishParams(whole, task.Params), Workspaces: finishWorkspaces(task, siblings),
-			ServiceAccountName: spec.ServiceAccountName, PodTemplate: spec.PodTemplate, StepSpecs: spec.StepSpecs,
+			ServiceAccountName: spec.ServiceAccountName, PodTemplate: besideTheVolume(whole.Name, spec.PodTemplate), StepSpecs: spec.StepSpecs,
 			ComputeResources: spec.ComputeResources, Timeout: &metav1.Duration{Duration: finishTime(whole)},
 		},
 	}
@@ -134,6 +136,24 @@ func finishTask(whole *tektonv1.PipelineRun, siblings []tektonv1.TaskRun) *tekto
 		}}
 	}
 	return tr
+}
+
+// besideTheVolume prefers the node where Tekton's affinity assistant holds the volume of the run, if it still does: a
+// volume of one node cannot be mounted on another.
+func besideTheVolume(name string, template *pod.PodTemplate) *pod.PodTemplate {
+	out := &pod.PodTemplate{}
+	if template != nil {
+		out = template.DeepCopy()
+	}
+	if out.Affinity == nil {
+		out.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{pipeline.PipelineRunLabelKey: name}},
+				TopologyKey:   corev1.LabelHostname,
+			}}},
+		}}
+	}
+	return out
 }
 
 func pipelineFinish(whole *tektonv1.PipelineRun) *tektonv1.PipelineTask {

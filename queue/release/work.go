@@ -41,7 +41,8 @@ func (r *Reconciler) work(ctx context.Context, pr *tektonv1.PipelineRun) (work, 
 		}
 	}
 	var pods corev1.PodList
-	if err := r.live.List(ctx, &pods, of...); err != nil {
+	// The affinity assistant, which holds the volume, is of the run too, but of no task. It stays as long as the run.
+	if err := r.live.List(ctx, &pods, append(of, client.HasLabels{pipeline.TaskRunLabelKey})...); err != nil {
 		return w, fmt.Errorf("listing task pods: %w", err)
 	}
 	for _, pod := range pods.Items {
