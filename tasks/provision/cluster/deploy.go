@@ -34,8 +34,6 @@ func (c *Cluster) Create(ctx context.Context, objects []runtime.Object) error {
 			r = deployments
 		case *corev1.PersistentVolumeClaim:
 			r = claims
-		case *corev1.ConfigMap:
-			r = configMaps
 		}
 		if err := c.create(ctx, r, obj); err != nil {
 			return err

@@ -12,7 +12,7 @@
 //	pods/log                          get             (diagnostics)
 //	events                            list            (diagnostics)
 //	services                          create list delete
-//	configmaps                        create list delete patch  (settings of triton; patch: the summary of a run)
+//	configmaps                        create patch    (the summary of a run)
 //	persistentvolumeclaims            create list delete        (claims that the file says to make; listed always)
 //	nodes, cluster-wide               list            (optional: tells at once that no node could ever fit)
 package cluster

@@ -16,7 +16,6 @@ func (c *Cluster) Remove(ctx context.Context, run Run) error {
 	err := errors.Join(
 		removeAll[appsv1.Deployment](ctx, c, deployments, run),
 		removeAll[corev1.Service](ctx, c, services, run),
-		removeAll[corev1.ConfigMap](ctx, c, configMaps, run),
 		removeAll[corev1.PersistentVolumeClaim](ctx, c, claims, run),
 	)
 	if err != nil {
