@@ -120,7 +120,11 @@ func concludeCluster(c *cli.Context, s Streams, cluster *clusterrun.Cluster, run
 		status := ended[r.ID]
 		codes = append(codes, status.ExitCode)
 		if status.ExitCode != contract.ExitPass {
-			fmt.Fprintf(s.Err, "%s: %s; see bflow logs %s\n", r.ID, progress.Reason(status.Message), r.ID)
+			more := ""
+			if len(status.Tasks) > 0 {
+				more = "; see bflow logs " + r.ID
+			}
+			fmt.Fprintf(s.Err, "%s: %s%s\n", r.ID, progress.Reason(status.Message), more)
 		}
 		dir, err := briefCopy(c, s, cluster, r)
 		if err != nil {

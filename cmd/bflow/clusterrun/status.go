@@ -150,13 +150,15 @@ func (s *Status) sentence(pr *tektonv1.PipelineRun) string {
 		return s.Queue.Sentence()
 	case s.State == local.Running && pr.DeletionTimestamp != nil:
 		return "it is being deleted"
+	case s.State == local.Running && stopping && !queuerun.Started(pr):
+		return "it is being cancelled; it had not started"
 	case s.State == local.Running && stopping:
 		return "it is being cancelled; its last tasks take everything down"
 	case s.State == local.Running:
 		return s.waiting()
 	case s.State == local.Cancelled && stopped != "":
 		return "bflow-controller ended it:" + stopped
-	case s.State == local.Cancelled && started(pr):
+	case s.State == local.Cancelled && queuerun.Started(pr):
 		return "the run was cancelled"
 	case s.State == local.Cancelled:
 		return "the run was cancelled before it started"
@@ -177,11 +179,6 @@ func (s *Status) waiting() string {
 		}
 	}
 	return ""
-}
-
-// started reports whether Tekton has ever let a task of the run begin; its start time says less.
-func started(pr *tektonv1.PipelineRun) bool {
-	return len(pr.Status.ChildReferences) > 0 || pr.Annotations[contract.AnnotationAdmitted] != ""
 }
 
 // plain drops the advice that Tekton gives beside its reason, and says its counts in the words of a local run.
