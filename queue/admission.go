@@ -118,7 +118,7 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	return result, err
 }
 
-// prepare gives a run its name, and where Kueue manages pods its Workload. The patch that it makes brings the run here
+// prepare gives a run without a queue its name, and where Kueue manages pods a run its Workload. The patch that it makes brings the run here
 // again, so it is not ready in the same round.
 func (a *Admission) prepare(ctx context.Context, pr *tektonv1.PipelineRun) (ready bool, err error) {
 	if !run.Ours(pr) || !pr.DeletionTimestamp.IsZero() {
@@ -135,11 +135,12 @@ func (a *Admission) prepare(ctx context.Context, pr *tektonv1.PipelineRun) (read
 	if pr.IsDone() && !run.Started(pr) {
 		return true, a.forget(ctx, pr)
 	}
-	if run.Identified(pr) || pr.IsDone() {
+	// One that is queued gets its name with the reason why it waits, or with its start: Tekton is just writing to it.
+	if run.Identified(pr) || pr.IsDone() || run.Queue(pr) != "" {
 		return true, nil
 	}
 	before := client.MergeFrom(pr.DeepCopy())
-	identify(pr)
+	run.Identify(pr)
 	if err := a.client.Patch(ctx, pr, before); err != nil {
 		return false, fmt.Errorf("naming run %q: %w", pr.Name, err)
 	}

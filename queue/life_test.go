@@ -22,12 +22,13 @@ func TestARunWaitsStartsAndIsReleased(t *testing.T) {
 	w.submit("a")
 	w.must(w.reconcile())
 	w.must(w.reconcile())
-	if pr := w.run("a"); !pr.IsPending() || !run.Identified(pr) || pr.Labels[contract.LabelRun] != "a" || len(pr.Finalizers) != 0 {
-		t.Fatalf("before its admission a run is named and has no finalizer: %v %v", pr.Labels, pr.Finalizers)
+	if pr := w.run("a"); !pr.IsPending() || len(pr.Finalizers) != 0 || len(w.workloads()) != 1 {
+		t.Fatalf("before its admission a run has a Workload and no finalizer: %v", pr.Finalizers)
 	}
 	w.settle()
 	pr := w.run("a")
-	if pr.IsPending() || pr.Annotations[contract.AnnotationAdmitted] == "" || pr.Labels[contract.LabelTarget] != "local" || len(pr.Finalizers) != 1 {
+	if pr.IsPending() || pr.Annotations[contract.AnnotationAdmitted] == "" || pr.Labels[contract.LabelTarget] != "local" ||
+		pr.Labels[contract.LabelRun] != "a" || pr.Labels[contract.LabelAttempt] != "1" || len(pr.Finalizers) != 1 {
 		t.Fatalf("it did not start: %+v", pr.ObjectMeta)
 	}
 	if !w.secretExists("a") || w.held() != 4 {
@@ -312,6 +313,7 @@ func TestARunThatCannotStartLeavesTheQueue(t *testing.T) {
 func TestARunThatTektonLetsNobodyChangeIsSaid(t *testing.T) {
 	w := newWorld(t, 4)
 	w.submit("a")
+	w.opts.Prebuilt = true
 	w.with(failing(w.client, func(string) error { return apierrors.NewBadRequest("admission webhook denied") }))
 	w.must(w.reconcile())
 	if !w.saw("CannotQueue") || len(w.workloads()) > 0 {

@@ -68,7 +68,7 @@ func (a *Admission) unlabel(ctx context.Context, pr *tektonv1.PipelineRun) error
 	kept := maps.Clone(pr.Labels)
 	delete(kept, contract.LabelQueue)
 	pr.Labels = kept
-	identify(pr)
+	run.Identify(pr)
 	if err := a.client.Patch(ctx, pr, before); err != nil {
 		return fmt.Errorf("taking the queue label off run %q: %w", pr.Name, err)
 	}

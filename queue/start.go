@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"bflow.dev/bflow/queue/run"
@@ -42,7 +41,7 @@ func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map
 	if err := s.putSecret(ctx, found, pr); err != nil {
 		return fmt.Errorf("letting run %q start: %w", pr.Name, err)
 	}
-	identify(pr)
+	run.Identify(pr) // for its tasks and their pods to inherit
 	withLabel(pr, contract.LabelTarget, name)
 	withAnnotation(pr, contract.AnnotationAdmitted, s.clock.Now().UTC().Format(time.RFC3339))
 	delete(pr.Annotations, contract.AnnotationReason)
@@ -70,11 +69,4 @@ func ownerOf(pr *tektonv1.PipelineRun) metav1.OwnerReference {
 	return metav1.OwnerReference{
 		APIVersion: tektonv1.SchemeGroupVersion.String(), Kind: gvk().Kind, Name: pr.Name, UID: pr.UID,
 	}
-}
-
-// identify names the run on its PipelineRun, from where the name comes to its tasks and their pods.
-func identify(pr *tektonv1.PipelineRun) {
-	id, attempt := run.ID(pr), run.Attempt(pr)
-	withLabel(pr, contract.LabelRun, id)
-	withLabel(pr, contract.LabelAttempt, strconv.Itoa(attempt))
 }

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,16 @@ func Attempt(o metav1.Object) int {
 func Identified(o metav1.Object) bool {
 	labels := o.GetLabels()
 	return labels[contract.LabelRun] != "" && labels[contract.LabelAttempt] != ""
+}
+
+// Identify makes the object carry its name and attempt.
+func Identify(o metav1.Object) {
+	labels := maps.Clone(o.GetLabels())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[contract.LabelRun], labels[contract.LabelAttempt] = ID(o), strconv.Itoa(Attempt(o))
+	o.SetLabels(labels)
 }
 
 // Queue is the LocalQueue that the run waits in, "" for a run that nobody queues.

@@ -12,6 +12,7 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -65,6 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	}
 	told := make(map[types.UID]string, len(r.told))
 	var failed []error
+	again := time.Duration(0)
 	for i := range runs.Items {
 		pr := &runs.Items[i]
 		reason, ok := reasons[pr.UID]
@@ -72,10 +74,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 			continue
 		}
 		told[pr.UID] = reason.Kind
-		failed = append(failed, client.IgnoreNotFound(r.explain(ctx, pr, reason)))
+		err := r.explain(ctx, pr, reason)
+		if apierrors.IsConflict(err) { // it changes just now, by its start perhaps
+			again, err = gather, nil
+		}
+		failed = append(failed, client.IgnoreNotFound(err))
 	}
 	r.told = told
-	return ctrl.Result{}, errors.Join(failed...)
+	return ctrl.Result{RequeueAfter: again}, errors.Join(failed...)
 }
 
 // reasons are those of all Workloads that a PipelineRun owns, by its UID.
@@ -121,7 +127,7 @@ func placesOf(all []kueue.Workload, cluster map[types.NamespacedName]string) map
 // so it is not touched.
 func (r *Reconciler) explain(ctx context.Context, pr *tektonv1.PipelineRun, reason Reason) error {
 	before := pr.Annotations[contract.AnnotationReason]
-	if before == reason.Text {
+	if before == reason.Text || reason.Kind == KindStarting { // a write would only get in the way of the start
 		return nil
 	}
 	pr = pr.DeepCopy()
@@ -130,6 +136,7 @@ func (r *Reconciler) explain(ctx context.Context, pr *tektonv1.PipelineRun, reas
 		pr.Annotations = map[string]string{}
 	}
 	pr.Annotations[contract.AnnotationReason] = reason.Text
+	run.Identify(pr)
 	if err := r.client.Patch(ctx, pr, patch); err != nil {
 		return fmt.Errorf("writing why run %q waits: %w", pr.Name, err)
 	}
