@@ -192,14 +192,12 @@ func (h *Hub) install(ctx context.Context, c Component, s survey) error {
 		if err := errors.Join(problems...); err != nil {
 			return err
 		}
-		if i == 0 {
-			if err := h.cluster.Wait(ctx, apply.RefsOf(phase), apply.Established, h.waiting); err != nil {
-				return err
-			}
+		if err := h.between(ctx, i, phase); err != nil {
+			return err
 		}
 	}
 	if err := h.cluster.Wait(ctx, apply.RefsOf(c.Objects), apply.Ready, h.waiting); err != nil {
-		return withRemedy(err)
+		return err
 	}
 	if err := h.cluster.Answers(ctx, c.Probe, c.Answer, h.waiting); err != nil {
 		return err
@@ -212,9 +210,21 @@ func (h *Hub) install(ctx context.Context, c Component, s survey) error {
 	return nil
 }
 
+// between waits for what the next phase needs of one: namespaces and CRDs before anything lies in them, and a running
+// server before its API is announced, which would else be looked at again only after half a minute.
+func (h *Hub) between(ctx context.Context, phase int, objects []*unstructured.Unstructured) error {
+	switch phase {
+	case apply.PhaseDefinitions:
+		return h.cluster.Wait(ctx, apply.RefsOf(objects), apply.Established, h.waiting)
+	case apply.PhaseWorkloads:
+		return withRemedy(h.cluster.Wait(ctx, apply.RefsOf(objects), apply.Ready, h.waiting))
+	}
+	return nil
+}
+
 // withRemedy says what to do where that is known.
 func withRemedy(err error) error {
-	if strings.Contains(err.Error(), "ImagePull") {
+	if err != nil && strings.Contains(err.Error(), "ImagePull") {
 		return fmt.Errorf("%w; where the cluster cannot pull an image, name a mirror with --registry or --image-map (bflow bootstrap images lists them all)", err)
 	}
 	return err

@@ -8,11 +8,11 @@ import (
 
 // Phases in the order in which objects are written. Each may need what the earlier ones made.
 const (
-	phaseDefinitions = iota // namespaces and CRDs: what others live in
-	phaseContent            // accounts, rights, configuration, Services
-	phaseAdmission          // webhooks and policies: before the workloads that fill them in
-	phaseWorkloads
-	phaseCustom // objects of CRDs and aggregated APIs: a workload answers for them
+	PhaseDefinitions = iota // namespaces and CRDs: what others live in
+	PhaseContent            // accounts, rights, configuration, Services
+	PhaseAdmission          // webhooks and policies: before the workloads that fill them in
+	PhaseWorkloads
+	PhaseCustom // objects of CRDs and aggregated APIs: a workload answers for them
 	phaseCount
 )
 
@@ -34,28 +34,28 @@ func DeletePhases(refs []Ref) [][]Ref {
 		p := phaseOf(r)
 		phases[p] = append(phases[p], r)
 	}
-	order := [][]Ref{phases[phaseCustom], phases[phaseAdmission], phases[phaseWorkloads], phases[phaseContent]}
+	order := [][]Ref{phases[PhaseCustom], phases[PhaseAdmission], phases[PhaseWorkloads], phases[PhaseContent]}
 	isNamespace := func(r Ref) bool { return r.Group == "" && r.Kind == "Namespace" }
-	definitions, namespaces := slices.Clone(phases[phaseDefinitions]), slices.Clone(phases[phaseDefinitions])
+	definitions, namespaces := slices.Clone(phases[PhaseDefinitions]), slices.Clone(phases[PhaseDefinitions])
 	return append(order, slices.DeleteFunc(definitions, isNamespace), slices.DeleteFunc(namespaces, func(r Ref) bool { return !isNamespace(r) }))
 }
 
 func phaseOf(r Ref) int {
 	switch r.Group {
 	case "apiextensions.k8s.io":
-		return phaseDefinitions
+		return PhaseDefinitions
 	case "admissionregistration.k8s.io":
-		return phaseAdmission
+		return PhaseAdmission
 	case "apps", "batch", "autoscaling", "policy":
-		return phaseWorkloads
+		return PhaseWorkloads
 	case "":
 		if r.Kind == "Namespace" {
-			return phaseDefinitions
+			return PhaseDefinitions
 		}
-		return phaseContent
+		return PhaseContent
 	case "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "networking.k8s.io",
 		"flowcontrol.apiserver.k8s.io", "coordination.k8s.io", "node.k8s.io":
-		return phaseContent
+		return PhaseContent
 	}
-	return phaseCustom
+	return PhaseCustom
 }

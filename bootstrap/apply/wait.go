@@ -47,7 +47,7 @@ func (c *Cluster) Wait(ctx context.Context, refs []Ref, is Condition, say func(s
 }
 
 func order(r Ref) int {
-	if phaseOf(r) == phaseWorkloads {
+	if phaseOf(r) == PhaseWorkloads {
 		return 0
 	}
 	return 1

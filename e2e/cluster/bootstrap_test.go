@@ -11,6 +11,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -83,7 +87,12 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 	state, _ := bootstrap(t, 0, append([]string{"status"}, at...)...)
 	t.Log(state)
 
+	task, volume := theirs(t, cfg)
 	bootstrap(t, 0, append([]string{"uninstall", "--yes"}, at...)...)
+	if kept := everything(t, cfg); kept[task] == "" || kept[volume] == "" {
+		t.Errorf("uninstall without --data took %s or %s", task, volume)
+	}
+	bootstrap(t, 0, append([]string{"uninstall", "--yes", "--data"}, at...)...)
 	settle(t, cfg)
 	after := everything(t, cfg)
 	if left := difference(after, before); len(left) > 0 {
@@ -92,6 +101,28 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 	if gone := difference(before, after); len(gone) > 0 {
 		t.Errorf("uninstall took %q, which were there before", gone)
 	}
+}
+
+// theirs makes what an uninstallation must ask about: a Task of somebody else, and a volume beside the runs.
+func theirs(t *testing.T, cfg *rest.Config) (task, volume string) {
+	t.Helper()
+	api, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(resource schema.GroupVersionResource, namespace string, object map[string]any) {
+		object["metadata"] = map[string]any{"name": "theirs"}
+		if _, err := api.Resource(resource).Namespace(namespace).Create(t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "tasks"}, "default", map[string]any{
+		"apiVersion": "tekton.dev/v1", "kind": "Task",
+		"spec": map[string]any{"steps": []any{map[string]any{"name": "s", "image": "busybox", "command": []any{"true"}}}}})
+	create(schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}, namespace, map[string]any{
+		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+		"spec": map[string]any{"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Mi"}}}})
+	return "tasks.tekton.dev default/theirs", "persistentvolumeclaims " + namespace + "/theirs"
 }
 
 // ours tells whether controllers have no business with an object once it is ready: whatever is not a pod and its kin.
