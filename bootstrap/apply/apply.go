@@ -18,7 +18,7 @@ import (
 type Options struct {
 	DryRun bool         // the server checks and answers, but keeps nothing
 	Force  bool         // take fields that somebody else owns
-	Say    func(string) // told why a write has to wait; may be nil
+	Say    func(string) // told why a write has to wait for long; may be nil
 }
 
 // Action is what a write did to an object.
@@ -52,12 +52,12 @@ func (e *ConflictError) Error() string {
 // Apply writes one object under our field manager. Errors that pass by themselves (a webhook that has just started, a
 // busy server) are tried again once a second until ctx ends.
 func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured, o Options) (Change, error) {
-	for {
+	for began := time.Now(); ; {
 		change, err := c.apply(ctx, obj, o)
 		if err == nil || o.DryRun || !passing(err) {
 			return change, err
 		}
-		if o.Say != nil {
+		if o.Say != nil && time.Since(began) >= look {
 			o.Say(err.Error())
 		}
 		pause(ctx, time.Second)

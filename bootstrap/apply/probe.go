@@ -27,7 +27,7 @@ func (c *Cluster) Answers(ctx context.Context, probe *unstructured.Unstructured,
 		if ctx.Err() != nil {
 			return &WaitError{Ref: RefOf(probe), Reason: told, After: time.Since(began)}
 		}
-		if why != told && say != nil {
+		if why != told && say != nil && time.Since(began) >= look {
 			say(why)
 		}
 		told = why
