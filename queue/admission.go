@@ -181,7 +181,7 @@ func (a *Admission) turn(ctx context.Context, pr *tektonv1.PipelineRun) (time.Du
 	if wl != nil || err != nil {
 		return 0, err
 	}
-	return a.order.pass(pr.CreationTimestamp.Time, a.opts.Clock.Now()), nil
+	return a.order.pass(pr.UID, pr.CreationTimestamp.Time, a.opts.Clock.Now()), nil
 }
 
 // started tells of a start once: only the patch of this very round has changed the run.

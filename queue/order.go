@@ -2,9 +2,11 @@ package queue
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
@@ -40,21 +42,63 @@ func add(q requests, o client.Object) {
 	ordered.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, request)
 }
 
-// turnstile keeps the Workloads of runs that were made in different seconds in different seconds: Kueue orders by a
-// time of whole seconds, and equals by chance.
+const (
+	strictFor = time.Minute     // how long a run may wait for a second of its own
+	forgotten = 3 * time.Second // after which a run that does not come again is taken for gone
+)
+
+// turnstile lets runs into the queue in the order in which they were made, one in a second: Kueue orders by a time of
+// whole seconds, and equals by chance. Where so many come that one has waited for a minute, those that were made in the
+// same second pass together.
 type turnstile struct {
 	mu      sync.Mutex
 	run     int64 // second in which the last run that passed was made
 	through int64 // second in which it passed
+	arrived int
+	waiting map[types.UID]visitor
 }
 
-// pass says whether the Workload of a run made then may be made now; if not, after how long.
-func (t *turnstile) pass(made, now time.Time) (wait time.Duration) {
+type visitor struct {
+	made    int64
+	arrived int
+	seen    time.Time
+}
+
+// pass says whether the Workload of a run made then may be made now; if not, after how long to ask again.
+func (t *turnstile) pass(id types.UID, made, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.through == now.Unix() && t.run < made.Unix() {
+	me := t.admit(id, made, now)
+	many := now.Sub(made) > strictFor
+	if t.through == now.Unix() && (!many || t.run < me.made) || t.someoneBefore(me, many) {
 		return now.Truncate(time.Second).Add(time.Second).Sub(now)
 	}
-	t.run, t.through = max(t.run, made.Unix()), now.Unix()
+	delete(t.waiting, id)
+	t.run, t.through = max(t.run, me.made), now.Unix()
 	return 0
+}
+
+// admit writes the visitor down, and forgets those that do not come again: they were cancelled or deleted.
+func (t *turnstile) admit(id types.UID, made, now time.Time) visitor {
+	if t.waiting == nil {
+		t.waiting = map[types.UID]visitor{}
+	}
+	me, known := t.waiting[id]
+	if !known {
+		t.arrived++
+		me = visitor{made: made.Unix(), arrived: t.arrived}
+	}
+	me.seen = now
+	t.waiting[id] = me
+	maps.DeleteFunc(t.waiting, func(_ types.UID, v visitor) bool { return now.Sub(v.seen) > forgotten })
+	return me
+}
+
+func (t *turnstile) someoneBefore(me visitor, many bool) bool {
+	for _, v := range t.waiting {
+		if v.made < me.made || !many && v.made == me.made && v.arrived < me.arrived {
+			return true
+		}
+	}
+	return false
 }

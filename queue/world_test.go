@@ -157,6 +157,7 @@ func (w *world) settle(names ...string) {
 	for range 60 {
 		w.must(w.reconcile(names...))
 		w.act()
+		w.clock.Step(time.Second) // one run in a second
 		now := w.snapshot(true)
 		if now == last {
 			return
