@@ -9,6 +9,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/provision"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -63,6 +64,9 @@ func deleteOnCluster(c *cli.Context, s Streams, p place) error {
 	err := p.cluster.Delete(c.Context, p.run, c.Bool("force"), func(why string) {
 		fmt.Fprintf(s.Err, "waiting for %s: %s\n", p.run.ID, why)
 	})
+	if c.Err() != nil {
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion goes on", p.run.ID))
+	}
 	if errors.Is(err, clusterrun.ErrAlive) {
 		return fmt.Errorf("%w; bflow cancel %s ends it, --force deletes it all the same", err, p.run.ID)
 	}
