@@ -1,6 +1,6 @@
 # Targets are verbs; `make help` lists them.
 GO       ?= go
-BINARIES := bflow provision smoketest load-gen collect mlflow-push sim-engine
+BINARIES := bflow bflow-controller provision smoketest load-gen collect mlflow-push sim-engine
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X bflow.dev/bflow/tasks/step.Version=$(VERSION)
 LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint

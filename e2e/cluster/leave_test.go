@@ -10,7 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // experiment is one run whose engine and load are as given.
@@ -137,7 +136,7 @@ func byTkn(l *lab, run string) {
 func byDeletion(l *lab, run string) {
 	l.t.Helper()
 	uid := l.run(run).GetUID()
-	if err := l.api.Resource(pipelineRuns).Namespace(namespace).Delete(l.t.Context(), run, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: (*types.UID)(&uid)}}); err != nil {
+	if err := l.api.Resource(pipelineRuns).Namespace(namespace).Delete(l.t.Context(), run, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
 		l.t.Fatal(err)
 	}
 }
