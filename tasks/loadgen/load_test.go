@@ -289,10 +289,10 @@ func TestABreachSkipsLaterStages(t *testing.T) {
 
 func TestGoodputJudgesEachRequest(t *testing.T) {
 	b := makeBench(t, sim.Config{}, closedLoop(2, 20))
-	b.plan.SLO = &runplan.SLO{Goodput: &runplan.Goodput{Min: 0.9, TTFT: seconds(1), TPOT: seconds(0.0001)}}
+	b.plan.SLO = &runplan.SLO{Goodput: &runplan.Goodput{Min: 0.9, TTFT: seconds(0.001), TPOT: seconds(10)}}
 	r := b.measure(t)
 	g := r.stages[0].Goodput
-	if g == nil || g.Of != 20 || g.Good != 0 || g.Missed["tpot"] != 20 || r.rows[0].SLOOK == nil || *r.rows[0].SLOOK {
+	if g == nil || g.Of != 20 || g.Good != 0 || g.Missed["ttft"] != 20 || r.rows[0].SLOOK == nil || *r.rows[0].SLOOK {
 		t.Errorf("goodput %+v, row %v %v", g, r.rows[0].SLOOK, r.rows[0].SLOMissed)
 	}
 }
