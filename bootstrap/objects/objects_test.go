@@ -131,7 +131,7 @@ func TestTheControllersImage(t *testing.T) {
 		want   string
 	}{
 		{"the version is the tag", Config{Version: "v1.2.0+dirty"}, "localhost/bflow/bflow-controller:v1.2.0-dirty"},
-		{"a registry with a port and no tag", Config{Image: "10.89.0.1:5000/bflow/bflow-controller"}, "10.89.0.1:5000/bflow/bflow-controller:dev"},
+		{"a registry with a port and no tag", Config{Image: "192.0.2.1:5000/bflow/bflow-controller"}, "192.0.2.1:5000/bflow/bflow-controller:dev"},
 		{"a tag", Config{Image: "reg.example/x/ctl:v1"}, "reg.example/x/ctl:v1"},
 		{"a digest", Config{Image: "reg.example/x/ctl@" + digest}, "reg.example/x/ctl@" + digest},
 		{"a digest wins over a tag", Config{Image: "reg.example:5000/x/ctl:v1@" + digest}, "reg.example:5000/x/ctl@" + digest},
