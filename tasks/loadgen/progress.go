@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"fmt"
 	"time"
 
 	"bflow.dev/bflow/tasks/report"
@@ -44,7 +43,7 @@ func (m *measurement) report(d *driver, sample, stage int, aloud bool) {
 		m.say("%v", err)
 	}
 	if aloud {
-		m.say("%s", line(p))
+		m.say("%s", p.Line())
 	}
 }
 
@@ -95,17 +94,4 @@ func expected(d *driver) float64 {
 		return float64(d.plan.Requests) / d.rate
 	}
 	return 0
-}
-
-// line is progress for a person.
-func line(p report.Progress) string {
-	text := fmt.Sprintf("sample %d/%d stage %d", p.Sample+1, p.Samples, p.Stage+1)
-	if p.Stage < p.Stages { // the levels of a search come after the stages, and nobody knows how many
-		text += fmt.Sprintf("/%d", p.Stages)
-	}
-	text += fmt.Sprintf(" %q %.0f s", p.Name, p.ElapsedS)
-	if p.ExpectedS > 0 {
-		text += fmt.Sprintf(" of %.0f s", p.ExpectedS)
-	}
-	return text + fmt.Sprintf(": %d sent, %d done, %d in flight, %d errors, %.2f req/s", p.Sent, p.Done, p.InFlight, p.Errors, p.Rate)
 }

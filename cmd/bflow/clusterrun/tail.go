@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/report"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
@@ -45,7 +46,7 @@ func (t *tails) first(taskRun, container string) bool {
 func (t *tails) load(ctx context.Context, pod, container string, tell func(told), as told) {
 	t.running.Go(func() {
 		err := t.c.Log(ctx, LogOf{Namespace: t.namespace, Pod: pod, Container: container, Follow: true, Last: 20}, func(line string) error {
-			if p, ok := parseProgress(line); ok {
+			if p, ok := report.ParseProgress(line); ok {
 				as.at = p
 				tell(as)
 			}

@@ -1,29 +1,31 @@
-package clusterrun
+package report
 
 import (
+	"strings"
 	"testing"
-
-	"bflow.dev/bflow/tasks/report"
 )
 
 func TestParseProgress(t *testing.T) {
 	tests := []struct {
 		name, line string
-		want       report.Progress
+		want       Progress
 		ok         bool
 	}{
 		{name: "a stage of known length", ok: true,
 			line: `load-gen: sample 1/2 stage 2/3 "rate 20" 5 s of 30 s: 100 sent, 97 done, 3 in flight, 0 errors, 19.40 req/s`,
-			want: report.Progress{Samples: 2, Stage: 1, Stages: 3, Name: "rate 20", Measure: true, ElapsedS: 5, ExpectedS: 30, Sent: 100, Done: 97, InFlight: 3, Rate: 19.4}},
+			want: Progress{Samples: 2, Stage: 1, Stages: 3, Name: "rate 20", Measure: true, ElapsedS: 5, ExpectedS: 30, Sent: 100, Done: 97, InFlight: 3, Rate: 19.4}},
 		{name: "a level of a search, which no plan counts", ok: true,
 			line: `load-gen: sample 1/1 stage 4 "level \"4\"" 5 s: 1 sent, 0 done, 1 in flight, 2 errors, 0.00 req/s`,
-			want: report.Progress{Samples: 1, Stage: 3, Name: `level "4"`, Measure: true, ElapsedS: 5, Sent: 1, InFlight: 1, Errors: 2}},
+			want: Progress{Samples: 1, Stage: 3, Name: `level "4"`, Measure: true, ElapsedS: 5, Sent: 1, InFlight: 1, Errors: 2}},
 		{name: "anything else", line: "load-gen: the engine is gone"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, ok := parseProgress(tt.line); got != tt.want || ok != tt.ok {
+			if got, ok := ParseProgress(tt.line); got != tt.want || ok != tt.ok {
 				t.Errorf("got %+v, %t", got, ok)
+			}
+			if tt.ok && !strings.HasSuffix(tt.line, tt.want.Line()) {
+				t.Errorf("written again it is %q", tt.want.Line())
 			}
 		})
 	}
