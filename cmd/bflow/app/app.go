@@ -96,8 +96,8 @@ func prepare(c *cli.Command) {
 }
 
 func usageError(c *cli.Context, err error, _ bool) error {
-	verb := strings.TrimPrefix(c.Command.FullName(), "bflow")
-	return step.Usagef("reading flags: %v; see %s --help", err, strings.TrimSpace("bflow "+verb))
+	verb := strings.TrimPrefix(c.Command.HelpName, "bflow")
+	return step.Usagef("reading flags: %v; see %s --help", err, strings.TrimSpace("bflow "+strings.TrimSpace(verb)))
 }
 
 func help(c *cli.Context) error {
