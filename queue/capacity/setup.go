@@ -2,6 +2,8 @@ package capacity
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"bflow.dev/bflow/queue/devices/view"
@@ -41,18 +43,12 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		r.targets[t.Name] = t
 		controller.WatchesRawSource(source.Channel(t.Changes(), gather(o.Gather, t.Name)))
 	}
-	names := func() []string {
-		var out []string
-		for name := range r.targets {
-			out = append(out, name)
-		}
-		return out
-	}
+	names := slices.Sorted(maps.Keys(r.targets))
 	return controller.
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
 			return []reconcile.Request{request(obj.GetName())}
 		}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&tektonv1.PipelineRun{}, gather(o.Gather, names()...), builder.WithPredicates(holderChanged())).
+		Watches(&tektonv1.PipelineRun{}, gather(o.Gather, names...), builder.WithPredicates(holderChanged())).
 		Complete(r)
 }
 

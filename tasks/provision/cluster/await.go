@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -110,15 +109,6 @@ func (c *Cluster) failed(ctx context.Context, s *symptom) error {
 		}
 	}
 	return &FailedError{Reason: s.reason, Text: text}
-}
-
-// IsFailed returns the FailedError in err, nil where there is none.
-func IsFailed(err error) *FailedError {
-	var failed *FailedError
-	if errors.As(err, &failed) {
-		return failed
-	}
-	return nil
 }
 
 // describe is the state of the pods on one line.
