@@ -1,7 +1,9 @@
 package loadgen
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +14,8 @@ import (
 )
 
 // TestNoWaitIsOmitted has the engine stand still for 1 s of 10 at 100 requests per second: the percentile from the
-// intended sends must be the analytic one within 2 %, with a cap too, where that from the sends hides the freeze.
+// intended sends must be the analytic one within 2 %, with a cap too, where that from the sends hides the freeze. A host
+// that stands still itself makes an attempt useless, so there are three; what load-gen gets wrong, it does in each.
 func TestNoWaitIsOmitted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten seconds")
@@ -22,30 +25,44 @@ func TestNoWaitIsOmitted(t *testing.T) {
 			t.Parallel()
 			want := omission.Case{Rate: 100, Window: 10 * time.Second, At: 4005 * time.Millisecond, Freeze: time.Second,
 				TTFT: 20 * time.Millisecond, E2E: 50 * time.Millisecond, Cap: limit}
-			s := openLoop(want.Rate, 10)
-			s.MaxInflight = limit
-			b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.02), ITL: seconds(0.01)}}, s)
-			b.plan.Measurements[0].Data.Output.Mean = 4
-			freeze(t, b, want.At, want.Freeze)
-			r := b.measure(t)
-			if n := r.stages[0].Counts.ByStatus[report.StatusOK]; n != 1000 {
-				t.Fatalf("%d requests are ok, want 1000", n)
-			}
-			for _, p := range []struct {
-				name string
-				p    float64
-			}{{"p95", 95}, {"p99", 99}} {
-				got, analytic := r.stages[0].Metrics["ttft_intended"].Quantiles[p.name], want.TTFTIntended(p.p).Seconds()*1000
-				t.Logf("ttft_intended %s %.1f ms, analytic %.1f", p.name, got, analytic)
-				if math.Abs(got/analytic-1) > 0.02 {
-					t.Errorf("ttft_intended %s is %.1f ms, want %.1f within 2 %%", p.name, got, analytic)
+			var wrong []string
+			for range 3 {
+				if wrong = compareFrozen(want, measureFrozen(t, want)); len(wrong) == 0 {
+					return
 				}
+				t.Log(strings.Join(wrong, "; "))
 			}
-			if fromSend := r.stages[0].Metrics["ttft"].Quantiles["p95"]; limit > 0 && fromSend > 100 {
-				t.Errorf("ttft p95 from the send is %.1f ms: the cap did not hide the freeze, so this test shows nothing", fromSend)
-			}
+			t.Errorf("in none of three attempts: %s", strings.Join(wrong, "; "))
 		})
 	}
+}
+
+// measureFrozen lets load-gen measure the case.
+func measureFrozen(t *testing.T, c omission.Case) report.StageResult {
+	t.Helper()
+	s := openLoop(c.Rate, c.Window.Seconds())
+	s.MaxInflight = c.Cap
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(c.TTFT.Seconds()), ITL: seconds(0.01)}}, s)
+	b.plan.Measurements[0].Data.Output.Mean = 4
+	freeze(t, b, c.At, c.Freeze)
+	return b.measure(t).stages[0]
+}
+
+// compareFrozen says what is more than 2 % off the case.
+func compareFrozen(want omission.Case, got report.StageResult) (wrong []string) {
+	if n := got.Counts.ByStatus[report.StatusOK]; n != 1000 {
+		wrong = append(wrong, fmt.Sprintf("%d requests are ok, want 1000", n))
+	}
+	for name, p := range map[string]float64{"p95": 95, "p99": 99} {
+		ms, analytic := got.Metrics["ttft_intended"].Quantiles[name], want.TTFTIntended(p).Seconds()*1000
+		if math.Abs(ms/analytic-1) > 0.02 {
+			wrong = append(wrong, fmt.Sprintf("ttft_intended %s is %.1f ms, want %.1f within 2 %%", name, ms, analytic))
+		}
+	}
+	if fromSend := got.Metrics["ttft"].Quantiles["p95"]; want.Cap > 0 && fromSend > 100 {
+		wrong = append(wrong, fmt.Sprintf("ttft p95 from the send is %.1f ms: the cap did not hide the freeze", fromSend))
+	}
+	return wrong
 }
 
 // freeze has the engine stand still so long after the first request of the load.
