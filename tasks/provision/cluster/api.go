@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -63,17 +64,31 @@ func (c *Cluster) client(r plural) rest.Interface {
 	return c.core
 }
 
-// create makes obj. One that is there already is somebody else's: names of ours hold the run.
+// create makes obj. One that is there already is somebody else's: names of ours hold the run. A server, or a webhook that
+// it asks, that does not answer is asked again for as long as time may mend it; then what is there may be of the try before.
 func (c *Cluster) create(ctx context.Context, r plural, obj runtime.Object) error {
-	name := nameOf(obj)
-	err := c.client(r).Post().Namespace(c.Namespace).Resource(string(r)).Body(obj).Do(ctx).Error()
-	if apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("creating %s %q in namespace %q: the name is taken; remove that object, or rename the experiment", r, name, c.Namespace)
+	name, begin := nameOf(obj), time.Now()
+	for tried := false; ; tried = true {
+		err := c.client(r).Post().Namespace(c.Namespace).Resource(string(r)).Body(obj).Do(ctx).Error()
+		switch {
+		case err == nil, tried && apierrors.IsAlreadyExists(err):
+			return nil
+		case apierrors.IsAlreadyExists(err):
+			return fmt.Errorf("creating %s %q in namespace %q: the name is taken; remove that object, or rename the experiment", r, name, c.Namespace)
+		case !passing(err) || ctx.Err() != nil || time.Since(begin) > maxUnanswered:
+			return fmt.Errorf("creating %s %q in namespace %q: %w", r, name, c.Namespace, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("creating %s %q in namespace %q: %w", r, name, c.Namespace, err)
-	}
-	return nil
+}
+
+// passing says whether the same request may have another answer in a moment.
+func passing(err error) bool {
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		unanswered(err.Error())
 }
 
 // all returns the objects of r that match selector.

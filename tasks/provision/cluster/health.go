@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,9 @@ import (
 const (
 	maxTries     = 3           // crashes, failed pulls, lost pods
 	maxUnsettled = time.Minute // what time may mend: no room, a volume or a configuration that is late
+	// maxUnanswered is for a webhook or an API server that is away: as long as the queue bears a target that is. Kubernetes
+	// tries again after 5 ms, 10 ms, 20 ms ..., so that a minute would miss what has come back in its second half.
+	maxUnanswered = 2 * time.Minute
 )
 
 // symptom is something wrong with a pod that is to become ready.
@@ -21,10 +25,29 @@ type symptom struct {
 	reason string // one word: CrashLoopBackOff, Unschedulable, ...
 	text   string // one sentence with the object in it
 	now    bool   // time cannot mend it
-	tries  int    // how often it has happened, where that decides; else it may last for maxUnsettled
+	tries  int    // how often it has happened, where that decides; else it may last for its patience
 	fresh  bool   // a pull failed just now: whoever watches counts these
 
+	most time.Duration // how long it may last; 0 = maxUnsettled
+
 	pod, container string // whose log may tell why, of a crash
+}
+
+func (s *symptom) patience() time.Duration { return cmp.Or(s.most, maxUnsettled) }
+
+// unanswered says whether a pod could not be made because somebody who is asked did not answer, or not yet as he will.
+// A webhook that was reached and says no is none of these: its message begins with "admission webhook".
+func unanswered(message string) bool {
+	if strings.Contains(message, "denied the request") || strings.Contains(message, "violates PodSecurity") {
+		return false
+	}
+	message = strings.ToLower(message)
+	return slices.ContainsFunc([]string{
+		"failed calling webhook", "failed to call webhook", "no endpoints available", "connection refused", "connection reset", "no route to host",
+		"i/o timeout", "tls handshake timeout", "deadline exceeded", "timed out", "timeout awaiting", "client.timeout", "unexpected eof",
+		"service unavailable", "currently unable to handle", "too many requests", "the object has been modified", "etcdserver:",
+		"leader changed", "not yet ready to handle request",
+	}, func(part string) bool { return strings.Contains(message, part) })
 }
 
 // symptoms returns what is wrong with a pod, read from its status alone.

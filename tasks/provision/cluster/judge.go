@@ -34,13 +34,13 @@ func (j *judge) look(now time.Time, pods []*corev1.Pod, deployment *appsv1.Deplo
 			s.tries = lost
 		}
 		e := j.remember(now, s)
-		end := e.since.Add(maxUnsettled)
+		end := e.since.Add(s.patience())
 		switch {
 		case s.now || max(s.tries, e.pulls) >= maxTries:
 			return s, time.Time{}
 		case s.tries > 0: // only more of it decides
 		case !now.Before(end):
-			s.text += "; so for " + maxUnsettled.String()
+			s.text += "; so for " + s.patience().String()
 			return s, time.Time{}
 		case wake.IsZero() || end.Before(wake):
 			wake = end
@@ -85,16 +85,25 @@ func (j *judge) remember(now time.Time, s *symptom) *episode {
 	return e
 }
 
-// refusals says why the pods of a Deployment cannot even be made. A quota may have room again.
+// refusals says why the pods of a Deployment cannot even be made. A quota may have room again, and a server that did not
+// answer may be asked again.
 func refusals(d *appsv1.Deployment) []symptom {
 	if d == nil {
 		return nil
 	}
 	for _, c := range d.Status.Conditions {
-		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			return []symptom{{id: "refused", reason: c.Reason, now: !strings.Contains(c.Message, "exceeded quota"),
-				text: "the pods of deployment " + d.Name + " are refused: " + sentence(c.Message, c.Reason)}}
+		if c.Type != appsv1.DeploymentReplicaFailure || c.Status != corev1.ConditionTrue {
+			continue
 		}
+		s := symptom{id: "refused", reason: c.Reason, text: "the pods of deployment " + d.Name + " are refused: " + sentence(c.Message, c.Reason)}
+		switch {
+		case unanswered(c.Message):
+			s.id, s.most = "unanswered", maxUnanswered
+			s.text = "the pods of deployment " + d.Name + " cannot be made now: " + sentence(c.Message, c.Reason)
+		case !strings.Contains(c.Message, "exceeded quota"):
+			s.now = true
+		}
+		return []symptom{s}
 	}
 	return nil
 }

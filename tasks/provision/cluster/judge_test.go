@@ -106,6 +106,8 @@ func play(t *testing.T, j *judge, seen []at) (int, string) {
 	return -1, ""
 }
 
+const webhookDown = `Internal error occurred: failed calling webhook "mpod.example.org": failed to call webhook: Post "https://w.x.svc:443/p?timeout=10s": dial tcp 10.96.7.1:443: connect: connection refused`
+
 func TestPodsThatMayNotBeMadeEndTheWait(t *testing.T) {
 	for _, row := range []struct {
 		name, message string
@@ -115,6 +117,16 @@ func TestPodsThatMayNotBeMadeEndTheWait(t *testing.T) {
 		{"Pod Security refuses for good", `pods "x" is forbidden: violates PodSecurity "restricted:latest": hostPath volumes (volume "fast")`, 0, true},
 		{"a quota may have room again", `pods "x" is forbidden: exceeded quota: gpus`, 0, false},
 		{"a quota has a minute", `pods "x" is forbidden: exceeded quota: gpus`, time.Minute, true},
+		{"a webhook that is down may come up", webhookDown, 0, false},
+		{"a webhook that is down has two minutes", webhookDown, 119 * time.Second, false},
+		{"a webhook that stays down ends the wait", webhookDown, 2 * time.Minute, true},
+		{"a webhook without a pod may get one", `Internal error occurred: failed calling webhook "mpod.example.org": failed to call webhook: Post "https://w.x.svc:443/p?timeout=10s": no endpoints available for service "w"`, 0, false},
+		{"a webhook that is slow may be quicker", `Internal error occurred: failed calling webhook "mpod.example.org": failed to call webhook: Post "https://w.x.svc:443/p?timeout=10s": context deadline exceeded`, 0, false},
+		{"a webhook that is called from too many places", `the server has received too many requests and has asked us to try again later`, 0, false},
+		{"a quota that is written by others too", `Operation cannot be fulfilled on resourcequotas "gpus": the object has been modified; please apply your changes to the latest version and try again`, 0, false},
+		{"a store that is away may come back", `etcdserver: request timed out`, 0, false},
+		{"a webhook that says no says it for good", `admission webhook "policy.example.org" denied the request: images by tag: connection refused to them`, 0, true},
+		{"an account that is not there", `pods "x-" is forbidden: error looking up service account bench/x: serviceaccount "x" not found`, 0, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{

@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/tasks/provision/cluster/clustertest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func TestAnObjectIsMadeOnceWhoIsAskedAnswers(t *testing.T) {
+	service := []runtime.Object{&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s"}}}
+	for _, row := range []struct {
+		name    string
+		answers []int
+		tries   int
+		want    string
+	}{
+		{"an API server that is away for a moment is asked again", []int{http.StatusServiceUnavailable, 0}, 2, ""},
+		{"what a lost try has made is taken", []int{http.StatusServiceUnavailable, http.StatusConflict}, 2, ""},
+		{"a name that is taken is not taken over", []int{http.StatusConflict}, 1, "the name is taken"},
+		{"who may not, may not", []int{http.StatusForbidden}, 1, "creating services"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			server, tries := clustertest.New(t), 0
+			server.Refuse = func(verb, _ string) int {
+				tries++
+				return row.answers[min(tries, len(row.answers))-1]
+			}
+			err := connect(t, server).Create(t.Context(), service)
+			if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) || tries != row.tries {
+				t.Errorf("after %d tries: %v", tries, err)
+			}
+		})
+	}
+}
