@@ -103,9 +103,10 @@ func experimentLabel(name string) string {
 }
 
 func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string) []tektonv1.WorkspaceBinding {
+	optional := true // where somebody deletes it, no pod would start any more: not even those that tear down
 	ws := []tektonv1.WorkspaceBinding{
 		{Name: contract.WorkspacePlan, ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: configMap},
+			LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Optional: &optional,
 		}},
 		c.runWorkspace(),
 	}

@@ -22,9 +22,9 @@ type place interface {
 }
 
 // placeOf says where the step runs: the local executor names the run directory, a cluster does not. A server that
-// somebody else runs needs neither.
+// somebody else runs needs neither. Without a plan, nil, a place can only keep and tear down.
 func placeOf(s step.Streams, o Options, plan *runplan.RunPlan) (place, error) {
-	if s.Env(contract.EnvRunDir) != "" || plan.Deployment.Endpoint != nil || !plan.Execution.Phases.Deploy {
+	if s.Env(contract.EnvRunDir) != "" || plan != nil && (plan.Deployment.Endpoint != nil || !plan.Execution.Phases.Deploy) {
 		return host{o.RunDir}, nil
 	}
 	return newRemote(s, o, plan)

@@ -2,7 +2,9 @@ package provision
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
 	"time"
 
 	"bflow.dev/bflow/tasks/step"
@@ -56,6 +58,10 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 		return step.Usagef("reading arguments: unknown subcommand %q: want up, release, down, summary or hold", args[0])
 	}
 	plan, err := o.Begin(fs, args[1:], s.Err)
+	if lost := new(step.PlanError); errors.As(err, &lost) && (args[0] == "release" || args[0] == "down") {
+		fmt.Fprintf(s.Err, "provision: %v; removing what carries the labels of run %s\n", err, o.RunID)
+		plan, err = nil, nil
+	}
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,15 @@ import (
 const lastScrape = "deployment/metrics-last.prom"
 
 // release frees what the run holds as soon as the load is over. It succeeds even where it could not: the report is
-// still to be made, and finish tears down again.
+// still to be made, and finish tears down again. A plan that cannot be read, nil, keeps nothing from being freed.
 func release(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
 	where, err := placeOf(s, o, plan)
 	if err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}
-	if err := scrape(ctx, s, o, plan); err != nil {
+	if plan == nil {
+		fmt.Fprintln(s.Err, "provision: the last metrics are not taken: only the plan says where they are")
+	} else if err := scrape(ctx, s, o, plan); err != nil {
 		fmt.Fprintf(s.Err, "provision: %v\n", err)
 	}
 	if err := where.keep(ctx); err != nil {

@@ -32,8 +32,15 @@ type remote struct {
 	run  cluster.Run
 }
 
+// newRemote finds the cluster of the plan. Without one, what a run made is in the namespace of its tasks.
 func newRemote(s step.Streams, o Options, plan *runplan.RunPlan) (*remote, error) {
-	c, err := cluster.Connect([]string{o.TargetWorkspace, o.TargetDir}, plan.Target.Name, plan.Target.Namespace, s.Env)
+	target := runplan.Target{Name: contract.TargetLocal, Namespace: s.Env(contract.EnvNamespace)}
+	if plan != nil {
+		target = plan.Target
+	} else if target.Namespace == "" { // nobody's objects but the run's own may go
+		return nil, fmt.Errorf("looking for what run %q has made: no namespace is known; set %s", o.RunID, contract.EnvNamespace)
+	}
+	c, err := cluster.Connect([]string{o.TargetWorkspace, o.TargetDir}, target.Name, target.Namespace, s.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +107,9 @@ func nodesOf(pods []*corev1.Pod) []string {
 func (r *remote) keep(ctx context.Context) error {
 	pods, err := r.gather(ctx)
 	var end Endpoint
+	if r.plan == nil {
+		return err
+	}
 	if missing := step.ReadJSON(filepath.Join(r.o.RunDir, contract.FileEndpoint), &end); missing != nil {
 		if !errors.Is(missing, fs.ErrNotExist) {
 			err = errors.Join(err, missing)

@@ -139,6 +139,50 @@ func TestAClusterServesAndIsReleased(t *testing.T) {
 	}
 }
 
+// TestTeardownNeedsNoPlan goes by labels alone where the plan is gone from both places.
+func TestTeardownNeedsNoPlan(t *testing.T) {
+	for _, row := range []struct {
+		name, sub, event string
+		ruin             func(path string) error
+	}{
+		{"release, the plan deleted", "release", "released", os.Remove},
+		{"finish, the plan deleted", "down", "torn_down", os.Remove},
+		{"finish, the plan damaged", "down", "torn_down", func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
+			b.env[contract.EnvNamespace] = "bench"
+			for name, id := range map[string]string{"ours": "p-1", "theirs": "p-2"} {
+				labels := clustertest.Object{"bflow.dev/run": id, "bflow.dev/release": "x"}
+				server.Put("deployments", clustertest.Object{"metadata": clustertest.Object{"name": name, "labels": labels}})
+			}
+			if err := row.ruin(filepath.Join(b.dir, contract.FilePlan)); err != nil {
+				t.Fatal(err)
+			}
+			code, out := b.run(row.sub)
+			if left := server.Names("deployments"); code != 0 || len(left) != 1 || left[0] != "theirs" || !b.event(row.event) {
+				t.Errorf("exit %d, left %q: %s", code, left, out)
+			}
+			if !strings.Contains(out, "removing what carries the labels of run p-1") {
+				t.Errorf("it says nothing of the plan: %s", out)
+			}
+		})
+	}
+}
+
+func TestWithoutAPlanAndANamespaceNothingIsRemoved(t *testing.T) {
+	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
+	if err := os.Remove(filepath.Join(b.dir, contract.FilePlan)); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := b.run("down"); code != 0 || !strings.Contains(out, "no namespace is known") || len(server.Requests()) > 0 {
+		t.Errorf("exit %d: %s; asked for %q", code, out, server.Requests())
+	}
+	if code, out := b.run("up"); code != contract.ExitUsage || !strings.Contains(out, "reading the plan") {
+		t.Errorf("up: exit %d: %s", code, out)
+	}
+}
+
 func TestDownGivesUpQuietly(t *testing.T) {
 	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
 	server.Put("pods", clustertest.Object{"metadata": clustertest.Object{"name": "stuck", "labels": clustertest.Object{"bflow.dev/run": "p-1", "bflow.dev/release": "x"}}})

@@ -2,6 +2,7 @@ package step
 
 import (
 	"flag"
+	"fmt"
 	"io"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -24,9 +25,29 @@ func (o *Options) Begin(fs *flag.FlagSet, args []string, errs io.Writer) (*runpl
 	if o.Attempt < 1 {
 		return nil, Usagef("reading flags: --attempt is %d, it counts from 1", o.Attempt)
 	}
-	plan, err := runplan.Read(o.PlanDir)
+	plan, err := o.readPlan(errs)
 	if err != nil {
-		return nil, Exit(contract.ExitUsage, err)
+		return nil, Exit(contract.ExitUsage, &PlanError{err})
 	}
 	return plan, nil
+}
+
+// PlanError says that everything is there but the plan.
+type PlanError struct{ Err error }
+
+func (e *PlanError) Error() string { return e.Err.Error() }
+func (e *PlanError) Unwrap() error { return e.Err }
+
+// readPlan takes the copy that the first task kept where the plan itself was deleted or damaged meanwhile.
+func (o *Options) readPlan(errs io.Writer) (*runplan.RunPlan, error) {
+	plan, err := runplan.Read(o.PlanDir)
+	if err == nil {
+		return plan, nil
+	}
+	kept, keptErr := runplan.Read(o.RunDir)
+	if keptErr != nil {
+		return nil, err
+	}
+	fmt.Fprintf(errs, "%v; going on with the copy in the run directory\n", err)
+	return kept, nil
 }

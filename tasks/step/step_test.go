@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestCode(t *testing.T) {
@@ -50,6 +51,38 @@ func TestRunSaysOneSentence(t *testing.T) {
 		if code := Run(t.Context(), "smoketest", task, Streams{Err: &errs}, nil); code != row.code || errs.String() != row.want {
 			t.Errorf("%s: exit %d, said %q", row.name, code, errs.String())
 		}
+	}
+}
+
+func TestAPlanThatIsDeletedMeanwhileIsTakenFromTheRunDirectory(t *testing.T) {
+	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "p"}
+	if err := runplan.Identify(plan); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{PlanDir: t.TempDir(), RunDir: t.TempDir()}
+	args := []string{"--plan-dir=" + o.PlanDir, "--run-dir=" + o.RunDir, "--run-id=r"}
+	begin := func() (string, error) {
+		fs := flag.NewFlagSet("x", flag.ContinueOnError)
+		o.Register(fs)
+		var errs bytes.Buffer
+		_, err := o.Begin(fs, args, &errs)
+		return errs.String(), err
+	}
+	var lost *PlanError
+	if _, err := begin(); !errors.As(err, &lost) || Code(err) != contract.ExitUsage {
+		t.Errorf("no plan at all: %v", err)
+	}
+	if err := KeepPlan(o.RunDir, plan); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := begin(); err != nil || !strings.Contains(said, "going on with the copy in the run directory") {
+		t.Errorf("the kept plan: %v; said %q", err, said)
+	}
+	if err := os.WriteFile(filepath.Join(o.RunDir, contract.FilePlan), []byte(`{}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := begin(); !errors.As(err, &lost) {
+		t.Errorf("a damaged copy: %v", err)
 	}
 }
 
