@@ -32,13 +32,31 @@ const (
 	ParamFinalizeDeadline = "finalize-deadline" // finish: bound of mlflow-push finalize, a Go duration
 )
 
+// Experiment is the Pipeline, and its one Task, that starts runs of an experiment: for the console, tkn and Triggers.
+const Experiment = "bflow-experiment"
+
+// Params of Pipeline Experiment. Its task reads them from the PipelineRun: none of them is ever an argument.
+const (
+	ParamExperiment  = "experiment"   // text of the file
+	ParamGitURL      = "git-url"      // repository that holds the file, instead of its text
+	ParamRevision    = "revision"     // branch, tag or commit; "" = the default branch
+	ParamPath        = "path"         // of the file in the repository, or several
+	ParamOverrides   = "overrides"    // PATH=VALUE, one a line, as bflow run --set
+	ParamTrustedOnly = "trusted-only" // true: only commits of a branch of the repository itself
+	ParamWait        = "wait"         // true: until the verdict
+	ParamLoadCPU     = "load-cpu"     // as bflow run --load-cpu
+	ParamBundle      = "bundle"       // as bflow run --bundle
+)
+
 // Results. Each stays under 1 KiB: results travel in the termination message (4 KiB per container).
 const (
 	ResultReason      = "reason"        // provision: why it failed, in one sentence; absent when it did not
 	ResultEndpoint    = "endpoint"      // provision: base URL of the server under test, without a trailing slash
 	ResultMLflowRunID = "mlflow-run-id" // mlflow-push; empty without a tracking server
 	ResultMLflowURL   = "mlflow-url"    // mlflow-push; empty without a tracking server
-	ResultVerdict     = "verdict"       // mlflow-push: one of the words of package verdict
+	ResultVerdict     = "verdict"       // mlflow-push and Experiment: one of the words of package verdict
+	ResultRuns        = "runs"          // Experiment: names of the runs, by commas
+	ResultPlanHashes  = "plan-hashes"   // Experiment: of the runs, in their order
 )
 
 // Workspaces.
@@ -87,6 +105,9 @@ const (
 	AnnotationReleased = Prefix + "released"   // on a PipelineRun: time since which nothing of the run is left on its target
 	AnnotationCancel   = Prefix + "cancelling" // on a PipelineRun: somebody wants its end, so it is never let start
 	AnnotationReason   = Prefix + "reason"     // on a PipelineRun: why it waits, in one sentence
+	LabelParent        = Prefix + "parent"     // on a run: name of the PipelineRun of Experiment that started it, which is its owner
+	AnnotationSource   = Prefix + "source"     // on a run of Experiment: where its file came from, as URL@COMMIT:PATH
+	AnnotationStarted  = Prefix + "started-by" // on a PipelineRun of Experiment, and on its runs: who or what started it, in words
 	Finalizer          = Prefix + "release"    // on a PipelineRun, from admission until it is released
 
 	// AnnotationDirty, on the ResourceFlavor of a target, names the runs that were released by force and may still hold
@@ -169,6 +190,7 @@ const (
 	EnvPipelineRun    = "BFLOW_PIPELINERUN"     // name of the PipelineRun, the owner of what is made beside it
 	EnvPipelineRunUID = "BFLOW_PIPELINERUN_UID" // and its UID
 	EnvNamespace      = "BFLOW_NAMESPACE"       // of the pod
+	EnvTaskRun        = "BFLOW_TASKRUN"         // name of the TaskRun
 	EnvNode           = "BFLOW_NODE"            // on which the pod runs
 	EnvRequests       = "BFLOW_REQUESTS"        // annotation AnnotationRequests of the PipelineRun
 	EnvSimImage       = "BFLOW_SIM_IMAGE"       // image of sim-engine, for plans that name none
@@ -180,6 +202,15 @@ const (
 	AccountController = "bflow-controller" // in NamespaceSystem
 	AccountSubmit     = "bflow-submit"     // makes PipelineRuns and plans
 	AccountLoad       = "bflow-load"       // no rights and no token
+
+	// SecretSubmit holds a token of AccountSubmit, for the task of Experiment: forms and commands that start a Pipeline
+	// let few people choose its account.
+	SecretSubmit = "bflow-submit-token"
+	SubmitDir    = "/var/run/bflow/submit" // where the step finds it
+	// SecretGit holds the credentials of git servers: a key is the name of a host, HOST_PORT where there is a port; its
+	// value a token, or USER:PASSWORD.
+	SecretGit = "bflow-git"
+	GitDir    = "/var/run/bflow/git" // where the step finds it
 
 	TargetLocal = "local" // the target that is the hub itself
 )
