@@ -128,7 +128,7 @@ func (n *pinner) taskImages(p *runplan.RunPlan) map[string]string {
 	for _, name := range names {
 		ref := n.opt.Lock[name]
 		if n.opt.ImagePrefix != "" {
-			ref = n.image(fmt.Sprintf("%s/%s:%s", strings.TrimRight(n.opt.ImagePrefix, "/"), name, orElse(n.opt.Version, "latest")))
+			ref = n.image(fmt.Sprintf("%s/%s:%s", strings.TrimRight(n.opt.ImagePrefix, "/"), name, tag(n.opt.Version)))
 		}
 		if ref == "" {
 			n.unpinned = append(n.unpinned, "image of task "+name)
@@ -137,6 +137,20 @@ func (n *pinner) taskImages(p *runplan.RunPlan) map[string]string {
 		record(&images, name, ref)
 	}
 	return images
+}
+
+// tag is a version as the tag of an image, which has no room for the "+" of a build's metadata, nor for the "/" of a
+// branch. It is also a label of what the image does, so it follows the stricter rules of those.
+func tag(version string) string {
+	const longest = 63
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '-'
+	}, version)
+	clean = strings.TrimLeft(clean, "-_.")
+	return orElse(strings.TrimRight(clean[:min(len(clean), longest)], "-_."), "latest")
 }
 
 func record(m *map[string]string, key, value string) {

@@ -36,6 +36,24 @@ func planPinned(t *testing.T, pins string, opt Options) *runplan.RunPlan {
 	return plans[0]
 }
 
+func TestTheTagOfAVersion(t *testing.T) {
+	for _, row := range []struct{ name, version, want string }{
+		{"a release as it is", "v1.2.3", "v1.2.3"},
+		{"none", "", "latest"},
+		{"metadata of a build", "v1.2.3-4-gabcdef+dirty", "v1.2.3-4-gabcdef-dirty"},
+		{"a branch", "feature/queue~1@home", "feature-queue-1-home"},
+		{"what is no ASCII", "v1.2-größe", "v1.2-gr--e"},
+		{"a beginning that no tag has", ".-_v1", "v1"},
+		{"nothing that a tag could hold", "+++", "latest"},
+		{"a long one is cut, and not at a mark", strings.Repeat("a", 62) + "+bcd", strings.Repeat("a", 62)},
+	} {
+		got := planPinned(t, "{}", Options{ImagePrefix: "reg.example/b", Version: row.version}).Images["collect"]
+		if want := "reg.example/b/collect:" + row.want; got != want {
+			t.Errorf("%s: got %q, want %q", row.name, got, want)
+		}
+	}
+}
+
 func TestWhoPinsAnImage(t *testing.T) {
 	const ref = "vllm/vllm-openai:v0.23.0"
 	lock := Lock{ref: ref + "@" + sumC}
