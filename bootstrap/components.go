@@ -57,11 +57,9 @@ func components(o Options, f detect.Found, inv Inventory) ([]Component, error) {
 	}
 	all = append(all, c)
 	for i := range all {
-		images := mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}
-		if all[i].Part == partBflow && o.Image != "" {
-			images.Registry = "" // whoever names an image means it
+		if all[i].Part != partBflow { // whose objects also tell where images are
+			all[i].Objects = mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}.Rewrite(all[i].Objects)
 		}
-		all[i].Objects = images.Rewrite(all[i].Objects)
 		if f.Platform.IsOpenShift() {
 			withoutUsers(all[i].Objects)
 		}
@@ -148,8 +146,12 @@ func ours(o Options, f detect.Found) (Component, error) {
 	case f.Monitoring.Prometheus:
 		dashboard = objects.DashboardConfigMap
 	}
+	images := mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}
+	if o.Image != "" {
+		images.Registry = "" // whoever names an image means it
+	}
 	all, err := objects.Objects(objects.Config{
-		Overlay: overlay, Version: o.Version, Image: o.Image, Namespaces: o.Namespaces, Hub: f.Platform.Hub, LoadNodes: nodes,
+		Overlay: overlay, Version: o.Version, Image: o.Image, From: images.Image, Namespaces: o.Namespaces, Hub: f.Platform.Hub, LoadNodes: nodes,
 		Prebuilt: f.Kueue.ManagesPods() && f.Kueue.Foreign(), Prometheus: f.Monitoring.Prometheus, PrometheusLabels: f.Monitoring.Labels, Dashboard: dashboard,
 	})
 	if err != nil {

@@ -116,6 +116,40 @@ func TestAnImageThatIsNamedIsMeant(t *testing.T) {
 	}
 }
 
+// TestRunsPullFromWhereTheControllerComesFrom: what lies beside the runs names the images that compile uses.
+func TestRunsPullFromWhereTheControllerComesFrom(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"from their own registry", Options{Version: "v1"}, "localhost/bflow"},
+		{"from a mirror", Options{Version: "v1", Registry: "10.0.0.1:5000"}, "10.0.0.1:5000/bflow"},
+		{"from a folder of a mirror", Options{Version: "v1", Registry: "reg.example/mirrors/"}, "reg.example/mirrors/bflow"},
+		{"from where a map says", Options{Version: "v1", ImageMap: map[string]string{"localhost/bflow/": "reg.example/b/"}}, "reg.example/b"},
+		{"beside an image that is named", Options{Registry: "reg.example", Image: "other.example/x/bflow-controller@sha256:1"}, "other.example/x"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			all, err := components(row.o, detect.Found{Platform: detect.Platform{Hub: "h"}}, Inventory{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told, pulled string
+			for _, o := range all[2].Objects {
+				if o.GetName() == contract.ConfigMapHub {
+					told, _, _ = unstructured.NestedString(o.Object, "data", contract.HubImages)
+				}
+				for _, image := range mirror.Images(o) {
+					pulled = image
+				}
+			}
+			if told != row.want || !strings.HasPrefix(pulled, row.want+"/bflow-controller") {
+				t.Errorf("told %q, the controller comes from %q, want %q", told, pulled, row.want)
+			}
+		})
+	}
+}
+
 func TestExportIsTheSameTextEveryTime(t *testing.T) {
 	var texts [2]bytes.Buffer
 	for i := range texts {

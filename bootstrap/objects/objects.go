@@ -41,6 +41,8 @@ type Config struct {
 	Namespaces []string // where runs live; none = DefaultNamespace
 	Prebuilt   bool     // Kueue manages pods, so the controller makes the Workloads of runs itself
 
+	From func(image string) string // where the cluster pulls an image from; nil = from its own registry
+
 	Hub       string            // identity of the cluster, the UID of namespace kube-system; "" leaves ConfigMap bflow-hub out
 	LoadNodes map[string]string // node selector of task pods; empty = anywhere
 
@@ -87,6 +89,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Image == "" {
 		c.Image = DefaultImage + ":" + labelValue(c.Version)
+	}
+	if c.From != nil {
+		c.Image = c.From(c.Image)
 	}
 	if len(c.Namespaces) == 0 {
 		c.Namespaces = []string{DefaultNamespace}
