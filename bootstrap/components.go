@@ -153,6 +153,7 @@ func ours(o Options, f detect.Found) (Component, error) {
 	all, err := objects.Objects(objects.Config{
 		Overlay: overlay, Version: o.Version, Image: o.Image, From: images.Image, Namespaces: o.Namespaces, Hub: f.Platform.Hub, LoadNodes: nodes,
 		Prebuilt: f.Kueue.ManagesPods() && f.Kueue.Foreign(), Prometheus: f.Monitoring.Prometheus, PrometheusLabels: f.Monitoring.Labels, Dashboard: dashboard,
+		Triggers: f.Triggers.Present,
 	})
 	if err != nil {
 		return Component{}, err

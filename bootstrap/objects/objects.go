@@ -49,6 +49,8 @@ type Config struct {
 	Prometheus       bool              // PrometheusRule and PodMonitor
 	PrometheusLabels map[string]string // that the operator's Prometheus selects these two by
 	Dashboard        string            // DashboardConfigMap, DashboardOperator or "" for none
+
+	Triggers bool // an EventListener per namespace, and what it may
 }
 
 // Objects returns every object of ours, namespaces first, in an order that depends on nothing but c. ClusterQueue

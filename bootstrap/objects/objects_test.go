@@ -23,6 +23,7 @@ func full() Config {
 	return Config{
 		Version: "v0.1.0", Namespaces: []string{"bench", "nightly"}, Hub: "5d1c", LoadNodes: map[string]string{"pool": "cpu"},
 		Prometheus: true, PrometheusLabels: map[string]string{"release": "prom"}, Dashboard: DashboardOperator,
+		Triggers: true,
 	}
 }
 

@@ -71,6 +71,9 @@ func kustomization(c Config) types.Kustomization {
 	if c.Dashboard != "" {
 		k.Components = append(k.Components, "../overlays/components/"+c.Dashboard)
 	}
+	if c.Triggers {
+		k.Components = append(k.Components, "../overlays/components/triggers")
+	}
 	image := imageOf(c.Image)
 	k.Images = []types.Image{image}
 	if c.Overlay == AirGapped { // has renamed it already

@@ -39,7 +39,7 @@ func builtin() map[string]func() any {
 }
 
 // elsewhere are kinds of operators whose schemas are no part of this module: a cluster that has them says more.
-var elsewhere = []string{"PodMonitor", "PrometheusRule", "GrafanaDashboard"}
+var elsewhere = []string{"PodMonitor", "PrometheusRule", "GrafanaDashboard", "EventListener", "Trigger", "TriggerBinding", "TriggerTemplate"}
 
 func TestEveryObjectFitsItsSchema(t *testing.T) {
 	for _, c := range []Config{full(), {Overlay: OpenShift}, {Overlay: AirGapped}, {Overlay: Dev}} {

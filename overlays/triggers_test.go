@@ -1,0 +1,285 @@
+package overlays_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/overlays"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/ext"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// trigger is a Trigger of Tekton Triggers, as far as ours go.
+type trigger struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Metadata   map[string]string `json:"metadata"`
+	Spec       struct {
+		Interceptors []struct {
+			Ref    map[string]string `json:"ref"`
+			Params []struct {
+				Name  string          `json:"name"`
+				Value json.RawMessage `json:"value"`
+			} `json:"params"`
+		} `json:"interceptors"`
+		Bindings []map[string]string `json:"bindings"`
+		Template map[string]string   `json:"template"`
+	} `json:"spec"`
+}
+
+// param decodes a param of the interceptor of that name into to.
+func (t trigger) param(interceptor, name string, to any) error {
+	for _, i := range t.Spec.Interceptors {
+		for _, p := range i.Params {
+			if i.Ref["name"] == interceptor && p.Name == name {
+				return json.Unmarshal(p.Value, to)
+			}
+		}
+	}
+	return errors.New("it has no " + interceptor + " with " + name)
+}
+
+// event is a document of testdata/events.yaml.
+type event struct {
+	About  string            `json:"about"`
+	Key    string            `json:"key"`
+	Header map[string]string `json:"header"`
+	Body   json.RawMessage   `json:"body"`
+	Starts map[string]string `json:"starts"`
+}
+
+// secret is Secret bflow-webhook in these tests.
+func secret() map[string]string {
+	return map[string]string{"github": "gh", "gitlab": "gl", "webhook": "wh", "gitlab-user.jane": "allowed", "gitlab-user.mallory": "not"}
+}
+
+func documents(t *testing.T, fsys fs.FS, name string) [][]byte {
+	t.Helper()
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Split(text, []byte("\n---\n"))
+}
+
+func shippedTriggers(t *testing.T) []trigger {
+	t.Helper()
+	var all []trigger
+	for _, name := range []string{"github", "gitlab", "webhook"} {
+		for _, text := range documents(t, overlays.FS, "components/triggers/"+name+".yaml") {
+			var one trigger
+			if err := yaml.UnmarshalStrict(text, &one); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// TestEventsStartWhatTheyMayAndNothingElse does what Triggers does with every event, except for cryptography. A cluster
+// with Triggers proves the same in package e2e/cluster, with the same events.
+func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
+	triggers := shippedTriggers(t)
+	for _, text := range documents(t, os.DirFS("testdata"), "events.yaml") {
+		var e event
+		if err := yaml.UnmarshalStrict(text, &e); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		t.Run(e.About, func(t *testing.T) {
+			started := ""
+			for _, one := range triggers {
+				extensions, err := one.take(e, secret())
+				if err != nil {
+					t.Logf("%s: %v", one.Metadata["name"], err)
+					continue
+				}
+				if started != "" || e.Starts == nil {
+					t.Fatalf("%s starts %v", one.Metadata["name"], extensions)
+				}
+				started = one.Metadata["name"]
+				if diff := cmp.Diff(e.Starts, paramsOf(t, extensions)); diff != "" {
+					t.Errorf("%s: -want +got\n%s", started, diff)
+				}
+			}
+			if e.Starts != nil && started == "" {
+				t.Error("it starts nothing")
+			}
+		})
+	}
+}
+
+// TestAnEmptyKeyIsNoKey: whoever knows that it is empty could sign.
+func TestAnEmptyKeyIsNoKey(t *testing.T) {
+	for _, text := range documents(t, os.DirFS("testdata"), "events.yaml") {
+		var e event
+		if err := yaml.UnmarshalStrict(text, &e); err != nil {
+			t.Fatal(err)
+		}
+		for _, keys := range []map[string]string{nil, {"github": "", "gitlab": "", "webhook": "", "gitlab-user.jane": "allowed"}} {
+			for _, one := range shippedTriggers(t) {
+				if extensions, err := one.take(e, keys); err == nil {
+					t.Errorf("%s: %s starts %v with keys %v", e.About, one.Metadata["name"], extensions, keys)
+				}
+			}
+		}
+	}
+}
+
+// take returns what the interceptors make of an event, or why they stop it.
+func (t trigger) take(e event, keys map[string]string) (map[string]any, error) {
+	header := http.Header{}
+	for k, v := range e.Header {
+		header.Set(k, v)
+	}
+	if err := t.signed(e, header, keys); err != nil {
+		return nil, err
+	}
+	var filter string
+	var overlays []struct{ Key, Expression string }
+	if err := errors.Join(t.param("cel", "filter", &filter), t.param("cel", "overlays", &overlays)); err != nil {
+		return nil, err
+	}
+	ask, err := asker(e, header, keys)
+	if err != nil {
+		return nil, err
+	}
+	if is, err := ask(filter); err != nil {
+		return nil, err
+	} else if is != types.True {
+		return nil, errors.New("the filter is not satisfied")
+	}
+	extensions := map[string]any{}
+	for _, o := range overlays {
+		value, err := ask(o.Expression)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Key, err)
+		}
+		extensions[o.Key] = value.Value()
+	}
+	return extensions, nil
+}
+
+// signed is what the interceptors github and gitlab check. GitLab's token may not be empty, a signature may be made with
+// any key.
+func (t trigger) signed(e event, header http.Header, keys map[string]string) error {
+	kind := t.Spec.Interceptors[0].Ref["name"]
+	var ref struct{ SecretName, SecretKey string }
+	if err := t.param(kind, "secretRef", &ref); err != nil {
+		return err
+	}
+	var events []string
+	name := map[string]string{"github": "X-Github-Event", "gitlab": "X-Gitlab-Event"}[kind]
+	if t.param(kind, "eventTypes", &events) == nil && !slices.Contains(events, header.Get(name)) {
+		return errors.New("it is another event")
+	}
+	value, found := keys[ref.SecretKey]
+	if !found || ref.SecretName != "bflow-webhook" || e.Key != ref.SecretKey || kind == "gitlab" && value == "" {
+		return errors.New("it is not signed by this key")
+	}
+	return nil
+}
+
+// asker evaluates expressions as the interceptor cel does.
+func asker(e event, header http.Header, keys map[string]string) (func(string) (ref.Val, error), error) {
+	var body map[string]any
+	if err := json.Unmarshal(e.Body, &body); err != nil {
+		return nil, err
+	}
+	object := cel.MapType(cel.StringType, cel.DynType)
+	env, err := cel.NewEnv(ext.Strings(), ext.Encoders(), ext.Sets(), ext.Lists(), ext.Math(),
+		cel.Variable("body", object), cel.Variable("header", object),
+		cel.Function("canonical", cel.MemberOverload("canonical", []*cel.Type{object, cel.StringType}, cel.StringType,
+			cel.BinaryBinding(func(_, key ref.Val) ref.Val { return types.String(header.Get(string(key.(types.String)))) }))),
+		cel.Function("compareSecret", cel.MemberOverload("compareSecret", []*cel.Type{cel.StringType, cel.StringType, cel.StringType}, cel.BoolType,
+			cel.FunctionBinding(func(v ...ref.Val) ref.Val {
+				value, found := keys[string(v[1].(types.String))]
+				if !found || v[2] != types.String("bflow-webhook") {
+					return types.NewErr("there is no key %v in Secret %v", v[1], v[2])
+				}
+				return types.Bool(value == string(v[0].(types.String)))
+			}))),
+		cel.Function("translate", cel.MemberOverload("translate", []*cel.Type{cel.StringType, cel.StringType, cel.StringType}, cel.StringType,
+			cel.FunctionBinding(func(v ...ref.Val) ref.Val {
+				return types.String(regexp.MustCompile(string(v[1].(types.String))).ReplaceAllString(string(v[0].(types.String)), string(v[2].(types.String))))
+			}))))
+	if err != nil {
+		return nil, err
+	}
+	return func(text string) (ref.Val, error) {
+		checked, issues := env.Compile(text)
+		if issues.Err() != nil {
+			return nil, issues.Err()
+		}
+		program, err := env.Program(checked)
+		if err != nil {
+			return nil, err
+		}
+		value, _, err := program.Eval(map[string]any{"body": body, "header": map[string]any{}})
+		return value, err
+	}, nil
+}
+
+// paramsOf goes through binding and template as Triggers does, by replacing text in JSON, and returns the params of the
+// PipelineRun, without the empty ones, and what its annotations say besides.
+func paramsOf(t *testing.T, extensions map[string]any) map[string]string {
+	t.Helper()
+	parts := documents(t, overlays.FS, "components/triggers/template.yaml")
+	var binding struct {
+		Spec struct {
+			Params []struct{ Name, Value string }
+		}
+	}
+	if err := yaml.Unmarshal(parts[0], &binding); err != nil {
+		t.Fatal(err)
+	}
+	var template struct {
+		Spec struct{ ResourceTemplates []json.RawMessage }
+	}
+	if err := yaml.Unmarshal(parts[1], &template); err != nil {
+		t.Fatal(err)
+	}
+	text := string(template.Spec.ResourceTemplates[0])
+	for _, p := range binding.Spec.Params {
+		key := strings.TrimSuffix(strings.TrimPrefix(p.Value, "$(extensions."), ")")
+		value, is := extensions[key].(string)
+		if !is || strings.Contains(value, "$(") {
+			t.Fatalf("extension %s is %#v", key, extensions[key])
+		}
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = strings.ReplaceAll(text, "$(tt.params."+p.Name+")", string(quoted[1:len(quoted)-1]))
+	}
+	var run struct {
+		Metadata struct{ Annotations map[string]string }
+		Spec     struct {
+			Params []struct{ Name, Value string }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &run); err != nil || strings.Contains(text, "$(") {
+		t.Fatalf("%v in %s", err, text)
+	}
+	got := map[string]string{"event": run.Metadata.Annotations["bflow.dev/event"], "author": run.Metadata.Annotations["bflow.dev/author"]}
+	for _, p := range run.Spec.Params {
+		if p.Value != "" && p.Name != "wait" {
+			got[p.Name] = p.Value
+		}
+	}
+	return got
+}
