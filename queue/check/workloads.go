@@ -8,7 +8,6 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -104,15 +103,6 @@ func (r *Reconciler) runOf(ctx context.Context, w *kueue.Workload) (*tektonv1.Pi
 	return pr, nil
 }
 
-// shapesOf returns the pods that a run puts on nodes with devices.
-func shapesOf(pr *tektonv1.PipelineRun) ([]devices.Shape, error) {
-	if text := pr.Annotations[contract.AnnotationPods]; text != "" {
-		return devices.ParsePods(text)
-	}
-	requests, err := devices.ParseRequests(pr.Annotations[contract.AnnotationRequests])
-	return devices.Shapes(requests), err
-}
-
 // assumed are the pods that runs which were let start still have to put on a node.
 func assumed(granted []*tektonv1.PipelineRun, held map[string]devices.Amounts) []devices.Shape {
 	var out []devices.Shape
@@ -120,7 +110,7 @@ func assumed(granted []*tektonv1.PipelineRun, held map[string]devices.Amounts) [
 		if run.Freed(pr) || run.Released(pr) {
 			continue
 		}
-		if shapes, err := shapesOf(pr); err == nil {
+		if shapes, err := run.Shapes(pr); err == nil {
 			out = append(out, devices.Missing(shapes, held[run.ID(pr)])...)
 		}
 	}
@@ -130,7 +120,7 @@ func assumed(granted []*tektonv1.PipelineRun, held map[string]devices.Amounts) [
 // waitingOf is what Decide needs to know of a reservation.
 func waitingOf(r reservation) Waiting {
 	w := Waiting{Run: run.ID(r.run)}
-	w.Shapes, w.Invalid = shapesOf(r.run)
+	w.Shapes, w.Invalid = run.Shapes(r.run)
 	if c := meta.FindStatusCondition(r.workload.Status.Conditions, kueue.WorkloadQuotaReserved); c != nil {
 		w.Reserved = c.LastTransitionTime.Time
 	}

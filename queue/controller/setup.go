@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"bflow.dev/bflow/queue"
+	"bflow.dev/bflow/queue/aside"
 	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/check"
 	"bflow.dev/bflow/queue/devices/view"
@@ -70,6 +71,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}},
 		{"check", func() error {
 			return check.Setup(mgr, check.Options{Targets: sights, Hub: hub, Metrics: instruments})
+		}},
+		{"what is too big", func() error {
+			return aside.Setup(mgr, aside.Options{Targets: sights, Hub: hub, Log: log})
 		}},
 		{"probes", func() error { return probes(mgr) }},
 	} {

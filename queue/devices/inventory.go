@@ -93,6 +93,9 @@ func (inv *Inventory) Total() Amounts {
 	})
 }
 
+// Full is what all nodes have on their best day, also those that take no pods now.
+func (inv *Inventory) Full() Amounts { return inv.sum((*Node).Full) }
+
 // Ours is what runs hold that hold quota.
 func (inv *Inventory) Ours() Amounts { return inv.sum(func(n *Node) Amounts { return n.Ours }) }
 

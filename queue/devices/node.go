@@ -16,6 +16,7 @@ type Node struct {
 	Ours    Amounts // held by pods of runs that hold quota
 	Foreign Amounts // held by everybody else
 
+	full    Amounts           // what a device plugin would offer if none of its devices were ill
 	product map[string]string // of devices counted by the node: resource -> the product's resource
 	dynamic map[string]Amounts
 }
@@ -23,7 +24,7 @@ type Node struct {
 func newNode(name, lost string) *Node {
 	return &Node{
 		Name: name, Lost: lost, Total: Amounts{}, Ours: Amounts{}, Foreign: Amounts{},
-		product: map[string]string{}, dynamic: map[string]Amounts{},
+		full: Amounts{}, product: map[string]string{}, dynamic: map[string]Amounts{},
 	}
 }
 
@@ -41,7 +42,25 @@ func nodeOf(n *corev1.Node) *Node {
 			node.Total[string(name)] = 0
 		}
 	}
+	for name, count := range ofList(n.Status.Capacity) {
+		node.full[name] += count
+		if product := Product(productOf(n, name)); product != "" {
+			node.full[product] += count
+		}
+	}
 	return node
+}
+
+// Full is what the node has on its best day: nobody holds anything, it is there, and no device is ill. A device plugin
+// that starts anew offers nothing for a while.
+func (n *Node) Full() Amounts {
+	out := Amounts{}
+	for _, of := range []Amounts{n.Total, n.full} {
+		for name, count := range of {
+			out[name] = max(out[name], count)
+		}
+	}
+	return out
 }
 
 // withProducts completes a by what goes with it on this node: who holds a GPU holds one of its product, and who asks

@@ -10,7 +10,7 @@ import (
 // Room says whether the pods of a run find their devices on single nodes, which a quota cannot see.
 type Room struct {
 	Enough   bool
-	Never    bool   // not even if every node were there and empty
+	Never    bool   // not even if every node were there, empty and in full health
 	Outsider bool   // not even if all runs ended: it waits for pods of others, or for nodes
 	Why      string // where it is not enough, in one sentence without a full stop
 }
@@ -29,7 +29,6 @@ func (inv *Inventory) Room(want, assumed []Shape) Room {
 	if missed == nil {
 		return Room{Enough: true}
 	}
-	all := func(n *Node) Amounts { return n.Total }
 	unheld := func(n *Node) Amounts {
 		if n.Lost != "" {
 			return Amounts{}
@@ -37,7 +36,7 @@ func (inv *Inventory) Room(want, assumed []Shape) Room {
 		return n.Total.less(n.Foreign)
 	}
 	return Room{
-		Never:    inv.spaces(all).place(want) != nil,
+		Never:    inv.spaces((*Node).Full).place(want) != nil,
 		Outsider: inv.spaces(unheld).place(want) != nil,
 		Why:      inv.why(*missed, assumed),
 	}

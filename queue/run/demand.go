@@ -4,12 +4,22 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/tasks/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// Shapes are the pods that the run puts on nodes with devices.
+func Shapes(o metav1.Object) ([]devices.Shape, error) {
+	if text := o.GetAnnotations()[contract.AnnotationPods]; text != "" {
+		return devices.ParsePods(text)
+	}
+	requests, err := devices.ParseRequests(o.GetAnnotations()[contract.AnnotationRequests])
+	return devices.Shapes(requests), err
+}
 
 // Demand is what the run asks its queue for, by resource. It reads the annotation that nobody may change and nothing
 // else: a demand that changed would make Kueue drop the quota of a run that has begun.

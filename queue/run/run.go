@@ -23,6 +23,8 @@ const (
 	AnnotationStopped = contract.Prefix + "stopped"
 	// AnnotationNext is the PipelineRun of the next attempt.
 	AnnotationNext = contract.Prefix + "next-attempt"
+	// AnnotationAside, on a Workload, says why the controller has deactivated it: what its target does not have.
+	AnnotationAside = contract.Prefix + "set-aside"
 )
 
 // Causes for which the controller ends a run, the first word of AnnotationStopped.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/queue/run"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,6 +106,10 @@ func TestWords(t *testing.T) {
 		{"a check that has not answered", KindChecked, `Its quota is reserved; bflow-local: no answer yet`, []edit{reserved, check(kueue.CheckStatePending, "")}, 0},
 		{"a check that waits", KindChecked, `Its quota is reserved; bflow-local: no node has 4 free GPUs`, []edit{reserved, check(kueue.CheckStatePending, "no node has 4 free GPUs")}, 0},
 		{"checks that are done", KindChecked, `Its quota is reserved; it starts soon`, []edit{reserved, check(kueue.CheckStateReady, "")}, 0},
+		{"set aside", KindTooBig, `Set aside, out of the way of others: it asks for 16 x, and target "local" has 8 in all; it takes its place again as soon as there is enough`,
+			[]edit{waits, inactive, func(wl *kueue.Workload) {
+				wl.Annotations = map[string]string{run.AnnotationAside: `asks for 16 x, and target "local" has 8 in all`}
+			}}, 0},
 		{"deactivated", KindDeactivated, `Taken out of the queue: its Workload is deactivated`, []edit{waits, inactive}, 0},
 		{"not looked at yet", KindNoController, `Place 2 in queue "local", waits for 4 nvidia.com/gpu`, nil, 2},
 	} {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/queue/run"
+
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -22,7 +24,7 @@ const (
 	KindQueued       = "Queued"       // others come first
 	KindNext         = "Next"         // it is the first, and its devices are not free
 	KindChecked      = "Checked"      // its quota is reserved; its target is looked at
-	KindTooBig       = "TooBig"       // it can never start here
+	KindTooBig       = "TooBig"       // it asks for more than there is
 	KindNotQueued    = "NotQueued"    // its queue is missing, stopped or misconfigured
 	KindDeactivated  = "Deactivated"  // somebody took it out of the queue
 	KindStarting     = "Starting"     // everything is there
@@ -32,7 +34,10 @@ const (
 // Explain says why the run of wl waits; place is its place in the queue, from 1, or 0 for none.
 func Explain(wl *kueue.Workload, place int) Reason {
 	reserved := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
+	aside := wl.Annotations[run.AnnotationAside]
 	switch {
+	case !active(wl) && aside != "":
+		return Reason{KindTooBig, tidy("Set aside, out of the way of others: it " + aside + "; it takes its place again as soon as there is enough")}
 	case !active(wl):
 		return Reason{KindDeactivated, "Taken out of the queue: its Workload is deactivated"}
 	case apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadAdmitted):

@@ -1,0 +1,97 @@
+// Package aside takes runs out of the way that their target cannot hold: a queue lets nobody pass its first, so that one
+// which can never start would stop all behind it. Such a run keeps its place, and takes it again when there is enough.
+// It must not judge what runs hold: every run ends, and a queue is there to wait for that.
+package aside
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/queue/capacity"
+	"bflow.dev/bflow/queue/devices"
+)
+
+// Lack is what a target does not have for a run; the zero value is that it has enough.
+type Lack struct {
+	Why  string // goes on after "it"; "" for enough
+	Ever bool   // not on its best day either: empty, all nodes there, no device ill
+}
+
+// Wants is what a run asks for.
+type Wants struct {
+	All  devices.Amounts // of its queue, slots too
+	Pods []devices.Shape // how its pods share the devices
+}
+
+// Judge says what target lacks for a run that asks for w: beside what its queue promises to all runs together, which is
+// what pods of others and lost nodes leave.
+func Judge(target string, w Wants, promised devices.Amounts, inv *devices.Inventory) Lack {
+	best := inv.Full()
+	best[capacity.Slot] = max(promised[capacity.Slot], capacity.Slots)
+	var now, ever []string
+	for _, name := range slices.Sorted(maps.Keys(w.All)) {
+		n := w.All[name]
+		switch most := max(best[name], promised[name]); {
+		case n > most:
+			ever = append(ever, fmt.Sprintf("asks for %d %s, and target %q has %s in all", n, name, target, count(most)))
+		case n > promised[name]:
+			now = append(now, fmt.Sprintf("asks for %d %s, and target %q has %s now%s", n, name, target, count(promised[name]), missing(inv, name)))
+		}
+	}
+	switch {
+	case len(ever) > 0:
+		return Lack{Why: strings.Join(ever, "; it "), Ever: true}
+	case len(now) > 0:
+		return Lack{Why: strings.Join(now, "; it ")}
+	}
+	if room := inv.Room(w.Pods, nil); room.Never {
+		return Lack{Why: tooLarge(target, w.Pods, inv), Ever: true}
+	}
+	return Lack{}
+}
+
+func count(n int64) string {
+	if n == 0 {
+		return "none"
+	}
+	return fmt.Sprint(n)
+}
+
+// missing says where the rest of a resource is, in brackets.
+func missing(inv *devices.Inventory, name string) string {
+	var parts []string
+	if others := inv.Foreign()[name]; others > 0 {
+		parts = append(parts, fmt.Sprintf("others hold %d", others))
+	}
+	if lost := inv.Lost(); len(lost) > 0 {
+		parts = append(parts, "no pods on "+strings.Join(lost[:min(3, len(lost))], ", "))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+// tooLarge tells of the pods that no node holds, or not all of them beside each other.
+func tooLarge(target string, pods []devices.Shape, inv *devices.Inventory) string {
+	var asked, most []string
+	told := map[string]bool{}
+	for _, p := range pods {
+		asked = append(asked, p.String())
+		for _, name := range slices.Sorted(maps.Keys(p.Requests)) {
+			if told[name] {
+				continue
+			}
+			told[name] = true
+			var n int64
+			for _, node := range inv.Nodes {
+				n = max(n, node.Full()[name])
+			}
+			most = append(most, fmt.Sprintf("%s %s", count(n), name))
+		}
+	}
+	return fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold even when they are empty: a node has at most %s",
+		strings.Join(asked, " and "), target, strings.Join(most, " and "))
+}
