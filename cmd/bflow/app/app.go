@@ -72,7 +72,7 @@ func newApp(s Streams) *cli.App {
 			reportCommand(s), exportCommand(s), importCommand(s), fetchCommand(s),
 			imagesCommand(s), bundleCommand(s),
 			bootstrapCommand(s), doctorCommand(s), reachCommand(s),
-			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(),
+			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(), experimentCommand(s),
 		},
 	}
 	for _, c := range app.Commands {

@@ -53,7 +53,7 @@ func TestFromSourceToARunOfABundle(t *testing.T) {
 		"go.mod":                "module bflow.dev/bflow\n\ngo 1.26.0\n",
 		"tasks/step/version.go": "package step\n\nvar Version string\n",
 		"cmd/load-gen/main.go":  "package main\n\nimport \"bflow.dev/bflow/tasks/step\"\n\nfunc main() { println(step.Version) }\n",
-		"first.yaml":            experiment,
+		"first.yaml":            anExperiment,
 	} {
 		if err := step.WriteFile(filepath.Join(dir, name), []byte(text)); err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestFromSourceToARunOfABundle(t *testing.T) {
 	}
 }
 
-const experiment = `apiVersion: bflow.dev/v1alpha1
+const anExperiment = `apiVersion: bflow.dev/v1alpha1
 kind: Experiment
 metadata: {name: first}
 spec:

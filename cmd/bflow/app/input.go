@@ -66,14 +66,20 @@ func readFiles(c *cli.Context, s Streams, opt spec.Options) (input, error) {
 	if c.NArg() == 0 {
 		return input{}, step.Usagef("reading arguments of %q: want at least one file, or - for standard input", c.Command.FullName())
 	}
+	opt.ProfileDirs, opt.Set, opt.Lenient = c.StringSlice("profiles"), c.StringSlice("set"), c.Bool("lenient")
+	in, found := loadFiles(opt, s.In, c.Args().Slice()...)
+	return in, tell(s, found)
+}
+
+// loadFiles reads files; - stands for stdin.
+func loadFiles(opt spec.Options, stdin io.Reader, names ...string) (input, problem.List) {
 	sum := sha256.New()
-	opt.Shipped, opt.ProfileDirs, opt.Set, opt.Lenient = profiles.FS, c.StringSlice("profiles"), c.StringSlice("set"), c.Bool("lenient")
-	opt.ReadFile = reader(s.In, sum)
-	set, found := spec.Load(opt, c.Args().Slice()...)
+	opt.Shipped, opt.ReadFile = profiles.FS, reader(stdin, sum)
+	set, found := spec.Load(opt, names...)
 	for _, v := range opt.Set {
 		fmt.Fprintf(sum, "\x00%s", v)
 	}
-	return input{set: set, sum: "sha256:" + hex.EncodeToString(sum.Sum(nil))}, tell(s, found)
+	return input{set: set, sum: "sha256:" + hex.EncodeToString(sum.Sum(nil))}, found
 }
 
 // tell prints problems and turns errors among them into exit code 2.
@@ -103,6 +109,11 @@ func matrices(c *cli.Context, s Streams, in input) ([]*plan.Matrix, error) {
 }
 
 func expand(c *cli.Context, s Streams, in input, opt plan.Options) ([]*plan.Matrix, error) {
+	return expandAll(s, in, opt, c.Args().First())
+}
+
+// expandAll is expand for what came from a file called from.
+func expandAll(s Streams, in input, opt plan.Options, from string) ([]*plan.Matrix, error) {
 	var all []*plan.Matrix
 	var found problem.List
 	for _, e := range in.set.Experiments {
@@ -117,7 +128,7 @@ func expand(c *cli.Context, s Streams, in input, opt plan.Options) ([]*plan.Matr
 		return nil, err
 	}
 	if len(all)+len(in.set.RunPlans) == 0 {
-		return nil, step.Usagef("planning %s: there is no document of kind Experiment in it", c.Args().First())
+		return nil, step.Usagef("planning %s: there is no document of kind Experiment in it", from)
 	}
 	return all, nil
 }

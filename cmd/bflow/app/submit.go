@@ -90,16 +90,7 @@ func told(s Streams, cluster *clusterrun.Cluster, runs []*clusterrun.Run, follow
 // followCluster shows runs until they end, prints what came out, and exits as they did. plans are those of runs where
 // they are known.
 func followCluster(c *cli.Context, s Streams, cluster *clusterrun.Cluster, runs []*clusterrun.Run, plans []*runplan.RunPlan) error {
-	f := &clusterFollower{s: s, display: newDisplay(c, s, len(runs)), runs: map[string]*followed{}}
-	if len(runs) > 1 {
-		f.display.NameRuns()
-	}
-	for i, r := range runs {
-		f.runs[r.ID] = &followed{seen: map[string]local.State{}}
-		if i < len(plans) {
-			f.runs[r.ID].plan = plans[i]
-		}
-	}
+	f := newFollower(s, newDisplay(c, s, len(runs)), runs, plans)
 	ended, err := cluster.Follow(c.Context, runs, f)
 	f.display.Close()
 	if c.Err() != nil {
@@ -173,6 +164,20 @@ type clusterFollower struct {
 	s       Streams
 	display *progress.Display
 	runs    map[string]*followed
+}
+
+func newFollower(s Streams, display *progress.Display, runs []*clusterrun.Run, plans []*runplan.RunPlan) *clusterFollower {
+	f := &clusterFollower{s: s, display: display, runs: map[string]*followed{}}
+	if len(runs) > 1 {
+		f.display.NameRuns()
+	}
+	for i, r := range runs {
+		f.runs[r.ID] = &followed{seen: map[string]local.State{}}
+		if i < len(plans) {
+			f.runs[r.ID].plan = plans[i]
+		}
+	}
+	return f
 }
 
 // followed is what was shown of a run.

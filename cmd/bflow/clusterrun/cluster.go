@@ -26,6 +26,7 @@ const (
 type Cluster struct {
 	Config *rest.Config
 	Name   string // what a person calls it: its context or its address
+	Modest bool   // ask for runs, tasks and logs only, and not Kueue: what an account that submits may read
 	http   rest.Interface
 }
 

@@ -57,7 +57,9 @@ func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[stri
 		case err := <-f.trouble:
 			o.Trouble(err)
 		case <-look.C:
-			f.waiting(ctx)
+			if !c.Modest {
+				f.waiting(ctx)
+			}
 		case err := <-failed:
 			return f.latest, f.why(ctx, err)
 		}

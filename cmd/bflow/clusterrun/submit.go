@@ -25,6 +25,8 @@ type Submission struct {
 	Compile compile.Options
 	Secrets []load.Secret            // credentials that the experiment file held literally
 	Name    func(base string) string // names a run
+	Parent  *Parent                  // submits for somebody: a run of the same name that it made before is taken as it is; nil = a person submits
+	Notes   map[string]string        // annotations of the runs of a parent
 }
 
 // longestBase leaves room in the 63 characters of a PipelineRun's name for time, random part and number of a later attempt.
@@ -43,19 +45,20 @@ func (c *Cluster) Submit(ctx context.Context, sub Submission) ([]*Run, error) {
 	made := map[string]bool{}
 	for _, dry := range []bool{true, false} {
 		clear(made)
-		if err := c.shared(ctx, objects, sub.Secrets, dry, made); err != nil {
+		if err := c.shared(ctx, objects, sub, dry, made); err != nil {
 			return nil, err
 		}
 		if !dry {
 			break
 		}
 		for _, o := range objects {
-			if err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, true, nil); err != nil {
+			err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, true, nil)
+			if err != nil && (sub.Parent == nil || !apierrors.IsAlreadyExists(err)) {
 				return nil, fmt.Errorf("checking run %s: %w", o.PipelineRun.Name, err)
 			}
 		}
 	}
-	return c.start(ctx, objects, sub.Secrets)
+	return c.start(ctx, objects, sub)
 }
 
 // compile returns the objects of every plan with the names of their runs.
@@ -68,6 +71,7 @@ func (sub *Submission) compile() ([]compile.Objects, error) {
 		}
 		name := sub.Name(strings.TrimRight(p.Name[:min(len(p.Name), longestBase)], "-"))
 		named(o.PipelineRun, name)
+		sub.Parent.adopt(o.PipelineRun, sub.Notes)
 		all = append(all, o)
 	}
 	return all, nil
@@ -121,9 +125,9 @@ func (c *Cluster) tekton(ctx context.Context) error {
 }
 
 // shared makes what runs need and share. It is named by its content: what is there already is right.
-func (c *Cluster) shared(ctx context.Context, objects []compile.Objects, secrets []load.Secret, dry bool, made map[string]bool) error {
+func (c *Cluster) shared(ctx context.Context, objects []compile.Objects, sub Submission, dry bool, made map[string]bool) error {
 	for _, o := range objects {
-		for _, secret := range needed(o, secrets) {
+		for _, secret := range sub.needed(o) {
 			if err := c.once(ctx, coreAPI, "secrets", &secret.ObjectMeta, secret, dry, made); err != nil {
 				return err
 			}
@@ -171,38 +175,62 @@ func noNamespace(err error) bool {
 	return d != nil && d.Kind == "namespaces"
 }
 
-// needed are the literal credentials that a run's Pipeline names, as Secrets beside it.
-func needed(o compile.Objects, secrets []load.Secret) []*corev1.Secret {
+// needed are the literal credentials that a run's Pipeline names, as Secrets beside it. Those of a parent go with it.
+func (sub *Submission) needed(o compile.Objects) []*corev1.Secret {
 	var out []*corev1.Secret
 	text, _ := json.Marshal(o.Pipeline.Spec) // it came from the compiler
-	for _, s := range secrets {
+	for _, s := range sub.Secrets {
 		if !strings.Contains(string(text), `"`+s.Name+`"`) {
 			continue
 		}
 		immutable := true
-		out = append(out, &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		secret := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 			ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: o.PipelineRun.Namespace, Labels: map[string]string{
 				contract.LabelManagedBy: contract.ManagedBy, contract.LabelExperiment: o.PipelineRun.Labels[contract.LabelExperiment]}},
-			Immutable: &immutable, StringData: map[string]string{s.Key: s.Value}})
+			Immutable: &immutable, StringData: map[string]string{s.Key: s.Value}}
+		if sub.Parent != nil {
+			secret.OwnerReferences = sub.Parent.owner()
+		}
+		out = append(out, secret)
 	}
 	return out
 }
 
 // start makes the PipelineRuns, and each an owner of what it needs.
-func (c *Cluster) start(ctx context.Context, objects []compile.Objects, secrets []load.Secret) ([]*Run, error) {
+func (c *Cluster) start(ctx context.Context, objects []compile.Objects, sub Submission) ([]*Run, error) {
 	var runs []*Run
 	for i, o := range objects {
-		var pr tektonv1.PipelineRun
-		if err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, false, &pr); err != nil {
+		pr, err := c.begin(ctx, o.PipelineRun, sub.Parent)
+		if err != nil {
 			return runs, fmt.Errorf("submitting run %s (%d of %d are there): %w", o.PipelineRun.Name, i, len(objects), err)
 		}
-		runs = append(runs, &Run{ID: pr.Name, Namespace: pr.Namespace, Attempts: []tektonv1.PipelineRun{pr}})
-		c.own(ctx, &pr, configMaps(pr.Namespace, o.ConfigMap.Name), o.ConfigMap)
-		for _, secret := range needed(o, secrets) {
-			c.own(ctx, &pr, path{prefix: coreAPI, namespace: pr.Namespace, resource: "secrets", name: secret.Name}, secret)
+		runs = append(runs, &Run{ID: pr.Name, Namespace: pr.Namespace, Attempts: []tektonv1.PipelineRun{*pr}})
+		c.own(ctx, pr, configMaps(pr.Namespace, o.ConfigMap.Name), o.ConfigMap)
+		if sub.Parent != nil {
+			continue // its Secrets are its own: it may not patch any, since the answer to a patch is the whole Secret
+		}
+		for _, secret := range sub.needed(o) {
+			c.own(ctx, pr, path{prefix: coreAPI, namespace: pr.Namespace, resource: "secrets", name: secret.Name}, secret)
 		}
 	}
 	return runs, nil
+}
+
+// begin makes a PipelineRun, or finds the one that parent has made before.
+func (c *Cluster) begin(ctx context.Context, want *tektonv1.PipelineRun, parent *Parent) (*tektonv1.PipelineRun, error) {
+	var pr tektonv1.PipelineRun
+	err := c.create(ctx, pipelineRuns(want.Namespace, ""), want, false, &pr)
+	if err == nil || parent == nil || !apierrors.IsAlreadyExists(err) {
+		return &pr, err
+	}
+	there, readErr := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(want.Namespace, want.Name))
+	if readErr != nil {
+		return nil, readErr
+	}
+	if !parent.has(there) {
+		return nil, err
+	}
+	return there, nil
 }
 
 // own makes pr one of the owners of an object that runs share: it goes when the last of them is gone. The apply carries

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"slices"
 
@@ -100,5 +101,24 @@ func (f *Files) blob(tree *object.Tree, in, name string) error {
 		return fmt.Errorf("reading file %q: %w", name, err)
 	}
 	f.Names, f.Text[name] = append(f.Names, name), []byte(text)
+	return nil
+}
+
+// WriteTo writes the files below dir, as plain files.
+func (f *Files) WriteTo(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("writing the files of commit %s: %w", f.Commit, err)
+	}
+	defer root.Close()
+	for _, name := range f.Names {
+		err := root.MkdirAll(path.Dir(name), 0o700)
+		if err == nil {
+			err = root.WriteFile(name, f.Text[name], 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("writing the files of commit %s: %w", f.Commit, err)
+		}
+	}
 	return nil
 }
