@@ -61,7 +61,9 @@ func newLab(t *testing.T) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &lab{t: t, api: api, dir: t.TempDir(), runs: t.TempDir()}
+	l := &lab{t: t, api: api, dir: t.TempDir(), runs: t.TempDir()}
+	l.track()
+	return l
 }
 
 // write puts a file into the working directory and returns its name.

@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"bflow.dev/bflow/tasks/contract"
 )
 
 // experiment is one run whose engine and load are as given.
@@ -36,9 +38,10 @@ const (
 	crashes     = fourOfEight + "\n  engine: {kind: sim, args: [--no-such-flag]}"
 	noImage     = fourOfEight + "\n  engine: {kind: sim, image: nowhere.invalid/sim-engine:none}"
 	noNode      = `overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "4"}}, node_selector: {no: such-node}}}`
+	shortTime   = fourOfEight + "\n  execution: {timeout: 45s}"
 )
 
-// TestNothingIsLeft ends runs in every way that there is, and looks at what is left afterwards.
+// TestNothingIsLeft ends runs in every way that there is, two at a time, and looks at what is left afterwards.
 func TestNothingIsLeft(t *testing.T) {
 	for _, row := range []struct {
 		name    string
@@ -48,17 +51,24 @@ func TestNothingIsLeft(t *testing.T) {
 		act     func(l *lab, run string)
 		reason  string // part of what bflow status says afterwards
 		deleted bool   // the PipelineRun is gone in the end
+		more    bool   // another row of its class is tried in short tests
 	}{
-		{name: "cancelled by bflow while provisioning", engine: slowStart, load: "1s", at: during("provision"), act: byBflow("cancel")},
-		{name: "cancelled by bflow in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byBflow("cancel")},
-		{name: "cancelled by tkn in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byTkn},
+		{name: "cancelled by bflow while provisioning", engine: slowStart, load: "1s", at: during(contract.Provision), act: byBflow("cancel"), reason: "ancel"},
+		{name: "cancelled by bflow in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byBflow("cancel"), reason: "ancel", more: true},
+		{name: "cancelled by bflow with its finally in mlflow-push", engine: fourOfEight, load: "1s", at: during(contract.MLflowPush), act: byBflow("cancel"), more: true},
+		{name: "cancelled by tkn in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byTkn, reason: "ancel"},
+		{name: "out of time in load-gen", engine: shortTime, load: "10m", reason: "TimedOut"},
 		{name: "an engine that crashes", engine: crashes, load: "1s", reason: "CrashLoopBackOff"},
-		{name: "an image that cannot be pulled", engine: noImage, load: "1s", reason: "ImagePull"},
+		{name: "an image that cannot be pulled", engine: noImage, load: "1s", reason: "ImagePull", more: true},
 		{name: "no node that could hold it", engine: noNode, load: "1s", reason: "nschedulable"},
 		{name: "deleted in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byDeletion, deleted: true},
-		{name: "deleted while provisioning", engine: slowStart, load: "1s", at: during("provision"), act: byDeletion, deleted: true},
+		{name: "deleted while provisioning", engine: slowStart, load: "1s", at: during(contract.Provision), act: byDeletion, deleted: true, more: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			if row.more && testing.Short() {
+				t.Skip("a like row is tried in short tests")
+			}
+			t.Parallel()
 			l := newLab(t)
 			run := l.submit(l.write("leave.yaml", experiment(row.engine, row.load, "")))[0]
 			if row.at != nil {
@@ -67,9 +77,8 @@ func TestNothingIsLeft(t *testing.T) {
 			if row.act != nil {
 				row.act(l, run)
 			}
-			l.ended(run, 5*time.Minute)
-			l.nothingLeft(run, 2*time.Minute)
-			l.quotaFree(time.Minute)
+			l.ended(run, 10*time.Minute)
+			l.nothingLeft(run, 3*time.Minute)
 			if row.deleted {
 				l.gone(run)
 			} else if said := l.bflow("status", run).out; !strings.Contains(said, row.reason) {
@@ -101,14 +110,13 @@ func TestAQueuedRunThatIsCancelledNeverStarts(t *testing.T) {
 	for _, run := range []string{waiting, holder} {
 		l.nothingLeft(run, time.Minute)
 	}
-	l.quotaFree(time.Minute)
 }
 
 // during waits until a task of the run has a pod that runs.
 func during(task string) func(l *lab, run string) {
 	return func(l *lab, run string) {
 		l.t.Helper()
-		l.await(3*time.Minute, task+" of "+run, func() string {
+		l.await(10*time.Minute, task+" of "+run, func() string {
 			for _, p := range l.list(pods, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask="+task) {
 				if phase, _, _ := unstructured.NestedString(p.Object, "status", "phase"); phase == "Running" {
 					return ""

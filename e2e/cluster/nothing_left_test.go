@@ -14,8 +14,9 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 )
 
-// nothingLeft waits until a run has left no pod that runs, no Service, Deployment, Job or Secret, and no Workload that
-// holds quota. What is kept on purpose is its PipelineRun, its TaskRuns with their ended pods, its plan and its volume.
+// nothingLeft waits until a run has left no pod that runs, no Service, Deployment, Job or Secret, no Workload that holds
+// quota, and no run of MLflow that is not ended. What is kept on purpose is its PipelineRun, its TaskRuns with their ended
+// pods, its plan and its volume.
 func (l *lab) nothingLeft(run string, limit time.Duration) {
 	l.t.Helper()
 	l.await(limit, "nothing to be left of "+run, func() string {
@@ -28,7 +29,7 @@ func (l *lab) nothingLeft(run string, limit time.Duration) {
 				left = append(left, kind+" "+u.GetName())
 			}
 		}
-		return strings.Join(left, ", ")
+		return strings.Join(append(left, l.trackedOpen(run)...), ", ")
 	})
 }
 

@@ -1,0 +1,94 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// track has runs send their results to the MLflow server of BFLOW_E2E_MLFLOW, if there is one.
+func (l *lab) track() {
+	l.t.Helper()
+	url := os.Getenv("BFLOW_E2E_MLFLOW")
+	if url == "" {
+		return
+	}
+	secret := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": contract.SecretMLflow},
+		"stringData": map[string]any{contract.EnvMLflowURI: url},
+	}}
+	_, err := l.api.Resource(secrets).Namespace(namespace).Create(l.t.Context(), secret, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		l.t.Fatal(err)
+	}
+}
+
+// trackedRun is what the tracking server says of a run.
+type trackedRun struct {
+	Info struct {
+		Name   string `json:"run_name"`
+		Status string `json:"status"`
+	} `json:"info"`
+}
+
+// tracked asks MLflow, by plain HTTP, for what it has of a run.
+func (l *lab) tracked(run string) []trackedRun {
+	l.t.Helper()
+	if os.Getenv("BFLOW_E2E_MLFLOW") == "" {
+		return nil
+	}
+	var found struct {
+		Experiments []struct {
+			ID string `json:"experiment_id"`
+		} `json:"experiments"`
+	}
+	l.mlflow("experiments/search", map[string]any{"max_results": 1000}, &found)
+	var ids []string
+	for _, e := range found.Experiments {
+		ids = append(ids, e.ID)
+	}
+	var out struct {
+		Runs []trackedRun `json:"runs"`
+	}
+	l.mlflow("runs/search", map[string]any{"experiment_ids": ids, "filter": "tags.`bflow.run` = '" + run + "'"}, &out)
+	return out.Runs
+}
+
+// trackedOpen names runs of MLflow that say that they still run.
+func (l *lab) trackedOpen(run string) (open []string) {
+	l.t.Helper()
+	for _, r := range l.tracked(run) {
+		if r.Info.Status == "RUNNING" || r.Info.Status == "SCHEDULED" {
+			open = append(open, "MLflow run "+r.Info.Name)
+		}
+	}
+	return open
+}
+
+func (l *lab) mlflow(path string, in, out any) {
+	l.t.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	resp, err := http.Post(os.Getenv("BFLOW_E2E_MLFLOW")+"/api/2.0/mlflow/"+path, "application/json", bytes.NewReader(body))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		l.t.Fatalf("MLflow answers %s to %s", resp.Status, path)
+	}
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		l.t.Fatal(err)
+	}
+}

@@ -1,0 +1,329 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"bflow.dev/bflow/bootstrap/objects"
+	"bflow.dev/bflow/internal/audit"
+)
+
+const (
+	webhookSecret = "bflow-webhook" // holds what events are signed with
+	groupTriggers = "triggers.tekton.dev"
+)
+
+// keys are those of webhookSecret in these tests.
+func keys() map[string]string {
+	return map[string]string{"github": "gh-3f1", "gitlab": "gl-77a", "webhook": "wh-c09", "gitlab-user.jane": "allowed", "gitlab-user.mallory": "not"}
+}
+
+// event is a document of overlays/testdata/events.yaml, which says what the fields mean.
+type event struct {
+	About  string            `json:"about"`
+	Key    string            `json:"key"`
+	Header map[string]string `json:"header"`
+	Body   json.RawMessage   `json:"body"`
+	Starts map[string]string `json:"starts"`
+}
+
+// listener is an EventListener of bflow, reached through the API server.
+type listener struct {
+	*lab
+	core      kubernetes.Interface
+	namespace string
+}
+
+func (l *lab) listener(namespace string) *listener {
+	l.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("BFLOW_E2E_KUBECONFIG"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	core, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if _, err := core.Discovery().ServerResourcesForGroupVersion(groupTriggers + "/v1beta1"); err != nil {
+		l.t.Skipf("the cluster has no Tekton Triggers: %v", err)
+	}
+	return &listener{l, core, namespace}
+}
+
+// TestEventsStartWhatTheyMayAndNothingElse sends every event of overlays/testdata to a listener in a namespace of its own,
+// where no Pipeline is: what is started ends at once.
+func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
+	const namespace = "bflow-events-test"
+	l := newLab(t).listener(namespace)
+	l.install()
+	events := sampleEvents(t)
+	valid := events[0]
+
+	var refused []string // ids of events that must have started nothing
+	l.await(2*time.Minute, "the listener to answer", func() string {
+		id, err := l.send(valid, sign(valid, keys()))
+		if err != nil {
+			return err.Error()
+		}
+		refused = append(refused, id) // there is no Secret yet
+		return ""
+	})
+	empty := map[string]string{"github": "", "gitlab": "", "webhook": "", "gitlab-user.jane": "allowed"}
+	l.secret(empty)
+	for _, e := range events {
+		if id, err := l.send(e, sign(e, empty)); err == nil {
+			refused = append(refused, id)
+		}
+	}
+	l.secret(keys())
+	l.await(time.Minute, "the Secret to be known", func() string {
+		id, err := l.send(valid, sign(valid, keys()))
+		if err != nil {
+			return err.Error()
+		}
+		return l.missing(id, 3*time.Second)
+	})
+
+	started := map[string]event{}
+	for _, e := range events {
+		id, err := l.send(e, sign(e, keys()))
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", e.About, err)
+		case e.Starts == nil:
+			refused = append(refused, id)
+		default:
+			started[id] = e
+		}
+	}
+	for id, e := range started {
+		l.await(30*time.Second, e.About, func() string { return l.missing(id, 0) })
+		if diff := cmp.Diff(e.Starts, said(t, l.started(id)[0])); diff != "" {
+			t.Errorf("%s: -want +got\n%s", e.About, diff)
+		}
+	}
+	// The events that start something were sent among the others and have taken the longest way.
+	for _, id := range refused {
+		if made := l.started(id); len(made) > 0 {
+			t.Errorf("event %s has started %s with params %v", id, made[0].GetName(), said(t, made[0]))
+		}
+	}
+	l.rights()
+}
+
+func sampleEvents(t *testing.T) []event {
+	t.Helper()
+	text, err := os.ReadFile("../../overlays/testdata/events.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []event
+	for _, document := range bytes.Split(text, []byte("\n---\n")) {
+		var e event
+		if err := yaml.UnmarshalStrict(document, &e); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// sign returns the headers of an event, with the signature that its key makes: "wrong" is a key that nobody has.
+func sign(e event, keys map[string]string) map[string]string {
+	header := map[string]string{"Content-Type": "application/json"}
+	for k, v := range e.Header {
+		header[k] = v
+	}
+	key := keys[e.Key]
+	switch {
+	case e.Key == "":
+		return header
+	case e.Key == "wrong":
+		key = "somebody else's"
+	}
+	if e.Header["X-Gitlab-Event"] != "" {
+		header["X-Gitlab-Token"] = key
+		return header
+	}
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write(e.Body)
+	header["X-Hub-Signature-256"] = "sha256=" + hex.EncodeToString(mac.Sum(nil))
+	return header
+}
+
+// install makes what bootstrap would put into the namespace for its listener, and deletes it at the end.
+func (l *listener) install() {
+	l.t.Helper()
+	all, err := objects.Objects(objects.Config{Namespaces: []string{l.namespace}, Triggers: true})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, o := range all {
+		kind := o.GroupVersionKind()
+		inside := o.GetNamespace() == l.namespace && (kind.Group == groupTriggers || strings.HasSuffix(o.GetName(), "-listener"))
+		itself := kind.Kind == "Namespace" && o.GetName() == l.namespace
+		if !inside && !itself && !strings.HasPrefix(o.GetName(), "bflow-triggers") {
+			continue
+		}
+		if itself {
+			o.SetLabels(map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}) // it is for no runs
+		}
+		client := l.api.Resource(schema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: strings.ToLower(kind.Kind) + "s"}).Namespace(o.GetNamespace())
+		_, err := client.Create(l.t.Context(), o, metav1.CreateOptions{})
+		switch {
+		case errors.IsAlreadyExists(err) && kind.Kind == "ClusterRole": // bootstrap has made it
+		case err != nil:
+			l.t.Fatalf("%s %s: %v", kind.Kind, o.GetName(), err)
+		case o.GetNamespace() == "":
+			l.t.Cleanup(func() { l.remove(client, o.GetName()) })
+		}
+	}
+}
+
+// remove deletes an object of the cluster and waits until it is gone. The context of a test is over when it is called.
+func (l *listener) remove(client dynamic.ResourceInterface, name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for err := error(nil); !errors.IsNotFound(err); time.Sleep(time.Second) {
+		if err = client.Delete(ctx, name, metav1.DeleteOptions{}); ctx.Err() != nil {
+			l.t.Errorf("%s is not gone: %v", name, err)
+			return
+		}
+	}
+}
+
+// secret writes webhookSecret anew.
+func (l *listener) secret(values map[string]string) {
+	l.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: webhookSecret}, StringData: values}
+	client := l.core.CoreV1().Secrets(l.namespace)
+	err := client.Delete(l.t.Context(), webhookSecret, metav1.DeleteOptions{})
+	if err == nil || errors.IsNotFound(err) {
+		_, err = client.Create(l.t.Context(), s, metav1.CreateOptions{})
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// send posts an event and returns the id that the listener gave to it. It answers before it looks closer: 202 says nothing.
+func (l *listener) send(e event, header map[string]string) (string, error) {
+	request := l.core.CoreV1().RESTClient().Post().
+		AbsPath("/api/v1/namespaces", l.namespace, "services", "el-bflow:8080", "proxy", "/").Body([]byte(e.Body))
+	for k, v := range header {
+		request.SetHeader(k, v)
+	}
+	answer, err := request.DoRaw(l.t.Context())
+	if err != nil {
+		return "", err
+	}
+	var said struct{ EventID string }
+	if err := json.Unmarshal(answer, &said); err != nil || said.EventID == "" {
+		return "", fmt.Errorf("the listener answers %q", answer)
+	}
+	return said.EventID, nil
+}
+
+// started returns the PipelineRuns that an event has started.
+func (l *listener) started(id string) []unstructured.Unstructured {
+	l.t.Helper()
+	found, err := l.api.Resource(pipelineRuns).Namespace(l.namespace).List(l.t.Context(), metav1.ListOptions{LabelSelector: "triggers.tekton.dev/triggers-eventid=" + id})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return found.Items
+}
+
+// missing says so when an event has not started one PipelineRun after a while.
+func (l *listener) missing(id string, after time.Duration) string {
+	l.t.Helper()
+	for end := time.Now().Add(after); ; time.Sleep(200 * time.Millisecond) {
+		switch n := len(l.started(id)); {
+		case n == 1:
+			return ""
+		case n > 1 || time.Now().After(end):
+			return fmt.Sprintf("event %s has started %d PipelineRuns", id, n)
+		}
+	}
+}
+
+// said returns the params of a PipelineRun that are not empty, and who it says has started it. It has the account, the
+// Pipeline and the fields that the template gives it, and no others.
+func said(t *testing.T, pr unstructured.Unstructured) map[string]string {
+	t.Helper()
+	got := map[string]string{"event": pr.GetAnnotations()["bflow.dev/event"], "author": pr.GetAnnotations()["bflow.dev/author"]}
+	params, _, _ := unstructured.NestedSlice(pr.Object, "spec", "params")
+	for _, p := range params {
+		param := p.(map[string]any)
+		if value := param["value"].(string); value != "" && param["name"] != "wait" {
+			got[param["name"].(string)] = value
+		}
+	}
+	account, _, _ := unstructured.NestedString(pr.Object, "spec", "taskRunTemplate", "serviceAccountName")
+	pipeline, _, _ := unstructured.NestedString(pr.Object, "spec", "pipelineRef", "name")
+	if account != "bflow-submit" || pipeline != "bflow-experiment" || len(params) != 7 {
+		t.Errorf("%s runs Pipeline %q as %q with %d params", pr.GetName(), pipeline, account, len(params))
+	}
+	if text := pr.GetAnnotations()["bflow.dev/started-by"]; text != got["event"]+" by "+got["author"] {
+		t.Errorf("%s was started by %q", pr.GetName(), text)
+	}
+	return got
+}
+
+// rights looks into the audit log, where there is one, for what the account of the listener may and does not do.
+func (l *listener) rights() {
+	l.t.Helper()
+	path := os.Getenv("BFLOW_E2E_AUDIT")
+	if path == "" {
+		l.t.Log("BFLOW_E2E_AUDIT names no audit log: rights were not compared")
+		return
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer file.Close()
+	account := l.namespace + "/bflow-listener"
+	log, err := audit.Read(file, func(name string) bool { return name == account }, func(binding string) bool { return strings.HasPrefix(binding, "bflow-") })
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	all, err := objects.Objects(objects.Config{Namespaces: []string{l.namespace}, Triggers: true})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	granted, err := audit.Granted(all)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, r := range log.Unused(granted) {
+		if r.Account == account && !streamed(log, r) {
+			l.t.Errorf("never used: %s", r)
+		}
+	}
+	for r, n := range log.Refused {
+		l.t.Errorf("refused %d times: %s", n, r)
+	}
+}
