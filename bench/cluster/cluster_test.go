@@ -108,6 +108,7 @@ func TestMinimalPipelineIsInTheMeasureOfTheRun(t *testing.T) {
 kind: PipelineRun
 spec:
   taskRunTemplate: {serviceAccountName: bflow-runner}
+  taskRunSpecs: [{pipelineTaskName: provision, timeout: 3m}]
   workspaces: [{name: plan, configMap: {name: p}}, {name: run, volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce]}}}]
 `)
 	first := parse(t, `
@@ -156,6 +157,7 @@ metadata: {generateName: bench-cluster-minimal-}
 spec:
   pipelineRef: {name: bench-cluster-minimal}
   taskRunTemplate: {serviceAccountName: bflow-runner}
+  taskRunSpecs: [{pipelineTaskName: provision, timeout: 3m}]
   workspaces: [{name: run, volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce]}}}]
 `)
 	if diff := cmp.Diff(want.Object, run.Object); diff != "" {

@@ -70,8 +70,13 @@ func newLab(ctx context.Context, o options, log io.Writer) (*lab, error) {
 	if l.api, err = dynamic.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("connecting: %w", err)
 	}
-	if l.o.bflow, err = filepath.Abs(o.bflow); err != nil {
-		return nil, err
+	for _, path := range []*string{&l.o.bflow, &l.o.lock} { // the program runs in a folder of its own
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return nil, err
+		}
 	}
 	if l.dir, err = os.MkdirTemp("", "bflow-bench-cluster-"); err != nil {
 		return nil, fmt.Errorf("making a folder: %w", err)

@@ -107,6 +107,9 @@ func runOf(pr *unstructured.Unstructured) *unstructured.Unstructured {
 	if t, ok, _ := unstructured.NestedMap(pr.Object, "spec", "taskRunTemplate"); ok {
 		spec["taskRunTemplate"] = t
 	}
+	if sizes, ok, _ := unstructured.NestedSlice(pr.Object, "spec", "taskRunSpecs"); ok { // some override what steps request
+		spec["taskRunSpecs"] = sizes
+	}
 	given, _, _ := unstructured.NestedSlice(pr.Object, "spec", "workspaces")
 	for _, w := range given {
 		if w, _ := w.(object); w["name"] == "run" {
