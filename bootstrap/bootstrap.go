@@ -26,6 +26,7 @@ type Options struct {
 	Namespaces []string          // where runs live; none = objects.DefaultNamespace
 	Overlay    string            // folder of package overlays; "" = by the platform
 	Image      string            // of the controller; "" = by Version
+	Client     string            // image of bflow itself; "" = beside Image
 	LoadNodes  map[string]string // node selector of task pods; nil = nodes without GPUs where there are some
 	Registry   string            // of a mirror; see package mirror
 	ImageMap   map[string]string
@@ -40,7 +41,7 @@ const defaultTimeout = 5 * time.Minute
 
 // settings is what of the options the next call goes on with.
 func (o Options) settings(all []Component) Settings {
-	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image,
+	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
 		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes}
 	for _, c := range all {
 		s.Versions[c.Part] = c.Version
@@ -72,6 +73,9 @@ func (o Options) Resume(s Settings) Options {
 	}
 	if o.Image == "" {
 		o.Image = s.Image
+		if o.Client == "" { // the two belong together
+			o.Client = s.Client
+		}
 	}
 	if o.Registry == "" {
 		o.Registry = s.Registry

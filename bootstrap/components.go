@@ -151,7 +151,7 @@ func ours(o Options, f detect.Found) (Component, error) {
 		images.Registry = "" // whoever names an image means it
 	}
 	all, err := objects.Objects(objects.Config{
-		Overlay: overlay, Version: o.Version, Image: o.Image, From: images.Image, Namespaces: o.Namespaces, Hub: f.Platform.Hub, LoadNodes: nodes,
+		Overlay: overlay, Version: o.Version, Image: o.Image, Client: o.Client, From: images.Image, Namespaces: o.Namespaces, Hub: f.Platform.Hub, LoadNodes: nodes,
 		Prebuilt: f.Kueue.ManagesPods() && f.Kueue.Foreign(), Prometheus: f.Monitoring.Prometheus, PrometheusLabels: f.Monitoring.Labels, Dashboard: dashboard,
 		Triggers: f.Triggers.Present,
 	})

@@ -25,10 +25,11 @@ func runKinds() []schema.GroupKind {
 		{Group: "apps", Kind: "Deployment"}, {Group: "batch", Kind: "Job"}, {Kind: "Service"}, {Kind: "Pod"}}
 }
 
-// ours and of a run: what carries our name, and what Tekton made for a run.
+// ours and of a run: what carries our name, what Tekton made for a run, and who started it by Pipeline bflow-experiment.
 const (
-	selectOurs = contract.LabelManagedBy + "=" + contract.ManagedBy + ",!" + LabelPart
-	selectRuns = contract.LabelPlanHash
+	selectOurs     = contract.LabelManagedBy + "=" + contract.ManagedBy + ",!" + LabelPart
+	selectRuns     = contract.LabelPlanHash
+	selectStarters = "tekton.dev/pipeline=" + contract.Experiment
 )
 
 // Data is what an uninstallation would take from people: results of runs, and objects of others that live by CRDs of ours.
@@ -116,7 +117,7 @@ func foreign(o *unstructured.Unstructured) bool {
 // sweep deletes what runs left in a namespace that itself stays.
 func (r *removal) sweep(ctx context.Context, namespace string) error {
 	for _, kind := range runKinds() {
-		for _, selector := range []string{selectOurs, selectRuns} {
+		for _, selector := range []string{selectStarters, selectOurs, selectRuns} {
 			all, err := r.cluster.List(ctx, kind, namespace, selector)
 			if err != nil {
 				return err

@@ -26,6 +26,7 @@ type Settings struct {
 	Namespaces []string          `json:"namespaces,omitempty"`
 	Overlay    string            `json:"overlay,omitempty"`
 	Image      string            `json:"image,omitempty"`
+	Client     string            `json:"client,omitempty"`
 	Registry   string            `json:"registry,omitempty"`
 	ImageMap   map[string]string `json:"imageMap,omitempty"`
 	LoadNodes  map[string]string `json:"loadNodes,omitempty"`

@@ -103,9 +103,10 @@ func Images(o *unstructured.Unstructured) []string {
 	return all
 }
 
-// runs tells whether an object has a pod template. (The schema of a CRD has fields of the same names.)
+// runs tells whether an object has a pod template, or steps that become one. (The schema of a CRD has fields of the same
+// names.)
 func runs(o *unstructured.Unstructured) bool {
-	return slices.Contains([]string{"Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}, o.GetKind())
+	return slices.Contains([]string{"Pod", "Task", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}, o.GetKind())
 }
 
 // visit replaces every image below a value: those of containers, and those that a program is told by a flag whose name

@@ -33,11 +33,15 @@ const DefaultNamespace = "benchflow"
 // DefaultImage is the image of the controller without its tag: built here and loaded into a node.
 const DefaultImage = "localhost/bflow/bflow-controller"
 
+// DefaultClient is that of bflow itself, beside a controller whose image is named in another way than bflow's own.
+const DefaultClient = "localhost/bflow/bflow"
+
 // Config is what the objects depend on besides the overlays. The zero value is ready to use.
 type Config struct {
 	Overlay    string   // "" = Vanilla
 	Version    string   // of bflow: label of every object, and tag of an image that is not named
 	Image      string   // of the controller, by tag or digest; "" = DefaultImage with Version
+	Client     string   // image of bflow, for the task of Pipeline bflow-experiment; "" = beside Image, by Version
 	Namespaces []string // where runs live; none = DefaultNamespace
 	Prebuilt   bool     // Kueue manages pods, so the controller makes the Workloads of runs itself
 
@@ -74,6 +78,11 @@ func Objects(c Config) ([]*unstructured.Unstructured, error) {
 		all = append(all, perNamespace(o, c.Namespaces)...)
 	}
 	for _, namespace := range c.Namespaces {
+		starter, err := experiment(c, namespace)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, starter...)
 		if c.Hub != "" {
 			all = append(all, hub(c, namespace))
 		}
@@ -91,6 +100,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Image == "" {
 		c.Image = DefaultImage + ":" + labelValue(c.Version)
+	}
+	if c.Client == "" {
+		c.Client = client(c.Image, c.Version)
 	}
 	if c.From != nil {
 		c.Image = c.From(c.Image)

@@ -183,7 +183,8 @@ func TestOnlyPrometheusObjectsCarryItsLabels(t *testing.T) {
 	}
 }
 
-// TestPlainKustomizeBuildsEveryOverlay reads the folders from disk, as a person would.
+// TestPlainKustomizeBuildsEveryOverlay reads the folders from disk, as a person would. Pipeline bflow-experiment and its
+// Task are no YAML.
 func TestPlainKustomizeBuildsEveryOverlay(t *testing.T) {
 	for _, overlay := range []string{Vanilla, OpenShift, AirGapped, Dev} {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../overlays/"+overlay)
@@ -191,7 +192,7 @@ func TestPlainKustomizeBuildsEveryOverlay(t *testing.T) {
 			t.Errorf("%s: %v", overlay, err)
 			continue
 		}
-		if built.Size() != len(objectsOf(t, Config{Overlay: overlay})) {
+		if built.Size()+2 != len(objectsOf(t, Config{Overlay: overlay})) {
 			t.Errorf("%s: kustomize makes %d objects, bootstrap %d", overlay, built.Size(), len(objectsOf(t, Config{Overlay: overlay})))
 		}
 	}

@@ -27,7 +27,7 @@ const longPrefix = "123456789012.dkr.ecr.ap-southeast-2.amazonaws.com/platform-e
 func makeObjects(t *testing.T) []runtime.Object {
 	t.Helper()
 	images := map[string]string{}
-	for _, binary := range append(contract.Binaries(), contract.SimEngine) {
+	for _, binary := range append(contract.Binaries(), contract.SimEngine, "bflow") {
 		images[binary] = longPrefix + binary + "@sha256:" + strings.Repeat("a", 64)
 	}
 	objects, err := content.Objects(pipelines.Release{Version: "v0.1.0", Images: images})

@@ -66,7 +66,7 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 	if err != nil {
 		return bootstrap.Options{}, err
 	}
-	image, err := controllerImage(c)
+	image, client, err := ownImages(c)
 	if err != nil {
 		return bootstrap.Options{}, err
 	}
@@ -74,22 +74,23 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 	for _, n := range c.StringSlice("namespace") {
 		namespaces = append(namespaces, strings.Split(n, ",")...)
 	}
-	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, LoadNodes: nodes,
+	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, Client: client, LoadNodes: nodes,
 		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
 	return o, step.Exit(contract.ExitUsage, o.Validate())
 }
 
-// controllerImage is the image that the flags name, "" when they name none.
-func controllerImage(c *cli.Context) (string, error) {
+// ownImages are the images of the controller and of bflow itself that the flags name, "" where they name none: the second
+// is beside the first then.
+func ownImages(c *cli.Context) (controller, client string, err error) {
 	const name = "bflow-controller"
 	if image := c.String("controller-image"); image != "" {
-		return image, nil
+		return image, "", nil
 	}
 	if prefix := strings.TrimRight(c.String("image-prefix"), "/"); prefix != "" {
-		return prefix + "/" + name + ":" + step.Version, nil
+		return prefix + "/" + name + ":" + step.Version, "", nil
 	}
 	lock, err := imageLock(c)
-	return lock[name], err
+	return lock[name], lock["bflow"], err
 }
 
 func selectorFlag(text string) (map[string]string, error) {

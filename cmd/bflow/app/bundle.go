@@ -66,7 +66,7 @@ func bundleImage(c *cli.Context) (v1.Image, error) {
 		prefix = compile.DefaultImagePrefix
 	}
 	refs := map[string]string{}
-	for _, name := range append(contract.Binaries(), contract.SimEngine) {
+	for _, name := range append(contract.Binaries(), contract.SimEngine, "bflow") {
 		refs[name] = strings.TrimRight(prefix, "/") + "/" + name + ":" + compile.Tag(step.Version)
 	}
 	maps.Copy(refs, locked)

@@ -1,5 +1,5 @@
-// Package content says what a bundle holds: every Task, and the Pipelines that most runs share, each by a name that is
-// a function of what it does.
+// Package content says what a bundle holds: every Task, the Pipelines that most runs share, each by a name that is a
+// function of what it does, and the Pipeline that starts runs.
 //
 // So the compiler can refer to a bundle without opening it. It must not hold anything of registries.
 package content
@@ -89,7 +89,13 @@ func Objects(r pipelines.Release) ([]runtime.Object, error) {
 		}
 		objects = append(objects, p)
 	}
-	return objects, nil
+	task, starter, err := pipelines.Experiment(r)
+	if err != nil {
+		return nil, err
+	}
+	whole := starter.DeepCopy()
+	whole.Spec.Tasks[0].TaskRef, whole.Spec.Tasks[0].TaskSpec = nil, embed(task)
+	return append(objects, task, whole), nil
 }
 
 // whole is the Pipeline of a shape with its Tasks inside. A bundle cannot name its own digest, so its Pipelines cannot
