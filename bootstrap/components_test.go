@@ -109,7 +109,7 @@ func TestAnImageThatIsNamedIsMeant(t *testing.T) {
 	}
 	for _, o := range all[2].Objects {
 		for _, image := range mirror.Images(o) {
-			if image != "other.example/c@sha256:1" {
+			if o.GetKind() != "Task" && image != "other.example/c@sha256:1" {
 				t.Errorf("%s pulls %s", apply.RefOf(o), image)
 			}
 		}
@@ -127,21 +127,28 @@ func TestRunsPullFromWhereTheControllerComesFrom(t *testing.T) {
 		{"from a mirror", Options{Version: "v1", Registry: "10.0.0.1:5000"}, "10.0.0.1:5000/bflow"},
 		{"from a folder of a mirror", Options{Version: "v1", Registry: "reg.example/mirrors/"}, "reg.example/mirrors/bflow"},
 		{"from where a map says", Options{Version: "v1", ImageMap: map[string]string{"localhost/bflow/": "reg.example/b/"}}, "reg.example/b"},
-		{"beside an image that is named", Options{Registry: "reg.example", Image: "other.example/x/bflow-controller@sha256:1"}, "other.example/x"},
+		{"beside an image that is named", Options{Version: "v1", Registry: "reg.example", Image: "other.example/x/bflow-controller@sha256:1"}, "other.example/x"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			all, err := components(row.o, detect.Found{Platform: detect.Platform{Hub: "h"}}, Inventory{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var told, pulled string
+			var told, pulled, client string
 			for _, o := range all[2].Objects {
 				if o.GetName() == contract.ConfigMapHub {
 					told, _, _ = unstructured.NestedString(o.Object, "data", contract.HubImages)
 				}
 				for _, image := range mirror.Images(o) {
+					if o.GetKind() == "Task" {
+						client = image
+						continue
+					}
 					pulled = image
 				}
+			}
+			if !strings.HasPrefix(client, row.want+"/bflow:") {
+				t.Errorf("the task of experiments comes from %q, want %q", client, row.want)
 			}
 			if told != row.want || !strings.HasPrefix(pulled, row.want+"/bflow-controller") {
 				t.Errorf("told %q, the controller comes from %q, want %q", told, pulled, row.want)

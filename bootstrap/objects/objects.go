@@ -105,7 +105,7 @@ func (c Config) withDefaults() Config {
 		c.Client = client(c.Image, c.Version)
 	}
 	if c.From != nil {
-		c.Image = c.From(c.Image)
+		c.Image, c.Client = c.From(c.Image), c.From(c.Client)
 	}
 	if len(c.Namespaces) == 0 {
 		c.Namespaces = []string{DefaultNamespace}
