@@ -3,11 +3,12 @@ package detect_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"bflow.dev/bflow/bootstrap/detect"
-	"bflow.dev/bflow/bootstrap/detect/detecttest"
+	"bflow.dev/bflow/internal/apitest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -85,9 +86,12 @@ func TestWhoInstalledTekton(t *testing.T) {
 }
 
 // server serves kinds and objects.
-func server(t *testing.T, kinds []string, objects ...string) *detecttest.Server {
+func server(t *testing.T, kinds []string, objects ...string) *apitest.Server {
 	t.Helper()
-	s := detecttest.Start(t, objects...)
+	s := apitest.New(t)
+	for _, documents := range objects {
+		s.Add(t, documents)
+	}
 	for _, k := range kinds {
 		gv, kind, _ := strings.Cut(k, " ")
 		s.Serve(gv, kind, true)
@@ -167,7 +171,12 @@ func TestEverythingAtOnce(t *testing.T) {
 
 func TestWhatMayNotBeReadIsAnErrorAndTheRestIsThere(t *testing.T) {
 	s := server(t, nil, kubeSystem)
-	s.Refused = func(_, resource string) bool { return resource == "nodes" }
+	s.Refuse(func(q apitest.Request) (int, string) {
+		if q.Resource == "nodes" {
+			return http.StatusForbidden, "you may not get nodes"
+		}
+		return 0, ""
+	})
 	c, _ := connect(t, s)
 	got, err := detect.Of(context.Background(), c)
 	if err == nil || !strings.Contains(err.Error(), "listing nodes: you may not get nodes") {

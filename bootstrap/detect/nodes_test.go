@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/bootstrap/detect"
-	"bflow.dev/bflow/bootstrap/detect/detecttest"
+	"bflow.dev/bflow/internal/apitest"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the outputs")
 
 // connect returns the way to a server, and what it serves.
-func connect(t *testing.T, s *detecttest.Server) (detect.Cluster, detect.API) {
+func connect(t *testing.T, s *apitest.Server) (detect.Cluster, detect.API) {
 	t.Helper()
 	c, err := detect.Connect(s.Config())
 	if err != nil {
@@ -42,7 +42,7 @@ func TestNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, api := connect(t, detecttest.Start(t, string(text)))
+			c, api := connect(t, server(t, nil, string(text)))
 			nodes, err := c.Nodes(context.Background(), api)
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/bootstrap/detect/detecttest"
+	"bflow.dev/bflow/internal/apitest"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -18,7 +18,7 @@ import (
 
 // patient is a cluster with a fault that a row plants, and how it is looked at.
 type patient struct {
-	*detecttest.Server
+	*apitest.Server
 	options Options
 	told    Reached
 	mute    bool // the pod says nothing
@@ -31,19 +31,20 @@ func healthy(t *testing.T) *patient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &patient{Server: detecttest.Start(t, string(text))}
+	p := &patient{Server: apitest.New(t)}
+	p.Add(t, string(text))
 	p.options = Options{Namespace: "bench", Version: "v0.1.0", Pod: true, Timeout: 3 * time.Second, Reach: []string{"https://models.example"}}
 	p.told = Reached{Time: time.Now(), URLs: []URL{{URL: "https://models.example"}}}
-	p.Created = p.start
+	p.OnCreate(p.start)
 	return p
 }
 
 // start is what a node makes of the pod.
-func (p *patient) start(o *unstructured.Unstructured) {
-	if o.GetKind() != "Pod" {
+func (p *patient) start(q apitest.Request, made apitest.Object) {
+	if q.Resource != "pods" {
 		return
 	}
-	containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "containers")
+	containers, _, _ := unstructured.NestedSlice(made, "spec", "containers")
 	var statuses []any
 	for _, c := range containers {
 		container := c.(map[string]any)
@@ -52,19 +53,21 @@ func (p *patient) start(o *unstructured.Unstructured) {
 			"state": map[string]any{"terminated": map[string]any{"exitCode": int64(0)}},
 		})
 	}
-	_ = unstructured.SetNestedField(o.Object, "gpu-1", "spec", "nodeName")
-	_ = unstructured.SetNestedSlice(o.Object, statuses, "status", "containerStatuses")
+	if !p.mute {
+		told, err := json.Marshal(p.told)
+		if err != nil {
+			panic(err) // of our own type
+		}
+		p.Say(q.Namespace, q.Name, teller, string(told))
+	}
+	p.Change(q.Path, func(o apitest.Object) {
+		_ = unstructured.SetNestedField(o, "gpu-1", "spec", "nodeName")
+		_ = unstructured.SetNestedSlice(o, statuses, "status", "containerStatuses")
+	})
 }
 
 func (p *patient) lines(t *testing.T) []Line {
 	t.Helper()
-	told, err := json.Marshal(p.told)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !p.mute {
-		p.Logs = string(told)
-	}
 	lines, err := Run(context.Background(), p.Config(), p.options)
 	if err != nil {
 		t.Fatal(err)
@@ -88,8 +91,8 @@ func TestAHealthyCluster(t *testing.T) {
 // set returns a fault: a field of an object has a value.
 func set(kind, name string, value any, path ...string) func(*testing.T, *patient) {
 	return func(t *testing.T, p *patient) {
-		p.Edit(t, kind, name, func(o *unstructured.Unstructured) {
-			if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
+		p.Change(p.Find(t, kind, name), func(o apitest.Object) {
+			if err := unstructured.SetNestedField(o, value, path...); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -97,32 +100,41 @@ func set(kind, name string, value any, path ...string) func(*testing.T, *patient
 }
 
 func gone(kind, name string) func(*testing.T, *patient) {
-	return func(t *testing.T, p *patient) { p.Edit(t, kind, name, nil) }
+	return func(t *testing.T, p *patient) { p.Remove(p.Find(t, kind, name)) }
 }
 
 func hidden(resource string) func(*testing.T, *patient) {
-	return func(_ *testing.T, p *patient) { p.Refused = func(_, r string) bool { return r == resource } }
+	return func(_ *testing.T, p *patient) {
+		p.Refuse(func(q apitest.Request) (int, string) {
+			if q.Resource == resource {
+				return http.StatusForbidden, "you may not " + q.String()
+			}
+			return 0, ""
+		})
+	}
 }
 
 func denied(verb, resource string) func(*testing.T, *patient) {
 	return func(_ *testing.T, p *patient) {
-		p.Allowed = func(v, _, r, sub string) bool { return v != verb || r+sub != resource }
+		p.Allow(func(v, _, r, sub string) bool { return v != verb || r+sub != resource })
 	}
 }
 
 // container sets the status of a container of the pod.
 func container(name string, state map[string]any) func(*testing.T, *patient) {
 	return func(_ *testing.T, p *patient) {
-		p.Created = func(o *unstructured.Unstructured) {
-			p.start(o)
-			statuses, _, _ := unstructured.NestedSlice(o.Object, "status", "containerStatuses")
-			for _, s := range statuses {
-				if status := s.(map[string]any); status["name"] == name {
-					status["state"] = state
+		p.OnCreate(func(q apitest.Request, made apitest.Object) {
+			p.start(q, made)
+			p.Change(q.Path, func(o apitest.Object) {
+				statuses, _, _ := unstructured.NestedSlice(o, "status", "containerStatuses")
+				for _, s := range statuses {
+					if status := s.(map[string]any); status["name"] == name {
+						status["state"] = state
+					}
 				}
-			}
-			_ = unstructured.SetNestedSlice(o.Object, statuses, "status", "containerStatuses")
-		}
+				_ = unstructured.SetNestedSlice(o, statuses, "status", "containerStatuses")
+			})
+		})
 	}
 }
 
@@ -185,8 +197,8 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		{"no account for tasks", gone("ServiceAccount", "bflow-runner"), "namespace", Fail, "ServiceAccount bflow-runner is missing", "--namespace bench"},
 
 		{"a namespace that enforces nothing", func(t *testing.T, p *patient) {
-			p.Edit(t, "Namespace", "bench", func(o *unstructured.Unstructured) {
-				unstructured.RemoveNestedField(o.Object, "metadata", "labels", "pod-security.kubernetes.io/enforce")
+			p.Change(p.Find(t, "Namespace", "bench"), func(o apitest.Object) {
+				unstructured.RemoveNestedField(o, "metadata", "labels", "pod-security.kubernetes.io/enforce")
 			})
 		}, "pod security", Warn, "enforces nothing", "enforce=restricted"},
 		{"a namespace that enforces privileged", set("Namespace", "bench", "privileged", "metadata", "labels", "pod-security.kubernetes.io/enforce"), "pod security", Warn, "enforces privileged", "enforce=restricted"},
@@ -219,14 +231,21 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		{"an image that is not there", container("collect", map[string]any{"waiting": map[string]any{"reason": "ErrImagePull", "message": `failed to resolve reference "x": not found`}}), "images", Fail, "reg.example/bflow/collect:v0.1.0 cannot be pulled on node gpu-1: ErrImagePull: not found", "bflow images push"},
 		{"a node that does nothing", container("collect", map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}}), "images", Fail, "did not come up on node gpu-1 in time", "kubectl describe node gpu-1"},
 		{"no node for a pod", func(_ *testing.T, p *patient) {
-			p.Created = func(o *unstructured.Unstructured) {
-				if o.GetKind() == "Pod" {
-					_ = unstructured.SetNestedSlice(o.Object, []any{map[string]any{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available"}}, "status", "conditions")
+			p.OnCreate(func(q apitest.Request, _ apitest.Object) {
+				if q.Resource == "pods" {
+					p.Change(q.Path, func(o apitest.Object) {
+						_ = unstructured.SetNestedSlice(o, []any{map[string]any{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available"}}, "status", "conditions")
+					})
 				}
-			}
+			})
 		}, "images", Fail, "gets no node: 0/1 nodes are available", "scheduler"},
 		{"pods may not be made", func(_ *testing.T, p *patient) {
-			p.Refused = func(verb, r string) bool { return verb == "create" && r == "pods" }
+			p.Refuse(func(q apitest.Request) (int, string) {
+				if q.String() == "create pods" {
+					return http.StatusForbidden, "you may not create pods"
+				}
+				return 0, ""
+			})
 		}, "images", Fail, "a pod of bflow cannot be made in namespace bench: you may not create pods", "--no-pod"},
 		{"nobody tells where the images are", gone("Deployment", "bflow-controller"), "images", Warn, "is not known", "--image-prefix"},
 
@@ -269,15 +288,15 @@ func TestAClusterThatDoesNotAnswer(t *testing.T) {
 func TestThePodIsGoneAfterwards(t *testing.T) {
 	p := healthy(t)
 	p.lines(t)
-	if left := p.Count("Pod", "bench"); left != 0 {
-		t.Errorf("%d pods are left", left)
+	if left := p.List("/api/v1/namespaces/bench/pods/"); len(left) != 0 {
+		t.Errorf("%q are left", left)
 	}
 }
 
 func TestWithoutAPodNothingIsMade(t *testing.T) {
 	p := healthy(t)
 	p.options.Pod = false
-	p.Created = func(o *unstructured.Unstructured) { t.Errorf("made %s", o.GetKind()) }
+	p.OnCreate(func(q apitest.Request, _ apitest.Object) { t.Errorf("made one of %s", q.Resource) })
 	for _, l := range p.lines(t) {
 		if l.Check == "images" || l.Check == "egress" {
 			t.Errorf("%+v", l)

@@ -1,0 +1,106 @@
+package apitest
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Serve makes a kind known: "apps/v1", "Deployment".
+func (s *Server) Serve(groupVersion, name string, namespaced bool) {
+	gv, err := schema.ParseGroupVersion(groupVersion)
+	if err != nil {
+		panic(err) // of the test
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(name))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.kinds[plural]; !ok {
+		s.kinds[plural] = kind{name, namespaced}
+	}
+}
+
+// Unserve forgets the groups and versions that begin with prefix, and the objects in them, as of a cluster where they are
+// not installed.
+func (s *Server) Unserve(prefix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.kinds, func(r schema.GroupVersionResource, _ kind) bool {
+		return strings.HasPrefix(r.GroupVersion().String(), prefix)
+	})
+	maps.DeleteFunc(s.objects, func(path string, _ Object) bool { return strings.HasPrefix(path, "/apis/"+prefix) })
+}
+
+// discover answers what is served; false where the path asks for something else.
+func (s *Server) discover(w http.ResponseWriter, path string) bool {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case path == "/version":
+		answer(w, http.StatusOK, Object{"gitVersion": s.Version})
+	case path == "/api":
+		answer(w, http.StatusOK, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
+	case path == "/apis":
+		answer(w, http.StatusOK, s.groups())
+	case parts[0] == "api" && len(parts) == 2:
+		s.resources(w, schema.GroupVersion{Version: parts[1]})
+	case parts[0] == "apis" && len(parts) == 3:
+		s.resources(w, schema.GroupVersion{Group: parts[1], Version: parts[2]})
+	default:
+		return false
+	}
+	return true
+}
+
+// served are the plural names, sorted.
+func (s *Server) served() []schema.GroupVersionResource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(s.kinds), func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) })
+}
+
+func (s *Server) groups() metav1.APIGroupList {
+	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
+	for _, r := range s.served() {
+		if r.Group == "" {
+			continue
+		}
+		i := slices.IndexFunc(list.Groups, func(g metav1.APIGroup) bool { return g.Name == r.Group })
+		v := metav1.GroupVersionForDiscovery{GroupVersion: r.GroupVersion().String(), Version: r.Version}
+		if i < 0 {
+			i = len(list.Groups)
+			list.Groups = append(list.Groups, metav1.APIGroup{Name: r.Group, PreferredVersion: v})
+		}
+		if !slices.Contains(list.Groups[i].Versions, v) {
+			list.Groups[i].Versions = append(list.Groups[i].Versions, v)
+		}
+	}
+	return list
+}
+
+func (s *Server) resources(w http.ResponseWriter, gv schema.GroupVersion) {
+	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String()}
+	for _, r := range s.served() {
+		if r.GroupVersion() == gv {
+			k := s.kindOf(r)
+			list.APIResources = append(list.APIResources, metav1.APIResource{Name: r.Resource, Kind: k.name, Namespaced: k.namespaced,
+				Verbs: metav1.Verbs{"create", "delete", "get", "list", "patch", "watch"}})
+		}
+	}
+	if len(list.APIResources) == 0 {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	answer(w, http.StatusOK, list)
+}
+
+func (s *Server) kindOf(r schema.GroupVersionResource) kind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kinds[r]
+}

@@ -1,0 +1,123 @@
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// watcher is a client that watches a collection.
+type watcher struct {
+	q        Request
+	selected func(Object) bool
+	events   chan event
+}
+
+// news is an event of the past.
+type news struct {
+	version int
+	path    string
+	event   event
+}
+
+type event struct {
+	Type   string `json:"type"`
+	Object Object `json:"object"`
+}
+
+func (s *Server) tell(path, kind string, obj Object) {
+	n := news{version: s.version, path: path, event: event{kind, clone(obj)}}
+	s.past = append(s.past, n)
+	for w := range s.watchers {
+		w.hear(n)
+	}
+}
+
+// hear takes what it has selected.
+func (w *watcher) hear(n news) {
+	if w.q.covers(n.path) && w.selected(n.event.Object) {
+		w.events <- n.event
+	}
+}
+
+// covers reports whether an object lies in a collection: that of its namespace, or that of all.
+func (r Request) covers(path string) bool {
+	collection := path[:strings.LastIndexByte(path, '/')]
+	if r.Namespace == "" {
+		if head, rest, ok := strings.Cut(collection, "/namespaces/"); ok {
+			_, resource, _ := strings.Cut(rest, "/")
+			collection = head + "/" + resource
+		}
+	}
+	return collection == strings.TrimSuffix(r.Path, "/")
+}
+
+// selection is what a request asks for.
+func selection(r *http.Request) (func(Object) bool, error) {
+	byLabel, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+	if err != nil {
+		return nil, err
+	}
+	name, byName := strings.CutPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+	return func(obj Object) bool {
+		set := labels.Set{}
+		all, _ := metadata(obj)["labels"].(Object)
+		for k, v := range all {
+			set[k] = fmt.Sprint(v)
+		}
+		return byLabel.Matches(set) && (!byName || metadata(obj)["name"] == name)
+	}, nil
+}
+
+func (s *Server) list(w http.ResponseWriter, q Request, selected func(Object) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	items := []Object{}
+	for path, obj := range s.objects {
+		if q.covers(path) && selected(obj) {
+			items = append(items, obj)
+		}
+	}
+	order := func(o Object) string { return fmt.Sprint(metadata(o)["namespace"], "/", metadata(o)["name"]) }
+	slices.SortFunc(items, func(a, b Object) int { return strings.Compare(order(a), order(b)) })
+	answer(w, http.StatusOK, Object{"apiVersion": q.resource().GroupVersion().String(), "kind": s.kinds[q.resource()].name + "List",
+		"metadata": Object{"resourceVersion": fmt.Sprint(s.version)}, "items": items})
+}
+
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request, selected func(Object) bool) {
+	watch := &watcher{q: q, selected: selected, events: make(chan event, 1000)}
+	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	s.mu.Lock()
+	s.watchers[watch] = true
+	for _, n := range s.past {
+		if n.version > from {
+			watch.hear(n)
+		}
+	}
+	s.mu.Unlock()
+	defer s.set(func() { delete(s.watchers, watch) })
+	w.Header().Set("Content-Type", "application/json")
+	flush(w)
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case e, ok := <-watch.events:
+			if !ok || json.NewEncoder(w).Encode(e) != nil {
+				return
+			}
+			flush(w)
+		}
+	}
+}
+
+func flush(w http.ResponseWriter) {
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
