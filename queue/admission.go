@@ -114,6 +114,8 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		a.events.Eventf(pr, nil, corev1.EventTypeWarning, "StartForbidden", "Admit", "The controller may not let it start, and tries again: %v", err)
 	case err == nil && waited && !j.IsPending() && j.Annotations[contract.AnnotationAdmitted] != "":
 		a.started(j.PipelineRun)
+	case err == nil && waited:
+		err = a.keepPlace(ctx, pr)
 	}
 	return result, err
 }

@@ -46,10 +46,26 @@ func Judge(target string, w Wants, promised devices.Amounts, inv *devices.Invent
 	case len(now) > 0:
 		return Lack{Why: strings.Join(now, "; it ")}
 	}
-	if room := inv.Room(w.Pods, nil); room.Never {
+	switch room := inv.Room(w.Pods, nil); {
+	case room.Never:
 		return Lack{Why: tooLarge(target, w.Pods, inv), Ever: true}
+	case room.Outsider:
+		asked := words(w.Pods)
+		return Lack{Why: fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold now%s", asked, target, missing(inv, first(w.Pods)))}
 	}
 	return Lack{}
+}
+
+func words(pods []devices.Shape) string {
+	var asked []string
+	for _, p := range pods {
+		asked = append(asked, p.String())
+	}
+	return strings.Join(asked, " and ")
+}
+
+func first(pods []devices.Shape) string {
+	return slices.Sorted(maps.Keys(pods[0].Requests))[0] // no room for pods means that there are some
 }
 
 func count(n int64) string {
@@ -76,10 +92,9 @@ func missing(inv *devices.Inventory, name string) string {
 
 // tooLarge tells of the pods that no node holds, or not all of them beside each other.
 func tooLarge(target string, pods []devices.Shape, inv *devices.Inventory) string {
-	var asked, most []string
+	var most []string
 	told := map[string]bool{}
 	for _, p := range pods {
-		asked = append(asked, p.String())
 		for _, name := range slices.Sorted(maps.Keys(p.Requests)) {
 			if told[name] {
 				continue
@@ -93,5 +108,5 @@ func tooLarge(target string, pods []devices.Shape, inv *devices.Inventory) strin
 		}
 	}
 	return fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold even when they are empty: a node has at most %s",
-		strings.Join(asked, " and "), target, strings.Join(most, " and "))
+		words(pods), target, strings.Join(most, " and "))
 }

@@ -60,6 +60,8 @@ func TestWhatATargetLacks(t *testing.T) {
 			`asks for 16 nvidia.com/gpu, and target "lab" has 8 now (no pods on b (cordoned))`},
 		{"others give back what they hold", two, []corev1.Pod{pod("a", 4)}, Wants{All: devices.Amounts{gpu: 16}}, false,
 			`asks for 16 nvidia.com/gpu, and target "lab" has 12 now (others hold 4)`},
+		{"others on every node leave room in all and on none", two, []corev1.Pod{pod("a", 1), pod("b", 1)}, Wants{All: devices.Amounts{gpu: 8}, Pods: one(8)}, false,
+			`asks for a pod with 8 nvidia.com/gpu, which the nodes of target "lab" cannot hold now (others hold 2)`},
 		{"a device plugin comes back", []corev1.Node{node("a", 8, silent)}, nil, Wants{All: devices.Amounts{gpu: 8}, Pods: one(8)}, false,
 			`asks for 8 nvidia.com/gpu, and target "lab" has none now`},
 	} {

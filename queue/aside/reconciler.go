@@ -154,6 +154,12 @@ func waits(wl *kueue.Workload) bool {
 
 func active(wl *kueue.Workload) bool { return wl.Spec.Active == nil || *wl.Spec.Active }
 
+// sentBack says whether the check of the target has waited for it already.
+func sentBack(wl *kueue.Workload) bool {
+	evicted := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
+	return evicted != nil && evicted.Status == metav1.ConditionTrue && evicted.Reason == kueue.WorkloadEvictedByAdmissionCheck
+}
+
 func (r *Reconciler) act(ctx context.Context, j *judgement, waiting []pair) (ctrl.Result, error) {
 	now, before, lacking := r.clock.Now(), r.lacking[j.target], map[types.UID]time.Time{}
 	var result ctrl.Result
@@ -169,7 +175,7 @@ func (r *Reconciler) act(ctx context.Context, j *judgement, waiting []pair) (ctr
 			since = now
 		}
 		lacking[p.workload.UID] = since
-		if left := Grace - now.Sub(since); active(p.workload) && !lack.Ever && left > 0 {
+		if left := Grace - now.Sub(since); active(p.workload) && !lack.Ever && !sentBack(p.workload) && left > 0 {
 			if result.RequeueAfter == 0 || left < result.RequeueAfter {
 				result.RequeueAfter = left
 			}

@@ -90,6 +90,10 @@ func reserved(wl *kueue.Workload) {
 	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionTrue, Reason: "x"})
 }
 
+func refused(wl *kueue.Workload) {
+	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadEvicted, Status: metav1.ConditionTrue, Reason: kueue.WorkloadEvictedByAdmissionCheck})
+}
+
 func inactive(wl *kueue.Workload) { wl.Spec.Active = new(bool) }
 
 // look lets the capacity of the target be written, as it would be, and then the reconciler look.
@@ -165,6 +169,15 @@ func TestARunThatIsTooBigForNowHasAGrace(t *testing.T) {
 	w.target.nodes[1].Spec.Unschedulable = true // the grace begins anew
 	w.look()
 	w.want("r", true, "")
+}
+
+func TestARunThatTheCheckHasHeldInVainHasNoGrace(t *testing.T) {
+	w := newWorld(t, node("a", 8, cordoned), node("b", 4))
+	w.run("r", "q", `{"nvidia.com/gpu":"8"}`, refused)
+	w.run("fits", "q", `{"nvidia.com/gpu":"4"}`, refused)
+	w.look()
+	w.want("r", false, `asks for 8 nvidia.com/gpu, and target "lab" has 4 now (no pods on a (cordoned))`)
+	w.want("fits", true, "")
 }
 
 func TestWhoHoldsQuotaOrWasTakenOutByAPersonIsLeftAlone(t *testing.T) {

@@ -46,7 +46,7 @@ func priority(wl *kueue.Workload) int32 {
 	return *wl.Spec.Priority
 }
 
-// since is later than the creation for a Workload that a check sent back: Kueue puts it to the end.
+// since is later than the creation for a Workload that a check has just sent back: Kueue would put it to the end.
 func since(wl *kueue.Workload) time.Time {
 	evicted := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
 	if evicted != nil && evicted.Status == "True" && evicted.Reason == kueue.WorkloadEvictedByAdmissionCheck {
