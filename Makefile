@@ -3,10 +3,11 @@ GO       ?= go
 BINARIES := bflow bflow-controller provision smoketest load-gen collect mlflow-push sim-engine
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X bflow.dev/bflow/tasks/step.Version=$(VERSION)
+E2E_LAST := TestRightsGrantedAreRightsUsed # it reads what the others have done
 LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help build images test lint verify generate demo bench bench-peers soak e2e-mlflow clean
+.PHONY: help build images test lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full bench-cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +48,19 @@ soak: ## 24 hours of load in miniature, seven minutes; SOAK='-requests 200000' i
 
 e2e-mlflow: build ## push to a real MLflow server (needs MLFLOW_PYTHON, a python with mlflow)
 	$(GO) test -count 1 -timeout 30m -tags e2e ./e2e/mlflow/...
+
+e2e: build ## try bflow on the cluster of KUBECONFIG, a row per class of fault (docs/e2e.md); E2E='-run NAME' tries some
+	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; \
+	$(GO) test -v -count 1 -timeout 60m -tags e2e -parallel 2 -short -skip $(E2E_LAST) $(E2E) ./e2e/cluster; \
+	$(GO) test -v -count 1 -tags e2e -run $(E2E_LAST) ./e2e/cluster
+
+e2e-full: build ## the same with every row
+	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; \
+	$(GO) test -v -count 1 -timeout 90m -tags e2e -parallel 2 -skip $(E2E_LAST) $(E2E) ./e2e/cluster; \
+	$(GO) test -v -count 1 -tags e2e -run $(E2E_LAST) ./e2e/cluster
+
+bench-cluster: build ## what a run costs on the cluster of KUBECONFIG beside its load, against a hand-written Pipeline
+	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(GO) run ./bench/cluster $(CLUSTER)
 
 clean: ## remove what build made
 	rm -rf bin

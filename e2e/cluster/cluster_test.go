@@ -83,7 +83,7 @@ type result struct {
 
 func (l *lab) command(limit time.Duration, program string, args ...string) result {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), limit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.t.Context()), limit) // clean-ups run commands too
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = l.dir
@@ -119,7 +119,13 @@ func (l *lab) must(args ...string) string {
 func (l *lab) submit(file string, more ...string) []string {
 	l.t.Helper()
 	args := append([]string{"run", file, "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK"), "--load-cpu", "200m"}, more...)
-	return strings.Fields(l.must(args...)) // --follow prints a table after the names, which callers do not read
+	names := strings.Fields(l.must(args...)) // --follow prints a table after the names, which callers do not read
+	l.t.Cleanup(func() {
+		if l.t.Failed() { // nobody ended it, and it holds what other tests wait for
+			l.bflow("cancel", names[0])
+		}
+	})
+	return names
 }
 
 // list returns the objects of a kind in the namespace of runs that carry the labels of selector.

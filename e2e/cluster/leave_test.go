@@ -95,7 +95,7 @@ func TestAQueuedRunThatIsCancelledNeverStarts(t *testing.T) {
 	during("provision")(l, holder)
 	waiting := l.submit(l.write("waiting.yaml", experiment(fourOfEight, "1s", "")))[0]
 	l.await(time.Minute, "a reason to wait", func() string {
-		if out := l.bflow("status", waiting).out; !strings.Contains(out, "position") {
+		if out := l.bflow("status", waiting).out; !strings.Contains(out, "Next in queue") {
 			return out
 		}
 		return ""
