@@ -26,6 +26,16 @@ func (s *Server) Serve(groupVersion, name string, namespaced bool) {
 	}
 }
 
+// ServeRuns makes known what Tekton and Kueue have for runs.
+func (s *Server) ServeRuns() {
+	for _, name := range []string{"Task", "Pipeline", "PipelineRun", "TaskRun"} {
+		s.Serve("tekton.dev/v1", name, true)
+	}
+	for _, name := range []string{"LocalQueue", "Workload"} {
+		s.Serve("kueue.x-k8s.io/v1beta2", name, true)
+	}
+}
+
 // Unserve forgets the groups and versions that begin with prefix, and the objects in them, as of a cluster where they are
 // not installed.
 func (s *Server) Unserve(prefix string) {

@@ -96,8 +96,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, q Request) {
 	q.Name = fmt.Sprint(m["name"])
 	q.Path = strings.TrimSuffix(q.Path, "/") + "/" + q.Name
 	s.mu.Lock()
-	code, message := s.admit(q)
-	if code == 0 {
+	refusal := s.admit(q)
+	if refusal == nil {
 		if q.Namespace != "" {
 			m["namespace"] = q.Namespace
 		}
@@ -107,8 +107,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, q Request) {
 	}
 	created := s.created
 	s.mu.Unlock()
-	if code > 0 {
-		fail(w, code, message, Object{"name": q.Name, "kind": q.Resource})
+	if refusal != nil {
+		refusal(w)
 		return
 	}
 	if created != nil && r.URL.Query().Get("dryRun") == "" {
@@ -117,15 +117,17 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, q Request) {
 	answer(w, http.StatusCreated, obj)
 }
 
-// admit says why an object cannot be made there; it is called locked.
-func (s *Server) admit(q Request) (code int, message string) {
+// admit returns the answer to who makes an object where it cannot be, nil where it can; it is called locked.
+func (s *Server) admit(q Request) func(http.ResponseWriter) {
 	if q.Namespace != "" && s.objects["/api/v1/namespaces/"+q.Namespace] == nil {
-		return http.StatusNotFound, fmt.Sprintf("namespaces %q not found", q.Namespace)
+		return func(w http.ResponseWriter) { notFound(w, Request{Resource: "namespaces", Name: q.Namespace}) }
 	}
 	if s.objects[q.Path] != nil {
-		return http.StatusConflict, fmt.Sprintf("%s %q already exists", q.Resource, q.Name)
+		return func(w http.ResponseWriter) {
+			fail(w, http.StatusConflict, fmt.Sprintf("%s %q already exists", q.Resource, q.Name), Object{"name": q.Name, "kind": q.Resource})
+		}
 	}
-	return 0, ""
+	return nil
 }
 
 // review answers what an account may do.

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -10,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
+	"bflow.dev/bflow/internal/apitest"
 )
 
 // servers is where a script keeps its API server.
@@ -27,26 +25,21 @@ func apiserver(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 1 {
 		ts.Fatalf("usage: apiserver [WITHOUT]")
 	}
-	srv := clustertest.New(ends{ts}, "bench")
+	srv := apitest.New(ends{ts}, "bench")
+	srv.ServeRuns()
 	srv.Put("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/localqueues/local", map[string]any{})
 	if len(args) > 0 {
-		srv.Without(args[0])
+		srv.Unserve(args[0])
 	}
-	*ts.Value(servers{}).(**clustertest.Server) = srv
-	path := filepath.Join(ts.Getenv("WORK"), "kubeconfig")
-	ts.Check(os.WriteFile(path, fmt.Appendf(nil, `apiVersion: v1
-kind: Config
-current-context: hub
-contexts: [{name: hub, context: {cluster: hub, user: me}}]
-clusters: [{name: hub, cluster: {server: %q}}]
-users: [{name: me, user: {token: t}}]
-`, srv.URL), 0o600))
+	*ts.Value(servers{}).(**apitest.Server) = srv
+	path, err := srv.Kubeconfig(ts.Getenv("WORK"))
+	ts.Check(err)
 	ts.Setenv("KUBECONFIG", path)
 }
 
 // tekton plays the controllers for the one run that there is: tekton starts | fails TASK CODE WORDS | succeeds
 func tekton(ts *testscript.TestScript, neg bool, args []string) {
-	srv := *ts.Value(servers{}).(**clustertest.Server)
+	srv := *ts.Value(servers{}).(**apitest.Server)
 	runs := srv.List("/apis/tekton.dev/v1/namespaces/bench/pipelineruns/")
 	if neg || len(args) == 0 || len(runs) != 1 {
 		ts.Fatalf("usage: tekton starts | fails TASK CODE WORDS | succeeds; there are %d runs", len(runs))
@@ -63,8 +56,8 @@ func tekton(ts *testscript.TestScript, neg bool, args []string) {
 	case "succeeds":
 		condition = map[string]any{"type": "Succeeded", "status": "True", "reason": "Succeeded", "message": "Tasks Completed: 2"}
 	}
-	srv.Change(runs[0], func(o clustertest.Object) {
-		delete(o["spec"].(clustertest.Object), "status")
+	srv.Change(runs[0], func(o apitest.Object) {
+		delete(o["spec"].(apitest.Object), "status")
 		o["status"] = map[string]any{"conditions": []any{condition}, "startTime": time.Now().UTC().Format(time.RFC3339),
 			"pipelineSpec":    map[string]any{"tasks": []any{map[string]any{"name": "provision"}}, "finally": []any{map[string]any{"name": "finish"}}},
 			"childReferences": []any{map[string]any{"name": name + "-provision", "pipelineTaskName": "provision", "kind": "TaskRun"}}}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
+	"bflow.dev/bflow/internal/apitest"
 )
 
 // TestMain lets scripts call bflow, and lets bflow find itself when it starts steps.
@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
-			env.Values[servers{}] = new(*clustertest.Server)
+			env.Values[servers{}] = new(*apitest.Server)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "await": await, "webpage": webpage,

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -48,10 +48,10 @@ func TestCancel(t *testing.T) {
 				t.Fatalf("met %s, %v", met, err)
 			}
 			pr := srv.Get(runsAt + "/r")
-			if spec, _ := pr["spec"].(clustertest.Object); tt.status != nil && spec["status"] != tt.status {
+			if spec, _ := pr["spec"].(apitest.Object); tt.status != nil && spec["status"] != tt.status {
 				t.Errorf("status %v, want %v", spec["status"], tt.status)
 			}
-			annotations, _ := pr["metadata"].(clustertest.Object)["annotations"].(clustertest.Object)
+			annotations, _ := pr["metadata"].(apitest.Object)["annotations"].(apitest.Object)
 			if marked := annotations[contract.AnnotationCancel] != nil; marked != (tt.status != nil) {
 				t.Errorf("annotations %v", annotations)
 			}
@@ -67,7 +67,7 @@ func TestACancelThatMeetsAnAdmissionKeepsTheTeardown(t *testing.T) {
 	if err != nil || met != clusterrun.WasAlive {
 		t.Fatalf("met %s, %v", met, err)
 	}
-	if status := srv.Get(runsAt + "/demo-1")["spec"].(clustertest.Object)["status"]; status != "CancelledRunFinally" {
+	if status := srv.Get(runsAt + "/demo-1")["spec"].(apitest.Object)["status"]; status != "CancelledRunFinally" {
 		t.Errorf("status %v: the run had just started", status)
 	}
 }
@@ -85,7 +85,7 @@ func TestDeleteWaitsForTheRelease(t *testing.T) {
 	said := ""
 	err = c.Delete(patient(t), run, false, func(why string) {
 		said = why
-		srv.Change(runsAt+"/r", func(o clustertest.Object) { delete(o["metadata"].(clustertest.Object), "finalizers") })
+		srv.Change(runsAt+"/r", func(o apitest.Object) { delete(o["metadata"].(apitest.Object), "finalizers") })
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -137,8 +137,8 @@ func TestConnectSaysWhyThereIsNoAnswer(t *testing.T) {
 			}
 		})
 	}
-	srv := clustertest.New(t)
-	srv.Refuse(func(string, string) (int, string) { return http.StatusUnauthorized, "Unauthorized" })
+	srv := apitest.New(t)
+	srv.Refuse(func(apitest.Request) (int, string) { return http.StatusUnauthorized, "Unauthorized" })
 	_, err = clusterrun.Connect(t.Context(), srv.Config(), "hub")
 	wants(t, err, "cluster hub does not know who you are", "log in again")
 }
@@ -163,8 +163,8 @@ func TestFind(t *testing.T) {
 	wants(t, err, "2 runs begin so: demo-1, demo-2")
 	_, err = c.Find(t.Context(), "stranger", "")
 	wants(t, err, "no such run among the 3 there")
-	srv.Refuse(func(_, path string) (int, string) {
-		if path == "/apis/tekton.dev/v1/pipelineruns" {
+	srv.Refuse(func(q apitest.Request) (int, string) {
+		if q.Path == "/apis/tekton.dev/v1/pipelineruns" {
 			return http.StatusForbidden, "pipelineruns.tekton.dev is forbidden"
 		}
 		return 0, ""

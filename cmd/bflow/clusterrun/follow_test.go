@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -70,13 +70,13 @@ func (s *script) done() {
 }
 
 // change applies a change to the run on the server.
-func change(srv *clustertest.Server, path string, f func(*tektonv1.PipelineRun)) func() {
+func change(srv *apitest.Server, path string, f func(*tektonv1.PipelineRun)) func() {
 	return func() {
 		pr := makeRun(path[strings.LastIndexByte(path, '/')+1:])
-		uid := srv.Get(path)["metadata"].(clustertest.Object)["uid"]
+		uid := srv.Get(path)["metadata"].(apitest.Object)["uid"]
 		f(pr)
 		srv.Put(path, pr)
-		srv.Change(path, func(o clustertest.Object) { o["metadata"].(clustertest.Object)["uid"] = uid })
+		srv.Change(path, func(o apitest.Object) { o["metadata"].(apitest.Object)["uid"] = uid })
 	}
 }
 

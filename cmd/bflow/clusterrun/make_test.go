@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 
@@ -63,14 +63,15 @@ func makePlan(t *testing.T) *runplan.RunPlan {
 }
 
 // newCluster is a cluster with a queue, and a connection to it.
-func newCluster(t *testing.T) (*clustertest.Server, *clusterrun.Cluster) {
+func newCluster(t *testing.T) (*apitest.Server, *clusterrun.Cluster) {
 	t.Helper()
-	srv := clustertest.New(t, namespace)
+	srv := apitest.New(t, namespace)
+	srv.ServeRuns()
 	srv.Put(queueAt, map[string]any{})
 	return srv, connect(t, srv)
 }
 
-func connect(t *testing.T, srv *clustertest.Server) *clusterrun.Cluster {
+func connect(t *testing.T, srv *apitest.Server) *clusterrun.Cluster {
 	t.Helper()
 	c, err := clusterrun.Connect(t.Context(), srv.Config(), "hub")
 	if err != nil {

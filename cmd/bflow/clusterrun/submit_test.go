@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"testing"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun/clustertest"
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -16,10 +16,10 @@ func TestSubmitMakesARunThatWaits(t *testing.T) {
 		t.Errorf("run %s in %s", run.ID, run.Namespace)
 	}
 	pr := srv.Get(runsAt + "/demo-1")
-	if status := pr["spec"].(clustertest.Object)["status"]; status != "PipelineRunPending" {
+	if status := pr["spec"].(apitest.Object)["status"]; status != "PipelineRunPending" {
 		t.Errorf("status %v: it must wait", status)
 	}
-	labels := pr["metadata"].(clustertest.Object)["labels"].(clustertest.Object)
+	labels := pr["metadata"].(apitest.Object)["labels"].(apitest.Object)
 	if labels[contract.LabelRun] != "demo-1" || labels[contract.LabelAttempt] != "1" || labels[contract.LabelQueue] != "local" {
 		t.Errorf("labels %v", labels)
 	}
@@ -27,8 +27,8 @@ func TestSubmitMakesARunThatWaits(t *testing.T) {
 	if len(cms) != 1 {
 		t.Fatalf("ConfigMaps %v", cms)
 	}
-	owners := srv.Get(cms[0])["metadata"].(clustertest.Object)["ownerReferences"].([]any)
-	if len(owners) != 1 || owners[0].(clustertest.Object)["name"] != "demo-1" {
+	owners := srv.Get(cms[0])["metadata"].(apitest.Object)["ownerReferences"].([]any)
+	if len(owners) != 1 || owners[0].(apitest.Object)["name"] != "demo-1" {
 		t.Errorf("owners %v: the plan goes with its last run", owners)
 	}
 }
@@ -43,15 +43,15 @@ func TestRunsOfOnePlanShareIt(t *testing.T) {
 	if len(cms) != 1 || len(srv.List(runsAt)) != 2 {
 		t.Fatalf("ConfigMaps %v, runs %v", cms, srv.List(runsAt))
 	}
-	if owners := srv.Get(cms[0])["metadata"].(clustertest.Object)["ownerReferences"].([]any); len(owners) != 2 {
+	if owners := srv.Get(cms[0])["metadata"].(apitest.Object)["ownerReferences"].([]any); len(owners) != 2 {
 		t.Errorf("owners %v", owners)
 	}
 }
 
 func TestARefusalLeavesNothing(t *testing.T) {
 	srv, c := newCluster(t)
-	srv.Refuse(func(verb, path string) (int, string) {
-		if verb == http.MethodPost && path == runsAt {
+	srv.Refuse(func(q apitest.Request) (int, string) {
+		if q.Verb == "create" && q.Path == runsAt {
 			return http.StatusBadRequest, `admission webhook "validation.webhook.pipeline.tekton.dev" denied the request: no`
 		}
 		return 0, ""
@@ -68,17 +68,17 @@ func TestARefusalLeavesNothing(t *testing.T) {
 func TestSubmitSaysWhatIsMissing(t *testing.T) {
 	tests := []struct {
 		name    string
-		cluster func(*clustertest.Server)
+		cluster func(*apitest.Server)
 		o       compile.Options
 		want    []string
 	}{
-		{name: "Tekton", cluster: func(s *clustertest.Server) { s.Without("/apis/tekton.dev") },
+		{name: "Tekton", cluster: func(s *apitest.Server) { s.Unserve("tekton.dev") },
 			want: []string{"Tekton is not installed on cluster hub; run bflow bootstrap --single-cluster"}},
-		{name: "Kueue", cluster: func(s *clustertest.Server) { s.Without("/apis/kueue") },
+		{name: "Kueue", cluster: func(s *apitest.Server) { s.Unserve("kueue") },
 			want: []string{"Kueue is not installed on cluster hub", "--no-queue"}},
-		{name: "the queue", cluster: func(s *clustertest.Server) { s.Remove(queueAt) },
+		{name: "the queue", cluster: func(s *apitest.Server) { s.Remove(queueAt) },
 			want: []string{`there is no queue "local" in namespace bench`, "bflow bootstrap --single-cluster --namespace bench", "--no-queue"}},
-		{name: "the namespace", cluster: func(*clustertest.Server) {}, o: compile.Options{Namespace: "nowhere", NoQueue: true},
+		{name: "the namespace", cluster: func(*apitest.Server) {}, o: compile.Options{Namespace: "nowhere", NoQueue: true},
 			want: []string{"cluster hub has no such namespace", "bflow bootstrap --single-cluster --namespace nowhere"}},
 	}
 	for _, tt := range tests {
@@ -94,12 +94,12 @@ func TestSubmitSaysWhatIsMissing(t *testing.T) {
 func TestAgainIsWhatWasAskedForAndNothingOfWhatBecameOfIt(t *testing.T) {
 	srv, c := newCluster(t)
 	run := submit(t, c, compile.Options{})
-	srv.Change(runsAt+"/demo-1", func(o clustertest.Object) {
-		meta := o["metadata"].(clustertest.Object)
-		meta["annotations"].(clustertest.Object)[contract.AnnotationReleased] = "2026-01-01T00:00:00Z"
-		meta["labels"].(clustertest.Object)["tekton.dev/pipeline"] = "p"
+	srv.Change(runsAt+"/demo-1", func(o apitest.Object) {
+		meta := o["metadata"].(apitest.Object)
+		meta["annotations"].(apitest.Object)[contract.AnnotationReleased] = "2026-01-01T00:00:00Z"
+		meta["labels"].(apitest.Object)["tekton.dev/pipeline"] = "p"
 		meta["finalizers"] = []any{contract.Finalizer}
-		delete(o["spec"].(clustertest.Object), "status")
+		delete(o["spec"].(apitest.Object), "status")
 	})
 	run, err := c.Find(t.Context(), run.ID, "")
 	if err != nil {
@@ -109,16 +109,16 @@ func TestAgainIsWhatWasAskedForAndNothingOfWhatBecameOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	pr := srv.Get(runsAt + "/demo-1-2")
-	meta := pr["metadata"].(clustertest.Object)
-	labels := meta["labels"].(clustertest.Object)
+	meta := pr["metadata"].(apitest.Object)
+	labels := meta["labels"].(apitest.Object)
 	if labels[contract.LabelRun] != "demo-1-2" || labels["tekton.dev/pipeline"] != nil || meta["finalizers"] != nil ||
-		meta["annotations"].(clustertest.Object)[contract.AnnotationReleased] != nil {
+		meta["annotations"].(apitest.Object)[contract.AnnotationReleased] != nil {
 		t.Errorf("metadata %v", meta)
 	}
-	if status := pr["spec"].(clustertest.Object)["status"]; status != "PipelineRunPending" {
+	if status := pr["spec"].(apitest.Object)["status"]; status != "PipelineRunPending" {
 		t.Errorf("status %v: it must wait as the first one did", status)
 	}
-	if owners := srv.Get(srv.List(mapsAt)[0])["metadata"].(clustertest.Object)["ownerReferences"].([]any); len(owners) != 2 {
+	if owners := srv.Get(srv.List(mapsAt)[0])["metadata"].(apitest.Object)["ownerReferences"].([]any); len(owners) != 2 {
 		t.Errorf("owners %v", owners)
 	}
 }
