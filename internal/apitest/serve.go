@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
@@ -33,7 +34,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if refuse != nil {
 		if code, message := refuse(q); code > 0 {
-			fail(w, code, message, nil)
+			refused(w, q, code, message)
 			return
 		}
 	}
@@ -124,7 +125,8 @@ func (s *Server) admit(q Request) func(http.ResponseWriter) {
 	}
 	if s.objects[q.Path] != nil {
 		return func(w http.ResponseWriter) {
-			fail(w, http.StatusConflict, fmt.Sprintf("%s %q already exists", q.Resource, q.Name), Object{"name": q.Name, "kind": q.Resource})
+			failAs(w, http.StatusConflict, metav1.StatusReasonAlreadyExists, fmt.Sprintf("%s %q already exists", q.Resource, q.Name),
+				Object{"name": q.Name, "kind": q.Resource})
 		}
 	}
 	return nil
@@ -230,11 +232,22 @@ func answer(w http.ResponseWriter, code int, v any) {
 	json.NewEncoder(w).Encode(v) //nolint:errcheck // the client is gone: nobody is left to be told
 }
 
-func fail(w http.ResponseWriter, code int, message string, details Object) {
-	reason := map[int]string{http.StatusForbidden: "Forbidden", http.StatusUnauthorized: "Unauthorized", http.StatusBadRequest: "BadRequest",
-		http.StatusNotFound: "NotFound", http.StatusConflict: "Conflict"}[code]
-	if strings.HasSuffix(message, "already exists") {
-		reason = "AlreadyExists"
+// refused answers what a test wants to be answered.
+func refused(w http.ResponseWriter, q Request, code int, message string) {
+	if code == http.StatusConflict && q.Verb == "create" {
+		failAs(w, code, metav1.StatusReasonAlreadyExists, message, nil)
+		return
 	}
+	fail(w, code, message, nil)
+}
+
+func fail(w http.ResponseWriter, code int, message string, details Object) {
+	reason := map[int]metav1.StatusReason{http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusUnauthorized: metav1.StatusReasonUnauthorized,
+		http.StatusBadRequest: metav1.StatusReasonBadRequest, http.StatusNotFound: metav1.StatusReasonNotFound, http.StatusConflict: metav1.StatusReasonConflict,
+		http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable}[code]
+	failAs(w, code, reason, message, details)
+}
+
+func failAs(w http.ResponseWriter, code int, reason metav1.StatusReason, message string, details Object) {
 	answer(w, code, Object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message, "code": code, "details": details})
 }

@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -8,11 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/provision/cluster"
-	"bflow.dev/bflow/tasks/provision/cluster/clustertest"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 const (
@@ -20,9 +23,14 @@ const (
 	podCrash = `{"phase":"Running","containerStatuses":[{"name":"sim","restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":2,"reason":"Error"}}}]}`
 )
 
+const (
+	podsAt        = "/api/v1/namespaces/bench/pods/"
+	deploymentsAt = "/apis/apps/v1/namespaces/bench/deployments/"
+)
+
 // newRemoteBench is a bench whose steps see a cluster. Two replicas make pods known one by one, at the address of a real
 // engine.
-func newRemoteBench(t *testing.T, edit func(*runplan.RunPlan)) (*bench, *clustertest.Server) {
+func newRemoteBench(t *testing.T, edit func(*runplan.RunPlan)) (*bench, *apitest.Server) {
 	t.Helper()
 	b := newBench(t, func(p *runplan.RunPlan) {
 		p.Target = runplan.Target{Name: "lab", Namespace: "bench"}
@@ -30,12 +38,31 @@ func newRemoteBench(t *testing.T, edit func(*runplan.RunPlan)) (*bench, *cluster
 		p.Deployment.Engine.Port = 8000
 		edit(p)
 	})
-	server := clustertest.New(t)
+	server := apitest.New(t, "bench")
 	dir := t.TempDir()
-	server.Kubeconfig(t, dir)
+	if _, err := server.Kubeconfig(dir); err != nil {
+		t.Fatal(err)
+	}
 	delete(b.env, contract.EnvRunDir)
 	b.target = dir
 	return b, server
+}
+
+// makePod makes the pod of a Deployment, with a status as JSON, and returns its name.
+func makePod(s *apitest.Server, deployment apitest.Object, status string) string {
+	template, _, _ := unstructured.NestedMap(deployment, "spec", "template")
+	name := deployment["metadata"].(apitest.Object)["name"].(string) + "-5f-0"
+	template["status"] = json.RawMessage(status)
+	s.Put(podsAt+name, template)
+	return name
+}
+
+// available marks every pod of a Deployment as one that can be asked.
+func available(s *apitest.Server, path string) {
+	s.Change(path, func(d apitest.Object) {
+		n := d["spec"].(apitest.Object)["replicas"]
+		d["status"] = apitest.Object{"replicas": n, "updatedReplicas": n, "readyReplicas": n, "availableReplicas": n}
+	})
 }
 
 // start deploys and writes down that it did.
@@ -70,18 +97,18 @@ func (b *bench) event(word string) bool {
 
 func TestAClusterThatCannotServeSaysWhyAndIsCleanAgain(t *testing.T) {
 	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
-	server.Created = func(resource string, obj clustertest.Object) {
-		if resource == "deployments" {
-			pod := server.Pod(obj, 0, podCrash)
-			server.Logs[pod["metadata"].(clustertest.Object)["name"].(string)+"/sim/previous"] = "starting\nno such flag: --port\n"
+	server.OnCreate(func(q apitest.Request, made apitest.Object) {
+		if q.Resource == "deployments" {
+			pod := makePod(server, made, podCrash)
+			server.Say("bench", pod, apitest.Previous("sim"), "starting", "no such flag: --port")
 		}
-	}
-	server.Deleted = func(resource string, obj clustertest.Object) {
-		server.Remove(resource, obj["metadata"].(clustertest.Object)["name"].(string))
-		for _, pod := range server.Names("pods") {
-			server.Remove("pods", pod)
+	})
+	server.OnDelete(func(q apitest.Request, _ apitest.Object) {
+		server.Remove(q.Path)
+		for _, pod := range server.List(podsAt) {
+			server.Remove(pod)
 		}
-	}
+	})
 	reason := filepath.Join(b.dir, "reason")
 	code, out := b.run("up", "--reason-result="+reason)
 	if code != contract.ExitUnhealthy || !strings.Contains(out, "ended with exit code 2; its last line: no such flag: --port") {
@@ -90,7 +117,7 @@ func TestAClusterThatCannotServeSaysWhyAndIsCleanAgain(t *testing.T) {
 	if text, err := os.ReadFile(reason); err != nil || !strings.HasPrefix(string(text), "CrashLoopBackOff: container sim of pod") {
 		t.Errorf("the reason is %q, %v", text, err)
 	}
-	if left := append(server.Names("deployments"), server.Names("services")...); len(left) > 0 {
+	if left := append(server.List(deploymentsAt), server.List("/api/v1/namespaces/bench/services/")...); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 	if !b.event("failed") {
@@ -106,24 +133,23 @@ func TestAClusterThatCannotServeSaysWhyAndIsCleanAgain(t *testing.T) {
 // TestAClusterServesAndIsReleased stops short of asking the engine: the name of its Service means nothing here.
 func TestAClusterServesAndIsReleased(t *testing.T) {
 	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
-	server.Created = func(resource string, obj clustertest.Object) {
-		if resource == "deployments" {
-			server.Pod(obj, 0, podReady)
-			server.Logs[server.Names("pods")[0]+"/sim"] = "serving\n"
-			server.Available(obj)
+	server.OnCreate(func(q apitest.Request, made apitest.Object) {
+		if q.Resource == "deployments" {
+			server.Say("bench", makePod(server, made, podReady), "sim", "serving")
+			available(server, q.Path)
 		}
-	}
+	})
 	b.start(t)
-	server.Deleted = func(resource string, obj clustertest.Object) {
-		server.Remove(resource, obj["metadata"].(clustertest.Object)["name"].(string))
-		if resource == "deployments" { // its pod takes a moment
-			time.AfterFunc(50*time.Millisecond, func() { server.Remove("pods", server.Names("pods")[0]) })
+	server.OnDelete(func(q apitest.Request, _ apitest.Object) {
+		server.Remove(q.Path)
+		if q.Resource == "deployments" { // its pod takes a moment
+			time.AfterFunc(50*time.Millisecond, func() { server.Remove(server.List(podsAt)[0]) })
 		}
-	}
+	})
 	if code, out := b.run("release"); code != 0 || !b.event("released") {
 		t.Fatalf("release: exit %d: %s", code, out)
 	}
-	if left := server.Names("pods"); len(left) > 0 {
+	if left := server.List(podsAt); len(left) > 0 {
 		t.Errorf("released while there was %q", left)
 	}
 	for _, file := range []string{cluster.FileLive, contract.FileEngineLog} {
@@ -153,14 +179,14 @@ func TestTeardownNeedsNoPlan(t *testing.T) {
 			b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
 			b.env[contract.EnvNamespace] = "bench"
 			for name, id := range map[string]string{"ours": "p-1", "theirs": "p-2"} {
-				labels := clustertest.Object{"bflow.dev/run": id, "bflow.dev/release": "x"}
-				server.Put("deployments", clustertest.Object{"metadata": clustertest.Object{"name": name, "labels": labels}})
+				labels := apitest.Object{"bflow.dev/run": id, "bflow.dev/release": "x"}
+				server.Put(deploymentsAt+name, apitest.Object{"metadata": apitest.Object{"labels": labels}})
 			}
 			if err := row.ruin(filepath.Join(b.dir, contract.FilePlan)); err != nil {
 				t.Fatal(err)
 			}
 			code, out := b.run(row.sub)
-			if left := server.Names("deployments"); code != 0 || len(left) != 1 || left[0] != "theirs" || !b.event(row.event) {
+			if left := server.List(deploymentsAt); code != 0 || len(left) != 1 || left[0] != deploymentsAt+"theirs" || !b.event(row.event) {
 				t.Errorf("exit %d, left %q: %s", code, left, out)
 			}
 			if !strings.Contains(out, "removing what carries the labels of run p-1") {
@@ -185,7 +211,7 @@ func TestWithoutAPlanAndANamespaceNothingIsRemoved(t *testing.T) {
 
 func TestDownGivesUpQuietly(t *testing.T) {
 	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
-	server.Put("pods", clustertest.Object{"metadata": clustertest.Object{"name": "stuck", "labels": clustertest.Object{"bflow.dev/run": "p-1", "bflow.dev/release": "x"}}})
+	server.Put(podsAt+"stuck", apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"bflow.dev/run": "p-1", "bflow.dev/release": "x"}}})
 	code, out := b.run("down", "--deadline=1s")
 	if code != 0 || !strings.Contains(out, "left: stuck") || !b.event("teardown_failed") {
 		t.Errorf("exit %d: %s", code, out)
@@ -195,13 +221,13 @@ func TestDownGivesUpQuietly(t *testing.T) {
 func TestAnApiServerThatIsAwayForAMomentIsWaitedFor(t *testing.T) {
 	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
 	away := 3
-	server.Refuse = func(verb, resource string) int {
-		if verb == "list" && resource == "pods" && away > 0 {
+	server.Refuse(func(q apitest.Request) (int, string) {
+		if q.String() == "list pods" && away > 0 {
 			away--
-			return http.StatusServiceUnavailable
+			return http.StatusServiceUnavailable, "away"
 		}
-		return 0
-	}
+		return 0, ""
+	})
 	if code, out := b.run("down", "--deadline=30s"); code != 0 || !b.event("torn_down") {
 		t.Errorf("exit %d: %s", code, out)
 	}
@@ -224,7 +250,7 @@ func TestPlansThatAClusterCannotTakeAreRefused(t *testing.T) {
 				t.Errorf("exit %d: %s", code, out)
 			}
 			for _, request := range server.Requests() {
-				if strings.HasPrefix(request, "create") {
+				if request.Verb == "create" {
 					t.Errorf("it asked to %s", request)
 				}
 			}

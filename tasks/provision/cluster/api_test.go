@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/provision/cluster/clustertest"
+	"bflow.dev/bflow/internal/apitest"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,11 +26,11 @@ func TestAnObjectIsMadeOnceWhoIsAskedAnswers(t *testing.T) {
 		{"who may not, may not", []int{http.StatusForbidden}, 1, "creating services"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			server, tries := clustertest.New(t), 0
-			server.Refuse = func(verb, _ string) int {
+			server, tries := apitest.New(t, "bench"), 0
+			server.Refuse(func(apitest.Request) (int, string) {
 				tries++
-				return row.answers[min(tries, len(row.answers))-1]
-			}
+				return row.answers[min(tries, len(row.answers))-1], "refused"
+			})
 			err := connect(t, server).Create(t.Context(), service)
 			if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) || tries != row.tries {
 				t.Errorf("after %d tries: %v", tries, err)

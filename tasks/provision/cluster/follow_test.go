@@ -5,17 +5,18 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/provision/cluster/clustertest"
+	"bflow.dev/bflow/internal/apitest"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 )
 
-func pod(name string) clustertest.Object {
-	return clustertest.Object{"apiVersion": "v1", "kind": "Pod", "metadata": clustertest.Object{"name": name, "labels": clustertest.Object{"app": "x"}}}
+// putPod makes a pod that the tests select.
+func putPod(s *apitest.Server, name string) {
+	s.Put("/api/v1/namespaces/bench/pods/"+name, apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"app": "x"}}})
 }
 
-func connect(t *testing.T, s *clustertest.Server) *Cluster {
+func connect(t *testing.T, s *apitest.Server) *Cluster {
 	t.Helper()
 	c, err := New(&rest.Config{Host: s.URL}, "bench")
 	if err != nil {
@@ -44,18 +45,18 @@ func next(t *testing.T, states <-chan state[*corev1.Pod]) []string {
 }
 
 func TestWhoFollowsSeesEveryChangeAndABrokenWatchIsBegunAnew(t *testing.T) {
-	server := clustertest.New(t)
-	server.Put("pods", pod("a"))
+	server := apitest.New(t, "bench")
+	putPod(server, "a")
 	states := follow[corev1.Pod](t.Context(), connect(t, server), pods, "app=x")
 	if got := next(t, states); len(got) != 1 {
 		t.Fatalf("at first %q", got)
 	}
-	server.Put("pods", pod("b"))
+	putPod(server, "b")
 	if got := next(t, states); len(got) != 2 {
 		t.Fatalf("after one more %q", got)
 	}
 	server.CloseClientConnections()
-	server.Remove("pods", "a")
+	server.Remove("/api/v1/namespaces/bench/pods/a")
 	for got := next(t, states); len(got) != 1 || got[0] != "b"; got = next(t, states) {
 		if len(got) != 2 {
 			t.Fatalf("after the break %q", got)
@@ -64,8 +65,8 @@ func TestWhoFollowsSeesEveryChangeAndABrokenWatchIsBegunAnew(t *testing.T) {
 }
 
 func TestWhoMayNotLookIsTold(t *testing.T) {
-	server := clustertest.New(t)
-	server.Refuse = func(string, string) int { return http.StatusForbidden }
+	server := apitest.New(t, "bench")
+	server.Refuse(func(apitest.Request) (int, string) { return http.StatusForbidden, "you may not" })
 	s := <-follow[corev1.Pod](t.Context(), connect(t, server), pods, "app=x")
 	if s.err == nil {
 		t.Errorf("got %+v", s)
