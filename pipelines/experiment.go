@@ -28,7 +28,7 @@ func experimentParams() []experimentParam {
 		{contract.ParamGitURL, "", "Git repository that holds the file, as https://host/path. Credentials come from Secret " + contract.SecretGit + "."},
 		{contract.ParamRevision, "", "Branch, tag or commit of the repository. Empty: its default branch."},
 		{contract.ParamPath, "", "The file in the repository. Several files and folders, such as one with profiles, are separated by blanks."},
-		{contract.ParamOverrides, "", "Fields that differ from the file, as PATH=VALUE, such as load.stages.0.rate=20; several are separated by line ends or blanks. A list makes an axis."},
+		{contract.ParamOverrides, "", "Fields that differ from the file, as PATH=VALUE, such as load.data.output=128; several are separated by line ends or blanks. A list makes an axis."},
 		{contract.ParamTrustedOnly, "false", "true: refuse a commit that is in no branch of the repository itself, such as that of a fork's pull request."},
 		{contract.ParamWait, "true", "true: go on until the runs end, and end as they do. false: end when they are submitted."},
 		{contract.ParamLoadCPU, "", "Cores that a load generator asks for, such as 500m. Empty: 1."},

@@ -4,95 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bflow.dev/bflow/cmd/bflow/gitsource/gittest"
 )
 
-// repository is one on a real git server.
-type repository struct {
-	t    *testing.T
-	dir  string // bare, as the server has it
-	work string
-	URL  string
-	host string
-}
-
-// serve starts a git server with an empty repository. ask is the password that it wants, "" for none.
-func serve(t *testing.T, ask string) *repository {
-	t.Helper()
-	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("there is no git on this machine, whose server this is tried against")
-	}
-	exe, err := exec.Command(git, "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	backend := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(exe)), "git-http-backend"),
-		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, InheritEnv: []string{"PATH"}}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if _, password, _ := req.BasicAuth(); password != ask {
-			w.Header().Set("WWW-Authenticate", "Basic")
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		backend.ServeHTTP(w, req)
-	}))
-	t.Cleanup(srv.Close)
-	r := &repository{t: t, dir: filepath.Join(root, "team/bench.git"), work: t.TempDir(), URL: srv.URL + "/team/bench.git",
-		host: strings.ReplaceAll(strings.TrimPrefix(srv.URL, "http://"), ":", "_")}
-	r.run("", "init", "-q", "--bare", "-b", "main", r.dir)
-	r.run(r.dir, "config", "uploadpack.allowFilter", "true")
-	r.run("", "clone", "-q", r.dir, r.work)
-	r.run(r.work, "checkout", "-q", "-b", "main")
-	return r
-}
-
-func (r *repository) run(dir string, args ...string) string {
-	r.t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
-		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		r.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// commit writes a file and returns the commit that has it.
-func (r *repository) commit(name, text string) string {
-	r.t.Helper()
-	path := filepath.Join(r.work, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		r.t.Fatal(err)
-	}
-	r.run(r.work, "add", "-A")
-	r.run(r.work, "commit", "-q", "-m", name)
-	return r.run(r.work, "rev-parse", "HEAD")
-}
-
-func (r *repository) push(to string) { r.run(r.work, "push", "-q", "-f", "origin", "HEAD:"+to) }
-
 func TestRevisions(t *testing.T) {
-	r := serve(t, "")
-	first := r.commit("a.yaml", "one")
-	r.run(r.work, "tag", "-a", "v1", "-m", "v1")
-	second := r.commit("a.yaml", "two")
-	r.push("refs/heads/main")
-	r.run(r.work, "push", "-q", "--tags")
-	third := r.commit("a.yaml", "three")
-	r.push("refs/heads/side")
+	r := gittest.Serve(t, "")
+	first := r.Commit("a.yaml", "one")
+	r.Git(r.Work, "tag", "-a", "v1", "-m", "v1")
+	second := r.Commit("a.yaml", "two")
+	r.Push("refs/heads/main")
+	r.Git(r.Work, "push", "-q", "--tags")
+	third := r.Commit("a.yaml", "three")
+	r.Push("refs/heads/side")
 	for _, row := range []struct{ name, revision, commit, text string }{
 		{"the default branch", "", second, "two"},
 		{"a branch", "side", third, "three"},
@@ -114,15 +43,15 @@ func TestRevisions(t *testing.T) {
 }
 
 func TestFilesAndFolders(t *testing.T) {
-	r := serve(t, "")
-	r.commit("bench/first.yaml", "experiment")
-	r.commit("bench/profiles/own.yaml", "profile")
-	r.commit("bench/notes.txt", "no yaml")
-	if err := os.Symlink("/etc/passwd", filepath.Join(r.work, "bench/link.yaml")); err != nil {
+	r := gittest.Serve(t, "")
+	r.Commit("bench/first.yaml", "experiment")
+	r.Commit("bench/profiles/own.yaml", "profile")
+	r.Commit("bench/notes.txt", "no yaml")
+	if err := os.Symlink("/etc/passwd", filepath.Join(r.Work, "bench/link.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	r.commit("large.yaml", strings.Repeat("x", 2*maxFile))
-	r.push("refs/heads/main")
+	r.Commit("large.yaml", strings.Repeat("x", 2*maxFile))
+	r.Push("refs/heads/main")
 	take := func(paths ...string) (*Files, error) {
 		return Fetch(t.Context(), Source{URL: r.URL, Paths: paths}, Options{})
 	}
@@ -151,15 +80,15 @@ func TestFilesAndFolders(t *testing.T) {
 // TestOnlyBranchesAreTrusted plays what a server does with forks: their commits lie in the same store, under refs of pull
 // requests.
 func TestOnlyBranchesAreTrusted(t *testing.T) {
-	r := serve(t, "")
-	r.run(r.dir, "config", "uploadpack.allowReachableSHA1InWant", "true")
-	old := r.commit("a.yaml", "one")
-	head := r.commit("a.yaml", "two")
-	r.push("refs/heads/main")
-	r.run(r.work, "tag", "kept")
-	fork := r.commit("a.yaml", "theirs")
-	r.push("refs/pull/7/head")
-	r.run(r.work, "push", "-q", "origin", "HEAD:refs/tags/theirs")
+	r := gittest.Serve(t, "")
+	r.Git(r.Dir, "config", "uploadpack.allowReachableSHA1InWant", "true")
+	old := r.Commit("a.yaml", "one")
+	head := r.Commit("a.yaml", "two")
+	r.Push("refs/heads/main")
+	r.Git(r.Work, "tag", "kept")
+	fork := r.Commit("a.yaml", "theirs")
+	r.Push("refs/pull/7/head")
+	r.Git(r.Work, "push", "-q", "origin", "HEAD:refs/tags/theirs")
 	for _, row := range []struct {
 		name, revision string
 		refused        bool
@@ -187,17 +116,17 @@ func TestOnlyBranchesAreTrusted(t *testing.T) {
 }
 
 func TestCredentialsGoToTheirHostOnly(t *testing.T) {
-	r := serve(t, "s3cret")
-	r.commit("a.yaml", "one")
-	r.push("refs/heads/main")
+	r := gittest.Serve(t, "s3cret")
+	r.Commit("a.yaml", "one")
+	r.Push("refs/heads/main")
 	keys := t.TempDir()
 	source := Source{URL: r.URL, Paths: []string{"a.yaml"}}
 	_, err := Fetch(t.Context(), source, Options{Credentials: keys})
-	if err == nil || !strings.Contains(err.Error(), "put a token into Secret bflow-git under key \""+r.host+"\"") {
+	if err == nil || !strings.Contains(err.Error(), "put a token into Secret bflow-git under key \""+r.Host+"\"") {
 		t.Errorf("without any: %v", err)
 	}
 	write := func(text string) {
-		if err := os.WriteFile(filepath.Join(keys, r.host), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(keys, r.Host), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,7 +149,7 @@ func TestCredentialsGoToTheirHostOnly(t *testing.T) {
 	defer thief.Close()
 	redirect := httptest.NewServer(http.RedirectHandler(thief.URL+"/team/bench.git/info/refs?service=git-upload-pack", http.StatusFound))
 	defer redirect.Close()
-	if err := os.Rename(filepath.Join(keys, r.host), filepath.Join(keys, strings.ReplaceAll(strings.TrimPrefix(redirect.URL, "http://"), ":", "_"))); err != nil {
+	if err := os.Rename(filepath.Join(keys, r.Host), filepath.Join(keys, strings.ReplaceAll(strings.TrimPrefix(redirect.URL, "http://"), ":", "_"))); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Fetch(t.Context(), Source{URL: redirect.URL + "/team/bench.git", Paths: []string{"a.yaml"}}, Options{Credentials: keys})
@@ -230,9 +159,9 @@ func TestCredentialsGoToTheirHostOnly(t *testing.T) {
 }
 
 func TestWhatIsNoRepository(t *testing.T) {
-	r := serve(t, "")
-	r.commit("a.yaml", "one")
-	r.push("refs/heads/main")
+	r := gittest.Serve(t, "")
+	r.Commit("a.yaml", "one")
+	r.Push("refs/heads/main")
 	for _, row := range []struct{ name, url, revision, want string }{
 		{"another scheme", "ssh://git@example.com/x", "", "want https://host/path"},
 		{"a file", "file:///etc", "", "want https://host/path"},
