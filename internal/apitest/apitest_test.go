@@ -1,0 +1,104 @@
+package apitest_test
+
+import (
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/internal/apitest"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+)
+
+func maps(t *testing.T, s *apitest.Server) dynamic.ResourceInterface {
+	t.Helper()
+	client, err := dynamic.NewForConfig(s.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("bench")
+}
+
+func configMap(name string, finalizers ...any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": name, "finalizers": finalizers}, "data": map[string]any{"a": "1"}}}
+}
+
+// TestTheLifeOfAnObject is that of a real server, as a real client sees it.
+func TestTheLifeOfAnObject(t *testing.T) {
+	s := apitest.New(t, "bench")
+	api, ctx := maps(t, s), t.Context()
+	if _, err := api.Create(ctx, configMap("dry"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || len(s.List("/api/v1/namespaces/bench/")) > 0 {
+		t.Errorf("a dry run: %v, left %q", err, s.List("/api/v1/namespaces/bench/"))
+	}
+	list, err := api.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Create(ctx, configMap("one", "x.example/hold"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Create(ctx, configMap("one"), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("made twice: %v", err)
+	}
+	stream, err := api.Watch(ctx, metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Patch(ctx, "one", types.MergePatchType, []byte(`{"data":{"a":null,"b":"2"}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Patch(ctx, "one", types.MergePatchType, []byte(`{"metadata":{"resourceVersion":"1"}}`), metav1.PatchOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("a patch of an old version: %v", err)
+	}
+	if err := api.Delete(ctx, "one", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if o := s.Get("/api/v1/namespaces/bench/configmaps/one"); o == nil {
+		t.Error("its finalizer does not hold it")
+	}
+	s.Change("/api/v1/namespaces/bench/configmaps/one", func(o apitest.Object) { unstructured.RemoveNestedField(o, "metadata", "finalizers") })
+	if _, err := api.Get(ctx, "one", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+	want := []watch.EventType{watch.Added, watch.Modified, watch.Modified, watch.Deleted}
+	var got []watch.EventType
+	for range want {
+		select {
+		case e := <-stream.ResultChan():
+			got = append(got, e.Type)
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no more events after %q", got)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	s.Break()
+	if _, ok := <-stream.ResultChan(); ok {
+		t.Error("the watch lives on")
+	}
+}
+
+func TestOnlyWhatIsServedIsThere(t *testing.T) {
+	s := apitest.New(t, "bench")
+	s.ServeRuns()
+	s.Unserve("kueue")
+	client, err := discovery.NewDiscoveryClientForConfig(s.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := client.ServerResourcesForGroupVersion("tekton.dev/v1"); err != nil || len(list.APIResources) != 4 {
+		t.Errorf("Tekton: %v, %v", list, err)
+	}
+	if _, err := client.ServerResourcesForGroupVersion("kueue.x-k8s.io/v1beta2"); !apierrors.IsNotFound(err) {
+		t.Errorf("Kueue: %v", err)
+	}
+}
