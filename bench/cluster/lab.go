@@ -55,6 +55,7 @@ type lab struct {
 	log  io.Writer
 	dir  string
 	twin *unstructured.Unstructured // the minimal PipelineRun; its Pipeline is on the cluster
+	left []string                   // runs that are not deleted yet
 	n    int
 }
 
@@ -84,15 +85,23 @@ func newLab(ctx context.Context, o options, log io.Writer) (*lab, error) {
 	return l, os.WriteFile(filepath.Join(l.dir, "experiment.yaml"), []byte(experiment), 0o644)
 }
 
-// close takes away what is left here and there.
+// close takes away what is left here and there; more than the Pipeline only where something went wrong.
 func (l *lab) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	err := os.RemoveAll(l.dir)
+	var err error
+	for _, run := range l.left {
+		if strings.HasPrefix(run, twinName) {
+			err = errors.Join(err, l.kind(pipelineRuns).Namespace(l.o.namespace).Delete(ctx, run, metav1.DeleteOptions{}))
+			continue
+		}
+		_, failed := l.bflow(ctx, "delete", run, "-n", l.o.namespace, "--force")
+		err = errors.Join(err, failed)
+	}
 	if l.twin != nil {
 		err = errors.Join(err, l.kind(pipelines).Namespace(l.o.namespace).Delete(ctx, twinName, metav1.DeleteOptions{}))
 	}
-	return err
+	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
 // ours runs the experiment through bflow and its queue.
@@ -127,8 +136,11 @@ func (l *lab) ours(ctx context.Context) (*measured, error) {
 	if m.load, err = readLoad(dir); err != nil {
 		return nil, err
 	}
-	_, err = l.bflow(ctx, "delete", m.run, "-n", l.o.namespace)
-	return m, errors.Join(err, l.rest(ctx))
+	if _, err := l.bflow(ctx, "delete", m.run, "-n", l.o.namespace); err != nil {
+		return nil, err
+	}
+	l.left = nil
+	return m, l.rest(ctx)
 }
 
 // minimal runs the hand-written Pipeline.
@@ -148,6 +160,7 @@ func (l *lab) minimal(ctx context.Context) (*measured, error) {
 	if err := api.Delete(ctx, m.run, metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
 		return nil, fmt.Errorf("deleting %s: %w", m.run, err)
 	}
+	l.left = nil
 	return m, errors.Join(l.gone(ctx, m.run), l.rest(ctx))
 }
 
@@ -165,6 +178,7 @@ func (l *lab) measure(ctx context.Context, start func(context.Context) (string, 
 	if err != nil {
 		return nil, err
 	}
+	l.left = append(l.left, run)
 	if m.timeline, err = w.await(ctx, run, func(t *timeline) bool { return !t.end.IsZero() }); err != nil {
 		return nil, err
 	}
