@@ -251,6 +251,7 @@ func (f *follower) status(ctx context.Context, run *Run, tasks []tektonv1.TaskRu
 		s.Message = s.Queue.Sentence()
 	}
 	f.c.lastWords(ctx, &s, tasks, f.words)
+	f.c.noNodes(ctx, &s, tasks)
 	return s
 }
 

@@ -25,6 +25,7 @@ func (c *Cluster) Status(ctx context.Context, run *Run) (Status, error) {
 	s.Cluster = c.Name
 	c.WhyWaiting(ctx, &s, run.Last())
 	c.lastWords(ctx, &s, tasks, map[string]string{})
+	c.noNodes(ctx, &s, tasks)
 	if s.Alive {
 		s.Engine, _ = c.Engine(ctx, run) // who may not see pods still learns the rest
 	}

@@ -9,6 +9,7 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func pending(pr *tektonv1.PipelineRun) {
@@ -42,6 +43,16 @@ func TestStatusOf(t *testing.T) {
 			tasks:   []tektonv1.TaskRun{*makeTask("r", contract.Provision, running, "Pending", `0/1 nodes are available: 1 Insufficient cpu`, nil)},
 			state:   local.Running,
 			message: `task "provision": its pod cannot start: 0/1 nodes are available: 1 Insufficient cpu`},
+		{name: "what the scheduler could not do by preemption is not told",
+			run: makeRun("r", begun(contract.LoadGen+"-0"), condition(running, "Running", "")),
+			tasks: []tektonv1.TaskRun{*makeTask("r", contract.LoadGen+"-0", running, "Pending",
+				`pod status "PodScheduled":"False"; message: "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."`, nil)},
+			state:   local.Running,
+			message: `task "load-gen-0": its pod cannot start: 0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector`},
+		{name: "a pod that finds too little on any node is told",
+			run:   makeRun("r", begun(contract.LoadGen+"-0"), condition(running, "Running", "")),
+			tasks: []tektonv1.TaskRun{*makeTask("r", contract.LoadGen+"-0", running, "ExceededNodeResources", `TaskRun Pod exceeded available resources`, nil)},
+			state: local.Running, message: `task "load-gen-0": its pod cannot start: no node has enough left for it`},
 		{name: "the stations every pod passes are not told",
 			run:   makeRun("r", begun(contract.Provision), condition(running, "Running", "")),
 			tasks: []tektonv1.TaskRun{*makeTask("r", contract.Provision, running, "Pending", `pod status "Initialized":"False"`, nil)}, state: local.Running},
@@ -77,6 +88,28 @@ func TestStatusOf(t *testing.T) {
 				t.Errorf("alive %t and %s", s.Alive, s.State)
 			}
 		})
+	}
+}
+
+// TestATaskThatWaitsForANodeSaysWhatIsMissing asks the pod, because Tekton does not repeat what the scheduler says.
+func TestATaskThatWaitsForANodeSaysWhatIsMissing(t *testing.T) {
+	srv, c := newCluster(t)
+	pr := makeRun("r", begun(contract.LoadGen+"-0"), condition(corev1.ConditionUnknown, "Running", ""))
+	run := &clusterrun.Run{ID: "r", Namespace: namespace, Attempts: []tektonv1.PipelineRun{*pr}}
+	srv.Put(tasksAt+"/r-load-gen-0", makeTask("r", contract.LoadGen+"-0", corev1.ConditionUnknown, "ExceededNodeResources", "TaskRun Pod exceeded available resources", nil))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "r-load-gen-0-pod", Namespace: namespace}, Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+		Message: "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",
+	}}}}
+	for _, row := range []struct{ name, want string }{
+		{"who may not see the pod learns that it waits for a node", `task "load-gen-0": its pod cannot start: no node has enough left for it`},
+		{"who sees the pod learns what is missing", `task "load-gen-0": its pod cannot start: 0/1 nodes are available: 1 Insufficient cpu`},
+	} {
+		s, err := c.Status(t.Context(), run)
+		if err != nil || s.Message != row.want {
+			t.Errorf("%s: %q, %v", row.name, s.Message, err)
+		}
+		srv.Put("/api/v1/namespaces/bench/pods/r-load-gen-0-pod", pod)
 	}
 }
 

@@ -1,6 +1,7 @@
 package clusterrun
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,10 +135,13 @@ func taskMessage(task *local.Task, tr *tektonv1.TaskRun) string {
 	}
 	message := plain(cond.Message)
 	if task.State == local.Running {
-		if !stuck(message) {
-			return ""
+		switch {
+		case cond.Reason == noNode: // Tekton says no more; the pod does
+			return cannotStart + "no node has enough left for it"
+		case stuck(message):
+			return cannotStart + scheduler(message)
 		}
-		return "its pod cannot start: " + message
+		return ""
 	}
 	if why := task.Results[contract.ResultReason].StringVal; why != "" {
 		return stepMessage(tr, why)
@@ -153,6 +157,51 @@ func stepMessage(tr *tektonv1.TaskRun, why string) string {
 		}
 	}
 	return why
+}
+
+const (
+	cannotStart = "its pod cannot start: "
+	noNode      = "ExceededNodeResources" // Tekton's word for a pod that the scheduler has too little CPU or memory for
+)
+
+// scheduler is what the scheduler says of a pod, without what preemption could not do; other messages stay as they are.
+func scheduler(message string) string {
+	const sign = " nodes are available: "
+	at := strings.Index(message, sign)
+	if at < 0 {
+		return message
+	}
+	begin := strings.LastIndexAny(message[:at], " \"") + 1
+	said, _, _ := strings.Cut(message[begin:], ". ")
+	return strings.TrimRight(said, ".\"")
+}
+
+// noNodes tells of tasks that wait for a node what the scheduler says of their pods.
+func (c *Cluster) noNodes(ctx context.Context, s *Status, runs []tektonv1.TaskRun) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for i := range s.Tasks {
+		t := &s.Tasks[i]
+		if t.State != local.Running || t.Reason != noNode || len(t.Runs) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(runs, func(tr tektonv1.TaskRun) bool { return tr.Name == t.Runs[0].Name })
+		if at < 0 || runs[at].Status.PodName == "" {
+			continue
+		}
+		pod, err := get[corev1.Pod](ctx, c, pods(s.Namespace, runs[at].Status.PodName))
+		if err != nil { // who may not see pods has the first half of the sentence
+			continue
+		}
+		for _, cond := range pod.Status.Conditions {
+			if cond.Type == corev1.PodScheduled && cond.Status == corev1.ConditionFalse && cond.Message != "" {
+				t.Message = cannotStart + scheduler(cond.Message)
+			}
+		}
+	}
+	if s.State == local.Running && strings.HasPrefix(s.Message, "task ") {
+		s.Message = s.waiting()
+	}
 }
 
 // stuck tells what a person has to mend from the stations every pod passes.
