@@ -2,6 +2,7 @@
 package gittest
 
 import (
+	"net"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -24,6 +25,12 @@ type Repository struct {
 // Serve starts a git server with an empty repository. ask is the password that it wants, "" for none.
 func Serve(t testing.TB, ask string) *Repository {
 	t.Helper()
+	return ServeOn(t, "127.0.0.1", ask)
+}
+
+// ServeOn is Serve at an address of this host, for clients elsewhere.
+func ServeOn(t testing.TB, address, ask string) *Repository {
+	t.Helper()
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Skip("there is no git on this machine, whose server this is tried against")
@@ -35,7 +42,7 @@ func Serve(t testing.TB, ask string) *Repository {
 	root := t.TempDir()
 	backend := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(exe)), "git-http-backend"),
 		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, InheritEnv: []string{"PATH"}}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if _, password, _ := req.BasicAuth(); password != ask {
 			w.Header().Set("WWW-Authenticate", "Basic")
 			w.WriteHeader(http.StatusUnauthorized)
@@ -43,6 +50,13 @@ func Serve(t testing.TB, ask string) *Repository {
 		}
 		backend.ServeHTTP(w, req)
 	}))
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Listener.Close()
+	srv.Listener = listener
+	srv.Start()
 	t.Cleanup(srv.Close)
 	r := &Repository{t: t, Dir: filepath.Join(root, "team/bench.git"), Work: t.TempDir(), URL: srv.URL + "/team/bench.git",
 		Host: strings.ReplaceAll(strings.TrimPrefix(srv.URL, "http://"), ":", "_")}

@@ -1,0 +1,310 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"bflow.dev/bflow/cmd/bflow/gitsource/gittest"
+	"bflow.dev/bflow/pipelines/bundle"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// brief is an experiment that takes few seconds.
+const brief = `
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: brief}
+spec:
+  namespace: benchflow
+  model: {name: demo/tiny}
+  deployment_profile: sim
+  overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "1"}}}}
+  load: {data: {input: 16, output: 4}, stages: [{rate: 20, duration: 2s}]}
+`
+
+// Overrides of it.
+const (
+	untilCancelled = "load.stages=[{rate: 5, duration: 20m}]"
+	asksForAll     = `overrides.runtime.resources.limits={nvidia.com/gpu: "8"}`
+)
+
+// tkn runs the real tkn; anything but exit code 0 fails the test.
+func (l *lab) tkn(args ...string) string {
+	l.t.Helper()
+	path := os.Getenv("BFLOW_E2E_TKN")
+	if path == "" {
+		l.t.Skip("BFLOW_E2E_TKN names no tkn")
+	}
+	r := l.command(10*time.Minute, path, append(args, "--namespace", namespace)...)
+	if r.code != 0 {
+		l.t.Fatalf("tkn %q: exit %d\n%s%s", args, r.code, r.out, r.err)
+	}
+	return r.out
+}
+
+// starts starts Pipeline bflow-experiment as a person would, without naming an account, and returns its PipelineRun.
+func (l *lab) starts(params map[string]string, more ...string) string {
+	l.t.Helper()
+	args := []string{"pipeline", "start", contract.Experiment, "--use-param-defaults", "--output", "name", "--param", "load-cpu=200m"}
+	for key, value := range params {
+		args = append(args, "--param", key+"="+value)
+	}
+	made := strings.TrimSpace(l.tkn(append(args, more...)...))
+	l.t.Cleanup(func() {
+		_ = l.api.Resource(pipelineRuns).Namespace(namespace).Delete(context.WithoutCancel(l.t.Context()), made, metav1.DeleteOptions{})
+	})
+	return made
+}
+
+// children are the runs that a PipelineRun has started.
+func (l *lab) children(parent string) (names []string) {
+	for _, run := range l.list(pipelineRuns, contract.LabelParent+"="+parent) {
+		names = append(names, run.GetName())
+	}
+	return names
+}
+
+// child waits for the one run of a PipelineRun.
+func (l *lab) child(parent string) (run string) {
+	l.t.Helper()
+	l.await(2*time.Minute, "the run of "+parent, func() string {
+		if status, reason := condition(l.run(parent)); status == "False" {
+			l.t.Fatalf("%s ended before: %s\n%s", parent, reason, l.tkn("pipelinerun", "logs", parent))
+		}
+		names := l.children(parent)
+		if len(names) != 1 {
+			return "there are " + strings.Join(names, ", ")
+		}
+		run = names[0]
+		return ""
+	})
+	return run
+}
+
+// results are those of a PipelineRun.
+func (l *lab) results(pr string) map[string]string {
+	l.t.Helper()
+	all := map[string]string{}
+	list, _, _ := unstructured.NestedSlice(l.run(pr).Object, "status", "results")
+	for _, item := range list {
+		r, _ := item.(map[string]any)
+		name, _ := r["name"].(string)
+		all[name], _ = r["value"].(string)
+	}
+	return all
+}
+
+// TestTknStartsListsAndFollows runs an experiment by the installed Pipeline. Its plan is that of bflow run and of bflow
+// compile, whose objects the API server takes as they are.
+func TestTknStartsListsAndFollows(t *testing.T) {
+	l := newLab(t)
+	pr := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: "load.data.output=8"})
+	logs := l.tkn("pipelinerun", "logs", "--follow", pr)
+	l.ended(pr, time.Minute)
+	said := l.results(pr)
+	run := l.child(pr)
+	if said[contract.ResultVerdict] != "pass" || said[contract.ResultRuns] != run || !strings.Contains(logs, run) || !strings.Contains(logs, "verdict: pass") {
+		t.Fatalf("results %v of run %s, log:\n%s", said, run, logs)
+	}
+	if list := l.tkn("pipelinerun", "list"); !strings.Contains(list, pr) || !strings.Contains(list, run) {
+		t.Errorf("tkn lists neither or one:\n%s", list)
+	}
+	if out := l.must("status", run); !strings.Contains(out, "Succeeded") {
+		t.Errorf("bflow status:\n%s", out)
+	}
+	l.nothingLeft(run, time.Minute)
+
+	file := l.write("brief.yaml", brief)
+	byRun := l.submit(file, "--set", "load.data.output=8")[0]
+	byCompile := l.create(l.must("compile", file, "--set", "load.data.output=8", "--lock", os.Getenv("BFLOW_E2E_LOCK"), "--load-cpu", "200m"))
+	for _, other := range []string{byRun, byCompile} {
+		hash := l.run(other).GetLabels()[contract.LabelPlanHash]
+		if hash == "" || !strings.HasPrefix(said[contract.ResultPlanHashes], hash) {
+			t.Errorf("plan of %s is %s, of tkn's run %s", other, hash, said[contract.ResultPlanHashes])
+		}
+		l.must("cancel", other)
+		l.ended(other, 3*time.Minute)
+		l.nothingLeft(other, time.Minute)
+	}
+}
+
+// create makes every object of a stream, as kubectl create does, and returns the PipelineRun.
+func (l *lab) create(stream string) (run string) {
+	l.t.Helper()
+	docs := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(stream), 4096)
+	for {
+		var u unstructured.Unstructured
+		if err := docs.Decode(&u.Object); err != nil {
+			return run
+		}
+		if len(u.Object) == 0 {
+			continue
+		}
+		gvk := u.GroupVersionKind()
+		kind := schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: strings.ToLower(gvk.Kind) + "s"}
+		made, err := l.api.Resource(kind).Namespace(u.GetNamespace()).Create(l.t.Context(), &u, metav1.CreateOptions{})
+		if err != nil && !strings.Contains(err.Error(), "already exists") {
+			l.t.Fatal(err)
+		}
+		if gvk.Kind == "PipelineRun" {
+			run = made.GetName()
+		}
+	}
+}
+
+// TestTheEndOfAnExperimentIsTheEndOfItsRuns ends the PipelineRun in every way that there is.
+func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		override string
+		more     []string // of tkn pipeline start
+		at       func(l *lab, parent, run string)
+		act      func(l *lab, parent string)
+		goesOn   bool // the run does not end with it, but when it is deleted
+	}{
+		{name: "cancelled while its run loads", override: untilCancelled, at: loading, act: cancelByTkn},
+		{name: "cancelled while its run provisions", override: untilCancelled, at: provisioning, act: cancelByTkn},
+		{name: "deleted while its run loads", override: untilCancelled, at: loading, act: deletion},
+		{name: "timed out", override: untilCancelled, more: []string{"--pipeline-timeout", "45s"}, at: func(*lab, string, string) {}, act: func(l *lab, parent string) { l.ended(parent, 2*time.Minute) }, goesOn: true},
+		{name: "its pod is killed", override: untilCancelled, at: loading, act: killPod, goesOn: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := newLab(t)
+			parent := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: row.override}, row.more...)
+			run := l.child(parent)
+			row.at(l, parent, run)
+			row.act(l, parent)
+			if row.goesOn {
+				l.ended(parent, 2*time.Minute)
+				if status, reason := condition(l.run(run)); status != "Unknown" {
+					t.Errorf("the run has ended: %s", reason)
+				}
+				deletion(l, parent)
+				l.gone(run)
+			}
+			l.ended(run, 3*time.Minute)
+			l.nothingLeft(run, 2*time.Minute)
+		})
+	}
+}
+
+func loading(l *lab, _, run string)      { l.t.Helper(); during("load-gen-0")(l, run) }
+func provisioning(l *lab, _, run string) { l.t.Helper(); during("provision")(l, run) }
+func cancelByTkn(l *lab, parent string)  { l.t.Helper(); l.tkn("pipelinerun", "cancel", parent) }
+func deletion(l *lab, parent string)     { l.t.Helper(); byDeletion(l, parent) }
+
+// killPod takes the pod of the waiting task away without a word to it, as a lost node does.
+func killPod(l *lab, parent string) {
+	l.t.Helper()
+	at := int64(0)
+	for _, p := range l.list(pods, "tekton.dev/pipelineRun="+parent) {
+		if err := l.api.Resource(pods).Namespace(namespace).Delete(l.t.Context(), p.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// TestAQueuedExperimentThatIsCancelledNeverStarts cancels one whose run waits for the GPUs of another.
+func TestAQueuedExperimentThatIsCancelledNeverStarts(t *testing.T) {
+	l := newLab(t)
+	holder := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: untilCancelled + "\n" + asksForAll})
+	loading(l, holder, l.child(holder))
+	parent := l.starts(map[string]string{contract.ParamExperiment: brief})
+	run := l.child(parent)
+	cancelByTkn(l, parent)
+	l.ended(run, time.Minute)
+	if n := len(l.list(taskRuns, "tekton.dev/pipelineRun="+run)); n > 0 {
+		t.Errorf("%d tasks of a run that was cancelled in the queue were started", n)
+	}
+	cancelByTkn(l, holder)
+	for _, run := range []string{run, l.child(holder)} {
+		l.ended(run, 3*time.Minute)
+		l.nothingLeft(run, time.Minute)
+	}
+}
+
+// TestAnExperimentOfARepositoryAndOneOfAFork serves a repository from this host.
+func TestAnExperimentOfARepositoryAndOneOfAFork(t *testing.T) {
+	host := os.Getenv("BFLOW_E2E_HOST")
+	if host == "" {
+		t.Skip("BFLOW_E2E_HOST names no address at which pods reach this host")
+	}
+	l := newLab(t)
+	r := gittest.ServeOn(t, host, "")
+	commit := r.Commit("bench/brief.yaml", brief)
+	r.Push("refs/heads/main")
+	r.Commit("bench/brief.yaml", brief+"# of a fork\n")
+	r.Push("refs/pull/1/head")
+	ask := map[string]string{contract.ParamGitURL: r.URL, contract.ParamRevision: "main", contract.ParamPath: "bench/brief.yaml", contract.ParamTrustedOnly: "true"}
+	pr := l.starts(ask)
+	l.ended(pr, 5*time.Minute)
+	if said := l.results(pr); said[contract.ResultVerdict] != "pass" {
+		t.Fatalf("results %v, log:\n%s", said, l.tkn("pipelinerun", "logs", pr))
+	}
+	run := l.child(pr)
+	if got, want := l.run(run).GetAnnotations()[contract.AnnotationSource], r.URL+"@"+commit+":bench/brief.yaml"; got != want {
+		t.Errorf("source %s, want %s", got, want)
+	}
+	ask[contract.ParamRevision] = "refs/pull/1/head"
+	pr = l.starts(ask)
+	l.ended(pr, 2*time.Minute)
+	if logs := l.tkn("pipelinerun", "logs", pr); !strings.Contains(logs, "it may come from a fork") || len(l.children(pr)) > 0 {
+		t.Errorf("runs %v, log:\n%s", l.children(pr), logs)
+	}
+}
+
+// TestTknReadsTheBundle lists its objects by tkn and by our own reader.
+func TestTknReadsTheBundle(t *testing.T) {
+	l := newLab(t)
+	tkn := os.Getenv("BFLOW_E2E_TKN")
+	if tkn == "" {
+		t.Skip("BFLOW_E2E_TKN names no tkn")
+	}
+	at := os.Getenv("BFLOW_E2E_BUNDLE")
+	r := l.command(time.Minute, tkn, "bundle", "list", at, "--cache-dir", t.TempDir())
+	if r.code != 0 {
+		t.Fatalf("tkn: exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	ref, err := name.ParseReference(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := remote.Image(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := bundle.Read(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := strings.Fields(r.out)
+	for _, e := range entries {
+		if want := e.Kind + ".tekton.dev/" + e.Name; !slices.Contains(listed, want) {
+			t.Errorf("tkn does not list %s:\n%s", want, r.out)
+		}
+	}
+	for _, want := range []string{"task.tekton.dev/provision", "task.tekton.dev/bflow-experiment", "pipeline.tekton.dev/bflow-experiment"} {
+		if !slices.Contains(listed, want) {
+			t.Errorf("tkn does not list %s:\n%s", want, r.out)
+		}
+	}
+	if len(listed) != len(entries) {
+		t.Errorf("tkn lists %d objects of %d", len(listed), len(entries))
+	}
+	if said := l.command(time.Minute, tkn, "bundle", "list", at, "pipeline", contract.Experiment, "-o", "yaml", "--cache-dir", t.TempDir()); !strings.Contains(said.out, "displayName: Run an experiment") {
+		t.Errorf("tkn shows %s%s", said.out, said.err)
+	}
+}
