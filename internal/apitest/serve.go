@@ -19,7 +19,7 @@ func urlOf(path string) *url.URL { return &url.URL{Path: path} }
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	q, named := parse(r)
 	s.mu.Lock()
-	down, refuse := s.down, s.refuse
+	down, refuse, proxy := s.down, s.refuse, s.proxy
 	_, known := s.kinds[q.resource()]
 	if named {
 		s.requests = append(s.requests, q)
@@ -44,6 +44,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "404 page not found", http.StatusNotFound)
 	case q.Resource == "pods" && q.Subresource == "log":
 		s.log(w, r, q)
+	case q.Resource == "pods" && strings.HasPrefix(q.Subresource, "proxy") && proxy != nil:
+		r.URL = urlOf("/" + q.Namespace + "/" + q.Name + strings.TrimPrefix(q.Subresource, "proxy"))
+		proxy.ServeHTTP(w, r)
 	default:
 		s.object(w, r, q)
 	}

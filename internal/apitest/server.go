@@ -40,6 +40,7 @@ type hooks struct {
 	refuse           func(Request) (code int, message string)
 	allow            func(verb, group, resource, subresource string) bool
 	created, deleted func(Request, Object)
+	proxy            http.Handler
 }
 
 // kind is what is served under a plural name.
@@ -101,6 +102,9 @@ func (s *Server) OnCreate(f func(Request, Object)) { s.set(func() { s.created = 
 // OnDelete lets f act in place of a deletion that a client asks for: the object stays unless f removes it.
 func (s *Server) OnDelete(f func(Request, Object)) { s.set(func() { s.deleted = f }) }
 
+// Proxy lets h answer what is asked of pods through the proxy: /bench/x:8080/report.json.
+func (s *Server) Proxy(h http.Handler) { s.set(func() { s.proxy = h }) }
+
 func (s *Server) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +141,7 @@ func (s *Server) Requests() []Request {
 type Request struct {
 	Verb                  string // get, list, watch, create, patch, update or delete
 	Group, Version        string
-	Resource, Subresource string // plural; log
+	Resource, Subresource string // plural; log, proxy/PATH
 	Namespace, Name       string
 	Path                  string // of the collection or object
 }

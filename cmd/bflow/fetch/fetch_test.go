@@ -101,7 +101,7 @@ func TestAllFilesCome(t *testing.T) {
 	if done.Load() != 100_007 || total.Load() != 100_007 {
 		t.Errorf("progress ended at %d of %d", done.Load(), total.Load())
 	}
-	if diff := cmp.Diff([]string{"bflow-results-x"}, c.deleted); diff != "" {
+	if diff := cmp.Diff([]string{"bflow-results-abcde"}, c.deleted()); diff != "" {
 		t.Errorf("the pod is deleted (-want +got):\n%s", diff)
 	}
 	c.requests = nil
@@ -177,7 +177,7 @@ func TestATransferGoesOnWhereItStopped(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), large) {
 		t.Fatalf("a refusal is an error that names the file: %v", err)
 	}
-	if len(c.deleted) != 1 {
+	if len(c.deleted()) != 1 {
 		t.Error("the pod stays after an error")
 	}
 	if _, err := os.Stat(filepath.Join(to, large)); err == nil {
@@ -227,7 +227,7 @@ func TestAnInterruptedTransferLeavesNoPod(t *testing.T) {
 	if err := quick.Run(ctx, c.config(), "bench", "r", t.TempDir()); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if len(c.deleted) != 1 {
+	if len(c.deleted()) != 1 {
 		t.Error("the pod stays")
 	}
 }
@@ -293,8 +293,9 @@ func TestImageOfARunThatHasNotCollected(t *testing.T) {
 	dir, _ := runDir(t)
 	c := newCluster(t, dir)
 	c.addRun("r", true)
-	c.objects[taskRuns+"?tekton.dev/pipelineRun=r"] = `{"items":[{"metadata":{"name":"a"},"spec":{"workspaces":[{"name":"run","persistentVolumeClaim":{"claimName":"v"}}]}}]}`
-	c.objects["/api/v1/namespaces/bench/configmaps/plan-1"] = `{"data":{"plan.json":"{\"apiVersion\":\"benchflow.io/v1alpha1\",\"kind\":\"RunPlan\",\"images\":{\"collect\":\"reg.example/pinned\"}}"}}`
+	c.Remove(taskRuns + "r-collect")
+	c.put("/api/v1/namespaces/bench/configmaps/plan-1",
+		`{"data":{"plan.json":"{\"apiVersion\":\"benchflow.io/v1alpha1\",\"kind\":\"RunPlan\",\"images\":{\"collect\":\"reg.example/pinned\"}}"}}`)
 	if err := quick.Run(t.Context(), c.config(), "bench", "r", t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
