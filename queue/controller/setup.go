@@ -16,6 +16,7 @@ import (
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/stuck"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/waiting"
 	"bflow.dev/bflow/tasks/contract"
@@ -65,6 +66,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
+		{"tasks without a place", func() error { return stuck.Setup(mgr, log) }},
 		{"view of the target", func() error { return mgr.Add(sight) }},
 		{"capacity", func() error {
 			return capacity.Setup(mgr, capacity.Options{Targets: sights, Hub: hub, Metrics: instruments})

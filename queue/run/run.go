@@ -32,6 +32,7 @@ const (
 	CauseEvicted     = "evicted"     // Kueue took the quota away; a further attempt follows
 	CauseDeactivated = "deactivated" // a person or a limit took the run out of the queue
 	CauseQuota       = "no-quota"    // the run went on without a right to its quota
+	CauseStuck       = "no-place"    // a pod of one of its tasks found no node for too long
 )
 
 // Cause is for what the controller ended the run, "" where it did not.

@@ -1,0 +1,107 @@
+package stuck
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// soon is when a change that met another one is tried again.
+const soon = 200 * time.Millisecond
+
+// Reconciler watches tasks.
+type Reconciler struct {
+	client client.Client
+	events events.EventRecorder
+	clock  clock.PassiveClock
+	log    *slog.Logger
+}
+
+var _ reconcile.Reconciler = (*Reconciler)(nil)
+
+// NewReconciler makes the reconciler of tasks.
+func NewReconciler(c client.Client, recorder events.EventRecorder, clk clock.PassiveClock, log *slog.Logger) *Reconciler {
+	return &Reconciler{client: c, events: recorder, clock: clk, log: log}
+}
+
+// Setup adds the controller to a manager.
+func Setup(mgr ctrl.Manager, log *slog.Logger) error {
+	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-stuck"), clock.RealClock{}, log)
+	return ctrl.NewControllerManagedBy(mgr).Named("stuck").For(&tektonv1.TaskRun{}).Complete(r)
+}
+
+// Reconcile looks at one task. A task has one pod in its life, so it waits for a place since it was made.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	task := &tektonv1.TaskRun{}
+	if err := r.client.Get(ctx, req.NamespacedName, task); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	why := Why(task)
+	of := task.Labels[pipeline.PipelineRunLabelKey]
+	if why == "" || of == "" || !run.Ours(task) || task.IsCancelled() { // a finish of the controller's own has its time
+		return ctrl.Result{}, nil
+	}
+	if left := Limit - r.clock.Since(task.CreationTimestamp.Time); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	pr := &tektonv1.PipelineRun{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: of}, pr)
+	if err != nil || pr.IsDone() || !pr.DeletionTimestamp.IsZero() { // a run that ends is released in any case
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if err := r.end(ctx, pr, task, why); err != nil && !apierrors.IsConflict(err) {
+		return ctrl.Result{}, fmt.Errorf("ending run %q, whose task %q has no place: %w", pr.Name, name(task), err)
+	} else if err != nil {
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// end lets a run come to its last task. Where that is what waits, it is ended too: the controller tears down itself.
+func (r *Reconciler) end(ctx context.Context, pr *tektonv1.PipelineRun, task *tektonv1.TaskRun, why string) error {
+	text := fmt.Sprintf("task %q had no place for %s: %s", name(task), Limit, why)
+	switch {
+	case last(pr, task):
+		before := client.MergeFrom(task.DeepCopy())
+		task.Spec.Status, task.Spec.StatusMessage = tektonv1.TaskRunSpecStatusCancelled, tektonv1.TaskRunSpecStatusMessage("Ended by bflow-controller: "+text)
+		if err := client.IgnoreNotFound(r.client.Patch(ctx, task, before)); err != nil {
+			return err
+		}
+	case pr.IsCancelled() || pr.IsGracefullyCancelled(): // Tekton ends it
+		return nil
+	default:
+		before := client.MergeFromWithOptions(pr.DeepCopy(), client.MergeFromWithOptimisticLock{})
+		annotations := maps.Clone(pr.Annotations)
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[run.AnnotationStopped] = run.CauseStuck + ": " + text
+		pr.Annotations, pr.Spec.Status = annotations, tektonv1.PipelineRunSpecStatusCancelledRunFinally
+		if err := client.IgnoreNotFound(r.client.Patch(ctx, pr, before)); err != nil {
+			return err
+		}
+	}
+	r.log.Warn("run ended for a task without a place", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "task", name(task), "why", why)
+	r.events.Eventf(pr, nil, corev1.EventTypeWarning, "NoPlace", "End", "Ended, because %s", text)
+	return nil
+}
+
+// last says whether the task is one of those that run whatever happened before.
+func last(pr *tektonv1.PipelineRun, task *tektonv1.TaskRun) bool {
+	return name(task) == contract.Finish || pr.Status.FinallyStartTime != nil
+}

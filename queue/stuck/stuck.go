@@ -1,0 +1,61 @@
+// Package stuck ends runs whose task pods find no place. Tekton lets a task wait for as long as it may run, which for a
+// load of two hours is two hours, and the devices of the run wait with it. It must not judge the server under test:
+// provision does that.
+package stuck
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Limit is how long a pod of a task may look for a place. An autoscaler needs minutes for a node, and tasks of other
+// runs end; whoever waits for longer waits for a person.
+const Limit = 5 * time.Minute
+
+// Words of Tekton for tasks that wait for something.
+const (
+	reasonNodes = "ExceededNodeResources" // a pod that fits on no node now
+	reasonQuota = "ExceededResourceQuota" // a pod that may not be made now
+	reasonWaits = "Pending"               // any other
+)
+
+// Why says what the task waits for in vain, "" where it does not. The words of its condition are Tekton's: it repeats
+// the condition of the pod unless that is too little CPU or memory.
+func Why(task *tektonv1.TaskRun) string {
+	c := task.Status.GetCondition("Succeeded")
+	switch {
+	case c == nil || c.Status != corev1.ConditionUnknown:
+		return ""
+	case c.Reason == reasonNodes:
+		return "no node has enough CPU or memory left for its pod"
+	case c.Reason == reasonQuota:
+		return "the quota of the namespace has no room for its pod: " + line(c.Message)
+	case c.Reason == reasonWaits && slices.ContainsFunc(unplaced(), func(sign string) bool { return strings.Contains(c.Message, sign) }):
+		return "its pod fits on no node: " + line(c.Message)
+	}
+	return ""
+}
+
+// unplaced are signs of the scheduler in what Tekton repeats.
+func unplaced() []string {
+	return []string{`"PodScheduled":"False"`, "nodes are available"}
+}
+
+// line is text on one line, without what Tekton puts around it and what preemption could not do.
+func line(text string) string {
+	const most = 300
+	if _, said, ok := strings.Cut(text, `message: "`); ok {
+		text = strings.TrimSuffix(said, `"`)
+	}
+	text, _, _ = strings.Cut(text, ". preemption:")
+	text = strings.TrimSuffix(strings.Join(strings.Fields(text), " "), ".")
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+}
+
+// name is that of the task in its Pipeline.
+func name(task *tektonv1.TaskRun) string { return task.Labels[pipeline.PipelineTaskLabelKey] }
