@@ -114,6 +114,7 @@ func Next(pr *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 	next := &tektonv1.PipelineRun{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: kmeta.ChildName(id, "-a"+attempt), Namespace: pr.Namespace, Labels: labels, Annotations: annotations,
+			OwnerReferences: pr.OwnerReferences, // whoever started the run takes all of it along
 		},
 		Spec: *pr.Spec.DeepCopy(),
 	}
@@ -126,7 +127,7 @@ const tektonPrefix = "tekton.dev/"
 
 // keptAnnotations are what the compiler wrote: what happened to the old attempt does not hold for the new one.
 func keptAnnotations() []string {
-	return []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, contract.AnnotationPods}
+	return []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, contract.AnnotationPods, contract.AnnotationSource, contract.AnnotationStarted}
 }
 
 func withParam(params tektonv1.Params, name, value string) tektonv1.Params {
