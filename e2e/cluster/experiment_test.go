@@ -179,7 +179,6 @@ func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
 		{name: "cancelled while its run provisions", override: untilCancelled, at: provisioning, act: cancelByTkn},
 		{name: "deleted while its run loads", override: untilCancelled, at: loading, act: deletion},
 		{name: "timed out", override: untilCancelled, more: []string{"--pipeline-timeout", "45s"}, at: func(*lab, string, string) {}, act: func(l *lab, parent string) { l.ended(parent, 2*time.Minute) }, goesOn: true},
-		{name: "its pod is killed", override: untilCancelled, at: loading, act: killPod, goesOn: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := newLab(t)
@@ -206,15 +205,44 @@ func provisioning(l *lab, _, run string) { l.t.Helper(); during("provision")(l, 
 func cancelByTkn(l *lab, parent string)  { l.t.Helper(); l.tkn("pipelinerun", "cancel", parent) }
 func deletion(l *lab, parent string)     { l.t.Helper(); byDeletion(l, parent) }
 
-// killPod takes the pod of the waiting task away without a word to it, as a lost node does.
-func killPod(l *lab, parent string) {
-	l.t.Helper()
+// TestAPodThatIsKilledSubmitsNothingTwice takes the pod of the waiting task away without a word to it, as a lost node does.
+// Tekton makes another.
+func TestAPodThatIsKilledSubmitsNothingTwice(t *testing.T) {
+	l := newLab(t)
+	parent := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: untilCancelled})
+	run := l.child(parent)
+	loading(l, parent, run)
+	first := l.podOf(parent)
 	at := int64(0)
+	if err := l.api.Resource(pods).Namespace(namespace).Delete(t.Context(), first.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
+		t.Fatal(err)
+	}
+	l.await(2*time.Minute, "another pod that waits", func() string {
+		if pod := l.podOf(parent); pod == nil || pod.GetUID() == first.GetUID() {
+			return "there is none"
+		}
+		if logs := l.tkn("pipelinerun", "logs", parent); !strings.Contains(logs, run) {
+			return logs
+		}
+		return ""
+	})
+	if again := l.child(parent); again != run {
+		t.Errorf("it has made %s beside %s", again, run)
+	}
+	cancelByTkn(l, parent)
+	l.ended(run, 3*time.Minute)
+	l.nothingLeft(run, 2*time.Minute)
+}
+
+// podOf is the pod of the task of a PipelineRun, nil where there is none.
+func (l *lab) podOf(parent string) *unstructured.Unstructured {
+	l.t.Helper()
 	for _, p := range l.list(pods, "tekton.dev/pipelineRun="+parent) {
-		if err := l.api.Resource(pods).Namespace(namespace).Delete(l.t.Context(), p.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
-			l.t.Fatal(err)
+		if p.GetDeletionTimestamp() == nil {
+			return &p
 		}
 	}
+	return nil
 }
 
 // TestAQueuedExperimentThatIsCancelledNeverStarts cancels one whose run waits for the GPUs of another.
