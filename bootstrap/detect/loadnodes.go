@@ -8,6 +8,7 @@ import (
 	"bflow.dev/bflow/queue/devices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // labelLoad is what an administrator marks nodes for task pods with; it wins over all that is guessed.
@@ -95,6 +96,22 @@ func worth(p pair) int {
 	default:
 		return 5
 	}
+}
+
+// A load generator asks for a core, which a node of few cores has no room for beside everything that runs there: where
+// none has smallNode cores it asks for an eighth of the largest, in whole loadStep. What it may use is not limited by that.
+const smallNode, loadShare, loadStep = 8000, 8, 50
+
+// loadCPU returns the cores that a load generator may ask for where all nodes are small, and "" where one is not.
+func loadCPU(nodes []corev1.Node) string {
+	var most int64
+	for i := range nodes {
+		most = max(most, nodes[i].Status.Allocatable.Cpu().MilliValue())
+	}
+	if most == 0 || most >= smallNode {
+		return ""
+	}
+	return resource.NewMilliQuantity(max(most/loadShare/loadStep, 1)*loadStep, resource.DecimalSI).String()
 }
 
 // takesPods reports whether a pod without tolerations may come to the node.

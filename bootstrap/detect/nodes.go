@@ -24,6 +24,7 @@ type Nodes struct {
 	Ill       []Ill             `json:"ill,omitempty"`
 	Lost      []string          `json:"lost,omitempty"`      // nodes with devices that take no pods, and why
 	LoadNodes map[string]string `json:"loadNodes,omitempty"` // selects nodes without devices for task pods; empty where none can be told by a label
+	LoadCPU   string            `json:"loadCPU,omitempty"`   // cores that a load generator may ask for where all nodes are small; else empty
 }
 
 // Device is one kind of accelerator of one product.
@@ -57,7 +58,7 @@ func (c Cluster) Nodes(ctx context.Context, api API) (Nodes, error) {
 
 func nodesOf(nodes []corev1.Node, slices []resourcev1.ResourceSlice) Nodes {
 	inventory := devices.Of(nodes, slices)
-	n := Nodes{Count: len(nodes), Lost: inventory.Lost(), LoadNodes: loadNodes(nodes, inventory)}
+	n := Nodes{Count: len(nodes), Lost: inventory.Lost(), LoadNodes: loadNodes(nodes, inventory), LoadCPU: loadCPU(nodes)}
 	for _, g := range inventory.Groups() {
 		n.Devices = append(n.Devices, Device{Resource: g.Resource, Product: g.Product, Nodes: g.Nodes, Total: g.Total})
 	}

@@ -49,6 +49,7 @@ type Config struct {
 
 	Hub       string            // identity of the cluster, the UID of namespace kube-system; "" leaves ConfigMap bflow-hub out
 	LoadNodes map[string]string // node selector of task pods; empty = anywhere
+	LoadCPU   string            // cores that a load generator asks for; "" = what its Task says
 
 	Prometheus       bool              // PrometheusRule and PodMonitor
 	PrometheusLabels map[string]string // that the operator's Prometheus selects these two by
@@ -160,6 +161,7 @@ func hub(c Config, namespace string) *unstructured.Unstructured {
 			contract.HubKey:       c.Hub,
 			contract.HubPlatform:  platform(c.Overlay),
 			contract.HubLoadNodes: selector(c.LoadNodes),
+			contract.HubLoadCPU:   c.LoadCPU,
 			contract.HubImages:    prefix(c.Image),
 		},
 	}}

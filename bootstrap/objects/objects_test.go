@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the lists of objects")
 // full is a call that uses everything.
 func full() Config {
 	return Config{
-		Version: "v0.1.0", Namespaces: []string{"bench", "nightly"}, Hub: "5d1c", LoadNodes: map[string]string{"pool": "cpu"},
+		Version: "v0.1.0", Namespaces: []string{"bench", "nightly"}, Hub: "5d1c", LoadNodes: map[string]string{"pool": "cpu"}, LoadCPU: "250m",
 		Prometheus: true, PrometheusLabels: map[string]string{"release": "prom"}, Dashboard: DashboardOperator,
 		Triggers: true,
 	}
@@ -114,7 +114,7 @@ func TestEveryNamespaceOfRunsIsComplete(t *testing.T) {
 			}
 		}
 		data, _, _ := unstructured.NestedStringMap(find(t, all, "ConfigMap", namespace, contract.ConfigMapHub).Object, "data")
-		want := map[string]string{"hub": "5d1c", "platform": "kubernetes", "load-nodes": "pool=cpu", "images": "localhost/bflow"}
+		want := map[string]string{"hub": "5d1c", "platform": "kubernetes", "load-nodes": "pool=cpu", "load-cpu": "250m", "images": "localhost/bflow"}
 		if diff := cmp.Diff(want, data); diff != "" {
 			t.Error(diff)
 		}

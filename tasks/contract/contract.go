@@ -184,6 +184,7 @@ const (
 	HubPlatform     = "platform"   // key of ConfigMapHub: kubernetes or openshift
 	HubImages       = "images"     // key of ConfigMapHub: registry and folder of bflow's images, as compile --image-prefix
 	HubLoadNodes    = "load-nodes" // key of ConfigMapHub: node selector of task pods as a=b,c=d; empty for any node
+	HubLoadCPU      = "load-cpu"   // key of ConfigMapHub: cores that a load generator asks for, on small nodes; empty for what its Task says
 	EnvHub          = "BFLOW_HUB"  // identity of the hub, in steps that make objects
 
 	// Environment of the steps of provision, from the pod they run in. A host has none of it.

@@ -26,7 +26,7 @@ func submitFlags(more ...cli.Flag) []cli.Flag {
 		&cli.StringFlag{Name: "bundle", Usage: "REF@sha256:... of a bundle that holds the Tasks"},
 		&cli.StringFlag{Name: "results-claim", Usage: "PersistentVolumeClaim shared by runs (default: a volume per run)"},
 		&cli.StringSliceFlag{Name: "load-node-selector", Usage: "KEY=VALUE: label of the nodes for task pods, which need no GPU; repeatable"},
-		&cli.StringFlag{Name: "load-cpu", Usage: "cores that a load generator asks for, such as 500m or 4 (default: 1)"},
+		&cli.StringFlag{Name: "load-cpu", Usage: "cores that a load generator asks for, such as 500m or 4 (default: 1, less where bootstrap found small nodes only)"},
 		&cli.BoolFlag{Name: "no-queue", Usage: "start at once instead of waiting for Kueue"},
 	}, more...)
 }
