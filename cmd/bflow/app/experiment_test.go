@@ -293,7 +293,7 @@ func TestWrongExperimentsMakeNothing(t *testing.T) {
 		want   string
 	}{
 		{"nothing is given", nil, `there is no experiment: give its text as param "experiment"`},
-		{"an unknown field", map[string]string{"experiment": strings.Replace(smallExperiment, "model:", "modle:", 1)}, "experiment:7:3: spec.modle: unknown field"},
+		{"an unknown field", map[string]string{"experiment": strings.Replace(smallExperiment, "model:", "models:", 1)}, "experiment:7:3: spec.models: unknown field"},
 		{"an unknown override", map[string]string{"experiment": smallExperiment, "overrides": "nonsense=1"}, "nonsense"},
 		{"no document of ours", map[string]string{"experiment": "a: 1"}, "experiment:1:1"},
 	} {

@@ -102,7 +102,12 @@ func begins(text string) bool {
 	if !ok || strings.Trim(name, "-.") != name || name == "" {
 		return false
 	}
-	return strings.IndexFunc(name, func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-", c))
-	}) < 0
+	const marks = "._-"
+	for _, c := range name {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && !strings.ContainsRune(marks, c) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	"bflow.dev/bflow/cmd/bflow/experiment"
+	"bflow.dev/bflow/cmd/bflow/progress"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/verdict"
+)
+
+// conclude says how the runs ended, and ends as they did.
+func (e *expedition) conclude(ctx context.Context, ended map[string]clusterrun.Status) error {
+	var codes []int
+	for _, r := range e.runs {
+		status := ended[r.ID]
+		codes = append(codes, status.ExitCode)
+		if status.ExitCode != contract.ExitPass {
+			fmt.Fprintf(e.s.Err, "%s: %s\n", r.ID, progress.Reason(status.Message))
+		}
+		if b, err := e.cluster.Brief(ctx, r); err != nil {
+			fmt.Fprintf(e.s.Err, "warning: %v\n", err)
+		} else if b != nil {
+			fmt.Fprint(e.s.Out, experiment.Summary(b))
+		}
+	}
+	code := worst(codes)
+	word := ""
+	if code != contract.ExitInterrupted {
+		word = verdict.Word(code)
+	}
+	fmt.Fprintf(e.s.Err, "verdict: %s; bflow report %s shows the whole\n", word, e.runs[0].ID)
+	if err := e.results.End(word); err != nil {
+		return err
+	}
+	return silently(code)
+}
+
+// Time that a pod has between the signal and its end is thirty seconds.
+const (
+	timeToKnow = 12 * time.Second
+	timeToEnd  = 12 * time.Second
+)
+
+// farewell does what the end of this task means for the runs: a cancelled PipelineRun cancels them; one that has waited
+// too long, or whose node is drained, lets them go on.
+func (e *expedition) farewell(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	asking, cancel := context.WithTimeout(ctx, timeToKnow)
+	defer cancel()
+	why := e.cluster.WhyEnds(asking, e.parent, e.taskRun)
+	if why != clusterrun.ParentCancelled {
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("waiting for %s: PipelineRun %s %s; the runs go on: bflow watch follows them, bflow cancel ends them", e.runs[0].ID, e.parent.Name, why))
+	}
+	ending, stop := context.WithTimeout(ctx, timeToEnd)
+	defer stop()
+	met, err := e.cluster.CancelChildren(ending, e.parent)
+	for run, was := range met {
+		if was == clusterrun.WasQueued {
+			fmt.Fprintf(e.s.Err, "cancelled %s; it was waiting and will not start\n", run)
+		} else {
+			fmt.Fprintf(e.s.Err, "told %s to stop; its last tasks take everything down\n", run)
+		}
+	}
+	if err != nil {
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("cancelling the runs of %s: %w; bflow cancel ends them", e.parent.Name, err))
+	}
+	return silently(contract.ExitInterrupted)
+}
