@@ -43,6 +43,7 @@ func runCluster(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.O
 	runs, err := cluster.Submit(c.Context, clusterrun.Submission{Plans: plans, Compile: o, Secrets: keys, Name: newName})
 	if len(runs) > 0 {
 		told(s, cluster, runs, c.Bool("follow"))
+		tooBig(c.Context, s, cluster, runs)
 	}
 	if err != nil {
 		return refused(err)
@@ -59,10 +60,18 @@ func rerunCluster(c *cli.Context, s Streams, p place) error {
 		return refused(err)
 	}
 	told(s, p.cluster, []*clusterrun.Run{run}, c.Bool("follow"))
+	tooBig(c.Context, s, p.cluster, []*clusterrun.Run{run})
 	if !c.Bool("follow") {
 		return nil
 	}
 	return followCluster(c, s, p.cluster, []*clusterrun.Run{run}, nil)
+}
+
+// tooBig warns of runs that cannot start on the cluster as it is.
+func tooBig(ctx context.Context, s Streams, cluster *clusterrun.Cluster, runs []*clusterrun.Run) {
+	for _, text := range cluster.TooBig(ctx, runs) {
+		fmt.Fprintf(s.Err, "warning: %s\n", text)
+	}
 }
 
 func newName(base string) string { return localrun.NewRunID(base, time.Now()) }

@@ -84,7 +84,10 @@ func configMaps(namespace, name string) path {
 }
 
 func (p path) on(r *rest.Request) *rest.Request {
-	r = r.AbsPath(p.prefix).Namespace(p.namespace).Resource(p.resource)
+	r = r.AbsPath(p.prefix).Resource(p.resource)
+	if p.namespace != "" {
+		r = r.Namespace(p.namespace)
+	}
 	if p.name != "" {
 		r = r.Name(p.name)
 	}

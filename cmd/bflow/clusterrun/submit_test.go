@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/tasks/contract"
@@ -30,6 +31,34 @@ func TestSubmitMakesARunThatWaits(t *testing.T) {
 	owners := srv.Get(cms[0])["metadata"].(apitest.Object)["ownerReferences"].([]any)
 	if len(owners) != 1 || owners[0].(apitest.Object)["name"] != "demo-1" {
 		t.Errorf("owners %v: the plan goes with its last run", owners)
+	}
+}
+
+func TestARunThatAsksForMoreThanThereIsIsTold(t *testing.T) {
+	srv, c := newCluster(t)
+	run := submit(t, c, compile.Options{})
+	srv.Serve("kueue.x-k8s.io/v1beta2", "ClusterQueue", false)
+	runs := []*clusterrun.Run{run, run}
+	pr := run.Last()
+	pr.Annotations[contract.AnnotationRequests] = `{"bflow.dev/cluster-slot":"1","nvidia.com/gpu":"16"}`
+	if got := c.TooBig(t.Context(), runs); len(got) > 0 {
+		t.Errorf("the queue cannot be read: %q", got)
+	}
+	srv.Put(queueAt, apitest.Object{"spec": apitest.Object{"clusterQueue": "local"}})
+	quota := func(gpus string) {
+		srv.Put("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/local", apitest.Object{"spec": apitest.Object{"resourceGroups": []any{apitest.Object{
+			"flavors": []any{apitest.Object{"name": "local", "resources": []any{
+				apitest.Object{"name": "bflow.dev/cluster-slot", "nominalQuota": "100"}, apitest.Object{"name": "nvidia.com/gpu", "nominalQuota": gpus}}}},
+		}}}})
+	}
+	quota("8")
+	want := `queue "local" has 8 nvidia.com/gpu in all, and 16 is asked for; until there is more, such a run lets others pass`
+	if got := c.TooBig(t.Context(), runs); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q once", got, want)
+	}
+	quota("16")
+	if got := c.TooBig(t.Context(), runs); len(got) > 0 {
+		t.Errorf("there are enough: %q", got)
 	}
 }
 
