@@ -37,7 +37,7 @@ func (l *lab) kind(plural string) dynamic.NamespaceableResourceInterface {
 	return l.api.Resource(schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: plural})
 }
 
-// experiment is a small run with every task a run can have without a tracking server.
+// experiment is a small run with every task a run can have without a tracking server; the length of its load is left open.
 const experiment = `apiVersion: bflow.dev/v1alpha1
 kind: Experiment
 metadata: {name: bench-cluster}
@@ -45,7 +45,7 @@ spec:
   model: {name: demo/tiny}
   deployment_profile: sim
   stages: {collect: false}
-  load: {data: {input: 32, output: 8}, stages: [{rate: 20, duration: 3s}]}
+  load: {data: {input: 32, output: 8}, stages: [{rate: 20, duration: %s}]}
 `
 
 // lab is the cluster and a folder here.
@@ -82,7 +82,7 @@ func newLab(ctx context.Context, o options, log io.Writer) (*lab, error) {
 	if l.dir, err = os.MkdirTemp("", "bflow-bench-cluster-"); err != nil {
 		return nil, fmt.Errorf("making a folder: %w", err)
 	}
-	return l, os.WriteFile(filepath.Join(l.dir, "experiment.yaml"), []byte(experiment), 0o644)
+	return l, nil
 }
 
 // close takes away what is left here and there; more than the Pipeline only where something went wrong.
@@ -106,7 +106,11 @@ func (l *lab) close() error {
 
 // ours runs the experiment through bflow and its queue.
 func (l *lab) ours(ctx context.Context) (*measured, error) {
-	args := []string{"run", filepath.Join(l.dir, "experiment.yaml"), "-n", l.o.namespace, "--load-cpu", l.o.loadCPU}
+	file := filepath.Join(l.dir, "experiment.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, experiment, l.length()), 0o644); err != nil {
+		return nil, fmt.Errorf("writing the experiment: %w", err)
+	}
+	args := []string{"run", file, "-n", l.o.namespace, "--load-cpu", l.o.loadCPU}
 	if l.o.lock != "" {
 		args = append(args, "--lock", l.o.lock)
 	}
@@ -141,6 +145,11 @@ func (l *lab) ours(ctx context.Context) (*measured, error) {
 	}
 	l.left = nil
 	return m, l.rest(ctx)
+}
+
+// length is that of the next load: from run to run another part of a second, evenly spread.
+func (l *lab) length() time.Duration {
+	return 2*time.Second + time.Duration(l.n%l.o.runs)*time.Second/time.Duration(l.o.runs)
 }
 
 // minimal runs the hand-written Pipeline.
