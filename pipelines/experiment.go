@@ -31,7 +31,7 @@ func experimentParams() []experimentParam {
 		{contract.ParamOverrides, "", "Fields that differ from the file, as PATH=VALUE, such as load.data.output=128; several are separated by line ends or blanks. A list makes an axis."},
 		{contract.ParamTrustedOnly, "false", "true: refuse a commit that is in no branch of the repository itself, such as that of a fork's pull request."},
 		{contract.ParamWait, "true", "true: go on until the runs end, and end as they do. false: end when they are submitted."},
-		{contract.ParamLoadCPU, "", "Cores that a load generator asks for, such as 500m. Empty: 1."},
+		{contract.ParamLoadCPU, "", "Cores that a load generator asks for, such as 500m. Empty: what bootstrap has found to fit."},
 		{contract.ParamBundle, "", "Bundle that holds the Tasks, as REF@sha256:.... Empty: they are made in the namespace."},
 	}
 }
