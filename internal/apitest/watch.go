@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -63,15 +65,27 @@ func selection(r *http.Request) (func(Object) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, byName := strings.CutPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+	byField, err := fields.ParseSelector(r.URL.Query().Get("fieldSelector"))
+	if err != nil {
+		return nil, err
+	}
 	return func(obj Object) bool {
 		set := labels.Set{}
 		all, _ := metadata(obj)["labels"].(Object)
 		for k, v := range all {
 			set[k] = fmt.Sprint(v)
 		}
-		return byLabel.Matches(set) && (!byName || metadata(obj)["name"] == name)
+		return byLabel.Matches(set) && byField.Matches(fieldsOf(obj, byField))
 	}, nil
+}
+
+// fieldsOf are the fields that a selector asks for: a real server knows few, this one any that is text.
+func fieldsOf(obj Object, selector fields.Selector) fields.Set {
+	set := fields.Set{}
+	for _, r := range selector.Requirements() {
+		set[r.Field], _, _ = unstructured.NestedString(obj, strings.Split(r.Field, ".")...)
+	}
+	return set
 }
 
 func (s *Server) list(w http.ResponseWriter, q Request, selected func(Object) bool) {
