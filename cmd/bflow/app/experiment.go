@@ -33,14 +33,17 @@ func experimentCommand(s Streams) *cli.Command {
 			&cli.StringFlag{Name: "kubeconfig", Usage: "file with the way to the cluster (default: $KUBECONFIG, then ~/.kube/config, then --token-dir, then the account of the pod)"},
 			&cli.StringFlag{Name: "token-dir", Usage: "folder of the Secret with the token of an account that may submit"},
 			&cli.StringFlag{Name: "git-dir", Usage: "folder of the Secret with credentials of git servers"},
-			&cli.StringFlag{Name: "pipelinerun", Usage: "PipelineRun whose params say what to run", Required: true},
+			&cli.StringFlag{Name: "pipelinerun", Usage: "PipelineRun whose params say what to run; needed"},
 			&cli.StringFlag{Name: "taskrun", Usage: "TaskRun that this is"},
-			&cli.StringFlag{Name: "namespace", Usage: "of the PipelineRun, and of the runs", Required: true},
+			&cli.StringFlag{Name: "namespace", Usage: "of the PipelineRun, and of the runs; needed"},
 			&cli.StringFlag{Name: "verdict-result", Usage: "file for the verdict"},
 			&cli.StringFlag{Name: "runs-result", Usage: "file for the names of the runs"},
 			&cli.StringFlag{Name: "plan-hashes-result", Usage: "file for the hashes of their plans"},
 		},
 		Action: func(c *cli.Context) error {
+			if c.String("pipelinerun") == "" || c.String("namespace") == "" {
+				return step.Usagef("reading flags of \"experiment\": no PipelineRun says what to run; start Pipeline %s, whose task this is", contract.Experiment)
+			}
 			e := &expedition{s: s, taskRun: c.String("taskrun"), gitDir: c.String("git-dir"),
 				results: experiment.Results{Verdict: c.String("verdict-result"), Runs: c.String("runs-result"), PlanHashes: c.String("plan-hashes-result")}}
 			if err := e.begin(c); err != nil {

@@ -54,7 +54,7 @@ func (e *expedition) farewell(ctx context.Context) error {
 	defer cancel()
 	why := e.cluster.WhyEnds(asking, e.parent, e.taskRun)
 	if why != clusterrun.ParentCancelled {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("waiting for %s: PipelineRun %s %s; the runs go on: bflow watch follows them, bflow cancel ends them", e.runs[0].ID, e.parent.Name, why))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("waiting for %s: PipelineRun %s %s; the runs go on: bflow watch follows them, bflow cancel ends them", e.runs[0].ID, e.parent.Name, ended(why)))
 	}
 	ending, stop := context.WithTimeout(ctx, timeToEnd)
 	defer stop()
@@ -70,4 +70,12 @@ func (e *expedition) farewell(ctx context.Context) error {
 		return step.Exit(contract.ExitInterrupted, fmt.Errorf("cancelling the runs of %s: %w; bflow cancel ends them", e.parent.Name, err))
 	}
 	return silently(contract.ExitInterrupted)
+}
+
+// ended says what happened to a PipelineRun.
+func ended(why clusterrun.Farewell) string {
+	if why == clusterrun.ParentTimedOut {
+		return "has waited for as long as its timeout allows"
+	}
+	return "has lost its pod"
 }

@@ -230,7 +230,7 @@ func TestTheEndOfTheTaskAndItsRuns(t *testing.T) {
 		{"one that has waited too long lets them go on", func(s *apitest.Server) {
 			s.Put(benchTasks+starter+"-experiment", map[string]any{"spec": map[string]any{"status": "TaskRunCancelled",
 				"statusMessage": "TaskRun cancelled as the PipelineRun it belongs to has timed out."}})
-		}, "PipelineRunPending", "PipelineRun start-1 timed out; the runs go on"},
+		}, "PipelineRunPending", "PipelineRun start-1 has waited for as long as its timeout allows; the runs go on"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := newDesk(t, map[string]string{"experiment": smallExperiment})
