@@ -202,9 +202,14 @@ func (l *listener) install() {
 	}
 }
 
-// remove deletes an object of the cluster and waits until it is gone. The context of a test is over when it is called.
+// afterwards is a context for what a test cleans up: its own is over by then.
+func afterwards() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), 2*time.Minute)
+}
+
+// remove deletes an object of the cluster and waits until it is gone.
 func (l *listener) remove(client dynamic.ResourceInterface, name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := afterwards()
 	defer cancel()
 	for err := error(nil); !errors.IsNotFound(err); time.Sleep(time.Second) {
 		if err = client.Delete(ctx, name, metav1.DeleteOptions{}); ctx.Err() != nil {
