@@ -118,7 +118,7 @@ func (l *lab) must(args ...string) string {
 // submit starts the runs of an experiment through the bundle and returns their names, in the order of the plans.
 func (l *lab) submit(file string, more ...string) []string {
 	l.t.Helper()
-	args := append([]string{"run", file, "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK"), "--load-cpu", "200m"}, more...)
+	args := append([]string{"run", file, "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK")}, more...)
 	names := strings.Fields(l.must(args...)) // --follow prints a table after the names, which callers do not read
 	l.t.Cleanup(func() {
 		if l.t.Failed() { // nobody ended it, and it holds what other tests wait for
