@@ -324,6 +324,28 @@ func TestAnAPIServerThatIsAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestARestartOfTheAPIServerIsLivedThrough(t *testing.T) {
+	d := newDesk(t, map[string]string{"experiment": smallExperiment})
+	code := make(chan int)
+	go func() { code <- d.step(hurry(t)) }()
+	for !strings.Contains(d.err.String(), "waits in queue") && t.Context().Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	d.srv.Down(true)
+	for !strings.Contains(d.err.String(), "trying again, the runs go on") && t.Context().Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	d.srv.Change(d.children()[0], func(o apitest.Object) {
+		delete(o["spec"].(apitest.Object), "status")
+		o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": "True", "reason": "Succeeded"}}}
+	})
+	d.srv.Down(false)
+	if got := <-code; got != 0 || d.result(contract.ResultVerdict) != "pass" {
+		t.Errorf("exit code %d, verdict %q\n%s", got, d.result(contract.ResultVerdict), d.err.String())
+	}
+	d.says("the cluster answers again")
+}
+
 // TestALiteralCredentialIsNeverReadBack: the answer to a patch is the whole Secret.
 func TestALiteralCredentialIsNeverReadBack(t *testing.T) {
 	text := strings.Replace(smallExperiment, "  load: {data: {input: 16, output: 4}, stages: [{rate: 10, duration: 2s}]}", `  benchmark_profile: own
