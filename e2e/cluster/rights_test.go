@@ -3,7 +3,9 @@
 package cluster
 
 import (
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,21 +18,17 @@ import (
 // all rights whose text has it.
 func spare() map[string]string {
 	return map[string]string{
-		"bflow-listener may":           "used by the EventListeners of Triggers only; its test looks for itself",
-		"bflow-submit may":             "used by Pipeline bflow-experiment only; its test looks for itself",
-		"pipelineruns/finalizers":      "asked for by an admission plugin that OpenShift runs and this cluster does not",
-		"workloads/finalizers":         "the same",
-		"resourceclaims.resource.k8s":  "read where the cluster serves dynamic resource allocation",
-		"resourceslices.resource.k8s":  "the same",
-		"patch resourceflavors":        "marks a target that could not be cleaned",
-		"patch events":                 "an event that repeats",
-		"delete workloads":             "a Workload that no longer fits its run, which nothing of ours brings about",
-		"workloadpriorityclasses":      "read once a run names a priority",
-		"persistentvolumeclaims":       "claims that an experiment says to make",
-		"bflow-runner may delete conf": "settings of an engine that wants them in files",
-		"may delete configmaps in":     "the same, where the run ended without its task finish",
-		"may list nodes":               "asked once a pod is unschedulable",
-		"secrets in bflow-system":      "credentials of other targets",
+		"pipelineruns/finalizers":     "asked for by an admission plugin that OpenShift runs and this cluster does not",
+		"workloads/finalizers":        "the same",
+		"resourceclaims.resource.k8s": "read where the cluster serves dynamic resource allocation",
+		"resourceslices.resource.k8s": "the same",
+		"patch resourceflavors":       "marks a target that could not be cleaned",
+		"patch events":                "an event that repeats",
+		"delete workloads":            "a Workload that no longer fits its run, which nothing of ours brings about",
+		"workloadpriorityclasses":     "read once a run names a priority",
+		"persistentvolumeclaims":      "claims that an experiment says to make",
+		"may list nodes":              "asked once a pod is unschedulable",
+		"secrets in bflow-system":     "credentials of other targets",
 	}
 }
 
@@ -49,15 +47,11 @@ func TestRightsGrantedAreRightsUsed(t *testing.T) {
 	if path == "" {
 		t.Skip("BFLOW_E2E_AUDIT names no audit log of an API server on which these tests have run")
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	text := wholeLog(t, path)
 	ours := func(account string) bool {
 		return strings.HasPrefix(account, namespace+"/bflow-") || strings.HasPrefix(account, "bflow-system/bflow-")
 	}
-	log, err := audit.Read(file, ours, func(binding string) bool { return strings.HasPrefix(binding, "bflow-") })
+	log, err := audit.Read(text, ours, func(binding string) bool { return strings.HasPrefix(binding, "bflow-") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +71,25 @@ func TestRightsGrantedAreRightsUsed(t *testing.T) {
 	for r, n := range log.Refused {
 		t.Errorf("refused %d times: %s", n, r)
 	}
+}
+
+// wholeLog is the log with what the API server has rotated away from it.
+func wholeLog(t *testing.T, path string) io.Reader {
+	t.Helper()
+	names, err := filepath.Glob(strings.TrimSuffix(path, ".log") + "*.log") // audit-2026-11-22T06-47-01.889.log
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no audit log at %s: %v", path, err)
+	}
+	var parts []io.Reader
+	for _, name := range names {
+		file, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { file.Close() })
+		parts = append(parts, file)
+	}
+	return io.MultiReader(parts...)
 }
 
 func words(m map[string]string) []string {

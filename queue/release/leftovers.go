@@ -25,7 +25,6 @@ func kinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		deploymentKind(),
 		{Version: "v1", Kind: "Service"},
-		{Version: "v1", Kind: "ConfigMap"},
 		{Version: "v1", Kind: "PersistentVolumeClaim"},
 		podKind(),
 	}
