@@ -157,10 +157,10 @@ func sign(e event, keys map[string]string) map[string]string {
 		header[k] = v
 	}
 	key := keys[e.Key]
-	switch {
-	case e.Key == "":
+	switch e.Key {
+	case "":
 		return header
-	case e.Key == "wrong":
+	case "wrong":
 		key = "somebody else's"
 	}
 	if e.Header["X-Gitlab-Event"] != "" {
