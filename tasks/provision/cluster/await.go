@@ -114,6 +114,9 @@ func (c *Cluster) failed(ctx context.Context, s *symptom) error {
 // describe is the state of the pods on one line.
 func (w *wait) describe() string {
 	if len(w.pods) == 0 {
+		for _, s := range refusals(w.deployment) {
+			return s.text
+		}
 		return "no pod was made yet"
 	}
 	parts := make([]string, len(w.pods))

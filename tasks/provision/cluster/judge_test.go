@@ -140,6 +140,18 @@ func TestPodsThatMayNotBeMadeEndTheWait(t *testing.T) {
 	}
 }
 
+func TestAWaitSaysWhyNoPodIsMade(t *testing.T) {
+	w := wait{deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}}}
+	if got := w.describe(); got != "no pod was made yet" {
+		t.Error(got)
+	}
+	w.deployment.Status.Conditions = []appsv1.DeploymentCondition{
+		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: webhookDown}}
+	if got := w.describe(); got != "the pods of deployment d cannot be made now: "+webhookDown {
+		t.Error(got)
+	}
+}
+
 func TestThreeLostPodsAreTooMany(t *testing.T) {
 	lost := func(n int) (pods []*corev1.Pod) {
 		for i := range n {
