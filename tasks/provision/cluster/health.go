@@ -62,7 +62,7 @@ func symptoms(pod *corev1.Pod) []symptom {
 	var out []symptom
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			out = append(out, symptom{id: string(pod.UID) + "/schedule", reason: c.Reason, text: fmt.Sprintf("pod %s fits on no node: %s", pod.Name, sentence(c.Message))})
+			out = append(out, symptom{id: string(pod.UID) + "/schedule", reason: c.Reason, text: fmt.Sprintf("pod %s fits on no node: %s", pod.Name, scheduler(c.Message))})
 		}
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -137,6 +137,12 @@ func crashed(pod *corev1.Pod, c corev1.ContainerStatus, end *corev1.ContainerSta
 		s.text += fmt.Sprintf(", %d times", s.tries)
 	}
 	return s
+}
+
+// scheduler is what the scheduler misses, without what it could not do about it: that is its first sentence.
+func scheduler(message string) string {
+	first, _, _ := strings.Cut(sentence(message), ". ")
+	return strings.TrimSuffix(first, ".")
 }
 
 func isInit(pod *corev1.Pod, container string) bool {

@@ -19,7 +19,7 @@ const (
 	running  = `{phase: Running, containerStatuses: [{name: vllm, state: {running: {}}}]}`
 	pulling  = `{phase: Pending, containerStatuses: [{name: vllm, image: "reg/x:1", state: {waiting: {reason: ErrImagePull, message: 'dial tcp 10.0.0.1:443: i/o timeout'}}}]}`
 	backOff  = `{phase: Pending, containerStatuses: [{name: vllm, image: "reg/x:1", state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image "reg/x:1": dial tcp 10.0.0.1:443: i/o timeout'}}}]}`
-	noRoom   = `{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: '0/1 nodes are available: 1 Insufficient nvidia.com/gpu.'}]}`
+	noRoom   = `{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: '0/1 nodes are available: 1 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.'}]}`
 )
 
 func crash(restarts, code int, reason string) string {
@@ -61,9 +61,9 @@ func TestStartsThatCannotSucceedEndEarly(t *testing.T) {
 			seen: []at{{0, `{phase: Pending, containerStatuses: [{name: vllm, state: {waiting: {reason: CreateContainerConfigError, message: 'secret "key" not found'}}}]}`}}},
 		{name: "a kubelet that has not read a ConfigMap yet gets a minute", end: 60, want: "CreateContainerConfigError: ",
 			seen: []at{{0, `{phase: Pending, containerStatuses: [{name: vllm, state: {waiting: {reason: CreateContainerConfigError, message: 'failed to sync configmap cache: timed out waiting for the condition'}}}]}`}, {70, running}}},
-		{name: "no room now is borne for a minute", seen: []at{{0, noRoom}, {59, noRoom}, {61, noRoom}}, end: 60, want: "Unschedulable: pod p-0 fits on no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.; so for 1m0s"},
+		{name: "no room now is borne for a minute", seen: []at{{0, noRoom}, {59, noRoom}, {61, noRoom}}, end: 60, want: "Unschedulable: pod p-0 fits on no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu; so for 1m0s"},
 		{name: "room within a minute is in time", seen: []at{{0, noRoom}, {59, starting}, {62, noRoom}, {100, running}}, end: -1},
-		{name: "no room ever ends the wait at once", never: true, seen: []at{{0, noRoom}}, end: 0, want: "Unschedulable: pod p-0 fits on no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.; no node could ever hold it: too small"},
+		{name: "no room ever ends the wait at once", never: true, seen: []at{{0, noRoom}}, end: 0, want: "Unschedulable: pod p-0 fits on no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu; no node could ever hold it: too small"},
 		{name: "a pod that its node evicted is made again", seen: []at{{0, `{phase: Failed, reason: Evicted, message: The node was low on resource}`}, {300, running}}, end: -1},
 		{name: "an init container that is done is fine", end: -1,
 			seen: []at{{0, `{phase: Pending, initContainerStatuses: [{name: download, state: {terminated: {exitCode: 0, reason: Completed}}}], containerStatuses: [{name: vllm, state: {waiting: {reason: PodInitializing}}}]}`}, {200, running}}},
