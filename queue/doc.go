@@ -1,7 +1,8 @@
 // Package queue makes a PipelineRun of bflow a job of Kueue: it waits pending until its devices are free, is let start
 // with the way to its target, and holds its quota until nothing of it is left there. This is the only package that
 // imports Kueue's job framework, whose interface changes between minor versions. What a run is in which state is judged
-// in queue/run, how it gives its devices back in queue/release, why it waits in queue/waiting.
+// in queue/run, how it gives its devices back in queue/release, why it waits in queue/waiting, which run makes way because
+// it asks for too much in queue/aside, and which one ends because its tasks find no node in queue/stuck.
 //
 // Rights that the controller uses, as the account contract.AccountController:
 //
