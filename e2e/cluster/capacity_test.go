@@ -23,7 +23,10 @@ import (
 
 const gpu = "nvidia.com/gpu"
 
-var nodes = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+var (
+	nodes      = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+)
 
 // TestPodsOfOthersTakeFromTheQueue: what somebody else holds is not promised to runs, and a run that asks for more than
 // is left says so, waits, and starts when it is given back.
