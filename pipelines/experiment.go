@@ -73,7 +73,12 @@ func Experiment(r Release) (*tektonv1.Task, *tektonv1.Pipeline, error) {
 			DisplayName: display,
 			Description: "Runs an inference benchmark: give the text of an experiment file, or say where it lies in a git repository.\n" +
 				"The runs queue for GPUs; this Pipeline waits for them and ends as they do. Cancelling it cancels them.",
-			Tasks: []tektonv1.PipelineTask{{Name: contract.ParamExperiment, TaskRef: &tektonv1.TaskRef{Name: contract.Experiment, Kind: tektonv1.NamespacedTaskKind}}},
+			Tasks: []tektonv1.PipelineTask{{
+				Name: contract.ParamExperiment, TaskRef: &tektonv1.TaskRef{Name: contract.Experiment, Kind: tektonv1.NamespacedTaskKind},
+				// None of its own: that of the PipelineRun holds. Without a word here the task had an hour, however long the
+				// PipelineRun may take.
+				Timeout: &metav1.Duration{},
+			}},
 		},
 	}
 	for _, p := range experimentParams() {

@@ -53,6 +53,9 @@ func TestAFormCanBeFilledIn(t *testing.T) {
 	if want := []string{"experiment", "git-url", "revision", "path", "overrides", "trusted-only", "wait", "load-cpu", "bundle"}; !slices.Equal(names, want) {
 		t.Errorf("params %v, want %v: Triggers and people name them", names, want)
 	}
+	if timeout := pipeline.Spec.Tasks[0].Timeout; timeout == nil || timeout.Duration != 0 {
+		t.Errorf("timeout %v of the task: an hour is Tekton's, whatever the PipelineRun says", timeout)
+	}
 	if len(pipeline.Spec.Workspaces) > 0 {
 		t.Error("a form would ask for a workspace")
 	}
