@@ -11,6 +11,7 @@
 //
 //	BFLOW_E2E_TKN              path of tkn
 //	BFLOW_E2E_MLFLOW           URL of a tracking server that this host and pods reach
+//	BFLOW_E2E_HOST             address of this host as pods reach it: a git server of the tests listens there
 //	BFLOW_E2E_AUDIT            audit log of the API server, of these tests alone: rights granted are compared with rights used
 //	BFLOW_E2E_BARE_KUBECONFIG  a cluster without Tekton and Kueue that may be filled and emptied, with BFLOW_E2E_BOOTSTRAP_FLAGS
 //	E2E_FAULT_CMD              program that hurts the cluster: "restart COMPONENT", "stop COMPONENT SECONDS"
