@@ -94,10 +94,9 @@ func object(fields map[string]any) json.RawMessage {
 	return text
 }
 
-// in returns l for a test inside another, which runs beside its sisters: most of their time is that of load.
+// in returns l for a test inside another. They run one after the other: each load generator asks for a core.
 func (l *listener) in(t *testing.T) *listener {
 	t.Helper()
-	t.Parallel()
 	inner := *l.lab
 	inner.t = t
 	return &listener{&inner, l.core, l.namespace}
@@ -157,6 +156,11 @@ func (l *listener) start(e event, values map[string]string) string {
 		name = l.started(id)[0].GetName()
 		return ""
 	})
+	return l.passing(name)
+}
+
+// passing deletes a PipelineRun, and its runs with it, when the test is over.
+func (l *listener) passing(name string) string {
 	l.t.Cleanup(func() {
 		ctx, cancel := afterwards()
 		defer cancel()
@@ -221,7 +225,7 @@ func (l *listener) asCode(url, revision string) string {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return made.GetName()
+	return l.passing(made.GetName())
 }
 
 // results of a PipelineRun.
