@@ -40,7 +40,7 @@ func TestEventsRunExperiments(t *testing.T) {
 		l.passed(pr, want, "webhook by e2e")
 	})
 	t.Run("a webhook with overrides runs another plan", func(t *testing.T) {
-		l := l.in(t)
+		l := l.long(t)
 		pr := l.start(event{Key: "webhook", Body: object(map[string]any{"experiment": small, "overrides": []string{"load.data.output=9"}})}, values)
 		l.passed(pr, longer, "webhook by unknown")
 	})
@@ -73,7 +73,7 @@ func (l *listener) git(t *testing.T, want string, values map[string]string) {
 			"repository": map[string]any{"clone_url": repository.url}, "sender": map[string]any{"login": "jane"}})}
 	}
 	t.Run("a comment runs the experiment of a pull request of the repository itself", func(t *testing.T) {
-		l := l.in(t)
+		l := l.long(t)
 		l.passed(l.start(comment(8), values), want, "github-comment by jane")
 	})
 	t.Run("a comment on a pull request of a fork runs nothing", func(t *testing.T) {
@@ -81,9 +81,18 @@ func (l *listener) git(t *testing.T, want string, values map[string]string) {
 		l.refused(l.start(comment(7), values), "commit "+fork+" is in no branch of the repository")
 	})
 	t.Run("the example for Pipelines-as-Code runs the experiment of the repository", func(t *testing.T) {
-		l := l.in(t)
+		l := l.long(t)
 		l.passed(l.asCode(repository.url, push), want, "pull request 8 of team/models by jane")
 	})
+}
+
+// long is in for a test that the short suite leaves out.
+func (l *listener) long(t *testing.T) *listener {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it is one more run of the same kind: make e2e-full has it")
+	}
+	return l.in(t)
 }
 
 func object(fields map[string]any) json.RawMessage {
