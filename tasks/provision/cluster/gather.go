@@ -101,18 +101,18 @@ type event struct {
 	Message string    `json:"message"`
 }
 
-// events writes those about the pods, and about what is named like the objects that own them.
+// events writes those about the pods, and about what owns them.
 func (c *Cluster) events(ctx context.Context, runDir string, found []*corev1.Pod) error {
 	if len(found) == 0 {
 		return nil
 	}
-	list, err := all[corev1.Event](ctx, c, events, "")
-	if err != nil {
-		return err
-	}
 	var lines []event
-	for _, e := range list {
-		if about(e, found) {
+	for _, name := range named(found) {
+		list, err := c.eventsOf(ctx, name)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
 			lines = append(lines, event{First: first(e), Last: last(e), Count: max(1, e.Count), Type: e.Type, Reason: e.Reason,
 				Object: strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name, Source: cmp.Or(e.Source.Component, e.ReportingController), Message: e.Message})
 		}
@@ -129,11 +129,37 @@ func (c *Cluster) events(ctx context.Context, runDir string, found []*corev1.Pod
 	return write(filepath.Join(runDir, FileEvents), []byte(b.String()))
 }
 
-// about says whether e is about one of the pods, or about a ReplicaSet or Deployment whose name theirs begin with.
-func about(e *corev1.Event, found []*corev1.Pod) bool {
-	return slices.ContainsFunc(found, func(pod *corev1.Pod) bool {
-		return pod.Name == e.InvolvedObject.Name || e.InvolvedObject.Kind != "Pod" && strings.HasPrefix(pod.Name, e.InvolvedObject.Name+"-")
-	})
+// named are the names of the first pods, their ReplicaSets and their Deployment, each once.
+func named(found []*corev1.Pod) []string {
+	var names []string
+	for i, pod := range found {
+		if i >= maxLogPods {
+			break
+		}
+		names = append(names, pod.Name)
+		for _, owner := range pod.OwnerReferences {
+			names = append(names, owner.Name)
+			if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; hash != "" {
+				names = append(names, strings.TrimSuffix(owner.Name, "-"+hash))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// eventsOf asks for those about one name: a busy namespace holds many thousands, which nobody wants to be sent while GPUs wait.
+func (c *Cluster) eventsOf(ctx context.Context, name string) ([]*corev1.Event, error) {
+	list := &corev1.EventList{}
+	err := c.core.Get().Namespace(c.Namespace).Resource(string(events)).Param("fieldSelector", "involvedObject.name="+name).Do(ctx).Into(list)
+	if err != nil {
+		return nil, fmt.Errorf("listing the events of %q: %w", name, err)
+	}
+	found := make([]*corev1.Event, len(list.Items))
+	for i := range list.Items {
+		found[i] = &list.Items[i]
+	}
+	return found, nil
 }
 
 func first(e *corev1.Event) time.Time {
