@@ -73,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.metrics.Attempts.WithLabelValues(run.Cause(pr)).Inc()
 	r.log.Info("attempt made", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(next), "cause", run.Cause(pr))
-	r.events.Eventf(pr, next, corev1.EventTypeNormal, "NextAttempt", "Retry", "It lost its quota; attempt %s waits in its place", next.Name)
+	r.events.Eventf(pr, next, corev1.EventTypeNormal, "NextAttempt", "Retry", "It lost its quota; attempt %s waits in the queue", next.Name)
 	return ctrl.Result{}, nil
 }
 
