@@ -59,12 +59,16 @@ func TestTheControllerIsKilledWhileARunIsCancelled(t *testing.T) {
 		name string
 		task string
 		act  func(l *lab, run string)
+		more bool
 	}{
-		{"cancelled by bflow in load-gen", "load-gen-0", byBflow("cancel")},
-		{"cancelled outright while provisioning", contract.Provision, byCancelled},
-		{"deleted in load-gen", "load-gen-0", byDeletion},
+		{name: "cancelled by bflow in load-gen", task: "load-gen-0", act: byBflow("cancel"), more: true},
+		{name: "cancelled outright while provisioning", task: contract.Provision, act: byCancelled},
+		{name: "deleted in load-gen", task: "load-gen-0", act: byDeletion, more: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			if row.more && testing.Short() {
+				t.Skip("a like row is tried in short tests")
+			}
 			l := newLab(t)
 			engine := fourOfEight
 			if row.task == contract.Provision {

@@ -31,14 +31,18 @@ spec:
   load: {data: {input: 16, output: 4}, stages: [{rate: 20, duration: 2s}]}
 `
 
-// TestRunsWaitForGPUs puts 20 runs of 4 GPUs on a node that has 8.
+// TestRunsWaitForGPUs puts 20 runs of 4 GPUs on a node that has 8; in short tests 8 runs.
 func TestRunsWaitForGPUs(t *testing.T) {
 	l := newLab(t)
 	file := l.write("four.yaml", fourGPUs)
 	since := metav1.Now()
 	most := l.sampleGPUs()
 	var runs []string
-	for range 20 {
+	many := 20
+	if testing.Short() {
+		many = 8
+	}
+	for range many {
 		runs = append(runs, l.submit(file)...)
 	}
 	l.await(time.Minute, "the last run to say how long the queue is", func() string {
