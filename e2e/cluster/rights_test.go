@@ -18,6 +18,7 @@ import (
 // all rights whose text has it.
 func spare() map[string]string {
 	return map[string]string{
+		"bflow-submit may get pods":   "asked once a task waits for a node",
 		"pipelineruns/finalizers":     "asked for by an admission plugin that OpenShift runs and this cluster does not",
 		"workloads/finalizers":        "the same",
 		"resourceclaims.resource.k8s": "read where the cluster serves dynamic resource allocation",
@@ -40,6 +41,16 @@ func streamed(log audit.Log, r audit.Right) bool {
 	return r.Verb == "list" && log.Used[watch] > 0
 }
 
+// knows reports whether an account has used any of its rights.
+func knows(log audit.Log, account string) bool {
+	for r := range log.Used {
+		if strings.HasSuffix(r.Account, "/"+account) {
+			return true
+		}
+	}
+	return false
+}
+
 // TestRightsGrantedAreRightsUsed reads the audit log of the API server after the other tests: every right of a
 // ServiceAccount of bflow was used, and nothing was refused.
 func TestRightsGrantedAreRightsUsed(t *testing.T) {
@@ -55,7 +66,7 @@ func TestRightsGrantedAreRightsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := objects.Objects(objects.Config{Namespaces: []string{namespace}})
+	all, err := objects.Objects(objects.Config{Namespaces: []string{namespace}, Triggers: knows(log, "bflow-listener")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +79,19 @@ func TestRightsGrantedAreRightsUsed(t *testing.T) {
 			t.Errorf("never used: %s", r)
 		}
 	}
+	restarted := os.Getenv("E2E_FAULT_CMD") != "" // an API server that starts does not know the roles for a moment
 	for r, n := range log.Refused {
-		t.Errorf("refused %d times: %s", n, r)
+		if !restarted || !has(granted, r) {
+			t.Errorf("refused %d times: %s", n, r)
+		}
 	}
+}
+
+// has reports whether a request that was refused would have been within the rights.
+func has(granted []audit.Right, refused audit.Right) bool {
+	everywhere := refused
+	everywhere.Namespace = ""
+	return slices.Contains(granted, refused) || slices.Contains(granted, everywhere)
 }
 
 // wholeLog is the log with what the API server has rotated away from it.
