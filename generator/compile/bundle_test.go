@@ -14,7 +14,7 @@ import (
 func addBundle(t *testing.T, b *pipelines.Bundle) {
 	t.Helper()
 	images := map[string]string{}
-	for _, binary := range contract.Binaries() {
+	for _, binary := range append(contract.Binaries(), "bflow") { // the last for Pipeline bflow-experiment
 		images[binary] = "reg.example/bflow/" + binary
 	}
 	objects, err := content.Objects(pipelines.Release{Version: "dev", Images: images})
