@@ -263,8 +263,11 @@ func TestASweepFindsItsRates(t *testing.T) {
 		runplan.Stage{Name: "half", Measure: true, Shape: runplan.ShapeOpen, Arrival: "poisson", Duration: seconds(0.3), Between: &runplan.Between{Low: 0, High: 1, Fraction: 0.5}})
 	r := b.measure(t)
 	low, high := r.stages[0].Rates["request_rate"], r.stages[1].Rates["request_rate"]
-	if want := (low + high) / 2; math.Abs(r.stages[2].Rate-want) > 1e-9 || high < 4*low {
+	if want := (low + high) / 2; math.Abs(r.stages[2].Rate-want) > 1e-9 || high <= low {
 		t.Errorf("rates %v and %v, between %v", low, high, r.stages[2].Rate)
+	}
+	if n := r.stages[1].Metrics["concurrency"].Max; n != 8 {
+		t.Errorf("at most %v in flight, want 8", n)
 	}
 }
 
