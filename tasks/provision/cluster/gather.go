@@ -132,10 +132,7 @@ func (c *Cluster) events(ctx context.Context, runDir string, found []*corev1.Pod
 // named are the names of the first pods, their ReplicaSets and their Deployment, each once.
 func named(found []*corev1.Pod) []string {
 	var names []string
-	for i, pod := range found {
-		if i >= maxLogPods {
-			break
-		}
+	for _, pod := range found[:min(len(found), maxLogPods)] {
 		names = append(names, pod.Name)
 		for _, owner := range pod.OwnerReferences {
 			names = append(names, owner.Name)
