@@ -48,6 +48,24 @@ const (
 	ParamBundle      = "bundle"       // as bflow run --bundle
 )
 
+// A matrix: a parent PipelineRun with a CustomRun of this kind, for which there is no CRD, and the tasks around it.
+const (
+	MatrixAPIVersion = Prefix + "v1alpha1"
+	MatrixKind       = "Matrix"
+	RoleMatrix       = "matrix" // value of LabelRole on the parent, which its CustomRun inherits
+
+	MatrixBegin     = "begin"     // pipeline task: makes the MLflow run of the matrix
+	MatrixChildren  = "children"  // pipeline task: the CustomRun
+	MatrixAggregate = "aggregate" // finally task: one page over all runs
+
+	ParamPlans       = "plans"         // root digest over the pieces that hold the points: PlansConfigMap names them
+	ParamPieces      = "pieces"        // how many they are
+	ParamPoints      = "points"        // how many points they hold
+	ParamMaxParallel = "max-parallel"  // runs that may be there and not at their end; 0 = what keeps the queues busy
+	ParamFailFast    = "fail-fast"     // true: after a failure nothing more starts
+	ParamMLflowRun   = "mlflow-parent" // MLflow run of the matrix; empty without a tracking server
+)
+
 // Results. Each stays under 1 KiB: results travel in the termination message (4 KiB per container).
 const (
 	ResultReason      = "reason"        // provision: why it failed, in one sentence; absent when it did not
@@ -109,6 +127,13 @@ const (
 	AnnotationSource   = Prefix + "source"     // on a run of Experiment: where its file came from, as URL@COMMIT:PATH
 	AnnotationStarted  = Prefix + "started-by" // on a PipelineRun of Experiment, and on its runs: who or what started it, in words
 	Finalizer          = Prefix + "release"    // on a PipelineRun, from admission until it is released
+	LabelMatrix        = Prefix + "matrix"     // on a run of a matrix: name of its parent, a PipelineRun without a queue
+	AnnotationPoint    = Prefix + "point"      // on a run of a matrix: its place in the order of the points, from 1
+	// FinalizerMatrix is on a run of a matrix until its end is written down, and on the CustomRun of a matrix until every
+	// run of it is released: so none is made twice, and none goes unseen.
+	FinalizerMatrix = Prefix + "matrix"
+	// AnnotationMLflowParent, on a run of a matrix, is the MLflow run that its own belongs below.
+	AnnotationMLflowParent = Prefix + "mlflow-parent"
 
 	// AnnotationDirty, on the ResourceFlavor of a target, names the runs that were released by force and may still hold
 	// devices there: namespace/run, separated by commas.
@@ -195,6 +220,7 @@ const (
 	EnvNode           = "BFLOW_NODE"            // on which the pod runs
 	EnvRequests       = "BFLOW_REQUESTS"        // annotation AnnotationRequests of the PipelineRun
 	EnvSimImage       = "BFLOW_SIM_IMAGE"       // image of sim-engine, for plans that name none
+	EnvMLflowParent   = "BFLOW_MLFLOW_PARENT"   // annotation AnnotationMLflowParent of the PipelineRun
 
 	SimEngine = "sim-engine"            // name of the simulated engine's binary and image
 	TargetDir = "/var/run/bflow/target" // where a step of provision finds the content of TargetSecret
@@ -222,3 +248,16 @@ func TargetSecret(run string) string { return "bflow-" + run + "-target" }
 
 // ResultConfigMap is the name of the ConfigMap that sums a run up: headline, verdict, links; at most 32 KiB.
 func ResultConfigMap(run string) string { return "bflow-result-" + run }
+
+// PlansConfigMap is the name of piece n, from 0, of the points of a matrix whose root digest is digest.
+func PlansConfigMap(digest string, n int) string {
+	return "bflow-plans-" + digest[:12] + "-" + decimal(n)
+}
+
+// decimal is n in digits: this package imports nothing.
+func decimal(n int) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return decimal(n/10) + string(rune('0'+n%10))
+}
