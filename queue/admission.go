@@ -113,7 +113,7 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	case err != nil && waited && apierrors.IsForbidden(err):
 		a.events.Eventf(pr, nil, corev1.EventTypeWarning, "StartForbidden", "Admit", "The controller may not let it start, and tries again: %v", err)
 	case err == nil && waited && !j.IsPending() && j.Annotations[contract.AnnotationAdmitted] != "":
-		a.started(j.PipelineRun)
+		a.started(ctx, j.PipelineRun)
 	case err == nil && waited:
 		err = a.keepPlace(ctx, pr)
 	}
@@ -187,7 +187,12 @@ func (a *Admission) turn(ctx context.Context, pr *tektonv1.PipelineRun) (time.Du
 }
 
 // started tells of a start once: only the patch of this very round has changed the run.
-func (a *Admission) started(pr *tektonv1.PipelineRun) {
+func (a *Admission) started(ctx context.Context, pr *tektonv1.PipelineRun) {
+	if wl, err := a.workload(ctx, pr); err == nil && wl != nil {
+		if reserved := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
+			a.opts.Metrics.Admission.WithLabelValues(run.Target(pr)).Observe(a.opts.Clock.Since(reserved.LastTransitionTime.Time).Seconds())
+		}
+	}
 	waited := a.opts.Clock.Since(pr.CreationTimestamp.Time)
 	a.opts.Metrics.QueueWait.WithLabelValues(run.Target(pr)).Observe(waited.Seconds())
 	a.opts.Log.Info("run let start", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr),
