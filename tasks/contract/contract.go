@@ -242,6 +242,18 @@ const (
 	TargetLocal = "local" // the target that is the hub itself
 )
 
+// What a task that runs on a remote target has there: a Job, and beside it a ConfigMap and a Secret of the same name.
+const (
+	LabelJob      = Prefix + "job" // on the Job and its pod: name of the Job
+	RoleLoad      = "load"         // LabelRole of the Job of load-gen
+	RoleSmoketest = "smoketest"    // of smoketest
+	RoleCollect   = "collect"      // and of collect
+
+	// Further keys of TargetSecret, each optional.
+	TargetLoadNodes   = "load-nodes"   // node selector of those Jobs as a=b,c=d
+	TargetHostAliases = "host-aliases" // addresses of hosts that no name server knows there, as JSON: {"HOST": "IP"}
+)
+
 // TargetSecret is the name of the Secret with the way to the target of a run. Keys: kubeconfig, token and ca.crt, or
 // in-cluster where the target is the hub.
 func TargetSecret(run string) string { return "bflow-" + run + "-target" }
