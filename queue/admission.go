@@ -2,10 +2,12 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"bflow.dev/bflow/queue/access"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
@@ -26,13 +28,16 @@ import (
 )
 
 const (
+	moment = 20 * time.Millisecond // a target that is near answers by then
 	soon   = 200 * time.Millisecond
+	noWay  = 10 * time.Second
 	seldom = 10 * time.Minute
 )
 
 // Options of the admission of runs.
 type Options struct {
-	Targets  target.Targets
+	Targets  *target.Registry
+	Access   *access.Keeper // nil = one of its own
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 	Clock    clock.Clock
@@ -51,11 +56,14 @@ type Admission struct {
 
 // NewAdmission makes the reconciler of PipelineRuns for Kueue.
 func NewAdmission(c client.Client, recorder events.EventRecorder, opts Options) *Admission {
+	if opts.Access == nil {
+		opts.Access = access.NewKeeper(c, opts.Targets)
+	}
 	return &Admission{
 		client:  c,
 		events:  recorder,
 		jobs:    jobframework.NewReconciler(c, recorder, frameworkOptions(opts)...),
-		starter: &starter{client: c, targets: opts.Targets, clock: opts.Clock},
+		starter: &starter{ways: opts.Access, clock: opts.Clock},
 		opts:    opts,
 	}
 }
@@ -101,6 +109,9 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 			return ctrl.Result{}, err
 		}
 		if wait, err := a.turn(ctx, pr); wait > 0 || err != nil {
+			return ctrl.Result{RequeueAfter: wait}, err
+		}
+		if wait, err := a.way(ctx, pr); wait > 0 || err != nil {
 			return ctrl.Result{RequeueAfter: wait}, err
 		}
 	}
@@ -184,6 +195,39 @@ func (a *Admission) turn(ctx context.Context, pr *tektonv1.PipelineRun) (time.Du
 		return 0, err
 	}
 	return a.order.pass(pr.UID, pr.CreationTimestamp.Time, a.opts.Clock.Now()), nil
+}
+
+// way is how long an admitted run waits for the way to its target, which may have to be asked for it. One that cannot be
+// had keeps the quota: the target is there, and its check would not have let the run pass else.
+func (a *Admission) way(ctx context.Context, pr *tektonv1.PipelineRun) (time.Duration, error) {
+	if !run.Ours(pr) || !pr.IsPending() || run.Queue(pr) == "" || run.Cancelling(pr) || !pr.DeletionTimestamp.IsZero() {
+		return 0, nil
+	}
+	wl, err := a.workload(ctx, pr)
+	if err != nil || wl == nil || !admitted(wl) {
+		return 0, err
+	}
+	err = a.opts.Access.Ready(targetOf(wl, pr), pr)
+	switch {
+	case errors.Is(err, target.ErrNotYet):
+		return moment, nil
+	case err != nil:
+		return noWay, a.explain(ctx, pr, "NoWay", "Admitted, and waits for credentials: "+err.Error())
+	}
+	return 0, nil
+}
+
+// targetOf is where an admitted run goes: bootstrap names a flavor like its target.
+func targetOf(wl *kueue.Workload, pr *tektonv1.PipelineRun) string {
+	if wl.Status.Admission == nil {
+		return run.Target(pr)
+	}
+	for _, set := range wl.Status.Admission.PodSetAssignments {
+		for _, flavor := range set.Flavors {
+			return string(flavor)
+		}
+	}
+	return run.Target(pr)
 }
 
 // started tells of a start once: only the patch of this very round has changed the run.

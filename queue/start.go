@@ -5,22 +5,19 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/queue/access"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // starter lets admitted runs start.
 type starter struct {
-	client  client.Client
-	targets target.Targets
-	clock   clock.PassiveClock
+	ways  *access.Keeper
+	clock clock.PassiveClock
 }
 
 // start makes the way to the target and changes pr so that the caller's one patch lets it start: the target and the
@@ -34,11 +31,7 @@ func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map
 	if name == "" { // a run that asks for nothing gets no flavor
 		name = run.Target(pr)
 	}
-	found, err := s.targets.Find(name)
-	if err != nil {
-		return fmt.Errorf("letting run %q start: %w", pr.Name, err)
-	}
-	if err := s.putSecret(ctx, found, pr); err != nil {
+	if _, err := s.ways.Put(ctx, name, pr); err != nil {
 		return fmt.Errorf("letting run %q start: %w", pr.Name, err)
 	}
 	run.Identify(pr) // for its tasks and their pods to inherit
@@ -48,20 +41,6 @@ func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map
 	withFinalizer(pr, contract.Finalizer)
 	pr.Spec.Status = ""
 	return nil
-}
-
-// putSecret replaces what is there: the Secret of an attempt before, or of a start that died half-way. It reads none,
-// because nobody may read the Secrets beside the runs.
-func (s *starter) putSecret(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun) error {
-	secret := t.Secret(pr.Namespace, run.ID(pr), ownerOf(pr))
-	err := s.client.Create(ctx, secret.DeepCopy())
-	if !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	if err := s.client.Delete(ctx, secret.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	return s.client.Create(ctx, secret)
 }
 
 // ownerOf lets what belongs to a run go with it.

@@ -51,6 +51,8 @@ func (s *Server) Unserve(prefix string) {
 func (s *Server) discover(w http.ResponseWriter, path string) bool {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
+	case path == "/readyz":
+		w.WriteHeader(http.StatusOK)
 	case path == "/version":
 		answer(w, http.StatusOK, Object{"gitVersion": s.Version})
 	case path == "/api":

@@ -61,6 +61,10 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request, q Request) {
 			fail(w, http.StatusBadRequest, err.Error(), nil)
 			return
 		}
+		if q.Verb == "watch" && r.URL.Query().Get("sendInitialEvents") == "true" { // as older servers; the client lists first then
+			failAs(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "sendInitialEvents is not known here", nil)
+			return
+		}
 		if q.Verb == "watch" {
 			s.watch(w, r, q, selected)
 			return

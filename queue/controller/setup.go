@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"bflow.dev/bflow/queue"
+	"bflow.dev/bflow/queue/access"
 	"bflow.dev/bflow/queue/aside"
 	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/check"
@@ -47,35 +48,37 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 	if err != nil {
 		return err
 	}
-	targets := target.Of(target.Local(live))
-	sight, err := view.New(mgr.GetConfig(), contract.TargetLocal)
+	targets := target.NewRegistry()
+	sight, err := view.New(mgr.GetConfig(), contract.TargetLocal, func() { targets.Tell(contract.TargetLocal) })
 	if err != nil {
 		return fmt.Errorf("looking at target %q: %w", contract.TargetLocal, err)
 	}
-	sights := []*view.Target{sight}
+	targets.Put(target.Local(live, sight))
+	ways := access.NewKeeper(mgr.GetClient(), targets)
 	var real clock.RealClock
 	for _, part := range []struct {
 		name  string
 		setup func() error
 	}{
 		{"admission", func() error {
-			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
+			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: ways, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
 		}},
 		{"release", func() error {
 			return release.Setup(ctx, mgr, release.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
 		}},
+		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
 		{"tasks without a place", func() error { return stuck.Setup(mgr, log) }},
 		{"view of the target", func() error { return mgr.Add(sight) }},
 		{"capacity", func() error {
-			return capacity.Setup(mgr, capacity.Options{Targets: sights, Hub: hub, Metrics: instruments})
+			return capacity.Setup(mgr, capacity.Options{Targets: targets, Hub: hub, Metrics: instruments})
 		}},
 		{"check", func() error {
-			return check.Setup(mgr, check.Options{Targets: sights, Hub: hub, Metrics: instruments})
+			return check.Setup(mgr, check.Options{Targets: targets, Hub: hub, Metrics: instruments})
 		}},
 		{"what is too big", func() error {
-			return aside.Setup(mgr, aside.Options{Targets: sights, Hub: hub, Log: log})
+			return aside.Setup(mgr, aside.Options{Targets: targets, Hub: hub, Log: log})
 		}},
 		{"probes", func() error { return probes(mgr) }},
 	} {

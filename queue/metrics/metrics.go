@@ -48,6 +48,13 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
+// ForgetTarget takes away what is told of a target that is gone.
+func (m *Metrics) ForgetTarget(name string) {
+	for _, gauge := range []*prometheus.GaugeVec{m.GPUs, m.TargetReachable, m.TargetDirty} {
+		gauge.DeletePartialMatch(prometheus.Labels{"target": name})
+	}
+}
+
 func histogram(name string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: Help(name), Buckets: buckets}, labels)
 }

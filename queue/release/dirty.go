@@ -58,7 +58,7 @@ func writeDirty(ctx context.Context, c client.Client, flavor *kueue.ResourceFlav
 // Sweeper cleans the marks of dirty targets: an entry goes when nothing of its run holds a device.
 type Sweeper struct {
 	client  client.Client
-	targets target.Targets
+	targets *target.Registry
 	metrics *metrics.Metrics
 }
 

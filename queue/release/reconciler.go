@@ -30,7 +30,7 @@ const (
 
 // Options of the release of runs.
 type Options struct {
-	Targets    target.Targets
+	Targets    *target.Registry
 	Metrics    *metrics.Metrics
 	Log        *slog.Logger
 	Clock      clock.Clock
