@@ -229,6 +229,7 @@ const (
 	AccountController = "bflow-controller" // in NamespaceSystem
 	AccountSubmit     = "bflow-submit"     // makes PipelineRuns and plans
 	AccountLoad       = "bflow-load"       // no rights and no token
+	AccountAgent      = "bflow-agent"      // in NamespaceSystem of a target: what the controller is there
 
 	// SecretSubmit holds a token of AccountSubmit, for the task of Experiment: forms and commands that start a Pipeline
 	// let few people choose its account.
@@ -241,6 +242,22 @@ const (
 
 	TargetLocal = "local" // the target that is the hub itself
 )
+
+// Annotations of TargetCredentials.
+const (
+	AnnotationTokenExpires = Prefix + "token-expires" // when the token ends, RFC 3339
+	AnnotationTokenRenew   = Prefix + "token-renew"   // when the controller asks for another one: half of its life is over
+	AnnotationHostAliases  = Prefix + "host-aliases"  // JSON, name of a host to its address, where no name server knows it
+	AnnotationTargetUID    = Prefix + "target-uid"    // UID of the target's kube-system
+)
+
+// TargetCredentials is the name, in NamespaceSystem of the hub, of the Secret with the way to a target. Its label
+// LabelTarget is the target; keys: kubeconfig (which names the other two as files), token and ca.crt.
+func TargetCredentials(target string) string { return "bflow-target-" + target }
+
+// TargetCheck is the name of the AdmissionCheck of a target. Its ResourceFlavor, ClusterQueue and LocalQueues have the
+// name of the target itself.
+func TargetCheck(target string) string { return "bflow-" + target }
 
 // What a task that runs on a remote target has there: a Job, and beside it a ConfigMap and a Secret of the same name.
 const (
