@@ -123,6 +123,8 @@ const (
 	AnnotationReleased = Prefix + "released"   // on a PipelineRun: time since which nothing of the run is left on its target
 	AnnotationCancel   = Prefix + "cancelling" // on a PipelineRun: somebody wants its end, so it is never let start
 	AnnotationReason   = Prefix + "reason"     // on a PipelineRun: why it waits, in one sentence
+	AnnotationForce    = Prefix + "force"      // on a PipelineRun: its quota is given back as soon as it is over, whatever is left on its target
+	AnnotationFence    = Prefix + "fence"      // on a PipelineRun with a setup key, and on LeasePlatform: a number that grows; provision changes a platform only where both are the same
 	LabelParent        = Prefix + "parent"     // on a run: name of the PipelineRun of Experiment that started it, which is its owner
 	AnnotationSource   = Prefix + "source"     // on a run of Experiment: where its file came from, as URL@COMMIT:PATH
 	AnnotationStarted  = Prefix + "started-by" // on a PipelineRun of Experiment, and on its runs: who or what started it, in words
@@ -240,7 +242,8 @@ const (
 	SecretGit = "bflow-git"
 	GitDir    = "/var/run/bflow/git" // where the step finds it
 
-	TargetLocal = "local" // the target that is the hub itself
+	TargetLocal   = "local"          // the target that is the hub itself
+	LeasePlatform = "bflow-platform" // Lease in NamespaceSystem of a target: its holder is the hub whose runs may use the platform, with AnnotationSetupKey
 )
 
 // Annotations of TargetCredentials.
