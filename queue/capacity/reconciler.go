@@ -75,6 +75,7 @@ func (r *Reconciler) measure(target string, inventory *devices.Inventory) {
 	r.metrics.GPUs.DeletePartialMatch(prometheus.Labels{"target": target}) // a resource may be gone
 	for state, amounts := range map[string]devices.Amounts{
 		metrics.GPUTotal: inventory.Total(), metrics.GPUForeign: inventory.Foreign(), metrics.GPUOurs: inventory.Ours(),
+		metrics.GPULeaked: inventory.Leaked(),
 	} {
 		for resource := range inventory.Total() {
 			if devices.IsDevice(resource) {

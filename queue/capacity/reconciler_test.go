@@ -116,9 +116,16 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 			}
 		})
 	}
-	sight.nodes, sight.pods = []corev1.Node{node("a", 8)}, []corev1.Pod{pod("a", 3, nil), pod("a", 1, run("held"))}
+	made := func(labels map[string]string) map[string]string { // by provision
+		labels["bflow.dev/release"] = "r"
+		return labels
+	}
+	sight.nodes, sight.pods = []corev1.Node{node("a", 8)}, []corev1.Pod{
+		pod("a", 1, nil), pod("a", 1, run("held")), pod("a", 1, made(run("forgotten", "there"))), pod("a", 1, made(run("unqueued", "here"))),
+		pod("a", 2, made(run("forgotten", "here"))), // nobody knows that run any more
+	}
 	reconcileQueue(t, r, c)
-	for state, want := range map[string]float64{metrics.GPUTotal: 8, metrics.GPUForeign: 3, metrics.GPUOurs: 1} {
+	for state, want := range map[string]float64{metrics.GPUTotal: 8, metrics.GPUForeign: 5, metrics.GPUOurs: 1, metrics.GPULeaked: 2} {
 		if got := testutil.ToFloat64(instruments.GPUs.WithLabelValues("local", gpu, state)); got != want {
 			t.Errorf("metric %s is %v, want %v", state, got, want)
 		}

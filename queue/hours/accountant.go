@@ -16,14 +16,14 @@ import (
 )
 
 // Every is how often the time is added up: what a run does changes less often.
-const Every = 5 * time.Second
+const Every = 10 * time.Second
 
 // Options are what the accountant depends on.
 type Options struct {
 	Metrics *metrics.Metrics
 	Clock   clock.WithTicker
 	// Leaked are devices by target that pods of ours hold though their run has none any more; nil = nobody looks.
-	Leaked func() map[string]devices.Amounts
+	Leaked func(context.Context) map[string]devices.Amounts
 }
 
 // Accountant adds up the time of devices. It is a Runnable of the manager, of the leader only.
@@ -79,7 +79,7 @@ func (a *Accountant) add(ctx context.Context) error {
 		}
 	}
 	if a.o.Leaked != nil {
-		for target, amounts := range a.o.Leaked() {
+		for target, amounts := range a.o.Leaked(ctx) {
 			for resource, n := range amounts {
 				a.count(target, resource, metrics.HoursLeaked, passed*float64(n))
 			}

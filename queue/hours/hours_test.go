@@ -1,6 +1,7 @@
 package hours
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -98,7 +99,7 @@ func TestTimeIsAddedUpByWhatIsTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	leaked := map[string]devices.Amounts{"lab": {"nvidia.com/gpu": 1, "bflow.dev/gpu-h200": 1}}
-	a := &Accountant{cache: c, last: clk.Now(), o: Options{Metrics: m, Clock: clk, Leaked: func() map[string]devices.Amounts { return leaked }}}
+	a := &Accountant{cache: c, last: clk.Now(), o: Options{Metrics: m, Clock: clk, Leaked: func(context.Context) map[string]devices.Amounts { return leaked }}}
 	spent := func(d time.Duration) {
 		t.Helper()
 		clk.Step(d)
