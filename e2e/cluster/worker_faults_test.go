@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -160,6 +161,31 @@ func TestAMatrixIsCancelled(t *testing.T) {
 		l.nothingLeft(c.GetName(), 3*time.Minute)
 		w.nothingLeftThere(c.GetName(), 3*time.Minute)
 	}
+	var took []time.Duration
+	for _, c := range children() {
+		if d, ok := l.freedAfter(&c); ok {
+			took = append(took, d)
+		}
+	}
+	slices.Sort(took)
+	if len(took) < 8 || took[len(took)/2] > 30*time.Second {
+		t.Errorf("from the beginning of teardown until the GPUs were free: %v; want 8 of them or more, half within 30s", took)
+	}
+	t.Logf("from the beginning of teardown until the GPUs were free: median %s of %v", took[len(took)/2], took)
+}
+
+// freedAfter is how long after the beginning of its task finish a run had given its GPUs back; false where it never
+// started that task.
+func (l *lab) freedAfter(run *unstructured.Unstructured) (time.Duration, bool) {
+	l.t.Helper()
+	freed, err := time.Parse(time.RFC3339, run.GetAnnotations()[contract.AnnotationFreed])
+	for _, task := range l.list(taskRuns, "tekton.dev/pipelineRun="+run.GetName()+",tekton.dev/pipelineTask="+contract.Finish) {
+		began, _, _ := unstructured.NestedString(task.Object, "status", "startTime")
+		if at, bad := time.Parse(time.RFC3339, began); bad == nil && err == nil {
+			return max(0, freed.Sub(at)), true
+		}
+	}
+	return 0, false
 }
 
 const twoHundred = `
