@@ -169,7 +169,7 @@ func TestAMatrixIsCancelled(t *testing.T) {
 	}
 	slices.Sort(took)
 	if len(took) < 8 || took[len(took)/2] > 30*time.Second {
-		t.Errorf("from the beginning of teardown until the GPUs were free: %v; want 8 of them or more, half within 30s", took)
+		t.Fatalf("from the beginning of teardown until the GPUs were free: %v; want 8 of them or more, half within 30s", took)
 	}
 	t.Logf("from the beginning of teardown until the GPUs were free: median %s of %v", took[len(took)/2], took)
 }
