@@ -32,6 +32,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "down", http.StatusBadGateway)
 		return
 	}
+	if !s.authentic(r) {
+		fail(w, http.StatusUnauthorized, "Unauthorized", nil)
+		return
+	}
 	if refuse != nil {
 		if code, message := refuse(q); code > 0 {
 			refused(w, q, code, message)
@@ -42,6 +46,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case s.discover(w, r.URL.Path):
 	case !named || !known:
 		http.Error(w, "404 page not found", http.StatusNotFound)
+	case q.Resource == "serviceaccounts" && q.Subresource == "token" && q.Verb == "create":
+		s.token(w, r, q)
 	case q.Resource == "pods" && q.Subresource == "log":
 		s.log(w, r, q)
 	case q.Resource == "pods" && strings.HasPrefix(q.Subresource, "proxy") && proxy != nil:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -41,6 +42,9 @@ type hooks struct {
 	allow            func(verb, group, resource, subresource string) bool
 	created, deleted func(Request, Object)
 	proxy            http.Handler
+	taken            func(token string) bool
+	mostToken        time.Duration
+	tokens           int
 }
 
 // kind is what is served under a plural name.

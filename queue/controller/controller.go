@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         cacheOptions(o.Namespaces),
+		Cache:                         cacheOptions(o.Namespaces, o.SystemNamespace),
 		LeaderElection:                o.LeaderElection,
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       o.SystemNamespace,

@@ -13,12 +13,14 @@ import (
 	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/check"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/hours"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/stuck"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/target/remote"
 	"bflow.dev/bflow/queue/waiting"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -66,6 +68,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		{"release", func() error {
 			return release.Setup(ctx, mgr, release.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
 		}},
+		{"targets", func() error { return remote.Setup(ctx, mgr, targets, o.SystemNamespace) }},
 		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
@@ -79,6 +82,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}},
 		{"what is too big", func() error {
 			return aside.Setup(mgr, aside.Options{Targets: targets, Hub: hub, Log: log})
+		}},
+		{"hours of devices", func() error {
+			return hours.Setup(mgr, hours.Options{Metrics: instruments, Clock: real, Leaked: hours.LeakedOf(mgr.GetClient(), targets, hub)})
 		}},
 		{"probes", func() error { return probes(mgr) }},
 	} {

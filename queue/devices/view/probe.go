@@ -31,6 +31,7 @@ type probe struct {
 	base   *url.URL
 	clock  func() time.Time
 	tell   func() // after the answer has changed
+	wanted chan struct{}
 
 	mu      sync.Mutex
 	reach   Reach
@@ -50,7 +51,7 @@ func newProbe(cfg *rest.Config, clock func() time.Time, tell func()) (*probe, er
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the API server: %w", err)
 	}
-	return &probe{client: client, base: base, clock: clock, tell: tell, returns: make(chan struct{})}, nil
+	return &probe{client: client, base: base, clock: clock, tell: tell, wanted: make(chan struct{}, 1), returns: make(chan struct{})}, nil
 }
 
 func (p *probe) run(ctx context.Context) {
@@ -60,6 +61,7 @@ func (p *probe) run(ctx context.Context) {
 		p.ask(ctx)
 		select {
 		case <-tick.C:
+		case <-p.wanted:
 		case <-ctx.Done():
 			return
 		}

@@ -38,7 +38,7 @@ func TestAClusterThatIsAwayAtTheStart(t *testing.T) {
 	}
 	s.Put("/api/v1/nodes/a", fullNode(nil))
 	s.Down(false)
-	target.probe.ask(ctx) // it would itself in a few seconds
+	target.AskNow() // it would be asked in a few seconds
 	eventually(t, "that all of it is seen", target.Ready)
 	inv, err := target.Inventory(ctx, func(map[string]string) string { return "" })
 	if err != nil {

@@ -122,6 +122,14 @@ func (t *Target) Ready() bool { return t.sight().complete() }
 // Reach says whether the API server of the target answers.
 func (t *Target) Reach() Reach { return t.probe.now() }
 
+// AskNow lets the API server be asked at once whether it answers.
+func (t *Target) AskNow() {
+	select {
+	case t.probe.wanted <- struct{}{}:
+	default: // it will be
+	}
+}
+
 // Version is that of the API server, "" while nobody knows it.
 func (t *Target) Version() string { return t.probe.serverVersion() }
 
