@@ -21,6 +21,7 @@ import (
 	"bflow.dev/bflow/queue/stuck"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/remote"
+	"bflow.dev/bflow/queue/target/teller"
 	"bflow.dev/bflow/queue/waiting"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -86,6 +87,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		{"hours of devices", func() error {
 			return hours.Setup(mgr, hours.Options{Metrics: instruments, Clock: real, Leaked: hours.LeakedOf(mgr.GetClient(), targets, hub)})
 		}},
+		{"what is told of targets", func() error { return teller.Setup(mgr, targets, hub) }},
 		{"probes", func() error { return probes(mgr) }},
 	} {
 		if err := part.setup(); err != nil {
