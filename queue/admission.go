@@ -41,6 +41,7 @@ type Options struct {
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 	Clock    clock.Clock
+	Gate     Gate // nil = every admitted run may start
 	Prebuilt bool // a Kueue that manages pods is installed: runs carry no queue label, and their Workloads are made here
 }
 
@@ -63,7 +64,7 @@ func NewAdmission(c client.Client, recorder events.EventRecorder, opts Options) 
 		client:  c,
 		events:  recorder,
 		jobs:    jobframework.NewReconciler(c, recorder, frameworkOptions(opts)...),
-		starter: &starter{ways: opts.Access, clock: opts.Clock},
+		starter: &starter{ways: opts.Access, gate: opts.Gate, clock: opts.Clock},
 		opts:    opts,
 	}
 }

@@ -28,5 +28,5 @@
 //	  coordination.k8s.io leases                         get create update
 //
 // Owner references with blockOwnerDeletion also need pipelineruns/finalizers update where that admission plugin is on
-// (OpenShift). The packages queue/capacity and queue/check need more, which they say themselves.
+// (OpenShift). The packages queue/capacity, queue/check and queue/matrix need more, which they say themselves.
 package queue

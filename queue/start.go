@@ -14,9 +14,16 @@ import (
 	"k8s.io/utils/clock"
 )
 
+// Gate says whether an admitted run may start, when it is about to.
+type Gate interface {
+	// MayStart returns why a run must not start, nil where it may.
+	MayStart(ctx context.Context, pr *tektonv1.PipelineRun) error
+}
+
 // starter lets admitted runs start.
 type starter struct {
 	ways  *access.Keeper
+	gate  Gate // nil = always open
 	clock clock.PassiveClock
 }
 
@@ -33,6 +40,11 @@ func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map
 	}
 	if _, err := s.ways.Put(ctx, name, pr); err != nil {
 		return fmt.Errorf("letting run %q start: %w", pr.Name, err)
+	}
+	if s.gate != nil { // last: between its word and the start lies one patch
+		if err := s.gate.MayStart(ctx, pr); err != nil {
+			return fmt.Errorf("letting run %q start: %w", pr.Name, err)
+		}
 	}
 	run.Identify(pr) // for its tasks and their pods to inherit
 	withLabel(pr, contract.LabelTarget, name)

@@ -4,6 +4,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -20,6 +21,8 @@ func cacheOptions(namespaces []string, system string) cache.Options {
 			&tektonv1.PipelineRun{}: {Label: ours(), Transform: slimRun},
 			&tektonv1.TaskRun{}:     {Label: ours(), Transform: slimTask},
 			&corev1.Pod{}:           {Label: ours(), Transform: slimPod},
+			// matrices: custom runs of others are none of ours
+			&tektonv1beta1.CustomRun{}: {Label: labels.SelectorFromSet(labels.Set{contract.LabelRole: contract.RoleMatrix})},
 			// the way to targets, and no other Secret
 			&corev1.Secret{}: {Label: having(contract.LabelTarget), Namespaces: map[string]cache.Config{system: {}}},
 		},

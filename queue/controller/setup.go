@@ -14,6 +14,7 @@ import (
 	"bflow.dev/bflow/queue/check"
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/hours"
+	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retry"
@@ -64,7 +65,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		setup func() error
 	}{
 		{"admission", func() error {
-			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: ways, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
+			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: ways, Gate: matrix.NewGate(live), Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
 		}},
 		{"release", func() error {
 			return release.Setup(ctx, mgr, release.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
@@ -73,6 +74,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
+		{"matrices", func() error { return matrix.Setup(ctx, mgr, log) }},
 		{"tasks without a place", func() error { return stuck.Setup(mgr, log) }},
 		{"view of the target", func() error { return mgr.Add(sight) }},
 		{"capacity", func() error {

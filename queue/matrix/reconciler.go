@@ -171,7 +171,7 @@ func (r *Reconciler) learn(ctx context.Context, m *matrix) error {
 
 func (r *Reconciler) act(ctx context.Context, m *matrix, missing error) (ctrl.Result, error) {
 	switch {
-	case missing == nil || m.sight.ending:
+	case missing == nil || m.ending:
 	case apierrors.IsNotFound(missing) || transient(missing):
 		now := m.was.Clone()
 		now.Waits = []string{"it waits for its points: " + missing.Error()}
@@ -218,7 +218,7 @@ func transient(err error) bool {
 // news is the state as it is to be written.
 func (r *Reconciler) news(ctx context.Context, m *matrix) (*state.State, error) {
 	now := m.was.Clone()
-	outcomes := m.sight.write()
+	outcomes := m.write()
 	for _, i := range m.lost() {
 		err := r.live.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.child(i)}, &tektonv1.PipelineRun{})
 		if apierrors.IsNotFound(err) {
@@ -240,7 +240,7 @@ func (r *Reconciler) news(ctx context.Context, m *matrix) (*state.State, error) 
 	}
 	now.Counts = m.counts(outcomes)
 	now.Outcomes, m.outcomes = state.Encode(outcomes), outcomes
-	now.Waits, now.Finish = m.waits(), m.sight.finish(now.Spent, r.clock.Now())
+	now.Waits, now.Finish = m.waits(), m.finish(now.Spent, r.clock.Now())
 	return now, nil
 }
 
