@@ -34,11 +34,11 @@ func (m *Memory) Lease() (Lease, bool) { return m.lease, m.known }
 
 // Saw takes in a Lease that was read. now is a moment after the answer came.
 func (m *Memory) Saw(now time.Time, l Lease) {
-	if !m.known || l.Holder != m.lease.Holder || l.Fence != m.lease.Fence || !l.Renewed.Equal(m.lease.Renewed) {
-		m.fresh = now
-	}
 	if l.Holder != m.hub || l.Fence != m.lease.Fence { // another controller of this hub, too, may have written
-		m.until, m.quiet = time.Time{}, time.Time{}
+		m.until = time.Time{}
+	}
+	if l.Holder != m.lease.Holder || l.Fence != m.lease.Fence || !l.Renewed.Equal(m.lease.Renewed) {
+		m.quiet = time.Time{}
 	}
 	m.take(now, l)
 }
@@ -48,7 +48,7 @@ func (m *Memory) Wrote(sent, now time.Time, l Lease) {
 	if !m.known || l.Fence != m.lease.Fence || l.Holder != m.lease.Holder {
 		m.quiet = time.Time{}
 	}
-	m.fresh, m.wrote, m.until = now, sent, time.Time{}
+	m.wrote, m.until = sent, time.Time{}
 	if l.Holder == m.hub {
 		m.until = sent.Add(Deadline)
 	}
@@ -56,6 +56,9 @@ func (m *Memory) Wrote(sent, now time.Time, l Lease) {
 }
 
 func (m *Memory) take(now time.Time, l Lease) {
+	if !m.known || l.Holder != m.lease.Holder || l.Fence != m.lease.Fence || !l.Renewed.Equal(m.lease.Renewed) {
+		m.fresh = now // a wish that we have written is no renewal
+	}
 	heard := map[string]voice{}
 	for _, a := range l.Asks {
 		v, ok := m.heard[a.Hub]
@@ -106,12 +109,20 @@ func (m *Memory) Holds(now time.Time, key string) (fence int64, ok bool) {
 	return l.Fence, ok
 }
 
+// Fresh says whether the Lease was read a short time ago.
+func (m *Memory) Fresh(now time.Time) bool { return m.known && now.Sub(m.read) < Deadline }
+
 func (m *Memory) holding(now time.Time) bool {
 	return m.known && m.lease.Holder == m.hub && now.Before(m.until)
 }
 
 // expired says whether a Lease of another hub was not renewed for Duration while we looked on.
 func (m *Memory) expired(now time.Time) bool { return now.Sub(m.fresh) >= Duration }
+
+// Abandoned says whether the hub that holds the Lease does not renew it, and nothing of it was seen alive for Duration.
+func (m *Memory) Abandoned(now time.Time) bool {
+	return m.lease.Holder != m.hub && m.expired(now) && !m.quiet.IsZero() && now.Sub(m.quiet) >= Duration
+}
 
 // ahead is the wish of another hub that goes before ours, if there is one that still beats.
 func (m *Memory) ahead(now time.Time, since time.Time) (Ask, bool) {

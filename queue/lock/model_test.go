@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,7 +36,8 @@ func play(seed uint64, steps int, f flaws) (*world, []string) {
 	if !w.done() {
 		wrong = append(wrong, "not every run ends: "+w.stuck())
 	}
-	for _, err := range history.Check(w.events, history.Options{Open: !w.done()}) {
+	lost := slices.ContainsFunc(w.hubs, func(h *hub) bool { return h.lost })
+	for _, err := range history.Check(w.events, history.Options{Open: lost || !w.done()}) {
 		wrong = append(wrong, err.Error())
 	}
 	return w, wrong

@@ -39,6 +39,9 @@ type Situation struct {
 	Alive   bool   // something of the hubs that Looking names is alive, or that could not be found out
 }
 
+// Idle says whether no run of ours needs the Lease.
+func (s Situation) Idle() bool { return s.Started == "" && s.Claim == nil && s.Want == nil }
+
 // Next is what the Lease should become, and the step that this is. After a step that lets go of a key nothing is granted
 // by it any more, whatever becomes of the write.
 func (m *Memory) Next(now time.Time, s Situation) (Lease, Step) {

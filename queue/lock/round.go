@@ -117,11 +117,11 @@ func (r *Round) grant(q Request) Answer {
 
 func (r *Round) keyless() Answer {
 	r.seen = true
-	l, known := r.memory.Lease()
+	l := r.memory.lease
 	switch {
-	case !known || r.now.Sub(r.memory.read) >= Deadline:
+	case !r.memory.Fresh(r.now):
 		return r.wait("Reading the lock of target %q", r.target)
-	case r.foreign() && IsExclusive(l.Key):
+	case r.foreign() && IsExclusive(l.Key) && !r.memory.Abandoned(r.now):
 		return r.wait("Hub %s uses target %q alone", short(l.Holder), r.target)
 	}
 	return Answer{Granted: true}

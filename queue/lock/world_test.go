@@ -42,6 +42,7 @@ type hub struct {
 	dirty []*run
 	// The controller, and what it knows.
 	up        bool
+	lost      bool      // for good
 	back      time.Time // when it starts again
 	memory    *lock.Memory
 	situation lock.Situation
@@ -152,7 +153,7 @@ func (w *world) tick() {
 func (w *world) done() bool {
 	for _, h := range w.hubs {
 		for _, r := range h.runs {
-			if r.state != released || r.pods {
+			if !h.lost && (r.state != released || r.pods) {
 				return false
 			}
 		}
@@ -160,12 +161,21 @@ func (w *world) done() bool {
 	return true
 }
 
-// heal ends all faults.
+// heal ends all faults, but for hubs that never come back: their tasks end, and a person removes what they left.
 func (w *world) heal() {
 	w.faults = false
-	for _, h := range w.hubs {
+	for i, h := range w.hubs {
 		h.linked, h.tasked = true, true
-		if !h.up {
+		switch {
+		case h.up:
+		case i > 0 && w.chance(2):
+			h.lost = true
+			for _, r := range h.runs {
+				if r.state == over || r.state == released {
+					r.clean()
+				}
+			}
+		default:
 			h.restart()
 		}
 	}
@@ -207,8 +217,7 @@ func (h *hub) act() {
 		}
 		r.task()
 	}
-	h.reserve()
-	if !h.up {
+	if h.reserve(); !h.up {
 		return
 	}
 	h.release()

@@ -1,0 +1,83 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bflow.dev/bflow/queue/lock"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// allSlots is how the requests of a run say that it wants its target for itself.
+const allSlots = `"bflow.dev/cluster-slot":"100"`
+
+// KeyOf is the setup key of a run, "" for one that needs no shared state.
+func KeyOf(o metav1.Object) string {
+	annotations := o.GetAnnotations()
+	if strings.Contains(strings.ReplaceAll(annotations[contract.AnnotationRequests], " ", ""), allSlots) {
+		return lock.Exclusive(name(o))
+	}
+	return annotations[contract.AnnotationSetupKey]
+}
+
+// RequestOf is a run as the lock sees it.
+func RequestOf(o metav1.Object) lock.Request {
+	return lock.Request{Run: name(o), Key: KeyOf(o), Queued: o.GetCreationTimestamp().Time}
+}
+
+func name(o metav1.Object) string { return o.GetNamespace() + "/" + run.ID(o) }
+
+// runs is what the hub knows of its runs on targets.
+type runs struct {
+	cache client.Reader
+	live  client.Reader
+}
+
+// started are the runs with a key that were let start on a target and are not released, as the cache has them.
+func (r runs) started(ctx context.Context, target string) ([]lock.Request, error) {
+	var list tektonv1.PipelineRunList
+	if err := r.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
+	}
+	var out []lock.Request
+	for i := range list.Items {
+		pr := &list.Items[i]
+		if run.Ours(pr) && run.Queue(pr) != "" && run.Target(pr) == target && run.Holding(pr) && KeyOf(pr) != "" {
+			out = append(out, RequestOf(pr))
+		}
+	}
+	return out, nil
+}
+
+// startedNow is the same, past the cache: before a key is let go. Only metadata is read.
+func (r runs) startedNow(ctx context.Context, target string) ([]lock.Request, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(tektonv1.SchemeGroupVersion.WithKind("PipelineRunList"))
+	if err := r.live.List(ctx, list, client.MatchingLabels{contract.LabelTarget: target}, client.HasLabels{contract.LabelPlanHash}); err != nil {
+		return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
+	}
+	var out []lock.Request
+	for i := range list.Items {
+		o := &list.Items[i]
+		if o.Annotations[contract.AnnotationAdmitted] != "" && !run.Released(o) && run.Queue(o) != "" && KeyOf(o) != "" {
+			out = append(out, RequestOf(o))
+		}
+	}
+	return out, nil
+}
+
+// dirty says whether something of a run that was released by force may be on a target.
+func (r runs) dirty(ctx context.Context, target string) (bool, error) {
+	flavor := &kueue.ResourceFlavor{}
+	if err := r.cache.Get(ctx, client.ObjectKey{Name: target}, flavor); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return flavor.Annotations[contract.AnnotationDirty] != "", nil
+}
