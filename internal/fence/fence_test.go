@@ -28,7 +28,7 @@ var rules = []struct {
 }{
 	{"tasks know neither Tekton nor Kueue nor kustomize nor the generator", "./tasks/...", nil, slices.Concat(heavy, generator, []string{module + "pipelines"})},
 	{"of the tasks only provision, smoketest and collect may use client-go", "./tasks/...",
-		[]string{"tasks/provision", "tasks/provision/cluster", "tasks/smoketest", "tasks/collect"}, clientgo},
+		[]string{"tasks/provision", "tasks/provision/cluster", "tasks/provision/away", "tasks/smoketest", "tasks/collect"}, clientgo},
 	{"load-gen is small", "./cmd/load-gen", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/"})},
 	{"the simulated engine is light", "./sim/...", nil, slices.Concat(heavy, clientgo, generator)},
 	{"only the compile package of the generator knows Tekton", "./generator/...", []string{"generator/compile"}, slices.Concat(heavy, clientgo)},

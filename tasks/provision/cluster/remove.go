@@ -42,9 +42,14 @@ func removeAll[T any, P object[T]](ctx context.Context, c *Cluster, r plural, ru
 
 // gone returns once no object of r is left of the run.
 func gone[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run) error {
+	return goneOf[T, P](ctx, c, r, run.selector())
+}
+
+// goneOf returns once no object of r is left that matches selector.
+func goneOf[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	states := follow[T, P](watching, c, r, run.selector())
+	states := follow[T, P](watching, c, r, selector)
 	left := []string{"nobody knows which"}
 	for {
 		select {
@@ -60,7 +65,7 @@ func gone[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run
 				left = append(left, item.GetName())
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("waiting until the %s of run %q are gone: %w; left: %s", r, run.ID, ctx.Err(), strings.Join(left, ", "))
+			return fmt.Errorf("waiting until the %s with %s are gone: %w; left: %s", r, selector, ctx.Err(), strings.Join(left, ", "))
 		}
 	}
 }
