@@ -51,7 +51,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case q.Resource == "pods" && q.Subresource == "log":
 		s.log(w, r, q)
 	case q.Resource == "pods" && strings.HasPrefix(q.Subresource, "proxy") && proxy != nil:
+		query := r.URL.RawQuery
 		r.URL = urlOf("/" + q.Namespace + "/" + q.Name + strings.TrimPrefix(q.Subresource, "proxy"))
+		r.URL.RawQuery = query
 		proxy.ServeHTTP(w, r)
 	default:
 		s.object(w, r, q)
