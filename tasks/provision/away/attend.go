@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -25,6 +26,7 @@ type attendance struct {
 	mu      sync.Mutex
 	state   cluster.JobState
 	known   bool          // a state has come
+	seen    atomic.Bool   // there was a pod
 	changed chan struct{} // closed with the next state
 
 	sending context.CancelFunc // nil until files are sent
@@ -44,6 +46,9 @@ func (l *launcher) attend(ctx context.Context) *attendance {
 		for s := range states {
 			a.mu.Lock()
 			a.state, a.known = s, true
+			if s.Pod != nil {
+				a.seen.Store(true)
+			}
 			close(a.changed)
 			a.changed = make(chan struct{})
 			a.mu.Unlock()
@@ -67,13 +72,13 @@ func (a *attendance) untilEnd(ctx context.Context) (int, error) {
 		s, known, changed := a.now()
 		wake := time.After(time.Minute)
 		if known {
+			a.advance(s)
 			if end := ended(s.Pod, a.l.Task); end != nil {
 				return int(end.ExitCode), nil
 			}
 			if why := a.lost(s); why != "" {
 				return a.rescue(s, why)
 			}
-			a.advance(s)
 			at, err := a.hopeless(s, trouble, start)
 			if err != nil {
 				return 0, err
@@ -100,8 +105,14 @@ func (a *attendance) untilEnd(ctx context.Context) (int, error) {
 
 // lost says why the task will not come to an end whose results can be fetched, "" while it may.
 func (a *attendance) lost(s cluster.JobState) string {
-	if why := s.Lost(); why != "" || s.Pod == nil {
+	if why := s.Lost(); why != "" {
 		return why
+	}
+	if s.Pod == nil {
+		if a.seen.Load() {
+			return "its pod is gone"
+		}
+		return ""
 	}
 	if why := death(s.Pod); why != "" {
 		return why
@@ -219,7 +230,6 @@ func (a *attendance) rescue(s cluster.JobState, why string) (int, error) {
 	if s.Pod == nil || s.Pod.DeletionTimestamp == nil || !begun(s.Pod, a.l.Task) {
 		return 0, lost
 	}
-	a.advance(s)
 	a.awaitLog(lastWords)
 	a.stopLooking()
 	ctx, cancel := context.WithTimeout(a.ctx, rescue)

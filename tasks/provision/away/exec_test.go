@@ -345,9 +345,8 @@ func TestATaskThatIsLostIsMarked(t *testing.T) {
 			})
 			g.files = nil
 		}},
-		{"its node is gone", "its Job was deleted", func(g *target) {
+		{"its node is gone", "its pod is gone", func(g *target) {
 			g.Remove(g.List(podsAt)[0])
-			g.Remove(g.List(jobsAt)[0])
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.files = nil

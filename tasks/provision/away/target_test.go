@@ -182,7 +182,7 @@ func (g *target) deleted(q apitest.Request, _ apitest.Object) {
 	})
 	go func() {
 		g.endPod()
-		for _, at := range []string{q.Path, "/api/v1/namespaces/bench/configmaps/" + q.Name, "/api/v1/namespaces/bench/secrets/" + q.Name} {
+		for _, at := range []string{"/api/v1/namespaces/bench/configmaps/" + q.Name, "/api/v1/namespaces/bench/secrets/" + q.Name, q.Path} {
 			g.Remove(at)
 		}
 	}()
@@ -194,10 +194,7 @@ func (g *target) endPod() {
 	pod, kill, begun := g.pod, g.kill, g.ran > 0
 	if pod != "" {
 		now := time.Now()
-		g.change(func(p *corev1.Pod) { p.DeletionTimestamp = ptrTime(now) })
-		if obj := g.Get(podsAt + pod); obj != nil {
-			g.Change(podsAt+pod, func(o apitest.Object) { o["metadata"].(apitest.Object)["finalizers"] = []any{"test/node"} })
-		}
+		g.change(func(p *corev1.Pod) { p.DeletionTimestamp, p.Finalizers = ptrTime(now), []string{"test/node"} })
 	}
 	g.mu.Unlock()
 	if pod == "" {
