@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/access"
+	"bflow.dev/bflow/queue/lock/history"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
@@ -41,8 +43,10 @@ type Options struct {
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 	Clock    clock.Clock
-	Gate     Gate // nil = every admitted run may start
-	Prebuilt bool // a Kueue that manages pods is installed: runs carry no queue label, and their Workloads are made here
+	Gate     Gate   // nil = every admitted run may start
+	Locks    Locks  // nil = runs need no lock
+	Hub      string // identity of this hub, for the history of locks
+	Prebuilt bool   // a Kueue that manages pods is installed: runs carry no queue label, and their Workloads are made here
 }
 
 // Admission queues runs and lets them start.
@@ -64,7 +68,7 @@ func NewAdmission(c client.Client, recorder events.EventRecorder, opts Options) 
 		client:  c,
 		events:  recorder,
 		jobs:    jobframework.NewReconciler(c, recorder, frameworkOptions(opts)...),
-		starter: &starter{ways: opts.Access, gate: opts.Gate, clock: opts.Clock},
+		starter: &starter{ways: opts.Access, gate: opts.Gate, locks: opts.Locks, clock: opts.Clock},
 		opts:    opts,
 	}
 }
@@ -242,6 +246,7 @@ func (a *Admission) started(ctx context.Context, pr *tektonv1.PipelineRun) {
 	a.opts.Metrics.QueueWait.WithLabelValues(run.Target(pr)).Observe(waited.Seconds())
 	a.opts.Log.Info("run let start", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr),
 		"target", run.Target(pr), "waited", waited.Round(time.Second).String())
+	history.Write(a.opts.Log, keeper.EventOf(history.Started, a.opts.Hub, pr))
 }
 
 // refused says whether Tekton will never take a change: trying again would hold the quota for nothing. That a right is

@@ -3,9 +3,11 @@ package queue
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"bflow.dev/bflow/queue/access"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -20,10 +22,17 @@ type Gate interface {
 	MayStart(ctx context.Context, pr *tektonv1.PipelineRun) error
 }
 
+// Locks give runs that share the platform of a target their fence.
+type Locks interface {
+	// Fence is the number by which a run with a setup key may start on a target now, or why it may not.
+	Fence(target, key string) (int64, error)
+}
+
 // starter lets admitted runs start.
 type starter struct {
 	ways  *access.Keeper
 	gate  Gate // nil = always open
+	locks Locks
 	clock clock.PassiveClock
 }
 
@@ -46,12 +55,29 @@ func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map
 			return fmt.Errorf("letting run %q start: %w", pr.Name, err)
 		}
 	}
+	if err := s.fence(name, pr); err != nil {
+		return fmt.Errorf("letting run %q start: %w", pr.Name, err)
+	}
 	run.Identify(pr) // for its tasks and their pods to inherit
 	withLabel(pr, contract.LabelTarget, name)
 	withAnnotation(pr, contract.AnnotationAdmitted, s.clock.Now().UTC().Format(time.RFC3339))
 	delete(pr.Annotations, contract.AnnotationReason)
 	withFinalizer(pr, contract.Finalizer)
 	pr.Spec.Status = ""
+	return nil
+}
+
+// fence writes down by which right the run uses the platform: its tasks compare it before they change anything there.
+func (s *starter) fence(target string, pr *tektonv1.PipelineRun) error {
+	key := keeper.KeyOf(pr)
+	if key == "" || s.locks == nil {
+		return nil
+	}
+	fence, err := s.locks.Fence(target, key)
+	if err != nil {
+		return err
+	}
+	withAnnotation(pr, contract.AnnotationFence, strconv.FormatInt(fence, 10))
 	return nil
 }
 

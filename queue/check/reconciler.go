@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/capacity"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
@@ -37,6 +38,7 @@ type Reconciler struct {
 	client  client.Client
 	targets *target.Registry
 	hub     string
+	locks   *keeper.Keepers
 	metrics *metrics.Metrics
 	clock   clock.Clock
 	// written is, by check, the version of each Workload that was answered, until the cache shows a newer one. Only one request
@@ -71,6 +73,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if r.stale(check.Name, found.waiting) {
 		return ctrl.Result{RequeueAfter: catchUp}, nil
 	}
+	if r.locks == nil {
+		return r.judge(ctx, check.Name, name, in, flavor, found, nil)
+	}
+	door, err := r.locks.Door(ctx, name, found.claims())
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	defer door.Close() // what waits and what was granted is the next thing that the lock is made to fit
+	return r.judge(ctx, check.Name, name, in, flavor, found, door)
+}
+
+// judge answers for the runs that wait at one target.
+func (r *Reconciler) judge(ctx context.Context, check, name string, in target.Sight, flavor *kueue.ResourceFlavor, found reservations, door Door) (ctrl.Result, error) {
 	if len(found.waiting) == 0 {
 		return ctrl.Result{}, nil
 	}
@@ -78,7 +93,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.answer(ctx, check.Name, found.waiting, sight)
+	sight.Door = door
+	return r.answer(ctx, check, found.waiting, sight)
 }
 
 // targetOf returns the target of a check and its flavor, which may not be there.

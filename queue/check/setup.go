@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
@@ -26,6 +27,7 @@ import (
 type Options struct {
 	Targets *target.Registry
 	Hub     string           // identity of this hub
+	Locks   *keeper.Keepers  // of the platforms of targets; nil = nobody locks
 	Metrics *metrics.Metrics // nil = nothing is measured
 }
 
@@ -44,7 +46,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 }
 
 func newReconciler(c client.Client, o Options, clk clock.Clock) *Reconciler {
-	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, metrics: o.Metrics, clock: clk, written: map[string]map[types.UID]string{}}
+	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, locks: o.Locks, metrics: o.Metrics, clock: clk, written: map[string]map[types.UID]string{}}
 }
 
 // allChecks asks for every check: whatever changed, a few of them are cheap to judge again.

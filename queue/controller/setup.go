@@ -14,6 +14,7 @@ import (
 	"bflow.dev/bflow/queue/check"
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/hours"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/release"
@@ -60,17 +61,19 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 	targets.Put(target.Local(live, sight))
 	ways := access.NewKeeper(mgr.GetClient(), targets)
 	var real clock.RealClock
+	locks := keeper.New(keeper.Options{Hub: hub, Targets: targets, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Log: log, Clock: real})
 	for _, part := range []struct {
 		name  string
 		setup func() error
 	}{
 		{"admission", func() error {
-			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: ways, Gate: matrix.NewGate(live), Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
+			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: ways, Gate: matrix.NewGate(live), Locks: locks, Hub: hub, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
 		}},
 		{"release", func() error {
-			return release.Setup(ctx, mgr, release.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
+			return release.Setup(ctx, mgr, release.Options{Targets: targets, Hub: hub, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
 		}},
 		{"targets", func() error { return remote.Setup(ctx, mgr, targets, o.SystemNamespace) }},
+		{"locks of targets", func() error { return mgr.Add(locks) }},
 		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
@@ -81,7 +84,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 			return capacity.Setup(mgr, capacity.Options{Targets: targets, Hub: hub, Metrics: instruments})
 		}},
 		{"check", func() error {
-			return check.Setup(mgr, check.Options{Targets: targets, Hub: hub, Metrics: instruments})
+			return check.Setup(mgr, check.Options{Targets: targets, Hub: hub, Locks: locks, Metrics: instruments})
 		}},
 		{"what is too big", func() error {
 			return aside.Setup(mgr, aside.Options{Targets: targets, Hub: hub, Log: log})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"bflow.dev/bflow/queue/lock/history"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
@@ -92,6 +94,11 @@ func (r *Reconciler) tell(t target.Target, pr *tektonv1.PipelineRun, left []stri
 	took := max(0, r.opts.Clock.Since(run.EndedAt(pr))).Round(time.Millisecond)
 	log := r.opts.Log.With("namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "target", t.Name, "took", took.String())
 	r.opts.Metrics.Release.WithLabelValues(t.Name).Observe(took.Seconds())
+	kind := history.Released
+	if len(left) > 0 {
+		kind = history.Forced
+	}
+	history.Write(r.opts.Log, keeper.EventOf(kind, r.opts.Hub, pr))
 	if len(left) == 0 {
 		log.Info("run released")
 		r.events.Eventf(pr, nil, corev1.EventTypeNormal, "Released", "Release",

@@ -30,6 +30,7 @@ const (
 
 // Options of the release of runs.
 type Options struct {
+	Hub        string // identity of this hub, for the history of locks
 	Targets    *target.Registry
 	Metrics    *metrics.Metrics
 	Log        *slog.Logger

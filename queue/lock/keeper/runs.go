@@ -3,9 +3,11 @@ package keeper
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"bflow.dev/bflow/queue/lock"
+	"bflow.dev/bflow/queue/lock/history"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -30,6 +32,21 @@ func KeyOf(o metav1.Object) string {
 // RequestOf is a run as the lock sees it.
 func RequestOf(o metav1.Object) lock.Request {
 	return lock.Request{Run: name(o), Key: KeyOf(o), Queued: o.GetCreationTimestamp().Time}
+}
+
+// EventOf is what happened to a run, for the log.
+func EventOf(kind history.Kind, hub string, o metav1.Object) history.Event {
+	e := history.Event{Kind: kind, Hub: hub, Target: run.Target(o), Run: name(o), Key: KeyOf(o)}
+	e.Fence, _ = strconv.ParseInt(o.GetAnnotations()[contract.AnnotationFence], 10, 64)
+	demand, err := run.Demand(o)
+	if err != nil || len(demand) == 0 {
+		return e
+	}
+	e.Amounts = map[string]int64{}
+	for resource, amount := range demand {
+		e.Amounts[string(resource)] = amount.Value()
+	}
+	return e
 }
 
 func name(o metav1.Object) string { return o.GetNamespace() + "/" + run.ID(o) }
