@@ -45,7 +45,7 @@ func paramAbout(name string) string {
 func resultAbout(name string) string {
 	return map[string]string{
 		contract.ResultEndpoint:    "Base URL of the server under test.",
-		contract.ResultReason:      "Why there is no server to test, in one sentence.",
+		contract.ResultReason:      "Why it failed, in one sentence.",
 		contract.ResultVerdict:     "pass, fail, inconclusive or invalid.",
 		contract.ResultMLflowRunID: "Id of the MLflow run, empty without a tracking server.",
 		contract.ResultMLflowURL:   "Page of the MLflow run, empty without a tracking server.",

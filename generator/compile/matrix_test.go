@@ -137,7 +137,7 @@ func TestTheYAMLOfAMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(b.PipelineRuns) != 1 || len(b.ConfigMaps) != 1 || len(b.Pipelines) != 2 {
+	if len(b.PipelineRuns) != 1 || len(b.ConfigMaps) != 1 || len(b.Pipelines) != 3 { // with a teardown, with several loads, of a remote target
 		t.Fatalf("%d runs, %d ConfigMaps, %d Pipelines", len(b.PipelineRuns), len(b.ConfigMaps), len(b.Pipelines))
 	}
 	parent := b.PipelineRuns[0]
