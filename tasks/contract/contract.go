@@ -254,6 +254,15 @@ const (
 	AnnotationTargetUID    = Prefix + "target-uid"    // UID of the target's kube-system
 )
 
+// What a run says that may go to several targets; its controller puts it into the queue of one.
+const (
+	TargetAny                = "any"                      // name of the target, and of the queue, of a run that names none
+	AnnotationTargets        = Prefix + "targets"         // names, separated by commas, the most wanted first
+	AnnotationTargetSelector = Prefix + "target-selector" // a=b,c=d: labels of the ResourceFlavors of targets
+	AnnotationChosen         = Prefix + "chosen"          // which one it was, and why, in one sentence
+	AnnotationCacheKey       = Prefix + "cache-key"       // of what a target keeps of a run for the next: weights and images of the engine
+)
+
 // TargetCredentials is the name, in NamespaceSystem of the hub, of the Secret with the way to a target. Its label
 // LabelTarget is the target; keys: kubeconfig (which names the other two as files), token and ca.crt.
 func TargetCredentials(target string) string { return "bflow-target-" + target }
