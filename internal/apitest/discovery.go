@@ -31,6 +31,7 @@ func (s *Server) ServeRuns() {
 	for _, name := range []string{"Task", "Pipeline", "PipelineRun", "TaskRun"} {
 		s.Serve("tekton.dev/v1", name, true)
 	}
+	s.Serve("tekton.dev/v1beta1", "CustomRun", true)
 	for _, name := range []string{"LocalQueue", "Workload"} {
 		s.Serve("kueue.x-k8s.io/v1beta2", name, true)
 	}
