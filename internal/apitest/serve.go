@@ -50,7 +50,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.token(w, r, q)
 	case q.Resource == "pods" && q.Subresource == "log":
 		s.log(w, r, q)
-	case q.Resource == "pods" && strings.HasPrefix(q.Subresource, "proxy") && proxy != nil:
+	case (q.Resource == "pods" || q.Resource == "services") && strings.HasPrefix(q.Subresource, "proxy") && proxy != nil:
 		query := r.URL.RawQuery
 		r.URL = urlOf("/" + q.Namespace + "/" + q.Name + strings.TrimPrefix(q.Subresource, "proxy"))
 		r.URL.RawQuery = query

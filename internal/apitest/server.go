@@ -106,7 +106,7 @@ func (s *Server) OnCreate(f func(Request, Object)) { s.set(func() { s.created = 
 // OnDelete lets f act in place of a deletion that a client asks for: the object stays unless f removes it.
 func (s *Server) OnDelete(f func(Request, Object)) { s.set(func() { s.deleted = f }) }
 
-// Proxy lets h answer what is asked of pods through the proxy: /bench/x:8080/report.json.
+// Proxy lets h answer what is asked of pods and services through the proxy: /bench/x:8080/report.json.
 func (s *Server) Proxy(h http.Handler) { s.set(func() { s.proxy = h }) }
 
 func (s *Server) set(change func()) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/openai"
 	"bflow.dev/bflow/tasks/provision/cluster"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -82,6 +83,16 @@ func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
 		srv.replicas = cluster.PodURLs(d.plan, pods)
 	}
 	return srv, nil
+}
+
+// client asks through the API server where the server is on another cluster. It does without the key of the server then,
+// because the API server keeps that header for itself.
+func (r *remote) client(plan *runplan.RunPlan, url string) (*openai.Client, error) {
+	if r.c.Local {
+		return newClient(r.s.Env, plan, url)
+	}
+	http, base := r.c.Proxy(plan, runplan.Release(plan, r.o.RunID))
+	return &openai.Client{Base: base, HTTP: http, Proxied: true}, nil
 }
 
 func (r *remote) await(ctx context.Context, limit time.Duration) ([]*corev1.Pod, error) {

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Remove deletes everything that was made for the run and returns once it is gone, pods last of all: only then are
@@ -15,6 +17,7 @@ import (
 func (c *Cluster) Remove(ctx context.Context, run Run) error {
 	err := errors.Join(
 		removeAll[appsv1.Deployment](ctx, c, deployments, run),
+		c.removeJobs(ctx, run),
 		removeAll[corev1.Service](ctx, c, services, run),
 		removeAll[corev1.PersistentVolumeClaim](ctx, c, claims, run),
 	)
@@ -25,6 +28,19 @@ func (c *Cluster) Remove(ctx context.Context, run Run) error {
 		return err
 	}
 	return gone[appsv1.Deployment](ctx, c, deployments, run)
+}
+
+// removeJobs deletes the tasks that were left behind on a remote target, with what is their own. On the hub there are
+// none, and whoever may not look for any has made none.
+func (c *Cluster) removeJobs(ctx context.Context, run Run) error {
+	if c.Local {
+		return nil
+	}
+	err := removeAll[batchv1.Job](ctx, c, jobs, run)
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 func removeAll[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run) error {
