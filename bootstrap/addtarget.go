@@ -51,6 +51,8 @@ func (o TargetOptions) Validate() error {
 	switch {
 	case o.Name == contract.TargetLocal:
 		problems = append(problems, fmt.Errorf("target %q is the hub itself; choose another name", o.Name))
+	case o.Name == contract.TargetAny:
+		problems = append(problems, fmt.Errorf("target %q is what runs say that name none; choose another name", o.Name))
 	case len(o.Name) > longestTarget:
 		problems = append(problems, fmt.Errorf("target %q: a name has at most %d characters", o.Name, longestTarget))
 	}

@@ -12,6 +12,7 @@ import (
 	"bflow.dev/bflow/queue/aside"
 	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/check"
+	"bflow.dev/bflow/queue/choose"
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/hours"
 	"bflow.dev/bflow/queue/lock/keeper"
@@ -92,6 +93,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		{"hours of devices", func() error {
 			return hours.Setup(mgr, hours.Options{Metrics: instruments, Clock: real, Leaked: hours.LeakedOf(mgr.GetClient(), targets, hub)})
 		}},
+		{"the choice of targets", func() error { return choose.Setup(mgr, targets, hub) }},
 		{"what is told of targets", func() error { return teller.Setup(mgr, targets, hub) }},
 		{"probes", func() error { return probes(mgr) }},
 	} {
