@@ -71,7 +71,7 @@ func newApp(s Streams) *cli.App {
 			rerunCommand(s), resumeCommand(s), deleteCommand(s),
 			reportCommand(s), exportCommand(s), importCommand(s), fetchCommand(s),
 			imagesCommand(s), bundleCommand(s),
-			bootstrapCommand(s), doctorCommand(s), reachCommand(s),
+			bootstrapCommand(s), targetCommand(s), doctorCommand(s), reachCommand(s),
 			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(), experimentCommand(s),
 		},
 	}
