@@ -15,6 +15,7 @@ import (
 	"bflow.dev/bflow/queue/choose"
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/hours"
+	"bflow.dev/bflow/queue/janitor"
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/metrics"
@@ -74,6 +75,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 			return release.Setup(ctx, mgr, release.Options{Targets: targets, Hub: hub, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
 		}},
 		{"targets", func() error { return remote.Setup(ctx, mgr, targets, o.SystemNamespace) }},
+		{"janitor", func() error {
+			known := janitor.Hub{ID: hub, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Now: real.Now}
+			return mgr.Add(janitor.New(janitor.Options{Hub: known, Namespaces: o.Namespaces, Targets: targets, Metrics: instruments, Log: log, Clock: real}))
+		}},
 		{"locks of targets", func() error { return mgr.Add(locks) }},
 		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},

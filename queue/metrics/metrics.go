@@ -17,6 +17,7 @@ type Metrics struct {
 	Admission       *prometheus.HistogramVec
 	TargetReachable *prometheus.GaugeVec
 	TargetDirty     *prometheus.GaugeVec
+	Leaked          *prometheus.GaugeVec
 	ReasonWrites    prometheus.Counter
 }
 
@@ -35,11 +36,12 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		Admission:       histogram(AdmissionSeconds, prometheus.ExponentialBuckets(0.01, 4, 10), "target"),
 		TargetReachable: gauge(TargetReachable, "target"),
 		TargetDirty:     gauge(TargetDirty, "target"),
+		Leaked:          gauge(Leaked, "target"),
 		ReasonWrites:    prometheus.NewCounter(prometheus.CounterOpts{Name: ReasonWrites, Help: Help(ReasonWrites)}),
 	}
 	for _, c := range []prometheus.Collector{
 		m.QueueWait, m.Release, m.Forced, m.Leftovers, m.Attempts, m.Unstartable, m.GPUs, m.GPUSeconds, m.Admission,
-		m.TargetReachable, m.TargetDirty, m.ReasonWrites,
+		m.TargetReachable, m.TargetDirty, m.Leaked, m.ReasonWrites,
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
@@ -50,7 +52,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 
 // ForgetTarget takes away what is told of a target that is gone.
 func (m *Metrics) ForgetTarget(name string) {
-	for _, gauge := range []*prometheus.GaugeVec{m.GPUs, m.TargetReachable, m.TargetDirty} {
+	for _, gauge := range []*prometheus.GaugeVec{m.GPUs, m.TargetReachable, m.TargetDirty, m.Leaked} {
 		gauge.DeletePartialMatch(prometheus.Labels{"target": name})
 	}
 }

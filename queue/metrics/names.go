@@ -15,6 +15,7 @@ const (
 	AdmissionSeconds = "bflow_admission_seconds"           // histogram; labels target
 	TargetReachable  = "bflow_target_reachable"            // gauge, 1 or 0; labels target
 	TargetDirty      = "bflow_target_dirty"                // gauge, 1 or 0; labels target
+	Leaked           = "bflow_leaked_objects"              // gauge; labels target
 	ReasonWrites     = "bflow_waiting_reason_writes_total" // counter; labels none
 )
 
@@ -62,6 +63,7 @@ func Help(name string) string {
 		AdmissionSeconds: "Time from the reservation of quota for a run until it was let start.",
 		TargetReachable:  "1 when the API server of the target answers.",
 		TargetDirty:      "1 when something of a run that was released by force may still hold devices of the target.",
+		Leaked:           "Objects on a target that no run needed when the janitor last looked.",
 		ReasonWrites:     "Writes of the reason why a run waits.",
 	}[name]
 }
