@@ -66,6 +66,7 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 	if pods := podsOf(plan); pods != "" {
 		meta.Annotations[contract.AnnotationPods] = pods
 	}
+	maps.Copy(meta.Annotations, choice(plan))
 	if c.NoQueue {
 		return meta
 	}
