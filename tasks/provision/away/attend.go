@@ -168,6 +168,7 @@ func (a *attendance) follow(pod *corev1.Pod) {
 	f := &live{from: l.c.FilesOf(pod.Name, l.token), runDir: l.RunDir, events: &l.news}
 	if l.Task == contract.LoadGen {
 		f.small = followed(l.measurement())
+		noteNode(l.RunDir, pod.Spec.NodeName)
 	}
 	ctx, cancel := context.WithCancel(a.ctx)
 	a.looking = cancel

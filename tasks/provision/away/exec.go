@@ -65,6 +65,10 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}
+	if c.Local {
+		return step.Usagef("running %s on target %q: it is the cluster of this step, where no Jobs are made; compile the experiment for target %q",
+			o.Task, plan.Target.Name, contract.TargetLocal)
+	}
 	l, err := newLauncher(o, s, plan, c)
 	if err != nil {
 		return err
@@ -92,6 +96,9 @@ func newLauncher(o Options, s step.Streams, plan *runplan.RunPlan, c *cluster.Cl
 		return nil, err
 	}
 	l.work.Receive = len(l.send) > 0
+	if o.Task == contract.Collect {
+		l.work.Near = notedNode(o.RunDir)
+	}
 	return l, step.KeepPlan(o.RunDir, plan)
 }
 

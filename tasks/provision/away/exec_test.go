@@ -148,6 +148,13 @@ func TestWhatATaskNeedsIsThereBeforeItBegins(t *testing.T) {
 	})
 	h := newHub(t, g)
 	event(h.dir, "ready")
+	noteNode(h.dir, "node-7")
+	var near *corev1.Affinity
+	g.OnCreate(func(q apitest.Request, made apitest.Object) {
+		if q.Resource == "jobs" {
+			near = as[batchv1.Job](t, made).Spec.Template.Spec.Affinity
+		}
+	})
 	for _, path := range []string{"measurements/0/requests.jsonl.gz", contract.FileEndpoint, contract.FileEngineLog, "deployment/logs/a.log", "measurements/0/.x.part2"} {
 		put(h.dir, path, strings.Repeat(path, 1000))
 	}
@@ -156,6 +163,9 @@ func TestWhatATaskNeedsIsThereBeforeItBegins(t *testing.T) {
 	}
 	if got, want := h.file(contract.FileReport), "deployment/endpoint.json measurements/0/requests.jsonl.gz plan.json"; got != want {
 		t.Errorf("it saw %s, want %s", got, want)
+	}
+	if near == nil || near.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].Preference.MatchFields[0].Values[0] != "node-7" {
+		t.Errorf("it does not go where the load was: %+v", near)
 	}
 	if words := words(t, h); words != "ready collected" {
 		t.Errorf("events: %s", words)

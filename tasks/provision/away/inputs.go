@@ -10,6 +10,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/step"
 )
 
 // inputs are the files of the run directory that a task needs, by their paths with slashes. A load needs none: what it
@@ -92,4 +93,22 @@ func freeFolder(dir string, k int) (string, error) {
 		}
 		name = filepath.Join(dir, fmt.Sprintf("attempt-%d.%d", k, again))
 	}
+}
+
+// loadNode is the file with the name of the node on which the load ran. It is hidden: no result, but what collect is to know,
+// which on the hub would run on the same node.
+const loadNode = ".load-node"
+
+// noteNode remembers where the load runs. Best effort: a report without it lacks one word.
+func noteNode(runDir, node string) {
+	_ = step.WriteFile(filepath.Join(runDir, loadNode), []byte(node))
+}
+
+// notedNode is the node of the load, "" where nobody has noted one.
+func notedNode(runDir string) string {
+	data, err := os.ReadFile(filepath.Join(runDir, loadNode))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
 }

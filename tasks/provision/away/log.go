@@ -15,6 +15,7 @@ const (
 	window  = 5 * time.Second // of lines that are remembered; more than what the overlap can bring again
 	silence = time.Minute     // after which a stream is opened anew: one that is dead says nothing either
 	settled = time.Second     // an end of file that comes so soon after the opening is the end of the container
+	missed  = 5               // a log that is not there so often in a row will not be there again
 )
 
 // opener opens a followed log from a time on, zero for its beginning.
@@ -31,6 +32,7 @@ type tail struct {
 	last  time.Time      // of the newest line
 	seen  map[string]int // lines of the last seconds, with their times
 	fails int            // in a row
+	gone  int            // of them, how often nobody had the log
 }
 
 // run returns once the container has ended and all that it said was repeated, when nobody has its log any more, or with ctx.
@@ -39,9 +41,12 @@ func (t *tail) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		opened := time.Now()
 		news, clean, err := t.once(ctx)
-		switch {
-		case code(err) == http.StatusNotFound:
+		if code(err) != http.StatusNotFound {
+			t.gone = 0
+		} else if t.gone++; t.gone >= missed {
 			return
+		}
+		switch {
 		case clean && !news && time.Since(opened) < settled:
 			return
 		case err != nil:

@@ -150,6 +150,7 @@ func (g *target) runTask(container string) {
 	g.mu.Lock()
 	g.ran++
 	g.kill = cancel
+	g.Say("bench", g.pod, container) // a container that runs has a log
 	g.change(func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodRunning
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{
@@ -158,7 +159,6 @@ func (g *target) runTask(container string) {
 	})
 	pod := g.pod
 	g.mu.Unlock()
-	g.Say("bench", pod, container)
 	code := g.task(ctx, g.dir, func(line string) { g.Say("bench", pod, container, line) })
 	g.EndLog("bench", pod, container)
 	g.mu.Lock()

@@ -27,6 +27,7 @@ type Work struct {
 	Files   string   // image of the results server
 	Receive bool     // it needs files before it begins
 	APIKey  runplan.SecretKey
+	Near    string            // name of the node that it should share, "" for any
 	Hosts   map[string]string // host -> IP
 	Nodes   map[string]string
 
@@ -61,7 +62,7 @@ func (c *Cluster) job(plan *runplan.RunPlan, run Run, w Work) *batchv1.Job {
 		Containers: []corev1.Container{w.task(run), w.server(ContainerFiles, "--linger="+linger.String())},
 		Volumes:    w.volumes(), RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: &tolerance,
 		ServiceAccountName: contract.AccountLoad, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
-		NodeSelector: w.Nodes, HostAliases: aliases(w.Hosts),
+		NodeSelector: w.Nodes, HostAliases: aliases(w.Hosts), Affinity: w.near(),
 		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 	}
 	if w.Receive {
@@ -87,10 +88,7 @@ func (c *Cluster) beside(plan *runplan.RunPlan, run Run, w Work) metav1.ObjectMe
 
 // task is the container of the task itself: the image and the arguments of its step on the hub.
 func (w Work) task(run Run) corev1.Container {
-	env := []corev1.EnvVar{
-		{Name: "HOME", Value: "/tmp"},
-		{Name: contract.EnvNode, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}},
-	}
+	env := []corev1.EnvVar{{Name: "HOME", Value: "/tmp"}, w.node()}
 	if w.APIKey.Name != "" {
 		yes := true
 		env = append(env, corev1.EnvVar{Name: contract.EnvAPIKey, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
@@ -131,6 +129,23 @@ func (w Work) volumes() []corev1.Volume {
 		{Name: "token", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: w.Name, // and nothing else that lies there
 			Items: []corev1.KeyToPath{{Key: keyToken, Path: keyToken}}}}},
 	}
+}
+
+// near prefers a node.
+func (w Work) near() *corev1.Affinity {
+	if w.Near == "" {
+		return nil
+	}
+	term := corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{w.Near}}}}
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: term}}}}
+}
+
+// node tells the task on which node the load was: its own, or the one that it was to share.
+func (w Work) node() corev1.EnvVar {
+	if w.Near != "" {
+		return corev1.EnvVar{Name: contract.EnvNode, Value: w.Near}
+	}
+	return corev1.EnvVar{Name: contract.EnvNode, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}
 }
 
 // aliases groups host names by address, both sorted.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -66,12 +67,19 @@ func fill(t testing.TB, rng *rand.Rand, size int) (string, []string) {
 
 // faulty answers every now and then with an error, with half an answer, or takes half a body.
 type faulty struct {
+	mu   sync.Mutex
 	rng  *rand.Rand
 	next http.Handler
 }
 
-func (f faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch f.rng.IntN(8) {
+func (f *faulty) draw(n int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rng.IntN(n)
+}
+
+func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch f.draw(8) {
 	case 0:
 		http.Error(w, `{"kind":"Status","message":"the server is starting"}`, http.StatusServiceUnavailable)
 	case 1: // the request is not even read
@@ -87,14 +95,14 @@ func (f faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write(rec.Body.Bytes()[:rec.Body.Len()/2])
 		panic(http.ErrAbortHandler)
 	case 3: // the body is cut
-		r.Body = io.NopCloser(io.LimitReader(r.Body, int64(f.rng.IntN(2000))))
+		r.Body = io.NopCloser(io.LimitReader(r.Body, int64(f.draw(2000))))
 		f.next.ServeHTTP(w, r)
 	default:
 		f.next.ServeHTTP(w, r)
 	}
 }
 
-// serve is the real server on dir behind faults; every request of a test is made by one goroutine at a time.
+// serve is the real server on dir behind faults.
 func serve(t testing.TB, dir string, rng *rand.Rand) transfer.Server {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -102,7 +110,7 @@ func serve(t testing.TB, dir string, rng *rand.Rand) transfer.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := httptest.NewServer(faulty{rng, results.Guarded(root, "secret", true, func() {})})
+	s := httptest.NewServer(&faulty{rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), next: results.Guarded(root, "secret", true, func() {})})
 	s.Config.ErrorLog = nil
 	t.Cleanup(s.Close)
 	return transfer.Server{HTTP: s.Client(), Base: s.URL, Token: "secret"}
