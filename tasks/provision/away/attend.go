@@ -114,7 +114,7 @@ func (a *attendance) lost(s cluster.JobState) string {
 		}
 		return ""
 	}
-	if why := death(s.Pod); why != "" {
+	if why := death(s, a.l.Task); why != "" {
 		return why
 	}
 	for _, name := range []string{cluster.ContainerReceive, cluster.ContainerFiles} {
@@ -212,8 +212,11 @@ func (a *attendance) hopeless(s cluster.JobState, trouble *cluster.Trouble, star
 			end = at
 		}
 	}
-	if now.Before(start.Add(startTime)) || a.l.out() || a.sending != nil {
+	if now.Before(start.Add(startTime)) {
 		return end, nil
+	}
+	if a.l.out() || a.sending != nil {
+		return now.Add(time.Minute), nil
 	}
 	why := "no pod was made"
 	if s.Pod != nil {
@@ -275,7 +278,10 @@ func (l *launcher) sendAll(ctx context.Context, pod string) error {
 	err := l.again(ctx, func() error {
 		asking, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		return to.Healthy(asking)
+		if err := to.Healthy(asking); err != nil { // also "address not allowed", of a pod that has none yet
+			return errors.New(err.Error())
+		}
+		return nil
 	})
 	if err == nil {
 		err = transfer.Send(ctx, to, l.RunDir, l.send, transfer.Options{Again: l.again})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/provision/cluster"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/step"
 
@@ -55,13 +56,16 @@ func record(runDir string, o *Options, lost *lostError) error {
 	return errors.Join(failed, step.WriteFile(o.ReasonResult, []byte(strings.ToValidUTF8(text[:min(len(text), 1000)], ""))))
 }
 
-// ended returns how a container ended, nil while it has not.
+// ended returns how a container ended, nil while it has not, or where nobody knows.
 func ended(pod *corev1.Pod, container string) *corev1.ContainerStateTerminated {
-	if s := statusOf(pod, container); s != nil {
+	if s := statusOf(pod, container); s != nil && s.State.Terminated != nil && s.State.Terminated.Reason != unknown {
 		return s.State.Terminated
 	}
 	return nil
 }
+
+// unknown is the reason that the API gives where a node has forgotten a container.
+const unknown = "ContainerStatusUnknown"
 
 // begun says whether a container has begun, and has perhaps ended.
 func begun(pod *corev1.Pod, container string) bool {
@@ -83,11 +87,16 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// death says why a pod will not go on, "" while it may: its node has ended it, or somebody deletes it.
-func death(pod *corev1.Pod) string {
-	switch {
+// death says why a pod will not go on, "" while it may: its node has ended or forgotten it, or somebody deletes it.
+func death(s cluster.JobState, task string) string {
+	pod := s.Pod
+	switch status := statusOf(pod, task); {
 	case pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "":
 		return fmt.Sprintf("its pod was ended (%s): %s", pod.Status.Reason, strings.Join(strings.Fields(pod.Status.Message), " "))
+	case status != nil && status.State.Terminated != nil && status.State.Terminated.Reason == unknown:
+		return "its node has lost its container"
+	case pod.DeletionTimestamp != nil && s.Failure() != "":
+		return s.Failure()
 	case pod.DeletionTimestamp != nil:
 		return "its pod was deleted"
 	default:

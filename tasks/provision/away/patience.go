@@ -35,8 +35,11 @@ type patience struct {
 	told  time.Time // when it was said last
 }
 
-// hear takes in how a request went; nil is an answer.
+// hear takes in how a request went; nil is an answer, and so is a refusal that will stay.
 func (p *patience) hear(err error) {
+	if err != nil && !passing(err) {
+		err = nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Work is a task that runs on the cluster, as a Job.
@@ -114,9 +113,6 @@ func (w Work) server(name, mode string) corev1.Container {
 			corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("256Mi"),
 		}},
 		VolumeMounts: []corev1.VolumeMount{{Name: "run", MountPath: folderRun}, {Name: "token", MountPath: folderToken, ReadOnly: true}, {Name: "tmp", MountPath: "/tmp"}},
-		ReadinessProbe: &corev1.Probe{
-			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: results.PathHealth, Port: intstr.FromInt32(filesPort)}}, PeriodSeconds: 10,
-		},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -65,21 +66,38 @@ func newest(found []*corev1.Pod) (pod *corev1.Pod) {
 
 // Lost says why the Job will never come to an end of its own, "" while it may.
 func (s JobState) Lost() string {
-	if s.Job == nil {
+	switch {
+	case s.Job == nil:
 		return "its Job was deleted"
+	case s.Pod != nil:
+		return ""
+	case s.is(batchv1.JobComplete) != nil:
+		return "its pod was removed before its results were fetched"
+	default:
+		return s.Failure()
 	}
-	for _, c := range s.Job.Status.Conditions {
-		if c.Status != corev1.ConditionTrue || s.Pod != nil {
-			continue
-		}
-		switch c.Type {
-		case batchv1.JobFailed, batchv1.JobFailureTarget:
-			return fmt.Sprintf("its Job failed (%s): %s", c.Reason, sentence(c.Message, c.Reason))
-		case batchv1.JobComplete:
-			return "its pod was removed before its results were fetched"
+}
+
+// Failure says why the Job was given up, "" where it was not.
+func (s JobState) Failure() string {
+	c := s.is(batchv1.JobFailed, batchv1.JobFailureTarget)
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("its Job failed (%s): %s", c.Reason, sentence(c.Message, c.Reason))
+}
+
+// is returns the first of conditions that is true.
+func (s JobState) is(conditions ...batchv1.JobConditionType) *batchv1.JobCondition {
+	if s.Job == nil {
+		return nil
+	}
+	for i := range s.Job.Status.Conditions {
+		if c := &s.Job.Status.Conditions[i]; c.Status == corev1.ConditionTrue && slices.Contains(conditions, c.Type) {
+			return c
 		}
 	}
-	return ""
+	return nil
 }
 
 // maxUnplaced is how long a pod of a task, which asks for little, may find no node: as long as that of a step.
