@@ -223,7 +223,7 @@ func TestAJanitorLooksWhenATargetComesAndCountsWhatItFinds(t *testing.T) {
 	}
 	targets := target.NewRegistry()
 	j := janitor.New(janitor.Options{Hub: l.h, Targets: targets, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})
-	go j.Start(t.Context()) //nolint:errcheck // it returns none
+	go j.Start(t.Context())
 	targets.Put(target.Target{Name: "lab", Live: l.way})
 	select {
 	case name := <-deleted:

@@ -114,9 +114,9 @@ func newWorld(seed uint64, f flaws) *world {
 		for n := range 2 + w.rnd.IntN(5) {
 			r := &run{hub: h, name: fmt.Sprintf("%s/%d", h.name, n), size: 1 + w.rnd.IntN(h.quota), takes: time.Duration(10+w.rnd.IntN(200)) * time.Second}
 			r.comes = w.now.Add(time.Duration(w.rnd.IntN(300)) * time.Second)
-			switch k := w.rnd.IntN(10); {
-			case k == 0:
-			case k == 1:
+			switch k := w.rnd.IntN(10); k {
+			case 0:
+			case 1:
 				r.key, r.size = lock.Exclusive(r.name), h.quota
 			default:
 				r.key = string(rune('k' + k%3))

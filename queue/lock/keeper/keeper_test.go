@@ -101,7 +101,7 @@ func (h *hub) start() {
 	})
 	ctx, cancel := context.WithCancel(h.lab.t.Context())
 	h.stop = cancel
-	go h.keepers.Start(ctx) //nolint:errcheck // it returns none
+	go h.keepers.Start(ctx)
 }
 
 // ask is one round of the check with one run.
