@@ -128,11 +128,12 @@ func (a *attendance) lost(s cluster.JobState) string {
 
 // advance does what the state of the pod allows for the first time.
 func (a *attendance) advance(s cluster.JobState) {
-	if text := "no pod yet"; s.Pod != nil || a.said == "" {
+	if !begun(s.Pod, a.l.Task) {
+		text := "no pod yet"
 		if s.Pod != nil {
 			text = "pod " + s.Pod.Name + ": " + cluster.Phase(s.Pod)
 		}
-		if text != a.said && a.logged == nil {
+		if text != a.said {
 			a.said = text
 			a.l.tell("%s", text)
 		}
