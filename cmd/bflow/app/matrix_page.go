@@ -41,10 +41,14 @@ func briefTable(w io.Writer, briefs []*brief.Brief) error {
 	return err
 }
 
-// pageOf is the page over all points that have ended so far.
+// pageOf is the page over all points that have ended so far, nil while there are none.
 func pageOf(briefs []*brief.Brief) ([]byte, error) {
+	reports := reportsOf(briefs)
+	if len(reports) == 0 {
+		return nil, nil
+	}
 	var html bytes.Buffer
-	if err := page.Matrix(&html, reportsOf(briefs)...); err != nil {
+	if err := page.Matrix(&html, reports...); err != nil {
 		return nil, err
 	}
 	return html.Bytes(), nil
@@ -79,7 +83,7 @@ func reportMatrix(c *cli.Context, s Streams, p place) error {
 	})
 }
 
-// MatrixSummary is what the parent of a matrix leaves of it: the ConfigMap of its results holds it.
+// matrixSummary is what the parent of a matrix leaves of it: the ConfigMap of its results holds it.
 type matrixSummary struct {
 	Schema     string            `json:"schema"`
 	Matrix     string            `json:"matrix"`

@@ -173,7 +173,7 @@ func (c Counts) Verdict() string {
 		return verdict.Fail
 	case c.Invalid > 0:
 		return verdict.Invalid
-	case c.Inconclusive+c.Cancelled+c.Deleted+c.Skipped > 0:
+	case c.Inconclusive+c.Cancelled+c.Deleted+c.Skipped+c.Waiting+c.Queued+c.Running > 0:
 		return verdict.Inconclusive
 	}
 	return verdict.Pass
