@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -26,7 +25,7 @@ type attendance struct {
 	mu      sync.Mutex
 	state   cluster.JobState
 	known   bool          // a state has come
-	seen    atomic.Bool   // there was a pod
+	seen    string        // name of the pod, also when it is gone
 	changed chan struct{} // closed with the next state
 
 	sending context.CancelFunc // nil until files are sent
@@ -47,7 +46,7 @@ func (l *launcher) attend(ctx context.Context) *attendance {
 			a.mu.Lock()
 			a.state, a.known = s, true
 			if s.Pod != nil {
-				a.seen.Store(true)
+				a.seen = s.Pod.Name
 			}
 			close(a.changed)
 			a.changed = make(chan struct{})
@@ -62,6 +61,12 @@ func (a *attendance) now() (s cluster.JobState, known bool, changed <-chan struc
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.state, a.known, a.changed
+}
+
+func (a *attendance) podName() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.seen
 }
 
 // untilEnd returns the exit code of the task once it has ended, an error where it cannot begin, and a lostError where
@@ -109,7 +114,7 @@ func (a *attendance) lost(s cluster.JobState) string {
 		return why
 	}
 	if s.Pod == nil {
-		if a.seen.Load() {
+		if a.podName() != "" {
 			return "its pod is gone"
 		}
 		return ""

@@ -43,15 +43,12 @@ type launcher struct {
 	attended *attendance // nil before the Job is launched
 }
 
-// pod is the name of the pod of the Job, "" while there is none.
+// pod is the name of the pod of the Job, also when that is gone; "" where there was none.
 func (l *launcher) pod() string {
 	if l.attended == nil {
 		return ""
 	}
-	if s, _, _ := l.attended.now(); s.Pod != nil {
-		return s.Pod.Name
-	}
-	return ""
+	return l.attended.podName()
 }
 
 // Run is the subcommand.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -52,9 +53,17 @@ func (p *patience) hear(err error) {
 	case p.since.IsZero():
 		p.since = now
 	case now.Sub(p.since) >= sayEvery && now.Sub(p.told) >= sayEvery:
-		p.say("target %q has not answered for %s: %v; trying on", p.target, now.Sub(p.since).Round(time.Second), err)
+		p.say("target %q has not answered for %s: %v; trying on", p.target, now.Sub(p.since).Round(time.Second), cause(err))
 		p.told = now
 	}
+}
+
+// cause is what went wrong with a request, without the request.
+func cause(err error) error {
+	if failed := new(url.Error); errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
 }
 
 // out says whether the target does not answer now.
