@@ -63,7 +63,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 	targets.Put(target.Local(live, sight))
 	ways := access.NewKeeper(mgr.GetClient(), targets)
 	var real clock.RealClock
-	locks := keeper.New(keeper.Options{Hub: hub, Targets: targets, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Log: log, Clock: real})
+	locks := keeper.New(keeper.Options{Hub: hub, Targets: targets, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespaces: o.Namespaces, Log: log, Clock: real})
 	for _, part := range []struct {
 		name  string
 		setup func() error

@@ -96,12 +96,25 @@ func (h *hub) start() {
 		},
 	})
 	h.keepers = keeper.New(keeper.Options{
-		Hub: h.name, Targets: target.NewRegistry(target.Target{Name: "lab", Live: way}), Cache: h.cache, Live: h.client,
+		Hub: h.name, Targets: target.NewRegistry(target.Target{Name: "lab", Live: way}), Cache: h.cache, Live: h.reader(), Namespaces: []string{"bench"},
 		Log: slog.New(slog.DiscardHandler), Clock: skewed{by: h.skew},
 	})
 	ctx, cancel := context.WithCancel(h.lab.t.Context())
 	h.stop = cancel
 	go h.keepers.Start(ctx)
+}
+
+// reader lists runs in their namespace only, as the rights of a controller are.
+func (h *hub) reader() client.Reader {
+	return interceptor.NewClient(h.client, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			var o client.ListOptions
+			if o.ApplyOptions(opts); o.Namespace != "bench" {
+				return errors.New("pipelineruns is forbidden at the cluster scope")
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
 }
 
 // ask is one round of the check with one run.

@@ -12,6 +12,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -53,8 +54,9 @@ func name(o metav1.Object) string { return o.GetNamespace() + "/" + run.ID(o) }
 
 // runs is what the hub knows of its runs on targets.
 type runs struct {
-	cache client.Reader
-	live  client.Reader
+	cache      client.Reader
+	live       client.Reader
+	namespaces []string // none = all that are enabled
 }
 
 // started are the runs with a key that were let start on a target and are not released, as the cache has them.
@@ -73,19 +75,43 @@ func (r runs) started(ctx context.Context, target string) ([]lock.Request, error
 	return out, nil
 }
 
-// startedNow is the same, past the cache: before a key is let go. Only metadata is read.
+// startedNow is the same, past the cache: before a key is let go. Only metadata is read, and only in namespaces of runs:
+// elsewhere a controller may read nothing.
 func (r runs) startedNow(ctx context.Context, target string) ([]lock.Request, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(tektonv1.SchemeGroupVersion.WithKind("PipelineRunList"))
-	if err := r.live.List(ctx, list, client.MatchingLabels{contract.LabelTarget: target}, client.HasLabels{contract.LabelPlanHash}); err != nil {
-		return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
+	namespaces, err := r.where(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var out []lock.Request
-	for i := range list.Items {
-		o := &list.Items[i]
-		if o.Annotations[contract.AnnotationAdmitted] != "" && !run.Released(o) && run.Queue(o) != "" && KeyOf(o) != "" {
-			out = append(out, RequestOf(o))
+	for _, namespace := range namespaces {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(tektonv1.SchemeGroupVersion.WithKind("PipelineRunList"))
+		err := r.live.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{contract.LabelTarget: target}, client.HasLabels{contract.LabelPlanHash})
+		if err != nil {
+			return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
 		}
+		for i := range list.Items {
+			o := &list.Items[i]
+			if o.Annotations[contract.AnnotationAdmitted] != "" && !run.Released(o) && run.Queue(o) != "" && KeyOf(o) != "" {
+				out = append(out, RequestOf(o))
+			}
+		}
+	}
+	return out, nil
+}
+
+// where are the namespaces in which runs may live.
+func (r runs) where(ctx context.Context) ([]string, error) {
+	if len(r.namespaces) > 0 {
+		return r.namespaces, nil
+	}
+	var list corev1.NamespaceList
+	if err := r.cache.List(ctx, &list, client.MatchingLabels{contract.LabelEnabled: "true"}); err != nil {
+		return nil, fmt.Errorf("listing the namespaces of runs: %w", err)
+	}
+	var out []string
+	for _, n := range list.Items {
+		out = append(out, n.Name)
 	}
 	return out, nil
 }
