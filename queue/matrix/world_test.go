@@ -1,7 +1,9 @@
 package matrix
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -322,6 +324,49 @@ func (w *world) snapshot() string {
 		lines = append(lines, fmt.Sprint(cr.Finalizers, cr.Spec.Status, s.Outcomes, s.Counts, s.Notes, s.Stopped, cr.IsDone(), cr.IsSuccessful(), cr.Status.Results))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// param changes what the matrix asks for.
+func (w *world) param(name, value string) {
+	w.t.Helper()
+	cr := w.cr()
+	for i := range cr.Spec.Params {
+		if cr.Spec.Params[i].Name == name {
+			cr.Spec.Params[i].Value = *tektonv1beta1.NewStructuredValues(value)
+		}
+	}
+	w.must(w.client.Update(w.t.Context(), cr))
+}
+
+// pieces are the ConfigMaps with points.
+func (w *world) pieces() []corev1.ConfigMap {
+	w.t.Helper()
+	var all corev1.ConfigMapList
+	w.must(w.client.List(w.t.Context(), &all, client.MatchingLabels{contract.LabelRole: contract.RoleMatrix}))
+	return all.Items
+}
+
+// damage changes the points.
+func (w *world) damage() {
+	for _, cm := range w.pieces() {
+		for key, value := range cm.BinaryData {
+			var packed bytes.Buffer
+			z := gzip.NewWriter(&packed)
+			_, err := z.Write(value)
+			w.must(errors.Join(err, z.Close()))
+			cm.BinaryData[key] = packed.Bytes()
+		}
+		w.must(w.client.Update(w.t.Context(), &cm))
+	}
+}
+
+// hidePoints deletes the points and returns them.
+func (w *world) hidePoints() []corev1.ConfigMap {
+	all := w.pieces()
+	for _, cm := range all {
+		w.must(w.client.Delete(w.t.Context(), &cm))
+	}
+	return all
 }
 
 var errKilled = errors.New("killed")
