@@ -4,7 +4,10 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,12 +47,12 @@ type Keeper struct {
 	targets *target.Registry
 
 	mu      sync.Mutex
-	written map[types.UID]time.Time // when the token ends that lies beside a run
+	written map[types.UID]string // digest of what lies beside a run
 }
 
 // NewKeeper makes a Keeper that remembers nothing.
 func NewKeeper(c client.Client, targets *target.Registry) *Keeper {
-	return &Keeper{client: c, targets: targets, written: map[types.UID]time.Time{}}
+	return &Keeper{client: c, targets: targets, written: map[types.UID]string{}}
 }
 
 // Ready is nil when the way to a target can be written at once, and target.ErrNotYet while it is being made.
@@ -73,7 +76,8 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("asking target %q for credentials: %w", name, err)
 	}
-	if known, ok := k.known(pr.UID); ok && known.Equal(grant.Expires) {
+	digest := digestOf(grant.Data)
+	if k.known(pr.UID) == digest {
 		return grant.Expires, nil
 	}
 	if err := k.write(ctx, t.Secret(pr.Namespace, run.ID(pr), ownerOf(pr), grant)); err != nil {
@@ -81,7 +85,7 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.written[pr.UID] = grant.Expires
+	k.written[pr.UID] = digest
 	return grant.Expires, nil
 }
 
@@ -96,11 +100,19 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret) error {
 	return k.client.Create(ctx, secret)
 }
 
-func (k *Keeper) known(uid types.UID) (time.Time, bool) {
+func (k *Keeper) known(uid types.UID) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	ends, ok := k.written[uid]
-	return ends, ok
+	return k.written[uid]
+}
+
+// digestOf is all that is kept of credentials here.
+func digestOf(data map[string][]byte) string {
+	sum := sha256.New()
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		fmt.Fprintf(sum, "%s %d %s", key, len(data[key]), data[key])
+	}
+	return string(sum.Sum(nil))
 }
 
 // Forget ends the care for a run that needs no way any more.

@@ -15,8 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 const (
@@ -40,9 +42,27 @@ func NewReconciler(c client.Reader, keeper *Keeper, clk clock.PassiveClock) *Rec
 
 // Setup registers it.
 func Setup(mgr ctrl.Manager, keeper *Keeper) error {
+	r := NewReconciler(mgr.GetClient(), keeper, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-access").
 		For(&tektonv1.PipelineRun{}, builder.WithPredicates(begins())).
-		Complete(NewReconciler(mgr.GetClient(), keeper, clock.RealClock{}))
+		WatchesRawSource(source.Channel(keeper.targets.Renewals(), handler.EnqueueRequestsFromMapFunc(r.runsAt))).
+		Complete(r)
+}
+
+// runsAt are the runs that hold something of a target, which is what obj is named like.
+func (r *Reconciler) runsAt(ctx context.Context, obj client.Object) []reconcile.Request {
+	var runs tektonv1.PipelineRunList
+	if err := r.client.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "listing runs")
+		return nil
+	}
+	var out []reconcile.Request
+	for i := range runs.Items {
+		if pr := &runs.Items[i]; run.Ours(pr) && run.Holding(pr) && run.Target(pr) == obj.GetName() {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pr)})
+		}
+	}
+	return out
 }
 
 // begins passes the moments at which a run begins or ceases to need the way to its target.
@@ -66,10 +86,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	name := run.Target(pr)
 	switch {
-	case !run.Ours(pr) || run.Queue(pr) == "" || name == contract.TargetLocal: // the way to the hub never ends
+	case !run.Ours(pr):
 		return ctrl.Result{}, nil
 	case !run.Holding(pr):
 		r.keeper.Forget(name, pr.UID)
+		return ctrl.Result{}, nil
+	case run.Queue(pr) == "" || name == contract.TargetLocal: // the way to the hub never ends
 		return ctrl.Result{}, nil
 	}
 	return r.renew(ctx, name, pr)

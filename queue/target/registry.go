@@ -15,9 +15,10 @@ import (
 // Registry is the one source of targets: they come and go while the controller runs. It is safe for concurrent use, and
 // holds no lock while it talks to anybody.
 type Registry struct {
-	mu        sync.Mutex
-	targets   map[string]Target
-	listeners []*listener
+	mu       sync.Mutex
+	targets  map[string]Target
+	changes  []*listener
+	renewals []*listener
 }
 
 // NewRegistry holds some targets from the start.
@@ -75,18 +76,28 @@ func (r *Registry) All() []Target {
 
 // Changes returns a channel that gets an event when a target comes, goes, or something in its sight changes. The object
 // of an event has the name of the target. Events of a target that nobody took yet are one.
-func (r *Registry) Changes() <-chan event.GenericEvent {
+func (r *Registry) Changes() <-chan event.GenericEvent { return r.listen(&r.changes) }
+
+// Renewals is the like for targets of which every way that was handed out must be asked for again.
+func (r *Registry) Renewals() <-chan event.GenericEvent { return r.listen(&r.renewals) }
+
+func (r *Registry) listen(to *[]*listener) <-chan event.GenericEvent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := &listener{ch: make(chan event.GenericEvent)}
-	r.listeners = append(r.listeners, l)
+	*to = append(*to, l)
 	return l.ch
 }
 
 // Tell says that something about a target has changed. It does not wait for who listens.
-func (r *Registry) Tell(name string) {
+func (r *Registry) Tell(name string) { r.tell(&r.changes, name) }
+
+// Renew says that the ways that were handed out to a target lead there no more.
+func (r *Registry) Renew(name string) { r.tell(&r.renewals, name) }
+
+func (r *Registry) tell(those *[]*listener, name string) {
 	r.mu.Lock()
-	listeners := slices.Clone(r.listeners)
+	listeners := slices.Clone(*those)
 	r.mu.Unlock()
 	for _, l := range listeners {
 		l.hear(name)

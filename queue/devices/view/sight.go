@@ -28,12 +28,13 @@ const askAnswer = 15 * time.Second
 // sight is what is watched of a cluster that was reachable once.
 type sight struct {
 	cache   cache.Cache
-	dynamic bool // it serves dynamic resource allocation
+	beside  cache.Cache // of what is no device: who may not see that still sees devices
+	dynamic bool        // it serves dynamic resource allocation
 	ready   chan struct{}
 }
 
 // openSight asks the cluster of cfg what it serves and says what to watch; nothing is watched until the cache starts.
-func openSight(cfg *rest.Config, tell func()) (*sight, error) {
+func openSight(cfg *rest.Config, tell func(), also []watched) (*sight, error) {
 	asks := rest.CopyConfig(cfg)
 	asks.Timeout = askAnswer
 	asked, err := rest.HTTPClientFor(asks)
@@ -54,15 +55,27 @@ func openSight(cfg *rest.Config, tell func()) (*sight, error) {
 			return nil, err
 		}
 	}
-	s.cache, err = cache.New(cfg, cache.Options{
+	options := cache.Options{
 		Mapper: mapper, Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields(), ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}: {Transform: stripNode},
 			&corev1.Pod{}:  {Transform: stripPod, Field: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")},
 		},
-	})
-	if err != nil {
+	}
+	if s.cache, err = cache.New(cfg, options); err != nil {
 		return nil, err
+	}
+	options.ByObject = map[client.Object]cache.ByObject{}
+	for _, w := range also {
+		options.ByObject[w.kind] = w.by
+	}
+	if s.beside, err = cache.New(cfg, options); err != nil {
+		return nil, err
+	}
+	for _, w := range also {
+		if err := hear(s.beside, w.kind, w.handler); err != nil {
+			return nil, err
+		}
 	}
 	return s, s.watch(tell)
 }
@@ -95,13 +108,20 @@ func (s *sight) watch(tell func()) error {
 		UpdateFunc: func(before, after any) { tellIf(changed(before, after)) },
 	}
 	for _, obj := range s.watched() {
-		informer, err := s.cache.GetInformer(context.Background(), obj, cache.BlockUntilSynced(false))
-		if err != nil {
-			return fmt.Errorf("watching %T: %w", obj, err)
+		if err := hear(s.cache, obj, handler); err != nil {
+			return err
 		}
-		if _, err := informer.AddEventHandler(handler); err != nil {
-			return fmt.Errorf("watching %T: %w", obj, err)
-		}
+	}
+	return nil
+}
+
+func hear(in cache.Cache, obj client.Object, handler toolscache.ResourceEventHandler) error {
+	informer, err := in.GetInformer(context.Background(), obj, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %T: %w", obj, err)
+	}
+	if _, err := informer.AddEventHandler(handler); err != nil {
+		return fmt.Errorf("watching %T: %w", obj, err)
 	}
 	return nil
 }

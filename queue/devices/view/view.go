@@ -11,7 +11,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
@@ -25,6 +28,7 @@ type Target struct {
 	cfg   *rest.Config
 	probe *probe
 	tell  func()
+	also  []watched
 
 	mu   sync.Mutex
 	open *sight // nil until the API server was reachable once
@@ -49,13 +53,25 @@ func New(cfg *rest.Config, name string, tell func()) (*Target, error) {
 	return t, nil
 }
 
+// watched is something besides devices.
+type watched struct {
+	kind    client.Object
+	by      cache.ByObject
+	handler toolscache.ResourceEventHandler
+}
+
+// Also lets handler hear of other objects of the cluster, those that by chooses. It is for before Start.
+func (t *Target) Also(kind client.Object, by cache.ByObject, handler toolscache.ResourceEventHandler) {
+	t.also = append(t.also, watched{kind, by, handler})
+}
+
 // Start keeps the view up to date until ctx ends. A cluster that cannot be reached is tried again and again.
 func (t *Target) Start(ctx context.Context) error {
 	go t.probe.run(ctx)
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 30 * time.Second}
 	delay := backoff
 	for ctx.Err() == nil {
-		s, err := openSight(t.cfg, t.tell)
+		s, err := openSight(t.cfg, t.tell, t.also)
 		if err == nil {
 			delay = backoff
 			err = t.watch(ctx, s)
@@ -86,6 +102,7 @@ func (t *Target) watch(ctx context.Context, s *sight) error {
 		}
 	}()
 	go t.renew(ctx, cancel)
+	go s.beside.Start(ctx) //nolint:errcheck // it ends with ctx, and without an error
 	if err := s.cache.Start(ctx); err != nil {
 		return err
 	}

@@ -42,10 +42,6 @@ type Credentials struct {
 
 // Secret is how they lie in the hub.
 func (c Credentials) Secret() (*corev1.Secret, error) {
-	aliases, err := json.Marshal(c.Aliases)
-	if err != nil {
-		return nil, err
-	}
 	s := &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -53,9 +49,16 @@ func (c Credentials) Secret() (*corev1.Secret, error) {
 			Labels: map[string]string{
 				contract.LabelTarget: c.Target, contract.LabelManagedBy: contract.ManagedBy, contract.LabelHub: c.Hub,
 			},
-			Annotations: map[string]string{contract.AnnotationHostAliases: string(aliases), contract.AnnotationTargetUID: c.UID},
+			Annotations: map[string]string{contract.AnnotationTargetUID: c.UID},
 		},
 		Data: map[string][]byte{KeyKubeconfig: c.Kubeconfig, KeyCA: c.CA},
+	}
+	if len(c.Aliases) > 0 {
+		text, err := json.Marshal(c.Aliases)
+		if err != nil {
+			return nil, err
+		}
+		s.Annotations[contract.AnnotationHostAliases] = string(text)
 	}
 	Stamp(s, c.Token, c.Expires, c.Renew)
 	return s, nil

@@ -9,11 +9,17 @@ import (
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/credentials"
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -32,7 +38,7 @@ type connection struct {
 }
 
 // connect makes clients and a view, which asks nobody anything before it runs.
-func connect(c credentials.Credentials, scheme *runtime.Scheme, tell func(), clk clock.PassiveClock) (*connection, error) {
+func connect(c credentials.Credentials, scheme *runtime.Scheme, tell, renew func(), clk clock.PassiveClock) (*connection, error) {
 	cfg, err := c.Config()
 	if err != nil {
 		return nil, err
@@ -49,7 +55,27 @@ func connect(c credentials.Credentials, scheme *runtime.Scheme, tell func(), clk
 		return nil, fmt.Errorf("making a client of target %q: %w", c.Target, err)
 	}
 	conn.way = newMinter(c, conn.live, clk)
+	conn.sight.Also(&corev1.ServiceAccount{}, cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", contract.AccountRunner), Transform: onlyIdentity},
+		conn.accounts(renew))
 	return conn, nil
+}
+
+// accounts hears of the accounts of runs: renew is called when the tokens of one are good no more.
+func (c *connection) accounts(renew func()) toolscache.ResourceEventHandler {
+	hear := func(obj any) {
+		if o, ok := obj.(client.Object); ok && c.way.account(o.GetNamespace(), o.GetUID()) {
+			renew()
+		}
+	}
+	return toolscache.ResourceEventHandlerFuncs{AddFunc: hear, UpdateFunc: func(_, now any) { hear(now) }}
+}
+
+// onlyIdentity keeps of an account which one it is.
+func onlyIdentity(obj any) (any, error) {
+	if a, ok := obj.(*corev1.ServiceAccount); ok {
+		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, UID: a.UID, ResourceVersion: a.ResourceVersion}}, nil
+	}
+	return obj, nil
 }
 
 // client reads and writes past any cache, within seconds, or not at all.

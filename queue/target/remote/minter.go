@@ -34,19 +34,21 @@ type minter struct {
 	clock clock.PassiveClock
 	slots chan struct{}
 
-	mu   sync.Mutex
-	runs map[types.UID]*minted
+	mu       sync.Mutex
+	runs     map[types.UID]*minted
+	accounts map[string]types.UID // by namespace: whose tokens they are
 }
 
 var _ target.Accessor = (*minter)(nil)
 
 // minted is what is known of the token of a run.
 type minted struct {
-	grant  target.Grant
-	renew  time.Time
-	busy   bool
-	failed time.Time
-	err    error
+	namespace string
+	grant     target.Grant
+	renew     time.Time
+	busy      bool
+	failed    time.Time
+	err       error
 }
 
 func newMinter(c credentials.Credentials, live client.Client, clk clock.PassiveClock) *minter {
@@ -54,7 +56,7 @@ func newMinter(c credentials.Credentials, live client.Client, clk clock.PassiveC
 	if len(c.CA) > 0 {
 		files[target.KeyCA] = c.CA
 	}
-	return &minter{name: c.Target, live: live, files: files, clock: clk, slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}}
+	return &minter{name: c.Target, live: live, files: files, clock: clk, slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}, accounts: map[string]types.UID{}}
 }
 
 // Access returns the token of a run until half of its life is over, and then another one.
@@ -63,7 +65,7 @@ func (m *minter) Access(ask target.Ask) (target.Grant, error) {
 	defer m.mu.Unlock()
 	now, known := m.clock.Now(), m.runs[ask.UID]
 	if known == nil {
-		known = &minted{}
+		known = &minted{namespace: ask.Namespace}
 		m.runs[ask.UID] = known
 	}
 	switch {
@@ -77,6 +79,24 @@ func (m *minter) Access(ask target.Ask) (target.Grant, error) {
 	known.busy = true
 	go m.mint(ask, known)
 	return target.Grant{}, target.ErrNotYet
+}
+
+// account hears of contract.AccountRunner in a namespace. One that was made anew takes no token of the one before: true
+// says that those were handed out.
+func (m *minter) account(namespace string, uid types.UID) (stale bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.accounts[namespace]
+	m.accounts[namespace] = uid
+	if before == "" || before == uid {
+		return false
+	}
+	for _, known := range m.runs {
+		if known.namespace == namespace {
+			known.renew, known.err, stale = time.Time{}, nil, true
+		}
+	}
+	return stale
 }
 
 // Forget drops what is known of a run.

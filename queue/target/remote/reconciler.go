@@ -93,7 +93,7 @@ func (r *Connector) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		}
 		return ctrl.Result{}, nil
 	}
-	conn, err := connect(c, r.scheme, func() { r.targets.Tell(c.Target) }, r.clock)
+	conn, err := connect(c, r.scheme, func() { r.targets.Tell(c.Target) }, func() { r.targets.Renew(c.Target) }, r.clock)
 	if err != nil {
 		log.Info("a target cannot be reached as its Secret says", "target", c.Target, "why", err.Error())
 		return ctrl.Result{}, nil
@@ -102,6 +102,7 @@ func (r *Connector) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	conn.run(r.life)
 	r.conns[req.Name] = conn
 	r.targets.Put(conn.target())
+	r.targets.Renew(c.Target) // the way that runs have may be another than this one
 	log.Info("target added", "target", c.Target)
 	return ctrl.Result{}, nil
 }

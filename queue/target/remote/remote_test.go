@@ -254,6 +254,32 @@ func TestARunGetsATokenOfItsOwn(t *testing.T) {
 	}
 }
 
+// TestAnAccountThatWasMadeAnew: its old tokens are good no more, so that runs get others at once.
+func TestAnAccountThatWasMadeAnew(t *testing.T) {
+	w, s := newWorld(t), cluster(t)
+	renewals := w.targets.Renewals()
+	w.add("far", s, "first", time.Hour)
+	far := w.find("far")
+	<-renewals // the way itself is new
+	eventually(t, "that it is in sight", far.Sight.Ready)
+	ask := target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}
+	first, err := grant(t, far, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Remove("/api/v1/namespaces/bench/serviceaccounts/bflow-runner")
+	s.Put("/api/v1/namespaces/bench/serviceaccounts/bflow-runner", apitest.Object{})
+	select {
+	case <-renewals:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nobody is told")
+	}
+	second, err := grant(t, far, ask)
+	if err != nil || string(second.Data[target.KeyToken]) == string(first.Data[target.KeyToken]) {
+		t.Errorf("the token is the same: %v", err)
+	}
+}
+
 // TestManyRunsAtOnce: nobody who asks waits, and each gets one token.
 func TestManyRunsAtOnce(t *testing.T) {
 	w, s := newWorld(t), cluster(t)
