@@ -114,14 +114,14 @@ func TestTheGuessOfTheEnd(t *testing.T) {
 
 // TestQueuesAreNeverEmptyAndWindowsNeverBreak lives a large matrix over two queues of different speed.
 func TestQueuesAreNeverEmptyAndWindowsNeverBreak(t *testing.T) {
-	plans := makePlans(t, 90, func(i int, p *runplan.RunPlan) {
+	plans := makePlans(t, 60, func(i int, p *runplan.RunPlan) {
 		if i%3 == 0 {
 			p.Target.Name, p.Queue.Name = "far", "far"
 		}
 	})
 	w := newWorld(t, plans)
-	w.slots = 3
-	for range 200 {
+	w.slots = 6
+	for range 100 {
 		w.must(w.reconcile())
 		count := map[string]int{}
 		for _, pr := range w.runs() {
@@ -139,7 +139,7 @@ func TestQueuesAreNeverEmptyAndWindowsNeverBreak(t *testing.T) {
 		}
 		w.act()
 	}
-	if s := w.state(); s.Outcomes != "90p" || !w.cr().IsSuccessful() || len(w.started) != 90 {
+	if s := w.state(); s.Outcomes != "60p" || !w.cr().IsSuccessful() || len(w.started) != 60 {
 		t.Errorf("%+v, %d have started", s, len(w.started))
 	}
 	var order []int

@@ -51,7 +51,6 @@ type world struct {
 	hold    bool                      // runs do not come to their end by themselves
 	verdict func(point string) string // of a run that ends; "" = pass; "red" fails without one
 	started map[string]int
-	most    int // runs that were there and not at their end, at once
 }
 
 func makePlans(t testing.TB, n int, edits ...func(i int, p *runplan.RunPlan)) []*runplan.RunPlan {
@@ -195,15 +194,14 @@ func (w *world) editStatus(name string, change func(*tektonv1.PipelineRun)) {
 // act lets everybody else do what is theirs, once.
 func (w *world) act() {
 	w.tekton()
-	alive := 0
-	for _, pr := range w.runs() {
-		if !run.Over(&pr) || run.Holding(&pr) {
-			alive++
+	runs, running := w.runs(), map[string]int{}
+	for _, pr := range runs {
+		if run.Holding(&pr) {
+			running[run.Queue(&pr)]++
 		}
 	}
-	w.most = max(w.most, alive)
-	for _, pr := range w.runs() {
-		w.one(&pr)
+	for _, pr := range runs {
+		w.one(&pr, running)
 	}
 	w.collect()
 	w.clock.Step(6 * time.Second)
@@ -226,10 +224,11 @@ func (w *world) parentOrNone() *tektonv1.PipelineRun {
 	return pr
 }
 
-// one lets a run live.
-func (w *world) one(pr *tektonv1.PipelineRun) {
+// one lets a run live; running says how many do in each queue.
+func (w *world) one(pr *tektonv1.PipelineRun, running map[string]int) {
 	switch {
 	case run.Over(pr) && run.Holding(pr): // released
+		running[run.Queue(pr)]--
 		w.edit(pr.Name, func(pr *tektonv1.PipelineRun) {
 			annotate(pr, contract.AnnotationReleased, "now")
 			pr.Finalizers = slices.DeleteFunc(pr.Finalizers, func(f string) bool { return f == contract.Finalizer })
@@ -237,7 +236,8 @@ func (w *world) one(pr *tektonv1.PipelineRun) {
 	case run.Over(pr):
 	case pr.IsCancelled() || pr.IsGracefullyCancelled():
 		w.end(pr.Name, "Cancelled")
-	case pr.IsPending() && w.running(run.Queue(pr)) < w.slots && w.gate.MayStart(w.t.Context(), pr) == nil:
+	case pr.IsPending() && running[run.Queue(pr)] < w.slots && w.gate.MayStart(w.t.Context(), pr) == nil:
+		running[run.Queue(pr)]++
 		w.started[pr.Name]++
 		w.edit(pr.Name, func(pr *tektonv1.PipelineRun) {
 			annotate(pr, contract.AnnotationAdmitted, "now")
@@ -247,16 +247,6 @@ func (w *world) one(pr *tektonv1.PipelineRun) {
 	case !pr.IsPending() && !w.hold:
 		w.end(pr.Name, "")
 	}
-}
-
-func (w *world) running(queue string) int {
-	n := 0
-	for _, pr := range w.runs() {
-		if run.Holding(&pr) && run.Queue(&pr) == queue {
-			n++
-		}
-	}
-	return n
 }
 
 // end lets a run come to its end: cancelled, or as its verdict says.
