@@ -9,6 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
+// awayRetries are for launchers whose pods are moved: to Tekton they have failed. The next one goes on with the Job, and what
+// has failed indeed it does not try again.
+const awayRetries = 2
+
 // Away is the name of the Task that carries task out on a remote target: smoketest, load-gen or collect.
 func Away(task string) string { return task + "-away" }
 

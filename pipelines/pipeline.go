@@ -131,6 +131,9 @@ func bind(p part, ref func(string) *tektonv1.TaskRef, params ...tektonv1.Params)
 			param(contract.ParamAttempt, paramRef(contract.ParamAttempt)),
 		},
 	}
+	if p.as != "" {
+		t.Retries = awayRetries
+	}
 	for _, more := range params {
 		t.Params = append(t.Params, more...)
 	}

@@ -78,6 +78,7 @@ func aboutRun() []corev1.EnvVar {
 		fromPod(contract.EnvPipelineRunUID, "metadata.labels['tekton.dev/pipelineRunUID']"),
 		fromPod(contract.EnvNamespace, "metadata.namespace"),
 		fromPod(contract.EnvRequests, "metadata.annotations['"+contract.AnnotationRequests+"']"),
+		fromPod(contract.EnvFence, "metadata.annotations['"+contract.AnnotationFence+"']"),
 		{Name: contract.EnvHub, ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: contract.ConfigMapHub}, Key: contract.HubKey, Optional: yes(),
 		}}},

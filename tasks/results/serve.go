@@ -139,6 +139,9 @@ const (
 	whySignal = "it was told to end"
 )
 
+// quiet is how long a server that was told to end by a signal waits for somebody who still wants something.
+const quiet = 6 * time.Second
+
 // serving is how long a server goes on.
 type serving struct {
 	idle, linger time.Duration
@@ -158,13 +161,14 @@ func (v serving) run(ctx context.Context, l net.Listener, h http.Handler) (strin
 		case err := <-failed:
 			return "", err
 		case <-watch.over:
-			why = fmt.Sprintf("nobody asked for %s", v.idle)
+			why = fmt.Sprintf("nobody asked for %s", watch.patience())
 		case <-v.told:
 			why = whyTold
 		case <-late:
 			why = whySignal
 		case <-signal:
 			signal, late = nil, time.After(v.linger)
+			watch.shorten(min(v.idle, quiet))
 		}
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -196,6 +200,22 @@ func newIdle(after time.Duration) *idle {
 		}
 	})
 	return w
+}
+
+func (w *idle) patience() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.after
+}
+
+// shorten lets the server end sooner when nothing is asked for.
+func (w *idle) shorten(after time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.after = after
+	if w.active == 0 {
+		w.timer.Reset(after)
+	}
 }
 
 func (w *idle) around(next http.Handler) http.Handler {

@@ -305,6 +305,9 @@ func (l *launcher) sendAll(ctx context.Context, pod string) error {
 	return nil
 }
 
+// errMoved means that the step goes on in another pod.
+var errMoved = errors.New("interrupted")
+
 // interrupted is what follows a signal. A step that is only moved leaves its Job to the next launcher. Else the task is told
 // to end, what it has made until then is fetched, and nothing of it is left. a is nil where nothing was launched for sure.
 func (l *launcher) interrupted(parent context.Context, a *attendance) error {
@@ -314,7 +317,7 @@ func (l *launcher) interrupted(parent context.Context, a *attendance) error {
 	goesOn, err := l.goOn(asking)
 	enough()
 	if err == nil && goesOn {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("interrupted; job %s goes on and waits for its next launcher", l.work.Name))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("%w; job %s goes on and waits for its next launcher", errMoved, l.work.Name))
 	}
 	if err := l.again(ctx, func() error { return l.c.Delete(ctx, l.work.Name) }); err != nil {
 		return step.Exit(contract.ExitInterrupted, fmt.Errorf("interrupted; the end of the run removes job %s: %w", l.work.Name, err))

@@ -70,7 +70,24 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	return l.carryOut(ctx)
+	return l.once(ctx)
+}
+
+// once carries the task out unless it has failed before: Tekton repeats a step that has failed, so that one whose pod was
+// moved can go on with its Job, and it cannot tell the one from the other.
+func (l *launcher) once(ctx context.Context) error {
+	if err := failedBefore(l.RunDir, l.work.Name); err != nil {
+		l.tell("it is not tried again: this is how it ended")
+		return err
+	}
+	err := l.carryOut(ctx)
+	if err == nil || errors.Is(err, errMoved) {
+		return err
+	}
+	if noted := noteFailure(l.RunDir, l.work.Name, err); noted != nil {
+		l.tell("%v", noted)
+	}
+	return err
 }
 
 func newLauncher(o Options, s step.Streams, plan *runplan.RunPlan, c *cluster.Cluster) (*launcher, error) {

@@ -78,7 +78,7 @@ func TestTheJob(t *testing.T) {
 	})
 	h := newHub(t, g)
 	l := h.launcher(contract.LoadGen, map[string]string{contract.EnvHub: "hub-1", contract.EnvAPIKey: "sk-1"}, "--measurement=0")
-	if err := l.carryOut(t.Context()); err != nil {
+	if err := l.once(t.Context()); err != nil {
 		t.Fatalf("%v: %s", err, h.out.String())
 	}
 	pod, task := job.Spec.Template.Spec, job.Spec.Template.Spec.Containers[0]
@@ -126,6 +126,10 @@ func TestTheExitCodeOfTheTaskIsThatOfTheStep(t *testing.T) {
 	}
 	if h.file(contract.FileSmoketest) != "{}" || len(h.lines()) != 1 {
 		t.Errorf("result %q, log %q", h.file(contract.FileSmoketest), h.lines())
+	}
+	again := h.exec(contract.Smoketest)
+	if step.Code(again) != contract.ExitUnhealthy || again.Error() != err.Error() || g.ran != 1 {
+		t.Errorf("when Tekton repeats it: %v, run %d times", again, g.ran)
 	}
 	h.clean()
 }
@@ -271,7 +275,7 @@ func TestALauncherThatIsMovedFindsItsJob(t *testing.T) {
 	ctx, move := context.WithCancel(t.Context())
 	first := make(chan error, 1)
 	l := h.launcher(contract.LoadGen, nil)
-	go func() { first <- l.carryOut(ctx) }()
+	go func() { first <- l.once(ctx) }()
 	eventually(t, "the load runs", func() bool { return strings.Contains(h.out.String(), "step 3") })
 	move()
 	if err := <-first; step.Code(err) != contract.ExitInterrupted || !strings.Contains(err.Error(), "waits for its next launcher") {
@@ -280,7 +284,7 @@ func TestALauncherThatIsMovedFindsItsJob(t *testing.T) {
 	if len(g.List(jobsAt)) != 1 {
 		t.Fatal("the Job is gone")
 	}
-	if err := h.launcher(contract.LoadGen, nil).carryOut(t.Context()); err != nil {
+	if err := h.launcher(contract.LoadGen, nil).once(t.Context()); err != nil {
 		t.Fatalf("%v: %s", err, h.out.String())
 	}
 	if !strings.Contains(h.out.String(), "was launched before: going on with it") || g.ran != 1 {
@@ -309,11 +313,11 @@ func TestALauncherMayDieAtAnyRequest(t *testing.T) {
 				}
 				return 0, ""
 			}))
-			err := h.launcher(contract.LoadGen, nil).carryOut(ctx)
+			err := h.launcher(contract.LoadGen, nil).once(ctx)
 			if err == nil {
 				return // it was over before
 			}
-			if err := h.launcher(contract.LoadGen, nil).carryOut(t.Context()); err != nil {
+			if err := h.launcher(contract.LoadGen, nil).once(t.Context()); err != nil {
 				t.Fatalf("%v: %s", err, h.out.String())
 			}
 			if g.ran != 1 || h.file("measurements/0/requests.jsonl.gz") == "" {
@@ -332,7 +336,7 @@ func TestACancelledLoadKeepsWhatItMeasured(t *testing.T) {
 		eventually(t, "the load runs", func() bool { return strings.Contains(h.out.String(), "step 3") })
 		cancel()
 	}()
-	err := h.launcher(contract.LoadGen, nil).carryOut(ctx)
+	err := h.launcher(contract.LoadGen, nil).once(ctx)
 	if step.Code(err) != contract.ExitInterrupted || !strings.Contains(h.out.String(), "load-gen: interrupted") {
 		t.Errorf("got %v: %s", err, h.out.String())
 	}
@@ -477,7 +481,7 @@ func TestPatienceEnds(t *testing.T) {
 	g.Down(true)
 	l := h.launcher(contract.LoadGen, nil)
 	l.limit = 100 * time.Millisecond
-	if err := l.carryOut(t.Context()); err == nil || !strings.Contains(err.Error(), `target "lab" has not answered for`) {
+	if err := l.once(t.Context()); err == nil || !strings.Contains(err.Error(), `target "lab" has not answered for`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -274,7 +274,7 @@ func (h *hub) launcher(task string, env map[string]string, args ...string) *laun
 // exec runs the step to its end.
 func (h *hub) exec(task string, args ...string) error {
 	h.t.Helper()
-	return h.launcher(task, map[string]string{contract.EnvHub: "hub-1"}, args...).carryOut(h.t.Context())
+	return h.launcher(task, map[string]string{contract.EnvHub: "hub-1"}, args...).once(h.t.Context())
 }
 
 func (h *hub) file(path string) string {
