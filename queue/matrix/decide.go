@@ -19,6 +19,8 @@ const (
 	fewest = 20
 	// ahead is how many times the runs that run may wait.
 	ahead = 2
+	// around is what a run takes beside its load, as long as none has shown it.
+	around = 2 * time.Minute
 )
 
 // rules are what a person said about a matrix.
@@ -182,7 +184,7 @@ func (s *sight) finish(spent map[string]state.Spent, now time.Time) time.Time {
 	longest := time.Duration(0)
 	for name, l := range s.lanes() {
 		left := l.waiting + l.queued + l.running
-		mean := l.expected / time.Duration(max(left, 1))
+		mean := l.expected/time.Duration(max(left, 1)) + around
 		if did := spent[name]; did.Runs > 0 {
 			mean = time.Duration(did.Seconds / float64(did.Runs) * float64(time.Second))
 		}
