@@ -45,15 +45,16 @@ func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixV
 	parents, customs, runs := make(chan change[tektonv1.PipelineRun]), make(chan change[tektonv1beta1.CustomRun]), make(chan change[partial])
 	troubles, failed := make(chan error), make(chan error, 3)
 	at := pipelineRuns(m.Namespace(), "")
+	names := at
+	names.meta = true
 	go func() {
 		failed <- keep(ctx, c, at, selector{fields: "metadata.name=" + m.Name()}, send(ctx, parents), send(ctx, troubles))
 	}()
 	go func() {
 		failed <- keep(ctx, c, customRuns(m.Namespace(), ""), selector{labels: pipeline.PipelineRunLabelKey + "=" + m.Name()}, send(ctx, customs), func(error) {})
 	}()
-	at.meta = true
 	go func() {
-		failed <- keep(ctx, c, at, selector{labels: contract.LabelMatrix + "=" + m.Name()}, send(ctx, runs), func(error) {})
+		failed <- keep(ctx, c, names, selector{labels: contract.LabelMatrix + "=" + m.Name()}, send(ctx, runs), func(error) {})
 	}()
 	for {
 		select {
