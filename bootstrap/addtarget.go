@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -37,6 +38,7 @@ type TargetOptions struct {
 	Kubeconfig, Context string            // the way to the target for a person who may change it; kept nowhere
 	Aliases             map[string]string // hosts by name, where no name server of the hub knows them; nil = as before
 	Labels              map[string]string // by which runs may choose it; nil = as before
+	Nodes               map[string]string // labels of the nodes that are the target, where it is a part of a cluster; nil = as before
 	Namespaces          []string          // of runs; none = as before, at first those of the hub
 	Version             string            // of bflow
 	Wait                time.Duration     // for the controller of the hub to reach it; 0 = a minute
@@ -56,8 +58,9 @@ func (o TargetOptions) Validate() error {
 	case len(o.Name) > longestTarget:
 		problems = append(problems, fmt.Errorf("target %q: a name has at most %d characters", o.Name, longestTarget))
 	}
-	for _, wrong := range metav1validation.ValidateLabels(o.Labels, field.NewPath("--label")) {
-		problems = append(problems, errors.New(wrong.Error()))
+	wrong := append(metav1validation.ValidateLabels(o.Labels, field.NewPath("--label")), metav1validation.ValidateLabels(o.Nodes, field.NewPath("--node-selector"))...)
+	for _, w := range wrong {
+		problems = append(problems, errors.New(w.Error()))
 	}
 	if o.Kubeconfig == "" {
 		problems = append(problems, errors.New("a target is reached by --kubeconfig: a file with the way to it, for an administrator"))
@@ -122,12 +125,15 @@ func (a *adding) agree(context.Context) error {
 	if a.found.UID == a.s.found.Platform.Hub {
 		return fmt.Errorf("context %q is the hub itself, whose target is named %q; choose the target with --kubeconfig and --context", a.far.Context, contract.TargetLocal)
 	}
+	a.settings = all[a.o.Name]
+	if a.o.Nodes != nil {
+		a.settings.Nodes = a.o.Nodes
+	}
 	for name, other := range all {
-		if name != a.o.Name && other.UID == a.found.UID {
-			return fmt.Errorf("context %q is target %q already; one cluster has one name, because its devices are counted once", a.far.Context, name)
+		if name != a.o.Name && other.UID == a.found.UID && !apart(a.settings.Nodes, other.Nodes) {
+			return fmt.Errorf("context %q is target %q already; devices are counted once, so a cluster has one name, or one for each part by --node-selector", a.far.Context, name)
 		}
 	}
-	a.settings = all[a.o.Name]
 	if was := a.settings.UID; was != "" && was != a.found.UID {
 		return fmt.Errorf("that name is another cluster's (its kube-system is %s, and that of context %q is %s); choose the right --context, or remove the target first",
 			was, a.far.Context, a.found.UID)
@@ -150,6 +156,16 @@ func (a *adding) agree(context.Context) error {
 	}
 	a.s.options.Targets[a.o.Name] = a.settings
 	return a.render()
+}
+
+// apart says whether no node can be of both.
+func apart(a, b map[string]string) bool {
+	for key, value := range a {
+		if other, both := b[key]; both && other != value {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *adding) render() (err error) {
@@ -228,7 +244,7 @@ func (a *adding) keep(ctx context.Context) error {
 		return err
 	}
 	secret, err := credentials.Credentials{Target: a.o.Name, Kubeconfig: kubeconfig, CA: ca, Token: text, Expires: expires,
-		Renew: credentials.Half(time.Now(), expires), UID: a.found.UID, Aliases: a.o.Aliases, Hub: a.s.found.Platform.Hub}.Secret()
+		Renew: credentials.Half(time.Now(), expires), UID: a.found.UID, Aliases: a.o.Aliases, Hub: a.s.found.Platform.Hub, Nodes: labels.Set(a.settings.Nodes).String()}.Secret()
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type TargetSettings struct {
 	UID        string            `json:"uid"` // of the target's kube-system
 	Labels     map[string]string `json:"labels,omitempty"`
 	Aliases    map[string]string `json:"aliases,omitempty"`    // hosts by name
+	Nodes      map[string]string `json:"nodes,omitempty"`      // labels of the nodes that are the target; none = all
 	Namespaces []string          `json:"namespaces,omitempty"` // of runs; none = those of the hub
 }
 

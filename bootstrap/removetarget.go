@@ -126,6 +126,12 @@ func (l *leaving) leave(ctx context.Context) error {
 		l.note("what bflow made on the target stays there: namespace %q, accounts and rights", contract.NamespaceSystem)
 		return nil
 	}
+	for name, other := range l.s.options.Targets {
+		if name != l.o.Name && other.UID == l.s.options.Targets[l.o.Name].UID {
+			l.note("what bflow made on the target stays there: target %q is a part of the same cluster", name)
+			return nil
+		}
+	}
 	err := l.leaveThere(ctx)
 	if err != nil && l.o.Force {
 		l.note("what bflow made on the target stays there: %v", err)

@@ -118,6 +118,9 @@ func TestTheLifeOfATarget(t *testing.T) {
 			t.Errorf("there is no %s among %q", p, s.List("/apis/kueue"))
 		}
 	}
+	if err := hub.AddTarget(t.Context(), TargetOptions{Name: "part", Kubeconfig: path, Version: "v1", Nodes: map[string]string{"pool": "a"}}, nil); err == nil {
+		t.Error("a part of a cluster that is a target whole is another one")
+	}
 	o.Labels = nil
 	must(t, hub.AddTarget(t.Context(), o, nil)) // again
 	all, err := hub.Targets(t.Context())
@@ -184,6 +187,32 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Errorf("the queue of a target that is being removed is %q", policy)
 	}
 	must(t, hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Force: true, Version: "v1"}))
+}
+
+// TestPartsOfACluster: each is a target of its own, and what they share goes with the last.
+func TestPartsOfACluster(t *testing.T) {
+	s, hub, said := hubServer(t)
+	far, path := farServer(t)
+	beforeThere := far.List("/")
+	controllers(t, s, inSight())
+	for _, pool := range []string{"a", "b"} {
+		must(t, hub.AddTarget(t.Context(), TargetOptions{Name: "far-" + pool, Kubeconfig: path, Version: "v1", Nodes: map[string]string{"pool": pool}}, nil))
+		notes, _, _ := unstructured.NestedStringMap(s.Get("/api/v1/namespaces/bflow-system/secrets/bflow-target-far-"+pool), "metadata", "annotations")
+		if notes["bflow.dev/nodes"] != "pool="+pool {
+			t.Errorf("its Secret says %v", notes)
+		}
+	}
+	if err := hub.AddTarget(t.Context(), TargetOptions{Name: "more", Kubeconfig: path, Version: "v1", Nodes: map[string]string{"zone": "a"}}, nil); err == nil {
+		t.Error("nodes of zone a may be of pool a")
+	}
+	must(t, hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far-a", Kubeconfig: path, Version: "v1"}))
+	if slices.Equal(far.List("/"), beforeThere) || !strings.Contains(said.String(), `target "far-b" is a part of the same cluster`) {
+		t.Errorf("the other part lost what it needs; said\n%s", said)
+	}
+	must(t, hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far-b", Kubeconfig: path, Version: "v1"}))
+	if now := far.List("/"); !slices.Equal(now, beforeThere) {
+		t.Errorf("left on the target: %q", now)
+	}
 }
 
 func TestATargetThatTheHubDoesNotReach(t *testing.T) {

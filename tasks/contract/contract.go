@@ -253,6 +253,7 @@ const (
 	AnnotationTokenRenew   = Prefix + "token-renew"   // when the controller asks for another one: half of its life is over
 	AnnotationHostAliases  = Prefix + "host-aliases"  // JSON, name of a host to its address, where no name server knows it
 	AnnotationTargetUID    = Prefix + "target-uid"    // UID of the target's kube-system
+	AnnotationNodes        = Prefix + "nodes"         // a=b,c=d: labels of the nodes that are the target; without it all are
 )
 
 // What a run says that may go to several targets; its controller puts it into the queue of one.

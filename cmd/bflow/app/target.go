@@ -41,6 +41,7 @@ func targetAddCommand(s Streams) *cli.Command {
 			"it also renews a token that has expired.",
 		Flags: targetFlags(
 			&cli.StringSliceFlag{Name: "label", Usage: "KEY=VALUE by which runs may choose targets; repeatable (default: as before)"},
+			&cli.StringSliceFlag{Name: "node-selector", Usage: "KEY=VALUE of the nodes that are the target, where it is a part of a cluster; repeatable or by commas (default: as before, at first all)"},
 			&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "of the hub, where runs may use the target; repeatable or by commas (default: as before, at first all)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print as a diff what both servers would change, and change nothing"},
 			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "how long the controller of the hub may take to reach it"},
@@ -59,6 +60,9 @@ func addTarget(c *cli.Context, s Streams) error {
 		return err
 	}
 	if o.Labels, err = pairs(c, "label"); err != nil {
+		return err
+	}
+	if o.Nodes, err = pairs(c, "node-selector"); err != nil {
 		return err
 	}
 	for _, n := range c.StringSlice("namespace") {

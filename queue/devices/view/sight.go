@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -34,7 +35,7 @@ type sight struct {
 }
 
 // openSight asks the cluster of cfg what it serves and says what to watch; nothing is watched until the cache starts.
-func openSight(cfg *rest.Config, tell func(), also []watched) (*sight, error) {
+func openSight(cfg *rest.Config, tell func(), nodes labels.Selector, also []watched) (*sight, error) {
 	asks := rest.CopyConfig(cfg)
 	asks.Timeout = askAnswer
 	asked, err := rest.HTTPClientFor(asks)
@@ -58,7 +59,7 @@ func openSight(cfg *rest.Config, tell func(), also []watched) (*sight, error) {
 	options := cache.Options{
 		Mapper: mapper, Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields(), ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Node{}: {Transform: stripNode},
+			&corev1.Node{}: {Transform: stripNode, Label: nodes},
 			&corev1.Pod{}:  {Transform: stripPod, Field: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")},
 		},
 	}

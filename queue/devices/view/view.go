@@ -9,6 +9,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -23,7 +24,8 @@ const restLong = 30 * time.Second
 
 // Target is a cluster whose devices are in sight. It is a Runnable of the manager.
 type Target struct {
-	Name string
+	Name  string
+	Nodes labels.Selector // those that count; nil for all. It may be set before Start
 
 	cfg   *rest.Config
 	probe *probe
@@ -71,7 +73,7 @@ func (t *Target) Start(ctx context.Context) error {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 30 * time.Second}
 	delay := backoff
 	for ctx.Err() == nil {
-		s, err := openSight(t.cfg, t.tell, t.also)
+		s, err := openSight(t.cfg, t.tell, t.Nodes, t.also)
 		if err == nil {
 			delay = backoff
 			err = t.watch(ctx, s)

@@ -38,6 +38,7 @@ type Credentials struct {
 	UID        string            // of the target's kube-system
 	Aliases    map[string]string // hosts by name, as a person gave them
 	Hub        string            // identity of the hub
+	Nodes      string            // a=b,c=d: labels of the nodes that are the target; "" for all
 }
 
 // Secret is how they lie in the hub.
@@ -52,6 +53,9 @@ func (c Credentials) Secret() (*corev1.Secret, error) {
 			Annotations: map[string]string{contract.AnnotationTargetUID: c.UID},
 		},
 		Data: map[string][]byte{KeyKubeconfig: c.Kubeconfig, KeyCA: c.CA},
+	}
+	if c.Nodes != "" {
+		s.Annotations[contract.AnnotationNodes] = c.Nodes
 	}
 	if len(c.Aliases) > 0 {
 		text, err := json.Marshal(c.Aliases)
@@ -84,7 +88,7 @@ func Half(now, expires time.Time) time.Time { return now.Add(expires.Sub(now) / 
 func Read(s *corev1.Secret) (Credentials, error) {
 	c := Credentials{
 		Target: s.Labels[contract.LabelTarget], Kubeconfig: s.Data[KeyKubeconfig], CA: s.Data[KeyCA], Token: string(s.Data[KeyToken]),
-		UID: s.Annotations[contract.AnnotationTargetUID], Hub: s.Labels[contract.LabelHub],
+		UID: s.Annotations[contract.AnnotationTargetUID], Hub: s.Labels[contract.LabelHub], Nodes: s.Annotations[contract.AnnotationNodes],
 	}
 	c.Expires, _ = time.Parse(time.RFC3339, s.Annotations[contract.AnnotationTokenExpires])
 	c.Renew, _ = time.Parse(time.RFC3339, s.Annotations[contract.AnnotationTokenRenew])

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -53,6 +54,9 @@ func connect(c credentials.Credentials, scheme *runtime.Scheme, tell, renew func
 	}
 	if conn.live, err = conn.client(cfg, scheme); err != nil {
 		return nil, fmt.Errorf("making a client of target %q: %w", c.Target, err)
+	}
+	if conn.sight.Nodes, err = labels.Parse(c.Nodes); err != nil {
+		return nil, fmt.Errorf("reading which nodes are target %q: %w", c.Target, err)
 	}
 	conn.way = newMinter(c, conn.live, clk)
 	conn.sight.Also(&corev1.ServiceAccount{}, cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", contract.AccountRunner), Transform: onlyIdentity},
@@ -106,5 +110,5 @@ func (c *connection) target() target.Target {
 
 // serves says whether other credentials lead the same way, so that only the token may differ.
 func (c *connection) serves(other credentials.Credentials) bool {
-	return string(c.of.Kubeconfig) == string(other.Kubeconfig) && string(c.of.CA) == string(other.CA)
+	return string(c.of.Kubeconfig) == string(other.Kubeconfig) && string(c.of.CA) == string(other.CA) && c.of.Nodes == other.Nodes
 }
