@@ -280,9 +280,7 @@ const (
 	RoleSmoketest = "smoketest"    // of smoketest
 	RoleCollect   = "collect"      // and of collect
 
-	// Further keys of TargetSecret, each optional.
-	TargetLoadNodes   = "load-nodes"   // node selector of those Jobs as a=b,c=d
-	TargetHostAliases = "host-aliases" // addresses of hosts that no name server knows there, as JSON: {"HOST": "IP"}
+	TargetLoadNodes = "load-nodes" // optional key of TargetSecret: node selector of those Jobs as a=b,c=d
 )
 
 // TargetSecret is the name of the Secret with the way to the target of a run. Keys: kubeconfig, token and ca.crt, or

@@ -2,11 +2,11 @@ package cluster
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/tasks/contract"
@@ -15,18 +15,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// folder is what a step finds of its target: the way to s under a name that no name server knows.
+// folder is what a step finds of its target.
 func folder(t *testing.T, s *apitest.Server, more map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	u, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	files := map[string]string{
 		"token": "t",
-		"kubeconfig": fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"x","clusters":[{"name":"x","cluster":{"server":"http://lab.invalid:%s"}}],`+
-			`"contexts":[{"name":"x","context":{"cluster":"x","user":"x"}}],"users":[{"name":"x","user":{"tokenFile":"token"}}]}`, u.Port()),
+		"kubeconfig": fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"x","clusters":[{"name":"x","cluster":{"server":%q}}],`+
+			`"contexts":[{"name":"x","context":{"cluster":"x","user":"x"}}],"users":[{"name":"x","user":{"tokenFile":"token"}}]}`, s.URL),
 	}
 	for name, text := range more {
 		files[name] = text
@@ -39,10 +35,10 @@ func folder(t *testing.T, s *apitest.Server, more map[string]string) string {
 	return dir
 }
 
-func TestATargetIsFoundByTheAliasesOfItsHost(t *testing.T) {
+func TestATargetSaysWhereTasksRun(t *testing.T) {
 	s := apitest.New(t, "bench")
 	putPod(s, "a")
-	dir := folder(t, s, map[string]string{contract.TargetHostAliases: `{"lab.invalid":"127.0.0.1"}`, contract.TargetLoadNodes: "pool=load,zone=a\n"})
+	dir := folder(t, s, map[string]string{contract.TargetLoadNodes: "pool=load,zone=a\n"})
 	c, err := Connect([]string{"", dir}, "lab", "bench", os.Getenv)
 	if err != nil {
 		t.Fatal(err)
@@ -58,14 +54,9 @@ func TestATargetIsFoundByTheAliasesOfItsHost(t *testing.T) {
 
 func TestWhatIsSaidOfATargetIsChecked(t *testing.T) {
 	s := apitest.New(t, "bench")
-	for _, row := range []struct{ file, text, want string }{
-		{contract.TargetHostAliases, "{", "reading the host aliases"},
-		{contract.TargetLoadNodes, "pool", "reading the node selector of tasks"},
-	} {
-		_, err := Connect([]string{folder(t, s, map[string]string{row.file: row.text})}, "lab", "bench", os.Getenv)
-		if err == nil || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), `target "lab"`) {
-			t.Errorf("%s: %v", row.file, err)
-		}
+	_, err := Connect([]string{folder(t, s, map[string]string{contract.TargetLoadNodes: "pool"})}, "lab", "bench", os.Getenv)
+	if err == nil || !strings.Contains(err.Error(), "reading the node selector of tasks") || !strings.Contains(err.Error(), `target "lab"`) {
+		t.Errorf("a word alone: %v", err)
 	}
 	if c, err := Connect([]string{folder(t, s, map[string]string{contract.TargetLoadNodes: "\n"})}, "lab", "bench", os.Getenv); err != nil || c.Nodes != nil {
 		t.Errorf("nothing is said: %v, %v", c, err)
@@ -92,6 +83,10 @@ func TestWhetherATaskRunGoesOn(t *testing.T) {
 		{"one that runs", apitest.Object{"status": condition("Unknown")}, true},
 		{"one that is cancelled", apitest.Object{"spec": apitest.Object{"status": "TaskRunCancelled"}, "status": condition("Unknown")}, false},
 		{"one that is over its time", apitest.Object{"status": condition("False")}, false},
+		{"one whose time is just over", apitest.Object{"spec": apitest.Object{"timeout": "1h0m0s"},
+			"status": apitest.Object{"startTime": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)}}, false},
+		{"one that has time", apitest.Object{"spec": apitest.Object{"timeout": "1h0m0s"},
+			"status": apitest.Object{"startTime": time.Now().UTC().Format(time.RFC3339)}}, true},
 		{"one that is deleted", apitest.Object{"metadata": apitest.Object{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"x"}}}, false},
 	} {
 		s.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/x", row.tr)

@@ -164,8 +164,9 @@ func (c *Cluster) TaskRunGoesOn(ctx context.Context, name string) (bool, error) 
 	}
 	var t struct {
 		Metadata struct{ DeletionTimestamp *time.Time }
-		Spec     struct{ Status string }
+		Spec     struct{ Status, Timeout string }
 		Status   struct {
+			StartTime  *time.Time
 			Conditions []struct{ Type, Status string }
 		}
 	}
@@ -177,5 +178,12 @@ func (c *Cluster) TaskRunGoesOn(ctx context.Context, name string) (bool, error) 
 			return false, nil
 		}
 	}
+	limit, err := time.ParseDuration(t.Spec.Timeout)
+	if err == nil && limit > 0 && t.Status.StartTime != nil && time.Since(*t.Status.StartTime) > limit-clocks {
+		return false, nil // Tekton ends the pod first, and says why a moment later
+	}
 	return t.Metadata.DeletionTimestamp == nil && t.Spec.Status == "", nil
 }
+
+// clocks is how far apart those of two nodes may be.
+const clocks = 5 * time.Second
