@@ -55,12 +55,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 	if err != nil {
 		return err
 	}
-	targets := target.NewRegistry()
-	sight, err := view.New(mgr.GetConfig(), contract.TargetLocal, func() { targets.Tell(contract.TargetLocal) })
+	targets, sight, err := atHome(mgr, live)
 	if err != nil {
-		return fmt.Errorf("looking at target %q: %w", contract.TargetLocal, err)
+		return err
 	}
-	targets.Put(target.Local(live, sight))
 	ways := access.NewKeeper(mgr.GetClient(), targets)
 	var real clock.RealClock
 	locks := keeper.New(keeper.Options{Hub: hub, Targets: targets, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespaces: o.Namespaces, Log: log, Clock: real})
@@ -76,8 +74,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}},
 		{"targets", func() error { return remote.Setup(ctx, mgr, targets, o.SystemNamespace) }},
 		{"janitor", func() error {
-			known := janitor.Hub{ID: hub, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Now: real.Now}
-			return mgr.Add(janitor.New(janitor.Options{Hub: known, Namespaces: o.Namespaces, Targets: targets, Metrics: instruments, Log: log, Clock: real}))
+			return mgr.Add(janitorOf(mgr, hub, janitor.Options{Namespaces: o.Namespaces, Targets: targets, Metrics: instruments, Log: log, Clock: real}))
 		}},
 		{"locks of targets", func() error { return mgr.Add(locks) }},
 		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
@@ -107,6 +104,23 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}
 	}
 	return nil
+}
+
+// atHome are the targets as they are at first: the hub itself, and what is seen of it.
+func atHome(mgr ctrl.Manager, live client.Client) (*target.Registry, *view.Target, error) {
+	targets := target.NewRegistry()
+	sight, err := view.New(mgr.GetConfig(), contract.TargetLocal, func() { targets.Tell(contract.TargetLocal) })
+	if err != nil {
+		return nil, nil, fmt.Errorf("looking at target %q: %w", contract.TargetLocal, err)
+	}
+	targets.Put(target.Local(live, sight))
+	return targets, sight, nil
+}
+
+// janitorOf looks after targets.
+func janitorOf(mgr ctrl.Manager, hub string, o janitor.Options) *janitor.Janitor {
+	o.Hub = janitor.Hub{ID: hub, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Now: o.Clock.Now}
+	return janitor.New(o)
 }
 
 // hubIdentity is what marks our objects on targets that other hubs use too.
