@@ -46,12 +46,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 	if err != nil {
 		return err
 	}
-	// A client without a cache: for what decides about a quota.
-	live, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
-	if err != nil {
-		return fmt.Errorf("making a client: %w", err)
-	}
-	hub, err := hubIdentity(ctx, live)
+	live, hub, err := pastCaches(ctx, mgr)
 	if err != nil {
 		return err
 	}
@@ -104,6 +99,16 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}
 	}
 	return nil
+}
+
+// pastCaches is a client without a cache, for what decides about a quota, and the identity of the hub.
+func pastCaches(ctx context.Context, mgr ctrl.Manager) (live client.Client, hub string, err error) {
+	live, err = client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, "", fmt.Errorf("making a client: %w", err)
+	}
+	hub, err = hubIdentity(ctx, live)
+	return live, hub, err
 }
 
 // atHome are the targets as they are at first: the hub itself, and what is seen of it.
