@@ -59,6 +59,7 @@ func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 
 func (r *removal) run(ctx context.Context) error {
 	for _, s := range []step{
+		{"ending matrices", r.endMatrices},
 		{"ending runs", r.endRuns},
 		{"deleting targets", r.targets},
 		{"deleting queues and the controller", func(ctx context.Context) error { return r.part(ctx, "bflow", partBflow) }},
