@@ -37,11 +37,12 @@ func stories() map[string]story {
 		}
 	}
 	return map[string]story{
-		"it runs to its end": {live: func(_ *world, between func()) { between() }, runs: []string{first, second, third}, end: "3p"},
+		"it runs to its end": {live: func(w *world, between func()) { w.slots = 2; between() }, runs: []string{first, second, third}, end: "3p"},
 		"one after another": {
 			plans: func(_ int, p *runplan.RunPlan) { p.Execution.MaxParallel = 1 },
 			live:  func(_ *world, between func()) { between() }, runs: []string{first, second, third}, end: "3p"},
 		"one fails": {live: func(w *world, between func()) {
+			w.slots = 3
 			w.verdict = func(name string) string { return map[string]string{second: "red"}[name] }
 			between()
 		}, runs: []string{first, second, third}, end: "pFp"},
@@ -67,6 +68,7 @@ func stories() map[string]story {
 			between()
 		}, runs: []string{first, second}, end: "2pd"},
 		"a run that has ended is deleted": {live: func(w *world, between func()) {
+			w.slots = 3
 			between()
 			w.must(w.client.Delete(w.t.Context(), w.run(third)))
 			between()

@@ -83,18 +83,21 @@ func (r *Reconciler) cancel(ctx context.Context, m *matrix) error {
 	if !m.ending {
 		return nil
 	}
-	var problems []error
 	for _, want := range []phase{queued, running} {
 		if want == running && !m.end.wanted {
 			break
 		}
+		var problems []error
 		for _, i := range slices.Sorted(maps.Keys(m.children)) {
 			if c := m.children[i]; c.phase() == want {
 				problems = append(problems, r.stop(ctx, c.last(), m.end.force))
 			}
 		}
+		if err := errors.Join(problems...); err != nil {
+			return err
+		}
 	}
-	return errors.Join(problems...)
+	return nil
 }
 
 // stop tells one run to end. One that waits is Cancelled: to run its finally tasks would be to let it start. By force also
