@@ -33,18 +33,18 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 		more  bool
 	}{
 		{name: "the controller is killed", at: "load-gen-0", well: true, fault: func(l, _ *lab, _ string) { l.kill(ourController) }},
-		{name: "the API server of the hub is killed", at: "load-gen-0", fault: func(l, _ *lab, _ string) { l.fault("restart", "kube-apiserver") }},
+		{name: "the API server of the hub is killed", at: "load-gen-0", more: true, fault: func(l, _ *lab, _ string) { l.fault("restart", "kube-apiserver") }},
 		{name: "the API server of the worker is killed", at: "load-gen-0", well: true, fault: func(l, _ *lab, _ string) { l.faultOn("worker", "restart", "kube-apiserver") }},
 		{name: "the worker is off the network for a minute", at: "load-gen-0", well: true, fault: func(l, _ *lab, _ string) { l.faultOn("worker", "cut", "60") }},
 		{name: "the worker is off the network for ten minutes", at: "load-gen-0", well: true, more: true, fault: func(l, _ *lab, _ string) { l.faultOn("worker", "cut", "600") }},
-		{name: "the pod of the load's task is deleted", at: "load-gen-0", fault: func(l, _ *lab, run string) {
+		{name: "the pod of the load's task is deleted", at: "load-gen-0", more: true, fault: func(l, _ *lab, run string) {
 			l.remove(pods, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask=load-gen-0")
 		}},
 		{name: "the pod of the load's Job is deleted", at: "load-gen-0", fault: func(_, w *lab, run string) {
 			w.remove(pods, contract.LabelRun+"="+run+","+contract.LabelRole+"=load")
 		}},
-		{name: "the account of the engines is deleted and made again", at: "load-gen-0", fault: func(l, w *lab, _ string) { l.remakeAccount(w) }},
-		{name: "the Secret of the target is deleted", at: "load-gen-0", well: true, fault: func(l, _ *lab, _ string) { l.loseTarget() }},
+		{name: "the account of the engines is deleted and made again", at: "load-gen-0", more: true, fault: func(l, w *lab, _ string) { l.remakeAccount(w) }},
+		{name: "the Secret of the target is deleted", at: "load-gen-0", more: true, well: true, fault: func(l, _ *lab, _ string) { l.loseTarget() }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.more && testing.Short() {
