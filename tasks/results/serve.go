@@ -140,7 +140,7 @@ const (
 )
 
 // quiet is how long a server that was told to end by a signal waits for somebody who still wants something.
-const quiet = 6 * time.Second
+const quiet = 10 * time.Second
 
 // serving is how long a server goes on.
 type serving struct {

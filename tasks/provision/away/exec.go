@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	lookEvery = 2 * time.Second  // at the files that are followed
+	lookEvery = 5 * time.Second  // at the files that are followed
 	startTime = 10 * time.Minute // until the pod runs, its images pulled; outages come on top
 	rescue    = 20 * time.Second // for the files of a pod that is being deleted, which its results server waits for
 	cancelled = 25 * time.Second // for all that is to be done after a signal: a step is killed after 30 s

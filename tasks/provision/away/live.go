@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/results"
 	"bflow.dev/bflow/tasks/results/transfer"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -25,6 +28,8 @@ type live struct {
 	runDir string
 	small  []string // files that are replaced as a whole
 	events *events
+
+	sizes map[string]int64 // of those that were brought
 }
 
 // follow looks every so often, until ctx ends. What it cannot have now it has the next time, or at the end.
@@ -41,18 +46,37 @@ func (l *live) follow(ctx context.Context, every time.Duration) {
 	}
 }
 
+// look asks what there is, and brings what has changed since: a run costs its target's API server little.
 func (l *live) look(parent context.Context) {
 	ctx, cancel := context.WithTimeout(parent, lookTime)
 	defer cancel()
-	for _, path := range l.small {
-		data, err := l.from.Read(ctx, path, 0)
-		if err != nil || parent.Err() != nil {
-			continue
-		}
-		// Best effort: a volume that is full is found out by what must be written.
-		_ = step.WriteFile(filepath.Join(l.runDir, filepath.FromSlash(path)), data)
+	m, err := l.from.Manifest(ctx)
+	if err != nil {
+		return
 	}
-	_ = l.events.take(ctx, l.from)
+	if l.sizes == nil {
+		l.sizes = map[string]int64{}
+	}
+	for _, file := range m.Files {
+		grown := file.Size != l.sizes[file.Path]
+		switch {
+		case file.Path == contract.FileEvents && file.Size > l.events.offset:
+			_ = l.events.take(ctx, l.from)
+		case slices.Contains(l.small, file.Path) && (grown || path.Base(file.Path) == report.FileProgress):
+			l.bring(ctx, file)
+		}
+	}
+}
+
+// bring replaces a file here. Best effort: a volume that is full is found out by what must be written.
+func (l *live) bring(ctx context.Context, file results.File) {
+	data, err := l.from.Read(ctx, file.Path, 0)
+	if err != nil || ctx.Err() != nil {
+		return
+	}
+	if step.WriteFile(filepath.Join(l.runDir, filepath.FromSlash(file.Path)), data) == nil {
+		l.sizes[file.Path] = file.Size
+	}
 }
 
 // followed are the small files of a load that say how far it is, and what it was where its pod is lost.
