@@ -41,7 +41,16 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 			l.remove(pods, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask=load-gen-0")
 		}},
 		{name: "the pod of the load's Job is deleted", at: "load-gen-0", fault: func(_, w *lab, run string) {
-			w.remove(pods, contract.LabelRun+"="+run+","+contract.LabelRole+"=load")
+			loading := contract.LabelRun + "=" + run + "," + contract.LabelRole + "=load"
+			w.await(2*time.Minute, "the load of "+run, func() string {
+				for _, p := range w.list(pods, loading) {
+					if phase, _, _ := unstructured.NestedString(p.Object, "status", "phase"); phase == "Running" {
+						return ""
+					}
+				}
+				return "no pod of it runs"
+			})
+			w.remove(pods, loading)
 		}},
 		{name: "the account of the engines is deleted and made again", at: "load-gen-0", more: true, fault: func(l, w *lab, _ string) { l.remakeAccount(w) }},
 		{name: "the Secret of the target is deleted", at: "load-gen-0", more: true, well: true, fault: func(l, _ *lab, _ string) { l.loseTarget() }},
