@@ -62,23 +62,46 @@ func (c *Cluster) DeleteMatrix(ctx context.Context, m *Matrix, force bool, held 
 	if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return fmt.Errorf("deleting the summary of matrix %s: %w", m.Name(), err)
 	}
-	if m.Custom == nil {
-		return nil
-	}
-	left, ended := make(chan bool), make(chan error, 1)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	tell := send(ctx, left)
-	go func() {
-		ended <- keep(ctx, c, customRuns(m.Namespace(), ""), selector{fields: "metadata.name=" + m.Custom.Name}, func(n change[partial]) {
-			tell(!n.Deleted && (!n.Reset || len(n.All) > 0 && n.All[0].UID == m.Custom.UID))
-		}, func(error) {})
-	}()
-	err = awaitGone(left, ended, func() {
+	why := func() {
 		held(fmt.Sprintf("%s holds it until nothing of its runs is left on their targets", contract.AccountController))
-	})
+	}
+	err = errors.Join(c.customGone(ctx, m, why), c.runsGone(ctx, m, why))
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("waiting until matrix %s is gone: %w; its deletion goes on", m.Name(), err)
 	}
 	return err
+}
+
+// customGone waits until the CustomRun of a matrix is gone: its controller lets it go last.
+func (c *Cluster) customGone(ctx context.Context, m *Matrix, held func()) error {
+	if m.Custom == nil {
+		return nil
+	}
+	return untilGone(ctx, held, func(ctx context.Context, tell func(bool)) error {
+		return keep(ctx, c, customRuns(m.Namespace(), ""), selector{fields: "metadata.name=" + m.Custom.Name}, func(n change[partial]) {
+			tell(!n.Deleted && (!n.Reset || len(n.All) > 0 && n.All[0].UID == m.Custom.UID))
+		}, func(error) {})
+	})
+}
+
+// runsGone waits until the runs of a matrix are gone: the cluster collects them after it.
+func (c *Cluster) runsGone(ctx context.Context, m *Matrix, held func()) error {
+	at := pipelineRuns(m.Namespace(), "")
+	at.meta = true
+	f := matrixFollower{runs: map[string]partial{}}
+	return untilGone(ctx, held, func(ctx context.Context, tell func(bool)) error {
+		return keep(ctx, c, at, selector{labels: contract.LabelMatrix + "=" + m.Name()}, func(n change[partial]) {
+			f.children(n)
+			tell(len(f.runs) > 0)
+		}, func(error) {})
+	})
+}
+
+// untilGone waits until watch tells that nothing is left; held is told when that lasts.
+func untilGone(ctx context.Context, held func(), watch func(ctx context.Context, tell func(bool)) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	left, ended := make(chan bool), make(chan error, 1)
+	go func() { ended <- watch(ctx, send(ctx, left)) }()
+	return awaitGone(left, ended, held)
 }

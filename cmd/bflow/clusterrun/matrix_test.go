@@ -276,10 +276,12 @@ func TestDeletingAMatrixWaitsForItsController(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	ends(srv, m, "Succeeded")
+	srv.Put(runsAt+"/"+m.Child(0), map[string]any{"metadata": map[string]any{"labels": map[string]any{contract.LabelMatrix: m.Name()}}})
 	held := false
 	err := c.DeleteMatrix(patient(t), find(t, c, "demo-1"), false, func(why string) {
 		held = strings.Contains(why, "nothing of its runs is left")
 		srv.Remove(customsAt + "/demo-1-children")
+		srv.Remove(runsAt + "/" + m.Child(0))
 	})
 	if err != nil || !held || len(srv.List(runsAt+"/")) != 0 {
 		t.Errorf("%v, held %v, %v", err, held, srv.List(runsAt+"/"))
