@@ -37,6 +37,7 @@ var rules = []struct {
 	{"the lock of images opens no socket", "./images/lock", nil, []string{"net/http", "github.com/google/go-containerregistry"}},
 	{"the compiler refers to a bundle without opening it", "./generator/compile", nil, []string{"github.com/google/go-containerregistry"}},
 	{"the arithmetic of devices knows no cluster", "./queue/devices", nil, slices.Concat(heavy, clientgo, []string{"sigs.k8s.io/controller-runtime"})},
+	{"what became of a matrix is arithmetic", "./queue/matrix/state", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", "sigs.k8s.io/"})},
 	{"pipelines do not know the experiment file", "./pipelines/...", nil, []string{module + "generator/spec", module + "generator/plan"}},
 }
 
