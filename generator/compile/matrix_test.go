@@ -219,7 +219,18 @@ func TestTenThousandPointsFitIntoAFewConfigMaps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles ten thousand plans")
 	}
-	m, err := Matrix(planned(t, tenThousand), Options{})
+	sampled := map[int][]byte{}
+	m, err := Matrix(func(yield func(*runplan.RunPlan, error) bool) {
+		i := 0
+		for plan, err := range planned(t, tenThousand) {
+			if i%997 == 0 {
+				sampled[i], _ = runplan.Marshal(plan)
+			}
+			if i++; !yield(plan, err) {
+				return
+			}
+		}
+	}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,24 +244,14 @@ func TestTenThousandPointsFitIntoAFewConfigMaps(t *testing.T) {
 	}
 	t.Logf("%d points in %d ConfigMaps, %d bytes each", m.Points, len(m.Plans), total/m.Points)
 	points := readPoints(t, m.Plans, rootOf(t, m))
-	i := 0
-	for plan, err := range planned(t, tenThousand) {
-		if err != nil {
-			t.Fatal(err)
+	for i, want := range sampled {
+		point, err := points.Point(i)
+		if err != nil || !bytes.Equal(want, point.Plan) {
+			t.Errorf("point %d differs: %v", i, err)
 		}
-		if i%997 == 0 {
-			point, err := points.Point(i)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if text, _ := runplan.Marshal(plan); !bytes.Equal(text, point.Plan) {
-				t.Errorf("point %d differs", i)
-			}
-		}
-		i++
 	}
-	if points.Len() != 10_000 || i != 10_000 {
-		t.Errorf("%d points of %d", points.Len(), i)
+	if points.Len() != 10_000 || len(sampled) < 10 {
+		t.Errorf("%d points, %d looked at", points.Len(), len(sampled))
 	}
 }
 
