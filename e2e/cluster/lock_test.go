@@ -46,6 +46,9 @@ func (l *lab) withSetup(key string) string {
 		if err := yaml.Unmarshal([]byte(doc), &u.Object); err != nil {
 			l.t.Fatal(err)
 		}
+		if u.GetKind() == "" { // the heading of the file
+			continue
+		}
 		kind := configMaps
 		if u.GetKind() == "PipelineRun" {
 			kind = pipelineRuns
