@@ -112,8 +112,11 @@ func keys(spans []span, over []Event, o Options) []error {
 		if s.Key == "" {
 			continue
 		}
-		alive = slices.DeleteFunc(alive, func(a span) bool { return !a.open && !a.end.Add(-o.Skew).After(s.Time) })
+		alive = slices.DeleteFunc(alive, func(a span) bool { return !a.open && !a.end.After(s.Time) })
 		for _, a := range alive {
+			if a.Hub != s.Hub && !a.open && !a.end.Add(-o.Skew).After(s.Time) {
+				continue // told by two clocks
+			}
 			if a.Target == s.Target && a.strict == s.strict && (a.Hub != s.Hub || a.Key != s.Key) && !fenced(a, s, over) {
 				errs = append(errs, fmt.Errorf("two setup keys at once on target %q: %v, and %v", s.Target, a.Event, s.Event))
 			}

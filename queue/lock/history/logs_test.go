@@ -31,5 +31,7 @@ func TestLogsOfControllers(t *testing.T) {
 	for _, err := range Check(events, Options{Skew: 2 * time.Minute, Open: true}) {
 		t.Error(err)
 	}
-	t.Logf("%d events", len(events))
+	if t.Logf("%d events", len(events)); len(events) == 0 {
+		t.Error("there is no history in them")
+	}
 }
