@@ -77,7 +77,7 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request, q Request) {
 			s.watch(w, r, q, selected)
 			return
 		}
-		s.list(w, q, selected)
+		s.list(w, r, q, selected)
 	case "get":
 		if obj := s.Get(q.Path); obj != nil {
 			answer(w, http.StatusOK, obj)
