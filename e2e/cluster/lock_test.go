@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"context"
 	"os"
 	"strconv"
 	"strings"
@@ -169,7 +170,7 @@ func TestALockOfAHubThatIsGoneIsTakenOver(t *testing.T) {
 	l.await(3*time.Minute, "the run to say whom it waits for", func() string {
 		said := l.run(run).GetAnnotations()[contract.AnnotationReason]
 		if !strings.Contains(said, "Hub 00000000 has not renewed its lock") {
-			return said
+			return "it says " + strconv.Quote(said)
 		}
 		return ""
 	})
@@ -183,7 +184,7 @@ func TestALockOfAHubThatIsGoneIsTakenOver(t *testing.T) {
 	l.await(5*time.Minute, "the run to be let start", func() string {
 		pr := l.run(run)
 		if pr.GetAnnotations()[contract.AnnotationAdmitted] == "" {
-			return pr.GetAnnotations()[contract.AnnotationReason]
+			return "it says " + strconv.Quote(pr.GetAnnotations()[contract.AnnotationReason])
 		}
 		return ""
 	})
@@ -236,7 +237,7 @@ func (l *lab) engineOf(hub string) string {
 	}
 	l.t.Cleanup(func() {
 		all := l.api.Resource(pods).Namespace(namespace)
-		if err := all.Delete(l.t.Context(), made.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := all.Delete(context.WithoutCancel(l.t.Context()), made.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			l.t.Logf("removing %s: %v", made.GetName(), err)
 		}
 	})
