@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// None, as the next attempt of a run, says that there is none.
+// None is the next attempt of a run that gets none.
 const None = "none"
 
 // MaxAttempts ends the attempts of a run that is taken off again and again.
