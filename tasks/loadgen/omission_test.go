@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -48,15 +47,16 @@ func measureFrozen(t *testing.T, c omission.Case) report.StageResult {
 	return b.measure(t).stages[0]
 }
 
-// compareFrozen says what is more than 2 % off the case.
+// compareFrozen says what is more than 2 % below the case, as it would be where waits are omitted, or far above it: a host
+// that is busy adds to what is measured, and takes nothing from it.
 func compareFrozen(want omission.Case, got report.StageResult) (wrong []string) {
 	if n := got.Counts.ByStatus[report.StatusOK]; n != 1000 {
 		wrong = append(wrong, fmt.Sprintf("%d requests are ok, want 1000", n))
 	}
 	for name, p := range map[string]float64{"p95": 95, "p99": 99} {
 		ms, analytic := got.Metrics["ttft_intended"].Quantiles[name], want.TTFTIntended(p).Seconds()*1000
-		if math.Abs(ms/analytic-1) > 0.02 {
-			wrong = append(wrong, fmt.Sprintf("ttft_intended %s is %.1f ms, want %.1f within 2 %%", name, ms, analytic))
+		if off := ms/analytic - 1; off < -0.02 || off > 0.2 {
+			wrong = append(wrong, fmt.Sprintf("ttft_intended %s is %.1f ms, want %.1f, at most 2 %% less and 20 %% more", name, ms, analytic))
 		}
 	}
 	if fromSend := got.Metrics["ttft"].Quantiles["p95"]; want.Cap > 0 && fromSend > 100 {
