@@ -40,7 +40,7 @@ spec:
 func (l *lab) withSetup(key string) string {
 	l.t.Helper()
 	file := l.write("locked.yaml", oneGPU)
-	text := l.must("compile", file, "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK"))
+	text := l.must("compile", file, "--load-cpu", "200m", "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK"))
 	name := ""
 	for _, doc := range strings.Split(text, "\n---\n") {
 		u := &unstructured.Unstructured{}
