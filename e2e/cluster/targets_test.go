@@ -98,6 +98,7 @@ func spareThere() map[string]string {
 		"resourceclaims.resource.k8s":              "read where the cluster serves dynamic resource allocation",
 		"resourceslices.resource.k8s":              "the same",
 		"leases.coordination.k8s.io":               "kept once a run names shared platform state",
+		"may get jobs.batch":                       "asked once a step finds that its Job is there already",
 		"bflow-agent may delete":                   "what runs leave, which those that end well do not",
 		"bflow-agent may create serviceaccounts/t": "its own next token is asked for after a day",
 	}
