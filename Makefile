@@ -7,7 +7,7 @@ E2E_LAST := TestRightsGrantedAreRightsUsed # it reads what the others have done
 LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help build images test lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full bench-cluster clean
+.PHONY: help build images test lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full bench-cluster bench-queue clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ e2e-full: build ## the same with every row
 
 bench-cluster: build ## what a run costs on the cluster of KUBECONFIG beside its load, against a hand-written Pipeline
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(GO) run ./bench/cluster $(CLUSTER)
+
+bench-queue: build ## how fast thousands of runs over 20 targets are admitted on the cluster of KUBECONFIG, against Jobs; BFLOW_E2E_WORKER_KUBECONFIG is cut into targets
+	cd tools/kwok && $(GO) build -o ../../bin/kwok sigs.k8s.io/kwok/cmd/kwok
+	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(GO) run ./bench/queue $(QUEUE)
 
 clean: ## remove what build made
 	rm -rf bin

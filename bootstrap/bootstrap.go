@@ -30,6 +30,7 @@ type Options struct {
 	LoadNodes  map[string]string // node selector of task pods; nil = nodes without GPUs where there are some
 	Registry   string            // of a mirror; see package mirror
 	ImageMap   map[string]string
+	Targets    map[string]TargetSettings // beside the hub itself; always those of the installation
 
 	Adopt   bool          // take over a Tekton and a Kueue that somebody else installed
 	Force   bool          // take fields that somebody else owns
@@ -42,7 +43,7 @@ const defaultTimeout = 5 * time.Minute
 // settings is what of the options the next call goes on with.
 func (o Options) settings(all []Component) Settings {
 	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
-		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes}
+		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes, Targets: o.Targets}
 	for _, c := range all {
 		s.Versions[c.Part] = c.Version
 	}
@@ -85,6 +86,9 @@ func (o Options) Resume(s Settings) Options {
 	}
 	if o.LoadNodes == nil {
 		o.LoadNodes = s.LoadNodes
+	}
+	if o.Targets == nil {
+		o.Targets = s.Targets
 	}
 	return o
 }

@@ -1,7 +1,9 @@
 package bootstrap
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -56,6 +58,9 @@ func components(o Options, f detect.Found, inv Inventory) ([]Component, error) {
 		return nil, err
 	}
 	all = append(all, c)
+	for _, name := range slices.Sorted(maps.Keys(o.Targets)) {
+		all = append(all, queueOf(name, o))
+	}
 	for i := range all {
 		if all[i].Part != partBflow { // whose objects also tell where images are
 			all[i].Objects = mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}.Rewrite(all[i].Objects)
@@ -159,6 +164,18 @@ func ours(o Options, f detect.Found) (Component, error) {
 		return Component{}, err
 	}
 	return Component{Name: "bflow", Version: o.Version, Part: partBflow, Objects: all}, nil
+}
+
+// partTarget is the part of an installation that one target is at the hub.
+func partTarget(name string) string { return "target-" + name }
+
+// queueOf is what the hub has for a target, beside the Secret with the way to it.
+func queueOf(name string, o Options) Component {
+	t := objects.Target{Name: name, Labels: o.Targets[name].Labels, Namespaces: o.Targets[name].Namespaces, Version: o.Version}
+	if len(t.Namespaces) == 0 {
+		t.Namespaces = o.Namespaces
+	}
+	return Component{Name: fmt.Sprintf("target %q", name), Version: o.Version, Part: partTarget(name), Objects: t.Queue()}
 }
 
 func object(version, kind, namespace string, spec map[string]any) *unstructured.Unstructured {

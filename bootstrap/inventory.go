@@ -30,6 +30,17 @@ type Settings struct {
 	Registry   string            `json:"registry,omitempty"`
 	ImageMap   map[string]string `json:"imageMap,omitempty"`
 	LoadNodes  map[string]string `json:"loadNodes,omitempty"`
+
+	Targets map[string]TargetSettings `json:"targets,omitempty"`
+}
+
+// TargetSettings are the wishes of the last bflow target add of a name.
+type TargetSettings struct {
+	UID        string            `json:"uid"` // of the target's kube-system
+	Labels     map[string]string `json:"labels,omitempty"`
+	Aliases    map[string]string `json:"aliases,omitempty"`    // hosts by name
+	Nodes      map[string]string `json:"nodes,omitempty"`      // labels of the nodes that are the target; none = all
+	Namespaces []string          `json:"namespaces,omitempty"` // of runs; none = those of the hub
 }
 
 // Entry is one object. A shared one was there before us: it is given back, never deleted.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -58,7 +59,9 @@ func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 
 func (r *removal) run(ctx context.Context) error {
 	for _, s := range []step{
+		{"ending matrices", r.endMatrices},
 		{"ending runs", r.endRuns},
+		{"deleting targets", r.targets},
 		{"deleting queues and the controller", func(ctx context.Context) error { return r.part(ctx, "bflow", partBflow) }},
 		{"deleting objects of Kueue", r.queued},
 		{"deleting Kueue", func(ctx context.Context) error { return r.part(ctx, "Kueue", partKueue) }},
@@ -72,6 +75,20 @@ func (r *removal) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
+	}
+	return nil
+}
+
+// targets deletes what the hub has for its targets, and says what they keep.
+func (r *removal) targets(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(r.inventory.Settings.Targets)) {
+		if err := r.part(ctx, fmt.Sprintf("target %q", name), partTarget(name)); err != nil {
+			return err
+		}
+		if _, err := r.remove(ctx, credentialsOf(name)); err != nil {
+			return err
+		}
+		r.note("target %q keeps namespaces, accounts and rights of bflow: bflow target remove takes them away before an uninstallation", name)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func shippedPanels(t *testing.T) []panel {
 	if err := json.Unmarshal(text, &dashboard); err != nil {
 		t.Fatal(err)
 	}
-	variables := strings.NewReplacer("$__rate_interval", "5m", "$target", ".*", "$resource", ".*")
+	variables := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$target", ".*", "$resource", ".*")
 	var all []panel
 	for _, p := range dashboard.Panels {
 		for _, target := range p.Targets {
@@ -94,7 +94,7 @@ func shippedPanels(t *testing.T) []panel {
 func names() []string {
 	return []string{
 		metrics.Runs, metrics.QueueWaitSeconds, metrics.ReleaseSeconds, metrics.ForcedReleases, metrics.Leftovers, metrics.Attempts,
-		metrics.Unstartable, metrics.GPUs, metrics.TargetReachable, metrics.TargetDirty,
+		metrics.Unstartable, metrics.GPUs, metrics.GPUSeconds, metrics.AdmissionSeconds, metrics.TargetReachable, metrics.TargetDirty,
 	}
 }
 

@@ -34,7 +34,7 @@ func busy(t *testing.T) *httptest.Server {
 		scrapes++ // a run that is releasing comes and goes: one alert needs it, another needs it gone
 		return map[string]int{metrics.StateQueued: 3, metrics.StateReleasing: scrapes / 4 % 2}, nil
 	}))
-	for state, n := range map[string]float64{metrics.GPUTotal: 8, metrics.GPUOurs: 4, metrics.GPUForeign: 2} {
+	for state, n := range map[string]float64{metrics.GPUTotal: 8, metrics.GPUOurs: 4, metrics.GPUForeign: 2, metrics.GPULeaked: 1} {
 		m.GPUs.WithLabelValues("local", "nvidia.com/gpu", state).Set(n)
 	}
 	m.TargetReachable.WithLabelValues("local").Set(0)
@@ -42,6 +42,8 @@ func busy(t *testing.T) *httptest.Server {
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.QueueWait.WithLabelValues("local").Observe(30)
+		m.Admission.WithLabelValues("local").Observe(0.5)
+		m.GPUSeconds.WithLabelValues("local", "nvidia.com/gpu", metrics.HoursMeasuring).Add(20)
 		m.Release.WithLabelValues("local").Observe(5)
 		m.Forced.WithLabelValues("local").Inc()
 		m.Leftovers.WithLabelValues("local", "Pod").Inc()

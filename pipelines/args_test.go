@@ -13,6 +13,7 @@ import (
 	"bflow.dev/bflow/tasks/loadgen"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/provision"
+	"bflow.dev/bflow/tasks/provision/away"
 	"bflow.dev/bflow/tasks/smoketest"
 )
 
@@ -23,6 +24,7 @@ func flagSets() map[string]*flag.FlagSet {
 		"provision release":    provision.Flags("release", &provision.Options{}),
 		"provision summary":    provision.Flags("summary", &provision.Options{}),
 		"provision down":       provision.Flags("down", &provision.Options{}),
+		"provision exec":       away.Flags(&away.Options{}),
 		"smoketest":            smoketest.Flags(&smoketest.Options{}),
 		"load-gen":             loadgen.Flags(&loadgen.Options{}),
 		"collect":              collect.Flags(&collect.Options{}),
@@ -32,7 +34,7 @@ func flagSets() map[string]*flag.FlagSet {
 }
 
 // own are the flags of a binary that a step leaves at their default.
-var own = []string{"patience", "shard", "start-at", "on-invalid", "clock"}
+var own = []string{"patience", "shard", "start-at", "on-invalid", "clock", "deadline", "patience", "room"}
 
 // TestBinariesTakeTheArgsOfTheirSteps breaks where a flag is renamed on one side only.
 func TestBinariesTakeTheArgsOfTheirSteps(t *testing.T) {
@@ -56,6 +58,14 @@ func TestBinariesTakeTheArgsOfTheirSteps(t *testing.T) {
 					t.Fatalf("no binary takes %q", name)
 				}
 				fs.SetOutput(io.Discard)
+				if i := slices.Index(args, "--"); i >= 0 { // the rest is for the task that runs away, beside the common ones
+					there := flagSets()[step.Name]
+					there.SetOutput(io.Discard)
+					if err := there.Parse(args[i+1:]); err != nil || there.NArg() > 0 {
+						t.Errorf("%s does not take %q: %v", step.Name, args[i+1:], err)
+					}
+					args = args[:i]
+				}
 				if err := fs.Parse(args); err != nil || fs.NArg() > 0 {
 					t.Fatalf("parsing %q: %v, left over: %q", args, err, fs.Args())
 				}
@@ -76,6 +86,7 @@ func valued(args []string) []string {
 	values := strings.NewReplacer(
 		"$(params."+contract.ParamAttempt+")", "2",
 		"$(params."+contract.ParamMeasurement+")", "3",
+		"$(params."+contract.ParamLoadCPU+")", "500m",
 		"$(params."+contract.ParamTeardownDeadline+")", "10m0s",
 		"$(params."+contract.ParamFinalizeDeadline+")", "4m0s",
 	)

@@ -19,6 +19,8 @@ func paramDefault(name string) (value string, ok bool) {
 		return noSecret, true
 	case contract.ParamAPIKeyKey:
 		return "api-key", true
+	case contract.ParamLoadCPU:
+		return loadCPU(), true
 	default:
 		return "", false
 	}
@@ -33,6 +35,7 @@ func paramAbout(name string) string {
 		contract.ParamMeasurement:      "Index of the measurement in the plan, from 0.",
 		contract.ParamAPIKeySecret:     "Name of the Secret that holds the API key of the server under test.",
 		contract.ParamAPIKeyKey:        "Key of the API key in its Secret.",
+		contract.ParamLoadCPU:          "Cores that the load generator asks for on the target, such as 500m.",
 		contract.ParamStatus:           "How the tasks before ended: Succeeded, Completed, Failed or None.",
 		contract.ParamTeardownDeadline: "Longest time for the teardown, such as 10m.",
 		contract.ParamFinalizeDeadline: "Longest time for the last words to MLflow, such as 4m.",
@@ -42,7 +45,7 @@ func paramAbout(name string) string {
 func resultAbout(name string) string {
 	return map[string]string{
 		contract.ResultEndpoint:    "Base URL of the server under test.",
-		contract.ResultReason:      "Why there is no server to test, in one sentence.",
+		contract.ResultReason:      "Why it failed, in one sentence.",
 		contract.ResultVerdict:     "pass, fail, inconclusive or invalid.",
 		contract.ResultMLflowRunID: "Id of the MLflow run, empty without a tracking server.",
 		contract.ResultMLflowURL:   "Page of the MLflow run, empty without a tracking server.",

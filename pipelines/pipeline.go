@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -18,6 +19,8 @@ type Shape struct {
 	Teardown         bool          // the run deploys something and removes it again
 	TeardownDeadline time.Duration // bounds the first step of finish; without Teardown unused
 	FinalizeDeadline time.Duration // bounds the last step of finish
+	Remote           bool          `json:",omitempty"` // the server runs on another cluster, and so do the tasks that talk to it
+	LoadCPU          string        `json:",omitempty"` // of Remote: cores that a load generator asks for there, "" for the usual
 }
 
 // Load is the pipeline task of one measurement.
@@ -41,14 +44,22 @@ func (s Shape) FinishTask() string {
 
 // TaskNames returns the Tasks that a Pipeline of this shape refers to, in the order of a run.
 func (s Shape) TaskNames() []string {
-	names := []string{contract.Provision, contract.Smoketest}
+	names := []string{contract.Provision, s.near(smoketest()).name}
 	if len(s.Loads) > 0 {
-		names = append(names, contract.LoadGen)
+		names = append(names, s.near(loadGen()).name)
 	}
 	if s.Teardown {
 		names = append(names, contract.Release)
 	}
-	return append(names, contract.Collect, contract.MLflowPush, s.FinishTask())
+	return append(names, s.near(collect()).name, contract.MLflowPush, s.FinishTask())
+}
+
+// near is a task that runs where the server under test does.
+func (s Shape) near(p part) part {
+	if s.Remote {
+		return away(p)
+	}
+	return p
 }
 
 // New returns the Pipeline of a shape; ref says where the Task of a name is found.
@@ -78,17 +89,17 @@ func (s Shape) dag(ref func(string) *tektonv1.TaskRef) []tektonv1.PipelineTask {
 	key := apiKeyBinding(s.APIKey)
 	tasks := []tektonv1.PipelineTask{
 		bind(provision(), ref, key),
-		bind(smoketest(), ref, endpoint, key),
+		bind(s.near(smoketest()), ref, endpoint, key),
 	}
 	for n, load := range s.Loads {
-		t := bind(loadGen(), ref, endpoint, tektonv1.Params{param(contract.ParamMeasurement, strconv.Itoa(n))}, apiKeyBinding(load.APIKey))
+		t := bind(s.near(loadGen()), ref, endpoint, tektonv1.Params{param(contract.ParamMeasurement, strconv.Itoa(n))}, apiKeyBinding(load.APIKey), s.cpuBinding())
 		t.Name = LoadTask(n)
 		tasks = append(tasks, t)
 	}
 	if s.Teardown {
 		tasks = append(tasks, bind(release(), ref, key))
 	}
-	tasks = append(tasks, bind(collect(), ref, endpoint, key), bind(mlflowPush(), ref))
+	tasks = append(tasks, bind(s.near(collect()), ref, endpoint, key), bind(mlflowPush(), ref))
 	for i := 1; i < len(tasks); i++ {
 		tasks[i].RunAfter = []string{tasks[i-1].Name}
 	}
@@ -113,12 +124,15 @@ func (s Shape) finish(ref func(string) *tektonv1.TaskRef) tektonv1.PipelineTask 
 // bind makes the pipeline task of p, named like its Task, with the params and workspaces that every task has.
 func bind(p part, ref func(string) *tektonv1.TaskRef, params ...tektonv1.Params) tektonv1.PipelineTask {
 	t := tektonv1.PipelineTask{
-		Name:    p.name,
+		Name:    cmp.Or(p.as, p.name),
 		TaskRef: ref(p.name),
 		Params: tektonv1.Params{
 			param(contract.ParamRunID, paramRef(contract.ParamRunID)),
 			param(contract.ParamAttempt, paramRef(contract.ParamAttempt)),
 		},
+	}
+	if p.as != "" {
+		t.Retries = awayRetries
 	}
 	for _, more := range params {
 		t.Params = append(t.Params, more...)
@@ -127,6 +141,13 @@ func bind(p part, ref func(string) *tektonv1.TaskRef, params ...tektonv1.Params)
 		t.Workspaces = append(t.Workspaces, tektonv1.WorkspacePipelineTaskBinding{Name: ws.Name, Workspace: ws.Name})
 	}
 	return t
+}
+
+func (s Shape) cpuBinding() tektonv1.Params {
+	if s.LoadCPU == "" {
+		return nil
+	}
+	return tektonv1.Params{param(contract.ParamLoadCPU, s.LoadCPU)}
 }
 
 func apiKeyBinding(s Secret) tektonv1.Params {

@@ -23,6 +23,7 @@ type stepPart struct {
 	env    []corev1.EnvVar // besides HOME
 	target bool            // deploys on the target, or removes there
 	goOn   bool            // the next step runs whatever happened in this one
+	away   string          // the task that it runs on the target, "" for none
 }
 
 // step completes p. It always names a command: without one Tekton asks the registry for the image's entrypoint,
@@ -43,6 +44,9 @@ func step(p stepPart, image string) tektonv1.Step {
 	}
 	if p.binary == contract.Provision {
 		s.Env = append(s.Env, aboutRun()...)
+	}
+	if p.away != "" {
+		s.Env = append(s.Env, fromPod(contract.EnvTaskRun, "metadata.labels['tekton.dev/taskRun']"))
 	}
 	if p.target {
 		s.VolumeMounts = append(s.VolumeMounts, corev1.VolumeMount{Name: targetVolume, MountPath: contract.TargetDir, ReadOnly: true})
@@ -74,6 +78,7 @@ func aboutRun() []corev1.EnvVar {
 		fromPod(contract.EnvPipelineRunUID, "metadata.labels['tekton.dev/pipelineRunUID']"),
 		fromPod(contract.EnvNamespace, "metadata.namespace"),
 		fromPod(contract.EnvRequests, "metadata.annotations['"+contract.AnnotationRequests+"']"),
+		fromPod(contract.EnvFence, "metadata.annotations['"+contract.AnnotationFence+"']"),
 		{Name: contract.EnvHub, ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: contract.ConfigMapHub}, Key: contract.HubKey, Optional: yes(),
 		}}},

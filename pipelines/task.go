@@ -23,6 +23,7 @@ type Release struct {
 // part is a Task before the parts that all Tasks share.
 type part struct {
 	name    string
+	as      string // name of its pipeline task, where that is another
 	display string
 	about   string // one sentence, shown by catalogs
 	resume  string // value of contract.AnnotationResume, "" for none
@@ -63,6 +64,10 @@ func (p part) task(r Release) (*tektonv1.Task, error) {
 		image := r.Images[s.binary]
 		if image == "" {
 			return nil, fmt.Errorf("building task %q: no image for binary %q", p.name, s.binary)
+		}
+		s, err := s.withImages(p.name, r)
+		if err != nil {
+			return nil, err
 		}
 		made := step(s, image)
 		if sim := r.Images[contract.SimEngine]; sim != "" && s.sub == "up" {

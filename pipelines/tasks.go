@@ -14,7 +14,8 @@ const FinishKeep = contract.Finish + "-keep"
 
 // parts describes every Task, in the order of a run.
 func parts() []part {
-	return []part{provision(), smoketest(), loadGen(), release(), collect(), mlflowPush(), finish(), finishKeep()}
+	return []part{provision(), smoketest(), loadGen(), release(), collect(), mlflowPush(), finish(), finishKeep(),
+		away(smoketest()), away(loadGen()), away(collect())}
 }
 
 // withAPIKey appends the params that name the API key of the server under test.
@@ -76,7 +77,8 @@ func mlflowPush() part {
 		name: contract.MLflowPush, display: "Push to MLflow",
 		about:   "Writes the results to MLflow where a tracking server is set, then ends by the verdict of the run.",
 		results: []string{contract.ResultVerdict, contract.ResultMLflowRunID, contract.ResultMLflowURL},
-		steps: []stepPart{{name: contract.MLflowPush, binary: contract.MLflowPush, sub: "push", env: mlflowAccess(),
+		steps: []stepPart{{name: contract.MLflowPush, binary: contract.MLflowPush, sub: "push",
+			env: append(mlflowAccess(), fromPod(contract.EnvMLflowParent, "metadata.annotations['"+contract.AnnotationMLflowParent+"']")),
 			args: []string{
 				"--verdict-result=" + resultPath(contract.ResultVerdict),
 				"--run-id-result=" + resultPath(contract.ResultMLflowRunID),

@@ -86,6 +86,7 @@ func TestTasksSayWhatResumingDoesWithThem(t *testing.T) {
 	want := map[string]string{
 		contract.Provision: contract.ResumeRepeat, contract.Smoketest: contract.ResumeRepeat, contract.LoadGen: contract.ResumeRestart,
 	}
+	want[Away(contract.Smoketest)], want[Away(contract.LoadGen)] = contract.ResumeRepeat, contract.ResumeRestart
 	for _, task := range makeTasks(t) {
 		if got := task.Annotations[contract.AnnotationResume]; got != want[task.Name] {
 			t.Errorf("%s: got %q, want %q", task.Name, got, want[task.Name])
@@ -114,7 +115,14 @@ func TestAMissingImageIsAnError(t *testing.T) {
 }
 
 func TestTasksOfAPipelineFollowEachOther(t *testing.T) {
-	shape := Shape{Loads: make([]Load, 3), Teardown: true, TeardownDeadline: time.Minute, FinalizeDeadline: time.Minute}
+	for _, remote := range []bool{false, true} {
+		testOrder(t, Shape{Loads: make([]Load, 3), Teardown: true, TeardownDeadline: time.Minute, FinalizeDeadline: time.Minute, Remote: remote})
+	}
+}
+
+// testOrder is the same for all: a task has its name wherever it runs.
+func testOrder(t *testing.T, shape Shape) {
+	t.Helper()
 	p := New("x", "v0.1.0", shape, func(task string) *tektonv1.TaskRef { return &tektonv1.TaskRef{Name: task} })
 	var names []string
 	for i, task := range p.Spec.Tasks {
@@ -126,5 +134,30 @@ func TestTasksOfAPipelineFollowEachOther(t *testing.T) {
 	want := "provision smoketest load-gen-0 load-gen-1 load-gen-2 release collect mlflow-push"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestTasksOfARemoteTargetRunThere(t *testing.T) {
+	shape := Shape{Loads: make([]Load, 1), Teardown: true, Remote: true, LoadCPU: "250m"}
+	want := "provision smoketest-away load-gen-away release collect-away mlflow-push finish"
+	if got := strings.Join(shape.TaskNames(), " "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	p := New("x", "v0.1.0", shape, func(task string) *tektonv1.TaskRef { return &tektonv1.TaskRef{Name: task} })
+	load := p.Spec.Tasks[2]
+	if cpu := load.Params[len(load.Params)-1]; cpu.Name != contract.ParamLoadCPU || cpu.Value.StringVal != "250m" {
+		t.Errorf("the load generator gets %+v", load.Params)
+	}
+	for _, task := range makeTasks(t) {
+		if task.Name != Away(contract.LoadGen) {
+			continue
+		}
+		args := strings.Join(task.Spec.Steps[0].Args, " ")
+		for _, want := range []string{"exec ", "--image=reg.example/bflow/load-gen:v0.1.0", "--files-image=reg.example/bflow/collect:v0.1.0", "--cpu=$(params.load-cpu)", "--max-memory=4Gi",
+			" -- --endpoint=$(params.endpoint) --measurement=$(params.measurement)"} {
+			if !strings.Contains(args, want) {
+				t.Errorf("no %q in %s", want, args)
+			}
+		}
 	}
 }

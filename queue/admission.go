@@ -2,10 +2,14 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"bflow.dev/bflow/queue/access"
+	"bflow.dev/bflow/queue/lock/history"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
@@ -26,17 +30,23 @@ import (
 )
 
 const (
+	moment = 20 * time.Millisecond // a target that is near answers by then
 	soon   = 200 * time.Millisecond
+	noWay  = 10 * time.Second
 	seldom = 10 * time.Minute
 )
 
 // Options of the admission of runs.
 type Options struct {
-	Targets  target.Targets
+	Targets  *target.Registry
+	Access   *access.Keeper // nil = one of its own
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 	Clock    clock.Clock
-	Prebuilt bool // a Kueue that manages pods is installed: runs carry no queue label, and their Workloads are made here
+	Gate     Gate   // nil = every admitted run may start
+	Locks    Locks  // nil = runs need no lock
+	Hub      string // identity of this hub, for the history of locks
+	Prebuilt bool   // a Kueue that manages pods is installed: runs carry no queue label, and their Workloads are made here
 }
 
 // Admission queues runs and lets them start.
@@ -51,11 +61,14 @@ type Admission struct {
 
 // NewAdmission makes the reconciler of PipelineRuns for Kueue.
 func NewAdmission(c client.Client, recorder events.EventRecorder, opts Options) *Admission {
+	if opts.Access == nil {
+		opts.Access = access.NewKeeper(c, opts.Targets)
+	}
 	return &Admission{
 		client:  c,
 		events:  recorder,
 		jobs:    jobframework.NewReconciler(c, recorder, frameworkOptions(opts)...),
-		starter: &starter{client: c, targets: opts.Targets, clock: opts.Clock},
+		starter: &starter{ways: opts.Access, gate: opts.Gate, locks: opts.Locks, clock: opts.Clock},
 		opts:    opts,
 	}
 }
@@ -103,6 +116,9 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		if wait, err := a.turn(ctx, pr); wait > 0 || err != nil {
 			return ctrl.Result{RequeueAfter: wait}, err
 		}
+		if wait, err := a.way(ctx, pr); wait > 0 || err != nil {
+			return ctrl.Result{RequeueAfter: wait}, err
+		}
 	}
 	waited := pr.IsPending()
 	j := &job{PipelineRun: &tektonv1.PipelineRun{}, starter: a.starter}
@@ -113,7 +129,7 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	case err != nil && waited && apierrors.IsForbidden(err):
 		a.events.Eventf(pr, nil, corev1.EventTypeWarning, "StartForbidden", "Admit", "The controller may not let it start, and tries again: %v", err)
 	case err == nil && waited && !j.IsPending() && j.Annotations[contract.AnnotationAdmitted] != "":
-		a.started(j.PipelineRun)
+		a.started(ctx, j.PipelineRun)
 	case err == nil && waited:
 		err = a.keepPlace(ctx, pr)
 	}
@@ -186,12 +202,51 @@ func (a *Admission) turn(ctx context.Context, pr *tektonv1.PipelineRun) (time.Du
 	return a.order.pass(pr.UID, pr.CreationTimestamp.Time, a.opts.Clock.Now()), nil
 }
 
+// way is how long an admitted run waits for the way to its target, which may have to be asked for it. One that cannot be
+// had keeps the quota: the target is there, and its check would not have let the run pass else.
+func (a *Admission) way(ctx context.Context, pr *tektonv1.PipelineRun) (time.Duration, error) {
+	if !run.Ours(pr) || !pr.IsPending() || run.Queue(pr) == "" || run.Cancelling(pr) || !pr.DeletionTimestamp.IsZero() {
+		return 0, nil
+	}
+	wl, err := a.workload(ctx, pr)
+	if err != nil || wl == nil || !admitted(wl) {
+		return 0, err
+	}
+	err = a.opts.Access.Ready(targetOf(wl, pr), pr)
+	switch {
+	case errors.Is(err, target.ErrNotYet):
+		return moment, nil
+	case err != nil:
+		return noWay, a.explain(ctx, pr, "NoWay", "Admitted, and waits for credentials: "+err.Error())
+	}
+	return 0, nil
+}
+
+// targetOf is where an admitted run goes: bootstrap names a flavor like its target.
+func targetOf(wl *kueue.Workload, pr *tektonv1.PipelineRun) string {
+	if wl.Status.Admission == nil {
+		return run.Target(pr)
+	}
+	for _, set := range wl.Status.Admission.PodSetAssignments {
+		for _, flavor := range set.Flavors {
+			return string(flavor)
+		}
+	}
+	return run.Target(pr)
+}
+
 // started tells of a start once: only the patch of this very round has changed the run.
-func (a *Admission) started(pr *tektonv1.PipelineRun) {
+func (a *Admission) started(ctx context.Context, pr *tektonv1.PipelineRun) {
+	if wl, err := a.workload(ctx, pr); err == nil && wl != nil {
+		if reserved := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
+			a.opts.Metrics.Admission.WithLabelValues(run.Target(pr)).Observe(a.opts.Clock.Since(reserved.LastTransitionTime.Time).Seconds())
+		}
+	}
 	waited := a.opts.Clock.Since(pr.CreationTimestamp.Time)
 	a.opts.Metrics.QueueWait.WithLabelValues(run.Target(pr)).Observe(waited.Seconds())
 	a.opts.Log.Info("run let start", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr),
 		"target", run.Target(pr), "waited", waited.Round(time.Second).String())
+	history.Write(a.opts.Log, keeper.EventOf(history.Started, a.opts.Hub, pr))
 }
 
 // refused says whether Tekton will never take a change: trying again would hold the quota for nothing. That a right is

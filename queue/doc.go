@@ -26,7 +26,9 @@
 //	  events.k8s.io, ""  events                          create patch
 //	in its own namespace
 //	  coordination.k8s.io leases                         get create update
+//	  ""                 secrets                         list watch patch   (credentials of targets; patch: the next token)
+//	  ""                 configmaps                      create patch       (what is seen of each target)
 //
 // Owner references with blockOwnerDeletion also need pipelineruns/finalizers update where that admission plugin is on
-// (OpenShift). The packages queue/capacity and queue/check need more, which they say themselves.
+// (OpenShift). The packages queue/capacity, queue/check and queue/matrix need more, which they say themselves.
 package queue

@@ -3,24 +3,37 @@ package queue
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
+	"bflow.dev/bflow/queue/access"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// Gate says whether an admitted run may start, when it is about to.
+type Gate interface {
+	// MayStart returns why a run must not start, nil where it may.
+	MayStart(ctx context.Context, pr *tektonv1.PipelineRun) error
+}
+
+// Locks give runs that share the platform of a target their fence.
+type Locks interface {
+	// Fence is the number by which a run with a setup key may start on a target now, or why it may not.
+	Fence(target, key string) (int64, error)
+}
 
 // starter lets admitted runs start.
 type starter struct {
-	client  client.Client
-	targets target.Targets
-	clock   clock.PassiveClock
+	ways  *access.Keeper
+	gate  Gate // nil = always open
+	locks Locks
+	clock clock.PassiveClock
 }
 
 // start makes the way to the target and changes pr so that the caller's one patch lets it start: the target and the
@@ -34,11 +47,15 @@ func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map
 	if name == "" { // a run that asks for nothing gets no flavor
 		name = run.Target(pr)
 	}
-	found, err := s.targets.Find(name)
-	if err != nil {
+	if _, err := s.ways.Put(ctx, name, pr); err != nil {
 		return fmt.Errorf("letting run %q start: %w", pr.Name, err)
 	}
-	if err := s.putSecret(ctx, found, pr); err != nil {
+	if s.gate != nil { // last: between its word and the start lies one patch
+		if err := s.gate.MayStart(ctx, pr); err != nil {
+			return fmt.Errorf("letting run %q start: %w", pr.Name, err)
+		}
+	}
+	if err := s.fence(name, pr); err != nil {
 		return fmt.Errorf("letting run %q start: %w", pr.Name, err)
 	}
 	run.Identify(pr) // for its tasks and their pods to inherit
@@ -50,18 +67,18 @@ func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map
 	return nil
 }
 
-// putSecret replaces what is there: the Secret of an attempt before, or of a start that died half-way. It reads none,
-// because nobody may read the Secrets beside the runs.
-func (s *starter) putSecret(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun) error {
-	secret := t.Secret(pr.Namespace, run.ID(pr), ownerOf(pr))
-	err := s.client.Create(ctx, secret.DeepCopy())
-	if !apierrors.IsAlreadyExists(err) {
+// fence writes down by which right the run uses the platform: its tasks compare it before they change anything there.
+func (s *starter) fence(target string, pr *tektonv1.PipelineRun) error {
+	key := keeper.KeyOf(pr)
+	if key == "" || s.locks == nil {
+		return nil
+	}
+	fence, err := s.locks.Fence(target, key)
+	if err != nil {
 		return err
 	}
-	if err := s.client.Delete(ctx, secret.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	return s.client.Create(ctx, secret)
+	withAnnotation(pr, contract.AnnotationFence, strconv.FormatInt(fence, 10))
+	return nil
 }
 
 // ownerOf lets what belongs to a run go with it.

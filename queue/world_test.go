@@ -91,7 +91,7 @@ func (w *world) with(c client.Client) {
 	}
 	log := slog.New(slog.DiscardHandler)
 	var tick clock.Clock = w.clock
-	targets := target.Of(target.Local(c))
+	targets := target.NewRegistry(target.Local(c, nil))
 	w.ours = c
 	w.opts.Targets, w.opts.Metrics, w.opts.Log, w.opts.Clock = targets, m, log, tick
 	w.admission = queue.NewAdmission(c, w.events, w.opts)

@@ -82,7 +82,7 @@ func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o O
 	if err != nil {
 		return Change{}, fmt.Errorf("applying %s: %w", ref, err)
 	}
-	options := metav1.ApplyOptions{FieldManager: Manager, Force: o.Force, DryRun: []string{metav1.DryRunAll}}
+	options := metav1.ApplyOptions{FieldManager: c.manager, Force: o.Force, DryRun: []string{metav1.DryRunAll}}
 	after, err := before, error(nil)
 	if before != nil || o.DryRun {
 		after, err = resource.Apply(ctx, ref.Name, obj, options)

@@ -17,11 +17,12 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Manager is the field manager of everything written by Apply.
+// Manager is the field manager of what Apply writes, unless As says otherwise.
 const Manager = "bflow"
 
 // Cluster is an API server whose objects are read and written without knowing their types.
 type Cluster struct {
+	manager string
 	objects dynamic.Interface
 	mapper  meta.ResettableRESTMapper
 }
@@ -39,7 +40,15 @@ func Connect(cfg *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the way to %q: %w", cfg.Host, err)
 	}
-	return &Cluster{objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(apis))}, nil
+	return &Cluster{manager: Manager, objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(apis))}, nil
+}
+
+// As returns the same cluster, written to by another field manager: one that shares objects with ours and must not give
+// up what ours wrote.
+func (c *Cluster) As(manager string) *Cluster {
+	out := *c
+	out.manager = manager
+	return &out
 }
 
 // resource is where objects of this kind live. An unknown kind is looked up once more, because its CRD may be young.

@@ -40,7 +40,7 @@ func (c *Cluster) Release(ctx context.Context, ref Ref, version string) error {
 	empty.SetKind(ref.Kind)
 	empty.SetNamespace(ref.Namespace)
 	empty.SetName(ref.Name)
-	if _, err := resource.Apply(ctx, ref.Name, empty, metav1.ApplyOptions{FieldManager: Manager, Force: true}); err != nil {
+	if _, err := resource.Apply(ctx, ref.Name, empty, metav1.ApplyOptions{FieldManager: c.manager, Force: true}); err != nil {
 		return fmt.Errorf("releasing %s: %w", ref, err)
 	}
 	return nil
@@ -66,7 +66,7 @@ func (c *Cluster) Merge(ctx context.Context, ref Ref, patch map[string]any) erro
 	if err != nil {
 		return fmt.Errorf("patching %s: %w", ref, err)
 	}
-	_, err = resource.Patch(ctx, ref.Name, types.MergePatchType, text, metav1.PatchOptions{FieldManager: Manager})
+	_, err = resource.Patch(ctx, ref.Name, types.MergePatchType, text, metav1.PatchOptions{FieldManager: c.manager})
 	if err != nil && !errors.IsNotFound(err) {
 		return fmt.Errorf("patching %s: %w", ref, err)
 	}

@@ -9,12 +9,12 @@ import (
 )
 
 // perNamespace returns o once for every namespace of runs, when it is one of those that the overlays write for
-// DefaultNamespace: the namespace, what lies in it, and what is bound for it across the cluster.
+// DefaultNamespace: the namespace, what lies in it, and what is bound for it elsewhere.
 func perNamespace(o *unstructured.Unstructured, namespaces []string) []*unstructured.Unstructured {
 	const suffix = "-" + DefaultNamespace
 	inside := o.GetNamespace() == DefaultNamespace
 	itself := o.GetKind() == "Namespace" && o.GetName() == DefaultNamespace
-	bound := o.GetNamespace() == "" && strings.HasSuffix(o.GetName(), suffix)
+	bound := !inside && strings.HasSuffix(o.GetName(), suffix)
 	if !inside && !itself && !bound {
 		return []*unstructured.Unstructured{o}
 	}

@@ -62,7 +62,7 @@ type Config struct {
 // local comes without spec.resourceGroups: the capacity controller is the only writer of that field.
 func Objects(c Config) ([]*unstructured.Unstructured, error) {
 	c = c.withDefaults()
-	rendered, err := render(c)
+	rendered, err := render(kustomization(c))
 	if err != nil {
 		return nil, fmt.Errorf("rendering overlay %q: %w", c.Overlay, err)
 	}

@@ -24,13 +24,13 @@ const (
 
 const groupPrometheus = "monitoring.coreos.com"
 
-// render runs kustomize over the embedded overlays and what c adds to them.
-func render(c Config) ([]*unstructured.Unstructured, error) {
+// render runs kustomize over the embedded overlays and what the call adds to them.
+func render(call types.Kustomization) ([]*unstructured.Unstructured, error) {
 	files := filesys.MakeFsInMemory()
 	if err := copyOverlays(files); err != nil {
 		return nil, err
 	}
-	text, err := yaml.Marshal(kustomization(c))
+	text, err := yaml.Marshal(call)
 	if err != nil {
 		return nil, err
 	}

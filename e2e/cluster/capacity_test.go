@@ -93,7 +93,13 @@ func TestACordonedNodePromisesNothing(t *testing.T) {
 // promised is what ClusterQueue local promises, by resource.
 func (l *lab) promised() map[string]int64 {
 	l.t.Helper()
-	queue, err := l.api.Resource(clusterQueue).Get(l.t.Context(), "local", metav1.GetOptions{})
+	return l.promisedBy("local")
+}
+
+// promisedBy is what the ClusterQueue of a target promises, by resource.
+func (l *lab) promisedBy(target string) map[string]int64 {
+	l.t.Helper()
+	queue, err := l.api.Resource(clusterQueue).Get(l.t.Context(), target, metav1.GetOptions{})
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -14,5 +14,7 @@
 //	BFLOW_E2E_HOST             address of this host as pods reach it: a git server of the tests listens there
 //	BFLOW_E2E_AUDIT            audit log of the API server, of these tests alone: rights granted are compared with rights used
 //	BFLOW_E2E_BARE_KUBECONFIG  a cluster without Tekton and Kueue that may be filled and emptied, with BFLOW_E2E_BOOTSTRAP_FLAGS
-//	E2E_FAULT_CMD              program that hurts the cluster: "restart COMPONENT", "stop COMPONENT SECONDS"
+//	BFLOW_E2E_WORKER_KUBECONFIG  admin of a second cluster, without Tekton and Kueue, whose nodes claim 8 nvidia.com/gpu
+//	BFLOW_E2E_WORKER_AUDIT       audit log of its API server
+//	E2E_FAULT_CMD              program that hurts the cluster that FAULT_CLUSTER names: "restart COMPONENT", "stop COMPONENT SECONDS", "cut SECONDS" off the network
 package cluster

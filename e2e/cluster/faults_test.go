@@ -127,11 +127,17 @@ func TestPartsOfTheClusterFail(t *testing.T) {
 // fault runs the command of E2E_FAULT_CMD with the words of a fault.
 func (l *lab) fault(words ...string) {
 	l.t.Helper()
+	l.faultOn("hub", words...)
+}
+
+// faultOn hurts the hub, or the worker.
+func (l *lab) faultOn(cluster string, words ...string) {
+	l.t.Helper()
 	program := os.Getenv("E2E_FAULT_CMD")
 	if program == "" {
 		l.t.Skipf("E2E_FAULT_CMD names no command that could %q; docs/e2e.md has one", words)
 	}
-	if r := l.command(5*time.Minute, program, words...); r.code != 0 {
+	if r := l.command(15*time.Minute, "env", append([]string{"FAULT_CLUSTER=" + cluster, program}, words...)...); r.code != 0 {
 		l.t.Fatalf("%s %q: exit %d\n%s%s", program, words, r.code, r.out, r.err)
 	}
 }

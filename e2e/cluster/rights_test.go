@@ -19,7 +19,13 @@ import (
 func spare() map[string]string {
 	return map[string]string{
 		"bflow-submit may get pods":   "asked once a task waits for a node",
-		"pipelineruns/finalizers":     "asked for by an admission plugin that OpenShift runs and this cluster does not",
+		"submit may get customruns":   "an experiment of several points that Pipeline bflow-experiment starts",
+		"submit may watch customruns": "the same",
+		"submit may list customruns":  "the same",
+		"submit may list configmaps":  "summaries of the runs of a matrix, for its page",
+		"runner may get taskruns":     "asked by a launcher that is told to end: is it a cancel, or does only its pod go",
+		"bflow-runner may get leases": "asked by runs that share a platform on the target",
+		"runs/finalizers":             "asked for by an admission plugin that OpenShift runs and this cluster does not",
 		"workloads/finalizers":        "the same",
 		"resourceclaims.resource.k8s": "read where the cluster serves dynamic resource allocation",
 		"resourceslices.resource.k8s": "the same",

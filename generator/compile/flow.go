@@ -26,7 +26,7 @@ type flow struct {
 type flowKey struct{ shape, images, namespace, account string }
 
 func (c *compiler) flow(plan *runplan.RunPlan) (*flow, error) {
-	shape, images := shapeOf(plan), c.images(plan)
+	shape, images := c.shape(plan), c.images(plan)
 	key := flowKey{shape: mustJSON(shape), images: mustJSON(images), namespace: c.namespace(plan), account: account(plan)}
 	if f := c.flows[key]; f != nil {
 		return f, nil
@@ -110,6 +110,20 @@ func (c *compiler) images(plan *runplan.RunPlan) map[string]string {
 	}
 	maps.Copy(images, plan.Images)
 	return images
+}
+
+// shape is that of the plan where its tasks will run.
+func (c *compiler) shape(plan *runplan.RunPlan) pipelines.Shape {
+	s := shapeOf(plan)
+	if s.Remote = c.remote(plan); s.Remote {
+		s.LoadCPU = c.LoadCPU
+	}
+	return s
+}
+
+// remote reports whether the server under test will be on another cluster than the tasks.
+func (c *compiler) remote(plan *runplan.RunPlan) bool {
+	return !c.OneHost && plan.Target.Name != "" && plan.Target.Name != contract.TargetLocal
 }
 
 func shapeOf(plan *runplan.RunPlan) pipelines.Shape {

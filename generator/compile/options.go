@@ -30,6 +30,9 @@ type Options struct {
 	Bundle       string // REF@sha256:... of a bundle that holds the Tasks; "" = Tasks are emitted
 	ResultsClaim string // PersistentVolumeClaim shared by runs; "" = a volume per run
 	NoQueue      bool   // start at once instead of waiting for Kueue
+	OneHost      bool   // everything runs on one host, whatever target the plan names
+	Matrix       bool   // several plans of one experiment become a matrix; of Write and WriteDir only
+	BflowImage   string // image of binary bflow, for the tasks around a matrix; "" = PREFIX/bflow:VERSION
 
 	// NodeSelector chooses the nodes of task pods, which need no GPU: the load should not share a node with the engine.
 	NodeSelector map[string]string

@@ -36,11 +36,9 @@ func (c *compiler) pipelineRun(plan *runplan.RunPlan, f *flow, configMap string)
 		Spec: tektonv1.PipelineRunSpec{
 			PipelineRef: c.pipelineRef(f, account(plan)),
 			// The name that the server gives is the run id, so that the same YAML can be created twice.
-			Params:     tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
-			Workspaces: c.workspaces(plan, configMap),
-			Timeouts: &tektonv1.TimeoutFields{
-				Pipeline: duration(plan.Timeouts.Pipeline), Tasks: duration(plan.Timeouts.Tasks), Finally: duration(plan.Timeouts.Finally),
-			},
+			Params:          tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
+			Workspaces:      c.workspaces(plan, configMap),
+			Timeouts:        c.timeouts(plan),
 			TaskRunSpecs:    c.taskRunSpecs(plan, f.pipeline),
 			TaskRunTemplate: c.taskRunTemplate(plan),
 		},
@@ -68,6 +66,7 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 	if pods := podsOf(plan); pods != "" {
 		meta.Annotations[contract.AnnotationPods] = pods
 	}
+	maps.Copy(meta.Annotations, choice(plan))
 	if c.NoQueue {
 		return meta
 	}
@@ -133,6 +132,17 @@ func (c *compiler) runWorkspace() tektonv1.WorkspaceBinding {
 	}}
 }
 
+// timeouts are those of the plan. A remote target may be out of reach for a while, once in a run.
+func (c *compiler) timeouts(plan *runplan.RunPlan) *tektonv1.TimeoutFields {
+	more := runplan.Duration(0)
+	if c.remote(plan) {
+		more = runplan.Duration(runplan.Outage)
+	}
+	return &tektonv1.TimeoutFields{
+		Pipeline: duration(plan.Timeouts.Pipeline + more), Tasks: duration(plan.Timeouts.Tasks + more), Finally: duration(plan.Timeouts.Finally),
+	}
+}
+
 // taskRunSpecs hold timeouts here and not in the Pipeline, so that plans which differ in length share one. Task finish
 // has none: timeouts.finally bounds it.
 func (c *compiler) taskRunSpecs(plan *runplan.RunPlan, pipeline *tektonv1.Pipeline) []tektonv1.PipelineTaskRunSpec {
@@ -142,7 +152,10 @@ func (c *compiler) taskRunSpecs(plan *runplan.RunPlan, pipeline *tektonv1.Pipeli
 		if d, ok := plan.Timeouts.Task[task.Name]; ok {
 			spec.Timeout = duration(d)
 		}
-		if c.LoadCPU != "" && strings.HasPrefix(task.Name, contract.LoadGen+"-") {
+		if spec.Timeout != nil && c.remote(plan) {
+			spec.Timeout.Duration += runplan.Outage
+		}
+		if c.LoadCPU != "" && !c.remote(plan) && strings.HasPrefix(task.Name, contract.LoadGen+"-") {
 			spec.StepSpecs = []tektonv1.TaskRunStepSpec{{Name: contract.LoadGen, ComputeResources: pipelines.LoadSize(resource.MustParse(c.LoadCPU))}}
 		}
 		if spec.Timeout != nil || spec.StepSpecs != nil {

@@ -62,6 +62,9 @@ func each(plans Plans, o Options, emit func(file) error) error {
 		return err
 	}
 	e := emitter{seen: map[string]bool{}, emit: emit}
+	if o.Matrix && !o.NoQueue {
+		return c.eachMatrix(plans, &e)
+	}
 	for plan, err := range plans {
 		if err != nil {
 			return err

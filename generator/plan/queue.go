@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -49,7 +50,8 @@ func setupKey(plan *runplan.RunPlan) string {
 	return ""
 }
 
-// targetOf is the cluster of a plan: the entry of target_clusters, else target_cluster, else the own one.
+// targetOf is the cluster of a plan: the entry of target_clusters, else target_cluster, else the own one. Of several the
+// controller chooses when the run is queued.
 func targetOf(s *spec.ExperimentSpec, cluster spec.ClusterAt, namespace string) runplan.Target {
 	t := runplan.Target{
 		Name: "local", Namespace: orElse(cluster.Namespace, namespace),
@@ -62,6 +64,10 @@ func targetOf(s *spec.ExperimentSpec, cluster spec.ClusterAt, namespace string) 
 	case cluster.Name != "":
 		t.Name, t.KubeconfigSecret = cluster.Name, orElse(cluster.KubeconfigSecret, cluster.Name)
 		t.HostAliases = cluster.HostAliases
+	case len(s.TargetCluster.AnyOf) == 1 && len(s.TargetCluster.Selector) == 0:
+		t.Name = s.TargetCluster.AnyOf[0]
+	case len(s.TargetCluster.AnyOf) > 0 || len(s.TargetCluster.Selector) > 0:
+		t.Name, t.AnyOf, t.Selector = contract.TargetAny, s.TargetCluster.AnyOf, s.TargetCluster.Selector
 	case s.TargetCluster.KubeconfigSecret != "":
 		t.Name, t.KubeconfigSecret = s.TargetCluster.KubeconfigSecret, s.TargetCluster.KubeconfigSecret
 	}

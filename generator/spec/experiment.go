@@ -79,8 +79,10 @@ type Target struct {
 	EndpointScope  string `json:"endpoint_scope,omitempty" enum:"external|internal" doc:"which URL of a deployed server is used; beats the profile's"`
 }
 
-// Cluster is a remote cluster.
+// Cluster is a remote cluster, or several of which the controller chooses one.
 type Cluster struct {
+	AnyOf            []string          `json:"any_of,omitempty" is:"subdomain" doc:"names of targets of the hub; the run goes to one of them: where its weights are, else where the fewest wait"`
+	Selector         map[string]string `json:"selector,omitempty" keys:"labelkey" is:"labelvalue" doc:"the same, by the labels of targets (bflow target add --label)"`
 	KubeconfigSecret string            `json:"kubeconfig_secret,omitempty" is:"subdomain" doc:"Secret in the namespace with key kubeconfig; also the queue's name"`
 	Kubeconfig       string            `json:"kubeconfig,omitempty" doc:"path of a kubeconfig file, for local commands only"`
 	HostAliases      map[string]string `json:"host_aliases,omitempty" keys:"host" is:"ip" doc:"host name to IP, for pods"`

@@ -86,8 +86,21 @@ func (s *SLO) check() (out findings) {
 
 func (s *ExperimentSpec) checkClusters() (out findings) {
 	c := s.TargetCluster
-	if len(s.TargetClusters) > 0 && (c.KubeconfigSecret != "" || c.Kubeconfig != "" || len(c.HostAliases) > 0) {
+	several := len(c.AnyOf) > 0 || len(c.Selector) > 0
+	if len(s.TargetClusters) > 0 && (several || c.KubeconfigSecret != "" || c.Kubeconfig != "" || len(c.HostAliases) > 0) {
 		out.add("target_clusters", "target_clusters excludes target_cluster; keep one")
+	}
+	if several && (c.KubeconfigSecret != "" || c.Kubeconfig != "") {
+		out.add("target_cluster", "any_of and selector name targets of the hub, whose credentials it has; leave out kubeconfig_secret and kubeconfig")
+	}
+	for i, name := range c.AnyOf {
+		at := "target_cluster.any_of[" + strconv.Itoa(i) + "]"
+		switch {
+		case name == "local":
+			out.add(at, "the own cluster is no choice beside others: its runs make their load in another way; list it in target_clusters")
+		case slices.Contains(c.AnyOf[:i], name):
+			out.add(at, "duplicate target %q", name)
+		}
 	}
 	first := map[string]int{}
 	for i, t := range s.TargetClusters {

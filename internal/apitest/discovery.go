@@ -31,6 +31,7 @@ func (s *Server) ServeRuns() {
 	for _, name := range []string{"Task", "Pipeline", "PipelineRun", "TaskRun"} {
 		s.Serve("tekton.dev/v1", name, true)
 	}
+	s.Serve("tekton.dev/v1beta1", "CustomRun", true)
 	for _, name := range []string{"LocalQueue", "Workload"} {
 		s.Serve("kueue.x-k8s.io/v1beta2", name, true)
 	}
@@ -51,6 +52,8 @@ func (s *Server) Unserve(prefix string) {
 func (s *Server) discover(w http.ResponseWriter, path string) bool {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
+	case path == "/readyz":
+		w.WriteHeader(http.StatusOK)
 	case path == "/version":
 		answer(w, http.StatusOK, Object{"gitVersion": s.Version})
 	case path == "/api":

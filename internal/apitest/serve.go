@@ -32,6 +32,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "down", http.StatusBadGateway)
 		return
 	}
+	if !s.authentic(r) {
+		fail(w, http.StatusUnauthorized, "Unauthorized", nil)
+		return
+	}
 	if refuse != nil {
 		if code, message := refuse(q); code > 0 {
 			refused(w, q, code, message)
@@ -42,10 +46,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case s.discover(w, r.URL.Path):
 	case !named || !known:
 		http.Error(w, "404 page not found", http.StatusNotFound)
+	case q.Resource == "serviceaccounts" && q.Subresource == "token" && q.Verb == "create":
+		s.token(w, r, q)
 	case q.Resource == "pods" && q.Subresource == "log":
 		s.log(w, r, q)
-	case q.Resource == "pods" && strings.HasPrefix(q.Subresource, "proxy") && proxy != nil:
+	case (q.Resource == "pods" || q.Resource == "services") && strings.HasPrefix(q.Subresource, "proxy") && proxy != nil:
+		query := r.URL.RawQuery
 		r.URL = urlOf("/" + q.Namespace + "/" + q.Name + strings.TrimPrefix(q.Subresource, "proxy"))
+		r.URL.RawQuery = query
 		proxy.ServeHTTP(w, r)
 	default:
 		s.object(w, r, q)
@@ -61,11 +69,15 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request, q Request) {
 			fail(w, http.StatusBadRequest, err.Error(), nil)
 			return
 		}
+		if q.Verb == "watch" && r.URL.Query().Get("sendInitialEvents") == "true" { // as older servers; the client lists first then
+			failAs(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "sendInitialEvents is not known here", nil)
+			return
+		}
 		if q.Verb == "watch" {
 			s.watch(w, r, q, selected)
 			return
 		}
-		s.list(w, q, selected)
+		s.list(w, r, q, selected)
 	case "get":
 		if obj := s.Get(q.Path); obj != nil {
 			answer(w, http.StatusOK, obj)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -41,6 +42,9 @@ type hooks struct {
 	allow            func(verb, group, resource, subresource string) bool
 	created, deleted func(Request, Object)
 	proxy            http.Handler
+	taken            func(token string) bool
+	mostToken        time.Duration
+	tokens           int
 }
 
 // kind is what is served under a plural name.
@@ -102,7 +106,7 @@ func (s *Server) OnCreate(f func(Request, Object)) { s.set(func() { s.created = 
 // OnDelete lets f act in place of a deletion that a client asks for: the object stays unless f removes it.
 func (s *Server) OnDelete(f func(Request, Object)) { s.set(func() { s.deleted = f }) }
 
-// Proxy lets h answer what is asked of pods through the proxy: /bench/x:8080/report.json.
+// Proxy lets h answer what is asked of pods and services through the proxy: /bench/x:8080/report.json.
 func (s *Server) Proxy(h http.Handler) { s.set(func() { s.proxy = h }) }
 
 func (s *Server) set(change func()) {

@@ -88,13 +88,21 @@ func fieldsOf(obj Object, selector fields.Selector) fields.Set {
 	return set
 }
 
-func (s *Server) list(w http.ResponseWriter, q Request, selected func(Object) bool) {
+// shown is as much of an object as a request asks for: all, or its metadata alone.
+func shown(r *http.Request, obj Object) Object {
+	if !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
+		return obj
+	}
+	return Object{"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": obj["metadata"]}
+}
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request, q Request, selected func(Object) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	items := []Object{}
 	for path, obj := range s.objects {
 		if q.covers(path) && selected(obj) {
-			items = append(items, obj)
+			items = append(items, shown(r, obj))
 		}
 	}
 	order := func(o Object) string { return fmt.Sprint(metadata(o)["namespace"], "/", metadata(o)["name"]) }
@@ -122,7 +130,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request, select
 		case <-r.Context().Done():
 			return
 		case e, ok := <-watch.events:
-			if !ok || json.NewEncoder(w).Encode(e) != nil {
+			if e.Object = shown(r, e.Object); !ok || json.NewEncoder(w).Encode(e) != nil {
 				return
 			}
 			flush(w)

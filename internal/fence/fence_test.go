@@ -28,7 +28,7 @@ var rules = []struct {
 }{
 	{"tasks know neither Tekton nor Kueue nor kustomize nor the generator", "./tasks/...", nil, slices.Concat(heavy, generator, []string{module + "pipelines"})},
 	{"of the tasks only provision, smoketest and collect may use client-go", "./tasks/...",
-		[]string{"tasks/provision", "tasks/provision/cluster", "tasks/smoketest", "tasks/collect"}, clientgo},
+		[]string{"tasks/provision", "tasks/provision/cluster", "tasks/provision/away", "tasks/smoketest", "tasks/collect"}, clientgo},
 	{"load-gen is small", "./cmd/load-gen", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/"})},
 	{"the simulated engine is light", "./sim/...", nil, slices.Concat(heavy, clientgo, generator)},
 	{"only the compile package of the generator knows Tekton", "./generator/...", []string{"generator/compile"}, slices.Concat(heavy, clientgo)},
@@ -37,6 +37,7 @@ var rules = []struct {
 	{"the lock of images opens no socket", "./images/lock", nil, []string{"net/http", "github.com/google/go-containerregistry"}},
 	{"the compiler refers to a bundle without opening it", "./generator/compile", nil, []string{"github.com/google/go-containerregistry"}},
 	{"the arithmetic of devices knows no cluster", "./queue/devices", nil, slices.Concat(heavy, clientgo, []string{"sigs.k8s.io/controller-runtime"})},
+	{"what became of a matrix is arithmetic", "./queue/matrix/state", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", "sigs.k8s.io/"})},
 	{"pipelines do not know the experiment file", "./pipelines/...", nil, []string{module + "generator/spec", module + "generator/plan"}},
 }
 

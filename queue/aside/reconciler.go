@@ -10,8 +10,8 @@ import (
 
 	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/devices"
-	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -33,7 +33,7 @@ const Grace = 2 * time.Minute
 // Reconciler sets runs aside, and back. A request names a target, which is also the name of its ClusterQueue.
 type Reconciler struct {
 	client  client.Client
-	targets map[string]sighted
+	targets *target.Registry
 	hub     string
 	clock   clock.PassiveClock
 	log     *slog.Logger
@@ -42,17 +42,13 @@ type Reconciler struct {
 
 var _ reconcile.Reconciler = (*Reconciler)(nil)
 
-// sighted is a target whose devices are in sight: a view.Target.
-type sighted interface {
-	Ready() bool
-	Reach() view.Reach
-	Inventory(context.Context, devices.Owner) (*devices.Inventory, error)
-}
-
 // Reconcile judges all runs that wait in the queue of one target.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	target, known := r.targets[req.Name]
-	if !known || !inSight(target) {
+	sight, known := r.targets.Look(req.Name)
+	if !known {
+		delete(r.lacking, req.Name)
+	}
+	if sight == nil || !inSight(sight) {
 		return ctrl.Result{}, nil // the view tells when it is complete, and when the API server is back
 	}
 	queue := &kueue.ClusterQueue{}
@@ -63,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	inventory, err := target.Inventory(ctx, owner)
+	inventory, err := sight.Inventory(ctx, owner)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -75,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.act(ctx, j, waiting)
 }
 
-func inSight(t sighted) bool {
+func inSight(t target.Sight) bool {
 	reach := t.Reach()
 	return t.Ready() && (reach.Since.IsZero() || reach.Up)
 }

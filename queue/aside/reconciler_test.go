@@ -10,6 +10,7 @@ import (
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -61,8 +62,8 @@ func newWorld(t *testing.T, nodes ...corev1.Node) *world {
 		&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Name: "q", Namespace: "bench"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "lab"}},
 		&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "bench"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "other"}},
 	).Build()
-	w.r = newReconciler(w.client, Options{Log: slog.New(slog.DiscardHandler)}, w.clock)
-	w.r.targets["lab"] = w.target
+	targets := target.NewRegistry(target.Target{Name: "lab", Sight: w.target})
+	w.r = newReconciler(w.client, Options{Targets: targets, Log: slog.New(slog.DiscardHandler)}, w.clock)
 	return w
 }
 

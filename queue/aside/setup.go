@@ -3,11 +3,9 @@ package aside
 import (
 	"context"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
-	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/target"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -28,28 +26,24 @@ const gather = time.Second
 
 // Options are what the controller depends on.
 type Options struct {
-	Targets []*view.Target // Setup does not start them: they are shared
-	Hub     string         // identity of this hub
+	Targets *target.Registry
+	Hub     string // identity of this hub
 	Log     *slog.Logger
 }
 
 // Setup adds the controller to a manager.
 func Setup(mgr ctrl.Manager, o Options) error {
 	r := newReconciler(mgr.GetClient(), o, clock.RealClock{})
-	controller := ctrl.NewControllerManagedBy(mgr).Named("bflow-aside")
-	for _, t := range o.Targets {
-		r.targets[t.Name] = t
-		controller.WatchesRawSource(source.Channel(t.Changes(), after(t.Name)))
-	}
-	all := after(slices.Sorted(maps.Keys(r.targets))...)
-	return controller.
-		Watches(&kueue.ClusterQueue{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&kueue.Workload{}, all, builder.WithPredicates(comes())).
+	itself := func(_ context.Context, o client.Object) string { return o.GetName() }
+	return ctrl.NewControllerManagedBy(mgr).Named("bflow-aside").
+		WatchesRawSource(source.Channel(o.Targets.Changes(), after(itself))).
+		Watches(&kueue.ClusterQueue{}, after(itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.Workload{}, after(r.queueOf), builder.WithPredicates(comes())).
 		Complete(r)
 }
 
 func newReconciler(c client.Client, o Options, clk clock.PassiveClock) *Reconciler {
-	return &Reconciler{client: c, targets: map[string]sighted{}, hub: o.Hub, clock: clk, log: o.Log, lacking: map[string]map[types.UID]time.Time{}}
+	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, clock: clk, log: o.Log, lacking: map[string]map[types.UID]time.Time{}}
 }
 
 // comes passes the moments at which a Workload begins to wait.
@@ -67,18 +61,29 @@ func comes() predicate.Predicate {
 	}
 }
 
-// after asks for targets a moment after a change.
-func after(targets ...string) handler.EventHandler {
+// queueOf is the ClusterQueue that a Workload waits in.
+func (r *Reconciler) queueOf(ctx context.Context, o client.Object) string {
+	wl, ok := o.(*kueue.Workload)
+	if !ok {
+		return ""
+	}
+	local := &kueue.LocalQueue{}
+	if err := r.client.Get(ctx, client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}, local); err != nil {
+		return string(wl.Spec.QueueName) // bootstrap names both alike
+	}
+	return string(local.Spec.ClusterQueue)
+}
+
+// after asks for the target of an object a moment after a change.
+func after(target func(context.Context, client.Object) string) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(q queue) {
-		for _, name := range targets {
-			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, gather)
-		}
+	add := func(ctx context.Context, o client.Object, q queue) {
+		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: target(ctx, o)}}, gather)
 	}
 	return handler.Funcs{
-		CreateFunc:  func(_ context.Context, _ event.CreateEvent, q queue) { add(q) },
-		UpdateFunc:  func(_ context.Context, _ event.UpdateEvent, q queue) { add(q) },
-		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q queue) { add(q) },
-		GenericFunc: func(_ context.Context, _ event.GenericEvent, q queue) { add(q) },
+		CreateFunc:  func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
+		UpdateFunc:  func(ctx context.Context, e event.UpdateEvent, q queue) { add(ctx, e.ObjectNew, q) },
+		DeleteFunc:  func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
+		GenericFunc: func(ctx context.Context, e event.GenericEvent, q queue) { add(ctx, e.Object, q) },
 	}
 }

@@ -14,23 +14,32 @@ import (
 
 // Owner returns whose a pod is. Runs own their pods while they hold quota: from when they were let start until their
 // devices were given back. Pods of a run that has none are foreign, be it one without a queue or one that was released
-// by force and left something behind: so are pods that another hub made.
+// by force and left something behind: so are pods that another hub made. What a run of this hub left that is over and has
+// no right to anything is leaked.
 func Owner(ctx context.Context, hub client.Reader, identity string) (devices.Owner, error) {
 	var list tektonv1.PipelineRunList
 	if err := hub.List(ctx, &list, client.HasLabels{contract.LabelPlanHash}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the runs that hold quota: %w", err)
 	}
-	holding := map[string]bool{}
+	holding, alive := map[string]bool{}, map[string]bool{}
 	for i := range list.Items {
-		if pr := &list.Items[i]; run.Queue(pr) != "" && run.Holding(pr) && !run.Freed(pr) {
+		pr := &list.Items[i]
+		alive[run.ID(pr)] = alive[run.ID(pr)] || !run.Over(pr) || run.Holding(pr)
+		if run.Queue(pr) != "" && run.Holding(pr) && !run.Freed(pr) {
 			holding[run.ID(pr)] = true
 		}
 	}
 	return func(labels map[string]string) string {
-		id := labels[contract.LabelRun]
-		if other := labels[contract.LabelHub]; !holding[id] || other != "" && identity != "" && other != identity {
+		id, hub := labels[contract.LabelRun], labels[contract.LabelHub]
+		switch {
+		case hub != "" && identity != "" && hub != identity:
+			return ""
+		case holding[id]:
+			return id
+		case hub != "" && labels[contract.LabelRelease] != "" && !alive[id]:
+			return devices.Leaked
+		default:
 			return ""
 		}
-		return id
 	}, nil
 }

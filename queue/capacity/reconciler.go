@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/target"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,23 +21,20 @@ import (
 // and of its flavor.
 type Reconciler struct {
 	client  client.Client
-	targets map[string]sighted
+	targets *target.Registry
 	hub     string
 	metrics *metrics.Metrics
 }
 
 var _ reconcile.Reconciler = (*Reconciler)(nil)
 
-// sighted is a target whose devices are in sight: a view.Target.
-type sighted interface {
-	Ready() bool
-	Inventory(context.Context, devices.Owner) (*devices.Inventory, error)
-}
-
 // Reconcile counts the devices of one target and writes what has changed.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	target, known := r.targets[req.Name]
-	if !known || !target.Ready() {
+	sight, known := r.targets.Look(req.Name)
+	if !known && r.metrics != nil {
+		r.metrics.ForgetTarget(req.Name)
+	}
+	if sight == nil || !sight.Ready() {
 		return ctrl.Result{}, nil // the view tells when it is complete
 	}
 	queue := &kueue.ClusterQueue{}
@@ -47,7 +45,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	inventory, err := target.Inventory(ctx, owner)
+	inventory, err := sight.Inventory(ctx, owner)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -77,6 +75,7 @@ func (r *Reconciler) measure(target string, inventory *devices.Inventory) {
 	r.metrics.GPUs.DeletePartialMatch(prometheus.Labels{"target": target}) // a resource may be gone
 	for state, amounts := range map[string]devices.Amounts{
 		metrics.GPUTotal: inventory.Total(), metrics.GPUForeign: inventory.Foreign(), metrics.GPUOurs: inventory.Ours(),
+		metrics.GPULeaked: inventory.Leaked(),
 	} {
 		for resource := range inventory.Total() {
 			if devices.IsDevice(resource) {

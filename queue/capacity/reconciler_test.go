@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/target"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,7 +27,8 @@ type sightOf struct {
 	pods  []corev1.Pod
 }
 
-func (s *sightOf) Ready() bool { return true }
+func (s *sightOf) Ready() bool       { return true }
+func (s *sightOf) Reach() view.Reach { return view.Reach{Up: true} }
 func (s *sightOf) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
 	inv := devices.Of(s.nodes, nil)
 	inv.Hold(s.pods, nil, owner)
@@ -69,8 +72,8 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := &sightOf{nodes: []corev1.Node{node("a", 8), node("b", 8)}}
-	r := &Reconciler{client: c, targets: map[string]sighted{"local": target}, hub: "here", metrics: instruments}
+	sight := &sightOf{nodes: []corev1.Node{node("a", 8), node("b", 8)}}
+	r := &Reconciler{client: c, targets: target.NewRegistry(target.Local(c, sight)), hub: "here", metrics: instruments}
 	run := func(name string, more ...string) map[string]string {
 		labels := map[string]string{"bflow.dev/run": name}
 		if len(more) > 0 {
@@ -97,9 +100,9 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 		{"no node", []corev1.Node{}, nil, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			target.nodes, target.pods = row.nodes, row.pods
+			sight.nodes, sight.pods = row.nodes, row.pods
 			if row.nodes == nil {
-				target.nodes = []corev1.Node{node("a", 8), node("b", 8)}
+				sight.nodes = []corev1.Node{node("a", 8), node("b", 8)}
 			}
 			got := reconcileQueue(t, r, c)
 			if diff := cmp.Diff(devices.Amounts{Slot: 100, gpu: row.want, "bflow.dev/gpu-h100": row.want}, Promised(got.Spec.ResourceGroups)); diff != "" {
@@ -113,9 +116,16 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 			}
 		})
 	}
-	target.nodes, target.pods = []corev1.Node{node("a", 8)}, []corev1.Pod{pod("a", 3, nil), pod("a", 1, run("held"))}
+	made := func(labels map[string]string) map[string]string { // by provision
+		labels["bflow.dev/release"] = "r"
+		return labels
+	}
+	sight.nodes, sight.pods = []corev1.Node{node("a", 8)}, []corev1.Pod{
+		pod("a", 1, nil), pod("a", 1, run("held")), pod("a", 1, made(run("forgotten", "there"))), pod("a", 1, made(run("unqueued", "here"))),
+		pod("a", 2, made(run("forgotten", "here"))), // nobody knows that run any more
+	}
 	reconcileQueue(t, r, c)
-	for state, want := range map[string]float64{metrics.GPUTotal: 8, metrics.GPUForeign: 3, metrics.GPUOurs: 1} {
+	for state, want := range map[string]float64{metrics.GPUTotal: 8, metrics.GPUForeign: 5, metrics.GPUOurs: 1, metrics.GPULeaked: 2} {
 		if got := testutil.ToFloat64(instruments.GPUs.WithLabelValues("local", gpu, state)); got != want {
 			t.Errorf("metric %s is %v, want %v", state, got, want)
 		}

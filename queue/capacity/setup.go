@@ -2,13 +2,11 @@ package capacity
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
-	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,7 +24,7 @@ import (
 
 // Options are what the controller depends on.
 type Options struct {
-	Targets []*view.Target   // Setup does not start them: they are shared
+	Targets *target.Registry
 	Hub     string           // identity of this hub; "" = every pod with the label of a run is one of ours
 	Metrics *metrics.Metrics // nil = nothing is measured
 	Gather  time.Duration    // how long changes are gathered before they are counted; 0 = a second
@@ -37,34 +35,29 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	if o.Gather == 0 {
 		o.Gather = time.Second
 	}
-	r := &Reconciler{client: mgr.GetClient(), targets: map[string]sighted{}, hub: o.Hub, metrics: o.Metrics}
-	controller := ctrl.NewControllerManagedBy(mgr).Named("bflow-capacity")
-	for _, t := range o.Targets {
-		r.targets[t.Name] = t
-		controller.WatchesRawSource(source.Channel(t.Changes(), gather(o.Gather, t.Name)))
-	}
-	names := slices.Sorted(maps.Keys(r.targets))
-	return controller.
+	r := &Reconciler{client: mgr.GetClient(), targets: o.Targets, hub: o.Hub, metrics: o.Metrics}
+	itself := func(o client.Object) string { return o.GetName() }
+	ofRun := func(o client.Object) string { return run.Target(o) }
+	return ctrl.NewControllerManagedBy(mgr).Named("bflow-capacity").
+		WatchesRawSource(source.Channel(o.Targets.Changes(), gather(o.Gather, itself))).
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
 			return []reconcile.Request{request(obj.GetName())}
 		}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&tektonv1.PipelineRun{}, gather(o.Gather, names...), builder.WithPredicates(holderChanged())).
+		Watches(&tektonv1.PipelineRun{}, gather(o.Gather, ofRun), builder.WithPredicates(holderChanged())).
 		Complete(r)
 }
 
-// gather asks for the targets after a while: a node that fails takes many pods with it, and one count is enough.
-func gather(d time.Duration, targets ...string) handler.EventHandler {
+// gather asks for the target of an object after a while: a node that fails takes many pods with it, and one count is
+// enough.
+func gather(d time.Duration, target func(client.Object) string) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(q queue) {
-		for _, name := range targets {
-			q.AddAfter(request(name), d)
-		}
-	}
 	return handler.Funcs{
-		CreateFunc:  func(_ context.Context, _ event.CreateEvent, q queue) { add(q) },
-		UpdateFunc:  func(_ context.Context, _ event.UpdateEvent, q queue) { add(q) },
-		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q queue) { add(q) },
-		GenericFunc: func(_ context.Context, _ event.GenericEvent, q queue) { add(q) },
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { q.AddAfter(request(target(e.Object)), d) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			q.AddAfter(request(target(e.ObjectNew)), d)
+		},
+		DeleteFunc:  func(_ context.Context, e event.DeleteEvent, q queue) { q.AddAfter(request(target(e.Object)), d) },
+		GenericFunc: func(_ context.Context, e event.GenericEvent, q queue) { q.AddAfter(request(target(e.Object)), d) },
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/lock"
 
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
@@ -24,12 +25,20 @@ type Sight struct {
 	Dirty     string             // runs that were released by force and may have left something, "" for a clean target
 	Inventory *devices.Inventory // nil while it is not known
 	Assumed   []devices.Shape    // pods of runs that were let start and that no node has yet
+	Door      Door               // who may use the platform; nil where nobody asks
+}
+
+// Door says whether a run for which there is room may use the shared platform of the target now. Runs are asked for in
+// their order.
+type Door interface {
+	Ask(lock.Request) lock.Answer
 }
 
 // Waiting is a run that holds quota of the target and waits for the check.
 type Waiting struct {
 	Run      string
 	Shapes   []devices.Shape
+	Lock     lock.Request
 	Invalid  error     // why its demand cannot be read
 	Reserved time.Time // since when it holds quota
 }
@@ -40,6 +49,8 @@ type Decision struct {
 	Message string
 	Requeue time.Duration // with Retry: how long the run stays away
 	Until   time.Time     // with Pending: when to decide again though nothing has changed; zero = never
+
+	locked bool // it waits for the platform, and there is room for it
 }
 
 // Decide answers for all runs that wait, in their order. Who comes later does not pass one that waits for devices:
@@ -50,8 +61,11 @@ func Decide(now time.Time, s Sight, waiting []Waiting) []Decision {
 	var door string // the run that waits for devices
 	for i, w := range waiting {
 		d := decide(now, s, w, assumed, door)
+		if d.State == kueue.CheckStateReady && s.Door != nil {
+			d = atTheDoor(d, s.Door.Ask(w.Lock))
+		}
 		switch {
-		case d.State == kueue.CheckStateReady:
+		case d.State == kueue.CheckStateReady, d.locked:
 			assumed = append(assumed, w.Shapes...)
 		case d.State == kueue.CheckStatePending && door == "":
 			door = w.Run
@@ -101,6 +115,19 @@ func roomFor(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door st
 		return Decision{State: kueue.CheckStatePending, Message: text, Until: until}
 	default: // runs of ours hold them, and every run ends
 		return pending(text)
+	}
+}
+
+// atTheDoor is what becomes of a run that could start but for the platform. One that keeps its quota keeps its devices
+// free as well, and holds up nobody who needs others.
+func atTheDoor(d Decision, a lock.Answer) Decision {
+	switch {
+	case a.Granted:
+		return d
+	case a.Away:
+		return Decision{State: kueue.CheckStateRetry, Message: a.Reason, Requeue: Again}
+	default:
+		return Decision{State: kueue.CheckStatePending, Message: a.Reason, locked: true}
 	}
 }
 

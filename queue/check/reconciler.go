@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/capacity"
-	"bflow.dev/bflow/queue/devices"
-	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -36,23 +36,17 @@ const catchUp = 20 * time.Millisecond
 // names the check.
 type Reconciler struct {
 	client  client.Client
-	targets map[string]sighted
+	targets *target.Registry
 	hub     string
+	locks   *keeper.Keepers
 	metrics *metrics.Metrics
 	clock   clock.Clock
-	// written is the version of each Workload that was answered, until the cache shows a newer one. Only one request
+	// written is, by check, the version of each Workload that was answered, until the cache shows a newer one. Only one request
 	// is worked on at a time.
-	written map[types.UID]string
+	written map[string]map[types.UID]string
 }
 
 var _ reconcile.Reconciler = (*Reconciler)(nil)
-
-// sighted is a target whose devices are in sight: a view.Target.
-type sighted interface {
-	Ready() bool
-	Reach() view.Reach
-	Inventory(context.Context, devices.Owner) (*devices.Inventory, error)
-}
 
 // Reconcile answers for the runs of one AdmissionCheck.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -67,26 +61,40 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	target, known := r.targets[name]
+	in, known := r.targets.Look(name)
 	if err := r.setActive(ctx, check, name, known); err != nil || !known {
 		return ctrl.Result{}, err
 	}
-	r.measure(name, target)
+	r.measure(name, in)
 	found, err := r.reservations(ctx, check.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if r.stale(found.waiting) {
+	if r.stale(check.Name, found.waiting) {
 		return ctrl.Result{RequeueAfter: catchUp}, nil
 	}
-	if len(found.waiting) == 0 {
-		return ctrl.Result{}, nil
+	if r.locks == nil {
+		return r.judge(ctx, check.Name, name, in, flavor, found, nil)
 	}
-	sight, err := r.sight(ctx, name, flavor, found)
+	door, err := r.locks.Door(ctx, name, found.claims())
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.answer(ctx, check.Name, found.waiting, sight)
+	defer door.Close() // what waits and what was granted is the next thing that the lock is made to fit
+	return r.judge(ctx, check.Name, name, in, flavor, found, door)
+}
+
+// judge answers for the runs that wait at one target.
+func (r *Reconciler) judge(ctx context.Context, check, name string, in target.Sight, flavor *kueue.ResourceFlavor, found reservations, door Door) (ctrl.Result, error) {
+	if len(found.waiting) == 0 {
+		return ctrl.Result{}, nil
+	}
+	sight, err := r.sight(ctx, name, in, flavor, found)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	sight.Door = door
+	return r.answer(ctx, check, found.waiting, sight)
 }
 
 // targetOf returns the target of a check and its flavor, which may not be there.
@@ -126,28 +134,31 @@ func (r *Reconciler) setActive(ctx context.Context, check *kueue.AdmissionCheck,
 }
 
 // stale says whether the cache does not show yet what was answered to one of waiting.
-func (r *Reconciler) stale(waiting []reservation) bool {
+func (r *Reconciler) stale(check string, waiting []reservation) bool {
 	seen := map[types.UID]string{}
 	for _, w := range waiting {
-		if version, ok := r.written[w.workload.UID]; ok && version == w.workload.ResourceVersion {
+		if version, ok := r.written[check][w.workload.UID]; ok && version == w.workload.ResourceVersion {
 			seen[w.workload.UID] = version
 		}
 	}
-	r.written = seen
+	r.written[check] = seen
 	return len(seen) > 0
 }
 
-func (r *Reconciler) sight(ctx context.Context, name string, flavor *kueue.ResourceFlavor, found reservations) (Sight, error) {
-	target := r.targets[name]
-	s := Sight{Target: name, Reach: target.Reach(), Dirty: flavor.Annotations[contract.AnnotationDirty]}
-	if !target.Ready() {
+func (r *Reconciler) sight(ctx context.Context, name string, in target.Sight, flavor *kueue.ResourceFlavor, found reservations) (Sight, error) {
+	s := Sight{Target: name, Dirty: flavor.Annotations[contract.AnnotationDirty]}
+	if in == nil {
+		return s, nil
+	}
+	s.Reach = in.Reach()
+	if !in.Ready() {
 		return s, nil
 	}
 	owner, err := capacity.Owner(ctx, r.client, r.hub)
 	if err != nil {
 		return s, err
 	}
-	if s.Inventory, err = target.Inventory(ctx, owner); err != nil {
+	if s.Inventory, err = in.Inventory(ctx, owner); err != nil {
 		return s, err
 	}
 	s.Assumed = assumed(found.granted, s.Inventory.Held)
@@ -195,14 +206,14 @@ func (r *Reconciler) write(ctx context.Context, check string, cached *kueue.Work
 		return patching.SetAdmissionCheckState(&w.Status.AdmissionChecks, after, r.clock), nil
 	})
 	if err == nil {
-		r.written[cached.UID] = version
+		r.written[check][cached.UID] = version // stale has made the map
 		ctrl.LoggerFrom(ctx).Info("answered", "workload", client.ObjectKeyFromObject(cached).String(), "state", d.State, "message", d.Message)
 	}
 	return err
 }
 
-func (r *Reconciler) measure(name string, t sighted) {
-	if r.metrics == nil || t.Reach().Since.IsZero() {
+func (r *Reconciler) measure(name string, t target.Sight) {
+	if r.metrics == nil || t == nil || t.Reach().Since.IsZero() {
 		return
 	}
 	up := 0.0

@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/target"
 
 	"github.com/google/go-cmp/cmp"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -64,8 +65,8 @@ func newWorld(t *testing.T, nodes ...corev1.Node) *world {
 			ControllerName: ControllerName, Parameters: &kueue.AdmissionCheckParametersReference{APIGroup: "kueue.x-k8s.io", Kind: "ResourceFlavor", Name: "gone"},
 		}},
 	).Build()
-	w.r = newReconciler(w.client, Options{Hub: "hub"}, clocktesting.NewFakeClock(now))
-	w.r.targets["local"] = w.target
+	targets := target.NewRegistry(target.Local(w.client, w.target))
+	w.r = newReconciler(w.client, Options{Targets: targets, Hub: "hub"}, clocktesting.NewFakeClock(now))
 	return w
 }
 
@@ -187,7 +188,7 @@ func TestAnOldViewOfTheCacheIsNotActedOn(t *testing.T) {
 	}
 	w.reconcile("bflow-local")
 	w.want(map[string]kueue.CheckState{"r1": isReady})
-	if !w.r.stale([]reservation{{workload: wl}}) {
+	if !w.r.stale("bflow-local", []reservation{{workload: wl}}) {
 		t.Error("a cache that still shows the old version is waited for")
 	}
 	if err := w.r.write(t.Context(), "bflow-local", wl, pending("x")); err == nil {

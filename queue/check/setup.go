@@ -3,9 +3,10 @@ package check
 import (
 	"context"
 
-	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,8 +25,9 @@ import (
 
 // Options are what the controller depends on.
 type Options struct {
-	Targets []*view.Target   // Setup does not start them: they are shared
+	Targets *target.Registry
 	Hub     string           // identity of this hub
+	Locks   *keeper.Keepers  // of the platforms of targets; nil = nobody locks
 	Metrics *metrics.Metrics // nil = nothing is measured
 }
 
@@ -33,24 +35,18 @@ type Options struct {
 func Setup(mgr ctrl.Manager, o Options) error {
 	r := newReconciler(mgr.GetClient(), o, clock.RealClock{})
 	all := handler.EnqueueRequestsFromMapFunc(r.allChecks)
-	b := ctrl.NewControllerManagedBy(mgr).Named("bflow-check").
+	return ctrl.NewControllerManagedBy(mgr).Named("bflow-check").
 		For(&kueue.AdmissionCheck{}).
 		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(checksOf), builder.WithPredicates(asked())).
 		Watches(&kueue.ResourceFlavor{}, all, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		Watches(&tektonv1.PipelineRun{}, all, builder.WithPredicates(gaveBack())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1}) // what is granted to one is taken from the next
-	for _, t := range o.Targets {
-		b.WatchesRawSource(source.Channel(t.Changes(), all))
-	}
-	return b.Complete(r)
+		WatchesRawSource(source.Channel(o.Targets.Changes(), handler.EnqueueRequestsFromMapFunc(r.checksAt))).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1}). // what is granted to one is taken from the next
+		Complete(r)
 }
 
 func newReconciler(c client.Client, o Options, clk clock.Clock) *Reconciler {
-	r := &Reconciler{client: c, targets: map[string]sighted{}, hub: o.Hub, metrics: o.Metrics, clock: clk, written: map[types.UID]string{}}
-	for _, t := range o.Targets {
-		r.targets[t.Name] = t
-	}
-	return r
+	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, locks: o.Locks, metrics: o.Metrics, clock: clk, written: map[string]map[types.UID]string{}}
 }
 
 // allChecks asks for every check: whatever changed, a few of them are cheap to judge again.
@@ -64,6 +60,26 @@ func (r *Reconciler) allChecks(ctx context.Context, _ client.Object) []reconcile
 	for i := range list.Items {
 		if list.Items[i].Spec.ControllerName == ControllerName {
 			out = append(out, request(list.Items[i].Name))
+		}
+	}
+	return out
+}
+
+// checksAt asks for the checks of one target, which is what obj is named like.
+func (r *Reconciler) checksAt(ctx context.Context, obj client.Object) []reconcile.Request {
+	var list kueue.AdmissionCheckList
+	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "listing the checks")
+		return nil
+	}
+	var out []reconcile.Request
+	for i := range list.Items {
+		check := &list.Items[i]
+		if check.Spec.ControllerName != ControllerName {
+			continue
+		}
+		if name, _, err := r.targetOf(ctx, check); err != nil || name == obj.GetName() {
+			out = append(out, request(check.Name))
 		}
 	}
 	return out

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/lock"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/run"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -117,9 +119,20 @@ func assumed(granted []*tektonv1.PipelineRun, held map[string]devices.Amounts) [
 	return out
 }
 
+// claims are the runs that have leave to start and have not.
+func (f reservations) claims() []lock.Request {
+	var out []lock.Request
+	for _, pr := range f.granted {
+		if !run.Started(pr) && !pr.IsDone() {
+			out = append(out, keeper.RequestOf(pr))
+		}
+	}
+	return out
+}
+
 // waitingOf is what Decide needs to know of a reservation.
 func waitingOf(r reservation) Waiting {
-	w := Waiting{Run: run.ID(r.run)}
+	w := Waiting{Run: run.ID(r.run), Lock: keeper.RequestOf(r.run)}
 	w.Shapes, w.Invalid = run.Shapes(r.run)
 	if c := meta.FindStatusCondition(r.workload.Status.Conditions, kueue.WorkloadQuotaReserved); c != nil {
 		w.Reserved = c.LastTransitionTime.Time

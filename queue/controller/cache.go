@@ -4,6 +4,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -13,13 +14,17 @@ import (
 
 // cacheOptions keep the memory small: of PipelineRuns and TaskRuns only ours, and of each object only what some
 // reconciler reads. What decides about a quota is read past the cache anyway.
-func cacheOptions(namespaces []string) cache.Options {
+func cacheOptions(namespaces []string, system string) cache.Options {
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&tektonv1.PipelineRun{}: {Label: ours(), Transform: slimRun},
 			&tektonv1.TaskRun{}:     {Label: ours(), Transform: slimTask},
 			&corev1.Pod{}:           {Label: ours(), Transform: slimPod},
+			// matrices: custom runs of others are none of ours
+			&tektonv1beta1.CustomRun{}: {Label: labels.SelectorFromSet(labels.Set{contract.LabelRole: contract.RoleMatrix})},
+			// the way to targets, and no other Secret
+			&corev1.Secret{}: {Label: having(contract.LabelTarget), Namespaces: map[string]cache.Config{system: {}}},
 		},
 	}
 	if len(namespaces) > 0 {
@@ -31,8 +36,10 @@ func cacheOptions(namespaces []string) cache.Options {
 	return options
 }
 
-func ours() labels.Selector {
-	has, _ := labels.NewRequirement(contract.LabelPlanHash, selection.Exists, nil)
+func ours() labels.Selector { return having(contract.LabelPlanHash) }
+
+func having(label string) labels.Selector {
+	has, _ := labels.NewRequirement(label, selection.Exists, nil)
 	return labels.NewSelector().Add(*has)
 }
 

@@ -44,8 +44,8 @@ func TestMainSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestCachesHoldOnlyOursAndLittleOfIt(t *testing.T) {
-	for kind, by := range cacheOptions(nil).ByObject {
-		if by.Label == nil || by.Label.Matches(labels.Set{}) || !by.Label.Matches(labels.Set{contract.LabelPlanHash: "abc"}) {
+	for kind, by := range cacheOptions(nil, "bflow-system").ByObject {
+		if by.Label == nil || by.Label.Matches(labels.Set{}) || !by.Label.Matches(labels.Set{contract.LabelPlanHash: "abc", contract.LabelTarget: "far", contract.LabelRole: contract.RoleMatrix}) {
 			t.Errorf("%T: selector %v", kind, by.Label)
 		}
 	}

@@ -8,16 +8,24 @@ import (
 	"sync/atomic"
 
 	"bflow.dev/bflow/queue"
+	"bflow.dev/bflow/queue/access"
 	"bflow.dev/bflow/queue/aside"
 	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/check"
+	"bflow.dev/bflow/queue/choose"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/hours"
+	"bflow.dev/bflow/queue/janitor"
+	"bflow.dev/bflow/queue/lock/keeper"
+	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/stuck"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/target/remote"
+	"bflow.dev/bflow/queue/target/teller"
 	"bflow.dev/bflow/queue/waiting"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -38,45 +46,52 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 	if err != nil {
 		return err
 	}
-	// A client without a cache: for what decides about a quota.
-	live, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
-	if err != nil {
-		return fmt.Errorf("making a client: %w", err)
-	}
-	hub, err := hubIdentity(ctx, live)
+	live, hub, err := pastCaches(ctx, mgr)
 	if err != nil {
 		return err
 	}
-	targets := target.Of(target.Local(live))
-	sight, err := view.New(mgr.GetConfig(), contract.TargetLocal)
+	targets, sight, err := atHome(mgr, live)
 	if err != nil {
-		return fmt.Errorf("looking at target %q: %w", contract.TargetLocal, err)
+		return err
 	}
-	sights := []*view.Target{sight}
+	ways := access.NewKeeper(mgr.GetClient(), targets)
 	var real clock.RealClock
+	locks := keeper.New(keeper.Options{Hub: hub, Targets: targets, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespaces: o.Namespaces, Log: log, Clock: real})
 	for _, part := range []struct {
 		name  string
 		setup func() error
 	}{
 		{"admission", func() error {
-			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
+			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: ways, Gate: matrix.NewGate(live), Locks: locks, Hub: hub, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
 		}},
 		{"release", func() error {
-			return release.Setup(ctx, mgr, release.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
+			return release.Setup(ctx, mgr, release.Options{Targets: targets, Hub: hub, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
 		}},
+		{"targets", func() error { return remote.Setup(ctx, mgr, targets, o.SystemNamespace) }},
+		{"janitor", func() error {
+			return mgr.Add(janitorOf(mgr, hub, janitor.Options{Namespaces: o.Namespaces, Targets: targets, Metrics: instruments, Log: log, Clock: real}))
+		}},
+		{"locks of targets", func() error { return mgr.Add(locks) }},
+		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
+		{"matrices", func() error { return matrix.Setup(ctx, mgr, log) }},
 		{"tasks without a place", func() error { return stuck.Setup(mgr, log) }},
 		{"view of the target", func() error { return mgr.Add(sight) }},
 		{"capacity", func() error {
-			return capacity.Setup(mgr, capacity.Options{Targets: sights, Hub: hub, Metrics: instruments})
+			return capacity.Setup(mgr, capacity.Options{Targets: targets, Hub: hub, Metrics: instruments})
 		}},
 		{"check", func() error {
-			return check.Setup(mgr, check.Options{Targets: sights, Hub: hub, Metrics: instruments})
+			return check.Setup(mgr, check.Options{Targets: targets, Hub: hub, Locks: locks, Metrics: instruments})
 		}},
 		{"what is too big", func() error {
-			return aside.Setup(mgr, aside.Options{Targets: sights, Hub: hub, Log: log})
+			return aside.Setup(mgr, aside.Options{Targets: targets, Hub: hub, Log: log})
 		}},
+		{"hours of devices", func() error {
+			return hours.Setup(mgr, hours.Options{Metrics: instruments, Clock: real, Leaked: hours.LeakedOf(mgr.GetClient(), targets, hub)})
+		}},
+		{"the choice of targets", func() error { return choose.Setup(mgr, targets, hub) }},
+		{"what is told of targets", func() error { return teller.Setup(mgr, targets, hub) }},
 		{"probes", func() error { return probes(mgr) }},
 	} {
 		if err := part.setup(); err != nil {
@@ -84,6 +99,33 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}
 	}
 	return nil
+}
+
+// pastCaches is a client without a cache, for what decides about a quota, and the identity of the hub.
+func pastCaches(ctx context.Context, mgr ctrl.Manager) (live client.Client, hub string, err error) {
+	live, err = client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, "", fmt.Errorf("making a client: %w", err)
+	}
+	hub, err = hubIdentity(ctx, live)
+	return live, hub, err
+}
+
+// atHome are the targets as they are at first: the hub itself, and what is seen of it.
+func atHome(mgr ctrl.Manager, live client.Client) (*target.Registry, *view.Target, error) {
+	targets := target.NewRegistry()
+	sight, err := view.New(mgr.GetConfig(), contract.TargetLocal, func() { targets.Tell(contract.TargetLocal) })
+	if err != nil {
+		return nil, nil, fmt.Errorf("looking at target %q: %w", contract.TargetLocal, err)
+	}
+	targets.Put(target.Local(live, sight))
+	return targets, sight, nil
+}
+
+// janitorOf looks after targets.
+func janitorOf(mgr ctrl.Manager, hub string, o janitor.Options) *janitor.Janitor {
+	o.Hub = janitor.Hub{ID: hub, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Now: o.Clock.Now}
+	return janitor.New(o)
 }
 
 // hubIdentity is what marks our objects on targets that other hubs use too.

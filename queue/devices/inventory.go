@@ -14,6 +14,8 @@ import (
 type Inventory struct {
 	Nodes []*Node
 	Held  map[string]Amounts // what each run holds that holds quota, on any node
+
+	leaked Amounts
 }
 
 // Of returns the devices of nodes: those that device plugins told the kubelet, and those in slices of dynamic resource
@@ -24,7 +26,7 @@ func Of(nodes []corev1.Node, offered []resourcev1.ResourceSlice) *Inventory {
 		byName[nodes[i].Name] = nodeOf(&nodes[i])
 	}
 	addSlices(byName, offered)
-	inv := &Inventory{Held: map[string]Amounts{}}
+	inv := &Inventory{Held: map[string]Amounts{}, leaked: Amounts{}}
 	for _, name := range sorted(byName) {
 		if n := byName[name]; len(n.Total) > 0 {
 			inv.Nodes = append(inv.Nodes, n)
@@ -37,6 +39,9 @@ func Of(nodes []corev1.Node, offered []resourcev1.ResourceSlice) *Inventory {
 // a pod of somebody else, of another hub, or of a run whose quota was given back. It takes from what a queue may promise.
 type Owner func(labels map[string]string) string
 
+// Leaked is the owner of what runs of this hub hold without a right to it: nobody could remove it yet. It is foreign too.
+const Leaked = "-"
+
 // Hold counts what pods and claims hold. It may be called once on what Of returned.
 func (inv *Inventory) Hold(pods []corev1.Pod, claims []resourcev1.ResourceClaim, owner Owner) {
 	byName := map[string]*Node{}
@@ -47,7 +52,7 @@ func (inv *Inventory) Hold(pods []corev1.Pod, claims []resourcev1.ResourceClaim,
 	for i := range pods {
 		p := &pods[i]
 		run := owner(p.Labels)
-		if run != "" {
+		if run != "" && run != Leaked {
 			runs[p.UID] = run
 		}
 		if n := byName[NodeOf(p)]; n != nil {
@@ -71,8 +76,11 @@ func (inv *Inventory) hold(n *Node, run string, a Amounts) {
 		if _, known := n.Total[name]; !known {
 			continue
 		}
-		if run == "" {
+		if run == "" || run == Leaked {
 			n.Foreign[name] += count
+			if run == Leaked {
+				inv.leaked[name] += count
+			}
 			continue
 		}
 		n.Ours[name] += count
@@ -101,6 +109,9 @@ func (inv *Inventory) Ours() Amounts { return inv.sum(func(n *Node) Amounts { re
 
 // Foreign is what others hold.
 func (inv *Inventory) Foreign() Amounts { return inv.sum(func(n *Node) Amounts { return n.Foreign }) }
+
+// Leaked is what of Foreign is held by runs of this hub that have no right to it any more.
+func (inv *Inventory) Leaked() Amounts { return inv.leaked }
 
 // Free is what nobody holds, on nodes that take pods.
 func (inv *Inventory) Free() Amounts { return inv.sum((*Node).Free) }

@@ -147,6 +147,27 @@ func TestClaimsHoldDevicesOfTheirPods(t *testing.T) {
 	}
 }
 
+func TestWhatARunHoldsWithoutARightIsLeakedAndForeign(t *testing.T) {
+	inv := devices.Of([]corev1.Node{makeNode("a", offers(gpu, 8))}, nil)
+	inv.Hold([]corev1.Pod{makePod("a", gpu, 2, mine), makePod("a", gpu, 3)}, nil, func(labels map[string]string) string {
+		if ours(labels) != "" {
+			return devices.Leaked
+		}
+		return ""
+	})
+	for name, row := range map[string]struct{ got, want devices.Amounts }{
+		"leaked": {inv.Leaked(), amounts(gpu, 2)}, "foreign": {inv.Foreign(), amounts(gpu, 5)},
+		"ours": {inv.Ours(), amounts()}, "free": {inv.Free(), amounts(gpu, 3)},
+	} {
+		if diff := cmp.Diff(row.want, row.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if len(inv.Held) > 0 {
+		t.Errorf("runs hold %v", inv.Held)
+	}
+}
+
 func TestPodsAskForTheLargerOfInitAndRunning(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	p := makePod("a", gpu, 1)

@@ -13,8 +13,11 @@ type Metrics struct {
 	Attempts        *prometheus.CounterVec
 	Unstartable     prometheus.Counter
 	GPUs            *prometheus.GaugeVec
+	GPUSeconds      *prometheus.CounterVec
+	Admission       *prometheus.HistogramVec
 	TargetReachable *prometheus.GaugeVec
 	TargetDirty     *prometheus.GaugeVec
+	Leaked          *prometheus.GaugeVec
 	ReasonWrites    prometheus.Counter
 }
 
@@ -29,18 +32,29 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		Attempts:        counter(Attempts, "cause"),
 		Unstartable:     prometheus.NewCounter(prometheus.CounterOpts{Name: Unstartable, Help: Help(Unstartable)}),
 		GPUs:            gauge(GPUs, "target", "resource", "state"),
+		GPUSeconds:      counter(GPUSeconds, "target", "resource", "state"),
+		Admission:       histogram(AdmissionSeconds, prometheus.ExponentialBuckets(0.01, 4, 10), "target"),
 		TargetReachable: gauge(TargetReachable, "target"),
 		TargetDirty:     gauge(TargetDirty, "target"),
+		Leaked:          gauge(Leaked, "target"),
 		ReasonWrites:    prometheus.NewCounter(prometheus.CounterOpts{Name: ReasonWrites, Help: Help(ReasonWrites)}),
 	}
 	for _, c := range []prometheus.Collector{
-		m.QueueWait, m.Release, m.Forced, m.Leftovers, m.Attempts, m.Unstartable, m.GPUs, m.TargetReachable, m.TargetDirty, m.ReasonWrites,
+		m.QueueWait, m.Release, m.Forced, m.Leftovers, m.Attempts, m.Unstartable, m.GPUs, m.GPUSeconds, m.Admission,
+		m.TargetReachable, m.TargetDirty, m.Leaked, m.ReasonWrites,
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// ForgetTarget takes away what is told of a target that is gone.
+func (m *Metrics) ForgetTarget(name string) {
+	for _, gauge := range []*prometheus.GaugeVec{m.GPUs, m.TargetReachable, m.TargetDirty, m.Leaked} {
+		gauge.DeletePartialMatch(prometheus.Labels{"target": name})
+	}
 }
 
 func histogram(name string, buckets []float64, labels ...string) *prometheus.HistogramVec {

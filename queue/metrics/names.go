@@ -11,8 +11,11 @@ const (
 	Attempts         = "bflow_attempts_total"              // counter; labels cause
 	Unstartable      = "bflow_unstartable_runs_total"      // counter; labels none
 	GPUs             = "bflow_gpus"                        // gauge; labels target, resource, state
+	GPUSeconds       = "bflow_gpu_seconds_total"           // counter; labels target, resource, state
+	AdmissionSeconds = "bflow_admission_seconds"           // histogram; labels target
 	TargetReachable  = "bflow_target_reachable"            // gauge, 1 or 0; labels target
 	TargetDirty      = "bflow_target_dirty"                // gauge, 1 or 0; labels target
+	Leaked           = "bflow_leaked_objects"              // gauge; labels target
 	ReasonWrites     = "bflow_waiting_reason_writes_total" // counter; labels none
 )
 
@@ -29,7 +32,21 @@ const (
 	GPUTotal   = "total"   // on nodes that are ready and schedulable
 	GPUForeign = "foreign" // held by pods that are not ours
 	GPUOurs    = "ours"    // held by pods of our runs
+	GPULeaked  = "leaked"  // part of foreign: held by pods of runs of ours that have no right to them any more
 )
+
+// Values of label state of GPUSeconds: what runs hold devices for.
+const (
+	HoursProvisioning = "provisioning" // until the first load begins
+	HoursMeasuring    = "measuring"    // while a load runs
+	HoursIdle         = "idle"         // between loads, and after the last until they are given back
+	HoursLeaked       = "leaked"       // held by pods of runs that have no right to them any more
+)
+
+// HoursStates are all values of label state of GPUSeconds.
+func HoursStates() []string {
+	return []string{HoursProvisioning, HoursMeasuring, HoursIdle, HoursLeaked}
+}
 
 // Help is what a name means, in one sentence.
 func Help(name string) string {
@@ -41,9 +58,12 @@ func Help(name string) string {
 		Leftovers:        "Objects of ended runs that the controller deleted itself.",
 		Attempts:         "Further attempts of runs that the controller made, by cause.",
 		Unstartable:      "Admitted runs that the API server refused to let start.",
-		GPUs:             "Devices of a target by state: total, foreign, ours.",
+		GPUs:             "Devices of a target by state: total, foreign, ours, leaked.",
+		GPUSeconds:       "Seconds for which runs held devices, times devices, by what for: provisioning, measuring, idle, leaked.",
+		AdmissionSeconds: "Time from the reservation of quota for a run until it was let start.",
 		TargetReachable:  "1 when the API server of the target answers.",
 		TargetDirty:      "1 when something of a run that was released by force may still hold devices of the target.",
+		Leaked:           "Objects on a target that no run needed when the janitor last looked.",
 		ReasonWrites:     "Writes of the reason why a run waits.",
 	}[name]
 }

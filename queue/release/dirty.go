@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/leftover"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
@@ -55,17 +55,15 @@ func writeDirty(ctx context.Context, c client.Client, flavor *kueue.ResourceFlav
 	return nil
 }
 
-// Sweeper cleans the marks of dirty targets: an entry goes when nothing of its run holds a device.
+// Sweeper cleans dirty targets: it deletes what is left of the runs that are named there, and takes a name away when
+// nothing of its run may hold a device.
 type Sweeper struct {
-	client  client.Client
-	targets target.Targets
-	metrics *metrics.Metrics
+	client client.Client
+	opts   Options
 }
 
 // NewSweeper makes the reconciler of ResourceFlavors.
-func NewSweeper(c client.Client, opts Options) *Sweeper {
-	return &Sweeper{client: c, targets: opts.Targets, metrics: opts.Metrics}
-}
+func NewSweeper(c client.Client, opts Options) *Sweeper { return &Sweeper{client: c, opts: opts} }
 
 // Reconcile looks at one target.
 func (s *Sweeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -73,17 +71,18 @@ func (s *Sweeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	if err := s.client.Get(ctx, req.NamespacedName, flavor); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	t, err := s.targets.Find(flavor.Name)
+	t, err := s.opts.Targets.Find(flavor.Name)
 	if err != nil {
 		return ctrl.Result{}, nil // a flavor that is no target of ours
 	}
 	marked := dirtyRuns(flavor)
-	dirty, err := stillDirty(ctx, t, marked)
-	if err != nil {
-		return ctrl.Result{}, err
+	var dirty []string
+	for _, entry := range marked {
+		if s.dirty(ctx, t, entry) {
+			dirty = append(dirty, entry)
+		}
 	}
-	gauge := s.metrics.TargetDirty.WithLabelValues(t.Name)
-	gauge.Set(float64(min(1, len(dirty))))
+	s.opts.Metrics.TargetDirty.WithLabelValues(t.Name).Set(float64(min(1, len(dirty))))
 	if len(dirty) < len(marked) {
 		if err := writeDirty(ctx, s.client, flavor, dirty); err != nil {
 			return ctrl.Result{}, err
@@ -95,21 +94,23 @@ func (s *Sweeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	return ctrl.Result{}, nil
 }
 
-func stillDirty(ctx context.Context, t target.Target, marked []string) ([]string, error) {
-	var dirty []string
-	for _, entry := range marked {
-		namespace, id, ok := strings.Cut(entry, "/")
-		if !ok {
-			dirty = append(dirty, entry) // a person's own mark stays until the person takes it away
-			continue
-		}
-		left, err := leftOf(ctx, t, namespace, id)
-		if err != nil {
-			return nil, err
-		}
-		if holding(left) {
-			dirty = append(dirty, entry)
-		}
+// dirty says whether something of a run may still hold a device, after it has told it to go. A target that does not
+// answer stays dirty; when it does again, it is looked at.
+func (s *Sweeper) dirty(ctx context.Context, t target.Target, entry string) bool {
+	namespace, id, ok := strings.Cut(entry, "/")
+	if !ok {
+		return true // a person's own mark stays until the person takes it away
 	}
-	return dirty, nil
+	left, err := leftover.List(ctx, t.Live, t.Name, s.opts.Hub, namespace, leftover.ByRun(id))
+	if err == nil {
+		err = leftover.Delete(ctx, t.Live, left, func(o leftover.Object) {
+			s.opts.Metrics.Leftovers.WithLabelValues(t.Name, o.Kind).Inc()
+			s.opts.Log.Info("deleted what a run had left", "namespace", namespace, "run", id, "target", t.Name, "object", o.String())
+		})
+	}
+	if err != nil {
+		s.opts.Log.Warn("cleaning a dirty target", "target", t.Name, "run", id, "error", err.Error())
+		return true
+	}
+	return leftover.Holding(left)
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"bflow.dev/bflow/queue/leftover"
+	"bflow.dev/bflow/queue/lock/history"
+	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
@@ -28,13 +31,19 @@ func (r *Reconciler) free(ctx context.Context, t target.Target, pr *tektonv1.Pip
 		return err
 	}
 	var pods corev1.PodList
-	if err := t.Live.List(ctx, &pods, client.InNamespace(pr.Namespace), client.MatchingLabelsSelector{Selector: made(run.ID(pr))}); err != nil {
+	if err := t.Live.List(ctx, &pods, client.InNamespace(pr.Namespace), client.MatchingLabelsSelector{Selector: leftover.ByRun(run.ID(pr))}); err != nil {
 		return fmt.Errorf("listing pods on target %q: %w", t.Name, err)
 	}
-	if slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return !ended(&p) }) {
+	if slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return !ended(&p) && !r.foreign(&p) }) {
 		return nil
 	}
 	return r.markFreed(ctx, pr)
+}
+
+// foreign says whether another hub made an object, whose runs may have the names of ours.
+func (r *Reconciler) foreign(o client.Object) bool {
+	hub := o.GetLabels()[contract.LabelHub]
+	return hub != "" && r.opts.Hub != "" && hub != r.opts.Hub
 }
 
 func (r *Reconciler) releaseTaskEnded(ctx context.Context, pr *tektonv1.PipelineRun) (bool, error) {
@@ -59,7 +68,7 @@ func (r *Reconciler) markFreed(ctx context.Context, pr *tektonv1.PipelineRun) er
 
 // explain writes what the end of a run waits for, when that has changed.
 func (r *Reconciler) explain(ctx context.Context, pr *tektonv1.PipelineRun, waits []string) error {
-	text := "Ended; waiting for " + sentence(waits)
+	text := "Ended; waiting for " + leftover.Sentence(waits)
 	if pr.Annotations[contract.AnnotationReason] == text {
 		return nil
 	}
@@ -93,15 +102,21 @@ func (r *Reconciler) tell(t target.Target, pr *tektonv1.PipelineRun, left []stri
 	log := r.opts.Log.With("namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "target", t.Name, "took", took.String())
 	r.opts.Metrics.Release.WithLabelValues(t.Name).Observe(took.Seconds())
 	if len(left) == 0 {
+		history.Write(r.opts.Log, keeper.EventOf(history.Released, r.opts.Hub, pr))
 		log.Info("run released")
 		r.events.Eventf(pr, nil, corev1.EventTypeNormal, "Released", "Release",
 			"Nothing of the run is left on target %s; its quota is free, %s after its end", t.Name, took.Round(time.Second))
 		return
 	}
+	history.Write(r.opts.Log, keeper.EventOf(history.Forced, r.opts.Hub, pr))
 	log.Warn("run released by force", "left", left)
 	r.opts.Metrics.Forced.WithLabelValues(t.Name).Inc()
+	why := fmt.Sprintf("after %s", r.opts.ForceAfter)
+	if run.Forced(pr) {
+		why = "because somebody asked for it"
+	}
 	r.events.Eventf(pr, nil, corev1.EventTypeWarning, "ForcedRelease", "Release",
-		"Its quota was given back after %s though this is left on target %s: %s. While it may hold devices no run starts there", r.opts.ForceAfter, t.Name, sentence(left))
+		"Its quota was given back %s though this is left on target %s: %s. While it may hold devices no run starts there", why, t.Name, leftover.Sentence(left))
 }
 
 // dropFinish deletes a finish that nobody owns: that of a deleted run.

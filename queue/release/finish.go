@@ -30,7 +30,7 @@ const (
 // finish says what the end of the run waits for in the way of Task finish, "" for nothing. A run that ends without its
 // finally (cancelled outright, timed out, deleted) gets a TaskRun of its own: the same Task, params and volumes.
 func (r *Reconciler) finish(ctx context.Context, pr *tektonv1.PipelineRun, w work) (string, error) {
-	if len(w.tasks) == 0 {
+	if len(w.tasks) == 0 || run.Forced(pr) { // by force: no task runs any more, and the controller tears down alone
 		return "", nil
 	}
 	for _, task := range w.tasks {
@@ -49,7 +49,7 @@ func (r *Reconciler) finish(ctx context.Context, pr *tektonv1.PipelineRun, w wor
 	switch {
 	case apierrors.IsNotFound(err) && len(w.pods) == 0:
 		return r.startFinish(ctx, pr, w)
-	case apierrors.IsNotFound(err) && r.overdue(pr):
+	case apierrors.IsNotFound(err) && r.overdue(pr, w):
 		return "", nil
 	case apierrors.IsNotFound(err):
 		return "its tasks to end, for finish to follow", nil // finish writes the same volume, and MLflow

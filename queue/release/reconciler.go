@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"bflow.dev/bflow/queue/leftover"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
@@ -24,13 +25,16 @@ const (
 	ForceAfter = 10 * time.Minute
 	// lookAgain is how often an ended run is looked at when no event comes: a watch may break.
 	lookAgain = 30 * time.Second
+	// tasksEnd is how long the pods of tasks that were told to end may take.
+	tasksEnd = time.Minute
 	// soon is when a change that met another one is tried again.
 	soon = 200 * time.Millisecond
 )
 
 // Options of the release of runs.
 type Options struct {
-	Targets    target.Targets
+	Hub        string // identity of this hub, for the history of locks
+	Targets    *target.Registry
 	Metrics    *metrics.Metrics
 	Log        *slog.Logger
 	Clock      clock.Clock
@@ -82,12 +86,24 @@ func (r *Reconciler) advance(ctx context.Context, pr *tektonv1.PipelineRun) (ctr
 	}
 	t, err := r.opts.Targets.Find(run.Target(pr))
 	if err != nil {
-		return ctrl.Result{}, err
+		return r.lost(ctx, pr, err)
 	}
 	if !run.Over(pr) {
 		return ctrl.Result{}, r.free(ctx, t, pr)
 	}
 	return r.end(ctx, t, pr)
+}
+
+// lost is a run whose target is known no more: it may come back.
+func (r *Reconciler) lost(ctx context.Context, pr *tektonv1.PipelineRun, cause error) (ctrl.Result, error) {
+	if !run.Over(pr) {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil
+	}
+	work, err := r.work(ctx, pr)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.unseen(ctx, target.Target{Name: run.Target(pr)}, pr, work, cause)
 }
 
 // end takes the run from its end to its release.
@@ -96,12 +112,9 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	left, err := leftovers(ctx, t, pr)
+	left, err := r.clean(ctx, t, pr)
 	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if err := r.remove(ctx, t, pr, left); err != nil {
-		return ctrl.Result{}, err
+		return r.unseen(ctx, t, pr, work, err)
 	}
 	finishing, err := r.finish(ctx, pr, work)
 	if err != nil {
@@ -111,8 +124,8 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 	switch {
 	case len(waits) == 0:
 		return ctrl.Result{}, r.release(ctx, t, pr, nil, false)
-	case r.overdue(pr) && finishing == "":
-		return ctrl.Result{}, r.release(ctx, t, pr, waits, holding(left))
+	case r.overdue(pr, work) && finishing == "":
+		return ctrl.Result{}, r.release(ctx, t, pr, waits, leftover.Holding(left))
 	case len(left) == 0 && len(work.pods) == 0: // only finish is awaited, which needs no device
 		if err := r.markFreed(ctx, pr); err != nil {
 			return ctrl.Result{}, err
@@ -121,6 +134,25 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 	default:
 		return ctrl.Result{RequeueAfter: lookAgain}, r.explain(ctx, pr, waits)
 	}
+}
+
+// clean deletes what is left of the run on its target, and returns it: it is gone only when it is not seen any more.
+func (r *Reconciler) clean(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun) ([]leftover.Object, error) {
+	left, err := r.leftovers(ctx, t, pr)
+	if err != nil {
+		return nil, err
+	}
+	return left, r.remove(ctx, t, pr, left)
+}
+
+// unseen is the end of a run on a target that cannot be cleaned: it does not answer, or refuses. The run keeps its quota
+// for a time; then the target is marked, because nobody knows what is left there.
+func (r *Reconciler) unseen(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, w work, cause error) (ctrl.Result, error) {
+	waits := append(waitsFor(w, nil, ""), cause.Error())
+	if r.overdue(pr, w) {
+		return ctrl.Result{}, r.release(ctx, t, pr, waits, true)
+	}
+	return ctrl.Result{RequeueAfter: lookAgain}, r.explain(ctx, pr, waits)
 }
 
 // endedAt is when we could begin to release the run: a controller that was away must not force at once what nobody has
@@ -133,6 +165,9 @@ func (r *Reconciler) endedAt(pr *tektonv1.PipelineRun) time.Time {
 	return born
 }
 
-func (r *Reconciler) overdue(pr *tektonv1.PipelineRun) bool {
-	return r.opts.Clock.Since(r.endedAt(pr)) >= r.opts.ForceAfter
+// overdue says whether the run is released by force: it had its time, or somebody does not want to wait. Its own tasks
+// get a moment to end even then, because they may be about to make something.
+func (r *Reconciler) overdue(pr *tektonv1.PipelineRun, w work) bool {
+	since := r.opts.Clock.Since(r.endedAt(pr))
+	return since >= r.opts.ForceAfter || run.Forced(pr) && (len(w.pods) == 0 || since >= tasksEnd)
 }

@@ -14,12 +14,17 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
+
+// atOnce is how many runs are looked after at a time: some may wait for a target that is slow to answer.
+const atOnce = 16
 
 // IndexRun finds the PipelineRuns of a run.
 const IndexRun = "bflow-run"
@@ -36,12 +41,16 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		For(&tektonv1.PipelineRun{}).
 		Watches(&tektonv1.TaskRun{}, handler.EnqueueRequestsFromMapFunc(ofTask)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(endedPods())).
+		WatchesRawSource(source.Channel(opts.Targets.Changes(), handler.EnqueueRequestsFromMapFunc(r.ofTarget))).
+		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce}).
 		Complete(r)
 	if err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("dirty-targets").
 		For(&kueue.ResourceFlavor{}).
+		WatchesRawSource(source.Channel(opts.Targets.Changes(), handler.EnqueueRequestsFromMapFunc(flavorOf))).
+		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce}).
 		Complete(NewSweeper(mgr.GetClient(), opts))
 }
 
@@ -68,6 +77,30 @@ func (r *Reconciler) ofPod(ctx context.Context, o client.Object) []reconcile.Req
 		requests = append(requests, request(pr.Namespace, pr.Name)...)
 	}
 	return requests
+}
+
+// ofTarget are the runs whose pods on a remote target may have gone: no watch of the hub tells of those.
+func (r *Reconciler) ofTarget(ctx context.Context, o client.Object) []reconcile.Request {
+	if o.GetName() == contract.TargetLocal {
+		return nil
+	}
+	var runs tektonv1.PipelineRunList
+	if err := r.client.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil { // each is looked at again anyway
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range runs.Items {
+		pr := &runs.Items[i]
+		if run.Ours(pr) && run.Target(pr) == o.GetName() && run.Holding(pr) && (run.Over(pr) || !run.Freed(pr)) {
+			requests = append(requests, request(pr.Namespace, pr.Name)...)
+		}
+	}
+	return requests
+}
+
+// flavorOf is the flavor of a target, which has its name.
+func flavorOf(_ context.Context, o client.Object) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: o.GetName()}}}
 }
 
 func request(namespace, name string) []reconcile.Request {

@@ -23,6 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// None is the next attempt of a run that gets none.
+const None = "none"
+
 // MaxAttempts ends the attempts of a run that is taken off again and again.
 const MaxAttempts = 5
 
@@ -58,7 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if run.Attempt(pr) >= MaxAttempts {
 		r.events.Eventf(pr, nil, corev1.EventTypeWarning, "NoMoreAttempts", "Retry", "It lost its quota in attempt %d, the last one; run it again when the cluster is calmer", run.Attempt(pr))
-		return ctrl.Result{}, r.mark(ctx, pr, "none")
+		return ctrl.Result{}, r.mark(ctx, pr, None)
 	}
 	whole := &tektonv1.PipelineRun{} // caches hold less than a copy needs
 	if err := r.live.Get(ctx, req.NamespacedName, whole); err != nil {
@@ -127,7 +130,8 @@ const tektonPrefix = "tekton.dev/"
 
 // keptAnnotations are what the compiler wrote: what happened to the old attempt does not hold for the new one.
 func keptAnnotations() []string {
-	return []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, contract.AnnotationPods, contract.AnnotationSource, contract.AnnotationStarted}
+	return []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, contract.AnnotationPods, contract.AnnotationSource, contract.AnnotationStarted,
+		contract.AnnotationPoint, contract.AnnotationMLflowParent}
 }
 
 func withParam(params tektonv1.Params, name, value string) tektonv1.Params {

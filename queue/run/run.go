@@ -110,6 +110,9 @@ func Holding(pr *tektonv1.PipelineRun) bool { return Started(pr) && !Released(pr
 // Cancelling says whether somebody wants the end of the run, so that it must not be let start.
 func Cancelling(o metav1.Object) bool { return o.GetAnnotations()[contract.AnnotationCancel] != "" }
 
+// Forced says whether somebody wants the quota of the run back as soon as it is over, whatever is left of it.
+func Forced(o metav1.Object) bool { return o.GetAnnotations()[contract.AnnotationForce] != "" }
+
 // Stopping says whether the run was told to end.
 func Stopping(pr *tektonv1.PipelineRun) bool {
 	return pr.IsCancelled() || pr.IsGracefullyCancelled() || pr.IsGracefullyStopped()

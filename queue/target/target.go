@@ -1,60 +1,95 @@
-// Package target holds the ways to the clusters where model servers run: a client of each, and what the tasks of a run
-// get to find it. It must not know what a run leaves there.
+// Package target holds the clusters where model servers run: a client and a view of each, and what the tasks of a run get
+// to find it. It must not know what a run leaves there, nor how a cluster becomes a target.
 package target
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
+	"context"
+	"errors"
+	"time"
 
+	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/tasks/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// KeyInCluster is the key of the target Secret that says: the target is the cluster of the task itself.
-const KeyInCluster = "in-cluster"
+// Keys of the Secret with the way to a target. KeyInCluster says: it is the cluster of the task itself.
+const (
+	KeyInCluster  = "in-cluster"
+	KeyKubeconfig = "kubeconfig"
+	KeyToken      = "token"
+	KeyCA         = "ca.crt"
+)
+
+// ErrNotYet is what Access answers while it is being asked for: look again in a moment.
+var ErrNotYet = errors.New("its credentials are being made")
+
+// Sight is a target whose devices are in sight: a *view.Target.
+type Sight interface {
+	Ready() bool
+	Reach() view.Reach
+	Inventory(context.Context, devices.Owner) (*devices.Inventory, error)
+}
+
+// Ask is a run that needs the way to its target.
+type Ask struct {
+	Namespace string
+	UID       types.UID     // of the PipelineRun: each attempt has a way of its own
+	For       time.Duration // how long the run may take
+}
+
+// Grant is the way to a target.
+type Grant struct {
+	Data    map[string][]byte // of the Secret of the run
+	Expires time.Time         // zero for never
+}
+
+// Accessor hands out the way to a target. It must not wait for the target: where that has to be asked first, it answers
+// ErrNotYet until its answer is there.
+type Accessor interface {
+	Access(Ask) (Grant, error)
+	// Forget ends the care for a run.
+	Forget(types.UID)
+}
 
 // Target is one cluster.
 type Target struct {
 	Name string
-	// Live reads and writes past any cache: what decides about a quota must be true now.
+	// Live reads and writes past any cache: what decides about a quota must be true now. Each call ends within seconds,
+	// and at once where the API server of a remote target is known not to answer.
 	Live client.Client
-	// Access is the content of the Secret that the tasks of an admitted run get.
-	Access map[string][]byte
+	// Sight is nil where nobody looks: in tests.
+	Sight Sight
+	// Way is nil for the hub itself.
+	Way Accessor
 }
 
 // Local is the target that is the hub itself: its tasks use the account of their pods.
-func Local(live client.Client) Target {
-	return Target{Name: contract.TargetLocal, Live: live, Access: map[string][]byte{KeyInCluster: []byte("true")}}
+func Local(live client.Client, sight Sight) Target {
+	return Target{Name: contract.TargetLocal, Live: live, Sight: sight}
 }
 
-// Targets are the clusters that the controller knows, by name.
-type Targets map[string]Target
-
-// Of makes Targets of some.
-func Of(targets ...Target) Targets {
-	all := Targets{}
-	for _, t := range targets {
-		all[t.Name] = t
+// Access is the way to the target for a run.
+func (t Target) Access(ask Ask) (Grant, error) {
+	if t.Way == nil {
+		return Grant{Data: map[string][]byte{KeyInCluster: []byte("true")}}, nil
 	}
-	return all
+	return t.Way.Access(ask)
 }
 
-// Find returns the target of a name.
-func (t Targets) Find(name string) (Target, error) {
-	found, ok := t[name]
-	if !ok {
-		return Target{}, fmt.Errorf("finding target %q: the controller knows %s only", name, strings.Join(slices.Sorted(maps.Keys(t)), ", "))
+// Forget ends the care for the way of a run.
+func (t Target) Forget(run types.UID) {
+	if t.Way != nil {
+		t.Way.Forget(run)
 	}
-	return found, nil
 }
 
 // Secret is what the tasks of run get to find the target, owned by its PipelineRun.
-func (t Target) Secret(namespace, run string, owner metav1.OwnerReference) *corev1.Secret {
+func (t Target) Secret(namespace, run string, owner metav1.OwnerReference, grant Grant) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:      contract.TargetSecret(run),
@@ -64,6 +99,6 @@ func (t Target) Secret(namespace, run string, owner metav1.OwnerReference) *core
 			},
 			OwnerReferences: []metav1.OwnerReference{owner},
 		},
-		Data: t.Access,
+		Data: grant.Data,
 	}
 }

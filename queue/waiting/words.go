@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -46,6 +47,9 @@ func Explain(wl *kueue.Workload, place int) Reason {
 		return Reason{KindChecked, checks(wl)}
 	case reserved == nil:
 		return Reason{KindNoController, queued(wl, place)}
+	}
+	if wl.Spec.QueueName == contract.TargetAny {
+		return Reason{KindNotQueued, "Waits for a target: none of those that it allows can take it now; bflow target list says why"}
 	}
 	switch reserved.Reason {
 	case kueue.WorkloadQuotaReservedReasonExceedsMaxQuota, kueue.WorkloadQuotaReservedReasonNoMatchingFlavor:

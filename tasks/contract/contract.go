@@ -48,6 +48,24 @@ const (
 	ParamBundle      = "bundle"       // as bflow run --bundle
 )
 
+// A matrix: a parent PipelineRun with a CustomRun of this kind, for which there is no CRD, and the tasks around it.
+const (
+	MatrixAPIVersion = Prefix + "v1alpha1"
+	MatrixKind       = "Matrix"
+	RoleMatrix       = "matrix" // value of LabelRole on the parent, which its CustomRun inherits
+
+	MatrixBegin     = "begin"     // pipeline task: makes the MLflow run of the matrix
+	MatrixChildren  = "children"  // pipeline task: the CustomRun
+	MatrixAggregate = "aggregate" // finally task: one page over all runs
+
+	ParamPlans       = "plans"         // root digest over the pieces that hold the points: PlansConfigMap names them
+	ParamPieces      = "pieces"        // how many they are
+	ParamPoints      = "points"        // how many points they hold
+	ParamMaxParallel = "max-parallel"  // runs that may be there and not at their end; 0 = what keeps the queues busy
+	ParamFailFast    = "fail-fast"     // true: after a failure nothing more starts
+	ParamMLflowRun   = "mlflow-parent" // MLflow run of the matrix; empty without a tracking server
+)
+
 // Results. Each stays under 1 KiB: results travel in the termination message (4 KiB per container).
 const (
 	ResultReason      = "reason"        // provision: why it failed, in one sentence; absent when it did not
@@ -105,10 +123,19 @@ const (
 	AnnotationReleased = Prefix + "released"   // on a PipelineRun: time since which nothing of the run is left on its target
 	AnnotationCancel   = Prefix + "cancelling" // on a PipelineRun: somebody wants its end, so it is never let start
 	AnnotationReason   = Prefix + "reason"     // on a PipelineRun: why it waits, in one sentence
+	AnnotationForce    = Prefix + "force"      // on a PipelineRun: its quota is given back as soon as it is over, whatever is left on its target
+	AnnotationFence    = Prefix + "fence"      // on a PipelineRun with a setup key, and on LeasePlatform: a number that grows; provision changes a platform only where both are the same
 	LabelParent        = Prefix + "parent"     // on a run: name of the PipelineRun of Experiment that started it, which is its owner
 	AnnotationSource   = Prefix + "source"     // on a run of Experiment: where its file came from, as URL@COMMIT:PATH
 	AnnotationStarted  = Prefix + "started-by" // on a PipelineRun of Experiment, and on its runs: who or what started it, in words
 	Finalizer          = Prefix + "release"    // on a PipelineRun, from admission until it is released
+	LabelMatrix        = Prefix + "matrix"     // on a run of a matrix: name of its parent, a PipelineRun without a queue
+	AnnotationPoint    = Prefix + "point"      // on a run of a matrix: its place in the order of the points, from 1
+	// FinalizerMatrix is on a run of a matrix until its end is written down, and on the CustomRun of a matrix until every
+	// run of it is released: so none is made twice, and none goes unseen.
+	FinalizerMatrix = Prefix + "matrix"
+	// AnnotationMLflowParent, on a run of a matrix, is the MLflow run that its own belongs below.
+	AnnotationMLflowParent = Prefix + "mlflow-parent"
 
 	// AnnotationDirty, on the ResourceFlavor of a target, names the runs that were released by force and may still hold
 	// devices there: namespace/run, separated by commas.
@@ -194,7 +221,9 @@ const (
 	EnvTaskRun        = "BFLOW_TASKRUN"         // name of the TaskRun
 	EnvNode           = "BFLOW_NODE"            // on which the pod runs
 	EnvRequests       = "BFLOW_REQUESTS"        // annotation AnnotationRequests of the PipelineRun
+	EnvFence          = "BFLOW_FENCE"           // annotation AnnotationFence of the PipelineRun; empty for a run that shares no platform
 	EnvSimImage       = "BFLOW_SIM_IMAGE"       // image of sim-engine, for plans that name none
+	EnvMLflowParent   = "BFLOW_MLFLOW_PARENT"   // annotation AnnotationMLflowParent of the PipelineRun
 
 	SimEngine = "sim-engine"            // name of the simulated engine's binary and image
 	TargetDir = "/var/run/bflow/target" // where a step of provision finds the content of TargetSecret
@@ -203,6 +232,7 @@ const (
 	AccountController = "bflow-controller" // in NamespaceSystem
 	AccountSubmit     = "bflow-submit"     // makes PipelineRuns and plans
 	AccountLoad       = "bflow-load"       // no rights and no token
+	AccountAgent      = "bflow-agent"      // in NamespaceSystem of a target: what the controller is there
 
 	// SecretSubmit holds a token of AccountSubmit, for the task of Experiment: forms and commands that start a Pipeline
 	// let few people choose its account.
@@ -213,7 +243,44 @@ const (
 	SecretGit = "bflow-git"
 	GitDir    = "/var/run/bflow/git" // where the step finds it
 
-	TargetLocal = "local" // the target that is the hub itself
+	TargetLocal   = "local"          // the target that is the hub itself
+	LeasePlatform = "bflow-platform" // Lease in NamespaceSystem of a target: its holder is the hub whose runs may use the platform, with AnnotationSetupKey
+)
+
+// Annotations of TargetCredentials.
+const (
+	AnnotationTokenExpires = Prefix + "token-expires" // when the token ends, RFC 3339
+	AnnotationTokenRenew   = Prefix + "token-renew"   // when the controller asks for another one: half of its life is over
+	AnnotationHostAliases  = Prefix + "host-aliases"  // JSON, name of a host to its address, where no name server knows it
+	AnnotationTargetUID    = Prefix + "target-uid"    // UID of the target's kube-system
+	AnnotationNodes        = Prefix + "nodes"         // a=b,c=d: labels of the nodes that are the target; without it all are
+)
+
+// What a run says that may go to several targets; its controller puts it into the queue of one.
+const (
+	TargetAny                = "any"                      // name of the target, and of the queue, of a run that names none
+	AnnotationTargets        = Prefix + "targets"         // names, separated by commas, the most wanted first
+	AnnotationTargetSelector = Prefix + "target-selector" // a=b,c=d: labels of the ResourceFlavors of targets
+	AnnotationChosen         = Prefix + "chosen"          // which one it was, and why, in one sentence
+	AnnotationCacheKey       = Prefix + "cache-key"       // of what a target keeps of a run for the next: weights and images of the engine
+)
+
+// TargetCredentials is the name, in NamespaceSystem of the hub, of the Secret with the way to a target. Its label
+// LabelTarget is the target; keys: kubeconfig (which names the other two as files), token and ca.crt.
+func TargetCredentials(target string) string { return "bflow-target-" + target }
+
+// TargetCheck is the name of the AdmissionCheck of a target. Its ResourceFlavor, ClusterQueue and LocalQueues have the
+// name of the target itself.
+func TargetCheck(target string) string { return "bflow-" + target }
+
+// What a task that runs on a remote target has there: a Job, and beside it a ConfigMap and a Secret of the same name.
+const (
+	LabelJob      = Prefix + "job" // on the Job and its pod: name of the Job
+	RoleLoad      = "load"         // LabelRole of the Job of load-gen
+	RoleSmoketest = "smoketest"    // of smoketest
+	RoleCollect   = "collect"      // and of collect
+
+	TargetLoadNodes = "load-nodes" // optional key of TargetSecret: node selector of those Jobs as a=b,c=d
 )
 
 // TargetSecret is the name of the Secret with the way to the target of a run. Keys: kubeconfig, token and ca.crt, or
@@ -222,3 +289,16 @@ func TargetSecret(run string) string { return "bflow-" + run + "-target" }
 
 // ResultConfigMap is the name of the ConfigMap that sums a run up: headline, verdict, links; at most 32 KiB.
 func ResultConfigMap(run string) string { return "bflow-result-" + run }
+
+// PlansConfigMap is the name of piece n, from 0, of the points of a matrix whose root digest is digest.
+func PlansConfigMap(digest string, n int) string {
+	return "bflow-plans-" + digest[:12] + "-" + decimal(n)
+}
+
+// decimal is n in digits: this package imports nothing.
+func decimal(n int) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return decimal(n/10) + string(rune('0'+n%10))
+}

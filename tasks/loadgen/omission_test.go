@@ -2,7 +2,7 @@ package loadgen
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,15 +48,20 @@ func measureFrozen(t *testing.T, c omission.Case) report.StageResult {
 	return b.measure(t).stages[0]
 }
 
-// compareFrozen says what is more than 2 % off the case.
+// compareFrozen says what is more than 2 % off the case. A host that is busy adds to what is measured, and takes nothing
+// from it: where load-gen says of itself that it came too late, ten times as much is granted above, and none below.
 func compareFrozen(want omission.Case, got report.StageResult) (wrong []string) {
 	if n := got.Counts.ByStatus[report.StatusOK]; n != 1000 {
 		wrong = append(wrong, fmt.Sprintf("%d requests are ok, want 1000", n))
 	}
+	above := 0.02
+	if slices.ContainsFunc(got.Checks, func(c report.Check) bool { return !c.OK && c.Reason == reasonClient }) {
+		above = 0.2
+	}
 	for name, p := range map[string]float64{"p95": 95, "p99": 99} {
 		ms, analytic := got.Metrics["ttft_intended"].Quantiles[name], want.TTFTIntended(p).Seconds()*1000
-		if math.Abs(ms/analytic-1) > 0.02 {
-			wrong = append(wrong, fmt.Sprintf("ttft_intended %s is %.1f ms, want %.1f within 2 %%", name, ms, analytic))
+		if off := ms/analytic - 1; off < -0.02 || off > above {
+			wrong = append(wrong, fmt.Sprintf("ttft_intended %s is %.1f ms, want %.1f, at most 2 %% less and %.0f %% more", name, ms, analytic, 100*above))
 		}
 	}
 	if fromSend := got.Metrics["ttft"].Quantiles["p95"]; want.Cap > 0 && fromSend > 100 {

@@ -237,6 +237,9 @@ func tags(o Options, plan *runplan.RunPlan, end *report.Verdict) []Pair {
 		"bflow.release": runplan.Release(plan, o.RunID), "bflow.version": step.Version,
 		"mlflow.runName": clip(o.RunID, 250), "mlflow.source.name": "bflow", "mlflow.source.type": "JOB", "mlflow.note.content": note(o, end),
 	}
+	if o.Parent != "" {
+		t[ParentTag] = o.Parent
+	}
 	for k, v := range plan.Labels {
 		t["label."+key(k)] = v
 	}

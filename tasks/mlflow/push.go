@@ -20,6 +20,7 @@ type Options struct {
 	VerdictResult, RunIDResult, URLResult string        // push: files for the results
 	Deadline                              time.Duration // finalize: give up after this long
 	Status                                string        // finalize: $(tasks.status) of the Pipeline
+	Parent                                string        // MLflow run that this one belongs below, from the environment
 }
 
 // Flags returns the flag set of a subcommand, or nil when there is none of that name.
@@ -55,6 +56,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.Parent = s.Env(contract.EnvMLflowParent)
 	client, err := NewClient(s.Env, o.Patience)
 	if err != nil {
 		return err

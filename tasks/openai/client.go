@@ -22,6 +22,7 @@ type Client struct {
 	APIKey  string // "" = no Authorization header
 	Headers map[string]string
 	HTTP    *http.Client
+	Proxied bool // through somebody who keeps Authorization for himself: a refusal may be his, or that of a server that wants its key
 }
 
 // New returns a client for base that puts requests the way api does.

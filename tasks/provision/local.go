@@ -94,8 +94,13 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 	cmd := exec.Command(self[0], append(self[1:], argv...)...)
 	cmd.Env = engineEnv(d)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if fd, err := strconv.Atoi(d.env(contract.EnvLifeline)); err == nil {
-		cmd.ExtraFiles = []*os.File{os.NewFile(uintptr(fd), "lifeline")} // becomes 3
+	lifeline, err := lifelineOf(d)
+	if err != nil {
+		return started{}, err
+	}
+	if lifeline != nil {
+		defer lifeline.Close()
+		cmd.ExtraFiles = []*os.File{lifeline} // becomes 3
 		cmd.Env = append(cmd.Env, contract.EnvLifeline+"=3")
 	}
 	log, err := openLog(d.runDir, contract.FileEngineLog) // the supervisor says there why it could not start the engine
@@ -111,6 +116,21 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 	go func() { gone <- cmd.Wait() }()
 	srv := started{url: "http://127.0.0.1:" + strconv.Itoa(port), deployed: true, alive: func() error { return ended(d.runDir) }}
 	return srv, awaitRecord(ctx, d.runDir, gone)
+}
+
+// lifelineOf is a copy of the lifeline of this process, nil where it has none. A file made of the number itself would close
+// it once it is garbage, and by then the number may be another file's.
+func lifelineOf(d deployment) (*os.File, error) {
+	fd, err := strconv.Atoi(d.env(contract.EnvLifeline))
+	if err != nil {
+		return nil, nil
+	}
+	copied, err := syscall.Dup(fd)
+	if err != nil {
+		return nil, fmt.Errorf("handing the lifeline on: %w", err)
+	}
+	syscall.CloseOnExec(copied)
+	return os.NewFile(uintptr(copied), "lifeline"), nil
 }
 
 // awaitRecord waits until the processes are on record: from then on teardown finds them.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/openai"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -19,19 +20,35 @@ type place interface {
 	rescue(ctx context.Context) error
 	// abandon is rescue after a failed start; ctx may have ended.
 	abandon(ctx context.Context) error
+	// client asks the server at url, or the one that was deployed. nil: from here nobody can.
+	client(plan *runplan.RunPlan, url string) (*openai.Client, error)
 }
 
 // placeOf says where the step runs: the local executor names the run directory, a cluster does not. A server that
 // somebody else runs needs neither. Without a plan, nil, a place can only keep and tear down.
 func placeOf(s step.Streams, o Options, plan *runplan.RunPlan) (place, error) {
-	if s.Env(contract.EnvRunDir) != "" || plan != nil && (plan.Deployment.Endpoint != nil || !plan.Execution.Phases.Deploy) {
-		return host{o.RunDir}, nil
+	here := s.Env(contract.EnvRunDir) != ""
+	if here || plan != nil && (plan.Deployment.Endpoint != nil || !plan.Execution.Phases.Deploy) {
+		h := host{runDir: o.RunDir, env: s.Env}
+		h.blind = !here && plan != nil && plan.Target.Name != "" && plan.Target.Name != contract.TargetLocal
+		return h, nil
 	}
 	return newRemote(s, o, plan)
 }
 
 // host is this machine.
-type host struct{ runDir string }
+type host struct {
+	runDir string
+	env    func(string) string
+	blind  bool // the server is one that only the remote target reaches: its smoke test will ask it there
+}
+
+func (h host) client(plan *runplan.RunPlan, url string) (*openai.Client, error) {
+	if h.blind {
+		return nil, nil
+	}
+	return newClient(h.env, plan, url)
+}
 
 func (h host) deployer(plan *runplan.RunPlan) (deployer, error) { return deployerFor(plan) }
 func (h host) keep(context.Context) error                       { return missed(h.runDir) }

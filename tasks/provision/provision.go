@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/tasks/provision/away"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -47,15 +48,18 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 // Run is the task.
 func Run(ctx context.Context, s step.Streams, args []string) error {
 	if len(args) == 0 {
-		return step.Usagef("reading arguments: want up, release, down, summary or hold")
+		return step.Usagef("reading arguments: want up, release, down, summary, exec or hold")
 	}
-	if args[0] == "hold" {
+	switch args[0] {
+	case "hold":
 		return hold(ctx, s, args[1:])
+	case away.Subcommand:
+		return away.Run(ctx, s, args[1:])
 	}
 	var o Options
 	fs := Flags(args[0], &o)
 	if fs == nil {
-		return step.Usagef("reading arguments: unknown subcommand %q: want up, release, down, summary or hold", args[0])
+		return step.Usagef("reading arguments: unknown subcommand %q: want up, release, down, summary, exec or hold", args[0])
 	}
 	plan, err := o.Begin(fs, args[1:], s.Err)
 	if lost := new(step.PlanError); errors.As(err, &lost) && (args[0] == "release" || args[0] == "down") {

@@ -25,7 +25,7 @@ func release(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPl
 	}
 	if plan == nil {
 		fmt.Fprintln(s.Err, "provision: the last metrics are not taken: only the plan says where they are")
-	} else if err := scrape(ctx, s, o, plan); err != nil {
+	} else if err := scrape(ctx, o, plan, where); err != nil {
 		fmt.Fprintf(s.Err, "provision: %v\n", err)
 	}
 	if err := where.keep(ctx); err != nil {
@@ -76,15 +76,15 @@ func finishTeardown(ctx context.Context, s step.Streams, o Options, teardown fun
 	return nil
 }
 
-func scrape(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
+func scrape(ctx context.Context, o Options, plan *runplan.RunPlan, where place) error {
 	var end Endpoint
 	if err := step.ReadJSON(filepath.Join(o.RunDir, contract.FileEndpoint), &end); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	client, err := newClient(s.Env, plan, end.URL)
-	if err != nil {
+	client, err := where.client(plan, end.URL)
+	if err != nil || client == nil {
 		return err
 	}
 	defer client.Close()

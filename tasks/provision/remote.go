@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/openai"
 	"bflow.dev/bflow/tasks/provision/cluster"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 const (
@@ -70,7 +72,7 @@ func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
 	if err := step.WriteFile(filepath.Join(d.runDir, cluster.FileRendered), text); err != nil {
 		return started{}, step.Exit(contract.ExitFail, err)
 	}
-	if err := r.c.Create(ctx, objects); err != nil {
+	if err := r.create(ctx, objects); err != nil {
 		return started{}, step.Exit(contract.ExitFail, err)
 	}
 	pods, err := r.await(ctx, d.plan.Timeouts.Ready.D())
@@ -82,6 +84,31 @@ func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
 		srv.replicas = cluster.PodURLs(d.plan, pods)
 	}
 	return srv, nil
+}
+
+// create makes the objects, unless the target has been given to another run meanwhile. What takes longer than its look at
+// the fence holds is given up: a run with a fence must not come late.
+func (r *remote) create(ctx context.Context, objects []runtime.Object) error {
+	fence := r.s.Env(contract.EnvFence)
+	if fence == "" {
+		return r.c.Create(ctx, objects)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, cluster.FenceHolds, fmt.Errorf("it took longer than the lock of the target may be relied on"))
+	defer cancel()
+	if err := r.c.Fenced(ctx, r.run.Hub, fence); err != nil {
+		return err
+	}
+	return r.c.Create(ctx, objects)
+}
+
+// client asks through the API server where the server is on another cluster. It does without the key of the server then,
+// because the API server keeps that header for itself.
+func (r *remote) client(plan *runplan.RunPlan, url string) (*openai.Client, error) {
+	if r.c.Local {
+		return newClient(r.s.Env, plan, url)
+	}
+	http, base := r.c.Proxy(plan, runplan.Release(plan, r.o.RunID))
+	return &openai.Client{Base: base, HTTP: http, Proxied: true}, nil
 }
 
 func (r *remote) await(ctx context.Context, limit time.Duration) ([]*corev1.Pod, error) {

@@ -82,8 +82,8 @@ func (b *bench) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "http://" + runplan.Release(plan, "p-1") + ".bench.svc."; !strings.HasPrefix(srv.url, want) || !strings.HasSuffix(srv.url, ":8000") {
-		t.Errorf("the endpoint is %s, want %s...", srv.url, want)
+	if want := "http://" + runplan.Release(plan, "p-1") + ".bench.svc:8000"; srv.url != want {
+		t.Errorf("the endpoint is %s, want %s", srv.url, want)
 	}
 	if err := publish(o, Endpoint{Schema: EndpointSchema, URL: srv.url, Ready: time.Now()}); err != nil {
 		t.Fatal(err)
@@ -162,6 +162,78 @@ func TestAClusterServesAndIsReleased(t *testing.T) {
 	}
 	if code, out := b.run("down", "--deadline=10s"); code != 0 || out != "" {
 		t.Errorf("down after release: exit %d: %s", code, out)
+	}
+}
+
+// TestAServerOnARemoteTargetIsAskedThroughItsAPIServer, where the steps of the hub cannot reach it otherwise.
+func TestAServerOnARemoteTargetIsAskedThroughItsAPIServer(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		models func(http.ResponseWriter)
+		code   int
+		want   string
+	}{
+		{"the right model", func(w http.ResponseWriter) { w.Write([]byte(`{"data":[{"id":"tiny"}]}`)) }, 0, "waiting for"},
+		{"another model", func(w http.ResponseWriter) { w.Write([]byte(`{"data":[{"id":"huge"}]}`)) }, contract.ExitUnhealthy, `it serves "huge"`},
+		{"a server that wants its key", func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }, 0, "is up; from here nobody may ask more"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
+			b.env["BFLOW_API_KEY"] = "sk-1"
+			server.OnCreate(func(q apitest.Request, made apitest.Object) {
+				if q.Resource == "deployments" {
+					makePod(server, made, podReady)
+					available(server, q.Path)
+				}
+			})
+			server.OnDelete(func(q apitest.Request, _ apitest.Object) {
+				server.Remove(q.Path)
+				for _, pod := range server.List(podsAt) {
+					server.Remove(pod)
+				}
+			})
+			server.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.Header.Get("Authorization"), "sk-1") {
+					t.Error("the API server gets the key of the server under test")
+				}
+				_, path, _ := strings.Cut(r.URL.Path, ":8000")
+				switch path {
+				case "/v1/models":
+					row.models(w)
+				case "/metrics":
+					w.Write([]byte("up 1"))
+				case "/health":
+				default:
+					w.WriteHeader(http.StatusNotFound)
+				}
+			}))
+			code, out := b.run("up")
+			if code != row.code || !strings.Contains(out, row.want) {
+				t.Fatalf("exit %d: %s", code, out)
+			}
+			if code != 0 {
+				return
+			}
+			var end Endpoint
+			if err := step.ReadJSON(filepath.Join(b.dir, contract.FileEndpoint), &end); err != nil || !strings.HasSuffix(end.URL, ".bench.svc:8000") {
+				t.Errorf("%+v, %v", end, err)
+			}
+			code, out = b.run("release")
+			if text, err := os.ReadFile(filepath.Join(b.dir, lastScrape)); code != 0 || err != nil || string(text) != "up 1" {
+				t.Errorf("exit %d, metrics %q, %v: %s", code, text, err, out)
+			}
+		})
+	}
+}
+
+// TestAServerThatOnlyTheTargetReachesIsNotAskedFromHere: its smoke test will ask it.
+func TestAServerThatOnlyTheTargetReachesIsNotAskedFromHere(t *testing.T) {
+	b, server := newRemoteBench(t, func(p *runplan.RunPlan) { p.Deployment.Endpoint = &runplan.Endpoint{BaseURL: "http://there.invalid"} })
+	if code, out := b.run("up"); code != 0 || !strings.Contains(out, `http://there.invalid is asked on target "lab" only`) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if code, out := b.run("release"); code != 0 || out != "" || len(server.Requests()) > 0 {
+		t.Errorf("exit %d: %s", code, out)
 	}
 }
 

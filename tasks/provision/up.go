@@ -87,8 +87,18 @@ func bringUp(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPl
 	if err != nil {
 		return Endpoint{}, unhealthy(err)
 	}
+	client, err := where.client(plan, srv.url)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	if client == nil {
+		fmt.Fprintf(s.Err, "%s is asked on target %q only\n", srv.url, plan.Target.Name)
+		return Endpoint{Schema: EndpointSchema, URL: srv.url, Replicas: []string{srv.url}, Model: plan.Deployment.Model.Name, ServedModels: []string{},
+			Engine: plan.Deployment.Engine.Kind, Release: runplan.Release(plan, o.RunID), Started: begin, Ready: time.Now().UTC()}, nil
+	}
+	defer client.Close()
 	fmt.Fprintf(s.Err, "waiting for %s to serve %q\n", srv.url, plan.Deployment.Model.Name)
-	end, err := waitReady(ctx, s, plan, srv)
+	end, err := waitReady(ctx, s, client, plan, srv)
 	end.Release, end.Started, end.Ready = runplan.Release(plan, o.RunID), begin, time.Now().UTC()
 	return end, err
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"syscall"
 )
 
 // Paths that are served.
@@ -15,7 +16,12 @@ const (
 	PathManifest = "/manifest" // Manifest as JSON; ?sums=false leaves out the checksums, which need all files to be read
 	PathFiles    = "/files/"   // + path: the file, with byte ranges
 	PathSums     = "/sums/"    // + path: its SHA-256 in hex; ?size=N covers the first N bytes
+	PathUploads  = "/uploads/" // + path ?size=N&sha256=S: GET how much of it is here; PUT &offset=K the piece that follows
+	PathEnd      = "/end"      // POST: nothing more is wanted
 )
+
+// HeaderToken carries the token of a server that asks for one. It is not Authorization, which an API server keeps for itself.
+const HeaderToken = "X-Bflow-Token"
 
 type handler struct {
 	root *os.Root
@@ -125,6 +131,9 @@ func fail(w http.ResponseWriter, err error) {
 		http.Error(w, "the file could not be read", http.StatusInternalServerError)
 	}
 }
+
+// full says whether a disk, or what may be used of it, is full.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // escapes says whether os.Root refused a path, for which it has no error value of its own.
 func escapes(err error) bool {

@@ -2,12 +2,14 @@ package results
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"flag"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,9 +21,12 @@ const Subcommand = "serve"
 
 // Options are the flags.
 type Options struct {
-	RunDir string
-	Listen string
-	Idle   time.Duration
+	RunDir    string
+	Listen    string
+	Idle      time.Duration
+	TokenFile string        // of the token that every request needs; "" = none
+	Receive   bool          // take files in until told to end
+	Linger    time.Duration // after a signal, for what is still to be fetched
 }
 
 // Flags returns the flag set of the subcommand.
@@ -30,10 +35,41 @@ func Flags(o *Options) *flag.FlagSet {
 	fs.StringVar(&o.RunDir, "run-dir", "", "run directory (workspace run)")
 	fs.StringVar(&o.Listen, "listen", ":8080", "address to serve on")
 	fs.DurationVar(&o.Idle, "idle", 5*time.Minute, "end when nothing was asked for so long")
+	fs.StringVar(&o.TokenFile, "token-file", "", "file with the token that every request needs in "+HeaderToken)
+	fs.BoolVar(&o.Receive, "receive", false, "take files in; an end that nobody asked for is a failure")
+	fs.DurationVar(&o.Linger, "linger", 0, "go on for so long after a signal, until told to end")
 	return fs
 }
 
-// Run serves the run directory until nobody has asked for anything for the idle time, or until ctx ends. Neither is an error.
+// check refuses what would let anybody write.
+func (o *Options) check() error {
+	if err := step.CheckRequired("run-dir", o.RunDir); err != nil {
+		return err
+	}
+	if o.Receive && o.TokenFile == "" {
+		return step.Usagef("reading flags: --receive needs --token-file")
+	}
+	return nil
+}
+
+// token reads the token, "" where there is none to be asked for.
+func (o *Options) token() (string, error) {
+	if o.TokenFile == "" {
+		return "", nil
+	}
+	data, err := os.ReadFile(o.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("reading the token: %w", err)
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" {
+		return "", fmt.Errorf("reading the token: %q is empty", o.TokenFile)
+	}
+	return token, nil
+}
+
+// Run serves the run directory until nobody has asked for anything for the idle time, until it is told to end, or until
+// ctx ends. None is an error, but where files are taken in: a task must not begin without them.
 func Run(ctx context.Context, s step.Streams, args []string) error {
 	var o Options
 	fs := Flags(&o)
@@ -41,7 +77,11 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return step.Usagef("reading flags: %w", err)
 	}
-	if err := step.CheckRequired("run-dir", o.RunDir); err != nil {
+	if err := o.check(); err != nil {
+		return err
+	}
+	token, err := o.token()
+	if err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(o.RunDir)
@@ -54,27 +94,82 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 		return fmt.Errorf("serving results: %w", err)
 	}
 	fmt.Fprintf(s.Err, "collect serve: serving %s on %s until nobody asks for %s\n", o.RunDir, listener.Addr(), o.Idle)
-	why, err := serve(ctx, listener, Handler(root), o.Idle)
+	told := make(chan struct{})
+	h := Handler(root)
+	if token != "" {
+		h = Guarded(root, token, o.Receive, sync.OnceFunc(func() { close(told) }))
+	}
+	why, err := serving{idle: o.Idle, linger: o.Linger, told: told}.run(ctx, listener, h)
 	if err != nil {
 		return fmt.Errorf("serving results: %w", err)
 	}
 	fmt.Fprintf(s.Err, "collect serve: ended: %s\n", why)
+	if o.Receive && why != whyTold {
+		return fmt.Errorf("taking files in: %s before all had come", why)
+	}
 	return nil
 }
 
-// serve returns why it ended.
-func serve(ctx context.Context, l net.Listener, h http.Handler, idle time.Duration) (string, error) {
-	watch := newIdle(idle)
+// Guarded serves the files below root to those who have the token, takes files in where receive says so, and calls end when it is
+// told that nothing more is wanted.
+func Guarded(root *os.Root, token string, receive bool, end func()) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", Handler(root))
+	mux.HandleFunc("POST "+PathEnd, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		end()
+	})
+	if receive {
+		u := &receiver{root: root}
+		mux.HandleFunc("GET "+PathUploads+"{path...}", u.upload)
+		mux.HandleFunc("PUT "+PathUploads+"{path...}", u.upload)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != PathHealth && subtle.ConstantTimeCompare([]byte(r.Header.Get(HeaderToken)), []byte(token)) != 1 {
+			http.Error(w, "the token is missing or wrong", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// Why a server ended.
+const (
+	whyTold   = "all that was wanted is there"
+	whySignal = "it was told to end"
+)
+
+// quiet is how long a server that was told to end by a signal waits for somebody who still wants something.
+const quiet = 10 * time.Second
+
+// serving is how long a server goes on.
+type serving struct {
+	idle, linger time.Duration
+	told         <-chan struct{}
+}
+
+// run returns why it ended.
+func (v serving) run(ctx context.Context, l net.Listener, h http.Handler) (string, error) {
+	watch := newIdle(v.idle)
 	server := &http.Server{Handler: watch.around(h), ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
-	why := "it was told to end"
-	select {
-	case err := <-failed:
-		return "", err
-	case <-watch.over:
-		why = fmt.Sprintf("nobody asked for %s", idle)
-	case <-ctx.Done():
+	var late <-chan time.Time
+	var why string
+	for signal := ctx.Done(); why == ""; {
+		select {
+		case err := <-failed:
+			return "", err
+		case <-watch.over:
+			why = fmt.Sprintf("nobody asked for %s", watch.patience())
+		case <-v.told:
+			why = whyTold
+		case <-late:
+			why = whySignal
+		case <-signal:
+			signal, late = nil, time.After(v.linger)
+			watch.shorten(min(v.idle, quiet))
+		}
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -105,6 +200,22 @@ func newIdle(after time.Duration) *idle {
 		}
 	})
 	return w
+}
+
+func (w *idle) patience() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.after
+}
+
+// shorten lets the server end sooner when nothing is asked for.
+func (w *idle) shorten(after time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.after = after
+	if w.active == 0 {
+		w.timer.Reset(after)
+	}
 }
 
 func (w *idle) around(next http.Handler) http.Handler {

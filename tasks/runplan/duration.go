@@ -36,3 +36,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	*d = Duration(v)
 	return nil
 }
+
+// Outage is the longest loss of the way to a remote target that a task there survives: more than the ten minutes after
+// which the queue itself gives a target up.
+const Outage = 15 * time.Minute

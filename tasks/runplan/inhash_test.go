@@ -175,6 +175,8 @@ var inHash = map[string]bool{
 	"sinks.mlflow.version":                           false,
 	"sinks.mlflow.tags":                              false,
 	"target.name":                                    false,
+	"target.anyOf":                                   false,
+	"target.selector":                                false,
 	"target.namespace":                               false,
 	"target.serviceAccount":                          false,
 	"target.kubeconfigSecret":                        false,

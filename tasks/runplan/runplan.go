@@ -99,7 +99,9 @@ type MLflow struct {
 
 // Target is the cluster where the model servers run.
 type Target struct {
-	Name             string            `json:"name"` // "local" = the cluster of the run itself
+	Name             string            `json:"name"`               // "local" = the cluster of the run itself; "any" = one of several
+	AnyOf            []string          `json:"anyOf,omitempty"`    // targets that the run may go to, by name
+	Selector         map[string]string `json:"selector,omitempty"` // and by the labels of targets
 	Namespace        string            `json:"namespace"`
 	ServiceAccount   string            `json:"serviceAccount"`
 	KubeconfigSecret string            `json:"kubeconfigSecret,omitempty"`

@@ -71,8 +71,8 @@ func newApp(s Streams) *cli.App {
 			rerunCommand(s), resumeCommand(s), deleteCommand(s),
 			reportCommand(s), exportCommand(s), importCommand(s), fetchCommand(s),
 			imagesCommand(s), bundleCommand(s),
-			bootstrapCommand(s), doctorCommand(s), reachCommand(s),
-			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(), experimentCommand(s),
+			bootstrapCommand(s), targetCommand(s), janitorCommand(s), doctorCommand(s), reachCommand(s),
+			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(), experimentCommand(s), matrixCommand(s),
 		},
 	}
 	for _, c := range app.Commands {

@@ -13,13 +13,16 @@ import (
 func cancelCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "cancel",
-		Usage:     "stop a run; its finally tasks still take everything down",
+		Usage:     "stop a run, or all runs of a matrix; its finally tasks still take everything down",
 		ArgsUsage: "RUN",
-		Flags:     worldFlags(&cli.BoolFlag{Name: "force", Usage: "on a cluster: run none of its tasks any more; bflow-controller takes everything down"}),
+		Flags:     worldFlags(&cli.BoolFlag{Name: "force", Usage: "on a cluster: run none of its tasks any more and give its quota back at once; bflow-controller takes everything down when it can"}),
 		Action: func(c *cli.Context) error {
 			p, err := placeArg(c)
 			if err != nil {
 				return err
+			}
+			if p.matrix != nil {
+				return cancelMatrix(c, s, p)
 			}
 			if p.run != nil {
 				return cancelOnCluster(c, s, p)

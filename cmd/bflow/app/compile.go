@@ -15,7 +15,7 @@ import (
 
 // compileFlags are those that shape compiled objects.
 func compileFlags(more ...cli.Flag) []cli.Flag {
-	return planFlags(submitFlags(more...)...)
+	return planFlags(submitFlags(append(more, flatFlag())...)...)
 }
 
 // submitFlags are those of them that are not about the plan.
@@ -33,7 +33,7 @@ func submitFlags(more ...cli.Flag) []cli.Flag {
 
 func compileOptions(c *cli.Context, in input) compile.Options {
 	return compile.Options{Version: step.Version, Input: in.sum, Namespace: c.String("namespace"), Platform: c.String("platform"),
-		ImagePrefix: c.String("image-prefix"), Bundle: c.String("bundle"), ResultsClaim: c.String("results-claim"), NoQueue: c.Bool("no-queue"),
+		ImagePrefix: c.String("image-prefix"), Bundle: c.String("bundle"), ResultsClaim: c.String("results-claim"), NoQueue: c.Bool("no-queue"), Matrix: !c.Bool("flat"),
 		NodeSelector: labelsOf(c.StringSlice("load-node-selector")), LoadCPU: c.String("load-cpu")}
 }
 
@@ -67,11 +67,13 @@ func compileCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			o := compileOptions(c, in)
+			o.BflowImage = opt.Lock["bflow"]
 			if dir := c.String("out"); dir != "" {
-				err = compile.WriteDir(dir, stream(in, all), compileOptions(c, in))
+				err = compile.WriteDir(dir, stream(in, all), o)
 			} else {
 				out := bufio.NewWriterSize(s.Out, 1<<20)
-				if err = compile.Write(out, stream(in, all), compileOptions(c, in)); err == nil {
+				if err = compile.Write(out, stream(in, all), o); err == nil {
 					err = out.Flush()
 				}
 			}

@@ -27,13 +27,14 @@ func deleteCommand(s Streams) *cli.Command {
 				return step.Usagef("reading arguments of \"delete\": want at least one run")
 			}
 			for _, name := range c.Args().Slice() {
-				p, err := locate(c, name)
-				if err != nil {
-					return err
-				}
-				if p.run != nil {
+				p, err := locateAny(c, name)
+				switch {
+				case err != nil:
+				case p.matrix != nil:
+					err = deleteMatrix(c, s, p)
+				case p.run != nil:
 					err = deleteOnCluster(c, s, p)
-				} else {
+				default:
 					err = deleteHere(c, p.dir)
 				}
 				if err != nil {

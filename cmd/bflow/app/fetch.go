@@ -27,6 +27,9 @@ func fetchCommand(s Streams) *cli.Command {
 				return step.Usagef("fetching %s: runs of this machine are here already; see bflow status", name)
 			}
 			p, err := onCluster(c, name)
+			if err == nil && p.matrix != nil {
+				err = notMatrix(c, p)
+			}
 			if err != nil {
 				return err
 			}

@@ -22,15 +22,20 @@ func kubeFlags(more ...cli.Flag) []cli.Flag {
 
 // kubeConfig reads the kubeconfig that the flags name. The second result is the namespace of its context.
 func kubeConfig(c *cli.Context) (*rest.Config, string, error) {
+	return readKubeconfig(c.String("kubeconfig"), c.String("context"), "--kubeconfig")
+}
+
+// readKubeconfig reads a file, where one is named by flag, else what kubectl would read.
+func readKubeconfig(file, context, flag string) (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = c.String("kubeconfig")
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.String("context")})
+	rules.ExplicitPath = file
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
 	cfg, err := loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, "", step.Usagef("reading the kubeconfig: there is none; name one with --kubeconfig or KUBECONFIG")
+		return nil, "", step.Usagef("reading the kubeconfig: there is none; name one with %s or KUBECONFIG", flag)
 	}
 	if err != nil {
-		return nil, "", step.Usagef("reading the kubeconfig: %v; name one with --kubeconfig or KUBECONFIG", err)
+		return nil, "", step.Usagef("reading the kubeconfig: %v; name one with %s or KUBECONFIG", err, flag)
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {

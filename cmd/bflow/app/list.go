@@ -21,7 +21,7 @@ func listCommand(s Streams) *cli.Command {
 		Name:        "list",
 		Usage:       "list runs, newest first",
 		Description: "Runs of this machine and, where a kubeconfig is set, of the cluster. Naming the cluster by a flag lists only its runs.",
-		Flags:       worldFlags(outputFlag()),
+		Flags:       worldFlags(outputFlag(), &cli.BoolFlag{Name: "all", Usage: "also the runs of matrices"}),
 		Action: func(c *cli.Context) error {
 			runs, err := everyRun(c, s)
 			if err != nil {
@@ -80,9 +80,10 @@ func clusterRuns(c *cli.Context) ([]clusterrun.Status, error) {
 		return nil, err
 	}
 	var found []clusterrun.Run
+	var matrices []clusterrun.Matrix
 	var denied error
 	for _, namespace := range namespaces {
-		runs, err := cluster.Runs(c.Context, namespace)
+		runs, err := listed(c, cluster, namespace, &matrices)
 		if err != nil && !apierrors.IsForbidden(err) {
 			return nil, err
 		}
@@ -97,6 +98,14 @@ func clusterRuns(c *cli.Context) ([]clusterrun.Status, error) {
 	var out []clusterrun.Status
 	for _, r := range found {
 		status := clusterrun.StatusOf(&r, nil)
+		status.Cluster = cluster.Name
+		out = append(out, status)
+	}
+	for _, m := range matrices {
+		status, err := matrixRow(&m)
+		if err != nil {
+			return nil, err
+		}
 		status.Cluster = cluster.Name
 		out = append(out, status)
 	}

@@ -28,6 +28,9 @@ func reportCommand(s Streams) *cli.Command {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"report\": want at least one run")
 			}
+			if p, ok := matrixArg(c); ok {
+				return reportMatrix(c, s, p)
+			}
 			reports, last, err := rebuild(c, s)
 			if err != nil {
 				return err

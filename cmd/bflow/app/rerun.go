@@ -20,13 +20,14 @@ import (
 func rerunCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "rerun",
-		Usage:     "make a new run of the same plan",
+		Usage:     "make a new run of the same plan, or a new matrix of the same points",
 		ArgsUsage: "RUN|HASH|PLAN.json|MLFLOW-RUN-ID",
 		Description: "HASH is the start (8 characters or more) of a plan's hash. A run of MLflow is looked up at MLFLOW_TRACKING_URI.\n" +
 			"A run of the cluster runs there again, with its queue and Pipeline, and anything else here; --local and --cluster say otherwise.",
 		Flags: append(submitFlags(append(kubeFlags(), runsDirFlag(), plainFlag(),
 			&cli.BoolFlag{Name: "local", Usage: "run it on this machine"},
 			&cli.BoolFlag{Name: "cluster", Usage: "run it on the cluster"},
+			&cli.BoolFlag{Name: "failed", Usage: "of a matrix: only the points that have not come to a good end"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: stay until the run ends, and exit as it does"})...),
 			&cli.StringFlag{Name: "image-prefix", Usage: "registry and folder of task images that the plan does not name"}),
 		Action: func(c *cli.Context) error {
@@ -37,6 +38,12 @@ func rerunCommand(s Streams) *cli.Command {
 			plan, from, err := findPlan(c, what)
 			if err != nil {
 				return err
+			}
+			if from.matrix != nil {
+				return rerunMatrix(c, s, from)
+			}
+			if c.Bool("failed") {
+				return step.Usagef("reading flags of \"rerun\": --failed is for a matrix, and %s is one run", what)
 			}
 			if from.run != nil && !c.Bool("local") {
 				return rerunCluster(c, s, from)
@@ -80,7 +87,7 @@ func findPlan(c *cli.Context, what string) (*runplan.RunPlan, place, error) {
 // fromCluster is the plan of a run on the cluster.
 func fromCluster(c *cli.Context, what string) (*runplan.RunPlan, place, error) {
 	p, err := onCluster(c, what)
-	if err != nil {
+	if err != nil || p.matrix != nil {
 		return nil, p, err
 	}
 	text, err := p.cluster.Plan(c.Context, p.run)

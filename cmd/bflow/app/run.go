@@ -62,7 +62,9 @@ func runCommand(s Streams) *cli.Command {
 			if c.Bool("local") {
 				return runLocal(c, s, plans, compileOptions(c, in), secrets(all))
 			}
-			return runCluster(c, s, plans, compileOptions(c, in), secrets(all))
+			o := compileOptions(c, in)
+			o.BflowImage = opt.Lock["bflow"]
+			return runCluster(c, s, plans, o, secrets(all))
 		},
 	}
 }

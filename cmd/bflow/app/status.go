@@ -27,6 +27,9 @@ func statusCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if p.matrix != nil {
+				return showMatrix(c, s, p)
+			}
 			var status clusterrun.Status
 			if p.run != nil {
 				status, err = p.cluster.Status(c.Context, p.run)

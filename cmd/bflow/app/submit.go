@@ -40,6 +40,15 @@ func runCluster(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.O
 	if err := cluster.Adapt(c.Context, &o, plans[0], c.IsSet("platform")); err != nil {
 		return err
 	}
+	var matrices []*clusterrun.Matrix
+	if o.Matrix && !o.NoQueue {
+		if plans, matrices, err = runMatrices(c, s, cluster, plans, o, keys); err != nil {
+			return err
+		}
+	}
+	if len(plans) == 0 {
+		return followAll(c, s, cluster, matrices, nil)
+	}
 	runs, err := cluster.Submit(c.Context, clusterrun.Submission{Plans: plans, Compile: o, Secrets: keys, Name: newName})
 	if len(runs) > 0 {
 		told(s, cluster, runs, c.Bool("follow"))
@@ -48,10 +57,31 @@ func runCluster(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.O
 	if err != nil {
 		return refused(err)
 	}
+	return followAll(c, s, cluster, matrices, func() error { return followCluster(c, s, cluster, runs, plans) })
+}
+
+// followAll follows matrices, one after another, and then runs, if that is asked for.
+func followAll(c *cli.Context, s Streams, cluster *clusterrun.Cluster, matrices []*clusterrun.Matrix, runs func() error) error {
 	if !c.Bool("follow") {
 		return nil
 	}
-	return followCluster(c, s, cluster, runs, plans)
+	var codes []int
+	for _, m := range matrices {
+		code, err := followMatrix(c, s, cluster, m)
+		if err != nil {
+			return err
+		}
+		codes = append(codes, code)
+	}
+	if runs == nil {
+		return silently(worst(codes))
+	}
+	err := runs()
+	var silent *silentError
+	if err != nil && !errors.As(err, &silent) {
+		return err
+	}
+	return silently(worst(append(codes, step.Code(err))))
 }
 
 func rerunCluster(c *cli.Context, s Streams, p place) error {

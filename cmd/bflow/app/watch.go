@@ -25,6 +25,13 @@ func watchCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if p.matrix != nil {
+				code, err := followMatrix(c, s, p.cluster, p.matrix)
+				if err != nil {
+					return err
+				}
+				return silently(code)
+			}
 			if p.run != nil {
 				return followCluster(c, s, p.cluster, []*clusterrun.Run{p.run}, nil)
 			}

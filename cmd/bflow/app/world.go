@@ -34,19 +34,35 @@ type place struct {
 	dir     string // "" = on the cluster
 	cluster *clusterrun.Cluster
 	run     *clusterrun.Run
+	matrix  *clusterrun.Matrix // of several runs; only locateAny finds it
 }
 
-// placeArg finds the run that the command's one argument names.
+// placeArg finds the run, or the matrix, that the command's one argument names.
 func placeArg(c *cli.Context) (place, error) {
 	name, err := oneArg(c, "run")
 	if err != nil {
 		return place{}, err
 	}
-	return locate(c, name)
+	return locateAny(c, name)
 }
 
 // locate looks for a run on this machine and then, where a cluster is known, there.
 func locate(c *cli.Context, name string) (place, error) {
+	p, err := locateAny(c, name)
+	if err == nil && p.matrix != nil {
+		err = notMatrix(c, p)
+	}
+	return p, err
+}
+
+// notMatrix refuses a matrix where one run is asked for.
+func notMatrix(c *cli.Context, p place) error {
+	return step.Usagef("reading arguments of %q: %s is a matrix of %d runs; name one of them, such as %s",
+		c.Command.Name, p.matrix.Name(), p.matrix.Points(), p.matrix.Child(0))
+}
+
+// locateAny is locate for commands that know what to do with a matrix.
+func locateAny(c *cli.Context, name string) (place, error) {
 	if c.Bool("local") && c.Bool("cluster") {
 		return place{}, step.Usagef("reading flags of %q: --local and --cluster exclude each other", c.Command.Name)
 	}
@@ -77,6 +93,9 @@ func onCluster(c *cli.Context, name string) (place, error) {
 	cluster, namespaces, err := connect(c)
 	if err != nil {
 		return place{}, err
+	}
+	if m, err := cluster.FindMatrix(c.Context, name, namespaces...); err == nil && m != nil {
+		return place{name: name, cluster: cluster, matrix: m}, nil
 	}
 	run, err := cluster.Find(c.Context, name, namespaces...)
 	var none *clusterrun.NotFoundError

@@ -91,7 +91,7 @@ func copyOf(old *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 		ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Labels: map[string]string{}, Annotations: map[string]string{}},
 		Spec:       *old.Spec.DeepCopy()}
 	for k, v := range old.Labels {
-		if !strings.HasPrefix(k, "tekton.dev/") && k != contract.LabelParent {
+		if !strings.HasPrefix(k, "tekton.dev/") && k != contract.LabelParent && k != contract.LabelMatrix {
 			pr.Labels[k] = v
 		}
 	}

@@ -59,7 +59,14 @@ func Connect(ctx context.Context, cfg *rest.Config, name string) (*Cluster, erro
 }
 
 // path is an address of the API server, below a namespace where that is not empty.
-type path struct{ prefix, namespace, resource, name, sub string }
+type path struct {
+	prefix, namespace, resource, name, sub string
+
+	meta bool // of lists and watches: the metadata of the objects alone
+}
+
+// onlyMeta asks for the metadata of objects alone, where the server knows how.
+const onlyMeta = "application/json;as=PartialObjectMetadata%s;g=meta.k8s.io;v=v1, application/json"
 
 const (
 	coreAPI   = "/api/v1"
@@ -150,6 +157,9 @@ func list[T any](ctx context.Context, c *Cluster, p path, sel selector) ([]T, st
 			Items    []T             `json:"items"`
 		}
 		r := sel.on(p.on(c.http.Get())).Param("limit", pageSize)
+		if p.meta {
+			r = r.SetHeader("Accept", fmt.Sprintf(onlyMeta, "List"))
+		}
 		if next != "" {
 			r = r.Param("continue", next)
 		}
@@ -191,6 +201,9 @@ func (c *Cluster) merge(ctx context.Context, p path, change any) error {
 // stream opens an answer that goes on until ctx ends or the server closes it.
 func (c *Cluster) stream(ctx context.Context, p path, params url.Values) (io.ReadCloser, error) {
 	r := p.on(c.http.Get()).MaxRetries(0)
+	if p.meta {
+		r = r.SetHeader("Accept", fmt.Sprintf(onlyMeta, ""))
+	}
 	for name, values := range params {
 		for _, v := range values {
 			r = r.Param(name, v)

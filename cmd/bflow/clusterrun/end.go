@@ -29,7 +29,8 @@ const (
 func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Time) (Ended, error) {
 	pr := run.Last()
 	for {
-		if pr.IsDone() {
+		held := force && pr.Annotations[contract.AnnotationAdmitted] != "" && pr.Annotations[contract.AnnotationReleased] == ""
+		if pr.IsDone() && !held {
 			return WasOver, nil
 		}
 		status, met := tektonv1.PipelineRunSpecStatusCancelledRunFinally, WasAlive
@@ -39,11 +40,16 @@ func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Tim
 		case force:
 			status = tektonv1.PipelineRunSpecStatusCancelled
 		}
+		annotations := map[string]string{contract.AnnotationCancel: now.UTC().Format(time.RFC3339)}
+		if force && met == WasAlive {
+			annotations[contract.AnnotationForce] = annotations[contract.AnnotationCancel]
+		}
 		// The version keeps a run that is let start just now from losing its teardown.
-		err := c.merge(ctx, pipelineRuns(pr.Namespace, pr.Name), map[string]any{
-			"metadata": map[string]any{"resourceVersion": pr.ResourceVersion,
-				"annotations": map[string]string{contract.AnnotationCancel: now.UTC().Format(time.RFC3339)}},
-			"spec": map[string]any{"status": status}})
+		change := map[string]any{"metadata": map[string]any{"resourceVersion": pr.ResourceVersion, "annotations": annotations}}
+		if !pr.IsDone() {
+			change["spec"] = map[string]any{"status": status}
+		}
+		err := c.merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change)
 		if !apierrors.IsConflict(err) {
 			return met, wrap("cancelling run "+run.ID, err)
 		}

@@ -28,12 +28,21 @@ func TestCancel(t *testing.T) {
 		force  bool
 		met    clusterrun.Ended
 		status any
+		forced bool // its quota is to be given back at once
 	}{
 		{name: "one that waits must not start", run: pending, met: clusterrun.WasQueued, status: "Cancelled"},
 		{name: "one that waits is not forced to start either", run: pending, force: true, met: clusterrun.WasQueued, status: "Cancelled"},
 		{name: "one that has started takes everything down", run: running, met: clusterrun.WasAlive, status: "CancelledRunFinally"},
-		{name: "by force nothing of it runs any more", run: running, force: true, met: clusterrun.WasAlive, status: "Cancelled"},
+		{name: "by force nothing of it runs any more", run: running, force: true, met: clusterrun.WasAlive, status: "Cancelled", forced: true},
 		{name: "one that has ended is left alone", run: condition(corev1.ConditionTrue, "Succeeded", ""), met: clusterrun.WasOver},
+		{name: "by force also one that has ended and is held", run: func(pr *tektonv1.PipelineRun) {
+			condition(corev1.ConditionTrue, "Succeeded", "")(pr)
+			pr.Annotations = map[string]string{contract.AnnotationAdmitted: "x"}
+		}, force: true, met: clusterrun.WasAlive, forced: true},
+		{name: "but none that is released", run: func(pr *tektonv1.PipelineRun) {
+			condition(corev1.ConditionTrue, "Succeeded", "")(pr)
+			pr.Annotations = map[string]string{contract.AnnotationAdmitted: "x", contract.AnnotationReleased: "x"}
+		}, force: true, met: clusterrun.WasOver},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -52,7 +61,10 @@ func TestCancel(t *testing.T) {
 				t.Errorf("status %v, want %v", spec["status"], tt.status)
 			}
 			annotations, _ := pr["metadata"].(apitest.Object)["annotations"].(apitest.Object)
-			if marked := annotations[contract.AnnotationCancel] != nil; marked != (tt.status != nil) {
+			if forced := annotations[contract.AnnotationForce] != nil; forced != tt.forced {
+				t.Errorf("annotations %v", annotations)
+			}
+			if marked := annotations[contract.AnnotationCancel] != nil; marked != (tt.status != nil || tt.forced) {
 				t.Errorf("annotations %v", annotations)
 			}
 		})

@@ -29,7 +29,16 @@ const ours = contract.LabelPlanHash
 
 // Runs returns every run in namespace, newest first; in all namespaces where it is "".
 func (c *Cluster) Runs(ctx context.Context, namespace string) ([]Run, error) {
-	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, ""), selector{labels: ours})
+	return c.runs(ctx, namespace, ours)
+}
+
+// RunsAlone are Runs without those of matrices, of which there may be thousands.
+func (c *Cluster) RunsAlone(ctx context.Context, namespace string) ([]Run, error) {
+	return c.runs(ctx, namespace, ours+",!"+contract.LabelMatrix)
+}
+
+func (c *Cluster) runs(ctx context.Context, namespace, labels string) ([]Run, error) {
+	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, ""), selector{labels: labels})
 	if err != nil {
 		return nil, fmt.Errorf("listing runs: %w", err)
 	}

@@ -97,7 +97,7 @@ func (c *Cluster) ready(ctx context.Context, objects []compile.Objects) error {
 		if err := c.tekton(ctx); err != nil {
 			return err
 		}
-		if queue == "" {
+		if queue == "" || queue == contract.TargetAny { // the controller puts such a run into the queue of a target
 			continue
 		}
 		_, err := get[metav1.PartialObjectMetadata](ctx, c, path{prefix: kueueAPI, namespace: pr.Namespace, resource: "localqueues", name: queue})
@@ -106,7 +106,7 @@ func (c *Cluster) ready(ctx context.Context, objects []compile.Objects) error {
 		case errors.As(err, &missing):
 			return fmt.Errorf("submitting %s: %w, or start without a queue (--no-queue)", pr.Name, err)
 		case apierrors.IsNotFound(err):
-			return fmt.Errorf("submitting %s: there is no queue %q in namespace %s of cluster %s; bflow bootstrap --single-cluster --namespace %s makes queue %q, and --no-queue starts at once",
+			return fmt.Errorf("submitting %s: there is no queue %q in namespace %s of cluster %s; bflow bootstrap --single-cluster --namespace %s makes queue %q, bflow target add that of another cluster, and --no-queue starts at once",
 				pr.Name, queue, pr.Namespace, c.Name, pr.Namespace, contract.TargetLocal)
 		case err != nil && !apierrors.IsForbidden(err): // whoever may not look may still submit
 			return err

@@ -3,11 +3,7 @@ package fetch
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +20,7 @@ const (
 )
 
 // client speaks JSON with the API server: typed clients would triple the size of what is linked.
-type client struct{ http rest.Interface }
+type client struct{ http *rest.RESTClient }
 
 func connect(cfg *rest.Config) (*client, error) {
 	cfg = rest.CopyConfig(cfg)
@@ -71,45 +67,4 @@ func reason(err error, body []byte) error {
 		return &apierrors.StatusError{ErrStatus: status}
 	}
 	return err
-}
-
-// source is a pod that serves results, behind the proxy.
-type source struct {
-	http rest.Interface
-	base []string
-}
-
-// open asks for path. length < 0 asks for the whole; else for so many bytes from offset.
-func (s source) open(ctx context.Context, path string, query map[string]string, offset, length int64) (io.ReadCloser, error) {
-	r := s.http.Get().AbsPath(append(s.base, strings.TrimPrefix(path, "/"))...).MaxRetries(0)
-	for k, v := range query {
-		r = r.Param(k, v)
-	}
-	if length >= 0 {
-		r = r.SetHeader("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
-	}
-	return r.Stream(ctx)
-}
-
-func (s source) read(ctx context.Context, path string, query map[string]string) ([]byte, error) {
-	body, err := s.open(ctx, path, query, 0, -1)
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
-	return io.ReadAll(body)
-}
-
-// lasting says whether asking again is of no use: the server understood and refused.
-func lasting(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	switch code := status.Status().Code; code {
-	case http.StatusTooManyRequests, http.StatusRequestTimeout:
-		return false
-	default:
-		return code >= 400 && code < 500
-	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"bflow.dev/bflow/tasks/results"
+	"bflow.dev/bflow/tasks/results/transfer"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
@@ -18,9 +18,12 @@ type Options struct {
 	Image    string                          // of the pod; "" = the image of task collect of the run
 	Progress func(done, total int64)         // bytes of the files to bring, told after every piece; may be called side by side
 	Ready    time.Duration                   // how long the pod may take to start; 0 = two minutes
-	piece    int64                           // bytes of one request; 0 = 8 MiB
+	piece    int64                           // bytes of one request; 0 = that of transfer
 	pause    func(attempt int) time.Duration // before a request is tried again; nil = doubling from a quarter of a second
 }
+
+// tries are those of one request: with the pauses between them half a minute, as long as an API server takes to come back.
+const tries = 8
 
 // Run brings the files of a run to folder dir. only chooses by path relative to the run directory; nil brings all.
 // It may be called again after an error: what has come stays, and is not asked for again.
@@ -50,40 +53,11 @@ func (o Options) transfer(ctx context.Context, c *client, pod *corev1.Pod, dir s
 	if o.Ready == 0 {
 		o.Ready = 2 * time.Minute
 	}
+	if o.pause == nil {
+		o.pause = transfer.Doubling
+	}
 	if err := c.waitReady(ctx, pod, o.Ready); err != nil {
 		return err
 	}
-	t := &transfer{Options: o.withDefaults(), from: c.proxy(pod), dir: dir}
-	manifest, err := t.manifest(ctx)
-	if err != nil {
-		return fmt.Errorf("asking pod %q for its files: %w", pod.Name, err)
-	}
-	return t.all(ctx, manifest)
-}
-
-func (o Options) withDefaults() Options {
-	if o.Only == nil {
-		o.Only = func(string) bool { return true }
-	}
-	if o.Progress == nil {
-		o.Progress = func(int64, int64) {}
-	}
-	if o.piece == 0 {
-		o.piece = 8 << 20
-	}
-	if o.pause == nil {
-		o.pause = func(attempt int) time.Duration { return 250 * time.Millisecond << attempt }
-	}
-	return o
-}
-
-// choose returns the files that are wanted and how large they are together.
-func (o Options) choose(m results.Manifest) (files []results.File, total int64) {
-	for _, f := range m.Files {
-		if o.Only(f.Path) {
-			files = append(files, f)
-			total += f.Size
-		}
-	}
-	return files, total
+	return transfer.Fetch(ctx, c.proxy(pod), dir, transfer.Options{Only: o.Only, Progress: o.Progress, Piece: o.piece, Again: transfer.Tries(tries, o.pause)})
 }

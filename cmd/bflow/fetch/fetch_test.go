@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -300,6 +301,13 @@ func TestImageOfARunThatHasNotCollected(t *testing.T) {
 		t.Fatal(err)
 	}
 	if image := c.created[0].Spec.Containers[0].Image; image != "reg.example/pinned" {
+		t.Errorf("got %q", image)
+	}
+}
+
+func TestImageOfARunThatWasCollectedElsewhere(t *testing.T) {
+	task := &tektonv1.TaskSpec{Steps: []tektonv1.Step{{Image: "reg.example/provision", Args: []string{"exec", "--image=x", "--files-image=reg.example/collect", "--"}}}}
+	if image := firstImage(task); image != "reg.example/collect" {
 		t.Errorf("got %q", image)
 	}
 }

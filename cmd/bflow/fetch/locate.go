@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
@@ -115,9 +116,15 @@ func (c *client) image(ctx context.Context, pr *tektonv1.PipelineRun, taskRuns [
 	return "", errors.Join(errors.New("neither the run, its plan nor its tasks tell the image of task collect"), planErr, taskErr)
 }
 
+// firstImage is that of the task's step, or of what the step launches on another cluster.
 func firstImage(task *tektonv1.TaskSpec) string {
 	if len(task.Steps) == 0 {
 		return ""
+	}
+	for _, arg := range task.Steps[0].Args {
+		if image, ok := strings.CutPrefix(arg, "--files-image="); ok {
+			return image
+		}
 	}
 	return task.Steps[0].Image
 }

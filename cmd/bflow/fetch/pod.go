@@ -10,6 +10,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/results"
+	"bflow.dev/bflow/tasks/results/transfer"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,8 +102,9 @@ func (c *client) deletePod(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // proxy is the way to the files that a pod serves.
-func (c *client) proxy(pod *corev1.Pod) source {
-	return source{http: c.http, base: []string{core, "namespaces", pod.Namespace, "pods", fmt.Sprintf("%s:%d", pod.Name, port), "proxy"}}
+func (c *client) proxy(pod *corev1.Pod) transfer.Server {
+	url := c.http.Get().AbsPath(core).Namespace(pod.Namespace).Resource("pods").Name(fmt.Sprintf("%s:%d", pod.Name, port)).SubResource("proxy").URL()
+	return transfer.Server{HTTP: c.http.Client, Base: url.String()}
 }
 
 // waitReady follows the pod until it serves. A pod that cannot start says why.

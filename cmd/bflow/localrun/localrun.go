@@ -162,7 +162,7 @@ func inherited(env []string) []string {
 
 // compiled is what p compiles to, written as YAML and read back.
 func compiled(p *runplan.RunPlan, o compile.Options) (pipelines.Bundle, error) {
-	o.NoQueue = true
+	o.NoQueue, o.OneHost = true, true
 	var text bytes.Buffer
 	one := func(yield func(*runplan.RunPlan, error) bool) { yield(p, nil) }
 	if err := compile.Write(&text, one, o); err != nil {

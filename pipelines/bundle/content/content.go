@@ -20,8 +20,9 @@ import (
 
 // Limits of the shapes in a bundle. Tekton reads no bundle of more than 20 objects.
 const (
-	maxDeployed = 4 // measurements of a run that deploys its server
-	maxEndpoint = 2 // measurements of a server that is there already
+	maxDeployed = 3 // measurements of a run that deploys its server
+	maxEndpoint = 1 // measurements of a server that is there already
+	maxRemote   = 1 // measurements of a run that deploys its server on a remote target
 )
 
 // Time of finally where a plan does not say otherwise, with a teardown and without.
@@ -36,6 +37,9 @@ func Shapes() []pipelines.Shape {
 	down, finalize := pipelines.FinishDeadlines(withTeardown, true)
 	for n := 1; n <= maxDeployed; n++ {
 		shapes = append(shapes, pipelines.Shape{Loads: make([]pipelines.Load, n), Teardown: true, TeardownDeadline: down, FinalizeDeadline: finalize})
+	}
+	for n := 1; n <= maxRemote; n++ {
+		shapes = append(shapes, pipelines.Shape{Remote: true, Loads: make([]pipelines.Load, n), Teardown: true, TeardownDeadline: down, FinalizeDeadline: finalize})
 	}
 	_, finalize = pipelines.FinishDeadlines(alone, false)
 	for n := 1; n <= maxEndpoint; n++ {

@@ -48,7 +48,7 @@ func TestPipelinesOfABundleStandAlone(t *testing.T) {
 	if err := checker.Bundle(b); err != nil {
 		t.Error(err)
 	}
-	if len(b.Tasks) != 9 || !names[contract.Experiment] || len(names) != len(Shapes())+1 || len(b.Tasks)+len(names) > 20 {
+	if len(b.Tasks) != 12 || !names[contract.Experiment] || len(names) != len(Shapes())+1 || len(b.Tasks)+len(names) > 20 {
 		t.Errorf("%d tasks, %d pipelines of %d shapes", len(b.Tasks), len(names), len(Shapes()))
 	}
 	for _, s := range Shapes() {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,10 +14,14 @@ import (
 func TestReach(t *testing.T) {
 	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/prefix/readyz" {
+		switch r.URL.Path {
+		case "/prefix/readyz":
+			w.WriteHeader(status)
+		case "/prefix/version":
+			io.WriteString(w, `{"gitVersion":"v1.34.4"}`)
+		default:
 			t.Errorf("asked for %s", r.URL.Path)
 		}
-		w.WriteHeader(status)
 	}))
 	now, told := time.Unix(1000, 0), 0
 	p, err := newProbe(&rest.Config{Host: server.URL + "/prefix"}, func() time.Time { return now }, func() { told++ })
@@ -38,7 +43,19 @@ func TestReach(t *testing.T) {
 	step(Reach{Up: true, Since: time.Unix(1060, 0)}, 1)
 	step(Reach{Up: true, Since: time.Unix(1060, 0)}, 1)
 	status = http.StatusInternalServerError
+	if p.serverVersion() != "v1.34.4" {
+		t.Errorf("its version is %q", p.serverVersion())
+	}
 	step(Reach{Since: time.Unix(1180, 0), Why: "500"}, 2)
+	back := p.returned()
+	status = http.StatusOK
+	step(Reach{Up: true, Since: time.Unix(1240, 0)}, 3)
+	<-back
+	if p.lastOutage() != time.Minute {
+		t.Errorf("it was away for %s", p.lastOutage())
+	}
+	status = http.StatusUnauthorized
+	step(Reach{Since: time.Unix(1300, 0), Why: "bflow target add"}, 4)
 	server.Close()
-	step(Reach{Since: time.Unix(1180, 0), Why: "refused"}, 2)
+	step(Reach{Since: time.Unix(1300, 0), Why: "refused"}, 4)
 }

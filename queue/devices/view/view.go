@@ -2,206 +2,165 @@ package view
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 
 	"bflow.dev/bflow/queue/devices"
 
-	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
+// restLong is an outage after which everything is read anew: a watch may not have noticed that its connection is dead.
+const restLong = 30 * time.Second
+
 // Target is a cluster whose devices are in sight. It is a Runnable of the manager.
 type Target struct {
-	Name string
+	Name  string
+	Nodes labels.Selector // those that count; nil for all. It may be set before Start
 
-	cache   cache.Cache
-	probe   *probe
-	dynamic bool // it serves dynamic resource allocation
+	cfg   *rest.Config
+	probe *probe
+	tell  func()
+	also  []watched
 
-	mu    sync.Mutex
-	told  []chan event.GenericEvent
-	ready chan struct{}
+	mu   sync.Mutex
+	open *sight // nil until the API server was reachable once
 }
+
+// errBack ends a watch that may be blind.
+var errBack = errors.New("it is back after an outage")
 
 var (
 	_ manager.Runnable               = (*Target)(nil)
 	_ manager.LeaderElectionRunnable = (*Target)(nil)
 )
 
-// New returns a view of the cluster of cfg, which is asked once what it serves. Nothing is watched until Start.
-func New(cfg *rest.Config, name string) (*Target, error) {
-	t := &Target{Name: name, ready: make(chan struct{})}
+// New returns a view of the cluster of cfg. Nobody is asked anything until Start. tell is called after something that is
+// counted has changed, or the API server went or came back; it must not block.
+func New(cfg *rest.Config, name string, tell func()) (*Target, error) {
+	t := &Target{Name: name, cfg: cfg, tell: tell}
 	var err error
-	if t.probe, err = newProbe(cfg, time.Now, t.tell); err != nil {
+	if t.probe, err = newProbe(cfg, time.Now, tell); err != nil {
 		return nil, fmt.Errorf("opening a view of target %q: %w", name, err)
 	}
-	http, err := rest.HTTPClientFor(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("opening a view of target %q: %w", name, err)
-	}
-	mapper, err := apiutil.NewDynamicRESTMapper(cfg, http)
-	if err != nil {
-		return nil, fmt.Errorf("opening a view of target %q: %w", name, err)
-	}
-	if t.dynamic, err = serves(mapper, schema.GroupKind{Group: resourcev1.GroupName, Kind: "ResourceSlice"}, "v1"); err != nil {
-		return nil, fmt.Errorf("asking target %q what it serves: %w", name, err)
-	}
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, resourcev1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, err
+	return t, nil
+}
+
+// watched is something besides devices.
+type watched struct {
+	kind    client.Object
+	by      cache.ByObject
+	handler toolscache.ResourceEventHandler
+}
+
+// Also lets handler hear of other objects of the cluster, those that by chooses. It is for before Start.
+func (t *Target) Also(kind client.Object, by cache.ByObject, handler toolscache.ResourceEventHandler) {
+	t.also = append(t.also, watched{kind, by, handler})
+}
+
+// Start keeps the view up to date until ctx ends. A cluster that cannot be reached is tried again and again.
+func (t *Target) Start(ctx context.Context) error {
+	go t.probe.run(ctx)
+	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 30 * time.Second}
+	delay := backoff
+	for ctx.Err() == nil {
+		s, err := openSight(t.cfg, t.tell, t.Nodes, t.also)
+		if err == nil {
+			delay = backoff
+			err = t.watch(ctx, s)
 		}
-	}
-	t.cache, err = cache.New(cfg, cache.Options{
-		HTTPClient: http, Mapper: mapper, Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields(), ReaderFailOnMissingInformer: true,
-		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Node{}: {Transform: stripNode},
-			&corev1.Pod{}:  {Transform: stripPod, Field: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")},
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("opening a view of target %q: %w", name, err)
-	}
-	return t, t.watch()
-}
-
-func serves(mapper meta.RESTMapper, kind schema.GroupKind, version string) (bool, error) {
-	_, err := mapper.RESTMapping(kind, version)
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func (t *Target) watched() []client.Object {
-	objects := []client.Object{&corev1.Node{}, &corev1.Pod{}}
-	if t.dynamic {
-		objects = append(objects, &resourcev1.ResourceSlice{}, &resourcev1.ResourceClaim{})
-	}
-	return objects
-}
-
-func (t *Target) watch() error {
-	handler := toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { t.tellIf(counts(obj)) },
-		DeleteFunc: func(obj any) { t.tellIf(counts(obj)) },
-		UpdateFunc: func(before, after any) { t.tellIf(changed(before, after)) },
-	}
-	for _, obj := range t.watched() {
-		informer, err := t.cache.GetInformer(context.Background(), obj, cache.BlockUntilSynced(false))
-		if err != nil {
-			return fmt.Errorf("watching %T of target %q: %w", obj, t.Name, err)
+		if ctx.Err() != nil {
+			break
 		}
-		if _, err := informer.AddEventHandler(handler); err != nil {
-			return fmt.Errorf("watching %T of target %q: %w", obj, t.Name, err)
+		ctrl.LoggerFrom(ctx).Info("looking at the target again in a moment", "target", t.Name, "why", fmt.Sprint(err))
+		select {
+		case <-time.After(delay.Step()):
+		case <-ctx.Done():
 		}
 	}
 	return nil
 }
 
-// changed says whether an update is more than a new version number.
-func changed(before, after any) bool {
-	switch a := after.(type) {
-	case *corev1.Node:
-		b, ok := before.(*corev1.Node)
-		return !ok || !reflect.DeepEqual(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Status, b.Status)
-	case *corev1.Pod:
-		b, ok := before.(*corev1.Pod)
-		return !ok || !equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Status, b.Status)
-	default:
-		return true
-	}
-}
-
-// Start keeps the view up to date until ctx ends.
-func (t *Target) Start(ctx context.Context) error {
-	go t.probe.run(ctx)
+// watch keeps s up to date until ctx ends or the API server is back after a long outage.
+func (t *Target) watch(ctx context.Context, s *sight) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t.mu.Lock()
+	t.open = s
+	t.mu.Unlock()
 	go func() {
-		if t.cache.WaitForCacheSync(ctx) {
-			close(t.ready)
+		if s.cache.WaitForCacheSync(ctx) {
+			close(s.ready)
 			t.tell()
 		}
 	}()
-	return t.cache.Start(ctx)
+	go t.renew(ctx, cancel)
+	go s.beside.Start(ctx) //nolint:errcheck // it ends with ctx, and without an error
+	if err := s.cache.Start(ctx); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// renew ends a watch once the API server is back after a long outage.
+func (t *Target) renew(ctx context.Context, end context.CancelCauseFunc) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.probe.returned():
+		}
+		if t.probe.lastOutage() >= restLong {
+			end(errBack)
+			return
+		}
+	}
 }
 
 // NeedLeaderElection is false: who takes over sees at once.
 func (t *Target) NeedLeaderElection() bool { return false }
 
-// Changes returns a channel that gets an event after something that is counted has changed, or the API server went or
-// came back. Events that nobody took yet are one.
-func (t *Target) Changes() <-chan event.GenericEvent {
+func (t *Target) sight() *sight {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ch := make(chan event.GenericEvent, 1)
-	t.told = append(t.told, ch)
-	return ch
+	return t.open
 }
 
-func (t *Target) tellIf(yes bool) {
-	if yes {
-		t.tell()
-	}
-}
-
-func (t *Target) tell() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, ch := range t.told {
-		select {
-		case ch <- event.GenericEvent{Object: &corev1.Node{}}:
-		default:
-		}
-	}
-}
-
-// Ready says whether the view was ever complete. Until then Inventory must not be believed.
-func (t *Target) Ready() bool {
-	select {
-	case <-t.ready:
-		return true
-	default:
-		return false
-	}
-}
+// Ready says whether the view is complete. While it is not, Inventory must not be asked.
+func (t *Target) Ready() bool { return t.sight().complete() }
 
 // Reach says whether the API server of the target answers.
 func (t *Target) Reach() Reach { return t.probe.now() }
 
+// AskNow lets the API server be asked at once whether it answers.
+func (t *Target) AskNow() {
+	select {
+	case t.probe.wanted <- struct{}{}:
+	default: // it will be
+	}
+}
+
+// Version is that of the API server, "" while nobody knows it.
+func (t *Target) Version() string { return t.probe.serverVersion() }
+
 // Inventory counts what the target has, and who holds it. A view that is not ready is an error.
 func (t *Target) Inventory(ctx context.Context, owner devices.Owner) (*devices.Inventory, error) {
-	if !t.Ready() {
+	s := t.sight()
+	if !s.complete() {
 		return nil, fmt.Errorf("counting the devices of target %q: its nodes and pods are not all known yet", t.Name)
 	}
-	var nodes corev1.NodeList
-	var pods corev1.PodList
-	var slices resourcev1.ResourceSliceList
-	var claims resourcev1.ResourceClaimList
-	lists := []client.ObjectList{&nodes, &pods}
-	if t.dynamic {
-		lists = append(lists, &slices, &claims)
+	inv, err := s.inventory(ctx, owner)
+	if err != nil {
+		return nil, fmt.Errorf("counting the devices of target %q: %w", t.Name, err)
 	}
-	for _, list := range lists {
-		if err := t.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("counting the devices of target %q: %w", t.Name, err)
-		}
-	}
-	inv := devices.Of(nodes.Items, slices.Items)
-	inv.Hold(pods.Items, claims.Items, owner)
 	return inv, nil
 }

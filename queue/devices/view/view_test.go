@@ -103,16 +103,3 @@ func TestWhatIsTold(t *testing.T) {
 		t.Error("a pod that went while nobody looked is told")
 	}
 }
-
-func TestChangesThatNobodyTookAreOne(t *testing.T) {
-	target := &Target{}
-	ch := target.Changes()
-	target.tell()
-	target.tell()
-	<-ch
-	select {
-	case <-ch:
-		t.Error("two events")
-	default:
-	}
-}

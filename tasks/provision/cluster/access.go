@@ -10,12 +10,12 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // Keys of the Secret with the way to a target.
@@ -29,7 +29,9 @@ type Cluster struct {
 	Namespace string
 	Local     bool // it is the cluster that this process runs in
 
-	core, apps rest.Interface
+	Nodes map[string]string // on which tasks run there, nil for any
+
+	core, apps, batch *rest.RESTClient
 }
 
 // ErrNoAccess means that a plan names a remote target and nobody handed over the way to it.
@@ -43,11 +45,11 @@ func Connect(dirs []string, target, namespace string, env func(string) string) (
 		if _, err := os.Stat(path); dir == "" || err != nil {
 			continue
 		}
-		cfg, err := clientcmd.BuildConfigFromFlags("", path)
+		c, err := fromFolder(dir, namespace)
 		if err != nil {
 			return nil, fmt.Errorf("reading the credentials of target %q: %w", target, err)
 		}
-		return New(cfg, namespace)
+		return c, nil
 	}
 	if target != contract.TargetLocal && !inCluster(dirs) {
 		return nil, fmt.Errorf("connecting to target %q: %w", target, ErrNoAccess)
@@ -85,11 +87,11 @@ func Here(fallback string, env func(string) string) (*Cluster, error) {
 // New returns namespace of the cluster that cfg leads to.
 func New(cfg *rest.Config, namespace string) (*Cluster, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	codecs := serializer.NewCodecFactory(scheme).WithoutConversion()
-	client := func(path string, gv schema.GroupVersion) (rest.Interface, error) {
+	client := func(path string, gv schema.GroupVersion) (*rest.RESTClient, error) {
 		cfg := rest.CopyConfig(cfg)
 		cfg.APIPath, cfg.GroupVersion, cfg.NegotiatedSerializer = path, &gv, codecs
 		cfg.ContentType, cfg.QPS, cfg.Burst = runtime.ContentTypeJSON, 50, 100
@@ -104,7 +106,11 @@ func New(cfg *rest.Config, namespace string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &Cluster{Namespace: namespace, core: core, apps: apps}, nil
+	batch, err := client("/apis", batchv1.SchemeGroupVersion)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return &Cluster{Namespace: namespace, core: core, apps: apps, batch: batch}, nil
 }
 
 // openShift says whether the platform assigns users to pods. Every authenticated account may ask.

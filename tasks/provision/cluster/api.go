@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -26,6 +27,8 @@ const (
 	nodes       plural = "nodes" // the only one that is in no namespace
 	deployments plural = "deployments"
 	replicaSets plural = "replicasets"
+	jobs        plural = "jobs"
+	secrets     plural = "secrets"
 )
 
 // list returns an empty list of r.
@@ -45,6 +48,8 @@ func (r plural) list() runtime.Object {
 		return &corev1.NodeList{}
 	case deployments:
 		return &appsv1.DeploymentList{}
+	case jobs:
+		return &batchv1.JobList{}
 	default:
 		return &appsv1.ReplicaSetList{}
 	}
@@ -58,10 +63,14 @@ type object[T any] interface {
 }
 
 func (c *Cluster) client(r plural) rest.Interface {
-	if r == deployments || r == replicaSets {
+	switch r {
+	case deployments, replicaSets:
 		return c.apps
+	case jobs:
+		return c.batch
+	default:
+		return c.core
 	}
-	return c.core
 }
 
 // create makes obj. One that is there already is somebody else's: names of ours hold the run. A server, or a webhook that

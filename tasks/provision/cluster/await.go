@@ -25,7 +25,7 @@ func (c *Cluster) Await(ctx context.Context, run Run, tell func(line string)) ([
 	defer stop()
 	w := &wait{c: c, tell: tell, timer: time.NewTimer(time.Hour)}
 	w.judge.fits = func(pod *corev1.Pod) (bool, string) { return fits(pod, w.nodes(ctx)) }
-	podStates, deploymentStates := follow[corev1.Pod](ctx, c, pods, run.selector()), follow[appsv1.Deployment](ctx, c, deployments, run.selector())
+	podStates, deploymentStates := follow[corev1.Pod](ctx, c, pods, run.engines()), follow[appsv1.Deployment](ctx, c, deployments, run.selector())
 	for {
 		var err error
 		select {

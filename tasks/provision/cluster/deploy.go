@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -42,10 +43,22 @@ func (c *Cluster) Create(ctx context.Context, objects []runtime.Object) error {
 	return nil
 }
 
-// URL is the base URL of the Service of a release.
+// URL is the base URL of the Service of a release, for whoever runs in its cluster. Of another cluster nobody here knows
+// the domain, which the resolver of a pod there adds by itself.
 func (c *Cluster) URL(plan *runplan.RunPlan, release string) string {
-	host := ServiceName(release) + "." + c.Namespace + ".svc." + domain("/etc/resolv.conf")
+	host := ServiceName(release) + "." + c.Namespace + ".svc"
+	if c.Local {
+		host += "." + domain("/etc/resolv.conf")
+	}
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port(&plan.Deployment)))
+}
+
+// Proxy is the way to the Service of a release from here, through the API server. It has no room for an Authorization
+// of the server under test.
+func (c *Cluster) Proxy(plan *runplan.RunPlan, release string) (*http.Client, string) {
+	name := "http:" + net.JoinHostPort(ServiceName(release), strconv.Itoa(port(&plan.Deployment)))
+	url := c.core.Get().Namespace(c.Namespace).Resource(string(services)).Name(name).SubResource("proxy").URL()
+	return c.core.Client, url.String()
 }
 
 // PodURLs are the base URLs of the pods, which clients of the same cluster can reach one by one.

@@ -14,6 +14,9 @@ import (
 // again is the pause before a list that failed, or a watch that ended, is begun anew.
 const again = time.Second
 
+// listTime bounds a list: a network that swallows packets would keep it waiting.
+const listTime = time.Minute
+
 // state is all objects of a kind at one time, in the order of their names.
 type state[P any] struct {
 	items []P
@@ -23,15 +26,24 @@ type state[P any] struct {
 // follow sends the objects of r that match selector: all of them, then all of them after every change, in order, until
 // ctx ends. A server that is away is asked until it is back.
 func follow[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string) <-chan state[P] {
+	return followAnyway[T, P](ctx, c, r, selector, nil)
+}
+
+// followAnyway is follow that never gives up, where told is not nil: told hears of every failure, and of every success
+// as nil. What is refused now may be allowed again: an account that was deleted is made anew.
+func followAnyway[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string, told func(error)) <-chan state[P] {
 	out := make(chan state[P])
-	f := &follower[T, P]{c: c, r: r, selector: selector, out: out}
+	f := &follower[T, P]{c: c, r: r, selector: selector, out: out, told: told}
 	go func() {
 		defer close(out)
 		for ctx.Err() == nil {
 			err := f.once(ctx)
-			if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+			if told == nil && (apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)) {
 				f.send(ctx, state[P]{err: err})
 				return
+			}
+			if told != nil && err != nil && ctx.Err() == nil {
+				told(err)
 			}
 			select {
 			case <-ctx.Done():
@@ -47,14 +59,20 @@ type follower[T any, P object[T]] struct {
 	r        plural
 	selector string
 	out      chan<- state[P]
+	told     func(error)
 	found    map[string]P
 }
 
 // once lists, then watches until the server ends the watch.
 func (f *follower[T, P]) once(ctx context.Context) error {
-	items, version, err := page[T, P](ctx, f.c, f.r, f.selector)
+	asking, cancel := context.WithTimeout(ctx, listTime)
+	items, version, err := page[T, P](asking, f.c, f.r, f.selector)
+	cancel()
 	if err != nil {
 		return err
+	}
+	if f.told != nil {
+		f.told(nil)
 	}
 	f.found = map[string]P{}
 	for _, item := range items {

@@ -39,7 +39,7 @@ const (
 // Gather writes what is there of the run into runDir: live objects, events and logs. What cannot be had is left out and
 // in the error. It returns the pods it found.
 func (c *Cluster) Gather(ctx context.Context, run Run, runDir string) ([]*corev1.Pod, error) {
-	found, err := all[corev1.Pod](ctx, c, pods, run.selector())
+	found, err := all[corev1.Pod](ctx, c, pods, run.engines())
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 type judge struct {
 	seen map[string]*episode
 	fits func(*corev1.Pod) (bool, string) // whether some node could hold the pod if it were empty, else why not
+
+	unplaced time.Duration // how long a pod may find no node; 0 = maxUnsettled
 }
 
 // episode is what is remembered of a symptom.
@@ -58,6 +60,9 @@ func (j *judge) ofPods(pods []*corev1.Pod) []symptom {
 	var found []symptom
 	for _, pod := range pods {
 		for _, s := range symptoms(pod) {
+			if s.reason == corev1.PodReasonUnschedulable {
+				s.most = j.unplaced
+			}
 			if s.reason == corev1.PodReasonUnschedulable && j.fits != nil {
 				if ok, why := j.fits(pod); !ok {
 					s.now, s.text = true, s.text+"; no node could ever hold it: "+why

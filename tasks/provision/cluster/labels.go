@@ -32,6 +32,9 @@ func RunOf(id string, attempt int, env func(string) string) Run {
 // selector finds all that was made for the run, and no task pod: those carry no release.
 func (r Run) selector() string { return contract.LabelRun + "=" + r.ID + "," + contract.LabelRelease }
 
+// engines finds the objects of the server under test among them.
+func (r Run) engines() string { return r.selector() + "," + contract.LabelRole + "=" + roleEngine }
+
 const roleEngine = "engine"
 
 // labels are those of every object of a release. The old ones of the format are for affinity rules and dashboards of

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Remove deletes everything that was made for the run and returns once it is gone, pods last of all: only then are
@@ -15,6 +17,7 @@ import (
 func (c *Cluster) Remove(ctx context.Context, run Run) error {
 	err := errors.Join(
 		removeAll[appsv1.Deployment](ctx, c, deployments, run),
+		c.removeJobs(ctx, run),
 		removeAll[corev1.Service](ctx, c, services, run),
 		removeAll[corev1.PersistentVolumeClaim](ctx, c, claims, run),
 	)
@@ -25,6 +28,19 @@ func (c *Cluster) Remove(ctx context.Context, run Run) error {
 		return err
 	}
 	return gone[appsv1.Deployment](ctx, c, deployments, run)
+}
+
+// removeJobs deletes the tasks that were left behind on a remote target, with what is their own. On the hub there are
+// none, and whoever may not look for any has made none.
+func (c *Cluster) removeJobs(ctx context.Context, run Run) error {
+	if c.Local {
+		return nil
+	}
+	err := removeAll[batchv1.Job](ctx, c, jobs, run)
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 func removeAll[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run) error {
@@ -42,9 +58,14 @@ func removeAll[T any, P object[T]](ctx context.Context, c *Cluster, r plural, ru
 
 // gone returns once no object of r is left of the run.
 func gone[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run) error {
+	return goneOf[T, P](ctx, c, r, run.selector())
+}
+
+// goneOf returns once no object of r is left that matches selector.
+func goneOf[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	states := follow[T, P](watching, c, r, run.selector())
+	states := follow[T, P](watching, c, r, selector)
 	left := []string{"nobody knows which"}
 	for {
 		select {
@@ -60,7 +81,7 @@ func gone[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run
 				left = append(left, item.GetName())
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("waiting until the %s of run %q are gone: %w; left: %s", r, run.ID, ctx.Err(), strings.Join(left, ", "))
+			return fmt.Errorf("waiting until the %s with %s are gone: %w; left: %s", r, selector, ctx.Err(), strings.Join(left, ", "))
 		}
 	}
 }

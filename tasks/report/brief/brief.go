@@ -58,12 +58,14 @@ type Brief struct {
 type Stage struct {
 	Measurement string             `json:"measurement,omitempty"`
 	Name        string             `json:"name"`
+	Shape       string             `json:"shape,omitempty"`
 	Rate        float64            `json:"rate,omitempty"`
 	Concurrency int                `json:"concurrency,omitempty"`
 	Verdict     string             `json:"verdict,omitempty"`
 	Requests    int                `json:"requests"`
 	OK          int                `json:"ok"`
 	ErrorRate   *float64           `json:"error_rate,omitempty"`
+	WindowS     float64            `json:"window_s,omitempty"` // seconds measured
 	Rates       map[string]float64 `json:"rates,omitempty"`
 	Metrics     map[string]Figures `json:"metrics,omitempty"`
 }
@@ -74,6 +76,7 @@ type Figures struct {
 	Mean float64  `json:"mean"`
 	P50  *float64 `json:"p50,omitempty"`
 	P90  *float64 `json:"p90,omitempty"`
+	P95  *float64 `json:"p95,omitempty"`
 	P99  *float64 `json:"p99,omitempty"`
 }
 
@@ -145,11 +148,11 @@ func (b *Brief) add(r *report.Report) {
 }
 
 func stage(m *report.Measurement, s *report.Stage) Stage {
-	short := Stage{Measurement: m.Name, Name: s.Planned.Name, Rate: max(s.Rate, s.Planned.Rate), Concurrency: s.Planned.Concurrency, Verdict: s.Verdict,
+	short := Stage{Measurement: m.Name, Name: s.Planned.Name, Shape: s.Planned.Shape, WindowS: s.WindowS, Rate: max(s.Rate, s.Planned.Rate), Concurrency: s.Planned.Concurrency, Verdict: s.Verdict,
 		Requests: s.Counts.Total, OK: s.Counts.ByStatus[report.StatusOK], ErrorRate: s.ErrorRate, Rates: s.Rates, Metrics: map[string]Figures{}}
 	for name, metric := range s.Metrics {
 		f := Figures{Unit: metric.Unit, Mean: metric.Mean}
-		for quantile, into := range map[string]**float64{"p50": &f.P50, "p90": &f.P90, "p99": &f.P99} {
+		for quantile, into := range f.quantiles() {
 			if v, ok := metric.Quantiles[quantile]; ok {
 				*into = &v
 			}

@@ -1,0 +1,317 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/objects"
+	"bflow.dev/bflow/bootstrap/target"
+	"bflow.dev/bflow/queue/target/credentials"
+	"bflow.dev/bflow/queue/target/seen"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+const (
+	// longestTarget leaves room for what is put around the name of a target.
+	longestTarget = 40
+	// firstToken is how long the hub's first token lives; the controller renews it long before.
+	firstToken = 72 * time.Hour
+)
+
+// TargetOptions are the wishes for a target.
+type TargetOptions struct {
+	Name                string
+	Kubeconfig, Context string            // the way to the target for a person who may change it; kept nowhere
+	Aliases             map[string]string // hosts by name, where no name server of the hub knows them; nil = as before
+	Labels              map[string]string // by which runs may choose it; nil = as before
+	Nodes               map[string]string // labels of the nodes that are the target, where it is a part of a cluster; nil = as before
+	Namespaces          []string          // of runs; none = as before, at first those of the hub
+	Version             string            // of bflow
+	Wait                time.Duration     // for the controller of the hub to reach it; 0 = a minute
+}
+
+// Validate tells what of the options cannot be meant.
+func (o TargetOptions) Validate() error {
+	var problems []error
+	for _, wrong := range validation.NameIsDNSLabel(o.Name, false) {
+		problems = append(problems, fmt.Errorf("target %q: %s", o.Name, wrong))
+	}
+	switch {
+	case o.Name == contract.TargetLocal:
+		problems = append(problems, fmt.Errorf("target %q is the hub itself; choose another name", o.Name))
+	case o.Name == contract.TargetAny:
+		problems = append(problems, fmt.Errorf("target %q is what runs say that name none; choose another name", o.Name))
+	case len(o.Name) > longestTarget:
+		problems = append(problems, fmt.Errorf("target %q: a name has at most %d characters", o.Name, longestTarget))
+	}
+	wrong := append(metav1validation.ValidateLabels(o.Labels, field.NewPath("--label")), metav1validation.ValidateLabels(o.Nodes, field.NewPath("--node-selector"))...)
+	for _, w := range wrong {
+		problems = append(problems, errors.New(w.Error()))
+	}
+	if o.Kubeconfig == "" {
+		problems = append(problems, errors.New("a target is reached by --kubeconfig: a file with the way to it, for an administrator"))
+	}
+	return errors.Join(append(problems, Options{Namespaces: o.Namespaces}.Validate())...)
+}
+
+// adding is a target that is being added.
+type adding struct {
+	*Hub
+	o        TargetOptions
+	s        survey
+	far      *target.Cluster
+	found    target.Found
+	settings TargetSettings
+	objects  []*unstructured.Unstructured // on the target
+}
+
+// AddTarget makes a cluster a target of the hub, or renews what makes it one. Where dry is given nothing is changed, and
+// what would be is written there.
+func (h *Hub) AddTarget(ctx context.Context, o TargetOptions, dry io.Writer) error {
+	a := &adding{Hub: h, o: o}
+	steps := []step{{"looking at the hub", a.lookHere}, {"looking at the target", a.lookThere}, {"comparing", a.agree}}
+	if dry != nil {
+		steps = append(steps, step{"asking what would change", func(ctx context.Context) error { return a.preview(ctx, dry) }})
+	} else {
+		steps = append(steps, step{"preparing the target", a.prepare}, step{"keeping its credentials", a.keep},
+			step{"making its queue", a.queue}, step{"waiting for the controller", a.reached})
+	}
+	for _, s := range steps {
+		if err := s.do(ctx); err != nil {
+			return fmt.Errorf("adding target %q: %w", o.Name, err)
+		}
+	}
+	return nil
+}
+
+func (a *adding) lookHere(ctx context.Context) (err error) {
+	if a.s, err = a.look(ctx, Options{Version: a.o.Version}); err != nil {
+		return err
+	}
+	if len(a.s.inventory.Parts[partBflow]) == 0 {
+		return errors.New("bflow is not installed on the hub; use bflow bootstrap --single-cluster there, or choose the hub with --hub-kubeconfig")
+	}
+	return nil
+}
+
+func (a *adding) lookThere(ctx context.Context) (err error) {
+	if a.o.Aliases == nil {
+		a.o.Aliases = a.s.options.Targets[a.o.Name].Aliases
+	}
+	if a.far, err = target.Open(a.o.Kubeconfig, a.o.Context, a.o.Aliases); err != nil {
+		return err
+	}
+	a.found, err = a.far.Look(ctx)
+	return err
+}
+
+// agree refuses the hub itself, one cluster under two names, and another cluster under a name that is taken.
+func (a *adding) agree(context.Context) error {
+	all := a.s.options.Targets
+	if a.found.UID == a.s.found.Platform.Hub {
+		return fmt.Errorf("context %q is the hub itself, whose target is named %q; choose the target with --kubeconfig and --context", a.far.Context, contract.TargetLocal)
+	}
+	a.settings = all[a.o.Name]
+	if a.o.Nodes != nil {
+		a.settings.Nodes = a.o.Nodes
+	}
+	for name, other := range all {
+		if name != a.o.Name && other.UID == a.found.UID && !apart(a.settings.Nodes, other.Nodes) {
+			return fmt.Errorf("context %q is target %q already; devices are counted once, so a cluster has one name, or one for each part by --node-selector", a.far.Context, name)
+		}
+	}
+	if was := a.settings.UID; was != "" && was != a.found.UID {
+		return fmt.Errorf("that name is another cluster's (its kube-system is %s, and that of context %q is %s); choose the right --context, or remove the target first",
+			was, a.far.Context, a.found.UID)
+	}
+	a.settings.UID, a.settings.Aliases = a.found.UID, a.o.Aliases
+	if a.o.Labels != nil {
+		a.settings.Labels = a.o.Labels
+	}
+	if len(a.o.Namespaces) > 0 {
+		a.settings.Namespaces = a.o.Namespaces
+	}
+	for _, n := range a.settings.Namespaces {
+		if !slices.Contains(a.s.options.Namespaces, n) {
+			return fmt.Errorf("namespace %q is none of the hub's (%s); bflow bootstrap --single-cluster --namespace makes it one", n, strings.Join(a.s.options.Namespaces, ", "))
+		}
+	}
+	a.s.options.Targets = maps.Clone(all)
+	if a.s.options.Targets == nil {
+		a.s.options.Targets = map[string]TargetSettings{}
+	}
+	a.s.options.Targets[a.o.Name] = a.settings
+	return a.render()
+}
+
+// apart says whether no node can be of both.
+func apart(a, b map[string]string) bool {
+	for key, value := range a {
+		if other, both := b[key]; both && other != value {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *adding) render() (err error) {
+	a.objects, err = targetObjects(a.o.Name, a.s, a.namespaces())
+	return err
+}
+
+func (a *adding) namespaces() []string {
+	if len(a.settings.Namespaces) > 0 {
+		return a.settings.Namespaces
+	}
+	return a.s.options.Namespaces
+}
+
+func targetObjects(name string, s survey, namespaces []string) ([]*unstructured.Unstructured, error) {
+	return objects.Target{Name: name, Namespaces: namespaces, Hub: s.found.Platform.Hub, Version: s.options.Version}.Objects()
+}
+
+// component is what the hub has for the target.
+func (a *adding) component() Component {
+	c := queueOf(a.o.Name, a.s.options)
+	for _, o := range c.Objects {
+		own(o, c.Part)
+	}
+	return c
+}
+
+func (a *adding) preview(ctx context.Context, w io.Writer) error {
+	result, err := a.far.Prepare(ctx, a.objects, a.s.found.Platform.Hub, a.o.Name, true, w)
+	if err != nil {
+		return err
+	}
+	a.note("on the target: %s", told(result))
+	count := map[apply.Action]int{}
+	c := a.component()
+	for _, o := range c.Objects {
+		change, err := a.cluster.Apply(ctx, o, apply.Options{DryRun: true})
+		if err != nil {
+			return err
+		}
+		count[change.Action]++
+		if _, err := io.WriteString(w, change.Diff()); err != nil {
+			return err
+		}
+	}
+	a.note("on the hub: %s, and the Secret with a token", counted(len(c.Objects), count, 0))
+	return nil
+}
+
+func told(r target.Result) string {
+	return counted(r.Objects, map[apply.Action]int{apply.Created: r.Created, apply.Changed: r.Changed}, 0)
+}
+
+func (a *adding) prepare(ctx context.Context) error {
+	result, err := a.far.Prepare(ctx, a.objects, a.s.found.Platform.Hub, a.o.Name, false, nil)
+	if err != nil {
+		return err
+	}
+	a.done("target %q: Kubernetes %s (%s)", a.o.Name, strings.TrimPrefix(a.found.Version, "v"), told(result))
+	for hub, name := range a.found.Hubs {
+		if hub != a.s.found.Platform.Hub {
+			a.note("another hub uses it too, as %q; what it runs there counts as held by others", name)
+		}
+	}
+	return nil
+}
+
+// keep writes the Secret: the way, and a token of the hub's own.
+func (a *adding) keep(ctx context.Context) error {
+	text, expires, err := a.far.Token(ctx, firstToken)
+	if err != nil {
+		return err
+	}
+	kubeconfig, ca, err := a.far.Kubeconfig()
+	if err != nil {
+		return err
+	}
+	secret, err := credentials.Credentials{Target: a.o.Name, Kubeconfig: kubeconfig, CA: ca, Token: text, Expires: expires,
+		Renew: credentials.Half(time.Now(), expires), UID: a.found.UID, Aliases: a.o.Aliases, Hub: a.s.found.Platform.Hub, Nodes: labels.Set(a.settings.Nodes).String()}.Secret()
+	if err != nil {
+		return err
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(secret)
+	if err != nil {
+		return err
+	}
+	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
+	// The controller has written newer tokens over the first one.
+	_, err = a.cluster.Apply(ctx, &unstructured.Unstructured{Object: fields}, apply.Options{Force: true})
+	return err
+}
+
+// queue writes the inventory before the objects that it lists.
+func (a *adding) queue(ctx context.Context) error {
+	c := a.component()
+	var entries []Entry
+	for _, ref := range apply.RefsOf(c.Objects) {
+		live, err := a.cluster.Get(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if live != nil && live.GetLabels()[contract.LabelManagedBy] != contract.ManagedBy {
+			return fmt.Errorf("%s is there and was not made by bflow; choose another name for the target, or remove it", ref)
+		}
+		entries = append(entries, Entry{Ref: ref})
+	}
+	a.s.inventory = a.s.inventory.With(c.Part, entries)
+	a.s.inventory.Settings.Targets = a.s.options.Targets
+	versions := maps.Clone(a.s.inventory.Settings.Versions)
+	if versions == nil {
+		versions = map[string]string{}
+	}
+	versions[c.Part] = c.Version
+	a.s.inventory.Settings.Versions = versions
+	if err := a.write(ctx, a.s.inventory); err != nil {
+		return err
+	}
+	return a.install(ctx, c, a.s)
+}
+
+// reached waits until the controller has the target in sight.
+func (a *adding) reached(ctx context.Context) error {
+	wait := a.o.Wait
+	if wait == 0 {
+		wait = time.Minute
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	var last seen.Target
+	err := a.cluster.Wait(ctx, []apply.Ref{seenRef(a.o.Name)}, func(u *unstructured.Unstructured) (bool, string) {
+		last = seenIn(u)
+		return last.Up && last.Complete, notReached(last)
+	}, a.waiting)
+	if err != nil {
+		return fmt.Errorf("it is added, and the controller of the hub does not reach it: %s; its address must lead there from pods of the hub: --host-alias NAME=IP helps where only the name does not", notReached(last))
+	}
+	a.done("the controller reaches it: %s", devicesSeen(last))
+	return nil
+}
+
+func notReached(t seen.Target) string {
+	switch {
+	case t.Why != "":
+		return t.Why
+	case !t.Up:
+		return "the controller has not told of it yet"
+	}
+	return "its nodes and pods are being read"
+}

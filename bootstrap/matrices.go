@@ -1,0 +1,59 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+func customRunKind() schema.GroupKind {
+	return schema.GroupKind{Group: "tekton.dev", Kind: "CustomRun"}
+}
+
+// selectMatrices selects the parents of matrices, and their CustomRuns.
+const selectMatrices = contract.LabelRole + "=" + contract.RoleMatrix
+
+// endMatrices cancels them, and returns when their runs have ended: a matrix whose runs are cancelled one by one makes
+// others.
+func (r *removal) endMatrices(ctx context.Context) error {
+	parents, err := r.cluster.List(ctx, runKind(), "", selectMatrices)
+	if err != nil || len(parents) == 0 {
+		return err
+	}
+	ended := 0
+	for _, parent := range parents {
+		status, over := ending(parent)
+		if over {
+			continue
+		}
+		if err := r.cluster.Merge(ctx, apply.RefOf(parent), map[string]any{"spec": map[string]any{"status": status}}); err != nil {
+			return err
+		}
+		ended++
+	}
+	customs, err := r.cluster.List(ctx, customRunKind(), "", selectMatrices)
+	if err != nil {
+		return err
+	}
+	if err := r.cluster.Wait(ctx, apply.RefsOf(customs), settled, r.waiting); err != nil {
+		return fmt.Errorf("%w; look at the controller in %q, or remove finalizer %q from the CustomRun when nothing of its runs is left", err,
+			contract.NamespaceSystem, contract.FinalizerMatrix)
+	}
+	if ended > 0 {
+		r.done("matrices (%d cancelled)", ended)
+	}
+	return nil
+}
+
+// settled is satisfied when every run of a matrix has ended and is released.
+func settled(custom *unstructured.Unstructured) (bool, string) {
+	if custom == nil || finished(custom) {
+		return true, ""
+	}
+	return false, "its runs have not ended yet"
+}

@@ -1,0 +1,90 @@
+package objects
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+// Target is what the objects of one target depend on.
+type Target struct {
+	Name       string            // at the hub
+	Labels     map[string]string // of its flavor, by which runs may choose
+	Namespaces []string          // of runs; none = DefaultNamespace
+	Hub        string            // identity of the hub
+	Version    string            // of bflow
+}
+
+func (t Target) withDefaults() Target {
+	if len(t.Namespaces) == 0 {
+		t.Namespaces = []string{DefaultNamespace}
+	}
+	if t.Version == "" {
+		t.Version = "dev"
+	}
+	return t
+}
+
+// Objects returns what the cluster gets that is to be the target.
+func (t Target) Objects() ([]*unstructured.Unstructured, error) {
+	t = t.withDefaults()
+	rendered, err := render(types.Kustomization{
+		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
+		Resources: []string{"../overlays/target"},
+		Labels:    []types.Label{{Pairs: map[string]string{labelVersion: labelValue(t.Version)}}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rendering overlay %q: %w", "target", err)
+	}
+	var all []*unstructured.Unstructured
+	for _, o := range rendered {
+		if t.Hub != "" {
+			addLabels(o, map[string]string{contract.LabelHub: t.Hub})
+		}
+		all = append(all, perNamespace(o, t.Namespaces)...)
+	}
+	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	return all, nil
+}
+
+// Queue returns what the hub gets for the target: what target local has in the overlays, under another name. The
+// ClusterQueue comes without spec.resourceGroups: the controller counts the devices and is the only writer of that field.
+func (t Target) Queue() []*unstructured.Unstructured {
+	t = t.withDefaults()
+	check := contract.TargetCheck(t.Name)
+	all := []*unstructured.Unstructured{
+		t.queued("ResourceFlavor", t.Name, "", map[string]any{"nodeLabels": map[string]any{contract.LabelTarget: t.Name}}),
+		t.queued("AdmissionCheck", check, "", map[string]any{"controllerName": "bflow.dev/target",
+			"parameters": map[string]any{"apiGroup": groupKueue, "kind": "ResourceFlavor", "name": t.Name}}),
+		t.queued("ClusterQueue", t.Name, "", map[string]any{
+			"namespaceSelector":       map[string]any{"matchLabels": map[string]any{contract.LabelEnabled: "true"}},
+			"queueingStrategy":        "StrictFIFO",
+			"preemption":              map[string]any{"withinClusterQueue": "Never", "reclaimWithinCohort": "Never"},
+			"admissionChecksStrategy": map[string]any{"admissionChecks": []any{map[string]any{"name": check}}},
+		}),
+	}
+	addLabels(all[0], t.Labels)
+	for _, namespace := range t.Namespaces {
+		all = append(all, t.queued("LocalQueue", t.Name, namespace, map[string]any{"clusterQueue": t.Name}))
+	}
+	return all
+}
+
+const groupKueue = "kueue.x-k8s.io"
+
+func (t Target) queued(kind, name, namespace string, spec map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": groupKueue + "/v1beta2", "kind": kind, "spec": spec}}
+	o.SetName(name)
+	o.SetNamespace(namespace)
+	labels := map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(t.Version)}
+	if kind != "LocalQueue" {
+		maps.Copy(labels, map[string]string{contract.LabelTarget: t.Name})
+	}
+	o.SetLabels(labels)
+	return o
+}

@@ -1,0 +1,188 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/target"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// RemoveOptions are the wishes for the end of a target.
+type RemoveOptions struct {
+	Name                string
+	Kubeconfig, Context string // the way to the target; "" leaves there what is ours, which takes Force
+	Aliases             map[string]string
+	Version             string
+	Force               bool          // though runs are there, or the target is not
+	Wait                time.Duration // for runs to end; 0 = not at all
+	Timeout             time.Duration // for what is deleted to be gone; 0 = 5 minutes
+}
+
+// leaving is a target that is being removed.
+type leaving struct {
+	*Hub
+	o RemoveOptions
+	s survey
+}
+
+// RemoveTarget drains a target and takes away what makes it one, there and here. Its queue lets nothing start from the
+// first moment on, also when the rest is refused.
+func (h *Hub) RemoveTarget(ctx context.Context, o RemoveOptions) error {
+	l := &leaving{Hub: h, o: o}
+	for _, s := range []step{
+		{"looking at the hub", l.find}, {"holding its queue", l.hold}, {"looking for its runs", l.drain}, {"leaving the target", l.leave},
+		{"deleting its queue", l.drop}, {"finishing the inventory", l.finish},
+	} {
+		if err := s.do(ctx); err != nil {
+			return fmt.Errorf("removing target %q: %w", o.Name, err)
+		}
+	}
+	l.done("target %q is removed", o.Name)
+	return nil
+}
+
+func (l *leaving) find(ctx context.Context) (err error) {
+	if l.s, err = l.look(ctx, Options{Version: l.o.Version}); err != nil {
+		return err
+	}
+	known := l.s.options.Targets
+	if _, ok := known[l.o.Name]; !ok {
+		if l.o.Name == contract.TargetLocal {
+			return errors.New("it is the hub itself; bflow bootstrap uninstall removes that")
+		}
+		return fmt.Errorf("the hub has no such target; it has %s", strings.Join(append(slices.Sorted(maps.Keys(known)), contract.TargetLocal), ", "))
+	}
+	if l.o.Kubeconfig == "" && !l.o.Force {
+		return errors.New("what bflow made on the target is removed by --kubeconfig, the way to it for an administrator; --force leaves it there")
+	}
+	return nil
+}
+
+func (l *leaving) component() Component {
+	c := queueOf(l.o.Name, l.s.options)
+	for _, o := range c.Objects {
+		own(o, c.Part)
+	}
+	return c
+}
+
+// hold stops the queue: what waits goes on waiting, what runs goes on running. Adding the target again lets it go.
+func (l *leaving) hold(ctx context.Context) error {
+	for _, o := range l.component().Objects {
+		if o.GetKind() != "ClusterQueue" {
+			continue
+		}
+		if err := unstructured.SetNestedField(o.Object, "Hold", "spec", "stopPolicy"); err != nil {
+			return err
+		}
+		if _, err := l.cluster.Apply(ctx, o, apply.Options{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *leaving) drain(ctx context.Context) error {
+	runs, err := l.cluster.List(ctx, runKind(), "", selectRuns)
+	if err != nil {
+		return err
+	}
+	var holding, waiting []*unstructured.Unstructured
+	for _, run := range runs {
+		switch labels := run.GetLabels(); {
+		case labels[contract.LabelTarget] == l.o.Name && slices.Contains(run.GetFinalizers(), contract.Finalizer):
+			holding = append(holding, run)
+		case labels[contract.LabelQueue] == l.o.Name && !finished(run):
+			waiting = append(waiting, run)
+		}
+	}
+	if len(waiting) > 0 {
+		l.note("runs that wait in its queues: %d, %s first; they wait until they are cancelled, or a target of that name is there again", len(waiting), waiting[0].GetName())
+	}
+	if len(holding) == 0 || l.o.Force {
+		return nil
+	}
+	if l.o.Wait <= 0 {
+		return fmt.Errorf("runs are there: %d, %s first; its queue lets no other start now. Wait for them with --wait, cancel them, or leave them there with --force",
+			len(holding), holding[0].GetName())
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.o.Wait)
+	defer cancel()
+	return l.cluster.Wait(ctx, apply.RefsOf(holding), released, l.waiting)
+}
+
+// leave removes what is ours on the target.
+func (l *leaving) leave(ctx context.Context) error {
+	if l.o.Kubeconfig == "" {
+		l.note("what bflow made on the target stays there: namespace %q, accounts and rights", contract.NamespaceSystem)
+		return nil
+	}
+	for name, other := range l.s.options.Targets {
+		if name != l.o.Name && other.UID == l.s.options.Targets[l.o.Name].UID {
+			l.note("what bflow made on the target stays there: target %q is a part of the same cluster", name)
+			return nil
+		}
+	}
+	err := l.leaveThere(ctx)
+	if err != nil && l.o.Force {
+		l.note("what bflow made on the target stays there: %v", err)
+		return nil
+	}
+	return err
+}
+
+func (l *leaving) leaveThere(ctx context.Context) error {
+	aliases := l.o.Aliases
+	if aliases == nil {
+		aliases = l.s.options.Targets[l.o.Name].Aliases
+	}
+	far, err := target.Open(l.o.Kubeconfig, l.o.Context, aliases)
+	if err != nil {
+		return err
+	}
+	found, err := far.Look(ctx)
+	if err != nil {
+		return err
+	}
+	if was := l.s.options.Targets[l.o.Name].UID; was != found.UID {
+		return fmt.Errorf("context %q is another cluster (its kube-system is %s, and that of the target is %s); choose the right --context", far.Context, found.UID, was)
+	}
+	return far.Remove(ctx, func(namespaces []string) ([]*unstructured.Unstructured, error) {
+		return targetObjects(l.o.Name, l.s, namespaces)
+	}, l.s.found.Platform.Hub, func(text string) { l.note("%s", text) })
+}
+
+// drop deletes the queue while the controller still knows the target, and then the way to it.
+func (l *leaving) drop(ctx context.Context) error {
+	timeout := l.o.Timeout
+	if timeout == 0 {
+		timeout = defaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r := removal{Hub: l.Hub, inventory: l.s.inventory}
+	if err := r.part(ctx, fmt.Sprintf("queue %q", l.o.Name), partTarget(l.o.Name)); err != nil {
+		return err
+	}
+	_, err := r.remove(ctx, credentialsOf(l.o.Name))
+	return err
+}
+
+func (l *leaving) finish(ctx context.Context) error {
+	inv := l.s.inventory.With(partTarget(l.o.Name), nil)
+	delete(inv.Parts, partTarget(l.o.Name))
+	inv.Settings.Targets = maps.Clone(inv.Settings.Targets)
+	delete(inv.Settings.Targets, l.o.Name)
+	inv.Settings.Versions = maps.Clone(inv.Settings.Versions)
+	delete(inv.Settings.Versions, partTarget(l.o.Name))
+	return l.write(ctx, inv)
+}

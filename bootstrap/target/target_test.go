@@ -1,0 +1,245 @@
+package target_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/bootstrap/objects"
+	"bflow.dev/bflow/bootstrap/target"
+	"bflow.dev/bflow/internal/apitest"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// bare is a cluster with nothing of ours.
+func bare(t *testing.T) (*apitest.Server, string) {
+	t.Helper()
+	s := apitest.New(t, "kube-system", "default")
+	for _, kind := range []string{"Role", "RoleBinding"} {
+		s.Serve("rbac.authorization.k8s.io/v1", kind, true)
+	}
+	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
+		s.Serve("rbac.authorization.k8s.io/v1", kind, false)
+	}
+	path, err := s.Kubeconfig(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, path
+}
+
+func open(t *testing.T, path string) *target.Cluster {
+	t.Helper()
+	c, err := target.Open(path, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func made(hub string, namespaces ...string) func([]string) ([]*unstructured.Unstructured, error) {
+	return func(more []string) ([]*unstructured.Unstructured, error) {
+		return objects.Target{Name: "far", Namespaces: append(namespaces, more...), Hub: hub, Version: "v1"}.Objects()
+	}
+}
+
+func prepare(t *testing.T, path, hub string, namespaces ...string) target.Result {
+	t.Helper()
+	all, err := made(hub, namespaces...)(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := open(t, path).Prepare(t.Context(), all, hub, "far", false, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func ours(s *apitest.Server) []string {
+	return slices.DeleteFunc(s.List("/"), func(path string) bool { return !strings.Contains(path, "bflow") && !strings.Contains(path, "bench") })
+}
+
+func TestATargetIsMadeOnceAndRemovedWhole(t *testing.T) {
+	s, path := bare(t)
+	before := s.List("/")
+	first := prepare(t, path, "hub-a", "bench")
+	if first.Created != first.Objects || first.Objects < 15 {
+		t.Errorf("the first time: %+v", first)
+	}
+	if again := prepare(t, path, "hub-a", "bench"); again.Created+again.Changed > 0 {
+		t.Errorf("the second time: %+v", again)
+	}
+	for _, p := range ours(s) {
+		labels, _, _ := unstructured.NestedStringMap(s.Get(p), "metadata", "labels")
+		if labels["bflow.dev/hub"] != "hub-a" {
+			t.Errorf("%s has labels %v", p, labels)
+		}
+	}
+	c := open(t, path)
+	found, err := c.Look(t.Context())
+	if err != nil || found.UID == "" || found.Version != "v1.34.4" || found.Hubs["hub-a"] != "far" {
+		t.Errorf("found %+v: %v", found, err)
+	}
+	token, expires, err := c.Token(t.Context(), time.Hour)
+	if err != nil || !strings.HasPrefix(token, "token-bflow-system-bflow-agent-") || time.Until(expires) < 50*time.Minute {
+		t.Errorf("token %q until %s: %v", token, expires, err)
+	}
+	if err := c.Remove(t.Context(), made("hub-a"), "hub-a", func(text string) { t.Errorf("said %q", text) }); err != nil {
+		t.Fatal(err)
+	}
+	if left := s.List("/"); !slices.Equal(left, before) {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestTwoHubsShareATarget: what the other needs stays, and goes with the last.
+func TestTwoHubsShareATarget(t *testing.T) {
+	s, path := bare(t)
+	prepare(t, path, "hub-a", "bench")
+	prepare(t, path, "hub-b", "bench", "lab")
+	all := ours(s)
+	var said []string
+	remove := func(hub string) {
+		t.Helper()
+		if err := open(t, path).Remove(t.Context(), made(hub), hub, func(text string) { said = append(said, text) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove("hub-a")
+	if left := ours(s); !slices.Equal(left, all) {
+		t.Errorf("of %q only %q is left for the other hub", all, left)
+	}
+	if want := []string{`Namespace "bench" stays: another hub needs it`, `Namespace "bflow-system" stays: another hub needs it`}; !slices.Equal(said, want) {
+		t.Errorf("said %q", said)
+	}
+	remove("hub-b")
+	if left := ours(s); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	said = nil
+	remove("hub-b")
+	if !slices.Equal(said, []string{"the target has nothing of this hub"}) {
+		t.Errorf("said %q", said)
+	}
+}
+
+func TestWhatWasThereBefore(t *testing.T) {
+	s, path := bare(t)
+	s.Put("/api/v1/namespaces/bench", apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"pod-security.kubernetes.io/enforce": "privileged"}}})
+	prepare(t, path, "hub-a", "bench", "lab")
+	labels, _, _ := unstructured.NestedStringMap(s.Get("/api/v1/namespaces/bench"), "metadata", "labels")
+	if labels["pod-security.kubernetes.io/enforce"] != "privileged" {
+		t.Errorf("its rules for pods were changed: %v", labels)
+	}
+	s.Put("/api/v1/namespaces/lab/persistentvolumeclaims/models", apitest.Object{})
+	var said []string
+	if err := open(t, path).Remove(t.Context(), made("hub-a"), "hub-a", func(text string) { said = append(said, text) }); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`Namespace "bench" stays: it was there before bflow`, `Namespace "lab" stays: it holds PersistentVolumeClaim "models"`}
+	if !slices.Equal(said, want) {
+		t.Errorf("said %q", said)
+	}
+	if s.Get("/apis/rbac.authorization.k8s.io/v1/namespaces/lab/roles/bflow-target-runner") != nil {
+		t.Error("rights are left in a namespace that stays")
+	}
+}
+
+func TestADryRunChangesNothing(t *testing.T) {
+	s, path := bare(t)
+	before := s.List("/")
+	all, err := made("hub-a", "bench")(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var diff strings.Builder
+	if _, err := open(t, path).Prepare(t.Context(), all, "hub-a", "far", true, &diff); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(before, s.List("/")) || !strings.Contains(diff.String(), "bflow-target-runner") {
+		t.Errorf("left %q, said\n%s", s.List("/"), diff.String())
+	}
+}
+
+func TestSentences(t *testing.T) {
+	s, path := bare(t)
+	dead, gone := bare(t)
+	dead.Close()
+	look := func(file, name string) error {
+		c, err := target.Open(file, name, nil)
+		if err == nil {
+			_, err = c.Look(t.Context())
+		}
+		return err
+	}
+	none := filepath.Join(t.TempDir(), "none")
+	if err := os.WriteFile(none, []byte(`{"apiVersion":"v1","kind":"Config"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Authenticate(func(token string) bool { return token == "t" })
+	for _, row := range []struct {
+		name string
+		err  func() error
+		want string
+	}{
+		{"another context than there is", func() error { return look(path, "prod") }, `has no context "prod"; it has hub, choose with --context`},
+		{"a file that is not there", func() error { return look(filepath.Join(t.TempDir(), "x"), "") }, "no such file"},
+		{"a file without anything", func() error { return look(none, "") }, `has no context ""`},
+		{"a cluster that is away", func() error { return look(gone, "") }, "--host-alias NAME=IP does"},
+		{"credentials that are not taken", func() error {
+			s.Authenticate(func(string) bool { return false })
+			defer s.Authenticate(nil)
+			return look(path, "")
+		}, "log in there again, or choose another --context"},
+		{"somebody who may not", func() error {
+			s.Refuse(func(r apitest.Request) (int, string) {
+				if r.Verb == "patch" {
+					return http.StatusForbidden, "may not"
+				}
+				return 0, ""
+			})
+			defer s.Refuse(nil)
+			all, err := made("hub-a", "bench")(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = open(t, path).Prepare(t.Context(), all, "hub-a", "far", false, io.Discard)
+			return err
+		}, "takes the kubeconfig of an administrator of that cluster"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if err := row.err(); err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want one sentence with %q", err, row.want)
+			}
+		})
+	}
+}
+
+func TestAnAliasIsEnough(t *testing.T) {
+	s, path := bare(t)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "127.0.0.1", "api.far.example", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := target.Open(path, "", map[string]string{"api.far.example": "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Look(t.Context()); err != nil {
+		t.Error(err)
+	}
+	kubeconfig, _, err := c.Kubeconfig()
+	if err != nil || !strings.Contains(string(kubeconfig), s.URL) || !strings.Contains(string(kubeconfig), "tls-server-name: api.far.example") {
+		t.Errorf("%v\n%s", err, kubeconfig)
+	}
+}

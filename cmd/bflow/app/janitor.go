@@ -1,0 +1,75 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/cmd/bflow/leaks"
+)
+
+func janitorCommand(s Streams) *cli.Command {
+	return &cli.Command{
+		Name:  "janitor",
+		Usage: "find and delete what runs have left on targets",
+		Description: "Objects of this hub that no run needs any more: of runs that are gone, or that were released more than ten minutes ago. " +
+			"bflow-controller does the same by itself every ten minutes.",
+		Flags: kubeFlags(
+			&cli.StringSliceFlag{Name: "target", Usage: "look there only; repeatable (default: all, which needs the right to read their credentials)"},
+			&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "of runs; repeatable or by commas (default: all)"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be deleted"},
+			outputFlag(),
+		),
+		Action: func(c *cli.Context) error {
+			cfg, _, err := kubeConfig(c)
+			if err != nil {
+				return err
+			}
+			o := leaks.Options{Targets: c.StringSlice("target"), DryRun: c.Bool("dry-run")}
+			for _, n := range c.StringSlice("namespace") {
+				o.Namespaces = append(o.Namespaces, strings.Split(n, ",")...)
+			}
+			found, failed := leaks.Clean(c.Context, cfg, o)
+			if found == nil {
+				found = []leaks.Leak{}
+			}
+			if err := show(c, s.Out, found, func(w io.Writer) error { return leakTable(w, found) }); err != nil {
+				return err
+			}
+			tellLeaks(s, found, o.DryRun)
+			return failed
+		},
+	}
+}
+
+func leakTable(w io.Writer, found []leaks.Leak) error {
+	if len(found) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(w, "TARGET\tNAMESPACE\tOBJECT\tRUN\tWHY"); err != nil {
+		return err
+	}
+	for _, l := range found {
+		fmt.Fprintf(w, "%s\t%s\t%s %s\t%s\t%s\n", l.Target, l.Namespace, l.Kind, l.Name, l.Run, l.Why)
+	}
+	return nil
+}
+
+func tellLeaks(s Streams, found []leaks.Leak, dry bool) {
+	deleted := 0
+	for _, l := range found {
+		if l.Deleted {
+			deleted++
+		}
+	}
+	switch {
+	case len(found) == 0:
+		fmt.Fprintln(s.Err, "nothing was found that no run needs")
+	case dry:
+		fmt.Fprintf(s.Err, "found %d; without --dry-run they are deleted\n", len(found))
+	default: // what its owner takes along is not deleted by itself
+		fmt.Fprintf(s.Err, "deleted %d of %d; the others go with them, or were going already\n", deleted, len(found))
+	}
+}

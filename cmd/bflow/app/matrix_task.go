@@ -1,0 +1,171 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/mlflow"
+	"bflow.dev/bflow/tasks/step"
+)
+
+// matrixCommand holds the tasks around the runs of a matrix.
+func matrixCommand(s Streams) *cli.Command {
+	flags := func(more ...cli.Flag) []cli.Flag {
+		return append([]cli.Flag{
+			&cli.StringFlag{Name: "kubeconfig", Usage: "file with the way to the cluster (default: $KUBECONFIG, then ~/.kube/config, then --token-dir, then the account of the pod)"},
+			&cli.StringFlag{Name: "token-dir", Usage: "folder of the Secret with the token of an account that may submit"},
+			&cli.StringFlag{Name: "pipelinerun", Usage: "the parent of the matrix; needed"},
+			&cli.StringFlag{Name: "pipelinerun-uid", Usage: "its UID"},
+			&cli.StringFlag{Name: "namespace", Usage: "of the matrix; needed"},
+			&cli.StringFlag{Name: "experiment", Usage: "experiment of MLflow"},
+		}, more...)
+	}
+	return &cli.Command{
+		Name: "matrix", Usage: "the tasks around the runs of a matrix", Hidden: true, // they are for pods
+		Subcommands: []*cli.Command{
+			{Name: contract.MatrixBegin, Usage: "make the MLflow run that those of the matrix belong below", Action: func(c *cli.Context) error { return matrixBegin(c, s) },
+				Flags: flags(&cli.StringFlag{Name: "run-id-result", Usage: "file for the id of the MLflow run"})},
+			{Name: contract.MatrixAggregate, Usage: "sum the runs of a matrix up", Action: func(c *cli.Context) error { return matrixAggregate(c, s) },
+				Flags: flags(&cli.StringFlag{Name: "verdict-result", Usage: "file for the verdict"})},
+		},
+	}
+}
+
+// groupOf is the MLflow run of a matrix. Its start is that of its task where nobody knows better.
+func groupOf(c *cli.Context, start time.Time) (mlflow.Group, error) {
+	if c.String("pipelinerun") == "" || c.String("namespace") == "" {
+		return mlflow.Group{}, step.Usagef("reading flags of \"matrix\": no PipelineRun says which matrix; it is a task of one that bflow run has submitted")
+	}
+	return mlflow.Group{Experiment: c.String("experiment"), Name: c.String("pipelinerun"), ID: c.String("pipelinerun-uid"), Start: start}, nil
+}
+
+// trackingPatience is how long a tracking server may be away when a matrix begins: its runs are worth more than their place
+// on that server.
+const trackingPatience = time.Minute
+
+// matrixBegin never fails for the sake of MLflow.
+func matrixBegin(c *cli.Context, s Streams) error {
+	g, err := groupOf(c, time.Now())
+	if err != nil {
+		return err
+	}
+	id := ""
+	client, err := mlflow.NewClient(os.Getenv, trackingPatience)
+	if client != nil {
+		var info *mlflow.RunInfo
+		if info, err = client.Begin(c.Context, g); info != nil {
+			id = info.RunID
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(s.Err, "warning: %v; the runs of the matrix will stand side by side there\n", err)
+	}
+	return writeResult(c.String("run-id-result"), id)
+}
+
+func writeResult(path, text string) error {
+	if path == "" {
+		return nil
+	}
+	return step.WriteFile(path, []byte(text))
+}
+
+// matrixAggregate leaves a page and a summary beside the parent, and ends the MLflow run.
+func matrixAggregate(c *cli.Context, s Streams) error {
+	if _, err := groupOf(c, time.Time{}); err != nil {
+		return err
+	}
+	e := &expedition{s: s} // the way to the cluster, and patience with it, are those of an experiment's task
+	cfg, err := e.access(c)
+	if err != nil {
+		return err
+	}
+	var a aggregate
+	err = e.patiently(c.Context, func(ctx context.Context) error {
+		cluster, err := clusterrun.Connect(ctx, cfg, "")
+		if err != nil {
+			return err
+		}
+		return a.read(ctx, cluster, c.String("namespace"), c.String("pipelinerun"))
+	})
+	if err != nil {
+		return err
+	}
+	if err := writeResult(c.String("verdict-result"), a.summary.Verdict); err != nil {
+		return err
+	}
+	g, err := groupOf(c, a.matrix.Parent.CreationTimestamp.UTC())
+	if err != nil {
+		return err
+	}
+	if err := a.track(c.Context, g); err != nil {
+		fmt.Fprintf(s.Err, "warning: %v; the page is beside the matrix all the same\n", err)
+	}
+	fmt.Fprintf(s.Err, "%s: %s: %s\n", a.matrix.Name(), a.summary.Verdict, a.summary.Counts)
+	return e.patiently(c.Context, func(ctx context.Context) error {
+		return a.cluster.PublishMatrix(ctx, a.matrix, a.summary, a.html)
+	})
+}
+
+// aggregate is a matrix that is summed up.
+type aggregate struct {
+	cluster *clusterrun.Cluster
+	matrix  *clusterrun.Matrix
+	summary *matrixSummary
+	html    []byte
+}
+
+func (a *aggregate) read(ctx context.Context, cluster *clusterrun.Cluster, namespace, name string) error {
+	m, err := cluster.MatrixOf(ctx, namespace, name)
+	if err != nil {
+		return err
+	}
+	briefs, err := cluster.Briefs(ctx, m)
+	if err != nil {
+		return err
+	}
+	a.cluster, a.matrix = cluster, m
+	if a.summary, err = summaryOf(m, briefs); err != nil {
+		return err
+	}
+	a.html, err = pageOf(briefs)
+	return err
+}
+
+// track pushes the page and the counts to MLflow and ends the run of the matrix there.
+func (a *aggregate) track(ctx context.Context, g mlflow.Group) error {
+	client, err := mlflow.NewClient(os.Getenv, 2*time.Minute)
+	if client == nil || err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bflow-matrix-")
+	if err != nil {
+		return fmt.Errorf("keeping the page of the matrix: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	if a.html != nil {
+		err = step.WriteFile(filepath.Join(dir, contract.FileReportHTML), a.html)
+	}
+	err = errors.Join(err, step.WriteJSON(filepath.Join(dir, clusterrun.KeyMatrix), a.summary))
+	if err != nil {
+		return err
+	}
+	n := a.summary.Counts
+	info, err := client.Finish(ctx, g, dir, mlflow.Outcome{End: time.Now(), ExitCode: a.summary.ExitCode,
+		Tags: map[string]string{"bflow.verdict": a.summary.Verdict, "mlflow.note.content": fmt.Sprintf("**%s**: %d points, %s", a.summary.Verdict, a.summary.Points, n)},
+		Metrics: map[string]float64{"points": float64(a.summary.Points), "passed": float64(n.Passed), "failed": float64(n.Failed), "invalid": float64(n.Invalid),
+			"inconclusive": float64(n.Inconclusive), "cancelled": float64(n.Cancelled + n.Deleted + n.Skipped)}})
+	if err != nil {
+		return err
+	}
+	a.summary.Links = map[string]string{"mlflow": client.Base + "/#/experiments/" + info.ExperimentID + "/runs/" + info.RunID}
+	return nil
+}

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"bflow.dev/bflow/bootstrap"
+	"bflow.dev/bflow/queue/target/seen"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTheTableOfTargets(t *testing.T) {
+	since := time.Unix(1000, 0)
+	all := []bootstrap.TargetState{
+		{Name: "away", Seen: &seen.Target{Since: since, Why: "no route\nto host"}, Waiting: 3},
+		{Name: "far", Running: 2, Held: true, Seen: &seen.Target{Up: true, Since: since, Version: "v1.34.4", Complete: true, Devices: map[string]seen.Count{
+			"nvidia.com/gpu":         {Total: 8, Free: 5, Ours: 2, Foreign: 1, Product: "bflow.dev/gpu-h100"},
+			"nvidia.com/mig-1g.10gb": {Total: 7, Free: 7},
+		}}},
+		{Name: "new"},
+	}
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	if err := targetTable(w, all, since.Add(90*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	w.Flush()
+	want := `
+TARGET  ANSWERS        VERSION  DEVICES                 TOTAL  FREE  OURS  OTHERS  RUNS  WAITING  NOTE
+away    no, for 1m30s  -        -                       -      -     -     -       0     3        no route to host
+far     yes            v1.34.4  bflow.dev/gpu-h100      8      5     2     1       2     0        nothing starts: it is being removed
+                                nvidia.com/mig-1g.10gb  7      7     0     0                      
+new     unknown        -        -                       -      -     -     -       0     0        
+`
+	if diff := cmp.Diff(strings.TrimLeft(want, "\n"), out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

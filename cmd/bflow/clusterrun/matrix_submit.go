@@ -1,0 +1,134 @@
+package clusterrun
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// longestMatrix leaves room in the 63 characters of a run's name for time, random part, its place and the number of a
+// later attempt.
+const longestMatrix = 32
+
+// SubmitMatrix makes plans one matrix. The server checks everything before anything is made: also the first run of each
+// queue, as the controller will make it.
+func (c *Cluster) SubmitMatrix(ctx context.Context, sub Submission) (*Matrix, error) {
+	objects, err := compile.Matrix(func(yield func(*runplan.RunPlan, error) bool) {
+		for _, p := range sub.Plans {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}, sub.Compile)
+	if err != nil {
+		return nil, err
+	}
+	base := strings.TrimSuffix(objects.Parent.GenerateName, "-")
+	objects.Parent.GenerateName, objects.Parent.Name = "", sub.Name(strings.TrimRight(base[:min(len(base), longestMatrix)], "-"))
+	samples, err := sub.samples(objects.Parent.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.ready(ctx, samples); err != nil {
+		return nil, err
+	}
+	if err := c.makeMatrix(ctx, objects, sub, true); err != nil {
+		return nil, err
+	}
+	for _, o := range samples {
+		if err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, true, nil); err != nil {
+			return nil, fmt.Errorf("checking the first run of queue %s: %w", o.PipelineRun.Labels[contract.LabelQueue], err)
+		}
+	}
+	if err := c.makeMatrix(ctx, objects, sub, false); err != nil {
+		return nil, err
+	}
+	return c.startMatrix(ctx, objects, sub)
+}
+
+// samples are the objects of the first plan of each queue.
+func (sub *Submission) samples(name string) ([]compile.Objects, error) {
+	seen := map[string]bool{}
+	var out []compile.Objects
+	for _, p := range sub.Plans {
+		if seen[p.Queue.Name] {
+			continue
+		}
+		seen[p.Queue.Name] = true
+		o, err := compile.Compile(p, sub.Compile)
+		if err != nil {
+			return nil, err
+		}
+		named(o.PipelineRun, fmt.Sprintf("%s-%05d", name, len(out)+1))
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// makeMatrix makes what the parent and its runs need.
+func (c *Cluster) makeMatrix(ctx context.Context, m compile.MatrixObjects, sub Submission, dry bool) error {
+	made := map[string]bool{}
+	for _, secret := range sub.credentials(m) {
+		if err := c.once(ctx, coreAPI, "secrets", &secret.ObjectMeta, secret, dry, made); err != nil {
+			return err
+		}
+	}
+	for _, t := range m.Tasks {
+		if err := c.once(ctx, tektonAPI, "tasks", &t.ObjectMeta, t, dry, made); err != nil {
+			return err
+		}
+	}
+	for _, p := range m.Pipelines {
+		if err := c.once(ctx, tektonAPI, "pipelines", &p.ObjectMeta, p, dry, made); err != nil {
+			return err
+		}
+	}
+	for _, cm := range m.Plans {
+		if err := c.once(ctx, coreAPI, "configmaps", &cm.ObjectMeta, cm, dry, made); err != nil {
+			return err
+		}
+	}
+	if !dry {
+		return nil
+	}
+	return wrap("checking matrix "+m.Parent.Name, c.create(ctx, pipelineRuns(m.Parent.Namespace, ""), m.Parent, true, nil))
+}
+
+// credentials are those that the file held literally and a run of the matrix needs.
+func (sub *Submission) credentials(m compile.MatrixObjects) []*corev1.Secret {
+	var out []*corev1.Secret
+	seen := map[string]bool{}
+	for _, p := range m.Pipelines { // a bundle holds no Pipeline that names a Secret
+		of := compile.Objects{Pipeline: p, PipelineRun: &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Namespace: m.Parent.Namespace, Labels: m.Parent.Labels}}}
+		for _, s := range sub.needed(of) {
+			if !seen[s.Name] {
+				seen[s.Name] = true
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// startMatrix makes the parent, and it an owner of what it needs.
+func (c *Cluster) startMatrix(ctx context.Context, m compile.MatrixObjects, sub Submission) (*Matrix, error) {
+	var pr tektonv1.PipelineRun
+	if err := c.create(ctx, pipelineRuns(m.Parent.Namespace, ""), m.Parent, false, &pr); err != nil {
+		return nil, fmt.Errorf("submitting matrix %s: %w", m.Parent.Name, err)
+	}
+	for _, cm := range m.Plans {
+		c.own(ctx, &pr, configMaps(pr.Namespace, cm.Name), cm)
+	}
+	for _, secret := range sub.credentials(m) {
+		c.own(ctx, &pr, path{prefix: coreAPI, namespace: pr.Namespace, resource: "secrets", name: secret.Name}, secret)
+	}
+	return &Matrix{Parent: pr}, nil
+}

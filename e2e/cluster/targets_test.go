@@ -1,0 +1,138 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/bootstrap/objects"
+	"bflow.dev/bflow/internal/audit"
+	"bflow.dev/bflow/tasks/contract"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TestARunGoesToOneOfTheTargetsThatItAllows: by name, of which one is unknown, and by a label.
+func TestARunGoesToOneOfTheTargetsThatItAllows(t *testing.T) {
+	l := newLab(t)
+	w := l.onWorker()
+	l.must("target", "add", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"), "--label", "lab=two")
+	for name, which := range map[string]string{"names": "{any_of: [nowhere, worker]}", "label": "{selector: {lab: two}}"} {
+		t.Run(name, func(t *testing.T) {
+			run := l.submit(l.write("any.yaml", experiment(fourOfEight, "2s", "  target_cluster: "+which+"\n")))[0]
+			l.succeeded(run)
+			pr := l.run(run)
+			if pr.GetLabels()[contract.LabelTarget] != workerTarget || !strings.HasPrefix(pr.GetAnnotations()[contract.AnnotationChosen], workerTarget+": ") {
+				t.Errorf("it ran on %q: %q", pr.GetLabels()[contract.LabelTarget], pr.GetAnnotations()[contract.AnnotationChosen])
+			}
+			l.nothingLeft(run, time.Minute)
+			w.nothingLeftThere(run, time.Minute)
+		})
+	}
+}
+
+// TestTheTokenOfATargetIsRenewed lets half of its life be over.
+func TestTheTokenOfATargetIsRenewed(t *testing.T) {
+	l := newLab(t)
+	l.onWorker()
+	api := l.api.Resource(secrets).Namespace(contract.NamespaceSystem)
+	past := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, contract.AnnotationTokenRenew, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339))
+	before, err := api.Patch(t.Context(), contract.TargetCredentials(workerTarget), types.MergePatchType, []byte(past), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.await(time.Minute, "another token", func() string {
+		now, err := api.Get(t.Context(), before.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		renew, err := time.Parse(time.RFC3339, now.GetAnnotations()[contract.AnnotationTokenRenew])
+		if err != nil || renew.Before(time.Now()) {
+			return "it is to be renewed at " + renew.String()
+		}
+		if fmt.Sprint(now.Object["data"]) == fmt.Sprint(before.Object["data"]) {
+			return "it is the same"
+		}
+		return ""
+	})
+	if list := l.must("target", "list"); !strings.Contains(list, workerTarget+"  yes") {
+		t.Errorf("with its new token:\n%s", list)
+	}
+}
+
+// TestWhatATargetMayNotBe asks for what is refused, one sentence each.
+func TestWhatATargetMayNotBe(t *testing.T) {
+	l := newLab(t)
+	l.onWorker()
+	here, there := os.Getenv("BFLOW_E2E_KUBECONFIG"), os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG")
+	for _, row := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"the hub", []string{"add", "x", "--kubeconfig", here}, "is the hub itself"},
+		{"one cluster twice", []string{"add", "x", "--kubeconfig", there}, `is target "worker" already`},
+		{"another context", []string{"add", "x", "--kubeconfig", there, "--context", "y"}, `has no context "y"`},
+		{"one that is not there", []string{"remove", "x"}, "the hub has no such target"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := l.bflow(append([]string{"target"}, row.args...)...)
+			if r.code == 0 || !strings.Contains(r.err, row.want) || strings.Count(strings.TrimSpace(r.err), "\n") > 0 {
+				t.Errorf("exit %d\n%s", r.code, r.err)
+			}
+		})
+	}
+}
+
+// spareThere are rights on a target that the log of these tests need not show.
+func spareThere() map[string]string {
+	return map[string]string{
+		"persistentvolumeclaims":                   "claims that an experiment says to make",
+		"may list nodes":                           "asked once a pod is unschedulable",
+		"resourceclaims.resource.k8s":              "read where the cluster serves dynamic resource allocation",
+		"resourceslices.resource.k8s":              "the same",
+		"leases.coordination.k8s.io":               "kept once a run names shared platform state",
+		"may get jobs.batch":                       "asked once a step finds that its Job is there already",
+		"bflow-agent may delete":                   "what runs leave, which those that end well do not",
+		"bflow-agent may create serviceaccounts/t": "its own next token is asked for after a day",
+	}
+}
+
+// TestRightsOnATargetAreRightsUsed reads the audit log of the worker after the other tests.
+func TestRightsOnATargetAreRightsUsed(t *testing.T) {
+	path := os.Getenv("BFLOW_E2E_WORKER_AUDIT")
+	if path == "" {
+		t.Skip("BFLOW_E2E_WORKER_AUDIT names no audit log of a worker on which these tests have run")
+	}
+	ours := func(account string) bool {
+		return account == namespace+"/"+contract.AccountRunner || account == contract.NamespaceSystem+"/"+contract.AccountAgent
+	}
+	log, err := audit.Read(wholeLog(t, path), ours, func(binding string) bool { return strings.HasPrefix(binding, "bflow-") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := objects.Target{Name: workerTarget, Namespaces: []string{namespace}}.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted, err := audit.Granted(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range log.Unused(granted) {
+		if !streamed(log, r) && !slices.ContainsFunc(words(spareThere()), func(word string) bool { return strings.Contains(r.String(), word) }) {
+			t.Errorf("never used: %s", r)
+		}
+	}
+	for r, n := range log.Refused {
+		if !has(granted, r) {
+			t.Errorf("refused %d times: %s", n, r)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"bflow.dev/bflow/tasks/contract"
+)
+
+var serviceAccounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+
+// onTheWorker makes an experiment run on the worker.
+const onTheWorker = "  target_clusters: [worker]\n"
+
+// TestFaultsWhileARunIsOnAWorker: whatever fails, the run ends, nothing of it is left on either cluster, and the quota is
+// right afterwards. A run that says it went well has all its results.
+func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		load  string
+		at    string // task during which it happens
+		fault func(l, w *lab, run string)
+		well  bool // the run must go well all the same
+		more  bool
+	}{
+		{name: "the controller is killed", at: "load-gen-0", well: true, fault: func(l, _ *lab, _ string) { l.kill(ourController) }},
+		{name: "the API server of the hub is killed", at: "load-gen-0", more: true, fault: func(l, _ *lab, _ string) { l.fault("restart", "kube-apiserver") }},
+		{name: "the API server of the worker is killed", at: "load-gen-0", well: true, fault: func(l, _ *lab, _ string) { l.faultOn("worker", "restart", "kube-apiserver") }},
+		{name: "the worker is off the network for a minute", at: "load-gen-0", well: true, fault: func(l, _ *lab, _ string) { l.faultOn("worker", "cut", "60") }},
+		{name: "the worker is off the network for ten minutes", at: "load-gen-0", well: true, more: true, fault: func(l, _ *lab, _ string) { l.faultOn("worker", "cut", "600") }},
+		{name: "the pod of the load's task is deleted", at: "load-gen-0", more: true, fault: func(l, _ *lab, run string) {
+			l.remove(pods, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask=load-gen-0")
+		}},
+		{name: "the pod of the load's Job is deleted", at: "load-gen-0", fault: func(_, w *lab, run string) {
+			loading := contract.LabelRun + "=" + run + "," + contract.LabelRole + "=load"
+			w.await(2*time.Minute, "the load of "+run, func() string {
+				for _, p := range w.list(pods, loading) {
+					if phase, _, _ := unstructured.NestedString(p.Object, "status", "phase"); phase == "Running" {
+						return ""
+					}
+				}
+				return "no pod of it runs"
+			})
+			w.remove(pods, loading)
+		}},
+		{name: "the account of the engines is deleted and made again", at: "load-gen-0", more: true, fault: func(l, w *lab, _ string) { l.remakeAccount(w) }},
+		{name: "the Secret of the target is deleted", at: "load-gen-0", more: true, well: true, fault: func(l, _ *lab, _ string) { l.loseTarget() }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if row.more && testing.Short() {
+				t.Skip("a like row is tried in short tests")
+			}
+			l := newLab(t)
+			w := l.onWorker()
+			run := l.submit(l.write("fault.yaml", experiment(fourOfEight, "30s", onTheWorker)))[0]
+			during(row.at)(l, run)
+			row.fault(l, w, run)
+			l.eventually(run)
+			if status, reason := condition(l.run(run)); status != "True" && row.well {
+				t.Errorf("%s did not go well: %s\n%s", run, reason, l.bflow("status", run).out)
+			}
+			l.target()
+			l.nothingLeft(run, 5*time.Minute)
+			w.nothingLeftThere(run, 15*time.Minute)
+			l.released(run)
+			if status, _ := condition(l.run(run)); status == "True" {
+				l.hasResults(run)
+			}
+		})
+	}
+}
+
+// remove deletes objects of a kind, of which there must be some, without a moment to say goodbye.
+func (l *lab) remove(kind schema.GroupVersionResource, selector string) {
+	l.t.Helper()
+	found := l.list(kind, selector)
+	if len(found) == 0 {
+		l.t.Fatalf("no %s %s to delete", kind.Resource, selector)
+	}
+	for _, u := range found {
+		err := l.api.Resource(kind).Namespace(namespace).Delete(l.t.Context(), u.GetName(), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+		if err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// remakeAccount deletes bflow-runner of the worker and adds the target again: every token of the account is void.
+func (l *lab) remakeAccount(w *lab) {
+	l.t.Helper()
+	if err := w.api.Resource(serviceAccounts).Namespace(namespace).Delete(l.t.Context(), contract.AccountRunner, metav1.DeleteOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.target()
+}
+
+// target adds the worker as a target, or brings it up to date.
+func (l *lab) target() {
+	l.t.Helper()
+	l.must("target", "add", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"))
+}
+
+// loseTarget deletes what the hub knows of the way to the worker.
+func (l *lab) loseTarget() {
+	l.t.Helper()
+	secret := "bflow-target-" + workerTarget
+	if err := l.api.Resource(secrets).Namespace(contract.NamespaceSystem).Delete(context.WithoutCancel(l.t.Context()), secret, metav1.DeleteOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// hasResults checks that the report of a run is whole: every request that its load-gen counted has its row.
+func (l *lab) hasResults(run string) {
+	l.t.Helper()
+	if r := l.bflow("report", run, "-o", "json"); r.code != 0 {
+		l.t.Errorf("bflow report %s: exit %d\n%s", run, r.code, r.err)
+	}
+	files := l.filesOf(run)
+	for _, want := range []string{contract.FileReport, contract.FileVerdict, "measurements/0/" + contract.FileRequests, "measurements/0/" + contract.FileLoadGen} {
+		found := false
+		for _, name := range files {
+			found = found || name == want
+		}
+		if !found {
+			l.t.Errorf("%s is not among the results of %s: %v", want, run, files)
+		}
+	}
+}
+
+// TestAMatrixIsCancelled: of 200 points 8 run when the parent is cancelled. No child starts afterwards, nothing is left,
+// and the GPUs are free soon after the teardown of each has begun.
+func TestAMatrixIsCancelled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("200 points take a while")
+	}
+	l := newLab(t)
+	w := l.onWorker()
+	parent := l.submit(l.write("many.yaml", twoHundred))[0]
+	children := func() []unstructured.Unstructured { return l.list(pipelineRuns, "bflow.dev/matrix="+parent) }
+	l.await(10*time.Minute, "8 points to run", func() string {
+		n := 0
+		for _, c := range children() {
+			status, _, _ := unstructured.NestedString(c.Object, "spec", "status")
+			if done, _ := condition(&c); status == "" && done == "Unknown" {
+				n++
+			}
+		}
+		if n < 8 {
+			return "fewer do"
+		}
+		return ""
+	})
+	cancelled := time.Now()
+	l.must("cancel", parent)
+	l.ended(parent, 10*time.Minute)
+	for _, c := range children() {
+		admitted, _ := time.Parse(time.RFC3339, c.GetAnnotations()[contract.AnnotationAdmitted])
+		if admitted.After(cancelled.Add(time.Second)) { // the stamp has whole seconds
+			t.Errorf("%s was let start at %s, %s after the cancel", c.GetName(), admitted, admitted.Sub(cancelled))
+		}
+		l.nothingLeft(c.GetName(), 3*time.Minute)
+		w.nothingLeftThere(c.GetName(), 3*time.Minute)
+	}
+	var took []time.Duration
+	for _, c := range children() {
+		if d, ok := l.freedAfter(&c); ok {
+			took = append(took, d)
+		}
+	}
+	slices.Sort(took)
+	if len(took) < 8 || took[len(took)/2] > 30*time.Second {
+		t.Fatalf("from the beginning of teardown until the GPUs were free: %v; want 8 of them or more, half within 30s", took)
+	}
+	t.Logf("from the beginning of teardown until the GPUs were free: median %s of %v", took[len(took)/2], took)
+}
+
+// freedAfter is how long after the beginning of its task finish a run had given its GPUs back; false where it never
+// started that task.
+func (l *lab) freedAfter(run *unstructured.Unstructured) (time.Duration, bool) {
+	l.t.Helper()
+	freed, err := time.Parse(time.RFC3339, run.GetAnnotations()[contract.AnnotationFreed])
+	for _, task := range l.list(taskRuns, "tekton.dev/pipelineRun="+run.GetName()+",tekton.dev/pipelineTask="+contract.Finish) {
+		began, _, _ := unstructured.NestedString(task.Object, "status", "startTime")
+		if at, bad := time.Parse(time.RFC3339, began); bad == nil && err == nil {
+			return max(0, freed.Sub(at)), true
+		}
+	}
+	return 0, false
+}
+
+const twoHundred = `
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: many}
+spec:
+  namespace: benchflow
+  model: {name: demo/tiny}
+  deployment_profile: sim
+  stages: {collect: false}
+  target_clusters: [local, worker]
+  overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "2"}}}}
+  matrix: {repeat: 100}
+  load: {data: {input: 8, output: 4}, stages: [{rate: 5, duration: 2m}]}
+`

@@ -1,0 +1,227 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// workerTarget is the name of the worker as a target of the hub.
+const workerTarget = "worker"
+
+// onWorker is the lab of a second cluster, which becomes a target of the hub for as long as the test lasts.
+func (l *lab) onWorker() *lab {
+	l.t.Helper()
+	path := os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG")
+	if path == "" {
+		l.t.Skip("BFLOW_E2E_WORKER_KUBECONFIG names no second cluster")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	config.QPS, config.Burst = 200, 400
+	api, err := dynamic.NewForConfig(config)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.must("target", "add", workerTarget, "--kubeconfig", path)
+	l.await(time.Minute, "target "+workerTarget+" to be known", func() string {
+		if l.promisedBy(workerTarget)[gpu] == 0 {
+			return "its queue promises no GPU"
+		}
+		return ""
+	})
+	return &lab{t: l.t, api: api, dir: l.dir, runs: l.runs}
+}
+
+// overBoth is 12 points: two targets, three sizes, two loads.
+const overBoth = `
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: both}
+spec:
+  namespace: benchflow
+  model: {name: demo/tiny}
+  deployment_profile: sim
+  stages: {collect: false}
+  target_clusters: [local, worker]
+  matrix:
+    axes:
+      overrides.runtime.resources.limits: [{nvidia.com/gpu: "1"}, {nvidia.com/gpu: "2"}, {nvidia.com/gpu: "4"}]
+      load.data.input: [8, 16]
+  load: {data: {output: 4}, stages: [{rate: 10, duration: 2s}]}
+`
+
+// TestAMatrixRunsOverTwoClusters runs 12 points on the hub and on a worker that has neither Tekton nor Kueue.
+func TestAMatrixRunsOverTwoClusters(t *testing.T) {
+	l := newLab(t)
+	w := l.onWorker()
+	for _, group := range []string{"tekton.dev", "kueue.x-k8s.io"} {
+		if l.serves(w, group) {
+			t.Fatalf("the worker serves %s, so this proves nothing", group)
+		}
+	}
+	audit := l.mark(os.Getenv("BFLOW_E2E_WORKER_AUDIT"))
+	parent := l.submit(l.write("both.yaml", overBoth))[0]
+	l.await(20*time.Minute, parent+" to succeed", func() string {
+		status, reason := condition(l.run(parent))
+		if status == "False" {
+			t.Fatalf("%s failed: %s\n%s", parent, reason, l.must("status", parent))
+		}
+		if status != "True" {
+			return "it is " + reason
+		}
+		return ""
+	})
+	children := l.list(pipelineRuns, "bflow.dev/matrix="+parent)
+	if len(children) != 12 {
+		t.Fatalf("%s has %d points, want 12", parent, len(children))
+	}
+	where := map[string][]string{}
+	for _, c := range children {
+		target := c.GetLabels()[contract.LabelTarget]
+		where[target] = append(where[target], c.GetName())
+	}
+	if len(where[contract.TargetLocal]) != 6 || len(where[workerTarget]) != 6 {
+		t.Fatalf("the points ran on %v", where)
+	}
+	l.ranThere(audit, len(where[workerTarget]))
+	here, there := l.filesOf(where[contract.TargetLocal][0]), l.filesOf(where[workerTarget][0])
+	if !slices.Equal(here, there) {
+		t.Errorf("results of a local point have the files\n%s\nand of a remote one\n%s", strings.Join(here, " "), strings.Join(there, " "))
+	}
+	for _, c := range children {
+		l.nothingLeft(c.GetName(), time.Minute)
+		w.nothingLeftThere(c.GetName(), time.Minute)
+	}
+}
+
+// serves says whether a cluster knows a group of kinds.
+func (l *lab) serves(w *lab, group string) bool {
+	l.t.Helper()
+	list, err := w.api.Resource(crds).List(l.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return slices.ContainsFunc(list.Items, func(u unstructured.Unstructured) bool {
+		got, _, _ := unstructured.NestedString(u.Object, "spec", "group")
+		return got == group
+	})
+}
+
+// mark is where the audit log of the worker ends now.
+func (l *lab) mark(path string) (from int64) {
+	l.t.Helper()
+	if path == "" {
+		l.t.Skip("BFLOW_E2E_WORKER_AUDIT names no audit log of the worker")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// ranThere asks the audit log of the worker: for every run an engine, and a Job for each task that touches it, made by
+// the account that bflow has there.
+func (l *lab) ranThere(from int64, runs int) {
+	l.t.Helper()
+	file, err := os.Open(os.Getenv("BFLOW_E2E_WORKER_AUDIT"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Seek(from, io.SeekStart); err != nil {
+		l.t.Fatal(err)
+	}
+	made := map[string]map[string]bool{} // by resource: the names
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e creation
+		if json.Unmarshal(lines.Bytes(), &e) != nil || !e.byRunner() {
+			continue
+		}
+		if made[e.ObjectRef.Resource] == nil {
+			made[e.ObjectRef.Resource] = map[string]bool{}
+		}
+		made[e.ObjectRef.Resource][e.ObjectRef.Name] = true
+	}
+	if err := lines.Err(); err != nil {
+		l.t.Fatal(err)
+	}
+	for resource, least := range map[string]int{"deployments": runs, "services": runs, "jobs": 2 * runs} {
+		if n := len(made[resource]); n < least {
+			l.t.Errorf("by the audit log of the worker bflow-runner made %d %s there, want at least %d", n, resource, least)
+		}
+	}
+}
+
+// creation is a line of an audit log.
+type creation struct {
+	Verb, Stage    string
+	User           struct{ Username string }
+	ObjectRef      struct{ Resource, Namespace, Name, Subresource string }
+	ResponseStatus struct{ Code int }
+}
+
+func (c creation) byRunner() bool {
+	return c.Verb == "create" && c.Stage == "ResponseComplete" && c.ResponseStatus.Code < 300 && c.ObjectRef.Subresource == "" &&
+		c.User.Username == "system:serviceaccount:"+namespace+":bflow-runner"
+}
+
+// filesOf are the names of the results of a run, sorted.
+func (l *lab) filesOf(run string) []string {
+	l.t.Helper()
+	dir := filepath.Join(l.dir, "fetched-"+run)
+	l.must("fetch", run, "--out", dir)
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			if !strings.HasPrefix(name, "deployment/logs/") { // named after pods
+				names = append(names, name)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nothingLeftThere waits until a target holds nothing of a run.
+func (l *lab) nothingLeftThere(run string, limit time.Duration) {
+	l.t.Helper()
+	l.await(limit, "nothing to be left of "+run+" on the worker", func() string {
+		var left []string
+		for kind, list := range map[string][]unstructured.Unstructured{
+			"Service": l.ofRun(services, run), "Deployment": l.ofRun(deployments, run), "Job": l.ofRun(jobs, run),
+			"Secret": l.ofRun(secrets, run), "ConfigMap": l.ofRun(configMaps, run), "Pod": l.ofRun(pods, run),
+		} {
+			for _, u := range list {
+				left = append(left, fmt.Sprintf("%s %s", kind, u.GetName()))
+			}
+		}
+		return strings.Join(left, ", ")
+	})
+}

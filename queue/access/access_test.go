@@ -1,0 +1,191 @@
+package access
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+// giver hands out what a test says.
+type giver struct {
+	grant     target.Grant
+	err       error
+	asked     []target.Ask
+	forgotten []types.UID
+}
+
+func (g *giver) Access(a target.Ask) (target.Grant, error) {
+	g.asked = append(g.asked, a)
+	return g.grant, g.err
+}
+
+func (g *giver) Forget(uid types.UID) { g.forgotten = append(g.forgotten, uid) }
+
+type world struct {
+	t      *testing.T
+	client client.Client
+	giver  *giver
+	clock  *clocktesting.FakeClock
+	keeper *Keeper
+	r      *Reconciler
+}
+
+func newWorld(t *testing.T, pr *tektonv1.PipelineRun) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, tektonv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &world{t: t, client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(pr).Build(), giver: &giver{}, clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
+	w.restart()
+	return w
+}
+
+// restart is a controller that remembers nothing.
+func (w *world) restart() {
+	targets := target.NewRegistry(target.Local(w.client, nil), target.Target{Name: "far", Way: w.giver})
+	w.keeper = NewKeeper(w.client, targets)
+	w.r = NewReconciler(w.client, w.keeper, w.clock)
+}
+
+// token gives one that lives for a while.
+func (w *world) token(text string, life time.Duration) {
+	w.giver.grant = target.Grant{Data: map[string][]byte{target.KeyToken: []byte(text)}, Expires: w.clock.Now().Add(life)}
+}
+
+func (w *world) look() time.Duration {
+	w.t.Helper()
+	r, err := w.r.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "bench", Name: "r"}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r.RequeueAfter
+}
+
+// holds is the token that lies beside the run, and the version of its Secret.
+func (w *world) holds() (token, version string) {
+	w.t.Helper()
+	s := &corev1.Secret{}
+	err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: "bench", Name: contract.TargetSecret("r")}, s)
+	if apierrors.IsNotFound(err) {
+		return "", ""
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(s.OwnerReferences) != 1 || s.OwnerReferences[0].UID != "u" {
+		w.t.Errorf("it does not go with the run: %v", s.OwnerReferences)
+	}
+	return string(s.Data[target.KeyToken]), s.ResourceVersion + string(s.UID)
+}
+
+func makeRun(at string, annotations ...string) *tektonv1.PipelineRun {
+	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "bench", UID: "u",
+		Labels: map[string]string{contract.LabelPlanHash: "h", contract.LabelQueue: at, contract.LabelTarget: at}, Annotations: map[string]string{}}}
+	for _, a := range annotations {
+		pr.Annotations[contract.Prefix+a] = "then"
+	}
+	pr.Spec.Timeouts = &tektonv1.TimeoutFields{Pipeline: &metav1.Duration{Duration: 3 * time.Hour}}
+	return pr
+}
+
+func TestTheWayOfARunIsKeptValid(t *testing.T) {
+	pr := makeRun("far", "admitted")
+	w := newWorld(t, pr)
+	w.token("one", 4*time.Hour)
+	if _, err := w.keeper.Put(t.Context(), "far", pr); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.giver.asked[0]; a.Namespace != "bench" || a.UID != "u" || a.For != 4*time.Hour {
+		t.Errorf("asked for %+v", a)
+	}
+	_, before := w.holds()
+	if after := w.look(); after != 2*time.Hour {
+		t.Errorf("looked at again after %s", after)
+	}
+	if _, now := w.holds(); now != before {
+		t.Error("what lies there was written again")
+	}
+	w.giver.err = target.ErrNotYet
+	if after := w.look(); after != soon {
+		t.Errorf("while another is made: again after %s", after)
+	}
+	w.giver.err = errors.New("refused")
+	if after := w.look(); after != later {
+		t.Errorf("when none can be made: again after %s", after)
+	}
+	w.clock.Step(2 * time.Hour)
+	w.giver.err = nil
+	w.token("two", time.Hour)
+	if after := w.look(); after != 30*time.Minute {
+		t.Errorf("a server that gives less: again after %s", after)
+	}
+	if token, _ := w.holds(); token != "two" {
+		t.Errorf("beside the run lies %q", token)
+	}
+}
+
+// TestAControllerThatStartsAgainWritesWhatItCannotRead heals a write that was cut off as well.
+func TestAControllerThatStartsAgainWritesWhatItCannotRead(t *testing.T) {
+	w := newWorld(t, makeRun("far", "admitted"))
+	w.token("one", time.Hour)
+	w.restart()
+	w.look()
+	if token, _ := w.holds(); token != "one" {
+		t.Errorf("beside the run lies %q", token)
+	}
+}
+
+func TestWhoNeedsNoCare(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		pr     *tektonv1.PipelineRun
+		forget bool
+	}{
+		{"a run that waits", makeRun("far"), true},
+		{"a run that was released", makeRun("far", "admitted", "released"), true},
+		{"a run on the hub", makeRun("local", "admitted"), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newWorld(t, row.pr)
+			w.token("one", time.Hour)
+			if after := w.look(); after != 0 {
+				t.Errorf("looked at again after %s", after)
+			}
+			if token, _ := w.holds(); token != "" {
+				t.Errorf("it got %q", token)
+			}
+			if row.forget != (len(w.giver.forgotten) == 1) {
+				t.Errorf("forgotten: %v", w.giver.forgotten)
+			}
+		})
+	}
+}
+
+func TestALimitThatARunDoesNotHave(t *testing.T) {
+	pr := makeRun("far")
+	pr.Spec.Timeouts = nil
+	if a := Ask(pr); a.For != 2*time.Hour {
+		t.Errorf("Tekton's own: %s", a.For)
+	}
+	pr.Spec.Timeouts = &tektonv1.TimeoutFields{Pipeline: &metav1.Duration{}}
+	if a := Ask(pr); a.For != 25*time.Hour {
+		t.Errorf("none at all: %s", a.For)
+	}
+}

@@ -1,0 +1,114 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+const (
+	soon  = time.Second      // for credentials that are being made
+	later = 30 * time.Second // for a target that gave none
+)
+
+// Reconciler renews the Secrets of runs that go on for longer than their tokens.
+type Reconciler struct {
+	client client.Reader
+	keeper *Keeper
+	clock  clock.PassiveClock
+}
+
+var _ reconcile.Reconciler = (*Reconciler)(nil)
+
+// NewReconciler makes the reconciler of PipelineRuns.
+func NewReconciler(c client.Reader, keeper *Keeper, clk clock.PassiveClock) *Reconciler {
+	return &Reconciler{client: c, keeper: keeper, clock: clk}
+}
+
+// Setup registers it.
+func Setup(mgr ctrl.Manager, keeper *Keeper) error {
+	r := NewReconciler(mgr.GetClient(), keeper, clock.RealClock{})
+	return ctrl.NewControllerManagedBy(mgr).Named("bflow-access").
+		For(&tektonv1.PipelineRun{}, builder.WithPredicates(begins())).
+		WatchesRawSource(source.Channel(keeper.targets.Renewals(), handler.EnqueueRequestsFromMapFunc(r.runsAt))).
+		Complete(r)
+}
+
+// runsAt are the runs that hold something of a target, which is what obj is named like.
+func (r *Reconciler) runsAt(ctx context.Context, obj client.Object) []reconcile.Request {
+	var runs tektonv1.PipelineRunList
+	if err := r.client.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "listing runs")
+		return nil
+	}
+	var out []reconcile.Request
+	for i := range runs.Items {
+		if pr := &runs.Items[i]; run.Ours(pr) && run.Holding(pr) && run.Target(pr) == obj.GetName() {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pr)})
+		}
+	}
+	return out
+}
+
+// begins passes the moments at which a run begins or ceases to need the way to its target.
+func begins() predicate.Predicate {
+	needs := func(o client.Object) bool {
+		pr, ok := o.(*tektonv1.PipelineRun)
+		return ok && run.Ours(pr) && run.Holding(pr)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return needs(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return needs(e.ObjectOld) != needs(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return false }, // it was released before
+	}
+}
+
+// Reconcile looks after the way of one run.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	pr := &tektonv1.PipelineRun{}
+	if err := r.client.Get(ctx, req.NamespacedName, pr); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	name := run.Target(pr)
+	switch {
+	case !run.Ours(pr):
+		return ctrl.Result{}, nil
+	case !run.Holding(pr):
+		r.keeper.Forget(name, pr.UID)
+		return ctrl.Result{}, nil
+	case run.Queue(pr) == "" || name == contract.TargetLocal: // the way to the hub never ends
+		return ctrl.Result{}, nil
+	}
+	return r.renew(ctx, name, pr)
+}
+
+// renew writes what has changed. A controller that has started again does not know what lies there, and writes it anew.
+func (r *Reconciler) renew(ctx context.Context, name string, pr *tektonv1.PipelineRun) (ctrl.Result, error) {
+	ends, err := r.keeper.Put(ctx, name, pr)
+	switch {
+	case errors.Is(err, target.ErrNotYet):
+		return ctrl.Result{RequeueAfter: soon}, nil
+	case err != nil: // what lies there is valid for a while
+		ctrl.LoggerFrom(ctx).Info("the credentials of a run could not be renewed", "run", run.ID(pr), "target", name, "why", err.Error())
+		return ctrl.Result{RequeueAfter: later}, nil
+	case ends.IsZero():
+		return ctrl.Result{}, nil
+	}
+	// Access makes another one once half of it is over.
+	return ctrl.Result{RequeueAfter: max(soon, ends.Sub(r.clock.Now())/2)}, nil
+}

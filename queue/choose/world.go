@@ -1,0 +1,234 @@
+package choose
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bflow.dev/bflow/queue/aside"
+	"bflow.dev/bflow/queue/capacity"
+	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// warmFor is how long a target is taken to keep what a run has left there: weights on nodes, images.
+const warmFor = 24 * time.Hour
+
+// site is a target, as far as it is the same for all runs.
+type site struct {
+	name      string
+	labels    map[string]string
+	unfit     string
+	inventory *devices.Inventory
+	promised  devices.Amounts
+	assumed   []devices.Shape
+	warm      map[string]bool // keys of caches
+	lacks     map[string]string
+}
+
+// turn is the place of a run in a queue: before others that have less priority or came later.
+type turn struct {
+	priority int32
+	since    time.Time
+	uid      types.UID
+}
+
+func (a turn) compare(b turn) int {
+	return cmp.Or(cmp.Compare(b.priority, a.priority), a.since.Compare(b.since), cmp.Compare(a.uid, b.uid))
+}
+
+// world is what is known when runs are judged together.
+type world struct {
+	sites  []*site
+	queues map[string]bool   // namespace/name of LocalQueues that are there
+	turns  map[string][]turn // by name of the queue, in order
+}
+
+// read fills a world from caches. soonest is when a target that is away has been so for long.
+func (r *Reconciler) read(ctx context.Context, runs []tektonv1.PipelineRun, workloads []kueue.Workload) (w *world, soonest time.Duration, err error) {
+	w = &world{queues: map[string]bool{}, turns: map[string][]turn{}}
+	var locals kueue.LocalQueueList
+	if err := r.client.List(ctx, &locals, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, 0, fmt.Errorf("listing queues: %w", err)
+	}
+	for i := range locals.Items {
+		w.queues[locals.Items[i].Namespace+"/"+locals.Items[i].Name] = true
+	}
+	for i := range workloads {
+		if wl := &workloads[i]; waits(wl) {
+			w.turns[string(wl.Spec.QueueName)] = append(w.turns[string(wl.Spec.QueueName)], turnOf(wl))
+		}
+	}
+	for _, turns := range w.turns {
+		slices.SortFunc(turns, turn.compare)
+	}
+	owner, err := capacity.Owner(ctx, r.client, r.hub)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, t := range r.targets.All() {
+		if t.Name == contract.TargetLocal { // its tasks are made in another way: such a run names it alone
+			continue
+		}
+		s, wait, err := r.site(ctx, t, owner, runs)
+		if err != nil {
+			return nil, 0, err
+		}
+		if wait > 0 && (soonest == 0 || wait < soonest) {
+			soonest = wait
+		}
+		w.sites = append(w.sites, s)
+	}
+	return w, soonest, nil
+}
+
+// site reads one target. wait is how long until it has been away for long.
+func (r *Reconciler) site(ctx context.Context, t target.Target, owner devices.Owner, runs []tektonv1.PipelineRun) (s *site, wait time.Duration, err error) {
+	s = &site{name: t.Name, warm: map[string]bool{}, lacks: map[string]string{}}
+	flavor, queue := &kueue.ResourceFlavor{}, &kueue.ClusterQueue{}
+	for _, o := range []client.Object{flavor, queue} {
+		if err := r.client.Get(ctx, client.ObjectKey{Name: t.Name}, o); client.IgnoreNotFound(err) != nil {
+			return nil, 0, fmt.Errorf("reading what target %q has: %w", t.Name, err)
+		}
+	}
+	s.labels, s.promised = flavor.Labels, capacity.Promised(queue.Spec.ResourceGroups)
+	if t.Sight != nil && t.Sight.Ready() {
+		if s.inventory, err = t.Sight.Inventory(ctx, owner); err != nil {
+			return nil, 0, err
+		}
+		s.look(runs, r.clock.Now())
+	}
+	s.unfit, wait = r.unfit(t, flavor, queue)
+	return s, wait, nil
+}
+
+// unfit is why no run can go to a target now, in half a sentence.
+func (r *Reconciler) unfit(t target.Target, flavor *kueue.ResourceFlavor, queue *kueue.ClusterQueue) (why string, wait time.Duration) {
+	switch {
+	case queue.Name == "":
+		return "has no queue", 0
+	case queue.Spec.StopPolicy != nil && *queue.Spec.StopPolicy != kueue.None:
+		return "lets nothing start", 0
+	case flavor.Annotations[contract.AnnotationDirty] != "":
+		return "may still hold devices of a run that was released by force", 0
+	case t.Sight == nil:
+		return "is not looked at", 0
+	}
+	if reach := t.Sight.Reach(); !reach.Since.IsZero() && !reach.Up {
+		if left := reach.Since.Add(Patience).Sub(r.clock.Now()); left > 0 && t.Sight.Ready() {
+			return "", left
+		}
+		return "has not answered since " + reach.Since.UTC().Format(time.TimeOnly+" UTC"), 0
+	}
+	if !t.Sight.Ready() {
+		return "has not been seen yet", 0
+	}
+	return "", 0
+}
+
+// look notes what runs hold, are about to hold, and have left on the target.
+func (s *site) look(runs []tektonv1.PipelineRun, now time.Time) {
+	for i := range runs {
+		pr := &runs[i]
+		if !run.Started(pr) || run.Target(pr) != s.name {
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339, pr.Annotations[contract.AnnotationAdmitted]); err == nil && now.Sub(at) < warmFor {
+			s.warm[pr.Annotations[contract.AnnotationCacheKey]] = true
+		}
+		if run.Holding(pr) && !run.Freed(pr) && !run.Over(pr) {
+			if shapes, err := run.Shapes(pr); err == nil {
+				s.assumed = append(s.assumed, devices.Missing(shapes, s.inventory.Held[run.ID(pr)])...)
+			}
+		}
+	}
+	delete(s.warm, "")
+}
+
+// lack is why the target cannot hold a run now. Runs of one experiment ask for the same.
+func (s *site) lack(pr *tektonv1.PipelineRun) string {
+	if s.inventory == nil {
+		return ""
+	}
+	key := pr.Annotations[contract.AnnotationRequests] + " " + pr.Annotations[contract.AnnotationPods]
+	if why, known := s.lacks[key]; known {
+		return why
+	}
+	why := ""
+	demand, err := run.Demand(pr)
+	shapes, shapesErr := run.Shapes(pr)
+	if err == nil && shapesErr == nil {
+		wants := aside.Wants{All: devices.Amounts{}, Pods: shapes}
+		for name, q := range demand {
+			wants.All[string(name)] = q.Value()
+		}
+		if lack := aside.Judge(s.name, wants, s.promised, s.inventory); lack.Why != "" {
+			why = "is too small: the run " + lack.Why
+		}
+	}
+	s.lacks[key] = why
+	return why
+}
+
+// place is the target as it looks to a run.
+func (w *world) place(s *site, pr *tektonv1.PipelineRun, mine turn, wish int) Place {
+	p := Place{Name: s.name, Unfit: s.unfit, Warm: s.warm[pr.Annotations[contract.AnnotationCacheKey]], Wish: wish}
+	if p.Unfit == "" && !w.queues[pr.Namespace+"/"+s.name] {
+		p.Unfit = fmt.Sprintf("has no queue in namespace %q", pr.Namespace)
+	}
+	if p.Unfit == "" {
+		p.Unfit = s.lack(pr)
+	}
+	p.Waiting, _ = slices.BinarySearchFunc(w.turns[s.name], mine, turn.compare)
+	if shapes, err := run.Shapes(pr); err == nil && s.inventory != nil {
+		p.Free = s.inventory.Room(shapes, s.assumed).Enough
+	}
+	return p
+}
+
+// move lets who is judged next see a run where it goes.
+func (w *world) move(mine turn, from, to string) {
+	if at, there := slices.BinarySearchFunc(w.turns[from], mine, turn.compare); there {
+		w.turns[from] = slices.Delete(w.turns[from], at, at+1)
+	}
+	at, _ := slices.BinarySearchFunc(w.turns[to], mine, turn.compare)
+	w.turns[to] = slices.Insert(w.turns[to], at, mine)
+}
+
+// waits says whether a Workload stands in a queue without quota.
+func waits(wl *kueue.Workload) bool {
+	return wl.DeletionTimestamp.IsZero() && (wl.Spec.Active == nil || *wl.Spec.Active) &&
+		!apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) && !reserved(wl)
+}
+
+func reserved(wl *kueue.Workload) bool {
+	return apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
+}
+
+func turnOf(wl *kueue.Workload) turn {
+	t := turn{since: wl.CreationTimestamp.Time, uid: wl.UID}
+	if wl.Spec.Priority != nil {
+		t.priority = *wl.Spec.Priority
+	}
+	if owner := metav1.GetControllerOfNoCopy(wl); owner != nil {
+		t.uid = owner.UID
+	}
+	return t
+}
+
+// wishes are the names that a run gives, in their order.
+func wishes(pr *tektonv1.PipelineRun) []string {
+	return strings.FieldsFunc(pr.Annotations[contract.AnnotationTargets], func(r rune) bool { return r == ',' || r == ' ' })
+}

@@ -1,0 +1,172 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/release"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/tasks/contract"
+
+	"github.com/prometheus/client_golang/prometheus"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// away lets the API server of the target answer nothing, while the hub works; the sweeper it returns sees the same.
+func (w *world) away() (back func(), sweeper *release.Sweeper) {
+	w.t.Helper()
+	gone := true
+	m, err := metrics.New(prometheus.NewRegistry())
+	w.must(err)
+	live := interceptor.NewClient(w.client, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if gone {
+				return errors.New("no route to host")
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+	opts := release.Options{Targets: target.NewRegistry(target.Local(live, nil)), Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Hub: "hub"}
+	w.release = release.NewReconciler(w.client, w.client, w.events, opts)
+	return func() { gone = false }, release.NewSweeper(w.client, opts)
+}
+
+func (w *world) dirty() string {
+	w.t.Helper()
+	flavor := &kueue.ResourceFlavor{}
+	w.must(w.client.Get(w.t.Context(), types.NamespacedName{Name: "local"}, flavor))
+	return flavor.Annotations[contract.AnnotationDirty]
+}
+
+func (w *world) sweep(s *release.Sweeper) {
+	w.t.Helper()
+	_, err := s.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "local"}})
+	w.must(err)
+}
+
+// rounds let everybody act some times.
+func (w *world) rounds(n int) {
+	w.t.Helper()
+	for range n {
+		w.must(w.reconcile())
+		w.act()
+		w.clock.Step(time.Second)
+	}
+}
+
+func TestATargetThatDoesNotAnswerKeepsAQuotaForTenMinutesAndIsCleanedWhenItIsBack(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	back, sweeper := w.away()
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
+	w.rounds(5)
+	if pr := w.run("a"); run.Released(pr) || w.held() != 4 || !strings.Contains(pr.Annotations[contract.AnnotationReason], "no route to host") {
+		t.Fatalf("quota %d, reason %q", w.held(), w.run("a").Annotations[contract.AnnotationReason])
+	}
+	w.clock.Step(11 * time.Minute)
+	w.rounds(5)
+	if !run.Released(w.run("a")) || w.held() != 0 || w.dirty() != "bench/a" || !w.saw("ForcedRelease") {
+		t.Fatalf("dirty %q:\n%s", w.dirty(), w.snapshot(false))
+	}
+	w.sweep(sweeper)
+	if w.dirty() == "" {
+		t.Fatal("a target that nobody could look at is clean")
+	}
+	back()
+	for range 3 {
+		w.sweep(sweeper)
+		w.act()
+	}
+	var engines appsv1.DeploymentList
+	w.must(w.client.List(t.Context(), &engines))
+	if w.dirty() != "" || len(engines.Items) != 0 {
+		t.Fatalf("dirty %q, %d engines", w.dirty(), len(engines.Items))
+	}
+}
+
+func TestCancelledByForceARunGivesItsQuotaBackAtOnce(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	w.away()
+	w.edit("a", func(pr *tektonv1.PipelineRun) {
+		pr.Annotations[contract.AnnotationForce] = "now"
+		pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
+	})
+	w.rounds(5)
+	if !run.Released(w.run("a")) || w.held() != 0 || w.dirty() != "bench/a" || !w.saw("ForcedRelease") || w.saw("StartedFinish") {
+		t.Fatalf("dirty %q:\n%s", w.dirty(), w.snapshot(false))
+	}
+}
+
+func TestByForceARunOnATargetThatAnswersLeavesNothing(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	back, sweeper := w.away()
+	back()
+	w.edit("a", func(pr *tektonv1.PipelineRun) {
+		pr.Annotations[contract.AnnotationForce] = "now"
+		pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
+	})
+	w.rounds(3)
+	w.sweep(sweeper)
+	w.act()
+	w.sweep(sweeper)
+	if !run.Released(w.run("a")) || w.held() != 0 || w.dirty() != "" || strings.Contains(w.snapshot(false), "engine") {
+		t.Fatalf("dirty %q:\n%s", w.dirty(), w.snapshot(false))
+	}
+}
+
+func TestARunWhoseTargetIsForgottenIsReleasedByForce(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	w.away()
+	m, err := metrics.New(prometheus.NewRegistry())
+	w.must(err)
+	w.release = release.NewReconciler(w.client, w.client, w.events, release.Options{
+		Targets: target.NewRegistry(), Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.clock})
+	w.rounds(2)
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
+	w.rounds(3)
+	if run.Released(w.run("a")) || w.held() != 4 {
+		t.Fatal("its quota is gone at once")
+	}
+	w.clock.Step(11 * time.Minute)
+	w.rounds(2)
+	if !run.Released(w.run("a")) || w.held() != 0 {
+		t.Fatalf("it is held for ever:\n%s", w.snapshot(false))
+	}
+}
+
+func TestObjectsOfARunOfThisNameOfAnotherHubStay(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	back, _ := w.away()
+	back()
+	labels := engineLabels("a")
+	labels[contract.LabelHub] = "other"
+	w.pod("theirs", labels)
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
+	w.settle()
+	if !run.Released(w.run("a")) {
+		t.Fatalf("it waits for what is not its own:\n%s", w.snapshot(false))
+	}
+	w.must(w.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "theirs"}, &corev1.Pod{}))
+}

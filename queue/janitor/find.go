@@ -1,0 +1,164 @@
+package janitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"bflow.dev/bflow/queue/leftover"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// Young is the age below which nothing is touched, whatever is known of its run.
+	Young = 2 * time.Minute
+	// Grace is how long after its release what is left of a run is left to those who end runs.
+	Grace = 10 * time.Minute
+)
+
+// Hub is what a janitor knows of the runs of its hub.
+type Hub struct {
+	ID    string        // its identity: whose objects are looked at
+	Cache client.Reader // knows most runs that live; what it does not know is asked of Live
+	Live  client.Reader
+	Now   func() time.Time
+}
+
+// Leak is an object that no run needs.
+type Leak struct {
+	leftover.Object
+	Why string // that it is a leak
+}
+
+// Namespaces are those in which runs may live.
+func (h Hub) Namespaces(ctx context.Context) ([]string, error) {
+	var list corev1.NamespaceList
+	if err := h.Cache.List(ctx, &list, client.MatchingLabels{contract.LabelEnabled: "true"}); err != nil {
+		return nil, fmt.Errorf("listing the namespaces of runs: %w", err)
+	}
+	var out []string
+	for _, n := range list.Items {
+		out = append(out, n.Name)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Find returns the leaks in some namespaces of a target. One that cannot be looked at is an error beside the leaks of the
+// others.
+func (h Hub) Find(ctx context.Context, c client.Client, target string, namespaces []string) ([]Leak, error) {
+	if h.ID == "" {
+		return nil, errors.New("looking for what runs have left: the identity of the hub is not known, by which its objects are told from those of others")
+	}
+	var out []Leak
+	var errs []error
+	for _, namespace := range namespaces {
+		leaks, err := h.findIn(ctx, c, target, namespace)
+		out = append(out, leaks...)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("looking at namespace %q: %w", namespace, err))
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// findIn lists the objects first and asks for their runs then: a run that made one of them was there before.
+func (h Hub) findIn(ctx context.Context, c client.Client, target, namespace string) ([]Leak, error) {
+	all, err := leftover.List(ctx, c, target, h.ID, namespace, leftover.ByHub(h.ID))
+	if err != nil {
+		return nil, err
+	}
+	var out []Leak
+	why := map[string]string{} // by run; "" for one that lives
+	for _, o := range all {
+		if h.Now().Sub(o.CreationTimestamp.Time) < Young {
+			continue
+		}
+		reason, known := why[o.Run()]
+		if !known {
+			if reason, err = h.dead(ctx, namespace, o.Run()); err != nil {
+				return out, err
+			}
+			why[o.Run()] = reason
+		}
+		if reason != "" {
+			out = append(out, Leak{o, reason})
+		}
+	}
+	return out, nil
+}
+
+// dead says why nothing of a run can be needed, "" for one that lives.
+func (h Hub) dead(ctx context.Context, namespace, id string) (string, error) {
+	if runs, err := attempts(ctx, h.Cache, namespace, id); err == nil && slices.ContainsFunc(runs, h.lives) {
+		return "", nil
+	}
+	runs, err := attempts(ctx, h.Live, namespace, id)
+	if err != nil {
+		return "", fmt.Errorf("looking for run %q: %w", id, err)
+	}
+	switch {
+	case slices.ContainsFunc(runs, h.lives):
+		return "", nil
+	case len(runs) == 0:
+		return fmt.Sprintf("there is no run %q", id), nil
+	default:
+		return fmt.Sprintf("run %q ended %s ago", id, h.Now().Sub(run.EndedAt(&runs[len(runs)-1])).Round(time.Minute)), nil
+	}
+}
+
+// attempts are the PipelineRuns of a run. The first one may not carry its label yet.
+func attempts(ctx context.Context, c client.Reader, namespace, id string) ([]tektonv1.PipelineRun, error) {
+	var list tektonv1.PipelineRunList
+	if err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{contract.LabelRun: id}); err != nil {
+		return nil, err
+	}
+	first := tektonv1.PipelineRun{}
+	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: id}, &first)
+	if apierrors.IsNotFound(err) {
+		return list.Items, nil
+	}
+	return append([]tektonv1.PipelineRun{first}, list.Items...), err
+}
+
+// lives says whether somebody else looks after what is left of a run: its tasks, or those who release it.
+func (h Hub) lives(pr tektonv1.PipelineRun) bool {
+	switch {
+	case !run.Over(&pr):
+		return true
+	case run.Holding(&pr):
+		return true
+	}
+	ended := run.EndedAt(&pr)
+	if at, err := time.Parse(time.RFC3339, pr.Annotations[contract.AnnotationReleased]); err == nil && at.After(ended) {
+		ended = at
+	}
+	return h.Now().Sub(ended) < Grace
+}
+
+// Remove deletes leaks, of each run owners first. deleted hears of each.
+func Remove(ctx context.Context, c client.Client, leaks []Leak, deleted func(leftover.Object)) error {
+	type id struct{ namespace, run string }
+	groups := map[id][]leftover.Object{}
+	var order []id
+	for _, l := range leaks {
+		of := id{l.Namespace, l.Run()}
+		if groups[of] == nil {
+			order = append(order, of)
+		}
+		groups[of] = append(groups[of], l.Object)
+	}
+	var errs []error
+	for _, of := range order {
+		errs = append(errs, leftover.Delete(ctx, c, groups[of], deleted))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,125 @@
+// Package leftover finds and deletes what runs leave on a target: the one list of kinds that may be there, and the labels
+// by which an object is known to be a run's of this hub. It must not decide whether a run lives.
+package leftover
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Kinds are what runs make on a target, owners before what they own. Secrets are not among them: the only ones that a run
+// makes belong to its Jobs and go with them, so that nobody needs a right to list Secrets. On the hub itself no Jobs are
+// made: load runs in the pods of tasks there.
+func Kinds(target string) []schema.GroupVersionKind {
+	kinds := []schema.GroupVersionKind{kind("apps", "Deployment"), kind("", "Service"), kind("", "PersistentVolumeClaim"), kind("", "Pod")}
+	if target != contract.TargetLocal {
+		kinds = append([]schema.GroupVersionKind{kind("batch", "Job"), kind("", "ConfigMap")}, kinds...)
+	}
+	return kinds
+}
+
+func kind(group, name string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}
+}
+
+// Object is something of a run on its target.
+type Object struct {
+	metav1.PartialObjectMetadata
+}
+
+// String is the object for a person.
+func (o Object) String() string { return o.Kind + " " + o.Name }
+
+// Run is the name of the run that it belongs to.
+func (o Object) Run() string { return o.Labels[contract.LabelRun] }
+
+// makesPods says whether pods of the object come back while it is there.
+func (o Object) makesPods() bool { return o.Kind == "Deployment" || o.Kind == "Job" }
+
+// Holding says whether something may hold a device: a pod, or what makes pods.
+func Holding(all []Object) bool {
+	return slices.ContainsFunc(all, func(o Object) bool { return o.Kind == "Pod" || o.makesPods() })
+}
+
+// ByRun selects what was made for a run. Task pods carry the label of the run too, but none of a release.
+func ByRun(id string) labels.Selector {
+	return selector(require(contract.LabelRun, selection.Equals, id), require(contract.LabelRelease, selection.Exists))
+}
+
+// ByHub selects what was made for any run of a hub.
+func ByHub(hub string) labels.Selector {
+	return selector(require(contract.LabelHub, selection.Equals, hub), require(contract.LabelRun, selection.Exists), require(contract.LabelRelease, selection.Exists))
+}
+
+func require(key string, op selection.Operator, values ...string) labels.Requirement {
+	r, _ := labels.NewRequirement(key, op, values)
+	if r == nil { // no label can have such a value, so nothing is selected by it
+		r, _ = labels.NewRequirement(key, selection.In, []string{""})
+	}
+	return *r
+}
+
+func selector(all ...labels.Requirement) labels.Selector { return labels.NewSelector().Add(all...) }
+
+// List returns what a selector finds in one namespace of a target, in the order of Kinds. Objects of other hubs than hub
+// are left out, whatever they are named; those that name no hub count as its own.
+func List(ctx context.Context, c client.Client, target, hub, namespace string, by labels.Selector) ([]Object, error) {
+	var out []Object
+	for _, kind := range Kinds(target) {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		err := c.List(ctx, list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: by})
+		if apimeta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing what is left on target %q: %w", target, err)
+		}
+		for _, item := range list.Items {
+			if other := item.Labels[contract.LabelHub]; hub != "" && other != "" && other != hub {
+				continue
+			}
+			item.SetGroupVersionKind(kind) // a list does not repeat it
+			out = append(out, Object{item})
+		}
+	}
+	return out, nil
+}
+
+// Delete deletes objects. Pods go with their owner; alone they are deleted once no owner is left to make them anew. An
+// object that was replaced meanwhile by another of its name stays. deleted hears of each.
+func Delete(ctx context.Context, c client.Client, all []Object, deleted func(Object)) error {
+	owners := slices.ContainsFunc(all, Object.makesPods)
+	for _, o := range all {
+		if !o.DeletionTimestamp.IsZero() || owners && o.Kind == "Pod" {
+			continue
+		}
+		uid := o.UID
+		err := c.Delete(ctx, &o.PartialObjectMetadata, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting %s: %w", o, err)
+		}
+		deleted(o)
+	}
+	return nil
+}
+
+// Sentence is short however much there is: it is written to annotations.
+func Sentence(parts []string) string {
+	const most = 3
+	if more := len(parts) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(parts[:most], ", "), more)
+	}
+	return strings.Join(parts, ", ")
+}

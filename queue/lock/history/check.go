@@ -1,0 +1,189 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Options say how strictly a history is judged.
+type Options struct {
+	Skew time.Duration // by how much the clocks of hubs may differ: two that overlap for less are not told apart
+	Open bool          // the log was cut: a run that was let start need not have ended
+}
+
+// span is the time in which a run is let start and not released, or acts on its target.
+type span struct {
+	Event
+	end    time.Time
+	open   bool
+	strict bool // it acts: no fence excuses it
+}
+
+// Check returns everything in a history that must not be, as sentences. The events may be in any order: those of one
+// hub are told by its clock.
+func Check(events []Event, o Options) []error {
+	events = slices.Clone(events)
+	slices.SortStableFunc(events, func(a, b Event) int { return a.Time.Compare(b.Time) })
+	errs := fences(events)
+	spans, more := spansOf(events, o)
+	errs = append(errs, more...)
+	errs = append(errs, keys(spans, takeovers(events), o)...)
+	return append(errs, quotas(events)...)
+}
+
+// fences must be one hub's and one key's, and grow at every hub.
+func fences(events []Event) []error {
+	type at struct {
+		target string
+		fence  int64
+	}
+	type place struct{ target, hub string }
+	var errs []error
+	whose := map[at]Event{}
+	last := map[place]Event{}
+	for _, e := range events {
+		if e.Kind != Taken {
+			continue
+		}
+		if other, ok := whose[at{e.Target, e.Fence}]; ok && (other.Hub != e.Hub || other.Key != e.Key) {
+			errs = append(errs, fmt.Errorf("fence %d of target %q is that of two: %v, and %v", e.Fence, e.Target, other, e))
+		}
+		whose[at{e.Target, e.Fence}] = e
+		if before := last[place{e.Target, e.Hub}]; before.Fence >= e.Fence {
+			errs = append(errs, fmt.Errorf("the fence of target %q does not grow: %v, then %v", e.Target, before, e))
+		}
+		last[place{e.Target, e.Hub}] = e
+	}
+	return errs
+}
+
+func takeovers(events []Event) []Event {
+	var out []Event
+	for _, e := range events {
+		if e.Kind == Taken && e.From != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// spansOf pairs beginnings with ends.
+func spansOf(events []Event, o Options) ([]span, []error) {
+	type id struct {
+		hub, target, run string
+		strict           bool
+	}
+	var errs []error
+	var out []span
+	open := map[id]int{}
+	for _, e := range events {
+		key := id{e.Hub, e.Target, e.Run, e.Kind == Acts || e.Kind == Clean}
+		switch e.Kind {
+		case Started, Acts:
+			if _, twice := open[key]; !twice {
+				open[key] = len(out)
+				out = append(out, span{Event: e, open: true, strict: e.Kind == Acts})
+			}
+		case Released, Forced, Clean:
+			if i, ok := open[key]; ok {
+				out[i].end, out[i].open = e.Time, false
+				delete(open, key)
+			}
+		}
+	}
+	if !o.Open {
+		for _, s := range out {
+			if s.open {
+				errs = append(errs, fmt.Errorf("it never ends: %v", s.Event))
+			}
+		}
+	}
+	return out, errs
+}
+
+// keys must not overlap, other than for spans that a takeover has fenced.
+func keys(spans []span, over []Event, o Options) []error {
+	var errs []error
+	slices.SortStableFunc(spans, func(a, b span) int { return a.Time.Compare(b.Time) })
+	var alive []span
+	for _, s := range spans {
+		if s.Key == "" {
+			continue
+		}
+		alive = slices.DeleteFunc(alive, func(a span) bool { return !a.open && !a.end.After(s.Time) })
+		for _, a := range alive {
+			if a.Hub != s.Hub && !a.open && !a.end.Add(-o.Skew).After(s.Time) {
+				continue // told by two clocks
+			}
+			if a.Target == s.Target && a.strict == s.strict && (a.Hub != s.Hub || a.Key != s.Key) && !fenced(a, s, over) {
+				errs = append(errs, fmt.Errorf("two setup keys at once on target %q: %v, and %v", s.Target, a.Event, s.Event))
+			}
+		}
+		alive = append(alive, s)
+	}
+	return errs
+}
+
+// fenced says whether a hub took the Lease over from that of one of two runs before the other was let start: its tasks
+// change nothing any more. What acts is excused by nothing.
+func fenced(a, b span, over []Event) bool {
+	if a.strict {
+		return false
+	}
+	old, young := a, b
+	if old.Fence > young.Fence {
+		old, young = young, old
+	}
+	return slices.ContainsFunc(over, func(t Event) bool {
+		return t.Target == old.Target && t.From == old.Hub && t.Fence > old.Fence && t.Fence <= young.Fence
+	})
+}
+
+// quotas must cover what runs hold, of every hub and resource.
+func quotas(events []Event) []error {
+	type place struct{ hub, target string }
+	type run struct {
+		place
+		name string
+	}
+	var errs []error
+	quota := map[place]map[string]int64{}
+	used := map[place]map[string]int64{}
+	holds := map[run]map[string]int64{}
+	for _, e := range events {
+		at := place{e.Hub, e.Target}
+		who := run{at, e.Run}
+		switch e.Kind {
+		case Quota:
+			quota[at] = e.Amounts
+		case Started:
+			if holds[who] == nil {
+				holds[who] = e.Amounts
+				errs = append(errs, use(at, used, quota[at], e)...)
+			}
+		case Released, Forced:
+			for name, n := range holds[who] {
+				used[at][name] -= n
+			}
+			delete(holds, who)
+		}
+	}
+	return errs
+}
+
+func use[P comparable](at P, used map[P]map[string]int64, quota map[string]int64, e Event) []error {
+	var errs []error
+	if used[at] == nil {
+		used[at] = map[string]int64{}
+	}
+	for name, n := range e.Amounts {
+		used[at][name] += n
+		if most, known := quota[name]; known && used[at][name] > most {
+			errs = append(errs, fmt.Errorf("more than the quota of %d %s is in use: %v", most, name, e))
+		}
+	}
+	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errs
+}

@@ -1,0 +1,126 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"bflow.dev/bflow/queue/lock"
+	"bflow.dev/bflow/queue/lock/history"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// allSlots is how the requests of a run say that it wants its target for itself.
+const allSlots = `"bflow.dev/cluster-slot":"100"`
+
+// KeyOf is the setup key of a run, "" for one that needs no shared state.
+func KeyOf(o metav1.Object) string {
+	annotations := o.GetAnnotations()
+	if strings.Contains(strings.ReplaceAll(annotations[contract.AnnotationRequests], " ", ""), allSlots) {
+		return lock.Exclusive(name(o))
+	}
+	return annotations[contract.AnnotationSetupKey]
+}
+
+// RequestOf is a run as the lock sees it.
+func RequestOf(o metav1.Object) lock.Request {
+	return lock.Request{Run: name(o), Key: KeyOf(o), Queued: o.GetCreationTimestamp().Time}
+}
+
+// EventOf is what happened to a run, for the log.
+func EventOf(kind history.Kind, hub string, o metav1.Object) history.Event {
+	e := history.Event{Kind: kind, Hub: hub, Target: run.Target(o), Run: name(o), Key: KeyOf(o)}
+	e.Fence, _ = strconv.ParseInt(o.GetAnnotations()[contract.AnnotationFence], 10, 64)
+	demand, err := run.Demand(o)
+	if err != nil || len(demand) == 0 {
+		return e
+	}
+	e.Amounts = map[string]int64{}
+	for resource, amount := range demand {
+		e.Amounts[string(resource)] = amount.Value()
+	}
+	return e
+}
+
+func name(o metav1.Object) string { return o.GetNamespace() + "/" + run.ID(o) }
+
+// runs is what the hub knows of its runs on targets.
+type runs struct {
+	cache      client.Reader
+	live       client.Reader
+	namespaces []string // none = all that are enabled
+}
+
+// started are the runs with a key that were let start on a target and are not released, as the cache has them.
+func (r runs) started(ctx context.Context, target string) ([]lock.Request, error) {
+	var list tektonv1.PipelineRunList
+	if err := r.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
+	}
+	var out []lock.Request
+	for i := range list.Items {
+		pr := &list.Items[i]
+		if run.Ours(pr) && run.Queue(pr) != "" && run.Target(pr) == target && run.Holding(pr) && KeyOf(pr) != "" {
+			out = append(out, RequestOf(pr))
+		}
+	}
+	return out, nil
+}
+
+// startedNow is the same, past the cache: before a key is let go. Only metadata is read, and only in namespaces of runs:
+// elsewhere a controller may read nothing.
+func (r runs) startedNow(ctx context.Context, target string) ([]lock.Request, error) {
+	namespaces, err := r.where(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []lock.Request
+	for _, namespace := range namespaces {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(tektonv1.SchemeGroupVersion.WithKind("PipelineRunList"))
+		err := r.live.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{contract.LabelTarget: target}, client.HasLabels{contract.LabelPlanHash})
+		if err != nil {
+			return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
+		}
+		for i := range list.Items {
+			o := &list.Items[i]
+			if o.Annotations[contract.AnnotationAdmitted] != "" && !run.Released(o) && run.Queue(o) != "" && KeyOf(o) != "" {
+				out = append(out, RequestOf(o))
+			}
+		}
+	}
+	return out, nil
+}
+
+// where are the namespaces in which runs may live.
+func (r runs) where(ctx context.Context) ([]string, error) {
+	if len(r.namespaces) > 0 {
+		return r.namespaces, nil
+	}
+	var list corev1.NamespaceList
+	if err := r.cache.List(ctx, &list, client.MatchingLabels{contract.LabelEnabled: "true"}); err != nil {
+		return nil, fmt.Errorf("listing the namespaces of runs: %w", err)
+	}
+	var out []string
+	for _, n := range list.Items {
+		out = append(out, n.Name)
+	}
+	return out, nil
+}
+
+// dirty says whether something of a run that was released by force may be on a target.
+func (r runs) dirty(ctx context.Context, target string) (bool, error) {
+	flavor := &kueue.ResourceFlavor{}
+	if err := r.cache.Get(ctx, client.ObjectKey{Name: target}, flavor); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return flavor.Annotations[contract.AnnotationDirty] != "", nil
+}

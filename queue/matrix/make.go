@@ -1,0 +1,112 @@
+package matrix
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// make makes the runs that are next; more says that some are left for another time.
+func (r *Reconciler) make(ctx context.Context, m *matrix) (more bool, err error) {
+	next := m.next()
+	for n, i := range next {
+		if n == batch {
+			return true, nil
+		}
+		if err := r.makeOne(ctx, m, i); err != nil {
+			return false, fmt.Errorf("making the run of point %d: %w", i+1, err)
+		}
+	}
+	return false, nil
+}
+
+// makeOne makes one run and, before, its plan: a run that is let start finds it there.
+func (r *Reconciler) makeOne(ctx context.Context, m *matrix, i int) error {
+	point, err := m.points.Point(i)
+	if err != nil {
+		return err
+	}
+	plan, pr, err := compile.Child(point)
+	if err != nil {
+		return err
+	}
+	if err := fit(pr); err != nil {
+		return err
+	}
+	m.dress(pr, i)
+	if err := r.plan(ctx, m.CustomRun, plan); err != nil {
+		return err
+	}
+	err = r.client.Create(ctx, pr)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	there := &tektonv1.PipelineRun{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(pr), there); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if !owned(there, m.UID) {
+		return fmt.Errorf("there is another PipelineRun of its name, %q; delete that, and the matrix goes on", pr.Name)
+	}
+	return nil // the cache has not seen it yet
+}
+
+// fit refuses what the compiler never makes: whoever may write ConfigMaps must not have the controller make more.
+func fit(pr *tektonv1.PipelineRun) error {
+	switch {
+	case !pr.IsPending() || run.Queue(pr) == "" || !run.Ours(pr):
+		return fmt.Errorf("its point is no run that waits in a queue")
+	case len(pr.OwnerReferences)+len(pr.Finalizers) > 0 || pr.Annotations[contract.AnnotationAdmitted] != "":
+		return fmt.Errorf("its point was changed after it was compiled")
+	}
+	return nil
+}
+
+// dress makes pr, as it was compiled, the run of point i.
+func (m *matrix) dress(pr *tektonv1.PipelineRun, i int) {
+	pr.Name, pr.GenerateName, pr.Namespace = m.child(i), "", m.Namespace
+	pr.Labels[contract.LabelMatrix] = nameOf(m.CustomRun)
+	run.Identify(pr)
+	annotate(pr, contract.AnnotationPoint, strconv.Itoa(i+1))
+	for _, key := range []string{contract.AnnotationStarted, contract.AnnotationSource} { // Tekton has copied them from the parent
+		if value := m.Annotations[key]; value != "" {
+			annotate(pr, key, value)
+		}
+	}
+	if m.mlflow != "" {
+		annotate(pr, contract.AnnotationMLflowParent, m.mlflow)
+	}
+	pr.Finalizers = []string{contract.FinalizerMatrix}
+	pr.OwnerReferences = []metav1.OwnerReference{ownedBy(m.CustomRun, true)}
+}
+
+// plan makes the ConfigMap of a plan, or makes the matrix an owner of the one that is there: it is named by its content.
+func (r *Reconciler) plan(ctx context.Context, cr *tektonv1beta1.CustomRun, cm *corev1.ConfigMap) error {
+	cm.Namespace = cr.Namespace
+	cm.OwnerReferences = []metav1.OwnerReference{ownedBy(cr, false)}
+	err := r.client.Create(ctx, cm)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	there := &corev1.ConfigMap{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(cm), there); err != nil {
+		return err
+	}
+	if !there.DeletionTimestamp.IsZero() {
+		return apierrors.NewConflict(corev1.Resource("configmaps"), cm.Name, fmt.Errorf("it is just going"))
+	}
+	return r.adopt(ctx, cr, there)
+}
+
+func childName(parent string, i int) string { return compile.ChildName(parent, i+1) }

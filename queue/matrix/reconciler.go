@@ -1,0 +1,358 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"bflow.dev/bflow/generator/shard"
+	"bflow.dev/bflow/queue/matrix/state"
+	"bflow.dev/bflow/queue/run"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	kind = "CustomRun"
+
+	// soon is when a change that met another one is tried again.
+	soon = 200 * time.Millisecond
+	// seldom is how often the counts are written when no run has ended: each write is one for everybody who watches.
+	seldom = 5 * time.Second
+	// patience is when something that only a person can bring about is looked for again.
+	patience = 30 * time.Second
+	// batch is how many runs are made in one go.
+	batch = 50
+)
+
+// Reconciler is the controller of matrices.
+type Reconciler struct {
+	client client.Client // reads from caches
+	live   client.Reader // reads past them
+	events events.EventRecorder
+	clock  clock.PassiveClock
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	read  map[types.UID]*shard.Points
+	wrote map[types.UID]time.Time // when the counts were last written
+}
+
+// NewReconciler makes the reconciler of CustomRuns.
+func NewReconciler(c client.Client, live client.Reader, recorder events.EventRecorder, clk clock.PassiveClock, log *slog.Logger) *Reconciler {
+	return &Reconciler{client: c, live: live, events: recorder, clock: clk, log: log,
+		read: map[types.UID]*shard.Points{}, wrote: map[types.UID]time.Time{}}
+}
+
+// Reconcile brings one matrix nearer to its end. What it decides by is read past the cache: a run that is gone and an
+// outcome that is not seen yet would make the run a second time.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	cr := &tektonv1beta1.CustomRun{}
+	err := r.live.Get(ctx, req.NamespacedName, cr)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("reading matrix %q: %w", req.Name, err)
+	}
+	if err != nil {
+		cr = nil
+	}
+	runs, err := r.runs(ctx, req.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	mine, strangers := of(cr, runs)
+	if err := r.letGo(ctx, strangers); err != nil || cr == nil || !Ours(cr) {
+		return r.again(err)
+	}
+	result, err := r.advance(ctx, cr, mine)
+	if err != nil {
+		return r.again(fmt.Errorf("looking after matrix %q: %w", nameOf(cr), err))
+	}
+	return result, nil
+}
+
+// again tries again in a moment where something has changed, or gone, under our hands.
+func (r *Reconciler) again(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// of tells the runs of a matrix from those of one that is gone: nobody waits for their end any more.
+func of(cr *tektonv1beta1.CustomRun, runs []tektonv1.PipelineRun) (mine, strangers []tektonv1.PipelineRun) {
+	for _, pr := range runs {
+		if cr != nil && owned(&pr, cr.UID) {
+			mine = append(mine, pr)
+		} else {
+			strangers = append(strangers, pr)
+		}
+	}
+	return mine, strangers
+}
+
+func owned(pr *tektonv1.PipelineRun, by types.UID) bool {
+	for _, o := range pr.OwnerReferences {
+		if o.UID == by {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Reconciler) advance(ctx context.Context, cr *tektonv1beta1.CustomRun, runs []tektonv1.PipelineRun) (ctrl.Result, error) {
+	if cr.IsDone() {
+		return ctrl.Result{}, r.close(ctx, cr, runs)
+	}
+	o, err := orderOf(cr)
+	if err != nil {
+		return ctrl.Result{}, r.refuse(ctx, cr, err)
+	}
+	if err := r.guard(ctx, cr); err != nil {
+		return ctrl.Result{}, err
+	}
+	was, err := state.Read(cr.Status.ExtraFields.Raw, o.points)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	outcomes, err := state.Decode(was.Outcomes, o.points)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	end, err := r.endOf(ctx, cr)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.mark(ctx, cr, end); err != nil {
+		return ctrl.Result{}, err
+	}
+	m := &matrix{CustomRun: cr, order: o, was: was, end: end,
+		sight: sight{rules: o.rules, outcomes: outcomes, ending: end.wanted || was.Stopped != ""}}
+	if m.ending && slices.Contains(outcomes, state.None) { // a run that the cache has not seen yet must not be taken for none
+		if runs, err = r.liveRuns(ctx, cr); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	m.children = group(runs, o.points)
+	return r.act(ctx, m, r.learn(ctx, m))
+}
+
+// matrix is one that is looked after.
+type matrix struct {
+	*tektonv1beta1.CustomRun
+	order
+	sight
+	was    *state.State // as it was written last
+	end    end
+	points *shard.Points
+}
+
+// learn reads the points. A matrix that is to end needs none; another one waits for them.
+func (r *Reconciler) learn(ctx context.Context, m *matrix) error {
+	points, err := r.points(ctx, m.CustomRun, m.order)
+	if err != nil {
+		return err
+	}
+	m.points, m.about = points, points.About
+	return nil
+}
+
+func (r *Reconciler) act(ctx context.Context, m *matrix, missing error) (ctrl.Result, error) {
+	switch {
+	case missing == nil || m.ending:
+	case apierrors.IsNotFound(missing) || transient(missing):
+		now := m.was.Clone()
+		now.Waits = []string{"it waits for its points: " + missing.Error()}
+		_, err := r.write(ctx, m, now)
+		return ctrl.Result{RequeueAfter: patience}, err
+	case len(m.children) == 0:
+		return ctrl.Result{}, r.refuse(ctx, m.CustomRun, missing)
+	default:
+		return ctrl.Result{}, missing
+	}
+	now, err := r.news(ctx, m)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	later, err := r.write(ctx, m, now)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.letGo(ctx, m.written()); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.cancel(ctx, m); err != nil {
+		return ctrl.Result{}, err
+	}
+	more, err := r.make(ctx, m)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	switch {
+	case m.over():
+		return ctrl.Result{}, r.finish(ctx, m, now)
+	case more:
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
+	return ctrl.Result{RequeueAfter: later}, nil
+}
+
+// transient says whether the same question may have another answer later.
+func transient(err error) bool {
+	var answer apierrors.APIStatus
+	return errors.As(err, &answer) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// news is the state as it is to be written.
+func (r *Reconciler) news(ctx context.Context, m *matrix) (*state.State, error) {
+	now := m.was.Clone()
+	outcomes := m.write()
+	for _, i := range m.lost() {
+		err := r.live.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.child(i)}, &tektonv1.PipelineRun{})
+		if apierrors.IsNotFound(err) {
+			outcomes[i] = state.Deleted
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if now.Spent == nil {
+		now.Spent = map[string]state.Spent{}
+	}
+	for i, o := range outcomes {
+		if o.Ended() && !m.outcomes[i].Ended() {
+			m.note(now, i, o)
+		}
+	}
+	if why := m.failed(outcomes); why != "" && now.Stopped == "" {
+		now.Stopped, m.ending = why, true // what is not made is skipped with the next look, at what there is now
+	}
+	now.Counts = m.counts(outcomes)
+	now.Outcomes, m.outcomes = state.Encode(outcomes), outcomes
+	now.Waits, now.Finish = m.waits(), m.finish(now.Spent, r.clock.Now())
+	return now, nil
+}
+
+// note adds up what a run took, and says what a person should know of its end.
+func (m *matrix) note(now *state.State, i int, o state.Outcome) {
+	if o == state.Deleted {
+		now.Note("run %s was deleted before its end; it counts as deleted and is not made again", m.child(i))
+	}
+	c := m.children[i]
+	if c == nil || m.about == nil || o.Verdict() == "" {
+		return
+	}
+	lane := m.about(i).Lane
+	spent := now.Spent[lane]
+	spent.Runs, spent.Seconds = spent.Runs+1, spent.Seconds+c.seconds()
+	now.Spent[lane] = spent
+}
+
+// write writes the state where it says something new: at once when a run has ended, else now and then. later is when to
+// try again.
+func (r *Reconciler) write(ctx context.Context, m *matrix, now *state.State) (later time.Duration, err error) {
+	a, b := m.was.Clone(), now.Clone()
+	a.Finish, b.Finish = time.Time{}, time.Time{} // a guess that moves is no news
+	if len(a.Spent) == 0 {
+		a.Spent = b.Spent
+	}
+	if reflect.DeepEqual(a, b) {
+		return 0, nil
+	}
+	r.mu.Lock()
+	since := r.clock.Since(r.wrote[m.UID])
+	r.mu.Unlock()
+	if since < seldom && !urgent(m.was, now) {
+		return seldom - since, nil
+	}
+	err = r.status(ctx, m.CustomRun, now, func(s *tektonv1beta1.CustomRunStatus) {
+		s.InitializeConditions()
+		s.MarkCustomRunRunning(tektonv1beta1.CustomRunReasonRunning.String(), "%s", now.Sentence(r.clock.Now()))
+	})
+	if err != nil {
+		return 0, err
+	}
+	r.mu.Lock()
+	r.wrote[m.UID] = r.clock.Now()
+	r.mu.Unlock()
+	m.was = now
+	return 0, nil
+}
+
+// urgent says whether something has ended: until that is written, runs are held.
+func urgent(was, now *state.State) bool {
+	return was.Counts.Ended() != now.Counts.Ended() || was.Stopped != now.Stopped || was.Outcomes == ""
+}
+
+func (r *Reconciler) status(ctx context.Context, cr *tektonv1beta1.CustomRun, now *state.State, edit func(*tektonv1beta1.CustomRunStatus)) error {
+	before := client.MergeFromWithOptions(cr.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	if now != nil {
+		text, err := json.Marshal(now)
+		if err != nil {
+			return fmt.Errorf("encoding the state: %w", err)
+		}
+		cr.Status.ExtraFields.Raw = text
+	}
+	edit(&cr.Status)
+	if err := r.client.Status().Patch(ctx, cr, before); err != nil {
+		return fmt.Errorf("writing the state: %w", err)
+	}
+	return nil
+}
+
+// written are the runs whose end is written down: nobody needs them any more.
+func (m *matrix) written() []tektonv1.PipelineRun {
+	recorded, err := state.Decode(m.was.Outcomes, m.order.points)
+	if err != nil {
+		return nil
+	}
+	var out []tektonv1.PipelineRun
+	for i, c := range m.children {
+		if recorded[i].Ended() {
+			for _, pr := range c.attempts {
+				out = append(out, *pr)
+			}
+		}
+	}
+	slices.SortFunc(out, byName)
+	return out
+}
+
+// over says whether every point has come to its end, written down, and nothing of any run is left on a target.
+func (m *matrix) over() bool {
+	recorded, err := state.Decode(m.was.Outcomes, m.order.points)
+	if err != nil || slices.ContainsFunc(recorded, func(o state.Outcome) bool { return !o.Ended() }) {
+		return false
+	}
+	for _, c := range m.children {
+		if slices.ContainsFunc(c.attempts, run.Holding) {
+			return false
+		}
+	}
+	return true
+}
+
+// refuse ends a matrix of which nothing can be made.
+func (r *Reconciler) refuse(ctx context.Context, cr *tektonv1beta1.CustomRun, cause error) error {
+	err := r.status(ctx, cr, nil, func(s *tektonv1beta1.CustomRunStatus) {
+		s.InitializeConditions()
+		s.MarkCustomRunFailed("InvalidMatrix", "%v", cause)
+	})
+	if err != nil {
+		return err
+	}
+	return r.close(ctx, cr, nil)
+}
+
+func (m *matrix) child(i int) string { return childName(nameOf(m.CustomRun), i) }

@@ -1,0 +1,86 @@
+package matrix
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Index finds the runs of a matrix by the name of its CustomRun.
+const Index = "bflow-matrix"
+
+// gather is how long changes of runs are gathered before their matrix is looked at: many of them change together.
+const gather = 300 * time.Millisecond
+
+// Setup registers the reconciler, the index and the watches: of CustomRuns, and of the runs that they own.
+func Setup(ctx context.Context, mgr ctrl.Manager, log *slog.Logger) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &tektonv1.PipelineRun{}, Index, IndexOf); err != nil {
+		return fmt.Errorf("indexing runs by their matrix: %w", err)
+	}
+	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-matrix"), clock.RealClock{}, log)
+	return ctrl.NewControllerManagedBy(mgr).Named("matrix").
+		For(&tektonv1beta1.CustomRun{}).
+		Watches(&tektonv1.PipelineRun{}, ofRun()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4}). // one matrix does not wait for another
+		Complete(r)
+}
+
+// IndexOf are the values of Index.
+func IndexOf(o client.Object) []string {
+	if owner := metav1.GetControllerOfNoCopy(o); owner != nil && owner.Kind == kind {
+		return []string{owner.Name}
+	}
+	return nil
+}
+
+type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+func ofRun() handler.EventHandler {
+	add := func(q requests, o client.Object) {
+		for _, name := range IndexOf(o) {
+			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, gather)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc:  func(_ context.Context, e event.CreateEvent, q requests) { add(q, e.Object) },
+		UpdateFunc:  func(_ context.Context, e event.UpdateEvent, q requests) { add(q, e.ObjectNew) },
+		DeleteFunc:  func(_ context.Context, e event.DeleteEvent, q requests) { add(q, e.Object) },
+		GenericFunc: func(_ context.Context, e event.GenericEvent, q requests) { add(q, e.Object) },
+	}
+}
+
+// runs are those that the CustomRun of a name owns or has owned, from the cache, shared: they must not be changed.
+func (r *Reconciler) runs(ctx context.Context, key types.NamespacedName) ([]tektonv1.PipelineRun, error) {
+	var all tektonv1.PipelineRunList
+	err := r.client.List(ctx, &all, client.InNamespace(key.Namespace), client.MatchingFields{Index: key.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("listing the runs of matrix %q: %w", key.Name, err)
+	}
+	return all.Items, nil
+}
+
+// liveRuns are those of a matrix, past the cache.
+func (r *Reconciler) liveRuns(ctx context.Context, cr *tektonv1beta1.CustomRun) ([]tektonv1.PipelineRun, error) {
+	var all tektonv1.PipelineRunList
+	if err := r.live.List(ctx, &all, client.InNamespace(cr.Namespace), client.MatchingLabels{contract.LabelMatrix: nameOf(cr)}); err != nil {
+		return nil, fmt.Errorf("listing its runs: %w", err)
+	}
+	mine, _ := of(cr, all.Items)
+	return mine, nil
+}

@@ -1,0 +1,174 @@
+// Package credentials is the Secret with the way to a target: how it is written and read back. It holds no credential of
+// a person, and it must not speak to a cluster.
+package credentials
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Keys of the Secret. The kubeconfig names the other two as files beside it.
+const (
+	KeyKubeconfig = "kubeconfig"
+	KeyToken      = "token"
+	KeyCA         = "ca.crt"
+)
+
+// Credentials are the way to a target and the right to walk it.
+type Credentials struct {
+	Target     string
+	Kubeconfig []byte // server, certificate authority and where the token lies
+	CA         []byte // empty where the system's authorities, or nobody, are asked
+	Token      string // of contract.AccountAgent
+	Expires    time.Time
+	Renew      time.Time         // when another token is asked for
+	UID        string            // of the target's kube-system
+	Aliases    map[string]string // hosts by name, as a person gave them
+	Hub        string            // identity of the hub
+	Nodes      string            // a=b,c=d: labels of the nodes that are the target; "" for all
+}
+
+// Secret is how they lie in the hub.
+func (c Credentials) Secret() (*corev1.Secret, error) {
+	s := &corev1.Secret{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: contract.TargetCredentials(c.Target), Namespace: contract.NamespaceSystem,
+			Labels: map[string]string{
+				contract.LabelTarget: c.Target, contract.LabelManagedBy: contract.ManagedBy, contract.LabelHub: c.Hub,
+			},
+			Annotations: map[string]string{contract.AnnotationTargetUID: c.UID},
+		},
+		Data: map[string][]byte{KeyKubeconfig: c.Kubeconfig, KeyCA: c.CA},
+	}
+	if c.Nodes != "" {
+		s.Annotations[contract.AnnotationNodes] = c.Nodes
+	}
+	if len(c.Aliases) > 0 {
+		text, err := json.Marshal(c.Aliases)
+		if err != nil {
+			return nil, err
+		}
+		s.Annotations[contract.AnnotationHostAliases] = string(text)
+	}
+	Stamp(s, c.Token, c.Expires, c.Renew)
+	return s, nil
+}
+
+// Stamp puts a token into the Secret.
+func Stamp(s *corev1.Secret, token string, expires, renew time.Time) {
+	if s.Annotations == nil {
+		s.Annotations = map[string]string{}
+	}
+	if s.Data == nil {
+		s.Data = map[string][]byte{}
+	}
+	s.Data[KeyToken] = []byte(token)
+	s.Annotations[contract.AnnotationTokenExpires] = expires.UTC().Format(time.RFC3339)
+	s.Annotations[contract.AnnotationTokenRenew] = renew.UTC().Format(time.RFC3339)
+}
+
+// Half is when half of a life is over that begins now.
+func Half(now, expires time.Time) time.Time { return now.Add(expires.Sub(now) / 2) }
+
+// Read reads a Secret back. Times that cannot be read are zero: renewed at once.
+func Read(s *corev1.Secret) (Credentials, error) {
+	c := Credentials{
+		Target: s.Labels[contract.LabelTarget], Kubeconfig: s.Data[KeyKubeconfig], CA: s.Data[KeyCA], Token: string(s.Data[KeyToken]),
+		UID: s.Annotations[contract.AnnotationTargetUID], Hub: s.Labels[contract.LabelHub], Nodes: s.Annotations[contract.AnnotationNodes],
+	}
+	c.Expires, _ = time.Parse(time.RFC3339, s.Annotations[contract.AnnotationTokenExpires])
+	c.Renew, _ = time.Parse(time.RFC3339, s.Annotations[contract.AnnotationTokenRenew])
+	if text := s.Annotations[contract.AnnotationHostAliases]; text != "" {
+		if err := json.Unmarshal([]byte(text), &c.Aliases); err != nil {
+			return c, fmt.Errorf("reading Secret %q: annotation %s: %w", s.Name, contract.AnnotationHostAliases, err)
+		}
+	}
+	var missing []error
+	for key, empty := range map[string]bool{"label " + contract.LabelTarget: c.Target == "", "key " + KeyKubeconfig: len(c.Kubeconfig) == 0, "key " + KeyToken: c.Token == ""} {
+		if empty {
+			missing = append(missing, fmt.Errorf("reading Secret %q: it has no %s; bflow target add makes it anew", s.Name, key))
+		}
+	}
+	return c, errors.Join(missing...)
+}
+
+// Config leads to the target without any credential: whoever uses it puts the token into its requests.
+func (c Credentials) Config() (*rest.Config, error) {
+	loaded, err := clientcmd.Load(c.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig of target %q: %w", c.Target, err)
+	}
+	at := loaded.Contexts[loaded.CurrentContext]
+	if at == nil || loaded.Clusters[at.Cluster] == nil {
+		return nil, fmt.Errorf("reading the kubeconfig of target %q: it names no cluster", c.Target)
+	}
+	cluster := loaded.Clusters[at.Cluster]
+	cfg := &rest.Config{Host: cluster.Server, TLSClientConfig: rest.TLSClientConfig{ServerName: cluster.TLSServerName, Insecure: cluster.InsecureSkipTLSVerify}}
+	if !cluster.InsecureSkipTLSVerify {
+		cfg.CAData = c.CA
+	}
+	if cluster.ProxyURL != "" {
+		proxy, err := url.Parse(cluster.ProxyURL)
+		if err != nil {
+			return nil, fmt.Errorf("reading the kubeconfig of target %q: proxy-url: %w", c.Target, err)
+		}
+		cfg.Proxy = http.ProxyURL(proxy)
+	}
+	return cfg, nil
+}
+
+// Kubeconfig is the way that cluster describes: no user of it is kept, and what it held as data lies in files beside it.
+// A host that aliases has is called by its address, and answers by its name.
+func Kubeconfig(cluster clientcmdapi.Cluster, aliases map[string]string) ([]byte, error) {
+	server, err := url.Parse(cluster.Server)
+	if err != nil || server.Host == "" {
+		return nil, fmt.Errorf("reading the address of the cluster: %q is no URL", cluster.Server)
+	}
+	to := clientcmdapi.Cluster{TLSServerName: cluster.TLSServerName, InsecureSkipTLSVerify: cluster.InsecureSkipTLSVerify,
+		ProxyURL: cluster.ProxyURL, DisableCompression: cluster.DisableCompression}
+	if address, ok := aliases[server.Hostname()]; ok {
+		if to.TLSServerName == "" {
+			to.TLSServerName = server.Hostname()
+		}
+		server.Host = hostPort(address, server.Port())
+	}
+	to.Server = server.String()
+	if len(cluster.CertificateAuthorityData) > 0 && !cluster.InsecureSkipTLSVerify {
+		to.CertificateAuthority = KeyCA
+	}
+	const name = "target"
+	text, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: &to},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {TokenFile: KeyToken}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writing the kubeconfig: %w", err)
+	}
+	return text, nil
+}
+
+func hostPort(address, port string) string {
+	if port == "" {
+		if net.ParseIP(address).To4() == nil {
+			return "[" + address + "]"
+		}
+		return address
+	}
+	return net.JoinHostPort(address, port)
+}

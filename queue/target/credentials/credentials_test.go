@@ -1,0 +1,102 @@
+package credentials
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+func TestWhatIsWrittenIsReadBack(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	want := Credentials{Target: "far", Kubeconfig: []byte("k"), CA: []byte("c"), Token: "t", Expires: now.Add(time.Hour), Renew: Half(now, now.Add(time.Hour)),
+		UID: "u", Hub: "h", Nodes: "pool=a", Aliases: map[string]string{"api.far": "10.0.0.7"}}
+	secret, err := want.Secret()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(secret)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if want := now.Add(30 * time.Minute); !got.Renew.Equal(want) {
+		t.Errorf("half of an hour is %s", got.Renew)
+	}
+	delete(secret.Data, KeyToken)
+	if _, err := Read(secret); err == nil || !strings.Contains(err.Error(), `no key token; bflow target add`) {
+		t.Errorf("without a token: %v", err)
+	}
+}
+
+// TestTheWayIsThatOfThePerson reads what is kept as a task does, from files, and as the controller does.
+func TestTheWayIsThatOfThePerson(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		cluster clientcmdapi.Cluster
+		aliases map[string]string
+		host    string
+		tls     string
+	}{
+		{"a name that a name server knows", clientcmdapi.Cluster{Server: "https://api.far:6443"}, nil, "https://api.far:6443", ""},
+		{"a name that nobody knows is called by its address", clientcmdapi.Cluster{Server: "https://api.far:6443"},
+			map[string]string{"api.far": "10.0.0.7"}, "https://10.0.0.7:6443", "api.far"},
+		{"the same without a port, in IPv6", clientcmdapi.Cluster{Server: "https://api.far/k8s/clusters/x"},
+			map[string]string{"api.far": "fd00::7"}, "https://[fd00::7]/k8s/clusters/x", "api.far"},
+		{"the alias of another host", clientcmdapi.Cluster{Server: "https://api.far:6443"}, map[string]string{"other": "10.0.0.7"}, "https://api.far:6443", ""},
+		{"a name for the certificate stays", clientcmdapi.Cluster{Server: "https://api.far:6443", TLSServerName: "kubernetes"},
+			map[string]string{"api.far": "10.0.0.7"}, "https://10.0.0.7:6443", "kubernetes"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			row.cluster.CertificateAuthorityData = []byte(testCA)
+			text, err := Kubeconfig(row.cluster, row.aliases)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			for name, content := range map[string]string{KeyKubeconfig: string(text), KeyCA: testCA, KeyToken: "secret"} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			files, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, KeyKubeconfig))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if files.BearerTokenFile != filepath.Join(dir, KeyToken) || files.CAFile != filepath.Join(dir, KeyCA) {
+				t.Errorf("the files are %q and %q", files.BearerTokenFile, files.CAFile)
+			}
+			memory, err := Credentials{Kubeconfig: text, CA: []byte(testCA)}.Config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if files.Host != row.host || memory.Host != row.host || files.ServerName != row.tls || memory.ServerName != row.tls {
+				t.Errorf("hosts %q and %q as %q and %q", files.Host, memory.Host, files.ServerName, memory.ServerName)
+			}
+			if string(memory.CAData) != testCA || memory.BearerToken != "" {
+				t.Error("the controller's way has no authority, or a token")
+			}
+		})
+	}
+}
+
+func TestNoCredentialOfThePersonIsKept(t *testing.T) {
+	text, err := Kubeconfig(clientcmdapi.Cluster{Server: "https://x", CertificateAuthorityData: []byte(testCA)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"client-", "password", "token:", "exec", "data"} {
+		if strings.Contains(string(text), word) {
+			t.Errorf("%q is in\n%s", word, text)
+		}
+	}
+	if _, err := Kubeconfig(clientcmdapi.Cluster{Server: "nonsense"}, nil); err == nil {
+		t.Error("no address is an address")
+	}
+}
+
+const testCA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"

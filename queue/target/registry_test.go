@@ -1,0 +1,88 @@
+package target_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/queue/target"
+)
+
+func TestTargetsComeAndGo(t *testing.T) {
+	r := target.NewRegistry(target.Local(nil, nil))
+	r.Put(target.Target{Name: "b"})
+	r.Put(target.Target{Name: "a"})
+	var names []string
+	for _, one := range r.All() {
+		names = append(names, one.Name)
+	}
+	if !slices.Equal(names, []string{"a", "b", "local"}) {
+		t.Errorf("got %q", names)
+	}
+	r.Drop("a")
+	if _, err := r.Find("a"); err == nil || !strings.Contains(err.Error(), "knows b, local only") {
+		t.Errorf("a target that went: %v", err)
+	}
+	if sight, known := r.Look("b"); sight != nil || !known {
+		t.Error("a target that nobody looks at is known all the same")
+	}
+}
+
+func TestWhoListensHearsEveryTarget(t *testing.T) {
+	r := target.NewRegistry()
+	changes := r.Changes()
+	silent := r.Changes() // nobody takes from this one, which holds up nobody
+	r.Put(target.Target{Name: "a"})
+	for range 1000 {
+		r.Tell("b")
+	}
+	r.Put(target.Target{Name: "c"})
+	heard := map[string]int{}
+	for len(heard) < 3 {
+		select {
+		case e := <-changes:
+			heard[e.Object.GetName()]++
+		case <-time.After(10 * time.Second):
+			t.Fatalf("heard only of %v", heard)
+		}
+	}
+	if heard["b"] > 2 {
+		t.Errorf("what nobody took yet was told %d times", heard["b"])
+	}
+	if e := <-silent; e.Object.GetName() != "a" {
+		t.Errorf("first came %q", e.Object.GetName())
+	}
+}
+
+// TestEverythingAtOnce is for the race detector.
+func TestEverythingAtOnce(t *testing.T) {
+	r := target.NewRegistry()
+	changes, done := r.Changes(), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-changes:
+			case <-done:
+				return
+			}
+		}
+	}()
+	var all sync.WaitGroup
+	for _, name := range strings.Fields("a b c d e f") {
+		all.Go(func() {
+			for range 200 {
+				r.Put(target.Target{Name: name})
+				r.Tell(name)
+				r.All()
+				r.Drop(name)
+			}
+		})
+	}
+	all.Wait()
+	close(done)
+	if left := r.All(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}

@@ -1,0 +1,146 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/target/credentials"
+	"bflow.dev/bflow/tasks/contract"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	mintAnswer   = 15 * time.Second // for one token
+	mintsAtATime = 8
+	askAgain     = 5 * time.Second  // after a failure
+	leastToken   = 10 * time.Minute // what an API server gives at least
+)
+
+// minter makes the tokens of runs, each in the background: whoever asks never waits for the target.
+type minter struct {
+	name  string
+	live  client.Client
+	files map[string][]byte // what lies beside the token
+	clock clock.PassiveClock
+	slots chan struct{}
+
+	mu       sync.Mutex
+	runs     map[types.UID]*minted
+	accounts map[string]types.UID // by namespace: whose tokens they are
+}
+
+var _ target.Accessor = (*minter)(nil)
+
+// minted is what is known of the token of a run.
+type minted struct {
+	namespace string
+	grant     target.Grant
+	renew     time.Time
+	busy      bool
+	failed    time.Time
+	err       error
+}
+
+func newMinter(c credentials.Credentials, live client.Client, clk clock.PassiveClock) *minter {
+	files := map[string][]byte{target.KeyKubeconfig: c.Kubeconfig}
+	if len(c.CA) > 0 {
+		files[target.KeyCA] = c.CA
+	}
+	return &minter{name: c.Target, live: live, files: files, clock: clk, slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}, accounts: map[string]types.UID{}}
+}
+
+// Access returns the token of a run until half of its life is over, and then another one.
+func (m *minter) Access(ask target.Ask) (target.Grant, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now, known := m.clock.Now(), m.runs[ask.UID]
+	if known == nil {
+		known = &minted{namespace: ask.Namespace}
+		m.runs[ask.UID] = known
+	}
+	switch {
+	case now.Before(known.renew):
+		return known.grant, nil
+	case known.busy:
+		return target.Grant{}, target.ErrNotYet
+	case known.err != nil && now.Before(known.failed.Add(askAgain)):
+		return target.Grant{}, known.err
+	}
+	known.busy = true
+	go m.mint(ask, known)
+	return target.Grant{}, target.ErrNotYet
+}
+
+// account hears of contract.AccountRunner in a namespace. One that was made anew takes no token of the one before: true
+// says that those were handed out.
+func (m *minter) account(namespace string, uid types.UID) (stale bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.accounts[namespace]
+	m.accounts[namespace] = uid
+	if before == "" || before == uid {
+		return false
+	}
+	for _, known := range m.runs {
+		if known.namespace == namespace {
+			known.renew, known.err, stale = time.Time{}, nil, true
+		}
+	}
+	return stale
+}
+
+// Forget drops what is known of a run.
+func (m *minter) Forget(run types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.runs, run)
+}
+
+// mint asks for a token, and writes what came of it into a record that Forget may have dropped meanwhile.
+func (m *minter) mint(ask target.Ask, into *minted) {
+	m.slots <- struct{}{}
+	defer func() { <-m.slots }()
+	ctx, cancel := context.WithTimeout(context.Background(), mintAnswer)
+	defer cancel()
+	text, expires, err := mintToken(ctx, m.live, ask.Namespace, contract.AccountRunner, ask.For)
+	now := m.clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	into.busy, into.err = false, err
+	if err != nil {
+		into.failed = now
+		return
+	}
+	data := map[string][]byte{target.KeyToken: []byte(text)}
+	for key, content := range m.files {
+		data[key] = content
+	}
+	into.grant, into.renew = target.Grant{Data: data, Expires: expires}, credentials.Half(now, expires)
+}
+
+// mintToken asks the API server for a token of an account. It may live shorter than asked for.
+func mintToken(ctx context.Context, c client.Client, namespace, account string, life time.Duration) (string, time.Time, error) {
+	seconds := int64(max(life, leastToken).Seconds())
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
+	of := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
+	err := c.SubResource("token").Create(ctx, of, request)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", time.Time{}, fmt.Errorf("there is no account %s in namespace %q of it; bflow target add with --namespace %s makes it", account, namespace, namespace)
+	case apierrors.IsForbidden(err):
+		return "", time.Time{}, fmt.Errorf("making a token of account %s: %w; bflow target add with the same name repairs the rights", account, err)
+	case err != nil:
+		return "", time.Time{}, fmt.Errorf("making a token of account %s: %w", account, err)
+	}
+	return request.Status.Token, request.Status.ExpirationTimestamp.Time, nil
+}

@@ -1,0 +1,118 @@
+// Package remote makes targets of Secrets: whatever cluster lies behind bflow-target-<name> is reached, looked at and let
+// go with it, and its token is renewed with the token itself. It must not know runs, nor hold a credential of a person.
+package remote
+
+import (
+	"context"
+	"sync"
+
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/target/credentials"
+	"bflow.dev/bflow/tasks/contract"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Connector keeps a connection to every target. It works in every replica, so that who takes over sees at once.
+type Connector struct {
+	client  client.Reader
+	targets *target.Registry
+	scheme  *runtime.Scheme
+	clock   clock.PassiveClock
+	life    context.Context // connections live as long as the process, not as a request
+
+	mu    sync.Mutex
+	conns map[string]*connection // by name of the Secret
+}
+
+var _ reconcile.Reconciler = (*Connector)(nil)
+
+// NewConnector makes the reconciler of Secrets; connections end with life at the latest.
+func NewConnector(life context.Context, c client.Reader, targets *target.Registry, scheme *runtime.Scheme, clk clock.PassiveClock) *Connector {
+	return &Connector{client: c, targets: targets, scheme: scheme, clock: clk, life: life, conns: map[string]*connection{}}
+}
+
+// Setup registers the reconcilers of Secrets. ctx is that of the process.
+func Setup(ctx context.Context, mgr ctrl.Manager, targets *target.Registry, namespace string) error {
+	everywhere := false
+	connector := NewConnector(ctx, mgr.GetClient(), targets, mgr.GetScheme(), clock.RealClock{})
+	if err := ctrl.NewControllerManagedBy(mgr).Named("bflow-targets").
+		For(&corev1.Secret{}, builder.WithPredicates(credentialsIn(namespace))).
+		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
+		Complete(connector); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named("bflow-target-tokens").
+		For(&corev1.Secret{}, builder.WithPredicates(credentialsIn(namespace))).
+		WithOptions(controller.Options{MaxConcurrentReconciles: renewals}). // a slow target delays no other
+		Complete(NewRenewer(mgr.GetClient(), targets, clock.RealClock{}))
+}
+
+// credentialsIn passes the Secrets of targets.
+func credentialsIn(namespace string) predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool {
+		return o.GetNamespace() == namespace && isTarget(o)
+	})
+}
+
+func isTarget(o client.Object) bool {
+	name := o.GetLabels()[contract.LabelTarget]
+	return name != "" && name != contract.TargetLocal && o.GetName() == contract.TargetCredentials(name)
+}
+
+// Reconcile opens, changes or ends one connection. It asks nobody but its cache.
+func (r *Connector) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	secret := &corev1.Secret{}
+	err := r.client.Get(ctx, req.NamespacedName, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil || !secret.DeletionTimestamp.IsZero() || !isTarget(secret) {
+		r.close(req.Name)
+		return ctrl.Result{}, nil
+	}
+	log := ctrl.LoggerFrom(ctx)
+	c, err := credentials.Read(secret)
+	if err != nil { // a connection that is there goes on
+		log.Info("a target is not as bflow target add leaves it", "secret", req.Name, "why", err.Error())
+		return ctrl.Result{}, nil
+	}
+	if conn := r.conns[req.Name]; conn != nil && conn.serves(c) {
+		if conn.token.set(c.Token) {
+			conn.sight.AskNow() // what was refused may be taken now
+		}
+		return ctrl.Result{}, nil
+	}
+	conn, err := connect(c, r.scheme, func() { r.targets.Tell(c.Target) }, func() { r.targets.Renew(c.Target) }, r.clock)
+	if err != nil {
+		log.Info("a target cannot be reached as its Secret says", "target", c.Target, "why", err.Error())
+		return ctrl.Result{}, nil
+	}
+	r.close(req.Name)
+	conn.run(r.life)
+	r.conns[req.Name] = conn
+	r.targets.Put(conn.target())
+	r.targets.Renew(c.Target) // the way that runs have may be another than this one
+	log.Info("target added", "target", c.Target)
+	return ctrl.Result{}, nil
+}
+
+func (r *Connector) close(secret string) {
+	conn := r.conns[secret]
+	if conn == nil {
+		return
+	}
+	conn.end()
+	delete(r.conns, secret)
+	r.targets.Drop(conn.of.Target)
+}

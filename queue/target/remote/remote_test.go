@@ -1,0 +1,310 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/target/credentials"
+	"bflow.dev/bflow/tasks/contract"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+const agent = "/api/v1/namespaces/bflow-system/serviceaccounts/bflow-agent"
+
+// world is a hub with a Secret per target.
+type world struct {
+	t         *testing.T
+	hub       client.Client
+	targets   *target.Registry
+	clock     *clocktesting.FakeClock
+	connector *Connector
+	renewer   *Renewer
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := clientscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, hub: fake.NewClientBuilder().WithScheme(scheme).Build(), targets: target.NewRegistry(), clock: clocktesting.NewFakeClock(time.Now())}
+	w.connector = NewConnector(t.Context(), w.hub, w.targets, scheme, w.clock)
+	w.renewer = NewRenewer(w.hub, w.targets, w.clock)
+	return w
+}
+
+// cluster is one that can be a target.
+func cluster(t *testing.T) *apitest.Server {
+	s := apitest.New(t, "bench", contract.NamespaceSystem)
+	s.Put(agent, apitest.Object{})
+	s.Put("/api/v1/namespaces/bench/serviceaccounts/bflow-runner", apitest.Object{})
+	return s
+}
+
+func (w *world) add(name string, s *apitest.Server, token string, life time.Duration) {
+	w.t.Helper()
+	kubeconfig, err := credentials.Kubeconfig(clientcmdapi.Cluster{Server: s.URL}, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	now := w.clock.Now()
+	secret, err := credentials.Credentials{Target: name, Kubeconfig: kubeconfig, Token: token, Expires: now.Add(life), Renew: now.Add(life / 2)}.Secret()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.hub.Create(w.t.Context(), secret.DeepCopy()); err != nil {
+		if err := w.hub.Update(w.t.Context(), secret); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.connect(name)
+}
+
+func (w *world) connect(name string) {
+	w.t.Helper()
+	if _, err := w.connector.Reconcile(w.t.Context(), request(name)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func request(name string) ctrl.Request {
+	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials(name)}}
+}
+
+func (w *world) find(name string) target.Target {
+	w.t.Helper()
+	found, err := w.targets.Find(name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return found
+}
+
+// grant asks until the target has answered.
+func grant(t *testing.T, of target.Target, ask target.Ask) (target.Grant, error) {
+	t.Helper()
+	for range 2000 {
+		g, err := of.Access(ask)
+		if !errors.Is(err, target.ErrNotYet) {
+			return g, err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatal("no answer")
+	return target.Grant{}, nil
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still waiting: %s", what)
+		}
+	}
+}
+
+func TestATargetLivesWithItsSecret(t *testing.T) {
+	w, s := newWorld(t), cluster(t)
+	w.add("far", s, "first", time.Hour)
+	far := w.find("far")
+	eventually(t, "that it is in sight", far.Sight.Ready)
+	if err := far.Live.Get(t.Context(), client.ObjectKey{Name: "bench"}, &corev1.Namespace{}); err != nil {
+		t.Errorf("reading there: %v", err)
+	}
+	before := w.connector.conns[contract.TargetCredentials("far")]
+	w.connect("far") // nothing has changed
+	if w.connector.conns[contract.TargetCredentials("far")] != before {
+		t.Error("a Secret that did not change makes another connection")
+	}
+	other := cluster(t)
+	w.add("far", other, "second", time.Hour)
+	moved := w.find("far")
+	other.Put("/api/v1/namespaces/only-there", apitest.Object{})
+	if err := moved.Live.Get(t.Context(), client.ObjectKey{Name: "only-there"}, &corev1.Namespace{}); err != nil {
+		t.Errorf("after it moved: %v", err)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials("far")}}
+	if err := w.hub.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	w.connect("far")
+	if _, err := w.targets.Find("far"); err == nil {
+		t.Error("it is known without its Secret")
+	}
+}
+
+// TestATargetThatIsAwayDelaysNobody: it is known at once, calls of it end at once, and others answer.
+func TestATargetThatIsAwayDelaysNobody(t *testing.T) {
+	w, dead, alive := newWorld(t), cluster(t), cluster(t)
+	dead.Close()
+	began := time.Now()
+	w.add("dead", dead, "t", time.Hour)
+	w.add("alive", alive, "t", time.Hour)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("adding them took %s", took)
+	}
+	eventually(t, "that one is in sight", w.find("alive").Sight.Ready)
+	eventually(t, "that the other is away", func() bool { return !w.find("dead").Sight.Reach().Since.IsZero() })
+	began = time.Now()
+	err := w.find("dead").Live.Get(t.Context(), client.ObjectKey{Name: "bench"}, &corev1.Namespace{})
+	if err == nil || !strings.Contains(err.Error(), `target "dead" has not answered since`) || time.Since(began) > time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+}
+
+func TestTheTokenIsRenewedWithItself(t *testing.T) {
+	w, s := newWorld(t), cluster(t)
+	var good atomic.Value
+	good.Store("first")
+	s.Authenticate(func(token string) bool {
+		return token == good.Load() || strings.HasPrefix(token, "token-bflow-system-bflow-agent")
+	})
+	w.add("far", s, "first", time.Hour)
+	eventually(t, "that it is in sight", w.find("far").Sight.Ready)
+	if r, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil || r.RequeueAfter <= 29*time.Minute || r.RequeueAfter > 30*time.Minute {
+		t.Errorf("before half of its life: %v, %v", r, err)
+	}
+	w.clock.Step(31 * time.Minute)
+	if _, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{}
+	if err := w.hub.Get(t.Context(), request("far").NamespacedName, secret); err != nil {
+		t.Fatal(err)
+	}
+	c, err := credentials.Read(secret)
+	if err != nil || !strings.HasPrefix(c.Token, "token-bflow-system-bflow-agent-") || c.Expires.Before(w.clock.Now().Add(AgentToken-2*time.Hour)) || !c.Renew.Before(c.Expires) {
+		t.Errorf("got %q until %s, renewed at %s: %v", c.Token, c.Expires, c.Renew, err)
+	}
+	good.Store("no more")
+	before := w.connector.conns[contract.TargetCredentials("far")]
+	w.connect("far")
+	if err := w.find("far").Live.Get(t.Context(), client.ObjectKey{Name: "bench"}, &corev1.Namespace{}); err != nil {
+		t.Errorf("with the new token: %v", err)
+	}
+	if w.connector.conns[contract.TargetCredentials("far")] != before {
+		t.Error("a new token makes another connection")
+	}
+}
+
+// TestAnAccountThatWasDeletedIsToldAndHealed: a person adds the target again, and nothing is made anew for that.
+func TestAnAccountThatWasDeletedIsToldAndHealed(t *testing.T) {
+	w, s := newWorld(t), cluster(t)
+	var good atomic.Value
+	good.Store("first")
+	s.Authenticate(func(token string) bool { return token == good.Load() })
+	w.add("far", s, "first", time.Hour)
+	far := w.find("far")
+	eventually(t, "that it is in sight", far.Sight.Ready)
+	good.Store("second")
+	w.connector.conns[contract.TargetCredentials("far")].sight.AskNow()
+	eventually(t, "that it refuses", func() bool { return strings.Contains(far.Sight.Reach().Why, "bflow target add") })
+	w.clock.Step(time.Hour)
+	if r, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil || r.RequeueAfter != renewAgain {
+		t.Errorf("a token that is not taken: %v, %v", r, err)
+	}
+	w.add("far", s, "second", time.Hour)
+	eventually(t, "that it answers", func() bool { return far.Sight.Reach().Up })
+}
+
+func TestARunGetsATokenOfItsOwn(t *testing.T) {
+	w, s := newWorld(t), cluster(t)
+	w.add("far", s, "first", time.Hour)
+	far := w.find("far")
+	first, err := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(first.Data[target.KeyToken]), "token-bench-bflow-runner-") || len(first.Data[target.KeyKubeconfig]) == 0 {
+		t.Errorf("got %q", first.Data)
+	}
+	if left := time.Until(first.Expires); left < 110*time.Minute || left > 2*time.Hour {
+		t.Errorf("it lives for %s", left)
+	}
+	if again, _ := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}); string(again.Data[target.KeyToken]) != string(first.Data[target.KeyToken]) {
+		t.Error("it gets another one each time")
+	}
+	w.clock.Step(61 * time.Minute)
+	if next, err := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}); err != nil || string(next.Data[target.KeyToken]) == string(first.Data[target.KeyToken]) {
+		t.Errorf("after half of its life it is the same: %v", err)
+	}
+	_, err = grant(t, far, target.Ask{Namespace: "elsewhere", UID: "b", For: time.Hour})
+	if err == nil || !strings.Contains(err.Error(), "bflow target add with --namespace elsewhere") {
+		t.Errorf("a namespace that is not there: %v", err)
+	}
+	far.Forget("a")
+	if known := w.connector.conns[contract.TargetCredentials("far")].way.runs["a"]; known != nil {
+		t.Error("a run that ended is remembered")
+	}
+}
+
+// TestAnAccountThatWasMadeAnew: its old tokens are good no more, so that runs get others at once.
+func TestAnAccountThatWasMadeAnew(t *testing.T) {
+	w, s := newWorld(t), cluster(t)
+	renewals := w.targets.Renewals()
+	w.add("far", s, "first", time.Hour)
+	far := w.find("far")
+	<-renewals // the way itself is new
+	eventually(t, "that it is in sight", far.Sight.Ready)
+	ask := target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}
+	first, err := grant(t, far, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Remove("/api/v1/namespaces/bench/serviceaccounts/bflow-runner")
+	s.Put("/api/v1/namespaces/bench/serviceaccounts/bflow-runner", apitest.Object{})
+	select {
+	case <-renewals:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nobody is told")
+	}
+	second, err := grant(t, far, ask)
+	if err != nil || string(second.Data[target.KeyToken]) == string(first.Data[target.KeyToken]) {
+		t.Errorf("the token is the same: %v", err)
+	}
+}
+
+// TestManyRunsAtOnce: nobody who asks waits, and each gets one token.
+func TestManyRunsAtOnce(t *testing.T) {
+	w, s := newWorld(t), cluster(t)
+	w.add("far", s, "first", time.Hour)
+	far := w.find("far")
+	seen := map[string]bool{}
+	for i := range 40 {
+		began := time.Now()
+		if _, err := far.Access(target.Ask{Namespace: "bench", UID: uid(i), For: time.Hour}); !errors.Is(err, target.ErrNotYet) {
+			t.Fatal(err)
+		}
+		if time.Since(began) > time.Second {
+			t.Error("who asks waits")
+		}
+	}
+	for i := range 40 {
+		g, err := grant(t, far, target.Ask{Namespace: "bench", UID: uid(i), For: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[string(g.Data[target.KeyToken])] = true
+	}
+	if len(seen) != 40 {
+		t.Errorf("%d tokens for 40 runs", len(seen))
+	}
+}
+
+func uid(i int) types.UID { return types.UID(fmt.Sprint(i)) }

@@ -1,0 +1,79 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/target/credentials"
+	"bflow.dev/bflow/tasks/contract"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+const (
+	// AgentToken is how long a token of contract.AccountAgent is to live: a hub that is away over a weekend comes back to
+	// its targets. An API server may give less.
+	AgentToken = 72 * time.Hour
+
+	renewals   = 4
+	renewAgain = time.Minute // after a failure; half of a life is left for that
+)
+
+// Renewer replaces the token of a target once half of its life is over, by what that very token may ask for.
+type Renewer struct {
+	client  client.Client
+	targets *target.Registry
+	clock   clock.PassiveClock
+}
+
+var _ reconcile.Reconciler = (*Renewer)(nil)
+
+// NewRenewer makes the reconciler of Secrets.
+func NewRenewer(c client.Client, targets *target.Registry, clk clock.PassiveClock) *Renewer {
+	return &Renewer{client: c, targets: targets, clock: clk}
+}
+
+// Reconcile renews the token of one target when it is time.
+func (r *Renewer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	secret := &corev1.Secret{}
+	if err := r.client.Get(ctx, req.NamespacedName, secret); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	c, err := credentials.Read(secret)
+	if err != nil || !secret.DeletionTimestamp.IsZero() || !isTarget(secret) {
+		return ctrl.Result{}, nil // the connector tells of it
+	}
+	if left := c.Renew.Sub(r.clock.Now()); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	t, err := r.targets.Find(c.Target)
+	if err != nil {
+		return ctrl.Result{RequeueAfter: time.Second}, nil // the connector is about to make it known
+	}
+	ends, err := r.renew(ctx, t, secret)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Info("the token of a target could not be renewed", "target", c.Target, "expires", c.Expires, "why", err.Error())
+		return ctrl.Result{RequeueAfter: renewAgain}, nil
+	}
+	ctrl.LoggerFrom(ctx).Info("token of a target renewed", "target", c.Target, "expires", ends)
+	return ctrl.Result{}, nil // the change brings the Secret here again
+}
+
+func (r *Renewer) renew(ctx context.Context, t target.Target, secret *corev1.Secret) (time.Time, error) {
+	text, expires, err := mintToken(ctx, t.Live, contract.NamespaceSystem, contract.AccountAgent, AgentToken)
+	if err != nil {
+		return time.Time{}, err
+	}
+	before := client.MergeFromWithOptions(secret.DeepCopy(), client.MergeFromWithOptimisticLock{}) // a person may add the target anew
+	credentials.Stamp(secret, text, expires, credentials.Half(r.clock.Now(), expires))
+	if err := r.client.Patch(ctx, secret, before); err != nil {
+		return time.Time{}, fmt.Errorf("writing the token: %w", err)
+	}
+	return expires, nil
+}

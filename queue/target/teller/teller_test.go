@@ -1,0 +1,83 @@
+package teller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/target/seen"
+	"bflow.dev/bflow/tasks/contract"
+
+	"github.com/google/go-cmp/cmp"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+const gpu = "nvidia.com/gpu"
+
+type sightOf struct {
+	reach view.Reach
+	nodes []corev1.Node
+	pods  []corev1.Pod
+}
+
+func (s *sightOf) Ready() bool       { return len(s.nodes) > 0 }
+func (s *sightOf) Reach() view.Reach { return s.reach }
+func (s *sightOf) Version() string   { return "v1.34.4" }
+func (s *sightOf) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
+	inv := devices.Of(s.nodes, nil)
+	inv.Hold(s.pods, nil, owner)
+	return inv, nil
+}
+
+func TestWhatIsSeenIsWritten(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, tektonv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).Build()
+	since := time.Unix(1000, 0).UTC()
+	sight := &sightOf{reach: view.Reach{Since: since, Why: "refused"}}
+	r := NewReconciler(c, target.NewRegistry(target.Target{Name: "far", Sight: sight}), "hub")
+	version := ""
+	step := func(name string, changes bool, want seen.Target) {
+		t.Helper()
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "far"}}); err != nil {
+			t.Fatal(err)
+		}
+		cm := &corev1.ConfigMap{}
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials("far")}, cm); err != nil {
+			t.Fatal(err)
+		}
+		got, err := seen.Read(cm.Data)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+		if changes != (cm.ResourceVersion != version) {
+			t.Errorf("%s: written: %v", name, !changes)
+		}
+		version = cm.ResourceVersion
+	}
+	step("a target that is away", true, seen.Target{Since: since, Why: "refused", Version: "v1.34.4"})
+	step("nothing has changed", false, seen.Target{Since: since, Why: "refused", Version: "v1.34.4"})
+	sight.reach = view.Reach{Up: true, Since: since}
+	sight.nodes = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{gpu + ".product": "NVIDIA-H100"}}, Status: corev1.NodeStatus{
+		Allocatable: corev1.ResourceList{gpu: resource.MustParse("8")}, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+	}}}
+	sight.pods = []corev1.Pod{{Spec: corev1.PodSpec{NodeName: "a", Containers: []corev1.Container{{
+		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: resource.MustParse("3")}}}}}}}
+	step("one that is in sight", true, seen.Target{Up: true, Since: since, Version: "v1.34.4", Complete: true, Nodes: 1,
+		Devices: map[string]seen.Count{gpu: {Total: 8, Free: 5, Foreign: 3, Product: "bflow.dev/gpu-h100"}}})
+}

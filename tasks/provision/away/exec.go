@@ -1,0 +1,246 @@
+package away
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/provision/cluster"
+	"bflow.dev/bflow/tasks/results/transfer"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+)
+
+const (
+	lookEvery = 5 * time.Second  // at the files that are followed
+	startTime = 10 * time.Minute // until the pod runs, its images pulled; outages come on top
+	rescue    = 20 * time.Second // for the files of a pod that is being deleted, which its results server waits for
+	cancelled = 25 * time.Second // for all that is to be done after a signal: a step is killed after 30 s
+	lastWords = 8 * time.Second  // for a task that was told to end
+	dropTime  = 2 * time.Minute  // for a pod to be gone
+)
+
+// launcher carries one task out.
+type launcher struct {
+	Options
+	step.Streams
+	plan  *runplan.RunPlan
+	c     *cluster.Cluster
+	run   cluster.Run
+	work  cluster.Work
+	goOn  func(context.Context) (bool, error) // whether the step is still wanted after a signal
+	every time.Duration                       // between two looks at files
+	*patience
+
+	key   string
+	token string
+	send  []string // files that the task needs
+	news  events
+
+	attended *attendance // nil before the Job is launched
+}
+
+// pod is the name of the pod of the Job, also when that is gone; "" where there was none.
+func (l *launcher) pod() string {
+	if l.attended == nil {
+		return ""
+	}
+	return l.attended.podName()
+}
+
+// Run is the subcommand.
+func Run(ctx context.Context, s step.Streams, args []string) error {
+	var o Options
+	plan, err := o.begin(args, s.Err)
+	if err != nil {
+		return err
+	}
+	c, err := cluster.Connect([]string{o.TargetWorkspace, o.TargetDir}, plan.Target.Name, plan.Target.Namespace, s.Env)
+	if err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
+	if c.Local {
+		return step.Usagef("running %s on target %q: it is the cluster of this step, where no Jobs are made; compile the experiment for target %q",
+			o.Task, plan.Target.Name, contract.TargetLocal)
+	}
+	l, err := newLauncher(o, s, plan, c)
+	if err != nil {
+		return err
+	}
+	return l.once(ctx)
+}
+
+// once carries the task out unless it has failed before: Tekton repeats a step that has failed, so that one whose pod was
+// moved can go on with its Job, and it cannot tell the one from the other.
+func (l *launcher) once(ctx context.Context) error {
+	if err := failedBefore(l.RunDir, l.work.Name); err != nil {
+		l.tell("it is not tried again: this is how it ended")
+		return err
+	}
+	err := l.carryOut(ctx)
+	if err == nil || errors.Is(err, errMoved) {
+		return err
+	}
+	if noted := noteFailure(l.RunDir, l.work.Name, err); noted != nil {
+		l.tell("%v", noted)
+	}
+	return err
+}
+
+func newLauncher(o Options, s step.Streams, plan *runplan.RunPlan, c *cluster.Cluster) (*launcher, error) {
+	key, err := step.APIKey(s.Env)
+	if err != nil {
+		return nil, err
+	}
+	l := &launcher{Options: o, Streams: s, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env), key: key, every: lookEvery}
+	l.patience = &patience{target: plan.Target.Name, limit: o.Patience, say: l.tell, now: time.Now}
+	l.work = o.work(plan, c, l.run.Hub)
+	l.news.path = filepath.Join(o.RunDir, contract.FileEvents)
+	l.goOn = func(ctx context.Context) (bool, error) {
+		hub, err := cluster.Here(plan.Target.Namespace, s.Env)
+		if err != nil {
+			return false, err
+		}
+		return hub.TaskRunGoesOn(ctx, s.Env(contract.EnvTaskRun))
+	}
+	if l.send, err = inputs(o.Task, o.RunDir); err != nil {
+		return nil, err
+	}
+	l.work.Receive = len(l.send) > 0
+	if o.Task == contract.Collect {
+		l.work.Near = notedNode(o.RunDir)
+	}
+	return l, step.KeepPlan(o.RunDir, plan)
+}
+
+// tell prints a line for a person.
+func (l *launcher) tell(format string, args ...any) {
+	fmt.Fprintf(l.Err, "provision: "+format+"\n", args...)
+}
+
+// carryOut launches the task, attends to it, brings what it has made, and leaves nothing of it behind. Its error has the
+// exit code of the task.
+func (l *launcher) carryOut(ctx context.Context) error {
+	if err := l.launch(ctx); err != nil {
+		if ctx.Err() != nil {
+			return l.interrupted(ctx, nil)
+		}
+		return fmt.Errorf("launching %s on target %q: %w", l.Task, l.plan.Target.Name, err)
+	}
+	staying, stop := context.WithCancel(context.WithoutCancel(ctx)) // a signal is followed by some more work
+	defer stop()
+	a := l.attend(staying)
+	code, err := a.untilEnd(ctx)
+	if err == nil {
+		err = l.bring(ctx, a)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return l.interrupted(ctx, a)
+	case errors.Is(err, errComplete):
+		err = nil
+	case err == nil:
+		a.awaitLog(time.Minute)
+	}
+	a.stopLooking()
+	return l.conclude(ctx, code, err)
+}
+
+// launch makes the Job, or finds that of an earlier launcher.
+func (l *launcher) launch(ctx context.Context) error {
+	var launched cluster.Launched
+	err := l.again(ctx, func() (err error) {
+		trying, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		launched, err = l.c.Launch(trying, l.plan, l.run, l.work, l.key)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	l.token = launched.Token
+	if launched.Found {
+		l.tell("job %s was launched before: going on with it", l.work.Name)
+		return nil
+	}
+	l.tell("%s runs on target %q as job %s of namespace %s", l.Task, l.plan.Target.Name, l.work.Name, l.c.Namespace)
+	if l.Task == contract.LoadGen {
+		return setAside(l.RunDir, l.measurement(), l.Attempt)
+	}
+	return nil
+}
+
+// bring fetches what the task has made into the run directory. A pod that is lost meanwhile is the reason why it could not.
+func (l *launcher) bring(ctx context.Context, a *attendance) error {
+	a.stopLooking()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer a.whenLost(func(lost *lostError) { stop(lost) })()
+	err := l.fetch(ctx, l.again)
+	if lost := new(lostError); err != nil && errors.As(context.Cause(ctx), &lost) {
+		return lost
+	}
+	return err
+}
+
+// fetch brings all files but those that the run has already, and the events that are new.
+func (l *launcher) fetch(ctx context.Context, again transfer.Again) error {
+	from := l.c.FilesOf(l.pod(), l.token)
+	err := transfer.Fetch(ctx, from, l.RunDir, transfer.Options{Again: again, AtOnce: 2, Only: func(path string) bool {
+		return path != contract.FileEvents && path != contract.FilePlan
+	}})
+	if err == nil {
+		err = again(ctx, func() error {
+			asking, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			return l.news.take(asking, from)
+		})
+	}
+	if transfer.NoRoom(err) {
+		return fmt.Errorf("the volume of the run directory is full, and the results of %s do not fit: %w", l.Task, err)
+	}
+	if err != nil {
+		return fmt.Errorf("fetching the results of %s from target %q: %w", l.Task, l.plan.Target.Name, err)
+	}
+	return nil
+}
+
+// conclude leaves nothing on the target, marks what is only a part, and says how the task ended.
+func (l *launcher) conclude(ctx context.Context, code int, err error) error {
+	l.end(ctx)
+	if dropped := l.again(ctx, func() error { return l.drop(ctx) }); dropped != nil {
+		l.tell("%v; the end of the run removes it", dropped)
+	}
+	var lost *lostError
+	switch {
+	case errors.As(err, &lost):
+		where := fmt.Errorf("%s was lost on target %q: %w", l.Task, l.plan.Target.Name, lost)
+		if l.Task == contract.LoadGen {
+			where = errors.Join(where, markLost(l.RunDir, &l.Options, l.endpoint(), lost, time.Now()))
+		}
+		return errors.Join(where, record(l.RunDir, &l.Options, lost))
+	case err != nil:
+		return err
+	case code != 0:
+		return step.Exit(code, fmt.Errorf("%s ended with exit code %d on target %q", l.Task, code, l.plan.Target.Name))
+	}
+	return nil
+}
+
+// end tells the results server that all is here; that the pod ends then is best effort, for the Job is deleted in any case.
+func (l *launcher) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if pod := l.pod(); pod != "" {
+		_ = l.c.FilesOf(pod, l.token).End(ctx)
+	}
+}
+
+func (l *launcher) drop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, dropTime)
+	defer cancel()
+	return l.c.Drop(ctx, l.work.Name)
+}

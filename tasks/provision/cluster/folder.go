@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// fromFolder returns the cluster whose kubeconfig lies in dir, with what else is said of it there.
+func fromFolder(dir, namespace string) (*Cluster, error) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, keyKubeconfig))
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := selected(filepath.Join(dir, contract.TargetLoadNodes))
+	if err != nil {
+		return nil, err
+	}
+	c, err := New(cfg, namespace)
+	if err == nil {
+		c.Nodes = nodes
+	}
+	return c, err
+}
+
+// selected reads a node selector as a=b,c=d; nil where there is no file, or nothing in it.
+func selected(path string) (map[string]string, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the node selector of tasks: %w", err)
+	}
+	text := strings.TrimSpace(string(data))
+	if text == "" {
+		return nil, nil
+	}
+	nodes, err := labels.ConvertSelectorToLabelsMap(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading the node selector of tasks %q: %w", text, err)
+	}
+	return nodes, nil
+}
