@@ -8,11 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/urfave/cli/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/cmd/bflow/experiment"
@@ -101,7 +99,7 @@ func (e *expedition) access(c *cli.Context) (*rest.Config, error) {
 		cfg, _, err := kubeConfig(c)
 		return cfg, err
 	}
-	klog.SetLogger(logr.Discard()) // what goes wrong is returned; client-go logs it as well
+	silence()
 	return &rest.Config{Host: "https://" + net.JoinHostPort(host, port), BearerTokenFile: token, UserAgent: "bflow/" + step.Version,
 		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "ca.crt")}}, nil
 }

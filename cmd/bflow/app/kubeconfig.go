@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/go-logr/logr"
 	"github.com/urfave/cli/v2"
@@ -42,6 +43,9 @@ func readKubeconfig(file, context, flag string) (*rest.Config, string, error) {
 		return nil, "", fmt.Errorf("reading the namespace of the kubeconfig: %w", err)
 	}
 	cfg.UserAgent = "bflow/" + step.Version
-	klog.SetLogger(logr.Discard()) // what goes wrong is returned; client-go logs it as well
+	silence()
 	return cfg, namespace, nil
 }
+
+// silence keeps client-go from logging what it returns as well.
+var silence = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })

@@ -95,17 +95,12 @@ const heldLong = 3 * time.Second
 // gone waits until no attempt is left.
 func (c *Cluster) gone(ctx context.Context, run *Run, held func(string)) error {
 	for _, pr := range run.Attempts {
-		ctx, cancel := context.WithCancel(ctx)
-		left := make(chan bool)
-		ended := make(chan error, 1)
-		tell := send(ctx, left)
-		go func() {
-			ended <- keep(ctx, c, pipelineRuns(pr.Namespace, ""), selector{fields: "metadata.name=" + pr.Name}, func(n change[tektonv1.PipelineRun]) {
+		at := selector{fields: "metadata.name=" + pr.Name}
+		err := untilGone(ctx, func() { held(c.holding(ctx, run)) }, func(ctx context.Context, tell func(bool)) error {
+			return keep(ctx, c, pipelineRuns(pr.Namespace, ""), at, func(n change[tektonv1.PipelineRun]) {
 				tell(!n.Deleted && (!n.Reset || len(n.All) > 0 && n.All[0].UID == pr.UID))
 			}, func(error) {})
-		}()
-		err := awaitGone(left, ended, func() { held(c.holding(ctx, run)) })
-		cancel()
+		})
 		if err != nil {
 			return fmt.Errorf("waiting until run %s is gone: %w; its deletion goes on", run.ID, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"bflow.dev/bflow/pipelines/local"
@@ -33,17 +34,18 @@ var ErrDeleted = errors.New("the run was deleted")
 // it returns what is known so far: the runs go on.
 func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[string]Status, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	f := newFollower(c, runs, o)
+	var watching sync.WaitGroup
 	defer f.wait()
-	defer cancel() // before the wait
+	defer watching.Wait()
+	defer cancel() // before the waits
 	failed := make(chan error, 2)
-	go func() {
+	watching.Go(func() {
 		failed <- keep(ctx, c, pipelineRuns(f.namespace, ""), f.selectRuns(), send(ctx, f.runNews), send(ctx, f.trouble))
-	}()
-	go func() {
+	})
+	watching.Go(func() {
 		failed <- keep(ctx, c, taskRuns(f.namespace, ""), f.selectTasks(), send(ctx, f.taskNews), func(error) {})
-	}()
+	})
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
 	for {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -100,8 +101,10 @@ func (c *Cluster) runsGone(ctx context.Context, m *Matrix, held func()) error {
 // untilGone waits until watch tells that nothing is left; held is told when that lasts.
 func untilGone(ctx context.Context, held func(), watch func(ctx context.Context, tell func(bool)) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	left, ended := make(chan bool), make(chan error, 1)
-	go func() { ended <- watch(ctx, send(ctx, left)) }()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
+	watching.Go(func() { ended <- watch(ctx, send(ctx, left)) })
 	return awaitGone(left, ended, held)
 }

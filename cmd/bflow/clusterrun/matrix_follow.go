@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"bflow.dev/bflow/pipelines/local"
@@ -40,6 +41,8 @@ type RunLine struct {
 // and nil when they are over. When ctx ends before, the matrix goes on.
 func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixView), trouble func(error)) (*Matrix, error) {
 	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	defer cancel()
 	f := matrixFollower{m: *m, runs: map[string]partial{}}
 	parents, customs, runs := make(chan change[tektonv1.PipelineRun]), make(chan change[tektonv1beta1.CustomRun]), make(chan change[partial])
@@ -47,15 +50,15 @@ func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixV
 	at := pipelineRuns(m.Namespace(), "")
 	names := at
 	names.meta = true
-	go func() {
+	watching.Go(func() {
 		failed <- keep(ctx, c, at, selector{fields: "metadata.name=" + m.Name()}, send(ctx, parents), send(ctx, troubles))
-	}()
-	go func() {
+	})
+	watching.Go(func() {
 		failed <- keep(ctx, c, customRuns(m.Namespace(), ""), selector{labels: pipeline.PipelineRunLabelKey + "=" + m.Name()}, send(ctx, customs), func(error) {})
-	}()
-	go func() {
+	})
+	watching.Go(func() {
 		failed <- keep(ctx, c, names, selector{labels: contract.LabelMatrix + "=" + m.Name()}, send(ctx, runs), func(error) {})
-	}()
+	})
 	for {
 		select {
 		case n := <-parents:
