@@ -5,16 +5,15 @@ import (
 	"log/slog"
 	"time"
 
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/target"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -34,11 +33,10 @@ type Options struct {
 // Setup adds the controller to a manager.
 func Setup(mgr ctrl.Manager, o Options) error {
 	r := newReconciler(mgr.GetClient(), o, clock.RealClock{})
-	itself := func(_ context.Context, o client.Object) string { return o.GetName() }
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-aside").
-		WatchesRawSource(source.Channel(o.Targets.Changes(), after(itself))).
-		Watches(&kueue.ClusterQueue{}, after(itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&kueue.Workload{}, after(r.queueOf), builder.WithPredicates(comes())).
+		WatchesRawSource(source.Channel(o.Targets.Changes(), later.Handler(gather, later.Itself))).
+		Watches(&kueue.ClusterQueue{}, later.Handler(gather, later.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.Workload{}, later.Handler(gather, r.queueOf), builder.WithPredicates(comes())).
 		Complete(r)
 }
 
@@ -62,28 +60,14 @@ func comes() predicate.Predicate {
 }
 
 // queueOf is the ClusterQueue that a Workload waits in.
-func (r *Reconciler) queueOf(ctx context.Context, o client.Object) string {
+func (r *Reconciler) queueOf(ctx context.Context, o client.Object) []reconcile.Request {
 	wl, ok := o.(*kueue.Workload)
 	if !ok {
-		return ""
+		return nil
 	}
 	local := &kueue.LocalQueue{}
 	if err := r.client.Get(ctx, client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}, local); err != nil {
-		return string(wl.Spec.QueueName) // bootstrap names both alike
+		return later.Named(string(wl.Spec.QueueName)) // bootstrap names both alike
 	}
-	return string(local.Spec.ClusterQueue)
-}
-
-// after asks for the target of an object a moment after a change.
-func after(target func(context.Context, client.Object) string) handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(ctx context.Context, o client.Object, q queue) {
-		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: target(ctx, o)}}, gather)
-	}
-	return handler.Funcs{
-		CreateFunc:  func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
-		UpdateFunc:  func(ctx context.Context, e event.UpdateEvent, q queue) { add(ctx, e.ObjectNew, q) },
-		DeleteFunc:  func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
-		GenericFunc: func(ctx context.Context, e event.GenericEvent, q queue) { add(ctx, e.Object, q) },
-	}
+	return later.Named(string(local.Spec.ClusterQueue))
 }

@@ -6,6 +6,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/target"
 
@@ -134,7 +135,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 
 func reconcileQueue(t *testing.T, r *Reconciler, c client.Client) *kueue.ClusterQueue {
 	t.Helper()
-	if _, err := r.Reconcile(t.Context(), request("local")); err != nil {
+	if _, err := r.Reconcile(t.Context(), later.Named("local")[0]); err != nil {
 		t.Fatal(err)
 	}
 	queue := &kueue.ClusterQueue{}

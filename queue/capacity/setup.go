@@ -4,13 +4,12 @@ import (
 	"context"
 	"time"
 
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,37 +35,16 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		o.Gather = time.Second
 	}
 	r := &Reconciler{client: mgr.GetClient(), targets: o.Targets, hub: o.Hub, metrics: o.Metrics}
-	itself := func(o client.Object) string { return o.GetName() }
-	ofRun := func(o client.Object) string { return run.Target(o) }
+	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return later.Named(run.Target(o)) }
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-capacity").
-		WatchesRawSource(source.Channel(o.Targets.Changes(), gather(o.Gather, itself))).
-		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
-			return []reconcile.Request{request(obj.GetName())}
-		}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&tektonv1.PipelineRun{}, gather(o.Gather, ofRun), builder.WithPredicates(holderChanged())).
+		WatchesRawSource(source.Channel(o.Targets.Changes(), later.Handler(o.Gather, later.Itself))).
+		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(later.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&tektonv1.PipelineRun{}, later.Handler(o.Gather, ofRun), builder.WithPredicates(HolderChanged())).
 		Complete(r)
 }
 
-// gather asks for the target of an object after a while: a node that fails takes many pods with it, and one count is
-// enough.
-func gather(d time.Duration, target func(client.Object) string) handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { q.AddAfter(request(target(e.Object)), d) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			q.AddAfter(request(target(e.ObjectNew)), d)
-		},
-		DeleteFunc:  func(_ context.Context, e event.DeleteEvent, q queue) { q.AddAfter(request(target(e.Object)), d) },
-		GenericFunc: func(_ context.Context, e event.GenericEvent, q queue) { q.AddAfter(request(target(e.Object)), d) },
-	}
-}
-
-func request(name string) reconcile.Request {
-	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
-}
-
-// holderChanged passes the moments at which pods of a run become ours, or foreign.
-func holderChanged() predicate.Predicate {
+// HolderChanged passes the moments at which pods of a run become ours, or foreign.
+func HolderChanged() predicate.Predicate {
 	holds := func(obj client.Object) bool {
 		pr, ok := obj.(*tektonv1.PipelineRun)
 		return ok && run.Ours(pr) && run.Holding(pr) && !run.Freed(pr)

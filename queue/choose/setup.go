@@ -3,17 +3,15 @@ package choose
 import (
 	"context"
 
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/target"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -23,13 +21,14 @@ import (
 // Setup registers the reconciler.
 func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-choose"), targets, hub, clock.RealClock{})
+	all := later.Handler(gather, func(context.Context, client.Object) []reconcile.Request { return later.Named("all") })
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-choose").
-		WatchesRawSource(source.Channel(targets.Changes(), all())).
-		Watches(&tektonv1.PipelineRun{}, all(), builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
+		WatchesRawSource(source.Channel(targets.Changes(), all)).
+		Watches(&tektonv1.PipelineRun{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
 			pr, ok := o.(*tektonv1.PipelineRun)
 			return ok && several(pr) && pr.IsPending()
 		}))).
-		Watches(&kueue.Workload{}, all(), builder.WithPredicates(moved())).
+		Watches(&kueue.Workload{}, all, builder.WithPredicates(moved())).
 		Complete(r)
 }
 
@@ -43,19 +42,5 @@ func moved() predicate.Predicate {
 		CreateFunc: func(event.CreateEvent) bool { return true },
 		UpdateFunc: func(e event.UpdateEvent) bool { return holds(e.ObjectOld) != holds(e.ObjectNew) },
 		DeleteFunc: func(event.DeleteEvent) bool { return true },
-	}
-}
-
-// all asks, a moment after a change, for all runs.
-func all() handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(q queue) {
-		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: "all"}}, gather)
-	}
-	return handler.Funcs{
-		CreateFunc:  func(_ context.Context, _ event.CreateEvent, q queue) { add(q) },
-		UpdateFunc:  func(_ context.Context, _ event.UpdateEvent, q queue) { add(q) },
-		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q queue) { add(q) },
-		GenericFunc: func(_ context.Context, _ event.GenericEvent, q queue) { add(q) },
 	}
 }

@@ -6,19 +6,17 @@ import (
 	"log/slog"
 	"time"
 
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -36,7 +34,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-matrix"), clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("matrix").
 		For(&tektonv1beta1.CustomRun{}).
-		Watches(&tektonv1.PipelineRun{}, ofRun()).
+		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, matrixOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4}). // one matrix does not wait for another
 		Complete(r)
 }
@@ -49,20 +47,12 @@ func IndexOf(o client.Object) []string {
 	return nil
 }
 
-type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-func ofRun() handler.EventHandler {
-	add := func(q requests, o client.Object) {
-		for _, name := range IndexOf(o) {
-			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, gather)
-		}
+// matrixOf asks for the matrix of a run.
+func matrixOf(_ context.Context, o client.Object) (out []reconcile.Request) {
+	for _, name := range IndexOf(o) {
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}})
 	}
-	return handler.Funcs{
-		CreateFunc:  func(_ context.Context, e event.CreateEvent, q requests) { add(q, e.Object) },
-		UpdateFunc:  func(_ context.Context, e event.UpdateEvent, q requests) { add(q, e.ObjectNew) },
-		DeleteFunc:  func(_ context.Context, e event.DeleteEvent, q requests) { add(q, e.Object) },
-		GenericFunc: func(_ context.Context, e event.GenericEvent, q requests) { add(q, e.Object) },
-	}
+	return out
 }
 
 // runs are those that the CustomRun of a name owns or has owned, from the cache, shared: they must not be changed.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
@@ -16,12 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -29,8 +27,6 @@ import (
 
 // gather is how long changes are gathered before the queues are read: one admission moves every place behind it.
 const gather = time.Second
-
-type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Reconciler explains all queued runs at once: places are known only together.
 type Reconciler struct {
@@ -48,9 +44,10 @@ func NewReconciler(c client.Client, recorder events.EventRecorder, m *metrics.Me
 // Setup registers the reconciler: any change of a Workload, or of a run, makes it look again after a moment.
 func Setup(mgr ctrl.Manager, m *metrics.Metrics) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-waiting"), m)
+	all := later.Handler(gather, func(context.Context, client.Object) []reconcile.Request { return later.Named("queues") })
 	return ctrl.NewControllerManagedBy(mgr).Named("waiting").
-		Watches(&kueue.Workload{}, all()).
-		Watches(&kueue.LocalQueue{}, all(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.Workload{}, all).
+		Watches(&kueue.LocalQueue{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(r)
 }
 
@@ -150,17 +147,4 @@ func (r *Reconciler) explain(ctx context.Context, pr *tektonv1.PipelineRun, reas
 	}
 	r.events.Eventf(pr, nil, kind, reason.Kind, "Queue", "%s", reason.Text)
 	return nil
-}
-
-// all asks for one look at everything, after changes have been gathered.
-func all() handler.EventHandler {
-	add := func(q requests) {
-		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: "queues"}}, gather)
-	}
-	return handler.Funcs{
-		CreateFunc:  func(_ context.Context, _ event.CreateEvent, q requests) { add(q) },
-		UpdateFunc:  func(_ context.Context, _ event.UpdateEvent, q requests) { add(q) },
-		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q requests) { add(q) },
-		GenericFunc: func(_ context.Context, _ event.GenericEvent, q requests) { add(q) },
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/capacity"
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/seen"
@@ -17,13 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
@@ -48,30 +45,11 @@ func NewReconciler(c client.Client, targets *target.Registry, hub string) *Recon
 
 // Setup registers it.
 func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
+	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return later.Named(run.Target(o)) }
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-target-teller").
-		WatchesRawSource(source.Channel(targets.Changes(), after(func(o client.Object) string { return o.GetName() }))).
-		Watches(&tektonv1.PipelineRun{}, after(func(o client.Object) string { return run.Target(o) }), builder.WithPredicates(holderChanged())).
+		WatchesRawSource(source.Channel(targets.Changes(), later.Handler(gather, later.Itself))).
+		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, ofRun), builder.WithPredicates(capacity.HolderChanged())).
 		Complete(NewReconciler(mgr.GetClient(), targets, hub))
-}
-
-func after(target func(client.Object) string) handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(o client.Object, q queue) {
-		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: target(o)}}, gather)
-	}
-	return handler.Funcs{
-		UpdateFunc:  func(_ context.Context, e event.UpdateEvent, q queue) { add(e.ObjectNew, q) },
-		GenericFunc: func(_ context.Context, e event.GenericEvent, q queue) { add(e.Object, q) },
-	}
-}
-
-// holderChanged passes the moments at which pods of a run become ours, or foreign.
-func holderChanged() predicate.Predicate {
-	holds := func(obj client.Object) bool {
-		pr, ok := obj.(*tektonv1.PipelineRun)
-		return ok && run.Ours(pr) && run.Holding(pr) && !run.Freed(pr)
-	}
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return holds(e.ObjectOld) != holds(e.ObjectNew) }}
 }
 
 // Reconcile writes what has changed of one target.
