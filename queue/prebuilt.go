@@ -77,7 +77,7 @@ func (a *Admission) unlabel(ctx context.Context, pr *tektonv1.PipelineRun) error
 
 func (a *Admission) prebuilt(pr *tektonv1.PipelineRun, name string, sets []kueue.PodSet) *kueue.Workload {
 	controller := true
-	owner := ownerOf(pr)
+	owner := run.Owner(pr)
 	owner.Controller = &controller
 	return &kueue.Workload{
 		ObjectMeta: metav1.ObjectMeta{

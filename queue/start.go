@@ -12,7 +12,6 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 )
 
@@ -79,11 +78,4 @@ func (s *starter) fence(target string, pr *tektonv1.PipelineRun) error {
 	}
 	withAnnotation(pr, contract.AnnotationFence, strconv.FormatInt(fence, 10))
 	return nil
-}
-
-// ownerOf lets what belongs to a run go with it.
-func ownerOf(pr *tektonv1.PipelineRun) metav1.OwnerReference {
-	return metav1.OwnerReference{
-		APIVersion: tektonv1.SchemeGroupVersion.String(), Kind: gvk().Kind, Name: pr.Name, UID: pr.UID,
-	}
 }

@@ -17,7 +17,6 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -80,7 +79,7 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 	if k.known(pr.UID) == digest {
 		return grant.Expires, nil
 	}
-	if err := k.write(ctx, t.Secret(pr.Namespace, run.ID(pr), ownerOf(pr), grant)); err != nil {
+	if err := k.write(ctx, t.Secret(pr.Namespace, run.ID(pr), run.Owner(pr), grant)); err != nil {
 		return time.Time{}, fmt.Errorf("writing the way to target %q: %w", name, err)
 	}
 	k.mu.Lock()
@@ -123,11 +122,4 @@ func (k *Keeper) Forget(name string, uid types.UID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.written, uid)
-}
-
-// ownerOf lets what belongs to a run go with it.
-func ownerOf(pr *tektonv1.PipelineRun) metav1.OwnerReference {
-	return metav1.OwnerReference{
-		APIVersion: tektonv1.SchemeGroupVersion.String(), Kind: "PipelineRun", Name: pr.Name, UID: pr.UID,
-	}
 }

@@ -66,7 +66,7 @@ func (w *world) restart() {
 
 // token gives one that lives for a while.
 func (w *world) token(text string, life time.Duration) {
-	w.giver.grant = target.Grant{Data: map[string][]byte{target.KeyToken: []byte(text)}, Expires: w.clock.Now().Add(life)}
+	w.giver.grant = target.Grant{Data: map[string][]byte{contract.KeyToken: []byte(text)}, Expires: w.clock.Now().Add(life)}
 }
 
 func (w *world) look() time.Duration {
@@ -92,7 +92,7 @@ func (w *world) holds() (token, version string) {
 	if len(s.OwnerReferences) != 1 || s.OwnerReferences[0].UID != "u" {
 		w.t.Errorf("it does not go with the run: %v", s.OwnerReferences)
 	}
-	return string(s.Data[target.KeyToken]), s.ResourceVersion + string(s.UID)
+	return string(s.Data[contract.KeyToken]), s.ResourceVersion + string(s.UID)
 }
 
 func makeRun(at string, annotations ...string) *tektonv1.PipelineRun {

@@ -131,9 +131,7 @@ func finishTask(whole *tektonv1.PipelineRun, siblings []tektonv1.TaskRun) *tekto
 		tr.Spec.TaskSpec = &task.TaskSpec.TaskSpec
 	}
 	if whole.DeletionTimestamp.IsZero() { // what a deleted run owns may go before it
-		tr.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: tektonv1.SchemeGroupVersion.String(), Kind: "PipelineRun", Name: whole.Name, UID: whole.UID,
-		}}
+		tr.OwnerReferences = []metav1.OwnerReference{run.Owner(whole)}
 	}
 	return tr
 }

@@ -52,6 +52,11 @@ func ID(o metav1.Object) string {
 	return o.GetName()
 }
 
+// Owner lets what belongs to a run go with it.
+func Owner(pr *tektonv1.PipelineRun) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: tektonv1.SchemeGroupVersion.String(), Kind: "PipelineRun", Name: pr.Name, UID: pr.UID}
+}
+
 // Attempt counts the PipelineRuns of a run, from 1.
 func Attempt(o metav1.Object) int {
 	if n, err := strconv.Atoi(o.GetLabels()[contract.LabelAttempt]); err == nil && n > 0 {
