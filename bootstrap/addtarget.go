@@ -25,12 +25,8 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 )
 
-const (
-	// longestTarget leaves room for what is put around the name of a target.
-	longestTarget = 40
-	// firstToken is how long the hub's first token lives; the controller renews it long before.
-	firstToken = 72 * time.Hour
-)
+// longestTarget leaves room for what is put around the name of a target.
+const longestTarget = 40
 
 // TargetOptions are the wishes for a target.
 type TargetOptions struct {
@@ -235,7 +231,7 @@ func (a *adding) prepare(ctx context.Context) error {
 
 // keep writes the Secret: the way, and a token of the hub's own.
 func (a *adding) keep(ctx context.Context) error {
-	text, expires, err := a.far.Token(ctx, firstToken)
+	text, expires, err := a.far.Token(ctx, credentials.AgentToken)
 	if err != nil {
 		return err
 	}

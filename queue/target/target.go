@@ -17,14 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Keys of the Secret with the way to a target. KeyInCluster says: it is the cluster of the task itself.
-const (
-	KeyInCluster  = "in-cluster"
-	KeyKubeconfig = "kubeconfig"
-	KeyToken      = "token"
-	KeyCA         = "ca.crt"
-)
-
 // ErrNotYet is what Access answers while it is being asked for: look again in a moment.
 var ErrNotYet = errors.New("its credentials are being made")
 
@@ -76,7 +68,7 @@ func Local(live client.Client, sight Sight) Target {
 // Access is the way to the target for a run.
 func (t Target) Access(ask Ask) (Grant, error) {
 	if t.Way == nil {
-		return Grant{Data: map[string][]byte{KeyInCluster: []byte("true")}}, nil
+		return Grant{Data: map[string][]byte{contract.KeyInCluster: []byte("true")}}, nil
 	}
 	return t.Way.Access(ask)
 }

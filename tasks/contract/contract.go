@@ -283,6 +283,15 @@ const (
 	TargetLoadNodes = "load-nodes" // optional key of TargetSecret: node selector of those Jobs as a=b,c=d
 )
 
+// Keys of the Secrets with the way to a target: that of the hub, and that of a run. The kubeconfig names the next two as
+// files beside it; the last says that the target is the cluster of the task itself.
+const (
+	KeyKubeconfig = "kubeconfig"
+	KeyToken      = "token"
+	KeyCA         = "ca.crt"
+	KeyInCluster  = "in-cluster"
+)
+
 // TargetSecret is the name of the Secret with the way to the target of a run. Keys: kubeconfig, token and ca.crt, or
 // in-cluster where the target is the hub.
 func TargetSecret(run string) string { return "bflow-" + run + "-target" }

@@ -20,12 +20,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Keys of the Secret. The kubeconfig names the other two as files beside it.
-const (
-	KeyKubeconfig = "kubeconfig"
-	KeyToken      = "token"
-	KeyCA         = "ca.crt"
-)
+// AgentToken is how long a token of contract.AccountAgent is to live: a hub that is away over a weekend comes back to its
+// targets. An API server may give less.
+const AgentToken = 72 * time.Hour
 
 // Credentials are the way to a target and the right to walk it.
 type Credentials struct {
@@ -52,7 +49,7 @@ func (c Credentials) Secret() (*corev1.Secret, error) {
 			},
 			Annotations: map[string]string{contract.AnnotationTargetUID: c.UID},
 		},
-		Data: map[string][]byte{KeyKubeconfig: c.Kubeconfig, KeyCA: c.CA},
+		Data: map[string][]byte{contract.KeyKubeconfig: c.Kubeconfig, contract.KeyCA: c.CA},
 	}
 	if c.Nodes != "" {
 		s.Annotations[contract.AnnotationNodes] = c.Nodes
@@ -76,7 +73,7 @@ func Stamp(s *corev1.Secret, token string, expires, renew time.Time) {
 	if s.Data == nil {
 		s.Data = map[string][]byte{}
 	}
-	s.Data[KeyToken] = []byte(token)
+	s.Data[contract.KeyToken] = []byte(token)
 	s.Annotations[contract.AnnotationTokenExpires] = expires.UTC().Format(time.RFC3339)
 	s.Annotations[contract.AnnotationTokenRenew] = renew.UTC().Format(time.RFC3339)
 }
@@ -87,7 +84,7 @@ func Half(now, expires time.Time) time.Time { return now.Add(expires.Sub(now) / 
 // Read reads a Secret back. Times that cannot be read are zero: renewed at once.
 func Read(s *corev1.Secret) (Credentials, error) {
 	c := Credentials{
-		Target: s.Labels[contract.LabelTarget], Kubeconfig: s.Data[KeyKubeconfig], CA: s.Data[KeyCA], Token: string(s.Data[KeyToken]),
+		Target: s.Labels[contract.LabelTarget], Kubeconfig: s.Data[contract.KeyKubeconfig], CA: s.Data[contract.KeyCA], Token: string(s.Data[contract.KeyToken]),
 		UID: s.Annotations[contract.AnnotationTargetUID], Hub: s.Labels[contract.LabelHub], Nodes: s.Annotations[contract.AnnotationNodes],
 	}
 	c.Expires, _ = time.Parse(time.RFC3339, s.Annotations[contract.AnnotationTokenExpires])
@@ -98,7 +95,7 @@ func Read(s *corev1.Secret) (Credentials, error) {
 		}
 	}
 	var missing []error
-	for key, empty := range map[string]bool{"label " + contract.LabelTarget: c.Target == "", "key " + KeyKubeconfig: len(c.Kubeconfig) == 0, "key " + KeyToken: c.Token == ""} {
+	for key, empty := range map[string]bool{"label " + contract.LabelTarget: c.Target == "", "key " + contract.KeyKubeconfig: len(c.Kubeconfig) == 0, "key " + contract.KeyToken: c.Token == ""} {
 		if empty {
 			missing = append(missing, fmt.Errorf("reading Secret %q: it has no %s; bflow target add makes it anew", s.Name, key))
 		}
@@ -148,12 +145,12 @@ func Kubeconfig(cluster clientcmdapi.Cluster, aliases map[string]string) ([]byte
 	}
 	to.Server = server.String()
 	if len(cluster.CertificateAuthorityData) > 0 && !cluster.InsecureSkipTLSVerify {
-		to.CertificateAuthority = KeyCA
+		to.CertificateAuthority = contract.KeyCA
 	}
 	const name = "target"
 	text, err := clientcmd.Write(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{name: &to},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {TokenFile: KeyToken}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {TokenFile: contract.KeyToken}},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
 		CurrentContext: name,
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/tasks/contract"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -27,7 +28,7 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	if want := now.Add(30 * time.Minute); !got.Renew.Equal(want) {
 		t.Errorf("half of an hour is %s", got.Renew)
 	}
-	delete(secret.Data, KeyToken)
+	delete(secret.Data, contract.KeyToken)
 	if _, err := Read(secret); err == nil || !strings.Contains(err.Error(), `no key token; bflow target add`) {
 		t.Errorf("without a token: %v", err)
 	}
@@ -58,16 +59,16 @@ func TestTheWayIsThatOfThePerson(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			for name, content := range map[string]string{KeyKubeconfig: string(text), KeyCA: testCA, KeyToken: "secret"} {
+			for name, content := range map[string]string{contract.KeyKubeconfig: string(text), contract.KeyCA: testCA, contract.KeyToken: "secret"} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			files, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, KeyKubeconfig))
+			files, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, contract.KeyKubeconfig))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if files.BearerTokenFile != filepath.Join(dir, KeyToken) || files.CAFile != filepath.Join(dir, KeyCA) {
+			if files.BearerTokenFile != filepath.Join(dir, contract.KeyToken) || files.CAFile != filepath.Join(dir, contract.KeyCA) {
 				t.Errorf("the files are %q and %q", files.BearerTokenFile, files.CAFile)
 			}
 			memory, err := Credentials{Kubeconfig: text, CA: []byte(testCA)}.Config()

@@ -52,9 +52,9 @@ type minted struct {
 }
 
 func newMinter(c credentials.Credentials, live client.Client, clk clock.PassiveClock) *minter {
-	files := map[string][]byte{target.KeyKubeconfig: c.Kubeconfig}
+	files := map[string][]byte{contract.KeyKubeconfig: c.Kubeconfig}
 	if len(c.CA) > 0 {
-		files[target.KeyCA] = c.CA
+		files[contract.KeyCA] = c.CA
 	}
 	return &minter{name: c.Target, live: live, files: files, clock: clk, slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}, accounts: map[string]types.UID{}}
 }
@@ -121,7 +121,7 @@ func (m *minter) mint(ask target.Ask, into *minted) {
 		into.failed = now
 		return
 	}
-	data := map[string][]byte{target.KeyToken: []byte(text)}
+	data := map[string][]byte{contract.KeyToken: []byte(text)}
 	for key, content := range m.files {
 		data[key] = content
 	}

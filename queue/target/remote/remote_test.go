@@ -189,7 +189,7 @@ func TestTheTokenIsRenewedWithItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := credentials.Read(secret)
-	if err != nil || !strings.HasPrefix(c.Token, "token-bflow-system-bflow-agent-") || c.Expires.Before(w.clock.Now().Add(AgentToken-2*time.Hour)) || !c.Renew.Before(c.Expires) {
+	if err != nil || !strings.HasPrefix(c.Token, "token-bflow-system-bflow-agent-") || c.Expires.Before(w.clock.Now().Add(credentials.AgentToken-2*time.Hour)) || !c.Renew.Before(c.Expires) {
 		t.Errorf("got %q until %s, renewed at %s: %v", c.Token, c.Expires, c.Renew, err)
 	}
 	good.Store("no more")
@@ -231,17 +231,17 @@ func TestARunGetsATokenOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(first.Data[target.KeyToken]), "token-bench-bflow-runner-") || len(first.Data[target.KeyKubeconfig]) == 0 {
+	if !strings.HasPrefix(string(first.Data[contract.KeyToken]), "token-bench-bflow-runner-") || len(first.Data[contract.KeyKubeconfig]) == 0 {
 		t.Errorf("got %q", first.Data)
 	}
 	if left := time.Until(first.Expires); left < 110*time.Minute || left > 2*time.Hour {
 		t.Errorf("it lives for %s", left)
 	}
-	if again, _ := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}); string(again.Data[target.KeyToken]) != string(first.Data[target.KeyToken]) {
+	if again, _ := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}); string(again.Data[contract.KeyToken]) != string(first.Data[contract.KeyToken]) {
 		t.Error("it gets another one each time")
 	}
 	w.clock.Step(61 * time.Minute)
-	if next, err := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}); err != nil || string(next.Data[target.KeyToken]) == string(first.Data[target.KeyToken]) {
+	if next, err := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}); err != nil || string(next.Data[contract.KeyToken]) == string(first.Data[contract.KeyToken]) {
 		t.Errorf("after half of its life it is the same: %v", err)
 	}
 	_, err = grant(t, far, target.Ask{Namespace: "elsewhere", UID: "b", For: time.Hour})
@@ -275,7 +275,7 @@ func TestAnAccountThatWasMadeAnew(t *testing.T) {
 		t.Fatal("nobody is told")
 	}
 	second, err := grant(t, far, ask)
-	if err != nil || string(second.Data[target.KeyToken]) == string(first.Data[target.KeyToken]) {
+	if err != nil || string(second.Data[contract.KeyToken]) == string(first.Data[contract.KeyToken]) {
 		t.Errorf("the token is the same: %v", err)
 	}
 }
@@ -300,7 +300,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen[string(g.Data[target.KeyToken])] = true
+		seen[string(g.Data[contract.KeyToken])] = true
 	}
 	if len(seen) != 40 {
 		t.Errorf("%d tokens for 40 runs", len(seen))

@@ -17,10 +17,6 @@ import (
 )
 
 const (
-	// AgentToken is how long a token of contract.AccountAgent is to live: a hub that is away over a weekend comes back to
-	// its targets. An API server may give less.
-	AgentToken = 72 * time.Hour
-
 	renewals   = 4
 	renewAgain = time.Minute // after a failure; half of a life is left for that
 )
@@ -66,7 +62,7 @@ func (r *Renewer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 }
 
 func (r *Renewer) renew(ctx context.Context, t target.Target, secret *corev1.Secret) (time.Time, error) {
-	text, expires, err := mintToken(ctx, t.Live, contract.NamespaceSystem, contract.AccountAgent, AgentToken)
+	text, expires, err := mintToken(ctx, t.Live, contract.NamespaceSystem, contract.AccountAgent, credentials.AgentToken)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -18,12 +18,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Keys of the Secret with the way to a target.
-const (
-	keyKubeconfig = "kubeconfig"
-	keyInCluster  = "in-cluster"
-)
-
 // Cluster is a namespace of a cluster as provision uses it.
 type Cluster struct {
 	Namespace string
@@ -41,7 +35,7 @@ var ErrNoAccess = errors.New("there is no way to it; start the run through its q
 // the cluster of this process, as its service account, which only target contract.TargetLocal may be.
 func Connect(dirs []string, target, namespace string, env func(string) string) (*Cluster, error) {
 	for _, dir := range dirs {
-		path := filepath.Join(dir, keyKubeconfig)
+		path := filepath.Join(dir, contract.KeyKubeconfig)
 		if _, err := os.Stat(path); dir == "" || err != nil {
 			continue
 		}
@@ -60,7 +54,7 @@ func Connect(dirs []string, target, namespace string, env func(string) string) (
 // inCluster says whether the controller marked the cluster of this process as the target.
 func inCluster(dirs []string) bool {
 	for _, dir := range dirs {
-		if _, err := os.Stat(filepath.Join(dir, keyInCluster)); dir != "" && err == nil {
+		if _, err := os.Stat(filepath.Join(dir, contract.KeyInCluster)); dir != "" && err == nil {
 			return true
 		}
 	}

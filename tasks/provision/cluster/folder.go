@@ -16,7 +16,7 @@ import (
 
 // fromFolder returns the cluster whose kubeconfig lies in dir, with what else is said of it there.
 func fromFolder(dir, namespace string) (*Cluster, error) {
-	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, keyKubeconfig))
+	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, contract.KeyKubeconfig))
 	if err != nil {
 		return nil, err
 	}
