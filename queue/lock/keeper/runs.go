@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
+	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/lock"
 	"bflow.dev/bflow/queue/lock/history"
 	"bflow.dev/bflow/queue/run"
@@ -18,16 +18,14 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// allSlots is how the requests of a run say that it wants its target for itself.
-const allSlots = `"bflow.dev/cluster-slot":"100"`
-
 // KeyOf is the setup key of a run, "" for one that needs no shared state.
 func KeyOf(o metav1.Object) string {
-	annotations := o.GetAnnotations()
-	if strings.Contains(strings.ReplaceAll(annotations[contract.AnnotationRequests], " ", ""), allSlots) {
-		return lock.Exclusive(name(o))
+	if demand, err := run.Demand(o); err == nil { // one that cannot be read is never let start
+		if slots := demand[capacity.Slot]; slots.Value() >= capacity.Slots {
+			return lock.Exclusive(name(o))
+		}
 	}
-	return annotations[contract.AnnotationSetupKey]
+	return o.GetAnnotations()[contract.AnnotationSetupKey]
 }
 
 // RequestOf is a run as the lock sees it.
