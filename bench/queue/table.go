@@ -17,7 +17,7 @@ const (
 
 // table prints both sides and the goals, and says whether all are met.
 func table(out io.Writer, o options, jobs, runs figures) bool {
-	fmt.Fprintf(out, "%d runs, then %d Jobs, over %d targets with room for %d each\n\n", o.count, o.count, o.targets, o.slots())
+	fmt.Fprintf(out, "%d Jobs, then %d runs, over %d targets with room for %d each\n\n", o.count, o.count, o.targets, o.slots())
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\tadmissions/s\tall in\tgiven back to next start: p50\tp99\tmost")
 	for _, f := range []figures{jobs, runs} {

@@ -26,7 +26,6 @@ const onTheWorker = "  target_clusters: [worker]\n"
 func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		load  string
 		at    string // task during which it happens
 		fault func(l, w *lab, run string)
 		well  bool // the run must go well all the same
