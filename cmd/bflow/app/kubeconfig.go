@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/go-logr/logr"
 	"github.com/urfave/cli/v2"
@@ -48,4 +47,4 @@ func readKubeconfig(file, context, flag string) (*rest.Config, string, error) {
 }
 
 // silence keeps client-go from logging what it returns as well.
-var silence = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })
+func silence() { klog.SetLogger(logr.Discard()) }
