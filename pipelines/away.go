@@ -22,7 +22,7 @@ func away(p part) part {
 	own := p.steps[0]
 	p.name, p.as, p.display = Away(p.name), p.name, p.display+", on a remote target"
 	p.about += " It runs on the target, as a Job."
-	p.results = append(slices.Clone(p.results), contract.ResultReason)
+	p.results = append(slices.Clone(p.results), contract.ResultReason, contract.ResultLost)
 	size := sizeOf(own.binary)
 	cpu := size.cpu
 	if own.binary == contract.LoadGen {
@@ -30,7 +30,7 @@ func away(p part) part {
 		cpu = paramRef(contract.ParamLoadCPU)
 	}
 	args := []string{
-		"--reason-result=" + resultPath(contract.ResultReason),
+		"--reason-result=" + resultPath(contract.ResultReason), "--lost-result=" + resultPath(contract.ResultLost),
 		"--api-key-secret=" + paramRef(contract.ParamAPIKeySecret), "--api-key-key=" + paramRef(contract.ParamAPIKeyKey),
 		"--cpu=" + cpu, "--memory=" + size.memory, "--max-cpu=" + size.maxCPU, "--max-memory=" + size.maxMemory,
 		"--",

@@ -46,6 +46,7 @@ func resultAbout(name string) string {
 	return map[string]string{
 		contract.ResultEndpoint:    "Base URL of the server under test.",
 		contract.ResultReason:      "Why it failed, in one sentence.",
+		contract.ResultLost:        "How the target took the task away, in one sentence: the run is tried again.",
 		contract.ResultVerdict:     "pass, fail, inconclusive or invalid.",
 		contract.ResultMLflowRunID: "Id of the MLflow run, empty without a tracking server.",
 		contract.ResultMLflowURL:   "Page of the MLflow run, empty without a tracking server.",

@@ -117,6 +117,14 @@ func stories() map[string]func(w *world, between func()) {
 			w.succeed("a-a2")
 			between()
 		},
+		"its target takes its load away": func(w *world, between func()) {
+			w.submit("a")
+			between()
+			w.lose("a")
+			between()
+			w.succeed("a-a2")
+			between()
+		},
 		"its Workload is made before": func(w *world, between func()) {
 			w.opts.Prebuilt = true
 			w.with(w.ours)

@@ -245,6 +245,44 @@ func TestAnEvictedRunEndsInOrderAndIsTriedAgain(t *testing.T) {
 	}
 }
 
+func TestARunThatLostATaskToItsTargetIsTriedAgain(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		end   func(w *world)
+		again bool
+	}{
+		{"its load was taken away", func(w *world) { w.lose("a") }, true},
+		{"it failed by itself", func(w *world) {
+			w.endTasks("a")
+			w.removeEngine("a")
+			w.done(w.run("a"), "Failed")
+		}, false},
+		{"somebody cancelled it", func(w *world) {
+			w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
+			w.lose("a")
+		}, false},
+		{"somebody wants its end", func(w *world) {
+			w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationCancel] = "x" })
+			w.lose("a")
+		}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newWorld(t, 4)
+			w.submit("a")
+			w.settle()
+			row.end(w)
+			w.settle()
+			first := w.run("a")
+			if !run.Released(first) || (run.Cause(first) == run.CauseLost) != row.again || (first.Annotations[run.AnnotationNext] == "a-a2") != row.again {
+				t.Errorf("annotations %v", first.Annotations)
+			}
+			if row.again && (w.run("a-a2").IsPending() || w.held() != 4 || first.Annotations[run.AnnotationStopped] != "lost: load-gen: its pod was deleted") {
+				t.Errorf("the attempt did not start:\n%s", w.snapshot(false))
+			}
+		})
+	}
+}
+
 func TestADeactivatedRunIsNotTriedAgain(t *testing.T) {
 	w := newWorld(t, 4)
 	w.submit("a")

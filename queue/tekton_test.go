@@ -135,6 +135,20 @@ func (w *world) succeed(name string) {
 	w.done(pr, "Succeeded")
 }
 
+// lose ends a run as one ends whose target took its load away.
+func (w *world) lose(name string) {
+	pr := w.run(name)
+	task := &tektonv1.TaskRun{}
+	w.must(w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: name + "-" + contract.LoadGen}, task))
+	before := client.MergeFrom(task.DeepCopy())
+	task.Status.Results = []tektonv1.TaskRunResult{{Name: contract.ResultLost, Value: *tektonv1.NewStructuredValues("its pod was deleted")}}
+	w.must(w.client.Patch(w.t.Context(), task, before))
+	w.endTasks(name)
+	w.task(pr, contract.Finish, true)
+	w.removeEngine(run.ID(pr))
+	w.done(pr, "Failed")
+}
+
 func engineLabels(id string) map[string]string {
 	return map[string]string{contract.LabelRun: id, contract.LabelRelease: id, contract.LabelPlanHash: "abc"}
 }

@@ -77,7 +77,7 @@ func (r *Reconciler) explain(ctx context.Context, pr *tektonv1.PipelineRun, wait
 
 // release gives the quota back. By force means that something is left which keeps being there: where that may hold
 // devices its target is marked, so that no run is let start beside it.
-func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, left []string, dirty bool) error {
+func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, w work, left []string, dirty bool) error {
 	if dirty {
 		if err := r.markDirty(ctx, t, pr); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.
 	if err := r.dropFinish(ctx, pr); err != nil {
 		return err
 	}
-	if err := r.markReleased(ctx, pr); err != nil {
+	if err := r.markReleased(ctx, pr, w.lost(pr)); err != nil {
 		return err
 	}
 	r.tell(t, pr, left)
@@ -131,9 +131,13 @@ func (r *Reconciler) dropFinish(ctx context.Context, pr *tektonv1.PipelineRun) e
 	return nil
 }
 
-// markReleased is one patch: a run is never released and held, nor let go and not released.
-func (r *Reconciler) markReleased(ctx context.Context, pr *tektonv1.PipelineRun) error {
+// markReleased is one patch: a run is never released and held, nor let go and not released, nor over for who follows it
+// while another attempt is to come.
+func (r *Reconciler) markReleased(ctx context.Context, pr *tektonv1.PipelineRun, lost string) error {
 	return r.change(ctx, pr, func(pr *tektonv1.PipelineRun) {
+		if lost != "" {
+			set(pr, run.AnnotationStopped, run.CauseLost+": "+lost)
+		}
 		set(pr, contract.AnnotationReleased, r.now())
 		if !run.Freed(pr) {
 			set(pr, contract.AnnotationFreed, r.now())

@@ -123,9 +123,9 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 	waits := waitsFor(work, left, finishing)
 	switch {
 	case len(waits) == 0:
-		return ctrl.Result{}, r.release(ctx, t, pr, nil, false)
+		return ctrl.Result{}, r.release(ctx, t, pr, work, nil, false)
 	case r.overdue(pr, work) && finishing == "":
-		return ctrl.Result{}, r.release(ctx, t, pr, waits, leftover.Holding(left))
+		return ctrl.Result{}, r.release(ctx, t, pr, work, waits, leftover.Holding(left))
 	case len(left) == 0 && len(work.pods) == 0: // only finish is awaited, which needs no device
 		if err := r.markFreed(ctx, pr); err != nil {
 			return ctrl.Result{}, err
@@ -150,7 +150,7 @@ func (r *Reconciler) clean(ctx context.Context, t target.Target, pr *tektonv1.Pi
 func (r *Reconciler) unseen(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, w work, cause error) (ctrl.Result, error) {
 	waits := append(waitsFor(w, nil, ""), cause.Error())
 	if r.overdue(pr, w) {
-		return ctrl.Result{}, r.release(ctx, t, pr, waits, true)
+		return ctrl.Result{}, r.release(ctx, t, pr, w, waits, true)
 	}
 	return ctrl.Result{RequeueAfter: lookAgain}, r.explain(ctx, pr, waits)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
@@ -51,6 +52,21 @@ func (r *Reconciler) work(ctx context.Context, pr *tektonv1.PipelineRun) (work, 
 		}
 	}
 	return w, nil
+}
+
+// lost says how the target took a task of a failed run away, "" where it did not, or where somebody ended the run.
+func (w work) lost(pr *tektonv1.PipelineRun) string {
+	if !pr.IsDone() || pr.IsSuccessful() || run.Stopping(pr) || run.Cancelling(pr) || run.Cause(pr) != "" || !pr.DeletionTimestamp.IsZero() {
+		return ""
+	}
+	for _, task := range w.tasks {
+		for _, result := range task.Status.Results {
+			if result.Name == contract.ResultLost && !task.IsSuccessful() {
+				return pipelineTask(&task) + ": " + result.Value.StringVal
+			}
+		}
+	}
+	return ""
 }
 
 // cancelTask ends a task of a deleted run, except finish, which is what we would let run next.

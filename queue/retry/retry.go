@@ -1,4 +1,4 @@
-// Package retry gives a run that lost its quota another attempt: a PipelineRun of the same plan, because one that has
+// Package retry gives a run that lost its quota, or a task to its target, another attempt: a PipelineRun of the same plan, because one that has
 // begun cannot wait again. It must not judge results: a run that failed by itself gets none.
 package retry
 
@@ -49,7 +49,7 @@ func Setup(mgr ctrl.Manager, m *metrics.Metrics, log *slog.Logger) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("retry").For(&tektonv1.PipelineRun{}).Complete(r)
 }
 
-// Reconcile makes the next attempt of a run that was evicted and is released. The mark comes last: a death before it
+// Reconcile makes the next attempt of a run that ended for no fault of its own and is released. The mark comes last: a death before it
 // finds the attempt again by its name, and an attempt that a person deletes is not made anew.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	pr := &tektonv1.PipelineRun{}
@@ -60,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	if run.Attempt(pr) >= MaxAttempts {
-		r.events.Eventf(pr, nil, corev1.EventTypeWarning, "NoMoreAttempts", "Retry", "It lost its quota in attempt %d, the last one; run it again when the cluster is calmer", run.Attempt(pr))
+		r.events.Eventf(pr, nil, corev1.EventTypeWarning, "NoMoreAttempts", "Retry", "It %s in attempt %d, the last one; run it again when the cluster is calmer", what(pr), run.Attempt(pr))
 		return ctrl.Result{}, r.mark(ctx, pr, None)
 	}
 	whole := &tektonv1.PipelineRun{} // caches hold less than a copy needs
@@ -76,13 +76,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.metrics.Attempts.WithLabelValues(run.Cause(pr)).Inc()
 	r.log.Info("attempt made", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(next), "cause", run.Cause(pr))
-	r.events.Eventf(pr, next, corev1.EventTypeNormal, "NextAttempt", "Retry", "It lost its quota; attempt %s waits in the queue", next.Name)
+	r.events.Eventf(pr, next, corev1.EventTypeNormal, "NextAttempt", "Retry", "It %s; attempt %s waits in the queue", what(pr), next.Name)
 	return ctrl.Result{}, nil
+}
+
+// what happened to a run.
+func what(pr *tektonv1.PipelineRun) string {
+	if run.Cause(pr) == run.CauseLost {
+		return "lost a task to its target"
+	}
+	return "lost its quota"
 }
 
 // Due says whether the run gets another attempt.
 func Due(pr *tektonv1.PipelineRun) bool {
-	return run.Ours(pr) && run.Cause(pr) == run.CauseEvicted && pr.IsDone() && !pr.IsSuccessful() && run.Released(pr) &&
+	return run.Ours(pr) && run.Again(pr) && pr.IsDone() && !pr.IsSuccessful() && run.Released(pr) &&
 		pr.DeletionTimestamp.IsZero() && !run.Cancelling(pr) && pr.Annotations[run.AnnotationNext] == ""
 }
 

@@ -19,7 +19,7 @@ const (
 	// AnnotationQueue is the queue of a run whose label was taken away, because a Kueue that manages pods would queue
 	// every task pod of it too.
 	AnnotationQueue = contract.Prefix + "queue"
-	// AnnotationStopped says why the controller ended a run: a cause of package run, a colon and a sentence.
+	// AnnotationStopped says why a run ended that did not by itself: a cause of package run, a colon and a sentence.
 	AnnotationStopped = contract.Prefix + "stopped"
 	// AnnotationNext is the PipelineRun of the next attempt.
 	AnnotationNext = contract.Prefix + "next-attempt"
@@ -27,19 +27,23 @@ const (
 	AnnotationAside = contract.Prefix + "set-aside"
 )
 
-// Causes for which the controller ends a run, the first word of AnnotationStopped.
+// Causes for which a run ended that did not by itself, the first word of AnnotationStopped.
 const (
 	CauseEvicted     = "evicted"     // Kueue took the quota away; a further attempt follows
+	CauseLost        = "lost"        // the target took a task of the run away; a further attempt follows
 	CauseDeactivated = "deactivated" // a person or a limit took the run out of the queue
 	CauseQuota       = "no-quota"    // the run went on without a right to its quota
 	CauseStuck       = "no-place"    // a pod of one of its tasks found no node for too long
 )
 
-// Cause is for what the controller ended the run, "" where it did not.
+// Cause is for what the run ended, "" where it ended by itself or by a person.
 func Cause(o metav1.Object) string {
 	cause, _, _ := strings.Cut(o.GetAnnotations()[AnnotationStopped], ":")
 	return cause
 }
+
+// Again says whether a run ended for no fault of its own, so that a further attempt follows.
+func Again(o metav1.Object) bool { return Cause(o) == CauseEvicted || Cause(o) == CauseLost }
 
 // Ours says whether the object is a PipelineRun of bflow. Others are never touched.
 func Ours(o metav1.Object) bool { return o.GetLabels()[contract.LabelPlanHash] != "" }

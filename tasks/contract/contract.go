@@ -69,6 +69,7 @@ const (
 // Results. Each stays under 1 KiB: results travel in the termination message (4 KiB per container).
 const (
 	ResultReason      = "reason"        // provision: why it failed, in one sentence; absent when it did not
+	ResultLost        = "lost"          // of a task on a remote target: how the target took it away; absent when it did not
 	ResultEndpoint    = "endpoint"      // provision: base URL of the server under test, without a trailing slash
 	ResultMLflowRunID = "mlflow-run-id" // mlflow-push; empty without a tracking server
 	ResultMLflowURL   = "mlflow-url"    // mlflow-push; empty without a tracking server

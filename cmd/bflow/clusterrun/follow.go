@@ -215,13 +215,13 @@ func (f *follower) update(ctx context.Context) (over bool, err error) {
 	return over, err
 }
 
-// nextTime is how long the next attempt of an evicted run may take after its release.
+// nextTime is how long the next attempt of a run may take after its release.
 const nextTime = time.Minute
 
 // continues reports whether another attempt follows one that has ended.
 func continues(pr *tektonv1.PipelineRun) bool {
 	released := stamp(pr, contract.AnnotationReleased)
-	return pr.IsDone() && queuerun.Cause(pr) == queuerun.CauseEvicted && (released.IsZero() || time.Since(released) < nextTime)
+	return pr.IsDone() && queuerun.Again(pr) && (released.IsZero() || time.Since(released) < nextTime)
 }
 
 // settleTime is how long the last word of a task may come after that of its run: the two arrive on different ways.

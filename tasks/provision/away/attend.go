@@ -81,8 +81,8 @@ func (a *attendance) untilEnd(ctx context.Context) (int, error) {
 			if end := ended(s.Pod, a.l.Task); end != nil {
 				return int(end.ExitCode), nil
 			}
-			if why := a.lost(s); why != "" {
-				return a.rescue(s, why)
+			if lost := a.lost(s); lost != nil {
+				return a.rescue(s, lost)
 			}
 			at, err := a.hopeless(s, trouble, start)
 			if err != nil {
@@ -93,7 +93,7 @@ func (a *attendance) untilEnd(ctx context.Context) (int, error) {
 			}
 		}
 		if gone := a.l.overdue(); gone > 0 {
-			return 0, &lostError{fmt.Sprintf("target %q has not answered for %s", a.l.plan.Target.Name, gone.Round(time.Second))}
+			return 0, &lostError{why: fmt.Sprintf("target %q has not answered for %s", a.l.plan.Target.Name, gone.Round(time.Second)), taken: true}
 		}
 		select {
 		case <-changed:
@@ -108,27 +108,27 @@ func (a *attendance) untilEnd(ctx context.Context) (int, error) {
 	}
 }
 
-// lost says why the task will not come to an end whose results can be fetched, "" while it may.
-func (a *attendance) lost(s cluster.JobState) string {
+// lost says why the task will not come to an end whose results can be fetched, nil while it may.
+func (a *attendance) lost(s cluster.JobState) *lostError {
 	if why := s.Lost(); why != "" {
-		return why
+		return &lostError{why: why, taken: !s.OutOfTime()}
 	}
 	if s.Pod == nil {
 		if a.podName() != "" {
-			return "its pod is gone"
+			return &lostError{why: "its pod is gone", taken: true}
 		}
-		return ""
+		return nil
 	}
-	if why := death(s, a.l.Task); why != "" {
-		return why
+	if lost := death(s, a.l.Task); lost != nil {
+		return lost
 	}
 	for _, name := range []string{cluster.ContainerReceive, cluster.ContainerFiles} {
 		end := ended(s.Pod, name)
 		if end != nil && (end.ExitCode != 0 || name == cluster.ContainerFiles) {
-			return fmt.Sprintf("its container %s ended with exit code %d %s", name, end.ExitCode, end.Reason)
+			return &lostError{why: fmt.Sprintf("its container %s ended with exit code %d %s", name, end.ExitCode, end.Reason)}
 		}
 	}
-	return ""
+	return nil
 }
 
 // advance does what the state of the pod allows for the first time.
@@ -235,8 +235,7 @@ func (a *attendance) hopeless(s cluster.JobState, trouble *cluster.Trouble, star
 
 // rescue takes what a pod that is being deleted has still to give: its task was told to end, and its results server
 // waits a little.
-func (a *attendance) rescue(s cluster.JobState, why string) (int, error) {
-	lost := &lostError{why}
+func (a *attendance) rescue(s cluster.JobState, lost *lostError) (int, error) {
 	if s.Pod == nil || s.Pod.DeletionTimestamp == nil || !begun(s.Pod, a.l.Task) {
 		return 0, lost
 	}
@@ -249,7 +248,7 @@ func (a *attendance) rescue(s cluster.JobState, why string) (int, error) {
 		return 0, lost
 	}
 	if a.l.Task == contract.LoadGen && complete(a.l.RunDir, &a.l.Options) {
-		a.l.tell("%s, but its results are complete", why)
+		a.l.tell("%s, but its results are complete", lost.why)
 		return 0, errComplete
 	}
 	return 0, lost
@@ -264,8 +263,8 @@ func (a *attendance) whenLost(tell func(*lostError)) (stop func()) {
 	go func() {
 		for {
 			s, _, changed := a.now()
-			if why := a.lost(s); why != "" && (s.Pod == nil || s.Pod.DeletionTimestamp == nil) {
-				tell(&lostError{why + " before its results were fetched"})
+			if lost := a.lost(s); lost != nil && (s.Pod == nil || s.Pod.DeletionTimestamp == nil) {
+				tell(&lostError{why: lost.why + " before its results were fetched", taken: lost.taken})
 				return
 			}
 			select {
@@ -329,7 +328,7 @@ func (l *launcher) interrupted(parent context.Context, a *attendance) error {
 		if err := l.fetch(fetching, transfer.Tries(10, l.wait)); err != nil {
 			l.tell("%v", err)
 			if l.Task == contract.LoadGen {
-				err = markLost(l.RunDir, &l.Options, l.endpoint(), &lostError{"it was interrupted, and what it had measured is lost"}, time.Now())
+				err = markLost(l.RunDir, &l.Options, l.endpoint(), &lostError{why: "it was interrupted, and what it had measured is lost"}, time.Now())
 			}
 			if err != nil {
 				l.tell("%v", err)

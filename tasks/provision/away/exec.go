@@ -76,15 +76,16 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 // once carries the task out unless it has failed before: Tekton repeats a step that has failed, so that one whose pod was
 // moved can go on with its Job, and it cannot tell the one from the other.
 func (l *launcher) once(ctx context.Context) error {
-	if err := failedBefore(l.RunDir, l.work.Name); err != nil {
+	if f := failedBefore(l.RunDir, l.work.Name); f.Code != 0 {
 		l.tell("it is not tried again: this is how it ended")
-		return err
+		return errors.Join(f.err(), f.results(&l.Options))
 	}
 	err := l.carryOut(ctx)
 	if err == nil || errors.Is(err, errMoved) {
 		return err
 	}
-	if noted := noteFailure(l.RunDir, l.work.Name, err); noted != nil {
+	f := failureOf(err)
+	if noted := errors.Join(f.note(l.RunDir, l.work.Name), f.results(&l.Options)); noted != nil {
 		l.tell("%v", noted)
 	}
 	return err

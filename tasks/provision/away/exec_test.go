@@ -349,9 +349,10 @@ func TestACancelledLoadKeepsWhatItMeasured(t *testing.T) {
 func TestATaskThatIsLostIsMarked(t *testing.T) {
 	for _, row := range []struct {
 		name, want string
+		taken      bool // by the target, so that another attempt follows
 		lose       func(g *target)
 	}{
-		{"its run directory grew too large", `its pod was ended (Evicted): Usage of EmptyDir volume "run" exceeds the limit "10Gi".`, func(g *target) {
+		{"its run directory grew too large", `its pod was ended (Evicted): Usage of EmptyDir volume "run" exceeds the limit "10Gi".`, false, func(g *target) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.change(func(p *corev1.Pod) {
@@ -359,13 +360,21 @@ func TestATaskThatIsLostIsMarked(t *testing.T) {
 			})
 			g.files = nil
 		}},
-		{"its node is gone", "its pod is gone", func(g *target) {
+		{"its node is gone", "its pod is gone", true, func(g *target) {
 			g.Remove(g.List(podsAt)[0])
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.files = nil
 		}},
-		{"its results server crashed", "its container files ended with exit code 137 OOMKilled", func(g *target) {
+		{"its node was short of memory", "its pod was ended (Evicted): The node was low on resource: memory.", true, func(g *target) {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.change(func(p *corev1.Pod) {
+				p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
+			})
+			g.files = nil
+		}},
+		{"its results server crashed", "its container files ended with exit code 137 OOMKilled", false, func(g *target) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.change(func(p *corev1.Pod) {
@@ -401,6 +410,15 @@ func TestATaskThatIsLostIsMarked(t *testing.T) {
 			}
 			if !strings.HasSuffix(words(t, h), "lost") || !strings.Contains(h.file(".reason"), row.want) {
 				t.Errorf("events %s, reason %q", words(t, h), h.file(".reason"))
+			}
+			if lost := h.file(".lost"); (lost != "") != row.taken {
+				t.Errorf("result lost: %q", lost)
+			}
+			for _, name := range []string{".reason", ".lost"} {
+				_ = os.Remove(filepath.Join(h.dir, name))
+			}
+			if again := h.exec(contract.LoadGen); step.Code(again) != contract.ExitFail || !strings.Contains(h.file(".reason"), row.want) || (h.file(".lost") != "") != row.taken {
+				t.Errorf("the next launcher says %v, reason %q, lost %q", again, h.file(".reason"), h.file(".lost"))
 			}
 			g.kill()
 			h.g.t.Cleanup(func() { <-g.over })
@@ -505,7 +523,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 	var lost *lostError
-	if errors.As(error(&lostError{"x"}), &lost); lost.Error() != "x" {
+	if errors.As(error(&lostError{why: "x"}), &lost); lost.Error() != "x" {
 		t.Error(lost)
 	}
 }

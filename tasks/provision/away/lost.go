@@ -1,7 +1,6 @@
 package away
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -16,7 +15,10 @@ import (
 )
 
 // lostError says that the pod of a task ended before its results were here.
-type lostError struct{ why string }
+type lostError struct {
+	why   string
+	taken bool // the target took it away: another attempt may fare better
+}
 
 func (e *lostError) Error() string { return e.why }
 
@@ -48,12 +50,7 @@ func complete(runDir string, o *Options) bool {
 
 // record tells of a loss to those who see no log.
 func record(runDir string, o *Options, lost *lostError) error {
-	text := strings.Join(strings.Fields(lost.Error()), " ")
-	failed := step.AppendEvent(runDir, step.Event{Source: o.pipelineTask(), Event: "lost", Message: text})
-	if o.ReasonResult == "" {
-		return failed
-	}
-	return errors.Join(failed, step.WriteFile(o.ReasonResult, []byte(strings.ToValidUTF8(text[:min(len(text), 1000)], ""))))
+	return step.AppendEvent(runDir, step.Event{Source: o.pipelineTask(), Event: "lost", Message: oneLine(lost.why)})
 }
 
 // ended returns how a container ended, nil while it has not, or where nobody knows.
@@ -87,19 +84,26 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// death says why a pod will not go on, "" while it may: its node has ended or forgotten it, or somebody deletes it.
-func death(s cluster.JobState, task string) string {
+// death says why a pod will not go on, nil while it may: its node has ended or forgotten it, or somebody deletes it.
+func death(s cluster.JobState, task string) *lostError {
 	pod := s.Pod
 	switch status := statusOf(pod, task); {
 	case pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "":
-		return fmt.Sprintf("its pod was ended (%s): %s", pod.Status.Reason, strings.Join(strings.Fields(pod.Status.Message), " "))
+		why := fmt.Sprintf("its pod was ended (%s): %s", pod.Status.Reason, oneLine(pod.Status.Message))
+		return &lostError{why: why, taken: !overfull(pod.Status.Message)}
 	case status != nil && status.State.Terminated != nil && status.State.Terminated.Reason == unknown:
-		return "its node has lost its container"
+		return &lostError{why: "its node has lost its container", taken: true}
 	case pod.DeletionTimestamp != nil && s.Failure() != "":
-		return s.Failure()
+		return &lostError{why: s.Failure(), taken: !s.OutOfTime()}
 	case pod.DeletionTimestamp != nil:
-		return "its pod was deleted"
+		return &lostError{why: "its pod was deleted", taken: true}
 	default:
-		return ""
+		return nil
 	}
+}
+
+// overfull tells a pod that wrote more than it may from one whose node was short of something; the words are those of
+// the eviction manager of the kubelet, whose reason is the same for both.
+func overfull(message string) bool {
+	return strings.Contains(message, "exceeds the limit") || strings.Contains(message, "exceeds the total limit") || strings.Contains(message, "exceeded its local ephemeral storage limit")
 }

@@ -32,6 +32,7 @@ type Options struct {
 	TargetDir       string
 	TargetWorkspace string
 	ReasonResult    string // where the result "reason" goes when the Job was lost
+	LostResult      string // where the result "lost" goes when the target took the Job away
 	Deadline        time.Duration
 	Patience        time.Duration
 	APIKey          runplan.SecretKey // on the target, where this step has no key itself
@@ -50,6 +51,7 @@ func Flags(o *Options) *flag.FlagSet {
 	fs.StringVar(&o.TargetDir, "target-dir", "", "folder with the kubeconfig of the target cluster")
 	fs.StringVar(&o.TargetWorkspace, "target-workspace", "", "another one, which is stronger")
 	fs.StringVar(&o.ReasonResult, "reason-result", "", "file for the result reason, when the task was lost")
+	fs.StringVar(&o.LostResult, "lost-result", "", "file for the result lost, when the target took the task away")
 	fs.DurationVar(&o.Deadline, "deadline", 0, "end the task after this long (default: what the plan gives it, and two outages)")
 	fs.DurationVar(&o.Patience, "patience", runplan.Outage, "how long the target may not answer")
 	fs.StringVar(&o.APIKey.Name, "api-key-secret", "", "Secret on the target with the key of the server under test, where "+contract.EnvAPIKey+" is not set here")

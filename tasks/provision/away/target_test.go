@@ -252,7 +252,7 @@ func newHub(t *testing.T, g *target) *hub {
 func (h *hub) launcher(task string, env map[string]string, args ...string) *launcher {
 	h.t.Helper()
 	all := []string{"--plan-dir=" + h.dir, "--run-dir=" + h.dir, "--run-id=p-1", "--task=" + task, "--image=reg/" + task, "--files-image=reg/collect",
-		"--reason-result=" + filepath.Join(h.dir, ".reason"), "--patience=1m", "--", "--endpoint=http://engine.bench.svc:8000"}
+		"--reason-result=" + filepath.Join(h.dir, ".reason"), "--lost-result=" + filepath.Join(h.dir, ".lost"), "--patience=1m", "--", "--endpoint=http://engine.bench.svc:8000"}
 	var o Options
 	plan, err := o.begin(append(all, args...), &h.out)
 	if err != nil {

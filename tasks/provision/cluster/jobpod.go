@@ -87,6 +87,12 @@ func (s JobState) Failure() string {
 	return fmt.Sprintf("its Job failed (%s): %s", c.Reason, sentence(c.Message, c.Reason))
 }
 
+// OutOfTime says whether the Job was given up because it took too long.
+func (s JobState) OutOfTime() bool {
+	c := s.is(batchv1.JobFailed, batchv1.JobFailureTarget)
+	return c != nil && c.Reason == batchv1.JobReasonDeadlineExceeded
+}
+
 // is returns the first of conditions that is true.
 func (s JobState) is(conditions ...batchv1.JobConditionType) *batchv1.JobCondition {
 	if s.Job == nil {
