@@ -42,10 +42,11 @@ var (
 
 // lab is a cluster with bflow on it.
 type lab struct {
-	t    *testing.T
-	api  dynamic.Interface
-	dir  string // working directory of commands
-	runs string // folder of local runs
+	t          *testing.T
+	api        dynamic.Interface
+	kubeconfig string // path
+	dir        string // working directory of commands
+	runs       string // folder of local runs
 }
 
 func newLab(t *testing.T) *lab {
@@ -54,7 +55,20 @@ func newLab(t *testing.T) *lab {
 	if path == "" {
 		t.Skip("BFLOW_E2E_KUBECONFIG names no cluster to try this on")
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
+	l := &lab{t: t, api: connect(t, path), kubeconfig: path, dir: t.TempDir(), runs: t.TempDir()}
+	l.track()
+	return l
+}
+
+// beside is the lab of another cluster that the same test uses.
+func (l *lab) beside(kubeconfig string) *lab {
+	l.t.Helper()
+	return &lab{t: l.t, api: connect(l.t, kubeconfig), kubeconfig: kubeconfig, dir: l.dir, runs: l.runs}
+}
+
+func connect(t *testing.T, kubeconfig string) dynamic.Interface {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,9 +77,7 @@ func newLab(t *testing.T) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{t: t, api: api, dir: t.TempDir(), runs: t.TempDir()}
-	l.track()
-	return l
+	return api
 }
 
 // write puts a file into the working directory and returns its name.
@@ -89,7 +101,7 @@ func (l *lab) command(limit time.Duration, program string, args ...string) resul
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = l.dir
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.Getenv("BFLOW_E2E_KUBECONFIG"), "BFLOW_RUNS_DIR="+l.runs)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+l.kubeconfig, "BFLOW_RUNS_DIR="+l.runs)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

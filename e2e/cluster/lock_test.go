@@ -37,9 +37,9 @@ spec:
 
 // withSetup submits a run that needs a platform: no platform that has a setup key is deployed yet, so the key is written
 // into what compile prints.
-func (l *lab) withSetup(key string) string {
+func (l *lab) withSetup(key, more string) string {
 	l.t.Helper()
-	file := l.write("locked.yaml", oneGPU)
+	file := l.write("locked.yaml", oneGPU+more)
 	text := l.must("compile", file, "--load-cpu", "200m", "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK"))
 	name := ""
 	for _, doc := range strings.Split(text, "\n---\n") {
@@ -130,7 +130,7 @@ func TestRunsOfTwoSetupsTakeTurns(t *testing.T) {
 	keys := []string{one, one, two, one}
 	var runs []string
 	for _, key := range keys {
-		runs = append(runs, l.withSetup(key))
+		runs = append(runs, l.withSetup(key, ""))
 	}
 	var ended []*unstructured.Unstructured
 	for _, run := range runs {
@@ -166,7 +166,7 @@ func TestALockOfAHubThatIsGoneIsTakenOver(t *testing.T) {
 	const gone = "00000000-dead-dead-dead-000000000000"
 	fence := l.heldBy(gone)
 	pod := l.engineOf(gone)
-	run := l.withSetup("llm-d/istio/v1")
+	run := l.withSetup("llm-d/istio/v1", "")
 	l.await(3*time.Minute, "the run to say whom it waits for", func() string {
 		said := l.run(run).GetAnnotations()[contract.AnnotationReason]
 		if !strings.Contains(said, "Hub 00000000 has not renewed its lock") {

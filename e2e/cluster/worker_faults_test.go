@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"bflow.dev/bflow/queue/retry"
+	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -39,7 +42,7 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 		{name: "the pod of the load's task is deleted", at: "load-gen-0", more: true, fault: func(l, _ *lab, run string) {
 			l.remove(pods, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask=load-gen-0")
 		}},
-		{name: "the pod of the load's Job is deleted", at: "load-gen-0", fault: func(_, w *lab, run string) {
+		{name: "the pod of the load's Job is deleted", at: "load-gen-0", well: true, fault: func(_, w *lab, run string) {
 			loading := contract.LabelRun + "=" + run + "," + contract.LabelRole + "=load"
 			w.await(2*time.Minute, "the load of "+run, func() string {
 				for _, p := range w.list(pods, loading) {
@@ -50,6 +53,10 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 				return "no pod of it runs"
 			})
 			w.remove(pods, loading)
+		}},
+		{name: "the pod that serves the results is deleted while they are fetched", at: "load-gen-0", well: true, more: true, fault: func(_, w *lab, run string) {
+			w.serving(run)
+			w.remove(pods, contract.LabelRun+"="+run+","+contract.LabelRole+"=load")
 		}},
 		{name: "the account of the engines is deleted and made again", at: "load-gen-0", more: true, fault: func(l, w *lab, _ string) { l.remakeAccount(w) }},
 		{name: "the Secret of the target is deleted", at: "load-gen-0", more: true, well: true, fault: func(l, _ *lab, _ string) { l.loseTarget() }},
@@ -63,19 +70,76 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 			run := l.submit(l.write("fault.yaml", experiment(fourOfEight, "30s", onTheWorker)))[0]
 			during(row.at)(l, run)
 			row.fault(l, w, run)
-			l.eventually(run)
-			if status, reason := condition(l.run(run)); status != "True" && row.well {
-				t.Errorf("%s did not go well: %s\n%s", run, reason, l.bflow("status", run).out)
+			last := l.lastAttempt(run)
+			status, reason := condition(l.run(last))
+			if status != "True" && row.well {
+				t.Errorf("%s did not go well: %s\n%s", last, reason, l.bflow("status", run).out)
 			}
+			t.Logf("%s ended %s", last, reason)
 			l.target()
 			l.nothingLeft(run, 5*time.Minute)
 			w.nothingLeftThere(run, 15*time.Minute)
-			l.released(run)
-			if status, _ := condition(l.run(run)); status == "True" {
+			l.released(last)
+			if status == "True" {
 				l.hasResults(run)
 			}
 		})
 	}
+}
+
+// lastAttempt waits until no attempt of a run follows any more, and returns the PipelineRun of the last one.
+func (l *lab) lastAttempt(run string) string {
+	l.t.Helper()
+	l.eventually(run)
+	l.released(run)
+	pr := l.run(run)
+	if !queuerun.Again(pr) {
+		return run
+	}
+	l.await(time.Minute, "the next attempt of "+run, func() string {
+		if l.run(run).GetAnnotations()[queuerun.AnnotationNext] == "" {
+			return "there is none"
+		}
+		return ""
+	})
+	next := l.run(run).GetAnnotations()[queuerun.AnnotationNext]
+	if next == retry.None {
+		return run
+	}
+	return l.lastAttempt(next)
+}
+
+// serving waits until the load of a run is over and its results are waited for.
+func (l *lab) serving(run string) {
+	l.t.Helper()
+	loading := contract.LabelRun + "=" + run + "," + contract.LabelRole + "=load"
+	seen, err := l.api.Resource(pods).Namespace(namespace).Watch(l.t.Context(), metav1.ListOptions{LabelSelector: loading})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer seen.Stop()
+	late := time.After(5 * time.Minute)
+	for {
+		select {
+		case e := <-seen.ResultChan():
+			if u, ok := e.Object.(*unstructured.Unstructured); ok && hasEnded(u, contract.LoadGen) {
+				return
+			}
+		case <-late:
+			l.t.Fatalf("the load of %s did not end", run)
+		}
+	}
+}
+
+func hasEnded(pod *unstructured.Unstructured, container string) bool {
+	list, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
+	for _, item := range list {
+		if c, ok := item.(map[string]any); ok && c["name"] == container {
+			_, found, _ := unstructured.NestedMap(c, "state", "terminated")
+			return found
+		}
+	}
+	return false
 }
 
 // remove deletes objects of a kind, of which there must be some, without a moment to say goodbye.
@@ -143,6 +207,7 @@ func TestAMatrixIsCancelled(t *testing.T) {
 	}
 	l := newLab(t)
 	w := l.onWorker()
+	from := l.mark(os.Getenv("BFLOW_E2E_AUDIT"))
 	parent := l.submit(l.write("many.yaml", twoHundred))[0]
 	children := func() []unstructured.Unstructured { return l.list(pipelineRuns, "bflow.dev/matrix="+parent) }
 	l.await(10*time.Minute, "8 points to run", func() string {
@@ -161,6 +226,7 @@ func TestAMatrixIsCancelled(t *testing.T) {
 	cancelled := time.Now()
 	l.must("cancel", parent)
 	l.ended(parent, 10*time.Minute)
+	l.nothingStarted(from, parent)
 	for _, c := range children() {
 		admitted, _ := time.Parse(time.RFC3339, c.GetAnnotations()[contract.AnnotationAdmitted])
 		if admitted.After(cancelled.Add(time.Second)) { // the stamp has whole seconds
@@ -180,6 +246,26 @@ func TestAMatrixIsCancelled(t *testing.T) {
 		t.Fatalf("from the beginning of teardown until the GPUs were free: %v; want 8 of them or more, half within 30s", took)
 	}
 	t.Logf("from the beginning of teardown until the GPUs were free: median %s of %v", took[len(took)/2], took)
+}
+
+// nothingStarted asks the audit log of the hub: after the request that cancelled a matrix no run of it was made, nor the
+// first task of one. What was on its way then has a moment.
+func (l *lab) nothingStarted(from int64, parent string) {
+	l.t.Helper()
+	const moment = 2 * time.Second
+	var cancelled time.Time
+	for _, a := range l.audited(os.Getenv("BFLOW_E2E_AUDIT"), from) {
+		ours := a.ObjectRef.Resource == "pipelineruns" || a.ObjectRef.Resource == "taskruns" && strings.HasSuffix(a.ObjectRef.Name, "-"+contract.Provision)
+		switch {
+		case a.Verb == "patch" && a.ObjectRef.Resource == "pipelineruns" && a.ObjectRef.Name == parent && a.ObjectRef.Subresource == "" && !strings.HasPrefix(a.User.Username, "system:"):
+			cancelled = a.RequestReceivedTimestamp
+		case ours && a.made() && strings.HasPrefix(a.ObjectRef.Name, parent+"-") && !cancelled.IsZero() && a.RequestReceivedTimestamp.After(cancelled.Add(moment)):
+			l.t.Errorf("%s %s was made %s after the cancel", a.ObjectRef.Resource, a.ObjectRef.Name, a.RequestReceivedTimestamp.Sub(cancelled))
+		}
+	}
+	if cancelled.IsZero() {
+		l.t.Errorf("the audit log knows of no cancel of %s", parent)
+	}
 }
 
 // freedAfter is how long after the beginning of its task finish a run had given its GPUs back; false where it never

@@ -16,8 +16,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"bflow.dev/bflow/tasks/contract"
 )
@@ -32,15 +30,6 @@ func (l *lab) onWorker() *lab {
 	if path == "" {
 		l.t.Skip("BFLOW_E2E_WORKER_KUBECONFIG names no second cluster")
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	config.QPS, config.Burst = 200, 400
-	api, err := dynamic.NewForConfig(config)
-	if err != nil {
-		l.t.Fatal(err)
-	}
 	l.must("target", "add", workerTarget, "--kubeconfig", path)
 	l.await(time.Minute, "target "+workerTarget+" to be known", func() string {
 		if l.promisedBy(workerTarget)[gpu] == 0 {
@@ -48,7 +37,7 @@ func (l *lab) onWorker() *lab {
 		}
 		return ""
 	})
-	return &lab{t: l.t, api: api, dir: l.dir, runs: l.runs}
+	return l.beside(path)
 }
 
 // overBoth is 12 points: two targets, three sizes, two loads.
@@ -126,11 +115,11 @@ func (l *lab) serves(w *lab, group string) bool {
 	})
 }
 
-// mark is where the audit log of the worker ends now.
+// mark is where an audit log ends now.
 func (l *lab) mark(path string) (from int64) {
 	l.t.Helper()
 	if path == "" {
-		l.t.Skip("BFLOW_E2E_WORKER_AUDIT names no audit log of the worker")
+		l.t.Skip("BFLOW_E2E_AUDIT and BFLOW_E2E_WORKER_AUDIT name no audit logs")
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -143,29 +132,15 @@ func (l *lab) mark(path string) (from int64) {
 // the account that bflow has there.
 func (l *lab) ranThere(from int64, runs int) {
 	l.t.Helper()
-	file, err := os.Open(os.Getenv("BFLOW_E2E_WORKER_AUDIT"))
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer file.Close()
-	if _, err := file.Seek(from, io.SeekStart); err != nil {
-		l.t.Fatal(err)
-	}
 	made := map[string]map[string]bool{} // by resource: the names
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var e creation
-		if json.Unmarshal(lines.Bytes(), &e) != nil || !e.byRunner() {
+	for _, e := range l.audited(os.Getenv("BFLOW_E2E_WORKER_AUDIT"), from) {
+		if !e.byRunner() {
 			continue
 		}
 		if made[e.ObjectRef.Resource] == nil {
 			made[e.ObjectRef.Resource] = map[string]bool{}
 		}
 		made[e.ObjectRef.Resource][e.ObjectRef.Name] = true
-	}
-	if err := lines.Err(); err != nil {
-		l.t.Fatal(err)
 	}
 	for resource, least := range map[string]int{"deployments": runs, "services": runs, "jobs": 2 * runs} {
 		if n := len(made[resource]); n < least {
@@ -174,17 +149,47 @@ func (l *lab) ranThere(from int64, runs int) {
 	}
 }
 
-// creation is a line of an audit log.
-type creation struct {
-	Verb, Stage    string
-	User           struct{ Username string }
-	ObjectRef      struct{ Resource, Namespace, Name, Subresource string }
-	ResponseStatus struct{ Code int }
+// action is a line of an audit log.
+type action struct {
+	Verb, Stage              string
+	User                     struct{ Username string }
+	ObjectRef                struct{ Resource, Namespace, Name, Subresource string }
+	ResponseStatus           struct{ Code int }
+	RequestReceivedTimestamp time.Time
 }
 
-func (c creation) byRunner() bool {
-	return c.Verb == "create" && c.Stage == "ResponseComplete" && c.ResponseStatus.Code < 300 && c.ObjectRef.Subresource == "" &&
-		c.User.Username == "system:serviceaccount:"+namespace+":bflow-runner"
+// made says whether something was created.
+func (a action) made() bool {
+	return a.Verb == "create" && a.Stage == "ResponseComplete" && a.ResponseStatus.Code < 300 && a.ObjectRef.Subresource == ""
+}
+
+func (a action) byRunner() bool {
+	return a.made() && a.User.Username == "system:serviceaccount:"+namespace+":bflow-runner"
+}
+
+// audited reads an audit log from a mark on.
+func (l *lab) audited(path string, from int64) (all []action) {
+	l.t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Seek(from, io.SeekStart); err != nil {
+		l.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var a action
+		if json.Unmarshal(lines.Bytes(), &a) == nil {
+			all = append(all, a)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		l.t.Fatal(err)
+	}
+	return all
 }
 
 // filesOf are the names of the results of a run, sorted.
