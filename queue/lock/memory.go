@@ -82,7 +82,7 @@ func (m *Memory) Looking(now time.Time) []string {
 		return l.Before
 	case l.Holder == m.hub && IsExclusive(l.Key) && m.alone != l.Fence:
 		return []string{Everybody}
-	case l.Holder != "" && l.Holder != m.hub && m.expired(now):
+	case m.Late(now):
 		return append(slices.Clone(l.Before), l.Holder)
 	}
 	return nil
@@ -119,9 +119,14 @@ func (m *Memory) holding(now time.Time) bool {
 // expired says whether a Lease of another hub was not renewed for Duration while we looked on.
 func (m *Memory) expired(now time.Time) bool { return now.Sub(m.fresh) >= Duration }
 
+// Late says whether another hub holds the Lease and does not renew it.
+func (m *Memory) Late(now time.Time) bool {
+	return m.lease.Holder != "" && m.lease.Holder != m.hub && m.expired(now)
+}
+
 // Abandoned says whether the hub that holds the Lease does not renew it, and nothing of it was seen alive for Duration.
 func (m *Memory) Abandoned(now time.Time) bool {
-	return m.lease.Holder != m.hub && m.expired(now) && !m.quiet.IsZero() && now.Sub(m.quiet) >= Duration
+	return m.Late(now) && !m.quiet.IsZero() && now.Sub(m.quiet) >= Duration
 }
 
 // ahead is the wish of another hub that goes before ours, if there is one that still beats.

@@ -24,6 +24,7 @@ type keeper struct {
 	runs runs
 	wake chan struct{}
 	gone func()
+	said string // what answers depended on when runs were last judged anew; time changes it too
 
 	mu      sync.Mutex // never held during a request
 	memory  *lock.Memory
@@ -91,7 +92,7 @@ func (k *keeper) step(ctx context.Context, t target.Target) time.Duration {
 	if idle {
 		return 0
 	}
-	before, stale := k.told(), k.stale()
+	stale := k.stale()
 	obj, err := k.look(ctx, t, &s)
 	if err != nil {
 		return k.fail("reading it: ", err)
@@ -104,7 +105,8 @@ func (k *keeper) step(ctx context.Context, t target.Target) time.Duration {
 	had := k.trouble
 	k.trouble = ""
 	k.mu.Unlock()
-	if had != "" || stale || before != k.told() {
+	if now := k.told(); had != "" || stale || now != k.said {
+		k.said = now
 		k.o.Targets.Tell(k.name) // runs that wait are judged anew
 	}
 	return again
@@ -135,9 +137,10 @@ func (k *keeper) situation(ctx context.Context) (s lock.Situation, idle bool, er
 func (k *keeper) told() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	now := k.o.Clock.Now()
 	l, known := k.memory.Lease()
-	_, holds := k.memory.Holds(k.o.Clock.Now(), l.Key)
-	text := fmt.Sprint(known, l.Holder, l.Key, l.Fence, l.Before, holds, k.memory.Abandoned(k.o.Clock.Now()))
+	_, holds := k.memory.Holds(now, l.Key)
+	text := fmt.Sprint(known, l.Holder, l.Key, l.Fence, l.Before, holds, k.memory.Late(now), k.memory.Abandoned(now))
 	for _, a := range l.Asks { // without its beat
 		text += a.Hub + a.Since.String()
 	}

@@ -56,6 +56,7 @@ type hub struct {
 	client  client.WithWatch
 	cache   client.Client
 	keepers *keeper.Keepers
+	targets *target.Registry
 	cut     atomic.Bool // its way to the target
 	stop    context.CancelFunc
 	skew    time.Duration
@@ -95,8 +96,9 @@ func (h *hub) start() {
 			return c.Update(ctx, obj, opts...)
 		},
 	})
+	h.targets = target.NewRegistry(target.Target{Name: "lab", Live: way})
 	h.keepers = keeper.New(keeper.Options{
-		Hub: h.name, Targets: target.NewRegistry(target.Target{Name: "lab", Live: way}), Cache: h.cache, Live: h.reader(), Namespaces: []string{"bench"},
+		Hub: h.name, Targets: h.targets, Cache: h.cache, Live: h.reader(), Namespaces: []string{"bench"},
 		Log: slog.New(slog.DiscardHandler), Clock: skewed{by: h.skew},
 	})
 	ctx, cancel := context.WithCancel(h.lab.t.Context())
@@ -279,6 +281,37 @@ func TestACrashedHolderIsTakenOverWhenNothingOfItIsAlive(t *testing.T) {
 			t.Errorf("b starts after %v", took)
 		}
 		l.expect("b", "l", fence+1)
+	})
+}
+
+func TestWhoWaitsIsJudgedAnewWhenTheHolderIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		a, b := l.hub("a", 0), l.hub("b", 0)
+		defer b.stop()
+		a.let("r1", "k")
+		l.pod("a")
+		b.ask(lock.Request{Run: "bench/r2", Key: "l", Queued: time.Now()})
+		var told atomic.Int64
+		changes := b.targets.Changes()
+		go func() {
+			for {
+				select {
+				case <-changes:
+					told.Add(1)
+				case <-t.Context().Done():
+					return
+				}
+			}
+		}()
+		time.Sleep(lock.Duration / 2)
+		a.stop()
+		time.Sleep(lock.Duration / 2)
+		before := told.Load()
+		time.Sleep(lock.Duration)
+		if told.Load() == before {
+			t.Error("nobody was told")
+		}
 	})
 }
 
