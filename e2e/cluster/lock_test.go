@@ -50,16 +50,15 @@ func (l *lab) withSetup(key, more string) string {
 		if u.GetKind() == "" { // the heading of the file
 			continue
 		}
-		kind := configMaps
-		if u.GetKind() == "PipelineRun" {
-			kind = pipelineRuns
+		kind := map[string]schema.GroupVersionResource{"ConfigMap": configMaps, "Pipeline": pipelines, "PipelineRun": pipelineRuns}[u.GetKind()]
+		if kind == pipelineRuns {
 			annotations := u.GetAnnotations()
 			annotations[contract.AnnotationSetupKey] = key
 			u.SetAnnotations(annotations)
 		}
 		made, err := l.api.Resource(kind).Namespace(namespace).Create(l.t.Context(), u, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
-			continue // the plan of another run
+			continue // it is of another run too
 		}
 		if err != nil {
 			l.t.Fatal(err)
@@ -79,7 +78,7 @@ func (l *lab) withSetup(key, more string) string {
 // lease is the lock of the hub itself, nil where there is none.
 func (l *lab) lease() *unstructured.Unstructured {
 	l.t.Helper()
-	u, err := l.api.Resource(leases).Namespace(contract.NamespaceSystem).Get(l.t.Context(), contract.LeasePlatform, metav1.GetOptions{})
+	u, err := l.api.Resource(leases).Namespace(contract.NamespaceSystem).Get(context.WithoutCancel(l.t.Context()), contract.LeasePlatform, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -217,6 +216,11 @@ func (l *lab) heldBy(hub string) int64 {
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	l.t.Cleanup(func() {
+		if holder(l.lease()) == hub { // nobody took it over
+			_ = all.Delete(context.WithoutCancel(l.t.Context()), contract.LeasePlatform, metav1.DeleteOptions{})
+		}
+	})
 	return fence
 }
 
