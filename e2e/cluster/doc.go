@@ -16,5 +16,6 @@
 //	BFLOW_E2E_BARE_KUBECONFIG  a cluster without Tekton and Kueue that may be filled and emptied, with BFLOW_E2E_BOOTSTRAP_FLAGS
 //	BFLOW_E2E_WORKER_KUBECONFIG  admin of a second cluster, without Tekton and Kueue, whose nodes claim 8 nvidia.com/gpu
 //	BFLOW_E2E_WORKER_AUDIT       audit log of its API server
+//	BFLOW_E2E_SECOND_KUBECONFIG  admin of a second cluster with bflow on it, another hub of the same worker
 //	E2E_FAULT_CMD              program that hurts the cluster that FAULT_CLUSTER names: "restart COMPONENT", "stop COMPONENT SECONDS", "cut SECONDS" off the network
 package cluster

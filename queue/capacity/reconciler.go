@@ -3,9 +3,13 @@ package capacity
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"maps"
 	"strings"
+	"sync"
 
 	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/lock/history"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/target"
 
@@ -24,6 +28,10 @@ type Reconciler struct {
 	targets *target.Registry
 	hub     string
 	metrics *metrics.Metrics
+	log     *slog.Logger
+
+	mu   sync.Mutex
+	told map[string]devices.Amounts // by target: the quota that the history of locks has last
 }
 
 var _ reconcile.Reconciler = (*Reconciler)(nil)
@@ -56,6 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) write(ctx context.Context, queue *kueue.ClusterQueue, inventory *devices.Inventory) error {
 	groups := Groups(queue.Spec.ResourceGroups, queue.Name, inventory.Quota())
 	if equality.Semantic.DeepEqual(groups, queue.Spec.ResourceGroups) {
+		r.tell(queue.Name, Promised(groups))
 		return nil
 	}
 	before := queue.DeepCopy()
@@ -63,9 +72,21 @@ func (r *Reconciler) write(ctx context.Context, queue *kueue.ClusterQueue, inven
 	if err := r.client.Patch(ctx, queue, client.MergeFrom(before), client.FieldOwner("bflow-capacity")); err != nil {
 		return fmt.Errorf("writing the quota of ClusterQueue %q: %w", queue.Name, err)
 	}
+	r.tell(queue.Name, Promised(groups))
 	ctrl.LoggerFrom(ctx).Info("quota changed", "target", queue.Name,
 		"before", Promised(before.Spec.ResourceGroups).String(), "now", Promised(groups).String(), "lostNodes", strings.Join(inventory.Lost(), ", "))
 	return nil
+}
+
+// tell puts a quota into the history of locks, once.
+func (r *Reconciler) tell(name string, quota devices.Amounts) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.log == nil || maps.Equal(r.told[name], quota) {
+		return
+	}
+	r.told[name] = quota
+	history.Write(r.log, history.Event{Kind: history.Quota, Hub: r.hub, Target: name, Amounts: quota})
 }
 
 func (r *Reconciler) measure(target string, inventory *devices.Inventory) {

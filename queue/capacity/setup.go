@@ -2,8 +2,10 @@ package capacity
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
+	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
@@ -26,6 +28,7 @@ type Options struct {
 	Targets *target.Registry
 	Hub     string           // identity of this hub; "" = every pod with the label of a run is one of ours
 	Metrics *metrics.Metrics // nil = nothing is measured
+	Log     *slog.Logger     // gets the history of quotas; nil = nobody
 	Gather  time.Duration    // how long changes are gathered before they are counted; 0 = a second
 }
 
@@ -34,7 +37,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	if o.Gather == 0 {
 		o.Gather = time.Second
 	}
-	r := &Reconciler{client: mgr.GetClient(), targets: o.Targets, hub: o.Hub, metrics: o.Metrics}
+	r := &Reconciler{client: mgr.GetClient(), targets: o.Targets, hub: o.Hub, metrics: o.Metrics, log: o.Log, told: map[string]devices.Amounts{}}
 	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return later.Named(run.Target(o)) }
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-capacity").
 		WatchesRawSource(source.Channel(o.Targets.Changes(), later.Handler(o.Gather, later.Itself))).

@@ -79,7 +79,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		{"tasks without a place", func() error { return stuck.Setup(mgr, log) }},
 		{"view of the target", func() error { return mgr.Add(sight) }},
 		{"capacity", func() error {
-			return capacity.Setup(mgr, capacity.Options{Targets: targets, Hub: hub, Metrics: instruments})
+			return capacity.Setup(mgr, capacity.Options{Targets: targets, Hub: hub, Metrics: instruments, Log: log})
 		}},
 		{"check", func() error {
 			return check.Setup(mgr, check.Options{Targets: targets, Hub: hub, Locks: locks, Metrics: instruments})

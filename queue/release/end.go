@@ -63,7 +63,11 @@ func (r *Reconciler) markFreed(ctx context.Context, pr *tektonv1.PipelineRun) er
 	if run.Freed(pr) {
 		return nil
 	}
-	return r.annotate(ctx, pr, contract.AnnotationFreed, r.now())
+	if err := r.annotate(ctx, pr, contract.AnnotationFreed, r.now()); err != nil {
+		return err
+	}
+	history.Write(r.opts.Log, keeper.EventOf(history.Idle, r.opts.Hub, pr))
+	return nil
 }
 
 // explain writes what the end of a run waits for, when that has changed.

@@ -11,6 +11,7 @@ import (
 type Options struct {
 	Skew time.Duration // by how much the clocks of hubs may differ: two that overlap for less are not told apart
 	Open bool          // the log was cut: a run that was let start need not have ended
+	Lag  time.Duration // how far the word of a quota may be from what the queue did: runs that it admitted start later
 }
 
 // span is the time in which a run is let start and not released, or acts on its target.
@@ -26,11 +27,47 @@ type span struct {
 func Check(events []Event, o Options) []error {
 	events = slices.Clone(events)
 	slices.SortStableFunc(events, func(a, b Event) int { return a.Time.Compare(b.Time) })
+	events = excuse(events)
 	errs := fences(events)
 	spans, more := spansOf(events, o)
 	errs = append(errs, more...)
 	errs = append(errs, keys(spans, takeovers(events), o)...)
-	return append(errs, quotas(events)...)
+	return append(errs, quotas(events, o)...)
+}
+
+// excuse ends runs whose end nobody told because the controller was killed between the deed and the word: at the birth of
+// the next one, where no later word about them is left.
+func excuse(events []Event) []Event {
+	type id struct{ hub, target, run string }
+	of := func(e Event) id { return id{e.Hub, e.Target, e.Run} }
+	told := func(after int, who id) bool {
+		for _, e := range events[after:] {
+			if of(e) == who && e.Kind != Idle {
+				return e.Kind == Released || e.Kind == Forced
+			}
+		}
+		return false
+	}
+	var out []Event
+	open := map[id]Event{}
+	for i, e := range events {
+		out = append(out, e)
+		switch e.Kind {
+		case Started:
+			open[of(e)] = e
+		case Released, Forced:
+			delete(open, of(e))
+		case Born:
+			for who, run := range open {
+				if who.hub == e.Hub && !told(i, who) {
+					run.Kind, run.Time = Released, e.Time
+					out = append(out, run)
+					delete(open, who)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // fences must be one hub's and one key's, and grow at every hub.
@@ -142,27 +179,35 @@ func fenced(a, b span, over []Event) bool {
 }
 
 // quotas must cover what runs hold, of every hub and resource.
-func quotas(events []Event) []error {
+func quotas(events []Event, o Options) []error {
 	type place struct{ hub, target string }
 	type run struct {
 		place
 		name string
 	}
 	var errs []error
-	quota := map[place]map[string]int64{}
+	quota := map[place][]Event{}
+	for _, e := range events {
+		if e.Kind == Quota {
+			quota[place{e.Hub, e.Target}] = append(quota[place{e.Hub, e.Target}], e)
+		}
+	}
 	used := map[place]map[string]int64{}
 	holds := map[run]map[string]int64{}
 	for _, e := range events {
 		at := place{e.Hub, e.Target}
 		who := run{at, e.Run}
 		switch e.Kind {
-		case Quota:
-			quota[at] = e.Amounts
 		case Started:
 			if holds[who] == nil {
 				holds[who] = e.Amounts
-				errs = append(errs, use(at, used, quota[at], e)...)
+				errs = append(errs, use(at, used, most(quota[at], e.Time, o.Lag), e)...)
 			}
+		case Idle:
+			for name, n := range holds[who] {
+				used[at][name] -= n
+			}
+			holds[who] = map[string]int64{}
 		case Released, Forced:
 			for name, n := range holds[who] {
 				used[at][name] -= n
@@ -173,6 +218,20 @@ func quotas(events []Event) []error {
 	return errs
 }
 
+// most is the largest of the quotas that counted at a moment, give or take lag.
+func most(quotas []Event, at time.Time, lag time.Duration) map[string]int64 {
+	out := map[string]int64{}
+	for i, q := range quotas {
+		if q.Time.After(at.Add(lag)) || i+1 < len(quotas) && quotas[i+1].Time.Before(at.Add(-lag)) {
+			continue // it counted not yet, or no more
+		}
+		for name, n := range q.Amounts {
+			out[name] = max(out[name], n)
+		}
+	}
+	return out
+}
+
 func use[P comparable](at P, used map[P]map[string]int64, quota map[string]int64, e Event) []error {
 	var errs []error
 	if used[at] == nil {
@@ -180,8 +239,8 @@ func use[P comparable](at P, used map[P]map[string]int64, quota map[string]int64
 	}
 	for name, n := range e.Amounts {
 		used[at][name] += n
-		if most, known := quota[name]; known && used[at][name] > most {
-			errs = append(errs, fmt.Errorf("more than the quota of %d %s is in use: %v", most, name, e))
+		if limit, known := quota[name]; known && used[at][name] > limit {
+			errs = append(errs, fmt.Errorf("more than the quota of %d %s is in use: %v", limit, name, e))
 		}
 	}
 	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })

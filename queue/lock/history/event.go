@@ -18,11 +18,13 @@ const (
 	Taken    Kind = "taken"    // a hub got the Lease, or changed its key: key, fence; from, where another hub did not renew it
 	Freed    Kind = "freed"    // a hub gave the Lease back
 	Started  Kind = "started"  // a run was let start: key, fence, amounts
+	Idle     Kind = "idle"     // no pod of a run holds a device any more: its quota is free
 	Released Kind = "released" // nothing of a run is left on its target
 	Forced   Kind = "forced"   // a run gave its quota back though something may be left
 	Acts     Kind = "acts"     // a run changes its target: what a model knows, and no log
 	Clean    Kind = "clean"    // nothing of it is there any more
 	Quota    Kind = "quota"    // what a hub may use of a target at once: amounts
+	Born     Kind = "born"     // a controller of a hub begins: what the one before did last may not have been told
 )
 
 // message marks our lines in a log of many others.

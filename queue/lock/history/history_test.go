@@ -50,6 +50,23 @@ func TestCheck(t *testing.T) {
 		{name: "more than the quota", want: "more than the quota of 7 gpu", events: []Event{
 			at(0, Event{Kind: Quota, Hub: "a", Amounts: map[string]int64{"gpu": 7}}),
 			at(1, started("a", "r1", "", 0)), at(2, started("a", "r2", "", 0)), at(3, released("a", "r1")), at(4, released("a", "r2"))}},
+		{name: "a run whose devices are idle gives its quota back before its end", events: []Event{
+			at(0, Event{Kind: Quota, Hub: "a", Amounts: map[string]int64{"gpu": 4}}),
+			at(1, started("a", "r1", "", 0)), at(2, Event{Kind: Idle, Hub: "a", Run: "r1"}), at(3, started("a", "r2", "", 0)), at(4, released("a", "r1")), at(5, released("a", "r2"))}},
+		{name: "and once only", want: "more than the quota of 4 gpu", events: []Event{
+			at(0, Event{Kind: Quota, Hub: "a", Amounts: map[string]int64{"gpu": 4}}),
+			at(1, started("a", "r1", "", 0)), at(2, Event{Kind: Idle, Hub: "a", Run: "r1"}), at(3, started("a", "r2", "", 0)), at(4, released("a", "r1")),
+			at(5, started("a", "r3", "", 0)), at(6, released("a", "r2")), at(7, released("a", "r3"))}},
+		{name: "a quota that shrank after the queue had admitted a run", opts: Options{Lag: 5 * time.Second}, events: []Event{
+			at(0, Event{Kind: Quota, Hub: "a", Amounts: map[string]int64{"gpu": 4}}), at(1, Event{Kind: Quota, Hub: "a", Amounts: map[string]int64{"gpu": 0}}),
+			at(3, started("a", "r1", "", 0)), at(4, released("a", "r1"))}},
+		{name: "long after it shrank", opts: Options{Lag: 5 * time.Second}, want: "more than the quota of 0 gpu", events: []Event{
+			at(0, Event{Kind: Quota, Hub: "a", Amounts: map[string]int64{"gpu": 4}}), at(1, Event{Kind: Quota, Hub: "a", Amounts: map[string]int64{"gpu": 0}}),
+			at(30, started("a", "r1", "", 0)), at(40, released("a", "r1"))}},
+		{name: "a controller that was killed before it told of a release", events: []Event{
+			at(0, started("a", "r1", "k", 1)), at(1, Event{Kind: Born, Hub: "a"}), at(2, started("a", "r2", "l", 2)), at(3, released("a", "r2"))}},
+		{name: "no birth excuses a run that ends later", want: "two setup keys at once", events: []Event{
+			at(0, started("a", "r1", "k", 1)), at(1, Event{Kind: Born, Hub: "a"}), at(2, started("a", "r2", "l", 2)), at(3, released("a", "r2")), at(4, released("a", "r1"))}},
 		{name: "a fence that does not grow", want: "does not grow", events: []Event{
 			at(0, Event{Kind: Taken, Hub: "a", Key: "k", Fence: 5}), at(1, Event{Kind: Taken, Hub: "a", Key: "l", Fence: 4})}},
 		{name: "a fence of two hubs", want: "is that of two", events: []Event{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/lock"
+	"bflow.dev/bflow/queue/lock/history"
 	"bflow.dev/bflow/queue/target"
 
 	"k8s.io/utils/clock"
@@ -48,6 +49,7 @@ func New(o Options) *Keepers {
 // Start keeps the Leases until ctx ends. It looks at every target once, for a Lease that a controller before this one has
 // held, and then at those that runs need.
 func (k *Keepers) Start(ctx context.Context) error {
+	history.Write(k.o.Log, history.Event{Kind: history.Born, Hub: k.o.Hub})
 	changes := k.o.Targets.Changes()
 	k.mu.Lock()
 	k.ctx = ctx
