@@ -70,13 +70,14 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 			run := l.submit(l.write("fault.yaml", experiment(fourOfEight, "30s", onTheWorker)))[0]
 			during(row.at)(l, run)
 			row.fault(l, w, run)
+			l.eventually(run)
+			l.target()
 			last := l.lastAttempt(run)
 			status, reason := condition(l.run(last))
 			if status != "True" && row.well {
 				t.Errorf("%s did not go well: %s\n%s", last, reason, l.bflow("status", run).out)
 			}
 			t.Logf("%s ended %s", last, reason)
-			l.target()
 			l.nothingLeft(run, 5*time.Minute)
 			w.nothingLeftThere(run, 15*time.Minute)
 			l.released(last)
