@@ -35,6 +35,7 @@ type TargetOptions struct {
 	Aliases             map[string]string // hosts by name, where no name server of the hub knows them; nil = as before
 	Labels              map[string]string // by which runs may choose it; nil = as before
 	Nodes               map[string]string // labels of the nodes that are the target, where it is a part of a cluster; nil = as before
+	LoadNodes           map[string]string // node selector of the Jobs of tasks there; nil = as before
 	Namespaces          []string          // of runs; none = as before, at first those of the hub
 	Version             string            // of bflow
 	Wait                time.Duration     // for the controller of the hub to reach it; 0 = a minute
@@ -54,9 +55,10 @@ func (o TargetOptions) Validate() error {
 	case len(o.Name) > longestTarget:
 		problems = append(problems, fmt.Errorf("target %q: a name has at most %d characters", o.Name, longestTarget))
 	}
-	wrong := append(metav1validation.ValidateLabels(o.Labels, field.NewPath("--label")), metav1validation.ValidateLabels(o.Nodes, field.NewPath("--node-selector"))...)
-	for _, w := range wrong {
-		problems = append(problems, errors.New(w.Error()))
+	for flag, labels := range map[string]map[string]string{"--label": o.Labels, "--node-selector": o.Nodes, "--load-node-selector": o.LoadNodes} {
+		for _, w := range metav1validation.ValidateLabels(labels, field.NewPath(flag)) {
+			problems = append(problems, errors.New(w.Error()))
+		}
 	}
 	if o.Kubeconfig == "" {
 		problems = append(problems, errors.New("a target is reached by --kubeconfig: a file with the way to it, for an administrator"))
@@ -124,6 +126,9 @@ func (a *adding) agree(context.Context) error {
 	a.settings = all[a.o.Name]
 	if a.o.Nodes != nil {
 		a.settings.Nodes = a.o.Nodes
+	}
+	if a.o.LoadNodes != nil {
+		a.settings.LoadNodes = a.o.LoadNodes
 	}
 	for name, other := range all {
 		if name != a.o.Name && other.UID == a.found.UID && !apart(a.settings.Nodes, other.Nodes) {
@@ -240,7 +245,8 @@ func (a *adding) keep(ctx context.Context) error {
 		return err
 	}
 	secret, err := credentials.Credentials{Target: a.o.Name, Kubeconfig: kubeconfig, CA: ca, Token: text, Expires: expires,
-		Renew: credentials.Half(time.Now(), expires), UID: a.found.UID, Aliases: a.o.Aliases, Hub: a.s.found.Platform.Hub, Nodes: labels.Set(a.settings.Nodes).String()}.Secret()
+		Renew: credentials.Half(time.Now(), expires), UID: a.found.UID, Aliases: a.o.Aliases, Hub: a.s.found.Platform.Hub, Nodes: labels.Set(a.settings.Nodes).String(),
+		LoadNodes: labels.Set(a.settings.LoadNodes).String()}.Secret()
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ type TargetSettings struct {
 	Labels     map[string]string `json:"labels,omitempty"`
 	Aliases    map[string]string `json:"aliases,omitempty"`    // hosts by name
 	Nodes      map[string]string `json:"nodes,omitempty"`      // labels of the nodes that are the target; none = all
+	LoadNodes  map[string]string `json:"loadNodes,omitempty"`  // node selector of the Jobs of tasks there
 	Namespaces []string          `json:"namespaces,omitempty"` // of runs; none = those of the hub
 }
 

@@ -196,9 +196,9 @@ func TestPartsOfACluster(t *testing.T) {
 	beforeThere := far.List("/")
 	controllers(t, s, inSight())
 	for _, pool := range []string{"a", "b"} {
-		must(t, hub.AddTarget(t.Context(), TargetOptions{Name: "far-" + pool, Kubeconfig: path, Version: "v1", Nodes: map[string]string{"pool": pool}}, nil))
+		must(t, hub.AddTarget(t.Context(), TargetOptions{Name: "far-" + pool, Kubeconfig: path, Version: "v1", Nodes: map[string]string{"pool": pool}, LoadNodes: map[string]string{"pool": "cpu"}}, nil))
 		notes, _, _ := unstructured.NestedStringMap(s.Get("/api/v1/namespaces/bflow-system/secrets/bflow-target-far-"+pool), "metadata", "annotations")
-		if notes["bflow.dev/nodes"] != "pool="+pool {
+		if notes["bflow.dev/nodes"] != "pool="+pool || notes["bflow.dev/load-nodes"] != "pool=cpu" {
 			t.Errorf("its Secret says %v", notes)
 		}
 	}

@@ -255,6 +255,7 @@ const (
 	AnnotationHostAliases  = Prefix + "host-aliases"  // JSON, name of a host to its address, where no name server knows it
 	AnnotationTargetUID    = Prefix + "target-uid"    // UID of the target's kube-system
 	AnnotationNodes        = Prefix + "nodes"         // a=b,c=d: labels of the nodes that are the target; without it all are
+	AnnotationLoadNodes    = Prefix + "load-nodes"    // a=b,c=d: node selector of the Jobs of tasks there
 )
 
 // What a run says that may go to several targets; its controller puts it into the queue of one.
@@ -280,8 +281,6 @@ const (
 	RoleLoad      = "load"         // LabelRole of the Job of load-gen
 	RoleSmoketest = "smoketest"    // of smoketest
 	RoleCollect   = "collect"      // and of collect
-
-	TargetLoadNodes = "load-nodes" // optional key of TargetSecret: node selector of those Jobs as a=b,c=d
 )
 
 // Keys of the Secrets with the way to a target: that of the hub, and that of a run. The kubeconfig names the next two as
@@ -291,6 +290,8 @@ const (
 	KeyToken      = "token"
 	KeyCA         = "ca.crt"
 	KeyInCluster  = "in-cluster"
+	KeyNodes      = "nodes"      // of a run: labels of the nodes that are the target, as a=b,c=d; without it all are
+	KeyLoadNodes  = "load-nodes" // of a run: node selector of the Jobs of its tasks, as a=b,c=d
 )
 
 // TargetSecret is the name of the Secret with the way to the target of a run. Keys: kubeconfig, token and ca.crt, or

@@ -42,6 +42,7 @@ func targetAddCommand(s Streams) *cli.Command {
 		Flags: targetFlags(
 			&cli.StringSliceFlag{Name: "label", Usage: "KEY=VALUE by which runs may choose targets; repeatable (default: as before)"},
 			&cli.StringSliceFlag{Name: "node-selector", Usage: "KEY=VALUE of the nodes that are the target, where it is a part of a cluster; repeatable or by commas (default: as before, at first all)"},
+			&cli.StringSliceFlag{Name: "load-node-selector", Usage: "KEY=VALUE of the nodes for the tasks of runs there, which need no GPU; repeatable or by commas (default: as before, at first any)"},
 			&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "of the hub, where runs may use the target; repeatable or by commas (default: as before, at first all)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print as a diff what both servers would change, and change nothing"},
 			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "how long the controller of the hub may take to reach it"},
@@ -63,6 +64,9 @@ func addTarget(c *cli.Context, s Streams) error {
 		return err
 	}
 	if o.Nodes, err = pairs(c, "node-selector"); err != nil {
+		return err
+	}
+	if o.LoadNodes, err = pairs(c, "load-node-selector"); err != nil {
 		return err
 	}
 	for _, n := range c.StringSlice("namespace") {

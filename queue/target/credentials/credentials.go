@@ -36,6 +36,7 @@ type Credentials struct {
 	Aliases    map[string]string // hosts by name, as a person gave them
 	Hub        string            // identity of the hub
 	Nodes      string            // a=b,c=d: labels of the nodes that are the target; "" for all
+	LoadNodes  string            // a=b,c=d: node selector of the Jobs of tasks there; "" for none
 }
 
 // Secret is how they lie in the hub.
@@ -51,8 +52,10 @@ func (c Credentials) Secret() (*corev1.Secret, error) {
 		},
 		Data: map[string][]byte{contract.KeyKubeconfig: c.Kubeconfig, contract.KeyCA: c.CA},
 	}
-	if c.Nodes != "" {
-		s.Annotations[contract.AnnotationNodes] = c.Nodes
+	for key, nodes := range map[string]string{contract.AnnotationNodes: c.Nodes, contract.AnnotationLoadNodes: c.LoadNodes} {
+		if nodes != "" {
+			s.Annotations[key] = nodes
+		}
 	}
 	if len(c.Aliases) > 0 {
 		text, err := json.Marshal(c.Aliases)
@@ -86,6 +89,7 @@ func Read(s *corev1.Secret) (Credentials, error) {
 	c := Credentials{
 		Target: s.Labels[contract.LabelTarget], Kubeconfig: s.Data[contract.KeyKubeconfig], CA: s.Data[contract.KeyCA], Token: string(s.Data[contract.KeyToken]),
 		UID: s.Annotations[contract.AnnotationTargetUID], Hub: s.Labels[contract.LabelHub], Nodes: s.Annotations[contract.AnnotationNodes],
+		LoadNodes: s.Annotations[contract.AnnotationLoadNodes],
 	}
 	c.Expires, _ = time.Parse(time.RFC3339, s.Annotations[contract.AnnotationTokenExpires])
 	c.Renew, _ = time.Parse(time.RFC3339, s.Annotations[contract.AnnotationTokenRenew])

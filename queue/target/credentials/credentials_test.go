@@ -16,7 +16,7 @@ import (
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	want := Credentials{Target: "far", Kubeconfig: []byte("k"), CA: []byte("c"), Token: "t", Expires: now.Add(time.Hour), Renew: Half(now, now.Add(time.Hour)),
-		UID: "u", Hub: "h", Nodes: "pool=a", Aliases: map[string]string{"api.far": "10.0.0.7"}}
+		UID: "u", Hub: "h", Nodes: "pool=a", LoadNodes: "pool=cpu", Aliases: map[string]string{"api.far": "10.0.0.7"}}
 	secret, err := want.Secret()
 	if err != nil {
 		t.Fatal(err)

@@ -110,5 +110,5 @@ func (c *connection) target() target.Target {
 
 // serves says whether other credentials lead the same way, so that only the token may differ.
 func (c *connection) serves(other credentials.Credentials) bool {
-	return string(c.of.Kubeconfig) == string(other.Kubeconfig) && string(c.of.CA) == string(other.CA) && c.of.Nodes == other.Nodes
+	return string(c.of.Kubeconfig) == string(other.Kubeconfig) && string(c.of.CA) == string(other.CA) && c.of.Nodes == other.Nodes && c.of.LoadNodes == other.LoadNodes
 }

@@ -53,8 +53,10 @@ type minted struct {
 
 func newMinter(c credentials.Credentials, live client.Client, clk clock.PassiveClock) *minter {
 	files := map[string][]byte{contract.KeyKubeconfig: c.Kubeconfig}
-	if len(c.CA) > 0 {
-		files[contract.KeyCA] = c.CA
+	for key, content := range map[string][]byte{contract.KeyCA: c.CA, contract.KeyNodes: []byte(c.Nodes), contract.KeyLoadNodes: []byte(c.LoadNodes)} {
+		if len(content) > 0 {
+			files[key] = content
+		}
 	}
 	return &minter{name: c.Target, live: live, files: files, clock: clk, slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}, accounts: map[string]types.UID{}}
 }

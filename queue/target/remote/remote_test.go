@@ -64,7 +64,7 @@ func (w *world) add(name string, s *apitest.Server, token string, life time.Dura
 		w.t.Fatal(err)
 	}
 	now := w.clock.Now()
-	secret, err := credentials.Credentials{Target: name, Kubeconfig: kubeconfig, Token: token, Expires: now.Add(life), Renew: now.Add(life / 2)}.Secret()
+	secret, err := credentials.Credentials{Target: name, Kubeconfig: kubeconfig, Token: token, Nodes: "pool=gpu", LoadNodes: "pool=cpu", Expires: now.Add(life), Renew: now.Add(life / 2)}.Secret()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -233,6 +233,9 @@ func TestARunGetsATokenOfItsOwn(t *testing.T) {
 	}
 	if !strings.HasPrefix(string(first.Data[contract.KeyToken]), "token-bench-bflow-runner-") || len(first.Data[contract.KeyKubeconfig]) == 0 {
 		t.Errorf("got %q", first.Data)
+	}
+	if string(first.Data[contract.KeyNodes]) != "pool=gpu" || string(first.Data[contract.KeyLoadNodes]) != "pool=cpu" {
+		t.Errorf("nodes %q, of loads %q", first.Data[contract.KeyNodes], first.Data[contract.KeyLoadNodes])
 	}
 	if left := time.Until(first.Expires); left < 110*time.Minute || left > 2*time.Hour {
 		t.Errorf("it lives for %s", left)

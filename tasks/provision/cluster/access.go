@@ -23,6 +23,7 @@ type Cluster struct {
 	Namespace string
 	Local     bool // it is the cluster that this process runs in
 
+	Part  map[string]string // labels of the nodes that are the target, nil for all
 	Nodes map[string]string // on which tasks run there, nil for any
 
 	core, apps, batch *rest.RESTClient

@@ -23,7 +23,7 @@ func (c *Cluster) Render(ctx context.Context, plan *runplan.RunPlan, run Run, si
 	if !c.Local {
 		run.Owner = nil // an owner on another cluster would have the objects collected as orphans
 	}
-	return Objects(plan, run, Rendering{Namespace: c.Namespace, SimImage: simImage, OpenShift: c.openShift(ctx)})
+	return Objects(plan, run, Rendering{Namespace: c.Namespace, SimImage: simImage, OpenShift: c.openShift(ctx), Part: c.Part})
 }
 
 // Create makes objects, one after the other.

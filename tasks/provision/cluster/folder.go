@@ -20,14 +20,14 @@ func fromFolder(dir, namespace string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := selected(filepath.Join(dir, contract.TargetLoadNodes))
+	c, err := New(cfg, namespace)
 	if err != nil {
 		return nil, err
 	}
-	c, err := New(cfg, namespace)
-	if err == nil {
-		c.Nodes = nodes
+	if c.Part, err = selected(filepath.Join(dir, contract.KeyNodes)); err != nil {
+		return nil, err
 	}
+	c.Nodes, err = selected(filepath.Join(dir, contract.KeyLoadNodes))
 	return c, err
 }
 
@@ -38,7 +38,7 @@ func selected(path string) (map[string]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the node selector of tasks: %w", err)
+		return nil, fmt.Errorf("reading a node selector: %w", err)
 	}
 	text := strings.TrimSpace(string(data))
 	if text == "" {
@@ -46,7 +46,7 @@ func selected(path string) (map[string]string, error) {
 	}
 	nodes, err := labels.ConvertSelectorToLabelsMap(text)
 	if err != nil {
-		return nil, fmt.Errorf("reading the node selector of tasks %q: %w", text, err)
+		return nil, fmt.Errorf("reading node selector %q: %w", text, err)
 	}
 	return nodes, nil
 }

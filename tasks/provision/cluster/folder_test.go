@@ -38,7 +38,7 @@ func folder(t *testing.T, s *apitest.Server, more map[string]string) string {
 func TestATargetSaysWhereTasksRun(t *testing.T) {
 	s := apitest.New(t, "bench")
 	putPod(s, "a")
-	dir := folder(t, s, map[string]string{contract.TargetLoadNodes: "pool=load,zone=a\n"})
+	dir := folder(t, s, map[string]string{contract.KeyLoadNodes: "pool=load,zone=a\n", contract.KeyNodes: "pool=gpu"})
 	c, err := Connect([]string{"", dir}, "lab", "bench", os.Getenv)
 	if err != nil {
 		t.Fatal(err)
@@ -47,18 +47,18 @@ func TestATargetSaysWhereTasksRun(t *testing.T) {
 	if err != nil || len(found) != 1 || c.Local {
 		t.Errorf("%d pods, %v", len(found), err)
 	}
-	if diff := cmp.Diff(map[string]string{"pool": "load", "zone": "a"}, c.Nodes); diff != "" {
+	if diff := cmp.Diff([]map[string]string{{"pool": "load", "zone": "a"}, {"pool": "gpu"}}, []map[string]string{c.Nodes, c.Part}); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
 }
 
 func TestWhatIsSaidOfATargetIsChecked(t *testing.T) {
 	s := apitest.New(t, "bench")
-	_, err := Connect([]string{folder(t, s, map[string]string{contract.TargetLoadNodes: "pool"})}, "lab", "bench", os.Getenv)
-	if err == nil || !strings.Contains(err.Error(), "reading the node selector of tasks") || !strings.Contains(err.Error(), `target "lab"`) {
+	_, err := Connect([]string{folder(t, s, map[string]string{contract.KeyLoadNodes: "pool"})}, "lab", "bench", os.Getenv)
+	if err == nil || !strings.Contains(err.Error(), "reading node selector") || !strings.Contains(err.Error(), `target "lab"`) {
 		t.Errorf("a word alone: %v", err)
 	}
-	if c, err := Connect([]string{folder(t, s, map[string]string{contract.TargetLoadNodes: "\n"})}, "lab", "bench", os.Getenv); err != nil || c.Nodes != nil {
+	if c, err := Connect([]string{folder(t, s, map[string]string{contract.KeyLoadNodes: "\n"})}, "lab", "bench", os.Getenv); err != nil || c.Nodes != nil {
 		t.Errorf("nothing is said: %v, %v", c, err)
 	}
 }

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,17 +34,36 @@ func (d *renderer) template() (corev1.PodTemplateSpec, error) {
 		Env: environment(d.program, d.plan), Ports: d.ports(), Resources: requirements, VolumeMounts: mounts, SecurityContext: restricted(),
 	}
 	d.probes(&engine)
+	nodes, err := d.nodes()
+	if err != nil {
+		return corev1.PodTemplateSpec{}, err
+	}
 	no, grace := false, d.grace()
 	pod := corev1.PodSpec{
 		Containers: []corev1.Container{engine}, InitContainers: d.download(requirements), Volumes: volumes,
 		ServiceAccountName: d.set.ServiceAccountName, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
-		NodeSelector: d.set.NodeSelector, Affinity: d.set.Affinity, Tolerations: d.set.Tolerations,
+		NodeSelector: nodes, Affinity: d.set.Affinity, Tolerations: d.set.Tolerations,
 		TerminationGracePeriodSeconds: &grace, SecurityContext: d.podSecurity(),
 	}
 	for _, s := range d.set.ImagePullSecrets {
 		pod.ImagePullSecrets = append(pod.ImagePullSecrets, corev1.LocalObjectReference{Name: s.Name})
 	}
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: d.labels}, Spec: pod}, nil
+}
+
+// nodes selects those of the plan among those of the target.
+func (d *renderer) nodes() (map[string]string, error) {
+	if len(d.Part) == 0 {
+		return d.set.NodeSelector, nil
+	}
+	nodes := maps.Clone(d.Part)
+	for key, want := range d.set.NodeSelector {
+		if of, is := d.Part[key]; is && of != want {
+			return nil, fmt.Errorf("deploying %q: its node_selector wants %s=%s, and the target is the nodes with %s=%s", d.plan.Name, key, want, key, of)
+		}
+		nodes[key] = want
+	}
+	return nodes, nil
 }
 
 func (d *renderer) simulated() bool { return d.plan.Deployment.Engine.Kind == "sim" }

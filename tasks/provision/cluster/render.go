@@ -16,8 +16,9 @@ import (
 // Rendering is what a rendering depends on besides the plan and the run.
 type Rendering struct {
 	Namespace string
-	SimImage  string // of the simulated engine, where the plan names none
-	OpenShift bool   // the platform assigns users, so none is named
+	SimImage  string            // of the simulated engine, where the plan names none
+	OpenShift bool              // the platform assigns users, so none is named
+	Part      map[string]string // labels of the nodes that are the target, nil for all
 }
 
 // Objects returns what a plan is deployed as, in the order in which it is made: claims, the Service, the Deployment.

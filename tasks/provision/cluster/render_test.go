@@ -46,6 +46,36 @@ func renderCase(t *testing.T, path string) ([]runtime.Object, error) {
 	return Objects(readPlan(t, path), run, Rendering{Namespace: "bench", SimImage: "step.example/sim-engine:v2", OpenShift: strings.Contains(path, "openshift")})
 }
 
+func TestModelServersStayOnThePartOfAClusterThatIsTheirTarget(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		part map[string]string
+		want map[string]string // nil: refused
+	}{
+		{"the whole cluster", nil, map[string]string{"pool": "gpu"}},
+		{"a part beside what the plan wants", map[string]string{"zone": "a"}, map[string]string{"pool": "gpu", "zone": "a"}},
+		{"the part that the plan wants", map[string]string{"pool": "gpu"}, map[string]string{"pool": "gpu"}},
+		{"another part", map[string]string{"pool": "cpu"}, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			objects, err := Objects(readPlan(t, "testdata/render/vllm.input.yaml"), Run{ID: "demo-1", Attempt: 1}, Rendering{Namespace: "bench", Part: row.part})
+			if row.want == nil {
+				if err == nil || !strings.Contains(err.Error(), "node_selector wants pool=gpu, and the target is the nodes with pool=cpu") {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			deployment := objects[len(objects)-1].(*appsv1.Deployment)
+			if diff := cmp.Diff(row.want, deployment.Spec.Template.Spec.NodeSelector); diff != "" {
+				t.Errorf("nodes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestPlansRenderToTheirGoldenFiles(t *testing.T) {
 	paths, err := filepath.Glob("testdata/render/*.input.yaml")
 	if err != nil || len(paths) == 0 {
