@@ -11,6 +11,7 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // story is the life of a matrix of three points; between is called where something may happen to the controller.
@@ -18,6 +19,7 @@ type story struct {
 	plans func(i int, p *runplan.RunPlan)
 	live  func(w *world, between func())
 	runs  []string // that have started, each once
+	again bool     // its last task is started by the controller
 	end   string   // in the words of its outcomes; "" = it is gone
 }
 
@@ -53,7 +55,7 @@ func stories() map[string]story {
 				between()
 			}, runs: []string{first}, end: "Fcs"},
 		"it is cancelled with its end while one runs": {live: cancel(tektonv1.PipelineRunSpecStatusCancelledRunFinally), runs: []string{first}, end: "3c"},
-		"it is cancelled outright while one runs":     {live: cancel(tektonv1.PipelineRunSpecStatusCancelled), runs: []string{first}, end: "3c"},
+		"it is cancelled outright while one runs":     {live: cancel(tektonv1.PipelineRunSpecStatusCancelled), runs: []string{first}, again: true, end: "3c"},
 		"it is deleted while one runs": {live: func(w *world, between func()) {
 			w.hold = true
 			between()
@@ -147,6 +149,14 @@ func (s *story) check(w *world, n int) {
 		if !run.Over(&pr) || run.Holding(&pr) || len(pr.Finalizers) > 0 {
 			w.t.Errorf("killed after write %d: %s is left: %q %v", n, pr.Name, pr.Spec.Status, pr.Finalizers)
 		}
+	}
+	task := &tektonv1.TaskRun{}
+	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "tiny-aggregate-again"}, task)
+	if (err == nil) != s.again {
+		w.t.Errorf("killed after write %d: the last task: %v", n, err)
+	}
+	if err == nil && (task.Labels["tekton.dev/pipelineRunUID"] != "parent" || task.Spec.TaskSpec == nil || len(task.OwnerReferences) != 1) {
+		w.t.Errorf("killed after write %d: the last task is %+v", n, task)
 	}
 	cr := w.cr()
 	if s.end == "" {

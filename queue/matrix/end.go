@@ -177,6 +177,9 @@ func (r *Reconciler) guard(ctx context.Context, cr *tektonv1beta1.CustomRun) err
 // finish says how the matrix ended.
 func (r *Reconciler) finish(ctx context.Context, m *matrix, now *state.State) error {
 	now.Finish, now.Waits = time.Time{}, nil
+	if err := r.aggregate(ctx, m.CustomRun); err != nil {
+		return err
+	}
 	err := r.status(ctx, m.CustomRun, now, func(s *tektonv1beta1.CustomRunStatus) {
 		s.InitializeConditions()
 		s.Results = []tektonv1beta1.CustomRunResult{

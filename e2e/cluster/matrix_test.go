@@ -1,0 +1,65 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const threePoints = `
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: three}
+spec:
+  namespace: benchflow
+  model: {name: demo/tiny}
+  deployment_profile: sim
+  stages: {collect: false}
+  overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "4"}}}}
+  matrix: {repeat: 3}
+  load: {data: {input: 8, output: 4}, stages: [{rate: 5, duration: 2m}]}
+`
+
+// TestAMatrixThatIsCancelledOutrightIsSummedUp does what tkn pipelinerun cancel does: Tekton runs none of its finally
+// tasks, so the controller starts the last one. Its MLflow run ends too.
+func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
+	l := newLab(t)
+	parent := l.submit(l.write("three.yaml", threePoints))[0]
+	first := parent + "-00001"
+	l.await(2*time.Minute, first, func() string {
+		_, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(t.Context(), first, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return "it is not made"
+		}
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	during("load-gen-0")(l, first)
+	patch := []byte(`{"spec":{"status":"Cancelled"}}`)
+	if _, err := l.api.Resource(pipelineRuns).Namespace(namespace).Patch(t.Context(), parent, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	l.await(5*time.Minute, "the last task of "+parent, func() string {
+		task, err := l.api.Resource(taskRuns).Namespace(namespace).Get(t.Context(), parent+"-aggregate-again", metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		if status, reason := condition(task); status != "True" {
+			return reason
+		}
+		return ""
+	})
+	for _, c := range l.list(pipelineRuns, "bflow.dev/matrix="+parent) {
+		l.nothingLeft(c.GetName(), time.Minute)
+	}
+	if open := l.trackedOpen(parent); len(open) > 0 {
+		t.Errorf("left open: %v", open)
+	}
+}
