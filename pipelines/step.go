@@ -77,12 +77,18 @@ func aboutRun() []corev1.EnvVar {
 		fromPod(contract.EnvPipelineRun, "metadata.labels['tekton.dev/pipelineRun']"),
 		fromPod(contract.EnvPipelineRunUID, "metadata.labels['tekton.dev/pipelineRunUID']"),
 		fromPod(contract.EnvNamespace, "metadata.namespace"),
+		whereItRuns(),
 		fromPod(contract.EnvRequests, "metadata.annotations['"+contract.AnnotationRequests+"']"),
 		fromPod(contract.EnvFence, "metadata.annotations['"+contract.AnnotationFence+"']"),
 		{Name: contract.EnvHub, ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: contract.ConfigMapHub}, Key: contract.HubKey, Optional: yes(),
 		}}},
 	}
+}
+
+// whereItRuns is the target that the controller has chosen, for a plan that leaves it open.
+func whereItRuns() corev1.EnvVar {
+	return fromPod(contract.EnvTarget, "metadata.labels['"+contract.LabelTarget+"']")
 }
 
 func yes() *bool {

@@ -78,7 +78,7 @@ func mlflowPush() part {
 		about:   "Writes the results to MLflow where a tracking server is set, then ends by the verdict of the run.",
 		results: []string{contract.ResultVerdict, contract.ResultMLflowRunID, contract.ResultMLflowURL},
 		steps: []stepPart{{name: contract.MLflowPush, binary: contract.MLflowPush, sub: "push",
-			env: append(mlflowAccess(), fromPod(contract.EnvMLflowParent, "metadata.annotations['"+contract.AnnotationMLflowParent+"']")),
+			env: append(mlflowAccess(), fromPod(contract.EnvMLflowParent, "metadata.annotations['"+contract.AnnotationMLflowParent+"']"), whereItRuns()),
 			args: []string{
 				"--verdict-result=" + resultPath(contract.ResultVerdict),
 				"--run-id-result=" + resultPath(contract.ResultMLflowRunID),

@@ -31,6 +31,9 @@ func TestARunGoesToOneOfTheTargetsThatItAllows(t *testing.T) {
 			if pr.GetLabels()[contract.LabelTarget] != workerTarget || !strings.HasPrefix(pr.GetAnnotations()[contract.AnnotationChosen], workerTarget+": ") {
 				t.Errorf("it ran on %q: %q", pr.GetLabels()[contract.LabelTarget], pr.GetAnnotations()[contract.AnnotationChosen])
 			}
+			if report := l.must("report", run, "-o", "json"); !strings.Contains(report, `"target": "worker"`) {
+				t.Errorf("its report does not say where it ran:\n%.3000s", report)
+			}
 			l.nothingLeft(run, time.Minute)
 			w.nothingLeftThere(run, time.Minute)
 		})

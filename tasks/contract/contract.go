@@ -222,6 +222,7 @@ const (
 	EnvTaskRun        = "BFLOW_TASKRUN"         // name of the TaskRun
 	EnvNode           = "BFLOW_NODE"            // on which the pod runs
 	EnvRequests       = "BFLOW_REQUESTS"        // annotation AnnotationRequests of the PipelineRun
+	EnvTarget         = "BFLOW_TARGET"          // label LabelTarget of the PipelineRun: where the run was let start
 	EnvFence          = "BFLOW_FENCE"           // annotation AnnotationFence of the PipelineRun; empty for a run that shares no platform
 	EnvSimImage       = "BFLOW_SIM_IMAGE"       // image of sim-engine, for plans that name none
 	EnvMLflowParent   = "BFLOW_MLFLOW_PARENT"   // annotation AnnotationMLflowParent of the PipelineRun

@@ -184,8 +184,12 @@ func addStats(v map[string]float64, d series, m report.Metric) {
 // params are immutable on the server, so they hold nothing that a second attempt would change.
 func params(plan *runplan.RunPlan) []Pair {
 	d := plan.Deployment
+	target := plan.Target.Name
+	if plan.Target.Open() { // tag bflow.target says which one it was
+		target = contract.TargetAny
+	}
 	p := map[string]string{
-		"target": plan.Target.Name, "model": d.Model.Name, "model_revision": d.Model.Revision, "tp": strconv.Itoa(d.TensorParallel),
+		"target": target, "model": d.Model.Name, "model_revision": d.Model.Revision, "tp": strconv.Itoa(d.TensorParallel),
 		"replicas": strconv.Itoa(d.Replicas), "version": plan.Sinks.MLflow.Version, "accelerator": plan.Sinks.MLflow.Tags["accelerator"],
 		"engine": d.Engine.Kind, "image": d.Engine.Image, "plan_hash": plan.Hash,
 	}

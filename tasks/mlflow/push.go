@@ -57,6 +57,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 		return err
 	}
 	o.Parent = s.Env(contract.EnvMLflowParent)
+	plan = plan.On(s.Env(contract.EnvTarget))
 	client, err := NewClient(s.Env, o.Patience)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/provision/away"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -68,6 +69,9 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if args[0] != "up" { // which keeps the plan as it is
+		plan = plan.On(s.Env(contract.EnvTarget))
 	}
 	switch args[0] {
 	case "up":

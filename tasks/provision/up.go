@@ -21,6 +21,7 @@ const EndpointSchema = "bflow.endpoint/1"
 // Endpoint is deployment/endpoint.json: what answers, and how it came to be.
 type Endpoint struct {
 	Schema       string    `json:"schema"`
+	Target       string    `json:"target,omitempty"`   // where the run was let start
 	URL          string    `json:"url"`                // base URL without a trailing slash
 	Replicas     []string  `json:"replicas,omitempty"` // base URL of each, where they can be reached one by one
 	Model        string    `json:"model"`
@@ -62,6 +63,7 @@ func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) e
 	if err := step.KeepPlan(o.RunDir, plan); err != nil {
 		return err
 	}
+	plan = plan.On(s.Env(contract.EnvTarget))
 	where, err := placeOf(s, o, plan)
 	if err != nil {
 		err = step.Exit(contract.ExitUsage, err)
@@ -71,6 +73,7 @@ func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) e
 	if err != nil {
 		return errors.Join(err, explain(o, err), where.abandon(ctx))
 	}
+	end.Target = plan.Target.Name
 	return publish(o, end)
 }
 

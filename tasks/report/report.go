@@ -58,12 +58,21 @@ type Host struct {
 // Engine is the server under test as it described itself.
 type Engine struct {
 	Kind         string   `json:"kind"`
+	Target       string   `json:"target,omitempty"` // cluster that it was deployed on
 	Version      string   `json:"version,omitempty"`
 	Model        string   `json:"model"`
 	ServedModels []string `json:"served_models,omitempty"`
 	Deployed     bool     `json:"deployed"` // by this run; false: it was there before
 	Replicas     int      `json:"replicas"`
 	StartupS     float64  `json:"startup_s,omitempty"` // from the start of the deployment to the first right answer
+}
+
+// Target is the cluster that the server under test ran on.
+func (r *Report) Target() string {
+	if e := r.Environment.Engine; e != nil && e.Target != "" {
+		return e.Target
+	}
+	return r.Plan.Target.Name
 }
 
 // Measurement is one measurement with the stages of each of its samples and of all samples together.

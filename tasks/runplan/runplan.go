@@ -108,6 +108,20 @@ type Target struct {
 	HostAliases      map[string]string `json:"hostAliases,omitempty"` // host name -> IP
 }
 
+// On is the plan of a run that was let start on a target: where the plan leaves that open, its name is put in. The plan
+// itself, and its digest, stay as they are.
+func (p *RunPlan) On(target string) *RunPlan {
+	if target == "" || !p.Target.Open() {
+		return p
+	}
+	placed := *p
+	placed.Target.Name = target
+	return &placed
+}
+
+// Open says whether the plan leaves its target to the controller.
+func (t Target) Open() bool { return len(t.AnyOf) > 0 || len(t.Selector) > 0 }
+
 // Queue is what the run asks of Kueue.
 type Queue struct {
 	Name      string            `json:"name"`

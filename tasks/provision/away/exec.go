@@ -58,6 +58,10 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := step.KeepPlan(o.RunDir, plan); err != nil {
+		return err
+	}
+	plan = plan.On(s.Env(contract.EnvTarget))
 	c, err := cluster.Connect([]string{o.TargetWorkspace, o.TargetDir}, plan.Target.Name, plan.Target.Namespace, s.Env)
 	if err != nil {
 		return step.Exit(contract.ExitUsage, err)
@@ -114,7 +118,7 @@ func newLauncher(o Options, s step.Streams, plan *runplan.RunPlan, c *cluster.Cl
 	if o.Task == contract.Collect {
 		l.work.Near = notedNode(o.RunDir)
 	}
-	return l, step.KeepPlan(o.RunDir, plan)
+	return l, nil
 }
 
 // tell prints a line for a person.

@@ -20,6 +20,7 @@ type endpointFile struct {
 	Model        string    `json:"model"`
 	ServedModels []string  `json:"served_models"`
 	Engine       string    `json:"engine"`
+	Target       string    `json:"target"`
 	Version      string    `json:"version"`
 	Deployed     bool      `json:"deployed"`
 	Started      time.Time `json:"started"`
@@ -54,6 +55,7 @@ func engine(runDir string, p *runplan.RunPlan) (*report.Engine, error) {
 	if err != nil || !found {
 		return e, err
 	}
+	e.Target = end.Target
 	e.Version, e.Model, e.ServedModels, e.Deployed = end.Version, end.Model, end.ServedModels, end.Deployed
 	if end.Engine != "" {
 		e.Kind = end.Engine

@@ -166,7 +166,7 @@ func absentTable(absent map[string][]string) table {
 func planSection(r *report.Report) section {
 	s := section{ID: "plan", Title: "Plan", TextTitle: "The whole plan as JSON"}
 	s.Facts = []fact{{"Point", r.Plan.Name}, {"Hash", r.Plan.Hash}, {"Platform", r.Plan.Deployment.Platform + " " + r.Plan.Deployment.Mode},
-		{"Target", r.Plan.Target.Name}}
+		{"Target", r.Target()}}
 	for _, a := range r.Plan.Axes {
 		s.Facts = append(s.Facts, fact{a.Path, fmt.Sprint(a.Value)})
 	}
