@@ -105,12 +105,17 @@ func create(ctx context.Context, api dynamic.ResourceInterface, o *unstructured.
 	return nil
 }
 
+// patch tries again where a webhook is too busy to answer: thousands of objects that go keep Kueue's so for a while.
 func patch(ctx context.Context, api dynamic.ResourceInterface, name, text string, sub ...string) error {
-	_, err := api.Patch(ctx, name, types.MergePatchType, []byte(text), metav1.PatchOptions{}, sub...)
-	if err != nil {
-		return fmt.Errorf("changing %s: %w", name, err)
+	for {
+		_, err := api.Patch(ctx, name, types.MergePatchType, []byte(text), metav1.PatchOptions{}, sub...)
+		if err == nil {
+			return nil
+		}
+		if !apierrors.IsInternalError(err) || ctx.Err() != nil {
+			return fmt.Errorf("changing %s: %w", name, err)
+		}
 	}
-	return nil
 }
 
 // each calls f for 0 to n-1, a few at a time, and returns the first error.
