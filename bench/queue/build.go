@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"time"
@@ -46,9 +47,16 @@ func (l *lab) build(ctx context.Context) error {
 func (l *lab) makeNodes(ctx context.Context) error {
 	cmd := exec.Command(l.o.kwok, "--kubeconfig", l.o.worker, "--manage-all-nodes=false",
 		"--manage-nodes-with-annotation-selector="+kwokNode+"=fake", "--node-lease-duration-seconds=40", "--server-address=127.0.0.1:0")
+	said, err := os.CreateTemp("", "bflow-bench-kwok-*.log")
+	if err != nil {
+		return fmt.Errorf("starting kwok: %w", err)
+	}
+	defer said.Close() // kwok has its own
+	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting kwok: %w", err)
 	}
+	fmt.Fprintf(l.log, "%s: kwok says what it does in %s\n", time.Now().Format(time.TimeOnly), said.Name())
 	l.later(func(context.Context) error {
 		err := cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
