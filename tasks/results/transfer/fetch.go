@@ -92,8 +92,8 @@ func within[T any](ctx context.Context, limit time.Duration, ask func(context.Co
 
 // all brings the files that are wanted, a few at a time. One that fails does not stop the others, unless there is no room.
 func (f *fetch) all(parent context.Context, m results.Manifest) error {
-	ctx, stop := context.WithCancel(parent)
-	defer stop()
+	ctx, stop := context.WithCancelCause(parent)
+	defer stop(nil)
 	files := f.choose(m)
 	failures := make([]error, len(files))
 	var wait sync.WaitGroup
@@ -105,7 +105,7 @@ func (f *fetch) all(parent context.Context, m results.Manifest) error {
 			if err := f.file(ctx, file); err != nil {
 				failures[i] = fmt.Errorf("fetching %q: %w", file.Path, err)
 				if NoRoom(err) {
-					stop()
+					stop(err)
 				}
 			}
 		})
@@ -158,7 +158,7 @@ func (f *fetch) file(ctx context.Context, file results.File) error {
 	}
 	part := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+sum[:12]+".part")
 	err = f.complete(ctx, file, part, sum)
-	if NoRoom(err) { // what did not fit is no use to anybody
+	if NoRoom(err) || err != nil && NoRoom(context.Cause(ctx)) { // what did not fit is no use to anybody, nor what came beside it
 		return errors.Join(err, os.Remove(part))
 	}
 	if err != nil {
