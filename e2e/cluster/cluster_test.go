@@ -5,6 +5,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,6 +99,15 @@ type result struct {
 
 func (l *lab) command(limit time.Duration, program string, args ...string) result {
 	l.t.Helper()
+	r, err := l.try(limit, program, args...)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return r
+}
+
+// try may be called by any goroutine. An error means that the command did not come to an end of its own.
+func (l *lab) try(limit time.Duration, program string, args ...string) (result, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.t.Context()), limit) // clean-ups run commands too
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -107,18 +117,20 @@ func (l *lab) command(limit time.Duration, program string, args ...string) resul
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		l.t.Fatalf("%s %q did not end within %s:\n%s%s", program, args, limit, out.String(), errs.String())
+		return result{}, fmt.Errorf("%s %q did not end within %s:\n%s%s", program, args, limit, out.String(), errs.String())
 	}
 	if err != nil && cmd.ProcessState == nil {
-		l.t.Fatal(err)
+		return result{}, err
 	}
-	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}, nil
 }
 
 func (l *lab) bflow(args ...string) result {
 	l.t.Helper()
-	return l.command(5*time.Minute, filepath.Join(os.Getenv("BFLOW_E2E_BIN"), "bflow"), args...)
+	return l.command(5*time.Minute, bflowPath(), args...)
 }
+
+func bflowPath() string { return filepath.Join(os.Getenv("BFLOW_E2E_BIN"), "bflow") }
 
 // must is bflow where anything but exit code 0 fails the test.
 func (l *lab) must(args ...string) string {

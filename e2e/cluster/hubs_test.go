@@ -80,15 +80,9 @@ func cleanAllTheTime(hubs []*lab) (stop func() []string) {
 	for _, l := range hubs {
 		looking.Go(func() {
 			for {
-				r := l.bflow("janitor", "-n", namespace, "-o", "json")
-				var found []json.RawMessage
-				if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != 0 {
-					found = append(found, json.RawMessage(r.out+r.err))
-				}
+				found := l.leaks()
 				mu.Lock()
-				for _, f := range found {
-					all = append(all, string(f))
-				}
+				all = append(all, found...)
 				mu.Unlock()
 				select {
 				case <-done:
@@ -103,4 +97,20 @@ func cleanAllTheTime(hubs []*lab) (stop func() []string) {
 		looking.Wait()
 		return all
 	}
+}
+
+// leaks is what the janitor of a hub finds, and deletes.
+func (l *lab) leaks() (all []string) {
+	r, err := l.try(time.Minute, bflowPath(), "janitor", "-n", namespace, "-o", "json")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var found []json.RawMessage
+	if err := json.Unmarshal([]byte(r.out), &found); err != nil || r.code != 0 {
+		return []string{r.out + r.err}
+	}
+	for _, f := range found {
+		all = append(all, string(f))
+	}
+	return all
 }
