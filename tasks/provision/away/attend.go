@@ -93,7 +93,7 @@ func (a *attendance) untilEnd(ctx context.Context) (int, error) {
 			}
 		}
 		if gone := a.l.overdue(); gone > 0 {
-			return 0, &lostError{why: fmt.Sprintf("target %q has not answered for %s", a.l.plan.Target.Name, gone.Round(time.Second)), taken: true}
+			return 0, &lostError{why: fmt.Sprintf("target %q has not answered for %s", a.l.target(), gone.Round(time.Second)), taken: true}
 		}
 		select {
 		case <-changed:
@@ -212,7 +212,7 @@ func (a *attendance) hopeless(s cluster.JobState, trouble *cluster.Trouble, star
 	if s.Pod != nil {
 		why, at := trouble.Look(now, s.Pod)
 		if why != "" {
-			return time.Time{}, fmt.Errorf("starting %s on target %q: %s", a.l.Task, a.l.plan.Target.Name, why)
+			return time.Time{}, fmt.Errorf("starting %s on target %q: %s", a.l.Task, a.l.target(), why)
 		}
 		if !at.IsZero() && at.Before(end) {
 			end = at
@@ -230,7 +230,7 @@ func (a *attendance) hopeless(s cluster.JobState, trouble *cluster.Trouble, star
 	} else if text := a.l.c.WhyNoPod(a.ctx, a.l.work.Name); text != "" {
 		why = text
 	}
-	return time.Time{}, fmt.Errorf("starting %s on target %q: not running after %s: %s", a.l.Task, a.l.plan.Target.Name, startTime, why)
+	return time.Time{}, fmt.Errorf("starting %s on target %q: not running after %s: %s", a.l.Task, a.l.target(), startTime, why)
 }
 
 // rescue takes what a pod that is being deleted has still to give: its task was told to end, and its results server
@@ -299,7 +299,7 @@ func (l *launcher) sendAll(ctx context.Context, pod string) error {
 		})
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("sending %s what it needs on target %q: %w", l.Task, l.plan.Target.Name, err)
+		return fmt.Errorf("sending %s what it needs on target %q: %w", l.Task, l.target(), err)
 	}
 	return nil
 }

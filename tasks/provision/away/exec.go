@@ -58,10 +58,6 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := step.KeepPlan(o.RunDir, plan); err != nil {
-		return err
-	}
-	plan = plan.On(s.Env(contract.EnvTarget))
 	c, err := cluster.Connect([]string{o.TargetWorkspace, o.TargetDir}, plan.Target.Name, plan.Target.Namespace, s.Env)
 	if err != nil {
 		return step.Exit(contract.ExitUsage, err)
@@ -101,7 +97,7 @@ func newLauncher(o Options, s step.Streams, plan *runplan.RunPlan, c *cluster.Cl
 		return nil, err
 	}
 	l := &launcher{Options: o, Streams: s, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env), key: key, every: lookEvery}
-	l.patience = &patience{target: plan.Target.Name, limit: o.Patience, say: l.tell, now: time.Now}
+	l.patience = &patience{target: l.target(), limit: o.Patience, say: l.tell, now: time.Now}
 	l.work = o.work(plan, c, l.run.Hub)
 	l.news.path = filepath.Join(o.RunDir, contract.FileEvents)
 	l.goOn = func(ctx context.Context) (bool, error) {
@@ -118,8 +114,11 @@ func newLauncher(o Options, s step.Streams, plan *runplan.RunPlan, c *cluster.Cl
 	if o.Task == contract.Collect {
 		l.work.Near = notedNode(o.RunDir)
 	}
-	return l, nil
+	return l, step.KeepPlan(o.RunDir, plan)
 }
+
+// target is the name of the cluster that the task runs on.
+func (l *launcher) target() string { return l.plan.On(l.run.Target).Target.Name }
 
 // tell prints a line for a person.
 func (l *launcher) tell(format string, args ...any) {
@@ -133,7 +132,7 @@ func (l *launcher) carryOut(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return l.interrupted(ctx, nil)
 		}
-		return fmt.Errorf("launching %s on target %q: %w", l.Task, l.plan.Target.Name, err)
+		return fmt.Errorf("launching %s on target %q: %w", l.Task, l.target(), err)
 	}
 	staying, stop := context.WithCancel(context.WithoutCancel(ctx)) // a signal is followed by some more work
 	defer stop()
@@ -171,7 +170,7 @@ func (l *launcher) launch(ctx context.Context) error {
 		l.tell("job %s was launched before: going on with it", l.work.Name)
 		return nil
 	}
-	l.tell("%s runs on target %q as job %s of namespace %s", l.Task, l.plan.Target.Name, l.work.Name, l.c.Namespace)
+	l.tell("%s runs on target %q as job %s of namespace %s", l.Task, l.target(), l.work.Name, l.c.Namespace)
 	if l.Task == contract.LoadGen {
 		return setAside(l.RunDir, l.measurement(), l.Attempt)
 	}
@@ -208,7 +207,7 @@ func (l *launcher) fetch(ctx context.Context, again transfer.Again) error {
 		return fmt.Errorf("the volume of the run directory is full, and the results of %s do not fit: %w", l.Task, err)
 	}
 	if err != nil {
-		return fmt.Errorf("fetching the results of %s from target %q: %w", l.Task, l.plan.Target.Name, err)
+		return fmt.Errorf("fetching the results of %s from target %q: %w", l.Task, l.target(), err)
 	}
 	return nil
 }
@@ -222,7 +221,7 @@ func (l *launcher) conclude(ctx context.Context, code int, err error) error {
 	var lost *lostError
 	switch {
 	case errors.As(err, &lost):
-		where := fmt.Errorf("%s was lost on target %q: %w", l.Task, l.plan.Target.Name, lost)
+		where := fmt.Errorf("%s was lost on target %q: %w", l.Task, l.target(), lost)
 		if l.Task == contract.LoadGen {
 			where = errors.Join(where, markLost(l.RunDir, &l.Options, l.endpoint(), lost, time.Now()))
 		}
@@ -230,7 +229,7 @@ func (l *launcher) conclude(ctx context.Context, code int, err error) error {
 	case err != nil:
 		return err
 	case code != 0:
-		return step.Exit(code, fmt.Errorf("%s ended with exit code %d on target %q", l.Task, code, l.plan.Target.Name))
+		return step.Exit(code, fmt.Errorf("%s ended with exit code %d on target %q", l.Task, code, l.target()))
 	}
 	return nil
 }

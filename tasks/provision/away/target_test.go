@@ -2,6 +2,7 @@ package away
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -103,6 +104,9 @@ func (g *target) startPod(path string) {
 	g.pod = job.Name + "-x1"
 	pod := corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec}
 	pod.Spec.NodeName, pod.Status.Phase = "node-1", corev1.PodPending
+	if _, err := runplan.Decode([]byte(as[corev1.ConfigMap](g.t, g.Get("/api/v1/namespaces/bench/configmaps/"+job.Name)).Data[runplan.FileJSON])); err != nil {
+		g.t.Errorf("the task would refuse its plan: %v", err)
+	}
 	token := string(as[corev1.Secret](g.t, g.Get("/api/v1/namespaces/bench/secrets/"+job.Name)).Data["token"])
 	root, err := os.OpenRoot(g.dir)
 	if err != nil {
@@ -233,7 +237,7 @@ func newHub(t *testing.T, g *target) *hub {
 	t.Helper()
 	h := &hub{t: t, dir: t.TempDir(), g: g}
 	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "p", Experiment: "p", Index: 1}
-	plan.Target = runplan.Target{Name: "lab", Namespace: "bench", HostAliases: map[string]string{"b.example": "10.0.0.1", "a.example": "10.0.0.1"}}
+	plan.Target = runplan.Target{Name: contract.TargetAny, AnyOf: []string{"lab", "b"}, Namespace: "bench", HostAliases: map[string]string{"b.example": "10.0.0.1", "a.example": "10.0.0.1"}}
 	plan.Measurements = []runplan.Measurement{{Name: "m"}, {Name: "n"}}
 	if err := runplan.Identify(plan); err != nil {
 		t.Fatal(err)
@@ -262,7 +266,8 @@ func (h *hub) launcher(task string, env map[string]string, args ...string) *laun
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	l, err := newLauncher(o, step.Streams{Out: &h.out, Err: &h.out, Env: func(k string) string { return env[k] }}, plan, c)
+	environ := func(k string) string { return cmp.Or(env[k], map[string]string{contract.EnvTarget: "lab"}[k]) }
+	l, err := newLauncher(o, step.Streams{Out: &h.out, Err: &h.out, Env: environ}, plan, c)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -17,12 +17,13 @@ type Run struct {
 	ID      string
 	Attempt int
 	Hub     string                 // identity of the hub, "" where nobody told
+	Target  string                 // where it was let start, "" where nobody told
 	Owner   *metav1.OwnerReference // with which the objects go, on the hub itself
 }
 
 // RunOf returns the run that a step with environment env belongs to. The owner is its PipelineRun.
 func RunOf(id string, attempt int, env func(string) string) Run {
-	run := Run{ID: id, Attempt: attempt, Hub: env(contract.EnvHub)}
+	run := Run{ID: id, Attempt: attempt, Hub: env(contract.EnvHub), Target: env(contract.EnvTarget)}
 	if name, uid := env(contract.EnvPipelineRun), env(contract.EnvPipelineRunUID); name != "" && uid != "" {
 		run.Owner = &metav1.OwnerReference{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: name, UID: types.UID(uid)}
 	}
@@ -47,7 +48,7 @@ func (r Run) labels(plan *runplan.RunPlan, release string) map[string]string {
 	maps.Copy(labels, map[string]string{
 		contract.LabelRun: r.ID, contract.LabelRelease: release, contract.LabelAttempt: strconv.Itoa(r.Attempt),
 		contract.LabelPlanHash: value(plan.Hash), contract.LabelExperiment: experiment(plan.Experiment),
-		contract.LabelTarget: value(plan.Target.Name), contract.LabelRole: roleEngine, contract.LabelManagedBy: contract.ManagedBy,
+		contract.LabelTarget: value(plan.On(r.Target).Target.Name), contract.LabelRole: roleEngine, contract.LabelManagedBy: contract.ManagedBy,
 		"app.kubernetes.io/name": "benchflow", "app.kubernetes.io/instance": release, "app.kubernetes.io/component": "raw-vllm",
 		"benchflow.io/experiment": experiment(plan.Experiment), "benchflow.io/platform": value(plan.Deployment.Platform),
 		"benchflow.io/mode": value(plan.Deployment.Mode), "benchflow.io/release": release,
