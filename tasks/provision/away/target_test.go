@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -104,7 +105,8 @@ func (g *target) startPod(path string) {
 	g.pod = job.Name + "-x1"
 	pod := corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec}
 	pod.Spec.NodeName, pod.Status.Phase = "node-1", corev1.PodPending
-	if _, err := runplan.Decode([]byte(as[corev1.ConfigMap](g.t, g.Get("/api/v1/namespaces/bench/configmaps/"+job.Name)).Data[runplan.FileJSON])); err != nil {
+	plan, err := runplan.Decode([]byte(as[corev1.ConfigMap](g.t, g.Get("/api/v1/namespaces/bench/configmaps/"+job.Name)).Data[runplan.FileJSON]))
+	if err := errors.Join(err, runplan.Verify(plan)); err != nil {
 		g.t.Errorf("the task would refuse its plan: %v", err)
 	}
 	token := string(as[corev1.Secret](g.t, g.Get("/api/v1/namespaces/bench/secrets/"+job.Name)).Data["token"])
