@@ -115,6 +115,10 @@ func patch(ctx context.Context, api dynamic.ResourceInterface, name, text string
 		if !apierrors.IsInternalError(err) || ctx.Err() != nil {
 			return fmt.Errorf("changing %s: %w", name, err)
 		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
 	}
 }
 
