@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"strconv"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 
 const (
 	sliceLabel   = "bench.bflow.dev/slice" // on nodes: the number of their target
-	kwokNode     = "kwok.x-k8s.io/node"
 	jobNamespace = "bench-queue-jobs"
 )
 
@@ -41,48 +38,6 @@ func (l *lab) build(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// makeNodes makes the nodes of all targets. kwok keeps them alive: without it they are lost within a minute.
-func (l *lab) makeNodes(ctx context.Context) error {
-	cmd := exec.Command(l.o.kwok, "--kubeconfig", l.o.worker, "--manage-all-nodes=false",
-		"--manage-nodes-with-annotation-selector="+kwokNode+"=fake", "--node-lease-duration-seconds=40", "--server-address=127.0.0.1:0")
-	said, err := os.CreateTemp("", "bflow-bench-kwok-*.log")
-	if err != nil {
-		return fmt.Errorf("starting kwok: %w", err)
-	}
-	defer said.Close() // kwok has its own
-	cmd.Stdout, cmd.Stderr = said, said
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("starting kwok: %w", err)
-	}
-	fmt.Fprintf(l.log, "%s: kwok says what it does in %s\n", time.Now().Format(time.TimeOnly), said.Name())
-	l.later(func(context.Context) error {
-		err := cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-		return err
-	})
-	api := l.worker.Resource(core("nodes"))
-	l.later(func(ctx context.Context) error {
-		return api.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: sliceLabel})
-	})
-	return each(ctx, l.o.targets*l.o.nodes, func(ctx context.Context, i int) error {
-		return create(ctx, api, l.node(i%l.o.targets, i/l.o.targets))
-	})
-}
-
-func (l *lab) node(target, n int) *unstructured.Unstructured {
-	room := object{"cpu": "64", "memory": "512Gi", "pods": "110", gpu: strconv.Itoa(l.o.gpus)}
-	return made(object{
-		"apiVersion": "v1", "kind": "Node",
-		"metadata": object{
-			"name":        fmt.Sprintf("%s-%d", slice(target), n),
-			"labels":      object{sliceLabel: strconv.Itoa(target), "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"},
-			"annotations": object{kwokNode: "fake"},
-		},
-		"spec":   object{"taints": []any{object{"key": kwokNode, "value": "fake", "effect": "NoSchedule"}}},
-		"status": object{"capacity": room, "allocatable": room},
-	})
 }
 
 // makeTargets makes a target of each slice, and waits until its queue promises what the slice has.

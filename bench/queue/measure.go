@@ -118,10 +118,10 @@ func (l *lab) act(ctx context.Context, s side, rec *record) (<-chan error, error
 			for {
 				select {
 				case u := <-started:
-					status, _ := json.Marshal(object{"status": s.ended(time.Now())})
-					err := patch(ctx, api, u.GetName(), string(status), "status")
-					rec.end(u.GetLabels()[sideLabel], time.Now())
-					ended <- err
+					now := time.Now() // its place is free before the answer comes
+					status, _ := json.Marshal(object{"status": s.ended(now)})
+					rec.end(u.GetLabels()[sideLabel], now)
+					ended <- patch(ctx, api, u.GetName(), string(status), "status")
 				case <-ctx.Done():
 					return
 				}
