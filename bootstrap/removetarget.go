@@ -84,7 +84,7 @@ func (l *leaving) hold(ctx context.Context) error {
 		if err := unstructured.SetNestedField(o.Object, "Hold", "spec", "stopPolicy"); err != nil {
 			return err
 		}
-		if _, err := l.cluster.Apply(ctx, o, apply.Options{}); err != nil {
+		if _, err := l.cluster.Apply(ctx, o, apply.Options{Force: true}); err != nil { // whoever stopped it, or let it go, did so before
 			return err
 		}
 	}
