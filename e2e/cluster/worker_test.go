@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -80,8 +81,13 @@ func TestAMatrixRunsOverTwoClusters(t *testing.T) {
 		return ""
 	})
 	children := l.list(pipelineRuns, "bflow.dev/matrix="+parent)
-	if len(children) != 12 {
-		t.Fatalf("%s has %d points, want 12", parent, len(children))
+	if len(children) != 12 { // nothing here takes a run away
+		for _, c := range children {
+			if why := c.GetAnnotations()[queuerun.AnnotationStopped]; why != "" {
+				t.Errorf("%s did not end by itself: %s\n%s", c.GetName(), why, l.bflow("status", c.GetName()).out)
+			}
+		}
+		t.Fatalf("%s has %d runs, want one of each of its 12 points", parent, len(children))
 	}
 	where := map[string][]string{}
 	for _, c := range children {
