@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/kueue/pkg/controller/jobframework"
 )
@@ -34,6 +35,8 @@ const (
 	soon   = 200 * time.Millisecond
 	noWay  = 10 * time.Second
 	seldom = 10 * time.Minute
+
+	parallel = 8 // runs worked on at a time; what takes time is the API server
 )
 
 // Options of the admission of runs.
@@ -79,27 +82,64 @@ func SetupAdmission(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		return fmt.Errorf("indexing Workloads by their PipelineRun: %w", err)
 	}
 	a := NewAdmission(mgr.GetClient(), mgr.GetEventRecorder("bflow-queue"), opts)
-	return ctrl.NewControllerManagedBy(mgr).Named("admission").
-		Watches(&tektonv1.PipelineRun{}, oldestFirst{}).
-		Watches(&kueue.Workload{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &tektonv1.PipelineRun{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1}). // more would mix up the order of runs
-		Complete(a)
+	for _, part := range []struct {
+		name    string
+		workers int
+		do      reconcile.Func
+	}{
+		{"intake", 1, a.Enter}, // more would mix up the order of runs
+		{"admission", parallel, a.Go},
+	} {
+		err := ctrl.NewControllerManagedBy(mgr).Named(part.name).
+			Watches(&tektonv1.PipelineRun{}, oldestFirst{}).
+			Watches(&kueue.Workload{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &tektonv1.PipelineRun{})).
+			WithOptions(controller.Options{MaxConcurrentReconciles: part.workers}).
+			Complete(part.do)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Reconcile brings one run and its Workload together. A change that met another one is tried again a moment later.
-func (a *Admission) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	result, err := a.reconcile(ctx, req)
+// Enter brings a run that has no place in its queue there, one after the other.
+func (a *Admission) Enter(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	return a.reconcile(ctx, req, true)
+}
+
+// Go brings any other run and its Workload together.
+func (a *Admission) Go(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	return a.reconcile(ctx, req, false)
+}
+
+// reconcile looks at a run if it is one that enters its queue, or is none, as entering says. A change that met another
+// one is tried again a moment later.
+func (a *Admission) reconcile(ctx context.Context, req ctrl.Request, entering bool) (ctrl.Result, error) {
+	pr := &tektonv1.PipelineRun{}
+	if err := a.client.Get(ctx, req.NamespacedName, pr); client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("reading run: %w", err)
+	}
+	if enters, err := a.enters(ctx, pr); err != nil || enters != entering {
+		return ctrl.Result{}, err
+	}
+	result, err := a.join(ctx, req, pr, entering)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	return result, err
 }
 
-func (a *Admission) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	pr := &tektonv1.PipelineRun{}
-	if err := a.client.Get(ctx, req.NamespacedName, pr); client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("reading run: %w", err)
+// enters says whether a run waits and has no Workload yet.
+func (a *Admission) enters(ctx context.Context, pr *tektonv1.PipelineRun) (bool, error) {
+	if pr.UID == "" || !run.Ours(pr) || !pr.IsPending() || !pr.DeletionTimestamp.IsZero() {
+		return false, nil
 	}
+	wl, err := a.workload(ctx, pr)
+	return wl == nil, err
+}
+
+// join does for a run, and for one that is gone, what is next.
+func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.PipelineRun, entering bool) (ctrl.Result, error) {
 	if pr.UID != "" {
 		ready, err := a.prepare(ctx, pr)
 		if refused(err) {
@@ -113,8 +153,10 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		if settled, err := a.settled(ctx, pr); settled || err != nil {
 			return ctrl.Result{}, err
 		}
-		if wait, err := a.turn(ctx, pr); wait > 0 || err != nil {
-			return ctrl.Result{RequeueAfter: wait}, err
+		if entering && run.Queue(pr) != "" {
+			if wait := a.order.pass(pr.UID, pr.CreationTimestamp.Time, a.opts.Clock.Now()); wait > 0 {
+				return ctrl.Result{RequeueAfter: wait}, nil
+			}
 		}
 		if wait, err := a.way(ctx, pr); wait > 0 || err != nil {
 			return ctrl.Result{RequeueAfter: wait}, err
@@ -188,18 +230,6 @@ func (a *Admission) settled(ctx context.Context, pr *tektonv1.PipelineRun) (bool
 		return false, err
 	}
 	return wl == nil || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) && len(wl.Finalizers) == 0, nil
-}
-
-// turn is how long a run waits before its Workload is made.
-func (a *Admission) turn(ctx context.Context, pr *tektonv1.PipelineRun) (time.Duration, error) {
-	if !run.Ours(pr) || !pr.IsPending() || run.Queue(pr) == "" || !pr.DeletionTimestamp.IsZero() {
-		return 0, nil
-	}
-	wl, err := a.workload(ctx, pr)
-	if wl != nil || err != nil {
-		return 0, err
-	}
-	return a.order.pass(pr.UID, pr.CreationTimestamp.Time, a.opts.Clock.Now()), nil
 }
 
 // way is how long an admitted run waits for the way to its target, which may have to be asked for it. One that cannot be

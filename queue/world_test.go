@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -33,6 +32,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/kueue/pkg/controller/jobframework"
 	utiltesting "sigs.k8s.io/kueue/pkg/util/testing"
@@ -139,10 +139,8 @@ func (w *world) reconcile(names ...string) error {
 	slices.Sort(names)
 	for _, name := range names {
 		req := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: name}}
-		for _, r := range []interface {
-			Reconcile(context.Context, ctrl.Request) (ctrl.Result, error)
-		}{w.admission, w.release, w.retry} {
-			if _, err := r.Reconcile(w.t.Context(), req); err != nil {
+		for _, r := range []reconcile.Func{w.admission.Enter, w.admission.Go, w.release.Reconcile, w.retry.Reconcile} {
+			if _, err := r(w.t.Context(), req); err != nil {
 				return err
 			}
 		}

@@ -68,6 +68,7 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 		LeaderElectionNamespace:       o.SystemNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		HealthProbeBindAddress:        o.ProbeAddress,
+		PprofBindAddress:              o.PprofAddress,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ type Options struct {
 	LeaderElection  bool
 	MetricsAddress  string
 	ProbeAddress    string
+	PprofAddress    string
 	Prebuilt        bool
 	ForceAfter      time.Duration
 	LogLevel        slog.Level
@@ -41,6 +42,7 @@ func Flags(o *Options, errOut io.Writer) *flag.FlagSet {
 	fs.BoolVar(&o.LeaderElection, "leader-elect", true, "work only while holding the lease, so that several replicas may run")
 	fs.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; 0 for none")
 	fs.StringVar(&o.ProbeAddress, "probe-address", ":8081", "`address` of /healthz and /readyz; 0 for none")
+	fs.StringVar(&o.PprofAddress, "pprof-address", "0", "`address` of /debug/pprof, for nobody but who looks for lost time; 0 for none")
 	fs.BoolVar(&o.Prebuilt, "prebuilt-workloads", false, "make the Workloads of runs here and take the queue label off them: for a Kueue that manages pods")
 	fs.DurationVar(&o.ForceAfter, "force-after", release.ForceAfter, "how `long` an ended run keeps its quota when something of it cannot be removed")
 	fs.TextVar(&o.LogLevel, "log-level", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
