@@ -70,7 +70,7 @@ func NewAdmission(c client.Client, recorder events.EventRecorder, opts Options) 
 	return &Admission{
 		client:  c,
 		events:  recorder,
-		jobs:    jobframework.NewReconciler(c, recorder, frameworkOptions(opts)...),
+		jobs:    jobframework.NewReconciler(c, quiet{recorder}, frameworkOptions(opts)...),
 		starter: &starter{ways: opts.Access, gate: opts.Gate, locks: opts.Locks, clock: opts.Clock},
 		opts:    opts,
 	}

@@ -21,6 +21,7 @@ func (l *lab) measure(ctx context.Context, s side) (figures, error) {
 	if err := l.hold(ctx, s, true); err != nil {
 		return fail(err)
 	}
+	l.later(func(ctx context.Context) error { return l.empty(ctx, s) }) // also when it is cut short
 	if err := l.fill(ctx, s); err != nil {
 		return fail(err)
 	}

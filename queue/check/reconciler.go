@@ -14,7 +14,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,9 +40,8 @@ type Reconciler struct {
 	locks   *keeper.Keepers
 	metrics *metrics.Metrics
 	clock   clock.Clock
-	// written is, by check, the version of each Workload that was answered, until the cache shows a newer one. Only one request
-	// is worked on at a time.
-	written map[string]map[types.UID]string
+	written writings
+	turns   turns
 }
 
 var _ reconcile.Reconciler = (*Reconciler)(nil)
@@ -66,11 +64,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	r.measure(name, in)
+	defer r.turns.take(name)() // what is granted to one run of a target is taken from the next
 	found, err := r.reservations(ctx, check.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if r.stale(check.Name, found.waiting) {
+	if r.written.stale(check.Name, found.waiting) {
 		return ctrl.Result{RequeueAfter: catchUp}, nil
 	}
 	if r.locks == nil {
@@ -131,18 +130,6 @@ func (r *Reconciler) setActive(ctx context.Context, check *kueue.AdmissionCheck,
 		return fmt.Errorf("writing the condition of check %q: %w", check.Name, err)
 	}
 	return nil
-}
-
-// stale says whether the cache does not show yet what was answered to one of waiting.
-func (r *Reconciler) stale(check string, waiting []reservation) bool {
-	seen := map[types.UID]string{}
-	for _, w := range waiting {
-		if version, ok := r.written[check][w.workload.UID]; ok && version == w.workload.ResourceVersion {
-			seen[w.workload.UID] = version
-		}
-	}
-	r.written[check] = seen
-	return len(seen) > 0
 }
 
 func (r *Reconciler) sight(ctx context.Context, name string, in target.Sight, flavor *kueue.ResourceFlavor, found reservations) (Sight, error) {
@@ -206,7 +193,7 @@ func (r *Reconciler) write(ctx context.Context, check string, cached *kueue.Work
 		return patching.SetAdmissionCheckState(&w.Status.AdmissionChecks, after, r.clock), nil
 	})
 	if err == nil {
-		r.written[check][cached.UID] = version // stale has made the map
+		r.written.add(check, cached.UID, version)
 		ctrl.LoggerFrom(ctx).Info("answered", "workload", client.ObjectKeyFromObject(cached).String(), "state", d.State, "message", d.Message)
 	}
 	return err

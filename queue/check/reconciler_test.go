@@ -188,7 +188,7 @@ func TestAnOldViewOfTheCacheIsNotActedOn(t *testing.T) {
 	}
 	w.reconcile("bflow-local")
 	w.want(map[string]kueue.CheckState{"r1": isReady})
-	if !w.r.stale("bflow-local", []reservation{{workload: wl}}) {
+	if !w.r.written.stale("bflow-local", []reservation{{workload: wl}}) {
 		t.Error("a cache that still shows the old version is waited for")
 	}
 	if err := w.r.write(t.Context(), "bflow-local", wl, pending("x")); err == nil {

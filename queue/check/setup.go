@@ -31,6 +31,8 @@ type Options struct {
 	Metrics *metrics.Metrics // nil = nothing is measured
 }
 
+const parallel = 8 // checks answered at a time
+
 // Setup adds the controller to a manager.
 func Setup(mgr ctrl.Manager, o Options) error {
 	r := newReconciler(mgr.GetClient(), o, clock.RealClock{})
@@ -41,12 +43,12 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		Watches(&kueue.ResourceFlavor{}, all, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		Watches(&tektonv1.PipelineRun{}, all, builder.WithPredicates(gaveBack())).
 		WatchesRawSource(source.Channel(o.Targets.Changes(), handler.EnqueueRequestsFromMapFunc(r.checksAt))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1}). // what is granted to one is taken from the next
+		WithOptions(controller.Options{MaxConcurrentReconciles: parallel}).
 		Complete(r)
 }
 
 func newReconciler(c client.Client, o Options, clk clock.Clock) *Reconciler {
-	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, locks: o.Locks, metrics: o.Metrics, clock: clk, written: map[string]map[types.UID]string{}}
+	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, locks: o.Locks, metrics: o.Metrics, clock: clk}
 }
 
 // allChecks asks for every check: whatever changed, a few of them are cheap to judge again.
