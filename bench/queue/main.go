@@ -44,7 +44,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	fs.IntVar(&o.nodes, "nodes", 4, "nodes of a target")
 	fs.IntVar(&o.gpus, "gpus", 8, "GPUs of a node")
 	fs.IntVar(&o.demand, "demand", 4, "GPUs that a run asks for")
-	fs.DurationVar(&o.limit, "limit", 20*time.Minute, "longest time of one side")
+	fs.DurationVar(&o.limit, "limit", 40*time.Minute, "longest time of one side")
 	fs.BoolVar(&o.keep, "keep", false, "leave the targets there, to look at them")
 	if err := fs.Parse(args); err != nil {
 		return 2

@@ -13,23 +13,28 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// measure lets all of a side wait behind closed queues, opens them at once, and returns when everything has had its turn.
+// The controller is calm when it makes few requests for some seconds: the ones that it always makes.
+const (
+	calmFor  = 5 * time.Second
+	calmRate = 20
+)
+
+// measure fills the queues of a side while what has its place there stays, then lets everything end as soon as it was
+// let start, and returns when all has had its turn.
 func (l *lab) measure(ctx context.Context, s side) (figures, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.limit)
 	defer cancel()
 	fail := func(err error) (figures, error) { return figures{}, fmt.Errorf("measuring %s: %w", s.name, err) }
-	if err := l.hold(ctx, s, true); err != nil {
+	rec := newRecord()
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	open := make(chan struct{})
+	ended, err := l.act(watching, s, rec, open)
+	if err != nil {
 		return fail(err)
 	}
 	l.later(func(ctx context.Context) error { return l.empty(ctx, s) }) // also when it is cut short
 	if err := l.fill(ctx, s); err != nil {
-		return fail(err)
-	}
-	rec := newRecord()
-	watching, stop := context.WithCancel(ctx)
-	defer stop()
-	ended, err := l.act(watching, s, rec)
-	if err != nil {
 		return fail(err)
 	}
 	before, err := l.usage(ctx)
@@ -37,10 +42,9 @@ func (l *lab) measure(ctx context.Context, s side) (figures, error) {
 		return fail(err)
 	}
 	most := l.sample(watching)
-	fmt.Fprintf(l.log, "%s: the queues open\n", time.Now().Format(time.TimeOnly))
-	if err := l.hold(ctx, s, false); err != nil {
-		return fail(err)
-	}
+	fmt.Fprintf(l.log, "%s: what has its place may end\n", time.Now().Format(time.TimeOnly))
+	rec.opened = time.Now()
+	close(open)
 	for n := 0; n < l.o.count; n++ {
 		select {
 		case err := <-ended:
@@ -68,18 +72,7 @@ func (l *lab) measure(ctx context.Context, s side) (figures, error) {
 	return f, l.empty(ctx, s)
 }
 
-// hold closes the queues of a side, or opens them.
-func (l *lab) hold(ctx context.Context, s side, yes bool) error {
-	policy := "None"
-	if yes {
-		policy = "Hold"
-	}
-	return each(ctx, l.o.targets, func(ctx context.Context, i int) error {
-		return patch(ctx, l.hub.Resource(ofKueue("clusterqueues")), s.queue(i), fmt.Sprintf(`{"spec":{"stopPolicy":%q}}`, policy))
-	})
-}
-
-// fill makes everything that is to wait, and waits until Kueue knows of it.
+// fill makes everything that is to wait, and waits until Kueue knows of it and the controller has said all about it.
 func (l *lab) fill(ctx context.Context, s side) error {
 	fmt.Fprintf(l.log, "%s: making %d %s\n", time.Now().Format(time.TimeOnly), l.o.count, s.name)
 	api := l.hub.Resource(s.kind).Namespace(s.namespace)
@@ -87,12 +80,37 @@ func (l *lab) fill(ctx context.Context, s side) error {
 	if err != nil {
 		return err
 	}
-	return await(ctx, "the Workloads", func(ctx context.Context) (string, error) {
+	err = await(ctx, "the Workloads", func(ctx context.Context) (string, error) {
 		n, err := count(ctx, l.hub.Resource(ofKueue("workloads")).Namespace(s.namespace))
 		if err != nil || n >= l.o.count {
 			return "", err
 		}
 		return fmt.Sprintf("%d of %d are there", n, l.o.count), nil
+	})
+	if err != nil {
+		return err
+	}
+	return l.calm(ctx)
+}
+
+// calm waits until the controller has nothing more to write about what waits.
+func (l *lab) calm(ctx context.Context) error {
+	last, at := -1.0, time.Time{}
+	said := "it was not asked yet"
+	return await(ctx, "the controller to be done with what waits", func(ctx context.Context) (string, error) {
+		if time.Since(at) < calmFor {
+			return said, nil
+		}
+		now, err := l.usage(ctx)
+		if err != nil {
+			return "", err
+		}
+		rate := (now.calls - last) / time.Since(at).Seconds()
+		if last >= 0 && rate < calmRate {
+			return "", nil
+		}
+		last, at, said = now.calls, time.Now(), fmt.Sprintf("it makes %.0f requests a second", rate)
+		return said, nil
 	})
 }
 
@@ -109,13 +127,18 @@ func count(ctx context.Context, api dynamic.ResourceInterface) (int, error) {
 	return n, nil
 }
 
-// act ends everything of a side as soon as it was let start, and tells of each.
-func (l *lab) act(ctx context.Context, s side, rec *record) (<-chan error, error) {
+// act ends everything of a side as soon as it was let start, from when open is closed, and tells of each.
+func (l *lab) act(ctx context.Context, s side, rec *record, open <-chan struct{}) (<-chan error, error) {
 	started := make(chan *unstructured.Unstructured, l.o.count)
 	ended := make(chan error, l.o.count)
 	api := l.hub.Resource(s.kind).Namespace(s.namespace)
 	for range workers {
 		go func() {
+			select {
+			case <-open:
+			case <-ctx.Done():
+				return
+			}
 			for {
 				select {
 				case u := <-started:

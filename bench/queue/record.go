@@ -8,6 +8,7 @@ import (
 
 // record is what happened at each target: when something was let start, and when it gave its quota back.
 type record struct {
+	opened time.Time // when what had its place might end; what started before is not counted
 	mu     sync.Mutex
 	starts map[string][]time.Time
 	ends   map[string][]time.Time
@@ -45,7 +46,7 @@ func (r *record) started() int {
 // figures of one side.
 type figures struct {
 	name        string
-	rate        float64 // admissions a second, from the first to the last
+	rate        float64 // admissions a second, from when the first might end to the last
 	wall        time.Duration
 	handover    []time.Duration // from the end of one to the start of the next in its place, sorted
 	controller  usage           // of bflow-controller meanwhile
@@ -67,15 +68,19 @@ func (r *record) figures(slots int) figures {
 	for target, starts := range r.starts {
 		slices.SortFunc(starts, time.Time.Compare)
 		ends := slices.SortedFunc(slices.Values(r.ends[target]), time.Time.Compare)
-		all = append(all, starts...)
+		for _, at := range starts {
+			if at.After(r.opened) {
+				all = append(all, at)
+			}
+		}
 		f.handover = append(f.handover, handovers(starts, ends, slots)...)
 		f.overTargets = f.overTargets || atOnce(starts, ends) > slots
 	}
 	slices.SortFunc(all, time.Time.Compare)
 	slices.Sort(f.handover)
-	if n := len(all); n > 1 {
-		f.wall = all[n-1].Sub(all[0])
-		f.rate = float64(n-1) / f.wall.Seconds()
+	if n := len(all); n > 0 {
+		f.wall = all[n-1].Sub(r.opened)
+		f.rate = float64(n) / f.wall.Seconds()
 	}
 	return f
 }

@@ -38,7 +38,8 @@ func TestARateIsOverAllTargets(t *testing.T) {
 			t.Fatalf("the start of %s is not told once", name)
 		}
 	}
-	if f := r.figures(4); f.rate != 1 || f.wall != 4*time.Second {
-		t.Errorf("rate %v over %v, want one a second over 4s", f.rate, f.wall)
+	r.opened = at(2)[0]
+	if f := r.figures(4); f.rate != 1 || f.wall != 2*time.Second {
+		t.Errorf("rate %v over %v, want the two that started after the opening, one a second", f.rate, f.wall)
 	}
 }
