@@ -66,7 +66,7 @@ func newWorld(t *testing.T, gpus int64) *world {
 			t.Fatal(err)
 		}
 	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).
 		WithStatusSubresource(&kueue.Workload{}, &tektonv1.PipelineRun{}).
 		WithObjects(
 			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{contract.LabelEnabled: "true"}}},

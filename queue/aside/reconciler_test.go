@@ -57,7 +57,7 @@ func newWorld(t *testing.T, nodes ...corev1.Node) *world {
 		}
 	}
 	w := &world{t: t, target: &sightOf{nodes: nodes}, clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
-	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+	w.client = fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).WithObjects(
 		&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "lab"}},
 		&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Name: "q", Namespace: "bench"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "lab"}},
 		&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "bench"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "other"}},

@@ -3,6 +3,7 @@ package capacity
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/run"
@@ -16,16 +17,14 @@ import (
 // devices were given back. Pods of a run that has none are foreign, be it one without a queue or one that was released
 // by force and left something behind: so are pods that another hub made. What a run of this hub left that is over and has
 // no right to anything is leaked.
-func Owner(ctx context.Context, hub client.Reader, identity string) (devices.Owner, error) {
+func Owner(ctx context.Context, cache client.Reader, identity string) (devices.Owner, error) {
 	var list tektonv1.PipelineRunList
-	if err := hub.List(ctx, &list, client.HasLabels{contract.LabelPlanHash}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := cache.List(ctx, &list, client.MatchingFields{run.Index: run.Anywhere}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the runs that hold quota: %w", err)
 	}
-	holding, alive := map[string]bool{}, map[string]bool{}
+	holding := map[string]bool{}
 	for i := range list.Items {
-		pr := &list.Items[i]
-		alive[run.ID(pr)] = alive[run.ID(pr)] || !run.Over(pr) || run.Holding(pr)
-		if run.Queue(pr) != "" && run.Holding(pr) && !run.Freed(pr) {
+		if pr := &list.Items[i]; !run.Freed(pr) {
 			holding[run.ID(pr)] = true
 		}
 	}
@@ -36,10 +35,21 @@ func Owner(ctx context.Context, hub client.Reader, identity string) (devices.Own
 			return ""
 		case holding[id]:
 			return id
-		case hub != "" && labels[contract.LabelRelease] != "" && !alive[id]:
+		case hub != "" && labels[contract.LabelRelease] != "" && !alive(ctx, cache, id):
 			return devices.Leaked
 		default:
 			return ""
 		}
 	}, nil
+}
+
+// alive says whether a run is not over, or has a right to its quota still; also where that cannot be known.
+func alive(ctx context.Context, cache client.Reader, id string) bool {
+	var list tektonv1.PipelineRunList
+	if err := cache.List(ctx, &list, client.MatchingFields{run.IndexID: id}, client.UnsafeDisableDeepCopy); err != nil {
+		return true
+	}
+	return slices.ContainsFunc(list.Items, func(pr tektonv1.PipelineRun) bool {
+		return run.Ours(&pr) && (!run.Over(&pr) || run.Holding(&pr))
+	})
 }

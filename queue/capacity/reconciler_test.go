@@ -8,6 +8,7 @@ import (
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,7 +69,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 	released.Annotations["bflow.dev/released"] = "now"
 	delete(unqueued.Labels, "kueue.x-k8s.io/queue-name")
 	queue := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Spec: kueue.ClusterQueueSpec{QueueingStrategy: kueue.StrictFIFO}}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(queue, makeRun("held"), released, unqueued).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).WithObjects(queue, makeRun("held"), released, unqueued).Build()
 	instruments, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)

@@ -51,6 +51,7 @@ type Decision struct {
 	Until   time.Time     // with Pending: when to decide again though nothing has changed; zero = never
 
 	locked bool // it waits for the platform, and there is room for it
+	soon   bool // with Pending: it is decided again in a moment
 }
 
 // Decide answers for all runs that wait, in their order. Who comes later does not pass one that waits for devices:
@@ -127,7 +128,7 @@ func atTheDoor(d Decision, a lock.Answer) Decision {
 	case a.Away:
 		return Decision{State: kueue.CheckStateRetry, Message: a.Reason, Requeue: Again}
 	default:
-		return Decision{State: kueue.CheckStatePending, Message: a.Reason, locked: true}
+		return Decision{State: kueue.CheckStatePending, Message: a.Reason, locked: true, soon: a.Soon}
 	}
 }
 

@@ -31,6 +31,9 @@ const fieldOwner = "bflow-check"
 // catchUp is how long to wait for the cache to show what was just written.
 const catchUp = 20 * time.Millisecond
 
+// patience is for what passes by itself: nobody is told of it before. Thousands of runs would make it thousands of writes.
+const patience = 3 * time.Second
+
 // Reconciler answers for all runs of one AdmissionCheck at once, so that each is judged beside the others. A request
 // names the check.
 type Reconciler struct {
@@ -161,6 +164,9 @@ func (r *Reconciler) answer(ctx context.Context, check string, waiting []reserva
 	}
 	var result ctrl.Result
 	for i, d := range Decide(now, s, runs) {
+		if told := runs[i].Reserved.Add(patience); d.soon && now.Before(told) {
+			d = Decision{State: d.State, Message: stateOf(waiting[i].workload, check).Message, Until: told}
+		}
 		if err := r.write(ctx, check, waiting[i].workload, d); err != nil {
 			return ctrl.Result{}, fmt.Errorf("answering for run %q: %w", runs[i].Run, err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,7 +56,7 @@ func newWorld(t *testing.T, nodes ...corev1.Node) *world {
 		}
 	}
 	w := &world{t: t, target: &sightOf{nodes: nodes, reach: up()}}
-	w.client = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&kueue.Workload{}, &kueue.AdmissionCheck{}).WithObjects(
+	w.client = fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).WithIndex(&kueue.Workload{}, index, indexOf).WithStatusSubresource(&kueue.Workload{}, &kueue.AdmissionCheck{}).WithObjects(
 		&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Spec: kueue.ResourceFlavorSpec{NodeLabels: map[string]string{"bflow.dev/target": "local"}}},
 		&kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "bflow-local"}, Spec: kueue.AdmissionCheckSpec{
 			ControllerName: ControllerName, Parameters: &kueue.AdmissionCheckParametersReference{APIGroup: "kueue.x-k8s.io", Kind: "ResourceFlavor", Name: "local"},

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
@@ -34,14 +35,17 @@ type Options struct {
 const parallel = 8 // checks answered at a time
 
 // Setup adds the controller to a manager.
-func Setup(mgr ctrl.Manager, o Options) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, index, indexOf); err != nil {
+		return fmt.Errorf("indexing Workloads: %w", err)
+	}
 	r := newReconciler(mgr.GetClient(), o, clock.RealClock{})
 	all := handler.EnqueueRequestsFromMapFunc(r.allChecks)
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-check").
 		For(&kueue.AdmissionCheck{}).
 		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(checksOf), builder.WithPredicates(asked())).
 		Watches(&kueue.ResourceFlavor{}, all, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
-		Watches(&tektonv1.PipelineRun{}, all, builder.WithPredicates(gaveBack())).
+		Watches(&tektonv1.PipelineRun{}, handler.EnqueueRequestsFromMapFunc(r.checksOfRun), builder.WithPredicates(gaveBack())).
 		WatchesRawSource(source.Channel(o.Targets.Changes(), handler.EnqueueRequestsFromMapFunc(r.checksAt))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: parallel}).
 		Complete(r)
@@ -69,6 +73,15 @@ func (r *Reconciler) allChecks(ctx context.Context, _ client.Object) []reconcile
 
 // checksAt asks for the checks of one target, which is what obj is named like.
 func (r *Reconciler) checksAt(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.checksOfTarget(ctx, obj.GetName())
+}
+
+// checksOfRun asks for the checks of the target that a run is on.
+func (r *Reconciler) checksOfRun(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.checksOfTarget(ctx, run.Target(obj))
+}
+
+func (r *Reconciler) checksOfTarget(ctx context.Context, target string) []reconcile.Request {
 	var list kueue.AdmissionCheckList
 	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "listing the checks")
@@ -80,7 +93,7 @@ func (r *Reconciler) checksAt(ctx context.Context, obj client.Object) []reconcil
 		if check.Spec.ControllerName != ControllerName {
 			continue
 		}
-		if name, _, err := r.targetOf(ctx, check); err != nil || name == obj.GetName() {
+		if name, _, err := r.targetOf(ctx, check); err != nil || name == target {
 			out = append(out, request(check.Name))
 		}
 	}

@@ -29,17 +29,32 @@ type reservation struct {
 	run      *tektonv1.PipelineRun
 }
 
+// index finds the Workloads that hold quota by their checks, among thousands that do not.
+const index = "bflow.dev/checked"
+
+func indexOf(o client.Object) []string {
+	w, ok := o.(*kueue.Workload)
+	if !ok || !holdsQuota(w) {
+		return nil
+	}
+	var out []string
+	for _, c := range w.Status.AdmissionChecks {
+		out = append(out, string(c.Name))
+	}
+	return out
+}
+
 // reservations reads them from the cache. Waiting ones are in the order in which they may go.
 func (r *Reconciler) reservations(ctx context.Context, check string) (reservations, error) {
 	var list kueue.WorkloadList
-	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.client.List(ctx, &list, client.MatchingFields{index: check}, client.UnsafeDisableDeepCopy); err != nil {
 		return reservations{}, fmt.Errorf("listing the Workloads of check %q: %w", check, err)
 	}
 	var out reservations
 	for i := range list.Items {
 		w := &list.Items[i]
 		state := stateOf(w, check)
-		if state == nil || !holdsQuota(w) {
+		if state == nil || !holdsQuota(w) { // an index may be a moment behind
 			continue
 		}
 		pr, err := r.runOf(ctx, w)

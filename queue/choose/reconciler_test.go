@@ -8,6 +8,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -63,7 +64,7 @@ func newWorld(t *testing.T) *setting {
 			t.Fatal(err)
 		}
 	}
-	w := &setting{t: t, client: fake.NewClientBuilder().WithScheme(scheme).Build(), clock: clocktesting.NewFakeClock(time.Unix(10000, 0)), sights: map[string]*sightOf{}}
+	w := &setting{t: t, client: fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build(), clock: clocktesting.NewFakeClock(time.Unix(10000, 0)), sights: map[string]*sightOf{}}
 	targets := target.NewRegistry(target.Local(nil, &sightOf{gpus: 100}))
 	for name, region := range map[string]string{"a": "eu", "b": "eu", "c": "us"} {
 		w.sights[name] = &sightOf{gpus: 8, reach: view.Reach{Up: true, Since: w.clock.Now().Add(-time.Hour)}}

@@ -61,6 +61,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		name  string
 		setup func() error
 	}{
+		{"indexes", func() error { return run.SetupIndexes(ctx, mgr.GetFieldIndexer()) }},
 		{"admission", func() error {
 			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: ways, Gate: matrix.NewGate(live), Locks: locks, Hub: hub, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
 		}},
@@ -82,7 +83,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 			return capacity.Setup(mgr, capacity.Options{Targets: targets, Hub: hub, Metrics: instruments, Log: log})
 		}},
 		{"check", func() error {
-			return check.Setup(mgr, check.Options{Targets: targets, Hub: hub, Locks: locks, Metrics: instruments})
+			return check.Setup(ctx, mgr, check.Options{Targets: targets, Hub: hub, Locks: locks, Metrics: instruments})
 		}},
 		{"what is too big", func() error {
 			return aside.Setup(mgr, aside.Options{Targets: targets, Hub: hub, Log: log})

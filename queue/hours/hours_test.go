@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -92,7 +93,7 @@ func TestTimeIsAddedUpByWhatIsTrue(t *testing.T) {
 	if err := tektonv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(held(child("load-gen-0")), load(false)).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).WithObjects(held(child("load-gen-0")), load(false)).Build()
 	clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	m, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {

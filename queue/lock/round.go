@@ -18,6 +18,7 @@ type Answer struct {
 	Fence   int64  // with a key: what its tasks compare before they change the platform
 	Away    bool   // not granted: it must not keep its quota, because others come first for whom it may be needed
 	Reason  string // not granted: why, in a sentence
+	Soon    bool   // not granted: another answer comes in a moment, nobody has to wait for anything
 }
 
 // Round judges the runs of one hub that hold quota of a target and wait, at one moment and in their order. Only such
@@ -120,7 +121,9 @@ func (r *Round) keyless() Answer {
 	l := r.memory.lease
 	switch {
 	case !r.memory.Fresh(r.now):
-		return r.wait("Reading the lock of target %q", r.target)
+		a := r.wait("Reading the lock of target %q", r.target)
+		a.Soon = true
+		return a
 	case r.foreign() && IsExclusive(l.Key) && !r.memory.Abandoned(r.now):
 		return r.wait("Hub %s uses target %q alone", short(l.Holder), r.target)
 	}

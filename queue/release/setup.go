@@ -2,7 +2,6 @@ package release
 
 import (
 	"context"
-	"fmt"
 
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
@@ -26,18 +25,11 @@ import (
 // atOnce is how many runs are looked after at a time: some may wait for a target that is slow to answer.
 const atOnce = 16
 
-// IndexRun finds the PipelineRuns of a run.
-const IndexRun = "bflow-run"
-
-// Setup registers the reconcilers, the index and the watches: of runs, of their tasks, and of every pod that belongs to
+// Setup registers the reconcilers and the watches: of runs, of their tasks, and of every pod that belongs to
 // a run, on its way to the end or on the target.
 func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
-	err := mgr.GetFieldIndexer().IndexField(ctx, &tektonv1.PipelineRun{}, IndexRun, func(o client.Object) []string { return []string{run.ID(o)} })
-	if err != nil {
-		return fmt.Errorf("indexing runs by name: %w", err)
-	}
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-release"), opts)
-	err = ctrl.NewControllerManagedBy(mgr).Named("release").
+	err := ctrl.NewControllerManagedBy(mgr).Named("release").
 		For(&tektonv1.PipelineRun{}).
 		Watches(&tektonv1.TaskRun{}, handler.EnqueueRequestsFromMapFunc(ofTask)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(endedPods())).
@@ -68,7 +60,7 @@ func (r *Reconciler) ofPod(ctx context.Context, o client.Object) []reconcile.Req
 		return request(o.GetNamespace(), name)
 	}
 	var runs tektonv1.PipelineRunList
-	err := r.client.List(ctx, &runs, client.InNamespace(o.GetNamespace()), client.MatchingFields{IndexRun: o.GetLabels()[contract.LabelRun]})
+	err := r.client.List(ctx, &runs, client.InNamespace(o.GetNamespace()), client.MatchingFields{run.IndexID: o.GetLabels()[contract.LabelRun]})
 	if err != nil { // the run is looked at again anyway
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -27,6 +28,9 @@ import (
 
 // gather is how long changes are gathered before the queues are read: one admission moves every place behind it.
 const gather = time.Second
+
+// patience is how long a reservation may be on its way through the checks before anybody is told.
+const patience = 3 * time.Second
 
 // Reconciler explains all queued runs at once: places are known only together.
 type Reconciler struct {
@@ -53,7 +57,7 @@ func Setup(mgr ctrl.Manager, m *metrics.Metrics) error {
 
 // Reconcile writes the reasons that have changed.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	reasons, err := r.reasons(ctx)
+	reasons, soon, err := r.reasons(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -64,6 +68,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	told := make(map[types.UID]string, len(r.told))
 	var failed []error
 	again := time.Duration(0)
+	if soon {
+		again = gather
+	}
 	for i := range runs.Items {
 		pr := &runs.Items[i]
 		reason, ok := reasons[pr.UID]
@@ -81,11 +88,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	return ctrl.Result{RequeueAfter: again}, errors.Join(failed...)
 }
 
-// reasons are those of all Workloads that a PipelineRun owns, by its UID.
-func (r *Reconciler) reasons(ctx context.Context) (map[types.UID]Reason, error) {
+// reasons are those of all Workloads that a PipelineRun owns, by its UID; soon says that time alone changes some.
+func (r *Reconciler) reasons(ctx context.Context) (reasons map[types.UID]Reason, soon bool, err error) {
 	var queues kueue.LocalQueueList
 	if err := r.client.List(ctx, &queues, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("reading queues: %w", err)
+		return nil, false, fmt.Errorf("reading queues: %w", err)
 	}
 	cluster := map[types.NamespacedName]string{}
 	for _, q := range queues.Items {
@@ -93,17 +100,27 @@ func (r *Reconciler) reasons(ctx context.Context) (map[types.UID]Reason, error) 
 	}
 	var workloads kueue.WorkloadList
 	if err := r.client.List(ctx, &workloads, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("reading Workloads: %w", err)
+		return nil, false, fmt.Errorf("reading Workloads: %w", err)
 	}
 	places := placesOf(workloads.Items, cluster)
-	reasons := map[types.UID]Reason{}
+	reasons = map[types.UID]Reason{}
 	for i := range workloads.Items {
 		wl := &workloads.Items[i]
-		if owner := metav1.GetControllerOfNoCopy(wl); owner != nil && owner.Kind == "PipelineRun" {
-			reasons[owner.UID] = Explain(wl, places[wl.UID])
+		owner := metav1.GetControllerOfNoCopy(wl)
+		if owner == nil || owner.Kind != "PipelineRun" {
+			continue
 		}
+		reason := Explain(wl, places[wl.UID])
+		if reason.Kind == KindChecked && time.Since(reservedAt(wl)) < patience {
+			reason.Kind, soon = KindStarting, true
+		}
+		reasons[owner.UID] = reason
 	}
-	return reasons, nil
+	return reasons, soon, nil
+}
+
+func reservedAt(wl *kueue.Workload) time.Time {
+	return apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved).LastTransitionTime.Time
 }
 
 // placesOf are the places of waiting Workloads, by UID. Queues of several namespaces may share one of the cluster.

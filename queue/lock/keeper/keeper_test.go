@@ -12,6 +12,7 @@ import (
 
 	"bflow.dev/bflow/queue/lock"
 	"bflow.dev/bflow/queue/lock/keeper"
+	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -46,7 +47,7 @@ type lab struct {
 }
 
 func newLab(t *testing.T) *lab {
-	return &lab{t, fake.NewClientBuilder().WithScheme(scheme(t)).Build()}
+	return &lab{t, fake.NewClientBuilder().WithScheme(scheme(t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build()}
 }
 
 // hub is one of them.
@@ -71,7 +72,7 @@ type skewed struct {
 func (s skewed) Now() time.Time { return s.RealClock.Now().Add(s.by) }
 
 func (l *lab) hub(name string, skew time.Duration) *hub {
-	h := &hub{lab: l, name: name, skew: skew, client: fake.NewClientBuilder().WithScheme(scheme(l.t)).Build()}
+	h := &hub{lab: l, name: name, skew: skew, client: fake.NewClientBuilder().WithScheme(scheme(l.t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build()}
 	h.cache = h.client
 	h.start()
 	return h
@@ -373,7 +374,7 @@ func TestACacheThatLagsLetsNoKeyGo(t *testing.T) {
 		a.let("r1", "k")
 		fence := l.fence()
 		a.stop()
-		a.cache = fake.NewClientBuilder().WithScheme(scheme(t)).Build() // it shows nothing yet
+		a.cache = fake.NewClientBuilder().WithScheme(scheme(t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build() // it shows nothing yet
 		a.start()
 		defer a.stop()
 		time.Sleep(time.Minute)

@@ -146,6 +146,7 @@ func (d *Door) Ask(q lock.Request) lock.Answer {
 		d.claims = append(d.claims, q)
 	case !a.Granted:
 		a.Reason += d.reason
+		a.Soon = a.Soon && d.reason == ""
 	}
 	return a
 }

@@ -60,13 +60,12 @@ type runs struct {
 // started are the runs with a key that were let start on a target and are not released, as the cache has them.
 func (r runs) started(ctx context.Context, target string) ([]lock.Request, error) {
 	var list tektonv1.PipelineRunList
-	if err := r.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.cache.List(ctx, &list, client.MatchingFields{run.Index: target}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
 	}
 	var out []lock.Request
 	for i := range list.Items {
-		pr := &list.Items[i]
-		if run.Ours(pr) && run.Queue(pr) != "" && run.Target(pr) == target && run.Holding(pr) && KeyOf(pr) != "" {
+		if pr := &list.Items[i]; KeyOf(pr) != "" {
 			out = append(out, RequestOf(pr))
 		}
 	}

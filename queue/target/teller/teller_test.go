@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/seen"
 	"bflow.dev/bflow/tasks/contract"
@@ -47,7 +48,7 @@ func TestWhatIsSeenIsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build()
 	since := time.Unix(1000, 0).UTC()
 	sight := &sightOf{reach: view.Reach{Since: since, Why: "refused"}}
 	r := NewReconciler(c, target.NewRegistry(target.Target{Name: "far", Sight: sight}), "hub")
