@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/lock"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 
@@ -226,4 +227,45 @@ func TestWhetherACheckIsAnswered(t *testing.T) {
 		}
 	}
 	w.reconcile("nothing")
+}
+
+// TestWhatPassesByItselfIsNotTold: thousands of runs would make it thousands of writes.
+func TestWhatPassesByItselfIsNotTold(t *testing.T) {
+	w := newWorld(t, node("a", 8))
+	w.run("r1", four) // its quota was reserved a second ago
+	clock := w.r.clock.(*clocktesting.FakeClock)
+	for _, row := range []struct {
+		after time.Duration
+		soon  bool
+		want  string
+	}{
+		{time.Second, true, ""},
+		{patience, true, "Reading the lock"},
+		{time.Second, false, "Hub x uses it"},
+	} {
+		clock.SetTime(ago(time.Second).Add(row.after))
+		found, err := w.r.reservations(t.Context(), "bflow-local")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := "Reading the lock"
+		if !row.soon {
+			text = "Hub x uses it"
+		}
+		door := &doorOf{answers: map[string]lock.Answer{"": {Reason: text, Soon: row.soon}}}
+		result, err := w.r.answer(t.Context(), "bflow-local", found.waiting, Sight{Target: "local", Reach: up(), Inventory: inventory([]corev1.Node{node("a", 8)}), Door: door})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := w.r.reservations(t.Context(), "bflow-local")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stateOf(after.waiting[0].workload, "bflow-local"); got.Message != row.want || got.State != isPending {
+			t.Errorf("%s after the reservation it says %s %q, want %q", row.after, got.State, got.Message, row.want)
+		}
+		if untold := row.want == ""; untold != (result.RequeueAfter > 0) {
+			t.Errorf("%s after the reservation it comes again after %s", row.after, result.RequeueAfter)
+		}
+	}
 }

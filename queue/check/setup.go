@@ -52,7 +52,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 }
 
 func newReconciler(c client.Client, o Options, clk clock.Clock) *Reconciler {
-	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, locks: o.Locks, metrics: o.Metrics, clock: clk}
+	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, locks: o.Locks, metrics: o.Metrics, clock: clk, written: writings{all: map[string]map[types.UID]string{}}}
 }
 
 // allChecks asks for every check: whatever changed, a few of them are cheap to judge again.

@@ -45,16 +45,15 @@ func (w *writings) stale(check string, waiting []reservation) bool {
 			seen[r.workload.UID] = version
 		}
 	}
-	if w.all == nil {
-		w.all = map[string]map[types.UID]string{}
-	}
 	w.all[check] = seen
 	return len(seen) > 0
 }
 
-// add notes an answer to what was waiting when stale was asked.
 func (w *writings) add(check string, workload types.UID, version string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.all[check] == nil {
+		w.all[check] = map[types.UID]string{}
+	}
 	w.all[check][workload] = version
 }

@@ -38,6 +38,7 @@ type Reconciler struct {
 	events  events.EventRecorder
 	metrics *metrics.Metrics
 	told    map[types.UID]string // kind of the reason that the last event of a run told of
+	rest    time.Time            // until then a busy API server is left alone
 }
 
 // NewReconciler makes the reconciler that explains.
@@ -55,8 +56,20 @@ func Setup(mgr ctrl.Manager, m *metrics.Metrics) error {
 		Complete(r)
 }
 
-// Reconcile writes the reasons that have changed.
+// Reconcile writes the reasons that have changed. Where that takes long it rests as long: starts go before words.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	began := time.Now()
+	if wait := r.rest.Sub(began); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	result, err := r.tell(ctx)
+	if took := time.Since(began); took > gather {
+		r.rest = time.Now().Add(took)
+	}
+	return result, err
+}
+
+func (r *Reconciler) tell(ctx context.Context) (ctrl.Result, error) {
 	reasons, soon, err := r.reasons(ctx)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/tasks/contract"
@@ -104,6 +105,35 @@ func TestEveryQueuedRunSaysWhyItWaits(t *testing.T) {
 	}
 	if n := len(recorder.Events); n != 31 {
 		t.Errorf("%d events: only the next one has news of another kind", n)
+	}
+}
+
+// TestAReservationOnItsWayIsNotTold: most pass their checks at once.
+func TestAReservationOnItsWayIsNotTold(t *testing.T) {
+	c, r, _ := queueOf(t, 1)
+	look(t, r)
+	for _, row := range []struct {
+		since time.Duration
+		want  string
+	}{
+		{0, "Next in queue"},
+		{patience, "Its quota is reserved; bflow-local: no answer yet"},
+	} {
+		wl := &kueue.Workload{}
+		if err := c.Get(t.Context(), types.NamespacedName{Namespace: "bench", Name: "run-0000"}, wl); err != nil {
+			t.Fatal(err)
+		}
+		wl.Status.Conditions = nil
+		condition(kueue.WorkloadQuotaReserved, "True", "QuotaReserved", "")(wl)
+		wl.Status.Conditions[0].LastTransitionTime = metav1.NewTime(time.Now().Add(-row.since))
+		wl.Status.AdmissionChecks = []kueue.AdmissionCheckState{{Name: "bflow-local", State: kueue.CheckStatePending}}
+		if err := c.Update(t.Context(), wl); err != nil {
+			t.Fatal(err)
+		}
+		look(t, r)
+		if got := reasonOf(t, c, 0); !strings.HasPrefix(got, row.want) {
+			t.Errorf("%s after the reservation it says %q, want %q", row.since, got, row.want)
+		}
 	}
 }
 
