@@ -252,7 +252,7 @@ func TestAMatrixIsCancelled(t *testing.T) {
 // nothingStarted asks the audit log of the hub: after the request that cancelled a matrix no run of it was made, nor the
 // first task of one that had not been let start before: Tekton takes seconds from there to its first task. What was on
 // its way then has a moment.
-func (l *lab) nothingStarted(from int64, parent string) {
+func (l *lab) nothingStarted(from time.Time, parent string) {
 	l.t.Helper()
 	const moment = 2 * time.Second
 	var cancelled time.Time

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,22 +120,21 @@ func (l *lab) serves(w *lab, group string) bool {
 	})
 }
 
-// mark is where an audit log ends now.
-func (l *lab) mark(path string) (from int64) {
+// mark is now, from which an audit log is read.
+func (l *lab) mark(path string) (from time.Time) {
 	l.t.Helper()
 	if path == "" {
 		l.t.Skip("BFLOW_E2E_AUDIT and BFLOW_E2E_WORKER_AUDIT name no audit logs")
 	}
-	info, err := os.Stat(path)
-	if err != nil {
+	if _, err := os.Stat(path); err != nil {
 		l.t.Fatal(err)
 	}
-	return info.Size()
+	return time.Now()
 }
 
 // ranThere asks the audit log of the worker: for every run an engine, and a Job for each task that touches it, made by
 // the account that bflow has there.
-func (l *lab) ranThere(from int64, runs int) {
+func (l *lab) ranThere(from time.Time, runs int) {
 	l.t.Helper()
 	made := map[string]map[string]bool{} // by resource: the names
 	for _, e := range l.audited(os.Getenv("BFLOW_E2E_WORKER_AUDIT"), from) {
@@ -173,22 +171,36 @@ func (a action) byRunner() bool {
 	return a.made() && a.User.Username == "system:serviceaccount:"+namespace+":bflow-runner"
 }
 
-// audited reads an audit log from a mark on.
-func (l *lab) audited(path string, from int64) (all []action) {
+// audited reads an audit log from a mark on, also what was rotated away meanwhile: audit-TIME.log beside audit.log.
+func (l *lab) audited(path string, from time.Time) (all []action) {
+	l.t.Helper()
+	ext := filepath.Ext(path)
+	parts, err := filepath.Glob(strings.TrimSuffix(path, ext) + "*" + ext)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	slices.Sort(parts) // the log itself comes last
+	for _, part := range parts {
+		all = append(all, l.auditedIn(part, from)...)
+	}
+	return all
+}
+
+func (l *lab) auditedIn(path string, from time.Time) (all []action) {
 	l.t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	defer file.Close()
-	if _, err := file.Seek(from, io.SeekStart); err != nil {
-		l.t.Fatal(err)
+	if info, err := file.Stat(); err != nil || info.ModTime().Before(from) {
+		return nil
 	}
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var a action
-		if json.Unmarshal(lines.Bytes(), &a) == nil {
+		if json.Unmarshal(lines.Bytes(), &a) == nil && !a.RequestReceivedTimestamp.Before(from) {
 			all = append(all, a)
 		}
 	}
