@@ -84,7 +84,8 @@ func (l *leaving) hold(ctx context.Context) error {
 		if err := unstructured.SetNestedField(o.Object, "Hold", "spec", "stopPolicy"); err != nil {
 			return err
 		}
-		if _, err := l.cluster.Apply(ctx, o, apply.Options{Force: true}); err != nil { // whoever stopped it, or let it go, did so before
+		// Whoever else stopped it, or let it go, did so before.
+		if _, err := l.cluster.Apply(ctx, o, apply.Options{Force: true}); err != nil {
 			return err
 		}
 	}

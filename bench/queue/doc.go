@@ -3,6 +3,7 @@
 // batch/v1 Jobs that the same Kueue admits under the same quotas, in the same minutes.
 //
 // The hub has Kueue and bflow, and its Tekton controller is stopped meanwhile: an actor here ends every run, and every
-// Job, as soon as it was let start. The targets are slices of one cluster whose nodes kwok keeps alive. So nothing but
-// queueing is in the figures. It must not know how bflow decides.
+// Job, as soon as it was let start, from when all of them wait and no more is written about that. The targets are slices
+// of one cluster whose nodes kwok keeps alive. So nothing but queueing is in the figures. It must not know how bflow
+// decides.
 package main

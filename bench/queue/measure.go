@@ -95,8 +95,7 @@ func (l *lab) fill(ctx context.Context, s side) error {
 
 // calm waits until the controller has nothing more to write about what waits.
 func (l *lab) calm(ctx context.Context) error {
-	last, at := -1.0, time.Time{}
-	said := "it was not asked yet"
+	last, at, said := -1.0, time.Time{}, ""
 	return await(ctx, "the controller to be done with what waits", func(ctx context.Context) (string, error) {
 		if time.Since(at) < calmFor {
 			return said, nil

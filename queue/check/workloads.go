@@ -32,6 +32,7 @@ type reservation struct {
 // index finds the Workloads that hold quota by their checks, among thousands that do not.
 const index = "bflow.dev/checked"
 
+// indexOf are the names of the checks of a Workload that holds quota; stateOf finds each of them.
 func indexOf(o client.Object) []string {
 	w, ok := o.(*kueue.Workload)
 	if !ok || !holdsQuota(w) {
@@ -54,9 +55,6 @@ func (r *Reconciler) reservations(ctx context.Context, check string) (reservatio
 	for i := range list.Items {
 		w := &list.Items[i]
 		state := stateOf(w, check)
-		if state == nil || !holdsQuota(w) { // an index may be a moment behind
-			continue
-		}
 		pr, err := r.runOf(ctx, w)
 		switch {
 		case err != nil:

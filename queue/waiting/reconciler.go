@@ -125,7 +125,7 @@ func (r *Reconciler) reasons(ctx context.Context) (reasons map[types.UID]Reason,
 		}
 		reason := Explain(wl, places[wl.UID])
 		if reason.Kind == KindChecked && time.Since(reservedAt(wl)) < patience {
-			reason.Kind, soon = KindStarting, true
+			reason.Kind, soon = KindStarting, true // it most likely is, and of a start nothing is written
 		}
 		reasons[owner.UID] = reason
 	}
