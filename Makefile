@@ -56,7 +56,7 @@ e2e: build ## try bflow on the cluster of KUBECONFIG, a row per class of fault (
 
 e2e-full: build ## the same with every row
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; \
-	$(GO) test -v -count 1 -timeout 90m -tags e2e -parallel 2 -skip $(E2E_LAST) $(E2E) ./e2e/cluster; \
+	$(GO) test -v -count 1 -timeout 120m -tags e2e -parallel 2 -skip $(E2E_LAST) $(E2E) ./e2e/cluster; \
 	$(GO) test -v -count 1 -tags e2e -run $(E2E_LAST) ./e2e/cluster
 
 bench-cluster: build ## what a run costs on the cluster of KUBECONFIG beside its load, against a hand-written Pipeline

@@ -43,15 +43,15 @@ func (l *lab) build(ctx context.Context) error {
 // makeTargets makes a target of each slice, and waits until its queue promises what the slice has.
 func (l *lab) makeTargets(ctx context.Context) error {
 	for i := range l.o.targets {
-		if err := l.program(ctx, "target", "add", slice(i), "--kubeconfig", l.o.worker, "--node-selector", sliceLabel+"="+strconv.Itoa(i)); err != nil {
-			return err
-		}
 		l.later(func(ctx context.Context) error {
 			if l.o.keep {
 				return nil
 			}
 			return l.program(ctx, "target", "remove", slice(i), "--force")
 		})
+		if err := l.program(ctx, "target", "add", slice(i), "--kubeconfig", l.o.worker, "--node-selector", sliceLabel+"="+strconv.Itoa(i)); err != nil {
+			return err
+		}
 	}
 	return await(ctx, "the quota of the targets", func(ctx context.Context) (string, error) {
 		list, err := l.hub.Resource(ofKueue("clusterqueues")).List(ctx, metav1.ListOptions{})

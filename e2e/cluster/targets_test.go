@@ -14,7 +14,9 @@ import (
 	"bflow.dev/bflow/internal/audit"
 	"bflow.dev/bflow/tasks/contract"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -89,6 +91,38 @@ func TestWhatATargetMayNotBe(t *testing.T) {
 			if r.code == 0 || !strings.Contains(r.err, row.want) || strings.Count(strings.TrimSpace(r.err), "\n") > 0 {
 				t.Errorf("exit %d\n%s", r.code, r.err)
 			}
+		})
+	}
+}
+
+// TestATargetIsRemoved though somebody else has stopped its queue.
+func TestATargetIsRemoved(t *testing.T) {
+	l := newLab(t)
+	w := l.onWorker()
+	stop := []byte(`{"spec":{"stopPolicy":"HoldAndDrain"}}`)
+	if _, err := l.api.Resource(clusterQueue).Patch(t.Context(), workerTarget, types.MergePatchType, stop, metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
+		t.Fatal(err)
+	}
+	l.must("target", "remove", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"))
+	if list := l.must("target", "list"); strings.Contains(list, workerTarget) {
+		t.Errorf("it is listed still:\n%s", list)
+	}
+	for what, get := range map[string]func() (*unstructured.Unstructured, error){
+		"queue": func() (*unstructured.Unstructured, error) {
+			return l.api.Resource(clusterQueue).Get(t.Context(), workerTarget, metav1.GetOptions{})
+		},
+		"credentials": func() (*unstructured.Unstructured, error) {
+			return l.api.Resource(secrets).Namespace(contract.NamespaceSystem).Get(t.Context(), contract.TargetCredentials(workerTarget), metav1.GetOptions{})
+		},
+		"namespace there": func() (*unstructured.Unstructured, error) {
+			return w.api.Resource(namespaces).Get(t.Context(), contract.NamespaceSystem, metav1.GetOptions{})
+		},
+	} {
+		l.await(time.Minute, "its "+what+" to go", func() string {
+			if _, err := get(); !apierrors.IsNotFound(err) {
+				return fmt.Sprintf("it is there: %v", err)
+			}
+			return ""
 		})
 	}
 }
