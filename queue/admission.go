@@ -36,7 +36,7 @@ const (
 	noWay  = 10 * time.Second
 	seldom = 10 * time.Minute
 
-	parallel = 8 // runs worked on at a time; what takes time is the API server
+	parallel = 32 // runs worked on at a time: each only waits for the API server
 )
 
 // Options of the admission of runs.
@@ -84,14 +84,15 @@ func SetupAdmission(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	a := NewAdmission(mgr.GetClient(), mgr.GetEventRecorder("bflow-queue"), opts)
 	for _, part := range []struct {
 		name    string
+		runs    handler.EventHandler
 		workers int
 		do      reconcile.Func
 	}{
-		{"intake", 1, a.Enter}, // more would mix up the order of runs
-		{"admission", parallel, a.Go},
+		{"intake", oldestFirst{}, 1, a.Enter}, // more would mix up the order of runs
+		{"admission", &handler.EnqueueRequestForObject{}, parallel, a.Go},
 	} {
 		err := ctrl.NewControllerManagedBy(mgr).Named(part.name).
-			Watches(&tektonv1.PipelineRun{}, oldestFirst{}).
+			Watches(&tektonv1.PipelineRun{}, part.runs).
 			Watches(&kueue.Workload{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &tektonv1.PipelineRun{})).
 			WithOptions(controller.Options{MaxConcurrentReconciles: part.workers}).
 			Complete(part.do)

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// oldestFirst hands runs to the reconciler by age. After a start the cache tells of all runs by name, and Kueue admits
-// in the order in which Workloads are made.
+// oldestFirst hands runs to the intake by age. After a start the cache tells of all runs by name, and Kueue admits in the
+// order in which Workloads are made. Whatever else is asked for goes before a run that is asked for by age.
 type oldestFirst struct{}
 
 var _ handler.EventHandler = oldestFirst{}

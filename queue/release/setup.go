@@ -22,8 +22,9 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// atOnce is how many runs are looked after at a time: some may wait for a target that is slow to answer.
-const atOnce = 16
+// atOnce is how many runs, or targets, are looked after at a time. Each waits for a dozen answers, and some for a target
+// that is slow to give them.
+const atOnce = 32
 
 // Setup registers the reconcilers and the watches: of runs, of their tasks, and of every pod that belongs to
 // a run, on its way to the end or on the target.
