@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,10 +41,13 @@ func TestWaitSaysWhichPodIsInTrouble(t *testing.T) {
 	pod := parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: d-1, namespace: s, labels: {app: d}},
   status: {containerStatuses: [{state: {waiting: {reason: ImagePullBackOff, message: no such image}}}]}}`)
 	deployment := parse(t, starting)
-	ctx, cancel := context.WithTimeout(t.Context(), look+500*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var told []string
-	err := inMemory(deployment, pod).Wait(ctx, []Ref{RefOf(deployment)}, Ready, func(s string) { told = append(told, s) })
+	err := inMemory(deployment, pod).Wait(ctx, []Ref{RefOf(deployment)}, Ready, func(s string) {
+		told = append(told, s)
+		cancel()
+	})
 	var wait *WaitError
 	if !errors.As(err, &wait) || wait.Reason != `0 of 1 ready: pod "d-1": ImagePullBackOff: no such image` {
 		t.Errorf("got %v", err)

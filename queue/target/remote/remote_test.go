@@ -163,7 +163,7 @@ func TestATargetThatIsAwayDelaysNobody(t *testing.T) {
 	eventually(t, "that the other is away", func() bool { return !w.find("dead").Sight.Reach().Since.IsZero() })
 	began = time.Now()
 	err := w.find("dead").Live.Get(t.Context(), client.ObjectKey{Name: "bench"}, &corev1.Namespace{})
-	if err == nil || !strings.Contains(err.Error(), `target "dead" has not answered since`) || time.Since(began) > time.Second {
+	if err == nil || !strings.Contains(err.Error(), `target "dead" has not answered since`) || time.Since(began) > 4*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
 }
@@ -294,7 +294,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 		if _, err := far.Access(target.Ask{Namespace: "bench", UID: uid(i), For: time.Hour}); !errors.Is(err, target.ErrNotYet) {
 			t.Fatal(err)
 		}
-		if time.Since(began) > time.Second {
+		if time.Since(began) > 4*time.Second {
 			t.Error("who asks waits")
 		}
 	}
