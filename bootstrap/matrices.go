@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -52,8 +53,11 @@ func (r *removal) endMatrices(ctx context.Context) error {
 
 // settled is satisfied when every run of a matrix has ended and is released.
 func settled(custom *unstructured.Unstructured) (bool, string) {
-	if custom == nil || finished(custom) {
+	switch {
+	case custom == nil || finished(custom) && !slices.Contains(custom.GetFinalizers(), contract.FinalizerMatrix):
 		return true, ""
+	case finished(custom):
+		return false, "the controller has not let it go yet"
 	}
 	return false, "its runs have not ended yet"
 }

@@ -3,11 +3,13 @@
 package cluster
 
 import (
+	"os"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -29,19 +31,7 @@ spec:
 // tasks, so the controller starts the last one. Its MLflow run ends too.
 func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
 	l := newLab(t)
-	parent := l.submit(l.write("three.yaml", threePoints))[0]
-	first := parent + "-00001"
-	l.await(2*time.Minute, first, func() string {
-		_, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(t.Context(), first, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return "it is not made"
-		}
-		if err != nil {
-			return err.Error()
-		}
-		return ""
-	})
-	during("load-gen-0")(l, first)
+	parent := l.threePoints()
 	patch := []byte(`{"spec":{"status":"Cancelled"}}`)
 	if _, err := l.api.Resource(pipelineRuns).Namespace(namespace).Patch(t.Context(), parent, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -62,4 +52,49 @@ func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
 	if open := l.trackedOpen(parent); len(open) > 0 {
 		t.Errorf("left open: %v", open)
 	}
+}
+
+// TestADeletedMatrixGoesWithAllItMade once its last task has run, which ends its MLflow run.
+func TestADeletedMatrixGoesWithAllItMade(t *testing.T) {
+	l := newLab(t)
+	parent := l.threePoints()
+	if os.Getenv("BFLOW_E2E_MLFLOW") != "" && len(l.trackedOpen(parent)) == 0 {
+		t.Error("the matrix has no open MLflow run to be ended")
+	}
+	l.must("delete", "--force", parent)
+	for _, c := range []struct {
+		kind     schema.GroupVersionResource
+		selector string
+	}{
+		{pipelineRuns, "bflow.dev/matrix=" + parent}, {configMaps, "bflow.dev/matrix=" + parent}, {taskRuns, "tekton.dev/pipelineRun=" + parent},
+	} {
+		l.await(time.Minute, c.kind.Resource+" of "+parent+" to go", func() string {
+			for _, o := range l.list(c.kind, c.selector) {
+				return o.GetName() + " is there"
+			}
+			return ""
+		})
+	}
+	if open := l.trackedOpen(parent); len(open) > 0 {
+		t.Errorf("left open: %v", open)
+	}
+}
+
+// threePoints submits a matrix, and returns when its first run is under load.
+func (l *lab) threePoints() (parent string) {
+	l.t.Helper()
+	parent = l.submit(l.write("three.yaml", threePoints))[0]
+	first := parent + "-00001"
+	l.await(2*time.Minute, first, func() string {
+		_, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(l.t.Context(), first, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return "it is not made"
+		}
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	during("load-gen-0")(l, first)
+	return parent
 }

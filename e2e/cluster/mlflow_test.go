@@ -40,8 +40,13 @@ type trackedRun struct {
 	} `json:"info"`
 }
 
-// tracked asks MLflow, by plain HTTP, for what it has of a run.
-func (l *lab) tracked(run string) []trackedRun {
+// tracked asks MLflow, by plain HTTP, for what it has of a run or a matrix.
+func (l *lab) tracked(name string) []trackedRun {
+	l.t.Helper()
+	return append(l.tagged("bflow.run", name), l.tagged("bflow.matrix", name)...)
+}
+
+func (l *lab) tagged(key, value string) []trackedRun {
 	l.t.Helper()
 	if os.Getenv("BFLOW_E2E_MLFLOW") == "" {
 		return nil
@@ -59,7 +64,7 @@ func (l *lab) tracked(run string) []trackedRun {
 	var out struct {
 		Runs []trackedRun `json:"runs"`
 	}
-	l.mlflow("runs/search", map[string]any{"experiment_ids": ids, "filter": "tags.`bflow.run` = '" + run + "'"}, &out)
+	l.mlflow("runs/search", map[string]any{"experiment_ids": ids, "filter": "tags.`" + key + "` = '" + value + "'"}, &out)
 	return out.Runs
 }
 

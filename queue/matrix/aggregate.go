@@ -3,6 +3,8 @@ package matrix
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
@@ -17,34 +19,91 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// aggregate starts the last task of a matrix whose parent was cancelled outright: Tekton runs no finally then, and nobody
-// would sum up what was measured, nor end the MLflow run of the matrix.
-func (r *Reconciler) aggregate(ctx context.Context, cr *tektonv1beta1.CustomRun) error {
+const (
+	aggregateTimeout  = 10 * time.Minute
+	aggregatePatience = 2 * time.Minute // beside its own time: for Tekton to end it
+)
+
+// aggregate starts the last task of a matrix whose parent was cancelled outright or deleted: Tekton runs no finally then,
+// and nobody would sum up what was measured, nor end the MLflow run of the matrix. A deleted parent is kept until that
+// task has ended, wait says that it has not.
+func (r *Reconciler) aggregate(ctx context.Context, cr *tektonv1beta1.CustomRun) (wait bool, err error) {
+	parent, err := r.parent(ctx, cr)
+	if err != nil || parent == nil {
+		return false, err
+	}
+	deleted := !parent.DeletionTimestamp.IsZero()
+	task := aggregateOf(parent)
+	if task == nil || !parent.IsCancelled() && !deleted {
+		return false, nil
+	}
+	err = r.client.Create(ctx, task)
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return false, nil
+	case apierrors.IsAlreadyExists(err):
+	case err != nil:
+		return false, fmt.Errorf("starting task %s: %w", contract.MatrixAggregate, err)
+	case deleted:
+		r.events.Eventf(parent, nil, corev1.EventTypeNormal, "StartedAggregate", "Matrix", "Started %s, because the matrix is deleted", task.Name)
+	default:
+		r.events.Eventf(parent, nil, corev1.EventTypeNormal, "StartedAggregate", "Matrix", "Started %s, because the matrix was cancelled without its finally tasks", task.Name)
+	}
+	if !deleted {
+		return false, nil
+	}
+	return r.aggregating(ctx, client.ObjectKeyFromObject(task))
+}
+
+// aggregating says whether a last task has not ended, and may still.
+func (r *Reconciler) aggregating(ctx context.Context, key client.ObjectKey) (bool, error) {
+	task := &tektonv1.TaskRun{}
+	if err := r.live.Get(ctx, key, task); err != nil {
+		return false, fmt.Errorf("reading task %s: %w", contract.MatrixAggregate, err)
+	}
+	return !task.IsDone() && r.clock.Since(task.CreationTimestamp.Time) < aggregateTimeout+aggregatePatience, nil
+}
+
+// keep guards the parent of a matrix that has an MLflow run, which is to be ended before the parent goes.
+func (r *Reconciler) keep(ctx context.Context, parent *tektonv1.PipelineRun, mlflow string) error {
+	if mlflow == "" || parent == nil || !parent.DeletionTimestamp.IsZero() || guarded(parent) {
+		return nil
+	}
+	return r.change(ctx, parent, func(pr *tektonv1.PipelineRun) {
+		pr.Finalizers = append(slices.Clone(pr.Finalizers), contract.FinalizerMatrix)
+	})
+}
+
+// letParentGo takes our finalizer off the parent. The last task of a deleted one has no owner to go with.
+func (r *Reconciler) letParentGo(ctx context.Context, cr *tektonv1beta1.CustomRun) error {
+	parent, err := r.parent(ctx, cr)
+	if err != nil || parent == nil || !guarded(parent) {
+		return err
+	}
+	if !parent.DeletionTimestamp.IsZero() {
+		task := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Namespace: parent.Namespace, Name: aggregateName(parent)}}
+		if err := client.IgnoreNotFound(r.client.Delete(ctx, task)); err != nil {
+			return fmt.Errorf("deleting task %s: %w", contract.MatrixAggregate, err)
+		}
+	}
+	return r.letGo(ctx, []tektonv1.PipelineRun{*parent})
+}
+
+// parent reads the PipelineRun that a matrix stands in; nil when there is none any more.
+func (r *Reconciler) parent(ctx context.Context, cr *tektonv1beta1.CustomRun) (*tektonv1.PipelineRun, error) {
 	ref := parentOf(cr)
 	if ref == nil {
-		return nil
+		return nil, nil
 	}
 	parent := &tektonv1.PipelineRun{}
 	err := r.live.Get(ctx, client.ObjectKey{Namespace: cr.Namespace, Name: ref.Name}, parent)
-	if apierrors.IsNotFound(err) {
-		return nil
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && parent.UID != ref.UID:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading its parent: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("reading its parent: %w", err)
-	}
-	task := aggregateOf(parent)
-	if task == nil || parent.UID != ref.UID || !parent.IsCancelled() || !parent.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	err = r.client.Create(ctx, task)
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("starting task %s: %w", contract.MatrixAggregate, err)
-	}
-	r.events.Eventf(parent, nil, corev1.EventTypeNormal, "StartedAggregate", "Matrix", "Started %s, because the matrix was cancelled without its finally tasks", task.Name)
-	return nil
+	return parent, nil
 }
 
 // aggregateOf is the TaskRun that Tekton would have made for the finally of parent; nil when its Pipeline has none.
@@ -57,17 +116,25 @@ func aggregateOf(parent *tektonv1.PipelineRun) *tektonv1.TaskRun {
 			continue
 		}
 		spec := parent.GetTaskRunSpec(task.Name)
-		return &tektonv1.TaskRun{
+		tr := &tektonv1.TaskRun{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: kmeta.ChildName(parent.Name, "-"+task.Name+"-again"), Namespace: parent.Namespace,
+				Name: aggregateName(parent), Namespace: parent.Namespace,
 				Labels: map[string]string{
 					pipeline.PipelineRunLabelKey: parent.Name, pipeline.PipelineRunUIDLabelKey: string(parent.UID), pipeline.PipelineTaskLabelKey: task.Name,
 					contract.LabelManagedBy: contract.ManagedBy, contract.LabelRole: contract.MatrixAggregate,
 				},
-				OwnerReferences: []metav1.OwnerReference{run.Owner(parent)},
 			},
-			Spec: tektonv1.TaskRunSpec{TaskSpec: &task.TaskSpec.TaskSpec, ServiceAccountName: spec.ServiceAccountName, PodTemplate: spec.PodTemplate},
+			Spec: tektonv1.TaskRunSpec{TaskSpec: &task.TaskSpec.TaskSpec, ServiceAccountName: spec.ServiceAccountName, PodTemplate: spec.PodTemplate,
+				Timeout: &metav1.Duration{Duration: aggregateTimeout}},
 		}
+		if parent.DeletionTimestamp.IsZero() { // what a deleted one owns may go before it
+			tr.OwnerReferences = []metav1.OwnerReference{run.Owner(parent)}
+		}
+		return tr
 	}
 	return nil
+}
+
+func aggregateName(parent *tektonv1.PipelineRun) string {
+	return kmeta.ChildName(parent.Name, "-"+contract.MatrixAggregate+"-again")
 }

@@ -19,7 +19,7 @@ type story struct {
 	plans func(i int, p *runplan.RunPlan)
 	live  func(w *world, between func())
 	runs  []string // that have started, each once
-	again bool     // its last task is started by the controller
+	again bool     // its last task is started by the controller, once, and goes with the matrix
 	end   string   // in the words of its outcomes; "" = it is gone
 }
 
@@ -57,6 +57,13 @@ func stories() map[string]story {
 		"it is cancelled with its end while one runs": {live: cancel(tektonv1.PipelineRunSpecStatusCancelledRunFinally), runs: []string{first}, end: "3c"},
 		"it is cancelled outright while one runs":     {live: cancel(tektonv1.PipelineRunSpecStatusCancelled), runs: []string{first}, again: true, end: "3c"},
 		"it is deleted while one runs": {live: func(w *world, between func()) {
+			w.hold = true
+			between()
+			w.must(w.client.Delete(w.t.Context(), w.parent()))
+			between()
+		}, runs: []string{first}, again: true},
+		"it is deleted while one runs, without a tracking server": {live: func(w *world, between func()) {
+			w.param(contract.ParamMLflowRun, "")
 			w.hold = true
 			between()
 			w.must(w.client.Delete(w.t.Context(), w.parent()))
@@ -152,15 +159,15 @@ func (s *story) check(w *world, n int) {
 	}
 	task := &tektonv1.TaskRun{}
 	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "tiny-aggregate-again"}, task)
-	if (err == nil) != s.again {
-		w.t.Errorf("killed after write %d: the last task: %v", n, err)
+	if (err == nil) != (s.again && s.end != "") || (w.aggregated == 1) != s.again || w.aggregated > 1 {
+		w.t.Errorf("killed after write %d: the last task has run %d times: %v", n, w.aggregated, err)
 	}
 	if err == nil && (task.Labels["tekton.dev/pipelineRunUID"] != "parent" || task.Spec.TaskSpec == nil || len(task.OwnerReferences) != 1) {
 		w.t.Errorf("killed after write %d: the last task is %+v", n, task)
 	}
 	cr := w.cr()
 	if s.end == "" {
-		if cr != nil || len(w.runs()) > 0 {
+		if cr != nil || len(w.runs()) > 0 || w.parentOrNone().UID != "" {
 			w.t.Errorf("killed after write %d: something is left of what was deleted", n)
 		}
 		return

@@ -17,7 +17,6 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -29,23 +28,17 @@ type end struct {
 
 // endOf asks the matrix and its parent. Tekton tells a matrix of the end of its parent a moment later, and does not tell
 // it whether that is by force.
-func (r *Reconciler) endOf(ctx context.Context, cr *tektonv1beta1.CustomRun) (end, error) {
+func endOf(cr *tektonv1beta1.CustomRun, parent *tektonv1.PipelineRun) end {
 	e := end{wanted: Ending(cr)}
-	ref := parentOf(cr)
-	if ref == nil {
-		return e, nil
-	}
-	parent := &tektonv1.PipelineRun{}
-	err := r.live.Get(ctx, client.ObjectKey{Namespace: cr.Namespace, Name: ref.Name}, parent)
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && parent.UID != ref.UID:
-		return end{wanted: true}, nil
-	case err != nil:
-		return e, fmt.Errorf("reading its parent: %w", err)
+	case parentOf(cr) == nil:
+	case parent == nil:
+		e.wanted = true
+	default:
+		e.wanted = e.wanted || parentEnding(parent)
+		e.force = e.wanted && parent.Annotations[contract.AnnotationForce] != ""
 	}
-	e.wanted = e.wanted || parentEnding(parent)
-	e.force = e.wanted && parent.Annotations[contract.AnnotationForce] != ""
-	return e, nil
+	return e
 }
 
 // Ending says whether a matrix is to come to its end before all its runs have: nothing more may start.
@@ -177,9 +170,6 @@ func (r *Reconciler) guard(ctx context.Context, cr *tektonv1beta1.CustomRun) err
 // finish says how the matrix ended.
 func (r *Reconciler) finish(ctx context.Context, m *matrix, now *state.State) error {
 	now.Finish, now.Waits = time.Time{}, nil
-	if err := r.aggregate(ctx, m.CustomRun); err != nil {
-		return err
-	}
 	err := r.status(ctx, m.CustomRun, now, func(s *tektonv1beta1.CustomRunStatus) {
 		s.InitializeConditions()
 		s.Results = []tektonv1beta1.CustomRunResult{
@@ -224,6 +214,9 @@ func (m *matrix) bad() bool {
 // close lets everything of a matrix go that has ended.
 func (r *Reconciler) close(ctx context.Context, cr *tektonv1beta1.CustomRun, runs []tektonv1.PipelineRun) error {
 	if err := r.letGo(ctx, runs); err != nil {
+		return err
+	}
+	if err := r.letParentGo(ctx, cr); err != nil {
 		return err
 	}
 	r.forget(cr.UID)

@@ -123,6 +123,13 @@ func (r *Reconciler) advance(ctx context.Context, cr *tektonv1beta1.CustomRun, r
 	if err := r.guard(ctx, cr); err != nil {
 		return ctrl.Result{}, err
 	}
+	parent, err := r.parent(ctx, cr)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.keep(ctx, parent, o.mlflow); err != nil {
+		return ctrl.Result{}, err
+	}
 	was, err := state.Read(cr.Status.ExtraFields.Raw, o.points)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -131,10 +138,7 @@ func (r *Reconciler) advance(ctx context.Context, cr *tektonv1beta1.CustomRun, r
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	end, err := r.endOf(ctx, cr)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
+	end := endOf(cr, parent)
 	if err := r.mark(ctx, cr, end); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -202,11 +206,23 @@ func (r *Reconciler) act(ctx context.Context, m *matrix, missing error) (ctrl.Re
 	}
 	switch {
 	case m.over():
-		return ctrl.Result{}, r.finish(ctx, m, now)
+		return r.conclude(ctx, m, now)
 	case more:
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	return ctrl.Result{RequeueAfter: later}, nil
+}
+
+// conclude ends a matrix of which nothing runs any more.
+func (r *Reconciler) conclude(ctx context.Context, m *matrix, now *state.State) (ctrl.Result, error) {
+	wait, err := r.aggregate(ctx, m.CustomRun)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if wait {
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	return ctrl.Result{}, r.finish(ctx, m, now)
 }
 
 // transient says whether the same question may have another answer later.

@@ -51,6 +51,8 @@ type world struct {
 	hold    bool                      // runs do not come to their end by themselves
 	verdict func(point string) string // of a run that ends; "" = pass; "red" fails without one
 	started map[string]int
+
+	aggregated int // last tasks that our controller has started
 }
 
 func makePlans(t testing.TB, n int, edits ...func(i int, p *runplan.RunPlan)) []*runplan.RunPlan {
@@ -85,9 +87,15 @@ func newWorld(t *testing.T, plans []*runplan.RunPlan) *world {
 		}
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).
-		WithStatusSubresource(&tektonv1beta1.CustomRun{}, &tektonv1.PipelineRun{}).
+		WithStatusSubresource(&tektonv1beta1.CustomRun{}, &tektonv1.PipelineRun{}, &tektonv1.TaskRun{}).
 		WithIndex(&tektonv1.PipelineRun{}, Index, IndexOf)
 	w := &world{t: t, client: builder.Build(), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second)), slots: 1, started: map[string]int{}}
+	w.client = interceptor.NewClient(w.client, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			o.SetCreationTimestamp(metav1.NewTime(w.clock.Now()))
+			return c.Create(ctx, o, opts...)
+		},
+	})
 	w.with(w.client)
 	m, err := compile.Matrix(func(yield func(*runplan.RunPlan, error) bool) {
 		for _, p := range plans {
@@ -203,6 +211,7 @@ func (w *world) act() {
 	for _, pr := range runs {
 		w.one(&pr, running)
 	}
+	w.lastTask()
 	w.collect()
 	w.clock.Step(6 * time.Second)
 }
@@ -216,6 +225,22 @@ func (w *world) tekton() {
 	before := client.MergeFrom(cr.DeepCopy())
 	cr.Spec.Status = tektonv1beta1.CustomRunSpecStatusCancelled
 	w.must(w.client.Patch(w.t.Context(), cr, before))
+}
+
+// lastTask lets a last task that our controller has started come to its end.
+func (w *world) lastTask() {
+	task := &tektonv1.TaskRun{}
+	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "tiny-aggregate-again"}, task)
+	if apierrors.IsNotFound(err) || task.IsDone() {
+		return
+	}
+	w.must(err)
+	if w.parentOrNone().UID == "" {
+		w.t.Error("the last task runs and its matrix is gone")
+	}
+	w.aggregated++
+	task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionTrue, Reason: "Succeeded"})
+	w.must(w.client.Status().Update(w.t.Context(), task))
 }
 
 func (w *world) parentOrNone() *tektonv1.PipelineRun {
@@ -379,6 +404,9 @@ func killer(c client.WithWatch, n int, count *int) client.Client {
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			return around(func() error { return c.Patch(ctx, o, p, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return around(func() error { return c.Delete(ctx, o, opts...) })
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 			return around(func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })

@@ -133,7 +133,8 @@ const (
 	LabelMatrix        = Prefix + "matrix"     // on a run of a matrix: name of its parent, a PipelineRun without a queue
 	AnnotationPoint    = Prefix + "point"      // on a run of a matrix: its place in the order of the points, from 1
 	// FinalizerMatrix is on a run of a matrix until its end is written down, and on the CustomRun of a matrix until every
-	// run of it is released: so none is made twice, and none goes unseen.
+	// run of it is released: so none is made twice, and none goes unseen. On the parent of a matrix with an MLflow run it
+	// is until that is ended.
 	FinalizerMatrix = Prefix + "matrix"
 	// AnnotationMLflowParent, on a run of a matrix, is the MLflow run that its own belongs below.
 	AnnotationMLflowParent = Prefix + "mlflow-parent"
