@@ -42,7 +42,7 @@ func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
 			return err.Error()
 		}
 		if status, reason := condition(task); status != "True" {
-			return reason
+			return "it has not succeeded: " + reason
 		}
 		return ""
 	})

@@ -32,36 +32,36 @@ func (r *Reconciler) aggregate(ctx context.Context, cr *tektonv1beta1.CustomRun)
 	if err != nil || parent == nil {
 		return false, err
 	}
-	deleted := !parent.DeletionTimestamp.IsZero()
 	task := aggregateOf(parent)
+	deleted := !parent.DeletionTimestamp.IsZero()
 	if task == nil || !parent.IsCancelled() && !deleted {
 		return false, nil
 	}
-	err = r.client.Create(ctx, task)
+	made := &tektonv1.TaskRun{}
+	err = r.live.Get(ctx, client.ObjectKeyFromObject(task), made)
 	switch {
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return false, nil
-	case apierrors.IsAlreadyExists(err):
+	case apierrors.IsNotFound(err):
+		return r.startAggregate(ctx, parent, task)
 	case err != nil:
-		return false, fmt.Errorf("starting task %s: %w", contract.MatrixAggregate, err)
-	case deleted:
-		r.events.Eventf(parent, nil, corev1.EventTypeNormal, "StartedAggregate", "Matrix", "Started %s, because the matrix is deleted", task.Name)
-	default:
-		r.events.Eventf(parent, nil, corev1.EventTypeNormal, "StartedAggregate", "Matrix", "Started %s, because the matrix was cancelled without its finally tasks", task.Name)
-	}
-	if !deleted {
-		return false, nil
-	}
-	return r.aggregating(ctx, client.ObjectKeyFromObject(task))
-}
-
-// aggregating says whether a last task has not ended, and may still.
-func (r *Reconciler) aggregating(ctx context.Context, key client.ObjectKey) (bool, error) {
-	task := &tektonv1.TaskRun{}
-	if err := r.live.Get(ctx, key, task); err != nil {
 		return false, fmt.Errorf("reading task %s: %w", contract.MatrixAggregate, err)
 	}
-	return !task.IsDone() && r.clock.Since(task.CreationTimestamp.Time) < aggregateTimeout+aggregatePatience, nil
+	return deleted && !made.IsDone() && r.clock.Since(made.CreationTimestamp.Time) < aggregateTimeout+aggregatePatience, nil
+}
+
+func (r *Reconciler) startAggregate(ctx context.Context, parent *tektonv1.PipelineRun, task *tektonv1.TaskRun) (wait bool, err error) {
+	deleted, why := !parent.DeletionTimestamp.IsZero(), "was cancelled without its finally tasks"
+	if deleted {
+		why = "is deleted"
+	}
+	err = r.client.Create(ctx, task)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("starting task %s: %w", contract.MatrixAggregate, err)
+	}
+	r.events.Eventf(parent, nil, corev1.EventTypeNormal, "StartedAggregate", "Matrix", "Started %s, because the matrix %s", task.Name, why)
+	return deleted, nil
 }
 
 // keep guards the parent of a matrix that has an MLflow run, which is to be ended before the parent goes.

@@ -12,12 +12,16 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 // Index finds the runs of a matrix by the name of its CustomRun.
@@ -26,17 +30,53 @@ const Index = "bflow-matrix"
 // gather is how long changes of runs are gathered before their matrix is looked at: many of them change together.
 const gather = 300 * time.Millisecond
 
-// Setup registers the reconciler, the index and the watches: of CustomRuns, and of the runs that they own.
-func Setup(ctx context.Context, mgr ctrl.Manager, log *slog.Logger) error {
+// Setup registers the reconciler, the index and the watches: of CustomRuns, of the runs that they own, and of their
+// parents, in namespaces or, without any, in all.
+func Setup(ctx context.Context, mgr ctrl.Manager, namespaces []string, log *slog.Logger) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &tektonv1.PipelineRun{}, Index, IndexOf); err != nil {
 		return fmt.Errorf("indexing runs by their matrix: %w", err)
+	}
+	parents, err := parentsOf(mgr, namespaces)
+	if err != nil {
+		return fmt.Errorf("watching the parents of matrices: %w", err)
 	}
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-matrix"), clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("matrix").
 		For(&tektonv1beta1.CustomRun{}).
 		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, matrixOf)).
+		WatchesRawSource(source.Kind(parents, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(endingIn))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4}). // one matrix does not wait for another
 		Complete(r)
+}
+
+// parentsOf is a cache of the parents, beside that of the manager, which holds runs.
+func parentsOf(mgr ctrl.Manager, namespaces []string) (cache.Cache, error) {
+	options := cache.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{contract.LabelRole: contract.RoleMatrix}), DefaultTransform: cache.TransformStripManagedFields()}
+	if len(namespaces) > 0 {
+		options.DefaultNamespaces = map[string]cache.Config{}
+		for _, name := range namespaces {
+			options.DefaultNamespaces[name] = cache.Config{}
+		}
+	}
+	parents, err := cache.New(mgr.GetConfig(), options)
+	if err != nil {
+		return nil, err
+	}
+	return parents, mgr.Add(parents)
+}
+
+// endingIn asks for the matrix that stands in a parent which somebody ends.
+func endingIn(_ context.Context, parent *tektonv1.PipelineRun) (out []reconcile.Request) {
+	if !parentEnding(parent) {
+		return nil
+	}
+	for _, child := range parent.Status.ChildReferences {
+		if child.Kind == kind {
+			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: parent.Namespace, Name: child.Name}})
+		}
+	}
+	return out
 }
 
 // IndexOf are the values of Index.
