@@ -25,8 +25,8 @@ const (
 )
 
 // aggregate starts the last task of a matrix whose parent was cancelled outright or deleted: Tekton runs no finally then,
-// and nobody would sum up what was measured, nor end the MLflow run of the matrix. A deleted parent is kept until that
-// task has ended, wait says that it has not.
+// and nobody would sum up what was measured, nor end the MLflow run of the matrix. A deleted parent that is kept for that
+// waits for the end of the task.
 func (r *Reconciler) aggregate(ctx context.Context, cr *tektonv1beta1.CustomRun) (wait bool, err error) {
 	parent, err := r.parent(ctx, cr)
 	if err != nil || parent == nil {
@@ -34,7 +34,7 @@ func (r *Reconciler) aggregate(ctx context.Context, cr *tektonv1beta1.CustomRun)
 	}
 	task := aggregateOf(parent)
 	deleted := !parent.DeletionTimestamp.IsZero()
-	if task == nil || !parent.IsCancelled() && !deleted {
+	if task == nil || deleted && !guarded(parent) || !deleted && !parent.IsCancelled() {
 		return false, nil
 	}
 	made := &tektonv1.TaskRun{}

@@ -11,6 +11,7 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -67,6 +68,16 @@ func stories() map[string]story {
 			w.hold = true
 			between()
 			w.must(w.client.Delete(w.t.Context(), w.parent()))
+			between()
+		}, runs: []string{first}},
+		"it is deleted with what it owns first, without a tracking server": {live: func(w *world, between func()) {
+			w.param(contract.ParamMLflowRun, "")
+			w.hold = true
+			between()
+			w.edit("tiny", func(pr *tektonv1.PipelineRun) { pr.Finalizers = []string{metav1.FinalizerDeleteDependents} })
+			w.must(w.client.Delete(w.t.Context(), w.parent()))
+			between()
+			w.edit("tiny", func(pr *tektonv1.PipelineRun) { pr.Finalizers = nil })
 			between()
 		}, runs: []string{first}},
 		"a run that waits is deleted": {live: func(w *world, between func()) {

@@ -13,5 +13,6 @@
 //	tekton.dev  customruns/status      patch
 //	tekton.dev  customruns/finalizers  update   (owner references that block deletion, OpenShift)
 //	tekton.dev  pipelineruns           get list watch create patch
+//	tekton.dev  taskruns               get create delete   (its last task)
 //	""          configmaps             get create patch   (points; plans of runs)
 package matrix
