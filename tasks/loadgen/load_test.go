@@ -224,8 +224,8 @@ func TestAZeroDrainCutsWhatIsInFlight(t *testing.T) {
 	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(0.1)}}, stage)
 	r := b.measure(t)
 	counts := r.stages[0].Counts.ByStatus
-	if counts[report.StatusCut] != 4 {
-		t.Errorf("counts %v", counts)
+	if counts[report.StatusCut] != 4 || r.stages[0].DrainEndNS-r.stages[0].EndNS > 2e9 { // a busy host may be late
+		t.Errorf("counts %v, drained for %d ns", counts, r.stages[0].DrainEndNS-r.stages[0].EndNS)
 	}
 	if rate := r.stages[0].ErrorRate; rate != nil && *rate != 0 {
 		t.Errorf("what is cut counts as an error: rate %v", *rate)
