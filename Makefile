@@ -1,30 +1,41 @@
 # Targets are verbs; `make help` lists them.
 GO       ?= go
+GO_TEST  ?= $(GO) test
 BINARIES := bflow bflow-controller provision smoketest load-gen collect mlflow-push sim-engine
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X bflow.dev/bflow/tasks/step.Version=$(VERSION)
 E2E_LAST := TestRightsGrantedAreRightsUsed # it reads what the others have done
-LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
+TOOL     := $(GO) tool -modfile=tools/go.mod
+RACE     ?= ./pipelines/local/... ./sim/... ./tasks/... ./cmd/bflow/...
+WITHOUT  ?=
+
+# One set of build flags: what one target has compiled, no other compiles again.
+export CGO_ENABLED := 0
+export GOFLAGS     ?= -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build images test lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full bench-cluster bench-queue clean
+.PHONY: help build images test race lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full kind bench-cluster bench-queue ci-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build every binary into bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(BINARIES:%=./cmd/%)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(BINARIES:%=./cmd/%)
 
 images: build ## build the images of every program into bflow-images/, for linux/amd64 and linux/arm64
 	bin/bflow images build
 
-test: ## run the unit tests
-	$(GO) test -timeout 20m ./...
+test: ## run the unit tests; WITHOUT='PACKAGES' leaves some out
+	$(GO_TEST) -timeout 20m $(if $(WITHOUT),$$($(GO) list ./... | grep -vxF "$$($(GO) list $(WITHOUT))"),./...)
 
-lint: ## gofmt, go vet and the pinned linters
+race: ## run the packages that do much at the same time under the race detector; RACE='PACKAGES' runs others
+	CGO_ENABLED=1 $(GO_TEST) -race -timeout 20m $(RACE)
+
+lint: ## gofmt, go vet and the pinned linters, of Go and of workflows
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these'; exit 1; }
 	$(GO) vet ./...
-	$(LINT) run ./...
+	$(TOOL) golangci-lint run ./...
+	$(TOOL) actionlint -shellcheck= -pyflakes=
 
 generate: ## write the generated files anew
 	$(GO) generate ./...
@@ -47,7 +58,7 @@ soak: ## 24 hours of load in miniature, seven minutes; SOAK='-requests 200000' i
 	$(GO) run ./bench/soak $(SOAK)
 
 e2e-mlflow: build ## push to a real MLflow server (needs MLFLOW_PYTHON, a python with mlflow)
-	$(GO) test -count 1 -timeout 30m -tags e2e ./e2e/mlflow/...
+	$(GO_TEST) -count 1 -timeout 30m -tags e2e ./e2e/mlflow/...
 
 e2e: build ## try bflow on the cluster of KUBECONFIG, a row per class of fault (docs/e2e.md); E2E='-run NAME' tries some
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; \
@@ -59,12 +70,18 @@ e2e-full: build ## the same with every row
 	$(GO) test -v -count 1 -timeout 120m -tags e2e -parallel 2 -skip $(E2E_LAST) $(E2E) ./e2e/cluster; \
 	$(GO) test -v -count 1 -tags e2e -run $(E2E_LAST) ./e2e/cluster
 
+kind: ## start a kind cluster with a registry for make e2e (needs Docker and kind)
+	e2e/cluster/kind
+
 bench-cluster: build ## what a run costs on the cluster of KUBECONFIG beside its load, against a hand-written Pipeline
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(GO) run ./bench/cluster $(CLUSTER)
 
 bench-queue: build ## how fast thousands of runs over 20 targets are admitted on the cluster of KUBECONFIG, against Jobs; BFLOW_E2E_WORKER_KUBECONFIG is cut into targets
 	cd tools/kwok && $(GO) build -o ../../bin/kwok sigs.k8s.io/kwok/cmd/kwok
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(GO) run ./bench/queue $(QUEUE)
+
+ci-table: ## compare the times of two runs of the checks: BEFORE=FILE AFTER=FILE, as CI_TIMES has kept them
+	@$(GO) run ./internal/ci compare $(BEFORE) $(AFTER)
 
 clean: ## remove what build made
 	rm -rf bin

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"bflow.dev/bflow/internal/ci/step"
+)
+
+// Names of steps that others wait for.
+const (
+	install  = "install"
+	programs = "cluster programs"
+	build    = "build"
+	unit     = "unit tests"
+	race     = "race detector"
+	lint     = "lint"
+	verify   = "verify"
+	newest   = "MLflow 3"
+	oldest   = "MLflow 2"
+	soak     = "soak"
+	demo     = "demo"
+	up       = "clusters up"
+	tests    = "clusters"
+	down     = "clusters down"
+)
+
+// check is a step that runs a command.
+type check struct {
+	step.Step
+	argv []string
+}
+
+// checks are the steps, in two lanes beside each other: what takes a processor, and the tests on clusters, which mostly
+// wait. What is slow to build comes first, and what changes most seldom before the rest, so that a run that is cut off
+// leaves its caches to the next.
+func checks(p place, c chosen) []check {
+	racing := strings.Join(c.race(), " ")
+	clusters, mlflow, soaking, noRace := c.idle(rowClusters), c.idle(rowMLflow), c.idle(rowSoak), ""
+	if racing == "" {
+		noRace = "no package that it tests has changed"
+	}
+	python := func(version string) string {
+		return "MLFLOW_PYTHON=" + filepath.Join(p.cache, "mlflow-"+version, "bin/python")
+	}
+	return []check{
+		{step.Step{Name: install}, []string{".ci/install"}},
+		{step.Step{Name: programs, Needs: []string{install}, Skip: clusters}, []string{".ci/cluster", "build"}},
+		{step.Step{Name: build, Needs: []string{install}, After: []string{programs}}, []string{"make", "build"}},
+
+		{step.Step{Name: up, Needs: []string{programs}, Skip: clusters}, []string{".ci/cluster", "up"}},
+		{step.Step{Name: tests, Needs: []string{build, up}, Skip: clusters}, []string{".ci/cluster", "test"}},
+		{step.Step{Name: down, After: []string{tests}, Skip: clusters, Always: true}, []string{".ci/cluster", "down"}},
+
+		{step.Step{Name: unit, Needs: []string{build}}, []string{"make", "test", "WITHOUT=" + racing}},
+		{step.Step{Name: race, Needs: []string{build}, After: []string{unit}, Skip: noRace}, []string{"make", "race", "RACE=" + racing}},
+		{step.Step{Name: lint, Needs: []string{install}, After: []string{race}}, []string{"make", "lint"}},
+		{step.Step{Name: verify, Needs: []string{install}, After: []string{lint}}, []string{"make", "verify"}},
+		{step.Step{Name: newest, Needs: []string{build}, After: []string{verify}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("3")}},
+		{step.Step{Name: oldest, Needs: []string{build}, After: []string{newest}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("2")}},
+		{step.Step{Name: soak, Needs: []string{build}, After: []string{oldest}, Skip: soaking}, []string{"make", "soak", "SOAK=-requests 200000"}},
+		{step.Step{Name: demo, Needs: []string{build}, After: []string{soak}}, []string{".ci/demo"}},
+	}
+}
+
+// steps gives each check its environment. Every call of go test leaves its events for the table.
+func steps(p place, c chosen, work string) (all []step.Step) {
+	for _, k := range checks(p, c) {
+		k.Run = step.Command([]string{
+			"CI_CACHE=" + p.cache, "CI_WORK=" + work,
+			"CI_EVENTS=" + filepath.Join(work, "events", strings.ReplaceAll(k.Name, " ", "-")),
+			"GO_TEST=" + filepath.Join(p.root, ".ci/go-test"),
+		}, k.argv[0], k.argv[1:]...)
+		all = append(all, k.Step)
+	}
+	return all
+}
