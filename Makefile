@@ -14,7 +14,7 @@ export CGO_ENABLED := 0
 export GOFLAGS     ?= -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build images test race lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full kind bench-cluster bench-queue ci-table clean
+.PHONY: help build images test race lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full kind bench-cluster bench-queue ci-table ci-prove clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ bench-queue: build ## how fast thousands of runs over 20 targets are admitted on
 
 ci-table: ## compare the times of two runs of the checks: BEFORE=FILE AFTER=FILE, as CI_TIMES has kept them
 	@$(GO) run ./internal/ci compare $(BEFORE) $(AFTER)
+
+ci-prove: ## break 30 packages drawn by SEED, one at a time in a scratch copy, and tell which of the chosen tests finds each
+	@$(GO) run ./internal/ci prove $(or $(SEED),1) 30
 
 clean: ## remove what build made
 	rm -rf bin

@@ -145,16 +145,6 @@ func TestEveryPackageIsRunBySomething(t *testing.T) {
 	}
 }
 
-// unitRows are the tests that always run.
-func unitRows(m *choose.Module) (all []choose.Row) {
-	for _, pkg := range m.Packages(".") {
-		if m.HasTests(pkg) {
-			all = append(all, choose.Row{Name: "unit " + pkg, Tests: []string{pkg}})
-		}
-	}
-	return all
-}
-
 // generators are the programs that go generate runs, as step verify does.
 func generators(t *testing.T, m *choose.Module) (mains []string) {
 	t.Helper()

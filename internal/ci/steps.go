@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -9,20 +11,21 @@ import (
 
 // Names of steps that others wait for.
 const (
-	install  = "install"
-	programs = "cluster programs"
-	build    = "build"
-	unit     = "unit tests"
-	race     = "race detector"
-	lint     = "lint"
-	verify   = "verify"
-	newest   = "MLflow 3"
-	oldest   = "MLflow 2"
-	soak     = "soak"
-	demo     = "demo"
-	up       = "clusters up"
-	tests    = "clusters"
-	down     = "clusters down"
+	packages     = "packages"
+	environments = "environments"
+	programs     = "cluster programs"
+	build        = "build"
+	up           = "clusters up"
+	bootstrap    = "clusters bootstrap"
+	runs         = "clusters runs"
+	rights       = "clusters rights"
+	unit         = "unit tests"
+	race         = "race detector"
+	lint         = "lint"
+	verify       = "verify"
+	newest       = "MLflow 3"
+	oldest       = "MLflow 2"
+	soak         = "soak"
 )
 
 // check is a step that runs a command.
@@ -44,22 +47,25 @@ func checks(p place, c chosen) []check {
 		return "MLFLOW_PYTHON=" + filepath.Join(p.cache, "mlflow-"+version, "bin/python")
 	}
 	return []check{
-		{step.Step{Name: install}, []string{".ci/install"}},
-		{step.Step{Name: programs, Needs: []string{install}, Skip: clusters}, []string{".ci/cluster", "build"}},
-		{step.Step{Name: build, Needs: []string{install}, After: []string{programs}}, []string{"make", "build"}},
+		{step.Step{Name: packages}, []string{".ci/install", "packages"}},
+		{step.Step{Name: environments, Needs: []string{packages}}, []string{".ci/install", "environments"}},
+		{step.Step{Name: programs, Needs: []string{packages}, Skip: clusters}, []string{".ci/cluster", "build"}},
+		{step.Step{Name: build, Needs: []string{packages}, After: []string{programs}}, []string{"make", "build"}},
 
-		{step.Step{Name: up, Needs: []string{programs}, Skip: clusters}, []string{".ci/cluster", "up"}},
-		{step.Step{Name: tests, Needs: []string{build, up}, Skip: clusters}, []string{".ci/cluster", "test"}},
-		{step.Step{Name: down, After: []string{tests}, Skip: clusters, Always: true}, []string{".ci/cluster", "down"}},
+		{step.Step{Name: up, Needs: []string{programs, build, environments}, Skip: clusters}, []string{".ci/cluster", "up"}},
+		{step.Step{Name: bootstrap, Needs: []string{up}, Skip: clusters}, []string{".ci/cluster", "bootstrap"}},
+		{step.Step{Name: runs, Needs: []string{bootstrap}, Skip: clusters}, []string{".ci/cluster", "runs"}},
+		{step.Step{Name: rights, Needs: []string{runs}, Skip: clusters}, []string{".ci/cluster", "rights"}},
+		{step.Step{Name: "clusters down", After: []string{rights}, Skip: clusters, Always: true}, []string{".ci/cluster", "down"}},
 
-		{step.Step{Name: unit, Needs: []string{build}}, []string{"make", "test", "WITHOUT=" + racing}},
-		{step.Step{Name: race, Needs: []string{build}, After: []string{unit}, Skip: noRace}, []string{"make", "race", "RACE=" + racing}},
-		{step.Step{Name: lint, Needs: []string{install}, After: []string{race}}, []string{"make", "lint"}},
-		{step.Step{Name: verify, Needs: []string{install}, After: []string{lint}}, []string{"make", "verify"}},
-		{step.Step{Name: newest, Needs: []string{build}, After: []string{verify}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("3")}},
-		{step.Step{Name: oldest, Needs: []string{build}, After: []string{newest}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("2")}},
+		{step.Step{Name: unit, Needs: []string{build, environments}}, []string{"make", "test", "WITHOUT=" + racing}},
+		{step.Step{Name: race, Needs: []string{build, environments}, After: []string{unit}, Skip: noRace}, []string{"make", "race", "RACE=" + racing}},
+		{step.Step{Name: lint, Needs: []string{packages}, After: []string{race}}, []string{"make", "lint"}},
+		{step.Step{Name: verify, Needs: []string{packages}, After: []string{lint}}, []string{"make", "verify"}},
+		{step.Step{Name: newest, Needs: []string{build, environments}, After: []string{verify}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("3")}},
+		{step.Step{Name: oldest, Needs: []string{build, environments}, After: []string{newest}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("2")}},
 		{step.Step{Name: soak, Needs: []string{build}, After: []string{oldest}, Skip: soaking}, []string{"make", "soak", "SOAK=-requests 200000"}},
-		{step.Step{Name: demo, Needs: []string{build}, After: []string{soak}}, []string{".ci/demo"}},
+		{step.Step{Name: "demo", Needs: []string{build}, After: []string{soak}}, []string{".ci/demo"}},
 	}
 }
 
@@ -67,7 +73,7 @@ func checks(p place, c chosen) []check {
 func steps(p place, c chosen, work string) (all []step.Step) {
 	for _, k := range checks(p, c) {
 		k.Run = step.Command([]string{
-			"CI_CACHE=" + p.cache, "CI_WORK=" + work,
+			"CI_CACHE=" + p.cache, "E2E_STATE=" + filepath.Join(work, "clusters"), fmt.Sprintf("E2E_OWNER=%d", os.Getpid()),
 			"CI_EVENTS=" + filepath.Join(work, "events", strings.ReplaceAll(k.Name, " ", "-")),
 			"GO_TEST=" + filepath.Join(p.root, ".ci/go-test"),
 		}, k.argv[0], k.argv[1:]...)

@@ -175,8 +175,13 @@ func (m *Module) Packages(under string) []string {
 // Files returns the Go files of a package that are no tests, relative to the root of the module.
 func (m *Module) Files(pkg string) []string { return m.packages[pkg].files }
 
-// HasTests reports whether a package has tests, under the build tags given to Load.
+// HasTests reports whether a package has tests, those included that need a build tag given to Load.
 func (m *Module) HasTests(pkg string) bool { return m.packages[pkg].tested }
+
+// Built returns the packages that hold more than tests, in order.
+func (m *Module) Built() []string {
+	return m.find(func(p *pkg) bool { return len(p.files) > 0 })
+}
 
 func (m *Module) find(is func(*pkg) bool) (found []string) {
 	for name, p := range m.packages {
