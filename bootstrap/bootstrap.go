@@ -28,6 +28,7 @@ type Options struct {
 	Image      string            // of the controller; "" = by Version
 	Client     string            // image of bflow itself; "" = beside Image
 	LoadNodes  map[string]string // node selector of task pods; nil = nodes without GPUs where there are some
+	Controller []string          // more flags of the controller; nil = none
 	Registry   string            // of a mirror; see package mirror
 	ImageMap   map[string]string
 	Targets    map[string]TargetSettings // beside the hub itself; always those of the installation
@@ -43,7 +44,7 @@ const defaultTimeout = 5 * time.Minute
 // settings is what of the options the next call goes on with.
 func (o Options) settings(all []Component) Settings {
 	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
-		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes, Targets: o.Targets}
+		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes, Controller: o.Controller, Targets: o.Targets}
 	for _, c := range all {
 		s.Versions[c.Part] = c.Version
 	}
@@ -86,6 +87,9 @@ func (o Options) Resume(s Settings) Options {
 	}
 	if o.LoadNodes == nil {
 		o.LoadNodes = s.LoadNodes
+	}
+	if len(o.Controller) == 0 {
+		o.Controller = s.Controller
 	}
 	if o.Targets == nil {
 		o.Targets = s.Targets

@@ -30,6 +30,7 @@ type Settings struct {
 	Registry   string            `json:"registry,omitempty"`
 	ImageMap   map[string]string `json:"imageMap,omitempty"`
 	LoadNodes  map[string]string `json:"loadNodes,omitempty"`
+	Controller []string          `json:"controller,omitempty"` // more flags of the controller
 
 	Targets map[string]TargetSettings `json:"targets,omitempty"`
 }

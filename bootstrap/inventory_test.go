@@ -39,9 +39,9 @@ func TestInventoryHoldsEachObjectOnce(t *testing.T) {
 }
 
 func TestSettingsOfTheInstallationAreGoneOnWith(t *testing.T) {
-	before := Settings{Namespaces: []string{"a"}, Registry: "reg.example", Overlay: "dev", Image: "i", LoadNodes: map[string]string{"k": "v"}}
+	before := Settings{Namespaces: []string{"a"}, Registry: "reg.example", Overlay: "dev", Image: "i", LoadNodes: map[string]string{"k": "v"}, Controller: []string{"--f"}}
 	got := Options{Registry: "other.example"}.Resume(before)
-	if got.Registry != "other.example" || got.Namespaces[0] != "a" || got.Overlay != "dev" || got.Image != "i" || got.LoadNodes["k"] != "v" {
+	if got.Registry != "other.example" || got.Namespaces[0] != "a" || got.Overlay != "dev" || got.Image != "i" || got.LoadNodes["k"] != "v" || got.Controller[0] != "--f" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -44,6 +44,7 @@ type Config struct {
 	Client     string   // image of bflow, for the task of Pipeline bflow-experiment; "" = beside Image, by Version
 	Namespaces []string // where runs live; none = DefaultNamespace
 	Prebuilt   bool     // Kueue manages pods, so the controller makes the Workloads of runs itself
+	Flags      []string // more of the controller
 
 	From func(image string) string // where the cluster pulls an image from; nil = from its own registry
 
@@ -114,7 +115,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// arguments tells the controller which namespaces it has rights in, and what Kueue does beside it.
+// arguments tells the controller which namespaces it has rights in, what Kueue does beside it, and what else is wished.
 func arguments(deployment *unstructured.Unstructured, c Config) error {
 	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
 	if len(containers) == 0 {
@@ -130,6 +131,7 @@ func arguments(deployment *unstructured.Unstructured, c Config) error {
 	if c.Prebuilt {
 		args = append(args, "--prebuilt-workloads")
 	}
+	args = append(args, c.Flags...)
 	if err := unstructured.SetNestedStringSlice(container, args, "args"); err != nil {
 		return fmt.Errorf("writing the arguments of Deployment %q: %w", deployment.GetName(), err)
 	}

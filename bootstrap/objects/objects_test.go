@@ -156,6 +156,7 @@ func TestTheControllersArguments(t *testing.T) {
 	}{
 		{"the namespaces of runs", full(), []string{"--namespaces=bench,nightly"}},
 		{"a Kueue that manages pods", Config{Prebuilt: true}, []string{"--namespaces=benchflow", "--prebuilt-workloads"}},
+		{"more flags", Config{Flags: []string{"--force-after=1m"}}, []string{"--namespaces=benchflow", "--force-after=1m"}},
 		{"a cluster to try things on", Config{Overlay: Dev}, []string{"--namespaces=benchflow", "--log-level=debug"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -20,6 +20,9 @@ type Options struct {
 	Namespaces      []string // of runs; none = all
 	SystemNamespace string
 	LeaderElection  bool
+	LeaseDuration   time.Duration
+	RenewDeadline   time.Duration
+	RetryPeriod     time.Duration
 	MetricsAddress  string
 	ProbeAddress    string
 	PprofAddress    string
@@ -40,6 +43,9 @@ func Flags(o *Options, errOut io.Writer) *flag.FlagSet {
 	})
 	fs.StringVar(&o.SystemNamespace, "system-namespace", contract.NamespaceSystem, "`namespace` of the controller and its lease")
 	fs.BoolVar(&o.LeaderElection, "leader-elect", true, "work only while holding the lease, so that several replicas may run")
+	fs.DurationVar(&o.LeaseDuration, "lease-duration", 15*time.Second, "how `long` after the leader was last heard of another replica waits before it leads")
+	fs.DurationVar(&o.RenewDeadline, "renew-deadline", 10*time.Second, "how `long` a leader tries to renew its lease before it ends; less than --lease-duration")
+	fs.DurationVar(&o.RetryPeriod, "retry-period", 2*time.Second, "how `often` replicas ask for the lease; less than --renew-deadline")
 	fs.StringVar(&o.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; 0 for none")
 	fs.StringVar(&o.ProbeAddress, "probe-address", ":8081", "`address` of /healthz and /readyz; 0 for none")
 	fs.StringVar(&o.PprofAddress, "pprof-address", "0", "`address` of /debug/pprof, for nobody but who looks for lost time; 0 for none")

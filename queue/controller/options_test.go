@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"bflow.dev/bflow/tasks/contract"
 
@@ -17,7 +18,7 @@ func TestFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Namespaces) != 2 || o.LogLevel.String() != "DEBUG" || !o.Prebuilt || !o.LeaderElection || o.SystemNamespace != contract.NamespaceSystem {
+	if len(o.Namespaces) != 2 || o.LogLevel.String() != "DEBUG" || !o.Prebuilt || !o.LeaderElection || o.LeaseDuration != 15*time.Second || o.RenewDeadline != 10*time.Second || o.RetryPeriod != 2*time.Second || o.SystemNamespace != contract.NamespaceSystem {
 		t.Errorf("got %+v", o)
 	}
 }

@@ -51,6 +51,7 @@ func installFlags(more ...cli.Flag) []cli.Flag {
 		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where runs live; repeatable or by commas (default: " + objects.DefaultNamespace + ")"},
 		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: by the platform)"},
 		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...] of the nodes for task pods (default: nodes without GPUs where a label tells them)"},
+		&cli.StringSliceFlag{Name: "controller-flag", Usage: "flag of bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
 		&cli.BoolFlag{Name: "adopt", Usage: "take over what others have installed"},
 		&cli.BoolFlag{Name: "force-conflicts", Usage: "take fields that others own"},
 		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long each component may take until it works"},
@@ -75,7 +76,8 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 		namespaces = append(namespaces, strings.Split(n, ",")...)
 	}
 	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, Client: client, LoadNodes: nodes,
-		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
+		Controller: c.StringSlice("controller-flag"),
+		Registry:   c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
 	return o, step.Exit(contract.ExitUsage, o.Validate())
 }
 
