@@ -20,7 +20,7 @@ import (
 // TestAnEvictedRunStartsAgain drains the queue while a run is under load: it ends, nothing of it is left, and its next
 // attempt runs once the queue is open.
 func TestAnEvictedRunStartsAgain(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, alone)
 	run := l.submit(l.write("evicted.yaml", experiment(fourOfEight, "20s", "")))[0]
 	during("load-gen-0")(l, run)
 	l.stopQueue("HoldAndDrain")
@@ -30,7 +30,7 @@ func TestAnEvictedRunStartsAgain(t *testing.T) {
 	l.stopQueue("None")
 	again := run + "-a2"
 	l.await(2*time.Minute, again+" to be there", func() string {
-		_, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(t.Context(), again, metav1.GetOptions{})
+		_, err := l.get(pipelineRuns, again)
 		if err != nil {
 			return err.Error()
 		}
@@ -47,7 +47,7 @@ func TestAnEvictedRunStartsAgain(t *testing.T) {
 // TestWhatIsLeftIsDeleted: a pod of a run that its own tasks have not removed is removed by the controller, and the run
 // is not released before. The controller is away while the run ends, so that there is time to leave one.
 func TestWhatIsLeftIsDeleted(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, alone)
 	run := l.submit(l.write("left.yaml", experiment(fourOfEight, "3s", "")))[0]
 	l.started(run, "load-gen-0")
 	l.scaleController(0)

@@ -15,7 +15,7 @@ func TestARunThatIsTooBigLetsOthersPass(t *testing.T) {
 	l := newLab(t)
 	big := l.submit(l.write("big.yaml", strings.Replace(fourGPUs, `"4"`, `"16"`, 1)))[0]
 	small := l.submit(l.write("four.yaml", fourGPUs))[0]
-	l.await(30*time.Second, big+" to be set aside", func() string {
+	l.awaitAnswer(3*time.Minute, big+" to be set aside", func() string {
 		if said := l.must("status", big); !strings.Contains(said, "Set aside") || !strings.Contains(said, "asks for 16 nvidia.com/gpu") {
 			return said
 		}
@@ -41,7 +41,7 @@ func TestALoadThatFindsNoNodeGivesTheGPUsBack(t *testing.T) {
 	}
 	l := newLab(t)
 	run := l.submit(l.write("four.yaml", strings.Replace(fourGPUs, "duration: 2s", "duration: 1h", 1)), "--load-cpu", "500")[0]
-	l.await(5*time.Minute, run+" to say what is missing", func() string {
+	l.awaitAnswer(5*time.Minute, run+" to say what is missing", func() string {
 		if said := l.must("status", run); !strings.Contains(said, "Insufficient cpu") {
 			return said
 		}

@@ -136,11 +136,14 @@ func ours(name string) bool {
 func settle(t *testing.T, cfg *rest.Config) {
 	t.Helper()
 	last, same := everything(t, cfg), 0
-	for end := time.Now().Add(2 * time.Minute); same < 3; {
-		if time.Now().After(end) {
+	tick := time.NewTicker(2 * time.Second)
+	defer tick.Stop()
+	for end := time.After(10 * time.Minute); same < 3; {
+		select {
+		case <-end:
 			t.Fatal("the objects of the cluster do not come to rest")
+		case <-tick.C:
 		}
-		time.Sleep(2 * time.Second)
 		now := everything(t, cfg)
 		if same++; len(difference(now, last))+len(difference(last, now)) > 0 {
 			same = 0

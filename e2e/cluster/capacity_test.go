@@ -31,18 +31,18 @@ var (
 // TestPodsOfOthersTakeFromTheQueue: what somebody else holds is not promised to runs, and a run that asks for more than
 // is left says so, waits, and starts when it is given back.
 func TestPodsOfOthersTakeFromTheQueue(t *testing.T) {
-	l := newLab(t)
-	l.quotaFree(time.Minute)
+	l := newLab(t, alone)
+	l.quotaFree(2 * time.Minute)
 	all := l.promised()[gpu]
 	remove := l.holdGPUs("default", all-2)
-	l.await(30*time.Second, "the queue to promise 2 GPUs", func() string {
+	l.await(2*time.Minute, "the queue to promise 2 GPUs", func() string {
 		if n := l.promised()[gpu]; n != 2 {
 			return fmt.Sprintf("it promises %d of %d", n, all)
 		}
 		return ""
 	})
 	run := l.submit(l.write("four.yaml", fourGPUs))[0]
-	l.await(time.Minute, run+" to say why it waits", func() string {
+	l.awaitAnswer(2*time.Minute, run+" to say why it waits", func() string {
 		if text := l.must("status", run); !strings.Contains(text, gpu) {
 			return text
 		}
@@ -69,20 +69,20 @@ func TestPodsOfOthersTakeFromTheQueue(t *testing.T) {
 
 // TestACordonedNodePromisesNothing where no run holds anything on it.
 func TestACordonedNodePromisesNothing(t *testing.T) {
-	l := newLab(t)
-	l.quotaFree(time.Minute)
+	l := newLab(t, alone)
+	l.quotaFree(2 * time.Minute)
 	all := l.promised()[gpu]
 	node, n := l.gpuNode()
 	l.cordon(node, true)
 	t.Cleanup(func() { l.cordon(node, false) })
-	l.await(30*time.Second, "the quota of the node to go", func() string {
+	l.await(2*time.Minute, "the quota of the node to go", func() string {
 		if got := l.promised()[gpu]; got != all-n {
 			return fmt.Sprintf("%d of %d are promised, the node has %d", got, all, n)
 		}
 		return ""
 	})
 	l.cordon(node, false)
-	l.await(30*time.Second, "the quota of the node to come back", func() string {
+	l.await(2*time.Minute, "the quota of the node to come back", func() string {
 		if got := l.promised()[gpu]; got != all {
 			return fmt.Sprintf("%d of %d are promised", got, all)
 		}
@@ -99,7 +99,7 @@ func (l *lab) promised() map[string]int64 {
 // promisedBy is what the ClusterQueue of a target promises, by resource.
 func (l *lab) promisedBy(target string) map[string]int64 {
 	l.t.Helper()
-	queue, err := l.api.Resource(clusterQueue).Get(l.t.Context(), target, metav1.GetOptions{})
+	queue, err := l.getIn(clusterQueue, "", target)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -143,8 +143,8 @@ func (l *lab) holdGPUs(in string, n int64) (remove func()) {
 		}
 	})
 	l.t.Cleanup(remove)
-	l.await(time.Minute, "a node to take the pod", func() string {
-		found, err := l.api.Resource(pods).Namespace(in).Get(l.t.Context(), made.GetName(), metav1.GetOptions{})
+	l.await(2*time.Minute, "a node to take the pod", func() string {
+		found, err := l.getIn(pods, in, made.GetName())
 		if err != nil {
 			return err.Error()
 		}

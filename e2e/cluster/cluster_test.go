@@ -10,16 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // namespace is where the runs of these tests live: the one that bootstrap makes.
@@ -41,46 +37,6 @@ var (
 	crds         = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	clusterQueue = schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "clusterqueues"}
 )
-
-// lab is a cluster with bflow on it.
-type lab struct {
-	t          *testing.T
-	api        dynamic.Interface
-	kubeconfig string // path
-	dir        string // working directory of commands
-	runs       string // folder of local runs
-}
-
-func newLab(t *testing.T) *lab {
-	t.Helper()
-	path := os.Getenv("BFLOW_E2E_KUBECONFIG")
-	if path == "" {
-		t.Skip("BFLOW_E2E_KUBECONFIG names no cluster to try this on")
-	}
-	l := &lab{t: t, api: connect(t, path), kubeconfig: path, dir: t.TempDir(), runs: t.TempDir()}
-	l.track()
-	return l
-}
-
-// beside is the lab of another cluster that the same test uses.
-func (l *lab) beside(kubeconfig string) *lab {
-	l.t.Helper()
-	return &lab{t: l.t, api: connect(l.t, kubeconfig), kubeconfig: kubeconfig, dir: l.dir, runs: l.runs}
-}
-
-func connect(t *testing.T, kubeconfig string) dynamic.Interface {
-	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS, config.Burst = 200, 400
-	api, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return api
-}
 
 // write puts a file into the working directory and returns its name.
 func (l *lab) write(name, text string) string {
@@ -153,45 +109,6 @@ func (l *lab) submit(file string, more ...string) []string {
 		}
 	})
 	return names
-}
-
-// list returns the objects of a kind in the namespace of runs that carry the labels of selector.
-func (l *lab) list(kind schema.GroupVersionResource, selector string) []unstructured.Unstructured {
-	l.t.Helper()
-	found, err := l.api.Resource(kind).Namespace(namespace).List(l.t.Context(), metav1.ListOptions{LabelSelector: selector})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return found.Items
-}
-
-// run returns a PipelineRun.
-func (l *lab) run(name string) *unstructured.Unstructured {
-	l.t.Helper()
-	pr, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(l.t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return pr
-}
-
-// await looks every half second until said is empty; what it said last fails the test after limit.
-func (l *lab) await(limit time.Duration, what string, look func() (said string)) {
-	l.t.Helper()
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(limit)
-	for {
-		said := look()
-		if said == "" {
-			return
-		}
-		select {
-		case <-end:
-			l.t.Fatalf("waited %s for %s: %s", limit, what, said)
-		case <-tick.C:
-		}
-	}
 }
 
 // pod decodes a Pod.

@@ -80,7 +80,7 @@ func (l *lab) children(parent string) (names []string) {
 // child waits for the one run of a PipelineRun.
 func (l *lab) child(parent string) (run string) {
 	l.t.Helper()
-	l.await(2*time.Minute, "the run of "+parent, func() string {
+	l.await(5*time.Minute, "the run of "+parent, func() string {
 		if status, reason := condition(l.run(parent)); status == "False" {
 			l.t.Fatalf("%s ended before: %s\n%s", parent, reason, l.tkn("pipelinerun", "logs", parent))
 		}
@@ -167,6 +167,7 @@ func (l *lab) create(stream string) (run string) {
 
 // TestTheEndOfAnExperimentIsTheEndOfItsRuns ends the PipelineRun in every way that there is.
 func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name     string
 		override string
@@ -217,7 +218,7 @@ func TestAPodThatIsKilledSubmitsNothingTwice(t *testing.T) {
 	if err := l.api.Resource(pods).Namespace(namespace).Delete(t.Context(), first.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
 		t.Fatal(err)
 	}
-	l.await(2*time.Minute, "another pod that waits", func() string {
+	l.awaitAnswer(5*time.Minute, "another pod that waits", func() string {
 		if pod := l.podOf(parent); pod == nil || pod.GetUID() == first.GetUID() {
 			return "there is none"
 		}
@@ -247,7 +248,7 @@ func (l *lab) podOf(parent string) *unstructured.Unstructured {
 
 // TestAQueuedExperimentThatIsCancelledNeverStarts cancels one whose run waits for the GPUs of another.
 func TestAQueuedExperimentThatIsCancelledNeverStarts(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, alone)
 	holder := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: untilCancelled + "\n" + asksForAll})
 	loading(l, holder, l.child(holder))
 	parent := l.starts(map[string]string{contract.ParamExperiment: brief})

@@ -27,7 +27,7 @@ type deployment struct{ namespace, selector string }
 // TestTheControllerIsKilledAtEveryPhase kills bflow-controller while a run waits, starts, at every task, and after its
 // end: the run succeeds, once, and is released.
 func TestTheControllerIsKilledAtEveryPhase(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, alone)
 	holder := l.submit(l.write("holder.yaml", experiment(allEight, "10m", "")))[0]
 	during(contract.Provision)(l, holder)
 	run := l.submit(l.write("killed.yaml", experiment(fourOfEight, "8s", "")))[0]
@@ -55,6 +55,7 @@ func TestTheControllerIsKilledAtEveryPhase(t *testing.T) {
 
 // TestTheControllerIsKilledWhileARunIsCancelled: nobody is there to see the end of the run but the next controller.
 func TestTheControllerIsKilledWhileARunIsCancelled(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name string
 		task string
@@ -69,7 +70,7 @@ func TestTheControllerIsKilledWhileARunIsCancelled(t *testing.T) {
 			if row.more && testing.Short() {
 				t.Skip("a like row is tried in short tests")
 			}
-			l := newLab(t)
+			l := newLab(t, alone)
 			engine := fourOfEight
 			if row.task == contract.Provision {
 				engine = slowStart
@@ -87,7 +88,7 @@ func TestTheControllerIsKilledWhileARunIsCancelled(t *testing.T) {
 
 // TestTektonsControllerIsKilled while a run provisions and while it is under load.
 func TestTektonsControllerIsKilled(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, alone)
 	run := l.submit(l.write("killed.yaml", experiment(fourOfEight, "20s", "")))[0]
 	for _, task := range []string{contract.Provision, "load-gen-0", contract.Finish} {
 		l.started(run, task)
@@ -100,6 +101,7 @@ func TestTektonsControllerIsKilled(t *testing.T) {
 
 // TestPartsOfTheClusterFail: a run under load lives through it, or ends; either way nothing is left.
 func TestPartsOfTheClusterFail(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name  string
 		fault []string // for E2E_FAULT_CMD
@@ -113,7 +115,7 @@ func TestPartsOfTheClusterFail(t *testing.T) {
 			if row.more && testing.Short() {
 				t.Skip("a like row is tried in short tests")
 			}
-			l := newLab(t)
+			l := newLab(t, alone)
 			run := l.submit(l.write("fault.yaml", experiment(fourOfEight, "30s", "")))[0]
 			during("load-gen-0")(l, run)
 			l.fault(row.fault...)
@@ -124,20 +126,14 @@ func TestPartsOfTheClusterFail(t *testing.T) {
 	}
 }
 
-// fault runs the command of E2E_FAULT_CMD with the words of a fault.
+// fault runs the command of E2E_FAULT_CMD with the words of a fault, which hurts the cluster of the lab.
 func (l *lab) fault(words ...string) {
-	l.t.Helper()
-	l.faultOn("hub", words...)
-}
-
-// faultOn hurts the hub, or the worker.
-func (l *lab) faultOn(cluster string, words ...string) {
 	l.t.Helper()
 	program := os.Getenv("E2E_FAULT_CMD")
 	if program == "" {
 		l.t.Skipf("E2E_FAULT_CMD names no command that could %q; docs/e2e.md has one", words)
 	}
-	if r := l.command(15*time.Minute, "env", append([]string{"FAULT_CLUSTER=" + cluster, program}, words...)...); r.code != 0 {
+	if r := l.command(15*time.Minute, "env", append([]string{"FAULT_CLUSTER=" + l.name, program}, words...)...); r.code != 0 {
 		l.t.Fatalf("%s %q: exit %d\n%s%s", program, words, r.code, r.out, r.err)
 	}
 }
@@ -146,7 +142,7 @@ func (l *lab) faultOn(cluster string, words ...string) {
 func (l *lab) eventually(run string) {
 	l.t.Helper()
 	l.await(10*time.Minute, run+" to end", func() string {
-		pr, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(l.t.Context(), run, metav1.GetOptions{})
+		pr, err := l.get(pipelineRuns, run)
 		if err != nil {
 			return err.Error()
 		}
@@ -173,12 +169,12 @@ func (l *lab) kill(d deployment) {
 			l.t.Fatal(err)
 		}
 	}
-	l.await(2*time.Minute, d.selector+" to be back", func() string {
-		now, err := all.List(l.t.Context(), metav1.ListOptions{LabelSelector: d.selector})
+	l.await(5*time.Minute, d.selector+" to be back", func() string {
+		now, err := l.listIn(pods, d.namespace, d.selector)
 		if err != nil {
 			return err.Error()
 		}
-		for _, p := range now.Items {
+		for _, p := range now {
 			if !slices.Contains(killed, p.GetName()) && conditionIs(&p, "Ready", "True") {
 				return ""
 			}

@@ -26,12 +26,12 @@ import (
 func TestMain(m *testing.M) {
 	l := &chronicle{seen: map[string]bool{}, following: map[string]bool{}}
 	ctx, stop := context.WithCancel(context.Background())
-	for _, variable := range []string{"BFLOW_E2E_KUBECONFIG", "BFLOW_E2E_SECOND_KUBECONFIG"} {
-		if path := os.Getenv(variable); path != "" {
-			l.hub(ctx, path)
-		}
+	quiet()
+	for _, hub := range theHubs() {
+		l.hub(ctx, hub.kubeconfig)
 	}
 	code := m.Run()
+	printSpent()
 	stop()
 	l.listening.Wait()
 	if !l.judge() {

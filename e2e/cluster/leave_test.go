@@ -3,11 +3,13 @@
 package cluster
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -41,8 +43,9 @@ const (
 	shortTime   = fourOfEight + "\n  execution: {timeout: 45s}"
 )
 
-// TestNothingIsLeft ends runs in every way that there is, two at a time, and looks at what is left afterwards.
+// TestNothingIsLeft ends runs in every way that there is, and looks at what is left afterwards.
 func TestNothingIsLeft(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name    string
 		engine  string
@@ -68,7 +71,6 @@ func TestNothingIsLeft(t *testing.T) {
 			if row.more && testing.Short() {
 				t.Skip("a like row is tried in short tests")
 			}
-			t.Parallel()
 			l := newLab(t)
 			run := l.submit(l.write("leave.yaml", experiment(row.engine, row.load, "")))[0]
 			if row.at != nil {
@@ -90,11 +92,11 @@ func TestNothingIsLeft(t *testing.T) {
 
 // TestAQueuedRunThatIsCancelledNeverStarts cancels one that waits for the GPUs of another.
 func TestAQueuedRunThatIsCancelledNeverStarts(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, alone)
 	holder := l.submit(l.write("holder.yaml", experiment(allEight, "10m", "")))[0]
 	during("provision")(l, holder)
 	waiting := l.submit(l.write("waiting.yaml", experiment(fourOfEight, "1s", "")))[0]
-	l.await(time.Minute, "a reason to wait", func() string {
+	l.awaitAnswer(2*time.Minute, "a reason to wait", func() string {
 		if out := l.bflow("status", waiting).out; !strings.Contains(out, "Next in queue") {
 			return out
 		}
@@ -153,9 +155,12 @@ func byDeletion(l *lab, run string) {
 func (l *lab) ended(run string, limit time.Duration) {
 	l.t.Helper()
 	l.await(limit, run+" to end", func() string {
-		pr, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(l.t.Context(), run, metav1.GetOptions{})
-		if err != nil {
+		pr, err := l.get(pipelineRuns, run)
+		if apierrors.IsNotFound(err) {
 			return ""
+		}
+		if err != nil {
+			return err.Error()
 		}
 		if status, reason := condition(pr); status == "Unknown" || status == "" {
 			return "it is " + reason
@@ -167,8 +172,8 @@ func (l *lab) ended(run string, limit time.Duration) {
 func (l *lab) gone(run string) {
 	l.t.Helper()
 	l.await(time.Minute, run+" to be gone", func() string {
-		if _, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(l.t.Context(), run, metav1.GetOptions{}); err == nil {
-			return "it is there"
+		if _, err := l.get(pipelineRuns, run); !apierrors.IsNotFound(err) {
+			return fmt.Sprintf("it is there: %v", err)
 		}
 		return ""
 	})

@@ -78,7 +78,7 @@ func (l *lab) withSetup(key, more string) string {
 // lease is the lock of the hub itself, nil where there is none.
 func (l *lab) lease() *unstructured.Unstructured {
 	l.t.Helper()
-	u, err := l.api.Resource(leases).Namespace(contract.NamespaceSystem).Get(context.WithoutCancel(l.t.Context()), contract.LeasePlatform, metav1.GetOptions{})
+	u, err := l.getIn(leases, contract.NamespaceSystem, contract.LeasePlatform)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -160,7 +160,7 @@ func TestALockOfAHubThatIsGoneIsTakenOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a takeover takes minutes")
 	}
-	l := newLab(t)
+	l := newLab(t, alone)
 	l.await(time.Minute, "the lock to be free", func() string { return holder(l.lease()) })
 	const gone = "00000000-dead-dead-dead-000000000000"
 	fence := l.heldBy(gone)

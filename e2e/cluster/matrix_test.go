@@ -37,7 +37,7 @@ func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.await(5*time.Minute, "the last task of "+parent, func() string {
-		task, err := l.api.Resource(taskRuns).Namespace(namespace).Get(t.Context(), parent+"-aggregate-again", metav1.GetOptions{})
+		task, err := l.get(taskRuns, parent+"-aggregate-again")
 		if err != nil {
 			return err.Error()
 		}
@@ -85,8 +85,8 @@ func (l *lab) threePoints() (parent string) {
 	l.t.Helper()
 	parent = l.submit(l.write("three.yaml", threePoints))[0]
 	first := parent + "-00001"
-	l.await(2*time.Minute, first, func() string {
-		_, err := l.api.Resource(pipelineRuns).Namespace(namespace).Get(l.t.Context(), first, metav1.GetOptions{})
+	l.await(5*time.Minute, first, func() string {
+		_, err := l.get(pipelineRuns, first)
 		if apierrors.IsNotFound(err) {
 			return "it is not made"
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -29,7 +28,10 @@ func (l *lab) nothingLeft(run string, limit time.Duration) {
 				left = append(left, kind+" "+u.GetName())
 			}
 		}
-		return strings.Join(append(left, l.trackedOpen(run)...), ", ")
+		if len(left) == 0 && !l.watched {
+			left = l.trackedOpen(run)
+		}
+		return strings.Join(left, ", ")
 	})
 }
 
@@ -84,7 +86,7 @@ func conditionIs(u *unstructured.Unstructured, kind, want string) bool {
 func (l *lab) quotaFree(limit time.Duration) {
 	l.t.Helper()
 	l.await(limit, "the quota to be free", func() string {
-		cq, err := l.api.Resource(clusterQueue).Get(l.t.Context(), contract.TargetLocal, metav1.GetOptions{})
+		cq, err := l.getIn(clusterQueue, "", contract.TargetLocal)
 		if err != nil {
 			return err.Error()
 		}

@@ -44,7 +44,7 @@ func TestRunsKeepOpenShiftsRules(t *testing.T) {
 	if host == "" {
 		t.Skip("BFLOW_E2E_HOST names no address of this host that the API server reaches")
 	}
-	l := newLab(t)
+	l := newLab(t, alone)
 	scc := l.startSCC(host, namespace, ourController.namespace)
 
 	l.kill(ourController)

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -33,7 +31,7 @@ spec:
 
 // TestRunsWaitForGPUs puts 20 runs of 4 GPUs on a node that has 8; in short tests 8 runs.
 func TestRunsWaitForGPUs(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, alone)
 	file := l.write("four.yaml", fourGPUs)
 	since := metav1.Now()
 	most := l.sampleGPUs()
@@ -45,7 +43,7 @@ func TestRunsWaitForGPUs(t *testing.T) {
 	for range many {
 		runs = append(runs, l.submit(file)...)
 	}
-	l.await(time.Minute, "the last run to say how long the queue is", func() string {
+	l.awaitAnswer(2*time.Minute, "the last run to say how long the queue is", func() string {
 		if said := l.must("status", runs[len(runs)-1]); !strings.Contains(said, "Place ") && !strings.Contains(said, "before it in queue") {
 			return said
 		}
@@ -71,47 +69,6 @@ func TestRunsWaitForGPUs(t *testing.T) {
 	for _, run := range runs {
 		l.nothingLeft(run, time.Minute)
 	}
-}
-
-// sampleGPUs looks at all pods that have not ended until the returned function is called, which tells the most GPUs that
-// they asked for at once, Pending ones included.
-func (l *lab) sampleGPUs() (most func() int64) {
-	stop, done := make(chan struct{}), make(chan struct{})
-	var highest int64
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(250 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			highest = max(highest, l.askedGPUs())
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-		}
-	}()
-	var once sync.Once
-	end := func() { once.Do(func() { close(stop); <-done }) }
-	l.t.Cleanup(end)
-	return func() int64 { end(); return highest }
-}
-
-func (l *lab) askedGPUs() (sum int64) {
-	all, err := l.api.Resource(pods).List(l.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		return 0
-	}
-	for _, u := range all.Items {
-		p, err := pod(&u)
-		if err != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
-			continue
-		}
-		for _, c := range p.Spec.Containers {
-			sum += c.Resources.Requests.Name("nvidia.com/gpu", "").Value()
-		}
-	}
-	return sum
 }
 
 // inOrder checks that runs were let start in the order in which they were made.

@@ -16,17 +16,18 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // TestARunGoesToOneOfTheTargetsThatItAllows: by name, of which one is unknown, and by a label.
 func TestARunGoesToOneOfTheTargetsThatItAllows(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, withWorker)
 	w := l.onWorker()
-	l.must("target", "add", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"), "--label", "lab=two")
+	l.target("--label", "lab=two")
 	for name, which := range map[string]string{"names": "{any_of: [nowhere, worker]}", "label": "{selector: {lab: two}}"} {
 		t.Run(name, func(t *testing.T) {
+			l, w := l.in(t), w.in(t)
 			run := l.submit(l.write("any.yaml", experiment(fourOfEight, "2s", "  target_cluster: "+which+"\n")))[0]
 			l.succeeded(run)
 			pr := l.run(run)
@@ -44,7 +45,7 @@ func TestARunGoesToOneOfTheTargetsThatItAllows(t *testing.T) {
 
 // TestTheTokenOfATargetIsRenewed lets half of its life be over.
 func TestTheTokenOfATargetIsRenewed(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, aloneOnWorker) // nobody else adds the target, which makes another token too
 	l.onWorker()
 	api := l.api.Resource(secrets).Namespace(contract.NamespaceSystem)
 	past := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, contract.AnnotationTokenRenew, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339))
@@ -52,8 +53,8 @@ func TestTheTokenOfATargetIsRenewed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.await(time.Minute, "another token", func() string {
-		now, err := api.Get(t.Context(), before.GetName(), metav1.GetOptions{})
+	l.await(3*time.Minute, "another token", func() string {
+		now, err := l.getIn(secrets, contract.NamespaceSystem, before.GetName())
 		if err != nil {
 			return err.Error()
 		}
@@ -73,9 +74,9 @@ func TestTheTokenOfATargetIsRenewed(t *testing.T) {
 
 // TestWhatATargetMayNotBe asks for what is refused, one sentence each.
 func TestWhatATargetMayNotBe(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, withWorker)
 	l.onWorker()
-	here, there := os.Getenv("BFLOW_E2E_KUBECONFIG"), os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG")
+	here, there := l.kubeconfig, os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG")
 	for _, row := range []struct {
 		name string
 		args []string
@@ -95,10 +96,16 @@ func TestWhatATargetMayNotBe(t *testing.T) {
 	}
 }
 
-// TestATargetIsRemoved though somebody else has stopped its queue.
+// TestATargetIsRemoved though somebody else has stopped its queue. What another hub needs would stay.
 func TestATargetIsRemoved(t *testing.T) {
-	l := newLab(t)
+	hubs := newLabs(t, onEveryHub, aloneOnWorker)
+	l := hubs[0]
 	w := l.onWorker()
+	for _, other := range hubs[1:] {
+		if list := other.must("target", "list"); strings.Contains(list, workerTarget) {
+			other.must("target", "remove", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"))
+		}
+	}
 	stop := []byte(`{"spec":{"stopPolicy":"HoldAndDrain"}}`)
 	if _, err := l.api.Resource(clusterQueue).Patch(t.Context(), workerTarget, types.MergePatchType, stop, metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
 		t.Fatal(err)
@@ -107,19 +114,18 @@ func TestATargetIsRemoved(t *testing.T) {
 	if list := l.must("target", "list"); strings.Contains(list, workerTarget) {
 		t.Errorf("it is listed still:\n%s", list)
 	}
-	for what, get := range map[string]func() (*unstructured.Unstructured, error){
-		"queue": func() (*unstructured.Unstructured, error) {
-			return l.api.Resource(clusterQueue).Get(t.Context(), workerTarget, metav1.GetOptions{})
-		},
-		"credentials": func() (*unstructured.Unstructured, error) {
-			return l.api.Resource(secrets).Namespace(contract.NamespaceSystem).Get(t.Context(), contract.TargetCredentials(workerTarget), metav1.GetOptions{})
-		},
-		"namespace there": func() (*unstructured.Unstructured, error) {
-			return w.api.Resource(namespaces).Get(t.Context(), contract.NamespaceSystem, metav1.GetOptions{})
-		},
+	for _, left := range []struct {
+		what            string
+		in              *lab
+		kind            schema.GroupVersionResource
+		namespace, name string
+	}{
+		{"queue", l, clusterQueue, "", workerTarget},
+		{"credentials", l, secrets, contract.NamespaceSystem, contract.TargetCredentials(workerTarget)},
+		{"namespace there", w, namespaces, "", contract.NamespaceSystem},
 	} {
-		l.await(time.Minute, "its "+what+" to go", func() string {
-			if _, err := get(); !apierrors.IsNotFound(err) {
+		left.in.await(3*time.Minute, "its "+left.what+" to go", func() string {
+			if _, err := left.in.getIn(left.kind, left.namespace, left.name); !apierrors.IsNotFound(err) {
 				return fmt.Sprintf("it is there: %v", err)
 			}
 			return ""

@@ -58,7 +58,7 @@ type listener struct {
 
 func (l *lab) listener(namespace string) *listener {
 	l.t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("BFLOW_E2E_KUBECONFIG"))
+	config, err := clientcmd.BuildConfigFromFlags("", l.kubeconfig)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 	valid := events[0]
 
 	var refused []string // ids of events that must have started nothing
-	l.await(2*time.Minute, "the listener to answer", func() string {
+	l.awaitAnswer(5*time.Minute, "the listener to answer", func() string {
 		id, err := l.send(valid, sign(valid, keys()))
 		if err != nil {
 			return err.Error()
@@ -98,7 +98,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 		}
 	}
 	l.secret(keys())
-	l.await(time.Minute, "the Secret to be known", func() string {
+	l.awaitAnswer(3*time.Minute, "the Secret to be known", func() string {
 		id, err := l.send(valid, sign(valid, keys()))
 		if err != nil {
 			return err.Error()
@@ -119,7 +119,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 		}
 	}
 	for id, e := range started {
-		l.await(30*time.Second, e.About, func() string { return l.missing(id, 0) })
+		l.await(3*time.Minute, e.About, func() string { return l.missing(id, 0) })
 		if diff := cmp.Diff(e.Starts, said(t, l.started(id)[0])); diff != "" {
 			t.Errorf("%s: -want +got\n%s", e.About, diff)
 		}
@@ -211,9 +211,21 @@ func afterwards() (context.Context, context.CancelFunc) {
 func (l *listener) remove(client dynamic.ResourceInterface, name string) {
 	ctx, cancel := afterwards()
 	defer cancel()
-	for err := error(nil); !errors.IsNotFound(err); time.Sleep(time.Second) {
-		if err = client.Delete(ctx, name, metav1.DeleteOptions{}); ctx.Err() != nil {
-			l.t.Errorf("%s is not gone: %v", name, err)
+	changes, err := client.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if err != nil {
+		l.t.Errorf("watching %s: %v", name, err)
+		return
+	}
+	defer changes.Stop()
+	for {
+		if err := client.Delete(ctx, name, metav1.DeleteOptions{}); errors.IsNotFound(err) {
+			return
+		}
+		select {
+		case <-changes.ResultChan():
+		case <-time.After(doubt): // the watch may have ended
+		case <-ctx.Done():
+			l.t.Errorf("%s is not gone", name)
 			return
 		}
 	}
@@ -254,22 +266,31 @@ func (l *listener) send(e event, header map[string]string) (string, error) {
 // started returns the PipelineRuns that an event has started.
 func (l *listener) started(id string) []unstructured.Unstructured {
 	l.t.Helper()
-	found, err := l.api.Resource(pipelineRuns).Namespace(l.namespace).List(l.t.Context(), metav1.ListOptions{LabelSelector: "triggers.tekton.dev/triggers-eventid=" + id})
+	found, err := l.listIn(pipelineRuns, l.namespace, "triggers.tekton.dev/triggers-eventid="+id)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return found.Items
+	return found
 }
 
 // missing says so when an event has not started one PipelineRun after a while.
 func (l *listener) missing(id string, after time.Duration) string {
 	l.t.Helper()
-	for end := time.Now().Add(after); ; time.Sleep(200 * time.Millisecond) {
-		switch n := len(l.started(id)); {
-		case n == 1:
+	over := time.After(after)
+	for {
+		changed := l.changed()
+		n := len(l.started(id))
+		if n == 1 {
 			return ""
-		case n > 1 || time.Now().After(end):
-			return fmt.Sprintf("event %s has started %d PipelineRuns", id, n)
+		}
+		said := fmt.Sprintf("event %s has started %d PipelineRuns", id, n)
+		if n > 1 {
+			return said
+		}
+		select {
+		case <-over:
+			return said
+		case <-changed:
 		}
 	}
 }
@@ -300,18 +321,13 @@ func said(t *testing.T, pr unstructured.Unstructured) map[string]string {
 // rights looks into the audit log, where there is one, for what the account of the listener may and does not do.
 func (l *listener) rights() {
 	l.t.Helper()
-	path := os.Getenv("BFLOW_E2E_AUDIT")
+	path := l.audit
 	if path == "" {
 		l.t.Log("BFLOW_E2E_AUDIT names no audit log: rights were not compared")
 		return
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer file.Close()
 	account := l.namespace + "/bflow-listener"
-	log, err := audit.Read(file, func(name string) bool { return name == account }, func(binding string) bool { return strings.HasPrefix(binding, "bflow-") })
+	log, err := audit.Read(wholeLog(l.t, path), func(name string) bool { return name == account }, func(binding string) bool { return strings.HasPrefix(binding, "bflow-") })
 	if err != nil {
 		l.t.Fatal(err)
 	}

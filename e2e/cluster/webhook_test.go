@@ -106,9 +106,7 @@ func object(fields map[string]any) json.RawMessage {
 // in returns l for a test inside another. They run one after the other: each load generator asks for a core.
 func (l *listener) in(t *testing.T) *listener {
 	t.Helper()
-	inner := *l.lab
-	inner.t = t
-	return &listener{&inner, l.core, l.namespace}
+	return &listener{l.lab.in(t), l.core, l.namespace}
 }
 
 // ownSecret returns the keys of webhookSecret, which it makes for the time of the test where there is none.
@@ -154,7 +152,7 @@ func (l *lab) planHash(text string) string {
 func (l *listener) start(e event, values map[string]string) string {
 	l.t.Helper()
 	var name string
-	l.await(time.Minute, "the event to start something", func() string {
+	l.awaitAnswer(3*time.Minute, "the event to start something", func() string {
 		id, err := l.send(e, sign(e, values))
 		if err != nil {
 			return err.Error()

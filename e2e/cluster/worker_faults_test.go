@@ -27,18 +27,20 @@ const onTheWorker = "  target_clusters: [worker]\n"
 // TestFaultsWhileARunIsOnAWorker: whatever fails, the run ends, nothing of it is left on either cluster, and the quota is
 // right afterwards. A run that says it went well has all its results.
 func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name  string
 		at    string // task during which it happens
+		needs []need // withWorker where there are none
 		fault func(l, w *lab, run string)
 		well  bool // the run must go well all the same
 		more  bool
 	}{
-		{name: "the controller is killed", at: "load-gen-0", well: true, fault: func(l, _ *lab, _ string) { l.kill(ourController) }},
-		{name: "the API server of the hub is killed", at: "load-gen-0", more: true, fault: func(l, _ *lab, _ string) { l.fault("restart", "kube-apiserver") }},
-		{name: "the API server of the worker is killed", at: "load-gen-0", well: true, fault: func(l, _ *lab, _ string) { l.faultOn("worker", "restart", "kube-apiserver") }},
-		{name: "the worker is off the network for a minute", at: "load-gen-0", well: true, fault: func(l, _ *lab, _ string) { l.faultOn("worker", "cut", "60") }},
-		{name: "the worker is off the network for ten minutes", at: "load-gen-0", well: true, more: true, fault: func(l, _ *lab, _ string) { l.faultOn("worker", "cut", "600") }},
+		{name: "the controller is killed", at: "load-gen-0", needs: []need{alone, withWorker}, well: true, fault: func(l, _ *lab, _ string) { l.kill(ourController) }},
+		{name: "the API server of the hub is killed", at: "load-gen-0", needs: []need{alone, withWorker}, more: true, fault: func(l, _ *lab, _ string) { l.fault("restart", "kube-apiserver") }},
+		{name: "the API server of the worker is killed", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true, fault: func(_, w *lab, _ string) { w.fault("restart", "kube-apiserver") }},
+		{name: "the worker is off the network for a minute", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true, fault: func(_, w *lab, _ string) { w.fault("cut", "60") }},
+		{name: "the worker is off the network for ten minutes", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true, more: true, fault: func(_, w *lab, _ string) { w.fault("cut", "600") }},
 		{name: "the pod of the load's task is deleted", at: "load-gen-0", more: true, fault: func(l, _ *lab, run string) {
 			l.remove(pods, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask=load-gen-0")
 		}},
@@ -58,14 +60,14 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 			w.serving(run)
 			w.remove(pods, contract.LabelRun+"="+run+","+contract.LabelRole+"=load")
 		}},
-		{name: "the account of the engines is deleted and made again", at: "load-gen-0", more: true, fault: func(l, w *lab, _ string) { l.remakeAccount(w) }},
-		{name: "the Secret of the target is deleted", at: "load-gen-0", more: true, well: true, fault: func(l, _ *lab, _ string) { l.loseTarget() }},
+		{name: "the account of the engines is deleted and made again", at: "load-gen-0", needs: []need{aloneOnWorker}, more: true, fault: func(l, w *lab, _ string) { l.remakeAccount(w) }},
+		{name: "the Secret of the target is deleted", at: "load-gen-0", needs: []need{aloneOnWorker}, more: true, well: true, fault: func(l, _ *lab, _ string) { l.loseTarget() }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.more && testing.Short() {
 				t.Skip("a like row is tried in short tests")
 			}
-			l := newLab(t)
+			l := newLab(t, append([]need{withWorker}, row.needs...)...)
 			w := l.onWorker()
 			run := l.submit(l.write("fault.yaml", experiment(fourOfEight, "30s", onTheWorker)))[0]
 			during(row.at)(l, run)
@@ -167,10 +169,12 @@ func (l *lab) remakeAccount(w *lab) {
 	l.target()
 }
 
-// target adds the worker as a target, or brings it up to date.
-func (l *lab) target() {
+// target adds the worker as a target, or brings it up to date. Two at once would be in each other's way.
+func (l *lab) target(more ...string) {
 	l.t.Helper()
-	l.must("target", "add", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"))
+	l.adding.Lock()
+	defer l.adding.Unlock()
+	l.must(append([]string{"target", "add", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG")}, more...)...)
 }
 
 // loseTarget deletes what the hub knows of the way to the worker.
@@ -206,9 +210,9 @@ func TestAMatrixIsCancelled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("200 points take a while")
 	}
-	l := newLab(t)
+	l := newLab(t, alone, aloneOnWorker)
 	w := l.onWorker()
-	from := l.mark(os.Getenv("BFLOW_E2E_AUDIT"))
+	from := l.mark()
 	parent := l.submit(l.write("many.yaml", twoHundred))[0]
 	children := func() []unstructured.Unstructured { return l.list(pipelineRuns, "bflow.dev/matrix="+parent) }
 	l.await(10*time.Minute, "8 points to run", func() string {
@@ -260,7 +264,7 @@ func (l *lab) nothingStarted(from time.Time, parent string) {
 		admitted, err := time.Parse(time.RFC3339, l.run(strings.TrimSuffix(task, "-"+contract.Provision)).GetAnnotations()[contract.AnnotationAdmitted])
 		return err == nil && !admitted.After(cancelled)
 	}
-	for _, a := range l.audited(os.Getenv("BFLOW_E2E_AUDIT"), from) {
+	for _, a := range l.audited(from) {
 		ours := a.ObjectRef.Resource == "pipelineruns" || a.ObjectRef.Resource == "taskruns" && strings.HasSuffix(a.ObjectRef.Name, "-"+contract.Provision)
 		switch {
 		case a.Verb == "patch" && a.ObjectRef.Resource == "pipelineruns" && a.ObjectRef.Name == parent && a.ObjectRef.Subresource == "" && !strings.HasPrefix(a.User.Username, "system:"):

@@ -30,14 +30,14 @@ func (l *lab) onWorker() *lab {
 	if path == "" {
 		l.t.Skip("BFLOW_E2E_WORKER_KUBECONFIG names no second cluster")
 	}
-	l.must("target", "add", workerTarget, "--kubeconfig", path)
-	l.await(time.Minute, "target "+workerTarget+" to be known", func() string {
+	l.target()
+	l.await(5*time.Minute, "target "+workerTarget+" to be known", func() string {
 		if l.promisedBy(workerTarget)[gpu] == 0 {
 			return "its queue promises no GPU"
 		}
 		return ""
 	})
-	return l.beside(path)
+	return l.beside("worker", path, os.Getenv("BFLOW_E2E_WORKER_AUDIT"))
 }
 
 // overBoth is 12 points: two targets, three sizes, two loads.
@@ -60,14 +60,14 @@ spec:
 
 // TestAMatrixRunsOverTwoClusters runs 12 points on the hub and on a worker that has neither Tekton nor Kueue.
 func TestAMatrixRunsOverTwoClusters(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, withWorker)
 	w := l.onWorker()
 	for _, group := range []string{"tekton.dev", "kueue.x-k8s.io"} {
 		if l.serves(w, group) {
 			t.Fatalf("the worker serves %s, so this proves nothing", group)
 		}
 	}
-	audit := l.mark(os.Getenv("BFLOW_E2E_WORKER_AUDIT"))
+	audit := w.mark()
 	parent := l.submit(l.write("both.yaml", overBoth))[0]
 	l.await(20*time.Minute, parent+" to succeed", func() string {
 		status, reason := condition(l.run(parent))
@@ -96,7 +96,7 @@ func TestAMatrixRunsOverTwoClusters(t *testing.T) {
 	if len(where[contract.TargetLocal]) != 6 || len(where[workerTarget]) != 6 {
 		t.Fatalf("the points ran on %v", where)
 	}
-	l.ranThere(audit, len(where[workerTarget]))
+	w.ranThere(audit, len(where[workerTarget]))
 	here, there := l.filesOf(where[contract.TargetLocal][0]), l.filesOf(where[workerTarget][0])
 	if !slices.Equal(here, there) {
 		t.Errorf("results of a local point have the files\n%s\nand of a remote one\n%s", strings.Join(here, " "), strings.Join(there, " "))
@@ -120,13 +120,13 @@ func (l *lab) serves(w *lab, group string) bool {
 	})
 }
 
-// mark is now, from which an audit log is read.
-func (l *lab) mark(path string) (from time.Time) {
+// mark is now, from which the audit log of the cluster is read.
+func (l *lab) mark() (from time.Time) {
 	l.t.Helper()
-	if path == "" {
+	if l.audit == "" {
 		l.t.Skip("BFLOW_E2E_AUDIT and BFLOW_E2E_WORKER_AUDIT name no audit logs")
 	}
-	if _, err := os.Stat(path); err != nil {
+	if _, err := os.Stat(l.audit); err != nil {
 		l.t.Fatal(err)
 	}
 	return time.Now()
@@ -137,7 +137,7 @@ func (l *lab) mark(path string) (from time.Time) {
 func (l *lab) ranThere(from time.Time, runs int) {
 	l.t.Helper()
 	made := map[string]map[string]bool{} // by resource: the names
-	for _, e := range l.audited(os.Getenv("BFLOW_E2E_WORKER_AUDIT"), from) {
+	for _, e := range l.audited(from) {
 		if !e.byRunner() {
 			continue
 		}
@@ -171,11 +171,12 @@ func (a action) byRunner() bool {
 	return a.made() && a.User.Username == "system:serviceaccount:"+namespace+":bflow-runner"
 }
 
-// audited reads an audit log from a mark on, also what was rotated away meanwhile: audit-TIME.log beside audit.log.
-func (l *lab) audited(path string, from time.Time) (all []action) {
+// audited reads the audit log of the cluster from a mark on, also what was rotated away meanwhile: audit-TIME.log beside
+// audit.log.
+func (l *lab) audited(from time.Time) (all []action) {
 	l.t.Helper()
-	ext := filepath.Ext(path)
-	parts, err := filepath.Glob(strings.TrimSuffix(path, ext) + "*" + ext)
+	ext := filepath.Ext(l.audit)
+	parts, err := filepath.Glob(strings.TrimSuffix(l.audit, ext) + "*" + ext)
 	if err != nil {
 		l.t.Fatal(err)
 	}
