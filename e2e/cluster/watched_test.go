@@ -168,7 +168,7 @@ func (l *lab) awaitAnswer(limit time.Duration, what string, look func() (said st
 
 func (l *lab) awaitEvery(pause, limit time.Duration, what string, look func() (said string)) {
 	l.t.Helper()
-	end := time.After(limit)
+	end, began := time.After(limit), time.Now()
 	asked := time.Time{}
 	for {
 		changed := l.site.changed()
@@ -179,6 +179,9 @@ func (l *lab) awaitEvery(pause, limit time.Duration, what string, look func() (s
 		if said == "" {
 			asked = time.Now()
 			if said = look(); said == "" {
+				if took := time.Since(began); took > doubt {
+					l.t.Logf("waited %s for %s", took.Round(time.Second), what)
+				}
 				return
 			}
 		}
