@@ -34,13 +34,14 @@ spec:
 
 // Engines of the rows.
 const (
+	oneOfEight  = `overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "1"}}}}`
 	fourOfEight = `overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "4"}}}}`
 	allEight    = `overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "8"}}}}`
-	slowStart   = fourOfEight + "\n  engine: {kind: sim, sim: {startup: 10m}}"
-	crashes     = fourOfEight + "\n  engine: {kind: sim, args: [--no-such-flag]}"
-	noImage     = fourOfEight + "\n  engine: {kind: sim, image: nowhere.invalid/sim-engine:none}"
-	noNode      = `overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "4"}}, node_selector: {no: such-node}}}`
-	shortTime   = fourOfEight + "\n  execution: {timeout: 45s}"
+	slowStart   = oneOfEight + "\n  engine: {kind: sim, sim: {startup: 10m}}"
+	crashes     = oneOfEight + "\n  engine: {kind: sim, args: [--no-such-flag]}"
+	noImage     = oneOfEight + "\n  engine: {kind: sim, image: nowhere.invalid/sim-engine:none}"
+	noNode      = `overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "1"}}, node_selector: {no: such-node}}}`
+	shortTime   = oneOfEight + "\n  execution: {timeout: 45s}"
 )
 
 // TestNothingIsLeft ends runs in every way that there is, and looks at what is left afterwards.
@@ -57,14 +58,14 @@ func TestNothingIsLeft(t *testing.T) {
 		more    bool   // another row of its class is tried in short tests
 	}{
 		{name: "cancelled by bflow while provisioning", engine: slowStart, load: "1s", at: during(contract.Provision), act: byBflow("cancel"), reason: "ancel"},
-		{name: "cancelled by bflow in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byBflow("cancel"), reason: "ancel", more: true},
-		{name: "cancelled by bflow with its finally in mlflow-push", engine: fourOfEight, load: "1s", at: during(contract.MLflowPush), act: byBflow("cancel"), more: true},
-		{name: "cancelled by tkn in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byTkn, reason: "ancel"},
+		{name: "cancelled by bflow in load-gen", engine: oneOfEight, load: "10m", at: during("load-gen-0"), act: byBflow("cancel"), reason: "ancel", more: true},
+		{name: "cancelled by bflow with its finally in mlflow-push", engine: oneOfEight, load: "1s", at: during(contract.MLflowPush), act: byBflow("cancel"), more: true},
+		{name: "cancelled by tkn in load-gen", engine: oneOfEight, load: "10m", at: during("load-gen-0"), act: byTkn, reason: "ancel"},
 		{name: "out of time in load-gen", engine: shortTime, load: "10m", reason: "TimedOut"},
 		{name: "an engine that crashes", engine: crashes, load: "1s", reason: "CrashLoopBackOff"},
 		{name: "an image that cannot be pulled", engine: noImage, load: "1s", reason: "ImagePull", more: true},
 		{name: "no node that could hold it", engine: noNode, load: "1s", reason: "nschedulable"},
-		{name: "deleted in load-gen", engine: fourOfEight, load: "10m", at: during("load-gen-0"), act: byDeletion, deleted: true},
+		{name: "deleted in load-gen", engine: oneOfEight, load: "10m", at: during("load-gen-0"), act: byDeletion, deleted: true},
 		{name: "deleted while provisioning", engine: slowStart, load: "1s", at: during(contract.Provision), act: byDeletion, deleted: true, more: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
