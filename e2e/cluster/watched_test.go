@@ -194,7 +194,7 @@ func (l *lab) awaitEvery(pause, limit time.Duration, what string, look func() (s
 			l.t.Fatalf("waited %s for %s: %s", limit, what, said)
 		case <-again:
 		case <-changed:
-			<-time.After(min(pause, breath))
+			<-time.After(pause)
 		}
 	}
 }
