@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/tasks/contract"
 )
@@ -27,13 +29,13 @@ type deployment struct{ namespace, selector string }
 // TestTheControllerIsKilledAtEveryPhase kills bflow-controller while a run waits, starts, at every task, and after its
 // end: the run succeeds, once, and is released.
 func TestTheControllerIsKilledAtEveryPhase(t *testing.T) {
-	l := newLab(t, alone)
+	l := newLab(t, rough)
 	holder := l.submit(l.write("holder.yaml", experiment(allEight, "10m", "")))[0]
 	during(contract.Provision)(l, holder)
 	run := l.submit(l.write("killed.yaml", experiment(fourOfEight, "8s", "")))[0]
 	l.kill(ourController) // while it waits
 	l.must("cancel", holder)
-	l.await(3*time.Minute, run+" to be let start", func() string {
+	l.await(10*time.Minute, run+" to be let start", func() string {
 		if l.run(run).GetAnnotations()[contract.AnnotationAdmitted] == "" {
 			return "it is not"
 		}
@@ -70,7 +72,7 @@ func TestTheControllerIsKilledWhileARunIsCancelled(t *testing.T) {
 			if row.more && testing.Short() {
 				t.Skip("a like row is tried in short tests")
 			}
-			l := newLab(t, alone)
+			l := newLab(t, rough)
 			engine := fourOfEight
 			if row.task == contract.Provision {
 				engine = slowStart
@@ -88,7 +90,7 @@ func TestTheControllerIsKilledWhileARunIsCancelled(t *testing.T) {
 
 // TestTektonsControllerIsKilled while a run provisions and while it is under load.
 func TestTektonsControllerIsKilled(t *testing.T) {
-	l := newLab(t, alone)
+	l := newLab(t, rough)
 	run := l.submit(l.write("killed.yaml", experiment(fourOfEight, "20s", "")))[0]
 	for _, task := range []string{contract.Provision, "load-gen-0", contract.Finish} {
 		l.started(run, task)
@@ -158,14 +160,19 @@ func (l *lab) eventually(run string) {
 func (l *lab) kill(d deployment) {
 	l.t.Helper()
 	all := l.api.Resource(pods).Namespace(d.namespace)
-	before, err := all.List(l.t.Context(), metav1.ListOptions{LabelSelector: d.selector})
-	if err != nil || len(before.Items) == 0 {
-		l.t.Fatalf("no pods %s in %s: %v", d.selector, d.namespace, err)
-	}
+	var before []unstructured.Unstructured
+	l.await(2*time.Minute, "pods to kill", func() (said string) { // of which another test may have killed some just now
+		var err error
+		if before, err = l.listIn(pods, d.namespace, d.selector); err != nil || len(before) == 0 {
+			said = fmt.Sprintf("no pods %s in %s: %v", d.selector, d.namespace, err)
+		}
+		return said
+	})
 	var killed []string
-	for _, p := range before.Items {
+	for _, p := range before {
 		killed = append(killed, p.GetName())
-		if err := all.Delete(l.t.Context(), p.GetName(), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+		err := all.Delete(l.t.Context(), p.GetName(), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+		if err != nil && !apierrors.IsNotFound(err) {
 			l.t.Fatal(err)
 		}
 	}

@@ -28,6 +28,8 @@ type lab struct {
 type need func(*turns.Need)
 
 // Needs of tests. What hurts a hub, takes all of its GPUs, or counts what everybody holds there, is alone on it.
+// What kills controllers bears others that do.
+func rough(n *turns.Need)         { n.Hub = turns.Rough }
 func alone(n *turns.Need)         { n.Hub = turns.Whole }
 func onEveryHub(n *turns.Need)    { n.Hub = turns.Every }
 func withWorker(n *turns.Need)    { n.Worker = turns.Share }

@@ -36,7 +36,7 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 		well  bool // the run must go well all the same
 		more  bool
 	}{
-		{name: "the controller is killed", at: "load-gen-0", needs: []need{alone, withWorker}, well: true, fault: func(l, _ *lab, _ string) { l.kill(ourController) }},
+		{name: "the controller is killed", at: "load-gen-0", needs: []need{rough, withWorker}, well: true, fault: func(l, _ *lab, _ string) { l.kill(ourController) }},
 		{name: "the API server of the hub is killed", at: "load-gen-0", needs: []need{alone, withWorker}, more: true, fault: func(l, _ *lab, _ string) { l.fault("restart", "kube-apiserver") }},
 		{name: "the API server of the worker is killed", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true, fault: func(_, w *lab, _ string) { w.fault("restart", "kube-apiserver") }},
 		{name: "the worker is off the network for a minute", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true, fault: func(_, w *lab, _ string) { w.fault("cut", "60") }},

@@ -14,6 +14,7 @@ type Part int
 const (
 	None  Part = iota
 	Share      // beside others
+	Rough      // of hubs only: beside others that are rough too
 	Whole      // with nobody beside it
 	Every      // of hubs only: beside others, on every hub
 )
@@ -24,16 +25,16 @@ type Need struct{ Hub, Worker Part }
 // Pool hands clusters out.
 type Pool struct {
 	mu      sync.Mutex
-	hubs    []place // those that need a whole hub take the last one first, the others the first one
+	hubs    []place // who shares takes the first one first, the others the last one
 	worker  place
-	most    int // shares of a hub at once
+	most    int // shares of a hub at once, and as many rough ones
 	waiting []*request
 }
 
 // place is a cluster, and who has it.
 type place struct {
-	shares int
-	whole  bool
+	shares, rough int
+	whole         bool
 }
 
 type request struct {
@@ -90,7 +91,7 @@ func (n Need) weight() (w int) {
 	switch n.Hub {
 	case Every:
 		w = 4
-	case Whole:
+	case Whole, Rough:
 		w = 2
 	}
 	if n.Worker == Whole {
@@ -103,6 +104,8 @@ func (p *place) take(part Part, n int) {
 	switch part {
 	case Share, Every:
 		p.shares += n
+	case Rough:
+		p.rough += n
 	case Whole:
 		p.whole = n > 0
 	}
@@ -116,24 +119,24 @@ func (p *Pool) fits(need Need) (hubs []int, ok bool) {
 	switch need.Hub {
 	case Share:
 		return p.roomiest()
-	case Whole:
-		return p.empty()
+	case Rough, Whole:
+		return p.lastOf(need.Hub)
 	case Every:
 		for i, h := range p.hubs {
-			hubs, ok = append(hubs, i), !h.whole
-			if !ok {
+			if h.whole || h.rough > 0 {
 				return nil, false
 			}
+			hubs = append(hubs, i)
 		}
 	}
 	return hubs, true
 }
 
-// roomiest is the hub with the fewest shares out. The last one is kept for those that wait for a whole one.
+// roomiest is the hub with the fewest shares out. The last one is kept for those that cannot share.
 func (p *Pool) roomiest() (hubs []int, ok bool) {
 	best, last := -1, len(p.hubs)-1
 	for i, h := range p.hubs {
-		if h.whole || h.shares >= p.most || i == last && (p.wanted(Whole) || p.wanted(Every)) {
+		if h.whole || h.rough > 0 || h.shares >= p.most || i == last && p.wanted(Rough, Whole, Every) {
 			continue
 		}
 		if best < 0 || h.shares < p.hubs[best].shares {
@@ -143,16 +146,19 @@ func (p *Pool) roomiest() (hubs []int, ok bool) {
 	return []int{best}, best >= 0
 }
 
-// empty is a hub of which nobody has anything: the last one, and another where nobody wants a share of it.
-func (p *Pool) empty() (hubs []int, ok bool) {
-	for i := len(p.hubs) - 1; i >= 0; i-- {
-		if p.hubs[i].shares == 0 && !p.hubs[i].whole && (i == len(p.hubs)-1 || !p.wanted(Share)) {
+// lastOf is a hub for somebody who cannot share: the last one, and another where nobody wants a share of it.
+func (p *Pool) lastOf(part Part) (hubs []int, ok bool) {
+	last := len(p.hubs) - 1
+	for i := last; i >= 0; i-- {
+		h := p.hubs[i]
+		room := h.rough == 0 || part == Rough && h.rough < p.most
+		if h.shares == 0 && !h.whole && room && (i == last || !p.wanted(Share)) {
 			return []int{i}, true
 		}
 	}
 	return nil, false
 }
 
-func (p *Pool) wanted(part Part) bool {
-	return slices.ContainsFunc(p.waiting, func(r *request) bool { return r.need.Hub == part })
+func (p *Pool) wanted(parts ...Part) bool {
+	return slices.ContainsFunc(p.waiting, func(r *request) bool { return slices.Contains(parts, r.need.Hub) })
 }

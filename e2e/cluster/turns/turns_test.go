@@ -11,6 +11,7 @@ import (
 
 var (
 	share       = turns.Need{Hub: turns.Share}
+	rough       = turns.Need{Hub: turns.Rough}
 	whole       = turns.Need{Hub: turns.Whole}
 	every       = turns.Need{Hub: turns.Every, Worker: turns.Whole}
 	shareWorker = turns.Need{Hub: turns.Share, Worker: turns.Share}
@@ -53,6 +54,11 @@ func TestTurns(t *testing.T) {
 		{"another whole hub is the first one where nobody wants a share", 2, []turns.Need{whole}, -1, whole, []int{0}, nil},
 		{"what is given back goes on", 1, []turns.Need{whole}, 0, whole, []int{0}, nil},
 		{"every hub waits for one that is taken whole", 2, []turns.Need{whole}, -1, every, nil, nil},
+		{"rough ones are beside each other", 1, []turns.Need{rough}, -1, rough, []int{0}, nil},
+		{"rough ones are not beside shares", 1, []turns.Need{share}, -1, rough, nil, nil},
+		{"shares are not beside rough ones", 1, []turns.Need{rough}, -1, share, nil, nil},
+		{"rough ones keep off who wants a whole hub", 1, []turns.Need{rough}, -1, whole, nil, nil},
+		{"every hub waits for the rough ones", 2, []turns.Need{rough}, -1, every, nil, nil},
 		{"every hub goes beside shares", 2, []turns.Need{share, share}, -1, every, []int{0, 1}, nil},
 		{"the worker is shared", 2, []turns.Need{shareWorker}, -1, shareWorker, []int{1}, nil},
 		{"the whole worker waits for its shares", 2, []turns.Need{shareWorker}, -1, wholeWorker, nil, nil},
@@ -103,13 +109,15 @@ func TestNobodyIsBesideAWholeHub(t *testing.T) {
 	var beside [2]int
 	var all sync.WaitGroup
 	for i := range 300 {
-		need := []turns.Need{share, whole, every, wholeWorker}[i%4]
+		need := []turns.Need{share, whole, every, wholeWorker, rough}[i%5]
 		all.Go(func() {
 			hubs, release := p.Take(need)
 			defer release()
 			mu.Lock()
 			for _, h := range hubs {
-				if beside[h] > 0 && (need.Hub == turns.Whole || in[h].Hub == turns.Whole) {
+				alone := func(n turns.Need) bool { return n.Hub == turns.Whole }
+				differ := (need.Hub == turns.Rough) != (in[h].Hub == turns.Rough)
+				if beside[h] > 0 && (alone(need) || alone(in[h]) || differ) {
 					t.Errorf("%+v beside %+v", need, in[h])
 				}
 				beside[h]++
