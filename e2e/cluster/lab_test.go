@@ -39,7 +39,6 @@ func aloneOnWorker(n *turns.Need) { n.Worker = turns.Whole }
 var clusters = struct {
 	sync.Mutex
 	pool  *turns.Pool
-	hubs  []hubVariables
 	spent []spent
 }{}
 

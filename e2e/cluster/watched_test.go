@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"testing"
@@ -76,12 +77,8 @@ func quiet() {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}
-	klog.SetOutput(discard{})
+	klog.SetOutput(io.Discard)
 }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // watch is that of a kind, which begins when somebody first asks for it.
 func (s *site) watch(kind schema.GroupVersionResource) cache.SharedIndexInformer {
