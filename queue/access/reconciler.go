@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 const (
@@ -45,7 +44,7 @@ func Setup(mgr ctrl.Manager, keeper *Keeper) error {
 	r := NewReconciler(mgr.GetClient(), keeper, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-access").
 		For(&tektonv1.PipelineRun{}, builder.WithPredicates(begins())).
-		WatchesRawSource(source.Channel(keeper.targets.Renewals(), handler.EnqueueRequestsFromMapFunc(r.runsAt))).
+		WatchesRawSource(keeper.targets.OnRenewal(handler.EnqueueRequestsFromMapFunc(r.runsAt))).
 		Complete(r)
 }
 

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
@@ -34,7 +33,7 @@ type Options struct {
 func Setup(mgr ctrl.Manager, o Options) error {
 	r := newReconciler(mgr.GetClient(), o, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-aside").
-		WatchesRawSource(source.Channel(o.Targets.Changes(), later.Handler(gather, later.Itself))).
+		WatchesRawSource(o.Targets.OnChange(later.Handler(gather, later.Itself))).
 		Watches(&kueue.ClusterQueue{}, later.Handler(gather, later.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&kueue.Workload{}, later.Handler(gather, r.queueOf), builder.WithPredicates(comes())).
 		Complete(r)

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
@@ -40,7 +39,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	r := &Reconciler{client: mgr.GetClient(), targets: o.Targets, hub: o.Hub, metrics: o.Metrics, log: o.Log, told: map[string]devices.Amounts{}}
 	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return later.Named(run.Target(o)) }
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-capacity").
-		WatchesRawSource(source.Channel(o.Targets.Changes(), later.Handler(o.Gather, later.Itself))).
+		WatchesRawSource(o.Targets.OnChange(later.Handler(o.Gather, later.Itself))).
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(later.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&tektonv1.PipelineRun{}, later.Handler(o.Gather, ofRun), builder.WithPredicates(HolderChanged())).
 		Complete(r)

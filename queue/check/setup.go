@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
@@ -46,7 +45,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(checksOf), builder.WithPredicates(asked())).
 		Watches(&kueue.ResourceFlavor{}, all, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		Watches(&tektonv1.PipelineRun{}, handler.EnqueueRequestsFromMapFunc(r.checksOfRun), builder.WithPredicates(gaveBack())).
-		WatchesRawSource(source.Channel(o.Targets.Changes(), handler.EnqueueRequestsFromMapFunc(r.checksAt))).
+		WatchesRawSource(o.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(r.checksAt))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: parallel}).
 		Complete(r)
 }

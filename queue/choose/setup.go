@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
@@ -23,7 +22,7 @@ func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-choose"), targets, hub, clock.RealClock{})
 	all := later.Handler(gather, func(context.Context, client.Object) []reconcile.Request { return later.Named("all") })
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-choose").
-		WatchesRawSource(source.Channel(targets.Changes(), all)).
+		WatchesRawSource(targets.OnChange(all)).
 		Watches(&tektonv1.PipelineRun{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
 			pr, ok := o.(*tektonv1.PipelineRun)
 			return ok && several(pr) && pr.IsPending()

@@ -34,7 +34,8 @@ type Options struct {
 // Janitor looks after all targets, each by itself, so that one that does not answer delays no other. It is a Runnable of
 // the manager, for the leader only.
 type Janitor struct {
-	o Options
+	o       Options
+	working sync.WaitGroup // a goroutine for each round
 
 	mu     sync.Mutex
 	rounds map[string]*round
@@ -51,8 +52,9 @@ type round struct {
 // New makes a janitor.
 func New(o Options) *Janitor { return &Janitor{o: o, rounds: map[string]*round{}} }
 
-// Start works until ctx ends.
+// Start works until ctx ends, and returns when nothing is looked at any more.
 func (j *Janitor) Start(ctx context.Context) error {
+	defer j.working.Wait()
 	changes := j.o.Targets.Changes()
 	for _, t := range j.o.Targets.All() {
 		j.heard(ctx, t)
@@ -61,9 +63,11 @@ func (j *Janitor) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case e := <-changes:
-			if t, err := j.o.Targets.Find(e.Object.GetName()); err == nil {
-				j.heard(ctx, t)
+		case names := <-changes:
+			for _, name := range names {
+				if t, err := j.o.Targets.Find(name); err == nil {
+					j.heard(ctx, t)
+				}
 			}
 		}
 	}
@@ -78,7 +82,7 @@ func (j *Janitor) heard(ctx context.Context, t target.Target) {
 	if r == nil {
 		r = &round{wake: make(chan struct{}, 1)}
 		j.rounds[t.Name] = r
-		go j.work(ctx, t.Name, r)
+		j.working.Go(func() { j.work(ctx, t.Name, r) })
 	}
 	if up && !r.up {
 		select {

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
@@ -34,7 +33,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		For(&tektonv1.PipelineRun{}).
 		Watches(&tektonv1.TaskRun{}, handler.EnqueueRequestsFromMapFunc(ofTask)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(endedPods())).
-		WatchesRawSource(source.Channel(opts.Targets.Changes(), handler.EnqueueRequestsFromMapFunc(r.ofTarget))).
+		WatchesRawSource(opts.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(r.ofTarget))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce}).
 		Complete(r)
 	if err != nil {
@@ -42,7 +41,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("dirty-targets").
 		For(&kueue.ResourceFlavor{}).
-		WatchesRawSource(source.Channel(opts.Targets.Changes(), handler.EnqueueRequestsFromMapFunc(flavorOf))).
+		WatchesRawSource(opts.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(flavorOf))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce}).
 		Complete(NewSweeper(mgr.GetClient(), opts))
 }

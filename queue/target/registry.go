@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 // Registry is the one source of targets: they come and go while the controller runs. It is safe for concurrent use, and
@@ -17,8 +14,8 @@ import (
 type Registry struct {
 	mu       sync.Mutex
 	targets  map[string]Target
-	changes  []*listener
-	renewals []*listener
+	changes  []subscription
+	renewals []subscription
 }
 
 // NewRegistry holds some targets from the start.
@@ -74,19 +71,19 @@ func (r *Registry) All() []Target {
 	return slices.SortedFunc(maps.Values(r.targets), func(a, b Target) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Changes returns a channel that gets an event when a target comes, goes, or something in its sight changes. The object
-// of an event has the name of the target. Events of a target that nobody took yet are one.
-func (r *Registry) Changes() <-chan event.GenericEvent { return r.listen(&r.changes) }
+// Changes subscribes to the names of targets: of each that comes, goes, or in whose sight something changes. What arrives
+// is all that nobody took yet, each name once, oldest first. A subscription has no goroutine, so nothing has to end it.
+func (r *Registry) Changes() <-chan []string { return r.subscribe(&r.changes) }
 
 // Renewals is the like for targets of which every way that was handed out must be asked for again.
-func (r *Registry) Renewals() <-chan event.GenericEvent { return r.listen(&r.renewals) }
+func (r *Registry) Renewals() <-chan []string { return r.subscribe(&r.renewals) }
 
-func (r *Registry) listen(to *[]*listener) <-chan event.GenericEvent {
+func (r *Registry) subscribe(to *[]subscription) <-chan []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := &listener{ch: make(chan event.GenericEvent)}
-	*to = append(*to, l)
-	return l.ch
+	s := make(subscription, 1)
+	*to = append(*to, s)
+	return s
 }
 
 // Tell says that something about a target has changed. It does not wait for who listens.
@@ -95,49 +92,27 @@ func (r *Registry) Tell(name string) { r.tell(&r.changes, name) }
 // Renew says that the ways that were handed out to a target lead there no more.
 func (r *Registry) Renew(name string) { r.tell(&r.renewals, name) }
 
-func (r *Registry) tell(those *[]*listener, name string) {
+func (r *Registry) tell(those *[]subscription, name string) {
 	r.mu.Lock()
-	listeners := slices.Clone(*those)
-	r.mu.Unlock()
-	for _, l := range listeners {
-		l.hear(name)
+	defer r.mu.Unlock()
+	for _, s := range *those {
+		s.add(name)
 	}
 }
 
-// listener remembers what one who listens has not taken yet.
-type listener struct {
-	ch chan event.GenericEvent
+// subscription holds the names that nobody took yet, in its only place.
+type subscription chan []string
 
-	mu      sync.Mutex
-	waiting []string
-	busy    bool
-}
-
-func (l *listener) hear(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if slices.Contains(l.waiting, name) {
-		return
+// add never blocks: the caller holds the lock of the registry, so that only a taker is there beside it, who leaves the
+// place free.
+func (s subscription) add(name string) {
+	var names []string
+	select {
+	case names = <-s:
+	default:
 	}
-	l.waiting = append(l.waiting, name)
-	if !l.busy {
-		l.busy = true
-		go l.deliver()
+	if !slices.Contains(names, name) {
+		names = append(names, name)
 	}
-}
-
-// deliver lives as long as there is something to deliver.
-func (l *listener) deliver() {
-	for {
-		l.mu.Lock()
-		if len(l.waiting) == 0 {
-			l.busy = false
-			l.mu.Unlock()
-			return
-		}
-		name := l.waiting[0]
-		l.waiting = l.waiting[1:]
-		l.mu.Unlock()
-		l.ch <- event.GenericEvent{Object: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name}}}
-	}
+	s <- names
 }

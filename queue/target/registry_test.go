@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bflow.dev/bflow/queue/target"
@@ -42,8 +43,10 @@ func TestWhoListensHearsEveryTarget(t *testing.T) {
 	heard := map[string]int{}
 	for len(heard) < 3 {
 		select {
-		case e := <-changes:
-			heard[e.Object.GetName()]++
+		case names := <-changes:
+			for _, name := range names {
+				heard[name]++
+			}
 		case <-time.After(10 * time.Second):
 			t.Fatalf("heard only of %v", heard)
 		}
@@ -51,9 +54,20 @@ func TestWhoListensHearsEveryTarget(t *testing.T) {
 	if heard["b"] > 2 {
 		t.Errorf("what nobody took yet was told %d times", heard["b"])
 	}
-	if e := <-silent; e.Object.GetName() != "a" {
-		t.Errorf("first came %q", e.Object.GetName())
+	if names := <-silent; names[0] != "a" {
+		t.Errorf("first came %q", names[0])
 	}
+}
+
+// TestNobodyWhoListensLeavesAnythingBehind: a bubble ends only when all of its goroutines have ended.
+func TestNobodyWhoListensLeavesAnythingBehind(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
+		r := target.NewRegistry(target.Local(nil, nil))
+		r.Changes() // whoever asked for these has gone, and takes none
+		r.Renewals()
+		r.Tell("local")
+		r.Renew("local")
+	})
 }
 
 // TestEverythingAtOnce is for the race detector.

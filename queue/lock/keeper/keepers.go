@@ -31,11 +31,12 @@ type Options struct {
 
 // Keepers keep the Leases of all targets. It is a Runnable of the manager, for the leader only.
 type Keepers struct {
-	o    Options
-	runs runs
+	o       Options
+	runs    runs
+	keeping sync.WaitGroup // a goroutine for each keeper that works
 
 	mu  sync.Mutex
-	ctx context.Context // of Start; nil before
+	ctx context.Context // of Start; nil before and after
 	all map[string]*keeper
 }
 
@@ -46,17 +47,13 @@ func New(o Options) *Keepers {
 	return &Keepers{o: o, runs: runs{o.Cache, o.Live, o.Namespaces}, all: map[string]*keeper{}}
 }
 
-// Start keeps the Leases until ctx ends. It looks at every target once, for a Lease that a controller before this one has
-// held, and then at those that runs need.
+// Start keeps the Leases until ctx ends, and returns when no keeper works any more. It looks at every target once, for a
+// Lease that a controller before this one has held, and then at those that runs need.
 func (k *Keepers) Start(ctx context.Context) error {
 	history.Write(k.o.Log, history.Event{Kind: history.Born, Hub: k.o.Hub})
 	changes := k.o.Targets.Changes()
-	k.mu.Lock()
-	k.ctx = ctx
-	for _, one := range k.all {
-		go one.keep(ctx)
-	}
-	k.mu.Unlock()
+	defer k.end()
+	k.begin(ctx)
 	for _, t := range k.o.Targets.All() {
 		k.of(t.Name)
 	}
@@ -64,12 +61,31 @@ func (k *Keepers) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case e := <-changes:
-			if _, err := k.o.Targets.Find(e.Object.GetName()); err == nil {
-				k.of(e.Object.GetName())
+		case names := <-changes:
+			for _, name := range names {
+				if _, err := k.o.Targets.Find(name); err == nil {
+					k.of(name)
+				}
 			}
 		}
 	}
+}
+
+func (k *Keepers) begin(ctx context.Context) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ctx = ctx
+	for _, one := range k.all {
+		k.keeping.Go(func() { one.keep(ctx) })
+	}
+}
+
+// end lets no keeper begin any more, and waits for those that did.
+func (k *Keepers) end() {
+	k.mu.Lock()
+	k.ctx = nil
+	k.mu.Unlock()
+	k.keeping.Wait()
 }
 
 // of returns the keeper of a target, which begins to work when keepers are started.
@@ -80,8 +96,8 @@ func (k *Keepers) of(name string) *keeper {
 	if one == nil {
 		one = &keeper{name: name, o: k.o, runs: k.runs, memory: lock.NewMemory(k.o.Hub), wake: make(chan struct{}, 1), gone: func() { k.forget(name) }}
 		k.all[name] = one
-		if k.ctx != nil {
-			go one.keep(k.ctx)
+		if ctx := k.ctx; ctx != nil {
+			k.keeping.Go(func() { one.keep(ctx) })
 		}
 	}
 	return one

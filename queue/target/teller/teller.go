@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 // gather is how long changes are gathered: nobody reads faster.
@@ -47,7 +46,7 @@ func NewReconciler(c client.Client, targets *target.Registry, hub string) *Recon
 func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
 	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return later.Named(run.Target(o)) }
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-target-teller").
-		WatchesRawSource(source.Channel(targets.Changes(), later.Handler(gather, later.Itself))).
+		WatchesRawSource(targets.OnChange(later.Handler(gather, later.Itself))).
 		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, ofRun), builder.WithPredicates(capacity.HolderChanged())).
 		Complete(NewReconciler(mgr.GetClient(), targets, hub))
 }
