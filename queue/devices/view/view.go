@@ -69,7 +69,9 @@ func (t *Target) Also(kind client.Object, by cache.ByObject, handler toolscache.
 
 // Start keeps the view up to date until ctx ends. A cluster that cannot be reached is tried again and again.
 func (t *Target) Start(ctx context.Context) error {
-	go t.probe.run(ctx)
+	var probing sync.WaitGroup
+	defer probing.Wait()
+	probing.Go(func() { t.probe.run(ctx) })
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 30 * time.Second}
 	delay := backoff
 	for ctx.Err() == nil {
@@ -92,19 +94,21 @@ func (t *Target) Start(ctx context.Context) error {
 
 // watch keeps s up to date until ctx ends or the API server is back after a long outage.
 func (t *Target) watch(ctx context.Context, s *sight) error {
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.mu.Lock()
 	t.open = s
 	t.mu.Unlock()
-	go func() {
+	watching.Go(func() {
 		if s.cache.WaitForCacheSync(ctx) {
 			close(s.ready)
 			t.tell()
 		}
-	}()
-	go t.renew(ctx, cancel)
-	go s.beside.Start(ctx) //nolint:errcheck // it ends with ctx, and without an error
+	})
+	watching.Go(func() { t.renew(ctx, cancel) })
+	watching.Go(func() { _ = s.beside.Start(ctx) }) // it ends with ctx, and without an error
 	if err := s.cache.Start(ctx); err != nil {
 		return err
 	}

@@ -35,18 +35,19 @@ type connection struct {
 	sight *view.Target
 	live  client.Client
 	way   *minter
+	ctx   context.Context
 	end   context.CancelFunc
 }
 
-// connect makes clients and a view, which asks nobody anything before it runs.
-func connect(c credentials.Credentials, scheme *runtime.Scheme, tell, renew func(), clk clock.PassiveClock) (*connection, error) {
+// connect makes clients and a view, which asks nobody anything before it runs. It ends with life at the latest.
+func connect(life context.Context, c credentials.Credentials, scheme *runtime.Scheme, tell, renew func(), clk clock.PassiveClock) (*connection, error) {
 	cfg, err := c.Config()
 	if err != nil {
 		return nil, err
 	}
 	cfg.QPS, cfg.Burst = 50, 100
 	cfg.UserAgent = "bflow-controller/" + step.Version
-	conn := &connection{of: c, token: &token{}, end: func() {}}
+	conn := &connection{of: c, token: &token{}}
 	conn.token.set(c.Token)
 	cfg.Wrap(conn.token.wrap)
 	if conn.sight, err = view.New(cfg, c.Target, tell); err != nil {
@@ -58,7 +59,8 @@ func connect(c credentials.Credentials, scheme *runtime.Scheme, tell, renew func
 	if conn.sight.Nodes, err = labels.Parse(c.Nodes); err != nil {
 		return nil, fmt.Errorf("reading which nodes are target %q: %w", c.Target, err)
 	}
-	conn.way = newMinter(c, conn.live, clk)
+	conn.ctx, conn.end = context.WithCancel(life)
+	conn.way = newMinter(conn.ctx, c, conn.live, clk)
 	conn.sight.Also(&corev1.ServiceAccount{}, cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", contract.AccountRunner), Transform: onlyIdentity},
 		conn.accounts(renew))
 	return conn, nil
@@ -98,10 +100,10 @@ func (c *connection) client(cfg *rest.Config, scheme *runtime.Scheme) (client.Cl
 	return client.New(cfg, client.Options{HTTPClient: asked, Scheme: scheme, Mapper: mapper})
 }
 
-// run looks at the target until ctx ends or the connection does.
-func (c *connection) run(ctx context.Context) {
-	ctx, c.end = context.WithCancel(ctx)
-	go c.sight.Start(ctx) //nolint:errcheck // it ends with ctx, and without an error
+// run looks at the target until the connection ends, and returns when nobody is asked anything any more.
+func (c *connection) run() {
+	_ = c.sight.Start(c.ctx) // without an error
+	c.way.end()
 }
 
 func (c *connection) target() target.Target {

@@ -28,13 +28,17 @@ const (
 
 // minter makes the tokens of runs, each in the background: whoever asks never waits for the target.
 type minter struct {
+	ctx   context.Context // nothing is asked for when it has ended
 	name  string
 	live  client.Client
 	files map[string][]byte // what lies beside the token
 	clock clock.PassiveClock
 	slots chan struct{}
 
+	asking sync.WaitGroup // a goroutine for each token
+
 	mu       sync.Mutex
+	ended    bool
 	runs     map[types.UID]*minted
 	accounts map[string]types.UID // by namespace: whose tokens they are
 }
@@ -51,14 +55,14 @@ type minted struct {
 	err       error
 }
 
-func newMinter(c credentials.Credentials, live client.Client, clk clock.PassiveClock) *minter {
+func newMinter(ctx context.Context, c credentials.Credentials, live client.Client, clk clock.PassiveClock) *minter {
 	files := map[string][]byte{contract.KeyKubeconfig: c.Kubeconfig}
 	for key, content := range map[string][]byte{contract.KeyCA: c.CA, contract.KeyNodes: []byte(c.Nodes), contract.KeyLoadNodes: []byte(c.LoadNodes)} {
 		if len(content) > 0 {
 			files[key] = content
 		}
 	}
-	return &minter{name: c.Target, live: live, files: files, clock: clk, slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}, accounts: map[string]types.UID{}}
+	return &minter{ctx: ctx, name: c.Target, live: live, files: files, clock: clk, slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}, accounts: map[string]types.UID{}}
 }
 
 // Access returns the token of a run until half of its life is over, and then another one.
@@ -73,14 +77,22 @@ func (m *minter) Access(ask target.Ask) (target.Grant, error) {
 	switch {
 	case now.Before(known.renew):
 		return known.grant, nil
-	case known.busy:
+	case known.busy || m.ended:
 		return target.Grant{}, target.ErrNotYet
 	case known.err != nil && now.Before(known.failed.Add(askAgain)):
 		return target.Grant{}, known.err
 	}
 	known.busy = true
-	go m.mint(ask, known)
+	m.asking.Go(func() { m.mint(ask, known) })
 	return target.Grant{}, target.ErrNotYet
+}
+
+// end waits for what is being asked for; nothing is any more.
+func (m *minter) end() {
+	m.mu.Lock()
+	m.ended = true
+	m.mu.Unlock()
+	m.asking.Wait()
 }
 
 // account hears of contract.AccountRunner in a namespace. One that was made anew takes no token of the one before: true
@@ -112,7 +124,7 @@ func (m *minter) Forget(run types.UID) {
 func (m *minter) mint(ask target.Ask, into *minted) {
 	m.slots <- struct{}{}
 	defer func() { <-m.slots }()
-	ctx, cancel := context.WithTimeout(context.Background(), mintAnswer)
+	ctx, cancel := context.WithTimeout(m.ctx, mintAnswer)
 	defer cancel()
 	text, expires, err := mintToken(ctx, m.live, ask.Namespace, contract.AccountRunner, ask.For)
 	now := m.clock.Now()

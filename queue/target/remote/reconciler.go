@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -29,21 +30,47 @@ type Connector struct {
 	clock   clock.PassiveClock
 	life    context.Context // connections live as long as the process, not as a request
 
+	running sync.WaitGroup // a goroutine for each connection
+
 	mu    sync.Mutex
+	ended bool
 	conns map[string]*connection // by name of the Secret
 }
 
-var _ reconcile.Reconciler = (*Connector)(nil)
+var (
+	_ reconcile.Reconciler           = (*Connector)(nil)
+	_ manager.Runnable               = (*Connector)(nil)
+	_ manager.LeaderElectionRunnable = (*Connector)(nil)
+)
 
 // NewConnector makes the reconciler of Secrets; connections end with life at the latest.
 func NewConnector(life context.Context, c client.Reader, targets *target.Registry, scheme *runtime.Scheme, clk clock.PassiveClock) *Connector {
 	return &Connector{client: c, targets: targets, scheme: scheme, clock: clk, life: life, conns: map[string]*connection{}}
 }
 
+// Start waits until ctx ends, and returns when no connection is left: the manager waits for that.
+func (r *Connector) Start(ctx context.Context) error {
+	<-ctx.Done()
+	r.mu.Lock()
+	r.ended = true
+	for _, conn := range r.conns {
+		conn.end()
+	}
+	r.mu.Unlock()
+	r.running.Wait()
+	return nil
+}
+
+// NeedLeaderElection is false: it works in every replica.
+func (r *Connector) NeedLeaderElection() bool { return false }
+
 // Setup registers the reconcilers of Secrets. ctx is that of the process.
 func Setup(ctx context.Context, mgr ctrl.Manager, targets *target.Registry, namespace string) error {
 	everywhere := false
 	connector := NewConnector(ctx, mgr.GetClient(), targets, mgr.GetScheme(), clock.RealClock{})
+	if err := mgr.Add(connector); err != nil {
+		return err
+	}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("bflow-targets").
 		For(&corev1.Secret{}, builder.WithPredicates(credentialsIn(namespace))).
 		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
@@ -77,6 +104,9 @@ func (r *Connector) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.ended {
+		return ctrl.Result{}, nil
+	}
 	if err != nil || !secret.DeletionTimestamp.IsZero() || !isTarget(secret) {
 		r.close(req.Name)
 		return ctrl.Result{}, nil
@@ -93,13 +123,13 @@ func (r *Connector) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		}
 		return ctrl.Result{}, nil
 	}
-	conn, err := connect(c, r.scheme, func() { r.targets.Tell(c.Target) }, func() { r.targets.Renew(c.Target) }, r.clock)
+	conn, err := connect(r.life, c, r.scheme, func() { r.targets.Tell(c.Target) }, func() { r.targets.Renew(c.Target) }, r.clock)
 	if err != nil {
 		log.Info("a target cannot be reached as its Secret says", "target", c.Target, "why", err.Error())
 		return ctrl.Result{}, nil
 	}
 	r.close(req.Name)
-	conn.run(r.life)
+	r.running.Go(conn.run)
 	r.conns[req.Name] = conn
 	r.targets.Put(conn.target())
 	r.targets.Renew(c.Target) // the way that runs have may be another than this one
