@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"time"
 
 	"bflow.dev/bflow/internal/realtime"
@@ -68,12 +69,20 @@ func (d *driver) halt() {
 // fail ends the sending because results cannot be written. It may be called from any goroutine.
 func (d *driver) fail() { d.loop.Post(func() { d.stop(endedFailed) }) }
 
-// watchDisk ends the sending when outcomes cannot be written any more.
-func (d *driver) watchDisk(over <-chan struct{}) {
-	select {
-	case <-d.spill.Failed():
-		d.fail()
-	case <-over:
+// watch ends the sending on a signal, which ends ctx, and when outcomes cannot be written any more; until over.
+func (d *driver) watch(ctx context.Context, over <-chan struct{}) {
+	signal, failed := ctx.Done(), d.spill.Failed()
+	for {
+		select {
+		case <-signal:
+			signal = nil
+			d.loop.Post(d.interrupt)
+		case <-failed:
+			failed = nil
+			d.fail()
+		case <-over:
+			return
+		}
 	}
 }
 
@@ -93,11 +102,11 @@ func (d *driver) interrupt() {
 // run puts the load and returns when the last request has ended.
 func (d *driver) run(parent context.Context) {
 	defer realtime.Pin()()
-	watch := context.AfterFunc(parent, func() { d.loop.Post(d.interrupt) })
-	defer watch()
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	over := make(chan struct{})
 	defer close(over)
-	go d.watchDisk(over)
+	watching.Go(func() { d.watch(parent, over) })
 	d.state.limit, d.state.cause = math.MaxInt64, client.ErrCut
 	if d.plan.Duration > 0 {
 		d.state.limit = d.start + int64(d.plan.Duration) + int64(d.drain())

@@ -106,6 +106,7 @@ func TestRowsOfAKilledAttemptAreKept(t *testing.T) {
 	o.Status = report.StatusOK
 	spill.Add(o)
 	spill.Sync()
+	spill.Close()
 
 	b.args = []string{"--attempt", "2"}
 	if r := b.measure(t); len(r.rows) != 12 || !r.load.Complete {

@@ -9,6 +9,7 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/step"
 )
 
 // connect makes the loop and the line to the server; it returns what undoes it.
@@ -61,7 +62,7 @@ func (m *measurement) warmUp(ctx context.Context, n int) error {
 
 // await runs the loop until ok or the end of ctx.
 func (m *measurement) await(ctx context.Context, ok func() bool) {
-	stop := context.AfterFunc(ctx, func() { m.loop.Post(func() {}) })
+	stop := step.AfterFunc(ctx, func() { m.loop.Post(func() {}) })
 	defer stop()
 	for !ok() && ctx.Err() == nil {
 		m.loop.Wait(m.loop.Now()+100e6, false)

@@ -32,22 +32,34 @@ func (m *measurement) stage(ctx context.Context, sample, i int, plan runplan.Sta
 		return m.skipped(sample, i, plan, err.Error())
 	}
 	for try := 0; ; try++ {
-		t, err := m.try(ctx, trySpec{sample, i, try, plan, rate})
+		r, err := m.once(ctx, trySpec{sample, i, try, plan, rate})
+		if r != nil || err != nil {
+			return r, err
+		}
+	}
+}
+
+// once measures a stage, and returns nil where that is to be done again.
+func (m *measurement) once(ctx context.Context, spec trySpec) (*report.StageResult, error) {
+	t, err := m.try(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	defer t.spill.Close()
+	if err := t.spill.Err(); err != nil {
+		return nil, err
+	}
+	if spec.plan.Measure && spec.try+1 < runplan.MaxTries && m.retries() && ctx.Err() == nil {
+		reason, err := m.setAside(t)
 		if err != nil {
 			return nil, err
 		}
-		if plan.Measure && try+1 < runplan.MaxTries && m.retries() && ctx.Err() == nil {
-			reason, err := m.setAside(t)
-			if err != nil {
-				return nil, err
-			}
-			if reason != "" {
-				m.note("sample %d stage %d %q is measured again: %s", sample, i, plan.Name, reason)
-				continue
-			}
+		if reason != "" {
+			m.note("sample %d stage %d %q is measured again: %s", spec.sample, spec.index, spec.plan.Name, reason)
+			return nil, nil
 		}
-		return m.finish(t)
 	}
+	return m.finish(t)
 }
 
 // trySpec names one try at a stage.

@@ -14,7 +14,7 @@ import (
 	"bflow.dev/bflow/tasks/verdict"
 )
 
-// try puts the load of one stage.
+// try puts the load of one stage. Whoever is given its outcomes closes the spill.
 func (m *measurement) try(ctx context.Context, t trySpec) (*tried, error) {
 	spill, err := record.CreateSpill(m.file(spillName), m.idPrefix(t))
 	if err != nil {
@@ -22,6 +22,7 @@ func (m *measurement) try(ctx context.Context, t trySpec) (*tried, error) {
 	}
 	d, err := m.driver(t, spill)
 	if err != nil {
+		spill.Close()
 		return nil, err
 	}
 	m.files.Texts.Begin(record.Names{Prefix: d.idPrefix}, t.sample, t.index)
@@ -40,7 +41,7 @@ func (m *measurement) try(ctx context.Context, t trySpec) (*tried, error) {
 	if t.plan.Measure {
 		m.scrape(context.WithoutCancel(ctx), t.sample, t.index, "after")
 	}
-	return out, spill.Err()
+	return out, nil
 }
 
 // startTogether waits for the moment at which all shards start; what comes later than that starts at once.

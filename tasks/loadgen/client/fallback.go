@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,24 +28,31 @@ type Fallback struct {
 	stats   Stats
 	stop    context.CancelFunc
 	ctx     context.Context
+	trips   sync.WaitGroup
+	opened  opened
 }
 
 var _ Line = (*Fallback)(nil)
 
 // NewFallback returns the line to server; proxy may be nil.
 func NewFallback(l *loop.Loop, server wire.Server, api *API, timeout time.Duration, proxy *url.URL) *Fallback {
+	f := &Fallback{loop: l, headers: api.Headers(), opened: opened{conns: map[*tracked]struct{}{}}}
+	dialer := &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}
 	transport := &http.Transport{
 		TLSClientConfig: server.TLS, ForceAttemptHTTP2: true, DisableCompression: true,
 		MaxIdleConnsPerHost: 1 << 16, TLSHandshakeTimeout: timeout,
-		Proxy:       func(*http.Request) (*url.URL, error) { return proxy, nil },
-		DialContext: (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext,
+		Proxy: func(*http.Request) (*url.URL, error) { return proxy, nil },
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return f.opened.dial(ctx, dialer, network, address)
+		},
 	}
 	scheme := "http://"
 	if server.TLS != nil {
 		scheme = "https://"
 	}
-	f := &Fallback{loop: l, url: scheme + server.Host, headers: api.Headers(), http: &http.Client{Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	f.url = scheme + server.Host
+	f.http = &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	return f
 }
@@ -55,7 +63,9 @@ func (f *Fallback) Stats() Stats { return f.stats }
 // Close implements Line.
 func (f *Fallback) Close() {
 	f.stop()
+	f.trips.Wait()
 	f.http.CloseIdleConnections()
+	f.opened.close()
 }
 
 // Warm implements Line: connections are opened by the first requests.
@@ -70,7 +80,7 @@ func (f *Fallback) Put(x *Exchange) {
 	body := bytes.Clone(x.Message[x.BodyFrom:])
 	id := string(x.Outcome.AppendID(nil, x.IDPrefix))
 	start := f.loop.Now()
-	go t.run(ctx, start, id, body)
+	f.trips.Go(func() { t.run(ctx, start, id, body) })
 }
 
 // trip is one request of a Fallback. Its fields are the loop's but for what run is given.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ type Pool struct {
 
 	ctx    context.Context
 	cancel context.CancelFunc
+	dials  sync.WaitGroup
 	idle   []*conn // the last one was used last
 	stats  Stats
 	peak   int
@@ -51,10 +53,11 @@ func NewPool(l *loop.Loop, server wire.Server, timeout time.Duration) *Pool {
 // Stats implements Line.
 func (p *Pool) Stats() Stats { return p.stats }
 
-// Close implements Line.
+// Close implements Line. A connection that was being opened is the loop's to close: it was posted, or is none.
 func (p *Pool) Close() {
 	p.closed = true
 	p.cancel()
+	p.dials.Wait()
 	for _, c := range p.idle {
 		c.stream.Close()
 	}
@@ -106,7 +109,7 @@ func (p *Pool) dial(done func(*conn, error)) {
 		return
 	}
 	p.dialing++
-	go func() {
+	p.dials.Go(func() {
 		raw, err := p.server.Dial(p.ctx, p.timeout)
 		posted := p.loop.Post(func() {
 			p.dialing--
@@ -120,7 +123,7 @@ func (p *Pool) dial(done func(*conn, error)) {
 		if !posted && raw != nil {
 			_ = raw.Close()
 		}
-	}()
+	})
 }
 
 func (p *Pool) attach(raw net.Conn) (*conn, error) {

@@ -39,7 +39,7 @@ func Hold(ctx context.Context, s step.Streams, args []string) error {
 	}
 	ended, gone := make(chan error, 1), make(chan struct{})
 	go func() { ended <- cmd.Wait() }()
-	go func() {
+	go func() { // as long as the process, which ends after this function: a read of standard input cannot be given up
 		_, _ = io.Copy(io.Discard, os.Stdin) // whatever ends it, load-gen is gone or wants the end
 		close(gone)
 	}()

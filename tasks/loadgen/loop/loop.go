@@ -22,6 +22,9 @@ type Loop struct {
 	closed  bool
 	waiting atomic.Bool // mail needs a wake-up
 	read    []mail      // mail that is being read
+
+	relays  map[*relay]struct{} // that are open
+	carried sync.WaitGroup      // the goroutines of relays
 }
 
 // mail is what another goroutine hands to the loop: a function, or what a relay has read.
@@ -60,16 +63,21 @@ func New(anchor time.Time, kernel bool) (*Loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the event loop: %w", err)
 	}
-	return &Loop{anchor: anchor, poll: p}, nil
+	return &Loop{anchor: anchor, poll: p, relays: map[*relay]struct{}{}}, nil
 }
 
-// Close calls what was posted and gives back what the loop holds. Streams are closed by their owners before.
+// Close calls what was posted, gives back what the loop holds, and waits until nobody moves bytes any more. Streams are
+// closed by their owners before.
 func (l *Loop) Close() {
 	l.open()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.closed = true
 	l.poll.close()
+	l.mu.Unlock()
+	for r := range l.relays { // that nobody closed
+		r.Close()
+	}
+	l.carried.Wait()
 }
 
 // Now returns the stamp of this moment.

@@ -25,8 +25,9 @@ const relayBuffer = 16 << 10
 
 func newRelay(l *Loop, conn net.Conn, h Handler) *relay {
 	r := &relay{loop: l, conn: conn, handler: h, out: make(chan []byte, 1), back: make(chan struct{}, 1), gone: make(chan struct{})}
-	go r.reads()
-	go r.writes()
+	l.relays[r] = struct{}{}
+	l.carried.Go(r.reads)
+	l.carried.Go(r.writes)
 	return r
 }
 
@@ -101,6 +102,7 @@ func (r *relay) Close() {
 		r.closed = true
 		close(r.out)
 		close(r.gone)
-		go r.conn.Close() // TLS says goodbye, for which it waits where the server does not read
+		delete(r.loop.relays, r)
+		r.loop.carried.Go(func() { _ = r.conn.Close() }) // TLS says goodbye, and waits up to 5 s where the server does not read
 	}
 }

@@ -171,7 +171,12 @@ func (s *Spill) close() error {
 
 // Remove closes and deletes the file.
 func (s *Spill) Remove() error {
+	s.Close()
+	return os.Remove(s.path)
+}
+
+// Close ends the writing and leaves the file as it is, for the next attempt. It does nothing after Remove or Keep.
+func (s *Spill) Close() {
 	_ = s.close() // its error was told by Err, or nobody needs what was added
 	_ = s.f.Close()
-	return os.Remove(s.path)
 }

@@ -60,6 +60,7 @@ func TestAFullDiskIsAnErrorOfTheSpill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer s.Close()
 	s.Add(makeOutcome(1))
 	s.Sync()
 	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "no space left on device") {
@@ -73,6 +74,7 @@ func TestRecoverStopsWhereAKillCutTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer s.Close()
 	whole, cut := makeOutcome(1), makeOutcome(2)
 	whole.Session, whole.Turn = 7, 1
 	s.Add(whole)
@@ -201,6 +203,7 @@ func TestAFullDiskIsToldOnce(t *testing.T) {
 	if err != nil {
 		t.Skip("it needs /dev/full")
 	}
+	defer s.Close()
 	o := new(Outcome)
 	typical(o, 1)
 	for range 10_000 { // more than the buffers hold: adding goes on and blocks nobody
