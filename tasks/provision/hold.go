@@ -74,16 +74,28 @@ func supervise(ctx context.Context, runDir, log string, port int, argv []string)
 	}
 }
 
-// endGroup ends the process group of an engine: TERM, and KILL for whoever is left when the leader ended or 5 s passed.
+// grace is what an engine has to end by itself, and then what the kernel has to end it: one that hangs in a driver cannot
+// be killed, and must not keep its supervisor.
+const grace = 5 * time.Second
+
+// endGroup ends the process group of an engine: TERM, and KILL for whoever is left when the leader ended or grace is over.
 func endGroup(pgid int, ended <-chan error) {
-	if ended != nil {
-		syscall.Kill(-pgid, syscall.SIGTERM)
-		select {
-		case <-ended:
-		case <-time.After(5 * time.Second):
-		}
+	if ended == nil {
+		syscall.Kill(-pgid, syscall.SIGKILL)
+		return
+	}
+	syscall.Kill(-pgid, syscall.SIGTERM)
+	select {
+	case <-ended:
+		syscall.Kill(-pgid, syscall.SIGKILL)
+		return
+	case <-time.After(grace):
 	}
 	syscall.Kill(-pgid, syscall.SIGKILL)
+	select {
+	case <-ended:
+	case <-time.After(grace):
+	}
 }
 
 func record(runDir, log string, port, pid int) error {

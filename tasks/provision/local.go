@@ -113,7 +113,7 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 		return started{}, fmt.Errorf("starting the supervisor of the engine: %w", err)
 	}
 	gone := make(chan error, 1)
-	go func() { gone <- cmd.Wait() }()
+	go func() { gone <- cmd.Wait() }() // until the supervisor ends, which outlives this process on purpose
 	srv := started{url: "http://127.0.0.1:" + strconv.Itoa(port), deployed: true, alive: func() error { return ended(d.runDir) }}
 	return srv, awaitRecord(ctx, d.runDir, gone)
 }

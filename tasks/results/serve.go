@@ -151,6 +151,7 @@ type serving struct {
 // run returns why it ended.
 func (v serving) run(ctx context.Context, l net.Listener, h http.Handler) (string, error) {
 	watch := newIdle(v.idle)
+	defer watch.stop()
 	server := &http.Server{Handler: watch.around(h), ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
@@ -173,10 +174,12 @@ func (v serving) run(ctx context.Context, l net.Listener, h http.Handler) (strin
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := server.Shutdown(closing); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return why, err
+	err := server.Shutdown(closing)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close() // whoever still reads has had the time
 	}
-	return why, nil
+	<-failed // with http.ErrServerClosed
+	return why, err
 }
 
 // idle notices when nothing is being served for a while.
@@ -200,6 +203,12 @@ func newIdle(after time.Duration) *idle {
 		}
 	})
 	return w
+}
+
+func (w *idle) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer.Stop()
 }
 
 func (w *idle) patience() time.Duration {

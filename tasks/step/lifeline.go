@@ -17,6 +17,7 @@ func WithLifeline(ctx context.Context, env func(string) string) (context.Context
 	if err != nil {
 		return ctx, cancel
 	}
+	// It has no owner but the process: the pipe is shared with other processes, so a read of it cannot be given up.
 	go func() {
 		_, _ = io.Copy(io.Discard, os.NewFile(uintptr(fd), "lifeline")) // whatever ends it, the executor is gone
 		cancel()

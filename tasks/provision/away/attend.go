@@ -19,8 +19,9 @@ import (
 // attendance is what goes on around a Job that was launched: its state is followed, it gets the files that it needs, its
 // log and its small files are repeated here.
 type attendance struct {
-	l   *launcher
-	ctx context.Context
+	l     *launcher
+	ctx   context.Context
+	doing sync.WaitGroup // all that goes on until ctx ends
 
 	mu      sync.Mutex
 	state   cluster.JobState
@@ -36,12 +37,12 @@ type attendance struct {
 	said    string
 }
 
-// attend begins to follow the Job, until ctx ends.
+// attend begins to follow the Job, until ctx ends; wait then returns.
 func (l *launcher) attend(ctx context.Context) *attendance {
 	a := &attendance{l: l, ctx: ctx, changed: make(chan struct{}), sent: make(chan error, 1)}
 	l.attended = a
 	states := l.c.FollowJob(a.ctx, l.work.Name, l.hear)
-	go func() {
+	a.doing.Go(func() {
 		for s := range states {
 			a.mu.Lock()
 			a.state, a.known = s, true
@@ -52,9 +53,12 @@ func (l *launcher) attend(ctx context.Context) *attendance {
 			a.changed = make(chan struct{})
 			a.mu.Unlock()
 		}
-	}()
+	})
 	return a
 }
+
+// wait returns when nothing goes on any more, which is soon after the end of its context.
+func (a *attendance) wait() { a.doing.Wait() }
 
 // now is the latest state, and what is closed when there is a newer one.
 func (a *attendance) now() (s cluster.JobState, known bool, changed <-chan struct{}) {
@@ -146,7 +150,7 @@ func (a *attendance) advance(s cluster.JobState) {
 	if begun(s.Pod, cluster.ContainerReceive) && a.sending == nil && !begun(s.Pod, a.l.Task) {
 		ctx, cancel := context.WithCancel(a.ctx)
 		a.sending = cancel
-		go func() { a.sent <- a.l.sendAll(ctx, s.Pod.Name) }()
+		a.doing.Go(func() { a.sent <- a.l.sendAll(ctx, s.Pod.Name) })
 	}
 	if !begun(s.Pod, a.l.Task) {
 		return
@@ -167,10 +171,10 @@ func (a *attendance) follow(pod *corev1.Pod) {
 		open: func(ctx context.Context, since time.Time) (io.ReadCloser, error) {
 			return l.c.FollowLog(ctx, pod.Name, l.Task, since)
 		}}
-	go func() {
+	a.doing.Go(func() {
 		defer close(a.logged)
 		log.run(a.ctx)
-	}()
+	})
 	f := &live{from: l.c.FilesOf(pod.Name, l.token), runDir: l.RunDir, events: &l.news}
 	if l.Task == contract.LoadGen {
 		f.small = followed(l.measurement())
@@ -178,10 +182,10 @@ func (a *attendance) follow(pod *corev1.Pod) {
 	}
 	ctx, cancel := context.WithCancel(a.ctx)
 	a.looking = cancel
-	go func() {
+	a.doing.Go(func() {
 		defer close(a.looked)
 		f.follow(ctx, l.every)
-	}()
+	})
 }
 
 // stopLooking ends the following of small files: what is fetched next is final.
@@ -260,7 +264,8 @@ var errComplete = errors.New("the results are complete")
 // whenLost calls tell once the pod can serve no more files; the function that it returns ends the watch.
 func (a *attendance) whenLost(tell func(*lostError)) (stop func()) {
 	ctx, cancel := context.WithCancel(a.ctx)
-	go func() {
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		for {
 			s, _, changed := a.now()
 			if lost := a.lost(s); lost != nil && (s.Pod == nil || s.Pod.DeletionTimestamp == nil) {
@@ -273,8 +278,11 @@ func (a *attendance) whenLost(tell func(*lostError)) (stop func()) {
 				return
 			}
 		}
-	}()
-	return cancel
+	})
+	return func() {
+		cancel()
+		watching.Wait()
+	}
 }
 
 // sendAll gives the task the files that it needs, and says that they are all.

@@ -135,8 +135,9 @@ func (l *launcher) carryOut(ctx context.Context) error {
 		return fmt.Errorf("launching %s on target %q: %w", l.Task, l.target(), err)
 	}
 	staying, stop := context.WithCancel(context.WithoutCancel(ctx)) // a signal is followed by some more work
-	defer stop()
 	a := l.attend(staying)
+	defer a.wait()
+	defer stop()
 	code, err := a.untilEnd(ctx)
 	if err == nil {
 		err = l.bring(ctx, a)

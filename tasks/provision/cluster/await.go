@@ -22,16 +22,24 @@ func (e *FailedError) Error() string { return e.Reason + ": " + e.Text }
 // no sense, and the state of things with the error of ctx when that ends. tell gets a line for every change.
 func (c *Cluster) Await(ctx context.Context, run Run, tell func(line string)) ([]*corev1.Pod, error) {
 	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	w := &wait{c: c, tell: tell, timer: time.NewTimer(time.Hour)}
 	w.judge.fits = func(pod *corev1.Pod) (bool, string) { return fits(pod, w.nodes(ctx)) }
 	podStates, deploymentStates := follow[corev1.Pod](ctx, c, pods, run.engines()), follow[appsv1.Deployment](ctx, c, deployments, run.selector())
+	defer drain(deploymentStates)
+	defer drain(podStates)
+	defer stop()
 	for {
 		var err error
 		select {
-		case s := <-podStates:
+		case s, ok := <-podStates:
+			if !ok { // ctx has ended
+				return nil, w.late(context.Cause(ctx))
+			}
 			w.pods, err = s.items, s.err
-		case s := <-deploymentStates:
+		case s, ok := <-deploymentStates:
+			if !ok {
+				return nil, w.late(context.Cause(ctx))
+			}
 			err = s.err
 			if len(s.items) > 0 {
 				w.deployment = s.items[0]

@@ -24,7 +24,7 @@ type state[P any] struct {
 }
 
 // follow sends the objects of r that match selector: all of them, then all of them after every change, in order, until
-// ctx ends. A server that is away is asked until it is back.
+// ctx ends; then it closes the channel, and nothing of it is left. A server that is away is asked until it is back.
 func follow[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string) <-chan state[P] {
 	return followAnyway[T, P](ctx, c, r, selector, nil)
 }
@@ -52,6 +52,12 @@ func followAnyway[T any, P object[T]](ctx context.Context, c *Cluster, r plural,
 		}
 	}()
 	return out
+}
+
+// drain waits until a channel is closed, whatever comes before.
+func drain[S any](from <-chan S) {
+	for range from {
+	}
 }
 
 type follower[T any, P object[T]] struct {

@@ -27,15 +27,23 @@ func (c *Cluster) FollowJob(ctx context.Context, name string, told func(error)) 
 	selector := contract.LabelJob + "=" + name
 	podStates, jobStates := followAnyway[corev1.Pod](ctx, c, pods, selector, told), followAnyway[batchv1.Job](ctx, c, jobs, selector, told)
 	out := make(chan JobState)
-	go func() {
+	go func() { // until ctx ends; out is closed when the two that it hears have ended as well
 		defer close(out)
+		defer drain(jobStates)
+		defer drain(podStates)
 		var now JobState
 		seen := map[plural]bool{}
 		for ctx.Err() == nil {
 			select {
-			case s := <-podStates:
+			case s, ok := <-podStates:
+				if !ok { // ctx has ended
+					return
+				}
 				now.Pod, seen[pods] = newest(s.items), true
-			case s := <-jobStates:
+			case s, ok := <-jobStates:
+				if !ok {
+					return
+				}
 				now.Job, seen[jobs] = nil, true
 				if len(s.items) > 0 {
 					now.Job = s.items[0]

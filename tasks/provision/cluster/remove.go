@@ -64,12 +64,17 @@ func gone[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run
 // goneOf returns once no object of r is left that matches selector.
 func goneOf[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string) error {
 	watching, stop := context.WithCancel(ctx)
-	defer stop()
 	states := follow[T, P](watching, c, r, selector)
+	defer drain(states)
+	defer stop()
 	left := []string{"nobody knows which"}
 	for {
 		select {
-		case s := <-states:
+		case s, ok := <-states:
+			if !ok { // ctx has ended: nobody knows any more
+				states = nil
+				continue
+			}
 			if s.err != nil {
 				return s.err
 			}

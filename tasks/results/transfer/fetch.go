@@ -214,6 +214,8 @@ func check(h hash.Hash, sum, part string) error {
 
 // pieces asks for several pieces at once and writes them in their order, so that what has come is always a beginning.
 func (f *fetch) pieces(ctx context.Context, file results.File, from int64, to io.Writer) error {
+	var asking sync.WaitGroup
+	defer asking.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type answer struct {
@@ -221,7 +223,7 @@ func (f *fetch) pieces(ctx context.Context, file results.File, from int64, to io
 		err  error
 	}
 	asked := make(chan chan answer, f.AtOnce-1)
-	go func() {
+	asking.Go(func() {
 		defer close(asked)
 		for offset := from; offset < file.Size; offset += f.Piece {
 			reply := make(chan answer, 1)
@@ -230,12 +232,12 @@ func (f *fetch) pieces(ctx context.Context, file results.File, from int64, to io
 			case <-ctx.Done():
 				return
 			}
-			go func() {
+			asking.Go(func() {
 				data, err := f.ask(ctx, file.Path, offset, min(f.Piece, file.Size-offset))
 				reply <- answer{data, err}
-			}()
+			})
 		}
-	}()
+	})
 	for reply := range asked {
 		a := <-reply
 		if a.err != nil {
