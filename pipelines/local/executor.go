@@ -10,6 +10,8 @@ import (
 	"time"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+
+	"bflow.dev/bflow/tasks/step"
 )
 
 // executor carries one attempt of a run.
@@ -88,7 +90,7 @@ func (e *executor) tasks(ctx, root context.Context) {
 	e.ledger.onBroken = func(err error) {
 		cancel(&ending{Cancelled, v1.TaskRunReasonCancelled.String(), "the run could not be recorded: " + err.Error()})
 	}
-	defer context.AfterFunc(ctx, func() {
+	defer step.AfterFunc(ctx, func() {
 		e.ledger.record(Record{Kind: CancelRequested, Reason: v1.PipelineRunReasonCancelledRunningFinally.String(), Message: "cancelled"})
 		cancel(&ending{Cancelled, v1.TaskRunReasonCancelled.String(), "the run was cancelled"})
 	})()
@@ -107,14 +109,18 @@ func (e *executor) noteTimeout(phase context.Context) {
 // onStop cancels root when the hard stop comes; the function it returns ends the watch.
 func (e *executor) onStop(cancelRoot context.CancelCauseFunc) func() {
 	done := make(chan struct{})
-	go func() {
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		select {
 		case <-e.o.Stop:
 			cancelRoot(&ending{Cancelled, v1.TaskRunReasonCancelled.String(), "the run was stopped at once"})
 		case <-done:
 		}
-	}()
-	return func() { close(done) }
+	})
+	return func() {
+		close(done)
+		watching.Wait()
+	}
 }
 
 func (e *executor) opening() Record {

@@ -14,6 +14,7 @@ type launcher struct {
 	requests chan launch
 	ended    chan struct{}
 	once     sync.Once
+	forking  sync.WaitGroup
 }
 
 type launch struct {
@@ -23,7 +24,7 @@ type launch struct {
 
 func newLauncher() *launcher {
 	l := &launcher{requests: make(chan launch), ended: make(chan struct{})}
-	go func() {
+	l.forking.Go(func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		for {
 			select {
@@ -33,7 +34,7 @@ func newLauncher() *launcher {
 				return
 			}
 		}
-	}()
+	})
 	return l
 }
 
@@ -50,4 +51,7 @@ func (l *launcher) start(cmd *exec.Cmd) error {
 }
 
 // close ends the thread, and with it every process of start that still runs.
-func (l *launcher) close() { l.once.Do(func() { close(l.ended) }) }
+func (l *launcher) close() {
+	l.once.Do(func() { close(l.ended) })
+	l.forking.Wait()
+}

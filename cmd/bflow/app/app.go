@@ -23,8 +23,8 @@ type Streams struct {
 
 // Main runs bflow with argv (the program's name first) and returns the documented exit code.
 func Main(ctx context.Context, s Streams, argv []string) int {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(errEnded)
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	app := newApp(s)
 	err := app.RunContext(ctx, reorder(app, argv))
 	var silent *silentError
@@ -33,9 +33,6 @@ func Main(ctx context.Context, s Streams, argv []string) int {
 	}
 	return step.Code(err)
 }
-
-// errEnded is the cause of a context that ended because its command has.
-var errEnded = errors.New("the command has ended")
 
 // silentError carries an exit code whose reason has been printed already.
 type silentError struct{ error }

@@ -39,10 +39,11 @@ func resumeCommand(s Streams) *cli.Command {
 }
 
 func resume(c *cli.Context, s Streams, dir, runID string) error {
-	o, err := localOptions(c, s)
+	o, end, err := localOptions(c, s)
 	if err != nil {
 		return err
 	}
+	defer end()
 	plan, err := runplan.Read(dir)
 	if err != nil {
 		return err

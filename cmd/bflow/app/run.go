@@ -2,12 +2,12 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -69,41 +69,53 @@ func runCommand(s Streams) *cli.Command {
 	}
 }
 
-// localOptions are the options of every command that executes runs here.
-func localOptions(c *cli.Context, s Streams) (localrun.Options, error) {
+// localOptions are the options of every command that executes runs here; end is for after the runs.
+func localOptions(c *cli.Context, s Streams) (o localrun.Options, end func(), err error) {
 	root, err := runsDir(c)
 	if err != nil {
-		return localrun.Options{}, err
+		return localrun.Options{}, nil, err
 	}
 	self, err := localrun.Self()
 	if err != nil {
-		return localrun.Options{}, err
+		return localrun.Options{}, nil, err
 	}
-	return localrun.Options{Root: root, Self: self, Env: os.Environ(), Now: time.Now, Stop: secondSignal(c.Context, s)}, nil
+	stop, end := secondSignal(c.Context, s)
+	return localrun.Options{Root: root, Self: self, Env: os.Environ(), Now: time.Now, Stop: stop}, end, nil
 }
 
-// secondSignal is closed when a person insists: the first signal lets the finally tasks run, the second does not.
-func secondSignal(ctx context.Context, s Streams) <-chan struct{} {
-	stop := make(chan struct{})
-	go func() {
-		<-ctx.Done()
-		if errors.Is(context.Cause(ctx), errEnded) {
+// secondSignal is closed when a person insists: the first signal, which ends ctx, lets the finally tasks run, the second
+// does not. end ends the waiting for both.
+func secondSignal(ctx context.Context, s Streams) (second <-chan struct{}, end func()) {
+	stop, over := make(chan struct{}), make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-over:
 			return
 		}
 		fmt.Fprintln(s.Err, "stopping: taking everything down; once more to stop at once")
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-		<-again
-		close(stop)
-	}()
-	return stop
+		defer signal.Stop(again)
+		select {
+		case <-again:
+			close(stop)
+		case <-over:
+		}
+	})
+	return stop, func() {
+		close(over)
+		waiting.Wait()
+	}
 }
 
 func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Options, keys []load.Secret) error {
-	opt, err := localOptions(c, s)
+	opt, end, err := localOptions(c, s)
 	if err != nil {
 		return err
 	}
+	defer end()
 	opt.Compile, opt.Secrets = o, keys
 	display := newDisplay(c, s, len(plans))
 	opt.Observe = display.Start
