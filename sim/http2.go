@@ -33,7 +33,12 @@ func startHTTP2(s *Server) *http2 {
 		FlushInterval: -1,
 		ErrorLog:      quiet,
 	}
-	h.srv = &http.Server{Handler: engine, ErrorLog: quiet}
+	h.srv = &http.Server{ErrorLog: quiet, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.enter() {
+			defer s.wg.Done()
+			engine.ServeHTTP(w, r)
+		}
+	})}
 	s.wg.Go(func() { _ = h.srv.Serve(h) })
 	return h
 }

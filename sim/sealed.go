@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -15,7 +16,15 @@ type socket struct {
 	net.Conn
 	in      *receiver
 	out     *writer
-	blocked bool // a write since send looked
+	blocked bool          // a write since send looked
+	closed  chan struct{} // by Close
+	once    sync.Once
+}
+
+// Close implements net.Conn.
+func (s *socket) Close() error {
+	defer s.once.Do(func() { close(s.closed) })
+	return s.Conn.Close()
 }
 
 func (s *socket) Read(p []byte) (int, error) { return s.in.Read(p) }
@@ -36,7 +45,7 @@ type sealed struct {
 }
 
 func newSealed(in *receiver, out *writer, cfg *tls.Config) *sealed {
-	s := &socket{Conn: in.nc, in: in, out: out}
+	s := &socket{Conn: in.nc, in: in, out: out, closed: make(chan struct{})}
 	return &sealed{Conn: tls.Server(s, cfg), socket: s}
 }
 
@@ -48,8 +57,8 @@ func (t *sealed) send(b []byte) (blocked bool, err error) {
 
 func (t *sealed) wait() { t.socket.out.wait() }
 
-// shakeHands does the handshake; false means that there is nothing left to do for the connection, which has failed or
-// speaks HTTP/2.
+// shakeHands does the handshake; false means that there is nothing left to do for the connection, which has failed or has
+// spoken HTTP/2 to its end.
 func (c *conn) shakeHands(t *sealed) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()
@@ -61,5 +70,7 @@ func (c *conn) shakeHands(t *sealed) bool {
 	}
 	c.handed = true
 	c.srv.http2.hand(t.Conn)
+	<-t.socket.closed
+	t.wait()
 	return false
 }

@@ -14,6 +14,7 @@ import (
 	"bflow.dev/bflow/sim/engine"
 	"bflow.dev/bflow/sim/pace"
 	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
 )
 
 // ErrCrashed is returned by Serve when the fault "crash" ended the server.
@@ -129,7 +130,7 @@ func baseURL(a net.Addr, secure bool) string {
 // server.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	s.listenOn(ln)
-	stop := context.AfterFunc(ctx, s.hangUp)
+	stop := step.AfterFunc(ctx, s.hangUp)
 	defer stop()
 	err := s.accept(ln)
 	switch {
@@ -172,12 +173,24 @@ func (s *Server) at(when int64, f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timers = append(s.timers, time.AfterFunc(time.Duration(when-s.clock.Now()), func() {
-		select {
-		case <-s.closing:
-		default:
+		if s.enter() {
+			defer s.wg.Done()
 			f()
 		}
 	}))
+}
+
+// enter makes Close wait for a goroutine that it does not start, until that calls wg.Done; false when the server is closing.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.closing:
+		return false
+	default:
+		s.wg.Add(1)
+		return true
+	}
 }
 
 func (s *Server) listenOn(ln net.Listener) {
