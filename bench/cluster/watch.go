@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,12 +31,15 @@ type watcher struct {
 	events  chan seen
 	broken  chan error
 	streams []watch.Interface
+	stop    context.CancelFunc
+	hearing sync.WaitGroup // a goroutine for each stream
 	runs    map[string]*timeline
 }
 
 // watch opens the streams: nothing that is made afterwards is missed.
 func (l *lab) watch(ctx context.Context) (*watcher, error) {
 	w := &watcher{events: make(chan seen, 1000), broken: make(chan error, 3), runs: map[string]*timeline{}}
+	ctx, w.stop = context.WithCancel(ctx)
 	for _, kind := range []string{pipelineRuns, taskRuns, pods} {
 		api := l.kind(kind).Namespace(l.o.namespace)
 		list, err := api.List(ctx, metav1.ListOptions{Limit: 1})
@@ -49,15 +53,17 @@ func (l *lab) watch(ctx context.Context) (*watcher, error) {
 			return nil, fmt.Errorf("watching %s: %w", kind, err)
 		}
 		w.streams = append(w.streams, stream)
-		go w.receive(ctx, kind, stream)
+		w.hearing.Go(func() { w.receive(ctx, kind, stream) })
 	}
 	return w, nil
 }
 
 func (w *watcher) close() {
+	w.stop()
 	for _, s := range w.streams {
 		s.Stop()
 	}
+	w.hearing.Wait()
 }
 
 // receive stamps what comes.

@@ -47,7 +47,8 @@ type lab struct {
 	hub, worker dynamic.Interface
 	proxy       rest.Interface // of the hub, for what pods serve
 
-	undo []func(context.Context) error // in reverse order
+	beside sync.WaitGroup                // what goes on beside a measurement, and ends with it
+	undo   []func(context.Context) error // in reverse order
 }
 
 func newLab(o options, log io.Writer) (*lab, error) {

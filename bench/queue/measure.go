@@ -26,6 +26,7 @@ func (l *lab) measure(ctx context.Context, s side) (figures, error) {
 	defer cancel()
 	fail := func(err error) (figures, error) { return figures{}, fmt.Errorf("measuring %s: %w", s.name, err) }
 	rec := newRecord()
+	defer l.beside.Wait()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	open := make(chan struct{})
@@ -132,7 +133,7 @@ func (l *lab) act(ctx context.Context, s side, rec *record, open <-chan struct{}
 	ended := make(chan error, l.o.count)
 	api := l.hub.Resource(s.kind).Namespace(s.namespace)
 	for range workers {
-		go func() {
+		l.beside.Go(func() {
 			select {
 			case <-open:
 			case <-ctx.Done():
@@ -149,7 +150,7 @@ func (l *lab) act(ctx context.Context, s side, rec *record, open <-chan struct{}
 					return
 				}
 			}
-		}()
+		})
 	}
 	look := func(obj any) {
 		if u, ok := obj.(*unstructured.Unstructured); ok && s.started(u) && rec.start(u.GetLabels()[sideLabel], u.GetName(), time.Now()) {
@@ -161,7 +162,7 @@ func (l *lab) act(ctx context.Context, s side, rec *record, open <-chan struct{}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, now any) { look(now) }}); err != nil {
 		return nil, err
 	}
-	go informer.RunWithContext(ctx)
+	l.beside.Go(func() { informer.RunWithContext(ctx) })
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		return nil, fmt.Errorf("watching: %w", ctx.Err())
 	}

@@ -70,7 +70,7 @@ func parseUsage(text []byte) (usage, error) {
 // sample looks at the memory now and then until ctx ends, and then tells the most.
 func (l *lab) sample(ctx context.Context) <-chan float64 {
 	most := make(chan float64, 1)
-	go func() {
+	l.beside.Go(func() {
 		var seen float64
 		tick := time.NewTicker(3 * time.Second)
 		defer tick.Stop()
@@ -85,6 +85,6 @@ func (l *lab) sample(ctx context.Context) <-chan float64 {
 				}
 			}
 		}
-	}()
+	})
 	return most
 }
