@@ -1,12 +1,11 @@
 package sim
 
 import (
-	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"bflow.dev/bflow/internal/runqueue"
 )
 
 // usage is what the process has used since its start, in seconds.
@@ -22,31 +21,11 @@ func (s *Server) usage() usage {
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err == nil {
 		u.CPU = float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
 	}
-	threads, _ := filepath.Glob("/proc/self/task/*/schedstat")
-	for _, path := range threads {
-		delay := runDelay(path)
-		u.RunDelay += delay
-		if filepath.Base(filepath.Dir(path)) == strconv.Itoa(s.pacer.Thread()) {
-			u.PacerRunDelay = delay
+	for thread, turns := range runqueue.Threads() {
+		u.RunDelay += turns.Waiting.Seconds()
+		if thread == strconv.Itoa(s.pacer.Thread()) {
+			u.PacerRunDelay = turns.Waiting.Seconds()
 		}
 	}
 	return u
-}
-
-// runDelay reads the second field of a schedstat: nanoseconds of waiting while able to run. A kernel without it, or
-// a thread that has just ended, gives 0.
-func runDelay(path string) float64 {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(data))
-	if len(fields) < 2 {
-		return 0
-	}
-	ns, err := strconv.ParseFloat(fields[1], 64)
-	if err != nil {
-		return 0
-	}
-	return ns / 1e9
 }

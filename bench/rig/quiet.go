@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"bflow.dev/bflow/internal/runqueue"
 )
 
 // MaxBusy is the share of a core's time that others may take before and during a measurement: above it the machine
@@ -41,13 +44,13 @@ func RunDelay(c Cores) float64 {
 // probe keeps a thread busy on core and returns the share of the time in which it was ready and did not run.
 func probe(core int) (share float64) {
 	err := pinned(core, func() error {
-		path := fmt.Sprintf("/proc/self/task/%d/schedstat", unix.Gettid())
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		before, begin := waited(path), time.Now()
+		thread := strconv.Itoa(unix.Gettid())
+		before, begin := waited(thread), time.Now()
 		for time.Since(begin) < probeFor {
 		}
-		share = float64(waited(path)-before) / float64(time.Since(begin))
+		share = float64(waited(thread)-before) / float64(time.Since(begin))
 		return nil
 	})
 	if err != nil {
@@ -56,14 +59,10 @@ func probe(core int) (share float64) {
 	return share
 }
 
-// waited reads how long a thread has waited for a core, ns; 0 where the kernel does not say.
-func waited(path string) int64 {
-	text, err := os.ReadFile(path)
-	var ran, wait int64
-	if err == nil {
-		_, _ = fmt.Sscan(string(text), &ran, &wait)
-	}
-	return wait
+// waited is how long a thread has waited for a core; 0 where the kernel does not say.
+func waited(thread string) time.Duration {
+	turns, _ := runqueue.Thread(thread)
+	return turns.Waiting
 }
 
 // AwaitQuiet waits until the cores are free, at most for limit, and returns whether they are.

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"bflow.dev/bflow/internal/runqueue"
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/report"
 )
@@ -17,8 +18,8 @@ import (
 type self struct {
 	at        time.Time
 	cpu       time.Duration
-	threads   map[string]turns
-	runQueue  time.Duration // waited for a processor since, all threads together; see turns
+	threads   map[string]runqueue.Turns
+	runQueue  time.Duration // waited for a processor since, all threads together
 	longest   time.Duration // waited the thread that did so longest: the loop's is one
 	gcPause   time.Duration // longest since
 	conns     client.Stats
@@ -37,7 +38,7 @@ func readSelf(m *measurement) self {
 		s.cpu = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 		s.peakRSS = usage.Maxrss << 10
 	}
-	s.threads = readTurns()
+	s.threads = runqueue.Threads()
 	wall := time.Now()
 	s.drift = time.Duration(wall.UnixNano()-m.anchor.UnixNano()) - wall.Sub(m.anchor)
 	s.periods = cgroupPeriods()
@@ -51,7 +52,7 @@ func readSelf(m *measurement) self {
 func (s self) since(before self) self {
 	d := s
 	d.cpu -= before.cpu
-	d.runQueue, d.longest = waited(before.threads, s.threads)
+	d.runQueue, d.longest = runqueue.Waited(before.threads, s.threads)
 	d.drift = max(s.drift-before.drift, before.drift-s.drift)
 	d.conns.Opened -= before.conns.Opened
 	d.conns.Churn -= before.conns.Churn
@@ -78,48 +79,6 @@ func longestPause(n int) time.Duration {
 func (s self) client() report.Client {
 	return report.Client{CPUSeconds: s.cpu.Seconds(), RunQueueS: s.runQueue.Seconds(), MaxGCPauseMS: float64(s.gcPause) / 1e6,
 		ConnsOpened: s.conns.Opened, PeakRSSBytes: s.peakRSS, ClockDriftMS: float64(s.drift) / 1e6}
-}
-
-// turns are what the kernel says of a thread: how long it was ready and did not run, over how many time slices.
-type turns struct {
-	waiting time.Duration
-	slices  int64
-}
-
-// wakeUp is what it costs to put a woken thread on an idle processor of a virtual machine (10 to 30 µs were seen without
-// any other load). The kernel counts it as waiting, once per time slice, and a client of many small events wakes often.
-const wakeUp = 25 * time.Microsecond
-
-// readTurns reads every thread of this process; /proc/self/schedstat would tell of the first one alone.
-func readTurns() map[string]turns {
-	out := map[string]turns{}
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return out
-	}
-	for _, t := range tasks {
-		text, err := os.ReadFile("/proc/self/task/" + t.Name() + "/schedstat")
-		var running, waiting, slices int64
-		if err != nil {
-			continue // it has ended
-		}
-		if n, _ := fmt.Sscan(string(text), &running, &waiting, &slices); n == 3 {
-			out[t.Name()] = turns{time.Duration(waiting), slices}
-		}
-	}
-	return out
-}
-
-// waited returns how long threads have waited for a processor that somebody else had: their waiting between two
-// readings less what waking up costs, thread by thread, so that one that wakes cheaply hides no other. It returns the sum
-// and the longest.
-func waited(before, after map[string]turns) (total, longest time.Duration) {
-	for thread, now := range after {
-		was := before[thread]
-		one := max(0, now.waiting-was.waiting-time.Duration(now.slices-was.slices)*wakeUp)
-		total, longest = total+one, max(longest, one)
-	}
-	return total, longest
 }
 
 // cpuLimit returns the processors that this process may use.
