@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"bflow.dev/bflow/internal/realtime"
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -101,7 +100,6 @@ func (d *driver) interrupt() {
 
 // run puts the load and returns when the last request has ended.
 func (d *driver) run(parent context.Context) {
-	defer realtime.Pin()()
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	over := make(chan struct{})

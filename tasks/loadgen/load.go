@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/internal/realtime"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/search"
@@ -14,8 +15,10 @@ import (
 	"bflow.dev/bflow/tasks/verdict"
 )
 
-// load puts every stage of every sample. Its error is one of writing.
+// load puts every stage of every sample, on one thread: one that has given up its place to another does not get it back.
+// Its error is one of writing.
 func (m *measurement) load(ctx context.Context) error {
+	defer realtime.Pin()()
 	for sample := range max(1, m.plan.Samples) {
 		if sample > 0 && !pause(ctx, m.plan.SamplePause.D()) {
 			return nil
