@@ -80,7 +80,7 @@ func controllers(t *testing.T, s *apitest.Server, now seen.Target) {
 			select {
 			case <-stop:
 				return
-			case <-time.After(5 * time.Millisecond):
+			case <-time.After(5 * time.Millisecond): //nolint:forbidigo // as often as these controllers look
 			}
 		}
 	}()

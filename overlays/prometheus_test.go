@@ -3,6 +3,7 @@ package overlays_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,8 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/queue/metrics"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -127,19 +128,17 @@ func TestARealPrometheusAnswersEveryQuery(t *testing.T) {
 	}
 	silent := queries["rule BflowControllerAbsent"]
 	delete(queries, "rule BflowControllerAbsent")
-	deadline := time.Now().Add(time.Minute)
-	for len(queries) > 0 && time.Now().Before(deadline) {
+	eventually.Nil(t, "an answer to every query", func() error {
+		var silent []error
 		for name, query := range queries {
 			if n, err := ask(server, query); err == nil && n > 0 {
 				delete(queries, name)
+			} else {
+				silent = append(silent, fmt.Errorf("%s gives %d series, %v", name, n, err))
 			}
 		}
-		time.Sleep(500 * time.Millisecond)
-	}
-	for name, query := range queries {
-		n, err := ask(server, query)
-		t.Errorf("%s gives %d series, %v", name, n, err)
-	}
+		return errors.Join(silent...)
+	})
 	if n, err := ask(server, silent); err != nil || n != 0 {
 		t.Errorf("an absent controller is seen though it is there: %d, %v", n, err)
 	}

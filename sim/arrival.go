@@ -73,8 +73,9 @@ func (r *receiver) Read(p []byte) (int, error) {
 	case r.n == 0:
 		return 0, io.EOF
 	}
-	r.read = r.clock.Now()
-	r.arrival = r.read - int64(r.stampAge(time.Now()))
+	now := time.Now() // one moment for both: between two this thread may lose its processor
+	r.read = r.clock.At(now)
+	r.arrival = r.read - int64(r.stampAge(now))
 	return r.n, nil
 }
 

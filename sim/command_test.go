@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/sim/pace"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -32,14 +34,15 @@ func start(t *testing.T, env map[string]string, args ...string) *running {
 	go func() {
 		r.code <- step.Run(ctx, "sim-engine", Command, streams, append([]string{"--port", "0", "--address-file", file}, args...))
 	}()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if address, err := os.ReadFile(file); err == nil {
-			r.url = "http://" + strings.TrimSpace(string(address))
-			return r
+	var address []byte
+	eventually.Nil(t, "the address file", func() (err error) {
+		if address, err = os.ReadFile(file); err != nil && len(r.code) > 0 {
+			t.Fatalf("it has ended: %s", r.err.String())
 		}
-	}
-	t.Fatal("no address file")
-	return nil
+		return err
+	})
+	r.url = "http://" + strings.TrimSpace(string(address))
+	return r
 }
 
 func TestTheCommandServesUntilItIsStopped(t *testing.T) {
@@ -48,10 +51,11 @@ func TestTheCommandServesUntilItIsStopped(t *testing.T) {
 	if err := os.WriteFile(config, []byte(`{"ttft":"1ms","itl":"1ms","startup":"50ms"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
+	clock := pace.NewClock()
+	begin := clock.Now()
 	r := start(t, map[string]string{"KEY": testKey, "POD_NAME": "pod-7"},
 		"--config", config, "--model", "a", "--model", "b", "--truth-log", log, "--api-key-env", "KEY")
-	want(t, "it listens after the startup delay", time.Since(begin) >= 50*time.Millisecond, true)
+	want(t, "it listens after the startup delay", clock.Now()-begin >= int64(50*time.Millisecond), true)
 	req, _ := http.NewRequest("POST", r.url+"/v1/completions", strings.NewReader(`{"model":"b","prompt":"x","max_tokens":3}`))
 	req.Header.Set("Authorization", "Bearer "+testKey)
 	req.Header.Set("X-Request-Id", "r-1")

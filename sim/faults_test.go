@@ -2,7 +2,9 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -11,13 +13,19 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// faulty returns an engine with one fault, 5 ms to the first token and 1 ms between tokens.
+// faulty returns an engine with one fault, 5 ms to the first token and 1 ms between tokens; half a second to the first
+// where something has to come long before it, also on a busy host.
 func faulty(t *testing.T, kind string) *Server {
 	t.Helper()
-	return listen(t, Config{Models: []string{"m"}, Sim: runplan.Sim{TTFT: ms(5), ITL: ms(1), Faults: []runplan.Fault{{Kind: kind}}}})
+	ttft := ms(5)
+	if kind == runplan.FaultRoleFirst {
+		ttft = ms(500)
+	}
+	return listen(t, Config{Models: []string{"m"}, Sim: runplan.Sim{TTFT: ttft, ITL: ms(1), Faults: []runplan.Fault{{Kind: kind}}}})
 }
 
 const withUsage = `,"stream_options":{"include_usage":true}`
@@ -93,7 +101,7 @@ func TestFaultsOfOneRequest(t *testing.T) {
 		}},
 		{runplan.FaultRoleFirst, 200, StatusComplete, func(t *testing.T, a answer, r readStream) {
 			whole(t, a, r)
-			want(t, "the role came long before the token", r.events[1].SentNS-r.events[0].SentNS > int64(3*time.Millisecond), true)
+			want(t, "the role came long before the token", r.events[1].SentNS-r.events[0].SentNS > int64(300*time.Millisecond), true)
 		}},
 		{runplan.FaultReasoning, 200, StatusComplete, func(t *testing.T, a answer, r readStream) {
 			whole(t, a, r)
@@ -169,10 +177,20 @@ func TestAStalledStreamStaysOpenUntilTheClientLeaves(t *testing.T) {
 	s := faulty(t, runplan.FaultStall)
 	c := dial(t, s)
 	send(t, c, post("/v1/chat/completions", chatBody(10, "")))
+	var got []byte
+	tokens := func() int { return strings.Count(string(got), `"content":" `) }
+	_ = c.SetReadDeadline(time.Now().Add(eventually.Limit))
+	for piece := make([]byte, 4096); tokens() < 5; {
+		n, err := c.Read(piece)
+		if got = append(got, piece[:n]...); err != nil {
+			t.Fatalf("read %q and %v, want 5 tokens", got, err)
+		}
+	}
 	_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-	got, err := io.ReadAll(c)
+	rest, err := io.ReadAll(c)
+	got = append(got, rest...)
 	var timeout net.Error
-	if !errors.As(err, &timeout) || !timeout.Timeout() || strings.Count(string(got), `"content":" `) != 5 {
+	if !errors.As(err, &timeout) || !timeout.Timeout() || tokens() != 5 {
 		t.Fatalf("read %q and %v, want 5 tokens and silence", got, err)
 	}
 	c.Close()
@@ -255,48 +273,56 @@ func TestFaultsOfTheServer(t *testing.T) {
 		want(t, "metrics", call(t, s, "GET", "/metrics", "").status, 200)
 	})
 	t.Run("not ready at first", func(t *testing.T) {
-		s := listen(t, Config{Sim: runplan.Sim{NotReady: ms(150)}})
+		s := listen(t, Config{Sim: runplan.Sim{NotReady: ms(1000)}})
 		want(t, "health at first", call(t, s, "GET", "/health", "").status, 503)
-		for call(t, s, "GET", "/health", "").status != 200 {
-			time.Sleep(5 * time.Millisecond)
-		}
+		eventually.Nil(t, "health", func() error {
+			begin := s.Now()
+			status := call(t, s, "GET", "/health", "").status
+			want(t, "ready too late", status == 503 && begin >= s.ready, false)
+			if status != 200 {
+				return fmt.Errorf("status %d", status)
+			}
+			return nil
+		})
 		want(t, "ready too early", s.Now() < s.ready, false)
 	})
 	t.Run("a frozen server answers nothing until the end", func(t *testing.T) {
 		s := listen(t, Config{Sim: runplan.Sim{TTFT: ms(20), ITL: ms(1)}})
 		s.Inject(runplan.Fault{Kind: runplan.FaultFreeze, Duration: ms(300)}, s.Now())
-		for s.pacer.Thaw() == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		eventually.True(t, "the freeze", func() bool { return s.pacer.Thaw() != 0 })
 		end := s.pacer.Thaw()
 		call(t, s, "GET", "/health", "")
 		want(t, "health before the end", s.Now() < end, false)
 	})
 	t.Run("what is due in a freeze comes later by its length", func(t *testing.T) {
-		s := listen(t, Config{Sim: runplan.Sim{TTFT: ms(200), ITL: ms(1)}})
-		s.Inject(runplan.Fault{Kind: runplan.FaultFreeze, After: ms(100), Duration: ms(300)}, s.Now())
+		s := listen(t, Config{Sim: runplan.Sim{TTFT: ms(800), ITL: ms(1)}})
+		s.Inject(runplan.Fault{Kind: runplan.FaultFreeze, After: ms(700), Duration: ms(300)}, s.Now())
 		call(t, s, "POST", "/v1/completions", `{"prompt":"a","max_tokens":2,"stream":true}`)
-		if first := ended(t, s, 1)[0].Events[0]; first < int64(500*time.Millisecond) {
-			t.Errorf("first token after %v, want 500 ms", time.Duration(first))
+		r := ended(t, s, 1)[0]
+		// of the freeze it waits for what was left when it came
+		frozen := max(0, s.pacer.Thaw()-max(r.Arrival, s.pacer.Thaw()-int64(300*time.Millisecond)))
+		if least := int64(800*time.Millisecond) + frozen; r.Events[0] < least {
+			t.Errorf("first token after %v, want %v", time.Duration(r.Events[0]), time.Duration(least))
 		}
 	})
 	t.Run("slow accept delays only the first request", func(t *testing.T) {
-		s := faulty(t, runplan.FaultSlowAccept+"=150ms")
+		const pause = int64(time.Second)
+		s := faulty(t, runplan.FaultSlowAccept+"=1s")
 		client := &http.Client{Transport: &http.Transport{}}
 		defer client.CloseIdleConnections()
-		begin := time.Now()
+		begin := s.Now()
 		callWith(t, client, s, "GET", "/health", "")
-		want(t, "the first waited", time.Since(begin) >= 150*time.Millisecond, true)
-		least := time.Hour // a busy host may delay one
+		want(t, "the first waited", s.Now()-begin >= pause, true)
+		least := int64(math.MaxInt64) // a busy host may delay one
 		for range 5 {
-			begin = time.Now()
+			begin = s.Now()
 			callWith(t, client, s, "GET", "/health", "")
-			least = min(least, time.Since(begin))
+			least = min(least, s.Now()-begin)
 		}
-		want(t, "all others did", least >= 150*time.Millisecond, false)
+		want(t, "all others did", least >= pause, false)
 	})
 	t.Run("a crash resets what runs", func(t *testing.T) {
-		s, err := New(Config{KeepTruth: true, Sim: runplan.Sim{TTFT: ms(10_000), ITL: ms(1)}})
+		s, err := New(Config{KeepTruth: true, Sim: runplan.Sim{TTFT: ms(3_600_000), ITL: ms(1)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,10 +332,11 @@ func TestFaultsOfTheServer(t *testing.T) {
 		}
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(t.Context(), ln) }()
-		for s.URL() == "" {
-			time.Sleep(time.Millisecond)
-		}
-		s.Inject(runplan.Fault{Kind: runplan.FaultCrash, After: ms(100)}, s.Now())
+		eventually.True(t, "the address", func() bool { return s.URL() != "" })
+		go func() { // it comes in the middle of the answer
+			eventually.Happens(t.Context(), func() bool { return s.load().Running > 0 })
+			s.Inject(runplan.Fault{Kind: runplan.FaultCrash, After: ms(100)}, s.Now())
+		}()
 		a := call(t, s, "POST", "/v1/completions", `{"prompt":"a","max_tokens":1}`)
 		want(t, "the request fails", a.err != nil, true)
 		want(t, "Serve says so", errors.Is(<-served, ErrCrashed), true)

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim/wire"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -46,7 +48,7 @@ type answer struct {
 // call sends a request on a connection of its own.
 func call(t testing.TB, s *Server, method, path, body string, header ...string) answer {
 	t.Helper()
-	return callWith(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}, s, method, path, body, header...)
+	return callWith(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: eventually.Limit}, s, method, path, body, header...)
 }
 
 func callWith(t testing.TB, client *http.Client, s *Server, method, path, body string, header ...string) answer {
@@ -166,13 +168,14 @@ func (r *readStream) add(t testing.TB, text string) {
 // ended waits until n requests have ended, and returns their truth.
 func ended(t testing.TB, s *Server, n int) []Record {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if all := s.Truth(); len(all) >= n {
-			return all
+	var all []Record
+	eventually.Nil(t, fmt.Sprintf("the end of %d requests", n), func() error {
+		if all = s.Truth(); len(all) < n {
+			return fmt.Errorf("%d have ended", len(all))
 		}
-	}
-	t.Fatalf("%d requests have ended, want %d", len(s.Truth()), n)
-	return nil
+		return nil
+	})
+	return all
 }
 
 func chatBody(tokens int, more string) string {

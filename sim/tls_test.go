@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim/certs"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -46,7 +46,7 @@ func secure(t *testing.T, cfg Config, http2, mutual bool) (*Server, *http.Client
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, ForceAttemptHTTP2: http2}
 	t.Cleanup(transport.CloseIdleConnections)
-	return s, &http.Client{Transport: transport, Timeout: 10 * time.Second}
+	return s, &http.Client{Transport: transport, Timeout: eventually.Limit}
 }
 
 func TestTLS(t *testing.T) {
@@ -64,7 +64,7 @@ func TestTLS(t *testing.T) {
 					t.Fatalf("%s, error %v: %s", resp.Proto, err, body)
 				}
 			}
-			for _, r := range s.Truth() {
+			for _, r := range ended(t, s, 3) {
 				if r.Status != StatusComplete || r.Arrival == 0 || r.BlockedWrites > 0 {
 					t.Errorf("record %+v", r)
 				}

@@ -6,7 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
+
+	"bflow.dev/bflow/internal/eventually"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,8 +33,7 @@ func live(t *testing.T) (*Cluster, string) {
 	const name = "bflow-apply-test"
 	ref := Ref{Kind: "Namespace", Name: name}
 	clear := func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
+		ctx := eventually.Context(t)
 		if _, err := cluster.Delete(ctx, ref); err != nil {
 			t.Error(err)
 		}
@@ -147,9 +147,7 @@ func TestACRDIsServedWhenItsPhaseIsOver(t *testing.T) {
 		}
 	})
 	mustApply(t, cluster, crd, Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	if err := cluster.Wait(ctx, []Ref{RefOf(crd)}, Established, nil); err != nil {
+	if err := cluster.Wait(eventually.Context(t), []Ref{RefOf(crd)}, Established, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := mustApply(t, cluster, object, Options{}); got.Action != Created {

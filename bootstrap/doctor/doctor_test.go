@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -21,7 +22,8 @@ type patient struct {
 	*apitest.Server
 	options Options
 	told    Reached
-	mute    bool // the pod says nothing
+	mute    bool          // the pod says nothing
+	off     time.Duration // by which the clock of its node is wrong
 }
 
 // healthy is a cluster on which every line is ok.
@@ -33,8 +35,8 @@ func healthy(t *testing.T) *patient {
 	}
 	p := &patient{Server: apitest.New(t)}
 	p.Add(t, string(text))
-	p.options = Options{Namespace: "bench", Version: "v0.1.0", Pod: true, Timeout: 3 * time.Second, Reach: []string{"https://models.example"}}
-	p.told = Reached{Time: time.Now(), URLs: []URL{{URL: "https://models.example"}}}
+	p.options = Options{Namespace: "bench", Version: "v0.1.0", Pod: true, Timeout: eventually.Limit, Reach: []string{"https://models.example"}}
+	p.told = Reached{URLs: []URL{{URL: "https://models.example"}}}
 	p.OnCreate(p.start)
 	return p
 }
@@ -54,6 +56,7 @@ func (p *patient) start(q apitest.Request, made apitest.Object) {
 		})
 	}
 	if !p.mute {
+		p.told.Time = time.Now().Add(p.off)
 		told, err := json.Marshal(p.told)
 		if err != nil {
 			panic(err) // of our own type
@@ -120,6 +123,14 @@ func denied(verb, resource string) func(*testing.T, *patient) {
 	}
 }
 
+// inVain is a row whose pod is waited for in vain.
+func inVain(plant func(*testing.T, *patient)) func(*testing.T, *patient) {
+	return func(t *testing.T, p *patient) {
+		p.options.Timeout = 3 * time.Second
+		plant(t, p)
+	}
+}
+
 // container sets the status of a container of the pod.
 func container(name string, state map[string]any) func(*testing.T, *patient) {
 	return func(_ *testing.T, p *patient) {
@@ -159,7 +170,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 			p.options.Now = func() time.Time { return time.Now().Add(time.Hour) }
 		}, "clock", Warn, "behind this machine", "chrony"},
 		{"the API server hides its clock", func(_ *testing.T, p *patient) { p.Header = http.Header{"Date": {""}} }, "clock", Warn, "does not say its time", "by hand"},
-		{"the clock of a node is wrong", func(_ *testing.T, p *patient) { p.told.Time = time.Now().Add(-time.Hour) }, "clock", Warn, "the node of the pod is 1h0m", "chrony"},
+		{"the clock of a node is wrong", func(_ *testing.T, p *patient) { p.off = -time.Hour - 30*time.Second }, "clock", Warn, "the node of the pod is 1h0m", "chrony"},
 
 		{"runs may not be made", denied("create", "pipelineruns"), "permissions", Fail, "pipelineruns.tekton.dev (create)", "--clusterrole bflow-user"},
 		{"logs may not be read", denied("get", "podslog"), "permissions", Warn, "pods/log (get)", "--clusterrole bflow-user"},
@@ -229,8 +240,8 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		{"a queue that does not know the GPUs", set("ClusterQueue", "local", []any{map[string]any{"coveredResources": []any{"bflow.dev/cluster-slot"}}}, "spec", "resourceGroups"), "queue", Fail, "not nvidia.com/gpu of the nodes", "counts the nodes"},
 
 		{"an image that is not there", container("collect", map[string]any{"waiting": map[string]any{"reason": "ErrImagePull", "message": `failed to resolve reference "x": not found`}}), "images", Fail, "reg.example/bflow/collect:v0.1.0 cannot be pulled on node gpu-1: ErrImagePull: not found", "bflow images push"},
-		{"a node that does nothing", container("collect", map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}}), "images", Fail, "did not come up on node gpu-1 in time", "kubectl describe node gpu-1"},
-		{"no node for a pod", func(_ *testing.T, p *patient) {
+		{"a node that does nothing", inVain(container("collect", map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}})), "images", Fail, "did not come up on node gpu-1 in time", "kubectl describe node gpu-1"},
+		{"no node for a pod", inVain(func(_ *testing.T, p *patient) {
 			p.OnCreate(func(q apitest.Request, _ apitest.Object) {
 				if q.Resource == "pods" {
 					p.Change(q.Path, func(o apitest.Object) {
@@ -238,7 +249,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 					})
 				}
 			})
-		}, "images", Fail, "gets no node: 0/1 nodes are available", "scheduler"},
+		}), "images", Fail, "gets no node: 0/1 nodes are available", "scheduler"},
 		{"pods may not be made", func(_ *testing.T, p *patient) {
 			p.Refuse(func(q apitest.Request) (int, string) {
 				if q.String() == "create pods" {

@@ -1,10 +1,11 @@
 package apitest_test
 
 import (
+	"fmt"
 	"testing"
-	"time"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,12 +72,7 @@ func TestTheLifeOfAnObject(t *testing.T) {
 	want := []watch.EventType{watch.Added, watch.Modified, watch.Modified, watch.Deleted}
 	var got []watch.EventType
 	for range want {
-		select {
-		case e := <-stream.ResultChan():
-			got = append(got, e.Type)
-		case <-time.After(10 * time.Second):
-			t.Fatalf("no more events after %q", got)
-		}
+		got = append(got, eventually.Receive(t, fmt.Sprintf("an event after %q", got), stream.ResultChan()).Type)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

@@ -63,12 +63,13 @@ func seen(is func() bool) func() error {
 func poll(ctx context.Context, what string, look func() error) error {
 	began := time.Now()
 	for wait := shortest; ; wait = min(2*wait, longest) {
+		looked := time.Now()
 		last := look()
 		if last == nil {
 			return nil
 		}
 		select {
-		case <-time.After(wait):
+		case <-time.After(max(wait, time.Since(looked))): // no more time passes with looking than with waiting
 		case <-ctx.Done():
 			return fmt.Errorf("waited %s for %q; last seen: %w", time.Since(began).Round(time.Millisecond), what, last)
 		}
@@ -88,10 +89,15 @@ func Receive[T any](t testing.TB, what string, from <-chan T) (value T) {
 	return value
 }
 
-// Context is that of a call that ends by itself: where it does not, its end fails the test instead of hanging it.
+// Context is that of a call that ends by itself: where it does not, its end fails the test instead of hanging it. Also a
+// cleanup gets one that is not over.
 func Context(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), Limit, fmt.Errorf("the test has waited for %s", Limit))
+	parent := t.Context()
+	if parent.Err() != nil {
+		parent = context.WithoutCancel(parent)
+	}
+	ctx, cancel := context.WithTimeoutCause(parent, Limit, fmt.Errorf("the test has waited for %s", Limit))
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -100,6 +100,20 @@ func TestWhatComesIsReceived(t *testing.T) {
 	}
 }
 
+func TestACleanupGetsAContextThatIsNotOver(t *testing.T) {
+	ended := context.Background()
+	t.Run("a test", func(t *testing.T) {
+		t.Cleanup(func() {
+			if ended = Context(t); ended.Err() != nil {
+				t.Error(ended.Err())
+			}
+		})
+	})
+	if ended.Err() == nil {
+		t.Error("it outlives its test")
+	}
+}
+
 func TestAContextEndsAtTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := Context(t)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/queue/janitor"
 	"bflow.dev/bflow/queue/leftover"
 	"bflow.dev/bflow/queue/metrics"
@@ -225,12 +226,7 @@ func TestAJanitorLooksWhenATargetComesAndCountsWhatItFinds(t *testing.T) {
 	j := janitor.New(janitor.Options{Hub: l.h, Targets: targets, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})
 	go j.Start(t.Context())
 	targets.Put(target.Target{Name: "lab", Live: l.way})
-	select {
-	case name := <-deleted:
-		if name != "d" || testutil.ToFloat64(m.Leaked.WithLabelValues("lab")) != 1 {
-			t.Errorf("deleted %q", name)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("nobody looked")
+	if name := eventually.Receive(t, "a look at the target", deleted); name != "d" || testutil.ToFloat64(m.Leaked.WithLabelValues("lab")) != 1 {
+		t.Errorf("deleted %q", name)
 	}
 }

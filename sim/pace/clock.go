@@ -34,6 +34,9 @@ func NewClock() Clock {
 // Now returns CLOCK_MONOTONIC in nanoseconds.
 func (c Clock) Now() int64 { return c.mono + int64(time.Since(c.base)) }
 
+// At returns CLOCK_MONOTONIC in nanoseconds as of t, a time that was read in this process.
+func (c Clock) At(t time.Time) int64 { return c.mono + int64(t.Sub(c.base)) }
+
 // Wall returns the Unix time in nanoseconds at the monotonic time mono. A later step of the wall clock does not show.
 func (c Clock) Wall(mono int64) int64 { return c.wall + mono - c.mono }
 

@@ -2,10 +2,14 @@ package pace
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim/engine"
 )
 
@@ -50,7 +54,9 @@ func TestNothingIsEarlyAndNothingIsForgotten(t *testing.T) {
 				s.seq = engine.Seq{Prompt: 1, Want: 5, Stride: 1, Draw: uint64(i), Sink: s}
 				all[i] = s
 				p.Submit(p.clock.Now(), &s.seq)
-				time.Sleep(time.Duration(rand.Int64N(400)) * time.Microsecond)
+				for next := p.clock.Now() + rand.Int64N(400_000); p.clock.Now() < next; {
+					runtime.Gosched()
+				}
 			}
 		})
 	}
@@ -77,9 +83,7 @@ func TestAFreezeDelaysByItsLength(t *testing.T) {
 	p.Submit(begin, &before.seq)
 	p.Freeze(50 * time.Millisecond)
 	p.Freeze(50 * time.Millisecond) // prolongs the first
-	for p.Thaw() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	eventually.True(t, "the freeze", func() bool { return p.Thaw() != 0 })
 	p.Submit(p.clock.Now(), &within.seq)
 	done.Wait()
 	if took := time.Duration(p.clock.Now() - begin); took < 120*time.Millisecond {
@@ -92,11 +96,25 @@ func TestAFreezeDelaysByItsLength(t *testing.T) {
 
 func TestTheClockIsTheKernelsMonotonicClock(t *testing.T) {
 	a, b := NewClock(), NewClock()
-	if d := a.Now() - b.Now(); d > int64(time.Millisecond) || d < -int64(5*time.Millisecond) {
-		t.Errorf("two clocks differ by %v", time.Duration(d))
+	const slack = int64(time.Millisecond)
+	first, other, last := a.Now(), b.Now(), a.Now()
+	if other < first-slack || other > last+slack {
+		t.Errorf("another clock read %d between %d and %d", other, first, last)
 	}
+	var kernel unix.Timespec
+	first = a.Now()
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &kernel); err != nil {
+		t.Fatal(err)
+	}
+	if last = a.Now(); kernel.Nano() < first-slack || kernel.Nano() > last+slack {
+		t.Errorf("the kernel's clock read %d between %d and %d", kernel.Nano(), first, last)
+	}
+	before := time.Now()
 	now := a.Now()
-	if d := a.Wall(now) - time.Now().UnixNano(); d > int64(time.Millisecond) || d < -int64(100*time.Millisecond) {
-		t.Errorf("wall time is off by %v", time.Duration(d))
+	if after, wall := time.Now(), a.Wall(now); wall < before.UnixNano()-slack || wall > after.UnixNano()+slack {
+		t.Errorf("the wall clock read %d between %d and %d", wall, before.UnixNano(), after.UnixNano())
+	}
+	if at := a.At(before); at < last-slack || at > now+slack {
+		t.Errorf("a moment between %d and %d is read as %d", last, now, at)
 	}
 }

@@ -135,7 +135,7 @@ func TestTLSIsCheckedUnlessThePlanSaysNo(t *testing.T) {
 	for verify, want := range map[bool]int{true: 0, false: 2} {
 		b := newBench(t.TempDir(), closedLoop(1, 2))
 		b.endpoint = srv.URL
-		b.plan.Measurements[0].API = runplan.API{Type: "chat", Path: "/c", Stream: true, VerifyTLS: verify, Timeout: seconds(5)}
+		b.plan.Measurements[0].API = runplan.API{Type: "chat", Path: "/c", Stream: true, VerifyTLS: verify, Timeout: generous}
 		r := b.measure(t)
 		if len(r.rows) != want || verify && !strings.Contains(r.load.Error, "certificate") {
 			t.Errorf("verify %v: %d rows, error %q", verify, len(r.rows), r.load.Error)

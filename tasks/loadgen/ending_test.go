@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -18,6 +19,44 @@ type sends struct {
 func (s *sends) due(now int64) {
 	if !s.d.stopped() {
 		s.at = append(s.at, now)
+	}
+}
+
+// drops is a shape that only notes that it is to give up what it has not sent.
+type drops struct {
+	sends
+	dropped int
+}
+
+func (s *drops) drop() { s.dropped++ }
+
+func TestTheDrainBeginsAtTheEndOfTheStage(t *testing.T) {
+	for name, drain := range map[string]float64{"without a drain": 0, "with one of a second": 1} {
+		t.Run(name, func(t *testing.T) {
+			l, err := loop.New(time.Now(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			length := seconds(drain)
+			d := &driver{plan: runplan.Stage{Duration: seconds(1), Drain: &length}, loop: l, limits: limits{total: time.Hour}}
+			s := &drops{sends: sends{d: d}}
+			d.shape = s
+			d.state.limit = math.MaxInt64
+			d.start = d.now() - 1e9 // it ends now
+			d.clock(d.now())
+			if drained := d.state.limit - d.state.at; d.state.by != endedDuration || drained != int64(length) {
+				t.Errorf("ended by %q, drained for %d ns", d.state.by, drained)
+			}
+			d.clock(d.state.limit - 1)
+			if d.state.cut || s.dropped > 0 {
+				t.Error("before the end of the drain what is in flight is cut")
+			}
+			d.clock(d.state.limit)
+			if !d.state.cut || s.dropped != 1 {
+				t.Errorf("at the end of the drain: cut %v, dropped %d times", d.state.cut, s.dropped)
+			}
+		})
 	}
 }
 

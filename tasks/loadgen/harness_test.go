@@ -3,10 +3,12 @@ package loadgen
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -25,10 +27,13 @@ type bench struct {
 	args     []string
 }
 
+// generous is the timeout of a request that is not to meet it, however busy the host is.
+const generous = runplan.Duration(eventually.Limit)
+
 func seconds(s float64) runplan.Duration { return runplan.Duration(s * float64(time.Second)) }
 
 // makeBench starts an engine that answers in 20 ms with a token every 2 ms.
-func makeBench(t *testing.T, cfg sim.Config, stages ...runplan.Stage) *bench {
+func makeBench(t testing.TB, cfg sim.Config, stages ...runplan.Stage) *bench {
 	t.Helper()
 	if cfg.TTFT == 0 && cfg.PrefillTokensPerS == 0 {
 		cfg.TTFT, cfg.ITL = seconds(0.02), seconds(0.002)
@@ -52,7 +57,7 @@ func newBench(runDir string, stages ...runplan.Stage) *bench {
 			Deployment: runplan.Deployment{Model: runplan.Model{Name: "sim"}, Engine: runplan.Engine{Kind: "sim", MetricsPath: "/metrics"}},
 			Measurements: []runplan.Measurement{{
 				Name: "load", Runner: "native", Samples: 1, Stages: stages,
-				API: runplan.API{Type: "chat", Path: "/v1/chat/completions", Stream: true, Timeout: seconds(5), ExactOutput: true},
+				API: runplan.API{Type: "chat", Path: "/v1/chat/completions", Stream: true, Timeout: generous, ConnectTimeout: generous, ExactOutput: true},
 				Data: runplan.Data{
 					Input:  &runplan.Length{Shape: "fixed", Mean: 64},
 					Output: &runplan.Length{Shape: "fixed", Mean: 8},
@@ -91,7 +96,7 @@ func (b *bench) execute(ctx context.Context) int {
 }
 
 // run writes the plan and carries it out.
-func (b *bench) run(ctx context.Context, t *testing.T) int {
+func (b *bench) run(ctx context.Context, t testing.TB) int {
 	t.Helper()
 	if err := b.write(); err != nil {
 		t.Fatal(err)
@@ -109,7 +114,7 @@ type results struct {
 	load   report.LoadGen
 }
 
-func (b *bench) results(t *testing.T) results {
+func (b *bench) results(t testing.TB) results {
 	t.Helper()
 	var (
 		r   results
@@ -129,12 +134,40 @@ func (b *bench) results(t *testing.T) results {
 }
 
 // measure runs the bench to its end, exit code 0, and returns the results.
-func (b *bench) measure(t *testing.T) results {
+func (b *bench) measure(t testing.TB) results {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if code := b.run(ctx, t); code != 0 {
+	if code := b.run(eventually.Context(t), t); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	return b.results(t)
+}
+
+// after calls f once n requests of the stages are over; it gives up with ctx.
+func (b *bench) after(ctx context.Context, n int, f func()) {
+	go func() {
+		if eventually.Happens(ctx, func() bool { return len(truthOf(b)) >= n }) {
+			f()
+		}
+	}()
+}
+
+// truthFor returns what the engine knows of the requests of the stages, once it has written down each that a row calls
+// ok: it does so when the client may have read the answer already.
+func (b *bench) truthFor(t testing.TB, r results) []sim.Record {
+	t.Helper()
+	var all []sim.Record
+	eventually.Nil(t, "the engine has written down every request that is ok", func() error {
+		all = truthOf(b)
+		known := map[string]bool{}
+		for _, truth := range all {
+			known[truth.RequestID] = true
+		}
+		for _, row := range r.rows {
+			if row.Status == report.StatusOK && !known[row.ID] {
+				return fmt.Errorf("%q is not among %d", row.ID, len(all))
+			}
+		}
+		return nil
+	})
+	return all
 }

@@ -15,6 +15,7 @@ import (
 // checkJoin demands that, per stage, the ids of rows that are ok are those of the requests that the engine completed.
 func checkJoin(t *testing.T, b *bench, r results) {
 	t.Helper()
+	b.truthFor(t, r)
 	for _, s := range r.stages {
 		prefix := fmt.Sprintf("r-1-m0-r%d-s%d-", s.Sample, s.Stage)
 		var ok, complete []string

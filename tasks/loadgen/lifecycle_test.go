@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/loadgen/record"
@@ -18,14 +18,9 @@ import (
 )
 
 func TestAnInterruptionLeavesACompleteMarkedResult(t *testing.T) {
-	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "long", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4, Duration: seconds(60)}, closedLoop(1, 5))
-	ctx, interrupt := context.WithCancel(context.Background())
-	go func() {
-		for len(truthOf(b)) < 20 {
-			time.Sleep(time.Millisecond)
-		}
-		interrupt()
-	}()
+	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "long", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4, Duration: seconds(3600)}, closedLoop(1, 5))
+	ctx, interrupt := context.WithCancel(eventually.Context(t))
+	b.after(ctx, 20, interrupt)
 	if code := b.run(ctx, t); code != contract.ExitInterrupted {
 		t.Errorf("exit code %d, want 130", code)
 	}
@@ -43,25 +38,23 @@ func TestAnInterruptionCancelsWhatDoesNotDrain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for the five seconds of the drain")
 	}
-	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(5)}}, closedLoop(2, 10))
-	b.plan.Measurements[0].API.Timeout = seconds(60)
-	ctx, interrupt := context.WithCancel(context.Background())
-	began := time.Now()
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(3600)}}, closedLoop(2, 10)) // no second token comes
+	ctx, interrupt := context.WithCancel(eventually.Context(t))
 	go func() {
-		for b.engine.Stats().Tokens < 3 { // that of the probe, and the first of both requests
-			time.Sleep(time.Millisecond)
+		// That of the probe, and the first of both requests.
+		if eventually.Happens(ctx, func() bool { return b.engine.Stats().Tokens >= 3 }) {
+			interrupt()
 		}
-		interrupt()
 	}()
 	b.run(ctx, t)
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %v to stop", took)
+	r := b.results(t)
+	if drained := r.stages[0].DrainEndNS - r.stages[0].EndNS; drained < int64(drainInterrupted) || drained > int64(generous)/2 {
+		t.Errorf("it took %d ns to stop", drained)
 	}
-	rows := b.results(t).rows
-	if len(rows) != 2 {
-		t.Errorf("%d rows, want those of both slots", len(rows))
+	if len(r.rows) != 2 {
+		t.Errorf("%d rows, want those of both slots", len(r.rows))
 	}
-	for _, row := range rows {
+	for _, row := range r.rows {
 		if row.Status != report.StatusCancelled || row.TFirst == nil {
 			t.Errorf("row %+v", row)
 		}
@@ -135,13 +128,8 @@ func TestAnUnreachableServerIsDataAndNoCrash(t *testing.T) {
 }
 
 func TestAServerThatDiesMidLoadIsInTheRows(t *testing.T) {
-	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2, Duration: seconds(1)})
-	go func() {
-		for len(truthOf(b)) < 10 {
-			time.Sleep(time.Millisecond)
-		}
-		b.engine.Close()
-	}()
+	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2, Duration: seconds(2)})
+	b.after(t.Context(), 4, func() { b.engine.Close() })
 	r := b.measure(t)
 	classes := r.stages[0].Counts.ByClass
 	if classes[report.ErrDial] == 0 || classes[report.ErrDial] > 40 || r.stages[0].Ended != endedDuration {

@@ -54,7 +54,7 @@ func lineBench(t *testing.T, endpoint string) (*bench, *runplan.API) {
 	t.Helper()
 	b := newBench(t.TempDir(), closedLoop(3, 10))
 	b.endpoint = endpoint
-	b.plan.Measurements[0].API = runplan.API{Type: "chat", Path: "/c", Stream: true, Timeout: seconds(5)}
+	b.plan.Measurements[0].API = runplan.API{Type: "chat", Path: "/c", Stream: true, Timeout: generous}
 	return b, &b.plan.Measurements[0].API
 }
 

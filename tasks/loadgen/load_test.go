@@ -221,10 +221,10 @@ func TestClosedLoopKeepsTheLoadWhileMeasuredRequestsEnd(t *testing.T) {
 func TestAZeroDrainCutsWhatIsInFlight(t *testing.T) {
 	none := runplan.Duration(0)
 	stage := runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4, Duration: seconds(0.5), Drain: &none}
-	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(0.1)}}, stage)
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(3600)}}, stage) // no answer comes to its end
 	r := b.measure(t)
 	counts := r.stages[0].Counts.ByStatus
-	if counts[report.StatusCut] != 4 || r.stages[0].DrainEndNS-r.stages[0].EndNS > 2e9 { // a busy host may be late
+	if counts[report.StatusCut] != 4 || r.stages[0].DrainEndNS-r.stages[0].EndNS > int64(generous)/10 { // a busy host may be late
 		t.Errorf("counts %v, drained for %d ns", counts, r.stages[0].DrainEndNS-r.stages[0].EndNS)
 	}
 	if rate := r.stages[0].ErrorRate; rate != nil && *rate != 0 {
@@ -262,9 +262,10 @@ func TestACapQueuesOrDrops(t *testing.T) {
 }
 
 func TestASweepFindsItsRates(t *testing.T) {
-	b := makeBench(t, sim.Config{},
+	// One at a time makes 5 per second at most, eight make 40: a host would have to stand still for long to turn that round.
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.2)}},
 		closedLoop(1, 5),
-		runplan.Stage{Name: "throughput", Measure: true, Shape: runplan.ShapeThroughput, MaxInflight: 8, Duration: seconds(0.5)},
+		runplan.Stage{Name: "throughput", Measure: true, Shape: runplan.ShapeThroughput, MaxInflight: 8, Duration: seconds(2)},
 		runplan.Stage{Name: "half", Measure: true, Shape: runplan.ShapeOpen, Arrival: "poisson", Duration: seconds(0.3), Between: &runplan.Between{Low: 0, High: 1, Fraction: 0.5}})
 	r := b.measure(t)
 	low, high := r.stages[0].Rates["request_rate"], r.stages[1].Rates["request_rate"]

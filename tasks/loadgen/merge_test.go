@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -32,9 +32,7 @@ func command(t *testing.T, env []string, args ...string) (code int, out, errs st
 		}
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	code = step.Run(ctx, contract.LoadGen, Command(func() []string { return env }), step.Streams{Out: &o, Err: &e, Env: get}, args)
+	code = step.Run(eventually.Context(t), contract.LoadGen, Command(func() []string { return env }), step.Streams{Out: &o, Err: &e, Env: get}, args)
 	return code, o.String(), e.String()
 }
 

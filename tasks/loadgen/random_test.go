@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// randomPlan draws a load from r; how it is called is in the test's name.
-func randomPlan(r *rand.Rand, b *bench) (interrupt time.Duration) {
+// randomPlan draws a load from r, and after how many of its requests it is interrupted, 0 = never.
+func randomPlan(r *rand.Rand, b *bench) (interrupt int) {
 	pick := func(share float64) bool { return r.Float64() < share }
 	m := &b.plan.Measurements[0]
 	m.Data.Turns = 1 + r.IntN(3)
@@ -66,7 +66,7 @@ func randomPlan(r *rand.Rand, b *bench) (interrupt time.Duration) {
 	}
 	m.Stages = []runplan.Stage{s}
 	if pick(0.2) {
-		interrupt = time.Duration(float64(300*time.Millisecond) * r.Float64())
+		interrupt = 1 + int(30*r.Float64())
 	}
 	return interrupt
 }
@@ -88,17 +88,11 @@ func TestRandomLoadsLoseAndDoubleNothing(t *testing.T) {
 			if r.IntN(2) == 0 {
 				b.engine.Inject(troubles[r.IntN(len(troubles))], b.engine.Now())
 			}
-			t.Logf("interrupted after %v: %+v %+v", interrupt, b.plan.Measurements[0].Stages[0], b.plan.Measurements[0].API)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			t.Logf("interrupted after %d requests: %+v %+v", interrupt, b.plan.Measurements[0].Stages[0], b.plan.Measurements[0].API)
+			ctx, cancel := context.WithCancel(eventually.Context(t))
 			defer cancel()
 			if interrupt > 0 {
-				go func() {
-					for len(b.engine.Truth()) < 8 && ctx.Err() == nil {
-						time.Sleep(time.Millisecond)
-					}
-					time.Sleep(interrupt)
-					cancel()
-				}()
+				b.after(ctx, interrupt, cancel)
 			}
 			if code := b.run(ctx, t); code != 0 && (code != contract.ExitInterrupted || interrupt == 0) {
 				t.Fatalf("exit code %d", code)
@@ -134,6 +128,7 @@ func checkLoad(t *testing.T, b *bench, r results) {
 		byID[row.ID] = row
 		checkRow(t, row)
 	}
+	b.truthFor(t, r)
 	checkTruth(t, b, byID, r.stages[0].Client.StaleRetries)
 	checkTurns(t, m.Data, byID)
 	if limit := inFlightLimit(s); limit > 0 && mostInFlight(r.rows) > limit {

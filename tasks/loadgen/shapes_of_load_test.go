@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bflow.dev/bflow/internal/quiet"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/loadgen/search"
@@ -104,7 +105,12 @@ func TestShardsSendTogetherWhatOneProcessSends(t *testing.T) {
 	}
 }
 
+// TestASearchFindsWhatTheServerHolds needs a quiet host: on a busy one load-gen does not believe what it has measured.
 func TestASearchFindsWhatTheServerHolds(t *testing.T) {
+	quiet.Run(t, 0.005, searchFour)
+}
+
+func searchFour(t testing.TB) {
 	// Four requests at a time, 40 ms each: 100 per second, above which they queue.
 	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.04), MaxNumSeqs: 4}})
 	m := &b.plan.Measurements[0]
@@ -117,9 +123,6 @@ func TestASearchFindsWhatTheServerHolds(t *testing.T) {
 	var found search.Result
 	if err := step.ReadJSON(filepath.Join(report.MeasurementDir(b.runDir, 0), report.FileSearch), &found); err != nil {
 		t.Fatal(err)
-	}
-	if found.Ended == search.EndedInvalid {
-		t.Skipf("this machine is too busy to search on: %s", found.Conclusion)
 	}
 	if found.Value == nil || *found.Value < 60 || *found.Value > 130 || found.Ended != search.EndedFound {
 		t.Errorf("found %+v", found)
@@ -135,9 +138,32 @@ func TestExtraPointsLieNearTheKnee(t *testing.T) {
 		runplan.Stage{Name: "knee", Measure: true, Shape: runplan.ShapeOpen, Duration: seconds(0.3), Between: &runplan.Between{Low: 0, High: 1, Fraction: 0.5, Knee: true}})
 	b.plan.Measurements[0].Data.Output.Mean = 1
 	r := b.measure(t)
-	if got := r.stages[2].Rate; math.Abs(got-175) > 1 {
-		t.Errorf("rate %v, want the middle of the last stage that kept up and the next, stages %+v %+v", got, r.stages[0].Rates, r.stages[1].Rates)
+	kept := []bool{keptUp(t, r, 0), keptUp(t, r, 1)}
+	switch {
+	case kept[1]:
+		t.Errorf("a server of 100 requests per second kept up with 300: %+v", r.stages[1].Rates)
+	case kept[0] && math.Abs(r.stages[2].Rate-175) > 1:
+		t.Errorf("rate %v, want the middle of the last stage that kept up and the next, stages %+v %+v", r.stages[2].Rate, r.stages[0].Rates, r.stages[1].Rates)
+	case !kept[0] && (r.stages[2].Ended != endedSkipped || !strings.Contains(strings.Join(r.load.Notes, "\n"), "none of them kept up")):
+		t.Errorf("on a busy host neither kept up, and the stage between them ended by %q, notes %q", r.stages[2].Ended, r.load.Notes)
 	}
+}
+
+// keptUp counts the answers that came within the window of a stage: were they 95 % of those due?
+func keptUp(t *testing.T, r results, stage int) bool {
+	t.Helper()
+	s := r.stages[stage]
+	came := 0
+	for _, row := range r.rows {
+		if end := r.header.AnchorUnixNS; row.Stage == stage && row.Status == report.StatusOK && end+*row.TEnd >= s.Window.StartNS && end+*row.TEnd < s.Window.EndNS {
+			came++
+		}
+	}
+	rate := float64(came) / (float64(s.Window.EndNS-s.Window.StartNS) / 1e9)
+	if math.Abs(rate-s.Rates["request_rate"]) > 1e-6*rate {
+		t.Errorf("stage %d: %v requests per second, by its rows %v", stage, s.Rates["request_rate"], rate)
+	}
+	return rate >= 0.95*s.Rate
 }
 
 func TestAnInvalidStageIsMeasuredAgain(t *testing.T) {
@@ -164,7 +190,8 @@ func TestAnInvalidStageIsMeasuredAgain(t *testing.T) {
 }
 
 func TestClientsThatGoAwayAreNoErrors(t *testing.T) {
-	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.05), ITL: seconds(0.01)}}, closedLoop(8, 200))
+	// An answer takes long enough that no busy host lets it overtake its cancellation.
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(1), ITL: seconds(0.01)}}, closedLoop(67, 200))
 	b.plan.Measurements[0].API.Cancel = &runplan.Cancel{Share: 0.3, After: seconds(0.02)}
 	r := b.measure(t)
 	counts := r.stages[0].Counts.ByStatus

@@ -126,14 +126,18 @@ func TestShapesOfAnswers(t *testing.T) {
 	for _, tt := range spellings() {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := makeBench(t, sim.Config{}, closedLoop(2, 4))
+			slots := 2
+			if tt.class == report.ErrStall {
+				slots = 4
+			}
+			b := makeBench(t, sim.Config{}, closedLoop(slots, 4))
 			api := &b.plan.Measurements[0].API
 			if tt.api != "" {
 				api.Type = tt.api
 			}
-			api.Path, api.Stream, api.Timeout = pathOf(tt.api), !tt.whole, seconds(2)
+			api.Path, api.Stream, api.Timeout = pathOf(tt.api), !tt.whole, generous
 			if tt.class == report.ErrStall {
-				api.Timeout = seconds(0.3)
+				api.Timeout = untilStalled
 			}
 			for _, f := range tt.faults {
 				b.engine.Inject(runplan.Fault{Kind: f}, b.engine.Now())

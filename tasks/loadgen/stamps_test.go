@@ -17,7 +17,7 @@ func TestStampsEncloseWhatTheEngineDid(t *testing.T) {
 		b := makeBench(t, sim.Config{}, stage)
 		r := b.measure(t)
 		truth := map[string]sim.Record{}
-		for _, rec := range truthOf(b) {
+		for _, rec := range b.truthFor(t, r) {
 			truth[rec.RequestID] = rec
 		}
 		var late []float64

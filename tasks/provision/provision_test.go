@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
@@ -45,7 +46,7 @@ func newBench(t *testing.T, edit func(*runplan.RunPlan)) *bench {
 	plan.Deployment = runplan.Deployment{Platform: "local", Mode: "sim", Model: runplan.Model{Name: "tiny"}, EndpointPath: "/v1/models", Replicas: 1,
 		Engine: runplan.Engine{Kind: "sim", HealthPath: "/health", MetricsPath: "/metrics"}}
 	plan.Execution.Phases = runplan.Phases{Deploy: true, Benchmark: true, Cleanup: true}
-	plan.Timeouts.Ready = runplan.Duration(30 * time.Second)
+	plan.Timeouts.Ready = runplan.Duration(eventually.Limit)
 	edit(plan)
 	if err := runplan.Identify(plan); err != nil {
 		t.Fatal(err)
@@ -89,11 +90,12 @@ func (b *bench) processes() []Process {
 
 func awaitDead(t *testing.T, procs []Process) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); len(living(procs)) > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("still running: %v", living(procs))
+	eventually.Nil(t, "the end of the processes", func() error {
+		if left := living(procs); len(left) > 0 {
+			return fmt.Errorf("still running: %v", left)
 		}
-	}
+		return nil
+	})
 }
 
 func TestSimComesUpAndLeavesNothing(t *testing.T) {

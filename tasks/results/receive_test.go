@@ -1,17 +1,16 @@
 package results
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -24,39 +23,30 @@ func start(t *testing.T, dir string, args ...string) (string, func() (string, er
 	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	free.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	var log bytes.Buffer
+	from, to := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		s := step.Streams{Out: io.Discard, Err: &log, Env: func(string) string { return "" }}
-		done <- Run(ctx, s, append([]string{"--run-dir", dir, "--listen", address, "--token-file", token}, args...))
+		s := step.Streams{Out: io.Discard, Err: to, Env: func(string) string { return "" }}
+		done <- Run(ctx, s, append([]string{"--run-dir", dir, "--listen", "127.0.0.1:0", "--token-file", token}, args...))
+		to.Close()
 	}()
-	for i := 0; ; i++ {
-		res, err := http.Get("http://" + address + PathHealth)
-		if err == nil {
-			res.Body.Close()
-			break
-		}
-		if i > 1000 {
-			t.Fatal(err)
-		}
-		time.Sleep(5 * time.Millisecond)
+	said := bufio.NewReader(from)
+	first, _ := said.ReadString('\n')
+	_, rest, _ := strings.Cut(first, " on ")
+	address, _, ok := strings.Cut(rest, " until ")
+	if !ok {
+		t.Fatalf("it does not say where it listens: %q, %v", first, <-done)
 	}
+	log := make(chan string, 1)
+	go func() {
+		rest, _ := io.ReadAll(said)
+		log <- first + string(rest)
+	}()
 	end := func() (string, error) {
-		select {
-		case err := <-done:
-			return log.String(), err
-		case <-time.After(30 * time.Second):
-			t.Fatal("it does not end")
-			return "", nil
-		}
+		text := eventually.Receive(t, "the end of the server", log)
+		return text, <-done
 	}
 	return "http://" + address, end, cancel
 }

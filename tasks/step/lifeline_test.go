@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -28,11 +28,7 @@ func TestLifeline(t *testing.T) {
 		t.Error("it ended while its executor lives")
 	}
 	write.Close()
-	select {
-	case <-held.Done():
-	case <-time.After(10 * time.Second):
-		t.Error("it goes on without its executor")
-	}
+	eventually.Receive(t, "the end of a step without its executor", held.Done())
 }
 
 func TestWithoutALifelineOnlyTheCallerEndsAStep(t *testing.T) {

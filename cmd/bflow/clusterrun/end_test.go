@@ -10,6 +10,7 @@ import (
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -95,7 +96,7 @@ func TestDeleteWaitsForTheRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := ""
-	err = c.Delete(patient(t), run, false, func(why string) {
+	err = c.Delete(eventually.Context(t), run, false, func(why string) {
 		said = why
 		srv.Change(runsAt+"/r", func(o apitest.Object) { delete(o["metadata"].(apitest.Object), "finalizers") })
 	})
@@ -116,7 +117,7 @@ func TestARunThatGoesOnIsDeletedByForceOnly(t *testing.T) {
 	if err := c.Delete(t.Context(), run, false, func(string) {}); !errors.Is(err, clusterrun.ErrAlive) {
 		t.Errorf("got %v", err)
 	}
-	if err := c.Delete(patient(t), run, true, func(string) {}); err != nil {
+	if err := c.Delete(eventually.Context(t), run, true, func(string) {}); err != nil {
 		t.Error(err)
 	}
 	if left := srv.List(runsAt + "/"); len(left) > 0 {
@@ -141,12 +142,8 @@ func TestConnectSaysWhyThereIsNoAnswer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			began := time.Now()
-			_, err := clusterrun.Connect(t.Context(), &rest.Config{Host: tt.host}, "hub")
+			_, err := clusterrun.Connect(eventually.Context(t), &rest.Config{Host: tt.host}, "hub")
 			wants(t, err, tt.want...)
-			if took := time.Since(began); took > 8*time.Second {
-				t.Errorf("it took %s", took)
-			}
 		})
 	}
 	srv := apitest.New(t)

@@ -10,6 +10,7 @@ import (
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -112,7 +113,7 @@ func TestFollowFromTheQueueToTheVerdict(t *testing.T) {
 		}},
 		{"the cluster answers again", func() {}},
 	}}
-	ended, err := c.Follow(patient(t), []*clusterrun.Run{run}, s)
+	ended, err := c.Follow(eventually.Context(t), []*clusterrun.Run{run}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestFollowGoesOnWithTheNextAttempt(t *testing.T) {
 		done.Labels = second.Labels
 		srv.Put(runsAt+"/demo-1-a2", done)
 	}
-	ended, err := c.Follow(patient(t), []*clusterrun.Run{run}, s)
+	ended, err := c.Follow(eventually.Context(t), []*clusterrun.Run{run}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestFollowSaysThatARunWasDeleted(t *testing.T) {
 	srv, c := newCluster(t)
 	run := submit(t, c, compile.Options{})
 	s := &script{t: t, steps: []scene{{"it waits", func() { srv.Remove(runsAt + "/demo-1") }}}}
-	if _, err := c.Follow(patient(t), []*clusterrun.Run{run}, s); !errors.Is(err, clusterrun.ErrDeleted) {
+	if _, err := c.Follow(eventually.Context(t), []*clusterrun.Run{run}, s); !errors.Is(err, clusterrun.ErrDeleted) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -163,7 +164,7 @@ func TestALogThatIsFollowedOverAnInterruptionRepeatsNoLine(t *testing.T) {
 	srv, c := newCluster(t)
 	srv.Say(namespace, "p", "c", "one", "two")
 	var got []string
-	err := c.Log(patient(t), clusterrun.LogOf{Namespace: namespace, Pod: "p", Container: "c", Follow: true}, func(line string) error {
+	err := c.Log(eventually.Context(t), clusterrun.LogOf{Namespace: namespace, Pod: "p", Container: "c", Follow: true}, func(line string) error {
 		got = append(got, line)
 		switch line {
 		case "two":
@@ -190,7 +191,7 @@ func TestFollowedLogsGoFromTaskToTask(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var got []string
-	status, err := c.FollowLogs(patient(t), run, "", func(source, text string) error {
+	status, err := c.FollowLogs(eventually.Context(t), run, "", func(source, text string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, source+": "+text)

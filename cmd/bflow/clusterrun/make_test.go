@@ -1,11 +1,9 @@
 package clusterrun_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/generator/compile"
@@ -97,13 +95,6 @@ func submit(t *testing.T, c *clusterrun.Cluster, o compile.Options) *clusterrun.
 		t.Fatal(err)
 	}
 	return runs[0]
-}
-
-// patient is a context that ends before a test hangs.
-func patient(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // wants fails unless err says everything.

@@ -12,6 +12,7 @@ import (
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/tasks/contract"
@@ -169,7 +170,7 @@ func TestAMatrixIsFollowedToItsEnd(t *testing.T) {
 	srv, c := newCluster(t)
 	m := submitMatrix(t, c, 3)
 	var seen []string
-	ended, err := c.FollowMatrix(patient(t), m, func(v clusterrun.MatrixView) {
+	ended, err := c.FollowMatrix(eventually.Context(t), m, func(v clusterrun.MatrixView) {
 		var runs []string
 		for _, r := range v.Runs {
 			runs = append(runs, fmt.Sprintf("%d %s %s", r.Point, r.State, r.Reason))
@@ -205,7 +206,7 @@ func TestAMatrixIsFollowedToItsEnd(t *testing.T) {
 func TestAFollowedMatrixThatIsDeleted(t *testing.T) {
 	srv, c := newCluster(t)
 	m := submitMatrix(t, c, 2)
-	_, err := c.FollowMatrix(patient(t), m, func(clusterrun.MatrixView) { srv.Remove(runsAt + "/" + m.Name()) }, func(error) {})
+	_, err := c.FollowMatrix(eventually.Context(t), m, func(clusterrun.MatrixView) { srv.Remove(runsAt + "/" + m.Name()) }, func(error) {})
 	wants(t, err, "following demo-1: the matrix was deleted")
 }
 
@@ -278,7 +279,7 @@ func TestDeletingAMatrixWaitsForItsController(t *testing.T) {
 	ends(srv, m, "Succeeded")
 	srv.Put(runsAt+"/"+m.Child(0), map[string]any{"metadata": map[string]any{"labels": map[string]any{contract.LabelMatrix: m.Name()}}})
 	held := false
-	err := c.DeleteMatrix(patient(t), find(t, c, "demo-1"), false, func(why string) {
+	err := c.DeleteMatrix(eventually.Context(t), find(t, c, "demo-1"), false, func(why string) {
 		held = strings.Contains(why, "nothing of its runs is left")
 		srv.Remove(customsAt + "/demo-1-children")
 		srv.Remove(runsAt + "/" + m.Child(0))

@@ -6,17 +6,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 )
-
-// eventually waits for what a view in the background comes to.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("still waiting: %s", what)
-		}
-	}
-}
 
 func TestAClusterThatIsAwayAtTheStart(t *testing.T) {
 	s := apitest.New(t, "bench")
@@ -29,7 +20,7 @@ func TestAClusterThatIsAwayAtTheStart(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	over := make(chan error)
 	go func() { over <- target.Start(ctx) }()
-	eventually(t, "that it is away", func() bool { r := target.Reach(); return !r.Since.IsZero() && !r.Up })
+	eventually.True(t, "that it is away", func() bool { r := target.Reach(); return !r.Since.IsZero() && !r.Up })
 	if target.Ready() {
 		t.Error("what nobody has seen is complete")
 	}
@@ -39,7 +30,7 @@ func TestAClusterThatIsAwayAtTheStart(t *testing.T) {
 	s.Put("/api/v1/nodes/a", fullNode(nil))
 	s.Down(false)
 	target.AskNow() // it would be asked in a few seconds
-	eventually(t, "that all of it is seen", target.Ready)
+	eventually.True(t, "that all of it is seen", target.Ready)
 	inv, err := target.Inventory(ctx, func(map[string]string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
@@ -61,12 +52,12 @@ func TestAfterALongOutageEverythingIsReadAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	go target.Start(t.Context())
-	eventually(t, "that all of it is seen", target.Ready)
+	eventually.True(t, "that all of it is seen", target.Ready)
 	before := target.sight()
 	target.probe.note("refused")
 	target.probe.mu.Lock()
 	target.probe.reach.Since = time.Now().Add(-time.Hour)
 	target.probe.mu.Unlock()
 	target.probe.note("")
-	eventually(t, "another look", func() bool { return target.sight() != before && target.Ready() })
+	eventually.True(t, "another look", func() bool { return target.sight() != before && target.Ready() })
 }

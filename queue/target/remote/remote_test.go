@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/credentials"
 	"bflow.dev/bflow/tasks/contract"
@@ -97,33 +98,20 @@ func (w *world) find(name string) target.Target {
 }
 
 // grant asks until the target has answered.
-func grant(t *testing.T, of target.Target, ask target.Ask) (target.Grant, error) {
+func grant(t *testing.T, of target.Target, ask target.Ask) (g target.Grant, err error) {
 	t.Helper()
-	for range 2000 {
-		g, err := of.Access(ask)
-		if !errors.Is(err, target.ErrNotYet) {
-			return g, err
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatal("no answer")
-	return target.Grant{}, nil
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("still waiting: %s", what)
-		}
-	}
+	eventually.True(t, "the answer of the target", func() bool {
+		g, err = of.Access(ask)
+		return !errors.Is(err, target.ErrNotYet)
+	})
+	return g, err
 }
 
 func TestATargetLivesWithItsSecret(t *testing.T) {
 	w, s := newWorld(t), cluster(t)
 	w.add("far", s, "first", time.Hour)
 	far := w.find("far")
-	eventually(t, "that it is in sight", far.Sight.Ready)
+	eventually.True(t, "that it is in sight", far.Sight.Ready)
 	if err := far.Live.Get(t.Context(), client.ObjectKey{Name: "bench"}, &corev1.Namespace{}); err != nil {
 		t.Errorf("reading there: %v", err)
 	}
@@ -159,8 +147,8 @@ func TestATargetThatIsAwayDelaysNobody(t *testing.T) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("adding them took %s", took)
 	}
-	eventually(t, "that one is in sight", w.find("alive").Sight.Ready)
-	eventually(t, "that the other is away", func() bool { return !w.find("dead").Sight.Reach().Since.IsZero() })
+	eventually.True(t, "that one is in sight", w.find("alive").Sight.Ready)
+	eventually.True(t, "that the other is away", func() bool { return !w.find("dead").Sight.Reach().Since.IsZero() })
 	began = time.Now()
 	err := w.find("dead").Live.Get(t.Context(), client.ObjectKey{Name: "bench"}, &corev1.Namespace{})
 	if err == nil || !strings.Contains(err.Error(), `target "dead" has not answered since`) || time.Since(began) > 4*time.Second {
@@ -176,7 +164,7 @@ func TestTheTokenIsRenewedWithItself(t *testing.T) {
 		return token == good.Load() || strings.HasPrefix(token, "token-bflow-system-bflow-agent")
 	})
 	w.add("far", s, "first", time.Hour)
-	eventually(t, "that it is in sight", w.find("far").Sight.Ready)
+	eventually.True(t, "that it is in sight", w.find("far").Sight.Ready)
 	if r, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil || r.RequeueAfter <= 29*time.Minute || r.RequeueAfter > 30*time.Minute {
 		t.Errorf("before half of its life: %v, %v", r, err)
 	}
@@ -211,16 +199,16 @@ func TestAnAccountThatWasDeletedIsToldAndHealed(t *testing.T) {
 	s.Authenticate(func(token string) bool { return token == good.Load() })
 	w.add("far", s, "first", time.Hour)
 	far := w.find("far")
-	eventually(t, "that it is in sight", far.Sight.Ready)
+	eventually.True(t, "that it is in sight", far.Sight.Ready)
 	good.Store("second")
 	w.connector.conns[contract.TargetCredentials("far")].sight.AskNow()
-	eventually(t, "that it refuses", func() bool { return strings.Contains(far.Sight.Reach().Why, "bflow target add") })
+	eventually.True(t, "that it refuses", func() bool { return strings.Contains(far.Sight.Reach().Why, "bflow target add") })
 	w.clock.Step(time.Hour)
 	if r, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil || r.RequeueAfter != renewAgain {
 		t.Errorf("a token that is not taken: %v, %v", r, err)
 	}
 	w.add("far", s, "second", time.Hour)
-	eventually(t, "that it answers", func() bool { return far.Sight.Reach().Up })
+	eventually.True(t, "that it answers", func() bool { return far.Sight.Reach().Up })
 }
 
 func TestARunGetsATokenOfItsOwn(t *testing.T) {
@@ -264,7 +252,7 @@ func TestAnAccountThatWasMadeAnew(t *testing.T) {
 	w.add("far", s, "first", time.Hour)
 	far := w.find("far")
 	<-renewals // the way itself is new
-	eventually(t, "that it is in sight", far.Sight.Ready)
+	eventually.True(t, "that it is in sight", far.Sight.Ready)
 	ask := target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}
 	first, err := grant(t, far, ask)
 	if err != nil {
@@ -272,11 +260,7 @@ func TestAnAccountThatWasMadeAnew(t *testing.T) {
 	}
 	s.Remove("/api/v1/namespaces/bench/serviceaccounts/bflow-runner")
 	s.Put("/api/v1/namespaces/bench/serviceaccounts/bflow-runner", apitest.Object{})
-	select {
-	case <-renewals:
-	case <-time.After(20 * time.Second):
-		t.Fatal("nobody is told")
-	}
+	eventually.Receive(t, "the news that its tokens are good no more", renewals)
 	second, err := grant(t, far, ask)
 	if err != nil || string(second.Data[contract.KeyToken]) == string(first.Data[contract.KeyToken]) {
 		t.Errorf("the token is the same: %v", err)

@@ -2,17 +2,19 @@ package client
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/wire"
@@ -46,9 +48,9 @@ func newRig(t *testing.T, address string, plan runplan.API, fall bool) *rig {
 		t.Fatal(err)
 	}
 	if fall {
-		r.line = NewFallback(l, server, &r.api, time.Second, nil)
+		r.line = NewFallback(l, server, &r.api, eventually.Limit, nil)
 	} else {
-		r.line = NewPool(l, server, time.Second)
+		r.line = NewPool(l, server, eventually.Limit)
 	}
 	t.Cleanup(func() { r.line.Close(); l.Close() })
 	return r
@@ -72,9 +74,9 @@ func (r *rig) fill(x *Exchange, n int) {
 // until runs the loop until ok.
 func (r *rig) until(ok func() bool) {
 	r.Helper()
-	for end := r.loop.Now() + 10e9; !ok(); {
+	for end := r.loop.Now() + int64(eventually.Limit); !ok(); {
 		if r.loop.Now() > end {
-			r.Fatal("nothing happened for ten seconds")
+			r.Fatalf("nothing happened for %s", eventually.Limit)
 		}
 		r.loop.Wait(r.loop.Now()+1e7, false)
 	}
@@ -148,21 +150,24 @@ const (
 
 func TestAnswersOfOddServers(t *testing.T) {
 	hang := func(text string) func(net.Conn) { return say(text) }
+	done := func(x *Exchange) bool { return x.answer.done }
+	begun := func(x *Exchange) bool { return x.Outcome.First >= 0 }
+	sent := func(x *Exchange) bool { return x.Outcome.Sent >= 0 }
 	drop := func(text string) func(net.Conn) {
 		return func(conn net.Conn) { heard(bufio.NewReader(conn)); io.WriteString(conn, text) }
 	}
 	for name, tt := range map[string]struct {
 		server        func(net.Conn)
-		give          time.Duration // after which it is given up as stalled
+		give          func(*Exchange) bool // it is given up as stalled, 50 ms after the last byte
 		status, class string
 		text          string // in the error
 	}{
 		"an error page above the bound is still that error":  {server: hang(answered(500, "", strings.Repeat("e", 1<<20))), status: report.StatusFailed, class: report.ErrHTTP5xx},
 		"an error page that breaks off is still that error":  {server: drop("HTTP/1.1 503 x\r\nContent-Length: 99\r\n\r\nbusy"), status: report.StatusFailed, class: report.ErrHTTP5xx, text: "busy"},
 		"an answer without the end of its framing is whole":  {server: drop(goodHead + good), status: report.StatusOK},
-		"also where the server then says nothing":            {server: hang(goodHead + good), give: 50 * time.Millisecond, status: report.StatusOK},
-		"silence before the terminator is a stall":           {server: hang(goodHead + good[:60]), give: 50 * time.Millisecond, status: report.StatusTimeout, class: report.ErrStall, text: "no byte for 5"},
-		"silence from the beginning is a stall":              {server: hang(""), give: 50 * time.Millisecond, status: report.StatusTimeout, class: report.ErrStall, text: "no byte for 5"},
+		"also where the server then says nothing":            {server: hang(goodHead + good), give: done, status: report.StatusOK},
+		"silence before the terminator is a stall":           {server: hang(goodHead + good[:60]), give: begun, status: report.StatusTimeout, class: report.ErrStall, text: "no byte for 50ms"},
+		"silence from the beginning is a stall":              {server: hang(""), give: sent, status: report.StatusTimeout, class: report.ErrStall, text: "no byte for 50ms"},
 		"interim answers are passed over":                    {server: hang("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + answered(200, "", good)), status: report.StatusOK},
 		"no HTTP at all":                                     {server: hang("SSH-2.0-OpenSSH_9.6\r\n"), status: report.StatusFailed, class: report.ErrBadPayload},
 		"a body that ends before its length":                 {server: drop(goodHead + good[:60]), status: report.StatusFailed, class: report.ErrTruncated},
@@ -174,14 +179,14 @@ func TestAnswersOfOddServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, serve(t, tt.server), runplan.API{Stream: true}, false)
 			x := r.exchange(8 << 20)
-			if tt.give > 0 {
+			if tt.give != nil {
 				x = r.exchange(100)
 			}
 			r.line.Put(x)
-			start := r.loop.Now()
 			r.until(func() bool {
-				if now := r.loop.Now(); tt.give > 0 && now-start > int64(tt.give) {
-					x.GiveUp(ErrStall, now)
+				if tt.give != nil && tt.give(x) {
+					now := r.loop.Now()
+					x.GiveUp(ErrStall, now-x.Silent(now)+50e6)
 				}
 				return r.over > 0
 			})
@@ -207,17 +212,23 @@ func TestAnAnswerHasNoHeaderOfTheOneBefore(t *testing.T) {
 }
 
 func TestAKeptConnectionThatIsGoneIsReplacedWithTheWaitInDial(t *testing.T) {
+	gone := make(chan struct{})
 	once := func(conn net.Conn) {
 		in := bufio.NewReader(conn)
 		heard(in)
 		io.WriteString(conn, answered(200, "", good))
 		in.Peek(1)
-		time.Sleep(30 * time.Millisecond)
+		<-gone
 	}
 	r := newRig(t, serve(t, once), runplan.API{Stream: true}, false)
 	r.put(10)
 	before := r.loop.Now()
-	o := r.put(10)
+	x := r.exchange(10)
+	r.line.Put(x)
+	r.until(func() bool { return r.loop.Now() >= before+30e6 })
+	close(gone)
+	r.until(func() bool { return r.over == 2 })
+	o := x.Outcome
 	if o.Status != report.StatusOK || o.StaleRetries != 1 || o.Reused != 0 || o.Dial < 25e6 || o.Send-o.Dial < before {
 		t.Errorf("started at %d: %+v", before, o)
 	}
@@ -316,43 +327,31 @@ func TestHTTP2RequestsAreNotMixedUp(t *testing.T) {
 }
 
 func TestDialsThatEndBehindTheLoopLeaveNoConnection(t *testing.T) {
-	opened := make(chan net.Conn, 64)
+	var open atomic.Int64
 	address := serve(t, func(conn net.Conn) {
-		opened <- conn
+		open.Add(1)
+		defer open.Add(-1)
 		io.Copy(io.Discard, conn)
-		opened <- nil
 	})
+	before := runtime.NumGoroutine()
 	for range 20 {
 		l, err := loop.New(time.Now(), true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		server, _ := wire.ParseServer(address, runplan.API{})
-		p := NewPool(l, server, time.Second)
+		p := NewPool(l, server, eventually.Limit)
 		p.Warm(3, func(error) {})
 		p.Close()
 		l.Close()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	for open, n := 0, 0; ; n++ {
-		select {
-		case c := <-opened:
-			if c != nil {
-				open++
-			} else {
-				open--
-			}
-			continue
-		case <-time.After(300 * time.Millisecond):
+	// Each dial has a goroutine until it has ended, each connection one of the server until it is closed.
+	eventually.Nil(t, "the end of all dials and connections", func() error {
+		if now := runtime.NumGoroutine(); now > before || open.Load() > 0 {
+			return fmt.Errorf("%d connections are open, %d goroutines run, there were %d", open.Load(), now, before)
 		}
-		if open == 0 {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("%d connections are still open", open)
-		}
-	}
+		return nil
+	})
 }
 
 func TestDescriptorsAreLeftToFiles(t *testing.T) {
@@ -361,13 +360,13 @@ func TestDescriptorsAreLeftToFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	p := NewPool(l, wire.Server{Network: "tcp", Address: "127.0.0.1:1"}, time.Second)
+	p := NewPool(l, wire.Server{Network: "tcp", Address: "127.0.0.1:1"}, eventually.Limit)
 	defer p.Close()
 	p.most = 2
 	p.stats.Open = 2
 	var got error
 	p.Warm(3, func(err error) { got = err })
-	for end := l.Now() + 5e9; got == nil && l.Now() < end; {
+	for end := l.Now() + int64(eventually.Limit); got == nil && l.Now() < end; {
 		l.Wait(l.Now()+1e8, false)
 	}
 	if !errors.Is(got, errFull) {

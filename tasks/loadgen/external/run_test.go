@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
@@ -270,27 +271,23 @@ func TestTheKeyIsInNoFileAfterwards(t *testing.T) {
 
 func awaitPID(t *testing.T, mark string) int {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if data, err := os.ReadFile(mark); err == nil {
-			pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return pid
-		}
+	var data []byte
+	eventually.Nil(t, "the start of the tool", func() (err error) {
+		data, err = os.ReadFile(mark)
+		return err
+	})
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("the tool did not start")
-	return 0
+	return pid
 }
 
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) {
-			return
-		}
-	}
-	t.Fatalf("process %d, a worker of the tool, is still there", pid)
+	eventually.True(t, fmt.Sprintf("the end of process %d, a worker of the tool", pid), func() bool {
+		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid)
+	})
 }
 
 // zombie reports a process that has ended and waits to be reaped by whoever adopted it.

@@ -3,26 +3,31 @@ package loop
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"bflow.dev/bflow/internal/eventually"
 )
 
 var kinds = map[string]bool{"a socket": false, "a relay": true}
 
-// goroutines waits until no more than n are left, ten seconds at most.
+// goroutines waits until no more than n are left.
 func goroutines(t *testing.T, n int) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > n; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	eventually.Nil(t, "the end of goroutines", func() error {
+		if now := runtime.NumGoroutine(); now > n {
 			stacks := make([]byte, 1<<16)
-			t.Fatalf("%d goroutines, there were %d:\n%s", runtime.NumGoroutine(), n, stacks[:runtime.Stack(stacks, true)])
+			return fmt.Errorf("%d goroutines, there were %d:\n%s", now, n, stacks[:runtime.Stack(stacks, true)])
 		}
-	}
+		return nil
+	})
 }
 
 func TestWhatTheServerSaidBeforeItBrokeOffIsHeardFirst(t *testing.T) {
@@ -44,9 +49,9 @@ func TestWhatTheServerSaidBeforeItBrokeOffIsHeardFirst(t *testing.T) {
 func TestAStreamThatIsOverLeavesNothingBehind(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, l *Loop, s Stream, h *heard, far net.Conn){
 		"closed here": func(_ *testing.T, _ *Loop, s Stream, _ *heard, _ net.Conn) { s.Close() },
-		"closed here with bytes on the way": func(_ *testing.T, _ *Loop, s Stream, _ *heard, far net.Conn) {
+		"closed here with bytes on the way": func(t *testing.T, l *Loop, s Stream, _ *heard, far net.Conn) {
 			io.WriteString(far, "x")
-			time.Sleep(5 * time.Millisecond) // the reader waits for the loop by now, as a rule
+			eventually.True(t, "the reader waits for the loop", func() bool { return unread(l, s) })
 			s.Close()
 		},
 		"closed here in the middle of a Write": func(_ *testing.T, _ *Loop, s Stream, _ *heard, _ net.Conn) {
@@ -64,7 +69,7 @@ func TestAStreamThatIsOverLeavesNothingBehind(t *testing.T) {
 			for range 10 {
 				s, h, far := pair(t, l, "tcp", true)
 				end(t, l, s, h, far)
-				_ = far.SetReadDeadline(time.Now().Add(10 * time.Second))
+				_ = far.SetReadDeadline(time.Now().Add(eventually.Limit))
 				if _, err := io.Copy(io.Discard, far); err != nil && !errors.Is(err, net.ErrClosed) && !isReset(err) {
 					t.Fatalf("the connection is still open: %v", err)
 				}
@@ -72,6 +77,13 @@ func TestAStreamThatIsOverLeavesNothingBehind(t *testing.T) {
 			goroutines(t, before) // the loop does not run: nobody may wait for it
 		})
 	}
+}
+
+// unread says whether the reader of s has handed something to l that nobody has taken.
+func unread(l *Loop, s Stream) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.mail, func(m mail) bool { return m.relay == s && len(m.piece) > 0 })
 }
 
 func isReset(err error) bool {
@@ -193,7 +205,9 @@ func TestAHandlerMayCloseStreamsThatAreReadyToo(t *testing.T) {
 		c.streams = append(c.streams, s)
 		io.WriteString(far, "x")
 	}
-	time.Sleep(5 * time.Millisecond) // all are ready at one poll
+	for _, s := range c.streams {
+		eventually.True(t, "all are ready at one poll", func() bool { return readable(s) })
+	}
 	until(t, l, func() bool { return c.calls > 0 })
 	// New sockets get the descriptors of those that are gone, of which events may be left.
 	for range 8 {

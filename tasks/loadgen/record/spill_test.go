@@ -6,11 +6,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/report"
 )
 
@@ -209,11 +209,7 @@ func TestAFullDiskIsToldOnce(t *testing.T) {
 	for range 10_000 { // more than the buffers hold: adding goes on and blocks nobody
 		s.Add(o)
 	}
-	select {
-	case <-s.Failed():
-	case <-time.After(10 * time.Second):
-		t.Fatal("nobody was told")
-	}
+	eventually.Receive(t, "the news of a full disk", s.Failed())
 	if err := s.Each(func(int, *Outcome) error { return nil }); err == nil {
 		t.Error("what was lost is read")
 	}

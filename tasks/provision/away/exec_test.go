@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 
@@ -186,6 +187,7 @@ func TestATargetThatIsNowAndThenAway(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 2))
 			often := func(n int) bool { mu.Lock(); defer mu.Unlock(); return rng.IntN(n) == 0 }
 			g := newTarget(t, load(10, 40*time.Millisecond))
+			g.grace = time.Second // its results server may never hear that it is to end, and nothing is fetched by then
 			g.Refuse(g.watchPatches(func(apitest.Request) (int, string) {
 				if often(5) {
 					return []int{500, 503, 429, 401}[seed%4], "not now"
@@ -219,10 +221,10 @@ func TestATargetThatIsNowAndThenAway(t *testing.T) {
 					g.Break()
 					if often(4) {
 						g.Down(true)
-						time.Sleep(50 * time.Millisecond)
+						time.Sleep(50 * time.Millisecond) //nolint:forbidigo // the outage itself
 						g.Down(false)
 					}
-					time.Sleep(60 * time.Millisecond)
+					time.Sleep(60 * time.Millisecond) //nolint:forbidigo // the time between outages
 				}
 			}()
 			h := newHub(t, g)
@@ -251,11 +253,13 @@ func TestATargetThatIsNowAndThenAway(t *testing.T) {
 func TestProgressIsSeenWhileTheTaskRuns(t *testing.T) {
 	seen := make(chan struct{})
 	var h *hub
-	g := newTarget(t, func(_ context.Context, dir string, _ func(string)) int {
+	g := newTarget(t, func(ctx context.Context, dir string, _ func(string)) int {
 		put(dir, "measurements/0/progress.json", `{"done":1}`)
 		event(dir, "stage_started")
-		for h.file("measurements/0/progress.json") != `{"done":1}` || !strings.Contains(h.file(contract.FileEvents), "stage_started") {
-			time.Sleep(5 * time.Millisecond)
+		if !eventually.Happens(ctx, func() bool {
+			return h.file("measurements/0/progress.json") == `{"done":1}` && strings.Contains(h.file(contract.FileEvents), "stage_started")
+		}) {
+			return 1
 		}
 		close(seen)
 		return 0
@@ -276,7 +280,7 @@ func TestALauncherThatIsMovedFindsItsJob(t *testing.T) {
 	first := make(chan error, 1)
 	l := h.launcher(contract.LoadGen, nil)
 	go func() { first <- l.once(ctx) }()
-	eventually(t, "the load runs", func() bool { return strings.Contains(h.out.String(), "step 3") })
+	eventually.True(t, "the load runs", func() bool { return strings.Contains(h.out.String(), "step 3") })
 	move()
 	if err := <-first; step.Code(err) != contract.ExitInterrupted || !strings.Contains(err.Error(), "waits for its next launcher") {
 		t.Fatalf("got %v", err)
@@ -333,7 +337,7 @@ func TestACancelledLoadKeepsWhatItMeasured(t *testing.T) {
 	h := newHub(t, g)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		eventually(t, "the load runs", func() bool { return strings.Contains(h.out.String(), "step 3") })
+		eventually.Happens(ctx, func() bool { return strings.Contains(h.out.String(), "step 3") })
 		cancel()
 	}()
 	err := h.launcher(contract.LoadGen, nil).once(ctx)
@@ -388,7 +392,7 @@ func TestATaskThatIsLostIsMarked(t *testing.T) {
 			g := newTarget(t, load(1000, 20*time.Millisecond))
 			h := newHub(t, g)
 			go func() {
-				eventually(t, "the load runs", func() bool {
+				eventually.Happens(t.Context(), func() bool { // the load runs
 					return strings.Contains(h.out.String(), "step 3") && h.file("measurements/0/loadgen.json") != ""
 				})
 				row.lose(g)
@@ -446,7 +450,7 @@ func TestAPodThatIsDeleted(t *testing.T) {
 			g := newTarget(t, row.task)
 			h := newHub(t, g)
 			go func() {
-				eventually(t, "the load runs", func() bool { return strings.Contains(h.out.String(), "step 3") })
+				eventually.Happens(t.Context(), func() bool { return strings.Contains(h.out.String(), "step 3") })
 				g.endPod()
 			}()
 			err := h.exec(contract.LoadGen)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/provision/cluster"
 	"bflow.dev/bflow/tasks/results"
@@ -54,12 +55,13 @@ type target struct {
 	kill  context.CancelFunc
 	over  chan struct{} // closed when the task has ended
 	told  chan struct{} // closed when the results server was told to end
+	grace time.Duration // for which a pod that is to go waits for both
 }
 
 func newTarget(t *testing.T, task program) *target {
 	t.Helper()
 	g := &target{Server: apitest.New(t, "bench"), t: t, dir: t.TempDir(), task: task, cut: func(http.ResponseWriter, *http.Request) bool { return false },
-		kill: func() {}, over: make(chan struct{}), told: make(chan struct{})}
+		kill: func() {}, over: make(chan struct{}), told: make(chan struct{}), grace: eventually.Limit}
 	g.Serve("batch/v1", "Job", true)
 	g.Refuse(g.watchPatches(nil))
 	g.OnDelete(g.deleted)
@@ -194,10 +196,11 @@ func (g *target) deleted(q apitest.Request, _ apitest.Object) {
 	}()
 }
 
-// endPod ends the task by its signal, waits until the results server was told to end, and removes the pod.
+// endPod ends the task by its signal, waits until the results server, where there is one, was told to end, and removes the
+// pod.
 func (g *target) endPod() {
 	g.mu.Lock()
-	pod, kill, begun := g.pod, g.kill, g.ran > 0
+	pod, kill, begun, serves := g.pod, g.kill, g.ran > 0, g.files != nil
 	if pod != "" {
 		now := time.Now()
 		g.change(func(p *corev1.Pod) { p.DeletionTimestamp, p.Finalizers = ptrTime(now), []string{"test/node"} })
@@ -207,11 +210,13 @@ func (g *target) endPod() {
 		return
 	}
 	kill()
-	if begun {
+	if begun && serves {
+		grace, enough := context.WithTimeout(context.Background(), g.grace) //nolint:forbidigo // the grace period of the pod
+		defer enough()
 		for _, end := range []chan struct{}{g.over, g.told} {
 			select {
 			case <-end:
-			case <-time.After(3 * time.Second):
+			case <-grace.Done():
 			}
 		}
 	}
@@ -370,16 +375,6 @@ func event(dir, word string) {
 	}
 }
 
-// eventually waits for something that happens side by side.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for begin := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(begin) > 20*time.Second {
-			t.Fatalf("it never came about that %s", what)
-		}
-	}
-}
-
 // load is a load generator of so many steps, which writes what the real one writes.
 func load(steps int, pause time.Duration) program {
 	return func(ctx context.Context, dir string, say func(string)) int {
@@ -391,7 +386,7 @@ func load(steps int, pause time.Duration) program {
 				put(dir, "measurements/0/loadgen.json", `{"schema":"bflow.loadgen/1","start_ns":7,"interrupted":true}`)
 				say("load-gen: interrupted")
 				return contract.ExitInterrupted
-			case <-time.After(pause):
+			case <-time.After(pause): //nolint:forbidigo // the work of the task, of which nobody judges how long it takes
 			}
 			put(dir, "measurements/0/progress.json", fmt.Sprintf(`{"done":%d}`, i+1))
 			say(fmt.Sprintf("load-gen: step %d", i+1))

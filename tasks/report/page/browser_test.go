@@ -2,13 +2,12 @@ package page_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/page"
 	"bflow.dev/bflow/tasks/report/reporttest"
@@ -32,12 +31,10 @@ func browser(t *testing.T) string {
 // opened loads a file in a headless browser and returns the DOM after loading and what went to the console.
 func opened(t *testing.T, path string, args ...string) (dom, console string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
 	args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--user-data-dir=" + t.TempDir(), "--enable-logging=stderr", "--v=0",
 		"--dump-dom"}, args...)
-	cmd := exec.CommandContext(ctx, browser(t), append(args, "file://"+path)...)
+	cmd := exec.CommandContext(eventually.Context(t), browser(t), append(args, "file://"+path)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
