@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Remove deletes everything that was made for the run and returns once it is gone, pods last of all: only then are
@@ -67,7 +68,16 @@ func goneOf[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selec
 	states := follow[T, P](watching, c, r, selector)
 	defer drain(states)
 	defer stop()
-	left := []string{"nobody knows which"}
+	left, err := untilNone(ctx, states)
+	if ctx.Err() != nil && err != nil {
+		return fmt.Errorf("waiting until the %s with %s are gone: %w; left: %s", r, selector, err, strings.Join(left, ", "))
+	}
+	return err
+}
+
+// untilNone returns once a state has no objects; with an error it returns the names of those that there were last.
+func untilNone[P metav1.Object](ctx context.Context, states <-chan state[P]) (left []string, err error) {
+	left = []string{"nobody knows which"}
 	for {
 		select {
 		case s, ok := <-states:
@@ -76,17 +86,17 @@ func goneOf[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selec
 				continue
 			}
 			if s.err != nil {
-				return s.err
+				return left, s.err
 			}
 			if len(s.items) == 0 {
-				return nil
+				return nil, nil
 			}
 			left = left[:0]
 			for _, item := range s.items {
 				left = append(left, item.GetName())
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("waiting until the %s with %s are gone: %w; left: %s", r, selector, ctx.Err(), strings.Join(left, ", "))
+			return left, ctx.Err()
 		}
 	}
 }
