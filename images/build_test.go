@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"bflow.dev/bflow/internal/leakcheck"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -51,7 +52,7 @@ func TestMain(m *testing.M) {
 	if shared, err = os.MkdirTemp("", "bflow-images-test-"); err != nil {
 		panic(err)
 	}
-	code := m.Run()
+	code := leakcheck.Around(m).Run()
 	os.RemoveAll(shared)
 	os.Exit(code)
 }

@@ -1,8 +1,9 @@
 package queue_test
 
 import (
-	"os"
 	"testing"
+
+	"bflow.dev/bflow/internal/leakcheck"
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -10,5 +11,5 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
-	os.Exit(m.Run())
+	leakcheck.Main(m)
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bflow.dev/bflow/internal/leakcheck"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 		closedLoops(address)
 		return
 	}
-	os.Exit(m.Run())
+	leakcheck.Main(m)
 }
 
 // readStreams opens the streams of the benchmark, evenly spread over one gap, and throws away what comes.

@@ -1,4 +1,5 @@
-// Package fence holds no code: its test keeps light packages from importing heavy ones.
+// Package fence holds no code: its tests keep light packages from importing heavy ones, and see that packages which start
+// goroutines check for leaks.
 package fence
 
 import (

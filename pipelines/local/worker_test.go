@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/leakcheck"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/tasks/contract"
 )
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	case name == "worker" || slices.Contains(contract.Binaries(), name):
 		os.Exit(worker(args))
 	}
-	os.Exit(m.Run())
+	leakcheck.Main(m)
 }
 
 // noteCalls is a variable that makes programs of ours only note how they were called.

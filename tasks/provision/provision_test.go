@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/internal/leakcheck"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 		os.Args = append(os.Args[:1], os.Args[3:]...)
 		os.Exit(step.Main(os.Args[0], task))
 	}
-	os.Exit(m.Run())
+	leakcheck.Main(m)
 }
 
 // bench is one run directory with its plan.

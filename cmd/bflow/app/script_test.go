@@ -18,11 +18,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/leakcheck"
 )
 
 // TestMain lets scripts call bflow, and lets bflow find itself when it starts steps.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"bflow": func() {
+	testscript.Main(leakcheck.Around(m), map[string]func(){"bflow": func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		os.Exit(Main(ctx, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args))

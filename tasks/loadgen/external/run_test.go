@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/internal/leakcheck"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 			return Run(ctx, makeTask(args[1], args[2]))
 		}))
 	}
-	os.Exit(m.Run())
+	leakcheck.Main(m)
 }
 
 // makeTask is one measurement of two stages by a tool that is the shell script at program.

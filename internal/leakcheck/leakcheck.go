@@ -1,0 +1,54 @@
+// Package leakcheck fails the tests of a package that leave goroutines behind: whoever starts one ends it. It is for
+// TestMain alone; internal/fence tells which packages must have one.
+package leakcheck
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// limit is how long a goroutine may take to end after the last test: one that was told to and waits for a processor is no
+// leak. Only a leak costs so much time.
+const limit = 30 * time.Second
+
+// Main is a TestMain.
+func Main(m *testing.M) { os.Exit(Around(m).Run()) }
+
+// Tests are the tests of a package and the check.
+type Tests struct {
+	m     interface{ Run() int }
+	limit time.Duration
+	err   io.Writer
+}
+
+// Around is for a TestMain that has more to do.
+func Around(m *testing.M) Tests { return Tests{m, limit, os.Stderr} }
+
+// Run runs the tests, then the check, and returns the exit code of both.
+func (t Tests) Run() int {
+	code := t.m.Run()
+	if code != 0 { // a test that failed may have left anything
+		return code
+	}
+	if err := settled(t.limit); err != nil {
+		fmt.Fprintf(t.err, "leakcheck: the tests passed, and goroutines are left that nobody has ended; give them an owner that waits for them: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// settled returns once no goroutine is left, and those that are when the time is over.
+func settled(limit time.Duration) error {
+	for end := time.Now().Add(limit); ; {
+		// Nothing is ignored. A goroutine that rightly has no owner is named here, with goleak.IgnoreAnyFunction, and why.
+		err := goleak.Find() // it tries for about half a second itself
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
