@@ -2,6 +2,7 @@ package spec
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -21,17 +22,28 @@ func TestHostileFilesEndSoon(t *testing.T) {
 		"many documents":          strings.Repeat("---\na: 1\n", 1<<16),
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now()
+			start := used(t)
 			_, found := LoadBytes(Options{Shipped: shippedFS()}, "t.yaml", []byte(text))
-			if took := time.Since(start); took > 20*time.Second {
-				t.Errorf("took %v", took)
+			took := used(t) - start
+			if took > 20*time.Second {
+				t.Errorf("took %v of a processor", took)
 			}
 			if n := len(found.Error()); found.Err() == nil || n > 1<<24 {
 				t.Errorf("want an error of a bounded size, got %d bytes", n)
 			}
-			t.Logf("%v, %d problems, %d bytes", time.Since(start), len(found), len(found.Error()))
+			t.Logf("%v, %d problems, %d bytes", took, len(found), len(found.Error()))
 		})
 	}
+}
+
+// used is the processor time of this process: others take nothing from it, however busy the host is.
+func used(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // numbered repeats a line n times, % being prefix and a number.

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -194,7 +196,7 @@ func TestAStepThatIgnoresSIGTERMIsKilledAfterTheGracePeriod(t *testing.T) {
 	o := testOptions(hostRoot(t), filepath.Join(t.TempDir(), "run"))
 	o.Objects, o.Grace = parse(t, strings.ReplaceAll(deaf, "deaf, $(workspaces.run.path)/end", "say, end")), 50*time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { awaitFile(filepath.Join(o.RunDir, "deaf.started")); cancel() }()
+	go func() { eventually.Happens(ctx, there(filepath.Join(o.RunDir, "deaf.started"))); cancel() }()
 	s, err := Run(ctx, o)
 	if err != nil || s.State != Cancelled || find(s, "end").State != Succeeded {
 		t.Fatalf("got %+v, %v", s, err)
@@ -212,7 +214,7 @@ func TestAHardStopKillsEverythingFinallyIncluded(t *testing.T) {
 	stop := make(chan struct{})
 	o.Objects, o.Grace, o.Stop = parse(t, deaf), time.Hour, stop
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { awaitFile(filepath.Join(o.RunDir, "deaf.started")); cancel(); close(stop) }()
+	go func() { eventually.Happens(ctx, there(filepath.Join(o.RunDir, "deaf.started"))); cancel(); close(stop) }()
 	s, err := Run(ctx, o)
 	if err != nil || s.State != Cancelled || s.ExitCode != contract.ExitInterrupted {
 		t.Fatalf("got %+v, %v", s, err)
@@ -284,27 +286,29 @@ func startExecutor(t *testing.T, root, dir, objects string) *exec.Cmd {
 
 func awaitFileIn(t *testing.T, path string) {
 	t.Helper()
-	for t.Context().Err() == nil {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		time.Sleep(2 * time.Millisecond)
+	eventually.Nil(t, "the file "+path, func() error {
+		_, err := os.Stat(path)
+		return err
+	})
+}
+
+// there says whether a file is there.
+func there(path string) func() bool {
+	return func() bool {
+		_, err := os.Stat(path)
+		return err == nil
 	}
 }
 
 func awaitEnd(t *testing.T, pid int) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	eventually.Nil(t, "the end of a process that must not outlive its executor", func() error {
 		data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 		if err != nil || strings.Contains(string(data), ") Z ") {
-			return
+			return nil
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("process %d outlived its executor", pid)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
+		return fmt.Errorf("process %d: %s", pid, data)
+	})
 }
 
 func pidIn(t *testing.T, path string) int {

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"bflow.dev/bflow/internal/leakcheck"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/tasks/contract"
 )
@@ -185,12 +185,10 @@ func writePID(path string) {
 }
 
 func awaitFile(path string) {
-	for {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
+	check(eventually.Look(context.Background(), "the file "+path, func() error {
+		_, err := os.Stat(path)
+		return err
+	}))
 }
 
 func check(err error) {
@@ -225,6 +223,6 @@ func testOptions(root, runDir string) Options {
 		PassEnv: []string{"GORACE", "GOCOVERDIR"},
 		BinDir:  filepath.Join(root, "bin"), Self: filepath.Join(root, "bflow"),
 		HostImages: map[string]string{"worker": root}, SecretEnv: map[string]string{"vault/token": "HOST_TOKEN"},
-		Grace: 5 * time.Second,
+		Grace: eventually.Limit,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/reporttest"
@@ -48,7 +49,7 @@ func planned(t *testing.T, url string, verify bool) (Options, *runplan.RunPlan) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan.Metrics = &runplan.Metrics{PrometheusURL: url, QueryStep: runplan.Duration(5 * time.Second), QueryTimeout: runplan.Duration(2 * time.Second),
+	plan.Metrics = &runplan.Metrics{PrometheusURL: url, QueryStep: runplan.Duration(5 * time.Second), QueryTimeout: runplan.Duration(eventually.Limit),
 		VerifyTLS: verify, Queries: map[string]string{"up/pods": `up{release="$release"}`, "bad": "broken(", "none": "absent"}}
 	if err := runplan.Identify(plan); err != nil {
 		t.Fatal(err)

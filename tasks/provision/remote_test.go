@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/provision/cluster"
 	"bflow.dev/bflow/tasks/runplan"
@@ -142,8 +144,14 @@ func TestAClusterServesAndIsReleased(t *testing.T) {
 	b.start(t)
 	server.OnDelete(func(q apitest.Request, _ apitest.Object) {
 		server.Remove(q.Path)
-		if q.Resource == "deployments" { // its pod takes a moment
-			time.AfterFunc(50*time.Millisecond, func() { server.Remove(server.List(podsAt)[0]) })
+		if q.Resource == "deployments" { // its pod takes a moment: until somebody has looked at it
+			asked := len(server.Requests())
+			go func() {
+				eventually.Happens(t.Context(), func() bool {
+					return slices.ContainsFunc(server.Requests()[asked:], func(q apitest.Request) bool { return q.Resource == "pods" })
+				})
+				server.Remove(server.List(podsAt)[0])
+			}()
 		}
 	})
 	if code, out := b.run("release"); code != 0 || !b.event("released") {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/results"
 	"bflow.dev/bflow/tasks/step"
 
@@ -152,10 +153,10 @@ func TestServeEndsByItself(t *testing.T) {
 	var log bytes.Buffer
 	s := step.Streams{Out: io.Discard, Err: &log, Env: func(string) string { return "" }}
 	begin := time.Now()
-	if err := results.Run(t.Context(), s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", "--idle", "20ms"}); err != nil {
+	if err := results.Run(eventually.Context(t), s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", "--idle", "20ms"}); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begin); took < 20*time.Millisecond {
+	if took := time.Since(begin); took < 20*time.Millisecond { //nolint:forbidigo // a busy host makes it no shorter
 		t.Errorf("it ended after %s", took)
 	}
 	if !strings.Contains(log.String(), "nobody asked for 20ms") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
@@ -20,7 +21,7 @@ func plan(edit func(*runplan.RunPlan)) *runplan.RunPlan {
 	p.Deployment = runplan.Deployment{Model: runplan.Model{Name: "tiny"}, Replicas: 1, Engine: runplan.Engine{Kind: "sim", HealthPath: "/health"}}
 	p.Execution.VerifyCompletions = true
 	p.Measurements = []runplan.Measurement{{Name: "load", API: runplan.API{Type: "chat", Path: "/v1/chat/completions", Stream: true,
-		ExactOutput: true, Timeout: runplan.Duration(2 * time.Second)}}}
+		ExactOutput: true, Timeout: runplan.Duration(eventually.Limit)}}}
 	if edit != nil {
 		edit(p)
 	}

@@ -79,7 +79,7 @@ func (w *world) add(name string, s *apitest.Server, token string, life time.Dura
 
 func (w *world) connect(name string) {
 	w.t.Helper()
-	if _, err := w.connector.Reconcile(w.t.Context(), request(name)); err != nil {
+	if _, err := w.connector.Reconcile(eventually.Context(w.t), request(name)); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -144,15 +144,14 @@ func TestATargetThatIsAwayDelaysNobody(t *testing.T) {
 	began := time.Now()
 	w.add("dead", dead, "t", time.Hour)
 	w.add("alive", alive, "t", time.Hour)
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took >= liveAnswer { //nolint:forbidigo // who waits for an answer in vain waits for that long
 		t.Errorf("adding them took %s", took)
 	}
 	eventually.True(t, "that one is in sight", w.find("alive").Sight.Ready)
 	eventually.True(t, "that the other is away", func() bool { return !w.find("dead").Sight.Reach().Since.IsZero() })
-	began = time.Now()
 	err := w.find("dead").Live.Get(t.Context(), client.ObjectKey{Name: "bench"}, &corev1.Namespace{})
-	if err == nil || !strings.Contains(err.Error(), `target "dead" has not answered since`) || time.Since(began) > 4*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	if err == nil || !strings.Contains(err.Error(), `target "dead" has not answered since`) { // which nobody asked it for
+		t.Error(err)
 	}
 }
 
@@ -215,6 +214,7 @@ func TestARunGetsATokenOfItsOwn(t *testing.T) {
 	w, s := newWorld(t), cluster(t)
 	w.add("far", s, "first", time.Hour)
 	far := w.find("far")
+	began := time.Now()
 	first, err := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -225,8 +225,8 @@ func TestARunGetsATokenOfItsOwn(t *testing.T) {
 	if string(first.Data[contract.KeyNodes]) != "pool=gpu" || string(first.Data[contract.KeyLoadNodes]) != "pool=cpu" {
 		t.Errorf("nodes %q, of loads %q", first.Data[contract.KeyNodes], first.Data[contract.KeyLoadNodes])
 	}
-	if left := time.Until(first.Expires); left < 110*time.Minute || left > 2*time.Hour {
-		t.Errorf("it lives for %s", left)
+	if first.Expires.Before(began.Add(110*time.Minute)) || first.Expires.After(time.Now().Add(2*time.Hour)) {
+		t.Errorf("asked for at %s, it lives until %s", began, first.Expires)
 	}
 	if again, _ := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}); string(again.Data[contract.KeyToken]) != string(first.Data[contract.KeyToken]) {
 		t.Error("it gets another one each time")
@@ -272,16 +272,16 @@ func TestManyRunsAtOnce(t *testing.T) {
 	w, s := newWorld(t), cluster(t)
 	w.add("far", s, "first", time.Hour)
 	far := w.find("far")
+	eventually.True(t, "that it is in sight", far.Sight.Ready)
 	seen := map[string]bool{}
+	answers := make(chan struct{})
+	s.Refuse(func(apitest.Request) (int, string) { <-answers; return 0, "" })
 	for i := range 40 {
-		began := time.Now()
 		if _, err := far.Access(target.Ask{Namespace: "bench", UID: uid(i), For: time.Hour}); !errors.Is(err, target.ErrNotYet) {
-			t.Fatal(err)
-		}
-		if time.Since(began) > 4*time.Second {
-			t.Error("who asks waits")
+			t.Fatalf("who asks waits for an answer that does not come: %v", err)
 		}
 	}
+	close(answers)
 	for i := range 40 {
 		g, err := grant(t, far, target.Ask{Namespace: "bench", UID: uid(i), For: time.Hour})
 		if err != nil {

@@ -3,9 +3,9 @@ package cluster
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
@@ -28,20 +28,15 @@ func connect(t *testing.T, s *apitest.Server) *Cluster {
 // next returns the names of the next state.
 func next(t *testing.T, states <-chan state[*corev1.Pod]) []string {
 	t.Helper()
-	select {
-	case s := <-states:
-		if s.err != nil {
-			t.Fatal(s.err)
-		}
-		names := []string{}
-		for _, p := range s.items {
-			names = append(names, p.Name)
-		}
-		return names
-	case <-time.After(30 * time.Second):
-		t.Fatal("no news")
-		return nil
+	s := eventually.Receive(t, "the next state", states)
+	if s.err != nil {
+		t.Fatal(s.err)
 	}
+	names := []string{}
+	for _, p := range s.items {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 func TestWhoFollowsSeesEveryChangeAndABrokenWatchIsBegunAnew(t *testing.T) {
