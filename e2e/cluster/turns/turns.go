@@ -113,7 +113,7 @@ func (p *place) take(part Part, n int) {
 
 // fits finds hubs for a need, if there is also enough of the worker.
 func (p *Pool) fits(need Need) (hubs []int, ok bool) {
-	if p.worker.whole && need.Worker != None || p.worker.shares > 0 && need.Worker == Whole {
+	if need.Worker != None && (p.worker.whole || p.worker.shares > 0 && need.Worker == Whole || p.kept(need)) {
 		return nil, false
 	}
 	switch need.Hub {
@@ -130,6 +130,12 @@ func (p *Pool) fits(need Need) (hubs []int, ok bool) {
 		}
 	}
 	return hubs, true
+}
+
+// kept reports whether the worker is kept for somebody who waits for all of it, and is harder to serve: shares that come one
+// after the other would leave no moment for that.
+func (p *Pool) kept(need Need) bool {
+	return slices.ContainsFunc(p.waiting, func(r *request) bool { return r.need.Worker == Whole && r.need.weight() > need.weight() })
 }
 
 // roomiest is the hub with the fewest shares out. The last one is kept for those that cannot share.

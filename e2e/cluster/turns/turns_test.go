@@ -62,6 +62,7 @@ func TestTurns(t *testing.T) {
 		{"every hub goes beside shares", 2, []turns.Need{share, share}, -1, every, []int{0, 1}, nil},
 		{"the worker is shared", 2, []turns.Need{shareWorker}, -1, shareWorker, []int{1}, nil},
 		{"the whole worker waits for its shares", 2, []turns.Need{shareWorker}, -1, wholeWorker, nil, nil},
+		{"the worker is kept for who waits for all of it", 2, []turns.Need{shareWorker, wholeWorker}, -1, shareWorker, nil, []int{1}},
 		{"what needs no worker does not wait for it", 2, []turns.Need{wholeWorker}, -1, share, []int{1}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
