@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"bflow.dev/bflow/internal/leakcheck"
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/internal/leakcheck"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/tasks/contract"
 )
