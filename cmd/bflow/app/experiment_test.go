@@ -3,15 +3,16 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"bflow.dev/bflow/cmd/bflow/gitsource/gittest"
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/tasks/contract"
 )
@@ -127,11 +128,15 @@ func (d *desk) children() []string {
 	return all
 }
 
-// hurry is a context that ends before a test hangs.
-func hurry(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
+// awaits waits until it says something.
+func (d *desk) awaits(words string) {
+	d.t.Helper()
+	eventually.Nil(d.t, "that it says: "+words, func() error {
+		if said := d.err.String(); !strings.Contains(said, words) {
+			return errors.New(said)
+		}
+		return nil
+	})
 }
 
 func (d *desk) says(words ...string) {
@@ -156,9 +161,7 @@ func TestAnExperimentInTheParamsRunsToItsVerdict(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			d := newDesk(t, map[string]string{"experiment": smallExperiment, "overrides": "load.stages=[{rate: 20, duration: 2s}]"})
 			go func() { // the server tells of the end as a controller would: after the run was made
-				for len(d.children()) == 0 && t.Context().Err() == nil {
-					time.Sleep(time.Millisecond)
-				}
+				eventually.Happens(t.Context(), func() bool { return len(d.children()) > 0 })
 				for _, path := range d.children() {
 					d.srv.Change(path, func(o apitest.Object) {
 						delete(o["spec"].(apitest.Object), "status")
@@ -166,7 +169,7 @@ func TestAnExperimentInTheParamsRunsToItsVerdict(t *testing.T) {
 					})
 				}
 			}()
-			if code := d.step(hurry(t)); code != row.code {
+			if code := d.step(eventually.Context(t)); code != row.code {
 				t.Fatalf("exit code %d, want %d\n%s", code, row.code, d.err.String())
 			}
 			run := d.srv.Get(d.children()[0])
@@ -207,7 +210,7 @@ func planHash(t *testing.T, text, set string) string {
 func TestASecondTryFindsTheRunsOfTheFirst(t *testing.T) {
 	d := newDesk(t, map[string]string{"experiment": smallExperiment, "overrides": "load.data.input=[16, 32]", "wait": "false"})
 	for range 2 {
-		if code := d.step(hurry(t)); code != 0 {
+		if code := d.step(eventually.Context(t)); code != 0 {
 			t.Fatalf("exit code %d\n%s", code, d.err.String())
 		}
 	}
@@ -234,12 +237,10 @@ func TestTheEndOfTheTaskAndItsRuns(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := newDesk(t, map[string]string{"experiment": smallExperiment})
-			ctx, signal := context.WithCancel(hurry(t))
+			ctx, signal := context.WithCancel(eventually.Context(t))
 			code := make(chan int)
 			go func() { code <- d.step(ctx) }()
-			for !strings.Contains(d.err.String(), "waits in queue") && t.Context().Err() == nil {
-				time.Sleep(time.Millisecond)
-			}
+			d.awaits("waits in queue")
 			row.end(d.srv)
 			signal()
 			if got := <-code; got != contract.ExitInterrupted {
@@ -260,7 +261,7 @@ func TestAnExperimentOfARepository(t *testing.T) {
 	fork := r.Commit("bench/small.yaml", smallExperiment+"\n# theirs\n")
 	r.Push("refs/pull/1/head")
 	d := newDesk(t, map[string]string{"git-url": r.URL, "revision": "main", "path": "bench/small.yaml", "trusted-only": "true", "wait": "false"})
-	if code := d.step(hurry(t)); code != 0 {
+	if code := d.step(eventually.Context(t)); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, d.err.String())
 	}
 	notes := d.srv.Get(d.children()[0])["metadata"].(apitest.Object)["annotations"].(apitest.Object)
@@ -275,12 +276,12 @@ func TestAnExperimentOfARepository(t *testing.T) {
 	r.Git(r.Work, "checkout", "-q", commit)
 	r.Commit("bench/small.yaml", strings.Replace(smallExperiment, "rate: 10", "rate: 11", 1))
 	r.Push("refs/heads/main")
-	if code := d.step(hurry(t)); code != 0 || len(d.children()) != 1 {
+	if code := d.step(eventually.Context(t)); code != 0 || len(d.children()) != 1 {
 		t.Errorf("exit code %d, runs %v\n%s", code, d.children(), d.err.String())
 	}
 
 	d = newDesk(t, map[string]string{"git-url": r.URL, "revision": "refs/pull/1/head", "path": "bench/small.yaml", "trusted-only": "true"})
-	if code := d.step(hurry(t)); code != 1 || len(d.children()) > 0 {
+	if code := d.step(eventually.Context(t)); code != 1 || len(d.children()) > 0 {
 		t.Errorf("a fork: exit code %d, runs %v", code, d.children())
 	}
 	d.says("commit "+fork+" is in no branch of the repository", "it may come from a fork")
@@ -299,7 +300,7 @@ func TestWrongExperimentsMakeNothing(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := newDesk(t, row.params)
-			if code := d.step(hurry(t)); code != contract.ExitUsage {
+			if code := d.step(eventually.Context(t)); code != contract.ExitUsage {
 				t.Errorf("exit code %d", code)
 			}
 			d.says(row.want)
@@ -314,10 +315,8 @@ func TestAnAPIServerThatIsAwayIsWaitedFor(t *testing.T) {
 	d := newDesk(t, map[string]string{"experiment": smallExperiment, "wait": "false"})
 	d.srv.Down(true)
 	code := make(chan int)
-	go func() { code <- d.step(hurry(t)) }()
-	for !strings.Contains(d.err.String(), "trying again") && t.Context().Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
+	go func() { code <- d.step(eventually.Context(t)) }()
+	d.awaits("trying again")
 	d.srv.Down(false)
 	if got := <-code; got != 0 || len(d.children()) != 1 {
 		t.Errorf("exit code %d, runs %v\n%s", got, d.children(), d.err.String())
@@ -327,14 +326,10 @@ func TestAnAPIServerThatIsAwayIsWaitedFor(t *testing.T) {
 func TestARestartOfTheAPIServerIsLivedThrough(t *testing.T) {
 	d := newDesk(t, map[string]string{"experiment": smallExperiment})
 	code := make(chan int)
-	go func() { code <- d.step(hurry(t)) }()
-	for !strings.Contains(d.err.String(), "waits in queue") && t.Context().Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
+	go func() { code <- d.step(eventually.Context(t)) }()
+	d.awaits("waits in queue")
 	d.srv.Down(true)
-	for !strings.Contains(d.err.String(), "trying again, the runs go on") && t.Context().Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
+	d.awaits("trying again, the runs go on")
 	d.srv.Change(d.children()[0], func(o apitest.Object) {
 		delete(o["spec"].(apitest.Object), "status")
 		o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": "True", "reason": "Succeeded"}}}
@@ -356,7 +351,7 @@ metadata: {name: own}
 spec:
   guidellm: {backend: {api_key: abc}, profile: {kind: concurrent, streams: [4]}, constraint: [{kind: max_requests, count: 10}]}`, 1)
 	d := newDesk(t, map[string]string{"experiment": text, "wait": "false"})
-	if code := d.step(hurry(t)); code != 0 {
+	if code := d.step(eventually.Context(t)); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, d.err.String())
 	}
 	made := d.srv.List("/api/v1/namespaces/bench/secrets/")

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,14 +12,17 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/internal/leakcheck"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/step"
 )
 
 // TestMain lets scripts call bflow, and lets bflow find itself when it starts steps.
@@ -39,7 +43,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "await": await, "webpage": webpage,
-			"apiserver": apiserver, "tekton": tekton},
+			"stall": stall, "apiserver": apiserver, "tekton": tekton},
 	})
 }
 
@@ -67,15 +71,42 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: await VARIABLE PATTERN")
 	}
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	ts.Check(eventually.Look(context.Background(), args[1], func() error {
 		found, err := filepath.Glob(ts.MkAbs(args[1]))
-		ts.Check(err)
-		if len(found) > 0 {
-			ts.Setenv(args[0], found[0])
-			return
+		if err == nil && len(found) == 0 {
+			err = errors.New("no such file")
 		}
+		if err == nil {
+			ts.Setenv(args[0], found[0])
+		}
+		return err
+	}))
+}
+
+// stall lets the engine of a run that executes here answer nothing to its end from the beginning of the load on, so that
+// the load lasts until somebody ends it: stall PATTERN
+func stall(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: stall PATTERN")
 	}
-	ts.Fatalf("%s did not appear", args[1])
+	var dir string
+	ts.Check(eventually.Look(context.Background(), "the load of "+args[0], func() error {
+		found, err := filepath.Glob(ts.MkAbs(args[0]))
+		if err != nil || len(found) != 1 {
+			return fmt.Errorf("runs %q, %v", found, err)
+		}
+		dir = found[0]
+		events, err := os.ReadFile(filepath.Join(dir, contract.FileEvents))
+		if !bytes.Contains(events, []byte(`"stage_started"`)) {
+			return fmt.Errorf("events %s, %v", events, err)
+		}
+		return nil
+	}))
+	var engine struct{ URL string }
+	ts.Check(step.ReadJSON(filepath.Join(dir, contract.FileEndpoint), &engine))
+	answer, err := http.Post(engine.URL+"/sim/faults", "application/json", strings.NewReader(`{"kind":"stall"}`))
+	ts.Check(err)
+	ts.Check(answer.Body.Close())
 }
 
 // webpage serves a page that is no API and sets a variable to its address: webpage VARIABLE
