@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"bflow.dev/bflow/internal/eventually"
 )
@@ -48,7 +47,7 @@ func TestHTTPOnTheWire(t *testing.T) {
 			c := dial(t, s)
 			send(t, c, row.send)
 			r := bufio.NewReader(c)
-			_ = c.SetReadDeadline(time.Now().Add(eventually.Limit))
+			eventually.Bound(c)
 			for _, status := range row.status {
 				resp, err := http.ReadResponse(r, nil)
 				if err != nil {

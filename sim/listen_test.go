@@ -48,12 +48,12 @@ type answer struct {
 // call sends a request on a connection of its own.
 func call(t testing.TB, s *Server, method, path, body string, header ...string) answer {
 	t.Helper()
-	return callWith(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: eventually.Limit}, s, method, path, body, header...)
+	return callWith(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, s, method, path, body, header...)
 }
 
 func callWith(t testing.TB, client *http.Client, s *Server, method, path, body string, header ...string) answer {
 	t.Helper()
-	req, err := http.NewRequest(method, s.URL()+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(eventually.Context(t), method, s.URL()+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

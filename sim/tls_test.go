@@ -46,7 +46,21 @@ func secure(t *testing.T, cfg Config, http2, mutual bool) (*Server, *http.Client
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, ForceAttemptHTTP2: http2}
 	t.Cleanup(transport.CloseIdleConnections)
-	return s, &http.Client{Transport: transport, Timeout: eventually.Limit}
+	return s, &http.Client{Transport: transport}
+}
+
+// threeOf asks for three tokens.
+func threeOf(t *testing.T, client *http.Client, base string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(eventually.Context(t), http.MethodPost, base+"/v1/completions", strings.NewReader(threeTokens))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
 }
 
 func TestTLS(t *testing.T) {
@@ -54,10 +68,7 @@ func TestTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, client := secure(t, Config{Sim: runplan.Sim{TTFT: ms(5), ITL: ms(5)}}, http2, true)
 			for range 3 {
-				resp, err := client.Post(s.URL()+"/v1/completions", "application/json", strings.NewReader(threeTokens))
-				if err != nil {
-					t.Fatal(err)
-				}
+				resp := threeOf(t, client, s.URL())
 				body, err := io.ReadAll(resp.Body)
 				resp.Body.Close()
 				if err != nil || resp.Proto != name || strings.Count(string(body), `"text":" `) != 3 || !strings.HasSuffix(string(body), "data: [DONE]\n\n") {
@@ -83,10 +94,7 @@ func TestAClientWithoutACertificateIsTurnedAway(t *testing.T) {
 
 func TestFaultsWorkUnderTLS(t *testing.T) {
 	s, client := secure(t, Config{Sim: runplan.Sim{TTFT: ms(1), ITL: ms(1), Faults: []runplan.Fault{{Kind: runplan.FaultReset}}}}, false, false)
-	resp, err := client.Post(s.URL()+"/v1/completions", "application/json", strings.NewReader(threeTokens))
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := threeOf(t, client, s.URL())
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err == nil {
 		t.Errorf("the stream ended well: %s", body)
@@ -106,10 +114,7 @@ func TestAUnixSocket(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "s"))
 	}}}
-	resp, err := client.Post("http://x/v1/completions", "application/json", strings.NewReader(threeTokens))
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := threeOf(t, client, "http://x")
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err != nil || !strings.HasSuffix(string(body), "[DONE]\n\n") {
 		t.Errorf("error %v: %s", err, body)

@@ -1,10 +1,8 @@
 package faults
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/e2e/product"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -37,13 +36,19 @@ spec:
   engine: {kind: sim, sim: {ttft: 10ms, itl: 2ms}}
   execution: {on_invalid: mark}
   load:
-    api: {timeout: 500ms}
     data: {input: 16, output: 8}
     stages: [{name: load, concurrency: 4, duration: 1500ms}]
 `
 
-// patient is for what takes its time and must not be taken for a stall on a busy machine.
-const patient = 10 * time.Second
+// Timeouts of requests: patient is for what takes its time and must not be taken for a stall on a busy machine, impatient
+// for what takes longer than anybody waits.
+const (
+	patient   = eventually.Limit
+	impatient = 2 * time.Second
+)
+
+// later is how long the load lasts that meets a fault in its middle, which comes as soon as the test has seen some answers.
+const later = 3 * time.Second
 
 func TestEveryKindOfFaultHasItsRow(t *testing.T) {
 	var kinds []string
@@ -65,8 +70,7 @@ func TestFaults(t *testing.T) {
 		t.Run(r.kind+" in the middle of the load", func(t *testing.T) {
 			t.Parallel()
 			s := start(t, r.kind, nil)
-			run := s.AwaitLoad(4)
-			inject(t, run.Endpoint(), runplan.Fault{Kind: r.kind, Duration: span(r.kind)})
+			s.AwaitLoad(4).Inject(runplan.Fault{Kind: r.kind, Duration: span(r.kind)})
 			s.check(t, r.later, true)
 		})
 	}
@@ -75,7 +79,7 @@ func TestFaults(t *testing.T) {
 // span is how long a fault lasts, 0 for the rest of the run.
 func span(kind string) runplan.Duration {
 	if kind == runplan.FaultFreeze {
-		return runplan.Duration(800 * time.Millisecond)
+		return runplan.Duration(2 * impatient)
 	}
 	return 0
 }
@@ -107,6 +111,7 @@ type subject struct {
 	cmd *product.Command
 }
 
+// start starts a run that has the faults from the start, or that is to meet one of that kind later.
 func start(t *testing.T, kind string, faults []runplan.Fault) subject {
 	t.Helper()
 	p := product.New(t)
@@ -115,9 +120,17 @@ func start(t *testing.T, kind string, faults []runplan.Fault) subject {
 		t.Fatal(err)
 	}
 	plan.Deployment.Engine.Sim.Faults = faults
-	plan.Timeouts.Ready = runplan.Duration(3 * time.Second)
-	if !slices.Contains([]string{runplan.FaultStall, runplan.FaultFreeze}, kind) {
-		plan.Measurements[0].API.Timeout = runplan.Duration(patient)
+	plan.Timeouts.Ready = runplan.Duration(patient)
+	if kind == runplan.FaultNotReady && len(faults) > 0 {
+		plan.Timeouts.Ready = runplan.Duration(3 * time.Second)
+	}
+	m := &plan.Measurements[0]
+	m.API.Timeout = runplan.Duration(patient)
+	if kind == runplan.FaultStall || kind == runplan.FaultFreeze && len(faults) == 0 {
+		m.API.Timeout = runplan.Duration(impatient)
+	}
+	if len(faults) == 0 {
+		m.Stages[0].Duration = runplan.Duration(later)
 	}
 	if err := runplan.Identify(plan); err != nil {
 		t.Fatal(err)
@@ -128,26 +141,6 @@ func start(t *testing.T, kind string, faults []runplan.Fault) subject {
 	}
 	p.Write("plan.json", string(data))
 	return subject{p, p.Start("run", "--local", "--plain", "plan.json")}
-}
-
-// inject puts a fault in force at the engine.
-func inject(t *testing.T, endpoint string, f runplan.Fault) {
-	t.Helper()
-	body, err := json.Marshal(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.Post(endpoint+"/sim/faults", "application/json", bytes.NewReader(body))
-	if err != nil {
-		if f.Kind == runplan.FaultCrash { // it may be gone before it answers
-			return
-		}
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("injecting %q: %s", f.Kind, resp.Status)
-	}
 }
 
 // check waits for the end of the run and compares it with want. mixed: requests before the fault were well.

@@ -35,7 +35,7 @@ func TestAFullDiskIsSaidOnce(t *testing.T) {
 	if err := os.WriteFile(earlier, []byte("kept"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd, run := begin(t, p)
+	cmd, run := beginLoad(t, p)
 	fill(filepath.Join(p.Runs, "filler"))
 	got := cmd.Wait()
 	if got.Code == contract.ExitPass || !strings.Contains(got.Err, "no space left on device") || strings.Contains(got.Err, "goroutine ") {

@@ -1,6 +1,7 @@
 package kill
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -8,9 +9,11 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/e2e/product"
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestMain(m *testing.M) { product.Main(m) }
@@ -35,17 +38,28 @@ spec:
     stages: [{name: load, concurrency: 4, duration: 3s}]
 `
 
-// begin starts a run and returns once its load is under way.
+// begin starts a run and returns once its load is under way. Its engine stalls by then, so that the load goes on until
+// something is done to it.
 func begin(t *testing.T, p *product.Product) (*product.Command, product.Run) {
+	t.Helper()
+	cmd, run := beginLoad(t, p)
+	run.Inject(runplan.Fault{Kind: runplan.FaultStall})
+	eventually.Nil(t, "outcomes on disk, which is once a second", func() error {
+		info, err := os.Stat(run.Measurement("stage.spill"))
+		if err == nil && info.Size() == 0 {
+			err = errors.New("the file is empty")
+		}
+		return err
+	})
+	return cmd, run
+}
+
+// beginLoad starts a run whose load goes on for some seconds.
+func beginLoad(t *testing.T, p *product.Product) (*product.Command, product.Run) {
 	t.Helper()
 	p.Write("kill.yaml", experiment)
 	cmd := p.Start("run", "--local", "--plain", "kill.yaml")
-	run := p.AwaitLoad(20)
-	product.Await(t, "outcomes on disk, which is once a second", func() bool {
-		info, err := os.Stat(run.Measurement("stage.spill"))
-		return err == nil && info.Size() > 0
-	})
-	return cmd, run
+	return cmd, p.AwaitLoad(20)
 }
 
 // installations are both ways to have bflow: each test of the executor runs with either.

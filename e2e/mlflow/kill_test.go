@@ -176,7 +176,7 @@ func TestAServerKilledInTheMiddleLosesNothing(t *testing.T) {
 			s.kill()
 			go func() {
 				defer close(back)
-				time.Sleep(time.Second) // the outage itself
+				time.Sleep(time.Second) //nolint:forbidigo // the outage itself
 				s.start()
 			}()
 		})

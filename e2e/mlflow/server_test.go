@@ -4,6 +4,7 @@ package mlflow
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -12,7 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
+
+	"bflow.dev/bflow/internal/eventually"
 )
 
 // server is a real MLflow server with its own SQLite file and artifact folder; it can be killed and started again.
@@ -35,6 +37,9 @@ func startServer(t *testing.T) *server {
 	s := &server{t: t, dir: t.TempDir(), port: freePort(t)}
 	s.start()
 	t.Cleanup(s.kill)
+	if t.Failed() {
+		t.FailNow()
+	}
 	return s
 }
 
@@ -55,25 +60,26 @@ func (s *server) start() {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.await(3 * time.Minute)
+	s.await()
 }
 
-func (s *server) await(limit time.Duration) {
+// await waits until the server answers. It may be called while a test goes on, which it does not fail.
+func (s *server) await() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	for ctx.Err() == nil {
+	err := eventually.Look(context.Background(), "MLflow to be ready", func() error {
 		resp, err := http.Get(s.url() + "/api/2.0/mlflow/experiments/get?experiment_id=0")
 		if err == nil {
 			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return
+			if resp.StatusCode != http.StatusOK {
+				err = errors.New(resp.Status)
 			}
 		}
-		time.Sleep(100 * time.Millisecond)
+		return err
+	})
+	if err != nil {
+		log, _ := os.ReadFile(filepath.Join(s.dir, "server.log"))
+		s.t.Errorf("%v:\n%s", err, log)
 	}
-	log, _ := os.ReadFile(filepath.Join(s.dir, "server.log"))
-	s.t.Fatalf("MLflow is not ready after %s:\n%s", limit, log)
 }
 
 // kill ends the whole process group at once, as a power cut would.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"bflow.dev/bflow/internal/eventually"
 )
 
 // Processes lists the living processes that have to do with the run, one text each: those whose environment or command
@@ -40,7 +42,12 @@ func (r Run) owns(proc string) (string, bool) {
 // AwaitNoProcess waits until none is left.
 func (r Run) AwaitNoProcess() {
 	r.t.Helper()
-	Await(r.t, "the end of every process of "+r.ID(), func() bool { return len(r.Processes()) == 0 })
+	eventually.Nil(r.t, "the end of every process of "+r.ID(), func() error {
+		if left := r.Processes(); len(left) > 0 {
+			return fmt.Errorf("%q", left)
+		}
+		return nil
+	})
 }
 
 // PID returns the process of the run whose command line says word, such as "load-gen".

@@ -3,6 +3,7 @@ package product
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,11 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
-)
 
-// patience bounds every wait of a test: beyond it the product hangs.
-const patience = 2 * time.Minute
+	"bflow.dev/bflow/internal/eventually"
+)
 
 // Product is an installation of bflow with a folder of runs of its own.
 type Product struct {
@@ -108,8 +107,11 @@ func (p *Product) Start(args ...string) *Command {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() {
-		_ = c.cmd.Process.Kill()
+		hung := c.cmd.Process.Kill() == nil
 		c.end.Do(func() { _ = c.cmd.Wait() })
+		if hung {
+			p.t.Logf("bflow %q had not ended:\n%s", args, c.err.String())
+		}
 	})
 	return c
 }
@@ -132,11 +134,12 @@ func (c *Command) Signal(sig os.Signal) {
 // Wait returns how the command ended; one that does not end fails the test.
 func (c *Command) Wait() Result {
 	c.t.Helper()
-	hung := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
-	c.end.Do(func() { _ = c.cmd.Wait() })
-	if !hung.Stop() {
-		c.t.Fatalf("bflow %q did not end within %s:\n%s", c.cmd.Args[1:], patience, c.err.String())
-	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.end.Do(func() { _ = c.cmd.Wait() })
+	}()
+	eventually.Receive(c.t, fmt.Sprintf("the end of bflow %q", c.cmd.Args[1:]), ended)
 	return Result{Code: c.cmd.ProcessState.ExitCode(), Out: c.out.String(), Err: c.err.String()}
 }
 

@@ -3,15 +3,19 @@ package product
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -105,27 +109,40 @@ func (r Run) Endpoint() string {
 	return end.URL
 }
 
-// Await waits until ok says so.
-func Await(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", patience, what)
-		}
-	}
-}
-
 // AwaitLoad waits until the only run of p has had n requests of its load answered, and returns it.
 func (p *Product) AwaitLoad(n int) Run {
 	p.t.Helper()
 	var run Run
-	Await(p.t, strconv.Itoa(n)+" answered requests", func() bool {
+	eventually.Nil(p.t, strconv.Itoa(n)+" answered requests", func() error {
 		runs := p.Every()
 		if len(runs) == 0 {
-			return false
+			return errors.New("no run")
 		}
 		run = runs[len(runs)-1]
-		return len(answered(run)) >= n
+		if have := len(answered(run)); have < n {
+			return fmt.Errorf("%d requests of %s", have, run.ID())
+		}
+		return nil
 	})
 	return run
+}
+
+// Inject puts faults in force at the engine, from now on.
+func (r Run) Inject(faults ...runplan.Fault) {
+	r.t.Helper()
+	body, err := json.Marshal(faults)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	resp, err := http.Post(r.Endpoint()+"/sim/faults", "application/json", bytes.NewReader(body))
+	if err != nil {
+		if faults[0].Kind == runplan.FaultCrash { // it may be gone before it answers
+			return
+		}
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		r.t.Fatalf("injecting %v: %s", faults, resp.Status)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"bflow.dev/bflow/e2e/product"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestMain(m *testing.M) { product.Main(m) }
@@ -33,8 +34,7 @@ spec:
   deployment_profile: here
   engine:
     kind: sim
-    sim:
-      {ttft: 15ms, itl: 2ms, faults: [{kind: http_500, share: 0.05, after: 3s}, {kind: error_event, share: 0.04, after: 3s}, {kind: empty, share: 0.02, after: 3s}]}
+    sim: {ttft: 15ms, itl: 2ms}
   execution: {samples: 2, on_invalid: mark}
   load:
     data: {input: {mean: 40, stdev: 10, min: 20, max: 60}, output: {mean: 6, stdev: 4, min: 1, max: 12}}
@@ -81,7 +81,10 @@ func run(t *testing.T) finished {
 	p := product.New(t)
 	p.Env = append(p.Env, "MLFLOW_TRACKING_URI="+refuse.URL)
 	p.Write("truth.yaml", experiment)
-	if got := p.Run("run", "--local", "--plain", "truth.yaml"); got.Code != contract.ExitFail {
+	cmd := p.Start("run", "--local", "--plain", "truth.yaml")
+	p.AwaitLoad(20).Inject(runplan.Fault{Kind: runplan.FaultHTTP500, Share: 0.05}, runplan.Fault{Kind: runplan.FaultErrorEvent, Share: 0.04},
+		runplan.Fault{Kind: runplan.FaultEmpty, Share: 0.02})
+	if got := cmd.Wait(); got.Code != contract.ExitFail {
 		t.Fatalf("exit code %d:\n%s", got.Code, got.Err)
 	}
 	r := finished{Run: p.Only(), parts: map[int][]part{}}

@@ -89,6 +89,11 @@ func Receive[T any](t testing.TB, what string, from <-chan T) (value T) {
 	return value
 }
 
+// Bound lets reads of c end at the limit, as those of a net.Conn do.
+func Bound(c interface{ SetReadDeadline(t time.Time) error }) {
+	_ = c.SetReadDeadline(time.Now().Add(Limit)) // one that is closed is at its end
+}
+
 // Context is that of a call that ends by itself: where it does not, its end fails the test instead of hanging it. Also a
 // cleanup gets one that is not over.
 func Context(t testing.TB) context.Context {

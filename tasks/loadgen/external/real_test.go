@@ -68,13 +68,14 @@ func runReal(t *testing.T, tool, venv, env string) {
 	m.Tool, m.Venv, m.External = tool, venv, realBlock(tool, tokenizer)
 	m.Stages = []runplan.Stage{{Name: "c4", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4, Requests: 40}}
 	m.Data.Output = &runplan.Length{Shape: "fixed", Mean: 16}
+	began := time.Now()
 	if err := Run(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
-	checkReal(t, task, engine, key)
+	checkReal(t, task, engine, key, began)
 }
 
-func checkReal(t *testing.T, task Task, engine *sim.Server, key string) {
+func checkReal(t *testing.T, task Task, engine *sim.Server, key string, began time.Time) {
 	t.Helper()
 	dir := report.MeasurementDir(task.RunDir, 0)
 	log, _ := os.ReadFile(filepath.Join(dir, LogFile))
@@ -93,14 +94,15 @@ func checkReal(t *testing.T, task Task, engine *sim.Server, key string) {
 	if got := s.Counts.ByStatus[report.StatusOK]; got < 40 || got > len(engine.Truth()) {
 		t.Errorf("%d requests are ok, the engine answered %d", got, len(engine.Truth()))
 	}
-	if age := time.Since(time.Unix(0, s.StartNS)); age < 0 || age > 5*time.Minute {
-		t.Errorf("the stage started %s ago", age)
+	if start := time.Unix(0, s.StartNS); start.Before(began) || start.After(time.Now()) {
+		t.Errorf("the stage started at %s, the test at %s", start, began)
 	}
 	ttft := s.Metrics["ttft"]
 	if tool := task.Plan.Measurements[0].Tool; tool == "inference-perf" {
 		ttft = s.Metrics["ttfc"]
 	}
-	if ttft.Mean < 20 || ttft.Mean > 500 || s.Tokens.Out != int64(16*s.Counts.ByStatus[report.StatusOK]) {
+	// In ms: in another unit it would be a thousand times as much, or as little. A busy host makes it some times as much.
+	if ttft.Mean < 20 || ttft.Mean > 10_000 || s.Tokens.Out != int64(16*s.Counts.ByStatus[report.StatusOK]) {
 		t.Errorf("stage %+v", s)
 	}
 	err = filepath.WalkDir(task.RunDir, func(path string, d os.DirEntry, err error) error {

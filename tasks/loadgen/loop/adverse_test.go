@@ -69,7 +69,7 @@ func TestAStreamThatIsOverLeavesNothingBehind(t *testing.T) {
 			for range 10 {
 				s, h, far := pair(t, l, "tcp", true)
 				end(t, l, s, h, far)
-				_ = far.SetReadDeadline(time.Now().Add(eventually.Limit))
+				eventually.Bound(far)
 				if _, err := io.Copy(io.Discard, far); err != nil && !errors.Is(err, net.ErrClosed) && !isReset(err) {
 					t.Fatalf("the connection is still open: %v", err)
 				}
