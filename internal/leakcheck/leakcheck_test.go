@@ -37,7 +37,7 @@ func TestAGoroutineThatIsAboutToEndIsNoLeak(t *testing.T) {
 	end := make(chan struct{})
 	code, said := run(limit, func() int {
 		go forgotten(end)
-		time.AfterFunc(2*time.Second, func() { close(end) })
+		time.AfterFunc(2*time.Second, func() { close(end) }) //nolint:forbidigo // the goroutine that ends late
 		return 0
 	})
 	if code != 0 || said != "" {

@@ -15,7 +15,7 @@ type lingering struct {
 
 func (c *lingering) Close() error {
 	err := c.Conn.Close()
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond) //nolint:forbidigo // the slowness itself
 	c.closed.Store(true)
 	return err
 }
