@@ -25,11 +25,11 @@ func TestAnEvictedRunStartsAgain(t *testing.T) {
 	during("load-gen-0")(l, run)
 	l.stopQueue("HoldAndDrain")
 	t.Cleanup(func() { l.stopQueue("None") })
-	l.ended(run, 5*time.Minute)
-	l.nothingLeft(run, 2*time.Minute)
+	l.ended(run, 20*time.Minute)
+	l.nothingLeft(run, beforeForce)
 	l.stopQueue("None")
 	again := run + "-a2"
-	l.await(2*time.Minute, again+" to be there", func() string {
+	l.await(10*time.Minute, again+" to be there", func() string {
 		_, err := l.get(pipelineRuns, again)
 		if err != nil {
 			return err.Error()
@@ -38,7 +38,7 @@ func TestAnEvictedRunStartsAgain(t *testing.T) {
 	})
 	l.succeeded(again)
 	l.released(again)
-	l.nothingLeft(run, time.Minute)
+	l.nothingLeft(run, beforeForce)
 	if n := len(l.ofRun(pipelineRuns, run)); n != 2 {
 		t.Errorf("%d attempts of %s, want 2", n, run)
 	}
@@ -52,10 +52,10 @@ func TestWhatIsLeftIsDeleted(t *testing.T) {
 	l.started(run, "load-gen-0")
 	l.scaleController(0)
 	t.Cleanup(func() { l.scaleController(1) })
-	l.ended(run, 5*time.Minute)
+	l.ended(run, 20*time.Minute)
 	l.leave(run)
 	l.scaleController(1)
-	l.nothingLeft(run, 2*time.Minute)
+	l.nothingLeft(run, beforeForce)
 	l.released(run)
 	for _, e := range l.list(events, "") {
 		name, _, _ := unstructured.NestedString(e.Object, "involvedObject", "name")

@@ -15,13 +15,13 @@ func TestARunThatIsTooBigLetsOthersPass(t *testing.T) {
 	l := newLab(t)
 	big := l.submit(l.write("big.yaml", strings.Replace(fourGPUs, `"4"`, `"16"`, 1)))[0]
 	small := l.submit(l.write("four.yaml", fourGPUs))[0]
-	l.awaitAnswer(3*time.Minute, big+" to be set aside", func() string {
+	l.awaitAnswer(10*time.Minute, big+" to be set aside", func() string {
 		if said := l.must("status", big); !strings.Contains(said, "Set aside") || !strings.Contains(said, "asks for 16 nvidia.com/gpu") {
 			return said
 		}
 		return ""
 	})
-	l.await(10*time.Minute, small+" to end", func() string {
+	l.await(40*time.Minute, small+" to end", func() string {
 		status, reason := condition(l.run(small))
 		if status == "True" {
 			return ""
@@ -30,7 +30,7 @@ func TestARunThatIsTooBigLetsOthersPass(t *testing.T) {
 	})
 	l.must("cancel", big)
 	for _, run := range []string{big, small} {
-		l.nothingLeft(run, time.Minute)
+		l.nothingLeft(run, beforeForce)
 	}
 }
 
@@ -41,13 +41,13 @@ func TestALoadThatFindsNoNodeGivesTheGPUsBack(t *testing.T) {
 	}
 	l := newLab(t)
 	run := l.submit(l.write("four.yaml", strings.Replace(fourGPUs, "duration: 2s", "duration: 1h", 1)), "--load-cpu", "500")[0]
-	l.awaitAnswer(5*time.Minute, run+" to say what is missing", func() string {
+	l.awaitAnswer(10*time.Minute, run+" to say what is missing", func() string {
 		if said := l.must("status", run); !strings.Contains(said, "Insufficient cpu") {
 			return said
 		}
 		return ""
 	})
-	l.await(10*time.Minute, run+" to be ended", func() string {
+	l.await(40*time.Minute, run+" to be ended", func() string {
 		status, reason := condition(l.run(run))
 		if status == string(metav1.ConditionFalse) {
 			return ""
@@ -57,5 +57,5 @@ func TestALoadThatFindsNoNodeGivesTheGPUsBack(t *testing.T) {
 	if said := l.bflow("status", run).out; !strings.Contains(said, `bflow-controller ended it: task "load-gen-0" had no place for 5m0s`) {
 		t.Error(said)
 	}
-	l.nothingLeft(run, time.Minute)
+	l.nothingLeft(run, beforeForce)
 }

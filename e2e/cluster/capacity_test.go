@@ -32,17 +32,17 @@ var (
 // is left says so, waits, and starts when it is given back.
 func TestPodsOfOthersTakeFromTheQueue(t *testing.T) {
 	l := newLab(t, alone)
-	l.quotaFree(2 * time.Minute)
+	l.quotaFree(beforeForce)
 	all := l.promised()[gpu]
 	remove := l.holdGPUs("default", all-2)
-	l.await(2*time.Minute, "the queue to promise 2 GPUs", func() string {
+	l.await(10*time.Minute, "the queue to promise 2 GPUs", func() string {
 		if n := l.promised()[gpu]; n != 2 {
 			return fmt.Sprintf("it promises %d of %d", n, all)
 		}
 		return ""
 	})
 	run := l.submit(l.write("four.yaml", fourGPUs))[0]
-	l.awaitAnswer(2*time.Minute, run+" to say why it waits", func() string {
+	l.awaitAnswer(10*time.Minute, run+" to say why it waits", func() string {
 		if text := l.must("status", run); !strings.Contains(text, gpu) {
 			return text
 		}
@@ -52,7 +52,7 @@ func TestPodsOfOthersTakeFromTheQueue(t *testing.T) {
 		t.Fatalf("%s was let start beside a pod that holds its devices", run)
 	}
 	remove()
-	l.await(5*time.Minute, run+" to succeed", func() string {
+	l.await(10*time.Minute, run+" to succeed", func() string {
 		status, reason := condition(l.run(run))
 		if status == "False" {
 			t.Fatalf("%s failed: %s", run, reason)
@@ -70,19 +70,19 @@ func TestPodsOfOthersTakeFromTheQueue(t *testing.T) {
 // TestACordonedNodePromisesNothing where no run holds anything on it.
 func TestACordonedNodePromisesNothing(t *testing.T) {
 	l := newLab(t, alone)
-	l.quotaFree(2 * time.Minute)
+	l.quotaFree(beforeForce)
 	all := l.promised()[gpu]
 	node, n := l.gpuNode()
 	l.cordon(node, true)
 	t.Cleanup(func() { l.cordon(node, false) })
-	l.await(2*time.Minute, "the quota of the node to go", func() string {
+	l.await(10*time.Minute, "the quota of the node to go", func() string {
 		if got := l.promised()[gpu]; got != all-n {
 			return fmt.Sprintf("%d of %d are promised, the node has %d", got, all, n)
 		}
 		return ""
 	})
 	l.cordon(node, false)
-	l.await(2*time.Minute, "the quota of the node to come back", func() string {
+	l.await(10*time.Minute, "the quota of the node to come back", func() string {
 		if got := l.promised()[gpu]; got != all {
 			return fmt.Sprintf("%d of %d are promised", got, all)
 		}
@@ -143,7 +143,7 @@ func (l *lab) holdGPUs(in string, n int64) (remove func()) {
 		}
 	})
 	l.t.Cleanup(remove)
-	l.await(2*time.Minute, "a node to take the pod", func() string {
+	l.await(10*time.Minute, "a node to take the pod", func() string {
 		found, err := l.getIn(pods, in, made.GetName())
 		if err != nil {
 			return err.Error()

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -62,7 +61,7 @@ func TestTheSameRunHereAndOnACluster(t *testing.T) {
 	if page, err := os.ReadFile(filepath.Join(l.dir, "report.html")); err != nil || len(page) < 10_000 {
 		t.Errorf("the page of the run has %d bytes: %v", len(page), err)
 	}
-	l.nothingLeft(run, time.Minute)
+	l.nothingLeft(run, beforeForce)
 }
 
 func read(t *testing.T, path string) (s seen) {

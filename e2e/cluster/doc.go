@@ -18,6 +18,6 @@
 //	BFLOW_E2E_WORKER_AUDIT       audit log of its API server
 //	BFLOW_E2E_SECOND_KUBECONFIG  admin of a second cluster with bflow on it, another hub of the same worker
 //	BFLOW_E2E_SECOND_AUDIT       audit log of its API server
-//	BFLOW_E2E_BESIDE           how many tests may have a share of a hub at once
+//	BFLOW_E2E_BESIDE           how many runs tests that share a hub may have there at once
 //	E2E_FAULT_CMD              program that hurts the cluster that FAULT_CLUSTER names: "restart COMPONENT", "stop COMPONENT SECONDS", "cut SECONDS" off the network
 package cluster

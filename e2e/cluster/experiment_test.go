@@ -80,7 +80,7 @@ func (l *lab) children(parent string) (names []string) {
 // child waits for the one run of a PipelineRun.
 func (l *lab) child(parent string) (run string) {
 	l.t.Helper()
-	l.await(5*time.Minute, "the run of "+parent, func() string {
+	l.await(10*time.Minute, "the run of "+parent, func() string {
 		if status, reason := condition(l.run(parent)); status == "False" {
 			l.t.Fatalf("%s ended before: %s\n%s", parent, reason, l.tkn("pipelinerun", "logs", parent))
 		}
@@ -113,7 +113,7 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 	l := newLab(t)
 	pr := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: "load.data.output=8"})
 	logs := l.tkn("pipelinerun", "logs", "--follow", pr)
-	l.ended(pr, time.Minute)
+	l.ended(pr, 10*time.Minute)
 	said := l.results(pr)
 	run := l.child(pr)
 	if said[contract.ResultVerdict] != "pass" || said[contract.ResultRuns] != run || !strings.Contains(logs, run) || !strings.Contains(logs, "verdict: pass") {
@@ -125,7 +125,7 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 	if out := l.must("status", run); !strings.Contains(out, "Succeeded") {
 		t.Errorf("bflow status:\n%s", out)
 	}
-	l.nothingLeft(run, time.Minute)
+	l.nothingLeft(run, beforeForce)
 
 	file := l.write("brief.yaml", brief)
 	byRun := l.submit(file, "--set", "load.data.output=8")[0]
@@ -136,8 +136,8 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 			t.Errorf("plan of %s is %s, of tkn's run %s", other, hash, said[contract.ResultPlanHashes])
 		}
 		l.must("cancel", other)
-		l.ended(other, 3*time.Minute)
-		l.nothingLeft(other, time.Minute)
+		l.ended(other, 20*time.Minute)
+		l.nothingLeft(other, beforeForce)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
 		{name: "cancelled while its run loads", override: untilCancelled, at: loading, act: cancelByTkn},
 		{name: "cancelled while its run provisions", override: untilCancelled, at: provisioning, act: cancelByTkn},
 		{name: "deleted while its run loads", override: untilCancelled, at: loading, act: deletion},
-		{name: "timed out", override: untilCancelled, more: []string{"--pipeline-timeout", "45s"}, at: func(*lab, string, string) {}, act: func(l *lab, parent string) { l.ended(parent, 2*time.Minute) }, goesOn: true},
+		{name: "timed out", override: untilCancelled, more: []string{"--pipeline-timeout", "45s"}, at: func(*lab, string, string) {}, act: func(l *lab, parent string) { l.ended(parent, 20*time.Minute) }, goesOn: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := newLab(t)
@@ -188,15 +188,15 @@ func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
 			row.at(l, parent, run)
 			row.act(l, parent)
 			if row.goesOn {
-				l.ended(parent, 2*time.Minute)
+				l.ended(parent, 20*time.Minute)
 				if status, reason := condition(l.run(run)); status != "Unknown" {
 					t.Errorf("the run has ended: %s", reason)
 				}
 				deletion(l, parent)
 				l.gone(run)
 			}
-			l.ended(run, 3*time.Minute)
-			l.nothingLeft(run, 2*time.Minute)
+			l.ended(run, 20*time.Minute)
+			l.nothingLeft(run, beforeForce)
 		})
 	}
 }
@@ -218,7 +218,7 @@ func TestAPodThatIsKilledSubmitsNothingTwice(t *testing.T) {
 	if err := l.api.Resource(pods).Namespace(namespace).Delete(t.Context(), first.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
 		t.Fatal(err)
 	}
-	l.awaitAnswer(5*time.Minute, "another pod that waits", func() string {
+	l.awaitAnswer(10*time.Minute, "another pod that waits", func() string {
 		if pod := l.podOf(parent); pod == nil || pod.GetUID() == first.GetUID() {
 			return "there is none"
 		}
@@ -231,8 +231,8 @@ func TestAPodThatIsKilledSubmitsNothingTwice(t *testing.T) {
 		t.Errorf("it has made %s beside %s", again, run)
 	}
 	cancelByTkn(l, parent)
-	l.ended(run, 3*time.Minute)
-	l.nothingLeft(run, 2*time.Minute)
+	l.ended(run, 20*time.Minute)
+	l.nothingLeft(run, beforeForce)
 }
 
 // podOf is the pod of the task of a PipelineRun, nil where there is none.
@@ -254,14 +254,14 @@ func TestAQueuedExperimentThatIsCancelledNeverStarts(t *testing.T) {
 	parent := l.starts(map[string]string{contract.ParamExperiment: brief})
 	run := l.child(parent)
 	cancelByTkn(l, parent)
-	l.ended(run, time.Minute)
+	l.ended(run, 10*time.Minute)
 	if n := len(l.list(taskRuns, "tekton.dev/pipelineRun="+run)); n > 0 {
 		t.Errorf("%d tasks of a run that was cancelled in the queue were started", n)
 	}
 	cancelByTkn(l, holder)
 	for _, run := range []string{run, l.child(holder)} {
-		l.ended(run, 3*time.Minute)
-		l.nothingLeft(run, time.Minute)
+		l.ended(run, 20*time.Minute)
+		l.nothingLeft(run, beforeForce)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestAnExperimentOfARepositoryAndOneOfAFork(t *testing.T) {
 	r.Push("refs/pull/1/head")
 	ask := map[string]string{contract.ParamGitURL: r.URL, contract.ParamRevision: "main", contract.ParamPath: "bench/brief.yaml", contract.ParamTrustedOnly: "true"}
 	pr := l.starts(ask)
-	l.ended(pr, 5*time.Minute)
+	l.ended(pr, 20*time.Minute)
 	if said := l.results(pr); said[contract.ResultVerdict] != "pass" {
 		t.Fatalf("results %v, log:\n%s", said, l.tkn("pipelinerun", "logs", pr))
 	}
@@ -290,7 +290,7 @@ func TestAnExperimentOfARepositoryAndOneOfAFork(t *testing.T) {
 	}
 	ask[contract.ParamRevision] = "refs/pull/1/head"
 	pr = l.starts(ask)
-	l.ended(pr, 2*time.Minute)
+	l.ended(pr, 20*time.Minute)
 	if logs := l.tkn("pipelinerun", "logs", pr); !strings.Contains(logs, "it may come from a fork") || len(l.children(pr)) > 0 {
 		t.Errorf("runs %v, log:\n%s", l.children(pr), logs)
 	}
@@ -335,8 +335,8 @@ spec:
 	}
 	deletion(l, parent)
 	l.gone(run)
-	l.await(time.Minute, "the Secret to be gone", owned)
-	l.nothingLeft(run, time.Minute)
+	l.await(10*time.Minute, "the Secret to be gone", owned)
+	l.nothingLeft(run, beforeForce)
 }
 
 // TestTknReadsTheBundle lists its objects by tkn and by our own reader.

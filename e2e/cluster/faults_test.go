@@ -35,7 +35,7 @@ func TestTheControllerIsKilledAtEveryPhase(t *testing.T) {
 	run := l.submit(l.write("killed.yaml", experiment(fourOfEight, "8s", "")))[0]
 	l.kill(ourController) // while it waits
 	l.must("cancel", holder)
-	l.await(10*time.Minute, run+" to be let start", func() string {
+	l.await(40*time.Minute, run+" to be let start", func() string {
 		if l.run(run).GetAnnotations()[contract.AnnotationAdmitted] == "" {
 			return "it is not"
 		}
@@ -49,7 +49,7 @@ func TestTheControllerIsKilledAtEveryPhase(t *testing.T) {
 	l.succeeded(run)
 	l.kill(ourController) // before or while it releases
 	for _, run := range []string{holder, run} {
-		l.nothingLeft(run, 3*time.Minute)
+		l.nothingLeft(run, beforeForce)
 	}
 	l.released(run)
 	l.ranOnce(run)
@@ -82,8 +82,8 @@ func TestTheControllerIsKilledWhileARunIsCancelled(t *testing.T) {
 			l.kill(ourController)
 			row.act(l, run)
 			l.kill(ourController)
-			l.ended(run, 5*time.Minute)
-			l.nothingLeft(run, 3*time.Minute)
+			l.ended(run, 20*time.Minute)
+			l.nothingLeft(run, beforeForce)
 		})
 	}
 }
@@ -97,7 +97,7 @@ func TestTektonsControllerIsKilled(t *testing.T) {
 		l.kill(tektonController)
 	}
 	l.succeeded(run)
-	l.nothingLeft(run, 3*time.Minute)
+	l.nothingLeft(run, beforeForce)
 	l.released(run)
 }
 
@@ -122,7 +122,7 @@ func TestPartsOfTheClusterFail(t *testing.T) {
 			during("load-gen-0")(l, run)
 			l.fault(row.fault...)
 			l.eventually(run)
-			l.nothingLeft(run, 5*time.Minute)
+			l.nothingLeft(run, beforeForce)
 			l.released(run)
 		})
 	}
@@ -143,7 +143,7 @@ func (l *lab) fault(words ...string) {
 // eventually waits until the run is done, whatever the API server answers meanwhile.
 func (l *lab) eventually(run string) {
 	l.t.Helper()
-	l.await(10*time.Minute, run+" to end", func() string {
+	l.await(40*time.Minute, run+" to end", func() string {
 		pr, err := l.get(pipelineRuns, run)
 		if err != nil {
 			return err.Error()
@@ -161,7 +161,7 @@ func (l *lab) kill(d deployment) {
 	l.t.Helper()
 	all := l.api.Resource(pods).Namespace(d.namespace)
 	var before []unstructured.Unstructured
-	l.await(2*time.Minute, "pods to kill", func() (said string) { // of which another test may have killed some just now
+	l.await(10*time.Minute, "pods to kill", func() (said string) { // of which another test may have killed some just now
 		var err error
 		if before, err = l.listIn(pods, d.namespace, d.selector); err != nil || len(before) == 0 {
 			said = fmt.Sprintf("no pods %s in %s: %v", d.selector, d.namespace, err)
@@ -176,7 +176,7 @@ func (l *lab) kill(d deployment) {
 			l.t.Fatal(err)
 		}
 	}
-	l.await(5*time.Minute, d.selector+" to be back", func() string {
+	l.await(10*time.Minute, d.selector+" to be back", func() string {
 		now, err := l.listIn(pods, d.namespace, d.selector)
 		if err != nil {
 			return err.Error()
@@ -193,7 +193,7 @@ func (l *lab) kill(d deployment) {
 // started waits until a task of the run has begun; it may have ended since.
 func (l *lab) started(run, task string) {
 	l.t.Helper()
-	l.await(10*time.Minute, task+" of "+run, func() string {
+	l.await(40*time.Minute, task+" of "+run, func() string {
 		if len(l.list(taskRuns, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask="+task)) > 0 {
 			return ""
 		}
@@ -208,7 +208,7 @@ func (l *lab) started(run, task string) {
 // succeeded waits until the run has ended well.
 func (l *lab) succeeded(run string) {
 	l.t.Helper()
-	l.await(10*time.Minute, run+" to succeed", func() string {
+	l.await(40*time.Minute, run+" to succeed", func() string {
 		status, reason := condition(l.run(run))
 		if status == "False" {
 			l.t.Fatalf("%s failed: %s\n%s", run, reason, l.bflow("status", run).out)
@@ -223,7 +223,7 @@ func (l *lab) succeeded(run string) {
 // released waits until the controller says that nothing of the run is left.
 func (l *lab) released(run string) {
 	l.t.Helper()
-	l.await(2*time.Minute, run+" to be released", func() string {
+	l.await(beforeForce, run+" to be released", func() string {
 		pr := l.run(run)
 		if at := pr.GetAnnotations()[contract.AnnotationReleased]; at == "" || len(pr.GetFinalizers()) > 0 {
 			return fmt.Sprintf("released at %q, finalizers %q", at, pr.GetFinalizers())

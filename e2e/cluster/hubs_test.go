@@ -56,10 +56,10 @@ func TestTwoHubsShareAWorker(t *testing.T) {
 		}
 	}
 	for _, r := range runs {
-		r.hub.nothingLeft(r.run, time.Minute)
-		w.nothingLeftThere(r.run, time.Minute)
+		r.hub.nothingLeft(r.run, beforeForce)
+		w.nothingLeftThere(r.run, beforeForce)
 	}
-	w.await(5*time.Minute, "the lock to be free", func() string { return holder(w.lease()) })
+	w.await(10*time.Minute, "the lock to be free", func() string { return holder(w.lease()) })
 }
 
 // span is when a run was on its target, in RFC 3339 of one clock.

@@ -28,11 +28,12 @@ type lab struct {
 type need func(*turns.Need)
 
 // Needs of tests. What hurts a hub, takes all of its GPUs, or counts what everybody holds there, is alone on it.
-// What kills controllers bears others that do.
+// What kills controllers bears others that do. Who has more than one run at once on a shared hub says how many.
 func rough(n *turns.Need)         { n.Hub = turns.Rough }
 func alone(n *turns.Need)         { n.Hub = turns.Whole }
 func onEveryHub(n *turns.Need)    { n.Hub = turns.Every }
 func withWorker(n *turns.Need)    { n.Worker = turns.Share }
+func runs(most int) need          { return func(n *turns.Need) { n.Runs = most } }
 func aloneOnWorker(n *turns.Need) { n.Worker = turns.Whole }
 
 // clusters are those of this process.
@@ -102,7 +103,7 @@ func newLabs(t *testing.T, needs ...need) (labs []*lab) {
 	return labs
 }
 
-// pool hands the clusters out. BFLOW_E2E_BESIDE is how many tests may have a share of a hub at once.
+// pool hands the clusters out. BFLOW_E2E_BESIDE is how many runs those that share a hub may have there.
 func pool(t *testing.T, hubs int) *turns.Pool {
 	t.Helper()
 	clusters.Lock()

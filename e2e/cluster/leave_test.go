@@ -80,8 +80,8 @@ func TestNothingIsLeft(t *testing.T) {
 			if row.act != nil {
 				row.act(l, run)
 			}
-			l.ended(run, 10*time.Minute)
-			l.nothingLeft(run, 3*time.Minute)
+			l.ended(run, 20*time.Minute)
+			l.nothingLeft(run, beforeForce)
 			if row.deleted {
 				l.gone(run)
 			} else if said := l.bflow("status", run).out; !strings.Contains(said, row.reason) {
@@ -97,21 +97,21 @@ func TestAQueuedRunThatIsCancelledNeverStarts(t *testing.T) {
 	holder := l.submit(l.write("holder.yaml", experiment(allEight, "10m", "")))[0]
 	during("provision")(l, holder)
 	waiting := l.submit(l.write("waiting.yaml", experiment(fourOfEight, "1s", "")))[0]
-	l.awaitAnswer(2*time.Minute, "a reason to wait", func() string {
+	l.awaitAnswer(10*time.Minute, "a reason to wait", func() string {
 		if out := l.bflow("status", waiting).out; !strings.Contains(out, "Next in queue") {
 			return out
 		}
 		return ""
 	})
 	l.must("cancel", waiting)
-	l.ended(waiting, time.Minute)
+	l.ended(waiting, 10*time.Minute)
 	if n := len(l.list(taskRuns, "tekton.dev/pipelineRun="+waiting)); n > 0 {
 		t.Errorf("%d tasks of a run that was cancelled in the queue were started", n)
 	}
 	l.must("cancel", holder)
-	l.ended(holder, 3*time.Minute)
+	l.ended(holder, 20*time.Minute)
 	for _, run := range []string{waiting, holder} {
-		l.nothingLeft(run, time.Minute)
+		l.nothingLeft(run, beforeForce)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestAQueuedRunThatIsCancelledNeverStarts(t *testing.T) {
 func during(task string) func(l *lab, run string) {
 	return func(l *lab, run string) {
 		l.t.Helper()
-		l.await(10*time.Minute, task+" of "+run, func() string {
+		l.await(40*time.Minute, task+" of "+run, func() string {
 			for _, p := range l.list(pods, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask="+task) {
 				if phase, _, _ := unstructured.NestedString(p.Object, "status", "phase"); phase == "Running" {
 					return ""
@@ -172,7 +172,7 @@ func (l *lab) ended(run string, limit time.Duration) {
 
 func (l *lab) gone(run string) {
 	l.t.Helper()
-	l.await(time.Minute, run+" to be gone", func() string {
+	l.await(10*time.Minute, run+" to be gone", func() string {
 		if _, err := l.get(pipelineRuns, run); !apierrors.IsNotFound(err) {
 			return fmt.Sprintf("it is there: %v", err)
 		}

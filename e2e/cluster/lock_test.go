@@ -99,7 +99,7 @@ func holder(u *unstructured.Unstructured) string {
 // releasedWell waits until a run has ended well and was released, and returns it.
 func (l *lab) releasedWell(run string) *unstructured.Unstructured {
 	l.t.Helper()
-	l.await(10*time.Minute, run+" to be released", func() string {
+	l.await(40*time.Minute, run+" to be released", func() string {
 		pr := l.run(run)
 		status, reason := condition(pr)
 		if status == "False" {
@@ -124,7 +124,7 @@ func fenceOf(t *testing.T, u *unstructured.Unstructured) int64 {
 
 // TestRunsOfTwoSetupsTakeTurns: those of one setup go in parallel, those of another when all of them are released.
 func TestRunsOfTwoSetupsTakeTurns(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, runs(3))
 	const one, two = "llm-d/istio/v1", "llm-d/istio/v2"
 	keys := []string{one, one, two, one}
 	var runs []string
@@ -149,9 +149,9 @@ func TestRunsOfTwoSetupsTakeTurns(t *testing.T) {
 	if fenceOf(t, ended[0]) >= fenceOf(t, ended[2]) {
 		t.Error("fences do not grow")
 	}
-	l.await(time.Minute, "the lock to be free", func() string { return holder(l.lease()) })
+	l.await(10*time.Minute, "the lock to be free", func() string { return holder(l.lease()) })
 	for _, run := range runs {
-		l.nothingLeft(run, time.Minute)
+		l.nothingLeft(run, beforeForce)
 	}
 }
 
@@ -161,12 +161,12 @@ func TestALockOfAHubThatIsGoneIsTakenOver(t *testing.T) {
 		t.Skip("a takeover takes minutes")
 	}
 	l := newLab(t, alone)
-	l.await(time.Minute, "the lock to be free", func() string { return holder(l.lease()) })
+	l.await(10*time.Minute, "the lock to be free", func() string { return holder(l.lease()) })
 	const gone = "00000000-dead-dead-dead-000000000000"
 	fence := l.heldBy(gone)
 	pod := l.engineOf(gone)
 	run := l.withSetup("llm-d/istio/v1", "")
-	l.await(3*time.Minute, "the run to say whom it waits for", func() string {
+	l.await(10*time.Minute, "the run to say whom it waits for", func() string {
 		said := l.run(run).GetAnnotations()[contract.AnnotationReason]
 		if !strings.Contains(said, "Hub 00000000 has not renewed its lock") {
 			return "it says " + strconv.Quote(said)
@@ -180,7 +180,7 @@ func TestALockOfAHubThatIsGoneIsTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	removed := time.Now()
-	l.await(5*time.Minute, "the run to be let start", func() string {
+	l.await(10*time.Minute, "the run to be let start", func() string {
 		pr := l.run(run)
 		if pr.GetAnnotations()[contract.AnnotationAdmitted] == "" {
 			return "it says " + strconv.Quote(pr.GetAnnotations()[contract.AnnotationReason])

@@ -30,13 +30,13 @@ spec:
 // TestAMatrixThatIsCancelledOutrightIsSummedUp does what tkn pipelinerun cancel does: Tekton runs none of its finally
 // tasks, so the controller starts the last one. Its MLflow run ends too.
 func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, runs(2))
 	parent := l.threePoints()
 	patch := []byte(`{"spec":{"status":"Cancelled"}}`)
 	if _, err := l.api.Resource(pipelineRuns).Namespace(namespace).Patch(t.Context(), parent, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	l.await(5*time.Minute, "the last task of "+parent, func() string {
+	l.await(10*time.Minute, "the last task of "+parent, func() string {
 		task, err := l.get(taskRuns, parent+"-aggregate-again")
 		if err != nil {
 			return err.Error()
@@ -47,7 +47,7 @@ func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
 		return ""
 	})
 	for _, c := range l.list(pipelineRuns, "bflow.dev/matrix="+parent) {
-		l.nothingLeft(c.GetName(), time.Minute)
+		l.nothingLeft(c.GetName(), beforeForce)
 	}
 	if open := l.trackedOpen(parent); len(open) > 0 {
 		t.Errorf("left open: %v", open)
@@ -56,7 +56,7 @@ func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
 
 // TestADeletedMatrixGoesWithAllItMade once its last task has run, which ends its MLflow run.
 func TestADeletedMatrixGoesWithAllItMade(t *testing.T) {
-	l := newLab(t)
+	l := newLab(t, runs(2))
 	parent := l.threePoints()
 	if os.Getenv("BFLOW_E2E_MLFLOW") != "" && len(l.trackedOpen(parent)) == 0 {
 		t.Error("the matrix has no open MLflow run to be ended")
@@ -68,7 +68,7 @@ func TestADeletedMatrixGoesWithAllItMade(t *testing.T) {
 	}{
 		{pipelineRuns, "bflow.dev/matrix=" + parent}, {configMaps, "bflow.dev/matrix=" + parent}, {taskRuns, "tekton.dev/pipelineRun=" + parent},
 	} {
-		l.await(time.Minute, c.kind.Resource+" of "+parent+" to go", func() string {
+		l.await(10*time.Minute, c.kind.Resource+" of "+parent+" to go", func() string {
 			for _, o := range l.list(c.kind, c.selector) {
 				return o.GetName() + " is there"
 			}
@@ -85,7 +85,7 @@ func (l *lab) threePoints() (parent string) {
 	l.t.Helper()
 	parent = l.submit(l.write("three.yaml", threePoints))[0]
 	first := parent + "-00001"
-	l.await(5*time.Minute, first, func() string {
+	l.await(10*time.Minute, first, func() string {
 		_, err := l.get(pipelineRuns, first)
 		if apierrors.IsNotFound(err) {
 			return "it is not made"

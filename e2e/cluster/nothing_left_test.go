@@ -13,6 +13,10 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 )
 
+// beforeForce is the widest limit for what a run must give back: two minutes later the controller would do so by force, and
+// the janitor would remove what is left.
+const beforeForce = 8 * time.Minute
+
 // nothingLeft waits until a run has left no pod that runs, no Service, Deployment, Job or Secret, no Workload that holds
 // quota, and no run of MLflow that is not ended. What is kept on purpose is its PipelineRun, its TaskRuns with their ended
 // pods, its plan and its volume.

@@ -50,7 +50,7 @@ func TestRunsKeepOpenShiftsRules(t *testing.T) {
 	l.kill(ourController)
 	run := l.submit(l.write("small.yaml", experiment(fourOfEight, "2s", "")), "--platform", "openshift")[0]
 	l.succeeded(run)
-	l.nothingLeft(run, time.Minute)
+	l.nothingLeft(run, beforeForce)
 
 	for _, who := range []string{"bflow-controller-", run + "-provision-pod", run + "-load-gen-0-pod", run + "-mlflow-push-pod", "-sim-"} {
 		if !scc.admitted(who) {

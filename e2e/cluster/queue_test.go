@@ -43,14 +43,14 @@ func TestRunsWaitForGPUs(t *testing.T) {
 	for range many {
 		runs = append(runs, l.submit(file)...)
 	}
-	l.awaitAnswer(2*time.Minute, "the last run to say how long the queue is", func() string {
+	l.awaitAnswer(10*time.Minute, "the last run to say how long the queue is", func() string {
 		if said := l.must("status", runs[len(runs)-1]); !strings.Contains(said, "Place ") && !strings.Contains(said, "before it in queue") {
 			return said
 		}
 		return ""
 	})
 	for _, run := range runs {
-		l.await(20*time.Minute, run+" to end", func() string {
+		l.await(40*time.Minute, run+" to end", func() string {
 			status, reason := condition(l.run(run))
 			if status == "False" {
 				t.Fatalf("%s failed: %s\n%s", run, reason, l.bflow("status", run).out)
@@ -67,7 +67,7 @@ func TestRunsWaitForGPUs(t *testing.T) {
 	l.inOrder(runs)
 	l.noneUnschedulable(since)
 	for _, run := range runs {
-		l.nothingLeft(run, time.Minute)
+		l.nothingLeft(run, beforeForce)
 	}
 }
 

@@ -37,8 +37,8 @@ func TestARunGoesToOneOfTheTargetsThatItAllows(t *testing.T) {
 			if report := l.must("report", run, "-o", "json"); !strings.Contains(report, `"target": "worker"`) {
 				t.Errorf("its report does not say where it ran:\n%.3000s", report)
 			}
-			l.nothingLeft(run, time.Minute)
-			w.nothingLeftThere(run, time.Minute)
+			l.nothingLeft(run, beforeForce)
+			w.nothingLeftThere(run, beforeForce)
 		})
 	}
 }
@@ -53,7 +53,7 @@ func TestTheTokenOfATargetIsRenewed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.await(3*time.Minute, "another token", func() string {
+	l.await(10*time.Minute, "another token", func() string {
 		now, err := l.getIn(secrets, contract.NamespaceSystem, before.GetName())
 		if err != nil {
 			return err.Error()
@@ -124,7 +124,7 @@ func TestATargetIsRemoved(t *testing.T) {
 		{"credentials", l, secrets, contract.NamespaceSystem, contract.TargetCredentials(workerTarget)},
 		{"namespace there", w, namespaces, "", contract.NamespaceSystem},
 	} {
-		left.in.await(3*time.Minute, "its "+left.what+" to go", func() string {
+		left.in.await(10*time.Minute, "its "+left.what+" to go", func() string {
 			if _, err := left.in.getIn(left.kind, left.namespace, left.name); !apierrors.IsNotFound(err) {
 				return fmt.Sprintf("it is there: %v", err)
 			}

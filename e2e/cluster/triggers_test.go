@@ -82,7 +82,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 	valid := events[0]
 
 	var refused []string // ids of events that must have started nothing
-	l.awaitAnswer(5*time.Minute, "the listener to answer", func() string {
+	l.awaitAnswer(10*time.Minute, "the listener to answer", func() string {
 		id, err := l.send(valid, sign(valid, keys()))
 		if err != nil {
 			return err.Error()
@@ -98,7 +98,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 		}
 	}
 	l.secret(keys())
-	l.awaitAnswer(3*time.Minute, "the Secret to be known", func() string {
+	l.awaitAnswer(10*time.Minute, "the Secret to be known", func() string {
 		id, err := l.send(valid, sign(valid, keys()))
 		if err != nil {
 			return err.Error()
@@ -277,7 +277,7 @@ func (l *listener) started(id string) []unstructured.Unstructured {
 // event up whose interceptors do not answer in time: where the host is busy it is sent again, as its sender would do.
 func (l *listener) redelivered(e event, id string) string {
 	l.t.Helper()
-	l.awaitAnswer(5*time.Minute, e.About, func() string {
+	l.awaitAnswer(10*time.Minute, e.About, func() string {
 		why := l.missing(id, 30*time.Second)
 		if why != "" {
 			if again, err := l.send(e, sign(e, keys())); err == nil {

@@ -152,7 +152,7 @@ func (l *lab) planHash(text string) string {
 func (l *listener) start(e event, values map[string]string) string {
 	l.t.Helper()
 	var name string
-	l.awaitAnswer(3*time.Minute, "the event to start something", func() string {
+	l.awaitAnswer(10*time.Minute, "the event to start something", func() string {
 		id, err := l.send(e, sign(e, values))
 		if err != nil {
 			return err.Error()
@@ -179,7 +179,7 @@ func (l *listener) passing(name string) string {
 // passed waits until the PipelineRun of bflow-experiment is done, and compares what it says with what its one run is.
 func (l *listener) passed(name, hash, by string) {
 	l.t.Helper()
-	l.ended(name, 10*time.Minute)
+	l.ended(name, 20*time.Minute)
 	parent := l.run(name)
 	if status, reason := condition(parent); status != "True" {
 		l.t.Fatalf("%s ended with %s\n%s", name, reason, l.log(name))
@@ -195,13 +195,13 @@ func (l *listener) passed(name, hash, by string) {
 	if said := run.GetAnnotations()["bflow.dev/started-by"]; said != by {
 		l.t.Errorf("run %s was started by %q, want %q", run.GetName(), said, by)
 	}
-	l.nothingLeft(run.GetName(), 2*time.Minute)
+	l.nothingLeft(run.GetName(), beforeForce)
 }
 
 // refused waits until the PipelineRun has failed for the reason why, without a run.
 func (l *listener) refused(name, why string) {
 	l.t.Helper()
-	l.ended(name, 2*time.Minute)
+	l.ended(name, 20*time.Minute)
 	if status, _ := condition(l.run(name)); status != "False" {
 		l.t.Fatalf("%s ended with %s", name, status)
 	}

@@ -46,7 +46,7 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 		}},
 		{name: "the pod of the load's Job is deleted", at: "load-gen-0", well: true, fault: func(_, w *lab, run string) {
 			loading := contract.LabelRun + "=" + run + "," + contract.LabelRole + "=load"
-			w.await(2*time.Minute, "the load of "+run, func() string {
+			w.await(10*time.Minute, "the load of "+run, func() string {
 				for _, p := range w.list(pods, loading) {
 					if phase, _, _ := unstructured.NestedString(p.Object, "status", "phase"); phase == "Running" {
 						return ""
@@ -80,7 +80,7 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 				t.Errorf("%s did not go well: %s\n%s", last, reason, l.bflow("status", run).out)
 			}
 			t.Logf("%s ended %s", last, reason)
-			l.nothingLeft(run, 5*time.Minute)
+			l.nothingLeft(run, beforeForce)
 			w.nothingLeftThere(run, 15*time.Minute)
 			l.released(last)
 			if status == "True" {
@@ -99,7 +99,7 @@ func (l *lab) lastAttempt(run string) string {
 	if !queuerun.Again(pr) {
 		return run
 	}
-	l.await(time.Minute, "the next attempt of "+run, func() string {
+	l.await(10*time.Minute, "the next attempt of "+run, func() string {
 		if l.run(run).GetAnnotations()[queuerun.AnnotationNext] == "" {
 			return "there is none"
 		}
@@ -215,7 +215,7 @@ func TestAMatrixIsCancelled(t *testing.T) {
 	from := l.mark()
 	parent := l.submit(l.write("many.yaml", twoHundred))[0]
 	children := func() []unstructured.Unstructured { return l.list(pipelineRuns, "bflow.dev/matrix="+parent) }
-	l.await(10*time.Minute, "8 points to run", func() string {
+	l.await(40*time.Minute, "8 points to run", func() string {
 		n := 0
 		for _, c := range children() {
 			status, _, _ := unstructured.NestedString(c.Object, "spec", "status")
@@ -230,15 +230,15 @@ func TestAMatrixIsCancelled(t *testing.T) {
 	})
 	cancelled := time.Now()
 	l.must("cancel", parent)
-	l.ended(parent, 10*time.Minute)
+	l.ended(parent, 20*time.Minute)
 	l.nothingStarted(from, parent)
 	for _, c := range children() {
 		admitted, _ := time.Parse(time.RFC3339, c.GetAnnotations()[contract.AnnotationAdmitted])
 		if admitted.After(cancelled.Add(time.Second)) { // the stamp has whole seconds
 			t.Errorf("%s was let start at %s, %s after the cancel", c.GetName(), admitted, admitted.Sub(cancelled))
 		}
-		l.nothingLeft(c.GetName(), 3*time.Minute)
-		w.nothingLeftThere(c.GetName(), 3*time.Minute)
+		l.nothingLeft(c.GetName(), beforeForce)
+		w.nothingLeftThere(c.GetName(), beforeForce)
 	}
 	var took []time.Duration
 	for _, c := range children() {

@@ -31,7 +31,7 @@ func (l *lab) onWorker() *lab {
 		l.t.Skip("BFLOW_E2E_WORKER_KUBECONFIG names no second cluster")
 	}
 	l.target()
-	l.await(5*time.Minute, "target "+workerTarget+" to be known", func() string {
+	l.await(10*time.Minute, "target "+workerTarget+" to be known", func() string {
 		if l.promisedBy(workerTarget)[gpu] == 0 {
 			return "its queue promises no GPU"
 		}
@@ -60,7 +60,7 @@ spec:
 
 // TestAMatrixRunsOverTwoClusters runs 12 points on the hub and on a worker that has neither Tekton nor Kueue.
 func TestAMatrixRunsOverTwoClusters(t *testing.T) {
-	l := newLab(t, withWorker)
+	l := newLab(t, withWorker, runs(4))
 	w := l.onWorker()
 	for _, group := range []string{"tekton.dev", "kueue.x-k8s.io"} {
 		if l.serves(w, group) {
@@ -69,7 +69,7 @@ func TestAMatrixRunsOverTwoClusters(t *testing.T) {
 	}
 	audit := w.mark()
 	parent := l.submit(l.write("both.yaml", overBoth))[0]
-	l.await(20*time.Minute, parent+" to succeed", func() string {
+	l.await(40*time.Minute, parent+" to succeed", func() string {
 		status, reason := condition(l.run(parent))
 		if status == "False" {
 			t.Fatalf("%s failed: %s\n%s", parent, reason, l.must("status", parent))
@@ -102,8 +102,8 @@ func TestAMatrixRunsOverTwoClusters(t *testing.T) {
 		t.Errorf("results of a local point have the files\n%s\nand of a remote one\n%s", strings.Join(here, " "), strings.Join(there, " "))
 	}
 	for _, c := range children {
-		l.nothingLeft(c.GetName(), time.Minute)
-		w.nothingLeftThere(c.GetName(), time.Minute)
+		l.nothingLeft(c.GetName(), beforeForce)
+		w.nothingLeftThere(c.GetName(), beforeForce)
 	}
 }
 

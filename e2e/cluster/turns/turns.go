@@ -20,21 +20,24 @@ const (
 )
 
 // Need is what a test needs at once.
-type Need struct{ Hub, Worker Part }
+type Need struct {
+	Hub, Worker Part
+	Runs        int // that it has on a share of a hub at once; 0 is one
+}
 
 // Pool hands clusters out.
 type Pool struct {
 	mu      sync.Mutex
 	hubs    []place // who shares takes the first one first, the others the last one
 	worker  place
-	most    int // shares of a hub at once, and as many rough ones
+	most    int // runs at once on a hub that is shared, and as many rough tests
 	waiting []*request
 }
 
 // place is a cluster, and who has it.
 type place struct {
-	shares, rough int
-	whole         bool
+	shares, rough, runs int
+	whole               bool
 }
 
 type request struct {
@@ -43,7 +46,7 @@ type request struct {
 	ready chan struct{}
 }
 
-// New returns a pool of hubs, of each of which most shares may be out at once, and one worker.
+// New returns a pool of hubs, on each of which those that share it may have most runs at once, and one worker.
 func New(hubs, most int) *Pool { return &Pool{hubs: make([]place, hubs), most: max(1, most)} }
 
 // Take waits until what is needed is free, and returns the numbers of the hubs and how to give all of it back.
@@ -62,6 +65,7 @@ func (p *Pool) giveBack(r *request) {
 	defer p.mu.Unlock()
 	for _, i := range r.hubs {
 		p.hubs[i].take(r.need.Hub, -1)
+		p.hubs[i].runs -= r.need.runs()
 	}
 	p.worker.take(r.need.Worker, -1)
 	p.grant()
@@ -79,6 +83,7 @@ func (p *Pool) grant() {
 		}
 		for _, h := range hubs {
 			p.hubs[h].take(r.need.Hub, 1)
+			p.hubs[h].runs += r.need.runs()
 		}
 		p.worker.take(r.need.Worker, 1)
 		p.waiting = slices.Delete(p.waiting, i, i+1)
@@ -100,6 +105,8 @@ func (n Need) weight() (w int) {
 	return w
 }
 
+func (n Need) runs() int { return max(1, n.Runs) }
+
 func (p *place) take(part Part, n int) {
 	switch part {
 	case Share, Every:
@@ -118,7 +125,7 @@ func (p *Pool) fits(need Need) (hubs []int, ok bool) {
 	}
 	switch need.Hub {
 	case Share:
-		return p.roomiest()
+		return p.roomiest(need.runs())
 	case Rough, Whole:
 		return p.lastOf(need.Hub)
 	case Every:
@@ -138,14 +145,15 @@ func (p *Pool) kept(need Need) bool {
 	return slices.ContainsFunc(p.waiting, func(r *request) bool { return r.need.Worker == Whole && r.need.weight() > need.weight() })
 }
 
-// roomiest is the hub with the fewest shares out. The last one is kept for those that cannot share.
-func (p *Pool) roomiest() (hubs []int, ok bool) {
+// roomiest is the hub with the fewest runs, where there is room for some more, or where nothing is. The last one is kept for
+// those that cannot share.
+func (p *Pool) roomiest(runs int) (hubs []int, ok bool) {
 	best, last := -1, len(p.hubs)-1
 	for i, h := range p.hubs {
-		if h.whole || h.rough > 0 || h.shares >= p.most || i == last && p.wanted(Rough, Whole, Every) {
+		if h.whole || h.rough > 0 || h.shares > 0 && h.runs+runs > p.most || i == last && p.wanted(Rough, Whole, Every) {
 			continue
 		}
-		if best < 0 || h.shares < p.hubs[best].shares {
+		if best < 0 || h.runs < p.hubs[best].runs {
 			best = i
 		}
 	}

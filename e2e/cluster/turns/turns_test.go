@@ -11,6 +11,8 @@ import (
 
 var (
 	share       = turns.Need{Hub: turns.Share}
+	twoRuns     = turns.Need{Hub: turns.Share, Runs: 2}
+	manyRuns    = turns.Need{Hub: turns.Share, Runs: 9}
 	rough       = turns.Need{Hub: turns.Rough}
 	whole       = turns.Need{Hub: turns.Whole}
 	every       = turns.Need{Hub: turns.Every, Worker: turns.Whole}
@@ -47,6 +49,9 @@ func TestTurns(t *testing.T) {
 		{"the first share is of the first hub", 2, nil, -1, share, []int{0}, nil},
 		{"the next share is of the hub with fewer", 2, []turns.Need{share}, -1, share, []int{1}, nil},
 		{"no more shares than may be", 1, []turns.Need{share, share}, -1, share, nil, nil},
+		{"no more runs than may be", 1, []turns.Need{share}, -1, twoRuns, nil, nil},
+		{"too many runs are alone with shares that are to come", 1, []turns.Need{manyRuns}, -1, share, nil, nil},
+		{"too many runs have a hub where nothing is", 1, []turns.Need{share}, 0, manyRuns, []int{0}, nil},
 		{"the first whole hub is the last one", 2, nil, -1, whole, []int{1}, nil},
 		{"a whole hub is not one with a share out", 1, []turns.Need{share}, -1, whole, nil, nil},
 		{"a share is not of a hub that is taken whole", 1, []turns.Need{whole}, -1, share, nil, nil},
