@@ -1,0 +1,9 @@
+package quiet
+
+import (
+	"testing"
+
+	"bflow.dev/bflow/internal/leakcheck"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
