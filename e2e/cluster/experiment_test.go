@@ -250,7 +250,8 @@ func (l *lab) podOf(parent string) *unstructured.Unstructured {
 func TestAQueuedExperimentThatIsCancelledNeverStarts(t *testing.T) {
 	l := newLab(t, alone)
 	holder := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: untilCancelled + "\n" + asksForAll})
-	loading(l, holder, l.child(holder))
+	held := l.child(holder)
+	loading(l, holder, held)
 	parent := l.starts(map[string]string{contract.ParamExperiment: brief})
 	run := l.child(parent)
 	cancelByTkn(l, parent)
@@ -259,7 +260,7 @@ func TestAQueuedExperimentThatIsCancelledNeverStarts(t *testing.T) {
 		t.Errorf("%d tasks of a run that was cancelled in the queue were started", n)
 	}
 	cancelByTkn(l, holder)
-	for _, run := range []string{run, l.child(holder)} {
+	for _, run := range []string{run, held} {
 		l.ended(run, 20*time.Minute)
 		l.nothingLeft(run, beforeForce)
 	}
