@@ -35,8 +35,8 @@ type check struct {
 	argv []string
 }
 
-// checks are the steps, in two lanes beside each other: what takes a processor, and the tests on clusters, which mostly
-// wait. What is slow to build comes first, and what changes most seldom before the rest, so that a run that is cut off
+// checks are the steps: clusters start while unit tests run, and what the clusters serve, which is mostly waited for, goes
+// beside the rest of what takes a processor. What is slow to build comes first, and what changes most seldom before the rest, so that a run that is cut off
 // leaves its caches to the next.
 func checks(p place, c chosen) []check {
 	racing := strings.Join(c.race(), " ")
@@ -54,13 +54,16 @@ func checks(p place, c chosen) []check {
 		{step.Step{Name: build, Needs: []string{packages}, After: []string{programs}}, []string{"make", "build"}},
 
 		{step.Step{Name: up, Needs: []string{programs, build, environments}, Skip: clusters}, []string{".ci/cluster", "up"}},
-		{step.Step{Name: bootstrap, Needs: []string{up}, Skip: clusters}, []string{".ci/cluster", "bootstrap"}},
+
+		{step.Step{Name: unit, Needs: []string{build, environments}}, []string{"make", "test", "WITHOUT=" + racing}},
+		{step.Step{Name: race, Needs: []string{build, environments}, After: []string{unit}, Skip: noRace}, []string{"make", "race", "RACE=" + racing}},
+
+		// The tests above judge time here and there, so the runs of these wait for them.
+		{step.Step{Name: bootstrap, Needs: []string{up}, After: []string{race}, Skip: clusters}, []string{".ci/cluster", "bootstrap"}},
 		{step.Step{Name: runs, Needs: []string{bootstrap}, Skip: clusters}, []string{".ci/cluster", "runs"}},
 		{step.Step{Name: rights, Needs: []string{runs}, Skip: clusters}, []string{".ci/cluster", "rights"}},
 		{step.Step{Name: down, After: []string{rights}, Skip: clusters, Always: true}, []string{".ci/cluster", "down"}},
 
-		{step.Step{Name: unit, Needs: []string{build, environments}}, []string{"make", "test", "WITHOUT=" + racing}},
-		{step.Step{Name: race, Needs: []string{build, environments}, After: []string{unit}, Skip: noRace}, []string{"make", "race", "RACE=" + racing}},
 		{step.Step{Name: lint, Needs: []string{packages}, After: []string{race}}, []string{"make", "lint"}},
 		{step.Step{Name: verify, Needs: []string{packages}, After: []string{lint}}, []string{"make", "verify"}},
 		{step.Step{Name: newest, Needs: []string{build, environments}, After: []string{verify}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("3")}},

@@ -153,8 +153,10 @@ func operateLong(op string, args []string) int {
 		return 143
 	case "deaf": // to SIGTERM
 		signal.Ignore(syscall.SIGTERM)
+		never := make(chan os.Signal, 1)
+		signal.Notify(never, syscall.SIGUSR2) // who waits for a signal is not taken for a deadlock
 		check(os.WriteFile(args[0]+".started", nil, 0o644))
-		select {}
+		<-never
 	case "spawn": // a background process that lives until its lifeline is cut
 		cmd := exec.Command(os.Args[0], "lifeline", args[0])
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
