@@ -114,6 +114,7 @@ func pool(t *testing.T, hubs int) *turns.Pool {
 			t.Fatalf("reading BFLOW_E2E_BESIDE: %v", err)
 		}
 		clusters.pool = turns.New(hubs, most)
+		time.AfterFunc(time.Second, clusters.pool.Begin) // by then all tests have asked
 	}
 	return clusters.pool
 }

@@ -31,6 +31,7 @@ type Pool struct {
 	hubs    []place // who shares takes the first one first, the others the last one
 	worker  place
 	most    int // runs at once on a hub that is shared, and as many rough tests
+	begun   bool
 	waiting []*request
 }
 
@@ -48,6 +49,14 @@ type request struct {
 
 // New returns a pool of hubs, on each of which those that share it may have most runs at once, and one worker.
 func New(hubs, most int) *Pool { return &Pool{hubs: make([]place, hubs), most: max(1, most)} }
+
+// Begin has the turns begin: those that have asked before are not served in the order in which they came.
+func (p *Pool) Begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun = true
+	p.grant()
+}
 
 // Take waits until what is needed is free, and returns the numbers of the hubs and how to give all of it back.
 func (p *Pool) Take(need Need) (hubs []int, release func()) {
@@ -74,7 +83,7 @@ func (p *Pool) giveBack(r *request) {
 // grant serves who waits, those first that are the hardest to serve: otherwise the others would leave them no moment.
 func (p *Pool) grant() {
 	slices.SortStableFunc(p.waiting, func(a, b *request) int { return b.need.weight() - a.need.weight() })
-	for i := 0; i < len(p.waiting); {
+	for i := 0; p.begun && i < len(p.waiting); {
 		r := p.waiting[i]
 		hubs, ok := p.fits(r.need)
 		if !ok {

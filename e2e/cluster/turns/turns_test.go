@@ -73,6 +73,7 @@ func TestTurns(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := turns.New(row.hubs, 2)
+				p.Begin()
 				var all []*asked
 				for _, n := range row.have {
 					all = append(all, ask(p, n))
@@ -107,9 +108,24 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+func TestTheHardestToServeIsTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := turns.New(1, 2)
+		one, all := ask(p, whole), ask(p, every)
+		p.Begin()
+		if synctest.Wait(); one.got != nil || all.got == nil {
+			t.Errorf("whole %v, every %v", one.got, all.got)
+		}
+		all.release()
+		synctest.Wait()
+		one.release()
+	})
+}
+
 // TestNobodyIsBesideAWholeHub with many that ask at once.
 func TestNobodyIsBesideAWholeHub(t *testing.T) {
 	p := turns.New(2, 3)
+	p.Begin()
 	var mu sync.Mutex
 	in := [2]turns.Need{}
 	var beside [2]int
