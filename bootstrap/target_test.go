@@ -219,7 +219,7 @@ func TestATargetThatTheHubDoesNotReach(t *testing.T) {
 	s, hub, _ := hubServer(t)
 	_, path := farServer(t)
 	controllers(t, s, seen.Target{Since: time.Unix(1000, 0), Why: "no route to host"})
-	err := hub.AddTarget(t.Context(), TargetOptions{Name: "far", Kubeconfig: path, Version: "v1", Wait: 200 * time.Millisecond}, nil)
+	err := hub.AddTarget(t.Context(), TargetOptions{Name: "far", Kubeconfig: path, Version: "v1", Wait: 3 * time.Second}, nil)
 	if err == nil || !strings.Contains(err.Error(), "does not reach it: no route to host; its address must lead there from pods of the hub") {
 		t.Errorf("got %v", err)
 	}

@@ -39,6 +39,7 @@ var rules = []struct {
 	{"the compiler refers to a bundle without opening it", "./generator/compile", nil, []string{"github.com/google/go-containerregistry"}},
 	{"the arithmetic of devices knows no cluster", "./queue/devices", nil, slices.Concat(heavy, clientgo, []string{"sigs.k8s.io/controller-runtime"})},
 	{"what became of a matrix is arithmetic", "./queue/matrix/state", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", "sigs.k8s.io/"})},
+	{"what is shipped has nothing of its tests", "./cmd/...", nil, []string{module + "internal/eventually", module + "internal/quiet", module + "internal/apitest"}},
 	{"pipelines do not know the experiment file", "./pipelines/...", nil, []string{module + "generator/spec", module + "generator/plan"}},
 }
 

@@ -281,7 +281,7 @@ func TestWhyThereIsNothingToFetch(t *testing.T) {
 			c := newCluster(t, t.TempDir())
 			row.prepare(c)
 			o := quick
-			o.Ready = 100 * time.Millisecond
+			o.Ready = 3 * time.Second
 			err := o.Run(t.Context(), c.config(), "bench", "r", t.TempDir())
 			if err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q", err, row.want)
