@@ -168,7 +168,7 @@ func (l *lab) awaitEvery(pause, limit time.Duration, what string, look func() (s
 	end, began := time.After(limit), time.Now()
 	asked := time.Time{}
 	for {
-		changed := l.site.changed()
+		changed := l.changed()
 		said := ""
 		if time.Since(asked) < doubt {
 			said = l.fromWatches(look)
@@ -235,7 +235,7 @@ func (l *lab) get(kind schema.GroupVersionResource, name string) (*unstructured.
 // getIn is get in a namespace; "" is none.
 func (l *lab) getIn(kind schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	if l.watched {
-		if u := l.site.seenOne(kind, namespace, name); u != nil {
+		if u := l.seenOne(kind, namespace, name); u != nil {
 			return u, nil
 		}
 	}
@@ -256,7 +256,7 @@ func (l *lab) run(name string) *unstructured.Unstructured {
 // they asked for at once, Pending ones included.
 func (l *lab) sampleGPUs() (most func() int64) {
 	l.t.Helper()
-	informer := l.site.watch(pods)
+	informer := l.watch(pods)
 	if !cache.WaitForCacheSync(l.t.Context().Done(), informer.HasSynced) {
 		l.t.Fatal("the watch of pods does not begin")
 	}

@@ -64,22 +64,23 @@ func TestFaults(t *testing.T) {
 	for _, r := range table() {
 		t.Run(r.kind+" from the start", func(t *testing.T) {
 			t.Parallel()
-			s := start(t, r.kind, []runplan.Fault{{Kind: r.kind, Duration: span(r.kind)}})
+			s := start(t, r.kind, []runplan.Fault{{Kind: r.kind, Duration: span(r.kind, impatient)}})
 			s.check(t, r.atStart, false)
 		})
 		t.Run(r.kind+" in the middle of the load", func(t *testing.T) {
 			t.Parallel()
 			s := start(t, r.kind, nil)
-			s.AwaitLoad(4).Inject(runplan.Fault{Kind: r.kind, Duration: span(r.kind)})
+			s.AwaitLoad(4).Inject(runplan.Fault{Kind: r.kind, Duration: span(r.kind, later+2*impatient)})
 			s.check(t, r.later, true)
 		})
 	}
 }
 
-// span is how long a fault lasts, 0 for the rest of the run.
-func span(kind string) runplan.Duration {
+// span is how long a fault lasts: a freeze, which must have an end, this long, and every other for the rest of the run.
+// One in the middle of the load has to outlast the last request, or a thaw meets some of them just before their deadline.
+func span(kind string, freeze time.Duration) runplan.Duration {
 	if kind == runplan.FaultFreeze {
-		return runplan.Duration(2 * impatient)
+		return runplan.Duration(freeze)
 	}
 	return 0
 }

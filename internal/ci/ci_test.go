@@ -135,12 +135,13 @@ func TestEveryPackageIsRunBySomething(t *testing.T) {
 	}
 	always := append(unitRows(m), choose.Row{Name: verify, Programs: generators(t, m)})
 	for _, pkg := range m.Packages(".") {
-		for _, file := range m.Files(pkg) {
-			chosen := slices.ContainsFunc(m.Choose(append(rows(m), always...), []string{file}), func(c choose.Choice) bool { return c.Because != "" })
-			if !chosen {
-				t.Errorf("nothing is run when %s changes: give package %s a test", file, pkg)
-			}
-			break // the others have the same package
+		files := m.Files(pkg)
+		if len(files) == 0 {
+			continue
+		}
+		chosen := m.Choose(append(rows(m), always...), files[:1]) // the others have the same package
+		if !slices.ContainsFunc(chosen, func(c choose.Choice) bool { return c.Because != "" }) {
+			t.Errorf("nothing is run when %s changes: give package %s a test", files[0], pkg)
 		}
 	}
 }

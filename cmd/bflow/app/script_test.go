@@ -92,15 +92,18 @@ func stall(ts *testscript.TestScript, neg bool, args []string) {
 	var dir string
 	ts.Check(eventually.Look(context.Background(), "the load of "+args[0], func() error {
 		found, err := filepath.Glob(ts.MkAbs(args[0]))
-		if err != nil || len(found) != 1 {
-			return fmt.Errorf("runs %q, %v", found, err)
+		if err != nil {
+			return err
+		}
+		if len(found) != 1 {
+			return fmt.Errorf("runs %q, want one", found)
 		}
 		dir = found[0]
 		events, err := os.ReadFile(filepath.Join(dir, contract.FileEvents))
-		if !bytes.Contains(events, []byte(`"stage_started"`)) {
-			return fmt.Errorf("events %s, %v", events, err)
+		if err == nil && !bytes.Contains(events, []byte(`"stage_started"`)) {
+			err = fmt.Errorf("no stage has started: %s", events)
 		}
-		return nil
+		return err
 	}))
 	var engine struct{ URL string }
 	ts.Check(step.ReadJSON(filepath.Join(dir, contract.FileEndpoint), &engine))

@@ -29,7 +29,7 @@ func Command(env []string, program string, args ...string) func(context.Context,
 		}
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
-			return fmt.Errorf("%s ended with %s", program, exit)
+			return fmt.Errorf("%s: %w", program, err)
 		}
 		return err
 	}

@@ -138,7 +138,7 @@ func TestACommandIsToldToEndWithAllThatItStarted(t *testing.T) {
 
 func TestACommandThatFailsSaysHow(t *testing.T) {
 	results, out := runAll(t, t.Context(), []Step{{Name: "fails", Run: Command(nil, "sh", "-c", "echo told; exit 3")}})
-	if results[0].Why != "sh ended with exit status 3" || !strings.Contains(out, "told\n") {
+	if results[0].Why != "sh: exit status 3" || !strings.Contains(out, "told\n") {
 		t.Errorf("the reason is %q, the output\n%s", results[0].Why, out)
 	}
 }
