@@ -113,6 +113,26 @@ func TestADoneRunWithLiveEnginePodsKeepsItsQuota(t *testing.T) {
 	}
 }
 
+// TestAPodThatTektonHasForgottenIsDeleted: its controller died after it had made the pod and before it had written down
+// that it had, so a cancelled task is over while its pod goes on.
+func TestAPodThatTektonHasForgottenIsDeleted(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	w.forgetful = true
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
+	w.rounds(5)
+	if run.Released(w.run("a")) || w.saw("DeletedTaskPod") {
+		t.Fatal("a pod that has just been told to end is not given time")
+	}
+	w.clock.Step(time.Minute)
+	w.forgetful = false
+	w.rounds(5)
+	if !run.Released(w.run("a")) || w.held() != 0 || !w.saw("DeletedTaskPod") || w.saw("ForcedRelease") {
+		t.Fatalf("quota %d:\n%s", w.held(), w.snapshot(false))
+	}
+}
+
 // restuck keeps the pod of engine a there with a finalizer, as a dead node would.
 func (w *world) restuck() {
 	pod := &corev1.Pod{}

@@ -87,7 +87,11 @@ func (w *world) finishTask(task *tektonv1.TaskRun, ok bool) {
 	}
 	before := client.MergeFrom(task.DeepCopy())
 	task.Status.SetCondition(c)
+	task.Status.CompletionTime = &metav1.Time{Time: w.clock.Now()}
 	w.must(w.client.Patch(w.t.Context(), task, before))
+	if w.forgetful {
+		return
+	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: task.Name + "-pod"}}
 	w.must(client.IgnoreNotFound(w.client.Delete(w.t.Context(), pod)))
 }

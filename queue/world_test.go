@@ -56,6 +56,8 @@ type world struct {
 
 	gpus  int64
 	stuck bool // engine pods do not go away
+
+	forgetful bool // Tekton has not written down which pods it has made
 }
 
 func newWorld(t *testing.T, gpus int64) *world {

@@ -25,7 +25,7 @@ const (
 	ForceAfter = 10 * time.Minute
 	// lookAgain is how often an ended run is looked at when no event comes: a watch may break.
 	lookAgain = 30 * time.Second
-	// tasksEnd is how long the pods of tasks that were told to end may take.
+	// tasksEnd is how long a task pod may go on after its task is over, or was told to end by force.
 	tasksEnd = time.Minute
 	// soon is when a change that met another one is tried again.
 	soon = 200 * time.Millisecond

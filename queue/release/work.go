@@ -3,6 +3,8 @@ package release
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
@@ -47,11 +49,37 @@ func (r *Reconciler) work(ctx context.Context, pr *tektonv1.PipelineRun) (work, 
 		return w, fmt.Errorf("listing task pods: %w", err)
 	}
 	for _, pod := range pods.Items {
-		if !ended(&pod) {
-			w.pods = append(w.pods, pod.Name)
+		if ended(&pod) {
+			continue
+		}
+		w.pods = append(w.pods, pod.Name)
+		if err := r.endPod(ctx, pr, w.tasks, &pod); err != nil {
+			return w, err
 		}
 	}
 	return w, nil
+}
+
+// endPod deletes a pod that goes on though its task is over: a controller of Tekton that dies after it has made a pod and
+// before it has written down its name forgets it, and only cancels the task.
+func (r *Reconciler) endPod(ctx context.Context, pr *tektonv1.PipelineRun, tasks []tektonv1.TaskRun, pod *corev1.Pod) error {
+	i := slices.IndexFunc(tasks, func(t tektonv1.TaskRun) bool { return t.Name == pod.Labels[pipeline.TaskRunLabelKey] })
+	if i < 0 || !pod.DeletionTimestamp.IsZero() || !tasks[i].IsDone() {
+		return nil
+	}
+	over := run.EndedAt(pr)
+	if at := tasks[i].Status.CompletionTime; at != nil {
+		over = at.Time
+	}
+	if r.opts.Clock.Since(over) < tasksEnd {
+		return nil
+	}
+	if err := client.IgnoreNotFound(r.client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})); err != nil {
+		return fmt.Errorf("deleting task pod %q: %w", pod.Name, err)
+	}
+	r.events.Eventf(pr, nil, corev1.EventTypeWarning, "DeletedTaskPod", "Release",
+		"Deleted Pod %s, which still ran %s after its task was over", pod.Name, r.opts.Clock.Since(over).Round(time.Second))
+	return nil
 }
 
 // lost says how the target took a task of a failed run away, "" where it did not, or where somebody ended the run.
