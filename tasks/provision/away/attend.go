@@ -24,7 +24,7 @@ type attendance struct {
 	doing sync.WaitGroup // all that goes on until ctx ends
 
 	mu      sync.Mutex
-	state   cluster.JobState
+	state   sight
 	known   bool          // a state has come
 	seen    string        // name of the pod, also when it is gone
 	changed chan struct{} // closed with the next state
@@ -37,6 +37,12 @@ type attendance struct {
 	said    string
 }
 
+// sight is one look at the Job.
+type sight struct {
+	cluster.JobState
+	gone bool // it has no pod, and had one at an earlier look
+}
+
 // attend begins to follow the Job, until ctx ends; wait then returns.
 func (l *launcher) attend(ctx context.Context) *attendance {
 	a := &attendance{l: l, ctx: ctx, changed: make(chan struct{}), sent: make(chan error, 1)}
@@ -44,24 +50,29 @@ func (l *launcher) attend(ctx context.Context) *attendance {
 	states := l.c.FollowJob(a.ctx, l.work.Name, l.hear)
 	a.doing.Go(func() {
 		for s := range states {
-			a.mu.Lock()
-			a.state, a.known = s, true
-			if s.Pod != nil {
-				a.seen = s.Pod.Name
-			}
-			close(a.changed)
-			a.changed = make(chan struct{})
-			a.mu.Unlock()
+			a.take(s)
 		}
 	})
 	return a
+}
+
+// take makes s the latest state.
+func (a *attendance) take(s cluster.JobState) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s.Pod != nil {
+		a.seen = s.Pod.Name
+	}
+	a.state, a.known = sight{s, s.Pod == nil && a.seen != ""}, true
+	close(a.changed)
+	a.changed = make(chan struct{})
 }
 
 // wait returns when nothing goes on any more, which is soon after the end of its context.
 func (a *attendance) wait() { a.doing.Wait() }
 
 // now is the latest state, and what is closed when there is a newer one.
-func (a *attendance) now() (s cluster.JobState, known bool, changed <-chan struct{}) {
+func (a *attendance) now() (s sight, known bool, changed <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.state, a.known, a.changed
@@ -81,14 +92,14 @@ func (a *attendance) untilEnd(ctx context.Context) (int, error) {
 		s, known, changed := a.now()
 		wake := time.After(time.Minute)
 		if known {
-			a.advance(s)
+			a.advance(s.JobState)
 			if end := ended(s.Pod, a.l.Task); end != nil {
 				return int(end.ExitCode), nil
 			}
 			if lost := a.lost(s); lost != nil {
-				return a.rescue(s, lost)
+				return a.rescue(s.JobState, lost)
 			}
-			at, err := a.hopeless(s, trouble, start)
+			at, err := a.hopeless(s.JobState, trouble, start)
 			if err != nil {
 				return 0, err
 			}
@@ -113,17 +124,17 @@ func (a *attendance) untilEnd(ctx context.Context) (int, error) {
 }
 
 // lost says why the task will not come to an end whose results can be fetched, nil while it may.
-func (a *attendance) lost(s cluster.JobState) *lostError {
+func (a *attendance) lost(s sight) *lostError {
 	if why := s.Lost(); why != "" {
 		return &lostError{why: why, taken: !s.OutOfTime()}
 	}
 	if s.Pod == nil {
-		if a.podName() != "" {
+		if s.gone {
 			return &lostError{why: "its pod is gone", taken: true}
 		}
 		return nil
 	}
-	if lost := death(s, a.l.Task); lost != nil {
+	if lost := death(s.JobState, a.l.Task); lost != nil {
 		return lost
 	}
 	for _, name := range []string{cluster.ContainerReceive, cluster.ContainerFiles} {

@@ -18,7 +18,10 @@ import (
 	"bflow.dev/bflow/tasks/results/transfer"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -204,5 +207,30 @@ func TestWhatWasMeasuredBeforeIsKept(t *testing.T) {
 	}
 	if err := setAside(dir, 7, 1); err != nil {
 		t.Errorf("nothing to keep: %v", err)
+	}
+}
+
+// TestAPodThatComesWhileItsAbsenceIsJudgedIsNotGone: what is judged is one look, whatever a later one has seen.
+func TestAPodThatComesWhileItsAbsenceIsJudgedIsNotGone(t *testing.T) {
+	job, pod := &batchv1.Job{}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+	a := &attendance{l: &launcher{}, changed: make(chan struct{})}
+	a.take(cluster.JobState{Job: job})
+	before, _, _ := a.now()
+	a.take(cluster.JobState{Job: job, Pod: pod})
+	with, _, _ := a.now()
+	a.take(cluster.JobState{Job: job})
+	after, _, _ := a.now()
+	for _, row := range []struct {
+		name string
+		look sight
+		want string
+	}{{"before it has come", before, ""}, {"while it is there", with, ""}, {"after it has gone", after, "its pod is gone"}} {
+		got := ""
+		if lost := a.lost(row.look); lost != nil {
+			got = lost.why
+		}
+		if got != row.want {
+			t.Errorf("%s: %q, want %q", row.name, got, row.want)
+		}
 	}
 }
