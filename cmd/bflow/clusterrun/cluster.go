@@ -18,7 +18,7 @@ import (
 
 // patience bounds the first question to an API server, answerTime every other that is not a stream.
 const (
-	patience   = 5 * time.Second
+	patience   = 10 * time.Second
 	answerTime = time.Minute
 )
 

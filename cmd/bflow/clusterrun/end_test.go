@@ -138,7 +138,7 @@ func TestConnectSaysWhyThereIsNoAnswer(t *testing.T) {
 		want []string
 	}{
 		{name: "nobody listens", host: "http://127.0.0.1:1", want: []string{"the API server of cluster hub (http://127.0.0.1:1) does not answer", "connection refused"}},
-		{name: "nobody speaks", host: "http://" + away, want: []string{"does not answer: no answer within 5s"}},
+		{name: "nobody speaks", host: "http://" + away, want: []string{"does not answer: no answer within 10s"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,9 +1,16 @@
 package clusterrun_test
 
 import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -110,6 +117,43 @@ func TestATaskThatWaitsForANodeSaysWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: %q, %v", row.name, s.Message, err)
 		}
 		srv.Put("/api/v1/namespaces/bench/pods/r-load-gen-0-pod", pod)
+	}
+}
+
+// TestTheLastLineOfAFailedStepIsItsReason reads the log of the step, which its node may tell late or not at all.
+func TestTheLastLineOfAFailedStepIsItsReason(t *testing.T) {
+	const alone = `task "provision": "step-provision" exited with code 3: Error`
+	for _, row := range []struct {
+		name    string
+		refused []int // answers to those who ask for the log; afterwards it is told
+		wants   string
+	}{
+		{"a node that answers", nil, `task "provision": step "provision" exited with code 3: CrashLoopBackOff: it ended with exit code 2`},
+		{"a busy one that answers the second time", []int{http.StatusInternalServerError}, `task "provision": step "provision" exited with code 3: CrashLoopBackOff: it ended with exit code 2`},
+		{"a log that whoever asks may not read", slices.Repeat([]int{http.StatusForbidden}, 99), alone},
+		{"a pod that is gone", slices.Repeat([]int{http.StatusNotFound}, 99), alone},
+		{"a node that does not answer", slices.Repeat([]int{http.StatusInternalServerError}, 99), alone + "; what it said could not be read ("},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			srv, c := newCluster(t)
+			pr := makeRun("r", begun(contract.Provision), condition(corev1.ConditionFalse, "Failed", ""))
+			srv.Put(tasksAt+"/r-provision", makeTask("r", contract.Provision, corev1.ConditionFalse, "Failed", `"step-provision" exited with code 3: Error`, code(3)))
+			srv.Say(namespace, "r-provision-pod", "step-provision", "deployed", "CrashLoopBackOff: it ended with exit code 2", "")
+			var asked atomic.Int32
+			srv.Refuse(func(q apitest.Request) (int, string) {
+				if n := int(asked.Load()); q.Subresource == "log" && n < len(row.refused) {
+					asked.Add(1)
+					return row.refused[n], "no log"
+				}
+				return 0, ""
+			})
+			ctx, stop := context.WithTimeout(t.Context(), 3*time.Second) // a second try comes after one
+			defer stop()
+			s, err := c.Status(ctx, &clusterrun.Run{ID: "r", Namespace: namespace, Attempts: []tektonv1.PipelineRun{*pr}})
+			if err != nil || s.Message != row.wants && (!strings.HasSuffix(row.wants, "(") || !strings.HasPrefix(s.Message, row.wants)) {
+				t.Errorf("%q, %v, want %q", s.Message, err, row.wants)
+			}
+		})
 	}
 }
 

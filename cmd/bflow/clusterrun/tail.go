@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"bflow.dev/bflow/tasks/report"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // tails read the logs of steps while they run, each once.
@@ -145,7 +147,11 @@ func (c *Cluster) lastWords(ctx context.Context, s *Status, runs []tektonv1.Task
 			}
 			word, ok := known[tr.Name]
 			if !ok {
-				word = c.lastWord(ctx, &tr)
+				var err error
+				if word, err = c.lastWord(ctx, &tr); err != nil {
+					t.Message += fmt.Sprintf("; what it said could not be read (%v): bflow logs %s tells it", err, s.RunID)
+					continue
+				}
 				known[tr.Name] = word
 			}
 			if word != "" {
@@ -166,23 +172,37 @@ func (c *Cluster) lastWords(ctx context.Context, s *Status, runs []tektonv1.Task
 // vague is all that Tekton says of a step that ended with an exit code.
 const vague = ": Error"
 
-// lastWord is the last line of the first step that failed, "" where it is gone.
-func (c *Cluster) lastWord(ctx context.Context, tr *tektonv1.TaskRun) string {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// wordTime is how long the last line of a step is asked for: the node of a busy cluster answers late, or only the next time.
+const wordTime = 20 * time.Second
+
+// lastWord is the last line of the first step that failed, "" where it is gone or not for whoever asks.
+func (c *Cluster) lastWord(ctx context.Context, tr *tektonv1.TaskRun) (string, error) {
+	failed := slices.IndexFunc(tr.Status.Steps, func(st tektonv1.StepState) bool { return st.Terminated != nil && st.Terminated.ExitCode != 0 })
+	if failed < 0 {
+		return "", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, wordTime)
 	defer cancel()
-	for _, st := range tr.Status.Steps {
-		if st.Terminated == nil || st.Terminated.ExitCode == 0 {
-			continue
-		}
+	of := LogOf{Namespace: tr.Namespace, Pod: tr.Status.PodName, Container: tr.Status.Steps[failed].Container, Last: 5}
+	for {
 		var last string
-		_ = c.Log(ctx, LogOf{Namespace: tr.Namespace, Pod: tr.Status.PodName, Container: st.Container, Last: 5}, func(line string) error {
+		err := c.Log(ctx, of, func(line string) error {
 			if strings.TrimSpace(line) != "" {
 				last = line
 			}
 			return nil
 		})
-		const longest = 400
-		return strings.ToValidUTF8(strings.TrimSpace(last[:min(len(last), longest)]), "")
+		switch {
+		case err == nil:
+			const longest = 400
+			return strings.ToValidUTF8(strings.TrimSpace(last[:min(len(last), longest)]), ""), nil
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+			return "", nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", err
+		case <-time.After(pause):
+		}
 	}
-	return ""
 }

@@ -100,12 +100,17 @@ func waiting(pod *corev1.Pod, c corev1.ContainerStatus, w *corev1.ContainerState
 		return symptom{reason: "ImagePull", now: finalPull(w.Message), tries: 1, fresh: w.Reason == "ErrImagePull",
 			text: fmt.Sprintf("image %q of %s cannot be pulled (%s): %s", c.Image, at, w.Reason, sentence(w.Message))}, true
 	case "CreateContainerConfigError", "CreateContainerError":
-		late := strings.Contains(w.Message, "failed to sync") || strings.Contains(w.Message, "timed out")
-		return symptom{reason: w.Reason, now: !late, text: fmt.Sprintf("%s cannot be made: %s", at, sentence(w.Message, w.Reason))}, true
+		return symptom{reason: w.Reason, now: !busy(w.Message), text: fmt.Sprintf("%s cannot be made: %s", at, sentence(w.Message, w.Reason))}, true
 	case "RunContainerError", "StartError":
-		return symptom{reason: w.Reason, now: true, text: fmt.Sprintf("%s cannot be started: %s", at, sentence(w.Message, w.Reason))}, true
+		return symptom{reason: w.Reason, now: !busy(w.Message), text: fmt.Sprintf("%s cannot be started: %s", at, sentence(w.Message, w.Reason))}, true
 	}
 	return symptom{}, false // ContainerCreating, PodInitializing, and CrashLoopBackOff, of which the last end tells more
+}
+
+// busy says whether a node could not make or start a container because it had no time for it, or was late: it tries again.
+// "is reserved for" is containerd's word for a container whose first attempt goes on.
+func busy(message string) bool {
+	return unanswered(message) || strings.Contains(message, "failed to sync") || strings.Contains(message, "is reserved for")
 }
 
 // finalPull says whether a registry's answer will be the same the next time.
@@ -128,7 +133,7 @@ func crashed(pod *corev1.Pod, c corev1.ContainerStatus, end *corev1.ContainerSta
 	case end.Reason == "OOMKilled":
 		s.reason, s.now, how = end.Reason, true, "more memory than its limit (OOMKilled)"
 	case end.Reason == "StartError" || end.Reason == "ContainerCannotRun":
-		s.reason, s.now, how = end.Reason, true, sentence(end.Message, end.Reason)
+		s.reason, s.now, how = end.Reason, !busy(end.Message), sentence(end.Message, end.Reason)
 	case end.ExitCode == 2 || end.ExitCode == 126 || end.ExitCode == 127:
 		s.now = true
 	}

@@ -27,6 +27,11 @@ func crash(restarts, code int, reason string) string {
   lastState: {terminated: {exitCode: %d, reason: %s}}}]}`, restarts, code, reason)
 }
 
+// waitsFor is the status of a pod whose container cannot run, and why.
+func waitsFor(reason, message string) string {
+	return fmt.Sprintf(`{phase: Pending, containerStatuses: [{name: vllm, state: {waiting: {reason: %s, message: '%s'}}}]}`, reason, message)
+}
+
 // at is a status that a pod has from a time on, in seconds.
 type at struct {
 	second int
@@ -58,9 +63,15 @@ func TestStartsThatCannotSucceedEndEarly(t *testing.T) {
 		{name: "a program that is not in the image stays away", end: 0, want: "StartError: ", seen: []at{{0, crash(0, 128, "StartError")}}},
 		{name: "too little memory stays too little", end: 0, want: "OOMKilled: container vllm of pod p-0 ended with more memory than its limit", seen: []at{{0, crash(1, 137, "OOMKilled")}}},
 		{name: "a Secret that is not there ends the wait at once", end: 0, want: `CreateContainerConfigError: container vllm of pod p-0 cannot be made: secret "key" not found`,
-			seen: []at{{0, `{phase: Pending, containerStatuses: [{name: vllm, state: {waiting: {reason: CreateContainerConfigError, message: 'secret "key" not found'}}}]}`}}},
+			seen: []at{{0, waitsFor("CreateContainerConfigError", `secret "key" not found`)}}},
 		{name: "a kubelet that has not read a ConfigMap yet gets a minute", end: 60, want: "CreateContainerConfigError: ",
-			seen: []at{{0, `{phase: Pending, containerStatuses: [{name: vllm, state: {waiting: {reason: CreateContainerConfigError, message: 'failed to sync configmap cache: timed out waiting for the condition'}}}]}`}, {70, running}}},
+			seen: []at{{0, waitsFor("CreateContainerConfigError", "failed to sync configmap cache: timed out waiting for the condition")}, {70, running}}},
+		{name: "a node that has no time to make a container gets a minute", end: -1,
+			seen: []at{{0, waitsFor("CreateContainerError", "context deadline exceeded")}, {30, waitsFor("CreateContainerError", "failed to reserve container name vllm_p-0: name is reserved for 4f3")}, {50, running}, {90, running}}},
+		{name: "a container that its node could not start in time is started again", end: -1,
+			seen: []at{{0, waitsFor("RunContainerError", "failed to create containerd task: timed out")}, {50, running}, {90, running}}},
+		{name: "a container that cannot be started ends the wait at once", end: 0, want: "RunContainerError: container vllm of pod p-0 cannot be started: no such device",
+			seen: []at{{0, waitsFor("RunContainerError", "no such device")}}},
 		{name: "no room now is borne for a minute", seen: []at{{0, noRoom}, {59, noRoom}, {61, noRoom}}, end: 60, want: "Unschedulable: pod p-0 fits on no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu; so for 1m0s"},
 		{name: "room within a minute is in time", seen: []at{{0, noRoom}, {59, starting}, {62, noRoom}, {100, running}}, end: -1},
 		{name: "no room ever ends the wait at once", never: true, seen: []at{{0, noRoom}}, end: 0, want: "Unschedulable: pod p-0 fits on no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu; no node could ever hold it: too small"},
