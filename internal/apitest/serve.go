@@ -259,7 +259,7 @@ func refused(w http.ResponseWriter, q Request, code int, message string) {
 func fail(w http.ResponseWriter, code int, message string, details Object) {
 	reason := map[int]metav1.StatusReason{http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusUnauthorized: metav1.StatusReasonUnauthorized,
 		http.StatusBadRequest: metav1.StatusReasonBadRequest, http.StatusNotFound: metav1.StatusReasonNotFound, http.StatusConflict: metav1.StatusReasonConflict,
-		http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable}[code]
+		http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable, http.StatusInternalServerError: metav1.StatusReasonInternalError}[code]
 	failAs(w, code, reason, message, details)
 }
 

@@ -20,6 +20,8 @@ import (
 const (
 	patience   = 10 * time.Second
 	answerTime = time.Minute
+	// webhookTime is how long one that does not answer is waited for: a Pod starts in less.
+	webhookTime = 30 * time.Second
 )
 
 // Cluster is a connection to the API server of a hub.
@@ -117,11 +119,22 @@ func (s selector) on(r *rest.Request) *rest.Request {
 	return r
 }
 
-// do carries a request out and decodes the answer into into, which may be nil.
+// do carries a request out and decodes the answer into into, which may be nil. What was not done because a webhook did
+// not answer is asked for again for webhookTime: Tekton's is one Pod, which may be busy or about to move.
 func (c *Cluster) do(ctx context.Context, r *rest.Request, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	res := r.Do(ctx)
+	begin, res := time.Now(), r.Do(ctx)
+	for webhookAway(res.Error()) && time.Since(begin) < webhookTime {
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		res = r.Do(ctx)
+	}
 	if err := res.Error(); err != nil {
 		return c.explain(err)
 	}

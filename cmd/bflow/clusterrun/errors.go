@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +40,11 @@ func (c *Cluster) away(ctx context.Context, err error) error {
 		err = fmt.Errorf("no answer within %s", patience)
 	}
 	return &Unreachable{Cluster: c.Name, Host: c.Config.Host, Err: cause(err)}
+}
+
+// webhookAway says whether nothing was done because a webhook of the cluster was not reached. One that says no is reached.
+func webhookAway(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }
 
 // cause drops the request from an error of the network: the address stands in the sentence already.

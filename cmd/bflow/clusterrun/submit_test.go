@@ -2,6 +2,7 @@ package clusterrun_test
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
@@ -74,6 +75,23 @@ func TestRunsOfOnePlanShareIt(t *testing.T) {
 	}
 	if owners := srv.Get(cms[0])["metadata"].(apitest.Object)["ownerReferences"].([]any); len(owners) != 2 {
 		t.Errorf("owners %v", owners)
+	}
+}
+
+// TestAWebhookThatDoesNotAnswerIsAskedAgain: nothing was made, so nothing is made twice.
+func TestAWebhookThatDoesNotAnswerIsAskedAgain(t *testing.T) {
+	srv, c := newCluster(t)
+	var asked atomic.Int32
+	srv.Refuse(func(q apitest.Request) (int, string) {
+		if q.Verb == "create" && q.Path == runsAt && asked.Add(1) <= 2 {
+			return http.StatusInternalServerError, `Internal error occurred: failed calling webhook "webhook.pipeline.tekton.dev": failed to call webhook: ` +
+				`Post "https://tekton-pipelines-webhook.tekton-pipelines.svc:443/defaulting?timeout=10s": context deadline exceeded`
+		}
+		return 0, ""
+	})
+	runs, err := c.Submit(t.Context(), submission(compile.Options{}, makePlan(t)))
+	if err != nil || len(runs) != 1 || len(srv.List(runsAt+"/")) != 1 {
+		t.Errorf("%v, there are %v", err, srv.List(runsAt+"/"))
 	}
 }
 
