@@ -133,6 +133,20 @@ func TestAPodThatTektonHasForgottenIsDeleted(t *testing.T) {
 	}
 }
 
+// TestATaskThatTektonHasForgottenIsCancelled: its controller died after it had made the task and before it had written
+// down that it had, so a cancelled run is over while its task goes on.
+func TestATaskThatTektonHasForgottenIsCancelled(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	w.orphans = true
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
+	w.rounds(10)
+	if !run.Released(w.run("a")) || w.held() != 0 || w.saw("ForcedRelease") {
+		t.Fatalf("quota %d:\n%s", w.held(), w.snapshot(false))
+	}
+}
+
 // restuck keeps the pod of engine a there with a finalizer, as a dead node would.
 func (w *world) restuck() {
 	pod := &corev1.Pod{}

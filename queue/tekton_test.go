@@ -27,6 +27,8 @@ func (w *world) tekton() {
 		case !pr.DeletionTimestamp.IsZero() || pr.IsDone() || pr.IsPending():
 		case pr.IsCancelled() && len(pr.Status.ChildReferences) == 0:
 			w.done(&pr, "Cancelled")
+		case pr.IsCancelled() && w.orphans:
+			w.done(&pr, "Cancelled")
 		case pr.IsCancelled():
 			w.endTasks(pr.Name)
 			w.done(&pr, "Cancelled")

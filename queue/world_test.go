@@ -58,6 +58,7 @@ type world struct {
 	stuck bool // engine pods do not go away
 
 	forgetful bool // Tekton has not written down which pods it has made
+	orphans   bool // Tekton has not written down which tasks it has made
 }
 
 func newWorld(t *testing.T, gpus int64) *world {

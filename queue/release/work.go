@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// cancelMessage is what a person reads on a task of a deleted run.
-const cancelMessage = "The run is being deleted."
+// cancelMessage is what a person reads on a task that Tekton has left behind.
+const cancelMessage = "The run is over."
 
 // work is what Tekton does for a run.
 type work struct {
@@ -25,8 +25,7 @@ type work struct {
 	pods  []string // names of task pods that have not come to their end: they may still make something on the target
 }
 
-// work lists the tasks of the run, and tells those of a deleted run to end: Tekton looks after it no more, and they
-// would go on.
+// work lists the tasks of the run, which is over, and tells those to end that go on: Tekton looks after it no more.
 func (r *Reconciler) work(ctx context.Context, pr *tektonv1.PipelineRun) (work, error) {
 	of := []client.ListOption{client.InNamespace(pr.Namespace), client.MatchingLabels{pipeline.PipelineRunLabelKey: pr.Name}}
 	var w work
@@ -97,9 +96,10 @@ func (w work) lost(pr *tektonv1.PipelineRun) string {
 	return ""
 }
 
-// cancelTask ends a task of a deleted run, except finish, which is what we would let run next.
+// cancelTask ends a task of a run that is over, except finish, which is what we would let run next. The tasks of a deleted
+// run go on; so does one of a cancelled run whose name Tekton had not written down when its controller died.
 func (r *Reconciler) cancelTask(ctx context.Context, pr *tektonv1.PipelineRun, task *tektonv1.TaskRun) error {
-	if pr.DeletionTimestamp.IsZero() || task.IsDone() || task.IsCancelled() || pipelineTask(task) == contract.Finish {
+	if !run.Over(pr) || task.IsDone() || task.IsCancelled() || pipelineTask(task) == contract.Finish {
 		return nil
 	}
 	before := client.MergeFrom(task.DeepCopy())
