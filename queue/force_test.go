@@ -39,7 +39,7 @@ func (w *world) away() (back func(), sweeper *release.Sweeper) {
 			return c.List(ctx, list, opts...)
 		},
 	})
-	opts := release.Options{Targets: target.NewRegistry(target.Local(live, nil)), Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Hub: "hub"}
+	opts := release.Options{Targets: target.NewRegistry(target.Local(live, nil)), Ways: w.opts.Access, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Hub: "hub"}
 	w.release = release.NewReconciler(w.client, w.client, w.events, opts)
 	return func() { gone = false }, release.NewSweeper(w.client, opts)
 }
@@ -140,7 +140,7 @@ func TestARunWhoseTargetIsForgottenIsReleasedByForce(t *testing.T) {
 	m, err := metrics.New(prometheus.NewRegistry())
 	w.must(err)
 	w.release = release.NewReconciler(w.client, w.client, w.events, release.Options{
-		Targets: target.NewRegistry(), Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.clock})
+		Targets: target.NewRegistry(), Ways: w.opts.Access, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.clock})
 	w.rounds(2)
 	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
 	w.rounds(3)

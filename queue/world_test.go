@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue"
+	"bflow.dev/bflow/queue/access"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retry"
@@ -96,9 +97,9 @@ func (w *world) with(c client.Client) {
 	var tick clock.Clock = w.clock
 	targets := target.NewRegistry(target.Local(c, nil))
 	w.ours = c
-	w.opts.Targets, w.opts.Metrics, w.opts.Log, w.opts.Clock = targets, m, log, tick
+	w.opts.Targets, w.opts.Access, w.opts.Metrics, w.opts.Log, w.opts.Clock = targets, access.NewKeeper(c, targets), m, log, tick
 	w.admission = queue.NewAdmission(c, w.events, w.opts)
-	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Metrics: m, Log: log, Clock: tick})
+	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Ways: w.opts.Access, Metrics: m, Log: log, Clock: tick})
 	w.retry = retry.NewReconciler(c, c, w.events, m, log)
 }
 

@@ -5,6 +5,7 @@ package access
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,10 +14,12 @@ import (
 
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -45,13 +48,33 @@ type Keeper struct {
 	client  client.Client
 	targets *target.Registry
 
-	mu      sync.Mutex
-	written map[types.UID]string // digest of what lies beside a run
+	mu   sync.Mutex
+	ways map[types.UID]*way // by PipelineRun
 }
+
+// way is what is known of the Secret of one run.
+type way struct {
+	mu     sync.Mutex // held while it is written
+	over   bool       // the run needs it no more
+	digest string     // of what lies beside the run
+	secret types.UID  // of the Secret that we have made; "" for none
+}
+
+// errOver says that a run is being released.
+var errOver = errors.New("the run needs no way to its target any more")
 
 // NewKeeper makes a Keeper that remembers nothing.
 func NewKeeper(c client.Client, targets *target.Registry) *Keeper {
-	return &Keeper{client: c, targets: targets, written: map[types.UID]string{}}
+	return &Keeper{client: c, targets: targets, ways: map[types.UID]*way{}}
+}
+
+func (k *Keeper) of(pr *tektonv1.PipelineRun) *way {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ways[pr.UID] == nil {
+		k.ways[pr.UID] = &way{}
+	}
+	return k.ways[pr.UID]
 }
 
 // Ready is nil when the way to a target can be written at once, and target.ErrNotYet while it is being made.
@@ -75,34 +98,63 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("asking target %q for credentials: %w", name, err)
 	}
-	digest := digestOf(grant.Data)
-	if k.known(pr.UID) == digest {
+	w, digest := k.of(pr), digestOf(grant.Data)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.over:
+		return time.Time{}, errOver
+	case w.digest == digest:
 		return grant.Expires, nil
 	}
-	if err := k.write(ctx, t.Secret(pr.Namespace, run.ID(pr), run.Owner(pr), grant)); err != nil {
+	if w.secret, err = k.write(ctx, t.Secret(pr.Namespace, run.ID(pr), run.Owner(pr), grant)); err != nil {
 		return time.Time{}, fmt.Errorf("writing the way to target %q: %w", name, err)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.written[pr.UID] = digest
+	w.digest = digest
 	return grant.Expires, nil
 }
 
-func (k *Keeper) write(ctx context.Context, secret *corev1.Secret) error {
-	err := k.client.Create(ctx, secret.DeepCopy())
+func (k *Keeper) write(ctx context.Context, secret *corev1.Secret) (types.UID, error) {
+	made := secret.DeepCopy()
+	err := k.client.Create(ctx, made)
 	if !apierrors.IsAlreadyExists(err) {
-		return err
+		return made.UID, err
 	}
 	if err := k.client.Delete(ctx, secret.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
-		return err
+		return "", err
 	}
-	return k.client.Create(ctx, secret)
+	err = k.client.Create(ctx, secret)
+	return secret.UID, err
 }
 
-func (k *Keeper) known(uid types.UID) string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.written[uid]
+// End takes the way of a run away, and lets nobody write it again. It is called before the run is released: after that its
+// name may be that of the next attempt.
+func (k *Keeper) End(ctx context.Context, pr *tektonv1.PipelineRun) error {
+	w := k.of(pr)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	return client.IgnoreNotFound(k.client.Delete(ctx, secretOf(pr)))
+}
+
+// sweep takes the way of a released run away where it was written on the word of a cache that did not know that yet.
+func (k *Keeper) sweep(ctx context.Context, pr *tektonv1.PipelineRun) error {
+	w := k.of(pr)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.secret == "" || w.over {
+		return nil
+	}
+	w.over = true
+	err := k.client.Delete(ctx, secretOf(pr), client.Preconditions{UID: &w.secret})
+	if apierrors.IsConflict(err) { // it is that of the next attempt
+		return nil
+	}
+	return client.IgnoreNotFound(err)
+}
+
+func secretOf(pr *tektonv1.PipelineRun) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: pr.Namespace, Name: contract.TargetSecret(run.ID(pr))}}
 }
 
 // digestOf is all that is kept of credentials here.
@@ -121,5 +173,5 @@ func (k *Keeper) Forget(name string, uid types.UID) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.written, uid)
+	delete(k.ways, uid)
 }

@@ -1,7 +1,9 @@
 package access
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 // giver hands out what a test says.
@@ -37,7 +40,7 @@ func (g *giver) Forget(uid types.UID) { g.forgotten = append(g.forgotten, uid) }
 
 type world struct {
 	t      *testing.T
-	client client.Client
+	client client.WithWatch
 	giver  *giver
 	clock  *clocktesting.FakeClock
 	keeper *Keeper
@@ -52,7 +55,22 @@ func newWorld(t *testing.T, pr *tektonv1.PipelineRun) *world {
 			t.Fatal(err)
 		}
 	}
-	w := &world{t: t, client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(pr).Build(), giver: &giver{}, clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
+	made := 0
+	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pr).Build(), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			made++
+			o.SetUID(types.UID(fmt.Sprint("made-", made)))
+			return c.Create(ctx, o, opts...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error { // the fake one looks at no UID
+			there, asked := &corev1.Secret{}, (&client.DeleteOptions{}).ApplyOptions(opts)
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), there); err == nil && asked.Preconditions != nil && *asked.Preconditions.UID != there.UID {
+				return apierrors.NewConflict(corev1.Resource("secrets"), o.GetName(), errors.New("another UID"))
+			}
+			return c.Delete(ctx, o)
+		},
+	})
+	w := &world{t: t, client: c, giver: &giver{}, clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
 	w.restart()
 	return w
 }
@@ -149,6 +167,93 @@ func TestAControllerThatStartsAgainWritesWhatItCannotRead(t *testing.T) {
 	w.look()
 	if token, _ := w.holds(); token != "one" {
 		t.Errorf("beside the run lies %q", token)
+	}
+}
+
+// TestARenewalThatMeetsTheReleaseLeavesNothing: the token would be good for hours, beside a run that is over.
+func TestARenewalThatMeetsTheReleaseLeavesNothing(t *testing.T) {
+	pr := makeRun("far", "admitted")
+	w := newWorld(t, pr)
+	w.token("one", 4*time.Hour)
+	begun, goOn, written := make(chan struct{}), make(chan struct{}), make(chan error)
+	slow := interceptor.NewClient(w.client, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			close(begun)
+			<-goOn
+			return c.Create(ctx, o, opts...)
+		},
+	})
+	keeper := NewKeeper(slow, w.keeper.targets)
+	go func() { _, err := keeper.Put(t.Context(), "far", pr); written <- err }()
+	<-begun
+	if keeper.of(pr).mu.TryLock() {
+		t.Error("its release may come between")
+	}
+	close(goOn)
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+	if err := keeper.End(t.Context(), pr); err != nil {
+		t.Error(err)
+	}
+	if token, _ := w.holds(); token != "" {
+		t.Errorf("beside the run lies %q", token)
+	}
+	if _, err := keeper.Put(t.Context(), "far", pr); !errors.Is(err, errOver) {
+		t.Errorf("written after its end: %v", err)
+	}
+}
+
+// TestAWayThatWasWrittenTooLateIsTakenAway: a controller that has just started believed its cache, in which the run was
+// not released yet.
+func TestAWayThatWasWrittenTooLateIsTakenAway(t *testing.T) {
+	pr := makeRun("far", "admitted")
+	w := newWorld(t, pr)
+	w.token("one", 4*time.Hour)
+	w.look()
+	if token, _ := w.holds(); token != "one" {
+		t.Fatalf("beside the run lies %q", token)
+	}
+	w.release()
+	w.look()
+	if token, _ := w.holds(); token != "" {
+		t.Errorf("beside the run that was released lies %q", token)
+	}
+}
+
+// TestTheWayOfTheNextAttemptStays: it has the name of the one before.
+func TestTheWayOfTheNextAttemptStays(t *testing.T) {
+	w := newWorld(t, makeRun("far", "admitted"))
+	w.token("one", 4*time.Hour)
+	w.look()
+	next := w.keeper.targets
+	old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: contract.TargetSecret("r")}}
+	if err := w.client.Delete(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	second := makeRun("far", "admitted")
+	second.Name, second.Labels[contract.LabelRun] = "r-a2", "r"
+	w.token("two", 4*time.Hour)
+	if _, err := NewKeeper(w.client, next).Put(t.Context(), "far", second); err != nil {
+		t.Fatal(err)
+	}
+	w.release()
+	w.look()
+	if token, _ := w.holds(); token != "two" {
+		t.Errorf("beside the next attempt lies %q", token)
+	}
+}
+
+// release writes down that the run is released.
+func (w *world) release() {
+	w.t.Helper()
+	pr := &tektonv1.PipelineRun{}
+	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: "bench", Name: "r"}, pr); err != nil {
+		w.t.Fatal(err)
+	}
+	pr.Annotations[contract.AnnotationReleased] = "then"
+	if err := w.client.Update(w.t.Context(), pr); err != nil {
+		w.t.Fatal(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"bflow.dev/bflow/queue/run"
@@ -88,6 +89,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !run.Ours(pr):
 		return ctrl.Result{}, nil
 	case !run.Holding(pr):
+		if run.Released(pr) {
+			if err := r.keeper.sweep(ctx, pr); err != nil {
+				return ctrl.Result{}, fmt.Errorf("taking the way to target %q from run %q: %w", name, pr.Name, err)
+			}
+		}
 		r.keeper.Forget(name, pr.UID)
 		return ctrl.Result{}, nil
 	case run.Queue(pr) == "" || name == contract.TargetLocal: // the way to the hub never ends
@@ -102,6 +108,8 @@ func (r *Reconciler) renew(ctx context.Context, name string, pr *tektonv1.Pipeli
 	switch {
 	case errors.Is(err, target.ErrNotYet):
 		return ctrl.Result{RequeueAfter: soon}, nil
+	case errors.Is(err, errOver):
+		return ctrl.Result{}, nil
 	case err != nil: // what lies there is valid for a while
 		ctrl.LoggerFrom(ctx).Info("the credentials of a run could not be renewed", "run", run.ID(pr), "target", name, "why", err.Error())
 		return ctrl.Result{RequeueAfter: later}, nil

@@ -87,8 +87,7 @@ func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.
 			return err
 		}
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: pr.Namespace, Name: contract.TargetSecret(run.ID(pr))}}
-	if err := client.IgnoreNotFound(r.client.Delete(ctx, secret)); err != nil {
+	if err := r.opts.Ways.End(ctx, pr); err != nil {
 		return fmt.Errorf("deleting the way to target %q: %w", t.Name, err)
 	}
 	if err := r.dropFinish(ctx, pr); err != nil {

@@ -31,9 +31,16 @@ const (
 	soon = 200 * time.Millisecond
 )
 
+// Ways are the Secrets with which runs reach their targets.
+type Ways interface {
+	// End takes that of a run away for good.
+	End(ctx context.Context, pr *tektonv1.PipelineRun) error
+}
+
 // Options of the release of runs.
 type Options struct {
 	Hub        string // identity of this hub, for the history of locks
+	Ways       Ways
 	Targets    *target.Registry
 	Metrics    *metrics.Metrics
 	Log        *slog.Logger
