@@ -71,6 +71,18 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 // Interrupt asks the process to end.
 func (p *Process) Interrupt() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }
 
+// Pause stops the process for a while, as a host does that has no time for it.
+func (p *Process) Pause(length time.Duration) error {
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("stopping %q for %v: %w", p.name, length, err)
+	}
+	time.Sleep(length)
+	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		return fmt.Errorf("letting %q go on after %v: %w", p.name, length, err)
+	}
+	return nil
+}
+
 // Wait waits for the exit. An exit code other than 0 is no error: it is in the Usage.
 func (p *Process) Wait() (Usage, error) {
 	err := p.cmd.Wait()
