@@ -93,9 +93,8 @@ func (s soak) load(ctx context.Context, dir string, bins rig.Binaries, cores rig
 	if err != nil {
 		return nil, rig.LoadGenRun{}, err
 	}
-	stalled := make(chan error, 1)
-	go func() { stalled <- stallOnce(ctx, e, s.length()/20, s.stall()) }()
 	begin, every := time.Now(), s.length()/200
+	stall := time.After(s.length() / 20)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var samples []sample
@@ -103,8 +102,11 @@ func (s soak) load(ctx context.Context, dir string, bins rig.Binaries, cores rig
 		select {
 		case <-ctx.Done():
 			_, _ = p.Wait()
-			<-stalled
 			return nil, rig.LoadGenRun{}, ctx.Err()
+		case <-stall:
+			if err := e.Pause(s.stall()); err != nil {
+				return nil, rig.LoadGenRun{}, err
+			}
 		case <-tick.C:
 		}
 		if m, alive := rig.ReadMemory(p.Pid); alive {
@@ -112,17 +114,7 @@ func (s soak) load(ctx context.Context, dir string, bins rig.Binaries, cores rig
 		}
 	}
 	r, err := p.Wait()
-	return samples, r, errors.Join(err, <-stalled)
-}
-
-// stallOnce lets the engine stand still for a while, after a time.
-func stallOnce(ctx context.Context, e *rig.Engine, after, length time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(after):
-		return e.Pause(length)
-	}
+	return samples, r, err
 }
 
 func (s soak) judge(out io.Writer, samples []sample, r rig.LoadGenRun) (bool, error) {
