@@ -13,7 +13,10 @@ import (
 // Limits of what a start may go through.
 const (
 	maxTries     = 3           // crashes, failed pulls, lost pods
-	maxUnsettled = time.Minute // what time may mend: no room, a volume or a configuration that is late
+	maxUnsettled = time.Minute // what time may mend: a volume or a configuration that is late
+	// maxUnplaced is for a pod that some node could hold: others have taken what the queue had counted as free, such as a
+	// run of another hub on the same target, and their end gives it back.
+	maxUnplaced = 5 * time.Minute
 	// maxUnanswered is for a webhook or an API server that is away: as long as the queue bears a target that is. Kubernetes
 	// tries again after 5 ms, 10 ms, 20 ms ..., so that a minute would miss what has come back in its second half.
 	maxUnanswered = 2 * time.Minute

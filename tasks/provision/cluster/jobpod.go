@@ -114,15 +114,12 @@ func (s JobState) is(conditions ...batchv1.JobConditionType) *batchv1.JobConditi
 	return nil
 }
 
-// maxUnplaced is how long a pod of a task, which asks for little, may find no node: as long as that of a step.
-const maxUnplaced = 5 * time.Minute
-
 // Trouble follows the start of a pod; make one with NewTrouble. Look returns why waiting longer makes no sense, "" while it may become better, and
 // when to look again though nothing changes.
 type Trouble struct{ judge judge }
 
 // NewTrouble returns a Trouble that has seen nothing.
-func NewTrouble() *Trouble { return &Trouble{judge{unplaced: maxUnplaced}} }
+func NewTrouble() *Trouble { return &Trouble{} }
 
 // Look takes the pod in as it is at now.
 func (t *Trouble) Look(now time.Time, pod *corev1.Pod) (string, time.Time) {

@@ -12,8 +12,6 @@ import (
 type judge struct {
 	seen map[string]*episode
 	fits func(*corev1.Pod) (bool, string) // whether some node could hold the pod if it were empty, else why not
-
-	unplaced time.Duration // how long a pod may find no node; 0 = maxUnsettled
 }
 
 // episode is what is remembered of a symptom.
@@ -61,7 +59,7 @@ func (j *judge) ofPods(pods []*corev1.Pod) []symptom {
 	for _, pod := range pods {
 		for _, s := range symptoms(pod) {
 			if s.reason == corev1.PodReasonUnschedulable {
-				s.most = j.unplaced
+				s.most = maxUnplaced
 			}
 			if s.reason == corev1.PodReasonUnschedulable && j.fits != nil {
 				if ok, why := j.fits(pod); !ok {
