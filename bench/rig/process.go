@@ -71,14 +71,14 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 // Interrupt asks the process to end.
 func (p *Process) Interrupt() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }
 
-// Pause stops the process for a while, as a host does that has no time for it.
+// Pause suspends the process for a while (SIGSTOP, SIGCONT), as if the host had stalled.
 func (p *Process) Pause(length time.Duration) error {
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		return fmt.Errorf("stopping %q for %v: %w", p.name, length, err)
+		return fmt.Errorf("suspending %q for %v: %w", p.name, length, err)
 	}
-	time.Sleep(length)
+	pause(length)
 	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		return fmt.Errorf("letting %q go on after %v: %w", p.name, length, err)
+		return fmt.Errorf("resuming %q after %v: %w", p.name, length, err)
 	}
 	return nil
 }

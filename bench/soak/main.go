@@ -1,8 +1,8 @@
 // Command soak is 24 hours in miniature: millions of one-event requests at a constant rate through one load-gen. Its
 // memory has to stay within 4 % of that after the first tenth, and neither threads nor descriptors may grow.
 //
-// The first tenth holds a stall of the engine. What piles up then is the most that a load-gen holds, and it keeps the
-// memory. Without it the first hiccup of the host would look like growth.
+// In the first tenth the engine is suspended once. The requests that pile up then are the most that load-gen holds, and it
+// keeps that memory. Otherwise the first stall of the host would look like growth.
 package main
 
 import (
@@ -48,10 +48,7 @@ type soak struct {
 	bin, work string
 }
 
-// attempts bounds how often the load is put: once, and twice again where the host was too busy to tell.
-const attempts = 3
-
-// run puts the load and prints the verdict; false when it is bad. A host that is too busy every time has found out nothing.
+// run puts the load and prints the verdict; false when it is bad.
 func (s soak) run(ctx context.Context, out io.Writer) (bool, error) {
 	dir, err := os.MkdirTemp(s.work, "bflow-soak-")
 	if err != nil {
@@ -68,47 +65,16 @@ func (s soak) run(ctx context.Context, out io.Writer) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for range attempts {
-		rig.AwaitQuiet(ctx, cores, quietWithin)
-		samples, r, err := s.once(ctx, dir, bins, cores)
-		if err != nil {
-			return false, err
-		}
-		if share := waited(r); share > rig.MaxBusy {
-			fmt.Fprintf(out, "host too busy: load-gen waited for a processor for %.1f %% of the load\n", 100*share)
-			continue
-		}
-		return s.judge(out, samples, r)
-	}
-	fmt.Fprintf(out, "verdict: none, the host was too busy in %d attempts of %d\n", attempts, attempts)
-	return true, nil
-}
-
-// quietWithin is how long a host may take to become quiet before the load is put all the same.
-const quietWithin = time.Minute
-
-// waited is the share of the load for which a thread of load-gen was ready and did not run.
-func waited(r rig.LoadGenRun) float64 {
-	worst := 0.0
-	for _, stage := range r.Stages {
-		for _, c := range stage.Checks {
-			if c.Name == "run_queue_share" {
-				worst = max(worst, c.Value)
-			}
-		}
-	}
-	return worst
-}
-
-// once runs an engine and the load on it.
-func (s soak) once(ctx context.Context, dir string, bins rig.Binaries, cores rig.Cores) ([]sample, rig.LoadGenRun, error) {
 	e, err := rig.StartEngine(ctx, rig.EngineOptions{Binary: bins.Engine, Dir: dir, Core: cores.Server, NoTruth: true})
 	if err != nil {
-		return nil, rig.LoadGenRun{}, err
+		return false, err
 	}
 	samples, r, err := s.load(ctx, dir, bins, cores, e)
 	_, serr := e.Stop()
-	return samples, r, errors.Join(err, serr)
+	if err := errors.Join(err, serr); err != nil {
+		return false, err
+	}
+	return s.judge(out, samples, r)
 }
 
 // length is the time that the load takes.
@@ -116,7 +82,7 @@ func (s soak) length() time.Duration {
 	return time.Duration(float64(s.requests) / s.rate * float64(time.Second))
 }
 
-// stall is how long the engine stands still: longer than any hiccup of a host that is fit to be measured on.
+// stall is how long the engine is suspended: longer than the stalls of a host that is fit for measurements.
 func (s soak) stall() time.Duration { return min(time.Second, s.length()/40) }
 
 // load runs load-gen and takes two hundred samples of it, those after its start and before its end.
@@ -139,6 +105,8 @@ func (s soak) load(ctx context.Context, dir string, bins rig.Binaries, cores rig
 			return nil, rig.LoadGenRun{}, ctx.Err()
 		case <-stall:
 			if err := e.Pause(s.stall()); err != nil {
+				p.Interrupt()
+				_, _ = p.Wait()
 				return nil, rig.LoadGenRun{}, err
 			}
 		case <-tick.C:

@@ -16,7 +16,7 @@ type sample struct {
 
 // Limits of the verdict, against the level after the first tenth.
 const (
-	memoryShare = 0.04 // memory may differ by so much: two megabytes, less than a hundredth is seen
+	memoryShare = 0.04 // memory may differ by so much, about 2 MB; a run without a fault stays below 0.01
 	fewMore     = 2    // threads and descriptors that may come and go
 )
 
