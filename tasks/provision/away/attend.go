@@ -87,7 +87,7 @@ func (a *attendance) podName() string {
 // untilEnd returns the exit code of the task once it has ended, an error where it cannot begin, and a lostError where
 // nobody will learn how it ended.
 func (a *attendance) untilEnd(ctx context.Context) (int, error) {
-	start, trouble := time.Now(), cluster.NewTrouble()
+	start, trouble := time.Now(), &cluster.Trouble{}
 	for {
 		s, known, changed := a.now()
 		wake := time.After(time.Minute)

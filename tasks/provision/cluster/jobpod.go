@@ -114,12 +114,9 @@ func (s JobState) is(conditions ...batchv1.JobConditionType) *batchv1.JobConditi
 	return nil
 }
 
-// Trouble follows the start of a pod; make one with NewTrouble. Look returns why waiting longer makes no sense, "" while it may become better, and
-// when to look again though nothing changes.
+// Trouble follows the start of a pod; its zero value has seen nothing. Look returns why waiting longer makes no sense, ""
+// while it may become better, and when to look again though nothing changes.
 type Trouble struct{ judge judge }
-
-// NewTrouble returns a Trouble that has seen nothing.
-func NewTrouble() *Trouble { return &Trouble{} }
 
 // Look takes the pod in as it is at now.
 func (t *Trouble) Look(now time.Time, pod *corev1.Pod) (string, time.Time) {
