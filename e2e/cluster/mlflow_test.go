@@ -85,7 +85,13 @@ func (l *lab) mlflow(path string, in, out any) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	resp, err := http.Post(os.Getenv("BFLOW_E2E_MLFLOW")+"/api/2.0/mlflow/"+path, "application/json", bytes.NewReader(body))
+	req, err := http.NewRequest(http.MethodPost, os.Getenv("BFLOW_E2E_MLFLOW")+"/api/2.0/mlflow/"+path, bytes.NewReader(body))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Close = true // a server ends a connection that has been idle for some seconds, also while the next request comes
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -62,6 +62,7 @@ func (s *server) raw(t *testing.T, method, path string, in any) []byte {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
+	req.Close = true // a server ends a connection that has been idle for some seconds, also while the next request comes
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
