@@ -14,8 +14,8 @@ import (
 
 // TestNoWaitIsOmitted has the engine stand still for 1 s of 10 at 100 requests per second: the percentile from the
 // intended sends must be the analytic one within 2 %, with a cap too, where that from the sends hides the freeze. A busy
-// host adds to what is measured and takes nothing from it: so the lower bound always holds, and the upper one is that of
-// what the engine has seen; of the analytic value it is one where engine and load-gen say that they came on time.
+// host adds to what is measured and takes nothing from it, between the engine's stamp and its write as well: so the lower
+// bounds always hold, and the upper ones where engine and load-gen say that they came on time.
 func TestNoWaitIsOmitted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten seconds")
@@ -95,7 +95,7 @@ func checkWaits(t *testing.T, c omission.Case, r results, first map[string]int64
 		if ms < 0.98*analytic || onTime && ms > 1.02*analytic {
 			t.Errorf("ttft_intended %s is %.1f ms, want %.1f", name, ms, analytic)
 		}
-		if ms < 0.98*engine || ms > 1.02*engine {
+		if ms < 0.98*engine || onTime && ms > 1.02*engine {
 			t.Errorf("ttft_intended %s is %.1f ms, the engine saw %.1f", name, ms, engine)
 		}
 	}
