@@ -32,6 +32,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
+const sumOfSecret = "--token-sha256=2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
+
 func runDir(t *testing.T) string {
 	t.Helper()
 	base := t.TempDir()
@@ -153,7 +155,7 @@ func TestServeEndsByItself(t *testing.T) {
 	var log bytes.Buffer
 	s := step.Streams{Out: io.Discard, Err: &log, Env: func(string) string { return "" }}
 	begin := time.Now()
-	if err := results.Run(eventually.Context(t), s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", "--idle", "20ms"}); err != nil {
+	if err := results.Run(eventually.Context(t), s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", "--idle", "20ms", sumOfSecret}); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(begin); took < 20*time.Millisecond { //nolint:forbidigo // a busy host makes it no shorter
@@ -169,17 +171,33 @@ func TestServeEndsWhenItIsTold(t *testing.T) {
 	cancel()
 	var log bytes.Buffer
 	s := step.Streams{Out: io.Discard, Err: &log, Env: func(string) string { return "" }}
-	if err := results.Run(ctx, s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0"}); err != nil || !strings.Contains(log.String(), "told to end") {
+	if err := results.Run(ctx, s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", sumOfSecret}); err != nil || !strings.Contains(log.String(), "told to end") {
 		t.Errorf("got %v: %s", err, log.String())
 	}
 }
 
-func TestServeNeedsADirectory(t *testing.T) {
-	s := step.Streams{Out: io.Discard, Err: io.Discard, Env: func(string) string { return "" }}
-	if code := step.Code(results.Run(t.Context(), s, nil)); code != 2 {
-		t.Errorf("without --run-dir: exit code %d", code)
-	}
-	if code := step.Code(results.Run(t.Context(), s, []string{"--run-dir", "/nowhere/at/all"})); code != 1 {
-		t.Errorf("without a directory: exit code %d", code)
+func TestServeRefuses(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "token")
+	write(t, empty, "\n")
+	for _, row := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"nothing to serve", []string{sumOfSecret}, 2, "run-dir"},
+		{"a directory that is not there", []string{"--run-dir", "/nowhere/at/all", sumOfSecret}, 1, "no such file"},
+		{"to serve everybody", []string{"--run-dir", t.TempDir()}, 2, "one of --token-file and --token-sha256 is needed"},
+		{"two tokens", []string{"--run-dir", t.TempDir(), sumOfSecret, "--token-file", empty}, 2, "one of --token-file and --token-sha256 is needed"},
+		{"a token in place of its sum", []string{"--run-dir", t.TempDir(), "--token-sha256", "secret"}, 2, "is no SHA-256"},
+		{"an empty token", []string{"--run-dir", t.TempDir(), "--token-file", empty}, 1, "is empty"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := step.Streams{Out: io.Discard, Err: io.Discard, Env: func(string) string { return "" }}
+			err := results.Run(t.Context(), s, row.args)
+			if code := step.Code(err); code != row.code || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("exit code %d: %v; want %d: %s", code, err, row.code, row.want)
+			}
+		})
 	}
 }

@@ -2,7 +2,9 @@ package results
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,7 +26,8 @@ type Options struct {
 	RunDir    string
 	Listen    string
 	Idle      time.Duration
-	TokenFile string        // of the token that every request needs; "" = none
+	TokenFile string        // of the token that every request needs
+	TokenSum  string        // of a token that only whoever asks has, in its place
 	Receive   bool          // take files in until told to end
 	Linger    time.Duration // after a signal, for what is still to be fetched
 }
@@ -36,26 +39,36 @@ func Flags(o *Options) *flag.FlagSet {
 	fs.StringVar(&o.Listen, "listen", ":8080", "address to serve on")
 	fs.DurationVar(&o.Idle, "idle", 5*time.Minute, "end when nothing was asked for so long")
 	fs.StringVar(&o.TokenFile, "token-file", "", "file with the token that every request needs in "+HeaderToken)
+	fs.StringVar(&o.TokenSum, "token-sha256", "", "SHA-256 of that token, in hexadecimal, in place of --token-file")
 	fs.BoolVar(&o.Receive, "receive", false, "take files in; an end that nobody asked for is a failure")
 	fs.DurationVar(&o.Linger, "linger", 0, "go on for so long after a signal, until told to end")
 	return fs
 }
 
-// check refuses what would let anybody write.
+// check refuses what would let anybody read or write.
 func (o *Options) check() error {
 	if err := step.CheckRequired("run-dir", o.RunDir); err != nil {
 		return err
 	}
-	if o.Receive && o.TokenFile == "" {
-		return step.Usagef("reading flags: --receive needs --token-file")
+	if (o.TokenFile == "") == (o.TokenSum == "") {
+		return step.Usagef("reading flags: one of --token-file and --token-sha256 is needed")
 	}
 	return nil
 }
 
-// token reads the token, "" where there is none to be asked for.
+// TokenSum is what a server needs of a token to know it again: it may stand in an argument, where a token may not.
+func TokenSum(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// token returns the sum of the token that is asked for.
 func (o *Options) token() (string, error) {
-	if o.TokenFile == "" {
-		return "", nil
+	if o.TokenSum != "" {
+		if raw, err := hex.DecodeString(o.TokenSum); err != nil || len(raw) != sha256.Size {
+			return "", step.Usagef("reading flags: --token-sha256 is no SHA-256 in hexadecimal")
+		}
+		return strings.ToLower(o.TokenSum), nil
 	}
 	data, err := os.ReadFile(o.TokenFile)
 	if err != nil {
@@ -65,7 +78,7 @@ func (o *Options) token() (string, error) {
 	if token == "" {
 		return "", fmt.Errorf("reading the token: %q is empty", o.TokenFile)
 	}
-	return token, nil
+	return TokenSum(token), nil
 }
 
 // Run serves the run directory until nobody has asked for anything for the idle time, until it is told to end, or until
@@ -95,10 +108,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	}
 	fmt.Fprintf(s.Err, "collect serve: serving %s on %s until nobody asks for %s\n", o.RunDir, listener.Addr(), o.Idle)
 	told := make(chan struct{})
-	h := Handler(root)
-	if token != "" {
-		h = Guarded(root, token, o.Receive, sync.OnceFunc(func() { close(told) }))
-	}
+	h := Guarded(root, token, o.Receive, sync.OnceFunc(func() { close(told) }))
 	why, err := serving{idle: o.Idle, linger: o.Linger, told: told}.run(ctx, listener, h)
 	if err != nil {
 		return fmt.Errorf("serving results: %w", err)
@@ -110,9 +120,9 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	return nil
 }
 
-// Guarded serves the files below root to those who have the token, takes files in where receive says so, and calls end when it is
-// told that nothing more is wanted.
-func Guarded(root *os.Root, token string, receive bool, end func()) http.Handler {
+// Guarded serves the files below root to those who have the token of that sum (TokenSum), takes files in where receive says so, and
+// calls end when it is told that nothing more is wanted.
+func Guarded(root *os.Root, sum string, receive bool, end func()) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", Handler(root))
 	mux.HandleFunc("POST "+PathEnd, func(w http.ResponseWriter, _ *http.Request) {
@@ -125,7 +135,7 @@ func Guarded(root *os.Root, token string, receive bool, end func()) http.Handler
 		mux.HandleFunc("PUT "+PathUploads+"{path...}", u.upload)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != PathHealth && subtle.ConstantTimeCompare([]byte(r.Header.Get(HeaderToken)), []byte(token)) != 1 {
+		if r.URL.Path != PathHealth && subtle.ConstantTimeCompare([]byte(TokenSum(r.Header.Get(HeaderToken))), []byte(sum)) != 1 {
 			http.Error(w, "the token is missing or wrong", http.StatusForbidden)
 			return
 		}

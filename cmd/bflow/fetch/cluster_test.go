@@ -39,16 +39,23 @@ func newCluster(t *testing.T, dir string) *cluster {
 	c := &cluster{Server: apitest.New(t, "bench"), t: t, pod: ready, fault: func(http.ResponseWriter, *http.Request) bool { return false }}
 	c.ServeRuns()
 	c.OnCreate(c.node)
-	files := http.StripPrefix("/bench/bflow-results-abcde:8080", results.Handler(root))
 	c.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.mu.Lock()
 		c.requests = append(c.requests, strings.TrimPrefix(r.URL.Path, "/bench/bflow-results-abcde:8080")+" "+r.Header.Get("Range"))
 		c.mu.Unlock()
 		if !c.fault(w, r) {
-			files.ServeHTTP(w, r)
+			http.StripPrefix("/bench/bflow-results-abcde:8080", results.Guarded(root, c.sum(), false, func() {})).ServeHTTP(w, r)
 		}
 	}))
 	return c
+}
+
+// sum is what the last pod was told of its token.
+func (c *cluster) sum() string {
+	pod := c.created[len(c.created)-1]
+	args := strings.Join(pod.Spec.Containers[0].Args, " ")
+	_, sum, _ := strings.Cut(args, "--token-sha256=")
+	return sum
 }
 
 func (c *cluster) config() *rest.Config { return c.Config() }

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -41,15 +42,16 @@ func (o Options) Run(ctx context.Context, cfg *rest.Config, namespace, run, dir 
 	if err != nil {
 		return fmt.Errorf("looking for the results of run %q: %w", run, err)
 	}
-	pod, err := c.startPod(ctx, where)
+	token := rand.Text() // of this transfer alone
+	pod, err := c.startPod(ctx, where, token)
 	if err != nil {
 		return fmt.Errorf("starting the results pod of run %q: %w", run, err)
 	}
-	err = o.transfer(ctx, c, pod, dir)
+	err = o.transfer(ctx, c, pod, token, dir)
 	return errors.Join(err, c.deletePod(ctx, pod))
 }
 
-func (o Options) transfer(ctx context.Context, c *client, pod *corev1.Pod, dir string) error {
+func (o Options) transfer(ctx context.Context, c *client, pod *corev1.Pod, token, dir string) error {
 	if o.Ready == 0 {
 		o.Ready = 2 * time.Minute
 	}
@@ -59,5 +61,5 @@ func (o Options) transfer(ctx context.Context, c *client, pod *corev1.Pod, dir s
 	if err := c.waitReady(ctx, pod, o.Ready); err != nil {
 		return err
 	}
-	return transfer.Fetch(ctx, c.proxy(pod), dir, transfer.Options{Only: o.Only, Progress: o.Progress, Piece: o.piece, Again: transfer.Tries(tries, o.pause)})
+	return transfer.Fetch(ctx, c.proxy(pod, token), dir, transfer.Options{Only: o.Only, Progress: o.Progress, Piece: o.piece, Again: transfer.Tries(tries, o.pause)})
 }

@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"bflow.dev/bflow/tasks/results"
 
 	"github.com/google/go-cmp/cmp"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -245,7 +248,7 @@ func TestThePod(t *testing.T) {
 		"claim": pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName, "owner": pod.OwnerReferences[0].Name, "account": pod.Spec.ServiceAccountName,
 		"image": pod.Spec.Containers[0].Image, "read-only": pod.Spec.Containers[0].VolumeMounts[0].ReadOnly, "subpath": pod.Spec.Containers[0].VolumeMounts[0].SubPath,
 		"token": *pod.Spec.AutomountServiceAccountToken, "group": *pod.Spec.SecurityContext.FSGroup, "pool": pod.Spec.NodeSelector["pool"], "release": pod.Labels["bflow.dev/release"],
-		"args": strings.Join(pod.Spec.Containers[0].Args, " "),
+		"args": strings.Join(pod.Spec.Containers[0].Args[:4], " "),
 	}
 	want := map[string]any{
 		"claim": "pvc-2", "owner": "r-a2", "account": "bflow-load", "image": "reg.example/collect@sha256:1", "read-only": true, "subpath": "sub",
@@ -253,6 +256,33 @@ func TestThePod(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
+	}
+}
+
+func TestATokenIsMadeForEachTransferAndStaysHere(t *testing.T) {
+	dir, _ := runDir(t)
+	c := newCluster(t, dir)
+	c.addRun("r", true)
+	var tokens []string
+	c.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		tokens = append(tokens, r.Header.Get(results.HeaderToken))
+		return false
+	}
+	o := quick
+	o.Only = func(string) bool { return false } // the list of files is all that is asked for
+	for range 2 {
+		if err := o.Run(t.Context(), c.config(), "bench", "r", t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(tokens) != 2 || tokens[0] == tokens[1] || len(tokens[0]) < 26 {
+		t.Fatalf("two transfers have asked with %d tokens", len(tokens))
+	}
+	for i, pod := range c.created {
+		text, err := json.Marshal(pod)
+		if err != nil || strings.Contains(string(text), tokens[i]) {
+			t.Errorf("pod %d holds the token itself: %v", i, err)
+		}
 	}
 }
 

@@ -28,8 +28,9 @@ const (
 )
 
 // makePod is restricted, has no rights and only reads. What the platform wants of a pod that reads the volume (its
-// group), and where it may run, it takes from the run's own pods.
-func makePod(p *place) *corev1.Pod {
+// group), and where it may run, it takes from the run's own pods. It answers to whoever has the token, of which it knows the sum
+// alone: to read the pod is not to read the results.
+func makePod(p *place, token string) *corev1.Pod {
 	no, yes, life := false, true, lifetime
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
@@ -44,7 +45,7 @@ func makePod(p *place) *corev1.Pod {
 			ServiceAccountName: contract.AccountLoad, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 			RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &life, TerminationGracePeriodSeconds: new(int64(1)),
 			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-			Containers:      []corev1.Container{container(p)},
+			Containers:      []corev1.Container{container(p, token)},
 			Volumes: []corev1.Volume{{Name: "run", VolumeSource: corev1.VolumeSource{
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: p.claim}, // the mount is read-only: a read-only claim needs a class that can
 			}}},
@@ -59,12 +60,13 @@ func makePod(p *place) *corev1.Pod {
 	return pod
 }
 
-func container(p *place) corev1.Container {
+func container(p *place, token string) corev1.Container {
 	no, yes := false, true
 	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 	return corev1.Container{
 		Name: role, Image: p.image, Command: []string{"/" + contract.Collect},
-		Args:  []string{results.Subcommand, "--run-dir=" + mount, fmt.Sprintf("--listen=:%d", port), "--idle=" + idle},
+		Args: []string{results.Subcommand, "--run-dir=" + mount, fmt.Sprintf("--listen=:%d", port), "--idle=" + idle,
+			"--token-sha256=" + results.TokenSum(token)},
 		Ports: []corev1.ContainerPort{{ContainerPort: port}},
 		Resources: corev1.ResourceRequirements{Requests: list, Limits: corev1.ResourceList{
 			corev1.ResourceMemory: resource.MustParse("256Mi"), // the page cache of what is served is not counted as used
@@ -80,8 +82,8 @@ func container(p *place) corev1.Container {
 	}
 }
 
-func (c *client) startPod(ctx context.Context, p *place) (*corev1.Pod, error) {
-	body, err := json.Marshal(makePod(p))
+func (c *client) startPod(ctx context.Context, p *place, token string) (*corev1.Pod, error) {
+	body, err := json.Marshal(makePod(p, token))
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +104,9 @@ func (c *client) deletePod(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // proxy is the way to the files that a pod serves.
-func (c *client) proxy(pod *corev1.Pod) transfer.Server {
+func (c *client) proxy(pod *corev1.Pod, token string) transfer.Server {
 	url := c.http.Get().AbsPath(core).Namespace(pod.Namespace).Resource("pods").Name(fmt.Sprintf("%s:%d", pod.Name, port)).SubResource("proxy").URL()
-	return transfer.Server{HTTP: c.http.Client, Base: url.String()}
+	return transfer.Server{HTTP: c.http.Client, Base: url.String(), Token: token}
 }
 
 // waitReady follows the pod until it serves. A pod that cannot start says why.

@@ -118,7 +118,7 @@ func (g *target) startPod(path string) {
 		return
 	}
 	g.t.Cleanup(func() { root.Close() })
-	serve := func(receive bool, end func()) { g.files = results.Guarded(root, token, receive, end) }
+	serve := func(receive bool, end func()) { g.files = results.Guarded(root, results.TokenSum(token), receive, end) }
 	begin := func() {
 		serve(false, sync.OnceFunc(func() { close(g.told) }))
 		go g.runTask(job.Spec.Template.Spec.Containers[0].Name)

@@ -110,7 +110,7 @@ func serve(t testing.TB, dir string, rng *rand.Rand) transfer.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := httptest.NewServer(&faulty{rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), next: results.Guarded(root, "secret", true, func() {})})
+	s := httptest.NewServer(&faulty{rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), next: results.Guarded(root, results.TokenSum("secret"), true, func() {})})
 	s.Config.ErrorLog = nil
 	t.Cleanup(s.Close)
 	return transfer.Server{HTTP: s.Client(), Base: s.URL, Token: "secret"}
