@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -283,6 +284,28 @@ func TestATokenIsMadeForEachTransferAndStaysHere(t *testing.T) {
 		if err != nil || strings.Contains(string(text), tokens[i]) {
 			t.Errorf("pod %d holds the token itself: %v", i, err)
 		}
+	}
+}
+
+func TestAPodThatLeadsElsewhereIsNotFollowed(t *testing.T) {
+	dir, _ := runDir(t)
+	c := newCluster(t, dir)
+	c.addRun("r", true)
+	var got atomic.Int64
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { got.Add(1) }))
+	defer elsewhere.Close()
+	c.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		http.Redirect(w, r, elsewhere.URL+"/take", http.StatusTemporaryRedirect)
+		return true
+	}
+	cfg := c.config()
+	cfg.BearerToken = "of a person"
+	err := quick.Run(t.Context(), cfg, "bench", "r", t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), elsewhere.URL+"/take") {
+		t.Errorf("the sentence does not name where it led: %v", err)
+	}
+	if got.Load() != 0 {
+		t.Errorf("%d requests, with a person's token and that of the transfer, went where the pod led", got.Load())
 	}
 }
 

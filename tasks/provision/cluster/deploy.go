@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bflow.dev/bflow/tasks/results/transfer"
 	"bflow.dev/bflow/tasks/runplan"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -54,11 +55,11 @@ func (c *Cluster) URL(plan *runplan.RunPlan, release string) string {
 }
 
 // Proxy is the way to the Service of a release from here, through the API server. It has no room for an Authorization
-// of the server under test.
+// of the server under test, and leads nowhere else: this client has a token of the cluster.
 func (c *Cluster) Proxy(plan *runplan.RunPlan, release string) (*http.Client, string) {
 	name := "http:" + net.JoinHostPort(ServiceName(release), strconv.Itoa(port(&plan.Deployment)))
 	url := c.core.Get().Namespace(c.Namespace).Resource(string(services)).Name(name).SubResource("proxy").URL()
-	return c.core.Client, url.String()
+	return transfer.Stay(c.core.Client), url.String()
 }
 
 // PodURLs are the base URLs of the pods, which clients of the same cluster can reach one by one.
