@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -60,7 +61,7 @@ func newPrometheus(m *runplan.Metrics, env func(string) string) *prometheus {
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment,
 		TLSClientConfig: &tls.Config{RootCAs: roots, InsecureSkipVerify: !m.VerifyTLS}} //nolint:gosec // the plan says so
-	p.client = &http.Client{Timeout: m.QueryTimeout.D(), Transport: transport}
+	p.client = outbound.Stay(&http.Client{Timeout: m.QueryTimeout.D(), Transport: transport})
 	return p
 }
 

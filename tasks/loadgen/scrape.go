@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -82,7 +83,7 @@ func (m *measurement) outside() *http.Client {
 			return new(net.Dialer).DialContext(ctx, "unix", m.server.Address)
 		}
 	}
-	return &http.Client{Transport: t}
+	return outbound.Stay(&http.Client{Transport: t})
 }
 
 // hangUp closes the connections of what was asked outside the load: none of them is open during it.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -52,7 +53,7 @@ func NewClient(env func(string) string, patience time.Duration) (*Client, error)
 	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: auth.InsecureTLS}
 	// 65 s: a server whose SQLite is locked answers 503 only after 20 s, and a slow database needs its time.
 	return &Client{Base: uri, Auth: auth, Patience: patience, Wait: sleep,
-		HTTP: &http.Client{Transport: transport, Timeout: 65 * time.Second}}, nil
+		HTTP: outbound.Stay(&http.Client{Transport: transport, Timeout: 65 * time.Second})}, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -115,7 +116,8 @@ func (c *Client) do(ctx context.Context, what string, req call, out any) error {
 			return nil
 		}
 		var answer *APIError
-		final := errors.As(err, &answer) && !answer.passing(tries)
+		var redirect *outbound.RedirectError
+		final := errors.As(err, &answer) && !answer.passing(tries) || errors.As(err, &redirect)
 		if final || ctx.Err() != nil || time.Now().After(deadline) {
 			return fmt.Errorf("%s at %s: %w", what, c.Base, c.clean(err))
 		}

@@ -94,6 +94,8 @@ func TestAServerThatIsNoMLflowIsNamedInOneSentence(t *testing.T) {
 	answer := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code); fmt.Fprint(w, body) }
 	}
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	defer elsewhere.Close()
 	for _, row := range []struct {
 		name    string
 		handler http.HandlerFunc
@@ -104,6 +106,7 @@ func TestAServerThatIsNoMLflowIsNamedInOneSentence(t *testing.T) {
 		{"a login page", answer(401, "<html>who are you</html>"), "401 Unauthorized: <html>who"},
 		{"a host check", answer(403, "Invalid Host header - possible DNS rebinding attack detected"), "--allowed-hosts"},
 		{"a broken server that echoes the token", answer(400, `{"error_code":"BAD_REQUEST","message":"token s3cret"}`), "[secret]"},
+		{"a server that leads elsewhere", http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP, `it redirects to "` + elsewhere.URL},
 		{"an answer that is cut", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			fmt.Fprint(w, "{")

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -33,7 +34,7 @@ func New(base string, api runplan.API, key string) *Client {
 	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: !api.VerifyTLS}
 	return &Client{
 		Base: strings.TrimSuffix(base, "/"), APIKey: key, Headers: api.Headers,
-		HTTP: &http.Client{Transport: transport},
+		HTTP: outbound.Stay(&http.Client{Transport: transport}),
 	}
 }
 

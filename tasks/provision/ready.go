@@ -12,6 +12,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/openai"
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -97,6 +98,9 @@ func probe(ctx context.Context, client *openai.Client, d runplan.Deployment) ([]
 	var status *openai.StatusError
 	if errors.As(err, &status) && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, status.Code) {
 		return nil, &refusedError{fmt.Errorf("%w; %s", err, hint(status.Code, path))}
+	}
+	if redirect := new(outbound.RedirectError); errors.As(err, &redirect) {
+		return nil, &refusedError{err}
 	}
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package provision
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,6 +176,10 @@ func TestAClusterServesAndIsReleased(t *testing.T) {
 
 // TestAServerOnARemoteTargetIsAskedThroughItsAPIServer, where the steps of the hub cannot reach it otherwise.
 func TestAServerOnARemoteTargetIsAskedThroughItsAPIServer(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the token of the target went where the server under test led")
+	}))
+	defer elsewhere.Close()
 	for _, row := range []struct {
 		name   string
 		models func(http.ResponseWriter)
@@ -183,6 +188,10 @@ func TestAServerOnARemoteTargetIsAskedThroughItsAPIServer(t *testing.T) {
 	}{
 		{"the right model", func(w http.ResponseWriter) { w.Write([]byte(`{"data":[{"id":"tiny"}]}`)) }, 0, "waiting for"},
 		{"another model", func(w http.ResponseWriter) { w.Write([]byte(`{"data":[{"id":"huge"}]}`)) }, contract.ExitUnhealthy, `it serves "huge"`},
+		{"a server that leads elsewhere", func(w http.ResponseWriter) {
+			w.Header().Set("Location", elsewhere.URL)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}, contract.ExitUnhealthy, `it redirects to "` + elsewhere.URL},
 		{"a server that wants its key", func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }, 0, "is up; from here nobody may ask more"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

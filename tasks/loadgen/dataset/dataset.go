@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Seed     int64        // of the shuffle
 	Turns    int          // most turns of a conversation; 0 = 1
-	Client   *http.Client // for https://; nil = http.DefaultClient
+	Client   *http.Client // for https://; nil = one that is led on over https alone
 	MaxBytes int64        // of prompts and answers in memory; 0 = 256 MiB
 }
 

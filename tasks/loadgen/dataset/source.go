@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -68,29 +69,20 @@ func fetch(ctx context.Context, where string, client *http.Client) (*source, err
 	name := u.Host + u.Path
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("fetching %q: %w", name, bare(err))
+		return nil, fmt.Errorf("fetching %q: %w", name, outbound.WithoutAddress(err))
 	}
 	if client == nil {
-		client = http.DefaultClient
+		client = outbound.Download(http.DefaultClient)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("fetching %q: %w", name, bare(err))
+		return nil, fmt.Errorf("fetching %q: %w", name, outbound.WithoutAddress(err))
 	}
 	if resp.StatusCode != http.StatusOK {
 		_ = resp.Body.Close()
 		return nil, fmt.Errorf("fetching %q: HTTP %d", name, resp.StatusCode)
 	}
 	return &source{name: path.Base(u.Path), body: resp.Body}, nil
-}
-
-// bare returns err without the address, whose query may hold a secret.
-func bare(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
 }
 
 func (s *source) Read(p []byte) (int, error) { return s.all.Read(p) }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -174,9 +175,9 @@ func open(ctx context.Context, url string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := outbound.Download(http.DefaultClient).Do(req)
 	if err != nil {
-		return nil, err
+		return nil, outbound.WithoutAddress(err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()

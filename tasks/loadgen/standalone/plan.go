@@ -17,6 +17,7 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/wire"
 	"bflow.dev/bflow/tasks/loadgen/words"
 	"bflow.dev/bflow/tasks/openai"
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -42,7 +43,7 @@ func firstModel(ctx context.Context, req words.Request, env func(string) string)
 		t.TLSClientConfig = server.TLS.Clone()
 		t.TLSClientConfig.NextProtos, t.TLSClientConfig.ServerName = nil, ""
 	}
-	c := openai.Client{Base: req.Endpoint, APIKey: key, Headers: req.Measure.API.Headers, HTTP: &http.Client{Transport: t, Timeout: askTimeout}}
+	c := openai.Client{Base: req.Endpoint, APIKey: key, Headers: req.Measure.API.Headers, HTTP: outbound.Stay(&http.Client{Transport: t, Timeout: askTimeout})}
 	models, err := c.Models(ctx, "/v1/models")
 	if err == nil && len(models) == 0 {
 		err = errors.New("it lists none")

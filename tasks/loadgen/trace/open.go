@@ -13,12 +13,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
 // Open reads the trace of a plan from its path or https address. Where the plan has a checksum, the bytes must have it.
 func Open(ctx context.Context, plan runplan.Trace) (*Trace, error) {
-	return open(ctx, http.DefaultClient, plan)
+	return open(ctx, outbound.Download(http.DefaultClient), plan)
 }
 
 func open(ctx context.Context, client *http.Client, plan runplan.Trace) (*Trace, error) {
@@ -61,7 +62,7 @@ func fetch(ctx context.Context, client *http.Client, url string) (io.ReadCloser,
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, outbound.WithoutAddress(err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/tasks/results/transfer"
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -59,7 +59,7 @@ func (c *Cluster) URL(plan *runplan.RunPlan, release string) string {
 func (c *Cluster) Proxy(plan *runplan.RunPlan, release string) (*http.Client, string) {
 	name := "http:" + net.JoinHostPort(ServiceName(release), strconv.Itoa(port(&plan.Deployment)))
 	url := c.core.Get().Namespace(c.Namespace).Resource(string(services)).Name(name).SubResource("proxy").URL()
-	return transfer.Stay(c.core.Client), url.String()
+	return outbound.Stay(c.core.Client), url.String()
 }
 
 // PodURLs are the base URLs of the pods, which clients of the same cluster can reach one by one.

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/results"
 )
 
@@ -36,11 +37,14 @@ func (e *StatusError) Error() string {
 
 // Lasting reports whether asking again is of no use: a server understood and refused.
 func Lasting(err error) bool {
+	if redirect := new(outbound.RedirectError); errors.As(err, &redirect) {
+		return true
+	}
 	var status *StatusError
 	if !errors.As(err, &status) || status.Code == http.StatusTooManyRequests || status.Code == http.StatusRequestTimeout {
 		return false
 	}
-	return status.Code >= 300 && status.Code < 500
+	return status.Code >= 400 && status.Code < 500
 }
 
 // request is one question.
@@ -68,7 +72,7 @@ func (s Server) do(ctx context.Context, q request) (*http.Response, error) {
 	if s.Token != "" {
 		req.Header.Set(results.HeaderToken, s.Token)
 	}
-	resp, err := Stay(s.HTTP).Do(req)
+	resp, err := outbound.Stay(s.HTTP).Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -80,19 +84,8 @@ func (s Server) do(ctx context.Context, q request) (*http.Response, error) {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	if to := resp.Header.Get("Location"); to != "" {
-		return nil, &StatusError{Code: resp.StatusCode, Message: fmt.Sprintf("it leads to %q, which a results server never does", to)}
-	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 	return nil, &StatusError{Code: resp.StatusCode, Message: words(text)}
-}
-
-// Stay returns c as a client that follows no redirect. Behind the proxy of an API server stands a pod that an experiment chose, and
-// a client with a credential of the cluster would send it along.
-func Stay(c *http.Client) *http.Client {
-	stays := *c
-	stays.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &stays
 }
 
 // words is the message of an API server's refusal, or the text of any other, on one line.

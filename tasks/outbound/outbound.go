@@ -1,0 +1,91 @@
+// Package outbound says where a request may go that bflow sends out.
+//
+// A request to a server under test, to Prometheus, to MLflow or to what stands behind an API server carries a credential or
+// stands for a measurement: it goes where the experiment says, and nowhere else (Stay). What is downloaded may lie elsewhere
+// (Download). The package must not know what is asked, nor hold credentials.
+package outbound
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// RedirectError is the answer of a server that leads elsewhere.
+type RedirectError struct {
+	To string // scheme, host and path: a query may hold a secret
+}
+
+func (e *RedirectError) Error() string {
+	return fmt.Sprintf("it redirects to %q, where bflow does not follow with what this request carries; name that address if it is the right one", e.To)
+}
+
+// Stay returns c as a client that follows no redirect: its request fails with a *RedirectError.
+func Stay(c *http.Client) *http.Client {
+	stays := *c
+	stays.Transport = &staying{next: c.Transport}
+	return &stays
+}
+
+// staying refuses redirects below http.Client, whose own error would have the whole address that a server has thought of.
+type staying struct{ next http.RoundTripper }
+
+func (s *staying) transport() http.RoundTripper {
+	if s.next == nil {
+		return http.DefaultTransport
+	}
+	return s.next
+}
+
+func (s *staying) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := s.transport().RoundTrip(req)
+	if err != nil || resp.StatusCode < 300 || resp.StatusCode > 399 {
+		return resp, err
+	}
+	to, err := resp.Location()
+	if err != nil { // 304 and its like lead nowhere
+		return resp, nil
+	}
+	_ = resp.Body.Close()
+	return nil, &RedirectError{To: bare(to)}
+}
+
+// CloseIdleConnections is what http.Client looks for.
+func (s *staying) CloseIdleConnections() {
+	if c, ok := s.transport().(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// maxRedirects is as net/http has it.
+const maxRedirects = 10
+
+// Download returns c as a client that is led on over https alone. It is for requests without a credential of bflow's; net/http
+// itself keeps one of the address (userinfo) from another host.
+func Download(c *http.Client) *http.Client {
+	leads := *c
+	leads.CheckRedirect = func(next *http.Request, before []*http.Request) error {
+		switch {
+		case next.URL.Scheme != "https":
+			return fmt.Errorf("it redirects to %q, and a download is led on over https alone", bare(next.URL))
+		case len(before) >= maxRedirects:
+			return fmt.Errorf("it redirects more than %d times", maxRedirects)
+		}
+		return nil
+	}
+	return &leads
+}
+
+// WithoutAddress returns err without the address that net/http puts before it, whose query may hold a secret.
+func WithoutAddress(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+func bare(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}

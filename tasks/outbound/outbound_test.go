@@ -1,0 +1,67 @@
+package outbound_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/tasks/outbound"
+)
+
+func TestARequestThatCarriesACredentialStays(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was followed") }))
+	defer elsewhere.Close()
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		first := httptest.NewTLSServer(http.RedirectHandler(elsewhere.URL+"/take?key=s3cret", code))
+		resp, err := outbound.Stay(first.Client()).Get(first.URL)
+		var redirect *outbound.RedirectError
+		if !errors.As(err, &redirect) || redirect.To != elsewhere.URL+"/take" {
+			t.Errorf("HTTP %d: got %v, %v", code, resp, err)
+		}
+		if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("HTTP %d: the sentence has the query: %v", code, err)
+		}
+		first.Close()
+	}
+}
+
+func TestADownloadIsLedOn(t *testing.T) {
+	file := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Error("a credential went to another host")
+		}
+		w.Write([]byte("rows"))
+	})
+	secure, plain := httptest.NewTLSServer(file), httptest.NewServer(file)
+	defer secure.Close()
+	defer plain.Close()
+	for _, row := range []struct{ name, to, err string }{
+		{"over https", "https://example.com/rows", ""}, // the client of httptest knows that name
+		{"not in clear text", plain.URL + "?key=s3cret", `it redirects to "http://`},
+		{"not for ever", "/again", "more than 10 times"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			first := httptest.NewTLSServer(http.RedirectHandler(row.to, http.StatusFound))
+			defer first.Close()
+			client := secure.Client()
+			if row.err != "" {
+				client = first.Client()
+			}
+			req, err := http.NewRequest(http.MethodGet, first.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.SetBasicAuth("me", "s3cret")
+			resp, err := outbound.Download(client).Do(req)
+			if row.err == "" && err == nil {
+				resp.Body.Close()
+				return
+			}
+			if row.err == "" || err == nil || !strings.Contains(err.Error(), row.err) {
+				t.Errorf("got %v, want %q", err, row.err)
+			}
+		})
+	}
+}
