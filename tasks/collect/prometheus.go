@@ -36,10 +36,12 @@ type prometheus struct {
 	token  string
 	step   time.Duration
 	client *http.Client
+
+	withheld bool // there is a token, which this server does not get
 }
 
-// newPrometheus reads the token from the file that the environment names, else from that of the pod. It is sent
-// over TLS only.
+// newPrometheus reads the token from the file that the environment names, else from that of the pod. It is sent to a server
+// alone whose certificate was checked: an experiment names the address, and without the check anybody could answer there.
 func newPrometheus(m *runplan.Metrics, env func(string) string) *prometheus {
 	p := &prometheus{base: strings.TrimRight(m.PrometheusURL, "/"), step: m.QueryStep.D()}
 	if p.step <= 0 {
@@ -49,15 +51,20 @@ func newPrometheus(m *runplan.Metrics, env func(string) string) *prometheus {
 	if file == "" {
 		file = serviceAccount + "token"
 	}
-	if token, err := os.ReadFile(file); err == nil && strings.HasPrefix(p.base, "https://") {
-		p.token = strings.TrimSpace(string(token))
+	if token, err := os.ReadFile(file); err == nil {
+		p.withheld = !m.VerifyTLS || !strings.HasPrefix(p.base, "https://")
+		if !p.withheld {
+			p.token = strings.TrimSpace(string(token))
+		}
 	}
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool()
 	}
-	if ca, err := os.ReadFile(serviceAccount + "ca.crt"); err == nil {
-		roots.AppendCertsFromPEM(ca)
+	for _, file := range []string{"ca.crt", "service-ca.crt"} { // the second signs the services of OpenShift, Thanos among them
+		if ca, err := os.ReadFile(serviceAccount + file); err == nil {
+			roots.AppendCertsFromPEM(ca)
+		}
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment,
 		TLSClientConfig: &tls.Config{RootCAs: roots, InsecureSkipVerify: !m.VerifyTLS}} //nolint:gosec // the plan says so
@@ -84,6 +91,9 @@ func (p *prometheus) queryRange(ctx context.Context, query string, start, end ti
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("asking Prometheus: %w", err)
+	}
+	if p.withheld && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) {
+		return nil, fmt.Errorf("asking Prometheus: %s: the token was not sent, because that takes https and verify_tls: true in the MetricsProfile", resp.Status)
 	}
 	return decodeMatrix(resp.Status, resp.StatusCode, body)
 }

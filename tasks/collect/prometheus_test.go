@@ -122,28 +122,69 @@ func TestPrometheusThatAnswersHTMLSaysSo(t *testing.T) {
 	}
 }
 
-func TestTheTokenTravelsOverTLSOnly(t *testing.T) {
+func TestTheTokenGoesToAServerAloneWhoseCertificateIsChecked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("s3cret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := func(name string) string { return map[string]string{EnvPrometheusTokenFile: file}[name] }
-	for _, secure := range []bool{true, false} {
-		var seen []*http.Request
-		srv := httptest.NewUnstartedServer(answers(&seen))
-		if secure {
-			srv.StartTLS()
-		} else {
-			srv.Start()
-		}
-		_, plan := planned(t, srv.URL, false)
-		if _, err := newPrometheus(plan.Metrics, env).queryRange(context.Background(), "up{}", time.Unix(0, 0), time.Unix(60, 0)); err != nil {
-			t.Fatal(err)
-		}
-		if sent := seen[0].Header.Get("Authorization") == "Bearer s3cret"; sent != secure {
-			t.Errorf("TLS %t: token sent %t", secure, sent)
-		}
-		srv.Close()
+	for _, row := range []struct {
+		name           string
+		secure, verify bool
+		sent           bool
+	}{
+		{"http", false, true, false},
+		{"https, unchecked", true, false, false},
+		{"https, checked", true, true, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var seen []*http.Request
+			srv := httptest.NewUnstartedServer(answers(&seen))
+			if row.secure {
+				srv.StartTLS()
+			} else {
+				srv.Start()
+			}
+			defer srv.Close()
+			_, plan := planned(t, srv.URL, row.verify)
+			p := newPrometheus(plan.Metrics, env)
+			if row.verify {
+				p.client = srv.Client() // which knows the certificate of the test
+			}
+			if _, err := p.queryRange(t.Context(), "up{}", time.Unix(0, 0), time.Unix(60, 0)); err != nil {
+				t.Fatal(err)
+			}
+			if sent := seen[0].Header.Get("Authorization") == "Bearer s3cret"; sent != row.sent {
+				t.Errorf("token sent: %t", sent)
+			}
+		})
+	}
+}
+
+func TestAServerThatWantsTheTokenUncheckedIsToldWhyItHasNone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer srv.Close()
+	_, plan := planned(t, srv.URL, false)
+	p := newPrometheus(plan.Metrics, func(string) string { return file })
+	_, err := p.queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	if err == nil || !strings.Contains(err.Error(), "verify_tls: true") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPrometheusLeadsNowhereElse(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was followed") }))
+	defer elsewhere.Close()
+	srv := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer srv.Close()
+	_, plan := planned(t, srv.URL, false)
+	_, err := newPrometheus(plan.Metrics, func(string) string { return "" }).queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	if err == nil || !strings.Contains(err.Error(), elsewhere.URL) {
+		t.Errorf("the sentence does not name where it led: %v", err)
 	}
 }
 
