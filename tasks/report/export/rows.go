@@ -1,7 +1,6 @@
 package export
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/sheet"
 )
 
 // rowColumn is one column of the rows.
@@ -22,7 +22,7 @@ type rowColumn struct {
 
 // rowsCSV writes every request of every measurement, the columns of the native rows and the derived latencies.
 func rowsCSV(w io.Writer, run Run) error {
-	out, columns := csv.NewWriter(w), rowColumns()
+	out, columns := sheet.NewWriter(w), rowColumns()
 	head := []string{"measurement"}
 	for _, c := range columns {
 		head = append(head, c.name)
@@ -40,7 +40,7 @@ func rowsCSV(w io.Writer, run Run) error {
 	return out.Error()
 }
 
-func copyRows(out *csv.Writer, path, measurement string, columns []rowColumn) error {
+func copyRows(out *sheet.Writer, path, measurement string, columns []rowColumn) error {
 	rows, err := report.OpenRows(path)
 	if err != nil {
 		return err

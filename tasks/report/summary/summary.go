@@ -3,13 +3,13 @@
 package summary
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/sheet"
 )
 
 // column is a name and what it holds; "" where a stage has no such value.
@@ -20,7 +20,7 @@ type column struct {
 
 // Write writes the rows of the reports under one header.
 func Write(w io.Writer, reports ...*report.Report) error {
-	out, all := csv.NewWriter(w), columns()
+	out, all := sheet.NewWriter(w), columns()
 	names := make([]string, len(all))
 	for i, c := range all {
 		names[i] = c.name
@@ -41,7 +41,7 @@ func Write(w io.Writer, reports ...*report.Report) error {
 	return out.Error()
 }
 
-func rows(out *csv.Writer, all []column, r *report.Report, m *report.Measurement, stages []report.Stage) error {
+func rows(out *sheet.Writer, all []column, r *report.Report, m *report.Measurement, stages []report.Stage) error {
 	for k := range stages {
 		row := make([]string, len(all))
 		for i, c := range all {

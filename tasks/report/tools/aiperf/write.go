@@ -2,7 +2,6 @@
 package aiperf
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"path"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/report/sheet"
 	"bflow.dev/bflow/tasks/report/tools"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -160,7 +160,7 @@ func phase(s *tools.Stage) object {
 
 // table writes the metrics with quantiles, a blank line, and the scalars.
 func table(w io.Writer, perRequest, whole []named) error {
-	out := csv.NewWriter(w)
+	out := sheet.NewWriter(w)
 	lines := [][]string{{"Metric", "avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"}}
 	for _, n := range perRequest {
 		r := n.result
