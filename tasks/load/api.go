@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -42,7 +43,7 @@ func (t *translator) header(v value, name, text string) {
 	switch {
 	case strings.EqualFold(name, "authorization") && strings.EqualFold(scheme, "bearer"):
 		t.apiKey(v, strings.TrimSpace(rest))
-	case isCredential(name):
+	case credential.Name(name):
 		v.errorf("header %q would put a credential into the plan: put an API key into a Secret and name it in load.api.api_key_secret", name)
 	default:
 		if t.m.API.Headers == nil {
@@ -50,15 +51,6 @@ func (t *translator) header(v value, name, text string) {
 		}
 		t.m.API.Headers[name] = text
 	}
-}
-
-// isCredential reports whether a header or setting of this name holds a secret.
-func isCredential(name string) bool {
-	switch strings.ReplaceAll(strings.ToLower(name), "_", "-") {
-	case "authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "openai-api-key", "x-auth-token", "token":
-		return true
-	}
-	return false
 }
 
 // query appends parameters to the request path.

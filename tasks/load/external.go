@@ -3,6 +3,7 @@ package load
 import (
 	"strings"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -27,7 +28,7 @@ func (t *translator) scrub(x any) (any, bool) {
 	case map[string]any:
 		for k, v := range x {
 			kept, ok := t.scrub(v)
-			if !ok || isCredential(k) || isOwned(k) {
+			if !ok || credential.Name(k) || isOwned(k) {
 				delete(x, k)
 				continue
 			}

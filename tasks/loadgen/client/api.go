@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/loadgen/wire"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -86,8 +87,7 @@ func merge(headers, plan map[string]string) error {
 func credentials(headers map[string]string) []string {
 	var secrets []string
 	for name, value := range headers {
-		lower := strings.ToLower(name)
-		if lower == "authorization" || strings.Contains(lower, "key") || strings.Contains(lower, "token") || lower == "cookie" {
+		if credential.Name(name) {
 			if _, word, ok := strings.Cut(value, " "); ok {
 				secrets = append(secrets, word)
 			}

@@ -1,8 +1,9 @@
 package cluster
 
 import (
-	"slices"
 	"strings"
+
+	"bflow.dev/bflow/internal/credential"
 )
 
 // hidden stands for what is not written down.
@@ -31,7 +32,7 @@ func walk(v any) {
 			walk(item)
 		}
 	case map[string]any:
-		if name, ok := v["name"].(string); ok && credential(name) {
+		if name, ok := v["name"].(string); ok && credential.Name(name) {
 			if _, ok := v["value"]; ok {
 				v["value"] = hidden
 			}
@@ -55,17 +56,9 @@ func hideArgs(list []any) {
 		switch {
 		case next && !flag:
 			list[i] = hidden
-		case flag && joined && credential(name):
+		case flag && joined && credential.Name(name):
 			list[i] = name + "=" + hidden
 		}
-		next = flag && !joined && credential(name)
+		next = flag && !joined && credential.Name(name)
 	}
-}
-
-// credential says whether a variable or a flag is named like something secret.
-func credential(name string) bool {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
-	return slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains([]string{"token", "secret", "password", "passwd", "key", "apikey", "credential", "credentials", "auth"}, word)
-	})
 }

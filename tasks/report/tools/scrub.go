@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+
+	"bflow.dev/bflow/internal/credential"
 )
 
 // Scrub returns data without the values of members that may hold a secret (headers, keys, passwords), also inside
@@ -119,18 +121,18 @@ func empty(v any) bool {
 }
 
 func secretName(key string) bool {
-	key = strings.ReplaceAll(strings.ToLower(key), "-", "_")
-	switch key {
-	case "headers", "header", "authorization", "cookie", "token", "hf_token", "bearer_token", "password", "passwd", "secret":
-		return true
-	}
-	return strings.Contains(key, "api_key") || strings.Contains(key, "apikey")
+	return strings.EqualFold(key, "headers") || strings.EqualFold(key, "header") || credential.Name(key)
 }
 
+// member is what may be the name of one in a text that cannot be read: it may be cut, and escaped.
+var member = regexp.MustCompile(`([A-Za-z][\w.-]*)[\\"']*\s*[:=]`)
+
 func namesSecret(text string) bool {
-	text = strings.ReplaceAll(strings.ToLower(text), "-", "_")
-	for _, word := range []string{"headers", "header\"", "authorization", "cookie", "api_key", "apikey", "bearer", "token\":", "token:", "password", "passwd", "secret"} {
-		if strings.Contains(text, word) {
+	if strings.Contains(strings.ToLower(text), "bearer") {
+		return true
+	}
+	for _, m := range member.FindAllStringSubmatch(text, -1) {
+		if secretName(m[1]) {
 			return true
 		}
 	}

@@ -1,0 +1,111 @@
+// Package credential knows by its name what holds a secret: the one rule for headers, variables, flags, members of bodies and
+// parameters of addresses. It must not hold secrets, and must not know where a name comes from.
+package credential
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// always are the words that make a name one of a secret, wherever they stand in it.
+var always = []string{"apikey", "apitoken", "accesstoken", "authtoken", "authorization", "bearer", "cookie", "cookies", "credential", "credentials",
+	"hftoken", "jwt", "passphrase", "passwd", "password", "privatekey", "secret", "secretkey", "signature"}
+
+// notTokens are the words after which "token" is a piece of text or an end of one.
+var notTokens = []string{"a", "bos", "cls", "each", "eos", "first", "input", "inter", "last", "mask", "next", "one", "output", "pad", "per", "prompt",
+	"second", "sep", "single", "stop", "unk"}
+
+// notKeys are the words after which "key" finds something and opens nothing.
+var notKeys = []string{"cache", "foreign", "group", "hash", "header", "idempotency", "index", "partition", "prefix", "primary", "public",
+	"routing", "run", "setup", "shard", "sort"}
+
+// switches begin names that turn something on or off.
+var switches = []string{"disable", "enable", "no", "require", "use"}
+
+// Name says whether a header, variable, flag or member of this name holds a secret, however it is spelt: X-API-Key, xApiKey and
+// X_API_KEY are one name.
+func Name(name string) bool {
+	words := split(name)
+	if len(words) == 0 || slices.Contains(switches, words[0]) {
+		return false
+	}
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(always, w) }) {
+		return true
+	}
+	for i := 1; i < len(words); i++ { // AWS_ACCESS_KEY_ID, api_key_1
+		if words[i] == "key" && slices.Contains([]string{"access", "api", "private", "secret", "subscription"}, words[i-1]) {
+			return true
+		}
+	}
+	last, before := words[len(words)-1], ""
+	if len(words) > 1 {
+		before = words[len(words)-2]
+	}
+	switch last {
+	case "token":
+		return !slices.Contains(notTokens, before)
+	case "key":
+		return before != "" && !slices.Contains(notKeys, before)
+	case "auth":
+		return true
+	case "pwd", "pass", "sas": // PWD alone is a folder
+		return before != ""
+	}
+	return false
+}
+
+// Parameter says whether a parameter of an address holds a secret: what Name says, and the short names that services have for it.
+func Parameter(name string) bool {
+	return Name(name) || slices.Contains([]string{"key", "sig", "code"}, strings.ToLower(name))
+}
+
+// split returns the words of a name in small letters: they are parted by what is neither letter nor digit, and by capitals within a
+// word.
+func split(name string) []string {
+	var b strings.Builder
+	small := false
+	for _, r := range name {
+		if small && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+		}
+		small = unicode.IsLower(r) || unicode.IsDigit(r)
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			r = ' '
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return strings.Fields(b.String())
+}
+
+// hidden stands for what is not shown.
+const hidden = "xxxxx"
+
+// URL returns an address as it may be shown: without the user's part and the
+// fragment, and with the values of parameters hidden that hold a secret.
+// What is no address is returned as hidden.
+func URL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return hidden
+	}
+	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	if u.RawQuery != "" {
+		u.RawQuery = query(u.RawQuery)
+	}
+	return u.String()
+}
+
+// query hides values and leaves everything else as it is spelt.
+func query(raw string) string {
+	pairs := strings.FieldsFunc(raw, func(r rune) bool { return r == '&' || r == ';' })
+	for i, pair := range pairs {
+		name, _, _ := strings.Cut(pair, "=")
+		plain, err := url.QueryUnescape(name)
+		if err != nil || Parameter(plain) {
+			pairs[i] = name + "=" + hidden
+		}
+	}
+	return strings.Join(pairs, "&")
+}
