@@ -92,7 +92,8 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 	}
 	self = append(self, "hold", "--run-dir="+d.runDir, "--log="+contract.FileEngineLog, "--port="+strconv.Itoa(port), "--")
 	cmd := exec.Command(self[0], append(self[1:], argv...)...)
-	cmd.Env = engineEnv(d)
+	var withheld []string
+	cmd.Env, withheld = engineEnv(d)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	lifeline, err := lifelineOf(d)
 	if err != nil {
@@ -108,6 +109,9 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 		return started{}, err
 	}
 	defer log.Close()
+	if len(withheld) > 0 {
+		fmt.Fprintf(log, "provision: the engine does not get the credentials %s of this environment\n", strings.Join(withheld, ", "))
+	}
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		return started{}, fmt.Errorf("starting the supervisor of the engine: %w", err)
@@ -198,12 +202,10 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// engineEnv is the environment of this process without what is no business of the engine, with the home of the person
-// who runs bflow, and the plan's variables on top.
-func engineEnv(d deployment) []string {
-	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		return strings.HasPrefix(kv, "MLFLOW_") || strings.HasPrefix(kv, contract.EnvLifeline+"=")
-	})
+// engineEnv is what a foreign program gets of the environment of this process, with the home of the person
+// who runs bflow, and the plan's variables on top; and the names of what it does not get.
+func engineEnv(d deployment) (env, withheld []string) {
+	env, withheld = step.Foreign(os.Environ())
 	for name, host := range map[string]string{"HOME": contract.EnvHostHome, "TMPDIR": contract.EnvHostTmp} {
 		if value := d.env(host); value != "" {
 			env = append(env, name+"="+value)
@@ -212,7 +214,7 @@ func engineEnv(d deployment) []string {
 	for k, v := range d.plan.Deployment.Env {
 		env = append(env, k+"="+v)
 	}
-	return env
+	return env, withheld
 }
 
 func freePort() (int, error) {

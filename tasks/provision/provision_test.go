@@ -214,7 +214,9 @@ func TestUpFailsWithTheReason(t *testing.T) {
 	}
 }
 
-func TestCommandGetsItsPortModelAndHome(t *testing.T) {
+func TestCommandGetsItsPortModelAndHomeAndNoCredentials(t *testing.T) {
+	t.Setenv("BFLOW_API_KEY", "s3cret")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -222,14 +224,17 @@ func TestCommandGetsItsPortModelAndHome(t *testing.T) {
 	b := newBench(t, func(p *runplan.RunPlan) {
 		p.Deployment.Env = map[string]string{"FLAVOUR": "plan"}
 		p.Deployment.Engine = runplan.Engine{Kind: "command", HealthPath: "/health", MetricsPath: "/metrics", Command: []string{"/bin/sh", "-c",
-			`echo "home $HOME, tmp $TMPDIR, flavour $FLAVOUR"; exec "$0" step sim-engine --port=$(port) --model=$(model)`, self}}
+			`echo "home $HOME, tmp $TMPDIR, flavour $FLAVOUR, keys '$BFLOW_API_KEY$AWS_SECRET_ACCESS_KEY'"; exec "$0" step sim-engine --port=$(port) --model=$(model)`, self}}
 	})
 	b.env[contract.EnvHostHome], b.env[contract.EnvHostTmp] = "/home/person", "/var/tmp"
 	if code, out := b.run("up"); code != 0 {
 		t.Fatalf("exit %d: %s", code, out)
 	}
 	log, err := os.ReadFile(filepath.Join(b.dir, contract.FileEngineLog))
-	if want := "home /home/person, tmp /var/tmp, flavour plan"; err != nil || !strings.Contains(string(log), want) {
+	if want := "home /home/person, tmp /var/tmp, flavour plan, keys ''"; err != nil || !strings.Contains(string(log), want) {
 		t.Errorf("the engine's log is %q, want %q in it", log, want)
+	}
+	if !strings.Contains(string(log), "AWS_SECRET_ACCESS_KEY") || !strings.Contains(string(log), "BFLOW_API_KEY") {
+		t.Errorf("the engine's log does not name what it was not given: %q", log)
 	}
 }

@@ -125,13 +125,10 @@ func redact(path, secret string) error {
 	})
 }
 
-// environ is the environment of the tool: that of load-gen without what is no business of it, with the home of the
+// environ is the environment of the tool: what a foreign program gets of that of load-gen, with the home of the
 // person who runs bflow, where the caches of tokenizers lie, and the plan's variables on top.
 func environ(inherited []string, env func(string) string, plan map[string]string) []string {
-	out := slices.DeleteFunc(slices.Clone(inherited), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return strings.HasPrefix(name, "MLFLOW_") || strings.HasPrefix(name, "BFLOW_API_KEY") || name == contract.EnvLifeline
-	})
+	out, _ := step.Foreign(inherited)
 	for name, host := range map[string]string{"HOME": contract.EnvHostHome, "TMPDIR": contract.EnvHostTmp} {
 		if value := env(host); value != "" {
 			out = append(out, name+"="+value)

@@ -1,0 +1,30 @@
+package step
+
+import (
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/internal/credential"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// hubTokens are what engines and tools fetch models and tokenizers with.
+var hubTokens = []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}
+
+// Foreign returns what of an environment (NAME=value) a program gets that an experiment names and that is no part of bflow: all but
+// what is named like a credential, other than one of the model hub, and what is bflow's own affair. withheld are the names of the
+// credentials that are left out, sorted.
+func Foreign(environ []string) (env, withheld []string) {
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		switch {
+		case strings.HasPrefix(name, "MLFLOW_"), name == contract.EnvLifeline:
+		case credential.Name(name) && !slices.Contains(hubTokens, name):
+			withheld = append(withheld, name)
+		default:
+			env = append(env, kv)
+		}
+	}
+	slices.Sort(withheld)
+	return env, withheld
+}
