@@ -9,33 +9,66 @@ import (
 	"unicode"
 )
 
-// always are the words that make a name one of a secret, wherever they stand in it.
-var always = []string{"apikey", "apitoken", "accesstoken", "authtoken", "authorization", "bearer", "cookie", "cookies", "credential", "credentials",
-	"hftoken", "jwt", "passphrase", "passwd", "password", "privatekey", "secret", "secretkey", "signature"}
+// secret says whether a word makes a name one of a secret, wherever it stands in it.
+func secret(word string) bool {
+	switch word {
+	case "apikey", "apitoken", "accesstoken", "authtoken", "authorization", "bearer", "cookie", "cookies", "credential", "credentials",
+		"hftoken", "jwt", "passphrase", "passwd", "password", "privatekey", "secret", "secretkey", "signature":
+		return true
+	}
+	return false
+}
 
-// notTokens are the words after which "token" is a piece of text or an end of one.
-var notTokens = []string{"a", "bos", "cls", "each", "eos", "first", "input", "inter", "last", "mask", "next", "one", "output", "pad", "per", "prompt",
-	"second", "sep", "single", "stop", "unk"}
+// ofText says whether "token" after this word is a piece of text or an end of one.
+func ofText(word string) bool {
+	switch word {
+	case "a", "bos", "cls", "each", "eos", "first", "input", "inter", "last", "mask", "next", "one", "output", "pad", "per", "prompt",
+		"second", "sep", "single", "stop", "unk":
+		return true
+	}
+	return false
+}
 
-// notKeys are the words after which "key" finds something and opens nothing.
-var notKeys = []string{"cache", "foreign", "group", "hash", "header", "idempotency", "index", "partition", "prefix", "primary", "public",
-	"routing", "run", "setup", "shard", "sort"}
+// finds says whether a "key" after this word finds something and opens nothing.
+func finds(word string) bool {
+	switch word {
+	case "cache", "foreign", "group", "hash", "header", "idempotency", "index", "partition", "prefix", "primary", "public",
+		"routing", "run", "setup", "shard", "sort":
+		return true
+	}
+	return false
+}
 
-// switches begin names that turn something on or off.
-var switches = []string{"disable", "enable", "no", "require", "use"}
+// opens says whether a "key" after this word opens something, whatever follows: AWS_ACCESS_KEY_ID, api_key_1.
+func opens(word string) bool {
+	switch word {
+	case "access", "api", "private", "secret", "subscription":
+		return true
+	}
+	return false
+}
+
+// turns says whether this word begins the name of a switch.
+func turns(word string) bool {
+	switch word {
+	case "disable", "enable", "no", "require", "use":
+		return true
+	}
+	return false
+}
 
 // Name says whether a header, variable, flag or member of this name holds a secret, however it is spelt: X-API-Key, xApiKey and
 // X_API_KEY are one name.
 func Name(name string) bool {
 	words := split(name)
-	if len(words) == 0 || slices.Contains(switches, words[0]) {
+	if len(words) == 0 || turns(words[0]) {
 		return false
 	}
-	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(always, w) }) {
+	if slices.ContainsFunc(words, secret) {
 		return true
 	}
-	for i := 1; i < len(words); i++ { // AWS_ACCESS_KEY_ID, api_key_1
-		if words[i] == "key" && slices.Contains([]string{"access", "api", "private", "secret", "subscription"}, words[i-1]) {
+	for i := 1; i < len(words); i++ {
+		if words[i] == "key" && opens(words[i-1]) {
 			return true
 		}
 	}
@@ -45,9 +78,9 @@ func Name(name string) bool {
 	}
 	switch last {
 	case "token":
-		return !slices.Contains(notTokens, before)
+		return !ofText(before)
 	case "key":
-		return before != "" && !slices.Contains(notKeys, before)
+		return before != "" && !finds(before)
 	case "auth":
 		return true
 	case "pwd", "pass", "sas": // PWD alone is a folder

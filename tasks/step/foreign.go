@@ -8,9 +8,6 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 )
 
-// hubTokens are what engines and tools fetch models and tokenizers with.
-var hubTokens = []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}
-
 // Foreign returns what of an environment (NAME=value) a program gets that an experiment names and that is no part of bflow: all but
 // what is named like a credential, other than one of the model hub, and what is bflow's own affair. withheld are the names of the
 // credentials that are left out, sorted.
@@ -19,7 +16,7 @@ func Foreign(environ []string) (env, withheld []string) {
 		name, _, _ := strings.Cut(kv, "=")
 		switch {
 		case strings.HasPrefix(name, "MLFLOW_"), name == contract.EnvLifeline:
-		case credential.Name(name) && !slices.Contains(hubTokens, name):
+		case credential.Name(name) && name != "HF_TOKEN" && name != "HUGGING_FACE_HUB_TOKEN":
 			withheld = append(withheld, name)
 		default:
 			env = append(env, kv)
