@@ -33,7 +33,7 @@ func pod(node string, gpus int64) corev1.Pod {
 	return p
 }
 
-func foreign(map[string]string) string { return "" }
+func foreign(string, map[string]string) devices.Holder { return devices.Holder{} }
 
 func one(n int64) []devices.Shape {
 	return []devices.Shape{{Count: 1, Requests: devices.Amounts{gpu: n}}}

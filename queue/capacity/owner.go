@@ -10,6 +10,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -22,31 +23,31 @@ func Owner(ctx context.Context, cache client.Reader, identity string) (devices.O
 	if err := cache.List(ctx, &list, client.MatchingFields{run.Index: run.Anywhere}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the runs that hold quota: %w", err)
 	}
-	holding := map[string]bool{}
+	holding := map[types.NamespacedName]bool{}
 	for i := range list.Items {
 		if pr := &list.Items[i]; !run.Freed(pr) {
-			holding[run.ID(pr)] = true
+			holding[run.Key(pr)] = true
 		}
 	}
-	return func(labels map[string]string) string {
-		id, hub := labels[contract.LabelRun], labels[contract.LabelHub]
+	return func(namespace string, labels map[string]string) devices.Holder {
+		key, hub := types.NamespacedName{Namespace: namespace, Name: labels[contract.LabelRun]}, labels[contract.LabelHub]
 		switch {
 		case hub != "" && identity != "" && hub != identity:
-			return ""
-		case holding[id]:
-			return id
-		case hub != "" && labels[contract.LabelRelease] != "" && !alive(ctx, cache, id):
-			return devices.Leaked
+			return devices.Holder{}
+		case holding[key]:
+			return devices.Holder{Run: key}
+		case hub != "" && labels[contract.LabelRelease] != "" && !alive(ctx, cache, key):
+			return devices.Holder{Leaked: true}
 		default:
-			return ""
+			return devices.Holder{}
 		}
 	}, nil
 }
 
 // alive says whether a run is not over, or has a right to its quota still; also where that cannot be known.
-func alive(ctx context.Context, cache client.Reader, id string) bool {
+func alive(ctx context.Context, cache client.Reader, key types.NamespacedName) bool {
 	var list tektonv1.PipelineRunList
-	if err := cache.List(ctx, &list, client.MatchingFields{run.IndexID: id}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := cache.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{run.IndexID: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return true
 	}
 	return slices.ContainsFunc(list.Items, func(pr tektonv1.PipelineRun) bool {

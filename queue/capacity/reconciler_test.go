@@ -45,9 +45,15 @@ func node(name string, gpus int64) corev1.Node {
 }
 
 func pod(on string, gpus int64, labels map[string]string) corev1.Pod {
-	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{NodeName: on, Containers: []corev1.Container{{
+	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Labels: labels}, Spec: corev1.PodSpec{NodeName: on, Containers: []corev1.Container{{
 		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: *resource.NewQuantity(gpus, resource.DecimalSI)}},
 	}}}}
+}
+
+// of moves a pod to another namespace.
+func of(namespace string, p corev1.Pod) corev1.Pod {
+	p.Namespace = namespace
+	return p
 }
 
 // makeRun is a run in the queue that was let start.
@@ -95,6 +101,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 		{"what a run holds stays promised", nil, []corev1.Pod{pod("a", 4, run("held", "here"))}, 16},
 		{"what somebody else holds is not", nil, []corev1.Pod{pod("a", 4, nil)}, 12},
 		{"a run of the same name of another hub is somebody else", nil, []corev1.Pod{pod("a", 4, run("held", "there"))}, 12},
+		{"so is one of the same name of another team", nil, []corev1.Pod{of("red", pod("a", 4, run("held", "here")))}, 12},
 		{"so is a run that was released and left a pod", nil, []corev1.Pod{pod("a", 4, run("released", "here"))}, 12},
 		{"so is a run that no queue let start", nil, []corev1.Pod{pod("a", 4, run("unqueued", "here"))}, 12},
 		{"a node that is lost promises only what is held on it", []corev1.Node{node("a", 8), lost}, []corev1.Pod{pod("b", 4, run("held", "here")), pod("b", 1, nil)}, 12},

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
@@ -31,14 +32,19 @@ func node(name string, gpus int64) corev1.Node {
 
 // pod holds GPUs of a node, of a run or, without one, of somebody else.
 func pod(on string, gpus int64, run string) corev1.Pod {
-	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"bflow.dev/run": run}}, Spec: corev1.PodSpec{NodeName: on, Containers: []corev1.Container{{
+	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Labels: map[string]string{"bflow.dev/run": run}}, Spec: corev1.PodSpec{NodeName: on, Containers: []corev1.Container{{
 		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: *resource.NewQuantity(gpus, resource.DecimalSI)}},
 	}}}}
 }
 
 func inventory(nodes []corev1.Node, pods ...corev1.Pod) *devices.Inventory {
 	inv := devices.Of(nodes, nil)
-	inv.Hold(pods, nil, func(labels map[string]string) string { return labels["bflow.dev/run"] })
+	inv.Hold(pods, nil, func(namespace string, labels map[string]string) devices.Holder {
+		if labels["bflow.dev/run"] == "" {
+			return devices.Holder{}
+		}
+		return devices.Holder{Run: types.NamespacedName{Namespace: namespace, Name: labels["bflow.dev/run"]}}
+	})
 	return inv
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,16 +73,20 @@ func newWorld(t *testing.T, nodes ...corev1.Node) *world {
 	return w
 }
 
-// run adds a run of some pods that holds quota, and its Workload.
+// run adds a run of some pods that holds quota, and its Workload; the name of one in another namespace than bench is NAMESPACE/NAME.
 func (w *world) run(name, pods string, conditions ...string) {
 	w.t.Helper()
 	w.serial++
+	namespace, name, other := strings.Cut(name, "/")
+	if !other {
+		namespace, name = "bench", namespace
+	}
 	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Namespace: "bench", Labels: map[string]string{"bflow.dev/plan-hash": "h", "bflow.dev/run": name, "kueue.x-k8s.io/queue-name": "local"},
+		Name: name, Namespace: namespace, Labels: map[string]string{"bflow.dev/plan-hash": "h", "bflow.dev/run": name, "kueue.x-k8s.io/queue-name": "local"},
 		Annotations: map[string]string{"bflow.dev/pods": pods},
 	}}
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
-		Name: "w-" + name, Namespace: "bench", UID: types.UID(name), CreationTimestamp: metav1.NewTime(now.Add(time.Duration(w.serial-100) * time.Second)),
+		Name: "w-" + name, Namespace: namespace, UID: types.UID(namespace + name), CreationTimestamp: metav1.NewTime(now.Add(time.Duration(w.serial-100) * time.Second)),
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: name, UID: "u"}},
 	}}
 	wl.Status.AdmissionChecks = []kueue.AdmissionCheckState{
@@ -125,7 +130,11 @@ func (w *world) states() map[string]kueue.CheckState {
 	}
 	out := map[string]kueue.CheckState{}
 	for i := range list.Items {
-		out[list.Items[i].OwnerReferences[0].Name] = stateOf(&list.Items[i], "bflow-local").State
+		name := list.Items[i].OwnerReferences[0].Name
+		if list.Items[i].Namespace != "bench" {
+			name = list.Items[i].Namespace + "/" + name
+		}
+		out[name] = stateOf(&list.Items[i], "bflow-local").State
 	}
 	return out
 }
@@ -166,6 +175,21 @@ func TestRunsOfATargetInTheirOrder(t *testing.T) {
 	w.annotate("r1", "bflow.dev/freed", "now")
 	w.reconcile("bflow-local")
 	w.want(map[string]kueue.CheckState{"r1": isReady, "r2": isReady, "r3": isReady})
+}
+
+func TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices(t *testing.T) {
+	w := newWorld(t, node("a", 8))
+	w.run("nightly", four)
+	w.run("red/nightly", four)
+	w.reconcile("bflow-local")
+	w.want(map[string]kueue.CheckState{"nightly": isReady, "red/nightly": isReady})
+
+	// The first has its devices; the second is still to take the other four.
+	w.annotate("nightly", "bflow.dev/admitted", "now")
+	w.target.pods = []corev1.Pod{pod("a", 4, "nightly")}
+	w.run("third", four)
+	w.reconcile("bflow-local")
+	w.want(map[string]kueue.CheckState{"nightly": isReady, "red/nightly": isReady, "third": isPending})
 }
 
 func TestWhatIsNotAskedIsNotAnswered(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
@@ -119,14 +120,14 @@ func (r *Reconciler) runOf(ctx context.Context, w *kueue.Workload) (*tektonv1.Pi
 }
 
 // assumed are the pods that runs which were let start still have to put on a node.
-func assumed(granted []*tektonv1.PipelineRun, held map[string]devices.Amounts) []devices.Shape {
+func assumed(granted []*tektonv1.PipelineRun, held map[types.NamespacedName]devices.Amounts) []devices.Shape {
 	var out []devices.Shape
 	for _, pr := range granted {
 		if run.Freed(pr) || run.Released(pr) {
 			continue
 		}
 		if shapes, err := run.Shapes(pr); err == nil {
-			out = append(out, devices.Missing(shapes, held[run.ID(pr)])...)
+			out = append(out, devices.Missing(shapes, held[run.Key(pr)])...)
 		}
 	}
 	return out

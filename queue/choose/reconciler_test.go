@@ -203,7 +203,7 @@ func TestATargetThatCannotHoldIt(t *testing.T) {
 func TestAnIdleTargetTakesWhatWaitsElsewhere(t *testing.T) {
 	w := newWorld(t)
 	w.run("old", "a", map[string]string{"admitted": "then"}, func(pr *tektonv1.PipelineRun, _ *kueue.Workload) { pr.Spec.Status = "" }, reservedOne)
-	full := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{contract.LabelRun: "old"}}, Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: resource.MustParse("8")}}}}}}
+	full := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Labels: map[string]string{contract.LabelRun: "old"}}, Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: resource.MustParse("8")}}}}}}
 	for _, s := range w.sights {
 		s.pods = []corev1.Pod{full}
 	}

@@ -150,7 +150,7 @@ func (s *site) look(runs []tektonv1.PipelineRun, now time.Time) {
 		}
 		if run.Holding(pr) && !run.Freed(pr) && !run.Over(pr) {
 			if shapes, err := run.Shapes(pr); err == nil {
-				s.assumed = append(s.assumed, devices.Missing(shapes, s.inventory.Held[run.ID(pr)])...)
+				s.assumed = append(s.assumed, devices.Missing(shapes, s.inventory.Held[run.Key(pr)])...)
 			}
 		}
 	}

@@ -123,7 +123,7 @@ func attribute(driver string, d *resourcev1.Device, name string) string {
 }
 
 // holdClaim counts the devices that were allocated to a claim. Access for administrators holds nothing.
-func (inv *Inventory) holdClaim(claim *resourcev1.ResourceClaim, run string) {
+func (inv *Inventory) holdClaim(claim *resourcev1.ResourceClaim, holder Holder) {
 	if claim.Status.Allocation == nil {
 		return
 	}
@@ -134,7 +134,7 @@ func (inv *Inventory) holdClaim(claim *resourcev1.ResourceClaim, run string) {
 		id := r.Driver + "/" + r.Pool + "/" + r.Device
 		for _, n := range inv.Nodes {
 			if one, ok := n.dynamic[id]; ok {
-				inv.hold(n, run, one)
+				inv.hold(n, holder, one)
 			}
 		}
 	}

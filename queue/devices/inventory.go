@@ -13,7 +13,7 @@ import (
 // Inventory is what a cluster has of devices. Nodes are in the order of their names; those without devices are left out.
 type Inventory struct {
 	Nodes []*Node
-	Held  map[string]Amounts // what each run holds that holds quota, on any node
+	Held  map[types.NamespacedName]Amounts // what each run holds that holds quota, on any node
 
 	leaked Amounts
 }
@@ -26,7 +26,7 @@ func Of(nodes []corev1.Node, offered []resourcev1.ResourceSlice) *Inventory {
 		byName[nodes[i].Name] = nodeOf(&nodes[i])
 	}
 	addSlices(byName, offered)
-	inv := &Inventory{Held: map[string]Amounts{}, leaked: Amounts{}}
+	inv := &Inventory{Held: map[types.NamespacedName]Amounts{}, leaked: Amounts{}}
 	for _, name := range sorted(byName) {
 		if n := byName[name]; len(n.Total) > 0 {
 			inv.Nodes = append(inv.Nodes, n)
@@ -35,12 +35,18 @@ func Of(nodes []corev1.Node, offered []resourcev1.ResourceSlice) *Inventory {
 	return inv
 }
 
-// Owner tells by the labels of a pod or claim to which run it belongs, where that run holds quota here. "" is foreign:
-// a pod of somebody else, of another hub, or of a run whose quota was given back. It takes from what a queue may promise.
-type Owner func(labels map[string]string) string
+// Holder is whose a pod or claim is. The zero value is foreign: somebody else, another hub, or a run whose quota was given back. It
+// takes from what a queue may promise.
+type Holder struct {
+	Run    types.NamespacedName // that holds quota here
+	Leaked bool                 // of a run of this hub without a right to it: nobody could remove it yet. It is foreign too
+}
 
-// Leaked is the owner of what runs of this hub hold without a right to it: nobody could remove it yet. It is foreign too.
-const Leaked = "-"
+func (h Holder) foreign() bool { return h.Run.Name == "" }
+
+// Owner tells whose a pod or claim is by its namespace and its labels: two teams may have runs of one name, and on every target they
+// lie in the namespaces of their teams.
+type Owner func(namespace string, labels map[string]string) Holder
 
 // Hold counts what pods and claims hold. It may be called once on what Of returned.
 func (inv *Inventory) Hold(pods []corev1.Pod, claims []resourcev1.ResourceClaim, owner Owner) {
@@ -48,46 +54,46 @@ func (inv *Inventory) Hold(pods []corev1.Pod, claims []resourcev1.ResourceClaim,
 	for _, n := range inv.Nodes {
 		byName[n.Name] = n
 	}
-	runs := map[types.UID]string{} // of our pods: a claim made for one of them is its run's
+	runs := map[types.UID]Holder{} // of our pods: a claim made for one of them is its run's
 	for i := range pods {
 		p := &pods[i]
-		run := owner(p.Labels)
-		if run != "" && run != Leaked {
-			runs[p.UID] = run
+		holder := owner(p.Namespace, p.Labels)
+		if !holder.foreign() {
+			runs[p.UID] = holder
 		}
 		if n := byName[NodeOf(p)]; n != nil {
-			inv.hold(n, run, n.withProducts(OfPod(p)))
+			inv.hold(n, holder, n.withProducts(OfPod(p)))
 		}
 	}
 	for i := range claims {
-		run := owner(claims[i].Labels)
+		holder := owner(claims[i].Namespace, claims[i].Labels)
 		for _, consumer := range claims[i].Status.ReservedFor {
-			if run == "" {
-				run = runs[consumer.UID]
+			if holder == (Holder{}) {
+				holder = runs[consumer.UID]
 			}
 		}
-		inv.holdClaim(&claims[i], run)
+		inv.holdClaim(&claims[i], holder)
 	}
 }
 
 // hold counts only what the node has: a pod may have been bound before a device plugin went.
-func (inv *Inventory) hold(n *Node, run string, a Amounts) {
+func (inv *Inventory) hold(n *Node, holder Holder, a Amounts) {
 	for name, count := range a {
 		if _, known := n.Total[name]; !known {
 			continue
 		}
-		if run == "" || run == Leaked {
+		if holder.foreign() {
 			n.Foreign[name] += count
-			if run == Leaked {
+			if holder.Leaked {
 				inv.leaked[name] += count
 			}
 			continue
 		}
 		n.Ours[name] += count
-		if inv.Held[run] == nil {
-			inv.Held[run] = Amounts{}
+		if inv.Held[holder.Run] == nil {
+			inv.Held[holder.Run] = Amounts{}
 		}
-		inv.Held[run][name] += count
+		inv.Held[holder.Run][name] += count
 	}
 }
 

@@ -147,13 +147,26 @@ func TestClaimsHoldDevicesOfTheirPods(t *testing.T) {
 	}
 }
 
+func TestRunsOfTwoTeamsWithOneNameAreTwo(t *testing.T) {
+	inv := devices.Of([]corev1.Node{makeNode("a", offers(gpu, 8))}, nil)
+	of := func(namespace string) podOption { return func(p *corev1.Pod) { p.Namespace = namespace } }
+	inv.Hold([]corev1.Pod{makePod("a", gpu, 4, mine, of("blue")), makePod("a", gpu, 2, mine, of("red"))}, nil, ours)
+	name := makePod("a", gpu, 1, mine).Labels["run"]
+	want := map[types.NamespacedName]devices.Amounts{
+		{Namespace: "blue", Name: name}: amounts(gpu, 4), {Namespace: "red", Name: name}: amounts(gpu, 2),
+	}
+	if diff := cmp.Diff(want, inv.Held); diff != "" {
+		t.Errorf("held (-want +got):\n%s", diff)
+	}
+}
+
 func TestWhatARunHoldsWithoutARightIsLeakedAndForeign(t *testing.T) {
 	inv := devices.Of([]corev1.Node{makeNode("a", offers(gpu, 8))}, nil)
-	inv.Hold([]corev1.Pod{makePod("a", gpu, 2, mine), makePod("a", gpu, 3)}, nil, func(labels map[string]string) string {
-		if ours(labels) != "" {
-			return devices.Leaked
+	inv.Hold([]corev1.Pod{makePod("a", gpu, 2, mine), makePod("a", gpu, 3)}, nil, func(namespace string, labels map[string]string) devices.Holder {
+		if ours(namespace, labels) != (devices.Holder{}) {
+			return devices.Holder{Leaked: true}
 		}
-		return ""
+		return devices.Holder{}
 	})
 	for name, row := range map[string]struct{ got, want devices.Amounts }{
 		"leaked": {inv.Leaked(), amounts(gpu, 2)}, "foreign": {inv.Foreign(), amounts(gpu, 5)},

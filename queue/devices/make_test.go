@@ -75,7 +75,12 @@ func asks(name string, count int64) corev1.ResourceRequirements {
 
 func mine(p *corev1.Pod) { p.Labels["run"] = "x" }
 
-func ours(labels map[string]string) string { return labels["run"] }
+func ours(namespace string, labels map[string]string) devices.Holder {
+	if labels["run"] == "" {
+		return devices.Holder{}
+	}
+	return devices.Holder{Run: types.NamespacedName{Namespace: namespace, Name: labels["run"]}}
+}
 
 func phase(ph corev1.PodPhase) podOption { return func(p *corev1.Pod) { p.Status.Phase = ph } }
 

@@ -12,6 +12,7 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Annotations that only the controller knows.
@@ -54,6 +55,11 @@ func ID(o metav1.Object) string {
 		return id
 	}
 	return o.GetName()
+}
+
+// Key tells runs apart: those of two namespaces may have one name.
+func Key(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: ID(o)}
 }
 
 // Owner lets what belongs to a run go with it.

@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/queue/devices"
 )
 
 func TestAClusterThatIsAwayAtTheStart(t *testing.T) {
@@ -31,7 +32,7 @@ func TestAClusterThatIsAwayAtTheStart(t *testing.T) {
 	s.Down(false)
 	target.AskNow() // it would be asked in a few seconds
 	eventually.True(t, "that all of it is seen", target.Ready)
-	inv, err := target.Inventory(ctx, func(map[string]string) string { return "" })
+	inv, err := target.Inventory(ctx, func(string, map[string]string) devices.Holder { return devices.Holder{} })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,9 @@ func stripPod(obj any) (any, error) {
 	}
 	out := &corev1.Pod{ObjectMeta: bare(p.ObjectMeta)}
 	if run := p.Labels[contract.LabelRun]; run != "" {
-		out.Labels = map[string]string{contract.LabelRun: run, contract.LabelHub: p.Labels[contract.LabelHub]}
+		out.Labels = map[string]string{
+			contract.LabelRun: run, contract.LabelHub: p.Labels[contract.LabelHub], contract.LabelRelease: p.Labels[contract.LabelRelease],
+		}
 	}
 	if len(devices.OfPod(p)) == 0 {
 		return out, nil

@@ -1,13 +1,16 @@
 package view
 
 import (
+	"maps"
 	"testing"
 
 	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/tasks/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
@@ -57,11 +60,24 @@ func strip(t *testing.T, obj any) any {
 	return out
 }
 
+// TestWhatIsKeptTellsWhoseAPodIs: by these labels package capacity knows what a run holds and what it has left behind.
+func TestWhatIsKeptTellsWhoseAPodIs(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Labels: map[string]string{
+		contract.LabelRun: "r", contract.LabelHub: "h", contract.LabelRelease: "p-1", "app": "x"}}}
+	kept := strip(t, pod).(*corev1.Pod)
+	want := map[string]string{contract.LabelRun: "r", contract.LabelHub: "h", contract.LabelRelease: "p-1"}
+	if !maps.Equal(kept.Labels, want) || kept.Namespace != "bench" {
+		t.Errorf("kept are namespace %q and %v", kept.Namespace, kept.Labels)
+	}
+}
+
 // TestWhatIsKeptCountsTheSame: an inventory of what is kept is that of the whole objects.
 func TestWhatIsKeptCountsTheSame(t *testing.T) {
 	count := func(n *corev1.Node, p *corev1.Pod) string {
 		inv := devices.Of([]corev1.Node{*n}, nil)
-		inv.Hold([]corev1.Pod{*p}, nil, func(l map[string]string) string { return l["bflow.dev/run"] })
+		inv.Hold([]corev1.Pod{*p}, nil, func(namespace string, l map[string]string) devices.Holder {
+			return devices.Holder{Run: types.NamespacedName{Namespace: namespace, Name: l["bflow.dev/run"]}}
+		})
 		return inv.Total().String() + "; " + inv.Ours().String() + "; " + inv.Quota().String()
 	}
 	node, pod := fullNode(nil), fullPod(nil)
@@ -69,7 +85,7 @@ func TestWhatIsKeptCountsTheSame(t *testing.T) {
 	if whole != kept {
 		t.Errorf("got %s, want %s", kept, whole)
 	}
-	if p := strip(t, pod).(*corev1.Pod); len(p.Labels) != 2 || p.Spec.Containers[0].Image != "" || p.Status.PodIP != "" {
+	if p := strip(t, pod).(*corev1.Pod); len(p.Labels) != 3 || p.Spec.Containers[0].Image != "" || p.Status.PodIP != "" {
 		t.Errorf("too much is kept: %+v", p)
 	}
 	plain := fullPod(func(p *corev1.Pod) { delete(p.Spec.Containers[0].Resources.Limits, "nvidia.com/gpu") })
