@@ -59,7 +59,7 @@ type Execution struct {
 	VerifyCompletions bool          `json:"verify_completions" default:"true" doc:"send a real completion before the load"`
 	Profiling         *Profiling    `json:"profiling,omitempty" doc:"worker profiler, platform rhoai only"`
 	ShareDeployment   bool          `json:"share_deployment,omitempty" default:"false" doc:"points that differ only in their measurement share one deployment"`
-	Samples           int           `json:"samples,omitempty" default:"1" min:"1" doc:"repetitions on the same deployment"`
+	Samples           int           `json:"samples,omitempty" default:"1" min:"1" max:"1000" doc:"repetitions on the same deployment"`
 	SamplePause       time.Duration `json:"sample_pause,omitempty" zero:"true" doc:"pause between samples, outside every window"`
 	OnInvalid         string        `json:"on_invalid,omitempty" default:"mark" enum:"mark|fail|retry" doc:"what an invalid measurement does to the run"`
 }

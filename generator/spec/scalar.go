@@ -101,6 +101,10 @@ func (d *decoder) integer(n *yaml.Node, v reflect.Value, f *field) {
 		d.report(n, "want an integer, found %s", found(n))
 		return
 	}
+	if v.Kind() == reflect.Int && (i > math.MaxInt32 || i < math.MinInt32) { // seeds and sizes are int64
+		d.report(n, "want at most %d, found %s", math.MaxInt32, found(n))
+		return
+	}
 	v.SetInt(i)
 	d.limits(n, float64(i), f)
 }
@@ -134,9 +138,16 @@ func (d *decoder) float(n *yaml.Node, v reflect.Value, f *field) {
 		d.report(n, "want a number, found %s", found(n))
 		return
 	}
+	if math.Abs(x) > largest {
+		d.report(n, "want at most %s, found %s", plain(largest), found(n))
+		return
+	}
 	v.SetFloat(x)
 	d.limits(n, x, f)
 }
+
+// largest is more than any number with a fraction of ours can mean, and its products are still finite.
+const largest = 1e12
 
 func (d *decoder) limits(n *yaml.Node, x float64, f *field) {
 	switch {

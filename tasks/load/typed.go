@@ -89,11 +89,18 @@ func (v value) mapping(kvs ...[2]string) value {
 	return v.at(n, v.path)
 }
 
-// numbers reads a number, a list of them, or "a,b". Each must be above 0; whole says whether fractions are refused.
+// mostAtOnce is the highest rate and concurrency of a stage: ten times what one host has ever sent.
+const mostAtOnce = 1e6
+
+// numbers reads a rate or concurrency, a list of them, or "a,b". Each must be above 0; whole says whether fractions are refused.
 func (v value) numbers(whole bool) []float64 {
 	var out []float64
 	for _, item := range v.commaItems() {
 		x := item.positive()
+		if x > mostAtOnce {
+			item.errorf("want at most %.0f, found %q", mostAtOnce, item.text())
+			continue
+		}
 		if whole && x > 0 {
 			x = float64(item.integer(1))
 		}

@@ -59,8 +59,15 @@ func (v value) number() float64 {
 		v.errorf("want a number, found %q", s)
 		return 0
 	}
+	if math.Abs(x) > largest {
+		v.errorf("want a number of at most %.0f, found %q", largest, s)
+		return 0
+	}
 	return x
 }
+
+// largest is more than any number of a load can mean, and its products with lengths of time are still finite.
+const largest = 1e12
 
 // numberAtLeast reports numbers below low.
 func (v value) numberAtLeast(low float64) float64 {

@@ -1,0 +1,23 @@
+package load
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestANumberThatNoLoadCanMeanIsRefused(t *testing.T) {
+	for _, row := range []struct{ name, tool, block, want string }{
+		{"a rate", Native, "{data: {input: 3}, stages: [{rate: 1e308, duration: 3s}]}", "stages[0].rate: want a number of at most 1000000000000"},
+		{"a rate that is a number still", Native, "{data: {input: 3}, stages: [{rate: 2000000, duration: 3s}]}", "stages[0].rate: want at most 1000000"},
+		{"a concurrency", Native, "{data: {input: 3}, stages: [{concurrency: 5000000, duration: 3s}]}", "stages[0].concurrency: want at most 1000000"},
+		{"requests", Native, "{data: {input: 3}, stages: [{rate: 1, requests: 9999999999}]}", "stages[0].requests: want a whole number"},
+		{"one of a list of GuideLLM", GuideLLM, "{profile: constant, rate: [1, 1e300], max_seconds: 3, data: [{prompt_tokens: 3, output_tokens: 3}]}", "want a number of at most 1000000000000"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, problems := Translate(Source{Tool: row.tool, Name: "p", Block: Block{File: "p.yaml", Path: "load", Node: parse(t, row.block)}})
+			if err := problems.Err(); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v, want %q", err, row.want)
+			}
+		})
+	}
+}
