@@ -30,6 +30,7 @@ type figures struct {
 	tokensIn, goodOut float64
 	seconds           float64
 	inWindow          map[string]float64 // totals over the windows
+	unsure            float64            // tokens of which the rows do not tell whether they came inside the windows
 	inFlightSeconds   float64
 }
 
@@ -80,11 +81,26 @@ func (f *figures) flow(p *part, r *report.Row) {
 			}
 			count("output_token_rate", &at, 1)
 		}
+		if p.holds(*r.TFirst) != p.holds(*r.TLast) {
+			f.unsure += unevenness(r)
+		}
 	}
 	if r.TSend != nil && r.TEnd != nil {
 		f.inFlightSeconds += max(0, float64(min(*r.TEnd, p.to)-max(*r.TSend, p.from))/1e9)
 	}
 }
+
+// unevenness returns how many tokens of an answer can have come before, or after, the moment that even spacing gives them:
+// where k gaps are as long as the longest and the others are nothing, n-1 gaps of mean g have put (n-1)(1-g/longest) tokens
+// off their places.
+func unevenness(r *report.Row) float64 {
+	gaps := float64(*r.Events - 1)
+	meanGap := ms(*r.TLast-*r.TFirst) / gaps
+	return min(gaps, 1+gaps*(1-meanGap/max(meanGap, *r.ITLMax)))
+}
+
+// outTolerance returns by which share of itself the rate of output tokens may differ: 2 %, or what the rows leave open.
+func (f *figures) outTolerance() float64 { return max(0.02, f.unsure/f.inWindow["output_token_rate"]) }
 
 // request adds a measured one.
 func (f *figures) request(r *report.Row, slo limits) {

@@ -97,7 +97,7 @@ func benchmarkReport(t *testing.T, r finished) {
 			t.Errorf("inter_token_latency is in %q", itl.Units)
 		}
 		near(t, "inter_token_latency", got.Latency["inter_token_latency"].Mean, want.gapsMS/want.gaps/1000, 1e-9)
-		for name, tolerance := range map[string]float64{"request_rate": 1e-9, "input_token_rate": 1e-9, "output_token_rate": 0.02} {
+		for name, tolerance := range map[string]float64{"request_rate": 1e-9, "input_token_rate": 1e-9, "output_token_rate": want.outTolerance()} {
 			near(t, name, got.Throughput[name].Mean, want.inWindow[name]/want.seconds, tolerance)
 		}
 		if u := got.Throughput["request_rate"].Units + " " + got.Throughput["output_token_rate"].Units; u != "queries/s tokens/s" {
@@ -179,10 +179,11 @@ func points(t *testing.T, r finished) {
 			t.Fatalf("stage %d: points of %d samples", stage, len(sent))
 		}
 		for sample, got := range sent {
-			for key, want := range expectedPoints(recompute(r.parts[stage][sample:sample+1], objectives)) {
+			figures := recompute(r.parts[stage][sample:sample+1], objectives)
+			for key, want := range expectedPoints(figures) {
 				tolerance := 1e-9
 				if key == "throughput/throughput_output_tokens_per_sec" {
-					tolerance = 0.02
+					tolerance = figures.outTolerance()
 				}
 				near(t, fmt.Sprintf("%s of sample %d, stage %d", key, sample, stage), got[key], want, tolerance)
 			}

@@ -166,7 +166,7 @@ func compare(t *testing.T, where string, s *report.StageResult, want figures) {
 		}
 		tolerance := 1e-9
 		if name == "output_token_rate" {
-			tolerance = 0.02
+			tolerance = want.outTolerance()
 		}
 		check(name, s.Rates[name], sum/want.seconds, tolerance)
 	}

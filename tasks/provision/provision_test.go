@@ -158,11 +158,28 @@ func TestEngineDiesWithTheRun(t *testing.T) {
 	})
 }
 
+// boundPort returns the address of a port at which nobody listens and nobody else can begin to: the test holds it.
+func boundPort(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
+}
+
 func TestUpFailsWithTheReason(t *testing.T) {
 	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer locked.Close()
-	closed := httptest.NewServer(nil)
-	closed.Close()
+	closed := boundPort(t)
 	other, err := sim.Listen(sim.Config{Models: []string{"other"}})
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +205,7 @@ func TestUpFailsWithTheReason(t *testing.T) {
 		{"another model than the plan's", existing(other.URL()), contract.ExitUnhealthy, `it serves "other", the plan asks for "tiny"`},
 		{"a server that wants a key", existing(locked.URL), contract.ExitUnhealthy, "set BFLOW_API_KEY"},
 		{"nobody listens", func(p *runplan.RunPlan) {
-			existing(closed.URL)(p)
+			existing(closed)(p)
 			p.Timeouts.Ready = runplan.Duration(time.Second)
 		}, contract.ExitUnhealthy, "connection refused"},
 		{"an engine that is never ready", func(p *runplan.RunPlan) {
