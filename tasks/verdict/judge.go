@@ -40,6 +40,26 @@ func rulesOf(p *runplan.RunPlan) rules {
 	return r
 }
 
+// exit is what follows from a code: the code, or 0 where the experiment only wants it reported.
+func (r rules) exit(code int) int {
+	switch code {
+	case contract.ExitInvalid:
+		if !r.invalid {
+			return contract.ExitPass
+		}
+	case contract.ExitBreach, contract.ExitInconclusive:
+		if !r.breach {
+			return contract.ExitPass
+		}
+	}
+	return code
+}
+
+// Found is a finding of a measurement of the plan, with what the experiment wants to follow from it.
+func Found(p *runplan.RunPlan, code int, reason string) Finding {
+	return Finding{Code: code, Exit: rulesOf(p).exit(code), Reason: reason}
+}
+
 // Run judges a run by the pooled stages of its measurements, whose gates are judged, and by findings from outside
 // the measurements (an unhealthy server, a missing result).
 func Run(p *runplan.RunPlan, measurements []report.Measurement, findings []Finding) report.Verdict {
@@ -79,11 +99,7 @@ func stageFindings(r rules, s *report.Stage) []Finding {
 		}
 	}
 	if !s.Valid {
-		f := Finding{Code: contract.ExitInvalid, Reason: fmt.Sprintf("%s: not valid: %s", place, invalidity(s))}
-		if r.invalid {
-			f.Exit = contract.ExitInvalid
-		}
-		out = append(out, f)
+		out = append(out, Finding{contract.ExitInvalid, r.exit(contract.ExitInvalid), fmt.Sprintf("%s: not valid: %s", place, invalidity(s))})
 	}
 	return out
 }
@@ -106,9 +122,7 @@ func gateFinding(r rules, place string, g report.Gate) (Finding, bool) {
 	if g.Verdict == Inconclusive {
 		f.Code, f.Reason = contract.ExitInconclusive, fmt.Sprintf("%s: %s is %s%s, which cannot decide the objective %s", place, Name(g), Measured(g), origin(g), Limit(g))
 	}
-	if r.breach {
-		f.Exit = f.Code
-	}
+	f.Exit = r.exit(f.Code)
 	return f, true
 }
 

@@ -31,8 +31,8 @@ func (m *measured) readSearch() {
 		}
 	}
 	if f.Value == nil && f.Ended != "" {
-		code := verdictOf(f.Ended)
-		m.findings = append(m.findings, verdict.Finding{Code: code, Reason: fmt.Sprintf("measurement %d (%q): search: %s", m.Index, m.Name, f.Conclusion)})
+		reason := fmt.Sprintf("measurement %d (%q): search: %s", m.Index, m.Name, f.Conclusion)
+		m.findings = append(m.findings, verdict.Found(m.plan, verdictOf(f.Ended), reason))
 	}
 }
 

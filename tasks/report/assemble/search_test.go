@@ -1,11 +1,15 @@
 package assemble
 
 import (
+	"path/filepath"
 	"testing"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/search"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/verdict"
 )
 
 func TestOnlyTheAnswerOfASearchIsJudged(t *testing.T) {
@@ -36,9 +40,36 @@ func TestOnlyTheAnswerOfASearchIsJudged(t *testing.T) {
 }
 
 func TestASearchWithoutAnAnswerIsAFinding(t *testing.T) {
-	for ended, want := range map[string]int{"low_fails": contract.ExitBreach, "invalid": contract.ExitInvalid, "low_unresolved": contract.ExitInconclusive} {
-		if got := verdictOf(ended); got != want {
-			t.Errorf("%s: code %d, want %d", ended, got, want)
-		}
+	for _, row := range []struct {
+		name, ended     string
+		onInvalid, slo  string
+		code, wantsExit int
+	}{
+		{name: "no level could be believed", ended: search.EndedInvalid, code: contract.ExitInvalid},
+		{name: "no level could be believed, and the experiment fails then", ended: search.EndedInvalid, onInvalid: runplan.InvalidFail,
+			code: contract.ExitInvalid, wantsExit: contract.ExitInvalid},
+		{name: "no level could be believed, after it was measured again", ended: search.EndedInvalid, onInvalid: runplan.InvalidRetry,
+			code: contract.ExitInvalid, wantsExit: contract.ExitInvalid},
+		{name: "the lowest level fails", ended: search.EndedLowFails, code: contract.ExitBreach},
+		{name: "the lowest level fails, and a breach fails the run", ended: search.EndedLowFails, slo: "fail",
+			code: contract.ExitBreach, wantsExit: contract.ExitBreach},
+		{name: "the lowest level could not be told", ended: search.EndedLowUnresolved, code: contract.ExitInconclusive},
+		{name: "the lowest level could not be told, and a breach stops the run", ended: search.EndedLowUnresolved, slo: "stop",
+			code: contract.ExitInconclusive, wantsExit: contract.ExitInconclusive},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := step.WriteJSON(filepath.Join(dir, report.FileSearch), search.Result{Ended: row.ended, Conclusion: "nothing holds"}); err != nil {
+				t.Fatal(err)
+			}
+			plan := &runplan.RunPlan{Measurements: []runplan.Measurement{{Search: &runplan.Search{}}}, SLO: &runplan.SLO{OnBreach: row.slo}}
+			plan.Execution.OnInvalid = row.onInvalid
+			m := &measured{plan: plan, dir: dir}
+			m.readSearch()
+			v := verdict.Run(plan, nil, m.findings)
+			if len(m.findings) != 1 || m.findings[0].Code != row.code || v.ExitCode != row.wantsExit {
+				t.Errorf("findings %+v give exit code %d, want one of code %d that gives %d", m.findings, v.ExitCode, row.code, row.wantsExit)
+			}
+		})
 	}
 }
