@@ -15,9 +15,12 @@ func cancelCommand(s Streams) *cli.Command {
 		Name:      "cancel",
 		Usage:     "stop a run, or all runs of a matrix; its finally tasks still take everything down",
 		ArgsUsage: "RUN",
-		Flags:     worldFlags(&cli.BoolFlag{Name: "force", Usage: "on a cluster: run none of its tasks any more and give its quota back at once; bflow-controller takes everything down when it can"}),
+		Flags:     worldFlags(yesFlag(), &cli.BoolFlag{Name: "force", Usage: "on a cluster: run none of its tasks any more and give its quota back at once; bflow-controller takes everything down when it can"}),
 		Action: func(c *cli.Context) error {
 			p, err := placeArg(c)
+			if err == nil {
+				err = p.certain(c)
+			}
 			if err != nil {
 				return err
 			}

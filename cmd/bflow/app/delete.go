@@ -19,7 +19,7 @@ func deleteCommand(s Streams) *cli.Command {
 		Name:      "delete",
 		Usage:     "delete runs and everything they left behind",
 		ArgsUsage: "RUN...",
-		Flags: worldFlags(
+		Flags: worldFlags(yesFlag(),
 			&cli.BoolFlag{Name: "force", Usage: "on a cluster: also a run that has not ended"},
 			&cli.BoolFlag{Name: "keep-results", Usage: "on a cluster: fetch the results of the run before, and keep that copy"}),
 		Action: func(c *cli.Context) error {
@@ -28,6 +28,9 @@ func deleteCommand(s Streams) *cli.Command {
 			}
 			for _, name := range c.Args().Slice() {
 				p, err := locateAny(c, name)
+				if err == nil {
+					err = p.certain(c)
+				}
 				switch {
 				case err != nil:
 				case p.matrix != nil:

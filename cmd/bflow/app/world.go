@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"github.com/urfave/cli/v2"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -53,6 +54,30 @@ func locate(c *cli.Context, name string) (place, error) {
 		err = notMatrix(c, p)
 	}
 	return p, err
+}
+
+// yesFlag lets a verb that destroys take a run by the start of its name.
+func yesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Usage: "take the one run whose name begins as given"}
+}
+
+// certain refuses a run that was found by the start of its name only, where it may have been another that was meant.
+func (p place) certain(c *cli.Context) error {
+	whole := filepath.Base(p.dir)
+	switch {
+	case p.matrix != nil:
+		whole = p.matrix.Name()
+	case p.run != nil && slices.ContainsFunc(p.run.Attempts, func(pr tektonv1.PipelineRun) bool { return pr.Name == p.name }):
+		return nil
+	case p.run != nil:
+		whole = p.run.ID
+	case filepath.Base(p.name) != p.name: // a path is nobody's start
+		return nil
+	}
+	if whole == p.name || c.Bool("yes") {
+		return nil
+	}
+	return step.Usagef("reading arguments of %q: %q is the start of a name; write the whole one, %s, or add --yes", c.Command.Name, p.name, whole)
 }
 
 // notMatrix refuses a matrix where one run is asked for.
