@@ -64,7 +64,8 @@ type event struct {
 
 // secret is Secret bflow-webhook in these tests.
 func secret() map[string]string {
-	return map[string]string{"github": "gh", "gitlab": "gl", "webhook": "wh", "gitlab-user.jane": "allowed", "gitlab-user.mallory": "not"}
+	return map[string]string{"github": "gh", "gitlab": "gl", "webhook": "wh", "github-user.jane": "allowed", "github-user.mallory": "not",
+		"github-user.eve": "allowed", "gitlab-user.jane": "allowed", "gitlab-user.mallory": "not"}
 }
 
 func documents(t *testing.T, fsys fs.FS, name string) [][]byte {
@@ -130,7 +131,7 @@ func TestAnEmptyKeyIsNoKey(t *testing.T) {
 		if err := yaml.UnmarshalStrict(text, &e); err != nil {
 			t.Fatal(err)
 		}
-		for _, keys := range []map[string]string{nil, {"github": "", "gitlab": "", "webhook": "", "gitlab-user.jane": "allowed"}} {
+		for _, keys := range []map[string]string{nil, {"github": "", "gitlab": "", "webhook": "", "github-user.jane": "allowed", "gitlab-user.jane": "allowed"}} {
 			for _, one := range shippedTriggers(t) {
 				if extensions, err := one.take(e, keys); err == nil {
 					t.Errorf("%s: %s starts %v with keys %v", e.About, one.Metadata["name"], extensions, keys)

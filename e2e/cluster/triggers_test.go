@@ -37,7 +37,8 @@ const (
 
 // keys are those of webhookSecret in these tests.
 func keys() map[string]string {
-	return map[string]string{"github": "gh-3f1", "gitlab": "gl-77a", "webhook": "wh-c09", "gitlab-user.jane": "allowed", "gitlab-user.mallory": "not"}
+	return map[string]string{"github": "gh-3f1", "gitlab": "gl-77a", "webhook": "wh-c09", "github-user.jane": "allowed",
+		"github-user.mallory": "not", "github-user.eve": "allowed", "gitlab-user.jane": "allowed", "gitlab-user.mallory": "not"}
 }
 
 // event is a document of overlays/testdata/events.yaml, which says what the fields mean.
@@ -90,7 +91,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 		refused = append(refused, id) // there is no Secret yet
 		return ""
 	})
-	empty := map[string]string{"github": "", "gitlab": "", "webhook": "", "gitlab-user.jane": "allowed"}
+	empty := map[string]string{"github": "", "gitlab": "", "webhook": "", "github-user.jane": "allowed", "gitlab-user.jane": "allowed"}
 	l.secret(empty)
 	for _, e := range events {
 		if id, err := l.send(e, sign(e, empty)); err == nil {
