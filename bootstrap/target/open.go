@@ -42,7 +42,8 @@ type Cluster struct {
 }
 
 // Open reads the way to a cluster from a kubeconfig of a person: the context, or the current one where it is "". Hosts
-// that aliases has need no name server. It opens no connection yet.
+// that aliases has need no name server. Addresses that hold credentials are refused: runs get
+// a copy of them. It opens no connection yet.
 func Open(file, name string, aliases map[string]string) (*Cluster, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name})
@@ -61,11 +62,18 @@ func Open(file, name string, aliases map[string]string) (*Cluster, error) {
 	if err := errors.Join(clientcmdapi.MinifyConfig(&raw), clientcmdapi.FlattenConfig(&raw)); err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig of the target: %w", err)
 	}
+	c := &Cluster{Context: name, aliases: aliases}
+	if to := raw.Clusters[raw.Contexts[name].Cluster]; to != nil {
+		c.way = *to
+	}
+	if _, _, err := c.Kubeconfig(); err != nil {
+		return nil, fmt.Errorf("context %q: %w", name, err)
+	}
 	cfg, err := loader.ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig of the target: context %q: %w", name, err)
 	}
-	c := &Cluster{Context: name, Server: cfg.Host, cfg: rest.CopyConfig(cfg), way: *raw.Clusters[raw.Contexts[name].Cluster], aliases: aliases}
+	c.Server, c.cfg = cfg.Host, rest.CopyConfig(cfg)
 	return c, c.connect()
 }
 

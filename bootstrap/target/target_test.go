@@ -243,3 +243,23 @@ func TestAnAliasIsEnough(t *testing.T) {
 		t.Errorf("%v\n%s", err, kubeconfig)
 	}
 }
+
+// TestAPasswordOfTheProxyIsRefusedFirst: nothing is made on the target before.
+func TestAPasswordOfTheProxyIsRefusedFirst(t *testing.T) {
+	s, path := bare(t)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.Replace(string(text), `"cluster":{`, `"cluster":{"proxy-url":"http://me:s3cret@proxy:3128",`, 1))
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = target.Open(path, "", nil)
+	if err == nil || !strings.Contains(err.Error(), "proxy-url http://proxy:3128 holds a credential") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("got %v", err)
+	}
+	if left := ours(s); len(left) > 0 {
+		t.Errorf("made: %q", left)
+	}
+}

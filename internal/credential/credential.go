@@ -112,6 +112,13 @@ func split(name string) []string {
 	return strings.Fields(b.String())
 }
 
+// InURL says whether an address holds a secret: a user's part, for tokens stand in place of a user too, or a value of a
+// parameter that holds one. What is no address may hold anything.
+func InURL(address string) bool {
+	u, err := url.Parse(address)
+	return err != nil || u.User != nil || query(u.RawQuery) != u.RawQuery || query(u.Fragment) != u.Fragment
+}
+
 // hidden stands for what is not shown.
 const hidden = "xxxxx"
 
@@ -124,21 +131,33 @@ func URL(address string) string {
 		return hidden
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
-	if u.RawQuery != "" {
-		u.RawQuery = query(u.RawQuery)
-	}
+	u.RawQuery = query(u.RawQuery)
 	return u.String()
 }
 
 // query hides values and leaves everything else as it is spelt.
 func query(raw string) string {
-	pairs := strings.FieldsFunc(raw, func(r rune) bool { return r == '&' || r == ';' })
-	for i, pair := range pairs {
-		name, _, _ := strings.Cut(pair, "=")
-		plain, err := url.QueryUnescape(name)
-		if err != nil || Parameter(plain) {
-			pairs[i] = name + "=" + hidden
+	var b strings.Builder
+	for raw != "" {
+		end := strings.IndexAny(raw, "&;")
+		if end < 0 {
+			end = len(raw)
 		}
+		b.WriteString(pair(raw[:end]))
+		if end < len(raw) {
+			b.WriteByte(raw[end])
+			end++
+		}
+		raw = raw[end:]
 	}
-	return strings.Join(pairs, "&")
+	return b.String()
+}
+
+func pair(raw string) string {
+	name, value, _ := strings.Cut(raw, "=")
+	plain, err := url.QueryUnescape(name)
+	if value != "" && (err != nil || Parameter(plain)) {
+		return name + "=" + hidden
+	}
+	return raw
 }

@@ -35,6 +35,7 @@ func TestWordsOfTheTradeAreNoSecrets(t *testing.T) {
 
 func TestAnAddressIsShownWithoutItsSecrets(t *testing.T) {
 	for _, row := range []struct{ name, address, want string }{
+		{"parameters parted as others do", "https://h.example/?a=1;key=s3cret&b=2", "https://h.example/?a=1;key=xxxxx&b=2"},
 		{"a user and a password", "https://me:s3cret@h.example/v1", "https://h.example/v1"},
 		{"a token as the user", "https://s3cret@h.example/v1", "https://h.example/v1"},
 		{"a key of Google", "https://h.example/v1?alt=sse&key=s3cret", "https://h.example/v1?alt=sse&key=xxxxx"},
@@ -44,11 +45,15 @@ func TestAnAddressIsShownWithoutItsSecrets(t *testing.T) {
 		{"a name that is escaped", "https://h.example/?%6bey=s3cret", "https://h.example/?%6bey=xxxxx"},
 		{"a fragment, which no server gets", "https://h.example/v1#access_token=s3cret", "https://h.example/v1"},
 		{"nothing secret", "https://h.example/v1?max_tokens=5", "https://h.example/v1?max_tokens=5"},
+		{"a key without a value", "https://H.example/v1?key=&a", "https://H.example/v1?key=&a"},
 		{"no address", "http://[s3cret", "xxxxx"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := URL(row.address); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
+			}
+			if holds := strings.Contains(row.address, "s3cret"); InURL(row.address) != holds {
+				t.Errorf("holds a secret: %v", !holds)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/contract"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,6 +119,9 @@ func (c Credentials) Config() (*rest.Config, error) {
 		return nil, fmt.Errorf("reading the kubeconfig of target %q: it names no cluster", c.Target)
 	}
 	cluster := loaded.Clusters[at.Cluster]
+	if err := refuseCredentials(*cluster); err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig of target %q: %w", c.Target, err)
+	}
 	cfg := &rest.Config{Host: cluster.Server, TLSClientConfig: rest.TLSClientConfig{ServerName: cluster.TLSServerName, Insecure: cluster.InsecureSkipTLSVerify}}
 	if !cluster.InsecureSkipTLSVerify {
 		cfg.CAData = c.CA
@@ -132,9 +136,24 @@ func (c Credentials) Config() (*rest.Config, error) {
 	return cfg, nil
 }
 
+// refuseCredentials refuses addresses with a user or a parameter that holds a secret: the kubeconfig is copied beside every
+// run on the target, where whoever may create pods can read it.
+func refuseCredentials(cluster clientcmdapi.Cluster) error {
+	for _, field := range []struct{ name, address string }{{"server", cluster.Server}, {"proxy-url", cluster.ProxyURL}} {
+		if credential.InURL(field.address) {
+			return fmt.Errorf("%s %s holds a credential, and every run on the target gets a copy; name an address that needs none",
+				field.name, credential.URL(field.address))
+		}
+	}
+	return nil
+}
+
 // Kubeconfig is the way that cluster describes: no user of it is kept, and what it held as data lies in files beside it.
-// A host that aliases has is called by its address, and answers by its name.
+// A host that aliases has is called by its address, and answers by its name. Addresses that hold credentials are refused.
 func Kubeconfig(cluster clientcmdapi.Cluster, aliases map[string]string) ([]byte, error) {
+	if err := refuseCredentials(cluster); err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
 	server, err := url.Parse(cluster.Server)
 	if err != nil || server.Host == "" {
 		return nil, fmt.Errorf("reading the address of the cluster: %q is no URL", cluster.Server)

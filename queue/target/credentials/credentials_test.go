@@ -100,4 +100,36 @@ func TestNoCredentialOfThePersonIsKept(t *testing.T) {
 	}
 }
 
+func TestAnAddressWithACredentialIsRefused(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		cluster clientcmdapi.Cluster
+		want    string
+	}{
+		{"a password of the proxy", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "http://me:s3cret@proxy:3128"}, "proxy-url http://proxy:3128 holds a credential"},
+		{"a token as the user of the proxy", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "socks5://s3cret@proxy"}, "proxy-url socks5://proxy holds"},
+		{"a key in the address of the proxy", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "http://proxy/?token=s3cret"}, "proxy-url http://proxy/?token=xxxxx holds"},
+		{"a password of the server", clientcmdapi.Cluster{Server: "https://me:s3cret@x"}, "server https://x holds a credential"},
+		{"a password in what is no address", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "http://me:s3cret%zz@proxy"}, "proxy-url xxxxx holds"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			text, written := Kubeconfig(row.cluster, nil)
+			kept, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{"x": &row.cluster},
+				Contexts: map[string]*clientcmdapi.Context{"x": {Cluster: "x"}}, CurrentContext: "x"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, read := Credentials{Target: "far", Kubeconfig: kept}.Config()
+			for _, err := range []error{written, read} {
+				if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "s3cret") {
+					t.Errorf("got %v, want %q", err, row.want)
+				}
+			}
+			if text != nil {
+				t.Errorf("written is\n%s", text)
+			}
+		})
+	}
+}
+
 const testCA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
