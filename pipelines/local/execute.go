@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"bflow.dev/bflow/tasks/durable"
 )
 
 // ErrNoRun means that a folder holds no local run.
@@ -101,7 +103,7 @@ func (o *Options) complete() error {
 		return fmt.Errorf("finding run directory %q: %w", o.RunDir, err)
 	}
 	for _, sub := range []string{dirLogs, dirScratch, dirVolumes} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+		if err := durable.MkdirAll(filepath.Join(dir, sub)); err != nil {
 			return fmt.Errorf("making run directory: %w; choose a folder that can be written", err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"bflow.dev/bflow/tasks/durable"
 )
 
 // journal is the append-only record of a run: one JSON line per transition, on disk before the next thing happens.
@@ -29,7 +31,7 @@ func openJournal(runDir string) (*journal, []Record, error) {
 		err = f.Truncate(size)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = durable.SyncFolder(filepath.Dir(path))
 	}
 	if err != nil {
 		f.Close()
@@ -81,12 +83,3 @@ func (j *journal) append(r Record) error {
 }
 
 func (j *journal) close() { _ = j.f.Close() }
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}

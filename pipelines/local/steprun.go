@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/step"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -157,7 +158,7 @@ const tryMark = "--- attempt "
 // empty then, and the output is lost.
 func (t *taskRun) openLog(step string) (*os.File, string) {
 	name := t.logName(step)
-	f, err := os.OpenFile(filepath.Join(t.e.o.RunDir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := durable.AppendGrowing(filepath.Join(t.e.o.RunDir, name))
 	if err == nil {
 		if size, err := f.Seek(0, io.SeekEnd); err == nil && size > 0 {
 			fmt.Fprintf(f, tryMark+"%d, try %d\n", t.e.o.Attempt, t.tried)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -20,7 +21,7 @@ const attemptPrefix = "attempt-"
 // keepOld makes the folder of the measurement and moves what an earlier attempt left in it to attempt-<k>/: a cut
 // measurement starts again whole, and nothing that was measured is lost.
 func keepOld(dir string, plan *runplan.RunPlan, o Options) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("making the folder of measurement %d: %w", o.Measurement, err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -41,7 +42,7 @@ func keepOld(dir string, plan *runplan.RunPlan, o Options) error {
 		return err
 	}
 	for _, name := range names {
-		if err := os.Rename(filepath.Join(dir, name), filepath.Join(to, name)); err != nil {
+		if err := durable.Rename(filepath.Join(dir, name), filepath.Join(to, name)); err != nil {
 			return fmt.Errorf("keeping the attempt before: %w", err)
 		}
 	}

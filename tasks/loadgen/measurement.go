@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
@@ -144,7 +145,7 @@ func (m *measurement) open() (err error) {
 	if m.files, err = record.OpenFiles(m.dir, keep, m.api.Scrub); err != nil {
 		return err
 	}
-	if err := step.WriteFile(m.file(contract.FileStages), nil); err != nil {
+	if err := durable.Replace(m.file(contract.FileStages), nil); err != nil {
 		return err
 	}
 	m.summary = report.LoadGen{Schema: report.LoadGenSchema, Measurement: m.Measurement, Attempt: m.Attempt,
@@ -165,7 +166,7 @@ func (m *measurement) close() error {
 	errFiles := m.files.Finish(report.Header{PlanHash: m.whole.Hash, Run: m.RunID, Attempt: m.Attempt, Measurement: m.Measurement,
 		AnchorUnixNS: m.anchor.UnixNano(), Tool: contract.LoadGen, ToolVersion: m.summary.Version,
 		TokenCountSource: m.summary.TokenCountSource, Clock: record.Clock(m.clocks.kernel, m.clocks.user), Interrupted: m.summary.Interrupted})
-	return errors.Join(errFiles, m.writeSummary(), m.finished())
+	return errors.Join(errFiles, m.finished(), durable.SyncTree(m.dir), m.writeSummary()) // the summary vouches for the rest
 }
 
 // say prints a line for a person.

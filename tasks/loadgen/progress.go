@@ -3,6 +3,7 @@ package loadgen
 import (
 	"time"
 
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -39,7 +40,7 @@ func (m *measurement) report(d *driver, sample, stage int, aloud bool) {
 	p.ETAS = m.remaining(p)
 	m.last = p
 	// A full disk ends the load by the spill; whatever else is wrong with this file is no reason to.
-	if err := step.WriteJSON(m.file(report.FileProgress), p); err != nil && aloud {
+	if err := durable.ReplaceJSON(m.file(report.FileProgress), p); err != nil && aloud {
 		m.say("%v", err)
 	}
 	if aloud {

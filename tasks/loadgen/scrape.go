@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"time"
 
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/step"
 )
 
 // scrapeTimeout bounds one reading of the engine's metrics.
@@ -25,7 +25,7 @@ func (m *measurement) scrape(ctx context.Context, sample, stage int, when string
 	text, err := m.metrics(ctx)
 	if err == nil {
 		s.File = path.Join("scrapes", fmt.Sprintf("%d-%d-%s.prom", sample, stage, when))
-		err = step.WriteFile(m.file(s.File), text)
+		err = durable.Replace(m.file(s.File), text)
 	}
 	if err != nil {
 		s.File, s.Error = "", err.Error()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -105,7 +106,7 @@ func publish(path, value string) error {
 	if path == "" {
 		return nil
 	}
-	return step.WriteFile(path, []byte(value))
+	return durable.Replace(path, []byte(value)) // Tekton takes it from there
 }
 
 // send pushes everything and checks it. Without a tracking server it says so: the run directory is the result.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -159,10 +160,10 @@ func awaitRecord(ctx context.Context, runDir string, gone <-chan error) error {
 // openLog opens a log of the run directory to append to, making its folder where it is missing.
 func openLog(runDir, name string) (*os.File, error) {
 	path := filepath.Join(runDir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("making folder of %q: %w", path, err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := durable.AppendGrowing(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the engine's log: %w", err)
 	}

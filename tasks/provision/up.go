@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/openai"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -130,7 +131,7 @@ func explain(o Options, err error) error {
 		return failed
 	}
 	text = strings.ToValidUTF8(text[:min(len(text), longestReason)], "")
-	return errors.Join(failed, step.WriteFile(o.ReasonResult, []byte(text)))
+	return errors.Join(failed, durable.Replace(o.ReasonResult, []byte(text)))
 }
 
 func publish(o Options, end Endpoint) error {
@@ -144,7 +145,7 @@ func publish(o Options, end Endpoint) error {
 	if o.EndpointResult == "" {
 		return nil
 	}
-	return step.WriteFile(o.EndpointResult, []byte(end.URL))
+	return durable.Replace(o.EndpointResult, []byte(end.URL))
 }
 
 // deployerFor picks by endpoint and engine kind, on this host.

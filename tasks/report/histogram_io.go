@@ -12,6 +12,8 @@ import (
 	"math"
 	"os"
 	"slices"
+
+	"bflow.dev/bflow/tasks/durable"
 )
 
 // The file histograms.bin is the line histogramMagic, then one record per distribution:
@@ -58,7 +60,7 @@ type HistogramWriter struct {
 
 // CreateHistograms starts the file at path.
 func CreateHistograms(path string) (*HistogramWriter, error) {
-	f, err := os.Create(path)
+	f, err := durable.CreateGrowing(path)
 	if err != nil {
 		return nil, fmt.Errorf("creating histograms: %w", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/gzip"
+
+	"bflow.dev/bflow/tasks/durable"
 )
 
 // RowWriter writes requests.jsonl.gz. Rows go to a file beside it first, one gzip member per Flush, so that what was
@@ -29,7 +31,7 @@ func PartRows(path string) string { return path + ".part" }
 
 // CreateRows starts the rows of path.
 func CreateRows(path string) (*RowWriter, error) {
-	f, err := os.Create(PartRows(path))
+	f, err := durable.CreateGrowing(PartRows(path))
 	if err != nil {
 		return nil, fmt.Errorf("creating rows: %w", err)
 	}
@@ -160,21 +162,21 @@ func finishRows(path string, h Header) error {
 		return err
 	}
 	defer part.Close()
-	whole, err := os.Create(path + ".tmp")
+	whole, err := durable.Create(path)
 	if err != nil {
 		return err
 	}
+	defer whole.Discard()
 	gz := gzip.NewWriter(whole)
 	_, err = gz.Write(append(line, '\n'))
 	err = errors.Join(err, gz.Close())
 	if err == nil {
 		_, err = io.Copy(whole, part)
 	}
-	if err = errors.Join(err, whole.Close()); err != nil {
-		os.Remove(whole.Name())
+	if err != nil {
 		return err
 	}
-	return os.Rename(whole.Name(), path)
+	return whole.Commit()
 }
 
 // RowReader reads requests.jsonl.gz row by row.

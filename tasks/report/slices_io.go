@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"bflow.dev/bflow/tasks/durable"
 )
 
 // FileSlices holds the time slices of a measurement, in measurements/<n>/, where the plan asks for them.
@@ -41,7 +43,7 @@ type SliceWriter struct {
 
 // CreateSlices starts the file at path.
 func CreateSlices(path string) (*SliceWriter, error) {
-	f, err := os.Create(path)
+	f, err := durable.CreateGrowing(path)
 	if err != nil {
 		return nil, fmt.Errorf("creating slices: %w", err)
 	}

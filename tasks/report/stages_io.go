@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"bflow.dev/bflow/tasks/durable"
 )
 
 // AppendStage adds s as a line of the stages file at path, making the file where it is missing.
@@ -15,7 +17,7 @@ func AppendStage(path string, s *StageResult) error {
 	if err != nil {
 		return fmt.Errorf("encoding stage %d: %w", s.Stage, err)
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := durable.AppendGrowing(path)
 	if err != nil {
 		return fmt.Errorf("writing stages: %w", err)
 	}

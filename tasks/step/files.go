@@ -8,46 +8,14 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 )
 
-// WriteFile writes data to path through a temporary file that is renamed, making the folder where it is missing:
-// a reader sees the old content or the new, never a part.
-func WriteFile(path string, data []byte) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("making folder of %q: %w", path, err)
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("writing %q: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(tmp.Name())
-			err = fmt.Errorf("writing %q: %w", path, err)
-		}
-	}()
-	if _, err = tmp.Write(data); err != nil {
-		tmp.Close()
-		return err
-	}
-	if err = tmp.Chmod(0o644); err != nil {
-		tmp.Close()
-		return err
-	}
-	if err = tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
-}
+// WriteFile makes data the content of a file of the run, see durable.WriteFile.
+func WriteFile(path string, data []byte) error { return durable.WriteFile(path, data) }
 
-// WriteJSON writes v as indented JSON.
-func WriteJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encoding %q: %w", path, err)
-	}
-	return WriteFile(path, append(data, '\n'))
-}
+// WriteJSON writes v as indented JSON, see durable.WriteJSON.
+func WriteJSON(path string, v any) error { return durable.WriteJSON(path, v) }
 
 // ReadJSON reads path into v.
 func ReadJSON(path string, v any) error {
@@ -81,7 +49,7 @@ func AppendEvent(runDir string, e Event) error {
 	if err != nil {
 		return fmt.Errorf("encoding event %q: %w", e.Event, err)
 	}
-	f, err := os.OpenFile(filepath.Join(runDir, contract.FileEvents), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := durable.AppendGrowing(filepath.Join(runDir, contract.FileEvents))
 	if err != nil {
 		return fmt.Errorf("recording event %q: %w", e.Event, err)
 	}

@@ -107,25 +107,6 @@ func TestBeginDemandsTheCommonFlags(t *testing.T) {
 	}
 }
 
-func TestWriteFileLeavesTheOldContentWhenItFails(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a", "b.json")
-	if err := WriteFile(path, []byte("old")); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteJSON(path, func() {}); err == nil {
-		t.Error("a function has no JSON")
-	}
-	if err := WriteFile(filepath.Join(path, "below-a-file"), nil); err == nil {
-		t.Error("a file is no folder")
-	}
-	if data, err := os.ReadFile(path); err != nil || string(data) != "old" {
-		t.Errorf("%q %v", data, err)
-	}
-	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
-		t.Errorf("temporary files are left: %v %v", entries, err)
-	}
-}
 
 func TestEventsWrittenSideBySideStayWhole(t *testing.T) {
 	dir := t.TempDir()

@@ -11,6 +11,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/fetch"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -115,7 +116,7 @@ func fetchInto(c *cli.Context, s Streams, p place, dir string, only func(string)
 		return fmt.Errorf("fetching the results of %s: %w", p.run.ID, errNoResults(pr.IsDone()))
 	}
 	fmt.Fprintf(s.Err, "fetching the results of %s from cluster %s\n", p.run.ID, p.cluster.Name)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("making the folder of the results: %w", err)
 	}
 	return fetch.Run(c.Context, p.cluster.Config, p.run.Namespace, p.run.ID, dir, only)

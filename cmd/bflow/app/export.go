@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/export"
 	"bflow.dev/bflow/tasks/step"
@@ -73,7 +74,7 @@ func writeExport(path string, files []export.File) error {
 		if folder {
 			at = filepath.Join(path, filepath.FromSlash(f.Name))
 		}
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		if err := durable.MkdirAll(filepath.Dir(at)); err != nil {
 			return fmt.Errorf("making the folder of the export: %w", err)
 		}
 		if err := step.WriteFile(at, text.Bytes()); err != nil {

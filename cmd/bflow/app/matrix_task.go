@@ -12,6 +12,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -75,7 +76,7 @@ func writeResult(path, text string) error {
 	if path == "" {
 		return nil
 	}
-	return step.WriteFile(path, []byte(text))
+	return durable.Replace(path, []byte(text))
 }
 
 // matrixAggregate leaves a page and a summary beside the parent, and ends the MLflow run.

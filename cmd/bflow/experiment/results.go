@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"bflow.dev/bflow/tasks/durable"
 )
 
 // Names returns how the runs of a PipelineRun are called: always alike, so that a second try of its task finds those of
@@ -55,7 +56,7 @@ func write(path, text string) error {
 	if path == "" {
 		return nil
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := durable.Replace(path, []byte(text)); err != nil {
 		return fmt.Errorf("writing a result: %w", err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -35,7 +36,7 @@ type process struct {
 // run writes the files, runs the tool to its end and takes the secrets away again. The error of a tool that failed ends
 // with the last line that it said.
 func (p process) run(ctx context.Context) error {
-	if err := os.MkdirAll(p.dir, 0o755); err != nil {
+	if err := durable.MkdirAll(p.dir); err != nil {
 		return fmt.Errorf("making the folder of the tool: %w", err)
 	}
 	defer p.hide()
@@ -148,7 +149,7 @@ func (p process) fetch(ctx context.Context) (err error) {
 		return fmt.Errorf("fetching the data set: %w", err)
 	}
 	defer from.Close()
-	to, err := os.Create(filepath.Join(p.dir, p.Fetch.Name))
+	to, err := durable.CreateGrowing(filepath.Join(p.dir, p.Fetch.Name))
 	if err != nil {
 		return fmt.Errorf("fetching the data set: %w", err)
 	}

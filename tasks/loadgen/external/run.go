@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
 	"bflow.dev/bflow/tasks/runplan"
@@ -83,13 +84,13 @@ func newRun(t Task) (*run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the folder of the measurement: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("making the folder of the measurement: %w", err)
 	}
 	r := &run{Task: t, plan: &t.Plan.Measurements[t.Measurement], dir: dir}
 	r.summary = report.LoadGen{Schema: report.LoadGenSchema, Measurement: t.Measurement, Attempt: t.Attempt, Endpoint: t.Endpoint,
 		StartNS: time.Now().UnixNano(), Version: step.Version}
-	if r.log, err = os.OpenFile(filepath.Join(dir, LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
+	if r.log, err = durable.AppendGrowing(filepath.Join(dir, LogFile)); err != nil {
 		return nil, fmt.Errorf("opening the log of the tool: %w", err)
 	}
 	return r, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
 	"bflow.dev/bflow/tasks/runplan"
@@ -35,7 +36,7 @@ func (r *run) finish() error {
 	if err != nil {
 		return err
 	}
-	err = step.WriteFile(r.file(contract.FileStages), nil)
+	err = durable.Replace(r.file(contract.FileStages), nil)
 	for sample, in := range r.results {
 		for i := range in.Stages {
 			s := r.stage(sample, i, in)
@@ -43,7 +44,7 @@ func (r *run) finish() error {
 			r.say("%s", s.headline())
 		}
 	}
-	return errors.Join(err, rows.Finish(r.header()), hist.Close(), r.write(), r.log.Close())
+	return errors.Join(err, rows.Finish(r.header()), hist.Close(), r.log.Close(), durable.SyncTree(r.dir), r.write())
 }
 
 // describe adds to the summary what the tool says of itself.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -76,10 +77,10 @@ func (m *merger) read() error {
 }
 
 func (m *merger) open(keep runplan.Record) (err error) {
-	if err := os.MkdirAll(m.out, 0o755); err != nil {
+	if err := durable.MkdirAll(m.out); err != nil {
 		return err
 	}
-	if err := step.WriteFile(filepath.Join(m.out, contract.FileStages), nil); err != nil {
+	if err := durable.Replace(filepath.Join(m.out, contract.FileStages), nil); err != nil {
 		return err
 	}
 	keep.Texts = 0 // the shards have them
@@ -164,12 +165,12 @@ func (m *merger) close() error {
 	load := m.load()
 	h := m.header
 	h.TokenCountSource, h.Clock, h.Interrupted = load.TokenCountSource, Clock(m.kernel, m.user), load.Interrupted
-	err := errors.Join(m.files.Finish(h), step.WriteJSON(filepath.Join(m.out, contract.FileLoadGen), load))
+	err := m.files.Finish(h)
 	scrapes := filepath.Join(m.dirs[0], "scrapes")
 	if _, missing := os.Stat(scrapes); err == nil && !errors.Is(missing, fs.ErrNotExist) {
 		err = os.CopyFS(filepath.Join(m.out, "scrapes"), os.DirFS(scrapes))
 	}
-	return err
+	return errors.Join(err, durable.SyncTree(m.out), step.WriteJSON(filepath.Join(m.out, contract.FileLoadGen), load)) // it vouches for the rest
 }
 
 // load is loadgen.json of the whole.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -29,7 +30,7 @@ type shardStage struct {
 // It takes the place of Remove.
 func (s *Spill) Keep(dir string, in *Stage) error {
 	path := shardFile(dir, in.Sample, in.Index)
-	err := errors.Join(s.close(), s.f.Close(), os.Rename(s.path, path+".bin"))
+	err := errors.Join(s.close(), s.f.Sync(), s.f.Close(), durable.Rename(s.path, path+".bin"))
 	if err != nil {
 		return fmt.Errorf("keeping the outcomes of stage %d: %w", in.Index, err)
 	}

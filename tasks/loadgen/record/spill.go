@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"bflow.dev/bflow/tasks/durable"
 )
 
 // Spill holds the outcomes of one stage on disk. Its memory is a few buffers, whatever the number of outcomes. Add is
@@ -46,7 +48,7 @@ const (
 
 // CreateSpill starts the spill file at path, of requests whose ids begin with idPrefix.
 func CreateSpill(path, idPrefix string) (*Spill, error) {
-	f, err := os.Create(path)
+	f, err := durable.CreateGrowing(path)
 	if err != nil {
 		return nil, fmt.Errorf("creating spill file: %w", err)
 	}

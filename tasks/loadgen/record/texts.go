@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"bflow.dev/bflow/tasks/durable"
 )
 
 // FileTexts holds prompts and answers of the first requests of each stage, in measurements/<n>/, where the plan asks
@@ -39,7 +41,7 @@ type Texts struct {
 
 // CreateTexts starts the file at path for the first n requests of each stage. clean takes secrets out of a text.
 func CreateTexts(path string, n int, clean func(string) string) (*Texts, error) {
-	f, err := os.Create(path)
+	f, err := durable.CreateGrowing(path)
 	if err != nil {
 		return nil, fmt.Errorf("creating texts: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -53,10 +54,10 @@ func (f failure) results(o *Options) error {
 	var failed error
 	text := []byte(strings.ToValidUTF8(f.Lost[:min(len(f.Lost), 1000)], ""))
 	if o.ReasonResult != "" {
-		failed = step.WriteFile(o.ReasonResult, text)
+		failed = durable.Replace(o.ReasonResult, text)
 	}
 	if o.LostResult != "" && f.Taken {
-		failed = errors.Join(failed, step.WriteFile(o.LostResult, text))
+		failed = errors.Join(failed, durable.Replace(o.LostResult, text))
 	}
 	return failed
 }

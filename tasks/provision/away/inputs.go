@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -76,7 +77,7 @@ func setAside(runDir string, measurement, attempt int) error {
 				return fmt.Errorf("keeping the attempt before: %w", err)
 			}
 		}
-		if err := os.Rename(filepath.Join(dir, e.Name()), filepath.Join(to, e.Name())); err != nil {
+		if err := durable.Rename(filepath.Join(dir, e.Name()), filepath.Join(to, e.Name())); err != nil {
 			return fmt.Errorf("keeping the attempt before: %w", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/results"
 	"bflow.dev/bflow/tasks/results/transfer"
@@ -124,7 +125,7 @@ func (e *events) add(lines []byte) (err error) {
 	if len(fresh) == 0 {
 		return nil
 	}
-	f, err := os.OpenFile(e.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := durable.AppendGrowing(e.path)
 	if err != nil {
 		return fmt.Errorf("recording the events of the task: %w", err)
 	}

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -74,7 +74,7 @@ func (c *Cluster) live(ctx context.Context, run Run, runDir string, found []*cor
 	}
 	text, err4 := YAML(objects)
 	if err4 == nil {
-		err4 = write(filepath.Join(runDir, FileLive), text)
+		err4 = durable.WriteFile(filepath.Join(runDir, FileLive), text)
 	}
 	return errors.Join(err, err2, err3, err4)
 }
@@ -126,7 +126,7 @@ func (c *Cluster) events(ctx context.Context, runDir string, found []*corev1.Pod
 		}
 		b.Write(append(text, '\n'))
 	}
-	return write(filepath.Join(runDir, FileEvents), []byte(b.String()))
+	return durable.WriteFile(filepath.Join(runDir, FileEvents), []byte(b.String()))
 }
 
 // named are the names of the first pods, their ReplicaSets and their Deployment, each once.
@@ -209,15 +209,13 @@ func (c *Cluster) log(ctx context.Context, pod, container string, previous bool,
 		return err
 	}
 	defer stream.Close()
-	if err := os.MkdirAll(filepath.Dir(path), 0o775); err != nil {
-		return fmt.Errorf("keeping the log of pod %q: %w", pod, err)
-	}
-	f, err := os.Create(path)
+	f, err := durable.Create(path)
 	if err != nil {
 		return fmt.Errorf("keeping the log of pod %q: %w", pod, err)
 	}
+	defer f.Discard()
 	_, err = io.Copy(f, io.LimitReader(stream, maxLog))
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Commit()) // the beginning of a log is better than none
 }
 
 func (c *Cluster) openLog(ctx context.Context, pod, container string, previous bool, lines string) (io.ReadCloser, error) {
@@ -250,11 +248,4 @@ func (c *Cluster) lastLine(ctx context.Context, pod, container string) string {
 		}
 	}
 	return ""
-}
-
-func write(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o775); err != nil {
-		return fmt.Errorf("keeping %q: %w", filepath.Base(path), err)
-	}
-	return os.WriteFile(path, text, 0o664)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
 	"bflow.dev/bflow/tasks/runplan"
@@ -24,10 +25,10 @@ func Write(runDir, name string, in *tools.Imported, docs []tools.Document) error
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(runDir), 0o755); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(runDir)); err != nil {
 		return fmt.Errorf("making the run directory: %w", err)
 	}
-	if err := os.Mkdir(runDir, 0o755); err != nil {
+	if err := os.Mkdir(runDir, 0o755); err != nil { // not MkdirAll: it must be new
 		return fmt.Errorf("making the run directory: %w; name another run with --name", err)
 	}
 	if err := keep(filepath.Join(runDir, DirSource), in, docs); err != nil {
@@ -37,7 +38,7 @@ func Write(runDir, name string, in *tools.Imported, docs []tools.Document) error
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(runDir, contract.FilePlan), data, 0o644); err != nil {
+	if err := durable.WriteFile(filepath.Join(runDir, contract.FilePlan), data); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
 	return WriteMeasurement(report.MeasurementDir(runDir, 0), report.Header{PlanHash: plan.Hash, Run: filepath.Base(runDir), Attempt: 1}, in)
@@ -71,7 +72,7 @@ func withoutUser(raw string) string {
 
 // keep copies the files without what may be secret; two of one name are numbered.
 func keep(dir string, in *tools.Imported, docs []tools.Document) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("keeping the source: %w", err)
 	}
 	for i, doc := range docs {
@@ -83,7 +84,7 @@ func keep(dir string, in *tools.Imported, docs []tools.Document) error {
 		if n > 0 {
 			in.Note("%s: %d values that may be secret were taken out of the copy that is kept", name, n)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+		if err := durable.WriteFile(filepath.Join(dir, name), data); err != nil {
 			return fmt.Errorf("keeping the source: %w", err)
 		}
 	}
@@ -93,7 +94,7 @@ func keep(dir string, in *tools.Imported, docs []tools.Document) error {
 // WriteMeasurement writes the files of a measurement into dir, as load-gen does: rows, stages, distributions,
 // loadgen.json. h says which run it is; tool, clock and sources are filled in.
 func WriteMeasurement(dir string, h report.Header, in *tools.Imported) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("making the measurement's folder: %w", err)
 	}
 	h.AnchorUnixNS, h.Tool, h.ToolVersion, h.TokenCountSource, h.Clock = in.AnchorUnixNS, in.Tool, in.Version, in.TokenCountSource, "user"
@@ -129,10 +130,10 @@ func WriteMeasurement(dir string, h report.Header, in *tools.Imported) error {
 	if err != nil {
 		return fmt.Errorf("encoding loadgen.json: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, contract.FileLoadGen), data, 0o644); err != nil {
-		return fmt.Errorf("writing loadgen.json: %w", err)
+	if err := durable.SyncTree(dir); err != nil {
+		return err
 	}
-	return nil
+	return durable.WriteFile(filepath.Join(dir, contract.FileLoadGen), data) // it vouches for the rest
 }
 
 // writeRows writes all rows in order of their intended sends. Without rows the file has its header alone, which says

@@ -6,11 +6,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"os"
 
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 )
 
@@ -23,7 +23,7 @@ const groupRows = 32 << 10
 // Writer writes rows.
 type Writer struct {
 	path    string
-	f       *os.File
+	f       *durable.File
 	buf     *bufio.Writer
 	w       *pq.GenericWriter[any]
 	columns []column // in the order of the file
@@ -33,7 +33,7 @@ type Writer struct {
 
 // Create starts the file at path; it can be read after Close.
 func Create(path string) (*Writer, error) {
-	f, err := os.Create(path)
+	f, err := durable.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("creating %q: %w", path, err)
 	}
@@ -67,9 +67,14 @@ func (w *Writer) Write(r *report.Row) error {
 	return nil
 }
 
-// Close ends the file.
+// Close ends the file and gives it its name.
 func (w *Writer) Close() error {
-	if err := errors.Join(w.w.Close(), w.buf.Flush(), w.f.Close()); err != nil {
+	defer w.f.Discard()
+	err := errors.Join(w.w.Close(), w.buf.Flush())
+	if err == nil {
+		err = w.f.Commit()
+	}
+	if err != nil {
 		return fmt.Errorf("closing %q: %w", w.path, err)
 	}
 	return nil

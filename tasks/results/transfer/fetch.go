@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/results"
 )
 
@@ -153,7 +154,7 @@ func (f *fetch) file(ctx context.Context, file results.File) error {
 		f.count(file.Size)
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(path)); err != nil {
 		return err
 	}
 	part := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+sum[:12]+".part")
@@ -164,7 +165,7 @@ func (f *fetch) file(ctx context.Context, file results.File) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(part, path)
+	return durable.Rename(part, path)
 }
 
 func (f *fetch) sum(ctx context.Context, file results.File) (sum string, err error) {
@@ -202,7 +203,10 @@ func (f *fetch) complete(ctx context.Context, file results.File, part, sum strin
 	if err := f.pieces(ctx, file, have, io.MultiWriter(out, h)); err != nil {
 		return err
 	}
-	return check(h, sum, part)
+	if err := check(h, sum, part); err != nil {
+		return err
+	}
+	return out.Sync() // before the file gets its name
 }
 
 func check(h hash.Hash, sum, part string) error {

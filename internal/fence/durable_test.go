@@ -1,0 +1,105 @@
+package fence
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// namesFiles are the files that name others without package durable, each with its reason.
+var namesFiles = map[string]string{
+	"tasks/durable/durable.go":               "it is the package",
+	"tasks/loadgen/record/column.go":         "scratch of one stage",
+	"tasks/loadgen/dataset/source.go":        "a copy among temporary files, of what is asked for again",
+	"tasks/loadgen/record/merge.go":          "scrapes of a shard, which are brought to disk with the folder",
+	"tasks/loadgen/files.go":                 "attempt-<k>, which must be new; the moves into it bring it to disk",
+	"tasks/provision/away/inputs.go":         "attempt-<k>, which must be new; the moves into it bring it to disk",
+	"tasks/loadgen/external/process.go":      "inputs of a tool with modes of their own, and its secrets taken out in place",
+	"tasks/report/rows_io.go":                "rows that a killed process had flushed are gone on with",
+	"tasks/report/imports/write.go":          "the folder of a run, which must be new; what is written below it brings it to disk",
+	"tasks/report/reporttest/run.go":         "made-up runs of tests",
+	"tasks/report/reporttest/load.go":        "made-up runs of tests",
+	"tasks/results/transfer/fetch.go":        "half a file, which is gone on with, and brought to disk before it gets its name",
+	"pipelines/local/journal.go":             "it brings every record to disk",
+	"pipelines/local/lock.go":                "a lock ends with its holder",
+	"pipelines/local/keyfiles.go":            "volumes of a TaskRun, with modes of their own, made anew by every attempt",
+	"pipelines/local/resolve.go":             "scratch of a TaskRun",
+	"pipelines/local/room.go":                "scratch of a TaskRun",
+	"pipelines/local/steprun.go":             "scratch of a TaskRun, and /dev/null",
+	"pipelines/local/workspace.go":           "volumes of a TaskRun, made anew by every attempt",
+	"cmd/bflow/app/images.go":                "images, no results",
+	"cmd/bflow/app/bundle.go":                "a bundle, no result",
+	"cmd/bflow/app/experiment_run.go":        "a copy of a repository among temporary files",
+	"cmd/bflow/app/matrix_task.go":           "a page among temporary files, on its way to MLflow",
+	"cmd/bflow/gitsource/gittest/gittest.go": "repositories of tests",
+}
+
+// TestFilesOfARunGetTheirNamesDurably: a file that is named before it is on disk may be empty after a loss of power, beside one that
+// says it is whole.
+func TestFilesOfARunGetTheirNamesDurably(t *testing.T) {
+	const root = "../.."
+	used := map[string]bool{}
+	files := token.NewFileSet()
+	for _, folder := range []string{"tasks", "pipelines/local", "cmd"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			for _, n := range naming(file) {
+				if used[rel] = true; namesFiles[rel] == "" {
+					t.Errorf("%s: a loss of power may leave what this names empty: use package durable, or say in namesFiles why it does not matter", files.Position(n.Pos()))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path := range namesFiles {
+		if !used[path] {
+			t.Errorf("namesFiles: %s names no file any more: remove the line", path)
+		}
+	}
+}
+
+// naming are the functions of os below n that make, or name, files and folders.
+func naming(n ast.Node) (found []ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if ok && of(s, "os", "Create", "CreateTemp", "OpenFile", "WriteFile", "Rename", "Link", "Symlink", "Mkdir", "MkdirAll", "MkdirTemp", "CopyFS") {
+			found = append(found, s)
+		}
+		return true
+	})
+	return found
+}
+
+func TestAFileThatIsNamedInAnotherWayIsSeen(t *testing.T) {
+	for text, want := range map[string]int{
+		`os.WriteFile(path, data, 0o644)`:             1,
+		`errors.Join(f.Close(), os.Rename(from, to))`: 1,
+		`durable.WriteFile(path, data)`:               0,
+		`os.ReadFile(path)`:                           0,
+	} {
+		expr, err := parser.ParseExpr(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := naming(expr); len(got) != want {
+			t.Errorf("%s: %d found, want %d", text, len(got), want)
+		}
+	}
+}
