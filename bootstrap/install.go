@@ -246,17 +246,13 @@ func (h *Hub) prune(ctx context.Context, c Component, inv Inventory) (int, error
 			stale = append(stale, e.Ref)
 		}
 	}
+	stale, err := h.unneeded(ctx, stale, inv)
+	if err != nil {
+		return 0, err
+	}
 	count := 0
 	for _, phase := range apply.DeletePhases(stale) {
 		for _, ref := range phase {
-			used, err := h.used(ctx, ref)
-			if err != nil {
-				return count, err
-			}
-			if used > 0 {
-				h.note("%s is no longer wanted and holds %d objects: it stays", ref, used)
-				continue
-			}
 			was, err := h.cluster.Delete(ctx, ref)
 			if err != nil {
 				return count, err
@@ -267,6 +263,26 @@ func (h *Hub) prune(ctx context.Context, c Component, inv Inventory) (int, error
 		}
 	}
 	return count, nil
+}
+
+// unneeded are those of refs with which people lose nothing: the objects of a CRD, what is in a namespace beside what
+// bootstrap put there, and the account by which results in it are fetched.
+func (h *Hub) unneeded(ctx context.Context, refs []apply.Ref, inv Inventory) ([]apply.Ref, error) {
+	whose, kept := h.origins(inv), map[string]bool{}
+	var out []apply.Ref
+	for _, ref := range refs {
+		why, results, err := h.needed(ctx, ref, whose)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			h.note("%s is no longer wanted and stays: %s", ref, why)
+			kept[ref.Name] = results
+			continue
+		}
+		out = append(out, ref)
+	}
+	return slices.DeleteFunc(out, func(ref apply.Ref) bool { return kept[ref.Namespace] && isFetcher(ref) }), nil
 }
 
 // end leaves in the inventory what is on the cluster now, and the settings of this installation.
@@ -313,25 +329,24 @@ func counted(total int, count map[apply.Action]int, pruned int) string {
 	return fmt.Sprintf("%d objects: %s", total, strings.Join(parts, ", "))
 }
 
-// used counts what people would lose with an object: the objects of a CRD, and runs and volumes in a namespace.
-func (h *Hub) used(ctx context.Context, ref apply.Ref) (int, error) {
-	switch {
-	case isCRD(ref):
-		crd, err := h.cluster.Get(ctx, ref)
-		if err != nil || crd == nil {
-			return 0, err
-		}
-		all, err := h.cluster.List(ctx, kindOf(crd), "", "")
-		return len(all), err
-	case isNamespace(ref):
-		runs, err := h.cluster.List(ctx, runKind(), ref.Name, "")
-		if err != nil {
-			return 0, err
-		}
-		volumes, err := h.cluster.List(ctx, volumeKind(), ref.Name, "")
-		return len(runs) + len(volumes), err
+// needed says what people would lose with an object, "" where that is nothing, and whether results are among it.
+func (h *Hub) needed(ctx context.Context, ref apply.Ref, whose *origins) (why string, results bool, err error) {
+	if !defines(ref) {
+		return "", false, nil
 	}
-	return 0, nil
+	live, err := h.cluster.Get(ctx, ref)
+	if err != nil || live == nil {
+		return "", false, err
+	}
+	if isNamespace(ref) {
+		c, err := h.contentOf(ctx, ref.Name, whose)
+		return c.stays(false), len(c.results) > 0, err
+	}
+	all, err := h.cluster.List(ctx, kindOf(live), "", "")
+	if err != nil || len(all) == 0 {
+		return "", false, err
+	}
+	return fmt.Sprintf("there are %d objects of it", len(all)), false, nil
 }
 
 func kindOf(crd *unstructured.Unstructured) (kind schema.GroupKind) {

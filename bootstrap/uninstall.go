@@ -8,13 +8,15 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"bflow.dev/bflow/bootstrap/apply"
 	"bflow.dev/bflow/tasks/contract"
 )
 
 // UninstallOptions are the wishes for taking an installation away.
 type UninstallOptions struct {
-	Data    bool                            // results, and whatever else lies where ours was, may go as well
+	Data    bool                            // results of runs may go as well
 	Ask     func(question string) (ok bool) // asked before data goes; nil keeps it
 	Timeout time.Duration                   // for each step; 0 = 15 minutes, because ending a run may take 10
 }
@@ -31,8 +33,8 @@ type removal struct {
 }
 
 // Uninstall takes away exactly what we own: runs are ended, queues go while Kueue still lives to let them, then the
-// controller, Kueue, Tekton, CRDs and namespaces. What holds data of runs, or objects of others, stays unless it was said
-// to go; the inventory stays with it, so that a later call can finish.
+// controller, Kueue, Tekton, CRDs and namespaces. What holds objects of others stays, and what holds data of runs does
+// unless it was said to go; the inventory stays with it, so that a later call can finish.
 func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 	inv, err := ReadInventory(ctx, h.cluster)
 	if err != nil {
@@ -66,6 +68,7 @@ func (r *removal) run(ctx context.Context) error {
 		{"deleting objects of Kueue", r.queued},
 		{"deleting Kueue", func(ctx context.Context) error { return r.part(ctx, "Kueue", partKueue) }},
 		{"deleting Tekton", func(ctx context.Context) error { return r.part(ctx, "Tekton", partTekton) }},
+		{"deleting results", r.results},
 		{"deleting CRDs", r.definitions},
 		{"deleting namespaces", r.namespaces},
 	} {
@@ -93,10 +96,10 @@ func (r *removal) targets(ctx context.Context) error {
 	return nil
 }
 
-// part deletes the objects of a part except CRDs and namespaces, phase by phase.
+// part deletes the objects of a part except CRDs and namespaces, and except what brings results that stay, phase by phase.
 func (r *removal) part(ctx context.Context, name, part string) error {
 	began, count := time.Now(), 0
-	for _, phase := range apply.DeletePhases(r.owned(part, func(ref apply.Ref) bool { return !defines(ref) })) {
+	for _, phase := range apply.DeletePhases(r.owned(part, func(ref apply.Ref) bool { return !defines(ref) && !r.fetches(ref) })) {
 		deleted, err := r.remove(ctx, phase)
 		if err != nil {
 			return err
@@ -109,23 +112,27 @@ func (r *removal) part(ctx context.Context, name, part string) error {
 	return nil
 }
 
-// queued deletes what others have in our Kueue, when that may go: only a living Kueue takes its finalizers off.
+// fetches tells whether results that stay are fetched by an object.
+func (r *removal) fetches(ref apply.Ref) bool {
+	return isFetcher(ref) && r.holdsResults(apply.Ref{Kind: "Namespace", Name: ref.Namespace})
+}
+
+// isFetcher tells whether an object is the account of the pods that serve results. It has no rights and no token.
+func isFetcher(ref apply.Ref) bool {
+	return ref.Kind == "ServiceAccount" && ref.Name == contract.AccountLoad
+}
+
+// queued deletes what runs have in our Kueue, when that may go: only a living Kueue takes its finalizers off.
 func (r *removal) queued(ctx context.Context) error {
 	if !r.drop {
 		return nil
 	}
 	for _, ref := range r.owned(partKueue, isCRD) {
-		crd, err := r.cluster.Get(ctx, ref)
+		all, others, err := r.instances(ctx, ref)
 		if err != nil {
 			return err
 		}
-		if crd == nil {
-			continue
-		}
-		all, err := r.cluster.List(ctx, kindOf(crd), "", "")
-		if err != nil {
-			return err
-		}
+		all = slices.DeleteFunc(all, func(u *unstructured.Unstructured) bool { return slices.Contains(others, u) })
 		if _, err := r.remove(ctx, apply.RefsOf(all)); err != nil {
 			return err
 		}
@@ -133,19 +140,43 @@ func (r *removal) queued(ctx context.Context) error {
 	return nil
 }
 
-// definitions deletes the CRDs of which there is nothing, or all when data goes.
+// instances are the objects of a CRD, and those among them that are of others.
+func (r *removal) instances(ctx context.Context, ref apply.Ref) (all, others []*unstructured.Unstructured, err error) {
+	crd, err := r.cluster.Get(ctx, ref)
+	if err != nil || crd == nil {
+		return nil, nil, err
+	}
+	if all, err = r.cluster.List(ctx, kindOf(crd), "", ""); err != nil {
+		return nil, nil, err
+	}
+	whose := r.origins(r.inventory)
+	for _, u := range all {
+		origin, err := whose.of(ctx, u)
+		if err != nil {
+			return nil, nil, err
+		}
+		if origin == ofOthers {
+			others = append(others, u)
+		}
+	}
+	return all, others, nil
+}
+
+// definitions deletes the CRDs of which there is nothing, or nothing but what may go.
 func (r *removal) definitions(ctx context.Context) error {
 	var going []apply.Ref
 	for _, ref := range append(r.owned(partKueue, isCRD), r.owned(partTekton, isCRD)...) {
-		used, err := r.used(ctx, ref)
-		if err != nil {
+		all, others, err := r.instances(ctx, ref)
+		switch {
+		case err != nil:
 			return err
+		case len(others) > 0:
+			r.note("%s stays: others have objects of it: %s", ref, namesOf(others))
+		case len(all) > 0 && !r.drop:
+			r.note("%s stays: there are %d objects of it", ref, len(all))
+		default:
+			going = append(going, ref)
 		}
-		if used > 0 && !r.drop {
-			r.note("%s stays: there are %d objects of it", ref, used)
-			continue
-		}
-		going = append(going, ref)
 	}
 	deleted, err := r.remove(ctx, going)
 	if err == nil && deleted > 0 {
@@ -154,27 +185,26 @@ func (r *removal) definitions(ctx context.Context) error {
 	return err
 }
 
-// namespaces deletes those that we made and that hold no data, gives back those that were there before, and leaves our
-// own, with the inventory of what stayed, to the end.
+// namespaces deletes those that we made and that hold nothing which is to stay, gives back those that were there before,
+// and leaves our own, with the inventory of what stayed, to the end.
 func (r *removal) namespaces(ctx context.Context) error {
 	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
+	var all []Entry
+	for _, entries := range r.inventory.Parts {
+		all = append(all, slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !isNamespace(e.Ref) || e.Ref == home })...)
+	}
+	slices.SortFunc(all, func(a, b Entry) int { return a.Compare(b.Ref) })
 	var going []apply.Ref
-	for part, entries := range r.inventory.Parts {
-		for _, e := range entries {
-			switch {
-			case !isNamespace(e.Ref) || e.Ref == home:
-			case e.Shared:
-				if err := r.giveBack(ctx, e.Ref); err != nil {
-					return err
-				}
-			case part == partBflow && r.data.In[e.Name] > 0 && !r.drop:
-				r.note("%s stays: it holds data of runs", e.Ref)
-			default:
-				going = append(going, e.Ref)
+	for _, e := range all {
+		switch {
+		case e.Shared:
+			if err := r.giveBack(ctx, e.Ref); err != nil {
+				return err
 			}
+		case r.vacant(ctx, e.Ref):
+			going = append(going, e.Ref)
 		}
 	}
-	slices.SortFunc(going, apply.Ref.Compare)
 	deleted, err := r.remove(ctx, going)
 	if err != nil {
 		return err
@@ -183,11 +213,14 @@ func (r *removal) namespaces(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(left.Parts) > 0 {
-		r.note("the inventory stays in %s: bflow bootstrap uninstall --data deletes the rest", home)
+	own, _ := r.inventory.Find(partBflow, home)
+	own.Ref = home
+	switch {
+	case len(left.Parts) > 0 || !own.Shared && !r.vacant(ctx, home):
+		left = left.With(partBflow, []Entry{own})
+		r.sayWhatStays(left)
 		return r.write(ctx, left)
-	}
-	if e, ok := r.inventory.Find(partBflow, home); ok && e.Shared {
+	case own.Shared:
 		if _, err := r.cluster.Delete(ctx, inventoryRef()); err != nil {
 			return err
 		}
@@ -198,6 +231,37 @@ func (r *removal) namespaces(ctx context.Context) error {
 	}
 	r.done("namespaces (%d deleted)", deleted+1)
 	return nil
+}
+
+// vacant tells whether nothing is lost with a namespace, and says what would be. Where that cannot be found out it is not.
+func (r *removal) vacant(ctx context.Context, ref apply.Ref) bool {
+	live, err := r.cluster.Get(ctx, ref)
+	if err == nil && live == nil {
+		return true
+	}
+	var c content
+	if err == nil {
+		c, err = r.contentOf(ctx, ref.Name, r.origins(r.inventory))
+	}
+	why := c.stays(r.drop)
+	if err != nil {
+		why = err.Error()
+	}
+	if why != "" {
+		r.note("%s stays: %s", ref, why)
+	}
+	return why == ""
+}
+
+// sayWhatStays tells what somebody can do with it.
+func (r *removal) sayWhatStays(left Inventory) {
+	for _, e := range left.Parts[partBflow] {
+		if r.holdsResults(e.Ref) {
+			r.note("results in %q can be fetched as before: bflow fetch RUN -n %s", e.Name, e.Name)
+		}
+	}
+	r.note("the inventory stays in %q: bflow bootstrap uninstall goes on with what stays, results go with --data",
+		contract.NamespaceSystem)
 }
 
 // remove deletes objects and waits until they are gone. It counts those that were there.
@@ -214,18 +278,18 @@ func (r *removal) remove(ctx context.Context, refs []apply.Ref) (count int, err 
 	return count, r.cluster.Wait(ctx, refs, apply.Gone, r.waiting)
 }
 
-// giveBack takes our labels off a namespace that was there before us, and with data what runs left in it.
+// giveBack takes our labels off a namespace that was there before us.
 func (r *removal) giveBack(ctx context.Context, ref apply.Ref) error {
 	live, err := r.cluster.Get(ctx, ref)
 	if err != nil || live == nil {
 		return err
 	}
-	if r.drop {
-		if err := r.sweep(ctx, ref.Name); err != nil {
-			return err
-		}
-	}
 	return r.cluster.Release(ctx, ref, live.GetAPIVersion())
+}
+
+// holdsResults tells whether results stay in a namespace.
+func (r *removal) holdsResults(ref apply.Ref) bool {
+	return isNamespace(ref) && r.data.In[ref.Name] > 0 && !r.drop
 }
 
 // left is the inventory of what is still there, our own namespace apart.
@@ -234,7 +298,8 @@ func (r *removal) left(ctx context.Context) (Inventory, error) {
 	var problems []error
 	for part, entries := range r.inventory.Parts {
 		for _, e := range entries {
-			if e.Shared || e.Namespace == contract.NamespaceSystem || e.Kind == "Namespace" && e.Name == contract.NamespaceSystem {
+			given := e.Shared && !r.holdsResults(e.Ref)
+			if given || e.Namespace == contract.NamespaceSystem || isNamespace(e.Ref) && e.Name == contract.NamespaceSystem {
 				continue
 			}
 			live, err := r.cluster.Get(ctx, e.Ref)

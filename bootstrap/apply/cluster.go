@@ -24,6 +24,7 @@ const Manager = "bflow"
 type Cluster struct {
 	manager string
 	objects dynamic.Interface
+	apis    discovery.DiscoveryInterface
 	mapper  meta.ResettableRESTMapper
 }
 
@@ -40,7 +41,8 @@ func Connect(cfg *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the way to %q: %w", cfg.Host, err)
 	}
-	return &Cluster{manager: Manager, objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(apis))}, nil
+	return &Cluster{manager: Manager, objects: objects, apis: apis,
+		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(apis))}, nil
 }
 
 // As returns the same cluster, written to by another field manager: one that shares objects with ours and must not give

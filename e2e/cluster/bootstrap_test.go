@@ -87,11 +87,17 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 	state, _ := bootstrap(t, 0, append([]string{"status"}, at...)...)
 	t.Log(state)
 
-	task, volume := theirs(t, cfg)
-	bootstrap(t, 0, append([]string{"uninstall", "--yes"}, at...)...)
-	if kept := everything(t, cfg); kept[task] == "" || kept[volume] == "" {
-		t.Errorf("uninstall without --data took %s or %s", task, volume)
+	theirs, remove := theirs(t, cfg)
+	for _, data := range [][]string{nil, {"--data"}} {
+		bootstrap(t, 0, append(append([]string{"uninstall", "--yes"}, data...), at...)...)
+		kept := everything(t, cfg)
+		for _, name := range theirs {
+			if kept[name] == "" {
+				t.Errorf("uninstall %q took %s", data, name)
+			}
+		}
 	}
+	remove()
 	bootstrap(t, 0, append([]string{"uninstall", "--yes", "--data"}, at...)...)
 	settle(t, cfg)
 	after := everything(t, cfg)
@@ -103,18 +109,28 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 	}
 }
 
-// theirs makes what an uninstallation must ask about: a Task of somebody else, and a volume beside the runs.
-func theirs(t *testing.T, cfg *rest.Config) (task, volume string) {
+// theirs makes what an uninstallation must leave alone, with namespaces and kinds around it: a Task of somebody else, a
+// volume and a Secret beside the runs, and a ConfigMap beside Tekton's controller. It returns their names, and what
+// removes them.
+func theirs(t *testing.T, cfg *rest.Config) (names []string, remove func()) {
 	t.Helper()
 	api, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var removals []func()
 	create := func(resource schema.GroupVersionResource, namespace string, object map[string]any) {
 		object["metadata"] = map[string]any{"name": "theirs"}
-		if _, err := api.Resource(resource).Namespace(namespace).Create(t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{}); err != nil {
+		made := api.Resource(resource).Namespace(namespace)
+		if _, err := made.Create(t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
+		names = append(names, strings.TrimSuffix(resource.Resource+"."+resource.Group, ".")+" "+namespace+"/theirs")
+		removals = append(removals, func() {
+			if err := made.Delete(t.Context(), "theirs", metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	create(schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "tasks"}, "default", map[string]any{
 		"apiVersion": "tekton.dev/v1", "kind": "Task",
@@ -122,7 +138,13 @@ func theirs(t *testing.T, cfg *rest.Config) (task, volume string) {
 	create(schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}, namespace, map[string]any{
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
 		"spec": map[string]any{"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Mi"}}}})
-	return "tasks.tekton.dev default/theirs", "persistentvolumeclaims " + namespace + "/theirs"
+	create(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, namespace, map[string]any{"apiVersion": "v1", "kind": "Secret"})
+	create(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "tekton-pipelines", map[string]any{"apiVersion": "v1", "kind": "ConfigMap"})
+	return names, func() {
+		for _, remove := range removals {
+			remove()
+		}
+	}
 }
 
 // ours tells whether controllers have no business with an object once it is ready: whatever is not a pod and its kin.

@@ -204,8 +204,8 @@ func bootstrapUninstallCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "uninstall",
 		Usage: "take away what bootstrap installed",
-		Description: "Ends runs, then deletes exactly what bootstrap made. Results of runs, and objects of others that live by Tekton or Kueue, " +
-			"stay unless --data is given or the question is answered with yes.",
+		Description: "Ends runs, then deletes exactly what bootstrap made. Objects of others stay, with the namespaces and kinds that hold them. " +
+			"Results of runs stay unless --data is given or the question is answered with yes.",
 		Flags: kubeFlags(
 			&cli.BoolFlag{Name: "data", Usage: "delete results of runs as well"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing: uninstall, and keep data unless --data is given"},

@@ -1,0 +1,81 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// discoveryGrace is how long an API may be announced without answering: that of a server which was just deleted is.
+const discoveryGrace = 15 * time.Second
+
+// Within lists every object in a namespace, of all kinds that the server has and that can be deleted, each once and in an
+// order that depends on their names alone. Kinds that cannot be deleted are views of something else. An API that is
+// announced and does not answer is an error: what it has in the namespace is not known.
+func (c *Cluster) Within(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
+	kinds, err := c.namespacedKinds(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("looking into namespace %q: %w", namespace, err)
+	}
+	var all []*unstructured.Unstructured
+	seen := map[types.UID]bool{} // an Event is served by two groups
+	for _, kind := range kinds {
+		list, err := c.objects.Resource(kind).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if errors.IsNotFound(err) || errors.IsMethodNotSupported(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("looking into namespace %q: listing %s: %w", namespace, kind.GroupResource(), err)
+		}
+		for i := range list.Items {
+			if uid := list.Items[i].GetUID(); !seen[uid] {
+				seen[uid] = true
+				all = append(all, &list.Items[i])
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *unstructured.Unstructured) int { return RefOf(a).Compare(RefOf(b)) })
+	return all, nil
+}
+
+// namespacedKinds asks the server anew each time.
+func (c *Cluster) namespacedKinds(ctx context.Context) ([]schema.GroupVersionResource, error) {
+	for began := time.Now(); ; {
+		groups, err := discovery.ServerPreferredNamespacedResources(c.apis)
+		if err != nil && time.Since(began) < discoveryGrace && ctx.Err() == nil {
+			pause(ctx, time.Second)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		var kinds []schema.GroupVersionResource
+		for _, group := range groups {
+			gv, err := schema.ParseGroupVersion(group.GroupVersion)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range group.APIResources {
+				if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete") {
+					kinds = append(kinds, gv.WithResource(r.Name))
+				}
+			}
+		}
+		return kinds, nil
+	}
+}
+
+// Serves tells whether the server has a kind.
+func (c *Cluster) Serves(kind schema.GroupKind) bool {
+	_, err := c.resource(Ref{Group: kind.Group, Kind: kind.Kind})
+	return err == nil
+}
