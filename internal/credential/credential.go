@@ -68,7 +68,7 @@ func Name(name string) bool {
 		return true
 	}
 	for i := 1; i < len(words); i++ {
-		if words[i] == "key" && opens(words[i-1]) {
+		if (words[i] == "key" || words[i] == "keys") && opens(words[i-1]) {
 			return true
 		}
 	}

@@ -1,7 +1,6 @@
 package imports
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,7 +45,7 @@ func Formats() []string {
 	return names
 }
 
-// Open reads files; of a folder it takes the files that a tool writes results into, sorted by name, with those of its
+// Open reads files, without what may be secret in them; of a folder it takes the files that a tool writes results into, sorted by name, with those of its
 // direct sub-folders.
 func Open(paths []string) ([]tools.Document, error) {
 	var docs []tools.Document
@@ -80,7 +79,7 @@ func open(path string) (tools.Document, error) {
 	if err != nil {
 		return tools.Document{}, fmt.Errorf("reading results: %w", err)
 	}
-	return tools.Document{Path: path, Data: data}, nil
+	return tools.NewDocument(path, data), nil
 }
 
 func results(dir string) []string {
@@ -117,16 +116,28 @@ func Read(docs []tools.Document, as string) (*tools.Imported, error) {
 		if !slices.ContainsFunc(mine, f.looks) && as != f.name {
 			continue
 		}
+		for _, d := range mine {
+			if d.Broken != nil {
+				return nil, unreadable(d)
+			}
+		}
 		return f.read(mine)
 	}
 	if !slices.Contains(Formats(), as) && as != "" {
 		return nil, fmt.Errorf("choosing a format: %q is none of %s", as, strings.Join(Formats(), ", "))
 	}
-	if d := docs[0]; filepath.Ext(d.Path) == ".json" && !json.Valid(d.Data) {
-		return nil, fmt.Errorf("reading %q: its %d bytes are no whole JSON document: was the file cut, or is the tool still writing it?", d.Path, len(d.Data))
+	if docs[0].Broken != nil {
+		return nil, unreadable(docs[0])
 	}
 	return nil, fmt.Errorf("reading %q: it has the shape of no format that is known (%s); name one with --as to see what it lacks",
 		docs[0].Path, strings.Join(Formats()[1:], ", "))
+}
+
+func unreadable(d tools.Document) error {
+	if filepath.Ext(d.Path) == ".json" {
+		return fmt.Errorf("reading %q: its %d bytes are no whole JSON document: was the file cut, or is the tool still writing it?", d.Path, len(d.Data))
+	}
+	return fmt.Errorf("reading %q: %w", d.Path, d.Broken)
 }
 
 // beside says whether a document belongs to results without being one.

@@ -70,21 +70,24 @@ func withoutUser(raw string) string {
 	return u.String()
 }
 
-// keep copies the files without what may be secret; two of one name are numbered.
+// keep copies the files, which hold no secrets; two of one name are numbered.
 func keep(dir string, in *tools.Imported, docs []tools.Document) error {
 	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("keeping the source: %w", err)
 	}
 	for i, doc := range docs {
-		data, n := tools.Scrub(doc.Data)
 		name := filepath.Base(doc.Path)
 		if slices.ContainsFunc(docs[:i], func(d tools.Document) bool { return filepath.Base(d.Path) == name }) {
 			name = fmt.Sprintf("%d-%s", i, name)
 		}
-		if n > 0 {
-			in.Note("%s: %d values that may be secret were taken out of the copy that is kept", name, n)
+		switch {
+		case doc.Broken != nil:
+			in.Note("%s: it cannot be read, so that no copy is kept: it may hold secrets", name)
+			continue
+		case doc.Hidden > 0:
+			in.Note("%s: %d values or comments that may be secret were taken out of the copy that is kept", name, doc.Hidden)
 		}
-		if err := durable.WriteFile(filepath.Join(dir, name), data); err != nil {
+		if err := durable.WriteFile(filepath.Join(dir, name), doc.Data); err != nil {
 			return fmt.Errorf("keeping the source: %w", err)
 		}
 	}

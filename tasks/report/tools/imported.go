@@ -10,8 +10,10 @@ import (
 
 // Document is a file to be read. Path names it in errors.
 type Document struct {
-	Path string
-	Data []byte
+	Path   string
+	Data   []byte
+	Hidden int   // how many values that may be secret were taken out of Data
+	Broken error // why they could not be, so that Data is not to be kept or believed
 }
 
 // Reader reads files of one tool. An error names the file and the path into it; it never panics, whatever the bytes.

@@ -14,7 +14,7 @@ import (
 // Read reads data as format. It fails t where an error names no file, or where what was read cannot be written.
 func Read(t *testing.T, format, name string, data []byte) {
 	t.Helper()
-	docs := []tools.Document{{Path: name, Data: data}}
+	docs := []tools.Document{tools.NewDocument(name, data)}
 	in, err := imports.Read(docs, format)
 	if err != nil {
 		if !strings.Contains(err.Error(), name) {
