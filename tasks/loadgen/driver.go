@@ -27,6 +27,7 @@ type driver struct {
 	trace    *trace.Trace // nil = none
 	spill    *record.Spill
 	texts    *record.Texts // nil = none are kept
+	budget   *client.Budget
 	live     *live
 	idPrefix string
 	anchor   time.Time
@@ -56,6 +57,7 @@ type flight struct {
 	outcome  record.Outcome
 	session  *prompt.Session
 	prompt   prompt.Prompt
+	heard    int    // bytes of the budget that earlier answers of the conversation hold
 	buf      []byte // of the message; the body begins behind room for the head
 	intended int64
 	slot     *slot
@@ -119,6 +121,11 @@ func (d *driver) opened() *flight {
 func (d *driver) goesOn(f *flight) *flight {
 	n := d.turn(f.session, f.outcome.Text)
 	f.session = nil
+	more := 2 * f.Excess(len(f.outcome.Text)) // in the conversation and in the message
+	d.budget.Keep(more)
+	if n.heard, f.heard = f.heard+more, 0; n.heard > 0 {
+		f.buf, f.Message = nil, nil // it has grown with the conversation
+	}
 	return n
 }
 
@@ -155,16 +162,21 @@ func (d *driver) flight() *flight {
 		return f
 	}
 	f := &flight{}
-	f.API, f.Outcome, f.IDPrefix = d.speaks, &f.outcome, d.idPrefix
+	f.API, f.Outcome, f.IDPrefix, f.Budget = d.speaks, &f.outcome, d.idPrefix, d.budget
 	f.Over = func() { d.over(f) }
 	return f
 }
 
 // recycle takes back a flight that nobody needs any more.
 func (d *driver) recycle(f *flight) {
+	if f.heard > 0 { // the buffers of the conversation have grown with it
+		d.budget.Keep(-f.heard)
+		f.heard, f.session, f.buf, f.Message = 0, nil, nil, nil
+	}
 	if f.session != nil {
 		d.source.Recycle(f.session)
 	}
+	f.Release()
 	f.session, f.slot = nil, nil
 	f.intended, f.waited, f.early, f.attempts, f.late, f.ticket = 0, 0, false, 0, 0, 0
 	d.free = append(d.free, f)

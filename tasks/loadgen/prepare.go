@@ -23,6 +23,7 @@ func (m *measurement) prepare(ctx context.Context) error {
 	if err := m.openContent(ctx); err != nil {
 		return err
 	}
+	defer collectEarly()() // answers to probes can be as long as any
 	c := m.prompts.Calibrate(ctx, prompt.Counters{IDs: m.countIDs, Tokenizer: m.countByTokenizer, Usage: m.countByUsage})
 	m.summary.PromptMethod = c.Method
 	for _, note := range c.Notes {

@@ -93,8 +93,8 @@ func (m *measurement) hangUp() {
 	}
 }
 
-// maxAnswer bounds what is read of an answer outside the load.
-const maxAnswer = 64 << 20
+// maxAnswer bounds what is read of an answer outside the load: the largest pages of metrics have a few MiB.
+const maxAnswer = 16 << 20
 
 // ask puts a request outside the load, over connections of its own.
 func (m *measurement) ask(ctx context.Context, method, where string, body io.Reader) (int, []byte, error) {
@@ -117,7 +117,10 @@ func (m *measurement) ask(ctx context.Context, method, where string, body io.Rea
 		return 0, nil, fmt.Errorf("asking the server: %w", err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err == nil && len(text) > maxAnswer {
+		err = fmt.Errorf("it is longer than %d MiB", maxAnswer>>20)
+	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("reading the answer of %q: %w", where, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -26,6 +27,7 @@ func (m *measurement) try(ctx context.Context, t trySpec) (*tried, error) {
 		return nil, err
 	}
 	m.files.Texts.Begin(record.Names{Prefix: d.idPrefix}, t.sample, t.index)
+	defer collectEarly()()
 	m.warm(ctx, d)
 	if t.plan.Measure {
 		m.scrape(ctx, t.sample, t.index, "before")
@@ -108,7 +110,7 @@ const tryStages = 1 << 16
 func (m *measurement) driver(t trySpec, spill *record.Spill) (*driver, error) {
 	d := &driver{plan: t.plan, rate: t.rate, api: m.plan.API, limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
 		loop: m.loop, line: m.line, speaks: &m.api, source: m.prompts, content: m.prompts.Stage(m.Measurement, t.sample, t.index+t.try*tryStages, t.plan),
-		trace: m.trace, texts: m.files.Texts, shard: m.Shard.Index, shards: m.Shard.Of, spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(t),
+		trace: m.trace, texts: m.files.Texts, budget: client.NewBudget(), shard: m.Shard.Index, shards: m.Shard.Of, spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(t),
 		seed: bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(t.sample)<<16 ^ uint64(t.index) ^ uint64(t.try)<<48}
 	d.live = &live{rules: stopRules(t.plan.Stop), stop: func(rule string) { d.loop.Post(func() { d.stop(rule) }) }}
 	var err error

@@ -51,6 +51,7 @@ const (
 	ErrDeadline      = "deadline"
 	ErrCancelled     = "cancelled"
 	ErrBadPayload    = "bad_payload"
+	ErrTooLarge      = "too_large" // the answer would take more memory than answers may
 )
 
 // Row is one request. Columns t_* are nanoseconds since the header's anchor on the monotonic clock; a pointer is nil

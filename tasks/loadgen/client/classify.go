@@ -62,10 +62,17 @@ func classify(err error) (status, class string) {
 		return report.StatusTimeout, report.ErrDeadline
 	case errors.Is(err, errNoTerminator), errors.Is(err, wire.ErrTruncated):
 		return report.StatusFailed, report.ErrTruncated
-	case errors.Is(err, jsonscan.ErrSyntax), errors.Is(err, sse.ErrTooLong), errors.Is(err, wire.ErrBadAnswer), errors.As(err, &encoding):
+	case isTooLarge(err):
+		return report.StatusFailed, report.ErrTooLarge
+	case errors.Is(err, jsonscan.ErrSyntax), errors.Is(err, wire.ErrBadAnswer), errors.As(err, &encoding):
 		return report.StatusFailed, report.ErrBadPayload
 	}
 	return report.StatusFailed, report.ErrReset
+}
+
+// isTooLarge says whether err is a refusal to hold more of the answer.
+func isTooLarge(err error) bool {
+	return errors.Is(err, errMemory) || errors.Is(err, errLongBody) || errors.Is(err, errLongText) || errors.Is(err, sse.ErrTooLong)
 }
 
 func classOf(code int) string {

@@ -67,6 +67,11 @@ func (c *conn) Data(p []byte, user, kernel int64) {
 		x.end(err, user)
 	case c.parse.Done():
 		c.finish(n == len(p))
+	default:
+		if err := x.hold(c.parse.Held()); err != nil {
+			c.leave()
+			x.end(err, user)
+		}
 	}
 }
 

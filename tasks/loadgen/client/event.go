@@ -35,6 +35,9 @@ func (x *Exchange) event(data []byte, streamed bool) error {
 		x.Outcome.Finish = word(x.Outcome.Finish, d.finish)
 	}
 	if d.class != none {
+		if err := x.keepText(d); err != nil {
+			return err
+		}
 		x.token(d, streamed)
 	}
 	if d.done {
@@ -44,6 +47,9 @@ func (x *Exchange) event(data []byte, streamed bool) error {
 	return nil
 }
 
+// maxWord bounds the reason for which an answer ended: the words of APIs are shorter.
+const maxWord = 64
+
 // word returns the text of a raw JSON string without making one where it is a word that is common.
 func word(have string, raw []byte) string {
 	for _, w := range []string{"stop", "length", "tool_calls", "end_turn", "max_tokens", "completed", "eos_token", have} {
@@ -51,16 +57,29 @@ func word(have string, raw []byte) string {
 			return w
 		}
 	}
+	if len(raw) > maxWord {
+		return ""
+	}
 	return unquote(raw)
+}
+
+// keepText keeps the text of an event where it is needed.
+func (x *Exchange) keepText(d *delta) error {
+	if !x.KeepText || d.class != content {
+		return nil
+	}
+	o := x.Outcome
+	if len(o.Text)+len(d.text) > maxText {
+		return errLongText
+	}
+	o.Text = append(o.Text, unquote(d.text)...)
+	return nil
 }
 
 // token takes in an event that brought tokens.
 func (x *Exchange) token(d *delta, streamed bool) {
 	o := x.Outcome
 	x.answer.tokens = true
-	if x.KeepText && d.class == content {
-		o.Text = append(o.Text, unquote(d.text)...)
-	}
 	if !streamed {
 		return
 	}

@@ -43,7 +43,8 @@ type Exchange struct {
 	IDPrefix string // of the stage, to which the outcome adds session and turn
 	KeepText bool   // the next turn needs the answer
 	Outcome  *record.Outcome
-	Over     func() // called once, when the outcome is complete but for what the caller knows
+	Budget   *Budget // of the answers of the load
+	Over     func()  // called once, when the outcome is complete but for what the caller knows
 
 	line     carrier
 	scan     sse.Scanner
@@ -54,6 +55,8 @@ type Exchange struct {
 	user     int64 // when it was read
 	lastByte int64
 	body     []byte // of an answer that does not stream, or of an error
+	free     int    // bytes that the answer may hold beside the budget
+	held     int    // bytes of the budget that it holds
 	running  bool
 }
 
@@ -82,6 +85,7 @@ func (x *Exchange) start(l carrier) {
 	}
 	x.line, x.running = l, true
 	x.answer, x.body = answer{}, x.body[:0]
+	x.free = freeFor(x.Outcome)
 	x.scan.Reset()
 	x.Outcome.TokensAssumed = x.API.Stream
 }
@@ -140,23 +144,34 @@ func (x *Exchange) head(h *wire.Head) error {
 	return nil
 }
 
-// maxErrorBody bounds what is kept of an error page, maxBody what is read of an answer that does not stream.
+// maxErrorBody bounds what is kept of an error page. maxBody bounds an answer that does not stream, and maxText the text
+// that is kept of any: each is read, or copied, at one go, while nothing is sent.
 const (
 	maxErrorBody = 64 << 10
-	maxBody      = 256 << 20
+	maxBody      = 32 << 20
+	maxText      = 16 << 20
+)
+
+// Answers that are refused because they would take too much memory, or too long to read.
+var (
+	errLongBody = errors.New("the answer is longer than 32 MiB")
+	errLongText = errors.New("the text of the answer, which is kept, is longer than 16 MiB")
 )
 
 // piece takes a piece of the body.
 func (x *Exchange) piece(p []byte) error {
-	switch {
-	case x.answer.status != 200:
-		x.body = append(x.body, p[:min(len(p), maxErrorBody-len(x.body))]...)
-		return nil
-	case x.API.Stream:
+	failed := x.answer.status != 200
+	if x.API.Stream && !failed {
 		return x.scan.Feed(p, x.onEvent)
 	}
-	if len(x.body)+len(p) > maxBody {
-		return wire.ErrBadAnswer
+	if x.body == nil {
+		x.body = x.Budget.buffer()
+	}
+	switch {
+	case failed:
+		p = p[:min(len(p), maxErrorBody-len(x.body))]
+	case len(x.body)+len(p) > maxBody:
+		return errLongBody
 	}
 	x.body = append(x.body, p...)
 	return nil
@@ -205,6 +220,7 @@ func (x *Exchange) end(err error, now int64) {
 	}
 	x.running, x.line = false, nil
 	x.judge(err, now)
+	x.unload()
 	x.Over()
 }
 

@@ -58,7 +58,7 @@ func newRig(t *testing.T, address string, plan runplan.API, fall bool) *rig {
 
 // exchange makes a request with a body of n bytes.
 func (r *rig) exchange(n int) *Exchange {
-	x := &Exchange{API: &r.api, Outcome: new(record.Outcome), IDPrefix: "p", Over: func() { r.over++ }}
+	x := &Exchange{API: &r.api, Outcome: new(record.Outcome), IDPrefix: "p", Budget: NewBudget(), Over: func() { r.over++ }}
 	r.fill(x, n)
 	return x
 }

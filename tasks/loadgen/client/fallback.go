@@ -188,7 +188,7 @@ func (t *trip) answer(resp *http.Response) {
 			x.arrived(at, 0)
 			if n > 0 {
 				x.Outcome.BytesIn += int64(n)
-				stop = x.piece(buf[:n])
+				stop = errors.Join(x.piece(buf[:n]), x.hold(0))
 			}
 			if stop == nil && errors.Is(err, io.EOF) {
 				x.end(x.ended(), at)

@@ -48,6 +48,12 @@ func (o *Outcome) Reset() {
 	}
 }
 
+// Held returns how many bytes of memory the lists and the text take.
+func (o *Outcome) Held() int { return 4*cap(o.Gaps) + 8*cap(o.Tokens) + cap(o.Text) }
+
+// Drop gives up the lists and the text, and their memory.
+func (o *Outcome) Drop() { o.Gaps, o.Tokens, o.Text = nil, nil, nil }
+
 // move moves every stamp by d.
 func (o *Outcome) move(d int64) {
 	o.Intended += d

@@ -31,6 +31,24 @@ func (s *Scanner) Reset() {
 	*s = Scanner{line: s.line[:0], data: s.data[:0]}
 }
 
+// Held returns how many bytes of memory the buffers take.
+func (s *Scanner) Held() int { return cap(s.line) + cap(s.data) }
+
+// spareBuffer is the largest buffer that Trim keeps: events that come in two reads are seldom larger.
+const spareBuffer = 8 << 10
+
+// Trim drops buffers that grew for an event larger than most, and forgets what is in them.
+func (s *Scanner) Trim() {
+	s.line, s.data = trimmed(s.line), trimmed(s.data)
+}
+
+func trimmed(b []byte) []byte {
+	if cap(b) > spareBuffer {
+		return nil
+	}
+	return b[:0]
+}
+
 // Feed scans p and calls emit with the data of every event that ends in it. The data is valid during the call only.
 // An error of emit ends the scan and is returned.
 func (s *Scanner) Feed(p []byte, emit func(data []byte) error) error {

@@ -55,7 +55,7 @@ func (p *Parser) pod(name, value []byte) {
 // names sets to where the header has the name. A text that the answer before had costs nothing.
 func (p *Parser) names(name, value []byte, want string, to *string, before string) {
 	switch {
-	case len(name) != len(want) || !is(name, want):
+	case len(name) != len(want) || !is(name, want) || len(value) > maxName:
 	case string(value) == before:
 		*to = before
 	default:

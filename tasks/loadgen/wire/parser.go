@@ -17,6 +17,12 @@ var ErrTruncated = errors.New("the answer ended in the middle")
 // maxHead bounds the head of an answer and each line of its framing.
 const maxHead = 256 << 10
 
+// spareLine is the largest buffer of a line that is kept for the next.
+const spareLine = 4 << 10
+
+// maxName bounds the values of headers that are kept: names of pods and encodings are shorter.
+const maxName = 253
+
 // Head is what a client needs of the head of an answer.
 type Head struct {
 	Status     int
@@ -67,6 +73,9 @@ func (p *Parser) Next() {
 	p.at, p.left, p.size, p.Bytes = inStatus, 0, 0, 0
 	p.line = p.line[:0]
 }
+
+// Held returns how many bytes of memory a line takes that the reads so far did not end.
+func (p *Parser) Held() int { return cap(p.line) }
 
 // Done says whether the answer is whole.
 func (p *Parser) Done() bool { return p.at == atEnd }
@@ -123,7 +132,9 @@ func (p *Parser) step(b []byte, to Sink) (int, error) {
 		line = p.line
 	}
 	err := p.ended(bytes.TrimSuffix(line, []byte("\r")), to)
-	p.line = p.line[:0]
+	if p.line = p.line[:0]; cap(p.line) > spareLine {
+		p.line = nil
+	}
 	return i + 1, err
 }
 

@@ -94,7 +94,7 @@ func errorSummary(s *tools.Stage) []object {
 
 func classes() []string {
 	return []string{report.ErrDial, report.ErrTLS, report.ErrHTTP4xx, report.ErrHTTP429, report.ErrHTTP5xx, report.ErrErrorInStream, report.ErrTruncated,
-		report.ErrReset, report.ErrStall, report.ErrDeadline, report.ErrCancelled, report.ErrBadPayload}
+		report.ErrReset, report.ErrStall, report.ErrDeadline, report.ErrCancelled, report.ErrBadPayload, report.ErrTooLarge}
 }
 
 // inputConfig is the plan in the words of the tool. It holds no header and no key.
