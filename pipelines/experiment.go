@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"fmt"
+	"maps"
 
 	"bflow.dev/bflow/tasks/contract"
 
@@ -54,9 +55,11 @@ func Experiment(r Release) (*tektonv1.Task, *tektonv1.Pipeline, error) {
 	}
 	const display = "Run an experiment"
 	meta := metav1.ObjectMeta{Name: contract.Experiment, Labels: catalogLabels(r.Version), Annotations: catalogAnnotations(display)}
+	labelled := *meta.DeepCopy()
+	maps.Copy(labelled.Labels, asksForToken())
 	task := &tektonv1.Task{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "Task"},
-		ObjectMeta: *meta.DeepCopy(),
+		ObjectMeta: labelled,
 		Spec: tektonv1.TaskSpec{
 			DisplayName: display,
 			Description: "Submits the runs of the experiment that the params of its PipelineRun name, and waits for their verdict.\n" +
@@ -118,15 +121,35 @@ func experimentStep(image string) tektonv1.Step {
 	}
 }
 
-// experimentVolumes are a folder to write into and two Secrets. Without the first of them the step submits as the
-// account of its pod; without the second it reads public repositories.
+// experimentVolumes are a folder to write into, the token, and credentials of git servers: without those the step reads
+// public repositories.
 func experimentVolumes() []corev1.Volume {
-	secret := func(volume, name string) corev1.Volume {
-		return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, Optional: yes()}}}
+	return append(submitVolumes(), corev1.Volume{Name: gitVolume, VolumeSource: corev1.VolumeSource{
+		Secret: &corev1.SecretVolumeSource{SecretName: contract.SecretGit, Optional: yes()},
+	}})
+}
+
+// asksForToken are the labels of a Task whose steps mount submitVolume: Tekton gives them to its TaskRuns, and the
+// controller gives those a token.
+func asksForToken() map[string]string {
+	return map[string]string{contract.LabelToken: contract.TokenSubmit}
+}
+
+// submitVolumes are a folder to write into, and the token of the account that submits. The pod waits for it: the Secret is
+// not optional, nor is its key. A token is bound to a pod only where the pod runs as that very account.
+func submitVolumes() []corev1.Volume {
+	token := corev1.SecretProjection{
+		LocalObjectReference: corev1.LocalObjectReference{Name: contract.SubmitSecret("$(context.taskRun.name)")},
+		Items:                []corev1.KeyToPath{{Key: contract.KeyToken, Path: contract.KeyToken}},
+	}
+	authority := corev1.ConfigMapProjection{
+		LocalObjectReference: corev1.LocalObjectReference{Name: contract.ConfigMapRootCA},
+		Items:                []corev1.KeyToPath{{Key: contract.KeyCA, Path: contract.KeyCA}},
 	}
 	return []corev1.Volume{
 		{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-		secret(submitVolume, contract.SecretSubmit),
-		secret(gitVolume, contract.SecretGit),
+		{Name: submitVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{Secret: &token}, {ConfigMap: &authority}},
+		}}},
 	}
 }

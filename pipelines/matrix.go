@@ -43,7 +43,7 @@ func (m Matrix) begin() tektonv1.PipelineTask {
 		DisplayName: "Begin",
 		Description: "Makes the MLflow run of the matrix, where a tracking server is set.",
 		Results:     resultSpecs([]string{contract.ResultMLflowRunID}),
-		Volumes:     matrixVolumes(),
+		Volumes:     submitVolumes()[:1], // it asks the tracking server alone
 		Steps: []tektonv1.Step{m.step(contract.MatrixBegin,
 			"--experiment="+m.Experiment, "--run-id-result="+resultPath(contract.ResultMLflowRunID))},
 	}}}
@@ -65,18 +65,22 @@ func (m Matrix) children() tektonv1.PipelineTask {
 	}
 }
 
+// aggregate reads the runs and their summaries, with the right of the account that submits.
 func (m Matrix) aggregate() tektonv1.PipelineTask {
-	return tektonv1.PipelineTask{Name: contract.MatrixAggregate, TaskSpec: &tektonv1.EmbeddedTask{TaskSpec: tektonv1.TaskSpec{
+	last := m.step(contract.MatrixAggregate,
+		"--experiment="+m.Experiment, "--token-dir="+contract.SubmitDir, "--verdict-result="+resultPath(contract.ResultVerdict))
+	last.VolumeMounts = append(last.VolumeMounts, corev1.VolumeMount{Name: submitVolume, MountPath: contract.SubmitDir, ReadOnly: true})
+	labels := tektonv1.PipelineTaskMetadata{Labels: asksForToken()}
+	return tektonv1.PipelineTask{Name: contract.MatrixAggregate, TaskSpec: &tektonv1.EmbeddedTask{Metadata: labels, TaskSpec: tektonv1.TaskSpec{
 		DisplayName: "Aggregate",
 		Description: "Sums all runs up: a page, the verdict, and the end of the MLflow run of the matrix.",
 		Results:     []tektonv1.TaskResult{{Name: contract.ResultVerdict, Type: tektonv1.ResultsTypeString, Description: "pass, fail, inconclusive or invalid: the worst of all runs."}},
-		Volumes:     matrixVolumes(),
-		Steps: []tektonv1.Step{m.step(contract.MatrixAggregate,
-			"--experiment="+m.Experiment, "--verdict-result="+resultPath(contract.ResultVerdict))},
+		Volumes:     submitVolumes(),
+		Steps:       []tektonv1.Step{last},
 	}}}
 }
 
-// step is one of binary bflow, with the right of the account that submits to read runs and their summaries.
+// step is one of binary bflow.
 func (m Matrix) step(name string, args ...string) tektonv1.Step {
 	room := size{"50m", "128Mi", "1", "1Gi"}
 	env := append([]corev1.EnvVar{
@@ -87,15 +91,10 @@ func (m Matrix) step(name string, args ...string) tektonv1.Step {
 	}, mlflowAccess()...)
 	return tektonv1.Step{
 		Name: name, Image: m.Image, Command: []string{"/" + bflowBinary},
-		Args:             append([]string{"matrix", name, "--token-dir=" + contract.SubmitDir}, args...),
+		Args:             append([]string{"matrix", name}, args...),
 		Env:              env,
 		ComputeResources: room.requirements(),
-		VolumeMounts: []corev1.VolumeMount{
-			{Name: tmpVolume, MountPath: "/tmp"},
-			{Name: submitVolume, MountPath: contract.SubmitDir, ReadOnly: true},
-		},
-		SecurityContext: restricted(),
+		VolumeMounts:     []corev1.VolumeMount{{Name: tmpVolume, MountPath: "/tmp"}},
+		SecurityContext:  restricted(),
 	}
 }
-
-func matrixVolumes() []corev1.Volume { return experimentVolumes()[:2] }

@@ -2,7 +2,8 @@
 // with the way to its target, and holds its quota until nothing of it is left there. This is the only package that
 // imports Kueue's job framework, whose interface changes between minor versions. What a run is in which state is judged
 // in queue/run, how it gives its devices back in queue/release, why it waits in queue/waiting, which run makes way because
-// it asks for too much in queue/aside, and which one ends because its tasks find no node in queue/stuck.
+// it asks for too much in queue/aside, which one ends because its tasks find no node in queue/stuck,
+// and which tasks get a token of the account that submits in queue/token.
 //
 // Rights that the controller uses, as the account contract.AccountController:
 //
@@ -14,6 +15,7 @@
 //	  ""                 configmaps persistentvolumeclaims list delete
 //	  apps               deployments                     list delete
 //	  ""                 secrets                         create delete   (never read: names are known)
+//	  ""                 serviceaccounts/token           create          (of contract.AccountSubmit only)
 //	in the cluster
 //	  kueue.x-k8s.io     workloads                       get list watch create update patch delete
 //	  kueue.x-k8s.io     workloads/status                get update patch

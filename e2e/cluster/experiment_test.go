@@ -126,6 +126,7 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 		t.Errorf("bflow status:\n%s", out)
 	}
 	l.nothingLeft(run, beforeForce)
+	l.noToken(pr)
 
 	file := l.write("brief.yaml", brief)
 	byRun := l.submit(file, "--set", "load.data.output=8")[0]
@@ -197,8 +198,22 @@ func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
 			}
 			l.ended(run, 20*time.Minute)
 			l.nothingLeft(run, beforeForce)
+			l.noToken(parent)
 		})
 	}
+}
+
+// noToken waits until no token to submit is left of a PipelineRun. A task that was cancelled keeps its own for a minute.
+func (l *lab) noToken(parent string) {
+	l.t.Helper()
+	l.await(3*time.Minute, "the end of the token of "+parent, func() string {
+		for _, s := range l.list(secrets, contract.LabelToken+"="+contract.TokenSubmit) {
+			if strings.HasPrefix(s.GetName(), "bflow-"+parent+"-") {
+				return "there is Secret " + s.GetName()
+			}
+		}
+		return ""
+	})
 }
 
 func loading(l *lab, _, run string)      { l.t.Helper(); during("load-gen-0")(l, run) }

@@ -83,7 +83,7 @@ type Target struct {
 type Cluster struct {
 	AnyOf            []string          `json:"any_of,omitempty" is:"subdomain" doc:"names of targets of the hub; the run goes to one of them: where its weights are, else where the fewest wait"`
 	Selector         map[string]string `json:"selector,omitempty" keys:"labelkey" is:"labelvalue" doc:"the same, by the labels of targets (bflow target add --label)"`
-	KubeconfigSecret string            `json:"kubeconfig_secret,omitempty" is:"subdomain" doc:"Secret in the namespace with key kubeconfig; also the queue's name"`
+	KubeconfigSecret string            `json:"kubeconfig_secret,omitempty" is:"secret" doc:"Secret in the namespace with key kubeconfig; also the queue's name"`
 	Kubeconfig       string            `json:"kubeconfig,omitempty" doc:"path of a kubeconfig file, for local commands only"`
 	HostAliases      map[string]string `json:"host_aliases,omitempty" keys:"host" is:"ip" doc:"host name to IP, for pods"`
 }
@@ -91,7 +91,7 @@ type Cluster struct {
 // ClusterAt is one value of the axis target_clusters; a bare word is its name.
 type ClusterAt struct {
 	Name             string            `json:"name" req:"true" is:"subdomain" doc:"name of the target; local = the own cluster"`
-	KubeconfigSecret string            `json:"kubeconfig_secret,omitempty" is:"subdomain" implied:"the name" doc:"Secret with key kubeconfig"`
+	KubeconfigSecret string            `json:"kubeconfig_secret,omitempty" is:"secret" implied:"the name" doc:"Secret with key kubeconfig"`
 	Namespace        string            `json:"namespace,omitempty" is:"label" doc:"namespace there"`
 	HostAliases      map[string]string `json:"host_aliases,omitempty" keys:"host" is:"ip" doc:"host name to IP, for pods"`
 	Queue            string            `json:"queue,omitempty" is:"subdomain" doc:"queue of this target"`

@@ -79,7 +79,7 @@ type SLOHeaders struct {
 
 // SecretKey names one value of a Secret.
 type SecretKey struct {
-	Name string `json:"name" req:"true" is:"subdomain" doc:"name of the Secret"`
+	Name string `json:"name" req:"true" is:"secret" doc:"name of the Secret"`
 	Key  string `json:"key" req:"true" doc:"key in it"`
 }
 

@@ -55,7 +55,16 @@ func rules() map[string]rule {
 		r.holds = regexp.MustCompile(r.pattern).MatchString
 		out[key] = r
 	}
+	named := out["subdomain"]
+	out["secret"] = rule{pattern: named.pattern, holds: func(s string) bool { return named.holds(s) && !isReserved(s) },
+		want: "the name of a Secret of yours: those that begin with bflow- are what bflow and its tasks have"}
 	return out
+}
+
+// isReserved reports whether a Secret is one of bflow itself: what an experiment names goes to a server that it names too.
+// Those that literal credentials have become are its own.
+func isReserved(secret string) bool {
+	return strings.HasPrefix(secret, "bflow-") && !strings.HasPrefix(secret, load.SecretPrefix)
 }
 
 func isQuantity(s string) bool {

@@ -107,23 +107,24 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 	case w.digest == digest:
 		return grant.Expires, nil
 	}
-	if w.secret, err = k.write(ctx, t.Secret(pr.Namespace, run.ID(pr), run.Owner(pr), grant)); err != nil {
+	if w.secret, err = Replace(ctx, k.client, t.Secret(pr.Namespace, run.ID(pr), run.Owner(pr), grant)); err != nil {
 		return time.Time{}, fmt.Errorf("writing the way to target %q: %w", name, err)
 	}
 	w.digest = digest
 	return grant.Expires, nil
 }
 
-func (k *Keeper) write(ctx context.Context, secret *corev1.Secret) (types.UID, error) {
+// Replace makes a Secret instead of one of its name, which nobody may read, and returns its UID.
+func Replace(ctx context.Context, c client.Client, secret *corev1.Secret) (types.UID, error) {
 	made := secret.DeepCopy()
-	err := k.client.Create(ctx, made)
+	err := c.Create(ctx, made)
 	if !apierrors.IsAlreadyExists(err) {
 		return made.UID, err
 	}
-	if err := k.client.Delete(ctx, secret.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
+	if err := c.Delete(ctx, secret.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
 		return "", err
 	}
-	err = k.client.Create(ctx, secret)
+	err = c.Create(ctx, secret)
 	return secret.UID, err
 }
 

@@ -26,6 +26,7 @@ import (
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/remote"
 	"bflow.dev/bflow/queue/target/teller"
+	"bflow.dev/bflow/queue/token"
 	"bflow.dev/bflow/queue/waiting"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -77,6 +78,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
 		{"matrices", func() error { return matrix.Setup(ctx, mgr, o.Namespaces, log) }},
+		{"tokens of tasks", func() error { return token.Setup(mgr, o.Namespaces, log) }},
 		{"tasks without a place", func() error { return stuck.Setup(mgr, log) }},
 		{"view of the target", func() error { return mgr.Add(sight) }},
 		{"capacity", func() error {

@@ -3,6 +3,7 @@ package matrix
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -127,7 +128,8 @@ func aggregateOf(parent *tektonv1.PipelineRun) *tektonv1.TaskRun {
 			Spec: tektonv1.TaskRunSpec{TaskSpec: &task.TaskSpec.TaskSpec, ServiceAccountName: spec.ServiceAccountName, PodTemplate: spec.PodTemplate,
 				Timeout: &metav1.Duration{Duration: aggregateTimeout}},
 		}
-		if parent.DeletionTimestamp.IsZero() { // what a deleted one owns may go before it
+		maps.Copy(tr.Labels, task.TaskSpec.Metadata.Labels) // it asks for a token by one of them
+		if parent.DeletionTimestamp.IsZero() {              // what a deleted one owns may go before it
 			tr.OwnerReferences = []metav1.OwnerReference{run.Owner(parent)}
 		}
 		return tr

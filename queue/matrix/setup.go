@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"bflow.dev/bflow/queue/apart"
 	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -16,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -36,7 +36,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, namespaces []string, log *slog
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &tektonv1.PipelineRun{}, Index, IndexOf); err != nil {
 		return fmt.Errorf("indexing runs by their matrix: %w", err)
 	}
-	parents, err := parentsOf(mgr, namespaces)
+	parents, err := apart.Cache(mgr, namespaces, labels.Set{contract.LabelRole: contract.RoleMatrix})
 	if err != nil {
 		return fmt.Errorf("watching the parents of matrices: %w", err)
 	}
@@ -47,23 +47,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, namespaces []string, log *slog
 		WatchesRawSource(source.Kind(parents, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(endingIn))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4}). // one matrix does not wait for another
 		Complete(r)
-}
-
-// parentsOf is a cache of the parents, beside that of the manager, which holds runs.
-func parentsOf(mgr ctrl.Manager, namespaces []string) (cache.Cache, error) {
-	options := cache.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
-		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{contract.LabelRole: contract.RoleMatrix}), DefaultTransform: cache.TransformStripManagedFields()}
-	if len(namespaces) > 0 {
-		options.DefaultNamespaces = map[string]cache.Config{}
-		for _, name := range namespaces {
-			options.DefaultNamespaces[name] = cache.Config{}
-		}
-	}
-	parents, err := cache.New(mgr.GetConfig(), options)
-	if err != nil {
-		return nil, err
-	}
-	return parents, mgr.Add(parents)
 }
 
 // endingIn asks for the matrix that stands in a parent which somebody ends.

@@ -238,6 +238,9 @@ func (w *world) lastTask() {
 	if w.parentOrNone().UID == "" {
 		w.t.Error("the last task runs and its matrix is gone")
 	}
+	if task.Labels[contract.LabelToken] != contract.TokenSubmit {
+		w.t.Error("the last task asks for no token, for which its pod waits")
+	}
 	w.aggregated++
 	task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionTrue, Reason: "Succeeded"})
 	w.must(w.client.Status().Update(w.t.Context(), task))

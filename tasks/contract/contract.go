@@ -139,6 +139,12 @@ const (
 	// AnnotationMLflowParent, on a run of a matrix, is the MLflow run that its own belongs below.
 	AnnotationMLflowParent = Prefix + "mlflow-parent"
 
+	// LabelToken, on a TaskRun, asks the controller for a token of AccountSubmit: its value is TokenSubmit. Forms and
+	// commands that start a Pipeline let few people choose an account.
+	LabelToken          = Prefix + "token"
+	TokenSubmit         = "submit"
+	AnnotationTokenBond = Prefix + "token-bond" // on such a TaskRun: UID of SubmitBond, with which its tokens end
+
 	// AnnotationDirty, on the ResourceFlavor of a target, names the runs that were released by force and may still hold
 	// devices there: namespace/run, separated by commas.
 	AnnotationDirty = Prefix + "dirty"
@@ -237,10 +243,9 @@ const (
 	AccountLoad       = "bflow-load"       // no rights and no token
 	AccountAgent      = "bflow-agent"      // in NamespaceSystem of a target: what the controller is there
 
-	// SecretSubmit holds a token of AccountSubmit, for the task of Experiment: forms and commands that start a Pipeline
-	// let few people choose its account.
-	SecretSubmit = "bflow-submit-token"
-	SubmitDir    = "/var/run/bflow/submit" // where the step finds it
+	SubmitDir = "/var/run/bflow/submit" // where a step finds KeyToken of SubmitSecret, and KeyCA of the API server
+	// ConfigMapRootCA is what Kubernetes puts into each namespace: key KeyCA is the certificate authority of the API server.
+	ConfigMapRootCA = "kube-root-ca.crt"
 	// SecretGit holds the credentials of git servers: a key is the name of a host, HOST_PORT where there is a port; its
 	// value a token, or USER:PASSWORD.
 	SecretGit = "bflow-git"
@@ -250,7 +255,7 @@ const (
 	LeasePlatform = "bflow-platform" // Lease in NamespaceSystem of a target: its holder is the hub whose runs may use the platform, with AnnotationSetupKey
 )
 
-// Annotations of TargetCredentials.
+// Annotations of TargetCredentials; the first two are also on a TaskRun with LabelToken.
 const (
 	AnnotationTokenExpires = Prefix + "token-expires" // when the token ends, RFC 3339
 	AnnotationTokenRenew   = Prefix + "token-renew"   // when the controller asks for another one: half of its life is over
@@ -299,6 +304,12 @@ const (
 // TargetSecret is the name of the Secret with the way to the target of a run. Keys: kubeconfig, token and ca.crt, or
 // in-cluster where the target is the hub.
 func TargetSecret(run string) string { return "bflow-" + run + "-target" }
+
+// SubmitSecret is the name of the Secret with the token of a TaskRun that asks for one by LabelToken. Key: token.
+func SubmitSecret(taskRun string) string { return "bflow-" + taskRun + "-submit" }
+
+// SubmitBond is the name of the empty Secret to which the tokens of a TaskRun are bound: they end when it is deleted.
+func SubmitBond(taskRun string) string { return SubmitSecret(taskRun) + "-bond" }
 
 // ResultConfigMap is the name of the ConfigMap that sums a run up: headline, verdict, links; at most 32 KiB.
 func ResultConfigMap(run string) string { return "bflow-result-" + run }

@@ -13,6 +13,9 @@ import (
 // secretKey is the key of a Secret that holds an API key.
 const secretKey = "api-key"
 
+// SecretPrefix begins the names of Secrets that literal API keys become.
+const SecretPrefix = "bflow-api-key-"
+
 // apiKey takes a literal API key out of the block. An old file may hold one; a plan never does.
 func (t *translator) apiKey(v value, key string) {
 	switch {
@@ -23,7 +26,7 @@ func (t *translator) apiKey(v value, key string) {
 		return
 	}
 	sum := sha256.Sum256([]byte(t.m.Name + "\x00" + key))
-	t.secret = &Secret{Name: "bflow-api-key-" + hex.EncodeToString(sum[:5]), Key: secretKey, Value: key}
+	t.secret = &Secret{Name: SecretPrefix + hex.EncodeToString(sum[:5]), Key: secretKey, Value: key}
 	t.m.API.APIKeySecret = &runplan.SecretKey{Name: t.secret.Name, Key: secretKey}
 	v.notef("a literal API key is moved into Secret %q; better create a Secret and name it in load.api.api_key_secret", t.secret.Name)
 }
