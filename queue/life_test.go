@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -420,5 +421,39 @@ func TestPrebuiltWorkloadsCarryTheQueueAndTheRunDoesNot(t *testing.T) {
 	w.settle()
 	if !run.Released(w.run("a")) || w.held() != 0 {
 		t.Fatalf("it was not released:\n%s", w.snapshot(false))
+	}
+}
+
+// TestARunIsReleasedWhereItWasLetStart: its label may be changed by whoever may write it where no policy forbids that, and
+// its devices are where they are.
+func TestARunIsReleasedWhereItWasLetStart(t *testing.T) {
+	for _, label := range []string{"worker", "nowhere"} {
+		t.Run("it says "+label, func(t *testing.T) {
+			w := newWorld(t, 8)
+			elsewhere := target.Local(w.client, nil)
+			elsewhere.Name, elsewhere.Live = "worker", newWorld(t, 8).client
+			w.opts.Targets.Put(elsewhere)
+			w.submit("a")
+			w.settle()
+			w.stuck = true
+			w.edit("a", func(pr *tektonv1.PipelineRun) {
+				pr.Labels[contract.LabelTarget] = label
+				pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
+			})
+			w.tekton()
+			for range 5 {
+				w.must(w.reconcile())
+				w.tekton()
+				w.restuck()
+			}
+			if run.Released(w.run("a")) || run.Freed(w.run("a")) || w.held() != 4 {
+				t.Fatalf("its pods are there, and its quota is %d:\n%s", w.held(), w.snapshot(false))
+			}
+			w.stuck = false
+			w.settle()
+			if !run.Released(w.run("a")) || w.held() != 0 || strings.Contains(w.snapshot(false), "engine") {
+				t.Fatalf("it does not end:\n%s", w.snapshot(false))
+			}
+		})
 	}
 }

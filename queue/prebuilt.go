@@ -36,7 +36,7 @@ func frameworkOptions(opts Options) []jobframework.Option {
 // prebuild makes the Workload of a run and takes the queue label off it, while the run is pending and has no tasks that
 // could inherit the label. A Kueue that manages pods would queue each of them too, behind the run that they belong to.
 func (a *Admission) prebuild(ctx context.Context, pr *tektonv1.PipelineRun) (ready bool, err error) {
-	name := pr.Annotations[constants.PrebuiltWorkloadAnnotation]
+	name := pr.Annotations[contract.AnnotationWorkload]
 	if name == "" {
 		if !pr.IsPending() {
 			return true, nil
@@ -64,7 +64,7 @@ func (a *Admission) prebuild(ctx context.Context, pr *tektonv1.PipelineRun) (rea
 func (a *Admission) unlabel(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	before := client.MergeFromWithOptions(pr.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	withAnnotation(pr, run.AnnotationQueue, run.Queue(pr))
-	withAnnotation(pr, constants.PrebuiltWorkloadAnnotation, jobframework.GetWorkloadNameForOwnerWithGVK(pr.Name, pr.UID, gvk()))
+	withAnnotation(pr, contract.AnnotationWorkload, jobframework.GetWorkloadNameForOwnerWithGVK(pr.Name, pr.UID, gvk()))
 	kept := maps.Clone(pr.Labels)
 	delete(kept, contract.LabelQueue)
 	pr.Labels = kept

@@ -59,6 +59,7 @@ func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map
 	}
 	run.Identify(pr) // for its tasks and their pods to inherit
 	withLabel(pr, contract.LabelTarget, name)
+	withAnnotation(pr, contract.AnnotationAdmittedTo, name)
 	withAnnotation(pr, contract.AnnotationAdmitted, s.clock.Now().UTC().Format(time.RFC3339))
 	delete(pr.Annotations, contract.AnnotationReason)
 	withFinalizer(pr, contract.Finalizer)

@@ -92,6 +92,9 @@ func TestARealServerKeepsTheRules(t *testing.T) {
 		{"somebody cancels it", mine, false, []string{"spec:status=Cancelled"}, ""},
 		{"somebody cancels it in a way that runs finally", mine, false, []string{"spec:status=CancelledRunFinally"}, "is cancelled with spec.status Cancelled"},
 		{"somebody changes its needs", mine, false, []string{"metadata.annotations:bflow.dev/requests={}"}, "never change; start another run"},
+		{"a run with another's name", mine, true, []string{"metadata.labels:bflow.dev/run=other"}, "written by bflow-controller only"},
+		{"a run with a key that bflow does not know", mine, true, []string{"metadata.labels:bflow.dev/release=other"}, "has no label bflow.dev/release"},
+		{"somebody says that it is elsewhere", mine, false, []string{"metadata.labels:bflow.dev/target=worker"}, "label bflow.dev/target of a run says where it is"},
 		{"somebody says that it is released", mine, false, []string{"metadata.annotations:bflow.dev/released=now"}, "written by bflow-controller only"},
 		{"whoever may delete the namespace takes the finalizer off", mine, false, []string{"metadata.finalizers="}, ""},
 	} {

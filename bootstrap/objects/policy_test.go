@@ -35,7 +35,7 @@ kind: PipelineRun
 metadata:
   name: tiny
   namespace: bench
-  labels: {bflow.dev/plan-hash: abc, kueue.x-k8s.io/queue-name: local}
+  labels: {bflow.dev/plan-hash: abc, bflow.dev/target: local, kueue.x-k8s.io/queue-name: local}
   annotations: {bflow.dev/requests: '{"nvidia.com/gpu":"4"}'}
 spec: {status: PipelineRunPending}
 `
@@ -47,11 +47,50 @@ kind: PipelineRun
 metadata:
   name: tiny
   namespace: bench
-  labels: {bflow.dev/plan-hash: abc, kueue.x-k8s.io/queue-name: local, bflow.dev/run: tiny, bflow.dev/attempt: "1"}
-  annotations: {bflow.dev/requests: '{"nvidia.com/gpu":"4"}', bflow.dev/admitted: "2026-01-01T00:00:00Z"}
+  labels: {bflow.dev/plan-hash: abc, bflow.dev/target: local, kueue.x-k8s.io/queue-name: local, bflow.dev/run: tiny, bflow.dev/attempt: "1"}
+  annotations: {bflow.dev/requests: '{"nvidia.com/gpu":"4"}', bflow.dev/admitted: "2026-01-01T00:00:00Z", bflow.dev/admitted-to: local}
   finalizers: [bflow.dev/release]
 spec: {}
 `
+
+// cancelled is a queued run that somebody has cancelled.
+const cancelled = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata:
+  name: tiny
+  namespace: bench
+  labels: {bflow.dev/plan-hash: abc, kueue.x-k8s.io/queue-name: local}
+  annotations: {bflow.dev/requests: '{}', bflow.dev/cancelling: "2026-01-01T00:00:00Z"}
+spec: {status: Cancelled}
+`
+
+// ending is a started run that somebody has cancelled.
+const ending = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: tiny, namespace: bench, labels: {bflow.dev/plan-hash: abc, bflow.dev/target: local}}
+spec: {status: CancelledRunFinally}
+`
+
+// old is a run of an older bflow, with a key that nobody knows any more.
+const old = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: tiny, namespace: bench, labels: {bflow.dev/plan-hash: abc, bflow.dev/forgotten: x}}
+spec: {status: PipelineRunPending}
+`
+
+// parent is that of a matrix.
+const parent = `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: sweep, namespace: bench, labels: {bflow.dev/role: matrix, bflow.dev/experiment: sweep}, annotations: {bflow.dev/experiment: sweep}}
+spec: {}
+`
+
+// plain is a PipelineRun of anybody.
+const plain = `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: x, namespace: bench, labels: {}, annotations: {}}, spec: {}}`
 
 // edit reads a run and changes it.
 func edit(t *testing.T, text string, changes ...string) *unstructured.Unstructured {
@@ -106,7 +145,7 @@ func TestThePolicyOfRuns(t *testing.T) {
 		{name: "a run born released is refused", now: queued, changes: []string{"metadata.annotations:bflow.dev/released=now"}, want: "written by bflow-controller only"},
 		{name: "a run born with the finalizer is refused", now: queued, changes: []string{"metadata.finalizers=bflow.dev/release"}, want: "finalizer bflow.dev/release belongs to"},
 		{name: "a further attempt of the controller is made", by: theController, now: queued, changes: []string{"metadata.labels:bflow.dev/run=tiny", "metadata.labels:bflow.dev/attempt=2"}},
-		{name: "a PipelineRun that is no run of ours is left alone", now: queued, changes: []string{"spec:status", "metadata.labels:bflow.dev/plan-hash"}},
+		{name: "a PipelineRun that is no run of ours need not wait", now: queued, changes: []string{"spec:status", "metadata.labels:bflow.dev/plan-hash"}},
 
 		{name: "the controller lets it start", by: theController, old: queued, now: started},
 		{name: "nobody else lets it start", old: queued, now: queued, changes: []string{"spec:status"}, want: "let start by bflow-controller only"},
@@ -132,8 +171,41 @@ func TestThePolicyOfRuns(t *testing.T) {
 		{name: "pods do not come later", old: queued, now: queued, changes: []string{"metadata.annotations:bflow.dev/pods=[]"}, want: "never change; start another run"},
 		{name: "the plan does not change", old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/plan-hash=def"}, want: "never change; start another run"},
 		{name: "a run does not become somebody else's PipelineRun", old: started, now: started, changes: []string{"metadata.labels:bflow.dev/plan-hash"}, want: "never change; start another run"},
-		{name: "a run does not take another's name", old: started, now: started, changes: []string{"metadata.labels:bflow.dev/run=other"}, want: "never change"},
+		{name: "a run is not born with another's name", now: queued, changes: []string{"metadata.labels:bflow.dev/run=other"}, want: "says whose devices are whose, is written by bflow-controller only"},
+		{name: "nor with its own, which the controller writes", now: queued, changes: []string{"metadata.labels:bflow.dev/run=tiny"}, want: "written by bflow-controller only"},
+		{name: "nor as a further attempt", now: queued, changes: []string{"metadata.labels:bflow.dev/attempt=2"}, want: "label bflow.dev/attempt says whose devices"},
+		{name: "nobody names a run that waits", old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/run=tiny"}, want: "written by bflow-controller only"},
+		{name: "the controller does not name it anew", by: theController, old: started, now: started, changes: []string{"metadata.labels:bflow.dev/run=other"}, want: "never changes"},
+		{name: "the name of a run is not taken away", by: theController, old: started, now: started, changes: []string{"metadata.labels:bflow.dev/run"}, want: "never changes"},
+		{name: "a run does not take another's name", old: started, now: started, changes: []string{"metadata.labels:bflow.dev/run=other"}, want: "never changes"},
 		{name: "the controller names the run", by: theController, old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/run=tiny"}},
+
+		{name: "the controller puts a waiting run elsewhere", by: theController, old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/target=worker", "metadata.labels:kueue.x-k8s.io/queue-name=worker", "metadata.annotations:bflow.dev/chosen=worker: it is free"}},
+		{name: "nobody else says where a run goes", old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/target=worker"}, want: "label bflow.dev/target of a run says where it is"},
+		{name: "a started run does not say that it is elsewhere", old: started, now: started, changes: []string{"metadata.labels:bflow.dev/target=worker"}, want: "never changes once the run was let start"},
+		{name: "nor by the controller", by: theController, old: started, now: started, changes: []string{"metadata.labels:bflow.dev/target=worker"}, want: "never changes once the run was let start"},
+		{name: "nor that it was let start elsewhere", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/admitted-to=worker"}, want: "annotation bflow.dev/admitted-to of a PipelineRun is written by bflow-controller only"},
+		{name: "a started run does not lose its queue by the controller either", by: theController, old: started, now: started, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name=other"}, want: "only while it waits"},
+
+		{name: "a queued run that was cancelled does not start", old: cancelled, now: cancelled, changes: []string{"spec:status"}, want: "stays cancelled; start another run"},
+		{name: "it does not wait again either", old: cancelled, now: cancelled, changes: []string{"spec:status=PipelineRunPending"}, want: "stays cancelled"},
+		{name: "nor does it run its finally", old: cancelled, now: cancelled, changes: []string{"spec:status=CancelledRunFinally"}, want: "stays cancelled"},
+		{name: "nor by the controller", by: theController, old: cancelled, now: cancelled, changes: []string{"spec:status"}, want: "stays cancelled"},
+		{name: "a run that was cancelled with its finally does not go on", old: ending, now: ending, changes: []string{"spec:status"}, want: "stays cancelled"},
+		{name: "it is cancelled outright", old: ending, now: ending, changes: []string{"spec:status=Cancelled"}},
+		{name: "the wish for its end is not taken back", old: cancelled, now: cancelled, changes: []string{"metadata.annotations:bflow.dev/cancelling"}, want: "annotation bflow.dev/cancelling of a run is not taken back"},
+		{name: "it is wished for again", old: cancelled, now: cancelled, changes: []string{"metadata.annotations:bflow.dev/cancelling=later", "metadata.annotations:bflow.dev/force=later"}},
+
+		{name: "a key of ours that bflow does not know is refused", now: queued, changes: []string{"metadata.labels:bflow.dev/release=r"}, want: "a PipelineRun has no label bflow.dev/release"},
+		{name: "a gate of Kueue is refused", now: queued, changes: []string{"metadata.annotations:kueue.x-k8s.io/admission-gated-by=x.y/z"}, want: "has no annotation kueue.x-k8s.io/admission-gated-by"},
+		{name: "a key that was there before the rules stays", old: old, now: old, changes: []string{"metadata.labels:tekton.dev/pipeline=p"}},
+		{name: "the parent of a matrix is made, and does not wait", now: parent},
+		{name: "nobody makes it a run of a matrix", now: parent, changes: []string{"metadata.labels:bflow.dev/matrix=other"}, want: "label bflow.dev/matrix of a PipelineRun is written by bflow-controller only"},
+		{name: "a PipelineRun that is no run does not say that it was let start", now: parent, changes: []string{"metadata.annotations:bflow.dev/admitted=now"}, want: "written by bflow-controller only"},
+		{name: "it does not become a run", old: parent, now: parent, changes: []string{"metadata.labels:bflow.dev/plan-hash=abc"}, want: "never change"},
+		{name: "a webhook says who asked for a run of bflow-experiment", now: plain, changes: []string{"metadata.annotations:bflow.dev/started-by=push by x", "metadata.annotations:bflow.dev/author=x"}},
+		{name: "somebody else's job of Kueue is left alone", now: plain, changes: []string{"metadata.annotations:kueue.x-k8s.io/admission-gated-by=x.y/z", "metadata.labels:kueue.x-k8s.io/queue-name=q"}},
+		{name: "a Pipeline does not write on a run what the controller writes", by: "system:serviceaccount:tekton-pipelines:tekton-pipelines-controller", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/freed=now"}, want: "written by bflow-controller only"},
 
 		{name: "a waiting run changes its queue", old: queued, now: queued, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name=other"}},
 		{name: "a started run does not leave its queue", old: started, now: started, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name"}, want: "only while it waits"},
@@ -160,7 +232,7 @@ func TestThePolicyOfRuns(t *testing.T) {
 type compiled struct {
 	policy                            admissionregistrationv1.ValidatingAdmissionPolicy
 	compiler                          *admissioncel.CompositedCompiler
-	conditions, validations, wordings admissioncel.ConditionEvaluator
+	conditions, validations, wordings admissioncel.ConditionEvaluator // of the validations that have a message expression
 }
 
 // oldest is the first version of Kubernetes that has such policies: what compiles there compiles later.
@@ -198,7 +270,7 @@ func compilePolicy(t *testing.T) *compiled {
 	}
 	p.conditions = p.compiler.CompileCondition(conditions, with, environment.NewExpressions)
 	p.validations = p.compiler.CompileCondition(validations, with, environment.NewExpressions)
-	p.wordings = p.compiler.CompileCondition(wordings, admissioncel.OptionalVariableDeclarations{}, environment.NewExpressions)
+	p.wordings = p.compiler.CompileCondition(wordings, with, environment.NewExpressions)
 	for _, e := range []admissioncel.ConditionEvaluator{p.conditions, p.validations, p.wordings} {
 		for _, err := range e.CompilationErrors() {
 			t.Error(err)
@@ -243,15 +315,15 @@ func (p *compiled) refusals(t *testing.T, by string, old, now *unstructured.Unst
 		}
 	}
 	var messages []string
+	wordings := evaluate(p.wordings)
 	for i, r := range evaluate(p.validations) {
-		if r.EvalResult == nil || r.EvalResult.Value() == true {
-			continue
-		}
 		message := p.policy.Spec.Validations[i].Message
 		if message == "" {
-			message = evaluate(p.wordings)[0].EvalResult.Value().(string)
+			message, wordings = wordings[0].EvalResult.Value().(string), wordings[1:]
 		}
-		messages = append(messages, message)
+		if r.EvalResult != nil && r.EvalResult.Value() != true {
+			messages = append(messages, message)
+		}
 	}
 	return strings.Join(messages, "\n")
 }

@@ -85,7 +85,7 @@ func checkPlan(p *runplan.RunPlan) error {
 		return fmt.Errorf("its name is no lower-case label of at most %d characters", maxName)
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
-		if key == labelQueue || strings.HasPrefix(key, contract.Prefix) || strings.HasPrefix(key, "tekton.dev/") {
+		if key == contract.LabelQueue || strings.HasPrefix(key, contract.Prefix) || strings.HasPrefix(key, "tekton.dev/") {
 			return fmt.Errorf("label %q of the experiment is reserved; rename it", key)
 		}
 	}

@@ -128,7 +128,7 @@ func pointOf(plan *runplan.RunPlan, run *tektonv1.PipelineRun) (shard.Point, err
 }
 
 // laneOf says which runs wait for each other: those of one queue, or of the same choice of targets.
-func laneOf(run *tektonv1.PipelineRun) string { return run.Labels[labelQueue] }
+func laneOf(run *tektonv1.PipelineRun) string { return run.Labels[contract.LabelQueue] }
 
 func (m *gathering) close() (MatrixObjects, error) {
 	pieces, err := m.points.Close()

@@ -17,12 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Labels that Kueue reads.
-const (
-	labelQueue    = "kueue.x-k8s.io/queue-name"
-	labelPriority = "kueue.x-k8s.io/priority-class"
-)
-
 // runnerGroup owns the files of a volume on Kubernetes, where a user that is not root could not write it otherwise.
 const runnerGroup = 65532
 
@@ -70,9 +64,9 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 	if c.NoQueue {
 		return meta
 	}
-	meta.Labels[labelQueue] = plan.Queue.Name
+	meta.Labels[contract.LabelQueue] = plan.Queue.Name
 	if plan.Queue.Priority != "" {
-		meta.Labels[labelPriority] = plan.Queue.Priority
+		meta.Labels[contract.LabelPriority] = plan.Queue.Priority
 	}
 	return meta
 }

@@ -129,12 +129,13 @@ func attempts(ctx context.Context, c client.Reader, namespace, id string) ([]tek
 	return append([]tektonv1.PipelineRun{first}, list.Items...), err
 }
 
-// lives says whether somebody else looks after what is left of a run: its tasks, or those who release it.
+// lives says whether somebody else looks after what is left of a run: its tasks, or those who release it, who know only
+// runs that the compiler has marked.
 func (h Hub) lives(pr tektonv1.PipelineRun) bool {
 	switch {
 	case !run.Over(&pr):
 		return true
-	case run.Holding(&pr):
+	case run.Ours(&pr) && run.Holding(&pr):
 		return true
 	}
 	ended := run.EndedAt(&pr)

@@ -133,6 +133,13 @@ func TestFind(t *testing.T) {
 		{"nor of one that is being released", func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", admitted, time.Hour) }, ""},
 		{"nor of one that was released a moment ago", func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", released(time.Minute), time.Hour) }, ""},
 		{"of one that was released a while ago", func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", released(time.Hour), time.Hour) }, "Pod p"},
+		{"of one that ended and that nobody releases, since the compiler has not marked it", func(l *lab) {
+			l.put("pods", "p", mine, "r", time.Hour)
+			at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+			l.hub.Put(runsAt+"r", apitest.Object{"metadata": apitest.Object{}, "spec": apitest.Object{}, "status": apitest.Object{
+				"completionTime": at, "conditions": []any{apitest.Object{"type": "Succeeded", "status": "False", "lastTransitionTime": at}},
+				"childReferences": []any{apitest.Object{"name": "r-provision"}}}})
+		}, "Pod p"},
 		{"task pods and pods of people are none", func(l *lab) {
 			l.target.Put("/api/v1/namespaces/bench/pods/task", apitest.Object{"metadata": apitest.Object{"creationTimestamp": "2020-01-01T00:00:00Z",
 				"labels": apitest.Object{contract.LabelHub: mine, contract.LabelRun: "gone"}}})

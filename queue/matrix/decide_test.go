@@ -215,3 +215,38 @@ func TestTheForceOfAParentReachesItsRuns(t *testing.T) {
 		t.Errorf("%s", w.state().Outcomes)
 	}
 }
+
+// TestAPointThatSaysWhatOnlyTheControllerSaysIsRefused: with "freed" it would give back the quota of devices that it holds,
+// with the name of another run have that run's objects deleted.
+func TestAPointThatSaysWhatOnlyTheControllerSaysIsRefused(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(pr *tektonv1.PipelineRun)
+		want   string
+	}{
+		{"freed", func(pr *tektonv1.PipelineRun) { annotate(pr, contract.AnnotationFreed, "now") },
+			"annotation bflow.dev/freed is written by bflow-controller only"},
+		{"released", func(pr *tektonv1.PipelineRun) { annotate(pr, contract.AnnotationReleased, "now") },
+			"annotation bflow.dev/released is written by bflow-controller only"},
+		{"the name of another run", func(pr *tektonv1.PipelineRun) { pr.Labels[contract.LabelRun] = "other" },
+			"label bflow.dev/run is written by bflow-controller only"},
+		{"a release, whose pods are a server's", func(pr *tektonv1.PipelineRun) { pr.Labels[contract.LabelRelease] = "other" },
+			"label bflow.dev/release is none that a run may carry"},
+		{"an owner", func(pr *tektonv1.PipelineRun) { pr.OwnerReferences = []metav1.OwnerReference{{Name: "x"}} },
+			"it has an owner or a finalizer"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newWorld(t, makePlans(t, 3))
+			w.changePoint(1, row.change)
+			w.settle()
+			s := w.state()
+			want := "point 2 was changed after it was compiled, so no run of it is made: " + row.want
+			if s.Outcomes != "pFp" || len(s.Notes) != 1 || !strings.HasPrefix(s.Notes[0], want) {
+				t.Errorf("%s, %q, want %q", s.Outcomes, s.Notes, want)
+			}
+			if len(w.runs()) != 2 {
+				t.Errorf("%d runs", len(w.runs()))
+			}
+		})
+	}
+}

@@ -2,10 +2,12 @@ package matrix
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/queue/keys"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -17,19 +19,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// make makes the runs that are next; more says that some are left for another time.
-func (r *Reconciler) make(ctx context.Context, m *matrix) (more bool, err error) {
-	next := m.next()
-	for n, i := range next {
+// make makes the runs that are next; more says that some are left for another time. Points of which none may be made are
+// unfit, each with the reason.
+func (r *Reconciler) make(ctx context.Context, m *matrix) (unfit map[int]error, more bool, err error) {
+	unfit = map[int]error{}
+	for n, i := range m.next() {
 		if n == batch {
-			return true, nil
+			return unfit, true, nil
 		}
-		if err := r.makeOne(ctx, m, i); err != nil {
-			return false, fmt.Errorf("making the run of point %d: %w", i+1, err)
+		err := r.makeOne(ctx, m, i)
+		if why := new(unfitError); errors.As(err, &why) {
+			unfit[i] = why
+		} else if err != nil {
+			return unfit, false, fmt.Errorf("making the run of point %d: %w", i+1, err)
 		}
 	}
-	return false, nil
+	return unfit, false, nil
 }
+
+// unfitError says why a point is no run that the controller makes.
+type unfitError struct{ why string }
+
+func (e *unfitError) Error() string { return e.why }
 
 // makeOne makes one run and, before, its plan: a run that is let start finds it there.
 func (r *Reconciler) makeOne(ctx context.Context, m *matrix, i int) error {
@@ -62,13 +73,17 @@ func (r *Reconciler) makeOne(ctx context.Context, m *matrix, i int) error {
 	return nil // the cache has not seen it yet
 }
 
-// fit refuses what the compiler never makes: whoever may write ConfigMaps must not have the controller make more.
+// fit refuses what the compiler never makes: whoever may write ConfigMaps must not have the controller make more. It is
+// an *unfitError, since such a point stays as it is.
 func fit(pr *tektonv1.PipelineRun) error {
 	switch {
 	case !pr.IsPending() || run.Queue(pr) == "" || !run.Ours(pr):
-		return fmt.Errorf("its point is no run that waits in a queue")
-	case len(pr.OwnerReferences)+len(pr.Finalizers) > 0 || pr.Annotations[contract.AnnotationAdmitted] != "":
-		return fmt.Errorf("its point was changed after it was compiled")
+		return &unfitError{"it is no run that waits in a queue"}
+	case len(pr.OwnerReferences)+len(pr.Finalizers) > 0:
+		return &unfitError{"it has an owner or a finalizer, which the compiler never writes"}
+	}
+	if err := keys.Check(pr.Labels, pr.Annotations); err != nil {
+		return &unfitError{err.Error()}
 	}
 	return nil
 }

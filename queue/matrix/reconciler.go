@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -200,11 +201,14 @@ func (r *Reconciler) act(ctx context.Context, m *matrix, missing error) (ctrl.Re
 	if err := r.cancel(ctx, m); err != nil {
 		return ctrl.Result{}, err
 	}
-	more, err := r.make(ctx, m)
+	unfit, more, err := r.make(ctx, m)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	switch {
+	case len(unfit) > 0:
+		_, err := r.write(ctx, m, m.without(now, unfit))
+		return ctrl.Result{RequeueAfter: soon}, err
 	case m.over():
 		return r.conclude(ctx, m, now)
 	case more:
@@ -258,6 +262,17 @@ func (r *Reconciler) news(ctx context.Context, m *matrix) (*state.State, error) 
 	now.Outcomes, m.outcomes = state.Encode(outcomes), outcomes
 	now.Waits, now.Finish = m.waits(), m.finish(now.Spent, r.clock.Now())
 	return now, nil
+}
+
+// without is the state once some points have failed because no run of them may be made.
+func (m *matrix) without(now *state.State, unfit map[int]error) *state.State {
+	now, m.outcomes = now.Clone(), slices.Clone(m.outcomes)
+	for _, i := range slices.Sorted(maps.Keys(unfit)) {
+		m.outcomes[i] = state.Failed
+		now.Note("point %d was changed after it was compiled, so no run of it is made: %v", i+1, unfit[i])
+	}
+	now.Counts, now.Outcomes = m.counts(m.outcomes), state.Encode(m.outcomes)
+	return now
 }
 
 // note adds up what a run took, and says what a person should know of its end.

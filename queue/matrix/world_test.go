@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/generator/shard"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
@@ -376,6 +378,42 @@ func (w *world) damage() {
 		}
 		w.must(w.client.Update(w.t.Context(), &cm))
 	}
+}
+
+// changePoint changes the run of one point, as somebody does who makes a matrix without the compiler.
+func (w *world) changePoint(i int, change func(*tektonv1.PipelineRun)) {
+	w.t.Helper()
+	var pieces []shard.Piece
+	for _, cm := range w.pieces() {
+		piece, err := compile.ReadPiece(&cm)
+		w.must(err)
+		pieces = append(pieces, piece)
+	}
+	points, err := shard.Read(pieces[0].Header.Root, pieces)
+	w.must(err)
+	out := shard.NewWriter(0)
+	for n := range points.Len() {
+		point, err := points.Point(n)
+		w.must(err)
+		if n == i {
+			pr := &tektonv1.PipelineRun{}
+			w.must(json.Unmarshal(point.Run, pr))
+			change(pr)
+			point.Run, err = json.Marshal(pr)
+			w.must(err)
+		}
+		w.must(out.Add(point))
+	}
+	pieces, err = out.Close()
+	w.must(err)
+	for n, piece := range pieces {
+		header, err := json.Marshal(piece.Header)
+		w.must(err)
+		w.must(w.client.Create(w.t.Context(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: contract.PlansConfigMap(piece.Header.Root, n), Namespace: ns},
+			Data:       map[string]string{"header.json": string(header)}, BinaryData: map[string][]byte{"points.gz": piece.Packed}}))
+	}
+	w.param(contract.ParamPlans, pieces[0].Header.Root)
 }
 
 // hidePoints deletes the points and returns them.

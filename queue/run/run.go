@@ -99,8 +99,12 @@ func Queue(o metav1.Object) string {
 	return o.GetAnnotations()[AnnotationQueue]
 }
 
-// Target is where the run was let start, or what its plan asks for.
+// Target is where the run was let start, else what its plan asks for. The label is for those who select by it: where
+// somebody could change it, the devices of the run are still where they are.
 func Target(o metav1.Object) string {
+	if t := o.GetAnnotations()[contract.AnnotationAdmittedTo]; t != "" {
+		return t
+	}
 	if t := o.GetLabels()[contract.LabelTarget]; t != "" {
 		return t
 	}

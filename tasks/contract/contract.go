@@ -119,7 +119,8 @@ const (
 	LabelEnabled       = Prefix + "enabled"        // "true" on a namespace where runs may live
 	LabelAllowUnqueued = Prefix + "allow-unqueued" // "true" on a namespace where runs may start without a queue
 	LabelQueue         = "kueue.x-k8s.io/queue-name"
-	AnnotationAdmitted = Prefix + "admitted"   // on a PipelineRun: RFC 3339 time at which it was let start; the target is its label
+	LabelPriority      = "kueue.x-k8s.io/priority-class"
+	AnnotationAdmitted = Prefix + "admitted"   // on a PipelineRun: RFC 3339 time at which it was let start
 	AnnotationFreed    = Prefix + "freed"      // on a PipelineRun: time since which no pod of the run holds a device
 	AnnotationReleased = Prefix + "released"   // on a PipelineRun: time since which nothing of the run is left on its target
 	AnnotationCancel   = Prefix + "cancelling" // on a PipelineRun: somebody wants its end, so it is never let start
@@ -136,6 +137,11 @@ const (
 	// run of it is released: so none is made twice, and none goes unseen. On the parent of a matrix with an MLflow run it
 	// is until that is ended.
 	FinalizerMatrix = Prefix + "matrix"
+	// AnnotationAdmittedTo, on a PipelineRun that was let start, is the target where that was: there it is released,
+	// whatever its label says.
+	AnnotationAdmittedTo = Prefix + "admitted-to"
+	// AnnotationWorkload, on a PipelineRun, is its Workload where the controller makes that itself.
+	AnnotationWorkload = "kueue.x-k8s.io/prebuilt-workload-name"
 	// AnnotationMLflowParent, on a run of a matrix, is the MLflow run that its own belongs below.
 	AnnotationMLflowParent = Prefix + "mlflow-parent"
 

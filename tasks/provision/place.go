@@ -11,6 +11,8 @@ import (
 
 // place is where a plan is deployed: this host, or a cluster.
 type place interface {
+	// admitted returns an error where nothing may be made for the run.
+	admitted(ctx context.Context) error
 	deployer(plan *runplan.RunPlan) (deployer, error)
 	// keep saves what the server leaves behind, before it goes.
 	keep(ctx context.Context) error
@@ -50,6 +52,7 @@ func (h host) client(plan *runplan.RunPlan, url string) (*openai.Client, error) 
 	return newClient(h.env, plan, url)
 }
 
+func (h host) admitted(context.Context) error                   { return nil }
 func (h host) deployer(plan *runplan.RunPlan) (deployer, error) { return deployerFor(plan) }
 func (h host) keep(context.Context) error                       { return missed(h.runDir) }
 func (h host) teardown(ctx context.Context) error               { return teardown(ctx, h.runDir) }

@@ -17,6 +17,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 )
 
 const (
@@ -32,6 +33,7 @@ type remote struct {
 	plan *runplan.RunPlan
 	c    *cluster.Cluster
 	run  cluster.Run
+	hub  func() (*cluster.Cluster, error) // where the PipelineRun is
 }
 
 // newRemote finds the cluster of the plan. Without one, what a run made is in the namespace of its tasks.
@@ -46,7 +48,20 @@ func newRemote(s step.Streams, o Options, plan *runplan.RunPlan) (*remote, error
 	if err != nil {
 		return nil, err
 	}
-	return &remote{s: s, o: o, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env)}, nil
+	hub := func() (*cluster.Cluster, error) { return cluster.Here(target.Namespace, s.Env) }
+	return &remote{s: s, o: o, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env), hub: hub}, nil
+}
+
+// admitted asks the hub. Outside of a cluster there is none to ask: who calls the step by hand has the rights of a person.
+func (r *remote) admitted(ctx context.Context) error {
+	hub, err := r.hub()
+	if errors.Is(err, rest.ErrNotInCluster) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return hub.Admitted(ctx, r.run)
 }
 
 func (r *remote) deployer(plan *runplan.RunPlan) (deployer, error) {

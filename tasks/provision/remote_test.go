@@ -354,3 +354,35 @@ func TestARemoteTargetWithoutCredentialsIsRefused(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }
+
+// TestARunThatWasNotLetStartTouchesNothing: not even what carries its name, which may be that of another run.
+func TestARunThatWasNotLetStartTouchesNothing(t *testing.T) {
+	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
+	plan, err := runplan.Read(b.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Put(deploymentsAt+"theirs", apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"bflow.dev/run": "p-1", "bflow.dev/release": "x"}}})
+	hub := apitest.New(t, "bench")
+	hub.ServeRuns()
+	hub.Put("/apis/tekton.dev/v1/namespaces/bench/pipelineruns/p-1", apitest.Object{"metadata": apitest.Object{"uid": "u", "labels": apitest.Object{contract.LabelPlanHash: "h"}}})
+	hub.Put("/api/v1/namespaces/bench", apitest.Object{})
+	b.env[contract.EnvPipelineRun], b.env[contract.EnvPipelineRunUID] = "p-1", "u"
+	o := Options{Options: step.Options{PlanDir: b.dir, RunDir: b.dir, RunID: "p-1", Attempt: 1}, TargetDir: b.target}
+	s := step.Streams{Out: &b.errs, Err: &b.errs, Env: func(k string) string { return b.env[k] }}
+	r, err := newRemote(s, o, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.hub = func() (*cluster.Cluster, error) { return cluster.New(hub.Config(), "bench") }
+	err = upAt(t.Context(), s, o, plan, r)
+	if step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), "bflow-controller has not let it start") {
+		t.Errorf("exit %d: %v", step.Code(err), err)
+	}
+	if requests := server.Requests(); len(requests) > 0 {
+		t.Errorf("the target was asked for %q", requests)
+	}
+	if !b.event("failed") {
+		t.Error("no event says so")
+	}
+}

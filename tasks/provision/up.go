@@ -70,6 +70,15 @@ func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) e
 		err = step.Exit(contract.ExitUsage, err)
 		return errors.Join(err, explain(o, err))
 	}
+	return upAt(ctx, s, o, plan, where)
+}
+
+// upAt asks first of all whether the run may be: for one that may not, nothing is touched, not even what carries its name.
+func upAt(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, where place) error {
+	if err := where.admitted(ctx); err != nil {
+		err = step.Exit(contract.ExitUsage, err)
+		return errors.Join(err, explain(o, err))
+	}
 	end, err := bringUp(ctx, s, o, plan, where)
 	if err != nil {
 		return errors.Join(err, explain(o, err), where.abandon(ctx))

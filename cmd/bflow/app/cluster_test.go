@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/internal/apitest"
 )
@@ -52,7 +53,7 @@ func tekton(ts *testscript.TestScript, neg bool, args []string) {
 		task, exit, words := args[1], args[2], strings.Join(args[3:], " ")
 		srv.Say("bench", name+"-"+task+"-pod", "step-"+task, words)
 		srv.EndLog("bench", name+"-"+task+"-pod", "step-"+task)
-		srv.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/"+name+"-"+task, failedTask(name, task, exit))
+		srv.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/"+name+"-"+task, failedTask(srv.Get(runs[0]), task, exit))
 	case "succeeds":
 		condition = map[string]any{"type": "Succeeded", "status": "True", "reason": "Succeeded", "message": "Tasks Completed: 2"}
 	}
@@ -64,10 +65,14 @@ func tekton(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-func failedTask(run, task, exit string) map[string]any {
+// failedTask is a TaskRun of a run, whose labels it inherits.
+func failedTask(pr apitest.Object, task, exit string) map[string]any {
 	number, _ := strconv.Atoi(exit)
+	run, _, _ := unstructured.NestedString(pr, "metadata", "name")
+	labels, _, _ := unstructured.NestedMap(pr, "metadata", "labels")
+	labels["tekton.dev/pipelineRun"], labels["tekton.dev/pipelineTask"] = run, task
 	return map[string]any{
-		"metadata": map[string]any{"labels": map[string]any{"bflow.dev/run": run, "tekton.dev/pipelineRun": run, "tekton.dev/pipelineTask": task}},
+		"metadata": map[string]any{"labels": labels},
 		"status": map[string]any{"podName": run + "-" + task + "-pod",
 			"conditions": []any{map[string]any{"type": "Succeeded", "status": "False", "reason": "Failed",
 				"message": `"step-` + task + `" exited with code ` + exit + `: Error`}},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/queue/keys"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
@@ -90,13 +91,14 @@ func copyOf(old *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 	pr := &tektonv1.PipelineRun{TypeMeta: metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Labels: map[string]string{}, Annotations: map[string]string{}},
 		Spec:       *old.Spec.DeepCopy()}
-	for k, v := range old.Labels {
-		if !strings.HasPrefix(k, "tekton.dev/") && k != contract.LabelParent && k != contract.LabelMatrix {
+	labels, annotations := keys.Submitted(old.Labels, old.Annotations)
+	for k, v := range labels {
+		if !strings.HasPrefix(k, "tekton.dev/") && k != contract.LabelParent {
 			pr.Labels[k] = v
 		}
 	}
 	for _, k := range []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, contract.AnnotationPods} {
-		if v, ok := old.Annotations[k]; ok {
+		if v, ok := annotations[k]; ok {
 			pr.Annotations[k] = v
 		}
 	}

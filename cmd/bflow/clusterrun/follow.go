@@ -15,7 +15,6 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 
-	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
@@ -41,10 +40,10 @@ func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[stri
 	defer cancel() // before the waits
 	failed := make(chan error, 2)
 	watching.Go(func() {
-		failed <- keep(ctx, c, pipelineRuns(f.namespace, ""), f.selectRuns(), send(ctx, f.runNews), send(ctx, f.trouble))
+		failed <- keep(ctx, c, pipelineRuns(f.namespace, ""), f.selected(), send(ctx, f.runNews), send(ctx, f.trouble))
 	})
 	watching.Go(func() {
-		failed <- keep(ctx, c, taskRuns(f.namespace, ""), f.selectTasks(), send(ctx, f.taskNews), func(error) {})
+		failed <- keep(ctx, c, taskRuns(f.namespace, ""), f.selected(), send(ctx, f.taskNews), func(error) {})
 	})
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
@@ -90,7 +89,7 @@ type follower struct {
 	o         Observer
 	namespace string
 	ids       []string
-	byLabel   bool
+	plans     []string // label values of their plans, each once
 	listed    struct{ runs, tasks bool }
 
 	attempts map[string]tektonv1.PipelineRun // by name
@@ -114,14 +113,16 @@ type told struct {
 }
 
 func newFollower(c *Cluster, runs []*Run, o Observer) *follower {
-	f := &follower{c: c, o: o, namespace: runs[0].Namespace, byLabel: true,
+	f := &follower{c: c, o: o, namespace: runs[0].Namespace,
 		attempts: map[string]tektonv1.PipelineRun{}, taskRuns: map[string]tektonv1.TaskRun{}, latest: map[string]Status{},
 		queues: map[string]Queue{}, words: map[string]string{}, ended: map[string]time.Time{},
 		runNews: make(chan change[tektonv1.PipelineRun]), taskNews: make(chan change[tektonv1.TaskRun]),
 		trouble: make(chan error), progress: make(chan told)}
 	for _, r := range runs {
 		f.ids = append(f.ids, r.ID)
-		f.byLabel = f.byLabel && r.Last().Labels[contract.LabelRun] != ""
+		if plan := r.Last().Labels[contract.LabelPlanHash]; !slices.Contains(f.plans, plan) {
+			f.plans = append(f.plans, plan)
+		}
 	}
 	f.tails = newTails(c, f.namespace)
 	return f
@@ -129,26 +130,16 @@ func newFollower(c *Cluster, runs []*Run, o Observer) *follower {
 
 func (f *follower) wait() { f.tails.wait() }
 
-// manyRuns is how many names fit into the address of a watch; beyond it everything of bflow's is watched.
-const manyRuns = 40
+// manyPlans is how many fit into the address of a watch; beyond it everything of bflow's is watched.
+const manyPlans = 40
 
-// selectRuns selects the PipelineRuns. A run that carries its label is watched by it, so that its next attempt is seen.
-func (f *follower) selectRuns() selector {
-	switch {
-	case f.byLabel && len(f.ids) <= manyRuns:
-		return selector{labels: contract.LabelRun + " in (" + strings.Join(f.ids, ",") + ")"}
-	case len(f.ids) == 1:
-		return selector{fields: "metadata.name=" + f.ids[0]}
+// selected selects the PipelineRuns, and the TaskRuns, which inherit the labels of theirs. All attempts of a run have its
+// plan from the moment that they are made; the name of the run they get later, from the controller.
+func (f *follower) selected() selector {
+	if len(f.plans) > manyPlans {
+		return selector{labels: ours}
 	}
-	return selector{labels: ours}
-}
-
-// selectTasks selects the TaskRuns, which inherit the labels of their PipelineRun.
-func (f *follower) selectTasks() selector {
-	if !f.byLabel && len(f.ids) <= manyRuns {
-		return selector{labels: pipeline.PipelineRunLabelKey + " in (" + strings.Join(f.ids, ",") + ")"}
-	}
-	return f.selectRuns()
+	return selector{labels: contract.LabelPlanHash + " in (" + strings.Join(f.plans, ",") + ")"}
 }
 
 func (f *follower) runs(n change[tektonv1.PipelineRun]) {

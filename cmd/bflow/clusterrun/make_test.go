@@ -1,6 +1,7 @@
 package clusterrun_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -40,24 +41,37 @@ spec:
 `
 
 // makePlan resolves an experiment.
-func makePlan(t *testing.T) *runplan.RunPlan {
+func makePlan(t testing.TB) *runplan.RunPlan {
 	t.Helper()
+	p, err := resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func resolve() (*runplan.RunPlan, error) {
 	set, found := spec.Load(spec.Options{Shipped: profiles.FS, ReadFile: func(string) ([]byte, error) { return []byte(experiment), nil }}, "demo.yaml")
 	if found.Err() != nil {
-		t.Fatal(found)
+		return nil, found.Err()
 	}
 	m, found := plan.Expand(set.Experiments[0], set.Catalogue, plan.Options{})
 	if found.Err() != nil {
-		t.Fatal(found)
+		return nil, found.Err()
 	}
 	for p, found := range m.Plans() {
-		if found.Err() != nil {
-			t.Fatal(found)
-		}
-		return p
+		return p, found.Err()
 	}
-	t.Fatal("no plan")
-	return nil
+	return nil, errors.New("no plan")
+}
+
+// planHash is the label of that plan, which its runs and their tasks carry.
+func planHash() string {
+	p, err := resolve()
+	if err != nil {
+		panic(err)
+	}
+	return p.Hash[:63]
 }
 
 // newCluster is a cluster with a queue, and a connection to it.
@@ -113,7 +127,7 @@ func wants(t *testing.T, err error, words ...string) {
 // makeRun is a PipelineRun that Tekton has taken up.
 func makeRun(name string, change ...func(*tektonv1.PipelineRun)) *tektonv1.PipelineRun {
 	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace,
-		Labels: map[string]string{contract.LabelPlanHash: "abc", contract.LabelRun: name, contract.LabelAttempt: "1"}}}
+		Labels: map[string]string{contract.LabelPlanHash: planHash(), contract.LabelRun: name, contract.LabelAttempt: "1"}}}
 	for _, f := range change {
 		f(pr)
 	}
@@ -146,7 +160,7 @@ func begun(tasks ...string) func(*tektonv1.PipelineRun) {
 func makeTask(run, task string, status corev1.ConditionStatus, reason, message string, exit *int32) *tektonv1.TaskRun {
 	start := metav1.Now()
 	tr := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Name: run + "-" + task, Namespace: namespace,
-		Labels: map[string]string{"tekton.dev/pipelineRun": run, "tekton.dev/pipelineTask": task, contract.LabelRun: run}}}
+		Labels: map[string]string{"tekton.dev/pipelineRun": run, "tekton.dev/pipelineTask": task, contract.LabelRun: run, contract.LabelPlanHash: planHash()}}}
 	tr.Status.PodName, tr.Status.StartTime = tr.Name+"-pod", &start
 	tr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: status, Reason: reason, Message: message})
 	step := tektonv1.StepState{Name: task, Container: "step-" + task}

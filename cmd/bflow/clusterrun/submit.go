@@ -77,12 +77,8 @@ func (sub *Submission) compile() ([]compile.Objects, error) {
 	return all, nil
 }
 
-// named makes pr the first attempt of run name. The controller would write the labels too, while the run is pending; a
-// run that does not queue has nobody else to do it.
-func named(pr *tektonv1.PipelineRun, name string) {
-	pr.GenerateName, pr.Name = "", name
-	pr.Labels[contract.LabelRun], pr.Labels[contract.LabelAttempt] = name, "1"
-}
+// named gives pr, the first attempt of a run, its name, which is that of the run. The controller writes it into the labels.
+func named(pr *tektonv1.PipelineRun, name string) { pr.GenerateName, pr.Name = "", name }
 
 // ready says what is missing on the cluster before the server's own words, which speak of resources.
 func (c *Cluster) ready(ctx context.Context, objects []compile.Objects) error {

@@ -17,5 +17,7 @@
 //	configmaps                        create patch    (the summary of a run)
 //	persistentvolumeclaims            create list delete        (claims that the file says to make; listed always)
 //	jobs.batch                        list watch delete           (a task that was left behind)
+//	pipelineruns.tekton.dev           get             (on the hub: whether the controller has let the run start)
+//	namespaces                        get             (on the hub, its own: whether runs start without a queue there)
 //	nodes, cluster-wide               list            (optional: tells at once that no node could ever fit)
 package cluster
