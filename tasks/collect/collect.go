@@ -2,9 +2,11 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
@@ -38,7 +40,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := step.KeepPlan(o.RunDir, plan); err != nil {
+	if err := errors.Join(step.KeepPlan(o.RunDir, plan), checksums.Retract(o.RunDir)); err != nil {
 		return err
 	}
 	if err := queryPrometheus(ctx, s, o, plan); err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/page"
@@ -16,9 +17,12 @@ import (
 	"bflow.dev/bflow/tasks/verdict"
 )
 
-// WriteAll writes every file that is made from the report into the run directory, each whole or not at all. Doing it
-// twice changes nothing.
+// WriteAll writes every file that is made from the report into the run directory, each whole or not at all, and at last the
+// checksums of the run. Doing it twice changes nothing.
 func WriteAll(runDir string, r *report.Report) error {
+	if err := checksums.Retract(runDir); err != nil {
+		return err
+	}
 	if err := writeStageReports(runDir, r); err != nil {
 		return err
 	}
@@ -36,7 +40,7 @@ func WriteAll(runDir string, r *report.Report) error {
 			return err
 		}
 	}
-	return nil
+	return checksums.Write(runDir)
 }
 
 func writeFile(path string, write func(w io.Writer) error) error {

@@ -174,14 +174,17 @@ const (
 	FileSummary    = "summary.csv"
 	FileVerdict    = "verdict.json"
 	FileEvents     = "events.jsonl"
+	FileChecksums  = "checksums.json" // collect: what the files hold, see package checksums
 	DirMetrics     = "metrics"
 	DirMeasurement = "measurements" // measurements/<n>/, n from 0
+	DirSource      = "source"       // of an imported run: the files it was made from
 
-	FileEndpoint   = "deployment/endpoint.json"  // provision: what was deployed and how it answers
-	FileProcesses  = "deployment/processes.json" // provision: processes it started on this host
-	FileEngineExit = "deployment/exit.json"      // provision: how the engine ended, where it ended by itself
-	FileEngineLog  = "deployment/engine.log"     // provision: what the engine printed, and its supervisor
-	FileRequests   = "requests.jsonl.gz"         // in measurements/<n>/
+	FileEndpoint   = "deployment/endpoint.json"     // provision: what was deployed and how it answers
+	FileProcesses  = "deployment/processes.json"    // provision: processes it started on this host
+	FileEngineExit = "deployment/exit.json"         // provision: how the engine ended, where it ended by itself
+	FileEngineLog  = "deployment/engine.log"        // provision: what the engine printed, and its supervisor
+	FileLastScrape = "deployment/metrics-last.prom" // provision: the engine's metrics as they stood when it was taken down
+	FileRequests   = "requests.jsonl.gz"            // in measurements/<n>/
 	FileStages     = "stages.jsonl"
 	FileHistograms = "histograms.bin"
 	FileLoadGen    = "loadgen.json"

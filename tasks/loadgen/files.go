@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
@@ -23,6 +24,9 @@ const attemptPrefix = "attempt-"
 func keepOld(dir string, plan *runplan.RunPlan, o Options) error {
 	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("making the folder of measurement %d: %w", o.Measurement, err)
+	}
+	if err := checksums.Retract(o.RunDir); err != nil {
+		return err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

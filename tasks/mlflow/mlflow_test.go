@@ -12,13 +12,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // runDir is a run with one measured stage and the given verdict.
@@ -227,5 +231,41 @@ func TestTheSameFilesGiveTheSameReplay(t *testing.T) {
 		if !strings.Contains(texts[0], want) {
 			t.Errorf("%s is missing in %s", want, texts[0])
 		}
+	}
+}
+
+func TestTheListOfChecksumsIsNoArtifact(t *testing.T) {
+	dir := runDir(t, report.Verdict{Verdict: "pass"})
+	before, err := artifacts(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checksums.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	after, err := artifacts(dir)
+	if diff := cmp.Diff(before, after); diff != "" || err != nil || len(after) == 0 {
+		t.Errorf("%v (-before +after):\n%s", err, diff)
+	}
+}
+
+func TestADamagedFileIsNotPushed(t *testing.T) {
+	dir := runDir(t, report.Verdict{Verdict: "pass"})
+	if err := checksums.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	stages := filepath.Join(dir, contract.DirMeasurement, "0", contract.FileStages)
+	if err := os.Truncate(stages, 10); err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer s.Close()
+	code, said := pushTo(t, dir, s.URL)
+	if code != contract.ExitUsage || !strings.Contains(said, `"measurements/0/stages.jsonl" has 10 bytes and not the`) || strings.Contains(said, "are safe") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("the server was asked %d times", n)
 	}
 }

@@ -2,11 +2,13 @@ package mlflow
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
 	"time"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
@@ -80,6 +82,9 @@ func push(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan,
 		return err
 	}
 	info, err := send(ctx, s, o, plan, client, end)
+	if damaged := new(checksums.DamagedError); errors.As(err, &damaged) {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("%w; the results are safe in %q", err, o.RunDir)
 	}
@@ -114,6 +119,9 @@ func send(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan,
 	if client == nil {
 		fmt.Fprintf(s.Err, "mlflow-push: no tracking server is set (%s): %s is the result\n", contract.EnvMLflowURI, o.RunDir)
 		return nil, nil
+	}
+	if err := checksums.Verify(o.RunDir, nil); err != nil {
+		return nil, err
 	}
 	r, err := Build(o, plan, end)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -107,7 +107,8 @@ func ran(s *report.StageResult) bool { return s.Ended != "skipped" }
 // notUploaded are folders of the run directory that belong to this host, not to the result.
 func notUploaded() []string { return []string{"local", "mlflow"} }
 
-// artifacts lists the files of the run with size and hash. events.jsonl still grows, so it stays behind.
+// artifacts lists the files of the run with size and hash. events.jsonl still grows, and checksums.json says of this folder what the
+// list says of the push, so both stay behind.
 func artifacts(runDir string) ([]Artifact, error) {
 	var out []Artifact
 	err := filepath.WalkDir(runDir, func(file string, entry fs.DirEntry, err error) error {
@@ -121,7 +122,7 @@ func artifacts(runDir string) ([]Artifact, error) {
 		switch {
 		case entry.IsDir() && slices.Contains(notUploaded(), rel):
 			return filepath.SkipDir
-		case !entry.Type().IsRegular() || strings.HasPrefix(entry.Name(), ".") || rel == contract.FileEvents:
+		case !entry.Type().IsRegular() || strings.HasPrefix(entry.Name(), ".") || rel == contract.FileEvents || rel == contract.FileChecksums:
 			return nil
 		}
 		a, err := describe(file, rel)
@@ -140,9 +141,8 @@ func describe(file, rel string) (Artifact, error) {
 		return Artifact{}, err
 	}
 	defer f.Close()
-	sum := sha256.New()
-	size, err := io.Copy(sum, f)
-	return Artifact{File: rel, Path: artifactPath(rel), Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+	sum, size, err := checksums.Sum(f)
+	return Artifact{File: rel, Path: artifactPath(rel), Size: size, SHA256: sum}, err
 }
 
 // artifactPath is the name on the server. The report becomes an index page, which the server shows inside the run.

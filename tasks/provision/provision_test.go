@@ -117,7 +117,7 @@ func TestSimComesUpAndLeavesNothing(t *testing.T) {
 		t.Fatalf("release: exit %d: %s", code, out)
 	}
 	awaitDead(t, procs)
-	for _, file := range []string{lastScrape, truthLog, contract.FileEngineLog} {
+	for _, file := range []string{contract.FileLastScrape, truthLog, contract.FileEngineLog} {
 		if _, err := os.Stat(filepath.Join(b.dir, file)); err != nil {
 			t.Error(err)
 		}

@@ -13,9 +13,6 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// lastScrape holds the engine's metrics as they stood when it was taken down.
-const lastScrape = "deployment/metrics-last.prom"
-
 // release frees what the run holds as soon as the load is over. It succeeds even where it could not: the report is
 // still to be made, and finish tears down again. A plan that cannot be read, nil, keeps nothing from being freed.
 func release(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
@@ -94,5 +91,5 @@ func scrape(ctx context.Context, o Options, plan *runplan.RunPlan, where place) 
 	if err != nil {
 		return fmt.Errorf("taking the last metrics: %w", err)
 	}
-	return step.WriteFile(filepath.Join(o.RunDir, lastScrape), body)
+	return step.WriteFile(filepath.Join(o.RunDir, contract.FileLastScrape), body)
 }

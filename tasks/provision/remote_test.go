@@ -236,7 +236,7 @@ func TestAServerOnARemoteTargetIsAskedThroughItsAPIServer(t *testing.T) {
 				t.Errorf("%+v, %v", end, err)
 			}
 			code, out = b.run("release")
-			if text, err := os.ReadFile(filepath.Join(b.dir, lastScrape)); code != 0 || err != nil || string(text) != "up 1" {
+			if text, err := os.ReadFile(filepath.Join(b.dir, contract.FileLastScrape)); code != 0 || err != nil || string(text) != "up 1" {
 				t.Errorf("exit %d, metrics %q, %v: %s", code, text, err, out)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/openai"
@@ -61,7 +62,7 @@ type started struct {
 
 // up deploys and waits. Why it failed goes to the result of that name and to the events, for those who see no log.
 func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) error {
-	if err := step.KeepPlan(o.RunDir, plan); err != nil {
+	if err := errors.Join(step.KeepPlan(o.RunDir, plan), checksums.Retract(o.RunDir)); err != nil {
 		return err
 	}
 	plan = plan.On(s.Env(contract.EnvTarget))

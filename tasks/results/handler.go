@@ -8,6 +8,8 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+
+	"bflow.dev/bflow/tasks/checksums"
 )
 
 // Paths that are served.
@@ -40,7 +42,7 @@ func Handler(root *os.Root) http.Handler {
 }
 
 func (h *handler) manifest(w http.ResponseWriter, r *http.Request) {
-	files, err := list(h.root)
+	files, err := checksums.List(h.root.FS())
 	if err != nil {
 		fail(w, err)
 		return

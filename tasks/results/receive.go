@@ -13,6 +13,8 @@ import (
 	"path"
 	"strconv"
 	"sync"
+
+	"bflow.dev/bflow/tasks/checksums"
 )
 
 // Upload is how much of a file has come.
@@ -138,9 +140,6 @@ func checksum(root *os.Root, path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	sum, _, err := checksums.Sum(f)
+	return sum, err
 }

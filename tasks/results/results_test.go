@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/results"
 	"bflow.dev/bflow/tasks/step"
 
@@ -69,7 +70,7 @@ func sum(text string) string {
 
 func TestManifest(t *testing.T) {
 	url := server(t, runDir(t))
-	for query, want := range map[string][]results.File{
+	for query, want := range map[string][]checksums.File{
 		"":            {{Path: "measurements/0/requests.jsonl.gz", Size: 10, SHA256: sum("0123456789")}, {Path: "report.json", Size: 7, SHA256: sum(`{"a":1}`)}},
 		"?sums=false": {{Path: "measurements/0/requests.jsonl.gz", Size: 10}, {Path: "report.json", Size: 7}},
 	} {

@@ -107,7 +107,6 @@ func TestBeginDemandsTheCommonFlags(t *testing.T) {
 	}
 }
 
-
 func TestEventsWrittenSideBySideStayWhole(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
@@ -38,6 +39,9 @@ func exportCommand(s Streams) *cli.Command {
 			}
 			dir, err := resultsDir(c, s, name)
 			if err != nil {
+				return err
+			}
+			if err := checksums.Verify(dir, nil); err != nil {
 				return err
 			}
 			r, err := report.Read(dir)

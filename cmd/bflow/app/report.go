@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -59,6 +60,9 @@ func rebuild(c *cli.Context, s Streams) ([]*report.Report, string, error) {
 	for _, name := range c.Args().Slice() {
 		var err error
 		if dir, err = resultsDir(c, s, name); err != nil {
+			return nil, "", err
+		}
+		if err := checksums.Verify(dir, func(path string) bool { return !checksums.Made(path) }); err != nil {
 			return nil, "", err
 		}
 		r, err := assemble.Report(dir)

@@ -5,6 +5,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/localrun"
 	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/provision"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -28,7 +29,11 @@ func resumeCommand(s Streams) *cli.Command {
 			if status.State == local.Succeeded {
 				return step.Usagef("resuming run %q: nothing is left to do; bflow rerun makes a new run of the same plan", status.RunID)
 			}
-			if !status.Alive { // what a killed executor left would hold ports and memory
+			if !status.Alive {
+				if err := checksums.Verify(dir, nil); err != nil {
+					return err
+				}
+				// What a killed executor left would hold ports and memory.
 				if err := provision.Teardown(c.Context, dir); err != nil {
 					return err
 				}

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"time"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/results"
 	"bflow.dev/bflow/tasks/results/transfer"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -70,7 +70,7 @@ func (l *live) look(parent context.Context) {
 }
 
 // bring replaces a file here. Best effort: a volume that is full is found out by what must be written.
-func (l *live) bring(ctx context.Context, file results.File) {
+func (l *live) bring(ctx context.Context, file checksums.File) {
 	data, err := l.from.Read(ctx, file.Path, 0)
 	if err != nil || ctx.Err() != nil {
 		return

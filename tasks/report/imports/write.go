@@ -15,9 +15,6 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// DirSource is the folder of a run directory that keeps the imported files, without what may be secret.
-const DirSource = "source"
-
 // Write makes runDir, which must not exist, the directory of a run named name: plan, source files, and measurement 0.
 // Report and page are made from it as from any other.
 func Write(runDir, name string, in *tools.Imported, docs []tools.Document) error {
@@ -31,7 +28,7 @@ func Write(runDir, name string, in *tools.Imported, docs []tools.Document) error
 	if err := os.Mkdir(runDir, 0o755); err != nil { // not MkdirAll: it must be new
 		return fmt.Errorf("making the run directory: %w; name another run with --name", err)
 	}
-	if err := keep(filepath.Join(runDir, DirSource), in, docs); err != nil {
+	if err := keep(filepath.Join(runDir, contract.DirSource), in, docs); err != nil {
 		return err
 	}
 	data, err := runplan.Marshal(plan)

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/results"
 )
@@ -129,7 +130,7 @@ func NoRoom(err error) bool {
 }
 
 // choose returns the files that are wanted, and notes how large they are together.
-func (f *fetch) choose(m results.Manifest) (files []results.File) {
+func (f *fetch) choose(m results.Manifest) (files []checksums.File) {
 	for _, file := range m.Files {
 		if f.Only(file.Path) {
 			files = append(files, file)
@@ -141,7 +142,7 @@ func (f *fetch) choose(m results.Manifest) (files []results.File) {
 
 // file brings one file, unless it is here already. What came of it lies beside it under a name with its checksum, so
 // that only a part of the same content is gone on with.
-func (f *fetch) file(ctx context.Context, file results.File) error {
+func (f *fetch) file(ctx context.Context, file checksums.File) error {
 	if !filepath.IsLocal(filepath.FromSlash(file.Path)) {
 		return errors.New("the path leads out of the folder")
 	}
@@ -168,7 +169,7 @@ func (f *fetch) file(ctx context.Context, file results.File) error {
 	return durable.Rename(part, path)
 }
 
-func (f *fetch) sum(ctx context.Context, file results.File) (sum string, err error) {
+func (f *fetch) sum(ctx context.Context, file checksums.File) (sum string, err error) {
 	q := request{method: http.MethodGet, path: results.PathSums + file.Path, query: url.Values{"size": {strconv.FormatInt(file.Size, 10)}}}
 	err = f.Again(ctx, func() error {
 		body, err := within(ctx, questionTime, func(ctx context.Context) ([]byte, error) { return f.from.read(ctx, q) })
@@ -185,7 +186,7 @@ func (f *fetch) sum(ctx context.Context, file results.File) (sum string, err err
 }
 
 // complete appends to part what is missing, and checks the whole.
-func (f *fetch) complete(ctx context.Context, file results.File, part, sum string) (err error) {
+func (f *fetch) complete(ctx context.Context, file checksums.File, part, sum string) (err error) {
 	out, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
@@ -217,7 +218,7 @@ func check(h hash.Hash, sum, part string) error {
 }
 
 // pieces asks for several pieces at once and writes them in their order, so that what has come is always a beginning.
-func (f *fetch) pieces(ctx context.Context, file results.File, from int64, to io.Writer) error {
+func (f *fetch) pieces(ctx context.Context, file checksums.File, from int64, to io.Writer) error {
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -286,9 +287,6 @@ func sumOf(path string, size int64) (string, error) {
 	if info, err := file.Stat(); err != nil || info.Size() != size {
 		return "", fmt.Errorf("%q has another size", path)
 	}
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	sum, _, err := checksums.Sum(file)
+	return sum, err
 }
