@@ -3,6 +3,7 @@ package runplan
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // measured is the part of a plan that its hash covers: what is measured and nothing else. A field that is new in
@@ -36,13 +37,21 @@ func hashedDeployment(d Deployment) Deployment {
 	d.Engine.Image = imageIdentity(d.Engine.Image)
 	d.Engine.Port, d.Engine.HealthPath, d.Engine.MetricsPath, d.Engine.MetricsPort = 0, "", "", 0
 	if d.Endpoint != nil {
-		d.Endpoint = &Endpoint{BaseURL: d.Endpoint.BaseURL}
+		d.Endpoint = &Endpoint{BaseURL: server(d.Endpoint.BaseURL)}
 	}
 	if d.ModelStorage != nil {
 		d.ModelStorage = modelFiles(d.ModelStorage)
 	}
 	d.Runtime = withoutPlacement(d.Runtime)
 	return d
+}
+
+// server is what tells an endpoint from others: of an address that lies in a Secret nothing else is known.
+func server(base string) string {
+	if IsReference(base) {
+		return strings.ReplaceAll(base, "~", " ")
+	}
+	return base
 }
 
 // modelFiles keeps the one part that can select other weights.

@@ -19,7 +19,7 @@ func Identify(p *RunPlan) error {
 // IdentifyMeasurement sets the hash of m. It depends on m alone, so that a point measured on a shared deployment
 // equals the same point measured alone.
 func IdentifyMeasurement(m *Measurement) error {
-	hash, err := Sum(hashedMeasurement(*m))
+	hash, err := identity(hashedMeasurement(*m))
 	if err != nil {
 		return fmt.Errorf("hashing measurement %q: %w", m.Name, err)
 	}
@@ -33,7 +33,7 @@ func Seal(p *RunPlan) error { return new(Sealer).Seal(p) }
 
 // Hash sets Hash alone, which is enough to tell plans apart.
 func Hash(p *RunPlan) error {
-	hash, err := Sum(hashed(p))
+	hash, err := identity(hashed(p))
 	if err != nil {
 		return fmt.Errorf("hashing plan %q: %w", p.Name, err)
 	}
@@ -62,6 +62,16 @@ func digest(p *RunPlan) (string, error) {
 		return "", fmt.Errorf("taking the digest of plan %q: %w", p.Name, err)
 	}
 	return d, nil
+}
+
+// identity is Sum with all references to Secrets alike: which Secret holds a credential does not change what is measured.
+func identity(v any) (string, error) {
+	b, err := Canonical(v)
+	if err != nil {
+		return "", err
+	}
+	s := sha256.Sum256(reference.ReplaceAllLiteral(b, []byte("secretKeyRef~~")))
+	return hex.EncodeToString(s[:]), nil
 }
 
 // Sum is the hex SHA-256 of v as canonical JSON: the identity of a configuration.

@@ -26,10 +26,11 @@ type Func func(ctx context.Context, s Streams, args []string) error
 
 // Options are the flags every task has.
 type Options struct {
-	PlanDir string // folder that holds plan.json or plan.json.gz
-	RunDir  string
-	RunID   string
-	Attempt int
+	PlanDir    string // folder that holds plan.json or plan.json.gz
+	RunDir     string
+	RunID      string
+	Attempt    int
+	SecretsDir string // folder with the values of Secrets, as NAME/KEY; "" where the plan refers to none
 }
 
 // Register adds the common flags to fs.
@@ -37,6 +38,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.PlanDir, "plan-dir", "", "folder of the plan (workspace plan)")
 	fs.StringVar(&o.RunDir, "run-dir", "", "run directory (workspace run)")
 	fs.StringVar(&o.RunID, "run-id", "", "name of the run")
+	fs.StringVar(&o.SecretsDir, "secrets-dir", "", "folder with the values of the Secrets that the plan refers to, as NAME/KEY (workspace secrets)")
 	fs.IntVar(&o.Attempt, "attempt", 1, "attempt of the run, from 1")
 }
 

@@ -1,0 +1,53 @@
+package step
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// shortestHidden is the length from which a value is taken out of texts: a shorter one is found in words that have nothing to do
+// with it.
+const shortestHidden = 5
+
+// Secrets are the values of the Secrets that a plan refers to, as files NAME/KEY of a folder. It remembers what was read, to take
+// it out of texts: servers like to echo what they refuse. It is not safe for concurrent use while values are read.
+type Secrets struct {
+	dir  string
+	read []string
+}
+
+// Secrets returns those of the task. Nothing is read before it is asked for.
+func (o *Options) Secrets() *Secrets { return &Secrets{dir: o.SecretsDir} }
+
+// Find is a runplan.Lookup. One line end at the end of a file is not part of the value.
+func (s *Secrets) Find(k runplan.SecretKey) (string, error) {
+	if !k.Valid() {
+		return "", Usagef("reading Secret %q: %q names no key of a Secret", k.Name, k.Key)
+	}
+	text, err := os.ReadFile(filepath.Join(s.dir, k.Name, k.Key))
+	if s.dir == "" || errors.Is(err, fs.ErrNotExist) {
+		return "", Usagef("reading key %q of Secret %q: there is none; create the Secret beside the run, with that key", k.Key, k.Name)
+	}
+	if err != nil {
+		return "", Usagef("reading key %q of Secret %q: %w", k.Key, k.Name, err)
+	}
+	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+	s.read = append(s.read, value)
+	return value, nil
+}
+
+// Values are those that were read and are long enough to be told from ordinary words.
+func (s *Secrets) Values() []string {
+	var values []string
+	for _, v := range s.read {
+		if len(v) >= shortestHidden {
+			values = append(values, v)
+		}
+	}
+	return values
+}
