@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/access"
+	"bflow.dev/bflow/queue/enabled"
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/lock/history"
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
@@ -22,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -83,18 +86,20 @@ func SetupAdmission(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	}
 	a := NewAdmission(mgr.GetClient(), mgr.GetEventRecorder("bflow-queue"), opts)
 	for _, part := range []struct {
-		name    string
-		runs    handler.EventHandler
-		workers int
-		do      reconcile.Func
+		name       string
+		runs       handler.EventHandler
+		namespaces handler.EventHandler
+		workers    int
+		do         reconcile.Func
 	}{
-		{"intake", oldestFirst{}, 1, a.Enter}, // more would mix up the order of runs
-		{"admission", &handler.EnqueueRequestForObject{}, parallel, a.Go},
+		{"intake", oldestFirst{}, oldestFirstIn(a.client), 1, a.Enter}, // more would mix up the order of runs
+		{"admission", &handler.EnqueueRequestForObject{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(a.client)), parallel, a.Go},
 	} {
 		err := ctrl.NewControllerManagedBy(mgr).Named(part.name).
 			Watches(&tektonv1.PipelineRun{}, part.runs).
 			Watches(&kueue.Workload{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &tektonv1.PipelineRun{})).
-			WithOptions(controller.Options{MaxConcurrentReconciles: part.workers}).
+			Watches(&corev1.Namespace{}, part.namespaces, builder.WithPredicates(enabled.Becomes())).
+			WithOptions(controller.Options{MaxConcurrentReconciles: part.workers, RateLimiter: later.Retries()}).
 			Complete(part.do)
 		if err != nil {
 			return err

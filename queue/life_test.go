@@ -1,6 +1,8 @@
 package queue_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +16,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
@@ -205,13 +210,37 @@ func TestADeletedRunIsTornDownBeforeItGoes(t *testing.T) {
 		t.Fatalf("its quota is gone before its engine is:\n%s", w.snapshot(false))
 	}
 	w.settle("a")
+	w.nothingLeft()
+}
+
+// nothingLeft checks that no run is there, nor anything of one that holds what others need.
+func (w *world) nothingLeft() {
+	w.t.Helper()
 	if got := w.snapshot(false); strings.Contains(got, "PipelineRun") || strings.Contains(got, "engine") || strings.Contains(got, "Secret") || w.held() != 0 {
-		t.Fatalf("something is left:\n%s", got)
+		w.t.Fatalf("something is left:\n%s", got)
 	}
 	for _, wl := range w.workloads() {
 		if len(wl.Finalizers) > 0 {
-			t.Error("its Workload is held")
+			w.t.Error("its Workload is held")
 		}
+	}
+}
+
+// TestARunInANamespaceThatIsDeletedIsTornDownWithoutItsFinish: such a namespace takes nothing new.
+func TestARunInANamespaceThatIsDeletedIsTornDownWithoutItsFinish(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	w.with(interceptor.NewClient(w.client, interceptor.Funcs{Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+		refusal := apierrors.NewForbidden(schema.GroupResource{}, o.GetName(), errors.New("namespace bench is being terminated"))
+		refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+		return refusal
+	}}))
+	w.must(w.client.Delete(t.Context(), w.run("a")))
+	w.settle("a")
+	w.nothingLeft()
+	if err := w.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "a-finish-again"}, &tektonv1.TaskRun{}); !apierrors.IsNotFound(err) {
+		t.Errorf("task finish: %v", err)
 	}
 }
 

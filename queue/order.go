@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +31,23 @@ func (oldestFirst) Update(_ context.Context, e event.UpdateEvent, q requests) { 
 func (oldestFirst) Delete(_ context.Context, e event.DeleteEvent, q requests) { add(q, e.Object) }
 
 func (oldestFirst) Generic(_ context.Context, e event.GenericEvent, q requests) { add(q, e.Object) }
+
+// oldestFirstIn does the same for all runs of a namespace that becomes one of runs.
+func oldestFirstIn(c client.Reader) handler.EventHandler {
+	all := func(ctx context.Context, namespace client.Object, q requests) {
+		var runs tektonv1.PipelineRunList
+		if err := c.List(ctx, &runs, client.InNamespace(namespace.GetName()), client.UnsafeDisableDeepCopy); err != nil {
+			return // the cache of runs is not filled yet: it tells of each
+		}
+		for i := range runs.Items {
+			add(q, &runs.Items[i])
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q requests) { all(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q requests) { all(ctx, e.ObjectNew, q) },
+	}
+}
 
 func add(q requests, o client.Object) {
 	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}

@@ -115,7 +115,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// arguments tells the controller which namespaces it has rights in, what Kueue does beside it, and what else is wished.
+// arguments tells the controller what Kueue does beside it, and what else is wished.
 func arguments(deployment *unstructured.Unstructured, c Config) error {
 	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
 	if len(containers) == 0 {
@@ -123,11 +123,6 @@ func arguments(deployment *unstructured.Unstructured, c Config) error {
 	}
 	container, _ := containers[0].(map[string]any)
 	args, _, _ := unstructured.NestedStringSlice(container, "args")
-	for i, arg := range args {
-		if arg == argNamespaces+DefaultNamespace {
-			args[i] = argNamespaces + strings.Join(c.Namespaces, ",")
-		}
-	}
 	if c.Prebuilt {
 		args = append(args, "--prebuilt-workloads")
 	}
@@ -137,8 +132,6 @@ func arguments(deployment *unstructured.Unstructured, c Config) error {
 	}
 	return unstructured.SetNestedSlice(deployment.Object, containers, "spec", "template", "spec", "containers")
 }
-
-const argNamespaces = "--namespaces="
 
 // rank sorts what others lie in before what lies there.
 func rank(o *unstructured.Unstructured) int {

@@ -103,12 +103,11 @@ func TestEveryNamespaceOfRunsIsComplete(t *testing.T) {
 		}
 		find(t, all, "LocalQueue", namespace, "local")
 		runner, _, _ := unstructured.NestedSlice(find(t, all, "RoleBinding", namespace, "bflow-runner").Object, "subjects")
-		controller, _, _ := unstructured.NestedSlice(find(t, all, "RoleBinding", namespace, "bflow-controller").Object, "subjects")
 		nodes, _, _ := unstructured.NestedSlice(find(t, all, "ClusterRoleBinding", "", "bflow-nodes-"+namespace).Object, "subjects")
 		for _, row := range []struct {
 			subjects []any
 			want     string
-		}{{runner, namespace}, {controller, "bflow-system"}, {nodes, namespace}} {
+		}{{runner, namespace}, {nodes, namespace}} {
 			if got := row.subjects[0].(map[string]any)["namespace"]; got != row.want {
 				t.Errorf("a binding of %s speaks of an account in %v, want %s", namespace, got, row.want)
 			}
@@ -154,10 +153,10 @@ func TestTheControllersArguments(t *testing.T) {
 		config Config
 		want   []string
 	}{
-		{"the namespaces of runs", full(), []string{"--namespaces=bench,nightly"}},
-		{"a Kueue that manages pods", Config{Prebuilt: true}, []string{"--namespaces=benchflow", "--prebuilt-workloads"}},
-		{"more flags", Config{Flags: []string{"--force-after=1m"}}, []string{"--namespaces=benchflow", "--force-after=1m"}},
-		{"a cluster to try things on", Config{Overlay: Dev}, []string{"--namespaces=benchflow", "--log-level=debug"}},
+		{"none but what is wished: namespaces of runs are known by their label", full(), []string{}},
+		{"a Kueue that manages pods", Config{Prebuilt: true}, []string{"--prebuilt-workloads"}},
+		{"more flags", Config{Flags: []string{"--force-after=1m"}}, []string{"--force-after=1m"}},
+		{"a cluster to try things on", Config{Overlay: Dev}, []string{"--log-level=debug"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := find(t, objectsOf(t, row.config), "Deployment", "bflow-system", "bflow-controller")

@@ -126,7 +126,7 @@ func change(t *testing.T, o *unstructured.Unstructured, changes ...string) *unst
 }
 
 func TestThePolicyOfRuns(t *testing.T) {
-	p := compilePolicy(t)
+	p := compilePolicy(t, "bflow-runs")
 	for _, row := range []struct {
 		name     string
 		by       string // "" = somebody
@@ -238,9 +238,9 @@ type compiled struct {
 // oldest is the first version of Kubernetes that has such policies: what compiles there compiles later.
 func oldest() *version.Version { return version.MajorMinor(1, 30) }
 
-func compilePolicy(t *testing.T) *compiled {
+func compilePolicy(t *testing.T, name string) *compiled {
 	t.Helper()
-	text, err := find(t, objectsOf(t, Config{}), "ValidatingAdmissionPolicy", "", "bflow-runs").MarshalJSON()
+	text, err := find(t, objectsOf(t, Config{}), "ValidatingAdmissionPolicy", "", name).MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,8 +279,18 @@ func compilePolicy(t *testing.T) *compiled {
 	return &p
 }
 
-// refusals returns the messages of all rules that a request breaks, "" when it is allowed or not looked at.
+// refusals returns the messages of all rules that a change of a run in namespace bench breaks, "" when it is allowed or not
+// looked at.
 func (p *compiled) refusals(t *testing.T, by string, old, now *unstructured.Unstructured, unqueued bool) string {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench", Labels: map[string]string{"bflow.dev/enabled": "true"}}}
+	if unqueued {
+		namespace.Labels["bflow.dev/allow-unqueued"] = "true"
+	}
+	return p.refusalsIn(t, namespace, by, old, now)
+}
+
+func (p *compiled) refusalsIn(t *testing.T, namespace *corev1.Namespace, by string, old, now *unstructured.Unstructured) string {
 	t.Helper()
 	gvk := schema.GroupVersionKind{Group: "tekton.dev", Version: "v1", Kind: "PipelineRun"}
 	gvr := schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "pipelineruns"}
@@ -289,13 +299,9 @@ func (p *compiled) refusals(t *testing.T, by string, old, now *unstructured.Unst
 	if old != nil {
 		operation, before = admission.Update, old
 	}
-	attributes := admission.NewAttributesRecord(now, before, gvk, "bench", now.GetName(), gvr, "", operation, nil, false, &user.DefaultInfo{Name: by})
+	attributes := admission.NewAttributesRecord(now, before, gvk, namespace.Name, now.GetName(), gvr, "", operation, nil, false, &user.DefaultInfo{Name: by})
 	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: now, VersionedOldObject: before}
 	request := admissioncel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(gvr), metav1.GroupVersionKind(gvk))
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench", Labels: map[string]string{"bflow.dev/enabled": "true"}}}
-	if unqueued {
-		namespace.Labels["bflow.dev/allow-unqueued"] = "true"
-	}
 	evaluate := func(e admissioncel.ConditionEvaluator) []admissioncel.EvaluationResult {
 		ctx := p.compiler.CreateContext(context.Background())
 		results, _, err := e.ForInput(ctx, versioned, request, admissioncel.OptionalVariableBindings{Authorizer: rights{}}, namespace, celconfig.RuntimeCELCostBudget)

@@ -145,7 +145,7 @@ func TestTheWayOfARunIsKeptValid(t *testing.T) {
 		t.Errorf("while another is made: again after %s", after)
 	}
 	w.giver.err = errors.New("refused")
-	if after := w.look(); after != later {
+	if after := w.look(); after != seldom {
 		t.Errorf("when none can be made: again after %s", after)
 	}
 	w.clock.Step(2 * time.Hour)

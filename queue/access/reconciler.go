@@ -6,15 +6,19 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/queue/enabled"
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -22,8 +26,8 @@ import (
 )
 
 const (
-	soon  = time.Second      // for credentials that are being made
-	later = 30 * time.Second // for a target that gave none
+	soon   = time.Second      // for credentials that are being made
+	seldom = 30 * time.Second // for a target that gave none
 )
 
 // Reconciler renews the Secrets of runs that go on for longer than their tokens.
@@ -45,7 +49,9 @@ func Setup(mgr ctrl.Manager, keeper *Keeper) error {
 	r := NewReconciler(mgr.GetClient(), keeper, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-access").
 		For(&tektonv1.PipelineRun{}, builder.WithPredicates(begins())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
 		WatchesRawSource(keeper.targets.OnRenewal(handler.EnqueueRequestsFromMapFunc(r.runsAt))).
+		WithOptions(controller.Options{RateLimiter: later.Retries()}).
 		Complete(r)
 }
 
@@ -112,7 +118,7 @@ func (r *Reconciler) renew(ctx context.Context, name string, pr *tektonv1.Pipeli
 		return ctrl.Result{}, nil
 	case err != nil: // what lies there is valid for a while
 		ctrl.LoggerFrom(ctx).Info("the credentials of a run could not be renewed", "run", run.ID(pr), "target", name, "why", err.Error())
-		return ctrl.Result{RequeueAfter: later}, nil
+		return ctrl.Result{RequeueAfter: seldom}, nil
 	case ends.IsZero():
 		return ctrl.Result{}, nil
 	}

@@ -8,17 +8,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// Cache holds what carries the labels, in namespaces or, without any, in all. The manager starts it.
-func Cache(mgr ctrl.Manager, namespaces []string, of labels.Set) (cache.Cache, error) {
-	options := cache.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
-		DefaultLabelSelector: labels.SelectorFromSet(of), DefaultTransform: cache.TransformStripManagedFields()}
-	if len(namespaces) > 0 {
-		options.DefaultNamespaces = map[string]cache.Config{}
-		for _, name := range namespaces {
-			options.DefaultNamespaces[name] = cache.Config{}
-		}
-	}
-	made, err := cache.New(mgr.GetConfig(), options)
+// Cache holds what carries the labels, in all namespaces. The manager starts it.
+func Cache(mgr ctrl.Manager, of labels.Set) (cache.Cache, error) {
+	made, err := cache.New(mgr.GetConfig(), cache.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+		DefaultLabelSelector: labels.SelectorFromSet(of), DefaultTransform: cache.TransformStripManagedFields()})
 	if err != nil {
 		return nil, err
 	}

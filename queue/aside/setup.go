@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -36,6 +37,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		WatchesRawSource(o.Targets.OnChange(later.Handler(gather, later.Itself))).
 		Watches(&kueue.ClusterQueue{}, later.Handler(gather, later.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&kueue.Workload{}, later.Handler(gather, r.queueOf), builder.WithPredicates(comes())).
+		WithOptions(controller.Options{RateLimiter: later.Retries()}).
 		Complete(r)
 }
 

@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -42,6 +43,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		WatchesRawSource(o.Targets.OnChange(later.Handler(o.Gather, later.Itself))).
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(later.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&tektonv1.PipelineRun{}, later.Handler(o.Gather, ofRun), builder.WithPredicates(HolderChanged())).
+		WithOptions(controller.Options{RateLimiter: later.Retries()}).
 		Complete(r)
 }
 

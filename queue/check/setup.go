@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"bflow.dev/bflow/queue/enabled"
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -46,7 +49,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Watches(&kueue.ResourceFlavor{}, all, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		Watches(&tektonv1.PipelineRun{}, handler.EnqueueRequestsFromMapFunc(r.checksOfRun), builder.WithPredicates(gaveBack())).
 		WatchesRawSource(o.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(r.checksAt))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: parallel}).
+		Watches(&corev1.Namespace{}, all, builder.WithPredicates(enabled.Becomes())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: parallel, RateLimiter: later.Retries()}).
 		Complete(r)
 }
 

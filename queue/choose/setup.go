@@ -3,14 +3,17 @@ package choose
 import (
 	"context"
 
+	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/target"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -28,6 +31,8 @@ func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
 			return ok && several(pr) && pr.IsPending()
 		}))).
 		Watches(&kueue.Workload{}, all, builder.WithPredicates(moved())).
+		Watches(&corev1.Namespace{}, all, builder.WithPredicates(enabled.Becomes())).
+		WithOptions(controller.Options{RateLimiter: later.Retries()}).
 		Complete(r)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
@@ -48,8 +50,38 @@ func Main(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return contract.ExitPass
 }
 
-// Run runs the controller until ctx ends. Losing the lease is an error: the process must end.
+const (
+	stopGrace = 20 * time.Second // for what is being done when the controller is told to end
+	endGrace  = 25 * time.Second // for all of it; after half a minute the kubelet kills
+)
+
+// Run runs the controller until ctx ends. Losing the lease is an error: the process must end. So is whatever has not ended
+// endGrace after ctx: it is left behind.
 func Run(ctx context.Context, o Options, log *slog.Logger) error {
+	return endsWith(ctx, endGrace, func() error { return serve(ctx, o, log) })
+}
+
+// endsWith returns what work does, or an error when that goes on for longer than grace after the end of ctx: some clients
+// wait for an API server without a context.
+func endsWith(ctx context.Context, grace time.Duration, work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	over := time.NewTimer(grace)
+	defer over.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-over.C:
+		return fmt.Errorf("ending: something has not ended within %s, and is left behind", grace)
+	}
+}
+
+func serve(ctx context.Context, o Options, log *slog.Logger) error {
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 	klog.SetSlogLogger(log)
 	config, err := restConfig(o.Kubeconfig)
@@ -60,9 +92,17 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	life, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	caches := &filling{limit: o.CacheTimeout, life: life, end: end, refused: map[string]error{}}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         cacheOptions(o.Namespaces, o.SystemNamespace),
+		MapperProvider:                mapper,
+		Cache:                         cacheOptions(),
+		NewCache:                      caches.newCache,
+		NewClient:                     readEnabled,
+		Controller:                    ctrlconfig.Controller{CacheSyncTimeout: o.CacheTimeout, SkipNameValidation: new(true)}, // a test runs several
+		GracefulShutdownTimeout:       new(stopGrace),
 		LeaderElection:                o.LeaderElection,
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       o.SystemNamespace,
@@ -77,11 +117,15 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("reaching the cluster: %w", err)
 	}
-	if err := setup(ctx, mgr, o, log); err != nil {
+	if err := setup(life, mgr, o, caches, log); err != nil {
 		return err
 	}
-	log.Info("controller starts", "version", step.Version, "namespaces", o.Namespaces, "prebuilt", o.Prebuilt)
-	return mgr.Start(ctx)
+	log.Info("controller starts", "version", step.Version, "prebuilt", o.Prebuilt)
+	err = mgr.Start(life)
+	if cause := context.Cause(life); cause != nil && ctx.Err() == nil {
+		return cause
+	}
+	return err
 }
 
 // restConfig reads the way to the cluster. The API server's own fairness limits us, not a guess of ours.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"time"
 
 	"bflow.dev/bflow/queue/release"
@@ -17,8 +16,8 @@ import (
 // Options are the flags of the controller.
 type Options struct {
 	Kubeconfig      string
-	Namespaces      []string // of runs; none = all
 	SystemNamespace string
+	CacheTimeout    time.Duration
 	LeaderElection  bool
 	LeaseDuration   time.Duration
 	RenewDeadline   time.Duration
@@ -32,16 +31,17 @@ type Options struct {
 	Version         bool
 }
 
+// cacheTimeout is longer than the kubelet remembers that a container has ended: after an end that comes sooner it waits
+// before it starts the next one, at last for five minutes, and what has come back meanwhile would not be noticed.
+const cacheTimeout = 11 * time.Minute
+
 // Flags are the flags of bflow-controller.
 func Flags(o *Options, errOut io.Writer) *flag.FlagSet {
 	fs := flag.NewFlagSet("bflow-controller", flag.ContinueOnError)
 	fs.SetOutput(errOut)
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `file`; empty for the account of the pod")
-	fs.Func("namespaces", "`names` of the namespaces of runs, separated by commas; none for all", func(text string) error {
-		o.Namespaces = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
-		return nil
-	})
 	fs.StringVar(&o.SystemNamespace, "system-namespace", contract.NamespaceSystem, "`namespace` of the controller and its lease")
+	fs.DurationVar(&o.CacheTimeout, "cache-timeout", cacheTimeout, "how `long` the caches may take to fill before the process ends, with a sentence that says what it could not read")
 	fs.BoolVar(&o.LeaderElection, "leader-elect", true, "work only while holding the lease, so that several replicas may run")
 	fs.DurationVar(&o.LeaseDuration, "lease-duration", 15*time.Second, "how `long` after the leader was last heard of another replica waits before it leads")
 	fs.DurationVar(&o.RenewDeadline, "renew-deadline", 10*time.Second, "how `long` a leader tries to renew its lease before it ends; less than --lease-duration")

@@ -10,15 +10,17 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 func TestFlags(t *testing.T) {
-	o, err := Parse([]string{"--namespaces", "bench,other", "--log-level", "debug", "--prebuilt-workloads"}, io.Discard)
+	o, err := Parse([]string{"--cache-timeout", "1m", "--log-level", "debug", "--prebuilt-workloads"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Namespaces) != 2 || o.LogLevel.String() != "DEBUG" || !o.Prebuilt || !o.LeaderElection || o.LeaseDuration != 15*time.Second || o.RenewDeadline != 10*time.Second || o.RetryPeriod != 2*time.Second || o.SystemNamespace != contract.NamespaceSystem {
+	if o.CacheTimeout != time.Minute || o.LogLevel.String() != "DEBUG" || !o.Prebuilt || !o.LeaderElection || o.LeaseDuration != 15*time.Second || o.RenewDeadline != 10*time.Second || o.RetryPeriod != 2*time.Second || o.SystemNamespace != contract.NamespaceSystem {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -45,7 +47,10 @@ func TestMainSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestCachesHoldOnlyOursAndLittleOfIt(t *testing.T) {
-	for kind, by := range cacheOptions(nil, "bflow-system").ByObject {
+	for kind, by := range cacheOptions().ByObject {
+		if _, all := kind.(*kueue.Workload); all {
+			continue // Kueue's own controller labels none of them
+		}
 		if by.Label == nil || by.Label.Matches(labels.Set{}) || !by.Label.Matches(labels.Set{contract.LabelPlanHash: "abc", contract.LabelTarget: "far", contract.LabelRole: contract.RoleMatrix}) {
 			t.Errorf("%T: selector %v", kind, by.Label)
 		}
@@ -55,6 +60,12 @@ func TestCachesHoldOnlyOursAndLittleOfIt(t *testing.T) {
 	pr.Status.ChildReferences = []tektonv1.ChildStatusReference{{Name: "kept"}}
 	if slim, _ := slimRun(pr); slim.(*tektonv1.PipelineRun).Status.PipelineSpec != nil || len(pr.Status.ChildReferences) != 1 {
 		t.Error("a slim run has no Pipeline and keeps its children")
+	}
+	for kind, sets := range map[string]int{"Job": 0, "PipelineRun": 1} {
+		wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind}}}, Spec: kueue.WorkloadSpec{PodSets: make([]kueue.PodSet, 1)}}
+		if slim, _ := slimWorkload(wl); len(slim.(*kueue.Workload).Spec.PodSets) != sets {
+			t.Errorf("the Workload of a %s keeps %d pod sets", kind, len(wl.Spec.PodSets))
+		}
 	}
 	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"}}
 	if slim, _ := slimPod(pod); slim.(*corev1.Pod).Status.Phase != corev1.PodRunning || slim.(*corev1.Pod).Status.PodIP != "" {

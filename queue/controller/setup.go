@@ -4,8 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"sync/atomic"
+	"time"
 
 	"bflow.dev/bflow/queue"
 	"bflow.dev/bflow/queue/access"
@@ -36,18 +35,16 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 // setup registers every reconciler.
-func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) error {
+func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, log *slog.Logger) error {
 	instruments, err := instruments(mgr)
 	if err != nil {
 		return err
 	}
-	live, hub, err := pastCaches(ctx, mgr)
+	live, hub, err := pastCaches(ctx, mgr, o.CacheTimeout)
 	if err != nil {
 		return err
 	}
@@ -57,7 +54,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 	}
 	ways := access.NewKeeper(mgr.GetClient(), targets)
 	var real clock.RealClock
-	locks := keeper.New(keeper.Options{Hub: hub, Targets: targets, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespaces: o.Namespaces, Log: log, Clock: real})
+	locks := keeper.New(keeper.Options{Hub: hub, Targets: targets, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Log: log, Clock: real})
 	for _, part := range []struct {
 		name  string
 		setup func() error
@@ -71,14 +68,14 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}},
 		{"targets", func() error { return remote.Setup(ctx, mgr, targets, o.SystemNamespace) }},
 		{"janitor", func() error {
-			return mgr.Add(janitorOf(mgr, hub, janitor.Options{Namespaces: o.Namespaces, Targets: targets, Metrics: instruments, Log: log, Clock: real}))
+			return mgr.Add(janitorOf(mgr, hub, janitor.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real}))
 		}},
 		{"locks of targets", func() error { return mgr.Add(locks) }},
 		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
-		{"matrices", func() error { return matrix.Setup(ctx, mgr, o.Namespaces, log) }},
-		{"tokens of tasks", func() error { return token.Setup(mgr, o.Namespaces, log) }},
+		{"matrices", func() error { return matrix.Setup(ctx, mgr, log) }},
+		{"tokens of tasks", func() error { return token.Setup(mgr, log) }},
 		{"tasks without a place", func() error { return stuck.Setup(mgr, log) }},
 		{"view of the target", func() error { return mgr.Add(sight) }},
 		{"capacity", func() error {
@@ -95,7 +92,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 		}},
 		{"the choice of targets", func() error { return choose.Setup(mgr, targets, hub) }},
 		{"what is told of targets", func() error { return teller.Setup(mgr, targets, hub) }},
-		{"probes", func() error { return probes(mgr) }},
+		{"probes", func() error { return probes(mgr, caches) }},
 	} {
 		if err := part.setup(); err != nil {
 			return fmt.Errorf("setting up %s: %w", part.name, err)
@@ -105,14 +102,27 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) e
 }
 
 // pastCaches is a client without a cache, for what decides about a quota, and the identity of the hub.
-func pastCaches(ctx context.Context, mgr ctrl.Manager) (live client.Client, hub string, err error) {
+func pastCaches(ctx context.Context, mgr ctrl.Manager, patience time.Duration) (live client.Client, hub string, err error) {
 	live, err = client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, "", fmt.Errorf("making a client: %w", err)
 	}
-	hub, err = hubIdentity(ctx, live)
-	return live, hub, err
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		if hub, err = hubIdentity(ctx, live); err == nil {
+			return live, hub, nil
+		}
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+			return nil, "", err
+		}
+	}
 }
+
+// askAgain is how often an API server that does not answer, or refuses, is asked for the identity of the hub.
+const askAgain = 2 * time.Second
 
 // atHome are the targets as they are at first: the hub itself, and what is seen of it.
 func atHome(mgr ctrl.Manager, live client.Client) (*target.Registry, *view.Target, error) {
@@ -163,28 +173,10 @@ func countRuns(c client.Reader) (map[string]int, error) {
 	return counts, nil
 }
 
-// probes answer alive at once, and ready when the caches are filled, whether or not this replica leads.
-func probes(mgr ctrl.Manager) error {
-	var ready atomic.Bool
-	if err := mgr.Add(notLeader{func(ctx context.Context) error {
-		ready.Store(mgr.GetCache().WaitForCacheSync(ctx))
-		<-ctx.Done()
-		return nil
-	}}); err != nil {
+// probes answer alive until the process gives up, and ready when the caches are filled, whether or not this replica leads.
+func probes(mgr ctrl.Manager, caches *filling) error {
+	if err := mgr.AddHealthzCheck("alive", caches.alive); err != nil {
 		return err
 	}
-	if err := mgr.AddHealthzCheck("alive", healthz.Ping); err != nil {
-		return err
-	}
-	return mgr.AddReadyzCheck("caches", func(*http.Request) error {
-		if !ready.Load() {
-			return fmt.Errorf("the caches are not filled yet")
-		}
-		return nil
-	})
+	return mgr.AddReadyzCheck("caches", caches.ready)
 }
-
-// notLeader runs in every replica.
-type notLeader struct{ manager.RunnableFunc }
-
-func (notLeader) NeedLeaderElection() bool { return false }

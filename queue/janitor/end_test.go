@@ -36,7 +36,7 @@ func TestStartReturnsWhenNoTargetIsLookedAtAnyMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := janitor.New(janitor.Options{Hub: janitor.Hub{ID: mine, Cache: slow, Live: slow, Now: time.Now}, Namespaces: []string{"bench"},
+		j := janitor.New(janitor.Options{Hub: janitor.Hub{ID: mine, Cache: slow, Live: slow, Now: time.Now},
 			Targets: target.NewRegistry(target.Target{Name: "a", Live: slow}), Metrics: counts,
 			Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})
 		ctx, stop := context.WithCancel(t.Context())

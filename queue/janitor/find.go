@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/leftover"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -40,16 +40,7 @@ type Leak struct {
 
 // Namespaces are those in which runs may live.
 func (h Hub) Namespaces(ctx context.Context) ([]string, error) {
-	var list corev1.NamespaceList
-	if err := h.Cache.List(ctx, &list, client.MatchingLabels{contract.LabelEnabled: "true"}); err != nil {
-		return nil, fmt.Errorf("listing the namespaces of runs: %w", err)
-	}
-	var out []string
-	for _, n := range list.Items {
-		out = append(out, n.Name)
-	}
-	slices.Sort(out)
-	return out, nil
+	return enabled.Names(ctx, h.Cache)
 }
 
 // Find returns the leaks in some namespaces of a target. One that cannot be looked at is an error beside the leaks of the

@@ -23,12 +23,11 @@ const (
 
 // Options are what the janitor depends on.
 type Options struct {
-	Hub        Hub
-	Namespaces []string // of runs; none = all that are enabled
-	Targets    *target.Registry
-	Metrics    *metrics.Metrics
-	Log        *slog.Logger
-	Clock      clock.Clock
+	Hub     Hub
+	Targets *target.Registry
+	Metrics *metrics.Metrics
+	Log     *slog.Logger
+	Clock   clock.Clock
 }
 
 // Janitor looks after all targets, each by itself, so that one that does not answer delays no other. It is a Runnable of
@@ -119,12 +118,10 @@ func (j *Janitor) sweep(ctx context.Context, t target.Target) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	log := j.o.Log.With("target", t.Name)
-	namespaces, err := j.o.Namespaces, error(nil)
-	if len(namespaces) == 0 {
-		if namespaces, err = j.o.Hub.Namespaces(ctx); err != nil {
-			log.Warn("looking for what runs have left", "error", err.Error())
-			return
-		}
+	namespaces, err := j.o.Hub.Namespaces(ctx)
+	if err != nil {
+		log.Warn("looking for what runs have left", "error", err.Error())
+		return
 	}
 	leaks, err := j.o.Hub.Find(ctx, t.Live, t.Name, namespaces)
 	if err != nil {

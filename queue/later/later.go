@@ -1,5 +1,5 @@
 // Package later asks for a look a while after a change, so that changes that come together cost one: a node that fails
-// takes many pods with it. It must not know what a change means.
+// takes many pods with it. It also spaces the looks that fail. It must not know what a change means.
 package later
 
 import (
@@ -37,3 +37,12 @@ func Named(name string) []reconcile.Request {
 
 // Itself asks for the object that has changed, by its name alone.
 func Itself(_ context.Context, o client.Object) []reconcile.Request { return Named(o.GetName()) }
+
+// longestWait is the longest time between two attempts at what fails. Most of what fails is away for a while, and nobody
+// tells when it is back; whoever needs it is to go on within a minute then.
+const longestWait = 30 * time.Second
+
+// Retries space the attempts of a controller at what fails: longer and longer, and no longer than half a minute.
+func Retries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, longestWait)
+}

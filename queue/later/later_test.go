@@ -46,3 +46,14 @@ func TestChangesThatComeTogetherCostOneLook(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatFailsIsTriedAgainWithinAMinute: most of what fails comes back, and nobody tells when.
+func TestWhatFailsIsTriedAgainWithinAMinute(t *testing.T) {
+	retries, request := later.Retries(), reconcile.Request{}
+	first := retries.When(request)
+	for range 100 {
+		if wait := retries.When(request); wait < first || wait > 30*time.Second {
+			t.Fatalf("tried again after %s", wait)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/shard"
+	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/queue/run"
 
@@ -61,6 +62,9 @@ func NewReconciler(c client.Client, live client.Reader, recorder events.EventRec
 // Reconcile brings one matrix nearer to its end. What it decides by is read past the cache: a run that is gone and an
 // outcome that is not seen yet would make the run a second time.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if ours, err := enabled.Has(ctx, r.client, req.Namespace); err != nil || !ours {
+		return ctrl.Result{}, err
+	}
 	cr := &tektonv1beta1.CustomRun{}
 	err := r.live.Get(ctx, req.NamespacedName, cr)
 	if client.IgnoreNotFound(err) != nil {

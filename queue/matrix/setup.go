@@ -7,16 +7,19 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/apart"
+	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -30,23 +33,43 @@ const Index = "bflow-matrix"
 // gather is how long changes of runs are gathered before their matrix is looked at: many of them change together.
 const gather = 300 * time.Millisecond
 
+// forever is how long the controller of matrices waits for its caches: where CustomRuns cannot be read, matrices wait, and
+// nothing else does.
+const forever = 10 * 365 * 24 * time.Hour
+
 // Setup registers the reconciler, the index and the watches: of CustomRuns, of the runs that they own, and of their
-// parents, in namespaces or, without any, in all.
-func Setup(ctx context.Context, mgr ctrl.Manager, namespaces []string, log *slog.Logger) error {
+// parents.
+func Setup(ctx context.Context, mgr ctrl.Manager, log *slog.Logger) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &tektonv1.PipelineRun{}, Index, IndexOf); err != nil {
 		return fmt.Errorf("indexing runs by their matrix: %w", err)
 	}
-	parents, err := apart.Cache(mgr, namespaces, labels.Set{contract.LabelRole: contract.RoleMatrix})
+	matrices, err := apart.Cache(mgr, labels.Set{contract.LabelRole: contract.RoleMatrix})
 	if err != nil {
-		return fmt.Errorf("watching the parents of matrices: %w", err)
+		return fmt.Errorf("watching matrices: %w", err)
 	}
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-matrix"), clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("matrix").
-		For(&tektonv1beta1.CustomRun{}).
 		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, matrixOf)).
-		WatchesRawSource(source.Kind(parents, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(endingIn))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4}). // one matrix does not wait for another
+		WatchesRawSource(source.Kind(matrices, &tektonv1beta1.CustomRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1beta1.CustomRun]{})).
+		WatchesRawSource(source.Kind(matrices, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(endingIn))).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(matricesIn(matrices)), builder.WithPredicates(enabled.Becomes())).
+		// one matrix does not wait for another
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: later.Retries(), CacheSyncTimeout: forever}).
 		Complete(r)
+}
+
+// matricesIn asks for the matrices of a namespace.
+func matricesIn(matrices client.Reader) handler.MapFunc {
+	return func(ctx context.Context, namespace client.Object) (out []reconcile.Request) {
+		var all tektonv1beta1.CustomRunList
+		if err := matrices.List(ctx, &all, client.InNamespace(namespace.GetName())); err != nil {
+			return nil // the cache is not filled yet: it tells of each
+		}
+		for i := range all.Items {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
+		}
+		return out
+	}
 }
 
 // endingIn asks for the matrix that stands in a parent which somebody ends.

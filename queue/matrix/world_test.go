@@ -89,6 +89,7 @@ func newWorld(t *testing.T, plans []*runplan.RunPlan) *world {
 		}
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).
+		WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{contract.LabelEnabled: "true"}}}).
 		WithStatusSubresource(&tektonv1beta1.CustomRun{}, &tektonv1.PipelineRun{}, &tektonv1.TaskRun{}).
 		WithIndex(&tektonv1.PipelineRun{}, Index, IndexOf)
 	w := &world{t: t, client: builder.Build(), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second)), slots: 1, started: map[string]int{}}

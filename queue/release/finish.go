@@ -28,7 +28,8 @@ const (
 )
 
 // finish says what the end of the run waits for in the way of Task finish, "" for nothing. A run that ends without its
-// finally (cancelled outright, timed out, deleted) gets a TaskRun of its own: the same Task, params and volumes.
+// finally (cancelled outright, timed out, deleted) gets a TaskRun of its own: the same Task, params and volumes. In a
+// namespace that is being deleted it gets none, and is torn down all the same.
 func (r *Reconciler) finish(ctx context.Context, pr *tektonv1.PipelineRun, w work) (string, error) {
 	if len(w.tasks) == 0 || run.Forced(pr) { // by force: no task runs any more, and the controller tears down alone
 		return "", nil
@@ -75,7 +76,12 @@ func (r *Reconciler) startFinish(ctx context.Context, pr *tektonv1.PipelineRun, 
 	if task == nil {
 		return "", nil
 	}
-	if err := r.client.Create(ctx, task); err != nil && !apierrors.IsAlreadyExists(err) {
+	err := r.client.Create(ctx, task)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) { // which takes nothing new, an event neither
+		r.opts.Log.Warn("task finish cannot run in a namespace that is being deleted: the MLflow run may stay open", "namespace", pr.Namespace, "run", run.ID(pr))
+		return "", nil
+	}
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return "", fmt.Errorf("starting task finish: %w", err)
 	}
 	r.events.Eventf(pr, nil, corev1.EventTypeNormal, "StartedFinish", "Release", "Started %s, because the run ended without its task finish", task.Name)

@@ -3,6 +3,8 @@ package release
 import (
 	"context"
 
+	"bflow.dev/bflow/queue/enabled"
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -33,8 +35,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		For(&tektonv1.PipelineRun{}).
 		Watches(&tektonv1.TaskRun{}, handler.EnqueueRequestsFromMapFunc(ofTask)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(endedPods())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
 		WatchesRawSource(opts.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(r.ofTarget))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: later.Retries()}).
 		Complete(r)
 	if err != nil {
 		return err
@@ -42,7 +45,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("dirty-targets").
 		For(&kueue.ResourceFlavor{}).
 		WatchesRawSource(opts.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(flavorOf))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: later.Retries()}).
 		Complete(NewSweeper(mgr.GetClient(), opts))
 }
 

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"strconv"
 
+	"bflow.dev/bflow/queue/enabled"
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
@@ -20,7 +22,10 @@ import (
 	"k8s.io/client-go/tools/events"
 	"knative.dev/pkg/kmeta"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 )
 
 // None is the next attempt of a run that gets none.
@@ -46,7 +51,11 @@ func NewReconciler(c client.Client, live client.Reader, recorder events.EventRec
 // Setup registers the reconciler.
 func Setup(mgr ctrl.Manager, m *metrics.Metrics, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-retry"), m, log)
-	return ctrl.NewControllerManagedBy(mgr).Named("retry").For(&tektonv1.PipelineRun{}).Complete(r)
+	return ctrl.NewControllerManagedBy(mgr).Named("retry").
+		For(&tektonv1.PipelineRun{}).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
+		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		Complete(r)
 }
 
 // Reconcile makes the next attempt of a run that ended for no fault of its own and is released. The mark comes last: a death before it

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -18,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -42,7 +44,10 @@ func NewReconciler(c client.Client, recorder events.EventRecorder, clk clock.Pas
 // Setup adds the controller to a manager.
 func Setup(mgr ctrl.Manager, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-stuck"), clock.RealClock{}, log)
-	return ctrl.NewControllerManagedBy(mgr).Named("stuck").For(&tektonv1.TaskRun{}).Complete(r)
+	return ctrl.NewControllerManagedBy(mgr).Named("stuck").
+		For(&tektonv1.TaskRun{}).
+		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		Complete(r)
 }
 
 // Reconcile looks at one task. A task has one pod in its life, so it waits for a place since it was made.

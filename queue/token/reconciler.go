@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/apart"
+	"bflow.dev/bflow/queue/enabled"
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -44,9 +47,9 @@ func NewReconciler(c client.Client, cached, live client.Reader, recorder events.
 	return &Reconciler{client: c, cached: cached, live: live, events: recorder, clock: clk, log: log}
 }
 
-// Setup adds the controller to a manager, for tasks in namespaces or, without any, in all.
-func Setup(mgr ctrl.Manager, namespaces []string, log *slog.Logger) error {
-	tasks, err := apart.Cache(mgr, namespaces, labels.Set{contract.LabelToken: contract.TokenSubmit})
+// Setup adds the controller to a manager.
+func Setup(mgr ctrl.Manager, log *slog.Logger) error {
+	tasks, err := apart.Cache(mgr, labels.Set{contract.LabelToken: contract.TokenSubmit})
 	if err != nil {
 		return fmt.Errorf("watching the tasks that ask for a token: %w", err)
 	}
@@ -54,12 +57,30 @@ func Setup(mgr ctrl.Manager, namespaces []string, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), tasks, mgr.GetAPIReader(), recorder, clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("token").
 		WatchesRawSource(source.Kind(tasks, &tektonv1.TaskRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1.TaskRun]{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(tasksIn(tasks)), builder.WithPredicates(enabled.Becomes())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: later.Retries()}).
 		Complete(r)
+}
+
+// tasksIn asks for the tasks of a namespace that ask for a token.
+func tasksIn(tasks client.Reader) handler.MapFunc {
+	return func(ctx context.Context, namespace client.Object) (out []reconcile.Request) {
+		var all tektonv1.TaskRunList
+		if err := tasks.List(ctx, &all, client.InNamespace(namespace.GetName())); err != nil {
+			return nil // the cache is not filled yet: it tells of each
+		}
+		for i := range all.Items {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
+		}
+		return out
+	}
 }
 
 // Reconcile looks after one task. What belongs to a task that is deleted goes with it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if ours, err := enabled.Has(ctx, r.client, req.Namespace); err != nil || !ours {
+		return ctrl.Result{}, err
+	}
 	task := &tektonv1.TaskRun{}
 	if err := r.cached.Get(ctx, req.NamespacedName, task); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)

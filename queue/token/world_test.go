@@ -44,6 +44,11 @@ type world struct {
 	life   map[string]int64     // by token, seconds asked for
 }
 
+// namespaceOfRuns is where the tasks are.
+func namespaceOfRuns() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{contract.LabelEnabled: "true"}}}
+}
+
 func newWorld(t *testing.T, tasks ...*tektonv1.TaskRun) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -53,7 +58,7 @@ func newWorld(t *testing.T, tasks ...*tektonv1.TaskRun) *world {
 		}
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: contract.AccountSubmit}}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(account)
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(account, namespaceOfRuns())
 	for _, task := range tasks {
 		builder = builder.WithObjects(task)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
@@ -21,6 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -53,6 +55,8 @@ func Setup(mgr ctrl.Manager, m *metrics.Metrics) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("waiting").
 		Watches(&kueue.Workload{}, all).
 		Watches(&kueue.LocalQueue{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&corev1.Namespace{}, all, builder.WithPredicates(enabled.Becomes())).
+		WithOptions(controller.Options{RateLimiter: later.Retries()}).
 		Complete(r)
 }
 

@@ -32,7 +32,7 @@ func TestStartReturnsWhenNoKeeperWorksAnyMore(t *testing.T) {
 		h := l.hub("a", 0) // for its client
 		defer h.stop()
 		k := keeper.New(keeper.Options{Hub: "b", Targets: target.NewRegistry(target.Target{Name: "lab", Live: slow}),
-			Cache: h.cache, Live: h.reader(), Namespaces: []string{"bench"}, Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})
+			Cache: h.cache, Live: h.client, Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, stop)
 		if err := k.Start(ctx); err != nil {

@@ -47,7 +47,8 @@ type lab struct {
 }
 
 func newLab(t *testing.T) *lab {
-	return &lab{t, fake.NewClientBuilder().WithScheme(scheme(t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build()}
+	return &lab{t, fake.NewClientBuilder().WithScheme(scheme(t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).
+		WithObjects(enabledNamespace()).Build()}
 }
 
 // hub is one of them.
@@ -72,10 +73,16 @@ type skewed struct {
 func (s skewed) Now() time.Time { return s.RealClock.Now().Add(s.by) }
 
 func (l *lab) hub(name string, skew time.Duration) *hub {
-	h := &hub{lab: l, name: name, skew: skew, client: fake.NewClientBuilder().WithScheme(scheme(l.t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build()}
+	h := &hub{lab: l, name: name, skew: skew, client: fake.NewClientBuilder().WithScheme(scheme(l.t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).
+		WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench", Labels: map[string]string{contract.LabelEnabled: "true"}}}).Build()}
 	h.cache = h.client
 	h.start()
 	return h
+}
+
+// enabledNamespace is where the runs are.
+func enabledNamespace() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench", Labels: map[string]string{contract.LabelEnabled: "true"}}}
 }
 
 // start begins a controller that remembers nothing.
@@ -99,25 +106,12 @@ func (h *hub) start() {
 	})
 	h.targets = target.NewRegistry(target.Target{Name: "lab", Live: way})
 	h.keepers = keeper.New(keeper.Options{
-		Hub: h.name, Targets: h.targets, Cache: h.cache, Live: h.reader(), Namespaces: []string{"bench"},
+		Hub: h.name, Targets: h.targets, Cache: h.cache, Live: h.client,
 		Log: slog.New(slog.DiscardHandler), Clock: skewed{by: h.skew},
 	})
 	ctx, cancel := context.WithCancel(h.lab.t.Context())
 	h.stop = cancel
 	go h.keepers.Start(ctx)
-}
-
-// reader lists runs in their namespace only, as the rights of a controller are.
-func (h *hub) reader() client.Reader {
-	return interceptor.NewClient(h.client, interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			var o client.ListOptions
-			if o.ApplyOptions(opts); o.Namespace != "bench" {
-				return errors.New("pipelineruns is forbidden at the cluster scope")
-			}
-			return c.List(ctx, list, opts...)
-		},
-	})
 }
 
 // ask is one round of the check with one run.
@@ -374,7 +368,8 @@ func TestACacheThatLagsLetsNoKeyGo(t *testing.T) {
 		a.let("r1", "k")
 		fence := l.fence()
 		a.stop()
-		a.cache = fake.NewClientBuilder().WithScheme(scheme(t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build() // it shows nothing yet
+		a.cache = fake.NewClientBuilder().WithScheme(scheme(t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).
+			WithObjects(enabledNamespace()).Build() // it shows no run yet
 		a.start()
 		defer a.stop()
 		time.Sleep(time.Minute)

@@ -23,10 +23,8 @@ type Options struct {
 	Targets *target.Registry
 	Cache   client.Reader // of the hub
 	Live    client.Reader // the same past its caches
-	// Namespaces of runs; none = all that are enabled. Nothing is read elsewhere.
-	Namespaces []string
-	Log        *slog.Logger
-	Clock      clock.Clock
+	Log     *slog.Logger
+	Clock   clock.Clock
 }
 
 // Keepers keep the Leases of all targets. It is a Runnable of the manager, for the leader only.
@@ -44,7 +42,7 @@ var _ manager.Runnable = (*Keepers)(nil)
 
 // New makes keepers; nothing is read until Start.
 func New(o Options) *Keepers {
-	return &Keepers{o: o, runs: runs{o.Cache, o.Live, o.Namespaces}, all: map[string]*keeper{}}
+	return &Keepers{o: o, runs: runs{o.Cache, o.Live}, all: map[string]*keeper{}}
 }
 
 // Start keeps the Leases until ctx ends, and returns when no keeper works any more. It looks at every target once, for a

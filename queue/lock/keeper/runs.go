@@ -3,16 +3,17 @@ package keeper
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"bflow.dev/bflow/queue/capacity"
+	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/lock"
 	"bflow.dev/bflow/queue/lock/history"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -52,9 +53,8 @@ func name(o metav1.Object) string { return o.GetNamespace() + "/" + run.ID(o) }
 
 // runs is what the hub knows of its runs on targets.
 type runs struct {
-	cache      client.Reader
-	live       client.Reader
-	namespaces []string // none = all that are enabled
+	cache client.Reader
+	live  client.Reader
 }
 
 // started are the runs with a key that were let start on a target and are not released, as the cache has them.
@@ -72,43 +72,25 @@ func (r runs) started(ctx context.Context, target string) ([]lock.Request, error
 	return out, nil
 }
 
-// startedNow is the same, past the cache: before a key is let go. Only metadata is read, and only in namespaces of runs:
-// elsewhere a controller may read nothing.
+// startedNow is the same, past the cache: before a key is let go. Only metadata is read. What lies in other namespaces than
+// those of runs is no run.
 func (r runs) startedNow(ctx context.Context, target string) ([]lock.Request, error) {
-	namespaces, err := r.where(ctx)
+	namespaces, err := enabled.Names(ctx, r.cache)
 	if err != nil {
 		return nil, err
 	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(tektonv1.SchemeGroupVersion.WithKind("PipelineRunList"))
+	if err := r.live.List(ctx, list, client.MatchingLabels{contract.LabelTarget: target}, client.HasLabels{contract.LabelPlanHash}); err != nil {
+		return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
+	}
 	var out []lock.Request
-	for _, namespace := range namespaces {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(tektonv1.SchemeGroupVersion.WithKind("PipelineRunList"))
-		err := r.live.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{contract.LabelTarget: target}, client.HasLabels{contract.LabelPlanHash})
-		if err != nil {
-			return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
+	for i := range list.Items {
+		o := &list.Items[i]
+		_, found := slices.BinarySearch(namespaces, o.Namespace)
+		if found && o.Annotations[contract.AnnotationAdmitted] != "" && !run.Released(o) && run.Queue(o) != "" && KeyOf(o) != "" {
+			out = append(out, RequestOf(o))
 		}
-		for i := range list.Items {
-			o := &list.Items[i]
-			if o.Annotations[contract.AnnotationAdmitted] != "" && !run.Released(o) && run.Queue(o) != "" && KeyOf(o) != "" {
-				out = append(out, RequestOf(o))
-			}
-		}
-	}
-	return out, nil
-}
-
-// where are the namespaces in which runs may live.
-func (r runs) where(ctx context.Context) ([]string, error) {
-	if len(r.namespaces) > 0 {
-		return r.namespaces, nil
-	}
-	var list corev1.NamespaceList
-	if err := r.cache.List(ctx, &list, client.MatchingLabels{contract.LabelEnabled: "true"}); err != nil {
-		return nil, fmt.Errorf("listing the namespaces of runs: %w", err)
-	}
-	var out []string
-	for _, n := range list.Items {
-		out = append(out, n.Name)
 	}
 	return out, nil
 }

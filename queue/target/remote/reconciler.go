@@ -4,22 +4,29 @@ package remote
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 
+	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/credentials"
 	"bflow.dev/bflow/tasks/contract"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 // Connector keeps a connection to every target. It works in every replica, so that who takes over sees at once.
@@ -64,33 +71,58 @@ func (r *Connector) Start(ctx context.Context) error {
 // NeedLeaderElection is false: it works in every replica.
 func (r *Connector) NeedLeaderElection() bool { return false }
 
+// forever is how long these controllers wait for their cache: where the Secrets of targets cannot be read, those targets are
+// not known, and runs on others go on.
+const forever = 10 * 365 * 24 * time.Hour
+
 // Setup registers the reconcilers of Secrets. ctx is that of the process.
 func Setup(ctx context.Context, mgr ctrl.Manager, targets *target.Registry, namespace string) error {
-	everywhere := false
-	connector := NewConnector(ctx, mgr.GetClient(), targets, mgr.GetScheme(), clock.RealClock{})
+	secrets, err := newCache(mgr, namespace)
+	if err != nil {
+		return fmt.Errorf("watching the Secrets of targets: %w", err)
+	}
+	reads, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		Cache: &client.CacheOptions{Reader: secrets}})
+	if err != nil {
+		return fmt.Errorf("making a client of the Secrets of targets: %w", err)
+	}
+	connector := NewConnector(ctx, reads, targets, mgr.GetScheme(), clock.RealClock{})
 	if err := mgr.Add(connector); err != nil {
 		return err
 	}
+	watched := func() source.Source {
+		return source.Kind(secrets, &corev1.Secret{}, &handler.TypedEnqueueRequestForObject[*corev1.Secret]{}, predicate.NewTypedPredicateFuncs(isTarget))
+	}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("bflow-targets").
-		For(&corev1.Secret{}, builder.WithPredicates(credentialsIn(namespace))).
-		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
+		WatchesRawSource(watched()).
+		WithOptions(controller.Options{NeedLeaderElection: new(false), RateLimiter: later.Retries(), CacheSyncTimeout: forever}).
 		Complete(connector); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-target-tokens").
-		For(&corev1.Secret{}, builder.WithPredicates(credentialsIn(namespace))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: renewals}). // a slow target delays no other
-		Complete(NewRenewer(mgr.GetClient(), targets, clock.RealClock{}))
+		WatchesRawSource(watched()).
+		// a slow target delays no other
+		WithOptions(controller.Options{MaxConcurrentReconciles: renewals, RateLimiter: later.Retries(), CacheSyncTimeout: forever}).
+		Complete(NewRenewer(reads, targets, clock.RealClock{}))
 }
 
-// credentialsIn passes the Secrets of targets.
-func credentialsIn(namespace string) predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(o client.Object) bool {
-		return o.GetNamespace() == namespace && isTarget(o)
-	})
+// newCache is one of the Secrets of targets, and of no other, beside that of the manager, which must not wait for it. The
+// field keeps it to a namespace without the caches of several, of which one that ends before it is filled leaves goroutines.
+func newCache(mgr ctrl.Manager, namespace string) (cache.Cache, error) {
+	ofTargets, err := labels.Parse(contract.LabelTarget)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := cache.New(mgr.GetConfig(), cache.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: ofTargets, Field: fields.OneTermEqualSelector("metadata.namespace", namespace)}}})
+	if err != nil {
+		return nil, err
+	}
+	return secrets, mgr.Add(secrets)
 }
 
-func isTarget(o client.Object) bool {
+func isTarget(o *corev1.Secret) bool {
 	name := o.GetLabels()[contract.LabelTarget]
 	return name != "" && name != contract.TargetLocal && o.GetName() == contract.TargetCredentials(name)
 }

@@ -21,6 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -48,6 +49,7 @@ func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-target-teller").
 		WatchesRawSource(targets.OnChange(later.Handler(gather, later.Itself))).
 		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, ofRun), builder.WithPredicates(capacity.HolderChanged())).
+		WithOptions(controller.Options{RateLimiter: later.Retries()}).
 		Complete(NewReconciler(mgr.GetClient(), targets, hub))
 }
 

@@ -1,0 +1,142 @@
+// Package enabled tells the namespaces of runs, which carry a label, from all others. What lies in another namespace is
+// nobody's business here, whatever its labels say: nothing there is held to the rules of runs, so anybody may claim there
+// to be a run that was let start. It must not decide anything about runs.
+package enabled
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"bflow.dev/bflow/tasks/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+)
+
+// Names are the namespaces of runs, sorted.
+func Names(ctx context.Context, c client.Reader) ([]string, error) {
+	var list corev1.NamespaceList
+	if err := c.List(ctx, &list, client.MatchingLabels{contract.LabelEnabled: "true"}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the namespaces of runs: %w", err)
+	}
+	var out []string
+	for i := range list.Items {
+		out = append(out, list.Items[i].Name)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Has says whether a namespace is one of runs. One that does not exist is none.
+func Has(ctx context.Context, c client.Reader, name string) (bool, error) {
+	namespace := &corev1.Namespace{}
+	if err := c.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return is(namespace), nil
+}
+
+func is(namespace client.Object) bool { return namespace.GetLabels()[contract.LabelEnabled] == "true" }
+
+// Hide makes a reader of a cache that finds nothing in other namespaces than those of runs. What lies in no namespace is
+// found as before.
+func Hide(cache client.Reader) client.Reader { return hiding{cache} }
+
+type hiding struct{ cache client.Reader }
+
+// Get answers that an object of another namespace is not there.
+func (h hiding) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if key.Namespace != "" {
+		if shown, err := Has(ctx, h.cache, key.Namespace); err != nil {
+			return err
+		} else if !shown {
+			return apierrors.NewNotFound(schema.GroupResource{}, key.Namespace+"/"+key.Name)
+		}
+	}
+	return h.cache.Get(ctx, key, o, opts...)
+}
+
+// List leaves out what lies in other namespaces.
+func (h hiding) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	asked := client.ListOptions{}
+	asked.ApplyOptions(opts)
+	if asked.Namespace != "" {
+		shown, err := Has(ctx, h.cache, asked.Namespace)
+		if err != nil {
+			return err
+		}
+		if !shown {
+			return apimeta.SetList(list, nil)
+		}
+		return h.cache.List(ctx, list, opts...)
+	}
+	if err := h.cache.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	names, err := Names(ctx, h.cache)
+	if err != nil {
+		return err
+	}
+	return filter(list, func(o metav1.Object) bool {
+		_, found := slices.BinarySearch(names, o.GetNamespace())
+		return found || o.GetNamespace() == ""
+	})
+}
+
+// filter keeps of a list what passes. Of the kinds that there are thousands of nothing is looked at by reflection.
+func filter(list client.ObjectList, passes func(metav1.Object) bool) error {
+	switch l := list.(type) {
+	case *tektonv1.PipelineRunList:
+		l.Items = slices.DeleteFunc(l.Items, func(o tektonv1.PipelineRun) bool { return !passes(&o) })
+		return nil
+	case *kueue.WorkloadList:
+		l.Items = slices.DeleteFunc(l.Items, func(o kueue.Workload) bool { return !passes(&o) })
+		return nil
+	}
+	items, err := apimeta.ExtractList(list)
+	if err != nil {
+		return err
+	}
+	kept := slices.DeleteFunc(items, func(o runtime.Object) bool {
+		object, err := apimeta.Accessor(o)
+		return err == nil && !passes(object)
+	})
+	return apimeta.SetList(list, kept)
+}
+
+// Becomes passes a namespace at the moment at which it becomes one of runs. Those that are when a watch begins do not
+// pass: what lies in them is told of itself.
+func Becomes() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(e event.CreateEvent) bool { return is(e.Object) && !e.IsInInitialList },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return is(e.ObjectNew) && !is(e.ObjectOld) },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+// Runs asks for all runs of a namespace.
+func Runs(c client.Reader) handler.MapFunc {
+	return func(ctx context.Context, namespace client.Object) (out []reconcile.Request) {
+		var runs tektonv1.PipelineRunList
+		if err := c.List(ctx, &runs, client.InNamespace(namespace.GetName()), client.UnsafeDisableDeepCopy); err != nil {
+			return nil // the cache of runs is not filled yet: it tells of each
+		}
+		for i := range runs.Items {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&runs.Items[i])})
+		}
+		return out
+	}
+}
