@@ -37,7 +37,7 @@ func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Tim
 		switch {
 		case pr.Spec.Status == tektonv1.PipelineRunSpecStatusPending:
 			status, met = tektonv1.PipelineRunSpecStatusCancelled, WasQueued
-		case force:
+		case force || pr.IsCancelled(): // what was cancelled outright stays so
 			status = tektonv1.PipelineRunSpecStatusCancelled
 		}
 		annotations := map[string]string{contract.AnnotationCancel: now.UTC().Format(time.RFC3339)}

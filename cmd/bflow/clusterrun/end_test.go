@@ -35,6 +35,10 @@ func TestCancel(t *testing.T) {
 		{name: "one that waits is not forced to start either", run: pending, force: true, met: clusterrun.WasQueued, status: "Cancelled"},
 		{name: "one that has started takes everything down", run: running, met: clusterrun.WasAlive, status: "CancelledRunFinally"},
 		{name: "by force nothing of it runs any more", run: running, force: true, met: clusterrun.WasAlive, status: "Cancelled", forced: true},
+		{name: "one that somebody else has cancelled outright stays so", run: func(pr *tektonv1.PipelineRun) {
+			running(pr)
+			pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
+		}, met: clusterrun.WasAlive, status: "Cancelled"},
 		{name: "one that has ended is left alone", run: condition(corev1.ConditionTrue, "Succeeded", ""), met: clusterrun.WasOver},
 		{name: "by force also one that has ended and is held", run: func(pr *tektonv1.PipelineRun) {
 			condition(corev1.ConditionTrue, "Succeeded", "")(pr)
