@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/report"
@@ -137,19 +136,17 @@ func (b *bench) executeAlone(ctx context.Context, t *testing.T, binary string) i
 	over := make(chan error, 1)
 	go func() { over <- cmd.Wait() }()
 	peak := int64(0)
-	for {
-		select {
-		case err := <-over:
-			if t.Logf("%s", b.stderr.String()); err != nil {
-				t.Fatal(err)
-			}
-			return peak
-		case <-time.After(5 * time.Millisecond):
-			if n, err := peakOf(cmd.Process.Pid); err == nil { // else it has ended
-				peak = n
-			}
+	eventually.True(t, "the end of load-gen", func() bool {
+		if n, err := peakOf(cmd.Process.Pid); err == nil { // else it has ended
+			peak = n
 		}
+		return len(over) > 0
+	})
+	err := <-over
+	if t.Logf("%s", b.stderr.String()); err != nil {
+		t.Fatal(err)
 	}
+	return peak
 }
 
 // peakOf returns the most memory that a process has had since its exec. What wait4 says of a child is no less than what

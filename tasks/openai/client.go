@@ -53,14 +53,35 @@ func (e *StatusError) Error() string {
 	return msg
 }
 
-// Get fetches path and returns at most 8 MiB of the body.
+// maxAnswer bounds what is read of any answer: the tasks that ask have little memory.
+const maxAnswer = 8 << 20
+
+// errTooLong is an answer beyond it.
+var errTooLong = fmt.Errorf("it is longer than %d MiB", maxAnswer>>20)
+
+// bounded reads at most maxAnswer bytes, and fails at the next.
+type bounded struct {
+	from io.Reader
+	left int
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.from.Read(p[:min(len(p), b.left+1)])
+	if b.left -= n; b.left < 0 {
+		return 0, errTooLong
+	}
+	return n, err
+}
+
+// Get fetches path and returns the body, of 8 MiB at most.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	resp, err := c.do(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	body, err := io.ReadAll(&bounded{resp.Body, maxAnswer})
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer of GET %s: %w", c.Base+path, err)
 	}

@@ -1,9 +1,11 @@
 package openai_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"bflow.dev/bflow/tasks/openai"
@@ -27,5 +29,40 @@ func TestTheKeyGoesWhereTheExperimentSaysAndNowhereElse(t *testing.T) {
 		}
 		client.Close()
 		server.Close()
+	}
+}
+
+func TestNoAnswerIsReadWithoutEnd(t *testing.T) {
+	for name, text := range map[string]string{
+		"events":  `data: {"choices":[{"text":"a"}]}` + "\n\n",
+		"a line":  "data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+		"a list":  `[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[`,
+		"nothing": "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var left atomic.Bool
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				for block := strings.Repeat(text, 1000); ; {
+					if _, err := io.WriteString(w, block); err != nil {
+						left.Store(true)
+						return
+					}
+				}
+			}))
+			client := openai.New(server.URL, runplan.API{}, "")
+			_, models := client.Models(t.Context(), "/v1/models")
+			_, whole := client.Generate(t.Context(), openai.Ask{Path: "/v1/completions"})
+			_, stream := client.Generate(t.Context(), openai.Ask{Path: "/v1/completions", Stream: true})
+			for what, err := range map[string]error{"models": models, "an answer": whole, "a stream": stream} {
+				if err == nil {
+					t.Errorf("%s without end is taken", what)
+				}
+			}
+			client.Close()
+			server.Close()
+			if !left.Load() {
+				t.Error("it was read until its server had enough")
+			}
+		})
 	}
 }

@@ -31,6 +31,8 @@ type Answer struct {
 	OutputTokens int
 	Done         bool // the terminator was read
 	FinishReason string
+
+	text []byte // Text, while it grows
 }
 
 // Chat reports whether path takes messages.
@@ -44,9 +46,9 @@ func (c *Client) Generate(ctx context.Context, ask Ask) (Answer, error) {
 	}
 	defer resp.Body.Close()
 	if ask.Stream {
-		return c.readStream(resp.Body, ask)
+		return c.readStream(&bounded{resp.Body, maxAnswer}, ask)
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	data, err := io.ReadAll(&bounded{resp.Body, maxAnswer})
 	if err != nil {
 		return Answer{}, fmt.Errorf("reading the answer of POST %s: %w", c.Base+ask.Path, err)
 	}
@@ -54,7 +56,7 @@ func (c *Client) Generate(ctx context.Context, ask Ask) (Answer, error) {
 	if err := answer.add(data); err != nil {
 		return Answer{}, fmt.Errorf("reading the answer of POST %s: %w: %s", c.Base+ask.Path, err, c.excerpt(data))
 	}
-	answer.Done = true
+	answer.Done, answer.Text = true, string(answer.text)
 	return answer, nil
 }
 
@@ -76,11 +78,11 @@ func (a Ask) body() map[string]any {
 }
 
 // readStream reads events to their end: an event is a block of lines, and its data may be on several of them.
-func (c *Client) readStream(r io.Reader, ask Ask) (Answer, error) {
-	var answer Answer
+func (c *Client) readStream(r io.Reader, ask Ask) (answer Answer, err error) {
+	defer func() { answer.Text = string(answer.text) }()
 	var data []string
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 8<<20)
+	lines.Buffer(nil, maxAnswer)
 	for more := true; more; {
 		more = lines.Scan()
 		if value, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
@@ -135,7 +137,7 @@ func (a *Answer) add(data []byte) error {
 		if text != "" {
 			a.Events++
 		}
-		a.Text += text
+		a.text = append(a.text, text...)
 		if choice.Finish != "" {
 			a.FinishReason = choice.Finish
 		}

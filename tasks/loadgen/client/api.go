@@ -127,11 +127,31 @@ func (a *API) Scrub(text string) string {
 	return text
 }
 
+// maxError bounds the text of an error in a row, maxCleaned what is looked at for it: a text may begin with blanks.
+const (
+	maxError   = 200
+	maxCleaned = 4 << 10
+)
+
 // Clean returns the first 200 bytes of an error, on one line and without secrets.
 func (a *API) Clean(text string) string {
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(a.Scrub(text)), " "), "?")
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "")
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(a.scrubbed(text, maxCleaned)), " "), "?")
+	if len(text) > maxError {
+		text = strings.ToValidUTF8(text[:maxError], "")
 	}
 	return text
+}
+
+// scrubbed returns about the first n bytes of a text without secrets. One that lies across the end of what is looked at
+// is not seen as one: as much as the longest secret has is cut off behind it.
+func (a *API) scrubbed(text string, n int) string {
+	longest := 0
+	for _, secret := range a.secrets {
+		longest = max(longest, len(secret))
+	}
+	if len(text) <= n+longest {
+		return a.Scrub(text)
+	}
+	text = a.Scrub(text[:n+longest])
+	return text[:max(0, len(text)-longest)]
 }

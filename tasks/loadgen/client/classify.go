@@ -108,26 +108,39 @@ func isClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
+// maxErrorText is how much of an error body is looked at, and of the message in it. An error is shown by its first 200
+// bytes; what is longer would be read and cleaned of secrets while nothing is sent.
+const maxErrorText = 16 << 10
+
 // errorText returns the message of an error body: of OpenAI's form, of an older flat one, or the text itself.
 func errorText(body []byte) string {
+	if len(body) > maxErrorText {
+		body = body[:maxErrorText]
+	}
+	text := message(body, 1)
+	if text == "" {
+		text = unquote(body)
+	}
+	return text
+}
+
+// message returns the message in an error object, which may lie in objects named error of that depth; empty where there
+// is none. An object that is cut, or is none after a while, says what it does until there.
+func message(object []byte, depth int) string {
 	text := ""
-	// A body that is no JSON, or only in part, is shown as far as it goes.
-	_ = jsonscan.Object(body, func(key, value []byte) error {
+	_ = jsonscan.Object(object, func(key, value []byte) error {
 		switch string(key) {
 		case "error":
-			if value[0] == '{' {
-				text = errorText(value)
-			} else {
+			if value[0] != '{' {
 				text = unquote(value)
+			} else if depth > 0 {
+				text = message(value, depth-1)
 			}
 		case "message", "detail":
 			text = unquote(value)
 		}
 		return nil
 	})
-	if text == "" {
-		text = unquote(body)
-	}
 	return text
 }
 

@@ -149,13 +149,13 @@ func (x *Exchange) head(h *wire.Head) error {
 const (
 	maxErrorBody = 64 << 10
 	maxBody      = 32 << 20
-	maxText      = 16 << 20
+	maxText      = 4 << 20
 )
 
 // Answers that are refused because they would take too much memory, or too long to read.
 var (
 	errLongBody = errors.New("the answer is longer than 32 MiB")
-	errLongText = errors.New("the text of the answer, which is kept, is longer than 16 MiB")
+	errLongText = errors.New("the text of the answer, which the next turn needs, is longer than 4 MiB")
 )
 
 // piece takes a piece of the body.
