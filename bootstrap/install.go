@@ -169,9 +169,23 @@ func (h *Hub) write(ctx context.Context, inv Inventory) error {
 	return err
 }
 
-// install writes the objects of a component in phases and waits until they work.
+// install writes the objects of a component, waits until they work, and deletes what an earlier installation had more.
 func (h *Hub) install(ctx context.Context, c Component, s survey) error {
 	began := time.Now()
+	count, err := h.deploy(ctx, c, s)
+	if err != nil {
+		return err
+	}
+	pruned, err := h.prune(ctx, c, s.inventory)
+	if err != nil {
+		return err
+	}
+	h.done("%s %s (%s, %s)", c.Name, c.Version, counted(len(c.Objects), count, pruned), time.Since(began).Round(time.Second))
+	return nil
+}
+
+// deploy writes objects in phases and waits until they work. It counts what was done to them.
+func (h *Hub) deploy(ctx context.Context, c Component, s survey) (map[apply.Action]int, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	count := map[apply.Action]int{}
@@ -190,24 +204,16 @@ func (h *Hub) install(ctx context.Context, c Component, s survey) error {
 			}
 		}
 		if err := errors.Join(problems...); err != nil {
-			return err
+			return nil, err
 		}
 		if err := h.between(ctx, i, phase); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := h.cluster.Wait(ctx, apply.RefsOf(c.Objects), apply.Ready, h.waiting); err != nil {
-		return err
+		return nil, err
 	}
-	if err := h.cluster.Answers(ctx, c.Probe, c.Answer, h.waiting); err != nil {
-		return err
-	}
-	pruned, err := h.prune(ctx, c, s.inventory)
-	if err != nil {
-		return err
-	}
-	h.done("%s %s (%s, %s)", c.Name, c.Version, counted(len(c.Objects), count, pruned), time.Since(began).Round(time.Second))
-	return nil
+	return count, h.cluster.Answers(ctx, c.Probe, c.Answer, h.waiting)
 }
 
 // between waits for what the next phase needs of one: namespaces and CRDs before anything lies in them, and a running

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/bootstrap/apply"
 )
@@ -20,6 +23,7 @@ type Finding struct {
 
 // State is how an installation stands. It is clean when there are no findings.
 type State struct {
+	Namespaces []string         `json:"namespaces"` // of runs
 	Components []ComponentState `json:"components"`
 	Findings   []Finding        `json:"findings"`
 }
@@ -39,8 +43,9 @@ func (h *Hub) Status(ctx context.Context, o Options) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	state := State{Findings: []Finding{}}
+	state := State{Namespaces: s.options.Namespaces, Findings: []Finding{}}
 	if len(s.inventory.Parts) == 0 {
+		state.Namespaces = []string{}
 		state.Findings = append(state.Findings, Finding{Component: "bflow", Object: inventoryRef().String(), Problem: "missing",
 			Detail: "bflow is not installed here; use bflow bootstrap --single-cluster"})
 		return state, nil
@@ -93,11 +98,18 @@ func (h *Hub) compare(ctx context.Context, c Component, s survey) ([]Finding, er
 			}
 		}
 	}
-	wanted := apply.RefsOf(c.Objects)
+	var stale []apply.Ref
 	for _, e := range s.inventory.Parts[c.Part] {
-		if !slices.Contains(wanted, e.Ref) {
-			add(e.Ref, "left over", "it is of an earlier installation; use bflow bootstrap upgrade")
+		if !slices.ContainsFunc(c.Objects, func(o *unstructured.Unstructured) bool { return apply.RefOf(o) == e.Ref }) {
+			stale = append(stale, e.Ref)
 		}
+	}
+	stale, err := h.unneeded(ctx, stale, s.inventory)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range stale {
+		add(ref, "left over", "it is of an earlier installation; use bflow bootstrap upgrade")
 	}
 	return all, nil
 }
@@ -114,6 +126,9 @@ func (s State) Print(w io.Writer) {
 			continue
 		}
 		fmt.Fprintf(w, "%s %s %s: %d objects, %s\n", mark, c.Name, c.Version, c.Objects, word)
+	}
+	if len(s.Namespaces) > 0 {
+		fmt.Fprintf(w, "• runs live in %s\n", strings.Join(s.Namespaces, ", "))
 	}
 	for _, f := range s.Findings {
 		fmt.Fprintf(w, "  %s: %s\n", f.Object, f.Problem)

@@ -201,11 +201,11 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		{"no rules for runs", gone("ValidatingAdmissionPolicy", "bflow-runs"), "policy", Fail, "anybody may start runs past their queue", "bflow bootstrap"},
 		{"rules that bind nothing", gone("ValidatingAdmissionPolicyBinding", "bflow-runs"), "policy", Fail, "validatingadmissionpolicybindings bflow-runs is missing", "bflow bootstrap"},
 
-		{"no namespace", gone("Namespace", "bench"), "namespace", Fail, "does not exist", "--namespace bench"},
-		{"a namespace that is not for runs", set("Namespace", "bench", "no", "metadata", "labels", "bflow.dev/enabled"), "namespace", Fail, "label bflow.dev/enabled=true is missing", "--namespace bench"},
-		{"no identity of the hub", gone("ConfigMap", "bflow-hub"), "namespace", Fail, "ConfigMap bflow-hub is missing", "--namespace bench"},
-		{"the identity of another hub", set("ConfigMap", "bflow-hub", "ffff", "data", "hub"), "namespace", Fail, "of another cluster", "--namespace bench"},
-		{"no account for tasks", gone("ServiceAccount", "bflow-runner"), "namespace", Fail, "ServiceAccount bflow-runner is missing", "--namespace bench"},
+		{"no namespace", gone("Namespace", "bench"), "namespace", Fail, "does not exist", "bflow bootstrap namespace add bench"},
+		{"a namespace that is not for runs", set("Namespace", "bench", "no", "metadata", "labels", "bflow.dev/enabled"), "namespace", Fail, "label bflow.dev/enabled=true is missing", "bflow bootstrap namespace add bench"},
+		{"no identity of the hub", gone("ConfigMap", "bflow-hub"), "namespace", Fail, "ConfigMap bflow-hub is missing", "bflow bootstrap namespace add bench"},
+		{"the identity of another hub", set("ConfigMap", "bflow-hub", "ffff", "data", "hub"), "namespace", Fail, "of another cluster", "bflow bootstrap namespace add bench"},
+		{"no account for tasks", gone("ServiceAccount", "bflow-runner"), "namespace", Fail, "ServiceAccount bflow-runner is missing", "bflow bootstrap namespace add bench"},
 
 		{"a namespace that enforces nothing", func(t *testing.T, p *patient) {
 			p.Change(p.Find(t, "Namespace", "bench"), func(o apitest.Object) {
@@ -230,7 +230,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		{"a cordoned node", set("Node", "gpu-1", true, "spec", "unschedulable"), "gpus", Warn, "gpu-1 (cordoned)", "kubectl uncordon"},
 		{"nodes that may not be read", hidden("nodes"), "access", Warn, "may not look at: gpus", "ask an administrator"},
 
-		{"no queue in the namespace", gone("LocalQueue", "local"), "queue", Fail, `localqueues "local" is missing`, "--namespace bench"},
+		{"no queue in the namespace", gone("LocalQueue", "local"), "queue", Fail, `localqueues "local" is missing`, "bflow bootstrap namespace add bench"},
 		{"no queue of the target", gone("ClusterQueue", "local"), "queue", Fail, `clusterqueues "local" is missing`, "bflow bootstrap"},
 		{"no flavor", gone("ResourceFlavor", "local"), "queue", Fail, `resourceflavors "local" is missing`, "bflow bootstrap"},
 		{"a check that nobody serves", set("AdmissionCheck", "bflow-local", []any{}, "status", "conditions"), "queue", Fail, "nobody serves admission check", "bflow-controller"},

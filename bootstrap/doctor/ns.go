@@ -31,7 +31,13 @@ func (d *doctor) policy(ctx context.Context) []Line {
 	return []Line{ok(check, "the API server keeps the rules for runs")}
 }
 
-func (d *doctor) inNamespace() string { return bootstrap + " --namespace " + d.Namespace }
+// inNamespace is the remedy of what is missing there: that namespace alone where bflow is installed.
+func (d *doctor) inNamespace() string {
+	if d.deployed != nil {
+		return "run bflow bootstrap namespace add " + d.Namespace
+	}
+	return bootstrap + " --namespace " + d.Namespace
+}
 
 // namespace looks at what bootstrap puts beside the runs.
 func (d *doctor) namespace(ctx context.Context) []Line {

@@ -30,8 +30,9 @@ func bootstrapCommand(s Streams) *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "print as a diff what the server would change, and change nothing"},
 			&cli.BoolFlag{Name: "export", Usage: "print the YAML instead of applying it; asks no cluster"},
 		),
-		Action:      func(c *cli.Context) error { return bootstrapAction(c, s) },
-		Subcommands: []*cli.Command{bootstrapStatusCommand(s), bootstrapUpgradeCommand(s), bootstrapUninstallCommand(s), bootstrapImagesCommand(s)},
+		Action: func(c *cli.Context) error { return bootstrapAction(c, s) },
+		Subcommands: []*cli.Command{bootstrapStatusCommand(s), bootstrapUpgradeCommand(s), bootstrapUninstallCommand(s), bootstrapImagesCommand(s),
+			bootstrapNamespaceCommand(s)},
 	}
 }
 
@@ -77,7 +78,7 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 	}
 	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, Client: client, LoadNodes: nodes,
 		Controller: c.StringSlice("controller-flag"),
-		Registry:   c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
+		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
 	return o, step.Exit(contract.ExitUsage, o.Validate())
 }
 

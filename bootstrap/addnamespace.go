@@ -1,0 +1,154 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"bflow.dev/bflow/bootstrap/apply"
+)
+
+// NamespaceOptions are the wishes for a namespace of runs that comes or goes.
+type NamespaceOptions struct {
+	Name    string
+	Version string        // of bflow
+	Adopt   bool          // coming: take over what somebody else has made there
+	Force   bool          // coming: take fields that somebody else owns
+	Data    bool          // going: results of runs may go as well
+	Wait    time.Duration // going: for runs there to end; 0 = not at all
+	Timeout time.Duration // for objects to work, or to be gone; 0 = 5 minutes
+}
+
+// Validate tells what of the options cannot be meant.
+func (o NamespaceOptions) Validate() error { return Options{Namespaces: []string{o.Name}}.Validate() }
+
+// membership is a namespace of an installation that comes or goes, and what that changes.
+type membership struct {
+	*Hub
+	o       NamespaceOptions
+	s       survey
+	others  []string         // the other namespaces of runs
+	with    []Component      // the installation with the namespace
+	without map[string]byRef // by part: the installation without it
+}
+
+type byRef = map[apply.Ref]*unstructured.Unstructured
+
+// lookAt reads the installation; with and without the namespace are what this bflow would install.
+func (h *Hub) lookAt(ctx context.Context, o NamespaceOptions) (*membership, error) {
+	s, err := h.look(ctx, Options{Version: o.Version, Adopt: o.Adopt, Force: o.Force, Timeout: o.Timeout})
+	if err != nil {
+		return nil, err
+	}
+	if len(s.inventory.Parts[partBflow]) == 0 {
+		return nil, errors.New("bflow is not installed here; use bflow bootstrap --single-cluster --namespace " + o.Name)
+	}
+	if err := sameVersion(s); err != nil {
+		return nil, err
+	}
+	m := &membership{Hub: h, o: o, s: s, without: map[string]byRef{}}
+	m.others = slices.DeleteFunc(slices.Clone(s.options.Namespaces), func(n string) bool { return n == o.Name })
+	if len(m.others) == 0 {
+		return nil, errors.New("it is the only namespace of runs; bflow bootstrap upgrade renews it, and bflow bootstrap uninstall takes it away")
+	}
+	with := s.options
+	with.Namespaces = append(slices.Clone(m.others), o.Name)
+	if slices.Contains(s.options.Namespaces, o.Name) {
+		with.Namespaces = s.options.Namespaces // in its place among the others
+	}
+	if m.with, err = components(with, s.found, s.inventory); err != nil {
+		return nil, err
+	}
+	rest := s.options
+	rest.Namespaces, rest.Targets = m.others, withoutNamespace(rest.Targets, o.Name)
+	all, err := components(rest, s.found, s.inventory)
+	for _, c := range all {
+		m.without[c.Part] = byRef{}
+		for _, o := range c.Objects {
+			m.without[c.Part][apply.RefOf(o)] = o
+		}
+	}
+	return m, err
+}
+
+// withoutNamespace are the targets when a namespace is gone.
+func withoutNamespace(targets map[string]TargetSettings, name string) map[string]TargetSettings {
+	targets = maps.Clone(targets)
+	for target, settings := range targets {
+		settings.Namespaces = slices.DeleteFunc(slices.Clone(settings.Namespaces), func(n string) bool { return n == name })
+		targets[target] = settings
+	}
+	return targets
+}
+
+// comes are the objects that are there, or other ones, because of the namespace, by component.
+func (m *membership) comes() []Component {
+	var out []Component
+	for _, c := range m.with {
+		before := m.without[c.Part]
+		c.Name = fmt.Sprintf("namespace %q, %s", m.o.Name, c.Name)
+		c.Probe, c.Answer = nil, nil
+		c.Objects = slices.DeleteFunc(slices.Clone(c.Objects), func(o *unstructured.Unstructured) bool {
+			was := before[apply.RefOf(o)]
+			return was != nil && reflect.DeepEqual(was.Object, o.Object)
+		})
+		if len(c.Objects) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// AddNamespace makes a namespace one of runs, or renews what makes it one. The rest of the installation stays as it is,
+// except for what tells the controller of it.
+func (h *Hub) AddNamespace(ctx context.Context, o NamespaceOptions) error {
+	if err := h.addNamespace(ctx, o); err != nil {
+		return fmt.Errorf("adding namespace %q: %w", o.Name, err)
+	}
+	return nil
+}
+
+func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
+	m, err := h.lookAt(ctx, o)
+	if err != nil {
+		return err
+	}
+	s := m.s
+	s.components = m.comes()
+	if err := h.claim(ctx, &s); err != nil {
+		return err
+	}
+	if !slices.Contains(s.options.Namespaces, o.Name) {
+		s.inventory.Settings.Namespaces = append(slices.Clone(s.options.Namespaces), o.Name)
+	}
+	if err := h.write(ctx, s.inventory); err != nil {
+		return err
+	}
+	for _, c := range s.components {
+		began := time.Now()
+		count, err := h.deploy(ctx, c, s)
+		if err != nil {
+			return err
+		}
+		h.done("%s (%s, %s)", c.Name, counted(len(c.Objects), count, 0), time.Since(began).Round(time.Second))
+	}
+	m.sayTargets("knows namespace %q only when it is added again: bflow target add %s --kubeconfig FILE")
+	return nil
+}
+
+// sayTargets tells of what lies on other clusters, which only an administrator of theirs can change. The text is about the
+// namespace and the name of a target.
+func (m *membership) sayTargets(text string) {
+	for _, name := range slices.Sorted(maps.Keys(m.s.options.Targets)) {
+		all := m.s.options.Targets[name].Namespaces
+		if len(all) == 0 || slices.Contains(all, m.o.Name) {
+			m.note("target %q "+text, name, m.o.Name, name)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// RemoveNamespace drains a namespace of runs and takes away what makes it one. It refuses while runs are queued or running
+// there, or waits for them. The namespace itself goes when we made it and nothing of others, and no results, are in it.
+func (h *Hub) RemoveNamespace(ctx context.Context, o NamespaceOptions) error {
+	if err := h.removeNamespace(ctx, o); err != nil {
+		return fmt.Errorf("removing namespace %q: %w", o.Name, err)
+	}
+	return nil
+}
+
+func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
+	m, err := h.lookAt(ctx, o)
+	if err != nil {
+		return err
+	}
+	ref := apply.Ref{Kind: "Namespace", Name: o.Name}
+	own, known := m.s.inventory.Find(partBflow, ref)
+	if !known || !slices.Contains(m.s.options.Namespaces, o.Name) {
+		return fmt.Errorf("it is none of the namespaces of runs: %s", strings.Join(m.s.options.Namespaces, ", "))
+	}
+	for target, settings := range m.s.options.Targets {
+		if slices.Equal(settings.Namespaces, []string{o.Name}) {
+			return fmt.Errorf("target %q is for its runs alone; give that to others with bflow target add %s --namespace, or remove the target first", target, target)
+		}
+	}
+	if err := m.drain(ctx); err != nil {
+		return err
+	}
+	timeout := o.Timeout
+	if timeout == 0 {
+		timeout = defaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for _, s := range []step{
+		{"deleting results", m.results},
+		{"telling the controller", func(ctx context.Context) error { return m.dismiss(ctx, own) }},
+		{"deleting its objects", func(ctx context.Context) error { return m.clear(ctx, own) }},
+		{"finishing the inventory", m.forget},
+	} {
+		if err := s.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	m.sayTargets("keeps namespace %q and the accounts in it; an administrator of %s may delete them")
+	m.done("namespace %q is removed", o.Name)
+	return nil
+}
+
+// drain returns when nothing is queued or running there and nothing more can start.
+func (m *membership) drain(ctx context.Context) error {
+	if m.o.Wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, m.o.Wait)
+		defer cancel()
+	}
+	for {
+		there, err := m.active(ctx)
+		if err != nil {
+			return err
+		}
+		if len(there) == 0 { // what is queued from here on waits behind a queue that is stopped
+			if err := m.hold(ctx, true); err != nil {
+				return err
+			}
+			if there, err = m.active(ctx); err != nil || len(there) == 0 {
+				return err
+			}
+			if err := m.hold(ctx, false); err != nil {
+				return err
+			}
+		}
+		if m.o.Wait <= 0 {
+			return fmt.Errorf("runs are there: %d, %s first; wait for them with --wait, or cancel them: bflow cancel RUN -n %s",
+				len(there), there[0].Name, m.o.Name)
+		}
+		if err := m.cluster.Wait(ctx, there, settledOrReleased, m.waiting); err != nil {
+			return err
+		}
+	}
+}
+
+// active are the runs and matrices that have not ended, or that hold something yet.
+func (m *membership) active(ctx context.Context) ([]apply.Ref, error) {
+	var there []apply.Ref
+	for _, look := range []func() ([]*unstructured.Unstructured, error){
+		func() ([]*unstructured.Unstructured, error) {
+			return m.cluster.List(ctx, customRunKind(), m.o.Name, selectMatrices)
+		},
+		func() ([]*unstructured.Unstructured, error) {
+			return m.cluster.List(ctx, runKind(), m.o.Name, selectMatrices)
+		},
+		func() ([]*unstructured.Unstructured, error) {
+			return m.cluster.List(ctx, runKind(), m.o.Name, selectRuns)
+		},
+	} {
+		all, err := look()
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range all {
+			if ok, _ := settledOrReleased(u); !ok {
+				there = append(there, apply.RefOf(u))
+			}
+		}
+	}
+	return there, nil
+}
+
+// settledOrReleased is satisfied when a run, or the CustomRun of a matrix, has ended and holds nothing.
+func settledOrReleased(u *unstructured.Unstructured) (bool, string) {
+	if u != nil && u.GetKind() == customRunKind().Kind {
+		return settled(u)
+	}
+	return released(u)
+}
+
+// hold stops the queues of the namespace, or lets them go on.
+func (m *membership) hold(ctx context.Context, stop bool) error {
+	for _, c := range m.comes() {
+		for _, o := range c.Objects {
+			if o.GetKind() != "LocalQueue" {
+				continue
+			}
+			o = o.DeepCopy()
+			if stop {
+				if err := unstructured.SetNestedField(o.Object, "Hold", "spec", "stopPolicy"); err != nil {
+					return err
+				}
+			}
+			// Whoever else stopped it, or let it go, did so before.
+			if _, err := m.cluster.Apply(ctx, o, apply.Options{Force: true}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// results deletes those in the namespace, when they may go.
+func (m *membership) results(ctx context.Context) error {
+	if !m.o.Data {
+		return nil
+	}
+	r := removal{Hub: m.Hub, inventory: m.s.inventory, drop: true}
+	return r.sweep(ctx, m.o.Name)
+}
+
+// dismiss takes the controller out of the namespace before it loses its rights there: by the label that marks the
+// namespace, and by what else of the installation speaks of it.
+func (m *membership) dismiss(ctx context.Context, own Entry) error {
+	if err := m.unmark(ctx, own); err != nil {
+		return err
+	}
+	s := m.s
+	for _, c := range m.comes() {
+		before := m.without[c.Part]
+		c.Objects = slices.DeleteFunc(c.Objects, func(o *unstructured.Unstructured) bool { return before[apply.RefOf(o)] == nil })
+		for i, o := range c.Objects {
+			c.Objects[i] = before[apply.RefOf(o)]
+		}
+		if len(c.Objects) == 0 {
+			continue
+		}
+		if _, err := m.deploy(ctx, c, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unmark takes label bflow.dev/enabled off the namespace, and every field of ours off one that was there before us.
+func (m *membership) unmark(ctx context.Context, own Entry) error {
+	live, err := m.cluster.Get(ctx, own.Ref)
+	if err != nil || live == nil {
+		return err
+	}
+	if own.Shared {
+		return m.cluster.Release(ctx, own.Ref, live.GetAPIVersion())
+	}
+	return m.cluster.Merge(ctx, own.Ref, map[string]any{"metadata": map[string]any{"labels": map[string]any{contract.LabelEnabled: nil}}})
+}
+
+// clear deletes what is there because of the namespace, and then itself where nothing is lost with it.
+func (m *membership) clear(ctx context.Context, own Entry) error {
+	var going []apply.Ref
+	for _, c := range m.comes() {
+		before := m.without[c.Part]
+		for _, ref := range apply.RefsOf(c.Objects) {
+			e, known := m.s.inventory.Find(c.Part, ref)
+			if before[ref] == nil && known && !e.Shared {
+				going = append(going, ref)
+			}
+		}
+	}
+	began := time.Now()
+	going, err := m.unneeded(ctx, going, m.s.inventory)
+	if err != nil {
+		return err
+	}
+	r, count := removal{Hub: m.Hub}, 0
+	for _, phase := range apply.DeletePhases(going) {
+		deleted, err := r.remove(ctx, phase)
+		if err != nil {
+			return err
+		}
+		count += deleted
+	}
+	m.done("objects of namespace %q (%d deleted, %s)", own.Name, count, time.Since(began).Round(time.Second))
+	return nil
+}
+
+// forget leaves in the inventory what is there yet: a namespace that had to stay, and what brings its results.
+func (m *membership) forget(ctx context.Context) error {
+	inv := Inventory{Settings: m.s.inventory.Settings, Parts: map[string][]Entry{}}
+	inv.Settings.Namespaces, inv.Settings.Targets = m.others, withoutNamespace(inv.Settings.Targets, m.o.Name)
+	ref := apply.Ref{Kind: "Namespace", Name: m.o.Name}
+	var problems []error
+	for part, entries := range m.s.inventory.Parts {
+		for _, e := range entries {
+			gone := e.Shared && e.Ref == ref
+			if kept, known := m.without[part]; known && kept[e.Ref] == nil && !gone {
+				live, err := m.cluster.Get(ctx, e.Ref)
+				problems = append(problems, err)
+				gone = err == nil && live == nil
+			}
+			if !gone {
+				inv.Parts[part] = append(inv.Parts[part], e)
+			}
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	return m.write(ctx, inv)
+}
