@@ -4,9 +4,11 @@ package bootstrap
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"time"
 
@@ -17,19 +19,21 @@ import (
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/bootstrap/upstream"
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/contract"
 )
 
 // Options are the wishes for an installation. The zero value, with a Version, installs everything that is missing.
 type Options struct {
-	Version    string            // of bflow
-	Namespaces []string          // where runs live; none = objects.DefaultNamespace
-	Overlay    string            // folder of package overlays; "" = by the platform
-	Image      string            // of the controller; "" = by Version
-	Client     string            // image of bflow itself; "" = beside Image
-	LoadNodes  map[string]string // node selector of task pods; nil = nodes without GPUs where there are some
-	Controller []string          // more flags of the controller; nil = none
-	Registry   string            // of a mirror; see package mirror
+	Version    string                      // of bflow
+	Namespaces []string                    // where runs live; none = objects.DefaultNamespace
+	Overlay    string                      // folder of package overlays; "" = by the platform
+	Image      string                      // of the controller; "" = by Version
+	Client     string                      // image of bflow itself; "" = beside Image
+	LoadNodes  map[string]string           // node selector of task pods; nil = nodes without GPUs where there are some
+	Controller []string                    // more flags of the controller; nil = none
+	Prometheus []contract.PrometheusServer // that get a token; nil = on OpenShift its Thanos, else none
+	Registry   string                      // of a mirror; see package mirror
 	ImageMap   map[string]string
 	Targets    map[string]TargetSettings // beside the hub itself; always those of the installation
 
@@ -44,7 +48,7 @@ const defaultTimeout = 5 * time.Minute
 // settings is what of the options the next call goes on with.
 func (o Options) settings(all []Component) Settings {
 	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
-		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes, Controller: o.Controller, Targets: o.Targets}
+		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes, Controller: o.Controller, Prometheus: o.Prometheus, Targets: o.Targets}
 	for _, c := range all {
 		s.Versions[c.Part] = c.Version
 	}
@@ -62,7 +66,22 @@ func (o Options) Validate() error {
 			problems = append(problems, fmt.Errorf("namespace %q is not for runs", n))
 		}
 	}
+	for _, s := range o.Prometheus {
+		problems = append(problems, checkServer(s))
+	}
 	return errors.Join(problems...)
+}
+
+// checkServer refuses an address at which a token could be read on its way, and an authority that is none.
+func checkServer(s contract.PrometheusServer) error {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("address %q of a Prometheus server: want https://HOST[:PORT][/PATH], because a token goes there", credential.URL(s.URL))
+	}
+	if s.CA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(s.CA)) {
+		return fmt.Errorf("authority of Prometheus server %s: there is no certificate in it; want PEM", s.URL)
+	}
+	return nil
 }
 
 // Resume fills in from an earlier installation what the options leave open.
@@ -90,6 +109,9 @@ func (o Options) Resume(s Settings) Options {
 	}
 	if len(o.Controller) == 0 {
 		o.Controller = s.Controller
+	}
+	if o.Prometheus == nil {
+		o.Prometheus = s.Prometheus
 	}
 	if o.Targets == nil {
 		o.Targets = s.Targets

@@ -135,6 +135,9 @@ func kueue() (Component, error) {
 	return Component{Name: "Kueue", Version: upstream.KueueVersion, Part: partKueue, Objects: all, Probe: probe}, err
 }
 
+// thanos asks the Prometheus servers of an OpenShift. Its certificate is of the authority that pods there know.
+const thanos = "https://thanos-querier.openshift-monitoring.svc.cluster.local:9091"
+
 func ours(o Options, f detect.Found) (Component, error) {
 	overlay := o.Overlay
 	if overlay == "" && f.Platform.IsOpenShift() {
@@ -155,10 +158,14 @@ func ours(o Options, f detect.Found) (Component, error) {
 	if o.Image != "" {
 		images.Registry = "" // whoever names an image means it
 	}
+	servers := o.Prometheus
+	if servers == nil && f.Platform.IsOpenShift() {
+		servers = []contract.PrometheusServer{{URL: thanos}}
+	}
 	all, err := objects.Objects(objects.Config{
 		Overlay: overlay, Version: o.Version, Image: o.Image, Client: o.Client, From: images.Image, Namespaces: o.Namespaces, Hub: f.Platform.Hub, LoadNodes: nodes,
 		Prebuilt: f.Kueue.ManagesPods() && f.Kueue.Foreign(), Prometheus: f.Monitoring.Prometheus, PrometheusLabels: f.Monitoring.Labels, Dashboard: dashboard,
-		Triggers: f.Triggers.Present, LoadCPU: f.Nodes.LoadCPU, Flags: o.Controller,
+		Triggers: f.Triggers.Present, LoadCPU: f.Nodes.LoadCPU, Flags: o.Controller, Servers: servers,
 	})
 	if err != nil {
 		return Component{}, err

@@ -286,3 +286,52 @@ func TestTheControllersImageFollowsAnUpgrade(t *testing.T) {
 		})
 	}
 }
+
+func TestPrometheusServersThatGetAToken(t *testing.T) {
+	openShift := detect.Found{Platform: detect.Platform{OpenShift: "4.19"}}
+	own := []contract.PrometheusServer{{URL: "https://p.example", Audience: "p"}}
+	for _, row := range []struct {
+		name  string
+		o     Options
+		found detect.Found
+		want  string
+	}{
+		{name: "none"},
+		{name: "on OpenShift its Thanos", found: openShift, want: thanos},
+		{name: "those that are named", o: Options{Prometheus: own}, want: `"audience": "p"`},
+		{name: "those that are named, on OpenShift", o: Options{Prometheus: own}, found: openShift, want: "https://p.example"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c, err := ours(row.o.withDefaults(), row.found)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := ""
+			for _, o := range c.Objects {
+				if o.GetName() == contract.ConfigMapPrometheus {
+					list, _, _ = unstructured.NestedString(o.Object, "data", contract.PrometheusKey)
+				}
+			}
+			if (list == "") != (row.want == "") || !strings.Contains(list, row.want) {
+				t.Errorf("the list is %q, want %q in it", list, row.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoServerForATokenIsRefused(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://p.example:9091/prom":   "",
+		"http://p.example":              "because a token goes there",
+		"https://jane:s3cret@p.example": "because a token goes there",
+		"p.example":                     "because a token goes there",
+	} {
+		err := Options{Prometheus: []contract.PrometheusServer{{URL: address}}}.Validate()
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret")) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if err := (Options{Prometheus: []contract.PrometheusServer{{URL: "https://p.example", CA: "PEM"}}}).Validate(); err == nil {
+		t.Error("a file without a certificate is taken")
+	}
+}

@@ -22,15 +22,16 @@ type Inventory struct {
 
 // Settings are the wishes of the last installation; upgrade and status use them again.
 type Settings struct {
-	Versions   map[string]string `json:"versions,omitempty"` // part -> version
-	Namespaces []string          `json:"namespaces,omitempty"`
-	Overlay    string            `json:"overlay,omitempty"`
-	Image      string            `json:"image,omitempty"`
-	Client     string            `json:"client,omitempty"`
-	Registry   string            `json:"registry,omitempty"`
-	ImageMap   map[string]string `json:"imageMap,omitempty"`
-	LoadNodes  map[string]string `json:"loadNodes,omitempty"`
-	Controller []string          `json:"controller,omitempty"` // more flags of the controller
+	Versions   map[string]string           `json:"versions,omitempty"` // part -> version
+	Namespaces []string                    `json:"namespaces,omitempty"`
+	Overlay    string                      `json:"overlay,omitempty"`
+	Image      string                      `json:"image,omitempty"`
+	Client     string                      `json:"client,omitempty"`
+	Registry   string                      `json:"registry,omitempty"`
+	ImageMap   map[string]string           `json:"imageMap,omitempty"`
+	LoadNodes  map[string]string           `json:"loadNodes,omitempty"`
+	Controller []string                    `json:"controller,omitempty"` // more flags of the controller
+	Prometheus []contract.PrometheusServer `json:"prometheus,omitempty"` // that get a token
 
 	Targets map[string]TargetSettings `json:"targets,omitempty"`
 }

@@ -12,6 +12,8 @@ import (
 const (
 	tmpVolume    = "tmp"    // gives a step its only writable folder besides workspaces and results
 	targetVolume = "target" // the credentials that the controller made for the run
+	// metricsVolume holds the token that the controller made for the Prometheus of the run
+	metricsVolume = "metrics"
 )
 
 // stepPart is a step before the parts that all steps share.
@@ -24,6 +26,8 @@ type stepPart struct {
 	target bool            // deploys on the target, or removes there
 	goOn   bool            // the next step runs whatever happened in this one
 	away   string          // the task that it runs on the target, "" for none
+
+	metrics bool // asks Prometheus
 }
 
 // step completes p. It always names a command: without one Tekton asks the registry for the image's entrypoint,
@@ -48,6 +52,9 @@ func step(p stepPart, image string) tektonv1.Step {
 	if p.away != "" {
 		s.Env = append(s.Env, fromPod(contract.EnvTaskRun, "metadata.labels['tekton.dev/taskRun']"))
 	}
+	if p.metrics {
+		s.VolumeMounts = append(s.VolumeMounts, corev1.VolumeMount{Name: metricsVolume, MountPath: contract.MetricsDir, ReadOnly: true})
+	}
 	if p.target {
 		s.VolumeMounts = append(s.VolumeMounts, corev1.VolumeMount{Name: targetVolume, MountPath: contract.TargetDir, ReadOnly: true})
 	}
@@ -64,6 +71,9 @@ func (p stepPart) arguments() []string {
 		"--run-dir="+workspacePath(contract.WorkspaceRun),
 		"--run-id="+paramRef(contract.ParamRunID),
 		"--attempt="+paramRef(contract.ParamAttempt))
+	if p.metrics {
+		args = append(args, "--metrics-dir="+contract.MetricsDir)
+	}
 	if p.target {
 		args = append(args, "--target-dir="+contract.TargetDir, "--target-workspace="+workspacePath(contract.WorkspaceTarget))
 	}

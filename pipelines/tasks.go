@@ -67,7 +67,7 @@ func collect() part {
 		name: contract.Collect, display: "Collect",
 		about:  "Turns what was recorded into the report and judges it.",
 		params: withAPIKey(contract.ParamEndpoint),
-		steps: []stepPart{{name: contract.Collect, binary: contract.Collect,
+		steps: []stepPart{{name: contract.Collect, binary: contract.Collect, metrics: true,
 			env: append(apiKey(), fromPod(contract.EnvNode, "spec.nodeName")), args: endpointArg()}},
 	}
 }

@@ -30,6 +30,7 @@
 //	  coordination.k8s.io leases                         get create update
 //	  ""                 secrets                         list watch patch   (credentials of targets; patch: the next token)
 //	  ""                 configmaps                      create patch       (what is seen of each target)
+//	  ""                 serviceaccounts/token           create             (of contract.AccountMetrics only)
 //
 // Owner references with blockOwnerDeletion also need pipelineruns/finalizers update where that admission plugin is on
 // (OpenShift). The packages queue/capacity, queue/check and queue/matrix need more, which they say themselves.

@@ -3,6 +3,7 @@
 package objects
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,6 +57,8 @@ type Config struct {
 	PrometheusLabels map[string]string // that the operator's Prometheus selects these two by
 	Dashboard        string            // DashboardConfigMap, DashboardOperator or "" for none
 
+	Servers []contract.PrometheusServer // that get a token
+
 	Triggers bool // an EventListener per namespace, and what it may
 }
 
@@ -88,6 +91,13 @@ func Objects(c Config) ([]*unstructured.Unstructured, error) {
 		if c.Hub != "" {
 			all = append(all, hub(c, namespace))
 		}
+	}
+	if len(c.Servers) > 0 {
+		list, err := servers(c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list)
 	}
 	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
 	return all, nil
@@ -162,6 +172,21 @@ func hub(c Config, namespace string) *unstructured.Unstructured {
 	}}
 	o.SetLabels(map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(c.Version)})
 	return o
+}
+
+// servers lists for the controller which Prometheus servers get a token.
+func servers(c Config) (*unstructured.Unstructured, error) {
+	text, err := json.MarshalIndent(c.Servers, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing the list of Prometheus servers: %w", err)
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": contract.ConfigMapPrometheus, "namespace": contract.NamespaceSystem},
+		"data":     map[string]any{contract.PrometheusKey: string(text)},
+	}}
+	o.SetLabels(map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(c.Version)})
+	return o, nil
 }
 
 // prefix is where the other images are: beside that of the controller. One that is named otherwise tells nothing.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -107,6 +108,30 @@ func TestLabelValue(t *testing.T) {
 	} {
 		if got := labelValue(row.in); got != row.want {
 			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
+// TestARunSaysWhichPrometheusItAsks: the controller makes a token for it, where an administrator has listed the server.
+func TestARunSaysWhichPrometheusItAsks(t *testing.T) {
+	asks := func(address string) func(*runplan.RunPlan) {
+		return func(p *runplan.RunPlan) { p.Metrics = &runplan.Metrics{PrometheusURL: address} }
+	}
+	for _, row := range []struct {
+		name string
+		edit func(*runplan.RunPlan)
+		opt  Options
+		want string
+	}{
+		{name: "over https", edit: asks("https://thanos.example"), want: "https://thanos.example"},
+		{name: "in clear text, which takes no token", edit: asks("http://thanos.example")},
+		{name: "none", edit: func(*runplan.RunPlan) {}},
+		{name: "without a queue, so that no controller looks after it", edit: asks("https://thanos.example"), opt: Options{NoQueue: true}},
+		{name: "from another cluster", edit: func(p *runplan.RunPlan) { asks("https://thanos.example")(p); p.Target.Name = "far" }},
+	} {
+		c := &compiler{Options: row.opt}
+		if got := c.runMetadata(MakePlan(t, row.edit)).Annotations[contract.AnnotationMetrics]; got != row.want {
+			t.Errorf("%s: %q, want %q", row.name, got, row.want)
 		}
 	}
 }

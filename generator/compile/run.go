@@ -60,6 +60,9 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 	if pods := podsOf(plan); pods != "" {
 		meta.Annotations[contract.AnnotationPods] = pods
 	}
+	if m := plan.Metrics; m != nil && strings.HasPrefix(m.PrometheusURL, "https://") && !c.NoQueue && !c.remote(plan) {
+		meta.Annotations[contract.AnnotationMetrics] = m.PrometheusURL
+	}
 	maps.Copy(meta.Annotations, choice(plan))
 	if c.NoQueue {
 		return meta

@@ -30,7 +30,7 @@ type MetricsSpec struct {
 	PrometheusURL string            `json:"prometheus_url" req:"true" is:"url" doc:"Prometheus API"`
 	QueryStep     time.Duration     `json:"query_step,omitempty" default:"15s" bare:"s" doc:"resolution of range queries; a bare number is seconds"`
 	QueryTimeout  time.Duration     `json:"query_timeout,omitempty" default:"30s" bare:"s" doc:"limit of one query; a bare number is seconds"`
-	VerifyTLS     bool              `json:"verify_tls,omitempty" default:"false" doc:"check the certificate; the pod's token is sent only where this is true"`
+	VerifyTLS     bool              `json:"verify_tls,omitempty" default:"false" doc:"check the certificate; that of a server which gets a token is always checked"`
 	Queries       map[string]string `json:"queries,omitempty" maxitems:"500" doc:"name to PromQL, run over the load window"`
 }
 

@@ -128,13 +128,19 @@ func Replace(ctx context.Context, c client.Client, secret *corev1.Secret) (types
 	return secret.UID, err
 }
 
-// End takes the way of a run away, and lets nobody write it again. It is called before the run is released: after that its
-// name may be that of the next attempt.
+// End takes the way of a run away, and lets nobody write it again, and with it the token for its Prometheus. It is called
+// before the run is released: after that its name may be that of the next attempt.
 func (k *Keeper) End(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	w := k.of(pr)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
+	if pr.Annotations[contract.AnnotationMetrics] != "" {
+		metrics := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: pr.Namespace, Name: contract.MetricsSecret(run.ID(pr))}}
+		if err := client.IgnoreNotFound(k.client.Delete(ctx, metrics)); err != nil {
+			return err
+		}
+	}
 	return client.IgnoreNotFound(k.client.Delete(ctx, secretOf(pr)))
 }
 

@@ -48,7 +48,7 @@ func NewReconciler(c client.Reader, keeper *Keeper, clk clock.PassiveClock) *Rec
 func Setup(mgr ctrl.Manager, keeper *Keeper) error {
 	r := NewReconciler(mgr.GetClient(), keeper, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-access").
-		For(&tektonv1.PipelineRun{}, builder.WithPredicates(begins())).
+		For(&tektonv1.PipelineRun{}, builder.WithPredicates(Holding())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
 		WatchesRawSource(keeper.targets.OnRenewal(handler.EnqueueRequestsFromMapFunc(r.runsAt))).
 		WithOptions(controller.Options{RateLimiter: later.Retries()}).
@@ -71,8 +71,8 @@ func (r *Reconciler) runsAt(ctx context.Context, obj client.Object) []reconcile.
 	return out
 }
 
-// begins passes the moments at which a run begins or ceases to need the way to its target.
-func begins() predicate.Predicate {
+// Holding passes the moments at which a run of ours begins or ceases to need what lies beside it.
+func Holding() predicate.Predicate {
 	needs := func(o client.Object) bool {
 		pr, ok := o.(*tektonv1.PipelineRun)
 		return ok && run.Ours(pr) && run.Holding(pr)

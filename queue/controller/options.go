@@ -27,6 +27,7 @@ type Options struct {
 	PprofAddress    string
 	Prebuilt        bool
 	ForceAfter      time.Duration
+	Prometheus      string // file with the servers that get a token; see contract.ConfigMapPrometheus
 	LogLevel        slog.Level
 	Version         bool
 }
@@ -51,6 +52,7 @@ func Flags(o *Options, errOut io.Writer) *flag.FlagSet {
 	fs.StringVar(&o.PprofAddress, "pprof-address", "0", "`address` of /debug/pprof, for nobody but who looks for lost time; 0 for none")
 	fs.BoolVar(&o.Prebuilt, "prebuilt-workloads", false, "make the Workloads of runs here and take the queue label off them: for a Kueue that manages pods")
 	fs.DurationVar(&o.ForceAfter, "force-after", release.ForceAfter, "how `long` an ended run keeps its quota when something of it cannot be removed")
+	fs.StringVar(&o.Prometheus, "prometheus-file", "/etc/bflow/prometheus/"+contract.PrometheusKey, "`file` that lists the Prometheus servers which get a token; it need not be there")
 	fs.TextVar(&o.LogLevel, "log-level", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
 	fs.BoolVar(&o.Version, "version", false, "print the version")
 	return fs

@@ -87,7 +87,7 @@ func Table() map[Key]Rule {
 		Fixed: {
 			Label: {contract.LabelExperiment, contract.LabelPlanHash, contract.LabelParent, contract.LabelRole},
 			Annotation: {
-				contract.AnnotationRequests, contract.AnnotationPods, contract.AnnotationSetupKey, contract.AnnotationName,
+				contract.AnnotationRequests, contract.AnnotationPods, contract.AnnotationSetupKey, contract.AnnotationMetrics, contract.AnnotationName,
 				contract.AnnotationTargets, contract.AnnotationTargetSelector, contract.AnnotationCacheKey,
 				contract.AnnotationSource, contract.AnnotationStarted,
 				// What a webhook says of a run of bflow-experiment: overlays/components/triggers.

@@ -147,8 +147,8 @@ const tektonPrefix = "tekton.dev/"
 
 // keptAnnotations are what the compiler wrote: what happened to the old attempt does not hold for the new one.
 func keptAnnotations() []string {
-	return []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, contract.AnnotationPods, contract.AnnotationSource, contract.AnnotationStarted,
-		contract.AnnotationPoint, contract.AnnotationMLflowParent}
+	return []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, contract.AnnotationMetrics, contract.AnnotationPods,
+		contract.AnnotationSource, contract.AnnotationStarted, contract.AnnotationPoint, contract.AnnotationMLflowParent}
 }
 
 func withParam(params tektonv1.Params, name, value string) tektonv1.Params {

@@ -1,9 +1,10 @@
-// Package token gives every task that asks for it by contract.LabelToken a token of account contract.AccountSubmit, in a
-// Secret beside it, renews it while the task runs, and takes it away afterwards. So it does not matter which account the
-// pod of such a task has. It must not read a Secret, which nobody may beside runs, nor give a token of any other account.
+// Package token makes tokens of accounts that do one thing each, and puts them beside what uses them. A task that asks by
+// contract.LabelToken has one of contract.AccountSubmit while it runs, whichever account its pod has; a run whose
+// Prometheus an administrator has listed has one of contract.AccountMetrics for that server. It must not read a Secret,
+// which nobody may beside runs, nor make a token of any other account.
 //
-// A token can be bound to a pod only where the pod runs as that very account. These are bound to a second Secret, which is
-// empty: all tokens of a task end when that is deleted. Both are owned by the TaskRun. What is known of them stands in
+// A token can be bound to a pod only where the pod runs as that very account. Those of a task are bound to a second Secret,
+// which is empty: all of them end when that is deleted. Both are owned by the TaskRun. What is known of them stands in
 // annotations of the TaskRun, so that a controller that starts again goes on with them: contract.AnnotationTokenBond and
 // contract.AnnotationTokenRenew.
 package token

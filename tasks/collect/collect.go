@@ -18,7 +18,8 @@ import (
 // Options are the flags.
 type Options struct {
 	step.Options
-	Endpoint string
+	Endpoint   string
+	MetricsDir string
 }
 
 // Flags returns the flag set of the task.
@@ -26,6 +27,7 @@ func Flags(o *Options) *flag.FlagSet {
 	fs := flag.NewFlagSet(contract.Collect, flag.ContinueOnError)
 	o.Register(fs)
 	fs.StringVar(&o.Endpoint, "endpoint", "", "base URL of the server under test, for the report")
+	fs.StringVar(&o.MetricsDir, "metrics-dir", "", "`folder` with a token for the Prometheus of the run, and the address that it is for; it may be empty")
 	return fs
 }
 

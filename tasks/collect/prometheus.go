@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,19 +12,21 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// Files that a pod finds its own identity in.
 const (
+	// serviceAccount is where a pod finds the certificate authorities of its cluster.
 	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
-	// EnvPrometheusTokenFile names a file with a bearer token for Prometheus, instead of that of the pod.
+	// EnvPrometheusTokenFile names a file with a bearer token for Prometheus, of the person who runs bflow.
 	EnvPrometheusTokenFile = "BFLOW_PROMETHEUS_TOKEN_FILE"
 )
 
@@ -37,39 +40,64 @@ type prometheus struct {
 	step   time.Duration
 	client *http.Client
 
-	withheld bool // there is a token, which this server does not get
+	without string // why no token is sent, for a server that wants one
 }
 
-// newPrometheus reads the token from the file that the environment names, else from that of the pod. It is sent to a server
-// alone whose certificate was checked: an experiment names the address, and without the check anybody could answer there.
-func newPrometheus(m *runplan.Metrics, env func(string) string) *prometheus {
+// newPrometheus takes the token of dir, which the controller made for this very server because an administrator has listed
+// it, else that of the file which the environment names. The token of the pod goes nowhere: an experiment names the address.
+func newPrometheus(m *runplan.Metrics, dir string, env func(string) string) *prometheus {
 	p := &prometheus{base: strings.TrimRight(m.PrometheusURL, "/"), step: m.QueryStep.D()}
 	if p.step <= 0 {
 		p.step = 15 * time.Second
 	}
-	file := env(EnvPrometheusTokenFile)
-	if file == "" {
-		file = serviceAccount + "token"
-	}
-	if token, err := os.ReadFile(file); err == nil {
-		p.withheld = !m.VerifyTLS || !strings.HasPrefix(p.base, "https://")
-		if !p.withheld {
-			p.token = strings.TrimSpace(string(token))
+	verify, roots := m.VerifyTLS, authorities()
+	p.without = "no token was sent, because no administrator has listed this address: bflow bootstrap --prometheus " + p.base
+	if p.entrusted(dir) {
+		verify = true
+		roots.AppendCertsFromPEM(content(dir, contract.KeyCA))
+	} else if token := content("", env(EnvPrometheusTokenFile)); len(token) > 0 {
+		p.without = "the token was not sent, because that takes https and verify_tls: true in the MetricsProfile"
+		if verify && strings.HasPrefix(p.base, "https://") {
+			p.token = string(token)
 		}
 	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment,
+		TLSClientConfig: &tls.Config{RootCAs: roots, InsecureSkipVerify: !verify}} //nolint:gosec // the plan says so
+	p.client = outbound.Stay(&http.Client{Timeout: m.QueryTimeout.D(), Transport: transport})
+	return p
+}
+
+// entrusted takes the token of a folder where it is for this server.
+func (p *prometheus) entrusted(dir string) bool {
+	if dir == "" || strings.TrimRight(string(content(dir, contract.KeyURL)), "/") != p.base || !strings.HasPrefix(p.base, "https://") {
+		return false
+	}
+	p.token = string(content(dir, contract.KeyToken))
+	return p.token != ""
+}
+
+// authorities are those of the image, of the API server and of the services of OpenShift, Thanos among them.
+func authorities() *x509.CertPool {
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool()
 	}
-	for _, file := range []string{"ca.crt", "service-ca.crt"} { // the second signs the services of OpenShift, Thanos among them
-		if ca, err := os.ReadFile(serviceAccount + file); err == nil {
-			roots.AppendCertsFromPEM(ca)
-		}
+	for _, name := range []string{contract.KeyCA, "service-ca.crt"} {
+		roots.AppendCertsFromPEM(content(serviceAccount, name))
 	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment,
-		TLSClientConfig: &tls.Config{RootCAs: roots, InsecureSkipVerify: !m.VerifyTLS}} //nolint:gosec // the plan says so
-	p.client = outbound.Stay(&http.Client{Timeout: m.QueryTimeout.D(), Transport: transport})
-	return p
+	return roots
+}
+
+// content is that of a file, without blanks around it; nothing where it cannot be read.
+func content(dir, name string) []byte {
+	if name == "" {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return nil
+	}
+	return bytes.TrimSpace(text)
 }
 
 // queryRange asks for query between start and end. Values that are no numbers are left out.
@@ -92,8 +120,8 @@ func (p *prometheus) queryRange(ctx context.Context, query string, start, end ti
 	if err != nil {
 		return nil, fmt.Errorf("asking Prometheus: %w", err)
 	}
-	if p.withheld && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) {
-		return nil, fmt.Errorf("asking Prometheus: %s: the token was not sent, because that takes https and verify_tls: true in the MetricsProfile", resp.Status)
+	if p.token == "" && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) {
+		return nil, fmt.Errorf("asking Prometheus: %s: %s", resp.Status, p.without)
 	}
 	return decodeMatrix(resp.Status, resp.StatusCode, body)
 }

@@ -3,6 +3,7 @@ package collect
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -116,7 +117,7 @@ func TestPrometheusThatAnswersHTMLSaysSo(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>log in</html>") }))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, true)
-	_, err := newPrometheus(plan.Metrics, os.Getenv).queryRange(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	_, err := newPrometheus(plan.Metrics, "", os.Getenv).queryRange(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), "is this the URL of a Prometheus server?") {
 		t.Error(err)
 	}
@@ -147,7 +148,7 @@ func TestTheTokenGoesToAServerAloneWhoseCertificateIsChecked(t *testing.T) {
 			}
 			defer srv.Close()
 			_, plan := planned(t, srv.URL, row.verify)
-			p := newPrometheus(plan.Metrics, env)
+			p := newPrometheus(plan.Metrics, "", env)
 			if row.verify {
 				p.client = srv.Client() // which knows the certificate of the test
 			}
@@ -161,6 +162,57 @@ func TestTheTokenGoesToAServerAloneWhoseCertificateIsChecked(t *testing.T) {
 	}
 }
 
+// TestTheTokenOfTheControllerGoesToItsServerAlone: the controller writes a token for one server, which an administrator
+// has listed; the experiment may name another one, and may say that certificates are not to be checked.
+func TestTheTokenOfTheControllerGoesToItsServerAlone(t *testing.T) {
+	var seen []*http.Request
+	srv := httptest.NewTLSServer(answers(&seen))
+	defer srv.Close()
+	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}))
+	for _, row := range []struct {
+		name   string
+		url    string // in the Secret
+		ca     string
+		verify bool // says the plan
+		sent   bool
+		fails  string
+	}{
+		{name: "this server", url: srv.URL, ca: ca, verify: true, sent: true},
+		{name: "this server, with a slash", url: srv.URL + "/", ca: ca, verify: true, sent: true},
+		{name: "this server, unchecked says the plan", url: srv.URL, ca: ca, sent: true},
+		{name: "this server, whose authority nobody knows, unchecked says the plan", url: srv.URL, fails: "certificate signed by unknown authority"},
+		{name: "another server", url: "https://thanos.example", ca: ca},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range map[string]string{contract.KeyURL: row.url, contract.KeyToken: "s3cret", contract.KeyCA: row.ca} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			seen = nil
+			_, plan := planned(t, srv.URL, row.verify)
+			_, err := newPrometheus(plan.Metrics, dir, func(string) string { return "" }).queryRange(t.Context(), "up{}", time.Unix(0, 0), time.Unix(60, 0))
+			if (err == nil) != (row.fails == "") || err != nil && !strings.Contains(err.Error(), row.fails) {
+				t.Fatalf("it says %v", err)
+			}
+			if sent := len(seen) > 0 && seen[0].Header.Get("Authorization") == "Bearer s3cret"; sent != row.sent {
+				t.Errorf("token sent: %t", sent)
+			}
+		})
+	}
+}
+
+func TestAServerThatIsNotListedIsToldWhyItHasNoToken(t *testing.T) {
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer srv.Close()
+	_, plan := planned(t, srv.URL, false)
+	_, err := newPrometheus(plan.Metrics, "", func(string) string { return "" }).queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	if err == nil || !strings.Contains(err.Error(), "bflow bootstrap --prometheus "+srv.URL) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAServerThatWantsTheTokenUncheckedIsToldWhyItHasNone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("s3cret\n"), 0o600); err != nil {
@@ -169,7 +221,7 @@ func TestAServerThatWantsTheTokenUncheckedIsToldWhyItHasNone(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, false)
-	p := newPrometheus(plan.Metrics, func(string) string { return file })
+	p := newPrometheus(plan.Metrics, "", func(name string) string { return map[string]string{EnvPrometheusTokenFile: file}[name] })
 	_, err := p.queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), "verify_tls: true") {
 		t.Errorf("got %v", err)
@@ -182,7 +234,7 @@ func TestPrometheusLeadsNowhereElse(t *testing.T) {
 	srv := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, false)
-	_, err := newPrometheus(plan.Metrics, func(string) string { return "" }).queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	_, err := newPrometheus(plan.Metrics, "", func(string) string { return "" }).queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), elsewhere.URL) {
 		t.Errorf("the sentence does not name where it led: %v", err)
 	}
@@ -193,7 +245,7 @@ func TestAnUntrustedCertificateIsRefused(t *testing.T) {
 	srv := httptest.NewTLSServer(answers(&seen))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, true)
-	if _, err := newPrometheus(plan.Metrics, os.Getenv).queryRange(context.Background(), "up{}", time.Unix(0, 0), time.Unix(60, 0)); err == nil {
+	if _, err := newPrometheus(plan.Metrics, "", os.Getenv).queryRange(context.Background(), "up{}", time.Unix(0, 0), time.Unix(60, 0)); err == nil {
 		t.Error("accepted")
 	}
 }

@@ -28,7 +28,7 @@ func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runpl
 	if !ok {
 		return nil
 	}
-	server := newPrometheus(m, s.Env)
+	server := newPrometheus(m, o.MetricsDir, s.Env)
 	release := metricsRelease(plan, o.RunID)
 	var away error // no connection: the other queries need not wait for the same
 	for _, name := range slices.Sorted(maps.Keys(m.Queries)) {

@@ -113,6 +113,7 @@ const (
 	AnnotationRequests = Prefix + "requests"
 	AnnotationPods     = Prefix + "pods" // on a PipelineRun: how its pods share what it requests, as JSON: [{"count":2,"requests":{"nvidia.com/gpu":"4"}}]
 	AnnotationSetupKey = Prefix + "setup-key"
+	AnnotationMetrics  = Prefix + "prometheus" // on a PipelineRun: URL of the Prometheus that collect asks, where it is https
 	AnnotationName     = Prefix + "experiment" // the name as written, which a label may not be able to hold
 
 	LabelHub           = Prefix + "hub"            // UID of the namespace kube-system of the hub, on every object on a target
@@ -250,7 +251,14 @@ const (
 	AccountController = "bflow-controller" // in NamespaceSystem
 	AccountSubmit     = "bflow-submit"     // makes PipelineRuns and plans
 	AccountLoad       = "bflow-load"       // no rights and no token
+	AccountMetrics    = "bflow-metrics"    // in NamespaceSystem: whom Prometheus sees; no rights of ours
 	AccountAgent      = "bflow-agent"      // in NamespaceSystem of a target: what the controller is there
+
+	// ConfigMapPrometheus, in NamespaceSystem, lists the Prometheus servers that get a token: key PrometheusKey holds a
+	// JSON array of PrometheusServer.
+	ConfigMapPrometheus = "bflow-prometheus"
+	PrometheusKey       = "servers.json"
+	MetricsDir          = "/var/run/bflow/metrics" // where the step of collect finds the content of MetricsSecret
 
 	SubmitDir = "/var/run/bflow/submit" // where a step finds KeyToken of SubmitSecret, and KeyCA of the API server
 	// ConfigMapRootCA is what Kubernetes puts into each namespace: key KeyCA is the certificate authority of the API server.
@@ -305,6 +313,7 @@ const (
 	KeyKubeconfig = "kubeconfig"
 	KeyToken      = "token"
 	KeyCA         = "ca.crt"
+	KeyURL        = "url" // of MetricsSecret: the server that its token is for
 	KeyInCluster  = "in-cluster"
 	KeyNodes      = "nodes"      // of a run: labels of the nodes that are the target, as a=b,c=d; without it all are
 	KeyLoadNodes  = "load-nodes" // of a run: node selector of the Jobs of its tasks, as a=b,c=d
@@ -313,6 +322,17 @@ const (
 // TargetSecret is the name of the Secret with the way to the target of a run. Keys: kubeconfig, token and ca.crt, or
 // in-cluster where the target is the hub.
 func TargetSecret(run string) string { return "bflow-" + run + "-target" }
+
+// PrometheusServer is a server that an administrator trusts with a token of AccountMetrics.
+type PrometheusServer struct {
+	URL      string `json:"url"`                // https
+	Audience string `json:"audience,omitempty"` // of the token; "" = the API server's
+	CA       string `json:"ca,omitempty"`       // PEM, beside the authorities of the pod and of its image
+}
+
+// MetricsSecret is the name of the Secret with a token for the Prometheus server of a run. Keys: KeyURL, KeyToken and,
+// where the server has one, KeyCA.
+func MetricsSecret(run string) string { return "bflow-" + run + "-metrics" }
 
 // SubmitSecret is the name of the Secret with the token of a TaskRun that asks for one by LabelToken. Key: token.
 func SubmitSecret(taskRun string) string { return "bflow-" + taskRun + "-submit" }

@@ -52,6 +52,7 @@ func installFlags(more ...cli.Flag) []cli.Flag {
 		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where runs live; repeatable or by commas (default: " + objects.DefaultNamespace + ")"},
 		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: by the platform)"},
 		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...] of the nodes for task pods (default: nodes without GPUs where a label tells them)"},
+		&cli.StringSliceFlag{Name: "prometheus", Usage: "URL[,ca=FILE][,audience=NAME] of a Prometheus that gets a token when a run asks it; repeatable (default: on OpenShift its Thanos)"},
 		&cli.StringSliceFlag{Name: "controller-flag", Usage: "flag of bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
 		&cli.BoolFlag{Name: "adopt", Usage: "take over what others have installed"},
 		&cli.BoolFlag{Name: "force-conflicts", Usage: "take fields that others own"},
@@ -72,12 +73,16 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 	if err != nil {
 		return bootstrap.Options{}, err
 	}
+	servers, err := prometheusServers(c.StringSlice("prometheus"))
+	if err != nil {
+		return bootstrap.Options{}, err
+	}
 	var namespaces []string
 	for _, n := range c.StringSlice("namespace") {
 		namespaces = append(namespaces, strings.Split(n, ",")...)
 	}
 	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, Client: client, LoadNodes: nodes,
-		Controller: c.StringSlice("controller-flag"),
+		Controller: c.StringSlice("controller-flag"), Prometheus: servers,
 		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
 	return o, step.Exit(contract.ExitUsage, o.Validate())
 }
