@@ -15,9 +15,11 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,16 +41,21 @@ func (w *world) away() (back func(), sweeper *release.Sweeper) {
 			return c.List(ctx, list, opts...)
 		},
 	})
-	opts := release.Options{Targets: target.NewRegistry(target.Local(live, nil)), Ways: w.opts.Access, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Hub: "hub"}
+	opts := release.Options{Targets: target.NewRegistry(w.local(live)), Ways: w.opts.Access, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.clock, Hub: "hub"}
 	w.release = release.NewReconciler(w.client, w.client, w.events, opts)
-	return func() { gone = false }, release.NewSweeper(w.client, opts)
+	return func() { gone = false }, release.NewSweeper(w.client, w.client, opts)
 }
 
-func (w *world) dirty() string {
+func (w *world) dirty() string { return w.marked(contract.AnnotationDirty) }
+
+func (w *world) owed() string { return w.marked(contract.AnnotationOwed) }
+
+// marked is what is written down at the target.
+func (w *world) marked(key string) string {
 	w.t.Helper()
 	flavor := &kueue.ResourceFlavor{}
 	w.must(w.client.Get(w.t.Context(), types.NamespacedName{Name: "local"}, flavor))
-	return flavor.Annotations[contract.AnnotationDirty]
+	return flavor.Annotations[key]
 }
 
 func (w *world) sweep(s *release.Sweeper) {
@@ -169,4 +176,85 @@ func TestObjectsOfARunOfThisNameOfAnotherHubStay(t *testing.T) {
 		t.Fatalf("it waits for what is not its own:\n%s", w.snapshot(false))
 	}
 	w.must(w.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "theirs"}, &corev1.Pod{}))
+}
+
+// TestATargetIsDirtyWhileATaskPodOfTheRunGoesOn: the pod of provision, on a node that does not answer, may make a server
+// any moment.
+func TestATargetIsDirtyWhileATaskPodOfTheRunGoesOn(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	back, sweeper := w.away()
+	back()
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
+	goesOn := func() {
+		w.pod("a-provision-pod", map[string]string{pipeline.PipelineRunLabelKey: "a", pipeline.TaskRunLabelKey: "a-provision", contract.LabelRun: "a"})
+	}
+	for range 5 {
+		w.rounds(1)
+		goesOn()
+	}
+	w.clock.Step(11 * time.Minute)
+	w.must(w.reconcile())
+	goesOn()
+	w.must(w.reconcile())
+	if !run.Released(w.run("a")) || w.held() != 0 || w.dirty() != "bench/a" || !w.saw("ForcedRelease") {
+		t.Fatalf("dirty %q:\n%s", w.dirty(), w.snapshot(false))
+	}
+	goesOn()
+	w.sweep(sweeper)
+	if w.dirty() == "" {
+		t.Fatal("its mark is gone while the pod goes on")
+	}
+	w.must(w.client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "a-provision-pod"}}))
+	w.sweep(sweeper)
+	if w.dirty() != "" {
+		t.Fatalf("dirty %q:\n%s", w.dirty(), w.snapshot(false))
+	}
+}
+
+// TestTheMarkOfARunThatIsNotReleasedStays: it is written first, so that nothing starts between it and the release.
+func TestTheMarkOfARunThatIsNotReleasedStays(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	_, sweeper := w.away()
+	flavor := &kueue.ResourceFlavor{}
+	w.must(w.client.Get(t.Context(), types.NamespacedName{Name: "local"}, flavor))
+	flavor.Annotations = map[string]string{contract.AnnotationDirty: "bench/a"}
+	w.must(w.client.Update(t.Context(), flavor))
+	w.removeEngine("a")
+	w.sweep(sweeper)
+	if w.dirty() != "bench/a" {
+		t.Fatal("the mark is gone before the release")
+	}
+}
+
+// TestATokenThatCannotBeEndedIsOwed: whoever has it may make a server, so nothing starts there until it is ended.
+func TestATokenThatCannotBeEndedIsOwed(t *testing.T) {
+	w := newWorld(t, 8)
+	w.submit("a")
+	w.settle()
+	back, sweeper := w.away()
+	back()
+	w.lender.away = true
+	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
+	w.rounds(10)
+	if pr := w.run("a"); run.Released(pr) || !strings.Contains(pr.Annotations[contract.AnnotationReason], "its token there to be ended: no route to host") {
+		t.Fatalf("reason %q:\n%s", w.run("a").Annotations[contract.AnnotationReason], w.snapshot(false))
+	}
+	w.clock.Step(11 * time.Minute)
+	w.rounds(3)
+	if !run.Released(w.run("a")) || w.held() != 0 || w.dirty() != "bench/a" || w.owed() != "bench/bflow-grant-a" {
+		t.Fatalf("dirty %q, owed %q:\n%s", w.dirty(), w.owed(), w.snapshot(false))
+	}
+	w.sweep(sweeper)
+	if w.dirty() == "" || w.owed() == "" {
+		t.Fatal("the target is clean, and the token is good")
+	}
+	w.lender.away = false
+	w.sweep(sweeper)
+	if w.dirty() != "" || w.owed() != "" || len(w.lender.lent) > 0 {
+		t.Fatalf("dirty %q, owed %q, lent %v", w.dirty(), w.owed(), w.lender.lent)
+	}
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -125,6 +128,15 @@ func stories() map[string]func(w *world, between func()) {
 			w.succeed("a-a2")
 			between()
 		},
+		"its target says something else than where it is": func(w *world, between func()) {
+			w.submit("a")
+			between()
+			w.edit("a", func(pr *tektonv1.PipelineRun) {
+				pr.Labels[contract.LabelTarget] = "nowhere"
+				pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally
+			})
+			between()
+		},
 		"its Workload is made before": func(w *world, between func()) {
 			w.opts.Prebuilt = true
 			w.with(w.ours)
@@ -183,12 +195,19 @@ func (w *world) killed(n int, story func(*world, func())) {
 	})
 }
 
-// guard breaks when an engine is up whose run holds no quota.
+// guard breaks when an engine is up whose run holds no quota, and when a token outlives the release of its run.
 func (w *world) guard() {
 	w.t.Helper()
 	var engines appsv1.DeploymentList
 	w.must(w.client.List(w.t.Context(), &engines))
 	if len(engines.Items) > 0 && w.held() == 0 {
 		w.t.Fatalf("an engine is up without quota:\n%s", w.snapshot(false))
+	}
+	var runs tektonv1.PipelineRunList
+	w.must(w.client.List(w.t.Context(), &runs))
+	for _, pr := range runs.Items {
+		if run.Released(&pr) && w.lender.lent[pr.UID] && w.owed() == "" {
+			w.t.Fatalf("run %s is released, and its token is good:\n%s", pr.Name, w.snapshot(false))
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package queue_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -55,8 +57,9 @@ type world struct {
 	release   *release.Reconciler
 	retry     *retry.Reconciler
 
-	gpus  int64
-	stuck bool // engine pods do not go away
+	gpus   int64
+	lender *lender
+	stuck  bool // engine pods do not go away
 
 	forgetful bool // Tekton has not written down which pods it has made
 	orphans   bool // Tekton has not written down which tasks it has made
@@ -81,7 +84,8 @@ func newWorld(t *testing.T, gpus int64) *world {
 	if err := jobframework.SetupWorkloadOwnerIndex(t.Context(), utiltesting.AsIndexer(builder), gvk); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, client: builder.Build(), events: &utiltesting.EventRecorder{}, clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second)), gpus: gpus}
+	w := &world{t: t, client: builder.Build(), events: &utiltesting.EventRecorder{}, clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second)), gpus: gpus,
+		lender: &lender{lent: map[types.UID]bool{}}}
 	w.with(w.client)
 	return w
 }
@@ -95,13 +99,41 @@ func (w *world) with(c client.Client) {
 	}
 	log := slog.New(slog.DiscardHandler)
 	var tick clock.Clock = w.clock
-	targets := target.NewRegistry(target.Local(c, nil))
+	targets := target.NewRegistry(w.local(c))
 	w.ours = c
 	w.opts.Targets, w.opts.Access, w.opts.Metrics, w.opts.Log, w.opts.Clock = targets, access.NewKeeper(c, targets), m, log, tick
 	w.admission = queue.NewAdmission(c, w.events, w.opts)
 	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Ways: w.opts.Access, Metrics: m, Log: log, Clock: tick})
 	w.retry = retry.NewReconciler(c, c, w.events, m, log)
 }
+
+// local is the target where runs go. They get tokens there, as on a remote one.
+func (w *world) local(live client.Client) target.Target {
+	t := target.Local(live, nil)
+	t.Way = w.lender
+	return t
+}
+
+// lender is a target that remembers whose tokens are good.
+type lender struct {
+	lent map[types.UID]bool
+	away bool // it cannot end any
+}
+
+func (l *lender) Access(ask target.Ask) (target.Grant, error) {
+	l.lent[ask.UID] = true
+	return target.Grant{Data: map[string][]byte{contract.KeyToken: []byte(ask.UID)}}, nil
+}
+
+func (l *lender) Revoke(_ context.Context, _ string, uid types.UID) error {
+	if l.away {
+		return errors.New("no route to host")
+	}
+	delete(l.lent, uid)
+	return nil
+}
+
+func (l *lender) Forget(types.UID) {}
 
 // submit makes a pending run as the compiler does.
 func (w *world) submit(name string, edits ...func(*tektonv1.PipelineRun)) {

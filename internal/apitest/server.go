@@ -45,6 +45,7 @@ type hooks struct {
 	taken            func(token string) bool
 	mostToken        time.Duration
 	tokens           int
+	bound            map[string]Object // by token: what it is bound to
 }
 
 // kind is what is served under a plural name.

@@ -40,7 +40,7 @@ func Ask(pr *tektonv1.PipelineRun) target.Ask {
 	if limit <= 0 {
 		limit = endless
 	}
-	return target.Ask{Namespace: pr.Namespace, UID: pr.UID, For: limit + margin}
+	return target.Ask{Namespace: pr.Namespace, Run: run.ID(pr), UID: pr.UID, For: limit + margin}
 }
 
 // Keeper writes the Secrets of runs and remembers what it wrote, because nobody may read them.
@@ -55,9 +55,11 @@ type Keeper struct {
 // way is what is known of the Secret of one run.
 type way struct {
 	mu     sync.Mutex // held while it is written
-	over   bool       // the run needs it no more
-	digest string     // of what lies beside the run
-	secret types.UID  // of the Secret that we have made; "" for none
+	pr     types.NamespacedName
+	target string    // that was asked for it last; "" for none
+	over   bool      // the run needs it no more
+	digest string    // of what lies beside the run
+	secret types.UID // of the Secret that we have made; "" for none
 }
 
 // errOver says that a run is being released.
@@ -72,7 +74,7 @@ func (k *Keeper) of(pr *tektonv1.PipelineRun) *way {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ways[pr.UID] == nil {
-		k.ways[pr.UID] = &way{}
+		k.ways[pr.UID] = &way{pr: client.ObjectKeyFromObject(pr)}
 	}
 	return k.ways[pr.UID]
 }
@@ -80,10 +82,20 @@ func (k *Keeper) of(pr *tektonv1.PipelineRun) *way {
 // Ready is nil when the way to a target can be written at once, and target.ErrNotYet while it is being made.
 func (k *Keeper) Ready(name string, pr *tektonv1.PipelineRun) error {
 	t, err := k.targets.Find(name)
-	if err == nil {
-		_, err = t.Access(Ask(pr))
+	if err != nil {
+		return err
 	}
+	k.asks(name, pr)
+	_, err = t.Access(Ask(pr))
 	return err
+}
+
+// asks remembers that a target was asked for the way of a run: what it gave has to be taken back.
+func (k *Keeper) asks(name string, pr *tektonv1.PipelineRun) {
+	w := k.of(pr)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	w.target = name
 }
 
 // Put makes the Secret of a run with the way to the target of that name, unless this very grant lies there. It replaces
@@ -94,6 +106,7 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 	if err != nil {
 		return time.Time{}, err
 	}
+	k.asks(name, pr)
 	grant, err := t.Access(Ask(pr))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("asking target %q for credentials: %w", name, err)
@@ -144,6 +157,35 @@ func (k *Keeper) End(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	return client.IgnoreNotFound(k.client.Delete(ctx, secretOf(pr)))
 }
 
+// Revoke ends what a target has given a run that was never let start, and is over or gone. Nothing of it lies beside the
+// run: that goes with it.
+func (k *Keeper) Revoke(ctx context.Context, pr types.NamespacedName) error {
+	for uid, name := range k.askedBy(pr) {
+		t, err := k.targets.Find(name)
+		if err != nil {
+			return err
+		}
+		if err := t.Revoke(ctx, pr.Namespace, uid); err != nil {
+			return err
+		}
+		k.Forget(name, uid)
+	}
+	return nil
+}
+
+// askedBy are the targets that were asked for PipelineRuns of a name.
+func (k *Keeper) askedBy(pr types.NamespacedName) map[types.UID]string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	out := map[types.UID]string{}
+	for uid, w := range k.ways {
+		if w.pr == pr && w.target != "" {
+			out[uid] = w.target
+		}
+	}
+	return out
+}
+
 // sweep takes the way of a released run away where it was written on the word of a cache that did not know that yet.
 func (k *Keeper) sweep(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	w := k.of(pr)
@@ -151,6 +193,11 @@ func (k *Keeper) sweep(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	defer w.mu.Unlock()
 	if w.secret == "" || w.over {
 		return nil
+	}
+	if t, err := k.targets.Find(run.Target(pr)); err == nil {
+		if err := t.Revoke(ctx, pr.Namespace, pr.UID); err != nil {
+			return err
+		}
 	}
 	w.over = true
 	err := k.client.Delete(ctx, secretOf(pr), client.Preconditions{UID: &w.secret})

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
+	"knative.dev/pkg/apis"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -29,6 +30,15 @@ type giver struct {
 	err       error
 	asked     []target.Ask
 	forgotten []types.UID
+	revoked   []types.UID
+	refuses   error // to revoke any
+}
+
+func (g *giver) Revoke(_ context.Context, _ string, uid types.UID) error {
+	if g.refuses == nil {
+		g.revoked = append(g.revoked, uid)
+	}
+	return g.refuses
 }
 
 func (g *giver) Access(a target.Ask) (target.Grant, error) {
@@ -216,8 +226,45 @@ func TestAWayThatWasWrittenTooLateIsTakenAway(t *testing.T) {
 	}
 	w.release()
 	w.look()
-	if token, _ := w.holds(); token != "" {
-		t.Errorf("beside the run that was released lies %q", token)
+	if token, _ := w.holds(); token != "" || len(w.giver.revoked) != 1 {
+		t.Errorf("beside the run that was released lies %q; revoked: %v", token, w.giver.revoked)
+	}
+}
+
+// TestWhatARunNeverNeededIsTakenBack: its target was asked just before somebody cancelled it, or deleted it.
+func TestWhatARunNeverNeededIsTakenBack(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		end  func(w *world, pr *tektonv1.PipelineRun) error
+	}{
+		{"cancelled", func(w *world, pr *tektonv1.PipelineRun) error {
+			pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
+			pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: "False", Reason: "Cancelled"})
+			return w.client.Update(w.t.Context(), pr)
+		}},
+		{"deleted", func(w *world, pr *tektonv1.PipelineRun) error { return w.client.Delete(w.t.Context(), pr) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			pr := makeRun("far")
+			w := newWorld(t, pr)
+			w.token("one", time.Hour)
+			if err := w.keeper.Ready("far", pr); err != nil {
+				t.Fatal(err)
+			}
+			there := &tektonv1.PipelineRun{}
+			if err := errors.Join(w.client.Get(t.Context(), client.ObjectKeyFromObject(pr), there), row.end(w, there)); err != nil {
+				t.Fatal(err)
+			}
+			w.giver.refuses = errors.New("no route to host")
+			if after := w.look(); after != seldom {
+				t.Errorf("a target that is away is asked again after %s", after)
+			}
+			w.giver.refuses = nil
+			w.look()
+			if len(w.giver.revoked) != 1 || w.giver.revoked[0] != "u" {
+				t.Errorf("revoked: %v", w.giver.revoked)
+			}
+		})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -48,7 +49,7 @@ func NewReconciler(c client.Reader, keeper *Keeper, clk clock.PassiveClock) *Rec
 func Setup(mgr ctrl.Manager, keeper *Keeper) error {
 	r := NewReconciler(mgr.GetClient(), keeper, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-access").
-		For(&tektonv1.PipelineRun{}, builder.WithPredicates(Holding())).
+		For(&tektonv1.PipelineRun{}, builder.WithPredicates(predicate.Or(Holding(), ends()))).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
 		WatchesRawSource(keeper.targets.OnRenewal(handler.EnqueueRequestsFromMapFunc(r.runsAt))).
 		WithOptions(controller.Options{RateLimiter: later.Retries()}).
@@ -84,16 +85,35 @@ func Holding() predicate.Predicate {
 	}
 }
 
+// ends passes the end of a run of ours, also of one that was never let start: its target may have been asked already.
+func ends() predicate.Predicate {
+	over := func(o client.Object) bool {
+		pr, ok := o.(*tektonv1.PipelineRun)
+		return ok && run.Ours(pr) && run.Over(pr)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return over(e.ObjectOld) != over(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return run.Ours(e.Object) },
+	}
+}
+
 // Reconcile looks after the way of one run.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	pr := &tektonv1.PipelineRun{}
-	if err := r.client.Get(ctx, req.NamespacedName, pr); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	err := r.client.Get(ctx, req.NamespacedName, pr)
+	if apierrors.IsNotFound(err) {
+		return r.revoke(ctx, req)
+	}
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	name := run.Target(pr)
 	switch {
 	case !run.Ours(pr):
 		return ctrl.Result{}, nil
+	case run.Over(pr) && !run.Started(pr):
+		return r.revoke(ctx, req)
 	case !run.Holding(pr):
 		if run.Released(pr) {
 			if err := r.keeper.sweep(ctx, pr); err != nil {
@@ -106,6 +126,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	return r.renew(ctx, name, pr)
+}
+
+// revoke ends what a target gave a run that will never need it. One that is being made is waited for.
+func (r *Reconciler) revoke(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	switch err := r.keeper.Revoke(ctx, req.NamespacedName); {
+	case errors.Is(err, target.ErrNotYet):
+		return ctrl.Result{RequeueAfter: soon}, nil
+	case err != nil:
+		ctrl.LoggerFrom(ctx).Info("the token of a run that was not let start could not be ended", "run", req.Name, "why", err.Error())
+		return ctrl.Result{RequeueAfter: seldom}, nil
+	}
+	return ctrl.Result{}, nil
 }
 
 // renew writes what has changed. A controller that has started again does not know what lies there, and writes it anew.

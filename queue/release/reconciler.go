@@ -2,6 +2,7 @@ package release
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -110,7 +111,7 @@ func (r *Reconciler) lost(ctx context.Context, pr *tektonv1.PipelineRun, cause e
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.unseen(ctx, target.Target{Name: run.Target(pr)}, pr, work, cause)
+	return r.unseen(ctx, target.Unknown(run.Target(pr), cause), pr, work, cause)
 }
 
 // end takes the run from its end to its release.
@@ -130,9 +131,16 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 	waits := waitsFor(work, left, finishing)
 	switch {
 	case len(waits) == 0:
-		return ctrl.Result{}, r.release(ctx, t, pr, work, nil, false)
-	case r.overdue(pr, work) && finishing == "":
-		return ctrl.Result{}, r.release(ctx, t, pr, work, waits, leftover.Holding(left))
+		err := r.release(ctx, t, pr, work, nil, false)
+		if errors.Is(err, target.ErrNotYet) {
+			return ctrl.Result{RequeueAfter: soon}, nil
+		}
+		if owed := new(owedError); errors.As(err, &owed) {
+			return r.unseen(ctx, t, pr, work, owed)
+		}
+		return ctrl.Result{}, err
+	case r.overdue(pr, work) && finishing == "": // a task pod may be about to make something
+		return ctrl.Result{}, r.release(ctx, t, pr, work, waits, leftover.Holding(left) || len(work.pods) > 0)
 	case len(left) == 0 && len(work.pods) == 0: // only finish is awaited, which needs no device
 		if err := r.markFreed(ctx, pr); err != nil {
 			return ctrl.Result{}, err

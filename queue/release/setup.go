@@ -46,7 +46,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		For(&kueue.ResourceFlavor{}).
 		WatchesRawSource(opts.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(flavorOf))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: later.Retries()}).
-		Complete(NewSweeper(mgr.GetClient(), opts))
+		Complete(NewSweeper(mgr.GetClient(), mgr.GetAPIReader(), opts))
 }
 
 func ofTask(_ context.Context, o client.Object) []reconcile.Request {

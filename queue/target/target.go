@@ -30,6 +30,7 @@ type Sight interface {
 // Ask is a run that needs the way to its target.
 type Ask struct {
 	Namespace string
+	Run       string        // its name
 	UID       types.UID     // of the PipelineRun: each attempt has a way of its own
 	For       time.Duration // how long the run may take
 }
@@ -44,6 +45,9 @@ type Grant struct {
 // ErrNotYet until its answer is there.
 type Accessor interface {
 	Access(Ask) (Grant, error)
+	// Revoke ends every token that was handed out for a PipelineRun of that namespace, and hands out none any more. It
+	// answers ErrNotYet while one is being made.
+	Revoke(ctx context.Context, namespace string, uid types.UID) error
 	// Forget ends the care for a run.
 	Forget(types.UID)
 }
@@ -72,6 +76,26 @@ func (t Target) Access(ask Ask) (Grant, error) {
 	}
 	return t.Way.Access(ask)
 }
+
+// Revoke ends the way to the target for a PipelineRun. That to the hub ends with the pods of its tasks.
+func (t Target) Revoke(ctx context.Context, namespace string, uid types.UID) error {
+	if t.Way == nil {
+		return nil
+	}
+	return t.Way.Revoke(ctx, namespace, uid)
+}
+
+// Unknown is a target that nobody knows the way to, because of cause.
+func Unknown(name string, cause error) Target {
+	return Target{Name: name, Way: noWay{cause}}
+}
+
+// noWay answers with what keeps it from the target.
+type noWay struct{ cause error }
+
+func (n noWay) Access(Ask) (Grant, error)                       { return Grant{}, n.cause }
+func (n noWay) Revoke(context.Context, string, types.UID) error { return n.cause }
+func (n noWay) Forget(types.UID)                                {}
 
 // Forget ends the care for the way of a run.
 func (t Target) Forget(run types.UID) {

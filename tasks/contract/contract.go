@@ -155,6 +155,10 @@ const (
 	// AnnotationDirty, on the ResourceFlavor of a target, names the runs that were released by force and may still hold
 	// devices there: namespace/run, separated by commas.
 	AnnotationDirty = Prefix + "dirty"
+	// AnnotationOwed, on the ResourceFlavor of a target, names the GrantSecrets there that could not be deleted when their
+	// runs were released by force: namespace/name, separated by commas. As long as there is one, no mark of
+	// AnnotationDirty is taken away.
+	AnnotationOwed = Prefix + "owed-grants"
 
 	// AnnotationResume on a PipelineTask's Task says what resuming a run does with it.
 	// ResumeRepeat: its effect died with the executor (a deployment, a check of it); it runs again whenever a
@@ -318,6 +322,10 @@ const (
 	KeyNodes      = "nodes"      // of a run: labels of the nodes that are the target, as a=b,c=d; without it all are
 	KeyLoadNodes  = "load-nodes" // of a run: node selector of the Jobs of its tasks, as a=b,c=d
 )
+
+// GrantSecret is the name of the Secret on a remote target that the token of an attempt of a run is bound to: the token
+// is good as long as it is there. uid is that of the PipelineRun. It holds nothing.
+func GrantSecret(uid string) string { return "bflow-grant-" + uid }
 
 // TargetSecret is the name of the Secret with the way to the target of a run. Keys: kubeconfig, token and ca.crt, or
 // in-cluster where the target is the hub.

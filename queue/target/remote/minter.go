@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ const (
 type minter struct {
 	ctx   context.Context // nothing is asked for when it has ended
 	name  string
+	hub   string // its identity
 	live  client.Client
 	files map[string][]byte // what lies beside the token
 	clock clock.PassiveClock
@@ -48,6 +50,7 @@ var _ target.Accessor = (*minter)(nil)
 // minted is what is known of the token of a run.
 type minted struct {
 	namespace string
+	over      bool // revoked: no token is handed out any more
 	grant     target.Grant
 	renew     time.Time
 	busy      bool
@@ -62,7 +65,7 @@ func newMinter(ctx context.Context, c credentials.Credentials, live client.Clien
 			files[key] = content
 		}
 	}
-	return &minter{ctx: ctx, name: c.Target, live: live, files: files, clock: clk, slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}, accounts: map[string]types.UID{}}
+	return &minter{ctx: ctx, name: c.Target, hub: c.Hub, live: live, files: files, clock: clk, slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}, accounts: map[string]types.UID{}}
 }
 
 // Access returns the token of a run until half of its life is over, and then another one.
@@ -75,6 +78,8 @@ func (m *minter) Access(ask target.Ask) (target.Grant, error) {
 		m.runs[ask.UID] = known
 	}
 	switch {
+	case known.over:
+		return target.Grant{}, errRevoked
 	case now.Before(known.renew):
 		return known.grant, nil
 	case known.busy || m.ended:
@@ -85,6 +90,42 @@ func (m *minter) Access(ask target.Ask) (target.Grant, error) {
 	known.busy = true
 	m.asking.Go(func() { m.mint(ask, known) })
 	return target.Grant{}, target.ErrNotYet
+}
+
+// errRevoked is the answer to a run whose tokens were ended.
+var errRevoked = errors.New("the run is over, and gets no credentials any more")
+
+// Revoke deletes what the tokens of a run are bound to. A target that it does not reach is an error: they are good still.
+func (m *minter) Revoke(ctx context.Context, namespace string, uid types.UID) error {
+	if m.revoking(namespace, uid) {
+		return target.ErrNotYet
+	}
+	err := m.live.Delete(ctx, grantSecret(namespace, uid))
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("ending the token of a run: %w; bflow target add with the same name repairs the rights", err)
+	case client.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("ending the token of a run: %w", err)
+	}
+	return nil
+}
+
+// revoking makes sure that no token is asked for any more, and says whether one is being asked for just now.
+func (m *minter) revoking(namespace string, uid types.UID) (busy bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.runs[uid]
+	if known == nil {
+		known = &minted{namespace: namespace}
+		m.runs[uid] = known
+	}
+	known.over = true
+	return known.busy
+}
+
+// grantSecret is what the tokens of a PipelineRun are bound to, without what it says of itself.
+func grantSecret(namespace string, uid types.UID) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: contract.GrantSecret(string(uid))}}
 }
 
 // end waits for what is being asked for; nothing is any more.
@@ -126,7 +167,7 @@ func (m *minter) mint(ask target.Ask, into *minted) {
 	defer func() { <-m.slots }()
 	ctx, cancel := context.WithTimeout(m.ctx, mintAnswer)
 	defer cancel()
-	text, expires, err := mintToken(ctx, m.live, ask.Namespace, contract.AccountRunner, ask.For)
+	text, expires, err := m.bound(ctx, ask)
 	now := m.clock.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,10 +183,31 @@ func (m *minter) mint(ask target.Ask, into *minted) {
 	into.grant, into.renew = target.Grant{Data: data, Expires: expires}, credentials.Half(now, expires)
 }
 
-// mintToken asks the API server for a token of an account. It may live shorter than asked for.
-func mintToken(ctx context.Context, c client.Client, namespace, account string, life time.Duration) (string, time.Time, error) {
+// bound makes a token that ends with a Secret of its own there, which is made first. That of an earlier try will do.
+func (m *minter) bound(ctx context.Context, ask target.Ask) (string, time.Time, error) {
+	secret := grantSecret(ask.Namespace, ask.UID)
+	secret.Labels = map[string]string{contract.LabelRun: ask.Run, contract.LabelManagedBy: contract.ManagedBy}
+	if m.hub != "" {
+		secret.Labels[contract.LabelHub] = m.hub
+	}
+	err := m.live.Create(ctx, secret)
+	switch {
+	case apierrors.IsForbidden(err):
+		return "", time.Time{}, fmt.Errorf("making what its token is bound to: %w; bflow target add with the same name repairs the rights", err)
+	case apierrors.IsNotFound(err):
+		return "", time.Time{}, fmt.Errorf("there is no namespace %q on it; bflow target add with --namespace %s makes it", ask.Namespace, ask.Namespace)
+	case client.IgnoreAlreadyExists(err) != nil:
+		return "", time.Time{}, fmt.Errorf("making what its token is bound to: %w", err)
+	}
+	to := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: secret.Name}
+	return mintToken(ctx, m.live, ask.Namespace, contract.AccountRunner, ask.For, to)
+}
+
+// mintToken asks the API server for a token of an account, which ends with what it is bound to, nil for nothing. It may
+// live shorter than asked for.
+func mintToken(ctx context.Context, c client.Client, namespace, account string, life time.Duration, to *authenticationv1.BoundObjectReference) (string, time.Time, error) {
 	seconds := int64(max(life, leastToken).Seconds())
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds, BoundObjectRef: to}}
 	of := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
 	err := c.SubResource("token").Create(ctx, of, request)
 	switch {

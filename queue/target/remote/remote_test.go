@@ -3,6 +3,7 @@ package remote
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -242,6 +243,72 @@ func TestARunGetsATokenOfItsOwn(t *testing.T) {
 	far.Forget("a")
 	if known := w.connector.conns[contract.TargetCredentials("far")].way.runs["a"]; known != nil {
 		t.Error("a run that ended is remembered")
+	}
+}
+
+// TestATokenEndsWithWhatItIsBoundTo: deleting that on the target is how a node that comes back is kept from deploying.
+func TestATokenEndsWithWhatItIsBoundTo(t *testing.T) {
+	w, s := newWorld(t), cluster(t)
+	w.add("far", s, "first", time.Hour)
+	far := w.find("far")
+	ask := target.Ask{Namespace: "bench", Run: "r", UID: "a", For: 2 * time.Hour}
+	if _, err := grant(t, far, ask); err != nil {
+		t.Fatal(err)
+	}
+	const secret = "/api/v1/namespaces/bench/secrets/bflow-grant-a"
+	bound := s.Bound("token-bench-bflow-runner-1")
+	if bound["kind"] != "Secret" || bound["name"] != "bflow-grant-a" || s.Get(secret) == nil {
+		t.Errorf("it is bound to %v; there is %v", bound, s.List("/api/v1/namespaces/bench/secrets/"))
+	}
+	w.clock.Step(61 * time.Minute)
+	if _, err := grant(t, far, ask); err != nil {
+		t.Errorf("a second token: %v", err)
+	}
+	s.Refuse(func(q apitest.Request) (int, string) {
+		if q.Verb == "delete" {
+			return http.StatusServiceUnavailable, "it is away"
+		}
+		return 0, ""
+	})
+	if err := far.Revoke(t.Context(), "bench", "a"); err == nil || s.Get(secret) == nil {
+		t.Errorf("a target that cannot be asked says that it has ended: %v", err)
+	}
+	s.Refuse(nil)
+	if err := far.Revoke(t.Context(), "bench", "a"); err != nil || s.Get(secret) != nil {
+		t.Errorf("it is there: %v", err)
+	}
+	if err := far.Revoke(t.Context(), "bench", "a"); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+	if _, err := grant(t, far, ask); !errors.Is(err, errRevoked) || s.Get(secret) != nil {
+		t.Errorf("it gets another one: %v", err)
+	}
+}
+
+// TestATokenThatIsBeingMadeIsWaitedFor: it would outlive its end.
+func TestATokenThatIsBeingMadeIsWaitedFor(t *testing.T) {
+	w, s := newWorld(t), cluster(t)
+	w.add("far", s, "first", time.Hour)
+	far := w.find("far")
+	eventually.True(t, "that it is in sight", far.Sight.Ready)
+	goOn := make(chan struct{})
+	s.Refuse(func(q apitest.Request) (int, string) {
+		if q.Subresource == "token" {
+			<-goOn
+		}
+		return 0, ""
+	})
+	ask := target.Ask{Namespace: "bench", Run: "r", UID: "a", For: 2 * time.Hour}
+	if _, err := far.Access(ask); !errors.Is(err, target.ErrNotYet) {
+		t.Fatal(err)
+	}
+	if err := far.Revoke(t.Context(), "bench", "a"); !errors.Is(err, target.ErrNotYet) {
+		t.Errorf("got %v", err)
+	}
+	close(goOn)
+	eventually.True(t, "its end", func() bool { return far.Revoke(t.Context(), "bench", "a") == nil })
+	if left := s.List("/api/v1/namespaces/bench/secrets/"); len(left) > 0 {
+		t.Errorf("left: %q", left)
 	}
 }
 

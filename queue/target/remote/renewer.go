@@ -62,7 +62,7 @@ func (r *Renewer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 }
 
 func (r *Renewer) renew(ctx context.Context, t target.Target, secret *corev1.Secret) (time.Time, error) {
-	text, expires, err := mintToken(ctx, t.Live, contract.NamespaceSystem, contract.AccountAgent, credentials.AgentToken)
+	text, expires, err := mintToken(ctx, t.Live, contract.NamespaceSystem, contract.AccountAgent, credentials.AgentToken, nil)
 	if err != nil {
 		return time.Time{}, err
 	}
