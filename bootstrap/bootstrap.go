@@ -33,6 +33,7 @@ type Options struct {
 	LoadNodes  map[string]string           // node selector of task pods; nil = nodes without GPUs where there are some
 	Controller []string                    // more flags of the controller; nil = none
 	Prometheus []contract.PrometheusServer // that get a token; nil = on OpenShift its Thanos, else none
+	DevicePods string                      // who makes pods that ask for devices where runs live: objects.DevicesOfRuns, the default, or objects.DevicesOfAnyone
 	Registry   string                      // of a mirror; see package mirror
 	ImageMap   map[string]string
 	Targets    map[string]TargetSettings // beside the hub itself; always those of the installation
@@ -48,7 +49,7 @@ const defaultTimeout = 5 * time.Minute
 // settings is what of the options the next call goes on with.
 func (o Options) settings(all []Component) Settings {
 	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
-		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes, Controller: o.Controller, Prometheus: o.Prometheus, Targets: o.Targets}
+		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes, Controller: o.Controller, Prometheus: o.Prometheus, DevicePods: o.DevicePods, Targets: o.Targets}
 	for _, c := range all {
 		s.Versions[c.Part] = c.Version
 	}
@@ -68,6 +69,9 @@ func (o Options) Validate() error {
 	}
 	for _, s := range o.Prometheus {
 		problems = append(problems, checkServer(s))
+	}
+	if d := o.DevicePods; d != "" && d != objects.DevicesOfRuns && d != objects.DevicesOfAnyone {
+		problems = append(problems, fmt.Errorf("--device-pods %q: it is %s or %s", d, objects.DevicesOfRuns, objects.DevicesOfAnyone))
 	}
 	return errors.Join(problems...)
 }
@@ -112,6 +116,9 @@ func (o Options) Resume(s Settings) Options {
 	}
 	if o.Prometheus == nil {
 		o.Prometheus = s.Prometheus
+	}
+	if o.DevicePods == "" {
+		o.DevicePods = s.DevicePods
 	}
 	if o.Targets == nil {
 		o.Targets = s.Targets

@@ -32,6 +32,7 @@ type Settings struct {
 	LoadNodes  map[string]string           `json:"loadNodes,omitempty"`
 	Controller []string                    `json:"controller,omitempty"` // more flags of the controller
 	Prometheus []contract.PrometheusServer `json:"prometheus,omitempty"` // that get a token
+	DevicePods string                      `json:"devicePods,omitempty"`
 
 	Targets map[string]TargetSettings `json:"targets,omitempty"`
 }

@@ -28,6 +28,15 @@ const (
 	DashboardOperator  = "grafana-operator" // that ConfigMap, named by a GrafanaDashboard
 )
 
+// Who may make pods that ask for devices in namespaces of runs.
+const (
+	DevicesOfRuns   = "bflow"
+	DevicesOfAnyone = "anyone"
+)
+
+// devicesPolicy is the name of the ValidatingAdmissionPolicy that keeps others from it, and of its binding.
+const devicesPolicy = "bflow-devices"
+
 // DefaultNamespace is where runs live when nobody says otherwise.
 const DefaultNamespace = "benchflow"
 
@@ -46,6 +55,7 @@ type Config struct {
 	Namespaces []string // where runs live; none = DefaultNamespace
 	Prebuilt   bool     // Kueue manages pods, so the controller makes the Workloads of runs itself
 	Flags      []string // more of the controller
+	DevicePods string   // who makes pods that ask for devices where runs live: DevicesOfRuns or DevicesOfAnyone; "" = the first
 
 	From func(image string) string // where the cluster pulls an image from; nil = from its own registry
 
@@ -72,6 +82,9 @@ func Objects(c Config) ([]*unstructured.Unstructured, error) {
 	}
 	var all []*unstructured.Unstructured
 	for _, o := range rendered {
+		if c.DevicePods == DevicesOfAnyone && o.GetName() == devicesPolicy {
+			continue
+		}
 		if c.Prometheus && o.GroupVersionKind().Group == groupPrometheus {
 			addLabels(o, c.PrometheusLabels)
 		}

@@ -24,6 +24,7 @@ import (
 
 const (
 	theController = "system:serviceaccount:bflow-system:bflow-controller"
+	theRunner     = "system:serviceaccount:bench:bflow-runner"
 	somebody      = "alice"
 	administrator = "root" // may delete namespaces
 )
@@ -292,16 +293,30 @@ func (p *compiled) refusals(t *testing.T, by string, old, now *unstructured.Unst
 
 func (p *compiled) refusalsIn(t *testing.T, namespace *corev1.Namespace, by string, old, now *unstructured.Unstructured) string {
 	t.Helper()
-	gvk := schema.GroupVersionKind{Group: "tekton.dev", Version: "v1", Kind: "PipelineRun"}
 	gvr := schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "pipelineruns"}
+	return p.judge(t, request{by: by, resource: gvr, kind: gvr.GroupVersion().WithKind("PipelineRun"), old: old, now: now}, namespace)
+}
+
+// request is what somebody asks an API server for.
+type request struct {
+	by          string
+	resource    schema.GroupVersionResource
+	subresource string
+	kind        schema.GroupVersionKind
+	old, now    *unstructured.Unstructured // old is nil for one that is made
+}
+
+// judge returns the messages of all rules that a request breaks, "" when it is allowed or not looked at.
+func (p *compiled) judge(t *testing.T, q request, namespace *corev1.Namespace) string {
+	t.Helper()
 	operation := admission.Create
 	var before runtime.Object
-	if old != nil {
-		operation, before = admission.Update, old
+	if q.old != nil {
+		operation, before = admission.Update, q.old
 	}
-	attributes := admission.NewAttributesRecord(now, before, gvk, namespace.Name, now.GetName(), gvr, "", operation, nil, false, &user.DefaultInfo{Name: by})
-	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: now, VersionedOldObject: before}
-	request := admissioncel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(gvr), metav1.GroupVersionKind(gvk))
+	attributes := admission.NewAttributesRecord(q.now, before, q.kind, namespace.Name, q.now.GetName(), q.resource, q.subresource, operation, nil, false, &user.DefaultInfo{Name: q.by})
+	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: q.kind, VersionedObject: q.now, VersionedOldObject: before}
+	request := admissioncel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(q.resource), metav1.GroupVersionKind(q.kind))
 	evaluate := func(e admissioncel.ConditionEvaluator) []admissioncel.EvaluationResult {
 		ctx := p.compiler.CreateContext(context.Background())
 		results, _, err := e.ForInput(ctx, versioned, request, admissioncel.OptionalVariableBindings{Authorizer: rights{}}, namespace, celconfig.RuntimeCELCostBudget)
@@ -343,11 +358,12 @@ func (e expression) GetName() string          { return e.name }
 func (e expression) GetExpression() string    { return e.text }
 func (e expression) ReturnTypes() []*cel.Type { return []*cel.Type{e.kind} }
 
-// rights lets only the administrator delete namespaces.
+// rights lets only the administrator delete namespaces, and tasks of runs use devices.
 type rights struct{}
 
 func (rights) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if a.GetUser().GetName() == administrator && a.GetVerb() == "delete" && a.GetResource() == "namespaces" {
+	what := a.GetVerb() + " " + a.GetResource() + "." + a.GetAPIGroup()
+	if by := a.GetUser().GetName(); by == administrator && what == "delete namespaces." || by == theRunner && what == "use devices.bflow.dev" {
 		return authorizer.DecisionAllow, "", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil

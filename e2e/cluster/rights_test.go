@@ -24,6 +24,7 @@ func spare() map[string]string {
 		"submit may list customruns":  "the same",
 		"submit may list configmaps":  "summaries of the runs of a matrix, for its page",
 		"runner may get taskruns":     "asked by a launcher that is told to end: is it a cancel, or does only its pod go",
+		"devices.bflow.dev":           "asked for by the admission policy of devices, which is no request of an account",
 		"runner may get namespaces":   "asked for a run that the controller has not let start",
 		"bflow-runner may get leases": "asked by runs that share a platform on the target",
 		"runs/finalizers":             "asked for by an admission plugin that OpenShift runs and this cluster does not",

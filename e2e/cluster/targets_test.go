@@ -136,6 +136,7 @@ func TestATargetIsRemoved(t *testing.T) {
 // spareThere are rights on a target that the log of these tests need not show.
 func spareThere() map[string]string {
 	return map[string]string{
+		"devices.bflow.dev":                        "asked for by the admission policy of devices, where the target is a hub too",
 		"persistentvolumeclaims":                   "claims that an experiment says to make",
 		"may list nodes":                           "asked once a pod is unschedulable",
 		"resourceclaims.resource.k8s":              "read where the cluster serves dynamic resource allocation",
