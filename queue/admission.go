@@ -49,10 +49,11 @@ type Options struct {
 	Metrics  *metrics.Metrics
 	Log      *slog.Logger
 	Clock    clock.Clock
-	Gate     Gate   // nil = every admitted run may start
-	Locks    Locks  // nil = runs need no lock
-	Hub      string // identity of this hub, for the history of locks
-	Prebuilt bool   // a Kueue that manages pods is installed: runs carry no queue label, and their Workloads are made here
+	Live     client.Reader // past the cache; nil = the client
+	Gate     Gate          // nil = every admitted run may start
+	Locks    Locks         // nil = runs need no lock
+	Hub      string        // identity of this hub, for the history of locks
+	Prebuilt bool          // a Kueue that manages pods is installed: runs carry no queue label, and their Workloads are made here
 }
 
 // Admission queues runs and lets them start.
@@ -69,6 +70,9 @@ type Admission struct {
 func NewAdmission(c client.Client, recorder events.EventRecorder, opts Options) *Admission {
 	if opts.Access == nil {
 		opts.Access = access.NewKeeper(c, opts.Targets)
+	}
+	if opts.Live == nil {
+		opts.Live = c
 	}
 	return &Admission{
 		client:  c,
@@ -158,6 +162,9 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 		}
 		if settled, err := a.settled(ctx, pr); settled || err != nil {
 			return ctrl.Result{}, err
+		}
+		if wait, err := a.account(ctx, pr); wait > 0 || err != nil {
+			return ctrl.Result{RequeueAfter: wait}, err
 		}
 		if entering && run.Queue(pr) != "" {
 			if wait := a.order.pass(pr.UID, pr.CreationTimestamp.Time, a.opts.Clock.Now()); wait > 0 {

@@ -16,6 +16,7 @@
 //	  apps               deployments                     list delete
 //	  ""                 secrets                         create delete   (never read: names are known)
 //	  ""                 serviceaccounts/token           create          (of contract.AccountSubmit only)
+//	  ""                 serviceaccounts                 get
 //	in the cluster
 //	  kueue.x-k8s.io     workloads                       get list watch create update patch delete
 //	  kueue.x-k8s.io     workloads/status                get update patch

@@ -393,6 +393,47 @@ func TestADemandThatNobodyCanReadIsSaid(t *testing.T) {
 	}
 }
 
+// TestTasksHaveAccountsThatAreMarkedForRuns: an experiment names them, which may come from a pull request.
+func TestTasksHaveAccountsThatAreMarkedForRuns(t *testing.T) {
+	asks := func(name string) func(*tektonv1.PipelineRun) {
+		return func(pr *tektonv1.PipelineRun) { pr.Spec.TaskRunTemplate.ServiceAccountName = name }
+	}
+	account := func(name, marked string) *corev1.ServiceAccount {
+		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name, Labels: map[string]string{contract.LabelForRuns: marked}}}
+	}
+	for _, row := range []struct {
+		name   string
+		edit   func(*tektonv1.PipelineRun)
+		starts bool
+	}{
+		{"the account of bootstrap", asks(contract.AccountRunner), true},
+		{"one that is marked", asks("marked"), true},
+		{"the account that makes runs", asks(contract.AccountSubmit), false},
+		{"one that says no", asks("unmarked"), false},
+		{"none that is there", asks("nobody"), false},
+		{"one task has another account", func(pr *tektonv1.PipelineRun) {
+			asks(contract.AccountRunner)(pr)
+			pr.Spec.TaskRunSpecs = []tektonv1.PipelineTaskRunSpec{{PipelineTaskName: contract.Collect, ServiceAccountName: contract.AccountSubmit}}
+		}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newWorld(t, 4)
+			for _, o := range []*corev1.ServiceAccount{account("marked", "true"), account("unmarked", "false"), account(contract.AccountSubmit, "")} {
+				w.must(w.client.Create(t.Context(), o))
+			}
+			w.submit("a", row.edit)
+			w.settle()
+			pr := w.run("a")
+			if started := run.Started(pr); started != row.starts {
+				t.Errorf("started: %v", started)
+			}
+			if !row.starts && (!w.saw("WrongAccount") || !strings.Contains(pr.Annotations[contract.AnnotationReason], contract.LabelForRuns+"=true") || len(w.workloads()) > 0) {
+				t.Errorf("it says %q, and has %d Workloads", pr.Annotations[contract.AnnotationReason], len(w.workloads()))
+			}
+		})
+	}
+}
+
 func TestARunThatCannotStartLeavesTheQueue(t *testing.T) {
 	w := newWorld(t, 4)
 	w.submit("a")

@@ -61,7 +61,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 	}{
 		{"indexes", func() error { return run.SetupIndexes(ctx, mgr.GetFieldIndexer()) }},
 		{"admission", func() error {
-			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: ways, Gate: matrix.NewGate(live), Locks: locks, Hub: hub, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
+			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: ways, Live: live, Gate: matrix.NewGate(live), Locks: locks, Hub: hub, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
 		}},
 		{"release", func() error {
 			return release.Setup(ctx, mgr, release.Options{Targets: targets, Ways: ways, Hub: hub, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})

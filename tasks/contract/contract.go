@@ -118,6 +118,7 @@ const (
 
 	LabelHub           = Prefix + "hub"            // UID of the namespace kube-system of the hub, on every object on a target
 	LabelEnabled       = Prefix + "enabled"        // "true" on a namespace where runs may live
+	LabelForRuns       = Prefix + "for-runs"       // "true" on a ServiceAccount that an experiment may name for its tasks
 	LabelAllowUnqueued = Prefix + "allow-unqueued" // "true" on a namespace where runs may start without a queue
 	LabelQueue         = "kueue.x-k8s.io/queue-name"
 	LabelPriority      = "kueue.x-k8s.io/priority-class"
