@@ -1,0 +1,189 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// partDelay is how long runs may wait for a part that they do not need, and for one that has come back.
+const partDelay = time.Minute
+
+var (
+	clusterRoles = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
+	roles        = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}
+)
+
+// TestAPartThatIsGoneDelaysOnlyWhoNeedsIt takes a part away, restarts the controller, and gives the part back: a run that
+// does not need it starts meanwhile, and one that does soon afterwards.
+func TestAPartThatIsGoneDelaysOnlyWhoNeedsIt(t *testing.T) {
+	t.Parallel()
+	const team = "bflow-e2e-part"
+	for _, row := range []struct {
+		name      string
+		more      bool                // not in short tests
+		faulty    bool                // requests are refused meanwhile
+		everybody bool                // no run can do without it
+		take      func(l *lab) func() // returns what gives it back
+		needs     func(l *lab) func() // starts what needs it, and returns what waits for that once it is back
+	}{
+		{name: "the label of a team's namespace", take: func(l *lab) func() {
+			l.team(team)
+			return l.label(team, "false")
+		}, needs: func(l *lab) func() {
+			run := l.submit(l.write("team.yaml", of(team, experiment(oneOfEight, "1s", ""))))[0]
+			return func() { l.letStart(team, run); l.must("cancel", run) }
+		}},
+		{name: "the right to CustomRuns", faulty: true, take: func(l *lab) func() {
+			return l.withoutRule(clusterRoles, "", "bflow-controller-runs", "customruns")
+		}, needs: func(l *lab) func() {
+			parent := l.submit(l.write("three.yaml", threePoints))[0]
+			return func() {
+				l.await(partDelay, "the runs of matrix "+parent, func() string {
+					if len(l.list(pipelineRuns, contract.LabelMatrix+"="+parent)) == 0 {
+						return "there are none"
+					}
+					return ""
+				})
+				l.must("cancel", parent)
+			}
+		}},
+		{name: "the right to the Secrets of targets", more: true, faulty: true, take: func(l *lab) func() {
+			return l.withoutRule(roles, contract.NamespaceSystem, "bflow-controller", "secrets")
+		}},
+		{name: "Tekton's webhook", more: true, everybody: true, take: func(l *lab) func() {
+			return l.scaledDown("tekton-pipelines", "tekton-pipelines-webhook")
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if row.more && testing.Short() {
+				t.Skip("others are tried in short tests")
+			}
+			if row.faulty {
+				faulty(t)
+			}
+			l := newLab(t, alone)
+			give := row.take(l)
+			t.Cleanup(give)
+			l.kill(ourController)
+			needs := func() {}
+			if row.needs != nil {
+				needs = row.needs(l)
+			}
+			if !row.everybody {
+				l.must("cancel", l.single())
+			}
+			give()
+			needs()
+			if row.everybody {
+				run := l.single()
+				l.succeeded(run)
+				l.ranOnce(run)
+			}
+			l.quotaFree(beforeForce)
+		})
+	}
+}
+
+// single submits a run that needs a GPU of the hub and nothing else, and waits until it is let start.
+func (l *lab) single() string {
+	l.t.Helper()
+	run := l.submit(l.write("single.yaml", experiment(oneOfEight, "1s", "")))[0]
+	l.letStart(namespace, run)
+	return run
+}
+
+// letStart waits until a run is let start.
+func (l *lab) letStart(namespace, run string) {
+	l.t.Helper()
+	l.await(partDelay, run+" to be let start", func() string {
+		pr, err := l.getIn(pipelineRuns, namespace, run)
+		if err != nil {
+			return err.Error()
+		}
+		if pr.GetAnnotations()[contract.AnnotationAdmitted] == "" {
+			return fmt.Sprintf("it is not: %s", pr.GetAnnotations()[contract.AnnotationReason])
+		}
+		return ""
+	})
+}
+
+// label sets the label of runs on a namespace, and returns what sets it to true.
+func (l *lab) label(name, value string) (back func()) {
+	l.t.Helper()
+	set := func(value string) error {
+		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, contract.LabelEnabled, value)
+		_, err := l.api.Resource(namespaces).Patch(context.WithoutCancel(l.t.Context()), name, types.MergePatchType, patch, metav1.PatchOptions{})
+		return err
+	}
+	if err := set(value); err != nil {
+		l.t.Fatal(err)
+	}
+	return func() { _ = set("true") } // the namespace may be gone by then
+}
+
+// withoutRule takes the rules about a resource out of a role, and returns what puts them back.
+func (l *lab) withoutRule(kind schema.GroupVersionResource, in, name, resource string) (back func()) {
+	l.t.Helper()
+	role, err := l.getIn(kind, in, name)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	all, _, _ := unstructured.NestedSlice(role.Object, "rules")
+	var kept []any
+	for _, rule := range all {
+		of, _, _ := unstructured.NestedStringSlice(rule.(map[string]any), "resources")
+		if len(of) != 1 || of[0] != resource {
+			kept = append(kept, rule)
+		}
+	}
+	if len(kept) == len(all) {
+		l.t.Fatalf("%s %s has no rule about %s", kind.Resource, name, resource)
+	}
+	set := func(rules []any) {
+		patch, err := json.Marshal(map[string]any{"rules": rules})
+		if err == nil {
+			_, err = l.api.Resource(kind).Namespace(in).Patch(context.WithoutCancel(l.t.Context()), name, types.MergePatchType, patch, metav1.PatchOptions{})
+		}
+		if err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	set(kept)
+	return func() { set(all) }
+}
+
+// scaledDown ends a Deployment of one replica, and returns what brings it back and waits for it.
+func (l *lab) scaledDown(in, name string) (back func()) {
+	l.t.Helper()
+	set := func(replicas int) {
+		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+		if _, err := l.api.Resource(deployments).Namespace(in).Patch(context.WithoutCancel(l.t.Context()), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			l.t.Fatal(err)
+		}
+		l.await(5*time.Minute, fmt.Sprintf("%d pods of %s to be there", replicas, name), func() string {
+			d, err := l.getIn(deployments, in, name)
+			if err != nil {
+				return err.Error()
+			}
+			now, _, _ := unstructured.NestedInt64(d.Object, "status", "availableReplicas")
+			if int(now) != replicas {
+				return fmt.Sprintf("there are %d", now)
+			}
+			return ""
+		})
+	}
+	set(0)
+	return func() { set(1) }
+}
