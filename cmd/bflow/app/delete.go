@@ -1,17 +1,22 @@
 package app
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
-
-	"github.com/urfave/cli/v2"
+	"time"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	"bflow.dev/bflow/cmd/bflow/leaks"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/provision"
 	"bflow.dev/bflow/tasks/step"
+
+	"github.com/urfave/cli/v2"
+	wallclock "k8s.io/utils/clock"
 )
 
 func deleteCommand(s Streams) *cli.Command {
@@ -20,7 +25,7 @@ func deleteCommand(s Streams) *cli.Command {
 		Usage:     "delete runs and everything they left behind",
 		ArgsUsage: "RUN...",
 		Flags: worldFlags(yesFlag(),
-			&cli.BoolFlag{Name: "force", Usage: "on a cluster: also a run that has not ended"},
+			&cli.BoolFlag{Name: "force", Usage: "on a cluster: also a run that has not ended; where bflow-controller is gone, take it down without it, and say what could not be verified"},
 			&cli.BoolFlag{Name: "keep-results", Usage: "on a cluster: fetch the results of the run before, and keep that copy"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
@@ -65,9 +70,7 @@ func deleteOnCluster(c *cli.Context, s Streams, p place) error {
 		}
 		fmt.Fprintf(s.Err, "the results of %s are in %s\n", p.run.ID, dir)
 	}
-	err := p.cluster.Delete(c.Context, p.run, c.Bool("force"), func(why string) {
-		fmt.Fprintf(s.Err, "waiting for %s: %s\n", p.run.ID, why)
-	})
+	err := deleteRun(c, s, p)
 	if c.Err() != nil {
 		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion goes on", p.run.ID))
 	}
@@ -82,4 +85,23 @@ func deleteOnCluster(c *cli.Context, s Streams, p place) error {
 		return err
 	}
 	return os.RemoveAll(dir)
+}
+
+// deleteRun deletes a run with the help of the controller, or without it where that is gone.
+func deleteRun(c *cli.Context, s Streams, p place) error {
+	held := func(why string) { fmt.Fprintf(s.Err, "waiting for %s: %s\n", p.run.ID, why) }
+	if !c.Bool("force") || !p.cluster.Orphaned(c.Context, time.Now()) {
+		return p.cluster.Delete(c.Context, p.run, c.Bool("force"), held)
+	}
+	last := p.run.Last()
+	orphan := leaks.Orphan{Namespace: p.run.Namespace, ID: p.run.ID, Target: cmp.Or(last.Labels[contract.LabelTarget], contract.TargetLocal)}
+	for _, pr := range p.run.Attempts {
+		orphan.Attempts = append(orphan.Attempts, pr.Name)
+	}
+	fmt.Fprintf(s.Err, "%s does not run; taking %s down without it\n", contract.AccountController, p.run.ID)
+	return p.cluster.DeleteOrphan(c.Context, p.run, func(ctx context.Context) {
+		for _, what := range leaks.TearDown(ctx, p.cluster.Config, orphan, wallclock.RealClock{}) {
+			fmt.Fprintf(s.Err, "could not verify that %s\n", what)
+		}
+	}, held)
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -76,6 +78,55 @@ func (c *Cluster) Delete(ctx context.Context, run *Run, force bool, held func(wh
 	if s := StatusOf(run, nil); s.Alive && !force {
 		return fmt.Errorf("deleting run %s: %w", run.ID, ErrAlive)
 	}
+	if err := c.mark(ctx, run); err != nil {
+		return err
+	}
+	return c.gone(ctx, run, held)
+}
+
+// DeleteOrphan deletes a run that no controller looks after: once teardown has done what a controller does before it lets a
+// run go, our finalizers are taken off. That takes the right to delete the namespace.
+func (c *Cluster) DeleteOrphan(ctx context.Context, run *Run, teardown func(context.Context), held func(why string)) error {
+	if err := c.mark(ctx, run); err != nil {
+		return err
+	}
+	teardown(ctx)
+	for _, pr := range run.Attempts {
+		if err := c.letGo(ctx, pr.Namespace, pr.Name); err != nil {
+			return fmt.Errorf("letting run %s go: %w", run.ID, err)
+		}
+	}
+	return c.gone(ctx, run, held)
+}
+
+// letGo takes our finalizers off a PipelineRun.
+func (c *Cluster) letGo(ctx context.Context, namespace, name string) error {
+	for {
+		pr, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, name))
+		if err != nil {
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return err
+		}
+		kept := slices.DeleteFunc(slices.Clone(pr.Finalizers), func(f string) bool {
+			return f == contract.Finalizer || f == contract.FinalizerMatrix
+		})
+		if len(kept) == len(pr.Finalizers) {
+			return nil
+		}
+		err = c.merge(ctx, pipelineRuns(namespace, name), map[string]any{"metadata": map[string]any{"resourceVersion": pr.ResourceVersion, "finalizers": kept}})
+		if !apierrors.IsConflict(err) {
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// mark tells the API server to delete every attempt of a run, and its summary.
+func (c *Cluster) mark(ctx context.Context, run *Run) error {
 	for _, pr := range run.Attempts {
 		r := pipelineRuns(pr.Namespace, pr.Name).on(c.http.Delete()).Param("propagationPolicy", "Background")
 		if err := c.do(ctx, r, nil); err != nil && !apierrors.IsNotFound(err) {
@@ -86,7 +137,29 @@ func (c *Cluster) Delete(ctx context.Context, run *Run, force bool, held func(wh
 	if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return fmt.Errorf("deleting the summary of run %s: %w", run.ID, err)
 	}
-	return c.gone(ctx, run, held)
+	return nil
+}
+
+// unavailableFor is how long a controller has been away that does not just start again.
+const unavailableFor = time.Minute
+
+// Orphaned says whether no controller looks after runs: it is not installed, has no replicas, or none of them has been
+// available for a while. Where that cannot be read there may be one.
+func (c *Cluster) Orphaned(ctx context.Context, now time.Time) bool {
+	d, err := get[appsv1.Deployment](ctx, c, controllerPath())
+	if err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	if d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
+		return true
+	}
+	return slices.ContainsFunc(d.Status.Conditions, func(k appsv1.DeploymentCondition) bool {
+		return k.Type == appsv1.DeploymentAvailable && k.Status == corev1.ConditionFalse && now.Sub(k.LastTransitionTime.Time) > unavailableFor
+	})
+}
+
+func controllerPath() path {
+	return path{prefix: "/apis/apps/v1", namespace: contract.NamespaceSystem, resource: "deployments", name: contract.AccountController}
 }
 
 // heldLong is how long a deletion may take before its reason is told.
@@ -130,13 +203,9 @@ func (c *Cluster) holding(ctx context.Context, run *Run) string {
 	if engine, err := c.Engine(ctx, run); err == nil && len(engine) > 0 {
 		return fmt.Sprintf("%d pods of the server under test are being taken down", len(engine))
 	}
-	deployment, err := get[struct {
-		Status struct {
-			AvailableReplicas int `json:"availableReplicas"`
-		} `json:"status"`
-	}](ctx, c, path{prefix: "/apis/apps/v1", namespace: contract.NamespaceSystem, resource: "deployments", name: contract.AccountController})
+	deployment, err := get[appsv1.Deployment](ctx, c, controllerPath())
 	if apierrors.IsNotFound(err) || err == nil && deployment.Status.AvailableReplicas == 0 {
-		return fmt.Sprintf("%s holds it, and does not run: see bflow doctor", contract.AccountController)
+		return fmt.Sprintf("%s holds it, and does not run: see bflow doctor, or --force where it is gone for good", contract.AccountController)
 	}
 	return fmt.Sprintf("%s holds it until nothing of it is left on its target", contract.AccountController)
 }

@@ -1,6 +1,7 @@
 package clusterrun_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -107,7 +108,7 @@ func TestDeleteWaitsForTheRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said != "bflow-controller holds it, and does not run: see bflow doctor" {
+	if said != "bflow-controller holds it, and does not run: see bflow doctor, or --force where it is gone for good" {
 		t.Errorf("said %q", said)
 	}
 	if left := append(srv.List(runsAt+"/"), srv.List(mapsAt)...); len(left) > 0 {
@@ -127,6 +128,56 @@ func TestARunThatGoesOnIsDeletedByForceOnly(t *testing.T) {
 	if left := srv.List(runsAt + "/"); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
+}
+
+// TestAnOrphanGoesOnceItIsTakenDown: our finalizers hold it until then, those of others afterwards.
+func TestAnOrphanGoesOnceItIsTakenDown(t *testing.T) {
+	srv, c := newCluster(t)
+	pr := makeRun("r", condition(corev1.ConditionTrue, "Succeeded", ""))
+	pr.Finalizers = []string{contract.Finalizer, contract.FinalizerMatrix}
+	srv.Put(runsAt+"/r", pr)
+	run, err := c.Find(t.Context(), "r", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := false
+	err = c.DeleteOrphan(eventually.Context(t), run, func(context.Context) { held = srv.Get(runsAt+"/r") != nil }, func(string) {})
+	if err != nil || !held {
+		t.Errorf("there before: %v, %v", held, err)
+	}
+	if left := srv.List(runsAt + "/"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestRunsAreOrphansWithoutAController(t *testing.T) {
+	now := time.Now()
+	for _, row := range []struct {
+		name       string
+		deployment map[string]any
+		want       bool
+	}{
+		{name: "it is not installed", want: true},
+		{name: "it has no replicas", deployment: map[string]any{"spec": map[string]any{"replicas": 0}}, want: true},
+		{name: "it is available", deployment: available("True", now.Add(-time.Hour))},
+		{name: "it starts again", deployment: available("False", now.Add(-time.Second))},
+		{name: "it has been away for long", deployment: available("False", now.Add(-time.Hour)), want: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			srv, c := newCluster(t)
+			if row.deployment != nil {
+				srv.Put("/apis/apps/v1/namespaces/"+contract.NamespaceSystem+"/deployments/"+contract.AccountController, row.deployment)
+			}
+			if got := c.Orphaned(t.Context(), now); got != row.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func available(status string, since time.Time) map[string]any {
+	return map[string]any{"spec": map[string]any{"replicas": 1}, "status": map[string]any{"conditions": []any{
+		map[string]any{"type": "Available", "status": status, "lastTransitionTime": since.UTC().Format(time.RFC3339)}}}}
 }
 
 func TestConnectSaysWhyThereIsNoAnswer(t *testing.T) {
