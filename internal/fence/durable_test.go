@@ -38,8 +38,8 @@ var namesFiles = map[string]string{
 	"cmd/bflow/gitsource/gittest/gittest.go": "repositories of tests",
 }
 
-// TestFilesOfARunGetTheirNamesDurably: a file that is named before it is on disk may be empty after a loss of power, beside one that
-// says it is whole.
+// TestFilesOfARunGetTheirNamesDurably: a file that is named before it is on disk may be empty after a loss of power,
+// beside one that says it is whole.
 func TestFilesOfARunGetTheirNamesDurably(t *testing.T) {
 	const root = "../.."
 	used := map[string]bool{}

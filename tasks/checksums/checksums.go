@@ -1,9 +1,10 @@
-// Package checksums knows what the files of a run held when it ended: sizes and SHA-256, listed in checksums.json of the run
-// directory, which whoever goes on with a run, reports, pushes or fetches it holds the files against. Listing and summing serve
-// the transfer of files as well.
+// Package checksums knows what the files of a run held when it ended: sizes and SHA-256, listed in checksums.json of
+// the run directory, which whoever goes on with a run, reports, pushes or fetches it holds the files against. Listing
+// and summing serve the transfer of files as well.
 //
-// The list covers what a report is made of and what it says. What may change once the run has ended is not in it: events, logs, the
-// folder of the local executor, and what was sent to a tracking server. It must not know what the files mean.
+// The list covers what a report is made of and what it says. What may change once the run has ended is not in it:
+// events, logs, the folder of the local executor, and what was sent to a tracking server. It must not know what the
+// files mean.
 package checksums
 
 import (
@@ -20,6 +21,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -39,8 +41,9 @@ type File struct {
 	SHA256 string `json:"sha256,omitempty"`
 }
 
-// List returns the regular files of a folder without their sums, in the order of their paths. Left out are those whose name begins
-// with a dot, which are half written, and folders that cannot be read, such as lost+found of a fresh volume.
+// List returns the regular files of a folder without their sums, in the order of their paths. Left out are those whose
+// name begins with a dot, which are half written, and folders that cannot be read, such as lost+found of a fresh
+// volume.
 func List(root fs.FS) ([]File, error) {
 	files := []File{}
 	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
@@ -81,7 +84,8 @@ func Sum(r io.Reader) (sum string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
-// Write lists the files of a run that has ended. Whoever changes one of them afterwards calls Retract before and Write after.
+// Write lists the files of a run that has ended. Whoever changes one of them afterwards calls Retract before and Write
+// after.
 func Write(runDir string) error {
 	m, err := measure(runDir)
 	if err != nil {
@@ -112,7 +116,10 @@ func measure(runDir string) (*Manifest, error) {
 // covered says whether a file stays as it is once the run has ended.
 func covered(path string) bool {
 	folder, _, below := strings.Cut(path, "/")
-	if below {
+	switch {
+	case filepath.Base(path) == report.FileProgress:
+		return false
+	case below:
 		return path == contract.FileEndpoint || path == contract.FileLastScrape ||
 			slices.Contains([]string{contract.DirMeasurement, contract.DirMetrics, contract.DirSource}, folder)
 	}
@@ -142,7 +149,8 @@ func read(root *os.Root, path string) (File, error) {
 	return File{Path: path, Size: size, SHA256: sum}, err
 }
 
-// Retract removes the list of a run whose files are about to change: a crash meanwhile leaves none instead of a wrong one.
+// Retract removes the list of a run whose files are about to change: a crash meanwhile leaves none instead of a wrong
+// one.
 func Retract(runDir string) error {
 	err := os.Remove(filepath.Join(runDir, contract.FileChecksums))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,8 +180,9 @@ func (e *DamagedError) Error() string {
 		e.Run, e.Path, e.Problem, others, contract.FileChecksums)
 }
 
-// Verify holds the files of a run that want accepts, nil accepts all, against their list. A file that differs or is missing is a
-// *DamagedError with the exit code of an invalid file. A run without a list has not ended, or was made without one: it passes.
+// Verify holds the files of a run that want accepts, nil accepts all, against their list. A file that differs or is
+// missing is a *DamagedError with the exit code of an invalid file. A run without a list has not ended, or was made
+// without one: it passes.
 func Verify(runDir string, want func(path string) bool) error {
 	var m Manifest
 	if err := step.ReadJSON(filepath.Join(runDir, contract.FileChecksums), &m); errors.Is(err, fs.ErrNotExist) {

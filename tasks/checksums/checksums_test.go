@@ -20,7 +20,7 @@ var (
 		"measurements/0/requests.jsonl.gz", "measurements/0/attempt-1/stages.jsonl", "metrics/queue.json", "source/result.json",
 		"deployment/endpoint.json", "deployment/metrics-last.prom", "measurements/0/benchmark_report_v0.2,_stage_0.yaml"}
 	changes = []string{"events.jsonl", "copy.json", "local/journal.jsonl", "mlflow/replay.json", "deployment/engine.log", "deployment/logs/a.log",
-		"deployment/processes.json", "measurements/0/.rows.half", "notes.txt"}
+		"deployment/processes.json", "measurements/0/progress.json", "measurements/0/.rows.half", "notes.txt"}
 )
 
 // ended makes a run that has ended.

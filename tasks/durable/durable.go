@@ -1,10 +1,10 @@
-// Package durable gives the files of a run their names, so that a host that loses power leaves each file whole, or as it was
-// before, and never loses what a later file vouches for.
+// Package durable gives the files of a run their names, so that a host that loses power leaves each file whole, or as
+// it was before, and never loses what a later file vouches for.
 //
-// A file written as a whole (WriteFile, WriteJSON, Create) is on disk before it has its name, and its name is on disk when the
-// function returns. A file that grows under its name (CreateGrowing, AppendGrowing) is on disk once SyncTree has passed over it, which
-// whoever vouches for it calls before. Package fence keeps tasks, the local executor and bflow from naming files in any other way.
-// It must not know what the files mean.
+// A file written as a whole (WriteFile, WriteJSON, Create) is on disk before it has its name, and its name is on disk
+// when the function returns. A file that grows under its name (CreateGrowing, AppendGrowing) is on disk once SyncTree
+// has passed over it, which whoever vouches for it calls before. Package fence keeps tasks, the local executor and
+// bflow from naming files in any other way. It must not know what the files mean.
 package durable
 
 import (
@@ -17,8 +17,8 @@ import (
 	"syscall"
 )
 
-// WriteFile makes data the content of path, making its folder where it is missing. When it returns nil, both are on disk; before
-// that a reader, and whoever looks after a crash, sees the old content or the new, never a part.
+// WriteFile makes data the content of path, making its folder where it is missing. When it returns nil, both are on
+// disk; before that a reader, and whoever looks after a crash, sees the old content or the new, never a part.
 func WriteFile(path string, data []byte) error {
 	f, err := Create(path)
 	if err != nil {
@@ -40,8 +40,8 @@ func WriteJSON(path string, v any) error {
 	return WriteFile(path, data)
 }
 
-// Replace makes data the content of path as WriteFile does, and waits for no disk: after a crash the file may be empty. It is
-// for what is read while the run goes on and is worth nothing after a crash.
+// Replace makes data the content of path as WriteFile does, and waits for no disk: after a crash the file may be empty.
+// It is for what is read while the run goes on and is worth nothing after a crash.
 func Replace(path string, data []byte) error {
 	f, err := Create(path)
 	if err != nil {
@@ -78,7 +78,8 @@ type File struct {
 	done bool
 }
 
-// Create begins the file at path, making its folder where it is missing. Discard must follow, after Commit it does nothing.
+// Create begins the file at path, making its folder where it is missing. Discard must follow, after Commit it does
+// nothing.
 func Create(path string) (*File, error) {
 	if err := MkdirAll(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -122,8 +123,8 @@ func (f *File) Discard() {
 	}
 }
 
-// CreateGrowing begins an empty file under its name, for what is worth something half written: a process that is killed leaves what
-// it has written so far, and a reader that knows it may be cut.
+// CreateGrowing begins an empty file under its name, for what is worth something half written: a process that is killed
+// leaves what it has written so far, and a reader that knows it may be cut.
 func CreateGrowing(path string) (*os.File, error) { return os.Create(path) }
 
 // AppendGrowing opens a file that CreateGrowing or AppendGrowing has begun, or begins it.
@@ -131,8 +132,8 @@ func AppendGrowing(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 }
 
-// Rename gives the file or folder from the name to, in a folder that is there. Both names are on disk when it returns nil; what
-// a file holds is not touched.
+// Rename gives the file or folder from the name to, in a folder that is there. Both names are on disk when it returns
+// nil; what a file holds is not touched.
 func Rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -164,8 +165,8 @@ func MkdirAll(path string) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// SyncTree brings every file and folder below dir, and dir itself, to disk: what was streamed into it lies there before something
-// vouches for it. Files that are gone meanwhile are passed over.
+// SyncTree brings every file and folder below dir, and dir itself, to disk: what was streamed into it lies there before
+// something vouches for it. Files that are gone meanwhile are passed over.
 func SyncTree(dir string) error {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -197,8 +198,8 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// SyncFolder brings the names in a folder to disk. Some file systems of networks and of users cannot, and say so: their names
-// are as safe as they make them.
+// SyncFolder brings the names in a folder to disk. Some file systems of networks and of users cannot, and say so: their
+// names are as safe as they make them.
 func SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

@@ -107,8 +107,8 @@ func ran(s *report.StageResult) bool { return s.Ended != "skipped" }
 // notUploaded are folders of the run directory that belong to this host, not to the result.
 func notUploaded() []string { return []string{"local", "mlflow"} }
 
-// artifacts lists the files of the run with size and hash. events.jsonl still grows, and checksums.json says of this folder what the
-// list says of the push, so both stay behind.
+// artifacts lists the files of the run with size and hash. events.jsonl still grows, and checksums.json says of this
+// folder what the list says of the push, so both stay behind.
 func artifacts(runDir string) ([]Artifact, error) {
 	var out []Artifact
 	err := filepath.WalkDir(runDir, func(file string, entry fs.DirEntry, err error) error {

@@ -17,7 +17,6 @@ import (
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/results/transfer"
-	"bflow.dev/bflow/tasks/step"
 )
 
 // lookTime bounds one look at a file that is followed: the next look comes soon.
@@ -75,7 +74,7 @@ func (l *live) bring(ctx context.Context, file checksums.File) {
 	if err != nil || ctx.Err() != nil {
 		return
 	}
-	if step.WriteFile(filepath.Join(l.runDir, filepath.FromSlash(file.Path)), data) == nil {
+	if durable.Replace(filepath.Join(l.runDir, filepath.FromSlash(file.Path)), data) == nil {
 		l.sizes[file.Path] = file.Size
 	}
 }
