@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -270,6 +271,30 @@ func TestAProcessWithAnotherStartTimeIsNeverKilled(t *testing.T) {
 	}
 	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("the recorded process was not killed: %v", err)
+	}
+}
+
+func TestANumberThatIsAThreadNowIsNoProcessOfTheRun(t *testing.T) {
+	hold := make(chan struct{})
+	defer close(hold)
+	for range 2 { // threads beside the first
+		go func() { runtime.LockOSThread(); <-hold }()
+	}
+	var tid int
+	eventually.Nil(t, "a second thread", func() error {
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return err
+		}
+		for _, thread := range threads {
+			if tid, err = strconv.Atoi(thread.Name()); err == nil && tid != os.Getpid() {
+				return nil
+			}
+		}
+		return errors.New("there is none")
+	})
+	if err := endLeftovers(t.TempDir(), []Record{{Kind: StepStarted, TaskRun: "t", Step: "s", PID: tid, Ticks: 1}}); err != nil {
+		t.Error(err)
 	}
 }
 
