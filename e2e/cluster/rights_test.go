@@ -38,7 +38,7 @@ func spare() map[string]string {
 		"persistentvolumeclaims":      "claims that an experiment says to make",
 		"may list nodes":              "asked once a pod is unschedulable",
 		"secrets in bflow-system":     "credentials of other targets",
-		"may get serviceaccounts":      "asked once an experiment names an account for its tasks",
+		"may get serviceaccounts":     "asked once an experiment names an account for its tasks",
 		"token in bflow-system":       "tokens for Prometheus servers that bootstrap was told of",
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/queue/keys"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -132,6 +133,25 @@ func TestARunSaysWhichPrometheusItAsks(t *testing.T) {
 		c := &compiler{Options: row.opt}
 		if got := c.runMetadata(MakePlan(t, row.edit)).Annotations[contract.AnnotationMetrics]; got != row.want {
 			t.Errorf("%s: %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
+// TestARunCarriesOnlyWhatItsSubmitterMayWrite: the API server refuses a run with any other key of bflow or Kueue. The plan
+// asks for all that a run can say of itself.
+func TestARunCarriesOnlyWhatItsSubmitterMayWrite(t *testing.T) {
+	plan := MakePlan(t, func(p *runplan.RunPlan) {
+		p.Metrics = &runplan.Metrics{PrometheusURL: "https://thanos.example"}
+		p.Queue.SetupKey, p.Queue.Priority = "llm-d/istio", "high"
+		p.Queue.Requests = map[string]string{"nvidia.com/gpu": "2"}
+		p.Deployment.Replicas = 2
+		p.Target.AnyOf, p.Target.Selector = []string{"local", "far"}, map[string]string{"region": "eu"}
+		p.Axes = []runplan.AxisValue{{Path: "load.rate", Value: 1}}
+	})
+	for _, noQueue := range []bool{false, true} {
+		meta := (&compiler{Options: Options{NoQueue: noQueue}}).runMetadata(plan)
+		if err := keys.Check(meta.Labels, meta.Annotations); err != nil {
+			t.Errorf("without a queue: %v: %v", noQueue, err)
 		}
 	}
 }
