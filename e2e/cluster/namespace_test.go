@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/tasks/contract"
@@ -28,7 +29,7 @@ func TestADeletedNamespaceGoesAndTakesNoGPUs(t *testing.T) {
 	l := newLab(t, alone)
 	const team = "bflow-e2e-gone"
 	l.team(team)
-	other := l.submit(l.write("other.yaml", experiment(oneOfEight, "90s", "")))[0]
+	other := l.submit(l.write("other.yaml", experiment(oneOfEight, "2m", "")))[0]
 	running := l.submit(l.write("running.yaml", of(team, experiment(fourOfEight, "10m", ""))))[0]
 	l.loads(team, running)
 	l.submit(l.write("queued.yaml", of(team, experiment(allEight, "1s", ""))))
@@ -61,20 +62,13 @@ func TestADeletedNamespaceLeavesNothingOnATarget(t *testing.T) {
 	l.deleteNamespace(team)
 	w.await(time.Minute, "nothing to be left of "+run+" on the worker", func() string {
 		var left []string
-		for _, kind := range []string{"pods", "deployments", "jobs", "services"} {
-			resource := pods.GroupVersion().WithResource(kind)
-			switch kind {
-			case "deployments":
-				resource = deployments
-			case "jobs":
-				resource = jobs
-			}
-			found, err := w.listIn(resource, team, contract.LabelRun+"="+run)
+		for _, kind := range []schema.GroupVersionResource{pods, deployments, jobs, services} {
+			found, err := w.listIn(kind, team, contract.LabelRun+"="+run)
 			if err != nil {
 				return err.Error()
 			}
 			for _, u := range found {
-				left = append(left, kind+" "+u.GetName())
+				left = append(left, kind.Resource+" "+u.GetName())
 			}
 		}
 		return strings.Join(left, ", ")
