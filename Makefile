@@ -2,6 +2,7 @@
 GO       ?= go
 GO_TEST  ?= $(GO) test
 BINARIES := bflow bflow-controller provision smoketest load-gen collect mlflow-push sim-engine
+BIN      ?= bin
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X bflow.dev/bflow/tasks/step.Version=$(VERSION)
 E2E_ROWS ?= -short
@@ -20,8 +21,8 @@ export GOFLAGS     ?= -trimpath
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build every binary into bin/
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(BINARIES:%=./cmd/%)
+build: ## build every binary into BIN (bin)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ $(BINARIES:%=./cmd/%)
 
 images: build ## build the images of every program into bflow-images/, for linux/amd64 and linux/arm64
 	bin/bflow images build

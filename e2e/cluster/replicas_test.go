@@ -1,0 +1,58 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// TestTwoControllersDoNothingTwice has the leader of two stand still until the other has taken over, and go on beside it;
+// then the leader is killed. A run is queued, started and released meanwhile.
+func TestTwoControllersDoNothingTwice(t *testing.T) {
+	l := newLab(t, alone)
+	l.scaleController(2)
+	t.Cleanup(func() { l.scaleController(1) })
+	l.replicas(2)
+	run := l.submit(l.write("paused.yaml", experiment(fourOfEight, "20s", "")))[0]
+	waiting := l.submit(l.write("waiting.yaml", experiment(allEight, "2s", "")))[0]
+	l.started(run, "provision")
+
+	first := l.leader("")
+	l.fault("stop", "bflow-controller", "15", first) // a lease is 6 s long
+	second := l.leader(first)
+	l.started(run, "load-gen-0")
+	if err := l.api.Resource(pods).Namespace(ourController.namespace).Delete(t.Context(), second, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	for _, r := range []string{run, waiting} {
+		l.succeeded(r)
+		l.ranOnce(r)
+		l.nothingLeft(r, beforeForce)
+		l.released(r)
+	}
+}
+
+// leader is the pod that holds the Lease of the controllers, and another one than old.
+func (l *lab) leader(old string) (pod string) {
+	l.t.Helper()
+	l.await(2*time.Minute, "a leader other than "+old, func() string {
+		lease, err := l.getIn(leases, ourController.namespace, "bflow-controller")
+		if err != nil {
+			return err.Error()
+		}
+		holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
+		renewed, _, _ := unstructured.NestedString(lease.Object, "spec", "renewTime")
+		pod, _, _ = strings.Cut(holder, "_")
+		if at, err := time.Parse(time.RFC3339, renewed); err != nil || pod == "" || pod == old || time.Since(at) > time.Minute {
+			return "it is held by " + holder + ", renewed " + renewed
+		}
+		return ""
+	})
+	return pod
+}
