@@ -102,7 +102,7 @@ func (c *Cluster) ready(ctx context.Context, objects []compile.Objects) error {
 		case errors.As(err, &missing):
 			return fmt.Errorf("submitting %s: %w, or start without a queue (--no-queue)", pr.Name, err)
 		case apierrors.IsNotFound(err):
-			return fmt.Errorf("submitting %s: there is no queue %q in namespace %s of cluster %s; bflow bootstrap --single-cluster --namespace %s makes queue %q, bflow target add that of another cluster, and --no-queue starts at once",
+			return fmt.Errorf("submitting %s: there is no queue %q in namespace %s of cluster %s; bflow bootstrap namespace add %s makes queue %q, bflow target add that of another cluster, and --no-queue starts at once",
 				pr.Name, queue, pr.Namespace, c.Name, pr.Namespace, contract.TargetLocal)
 		case err != nil && !apierrors.IsForbidden(err): // whoever may not look may still submit
 			return err
@@ -156,7 +156,7 @@ func (c *Cluster) once(ctx context.Context, api, resource string, meta *metav1.O
 		return nil
 	}
 	if noNamespace(err) {
-		return fmt.Errorf("submitting to namespace %s: cluster %s has no such namespace; run bflow bootstrap --single-cluster --namespace %s, or name another with -n",
+		return fmt.Errorf("submitting to namespace %s: cluster %s has no such namespace; run bflow bootstrap namespace add %s, or name another with -n",
 			meta.Namespace, c.Name, meta.Namespace)
 	}
 	return fmt.Errorf("making %s %s: %w", strings.TrimSuffix(resource, "s"), meta.Name, err)

@@ -124,9 +124,9 @@ func TestSubmitSaysWhatIsMissing(t *testing.T) {
 		{name: "Kueue", cluster: func(s *apitest.Server) { s.Unserve("kueue") },
 			want: []string{"Kueue is not installed on cluster hub", "--no-queue"}},
 		{name: "the queue", cluster: func(s *apitest.Server) { s.Remove(queueAt) },
-			want: []string{`there is no queue "local" in namespace bench`, "bflow bootstrap --single-cluster --namespace bench", "--no-queue"}},
+			want: []string{`there is no queue "local" in namespace bench`, "bflow bootstrap namespace add bench", "--no-queue"}},
 		{name: "the namespace", cluster: func(*apitest.Server) {}, o: compile.Options{Namespace: "nowhere", NoQueue: true},
-			want: []string{"cluster hub has no such namespace", "bflow bootstrap --single-cluster --namespace nowhere"}},
+			want: []string{"cluster hub has no such namespace", "bflow bootstrap namespace add nowhere"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
