@@ -50,7 +50,7 @@ func attempts() []attempt {
 		{name: "names a started run as another's", args: "label --overwrite pipelinerun STARTED -n TEAM bflow.dev/run=other", refuse: "bflow.dev/run|never change"},
 		{name: "has a started run forgotten", args: "label pipelinerun STARTED -n TEAM bflow.dev/plan-hash-", refuse: "never change"},
 		{name: "makes a Workload that is admitted", args: "create -n TEAM", file: workload},
-		{name: "changes the Workload of a run", args: `patch workloads -n TEAM own --type merge -p '{"spec":{"active":false}}'`},
+		{name: "changes the Workload of a run", args: `patch workload WORKLOAD -n TEAM --type merge -p '{"spec":{"active":false}}'`},
 		{name: "opens the queue of the target", args: `patch clusterqueue local --type merge -p '{"spec":{"stopPolicy":"None"}}'`},
 		{name: "gives the target more devices", args: `patch clusterqueue local --type json -p '[{"op":"remove","path":"/spec/resourceGroups"}]'`},
 		{name: "takes the queue of another target", args: "create -n TEAM", file: `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: mine}, spec: {clusterQueue: local}}`},

@@ -21,10 +21,10 @@ import (
 const mistrusted = "bflow-edit-test"
 
 // attempt is one call of kubectl by somebody who means harm. In its words OWN is a run of theirs that waits, STARTED one
-// of theirs that was let start, OTHER one of namespace benchflow.
+// of theirs that was let start, OTHER one of namespace benchflow, WORKLOAD what stands for the first in its queue.
 type attempt struct {
 	name   string
-	args   string // words, separated by blanks; '...' is one word
+	args   string // words, parted by blanks; '...' is one word
 	file   string // what `-f -` reads
 	kept   bool   // it is allowed, and docs/trust.md says so
 	refuse string // what the refusal says; "" = that it is forbidden
@@ -57,7 +57,7 @@ func TestWhoMayEditOneNamespaceReachesNoOther(t *testing.T) {
 		}
 		return ""
 	})
-	names := strings.NewReplacer("OWN", "own", "STARTED", started, "OTHER", "other", "TEAM", mistrusted)
+	names := strings.NewReplacer("WORKLOAD", l.workloadOf("own"), "OWN", "own", "STARTED", started, "OTHER", "other", "TEAM", mistrusted)
 	for role, tries := range map[string][]attempt{"edit": append(attempts(), onlyEdit()...), "bflow-user": attempts()} {
 		who := l.person(role, names)
 		for _, a := range tries {
@@ -65,6 +65,27 @@ func TestWhoMayEditOneNamespaceReachesNoOther(t *testing.T) {
 		}
 	}
 	l.must("cancel", started, "-n", mistrusted)
+}
+
+// workloadOf is the name of what stands for a run in its queue.
+func (l *lab) workloadOf(run string) (name string) {
+	l.t.Helper()
+	l.await(5*time.Minute, "the Workload of "+run, func() string {
+		all, err := l.listIn(workloads, mistrusted, "")
+		if err != nil {
+			return err.Error()
+		}
+		for _, w := range all {
+			for _, owner := range w.GetOwnerReferences() {
+				if owner.Name == run {
+					name = w.GetName()
+					return ""
+				}
+			}
+		}
+		return "there is none"
+	})
+	return name
 }
 
 // waitingRun is a run in a queue that nobody serves.
