@@ -33,10 +33,6 @@ const Index = "bflow-matrix"
 // gather is how long changes of runs are gathered before their matrix is looked at: many of them change together.
 const gather = 300 * time.Millisecond
 
-// forever is how long the controller of matrices waits for its caches: where CustomRuns cannot be read, matrices wait, and
-// nothing else does.
-const forever = 10 * 365 * 24 * time.Hour
-
 // Setup registers the reconciler, the index and the watches: of CustomRuns, of the runs that they own, and of their
 // parents.
 func Setup(ctx context.Context, mgr ctrl.Manager, log *slog.Logger) error {
@@ -54,7 +50,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, log *slog.Logger) error {
 		WatchesRawSource(source.Kind(matrices, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(endingIn))).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(matricesIn(matrices)), builder.WithPredicates(enabled.Becomes())).
 		// one matrix does not wait for another
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: later.Retries(), CacheSyncTimeout: forever}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: later.Retries(), CacheSyncTimeout: apart.Forever}).
 		Complete(r)
 }
 

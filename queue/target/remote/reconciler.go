@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
+	"bflow.dev/bflow/queue/apart"
 	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/credentials"
@@ -71,10 +71,6 @@ func (r *Connector) Start(ctx context.Context) error {
 // NeedLeaderElection is false: it works in every replica.
 func (r *Connector) NeedLeaderElection() bool { return false }
 
-// forever is how long these controllers wait for their cache: where the Secrets of targets cannot be read, those targets are
-// not known, and runs on others go on.
-const forever = 10 * 365 * 24 * time.Hour
-
 // Setup registers the reconcilers of Secrets. ctx is that of the process.
 func Setup(ctx context.Context, mgr ctrl.Manager, targets *target.Registry, namespace string) error {
 	secrets, err := newCache(mgr, namespace)
@@ -95,14 +91,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, targets *target.Registry, name
 	}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("bflow-targets").
 		WatchesRawSource(watched()).
-		WithOptions(controller.Options{NeedLeaderElection: new(false), RateLimiter: later.Retries(), CacheSyncTimeout: forever}).
+		WithOptions(controller.Options{NeedLeaderElection: new(false), RateLimiter: later.Retries(), CacheSyncTimeout: apart.Forever}).
 		Complete(connector); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-target-tokens").
 		WatchesRawSource(watched()).
 		// a slow target delays no other
-		WithOptions(controller.Options{MaxConcurrentReconciles: renewals, RateLimiter: later.Retries(), CacheSyncTimeout: forever}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: renewals, RateLimiter: later.Retries(), CacheSyncTimeout: apart.Forever}).
 		Complete(NewRenewer(reads, targets, clock.RealClock{}))
 }
 

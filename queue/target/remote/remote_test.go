@@ -136,6 +136,10 @@ func TestATargetLivesWithItsSecret(t *testing.T) {
 	if _, err := w.targets.Find("far"); err == nil {
 		t.Error("it is known without its Secret")
 	}
+	w.add("far", other, "third", time.Hour)
+	if err := w.find("far").Live.Get(t.Context(), client.ObjectKey{Name: "only-there"}, &corev1.Namespace{}); err != nil {
+		t.Errorf("with its Secret again: %v", err)
+	}
 }
 
 // TestATargetThatIsAwayDelaysNobody: it is known at once, calls of it end at once, and others answer.
