@@ -15,6 +15,7 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
@@ -37,6 +38,20 @@ func cacheOptions() cache.Options {
 			&kueue.Workload{}:       {Transform: slimWorkload},
 		},
 	}
+}
+
+// watch has the cache of the manager watch, from its start, all kinds that every run needs: the process is ready once it
+// knows them, whether or not this replica leads, and says which it cannot read.
+func watch(ctx context.Context, all cache.Cache) error {
+	for _, kind := range []client.Object{
+		&corev1.Namespace{}, &corev1.Pod{}, &schedulingv1.PriorityClass{}, &tektonv1.PipelineRun{}, &tektonv1.TaskRun{}, &kueue.AdmissionCheck{},
+		&kueue.ClusterQueue{}, &kueue.LocalQueue{}, &kueue.ResourceFlavor{}, &kueue.Workload{}, &kueue.WorkloadPriorityClass{},
+	} {
+		if _, err := all.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return fmt.Errorf("watching %T: %w", kind, err)
+		}
+	}
+	return nil
 }
 
 // readEnabled makes the client of the manager, which finds nothing in other namespaces than those of runs.

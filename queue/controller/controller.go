@@ -117,6 +117,9 @@ func serve(ctx context.Context, o Options, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("reaching the cluster: %w", err)
 	}
+	if err := watch(life, mgr.GetCache()); err != nil {
+		return err
+	}
 	if err := setup(life, mgr, o, caches, log); err != nil {
 		return err
 	}

@@ -126,16 +126,20 @@ func (h *hub) over() error {
 }
 
 func TestAKindThatEveryRunNeedsIsWaitedForAndThenTheProcessEndsWithASentence(t *testing.T) {
-	h := newHub(t)
-	h.forbid(listing("pipelineruns"))
-	h.start(2 * time.Second)
-	eventually.True(t, "that it is alive", func() bool { return h.ask("/healthz") == "200" })
-	if got := h.ask("/readyz"); got != "500" {
-		t.Errorf("it is ready without runs: %s", got)
-	}
-	err := h.over()
-	if err == nil || !strings.Contains(err.Error(), "v1.PipelineRun") || !strings.Contains(err.Error(), "is forbidden") || !strings.Contains(err.Error(), "waiting for 2s") {
-		t.Errorf("it ended with %v", err)
+	for resource, kind := range map[string]string{"pipelineruns": "v1.PipelineRun", "taskruns": "v1.TaskRun", "priorityclasses": "v1.PriorityClass"} {
+		t.Run(resource, func(t *testing.T) {
+			h := newHub(t)
+			h.forbid(listing(resource))
+			h.start(2 * time.Second)
+			eventually.True(t, "that it is alive", func() bool { return h.ask("/healthz") == "200" })
+			if got := h.ask("/readyz"); got != "500" {
+				t.Errorf("it is ready without them: %s", got)
+			}
+			err := h.over()
+			if err == nil || !strings.Contains(err.Error(), kind+": ") || !strings.Contains(err.Error(), "is forbidden") || !strings.Contains(err.Error(), "waiting for 2s") {
+				t.Errorf("it ended with %v", err)
+			}
+		})
 	}
 }
 
