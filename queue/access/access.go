@@ -154,7 +154,11 @@ func (k *Keeper) End(ctx context.Context, pr *tektonv1.PipelineRun) error {
 			return err
 		}
 	}
-	return client.IgnoreNotFound(k.client.Delete(ctx, secretOf(pr)))
+	if err := client.IgnoreNotFound(k.client.Delete(ctx, secretOf(pr))); err != nil {
+		return err
+	}
+	w.secret = ""
+	return nil
 }
 
 // Revoke ends what a target has given a run that was never let start, and is over or gone. Nothing of it lies beside the
@@ -186,25 +190,29 @@ func (k *Keeper) askedBy(pr types.NamespacedName) map[types.UID]string {
 	return out
 }
 
-// sweep takes the way of a released run away where it was written on the word of a cache that did not know that yet.
+// sweep takes the way of a released run away where it was written on the word of a cache that did not know that yet. It is
+// tried again until the target has ended the token too.
 func (k *Keeper) sweep(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	w := k.of(pr)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.secret == "" || w.over {
+	if w.secret == "" {
 		return nil
-	}
-	if t, err := k.targets.Find(run.Target(pr)); err == nil {
-		if err := t.Revoke(ctx, pr.Namespace, pr.UID); err != nil {
-			return err
-		}
 	}
 	w.over = true
 	err := k.client.Delete(ctx, secretOf(pr), client.Preconditions{UID: &w.secret})
-	if apierrors.IsConflict(err) { // it is that of the next attempt
-		return nil
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) { // it is that of the next attempt
+		return err
 	}
-	return client.IgnoreNotFound(err)
+	t, err := k.targets.Find(run.Target(pr))
+	if err != nil {
+		return err
+	}
+	if err := t.Revoke(ctx, pr.Namespace, pr.UID); err != nil {
+		return err
+	}
+	w.secret = ""
+	return nil
 }
 
 func secretOf(pr *tektonv1.PipelineRun) *corev1.Secret {

@@ -225,6 +225,11 @@ func TestAWayThatWasWrittenTooLateIsTakenAway(t *testing.T) {
 		t.Fatalf("beside the run lies %q", token)
 	}
 	w.release()
+	w.giver.refuses = errors.New("no route to host")
+	if _, err := w.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "bench", Name: "r"}}); !errors.Is(err, w.giver.refuses) {
+		t.Errorf("a token that cannot be ended is forgotten: %v", err)
+	}
+	w.giver.refuses = nil
 	w.look()
 	if token, _ := w.holds(); token != "" || len(w.giver.revoked) != 1 {
 		t.Errorf("beside the run that was released lies %q; revoked: %v", token, w.giver.revoked)

@@ -136,9 +136,12 @@ func Submitted(labels, annotations map[string]string) (map[string]string, map[st
 // Check returns an error, a sentence, that names a key which whoever submits a run must not write, nil where there is none.
 func Check(labels, annotations map[string]string) error {
 	table := Table()
-	for kind, all := range map[Kind]map[string]string{Label: labels, Annotation: annotations} {
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			key := Key{kind, name}
+	for _, of := range []struct {
+		kind Kind
+		all  map[string]string
+	}{{Label, labels}, {Annotation, annotations}} {
+		for _, name := range slices.Sorted(maps.Keys(of.all)) {
+			key := Key{of.kind, name}
 			rule, known := table[key]
 			switch {
 			case !Judged(name) || rule.BySubmitter():

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/cmd/bflow/leaks"
 	"bflow.dev/bflow/pipelines/local"
+	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/provision"
 	"bflow.dev/bflow/tasks/step"
@@ -94,9 +94,9 @@ func deleteRun(c *cli.Context, s Streams, p place) error {
 		return p.cluster.Delete(c.Context, p.run, c.Bool("force"), held)
 	}
 	last := p.run.Last()
-	orphan := leaks.Orphan{Namespace: p.run.Namespace, ID: p.run.ID, Target: cmp.Or(last.Labels[contract.LabelTarget], contract.TargetLocal)}
+	orphan := leaks.Orphan{Namespace: p.run.Namespace, ID: p.run.ID, Target: queuerun.Target(last)}
 	for _, pr := range p.run.Attempts {
-		orphan.Attempts = append(orphan.Attempts, pr.Name)
+		orphan.Attempts, orphan.UIDs = append(orphan.Attempts, pr.Name), append(orphan.UIDs, string(pr.UID))
 	}
 	fmt.Fprintf(s.Err, "%s does not run; taking %s down without it\n", contract.AccountController, p.run.ID)
 	return p.cluster.DeleteOrphan(c.Context, p.run, func(ctx context.Context) {

@@ -27,6 +27,7 @@ type Orphan struct {
 	Namespace, ID string
 	Target        string   // where it was let start
 	Attempts      []string // its PipelineRuns
+	UIDs          []string // and theirs
 }
 
 const (
@@ -102,6 +103,9 @@ func clearTarget(ctx context.Context, hub client.Client, run Orphan, clk clock.C
 	if at.err != nil {
 		return at.err
 	}
+	if err := endTokens(ctx, at, run); err != nil { // first: what they could make is cleared then
+		return err
+	}
 	return untilNone(ctx, clk, func() (left []string, err error) {
 		all, err := leftover.List(ctx, at.client, at.name, id, run.Namespace, leftover.ByRun(run.ID))
 		if err != nil {
@@ -112,6 +116,20 @@ func clearTarget(ctx context.Context, hub client.Client, run Orphan, clk clock.C
 		}
 		return left, leftover.Delete(ctx, at.client, all, func(leftover.Object) {})
 	})
+}
+
+// endTokens deletes what the tokens of the run on a remote target are bound to.
+func endTokens(ctx context.Context, at way, run Orphan) error {
+	if at.name == contract.TargetLocal {
+		return nil
+	}
+	for _, uid := range run.UIDs {
+		grant := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: contract.GrantSecret(uid)}}
+		if err := client.IgnoreNotFound(at.client.Delete(ctx, grant)); err != nil {
+			return fmt.Errorf("ending its token: %w", err)
+		}
+	}
+	return nil
 }
 
 // untilNone looks until nothing is left.

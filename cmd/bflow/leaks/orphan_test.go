@@ -28,7 +28,10 @@ func orphan(hub, target *apitest.Server) leaks.Orphan {
 	target.Put("/apis/apps/v1/namespaces/bench/deployments/sim-r", engine("hub-a", "r"))
 	target.Put("/apis/apps/v1/namespaces/bench/deployments/sim-of-another-hub", engine("hub-b", "r"))
 	target.Put("/apis/apps/v1/namespaces/bench/deployments/sim-another", engine("hub-a", "another"))
-	return leaks.Orphan{Namespace: "bench", ID: "r", Target: "lab", Attempts: []string{"r"}}
+	for _, uid := range []string{"u", "another"} {
+		target.Put("/api/v1/namespaces/bench/secrets/"+contract.GrantSecret(uid), apitest.Object{})
+	}
+	return leaks.Orphan{Namespace: "bench", ID: "r", Target: "lab", Attempts: []string{"r"}, UIDs: []string{"u"}}
 }
 
 func TestAnOrphanIsTakenDownAndNothingElse(t *testing.T) {
@@ -43,6 +46,9 @@ func TestAnOrphanIsTakenDownAndNothingElse(t *testing.T) {
 	}
 	if left := strings.Join(target.List("/apis/apps/v1/namespaces/bench/deployments/"), " "); !strings.HasSuffix(left, "sim-another /apis/apps/v1/namespaces/bench/deployments/sim-of-another-hub") {
 		t.Errorf("left on the target: %s", left)
+	}
+	if left := target.List("/api/v1/namespaces/bench/secrets/"); len(left) != 1 || !strings.HasSuffix(left[0], contract.GrantSecret("another")) {
+		t.Errorf("what tokens are bound to there: %q", left)
 	}
 	for name, want := range map[string]int{"of-r": 1, "of-another": 1} {
 		finalizers := hub.Get("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/workloads/" + name)["metadata"].(apitest.Object)["finalizers"].([]any)
