@@ -124,6 +124,9 @@ func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
 	if err := h.claim(ctx, &s); err != nil {
 		return err
 	}
+	if err := h.foresee(ctx, s); err != nil {
+		return err
+	}
 	if !slices.Contains(s.options.Namespaces, o.Name) {
 		s.inventory.Settings.Namespaces = append(slices.Clone(s.options.Namespaces), o.Name)
 	}

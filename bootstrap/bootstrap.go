@@ -34,6 +34,7 @@ type Options struct {
 	Controller []string                    // more flags of the controller; nil = none
 	Prometheus []contract.PrometheusServer // that get a token; nil = on OpenShift its Thanos, else none
 	DevicePods string                      // who makes pods that ask for devices where runs live: objects.DevicesOfRuns, the default, or objects.DevicesOfAnyone
+	Replicas   int                         // of the controller; 0 = one
 	Registry   string                      // of a mirror; see package mirror
 	ImageMap   map[string]string
 	Targets    map[string]TargetSettings // beside the hub itself; always those of the installation
@@ -49,7 +50,7 @@ const defaultTimeout = 5 * time.Minute
 // settings is what of the options the next call goes on with.
 func (o Options) settings(all []Component) Settings {
 	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
-		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes, Controller: o.Controller, Prometheus: o.Prometheus, DevicePods: o.DevicePods, Targets: o.Targets}
+		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes, Controller: o.Controller, Replicas: o.Replicas, Prometheus: o.Prometheus, DevicePods: o.DevicePods, Targets: o.Targets}
 	for _, c := range all {
 		s.Versions[c.Part] = c.Version
 	}
@@ -72,6 +73,9 @@ func (o Options) Validate() error {
 	}
 	if d := o.DevicePods; d != "" && d != objects.DevicesOfRuns && d != objects.DevicesOfAnyone {
 		problems = append(problems, fmt.Errorf("--device-pods %q: it is %s or %s", d, objects.DevicesOfRuns, objects.DevicesOfAnyone))
+	}
+	if o.Replicas < 0 {
+		problems = append(problems, fmt.Errorf("%d replicas of the controller: want 1 or more", o.Replicas))
 	}
 	return errors.Join(problems...)
 }
@@ -119,6 +123,9 @@ func (o Options) Resume(s Settings) Options {
 	}
 	if o.DevicePods == "" {
 		o.DevicePods = s.DevicePods
+	}
+	if o.Replicas == 0 {
+		o.Replicas = s.Replicas
 	}
 	if o.Targets == nil {
 		o.Targets = s.Targets
@@ -177,6 +184,7 @@ type survey struct {
 	found      detect.Found
 	inventory  Inventory
 	components []Component
+	adopted    []string // parts that are taken over now
 }
 
 // look finds out what the cluster is and what is to be on it.
@@ -194,7 +202,13 @@ func (h *Hub) look(ctx context.Context, o Options) (survey, error) {
 	}
 	o = o.Resume(inv.Settings).withDefaults()
 	all, err := components(o, found, inv)
-	return survey{options: o, found: found, inventory: inv, components: all}, err
+	s := survey{options: o, found: found, inventory: inv, components: all}
+	for _, c := range all {
+		if o.Adopt && c.Part != partBflow && len(inv.Parts[c.Part]) == 0 {
+			s.adopted = append(s.adopted, c.Part)
+		}
+	}
+	return s, err
 }
 
 // done prints a step that is over, in the manner of "✓ Tekton v1.13.1 (99 objects, 12 s)".

@@ -165,7 +165,7 @@ func ours(o Options, f detect.Found) (Component, error) {
 	all, err := objects.Objects(objects.Config{
 		Overlay: overlay, Version: o.Version, Image: o.Image, Client: o.Client, From: images.Image, Namespaces: o.Namespaces, Hub: f.Platform.Hub, LoadNodes: nodes,
 		Prebuilt: f.Kueue.ManagesPods() && f.Kueue.Foreign(), Prometheus: f.Monitoring.Prometheus, PrometheusLabels: f.Monitoring.Labels, Dashboard: dashboard,
-		Triggers: f.Triggers.Present, LoadCPU: f.Nodes.LoadCPU, Flags: o.Controller, Servers: servers, DevicePods: o.DevicePods,
+		Triggers: f.Triggers.Present, LoadCPU: f.Nodes.LoadCPU, Flags: o.Controller, Replicas: o.Replicas, Servers: servers, DevicePods: o.DevicePods,
 	})
 	if err != nil {
 		return Component{}, err

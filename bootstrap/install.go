@@ -28,15 +28,22 @@ func (h *Hub) Install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	steps := []step{
+	if err := perform(ctx, []step{
 		{"looking at the cluster", func(context.Context) error { return h.agree(s) }},
 		{"looking for objects of others", func(ctx context.Context) error { return h.claim(ctx, &s) }},
+		{"asking the server what it would refuse", func(ctx context.Context) error { return h.foresee(ctx, s) }},
 		{"writing the inventory", func(ctx context.Context) error { return h.begin(ctx, s) }},
+	}); err != nil {
+		return err
 	}
+	var steps []step
 	for _, c := range s.components {
 		steps = append(steps, step{"installing " + c.Name, func(ctx context.Context) error { return h.install(ctx, c, s) }})
 	}
-	steps = append(steps, step{"finishing the inventory", func(ctx context.Context) error { return h.end(ctx, s) }})
+	return perform(ctx, append(steps, step{"finishing the inventory", func(ctx context.Context) error { return h.end(ctx, s) }}))
+}
+
+func perform(ctx context.Context, steps []step) error {
 	for _, step := range steps {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
@@ -189,7 +196,8 @@ func (h *Hub) deploy(ctx context.Context, c Component, s survey) (map[apply.Acti
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	count := map[apply.Action]int{}
-	options := apply.Options{Force: s.options.Force || s.options.Adopt && c.Part != partBflow, Say: h.waiting}
+	options := s.writing(c)
+	options.Say = h.waiting
 	for i, phase := range apply.Phases(c.Objects) {
 		var problems []error
 		for _, o := range phase {
@@ -199,6 +207,7 @@ func (h *Hub) deploy(ctx context.Context, c Component, s survey) (map[apply.Acti
 				continue
 			}
 			count[change.Action]++
+			h.sayKept(change.Kept, s.options.Force)
 			if change.Action == apply.Changed {
 				h.waiting("changed " + change.String())
 			}

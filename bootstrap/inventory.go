@@ -31,6 +31,7 @@ type Settings struct {
 	ImageMap   map[string]string           `json:"imageMap,omitempty"`
 	LoadNodes  map[string]string           `json:"loadNodes,omitempty"`
 	Controller []string                    `json:"controller,omitempty"` // more flags of the controller
+	Replicas   int                         `json:"replicas,omitempty"`   // of the controller
 	Prometheus []contract.PrometheusServer `json:"prometheus,omitempty"` // that get a token
 	DevicePods string                      `json:"devicePods,omitempty"`
 

@@ -64,15 +64,17 @@ func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 	}
 	var problems []error
 	for _, c := range s.components {
-		count, unchecked := map[apply.Action]int{}, 0
+		count, unchecked, options := map[apply.Action]int{}, 0, s.writing(c)
+		options.DryRun = true
 		for _, phase := range apply.Phases(c.Objects) {
 			for _, object := range phase {
-				change, err := h.cluster.Apply(ctx, object, apply.Options{DryRun: true, Force: s.options.Force})
+				change, err := h.cluster.Apply(ctx, object, options)
 				if err != nil {
 					problems = append(problems, err)
 					continue
 				}
 				count[change.Action]++
+				h.sayKept(change.Kept, s.options.Force)
 				if change.Unchecked {
 					unchecked++
 				}

@@ -79,7 +79,7 @@ func (h *Hub) compare(ctx context.Context, c Component, s survey) ([]Finding, er
 	}
 	for _, object := range c.Objects {
 		ref := apply.RefOf(object)
-		change, err := h.cluster.Apply(ctx, object, apply.Options{DryRun: true})
+		change, err := h.cluster.Apply(ctx, object, apply.Options{DryRun: true, Keep: keeps(false)})
 		var conflict *apply.ConflictError
 		switch {
 		case errors.As(err, &conflict):

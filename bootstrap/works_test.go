@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -35,38 +36,49 @@ func works(t *testing.T, s *apitest.Server) {
 	}()
 }
 
+// isWorking tells whether controllers have done what an object asks for.
 func isWorking(o apitest.Object) bool {
-	seen, _, _ := unstructured.NestedFieldNoCopy(o, "status", "seen")
-	return seen == specOf(o) || o["kind"] == "PipelineRun" || o["kind"] == "CustomRun"
-}
-
-// specOf is how many replicas are wanted, of a Deployment, and else whether there is something to do at all.
-func specOf(o apitest.Object) any {
-	replicas, found, _ := unstructured.NestedInt64(o, "spec", "replicas")
-	if !found {
-		replicas = 1
+	before := apitest.Object{}
+	for key, value := range o {
+		before[key] = value
 	}
-	return replicas
+	after := (&unstructured.Unstructured{Object: before}).DeepCopy().Object
+	work(after)
+	return reflect.DeepEqual(before, after)
 }
 
+// work is what the controllers make of an object.
 func work(o apitest.Object) {
-	if len(o) == 0 {
-		return
+	condition := func(kind string) apitest.Object {
+		return apitest.Object{"conditions": []any{apitest.Object{"type": kind, "status": "True"}}}
 	}
-	n := specOf(o)
-	conditions := []any{}
-	for _, kind := range []string{"Active", "Established", "Available"} {
-		conditions = append(conditions, apitest.Object{"type": kind, "status": "True"})
-	}
-	o["status"] = apitest.Object{"seen": n, "phase": "Active", "conditions": conditions, "replicas": n, "updatedReplicas": n, "availableReplicas": n}
-	webhooks, _ := o["webhooks"].([]any)
-	for _, w := range webhooks {
-		hook := w.(apitest.Object)
-		hook["rules"] = []any{apitest.Object{}}
-		hook["clientConfig"].(apitest.Object)["caBundle"] = "Y2E="
-	}
-	if client, found, _ := unstructured.NestedMap(o, "spec", "conversion", "webhook", "clientConfig"); found {
-		client["caBundle"] = "Y2E="
-		_ = unstructured.SetNestedMap(o, client, "spec", "conversion", "webhook", "clientConfig")
+	switch o["kind"] {
+	case "Namespace":
+		o["status"] = apitest.Object{"phase": "Active"}
+	case "LocalQueue", "ClusterQueue", "AdmissionCheck":
+		o["status"] = condition("Active")
+	case "APIService":
+		o["status"] = condition("Available")
+	case "CustomResourceDefinition":
+		o["status"] = condition("Established")
+		if client, found, _ := unstructured.NestedMap(o, "spec", "conversion", "webhook", "clientConfig"); found {
+			client["caBundle"] = "Y2E="
+			_ = unstructured.SetNestedMap(o, client, "spec", "conversion", "webhook", "clientConfig")
+		}
+	case "Deployment":
+		replicas, found, _ := unstructured.NestedInt64(o, "spec", "replicas")
+		if !found {
+			replicas = 1
+		}
+		o["status"] = apitest.Object{"replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas}
+	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
+		webhooks, _ := o["webhooks"].([]any)
+		for _, w := range webhooks {
+			hook := w.(apitest.Object)
+			if hook["rules"] == nil {
+				hook["rules"] = []any{apitest.Object{"operations": []any{"CREATE"}}}
+			}
+			hook["clientConfig"].(apitest.Object)["caBundle"] = "Y2E="
+		}
 	}
 }

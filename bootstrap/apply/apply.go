@@ -16,9 +16,10 @@ import (
 
 // Options say how objects are written.
 type Options struct {
-	DryRun bool         // the server checks and answers, but keeps nothing
-	Force  bool         // take fields that somebody else owns
-	Say    func(string) // told why a write has to wait for long; may be nil
+	DryRun bool                  // the server checks and answers, but keeps nothing
+	Force  bool                  // take fields that somebody else owns
+	Keep   func(Ref, Field) bool // such fields that stay as they are nevertheless; nil = none
+	Say    func(string)          // told why a write has to wait for long; may be nil
 }
 
 // Action is what a write did to an object.
@@ -36,18 +37,22 @@ type Change struct {
 	Ref
 	Action        Action
 	Before, After *unstructured.Unstructured
-	Unchecked     bool // dry run: the server could not look, because the namespace or the kind is yet to be made
+	Kept          []Kept // fields of others that were left as they are
+	Unchecked     bool   // dry run: the server could not look, because the namespace or the kind is yet to be made
 }
 
 // ConflictError says that somebody else owns fields that differ from what is to be written.
 type ConflictError struct {
 	Ref
-	Fields []string // "MANAGER: .spec.replicas"
+	Fields []string // `"MANAGER" using apps/v1: .spec.replicas`
 }
 
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("applying %s: others own fields of it (%s); undo that, or take them with --force-conflicts", e.Ref, strings.Join(e.Fields, "; "))
 }
+
+// Passes tells errors that pass by themselves.
+func Passes(err error) bool { return passing(err) }
 
 // Apply writes one object under our field manager. Errors that pass by themselves (a webhook that has just started, a
 // busy server) are tried again once a second until ctx ends.
@@ -75,6 +80,10 @@ func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o O
 	if err != nil {
 		return Change{}, err
 	}
+	obj, kept, err := keepOthers(obj, before, c.manager, o.Keep)
+	if err != nil {
+		return Change{}, err
+	}
 	resource, err := c.resource(ref)
 	if o.DryRun && meta.IsNoMatchError(err) {
 		return Change{Ref: ref, Action: Created, After: obj, Unchecked: true}, nil
@@ -93,7 +102,7 @@ func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o O
 	}
 	switch {
 	case err == nil:
-		return Change{Ref: ref, Action: action(before, after), Before: before, After: after}, nil
+		return Change{Ref: ref, Action: action(before, after), Before: before, After: after, Kept: kept}, nil
 	case o.DryRun && errors.IsNotFound(err):
 		return Change{Ref: ref, Action: Created, After: obj, Unchecked: true}, nil
 	case errors.IsConflict(err):

@@ -56,6 +56,7 @@ type Config struct {
 	Prebuilt   bool     // Kueue manages pods, so the controller makes the Workloads of runs itself
 	Flags      []string // more of the controller
 	DevicePods string   // who makes pods that ask for devices where runs live: DevicesOfRuns or DevicesOfAnyone; "" = the first
+	Replicas   int      // of the controller; 0 = one
 
 	From func(image string) string // where the cluster pulls an image from; nil = from its own registry
 

@@ -23,7 +23,7 @@ func full() Config {
 	return Config{
 		Version: "v0.1.0", Namespaces: []string{"bench", "nightly"}, Hub: "5d1c", LoadNodes: map[string]string{"pool": "cpu"}, LoadCPU: "250m",
 		Prometheus: true, PrometheusLabels: map[string]string{"release": "prom"}, Dashboard: DashboardOperator,
-		Triggers: true,
+		Triggers: true, Replicas: 3,
 	}
 }
 
@@ -194,6 +194,34 @@ func TestPlainKustomizeBuildsEveryOverlay(t *testing.T) {
 		}
 		if built.Size()+2 != len(objectsOf(t, Config{Overlay: overlay})) {
 			t.Errorf("%s: kustomize makes %d objects, bootstrap %d", overlay, built.Size(), len(objectsOf(t, Config{Overlay: overlay})))
+		}
+	}
+}
+
+// TestMoreThanOneController: as many as are wished, apart where that can be, and one at least while nodes are drained.
+func TestMoreThanOneController(t *testing.T) {
+	deployment := find(t, objectsOf(t, full()), "Deployment", contract.NamespaceSystem, contract.AccountController)
+	if n, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "spec", "replicas"); fmt.Sprint(n) != "3" {
+		t.Errorf("%v replicas", n)
+	}
+	labels, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
+	budget := find(t, objectsOf(t, full()), "PodDisruptionBudget", contract.NamespaceSystem, contract.AccountController)
+	selected, _, _ := unstructured.NestedStringMap(budget.Object, "spec", "selector", "matchLabels")
+	terms, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "affinity", "podAntiAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
+	if len(terms) != 1 || len(selected) == 0 {
+		t.Fatalf("the budget selects %v; affinity has %d terms", selected, len(terms))
+	}
+	apart, _, _ := unstructured.NestedStringMap(terms[0].(map[string]any), "podAffinityTerm", "labelSelector", "matchLabels")
+	for _, by := range []map[string]string{selected, apart} {
+		for key, value := range by {
+			if labels[key] != value {
+				t.Errorf("pods have labels %v, and are selected by %v", labels, by)
+			}
+		}
+	}
+	for _, o := range objectsOf(t, Config{}) {
+		if o.GetKind() == "PodDisruptionBudget" {
+			t.Error("a budget of one out of one keeps nodes from being drained")
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/overlays"
+	"bflow.dev/bflow/tasks/contract"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -70,6 +71,10 @@ func kustomization(c Config) types.Kustomization {
 	}
 	if c.Dashboard != "" {
 		k.Components = append(k.Components, "../overlays/components/"+c.Dashboard)
+	}
+	if c.Replicas > 1 {
+		k.Components = append(k.Components, "../overlays/components/replicas")
+		k.Replicas = []types.Replica{{Name: contract.AccountController, Count: int64(c.Replicas)}}
 	}
 	if c.Triggers {
 		k.Components = append(k.Components, "../overlays/components/triggers")

@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -180,16 +182,41 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request, q Request) {
 		fail(w, http.StatusConflict, "the object has been modified", Object{"name": q.Name})
 		return
 	}
+	obj, err := s.changed(obj, change, apply, r.URL.Query())
+	var refusal apierrors.APIStatus
+	if errors.As(err, &refusal) {
+		status := refusal.Status()
+		status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+		answer(w, int(status.Code), status)
+		return
+	}
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error(), nil)
+		return
+	}
+	if r.URL.Query().Get("dryRun") == "" {
+		s.store(q.Path, obj)
+	}
+	answer(w, http.StatusOK, obj)
+}
+
+// changed is what a patch makes of an object, which it may change.
+func (s *Server) changed(obj, change Object, apply bool, query url.Values) (Object, error) {
+	manager := query.Get("fieldManager")
+	if s.fields != nil && apply {
+		return s.fields.Apply(obj, change, manager, query.Get("force") == "true")
+	}
 	if apply { // lists of owners are merged, each by its own manager
 		ours, _ := metadata(change)["ownerReferences"].([]any)
 		theirs, _ := metadata(obj)["ownerReferences"].([]any)
 		metadata(change)["ownerReferences"] = append(theirs, ours...)
 	}
+	live := clone(obj)
 	merge(obj, change)
-	if r.URL.Query().Get("dryRun") == "" {
-		s.store(q.Path, obj)
+	if s.fields != nil {
+		return s.fields.Update(live, obj, manager)
 	}
-	answer(w, http.StatusOK, obj)
+	return obj, nil
 }
 
 // merge is RFC 7386.

@@ -42,6 +42,7 @@ type hooks struct {
 	allow            func(verb, group, resource, subresource string) bool
 	created, deleted func(Request, Object)
 	proxy            http.Handler
+	fields           Fields
 	taken            func(token string) bool
 	mostToken        time.Duration
 	tokens           int
@@ -109,6 +110,16 @@ func (s *Server) OnDelete(f func(Request, Object)) { s.set(func() { s.deleted = 
 
 // Proxy lets h answer what is asked of pods and services through the proxy: /bench/x:8080/report.json.
 func (s *Server) Proxy(h http.Handler) { s.set(func() { s.proxy = h }) }
+
+// Fields knows who owns which fields of an object. Objects are as the server keeps them; live is never changed.
+type Fields interface {
+	Apply(live, applied Object, manager string, force bool) (Object, error)
+	Update(live, changed Object, manager string) (Object, error)
+}
+
+// Own lets f say what becomes of an object that a client applies or patches. Without it whoever applies fields owns them
+// all, and takes none away. Package ownership has one.
+func (s *Server) Own(f Fields) { s.set(func() { s.fields = f }) }
 
 func (s *Server) set(change func()) {
 	s.mu.Lock()

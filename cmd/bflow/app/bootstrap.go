@@ -55,8 +55,9 @@ func installFlags(more ...cli.Flag) []cli.Flag {
 		&cli.StringSliceFlag{Name: "prometheus", Usage: "URL[,ca=FILE][,audience=NAME] of a Prometheus that gets a token when a run asks it; repeatable (default: on OpenShift its Thanos)"},
 		&cli.StringSliceFlag{Name: "controller-flag", Usage: "flag of bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
 		&cli.StringFlag{Name: "device-pods", Usage: "who makes pods that ask for devices where runs live: " + objects.DevicesOfRuns + " or " + objects.DevicesOfAnyone + " (default: " + objects.DevicesOfRuns + ")"},
+		&cli.IntFlag{Name: "controller-replicas", Usage: "pods of bflow-controller, of which one leads (default: as before, at first 1)"},
 		&cli.BoolFlag{Name: "adopt", Usage: "take over what others have installed"},
-		&cli.BoolFlag{Name: "force-conflicts", Usage: "take fields that others own"},
+		&cli.BoolFlag{Name: "force-conflicts", Usage: "take fields that others own, except how many and how large things are"},
 		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long each component may take until it works"},
 	}, more...)...)...)
 }
@@ -83,7 +84,7 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 		namespaces = append(namespaces, strings.Split(n, ",")...)
 	}
 	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, Client: client, LoadNodes: nodes,
-		Controller: c.StringSlice("controller-flag"), Prometheus: servers, DevicePods: c.String("device-pods"),
+		Controller: c.StringSlice("controller-flag"), Replicas: c.Int("controller-replicas"), Prometheus: servers, DevicePods: c.String("device-pods"),
 		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
 	return o, step.Exit(contract.ExitUsage, o.Validate())
 }
