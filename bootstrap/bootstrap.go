@@ -37,6 +37,7 @@ type Options struct {
 	Replicas   int                         // of the controller; 0 = one
 	Registry   string                      // of a mirror; see package mirror
 	ImageMap   map[string]string
+	Digests    map[string]string         // of images of Tekton and Kueue, by their references by tag
 	Targets    map[string]TargetSettings // beside the hub itself; always those of the installation
 
 	Adopt   bool          // take over a Tekton and a Kueue that somebody else installed
@@ -50,7 +51,7 @@ const defaultTimeout = 5 * time.Minute
 // settings is what of the options the next call goes on with.
 func (o Options) settings(all []Component) Settings {
 	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
-		Registry: o.Registry, ImageMap: o.ImageMap, LoadNodes: o.LoadNodes, Controller: o.Controller, Replicas: o.Replicas, Prometheus: o.Prometheus, DevicePods: o.DevicePods, Targets: o.Targets}
+		Registry: o.Registry, ImageMap: o.ImageMap, Digests: o.Digests, LoadNodes: o.LoadNodes, Controller: o.Controller, Replicas: o.Replicas, Prometheus: o.Prometheus, DevicePods: o.DevicePods, Targets: o.Targets}
 	for _, c := range all {
 		s.Versions[c.Part] = c.Version
 	}
@@ -111,6 +112,9 @@ func (o Options) Resume(s Settings) Options {
 	}
 	if o.ImageMap == nil {
 		o.ImageMap = s.ImageMap
+	}
+	if o.Digests == nil {
+		o.Digests = s.Digests
 	}
 	if o.LoadNodes == nil {
 		o.LoadNodes = s.LoadNodes

@@ -63,7 +63,7 @@ func components(o Options, f detect.Found, inv Inventory) ([]Component, error) {
 	}
 	for i := range all {
 		if all[i].Part != partBflow { // whose objects also tell where images are
-			all[i].Objects = mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}.Rewrite(all[i].Objects)
+			all[i].Objects = pinned(mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}.Rewrite(all[i].Objects), o.Digests)
 		}
 		if f.Platform.IsOpenShift() {
 			withoutUsers(all[i].Objects)

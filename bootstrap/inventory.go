@@ -29,6 +29,7 @@ type Settings struct {
 	Client     string                      `json:"client,omitempty"`
 	Registry   string                      `json:"registry,omitempty"`
 	ImageMap   map[string]string           `json:"imageMap,omitempty"`
+	Digests    map[string]string           `json:"digests,omitempty"` // of images of Tekton and Kueue, by their references by tag
 	LoadNodes  map[string]string           `json:"loadNodes,omitempty"`
 	Controller []string                    `json:"controller,omitempty"` // more flags of the controller
 	Replicas   int                         `json:"replicas,omitempty"`   // of the controller

@@ -33,11 +33,21 @@ func bareServer(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 		}
 		return 0, ""
 	})
+	s.Put("/api/v1/nodes/n", holding(foreignImages(all)...))
 	works(t, s)
 	var said strings.Builder
 	hub, err := Connect(s.Config(), &said)
 	must(t, err)
 	return s, hub, &said
+}
+
+// holding is a node that has images by tag, which no registry is asked for then.
+func holding(refs ...string) apitest.Object {
+	var images []any
+	for _, ref := range refs {
+		images = append(images, apitest.Object{"names": []any{ref}})
+	}
+	return apitest.Object{"status": apitest.Object{"images": images}}
 }
 
 // bench and lab are two teams; the installation is of both.

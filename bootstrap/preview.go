@@ -59,6 +59,9 @@ func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 	if err := h.agree(s); err != nil {
 		return err
 	}
+	if err := h.pin(ctx, &s); err != nil {
+		return err
+	}
 	if err := h.claim(ctx, &s); err != nil {
 		return err
 	}

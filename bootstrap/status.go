@@ -24,6 +24,7 @@ type Finding struct {
 // State is how an installation stands. It is clean when there are no findings.
 type State struct {
 	Namespaces []string         `json:"namespaces"` // of runs
+	Images     ImageNames       `json:"images"`
 	Components []ComponentState `json:"components"`
 	Findings   []Finding        `json:"findings"`
 }
@@ -43,9 +44,9 @@ func (h *Hub) Status(ctx context.Context, o Options) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	state := State{Namespaces: s.options.Namespaces, Findings: []Finding{}}
+	state := State{Namespaces: s.options.Namespaces, Images: imageNames(s), Findings: []Finding{}}
 	if len(s.inventory.Parts) == 0 {
-		state.Namespaces = []string{}
+		state.Namespaces, state.Images = []string{}, ImageNames{ByDigest: map[string]string{}, ByTag: []string{}}
 		state.Findings = append(state.Findings, Finding{Component: "bflow", Object: inventoryRef().String(), Problem: "missing",
 			Detail: "bflow is not installed here; use bflow bootstrap --single-cluster"})
 		return state, nil
@@ -126,6 +127,12 @@ func (s State) Print(w io.Writer) {
 			continue
 		}
 		fmt.Fprintf(w, "%s %s %s: %d objects, %s\n", mark, c.Name, c.Version, c.Objects, word)
+	}
+	if n := len(s.Images.ByDigest); n > 0 {
+		fmt.Fprintf(w, "• images of Tekton and Kueue that were resolved to digests: %d\n", n)
+	}
+	if len(s.Images.ByTag) > 0 {
+		fmt.Fprintf(w, "• installed by tag: %s\n", strings.Join(s.Images.ByTag, ", "))
 	}
 	if len(s.Namespaces) > 0 {
 		fmt.Fprintf(w, "• runs live in %s\n", strings.Join(s.Namespaces, ", "))

@@ -29,6 +29,7 @@ func bootstrapCommand(s Streams) *cli.Command {
 			&cli.BoolFlag{Name: "single-cluster", Usage: "runs and model servers live on this one cluster"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print as a diff what the server would change, and change nothing"},
 			&cli.BoolFlag{Name: "export", Usage: "print the YAML instead of applying it; asks no cluster"},
+			&cli.BoolFlag{Name: "digests", Usage: "with --export: ask registries for the digests of Tekton's and Kueue's images, as an installation does"},
 		),
 		Action: func(c *cli.Context) error { return bootstrapAction(c, s) },
 		Subcommands: []*cli.Command{bootstrapStatusCommand(s), bootstrapUpgradeCommand(s), bootstrapUninstallCommand(s), bootstrapImagesCommand(s),
@@ -130,7 +131,7 @@ func bootstrapAction(c *cli.Context, s Streams) error {
 		return err
 	}
 	if c.Bool("export") {
-		return bootstrap.Export(s.Out, o)
+		return exportManifests(c, s, o)
 	}
 	hub, err := hubOf(c, s)
 	if err != nil {
@@ -144,6 +145,19 @@ func bootstrapAction(c *cli.Context, s Streams) error {
 	}
 	fmt.Fprintln(s.Err, "ready: bflow run FILE starts a run")
 	return nil
+}
+
+// exportManifests opens no socket unless it is asked to.
+func exportManifests(c *cli.Context, s Streams, o bootstrap.Options) error {
+	if c.Bool("digests") {
+		var err error
+		if o, err = o.WithDigests(c.Context, func(reason string, refs []string) {
+			fmt.Fprintf(s.Err, "• by tag, because %s: %s\n", reason, strings.Join(refs, ", "))
+		}); err != nil {
+			return err
+		}
+	}
+	return bootstrap.Export(s.Out, o)
 }
 
 func hubOf(c *cli.Context, s Streams) (*bootstrap.Hub, error) {
