@@ -5,6 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/problem"
 )
 
@@ -37,7 +38,11 @@ func (c *codec) structure(tab *table) reader {
 	return func(d *decoder, n *yaml.Node, v reflect.Value, _ *field) {
 		v.Set(tab.prototype)
 		if n.Kind != yaml.MappingNode {
-			d.report(n, "want a mapping, found %s", found(n))
+			what := found(n)
+			if len(d.path) > 0 && credential.Name(d.path[len(d.path)-1].Key) { // the secret in place of where it is
+				what = "a text that is not shown"
+			}
+			d.report(n, "want a mapping, found %s", what)
 			return
 		}
 		var seen [64][2]*yaml.Node // key and value by place of the field; the largest struct has fewer than 64

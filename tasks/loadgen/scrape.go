@@ -43,7 +43,7 @@ func (m *measurement) metrics(ctx context.Context) ([]byte, error) {
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("reading %q: HTTP %d", where, status)
 	}
-	return text, err
+	return []byte(m.api.Scrub(string(text))), err
 }
 
 func (m *measurement) metricsURL() (string, error) {

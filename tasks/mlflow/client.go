@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/step"
@@ -29,7 +32,7 @@ type Credentials struct {
 
 // Client speaks MLflow's REST API. It repeats a call that can succeed later until Patience is over.
 type Client struct {
-	Base     string // tracking URI without a trailing slash; its path part is kept (--static-prefix)
+	Base     string // tracking URI without a trailing slash and without credentials; its path part is kept (--static-prefix)
 	Auth     Credentials
 	Patience time.Duration
 	HTTP     *http.Client
@@ -43,12 +46,21 @@ func NewClient(env func(string) string, patience time.Duration) (*Client, error)
 		return nil, nil
 	}
 	if !strings.HasPrefix(uri, "http://") && !strings.HasPrefix(uri, "https://") {
-		return nil, step.Usagef("reading %s: %q is no http or https URL", contract.EnvMLflowURI, uri)
+		return nil, step.Usagef("reading %s: %q is no http or https URL", contract.EnvMLflowURI, credential.Text(uri))
 	}
 	auth := Credentials{
 		Token: env(contract.EnvMLflowToken), User: env(contract.EnvMLflowUsername), Password: env(contract.EnvMLflowPassword),
 		Workspace: env(contract.EnvMLflowWorkspace), InsecureTLS: env(contract.EnvMLflowInsecureTLS) == "true",
 	}
+	address, err := url.Parse(uri)
+	if err != nil { // whose text holds the address
+		return nil, step.Usagef("reading %s: it is no URL", contract.EnvMLflowURI)
+	}
+	if auth.Token == "" && auth.User == "" {
+		auth.User = address.User.Username()
+		auth.Password, _ = address.User.Password()
+	}
+	uri = strings.TrimSuffix(credential.URL(uri), "/") // it stands in links, results and errors
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: auth.InsecureTLS}
 	// 65 s: a server whose SQLite is locked answers 503 only after 20 s, and a slow database needs its time.
@@ -160,13 +172,13 @@ func (c *Client) once(ctx context.Context, req call, out any) error {
 		return err
 	}
 	if resp.StatusCode >= 300 {
-		return readError(resp.StatusCode, data)
+		return readError(resp.StatusCode, c.redact(data))
 	}
 	if out == nil {
 		return nil
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return &APIError{Status: resp.StatusCode, Text: "not JSON, so no MLflow server: " + excerpt(data)}
+		return &APIError{Status: resp.StatusCode, Text: "not JSON, so no MLflow server: " + excerpt(c.redact(data))}
 	}
 	return nil
 }
@@ -203,9 +215,23 @@ func excerpt(data []byte) string {
 	return strings.Join(strings.Fields(string(data[:min(len(data), 200)])), " ")
 }
 
-// clean removes credentials that a URL or a proxy's page may echo.
+// redact takes out what a server or a proxy says back of our credentials. It comes before an excerpt is made, which may cut one.
+func (c *Client) redact(data []byte) []byte {
+	a := c.Auth
+	basic := ""
+	if a.User != "" {
+		basic = base64.StdEncoding.EncodeToString([]byte(a.User + ":" + a.Password))
+	}
+	secrets := []string{a.Token, basic, a.Password}
+	if a.Password == "" { // then the name is the secret
+		secrets = append(secrets, a.User)
+	}
+	return []byte(step.Redact(string(data), secrets...))
+}
+
+// clean is redact of an error.
 func (c *Client) clean(err error) error {
-	text := step.Redact(err.Error(), c.Auth.Token, c.Auth.Password)
+	text := string(c.redact([]byte(err.Error())))
 	if text == err.Error() {
 		return err
 	}

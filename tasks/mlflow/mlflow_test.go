@@ -269,3 +269,31 @@ func TestADamagedFileIsNotPushed(t *testing.T) {
 		t.Errorf("the server was asked %d times", n)
 	}
 }
+
+func TestCredentialsOfTheAddressAreSentAndNotShown(t *testing.T) {
+	for _, row := range []struct{ name, answer string }{
+		{"plain", "refused me:s3cret"},
+		{"in base64", "refused Basic bWU6czNjcmV0"},
+		{"where others cut", strings.Repeat("x", 197) + "s3cret"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if user, password, _ := r.BasicAuth(); user != "me" || password != "s3cret" {
+					t.Errorf("asked as %q with %q", user, password)
+				}
+				w.WriteHeader(http.StatusForbidden)
+				fmt.Fprint(w, row.answer)
+			}))
+			defer srv.Close()
+			c, err := NewClient(func(name string) string {
+				return map[string]string{contract.EnvMLflowURI: strings.Replace(srv.URL, "://", "://me:s3cret@", 1)}[name]
+			}, 0)
+			if err != nil || c.Base != srv.URL {
+				t.Fatalf("base %q, %v", c.Base, err)
+			}
+			if _, err = c.Experiment(t.Context(), "e"); err == nil || strings.Contains(err.Error(), "s3c") || strings.Contains(err.Error(), "bWU6") {
+				t.Errorf("said %v", err)
+			}
+		})
+	}
+}

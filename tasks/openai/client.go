@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -74,7 +75,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Get fetches path and returns the body, of 8 MiB at most.
+// Get fetches path and returns the body, of 8 MiB at most, without our credentials.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	resp, err := c.do(ctx, http.MethodGet, path, nil)
 	if err != nil {
@@ -85,7 +86,7 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer of GET %s: %w", c.Base+path, err)
 	}
-	return body, nil
+	return c.redact(body), nil
 }
 
 // Models returns the ids of GET path (normally /v1/models).
@@ -137,7 +138,7 @@ func (c *Client) do(ctx context.Context, method, path string, body any) (*http.R
 	}
 	if resp.StatusCode >= 400 {
 		defer resp.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // more than is shown: a secret at the end must be seen whole
 		return nil, &StatusError{Method: method, URL: c.Base + path, Code: resp.StatusCode, Body: c.excerpt(text)}
 	}
 	return resp, nil
@@ -145,8 +146,27 @@ func (c *Client) do(ctx context.Context, method, path string, body any) (*http.R
 
 // excerpt is the start of a body as one printable line.
 func (c *Client) excerpt(body []byte) string {
-	text := strings.Join(strings.Fields(string(body[:min(len(body), 300)])), " ")
-	return step.Redact(text, c.APIKey)
+	body = c.redact(body)
+	return strings.Join(strings.Fields(string(body[:min(len(body), 300)])), " ")
+}
+
+// redact takes out what the server says back of our credentials, before anything of a body is kept or shown.
+func (c *Client) redact(body []byte) []byte {
+	secrets := []string{c.APIKey}
+	for name, value := range c.Headers {
+		if credential.Name(name) {
+			secrets = append(secrets, value)
+			if _, word, ok := strings.Cut(value, " "); ok {
+				secrets = append(secrets, word)
+			}
+		}
+	}
+	for _, secret := range secrets {
+		if secret != "" && bytes.Contains(body, []byte(secret)) {
+			body = []byte(step.Redact(string(body), secret))
+		}
+	}
+	return body
 }
 
 // Close drops idle connections.

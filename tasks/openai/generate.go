@@ -56,7 +56,7 @@ func (c *Client) Generate(ctx context.Context, ask Ask) (Answer, error) {
 	if err := answer.add(data); err != nil {
 		return Answer{}, fmt.Errorf("reading the answer of POST %s: %w: %s", c.Base+ask.Path, err, c.excerpt(data))
 	}
-	answer.Done, answer.Text = true, string(answer.text)
+	answer.Done, answer.Text = true, string(c.redact(answer.text))
 	return answer, nil
 }
 
@@ -79,7 +79,7 @@ func (a Ask) body() map[string]any {
 
 // readStream reads events to their end: an event is a block of lines, and its data may be on several of them.
 func (c *Client) readStream(r io.Reader, ask Ask) (answer Answer, err error) {
-	defer func() { answer.Text = string(answer.text) }()
+	defer func() { answer.Text = string(c.redact(answer.text)) }()
 	var data []string
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxAnswer)

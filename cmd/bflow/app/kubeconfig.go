@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -36,6 +37,9 @@ func readKubeconfig(file, context, flag string) (*rest.Config, string, error) {
 	}
 	if err != nil {
 		return nil, "", step.Usagef("reading the kubeconfig: %v; name one with %s or KUBECONFIG", err, flag)
+	}
+	if credential.Text(cfg.Host) != cfg.Host {
+		return nil, "", step.Usagef("reading the kubeconfig: the server's address holds a credential, which would be shown; name a user with a token instead")
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {
