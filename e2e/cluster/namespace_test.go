@@ -57,7 +57,7 @@ func TestADeletedNamespaceLeavesNothingOnATarget(t *testing.T) {
 	const team = "bflow-e2e-far"
 	l.team(team)
 	l.teamOn(w, team)
-	run := l.submit(l.write("far.yaml", of(team, experiment(oneOfEight, "10m", "  target_cluster: {name: "+workerTarget+"}\n"))))[0]
+	run := l.submit(l.write("far.yaml", of(team, experiment(oneOfEight, "10m", onTheWorker))))[0]
 	l.loads(team, run)
 	l.deleteNamespace(team)
 	w.await(time.Minute, "nothing to be left of "+run+" on the worker", func() string {
