@@ -27,7 +27,7 @@ type LoadAPI struct {
 	ConnectTimeout time.Duration `json:"connect_timeout,omitempty" implied:"5s" doc:"limit of one attempt to connect"`
 	ReadTimeout    time.Duration `json:"read_timeout,omitempty" implied:"none" doc:"longest silence of an answer"`
 	HTTP2          bool          `json:"http2,omitempty" default:"false" doc:"HTTP/2 over TLS"`
-	TLS            *TLSFiles     `json:"tls,omitempty" doc:"certificates, as PEM files where the load is made"`
+	TLS            *TLSFiles     `json:"tls,omitempty" doc:"certificates, as PEM files where the tasks of a run lie: all that speak to the server use them"`
 	Retry          *Retry        `json:"retry,omitempty" implied:"none" doc:"puts failed requests again; the wait counts"`
 	Cancel         *Cancel       `json:"cancel,omitempty" doc:"clients that go away"`
 	Adapters       []Adapter     `json:"adapters,omitempty" doc:"LoRA adapters; a request names one as its model"`
@@ -35,7 +35,7 @@ type LoadAPI struct {
 	SLOHeaders     *SLOHeaders   `json:"slo_headers,omitempty" doc:"objectives sent with every request, and judged by without an slo"`
 }
 
-// TLSFiles are PEM files where load-gen runs.
+// TLSFiles are PEM files where the tasks that speak to the server run.
 type TLSFiles struct {
 	CA   string `json:"ca,omitempty" implied:"the system's roots" doc:"certificates to trust"`
 	Cert string `json:"cert,omitempty" doc:"certificate of the client"`

@@ -14,6 +14,7 @@ import (
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/tlsclient"
 )
 
 // scrapeTimeout bounds one reading of the engine's metrics.
@@ -71,19 +72,19 @@ func (m *measurement) base() string {
 }
 
 // outside is the client for requests outside the load: over connections of its own, which go where those of the load go.
-func (m *measurement) outside() *http.Client {
+func (m *measurement) outside() (*http.Client, error) {
 	proxy, _ := m.proxy() // it was read when the line was made
 	t := &http.Transport{IdleConnTimeout: scrapeTimeout, Proxy: http.ProxyURL(proxy)}
-	if m.server.TLS != nil {
-		t.TLSClientConfig = m.server.TLS.Clone()
-		t.TLSClientConfig.NextProtos, t.TLSClientConfig.ServerName = nil, ""
-	}
 	if m.server.Network == "unix" {
 		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", m.server.Address)
 		}
 	}
-	return outbound.Stay(&http.Client{Transport: t})
+	secure, err := tlsclient.Secure(t, m.plan.API)
+	if err != nil {
+		return nil, err
+	}
+	return outbound.Stay(&http.Client{Transport: secure}), nil
 }
 
 // hangUp closes the connections of what was asked outside the load: none of them is open during it.
@@ -110,7 +111,9 @@ func (m *measurement) ask(ctx context.Context, method, where string, body io.Rea
 		}
 	}
 	if m.asks == nil {
-		m.asks = m.outside()
+		if m.asks, err = m.outside(); err != nil {
+			return 0, nil, err
+		}
 	}
 	resp, err := m.asks.Do(req)
 	if err != nil {

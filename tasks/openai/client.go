@@ -5,7 +5,6 @@ package openai
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/tlsclient"
 )
 
 // Client speaks to one server.
@@ -27,16 +27,19 @@ type Client struct {
 	Proxied bool // through somebody who keeps Authorization for himself: a refusal may be his, or that of a server that wants its key
 }
 
-// New returns a client for base that puts requests the way api does.
-func New(base string, api runplan.API, key string) *Client {
+// New returns a client for base that puts requests the way api does. Its error is one of the files that load.api.tls names.
+func New(base string, api runplan.API, key string) (*Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
 	transport.DisableKeepAlives = true // a server that closes a kept connection under us would look unfit
-	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: !api.VerifyTLS}
+	secure, err := tlsclient.Secure(transport, api)
+	if err != nil {
+		return nil, err
+	}
 	return &Client{
 		Base: strings.TrimSuffix(base, "/"), APIKey: key, Headers: api.Headers,
-		HTTP: outbound.Stay(&http.Client{Transport: transport}),
-	}
+		HTTP: outbound.Stay(&http.Client{Transport: secure}),
+	}, nil
 }
 
 // StatusError is an answer other than 2xx or 3xx.

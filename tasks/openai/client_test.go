@@ -19,7 +19,10 @@ func TestTheKeyGoesWhereTheExperimentSaysAndNowhereElse(t *testing.T) {
 	defer elsewhere.Close()
 	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		server := httptest.NewTLSServer(http.RedirectHandler(elsewhere.URL+"/v1", code))
-		client := openai.New(server.URL, runplan.API{Headers: map[string]string{"X-Team": "search"}}, "sk-1")
+		client, err := openai.New(server.URL, runplan.API{Headers: map[string]string{"X-Team": "search"}}, "sk-1")
+		if err != nil {
+			t.Fatal(err)
+		}
 		_, models := client.Models(t.Context(), "/v1/models")
 		_, answer := client.Generate(t.Context(), openai.Ask{Path: "/v1/completions", Model: "tiny", Prompt: "x", Tokens: 1})
 		for what, err := range map[string]error{"models": models, "a generation": answer} {
@@ -49,7 +52,10 @@ func TestNoAnswerIsReadWithoutEnd(t *testing.T) {
 					}
 				}
 			}))
-			client := openai.New(server.URL, runplan.API{}, "")
+			client, err := openai.New(server.URL, runplan.API{}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
 			_, models := client.Models(t.Context(), "/v1/models")
 			_, whole := client.Generate(t.Context(), openai.Ask{Path: "/v1/completions"})
 			_, stream := client.Generate(t.Context(), openai.Ask{Path: "/v1/completions", Stream: true})

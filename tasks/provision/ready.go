@@ -15,6 +15,7 @@ import (
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/tlsclient"
 )
 
 const (
@@ -99,7 +100,8 @@ func probe(ctx context.Context, client *openai.Client, d runplan.Deployment) ([]
 	if errors.As(err, &status) && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, status.Code) {
 		return nil, &refusedError{fmt.Errorf("%w; %s", err, hint(status.Code, path))}
 	}
-	if redirect := new(outbound.RedirectError); errors.As(err, &redirect) {
+	redirect, security := new(outbound.RedirectError), new(tlsclient.Error)
+	if errors.As(err, &redirect) || errors.As(err, &security) {
 		return nil, &refusedError{err}
 	}
 	if err != nil {

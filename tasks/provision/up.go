@@ -196,5 +196,9 @@ func newClient(env func(string) string, plan *runplan.RunPlan, url string) (*ope
 	if len(plan.Measurements) > 0 {
 		api = plan.Measurements[0].API
 	}
-	return openai.New(url, api, key), nil
+	client, err := openai.New(url, api, key)
+	if err != nil {
+		return nil, step.Exit(contract.ExitUsage, err)
+	}
+	return client, nil
 }

@@ -67,7 +67,7 @@ type API struct {
 	Priorities     []Weight  `json:"priorities,omitempty"`
 }
 
-// TLSFiles are paths of PEM files where load-gen runs.
+// TLSFiles are paths of PEM files where the tasks that speak to the server run.
 type TLSFiles struct {
 	CA   string `json:"ca,omitempty"`   // replaces the system's roots
 	Cert string `json:"cert,omitempty"` // of the client, with Key

@@ -39,10 +39,13 @@ type examiner struct {
 	api    runplan.API
 }
 
-func examine(ctx context.Context, o Options, plan *runplan.RunPlan, key string) Result {
+func examine(ctx context.Context, o Options, plan *runplan.RunPlan, key string) (Result, error) {
 	r := Result{Schema: Schema, Endpoint: o.Endpoint, Model: plan.Deployment.Model.Name, Time: time.Now().UTC(), Passed: true}
 	for i, url := range urls(o) {
-		e := newExaminer(url, plan, key)
+		e, err := newExaminer(url, plan, key)
+		if err != nil {
+			return Result{}, err
+		}
 		replica := ""
 		if i > 0 {
 			replica = url
@@ -53,7 +56,7 @@ func examine(ctx context.Context, o Options, plan *runplan.RunPlan, key string) 
 	for _, c := range r.Checks {
 		r.Passed = r.Passed && c.Verdict != Fail
 	}
-	return r
+	return r, nil
 }
 
 // all asks every question, but no more of a server that left one of them without an answer: each would take as long.
@@ -76,12 +79,13 @@ func (e examiner) all(ctx context.Context, list []check, replica string) []Check
 // budget is the time that a check may take.
 func (e examiner) budget() time.Duration { return max(checkTime, e.api.Timeout.D()) }
 
-func newExaminer(url string, plan *runplan.RunPlan, key string) examiner {
+func newExaminer(url string, plan *runplan.RunPlan, key string) (examiner, error) {
 	api := runplan.API{Type: runplan.APICompletions, Path: "/v1/completions", VerifyTLS: true}
 	if len(plan.Measurements) > 0 {
 		api = plan.Measurements[0].API
 	}
-	return examiner{client: openai.New(url, api, key), plan: plan, api: api}
+	client, err := openai.New(url, api, key)
+	return examiner{client: client, plan: plan, api: api}, err
 }
 
 // urls is the endpoint and then each replica that provision listed beside it.

@@ -69,7 +69,10 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	result := examine(ctx, o, plan, key)
+	result, err := examine(ctx, o, plan, key)
+	if err != nil {
+		return step.Exit(contract.ExitUsage, err)
+	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("checking %s: %w", o.Endpoint, ctx.Err())
 	}

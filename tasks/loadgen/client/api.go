@@ -18,6 +18,7 @@ type API struct {
 	path    string
 	head    []byte // of every request, up to the value of x-request-id
 	headers map[string]string
+	server  wire.Server
 	secrets []string
 	scratch []byte // of the head that is being written
 }
@@ -25,7 +26,7 @@ type API struct {
 // NewAPI returns the API of the plan on a server. key is sent as a bearer token where it is not empty; neither it nor
 // the value of a header that holds a credential appears in any error.
 func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
-	a := API{Stream: plan.Stream, path: server.Path + plan.Path}
+	a := API{Stream: plan.Stream, server: server, path: server.Path + plan.Path}
 	parsers := map[string]func([]byte, *delta) error{
 		runplan.APICompletions: parseOpenAI, runplan.APIChat: parseOpenAI, runplan.APIResponses: parseResponses,
 		runplan.APIMessages: parseMessages, runplan.APIEmbeddings: parseEmbeddings,

@@ -14,6 +14,7 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/sse"
 	"bflow.dev/bflow/tasks/loadgen/wire"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/tlsclient"
 )
 
 // statusError is an answer with a status that is not 200.
@@ -46,8 +47,11 @@ func classify(err error) (status, class string) {
 		code     *statusError
 		stream   *streamError
 		encoding *encodingError
+		security *tlsclient.Error
 	)
 	switch {
+	case errors.As(err, &security):
+		return report.StatusFailed, report.ErrTLS
 	case errors.As(err, &dial) && dial.TLS:
 		return report.StatusFailed, report.ErrTLS
 	case errors.As(err, &dial):
@@ -90,7 +94,10 @@ func classOf(code int) string {
 // describe returns err as one short text, without the addresses that the net package repeats.
 func (x *Exchange) describe(err error) string {
 	var op *net.OpError
+	var security *tlsclient.Error
 	switch {
+	case errors.As(err, &security):
+		return security.Error()
 	case errors.Is(err, ErrStall):
 		return fmt.Sprintf("no byte for %v, %d token events had come", time.Duration(x.Silent(x.Outcome.End)).Round(time.Millisecond), x.Outcome.Events())
 	case errors.Is(err, ErrDeadline):

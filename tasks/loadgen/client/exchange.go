@@ -247,6 +247,10 @@ func (x *Exchange) judge(err error, now int64) {
 		if o.End < 0 {
 			o.End = now
 		}
+		// With TLS 1.3 a server refuses the certificate of a client behind the handshake, in place of an answer.
+		if why := x.API.server.Explain(err); why != nil {
+			err = why
+		}
 		o.Status, o.Class = classify(err)
 		o.Error = x.API.Clean(x.describe(err))
 	}

@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -22,6 +21,7 @@ import (
 // Fallback is the Line of what Pool does not speak: HTTP/2 and proxies, by net/http. Every stamp is one of the reader.
 type Fallback struct {
 	loop    *loop.Loop
+	server  wire.Server
 	url     string // without the path of the API
 	http    *http.Client
 	headers map[string]string
@@ -36,7 +36,7 @@ var _ Line = (*Fallback)(nil)
 
 // NewFallback returns the line to server; proxy may be nil.
 func NewFallback(l *loop.Loop, server wire.Server, api *API, timeout time.Duration, proxy *url.URL) *Fallback {
-	f := &Fallback{loop: l, headers: api.Headers(), opened: opened{conns: map[*tracked]struct{}{}}}
+	f := &Fallback{loop: l, server: server, headers: api.Headers(), opened: opened{conns: map[*tracked]struct{}{}}}
 	dialer := &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}
 	transport := &http.Transport{
 		TLSClientConfig: server.TLS, ForceAttemptHTTP2: true, DisableCompression: true,
@@ -169,9 +169,10 @@ func (t *trip) failed(err error) error {
 	if t.x.Outcome.Send != record.Absent {
 		return err
 	}
-	var certificate *tls.CertificateVerificationError
-	var alert tls.AlertError
-	return &wire.DialError{TLS: errors.As(err, &certificate) || errors.As(err, &alert), Err: errors.Unwrap(err)}
+	if why := t.fallback.server.Explain(err); why != nil {
+		return &wire.DialError{TLS: true, Err: why}
+	}
+	return &wire.DialError{Err: errors.Unwrap(err)}
 }
 
 // answer hands head and body to the loop, piece by piece.

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/loadgen/wire"
 	"bflow.dev/bflow/tasks/loadgen/words"
 	"bflow.dev/bflow/tasks/openai"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/tlsclient"
 )
 
 // askTimeout bounds the question for the models.
@@ -34,14 +34,9 @@ func firstModel(ctx context.Context, req words.Request, env func(string) string)
 			return "", err
 		}
 	}
-	server, err := wire.ParseServer(req.Endpoint, req.Measure.API)
+	t, err := tlsclient.Secure(&http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}, req.Measure.API)
 	if err != nil {
 		return "", err
-	}
-	t := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}
-	if server.TLS != nil {
-		t.TLSClientConfig = server.TLS.Clone()
-		t.TLSClientConfig.NextProtos, t.TLSClientConfig.ServerName = nil, ""
 	}
 	c := openai.Client{Base: req.Endpoint, APIKey: key, Headers: req.Measure.API.Headers, HTTP: outbound.Stay(&http.Client{Transport: t, Timeout: askTimeout})}
 	models, err := c.Models(ctx, "/v1/models")

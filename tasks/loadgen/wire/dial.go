@@ -33,6 +33,9 @@ func (s Server) Dial(ctx context.Context, timeout time.Duration) (net.Conn, erro
 	secure := tls.Client(conn, s.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
+		if why := s.Explain(err); why != nil {
+			return nil, &DialError{TLS: true, Err: why}
+		}
 		return nil, &DialError{TLS: true, Err: fmt.Errorf("securing the connection to %q: %w", s.Address, err)}
 	}
 	return secure, nil

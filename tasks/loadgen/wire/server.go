@@ -5,15 +5,13 @@ package wire
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 
 	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/tlsclient"
 )
 
 // Server is where connections go.
@@ -23,6 +21,7 @@ type Server struct {
 	Host    string // for the Host header
 	Path    string // of the base URL, without a trailing slash
 	TLS     *tls.Config
+	api     runplan.API // from which TLS was made
 }
 
 // ParseServer reads a base URL such as https://host:8000/base or unix:///run/server.sock; api says how TLS is checked.
@@ -34,7 +33,7 @@ func ParseServer(base string, api runplan.API) (Server, error) {
 	if u.Scheme == "unix" {
 		return unixServer(base, u)
 	}
-	s := Server{Network: "tcp", Host: u.Host, Path: strings.TrimRight(u.EscapedPath(), "/")}
+	s := Server{api: api, Network: "tcp", Host: u.Host, Path: strings.TrimRight(u.EscapedPath(), "/")}
 	port := u.Port()
 	switch u.Scheme {
 	case "http":
@@ -72,36 +71,23 @@ func orDefault(s, other string) string {
 	return s
 }
 
-// tlsConfig returns how to check a server, and the certificate to show where the plan names one.
+// tlsConfig returns how connections to host are secured.
 func tlsConfig(host string, api runplan.API) (*tls.Config, error) {
-	c := &tls.Config{ServerName: host, InsecureSkipVerify: !api.VerifyTLS, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12,
-		ClientSessionCache: tls.NewLRUClientSessionCache(0)}
+	c, err := tlsclient.Config(api)
+	if err != nil {
+		return nil, err
+	}
+	c.ServerName, c.NextProtos, c.ClientSessionCache = host, []string{"http/1.1"}, tls.NewLRUClientSessionCache(0)
 	if api.HTTP2 {
 		c.NextProtos = []string{"h2", "http/1.1"}
 	}
-	f := api.TLS
-	if f == nil {
-		return c, nil
-	}
-	if f.CA != "" {
-		pem, err := os.ReadFile(f.CA)
-		if err != nil {
-			return nil, fmt.Errorf("reading load.api.tls.ca: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("reading load.api.tls.ca %q: it holds no PEM certificate", f.CA)
-		}
-	}
-	if (f.Cert == "") != (f.Key == "") {
-		return nil, errors.New("reading load.api.tls: cert and key belong together")
-	}
-	if f.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-		if err != nil {
-			return nil, fmt.Errorf("reading load.api.tls.cert and key: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
 	return c, nil
+}
+
+// Explain returns what err means where it is one of securing a connection to the server, nil where it is not.
+func (s Server) Explain(err error) error {
+	if s.TLS == nil {
+		return nil
+	}
+	return tlsclient.Explain(s.Address, s.api, err)
 }
