@@ -144,7 +144,7 @@ func TestAKilledPartMakesTheRunRed(t *testing.T) {
 		says    string
 		resumed bool
 	}{
-		{name: "the load generator", process: contract.LoadGen, code: contract.ExitFail, says: `step "load-gen" exited with code 137`, resumed: true},
+		{name: "the load generator", process: contract.LoadGen, code: contract.ExitFail, says: "it was killed, by somebody or because memory ran out", resumed: true},
 		{name: "the engine", process: "sim-engine", code: contract.ExitUnhealthy, says: "the engine ended with signal: killed"},
 		{name: "the supervisor of the engine, which takes the engine with it", process: contract.Provision, code: contract.ExitUnhealthy, says: "the engine ended with the end of its supervisor"},
 	} {
@@ -166,6 +166,10 @@ func TestAKilledPartMakesTheRunRed(t *testing.T) {
 				t.Errorf("processes are left: %q", left)
 			}
 			if row.resumed {
+				// What there is makes a report, which says why there is not more.
+				if got := p.Run("report", run.ID(), "-o", "json"); !strings.Contains(got.Out, "because memory ran out") {
+					t.Errorf("report: exit code %d:\n%s\n%s", got.Code, got.Out, got.Err)
+				}
 				resume(t, p, run)
 			}
 		})

@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"github.com/tektoncd/pipeline/pkg/container"
+	"golang.org/x/sys/unix"
 )
 
 // step runs one step to its end. Succeeded is also a failed step that says to continue.
@@ -46,7 +47,7 @@ func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m 
 		return ended(ctx)
 	}
 	if code != 0 && s.OnError != v1.Continue {
-		out := failed(fmt.Errorf("step %q exited with code %d%s", s.Name, code, t.lastWords(s.Name)))
+		out := failed(fmt.Errorf("step %q exited with code %d%s%s", s.Name, code, killed(code), t.lastWords(s.Name)))
 		out.exitCode = code
 		return out
 	}
@@ -133,6 +134,14 @@ func (t *taskRun) environ(s *v1.Step, paths relocation) ([]string, error) {
 	e.set(contract.EnvRunDir, t.e.o.RunDir)
 	e.set(contract.EnvLifeline, "3") // the first of exec.Cmd.ExtraFiles
 	return e.list, nil
+}
+
+// killed says why a step may have ended by a signal that it cannot answer: no words of its own do.
+func killed(code int) string {
+	if code != 128+int(unix.SIGKILL) {
+		return ""
+	}
+	return ": it was killed, by somebody or because memory ran out"
 }
 
 // lastWords is the last line that a step has written in this try, behind a colon: most programs end with their reason.

@@ -212,6 +212,13 @@ type LoadGen struct {
 	Scrapes []Scrape `json:"scrapes,omitempty"`
 }
 
+// Unfinished is what is said of a load whose loadgen.json is Cut.
+const Unfinished = "load-gen did not come to its end: unless it still runs it was killed, most likely because memory ran out (OOMKilled, exit code 137); " +
+	"send fewer requests at once, ask for shorter answers, or give it more memory"
+
+// Cut says whether load-gen has begun, and neither come to its end nor said why not.
+func (l *LoadGen) Cut() bool { return !l.Complete && !l.Interrupted && l.Error == "" }
+
 // Scrape is one reading of the engine's metrics.
 type Scrape struct {
 	Sample int    `json:"sample"`

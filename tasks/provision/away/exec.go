@@ -229,11 +229,16 @@ func (l *launcher) conclude(ctx context.Context, code int, err error) error {
 		return errors.Join(where, record(l.RunDir, &l.Options, lost))
 	case err != nil:
 		return err
+	case code == killedCode:
+		return step.Exit(code, fmt.Errorf("%s was killed on target %q, most likely because memory ran out (exit code %d)", l.Task, l.target(), code))
 	case code != 0:
 		return step.Exit(code, fmt.Errorf("%s ended with exit code %d on target %q", l.Task, code, l.target()))
 	}
 	return nil
 }
+
+// killedCode is that of a container that a signal has ended which it cannot answer.
+const killedCode = 128 + 9
 
 // end tells the results server that all is here; that the pod ends then is best effort, for the Job is deleted in any case.
 func (l *launcher) end(ctx context.Context) {

@@ -68,6 +68,9 @@ func (m *measured) readOutcome() bool {
 		m.fail("%s", l.Error)
 	case l.Interrupted:
 		m.fail("it was interrupted; what is here is a part")
+	case found && err == nil && l.Cut():
+		m.Interrupted = true
+		m.fail(report.Unfinished)
 	}
 	return true
 }

@@ -12,6 +12,7 @@ import (
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/reporttest"
+	"bflow.dev/bflow/tasks/step"
 )
 
 // built is the report of a run directory.
@@ -48,6 +49,24 @@ func TestDamagedFilesAreFindings(t *testing.T) {
 				t.Errorf("verdict %+v, error %q", r.Verdict, r.Measurements[0].Error)
 			}
 		})
+	}
+}
+
+func TestALoadThatWasKilledIsNamed(t *testing.T) {
+	dir := reporttest.Write(t, reporttest.Run{Length: 2 * time.Second})
+	path := filepath.Join(dir, "measurements/0", contract.FileLoadGen)
+	var load report.LoadGen
+	if err := step.ReadJSON(path, &load); err != nil {
+		t.Fatal(err)
+	}
+	load.Complete = false // as it is until the end
+	if err := step.WriteJSON(path, load); err != nil {
+		t.Fatal(err)
+	}
+	r := built(t, dir)
+	m := r.Measurements[0]
+	if r.Verdict.ExitCode != contract.ExitFail || m.Error != report.Unfinished || len(m.Pooled.Stages) == 0 || !m.Interrupted {
+		t.Errorf("verdict %+v, error %q, %d stages", r.Verdict, m.Error, len(m.Pooled.Stages))
 	}
 }
 

@@ -32,8 +32,10 @@ func failure(runDir, status string) (string, int) {
 			code = contract.ExitFail
 		}
 		return cut(e.Source + ": " + e.Message), code
-	case e != nil || status == "None" || interrupted(runDir):
+	case e != nil || status == "None" || loaded(runDir, func(l *report.LoadGen) bool { return l.Interrupted }):
 		return "it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted
+	case loaded(runDir, (*report.LoadGen).Cut):
+		return cut(report.Unfinished), contract.ExitFail
 	}
 	return "it ended before its report was made", contract.ExitFail
 }
@@ -44,12 +46,12 @@ const (
 	eventCancelled = "cancelled"
 )
 
-// interrupted says whether a load was ended from outside.
-func interrupted(runDir string) bool {
+// loaded says whether a load ended in such a way.
+func loaded(runDir string, is func(*report.LoadGen) bool) bool {
 	paths, _ := filepath.Glob(filepath.Join(runDir, contract.DirMeasurement, "*", contract.FileLoadGen)) // the pattern is sound
 	for _, path := range paths {
 		var l report.LoadGen
-		if step.ReadJSON(path, &l) == nil && l.Interrupted {
+		if step.ReadJSON(path, &l) == nil && is(&l) {
 			return true
 		}
 	}
