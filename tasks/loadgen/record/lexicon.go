@@ -5,6 +5,13 @@ import (
 	"strings"
 )
 
+// maxWords bounds the words that are kept in memory: a server may have a reason of its own for every answer. Those that
+// come later are written as otherWord.
+const (
+	maxWords  = 4096
+	otherWord = "(other)"
+)
+
 // lexicon numbers the words of outcomes from 1. A field holds one of a few words, mostly that of the outcome before.
 type lexicon struct {
 	words   []string
@@ -18,7 +25,7 @@ func (l *lexicon) room(o *Outcome) int {
 	n := 0
 	for i, p := range o.words() {
 		if l.next[i] = l.find(i, *p); l.next[i] == 0 {
-			n += frameHead + len(*p)
+			n += frameHead + max(len(*p), len(otherWord))
 		}
 	}
 	return n
@@ -39,9 +46,14 @@ func (l *lexicon) find(field int, word string) uint64 {
 func (l *lexicon) number(b []byte, o *Outcome) ([]byte, [5]uint64) {
 	for i, p := range o.words() {
 		if l.next[i] == 0 && *p != "" {
-			if l.next[i] = l.find(i, *p); l.next[i] == 0 {
-				b = append(binary.LittleEndian.AppendUint32(b, wordFrame|uint32(len(*p))), *p...)
-				l.next[i] = l.add(strings.Clone(*p))
+			word := *p
+			if l.next[i] = l.find(i, word); l.next[i] == 0 && len(l.words) >= maxWords {
+				word = otherWord
+				l.next[i] = l.find(i, word)
+			}
+			if l.next[i] == 0 {
+				b = append(binary.LittleEndian.AppendUint32(b, wordFrame|uint32(len(word))), word...)
+				l.next[i] = l.add(strings.Clone(word))
 			}
 		}
 		if *p != "" {

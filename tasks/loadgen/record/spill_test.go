@@ -1,8 +1,11 @@
 package record
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -48,6 +51,31 @@ func TestOutcomesRoundTripInOrderOfTheirIntendedSend(t *testing.T) {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 	if err := s.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAServerThatIsNeverAtALossForWordsFillsNoMemory(t *testing.T) {
+	s, err := CreateSpill(filepath.Join(t.TempDir(), "spill"), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = maxWords + 1000
+	for i := range n {
+		o := makeOutcome(int64(i))
+		o.Finish = strconv.Itoa(i)
+		s.Add(o)
+	}
+	if kept := len(s.words.words); kept > maxWords+1 {
+		t.Errorf("%d words are kept, want at most %d", kept, maxWords+1)
+	}
+	err = s.Each(func(i int, o *Outcome) error {
+		if want := strconv.Itoa(i); o.Status != report.StatusOK || o.Finish != want && (i < maxWords-10 || o.Finish != otherWord) {
+			return fmt.Errorf("outcome %d is %q, and ended by %q", i, o.Status, o.Finish)
+		}
+		return nil
+	})
+	if err := errors.Join(err, s.Remove()); err != nil {
 		t.Error(err)
 	}
 }
