@@ -45,6 +45,7 @@ func TestMemoryIsBoundedWhateverServersAnswer(t *testing.T) {
 		name    string
 		streams int
 		stream  bool
+		http2   bool
 		turns   int
 		all     bool // also requests outside the load
 		answer  func(w io.Writer)
@@ -59,6 +60,9 @@ func TestMemoryIsBoundedWhateverServersAnswer(t *testing.T) {
 		{name: "eight lines without end", streams: 8, stream: true, text: "MiB", answer: func(w io.Writer) {
 			_ = writeMuch(w, "data: ", 6) && writeMuch(w, block, endless)
 		}},
+		{name: "a hundred lines without end on one connection", streams: 100, stream: true, http2: true, text: "MiB", answer: func(w io.Writer) {
+			_ = writeMuch(w, "data: ", 6) && writeMuch(w, block[:32<<10], endless)
+		}},
 		{name: "two hundred lines without end", streams: 200, stream: true, text: "MiB", answer: func(w io.Writer) {
 			_ = writeMuch(w, "data: ", 6) && writeMuch(w, block[:32<<10], endless)
 		}},
@@ -70,11 +74,16 @@ func TestMemoryIsBoundedWhateverServersAnswer(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			srv := httptest.NewServer(answers(tt.stream, tt.all, tt.answer))
+			srv := httptest.NewUnstartedServer(answers(tt.stream, tt.all, tt.answer))
+			if srv.EnableHTTP2 = tt.http2; tt.http2 {
+				srv.StartTLS()
+			} else {
+				srv.Start()
+			}
 			defer srv.Close()
 			b := newBench(t.TempDir(), closedLoop(tt.streams, tt.streams))
 			b.endpoint = srv.URL
-			b.plan.Measurements[0].API.Stream = tt.stream
+			b.plan.Measurements[0].API.Stream, b.plan.Measurements[0].API.HTTP2 = tt.stream, tt.http2
 			b.plan.Measurements[0].Data.Turns = max(1, tt.turns)
 			if err := b.write(); err != nil {
 				t.Fatal(err)

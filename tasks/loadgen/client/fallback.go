@@ -32,6 +32,10 @@ type Fallback struct {
 	opened  opened
 }
 
+// maxUnread bounds what a connection of HTTP/2 holds that nobody has read yet, of all its answers: the largest number that
+// net/http takes. It would hold 4 MiB of each.
+const maxUnread = 4<<20 - 1
+
 var _ Line = (*Fallback)(nil)
 
 // NewFallback returns the line to server; proxy may be nil.
@@ -40,7 +44,8 @@ func NewFallback(l *loop.Loop, server wire.Server, api *API, timeout time.Durati
 	dialer := &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}
 	transport := &http.Transport{
 		TLSClientConfig: server.TLS, ForceAttemptHTTP2: true, DisableCompression: true,
-		MaxIdleConnsPerHost: 1 << 16, TLSHandshakeTimeout: timeout,
+		MaxIdleConnsPerHost: 1 << 16, TLSHandshakeTimeout: timeout, MaxResponseHeaderBytes: wire.MaxHead,
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerConnection: maxUnread, MaxReceiveBufferPerStream: maxUnread / 4},
 		Proxy: func(*http.Request) (*url.URL, error) { return proxy, nil },
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return f.opened.dial(ctx, dialer, network, address)

@@ -7,8 +7,8 @@ import (
 
 // header takes in a line of the head. Only what frames the answer and the few that are recorded are looked at.
 func (p *Parser) header(line []byte) error {
-	if p.size += len(line); p.size > maxHead {
-		return fmt.Errorf("%w: head above %d bytes", ErrBadAnswer, maxHead)
+	if p.size += len(line); p.size > MaxHead {
+		return fmt.Errorf("%w: head above %d bytes", ErrBadAnswer, MaxHead)
 	}
 	name, value, ok := bytes.Cut(line, []byte(":"))
 	if !ok {

@@ -14,8 +14,8 @@ var ErrBadAnswer = errors.New("malformed HTTP answer")
 // ErrTruncated says that the body ended before its length or its last chunk.
 var ErrTruncated = errors.New("the answer ended in the middle")
 
-// maxHead bounds the head of an answer and each line of its framing.
-const maxHead = 256 << 10
+// MaxHead bounds the head of an answer and each line of its framing.
+const MaxHead = 256 << 10
 
 // spareLine is the largest buffer of a line that is kept for the next.
 const spareLine = 4 << 10
@@ -121,8 +121,8 @@ func (p *Parser) step(b []byte, to Sink) (int, error) {
 	}
 	i := bytes.IndexByte(b, '\n')
 	if i < 0 {
-		if p.line = append(p.line, b...); len(p.line) > maxHead {
-			return len(b), fmt.Errorf("%w: line above %d bytes", ErrBadAnswer, maxHead)
+		if p.line = append(p.line, b...); len(p.line) > MaxHead {
+			return len(b), fmt.Errorf("%w: line above %d bytes", ErrBadAnswer, MaxHead)
 		}
 		return len(b), nil
 	}
