@@ -44,15 +44,12 @@ type Change struct {
 // ConflictError says that somebody else owns fields that differ from what is to be written.
 type ConflictError struct {
 	Ref
-	Fields []string // `"MANAGER" using apps/v1: .spec.replicas`
+	Fields []string // "MANAGER: .spec.replicas"
 }
 
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("applying %s: others own fields of it (%s); undo that, or take them with --force-conflicts", e.Ref, strings.Join(e.Fields, "; "))
 }
-
-// Passes tells errors that pass by themselves.
-func Passes(err error) bool { return passing(err) }
 
 // Apply writes one object under our field manager. Errors that pass by themselves (a webhook that has just started, a
 // busy server) are tried again once a second until ctx ends.

@@ -139,7 +139,7 @@ func cutItem(from any, key value.FieldList, path fieldpath.Path) (now any, was b
 	named := len(path) == 1 && slices.ContainsFunc(key, func(f value.Field) bool {
 		return path[0].FieldName != nil && *path[0].FieldName == f.Name
 	})
-	if at < 0 || named {
+	if at < 0 || len(path) == 0 || named {
 		return from, false
 	}
 	item, was := cutField(list[at], path)
