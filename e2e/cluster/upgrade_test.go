@@ -74,7 +74,7 @@ func (l *lab) anotherBuild(version string) (bin, lock string) {
 	out := filepath.Join(l.dir, "images")
 	for _, words := range [][]string{
 		{"make", "-C", checkout, "build", "VERSION=" + version, "BIN=" + bin},
-		{filepath.Join(bin, "bflow"), "images", "build", "--platform", "linux/" + runtime.GOARCH, "--out", out},
+		{filepath.Join(bin, "bflow"), "images", "build", "--source", checkout, "--platform", "linux/" + runtime.GOARCH, "--out", out},
 		{filepath.Join(bin, "bflow"), "images", "push", "--from", out, "--platform", "linux/" + runtime.GOARCH, "--prefix", os.Getenv("E2E_REGISTRY"), "--lock", lock},
 	} {
 		if r := l.command(15*time.Minute, words[0], words[1:]...); r.code != 0 {
