@@ -25,20 +25,21 @@ import (
 
 // Options are the wishes for an installation. The zero value, with a Version, installs everything that is missing.
 type Options struct {
-	Version    string                      // of bflow
-	Namespaces []string                    // where runs live; none = objects.DefaultNamespace
-	Overlay    string                      // folder of package overlays; "" = by the platform
-	Image      string                      // of the controller; "" = by Version
-	Client     string                      // image of bflow itself; "" = beside Image
-	LoadNodes  map[string]string           // node selector of task pods; nil = nodes without GPUs where there are some
-	Controller []string                    // more flags of the controller; nil = none
-	Prometheus []contract.PrometheusServer // that get a token; nil = on OpenShift its Thanos, else none
-	DevicePods string                      // who makes pods that ask for devices where runs live: objects.DevicesOfRuns, the default, or objects.DevicesOfAnyone
-	Replicas   int                         // of the controller; 0 = one
-	Registry   string                      // of a mirror; see package mirror
-	ImageMap   map[string]string
-	Digests    map[string]string         // of images of Tekton and Kueue, by their references by tag
-	Targets    map[string]TargetSettings // beside the hub itself; always those of the installation
+	Version         string                      // of bflow
+	Namespaces      []string                    // where runs live; none = objects.DefaultNamespace
+	Overlay         string                      // folder of package overlays; "" = by the platform
+	Image           string                      // of the controller; "" = by Version
+	Client          string                      // image of bflow itself; "" = beside Image
+	LoadNodes       map[string]string           // node selector of task pods; nil = nodes without GPUs where there are some
+	Controller      []string                    // more flags of the controller; nil = none
+	Prometheus      []contract.PrometheusServer // that get a token; nil = on OpenShift its Thanos, else none
+	DevicePods      string                      // who makes pods that ask for devices where runs live: objects.DevicesOfRuns, the default, or objects.DevicesOfAnyone
+	NetworkPolicies *bool                       // of pods of bflow; nil = as before, at first none
+	Replicas        int                         // of the controller; 0 = one
+	Registry        string                      // of a mirror; see package mirror
+	ImageMap        map[string]string
+	Digests         map[string]string         // of images of Tekton and Kueue, by their references by tag
+	Targets         map[string]TargetSettings // beside the hub itself; always those of the installation
 
 	Adopt   bool          // take over a Tekton and a Kueue that somebody else installed
 	Force   bool          // take fields that somebody else owns
@@ -51,7 +52,9 @@ const defaultTimeout = 5 * time.Minute
 // settings is what of the options the next call goes on with.
 func (o Options) settings(all []Component) Settings {
 	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
-		Registry: o.Registry, ImageMap: o.ImageMap, Digests: o.Digests, LoadNodes: o.LoadNodes, Controller: o.Controller, Replicas: o.Replicas, Prometheus: o.Prometheus, DevicePods: o.DevicePods, Targets: o.Targets}
+		Registry: o.Registry, ImageMap: o.ImageMap, Digests: o.Digests, LoadNodes: o.LoadNodes,
+		Controller: o.Controller, Replicas: o.Replicas, Prometheus: o.Prometheus, DevicePods: o.DevicePods,
+		NetworkPolicies: o.NetworkPolicies, Targets: o.Targets}
 	for _, c := range all {
 		s.Versions[c.Part] = c.Version
 	}
@@ -130,6 +133,9 @@ func (o Options) Resume(s Settings) Options {
 	}
 	if o.Replicas == 0 {
 		o.Replicas = s.Replicas
+	}
+	if o.NetworkPolicies == nil {
+		o.NetworkPolicies = s.NetworkPolicies
 	}
 	if o.Targets == nil {
 		o.Targets = s.Targets

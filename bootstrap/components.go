@@ -166,6 +166,7 @@ func ours(o Options, f detect.Found) (Component, error) {
 		Overlay: overlay, Version: o.Version, Image: o.Image, Client: o.Client, From: images.Image, Namespaces: o.Namespaces, Hub: f.Platform.Hub, LoadNodes: nodes,
 		Prebuilt: f.Kueue.ManagesPods() && f.Kueue.Foreign(), Prometheus: f.Monitoring.Prometheus, PrometheusLabels: f.Monitoring.Labels, Dashboard: dashboard,
 		Triggers: f.Triggers.Present, LoadCPU: f.Nodes.LoadCPU, Flags: o.Controller, Replicas: o.Replicas, Servers: servers, DevicePods: o.DevicePods,
+		NetworkPolicies: o.NetworkPolicies != nil && *o.NetworkPolicies,
 	})
 	if err != nil {
 		return Component{}, err

@@ -36,6 +36,8 @@ type Settings struct {
 	Prometheus []contract.PrometheusServer `json:"prometheus,omitempty"` // that get a token
 	DevicePods string                      `json:"devicePods,omitempty"`
 
+	NetworkPolicies *bool `json:"networkPolicies,omitempty"`
+
 	Targets map[string]TargetSettings `json:"targets,omitempty"`
 }
 

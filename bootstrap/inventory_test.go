@@ -40,9 +40,13 @@ func TestInventoryHoldsEachObjectOnce(t *testing.T) {
 }
 
 func TestSettingsOfTheInstallationAreGoneOnWith(t *testing.T) {
-	before := Settings{Namespaces: []string{"a"}, Registry: "reg.example", Overlay: "dev", Image: "i", LoadNodes: map[string]string{"k": "v"}, Controller: []string{"--f"}, Replicas: 2, Prometheus: []contract.PrometheusServer{{URL: "https://p.example"}}, DevicePods: "anyone"}
+	before := Settings{Namespaces: []string{"a"}, Registry: "reg.example", Overlay: "dev", Image: "i", LoadNodes: map[string]string{"k": "v"},
+		Controller: []string{"--f"}, Replicas: 2, Prometheus: []contract.PrometheusServer{{URL: "https://p.example"}}, DevicePods: "anyone",
+		NetworkPolicies: new(true)}
 	got := Options{Registry: "other.example"}.Resume(before)
-	if got.Registry != "other.example" || got.Namespaces[0] != "a" || got.Overlay != "dev" || got.Image != "i" || got.LoadNodes["k"] != "v" || got.Controller[0] != "--f" || got.Replicas != 2 || got.Prometheus[0].URL != "https://p.example" || got.DevicePods != "anyone" {
+	if got.Registry != "other.example" || got.Namespaces[0] != "a" || got.Overlay != "dev" || got.Image != "i" || got.LoadNodes["k"] != "v" ||
+		got.Controller[0] != "--f" || got.Replicas != 2 || got.Prometheus[0].URL != "https://p.example" || !*got.NetworkPolicies ||
+		got.DevicePods != "anyone" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -111,7 +111,7 @@ func (d *doctor) probe(prefix, tag string) *unstructured.Unstructured {
 		"apiVersion": "v1", "kind": "Pod",
 		"metadata": map[string]any{
 			"generateName": "bflow-doctor-",
-			"labels":       map[string]any{contract.LabelManagedBy: contract.ManagedBy, contract.LabelRole: "doctor"},
+			"labels":       map[string]any{contract.LabelManagedBy: contract.ManagedBy, contract.LabelRole: contract.RoleDoctor},
 		},
 		"spec": map[string]any{
 			"restartPolicy": "Never", "serviceAccountName": contract.AccountLoad, "automountServiceAccountToken": false,

@@ -70,6 +70,8 @@ type Config struct {
 
 	Servers []contract.PrometheusServer // that get a token
 
+	NetworkPolicies bool // who may talk to whom
+
 	Triggers bool // an EventListener per namespace, and what it may
 }
 

@@ -23,7 +23,7 @@ func full() Config {
 	return Config{
 		Version: "v0.1.0", Namespaces: []string{"bench", "nightly"}, Hub: "5d1c", LoadNodes: map[string]string{"pool": "cpu"}, LoadCPU: "250m",
 		Prometheus: true, PrometheusLabels: map[string]string{"release": "prom"}, Dashboard: DashboardOperator,
-		Triggers: true, Replicas: 3,
+		Triggers: true, Replicas: 3, NetworkPolicies: true,
 	}
 }
 

@@ -76,6 +76,9 @@ func kustomization(c Config) types.Kustomization {
 		k.Components = append(k.Components, "../overlays/components/replicas")
 		k.Replicas = []types.Replica{{Name: contract.AccountController, Count: int64(c.Replicas)}}
 	}
+	if c.NetworkPolicies {
+		k.Components = append(k.Components, "../overlays/components/network")
+	}
 	if c.Triggers {
 		k.Components = append(k.Components, "../overlays/components/triggers")
 	}

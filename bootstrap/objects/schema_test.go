@@ -14,6 +14,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,7 @@ func builtin() map[string]func() any {
 		"RoleBinding":                      func() any { return &rbacv1.RoleBinding{} },
 		"ClusterRole":                      func() any { return &rbacv1.ClusterRole{} },
 		"ClusterRoleBinding":               func() any { return &rbacv1.ClusterRoleBinding{} },
+		"NetworkPolicy":                    func() any { return &networkingv1.NetworkPolicy{} },
 		"Deployment":                       func() any { return &appsv1.Deployment{} },
 		"PodDisruptionBudget":              func() any { return &policyv1.PodDisruptionBudget{} },
 		"ValidatingAdmissionPolicy":        func() any { return &admissionv1.ValidatingAdmissionPolicy{} },

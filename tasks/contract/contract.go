@@ -307,6 +307,9 @@ func TargetCheck(target string) string { return "bflow-" + target }
 // What a task that runs on a remote target has there: a Job, and beside it a ConfigMap and a Secret of the same name.
 const (
 	LabelJob      = Prefix + "job" // on the Job and its pod: name of the Job
+	RoleEngine    = "engine"       // of a pod of the server under test
+	RoleResults   = "results"      // of a pod that serves the results of a run
+	RoleDoctor    = "doctor"       // of the pod of bflow doctor
 	RoleLoad      = "load"         // LabelRole of the Job of load-gen
 	RoleSmoketest = "smoketest"    // of smoketest
 	RoleCollect   = "collect"      // and of collect

@@ -54,6 +54,7 @@ func installFlags(more ...cli.Flag) []cli.Flag {
 		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: by the platform)"},
 		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...] of the nodes for task pods (default: nodes without GPUs where a label tells them)"},
 		&cli.StringSliceFlag{Name: "prometheus", Usage: "URL[,ca=FILE][,audience=NAME] of a Prometheus that gets a token when a run asks it; repeatable (default: on OpenShift its Thanos)"},
+		&cli.BoolFlag{Name: "network-policies", Usage: "say who may talk to pods of bflow, for networks that enforce it; =false takes that back"},
 		&cli.StringSliceFlag{Name: "controller-flag", Usage: "flag of bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
 		&cli.StringFlag{Name: "device-pods", Usage: "who makes pods that ask for devices where runs live: " + objects.DevicesOfRuns + " or " + objects.DevicesOfAnyone + " (default: " + objects.DevicesOfRuns + ")"},
 		&cli.IntFlag{Name: "controller-replicas", Usage: "pods of bflow-controller, of which one leads (default: as before, at first 1)"},
@@ -87,6 +88,9 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, Client: client, LoadNodes: nodes,
 		Controller: c.StringSlice("controller-flag"), Replicas: c.Int("controller-replicas"), Prometheus: servers, DevicePods: c.String("device-pods"),
 		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
+	if c.IsSet("network-policies") {
+		o.NetworkPolicies = new(c.Bool("network-policies"))
+	}
 	return o, step.Exit(contract.ExitUsage, o.Validate())
 }
 

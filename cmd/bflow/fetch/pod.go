@@ -24,7 +24,7 @@ const (
 	mount    = "/results"
 	idle     = "5m"            // the pod ends by itself when whoever started it has gone
 	lifetime = int64(6 * 3600) // and whatever it does, after this many seconds
-	role     = "results"
+	role     = contract.RoleResults
 )
 
 // makePod is restricted, has no rights and only reads. What the platform wants of a pod that reads the volume (its
