@@ -247,12 +247,14 @@ func watchProcesses(t *testing.T, runs, bin string) *watch {
 	w := &watch{stop: make(chan struct{}), stopped: make(chan struct{}), seen: map[string]process{}}
 	go func() {
 		defer close(w.stopped)
+		again := time.NewTicker(20 * time.Millisecond)
+		defer again.Stop()
 		for {
 			w.look([]byte(runs), []byte(bin))
 			select {
 			case <-w.stop:
 				return
-			case <-time.After(20 * time.Millisecond):
+			case <-again.C:
 			}
 		}
 	}()

@@ -3,7 +3,6 @@ package credential
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestATextIsShownWithoutItsSecrets(t *testing.T) {
@@ -46,13 +45,11 @@ func TestATextIsShownWithoutItsSecrets(t *testing.T) {
 	}
 }
 
+// TestNoTextTakesLong: what grows with the square of its text comes to no end here before go test ends it.
 func TestNoTextTakesLong(t *testing.T) {
 	for _, part := range []string{"a:", "token:", "--token ", "token='", `token="\`, "token: [", "http://a:", "token:\n ", "Bearer ", "a@b:"} {
-		begin := time.Now()
+		t.Logf("a million times %q", part)
 		_ = Text(strings.Repeat(part, 1<<20))
-		if took := time.Since(begin); took > 10*time.Second {
-			t.Errorf("a million times %q took %v", part, took)
-		}
 	}
 }
 

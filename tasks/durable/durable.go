@@ -105,7 +105,7 @@ func (f *File) Commit() error {
 func (f *File) rename() error {
 	err := f.Chmod(0o644)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.File.Name(), f.path)
+		err = os.Rename(f.Name(), f.path)
 	}
 	if err != nil {
 		return fmt.Errorf("writing %q: %w", f.path, err)
@@ -119,7 +119,7 @@ func (f *File) Discard() {
 	if !f.done {
 		f.done = true
 		_ = f.Close()
-		_ = os.Remove(f.File.Name())
+		_ = os.Remove(f.Name())
 	}
 }
 

@@ -34,7 +34,9 @@ func RunOf(id string, attempt int, env func(string) string) Run {
 func (r Run) selector() string { return contract.LabelRun + "=" + r.ID + "," + contract.LabelRelease }
 
 // engines finds the objects of the server under test among them.
-func (r Run) engines() string { return r.selector() + "," + contract.LabelRole + "=" + contract.RoleEngine }
+func (r Run) engines() string {
+	return r.selector() + "," + contract.LabelRole + "=" + contract.RoleEngine
+}
 
 // labels are those of every object of a release. The old ones of the format are for affinity rules and dashboards of
 // others; nothing of ours selects by them.
