@@ -267,6 +267,9 @@ func (w *watch) look(runs, bin []byte) {
 	for _, dir := range dirs {
 		args, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // one that has just ended is nobody's
 		env, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		if len(args) == 0 { // it is about to be another program, or over
+			continue
+		}
 		if filepath.Base(dir) == fmt.Sprint(os.Getpid()) || !bytes.Contains(args, bin) && !bytes.Contains(env, runs) {
 			continue
 		}
