@@ -55,9 +55,10 @@ func resultAbout(name string) string {
 
 func workspaceAbout(name string) string {
 	return map[string]string{
-		contract.WorkspacePlan:   "ConfigMap with the plan of the run.",
-		contract.WorkspaceRun:    "Run directory: everything the run writes.",
-		contract.WorkspaceTarget: "Kubeconfig of a remote target, of a run without a queue; else the controller hands it over.",
+		contract.WorkspacePlan:    "ConfigMap with the plan of the run.",
+		contract.WorkspaceRun:     "Run directory: everything the run writes.",
+		contract.WorkspaceSecrets: "Values of Secrets that the plan refers to, as NAME/KEY.",
+		contract.WorkspaceTarget:  "Kubeconfig of a remote target, of a run without a queue; else the controller hands it over.",
 	}[name]
 }
 

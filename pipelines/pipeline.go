@@ -20,6 +20,7 @@ type Shape struct {
 	TeardownDeadline time.Duration // bounds the first step of finish; without Teardown unused
 	FinalizeDeadline time.Duration // bounds the last step of finish
 	Remote           bool          `json:",omitempty"` // the server runs on another cluster, and so do the tasks that talk to it
+	Secrets          bool          `json:",omitempty"` // the plan refers to values of Secrets, which tasks find in a workspace
 	LoadCPU          string        `json:",omitempty"` // of Remote: cores that a load generator asks for there, "" for the usual
 }
 
@@ -64,7 +65,7 @@ func (s Shape) near(p part) part {
 
 // New returns the Pipeline of a shape; ref says where the Task of a name is found.
 func New(name, version string, s Shape, ref func(task string) *tektonv1.TaskRef) *tektonv1.Pipeline {
-	return &tektonv1.Pipeline{
+	p := &tektonv1.Pipeline{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "Pipeline"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: catalogLabels(version), Annotations: catalogAnnotations("Inference benchmark")},
 		Spec: tektonv1.PipelineSpec{
@@ -81,6 +82,11 @@ func New(name, version string, s Shape, ref func(task string) *tektonv1.TaskRef)
 			Results: pipelineResults(),
 		},
 	}
+	if s.Secrets {
+		p.Spec.Workspaces = append(p.Spec.Workspaces, tektonv1.PipelineWorkspaceDeclaration{
+			Name: contract.WorkspaceSecrets, Description: workspaceAbout(contract.WorkspaceSecrets), Optional: true})
+	}
+	return p
 }
 
 // dag chains the tasks: each has the run directory for itself.
@@ -88,18 +94,18 @@ func (s Shape) dag(ref func(string) *tektonv1.TaskRef) []tektonv1.PipelineTask {
 	endpoint := tektonv1.Params{param(contract.ParamEndpoint, taskResult(contract.Provision, contract.ResultEndpoint))}
 	key := apiKeyBinding(s.APIKey)
 	tasks := []tektonv1.PipelineTask{
-		bind(provision(), ref, key),
-		bind(s.near(smoketest()), ref, endpoint, key),
+		s.bind(provision(), ref, key),
+		s.bind(s.near(smoketest()), ref, endpoint, key),
 	}
 	for n, load := range s.Loads {
-		t := bind(s.near(loadGen()), ref, endpoint, tektonv1.Params{param(contract.ParamMeasurement, strconv.Itoa(n))}, apiKeyBinding(load.APIKey), s.cpuBinding())
+		t := s.bind(s.near(loadGen()), ref, endpoint, tektonv1.Params{param(contract.ParamMeasurement, strconv.Itoa(n))}, apiKeyBinding(load.APIKey), s.cpuBinding())
 		t.Name = LoadTask(n)
 		tasks = append(tasks, t)
 	}
 	if s.Teardown {
-		tasks = append(tasks, bind(release(), ref, key))
+		tasks = append(tasks, s.bind(release(), ref, key))
 	}
-	tasks = append(tasks, bind(s.near(collect()), ref, endpoint, key), bind(mlflowPush(), ref))
+	tasks = append(tasks, s.bind(s.near(collect()), ref, endpoint, key), s.bind(mlflowPush(), ref))
 	for i := 1; i < len(tasks); i++ {
 		tasks[i].RunAfter = []string{tasks[i-1].Name}
 	}
@@ -116,13 +122,13 @@ func (s Shape) finish(ref func(string) *tektonv1.TaskRef) tektonv1.PipelineTask 
 		p = finish()
 		params = append(tektonv1.Params{param(contract.ParamTeardownDeadline, s.TeardownDeadline.String())}, params...)
 	}
-	t := bind(p, ref, params)
+	t := s.bind(p, ref, params)
 	t.Name = contract.Finish
 	return t
 }
 
 // bind makes the pipeline task of p, named like its Task, with the params and workspaces that every task has.
-func bind(p part, ref func(string) *tektonv1.TaskRef, params ...tektonv1.Params) tektonv1.PipelineTask {
+func (s Shape) bind(p part, ref func(string) *tektonv1.TaskRef, params ...tektonv1.Params) tektonv1.PipelineTask {
 	t := tektonv1.PipelineTask{
 		Name:    cmp.Or(p.as, p.name),
 		TaskRef: ref(p.name),
@@ -138,6 +144,9 @@ func bind(p part, ref func(string) *tektonv1.TaskRef, params ...tektonv1.Params)
 		t.Params = append(t.Params, more...)
 	}
 	for _, ws := range p.workspaces() {
+		if ws.Name == contract.WorkspaceSecrets && !s.Secrets {
+			continue
+		}
 		t.Workspaces = append(t.Workspaces, tektonv1.WorkspacePipelineTaskBinding{Name: ws.Name, Workspace: ws.Name})
 	}
 	return t

@@ -18,14 +18,15 @@ const (
 
 // stepPart is a step before the parts that all steps share.
 type stepPart struct {
-	name   string
-	binary string
-	sub    string          // subcommand in front of the common flags, "" for none
-	args   []string        // after the common flags
-	env    []corev1.EnvVar // besides HOME
-	target bool            // deploys on the target, or removes there
-	goOn   bool            // the next step runs whatever happened in this one
-	away   string          // the task that it runs on the target, "" for none
+	name    string
+	binary  string
+	sub     string          // subcommand in front of the common flags, "" for none
+	args    []string        // after the common flags
+	env     []corev1.EnvVar // besides HOME
+	target  bool            // deploys on the target, or removes there
+	secrets bool            // it needs values of the Secrets that the plan refers to
+	goOn    bool            // the next step runs whatever happened in this one
+	away    string          // the task that it runs on the target, "" for none
 
 	metrics bool // asks Prometheus
 }
@@ -76,6 +77,9 @@ func (p stepPart) arguments() []string {
 	}
 	if p.target {
 		args = append(args, "--target-dir="+contract.TargetDir, "--target-workspace="+workspacePath(contract.WorkspaceTarget))
+	}
+	if p.secrets {
+		args = append(args, "--secrets-dir="+workspacePath(contract.WorkspaceSecrets))
 	}
 	return append(args, p.args...)
 }

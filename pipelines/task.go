@@ -29,6 +29,7 @@ type part struct {
 	resume  string // value of contract.AnnotationResume, "" for none
 	params  []string
 	results []string
+	secrets bool // it needs values of the Secrets that the plan refers to
 	steps   []stepPart
 }
 
@@ -69,6 +70,7 @@ func (p part) task(r Release) (*tektonv1.Task, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.secrets = p.secrets
 		made := step(s, image)
 		if sim := r.Images[contract.SimEngine]; sim != "" && s.sub == "up" {
 			made.Env = append(made.Env, corev1.EnvVar{Name: contract.EnvSimImage, Value: sim})
@@ -131,6 +133,11 @@ func (p part) workspaces() []tektonv1.WorkspaceDeclaration {
 	if p.target() {
 		ws = append(ws, tektonv1.WorkspaceDeclaration{
 			Name: contract.WorkspaceTarget, ReadOnly: true, Optional: true, Description: workspaceAbout(contract.WorkspaceTarget),
+		})
+	}
+	if p.secrets {
+		ws = append(ws, tektonv1.WorkspaceDeclaration{
+			Name: contract.WorkspaceSecrets, ReadOnly: true, Optional: true, Description: workspaceAbout(contract.WorkspaceSecrets),
 		})
 	}
 	return ws

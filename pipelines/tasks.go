@@ -28,6 +28,7 @@ func provision() part {
 		name: contract.Provision, display: "Provision", resume: contract.ResumeRepeat,
 		about:   "Deploys the server under test, or finds an existing one, and waits until the right model answers.",
 		params:  withAPIKey(),
+		secrets: true,
 		results: []string{contract.ResultEndpoint, contract.ResultReason},
 		steps: []stepPart{{name: contract.Provision, binary: contract.Provision, sub: "up", target: true, env: apiKey(), args: []string{
 			"--endpoint-result=" + resultPath(contract.ResultEndpoint), "--reason-result=" + resultPath(contract.ResultReason)}}},
@@ -37,17 +38,19 @@ func provision() part {
 func smoketest() part {
 	return part{
 		name: contract.Smoketest, display: "Smoke test", resume: contract.ResumeRepeat,
-		about:  "Asks the server under test a few questions and stops the run when it is not fit to be measured.",
-		params: withAPIKey(contract.ParamEndpoint),
-		steps:  []stepPart{{name: contract.Smoketest, binary: contract.Smoketest, env: apiKey(), args: endpointArg()}},
+		about:   "Asks the server under test a few questions and stops the run when it is not fit to be measured.",
+		secrets: true,
+		params:  withAPIKey(contract.ParamEndpoint),
+		steps:   []stepPart{{name: contract.Smoketest, binary: contract.Smoketest, env: apiKey(), args: endpointArg()}},
 	}
 }
 
 func loadGen() part {
 	return part{
 		name: contract.LoadGen, display: "Load generator", resume: contract.ResumeRestart,
-		about:  "Puts the load of one measurement on the server under test and records every request.",
-		params: withAPIKey(contract.ParamEndpoint, contract.ParamMeasurement),
+		about:   "Puts the load of one measurement on the server under test and records every request.",
+		secrets: true,
+		params:  withAPIKey(contract.ParamEndpoint, contract.ParamMeasurement),
 		steps: []stepPart{{name: contract.LoadGen, binary: contract.LoadGen, env: apiKey(),
 			args: append(endpointArg(), "--measurement="+paramRef(contract.ParamMeasurement))}},
 	}
@@ -56,17 +59,19 @@ func loadGen() part {
 func release() part {
 	return part{
 		name: contract.Release, display: "Release",
-		about:  "Takes the last scrape and the logs of the server under test, then removes it, so that its GPUs are free.",
-		params: withAPIKey(),
-		steps:  []stepPart{{name: contract.Release, binary: contract.Provision, sub: "release", target: true, env: apiKey()}},
+		about:   "Takes the last scrape and the logs of the server under test, then removes it, so that its GPUs are free.",
+		secrets: true,
+		params:  withAPIKey(),
+		steps:   []stepPart{{name: contract.Release, binary: contract.Provision, sub: "release", target: true, env: apiKey()}},
 	}
 }
 
 func collect() part {
 	return part{
 		name: contract.Collect, display: "Collect",
-		about:  "Turns what was recorded into the report and judges it.",
-		params: withAPIKey(contract.ParamEndpoint),
+		about:   "Turns what was recorded into the report and judges it.",
+		secrets: true,
+		params:  withAPIKey(contract.ParamEndpoint),
 		steps: []stepPart{{name: contract.Collect, binary: contract.Collect, metrics: true,
 			env: append(apiKey(), fromPod(contract.EnvNode, "spec.nodeName")), args: endpointArg()}},
 	}

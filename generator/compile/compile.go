@@ -61,7 +61,14 @@ func (c *compiler) objects(plan *runplan.RunPlan) (Objects, error) {
 	if !c.NoQueue && plan.Queue.Name == "" {
 		return Objects{}, errors.New("it names no queue; name one or compile without a queue")
 	}
-	f, err := c.flow(plan)
+	if err := runplan.CheckSecrets(plan); err != nil {
+		return Objects{}, err
+	}
+	secrets, err := runplan.ReferencesIn(plan)
+	if err != nil {
+		return Objects{}, err
+	}
+	f, err := c.flow(plan, len(secrets) > 0)
 	if err != nil {
 		return Objects{}, err
 	}
@@ -69,7 +76,7 @@ func (c *compiler) objects(plan *runplan.RunPlan) (Objects, error) {
 	if err != nil {
 		return Objects{}, err
 	}
-	run := c.pipelineRun(plan, f, cm.Name)
+	run := c.pipelineRun(plan, f, cm.Name, secrets)
 	return Objects{Tasks: f.tasks, Pipeline: f.pipeline, ConfigMap: cm, PipelineRun: run, Bundled: f.bundled}, nil
 }
 

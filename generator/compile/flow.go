@@ -25,8 +25,9 @@ type flow struct {
 // flowKey tells flows apart: the JSON of a shape and of the images, the namespace, and who fetches a bundle.
 type flowKey struct{ shape, images, namespace, account string }
 
-func (c *compiler) flow(plan *runplan.RunPlan) (*flow, error) {
+func (c *compiler) flow(plan *runplan.RunPlan, secrets bool) (*flow, error) {
 	shape, images := c.shape(plan), c.images(plan)
+	shape.Secrets = secrets
 	key := flowKey{shape: mustJSON(shape), images: mustJSON(images), namespace: c.namespace(plan), account: account(plan)}
 	if f := c.flows[key]; f != nil {
 		return f, nil

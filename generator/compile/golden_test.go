@@ -30,6 +30,7 @@ var cases = []struct {
 	{name: "bundle", plan: pinnedImages, options: Options{Bundle: "reg.example/bflow/tasks@sha256:" + strings.Repeat("5", 64)}},
 	{name: "bundled", plan: usual, options: Options{Bundle: "reg.example/bflow/tasks@sha256:" + strings.Repeat("5", 64)}},
 	{name: "load-nodes", plan: func(*runplan.RunPlan) {}, options: Options{LoadCPU: "500m", NodeSelector: map[string]string{"pool": "load"}}},
+	{name: "secrets", plan: withSecrets},
 	{name: "no-queue", plan: keptDeployment, options: Options{NoQueue: true}},
 }
 
@@ -55,6 +56,12 @@ func remoteTarget(p *runplan.RunPlan) {
 
 func pinnedImages(p *runplan.RunPlan) {
 	p.Images = map[string]string{"load-gen": "reg.example/bflow/load-gen@sha256:" + strings.Repeat("7", 64)}
+}
+
+func withSecrets(p *runplan.RunPlan) {
+	p.Deployment.Env = map[string]string{"HF_TOKEN": runplan.SecretKey{Name: "hub", Key: "token"}.Reference()}
+	p.Measurements[0].API.Headers = map[string]string{"apikey": runplan.SecretKey{Name: "llm", Key: "key"}.Reference(),
+		"X-Client": runplan.SecretKey{Name: "llm", Key: "client"}.Reference()}
 }
 
 func keptDeployment(p *runplan.RunPlan) {

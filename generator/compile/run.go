@@ -23,7 +23,7 @@ const runnerGroup = 65532
 // runVolume is the size of what holds rows, samples and logs of one run: 10 GiB.
 const runVolume = 10 << 30
 
-func (c *compiler) pipelineRun(plan *runplan.RunPlan, f *flow, configMap string) *tektonv1.PipelineRun {
+func (c *compiler) pipelineRun(plan *runplan.RunPlan, f *flow, configMap string, secrets []runplan.SecretKey) *tektonv1.PipelineRun {
 	run := &tektonv1.PipelineRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
 		ObjectMeta: c.runMetadata(plan),
@@ -31,7 +31,7 @@ func (c *compiler) pipelineRun(plan *runplan.RunPlan, f *flow, configMap string)
 			PipelineRef: c.pipelineRef(f, account(plan)),
 			// The name that the server gives is the run id, so that the same YAML can be created twice.
 			Params:          tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
-			Workspaces:      c.workspaces(plan, configMap),
+			Workspaces:      c.workspaces(plan, configMap, secrets),
 			Timeouts:        c.timeouts(plan),
 			TaskRunSpecs:    c.taskRunSpecs(plan, f.pipeline),
 			TaskRunTemplate: c.taskRunTemplate(plan),
@@ -98,7 +98,7 @@ func experimentLabel(name string) string {
 	return labelValue(runplan.Base(name))
 }
 
-func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string) []tektonv1.WorkspaceBinding {
+func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string, secrets []runplan.SecretKey) []tektonv1.WorkspaceBinding {
 	optional := true // where somebody deletes it, no pod would start any more: not even those that tear down
 	ws := []tektonv1.WorkspaceBinding{
 		{Name: contract.WorkspacePlan, ConfigMap: &corev1.ConfigMapVolumeSource{
@@ -109,7 +109,26 @@ func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string) []tektonv
 	if secret := plan.Target.KubeconfigSecret; secret != "" && c.NoQueue { // else the controller hands it over
 		ws = append(ws, tektonv1.WorkspaceBinding{Name: contract.WorkspaceTarget, Secret: &corev1.SecretVolumeSource{SecretName: secret}})
 	}
+	if len(secrets) > 0 {
+		ws = append(ws, tektonv1.WorkspaceBinding{Name: contract.WorkspaceSecrets, Projected: &corev1.ProjectedVolumeSource{Sources: projections(secrets)}})
+	}
 	return ws
+}
+
+// projections are one source per Secret, its keys below its name. A Secret that is missing keeps no pod from starting, not even
+// those that tear down: whoever needs its value says that there is none.
+func projections(secrets []runplan.SecretKey) []corev1.VolumeProjection {
+	var sources []corev1.VolumeProjection
+	for _, k := range secrets { // sorted by name
+		if n := len(sources); n == 0 || sources[n-1].Secret.Name != k.Name {
+			optional := true
+			sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+				LocalObjectReference: corev1.LocalObjectReference{Name: k.Name}, Optional: &optional}})
+		}
+		items := &sources[len(sources)-1].Secret.Items
+		*items = append(*items, corev1.KeyToPath{Key: k.Key, Path: k.Name + "/" + k.Key})
+	}
+	return sources
 }
 
 // runWorkspace is a volume of the run's own, or its own folder on a shared one.

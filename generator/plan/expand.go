@@ -3,9 +3,10 @@ package plan
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -38,12 +39,27 @@ func Expand(exp *spec.Experiment, cat *spec.Catalogue, opt Options) (*Matrix, pr
 	if problems = m.tooLarge(); problems.Err() != nil {
 		return nil, problems
 	}
-	problems = distinct(slices.Concat(m.tryValues(), m.misplaced(), m.outOfReach()))
+	problems = distinct(slices.Concat(m.tryValues(), m.misplaced(), m.outOfReach(), m.literalAxes()))
 	if problems.Err() != nil {
 		return nil, problems
 	}
 	m.units = newUnits(r, exp.Spec.Execution.ShareDeployment)
 	return m, problems
+}
+
+// literalAxes reports credentials as values of an axis, which the plan shows as its place in the matrix.
+func (m *Matrix) literalAxes() (problems problem.List) {
+	for _, ax := range m.r.axes {
+		var taker literal.Taker
+		last := ax.path[strings.LastIndexByte(ax.path, '.')+1:]
+		for _, v := range ax.values {
+			taker.Tree("", map[string]any{last: v.data})
+		}
+		if len(taker.Taken) > 0 && len(ax.values) > 1 {
+			problems.Add(m.exp.Problem("spec."+ax.path, "an axis must not hold literal credentials: put each into a Secret, and list references to them"))
+		}
+	}
+	return problems
 }
 
 // outOfReach reports a target that only commands on this machine can reach.
@@ -96,8 +112,8 @@ func (m *Matrix) Check() problem.List {
 
 // Secrets are the credentials that files held literally, as far as the points were resolved. They are in no plan; who
 // submits one makes the Secrets that it names.
-func (m *Matrix) Secrets() []load.Secret {
-	var all []load.Secret
+func (m *Matrix) Secrets() []literal.Secret {
+	var all []literal.Secret
 	for _, s := range m.r.secrets {
 		all = append(all, s)
 	}

@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/load"
 	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
@@ -16,7 +17,7 @@ type measured struct {
 	measurement runplan.Measurement
 	benchmark   string       // what results are filed under: the profile, "load" without one
 	slo         *runplan.SLO // named by the tool's own block
-	secret      *load.Secret
+	secrets     []literal.Secret
 	needs       int // smallest --max-model-len, 0 = any
 }
 
@@ -84,7 +85,7 @@ func (p *point) measure() (measured, problem.List) {
 	}
 	translation, more := load.Translate(src)
 	problems.Add(more...)
-	out.measurement, out.slo, out.secret = translation.Measurement, translation.SLO, translation.Secret
+	out.measurement, out.slo, out.secrets = translation.Measurement, translation.SLO, translation.Secrets
 	newPinner(p.opt, pins).dataset(&out.measurement)
 	if err := runplan.IdentifyMeasurement(&out.measurement); err != nil {
 		problems.Add(problem.Problem{File: src.Block.File, Path: src.Block.Path, Text: err.Error()})

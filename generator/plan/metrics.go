@@ -24,25 +24,27 @@ type asked struct {
 
 // metricsOf returns what collect asks Prometheus for. Placeholders are replaced, except $release where the release is
 // not known before the run. Plans that ask the same share it.
-func (r *resolver) metricsOf(m *spec.MetricsProfile, d *spec.DeploymentSpec, plan *runplan.RunPlan) *runplan.Metrics {
+func (p *point) metricsOf(m *spec.MetricsProfile, d *spec.DeploymentSpec, plan *runplan.RunPlan) *runplan.Metrics {
 	words := placeholders(d, plan)
 	key := asked{m, strings.Join(words, "\x00")}
-	if known := r.questions[key]; known != nil {
+	if known := p.questions[key]; known != nil {
 		return known
 	}
+	taker := p.taker("metrics_profile")
+	defer func() { p.keep(taker.Taken) }()
 	replace := strings.NewReplacer(words...)
 	queries := make(map[string]string, len(m.Spec.Queries))
 	for name, q := range m.Spec.Queries {
 		queries[name] = replace.Replace(q)
 	}
 	out := &runplan.Metrics{
-		Profile: m.Metadata.Name, PrometheusURL: m.Spec.PrometheusURL, VerifyTLS: m.Spec.VerifyTLS, Queries: queries,
+		Profile: m.Metadata.Name, PrometheusURL: taker.Address("a part of prometheus_url", m.Spec.PrometheusURL), VerifyTLS: m.Spec.VerifyTLS, Queries: queries,
 		QueryStep: runplan.Duration(m.Spec.QueryStep), QueryTimeout: runplan.Duration(m.Spec.QueryTimeout),
 	}
-	if len(r.questions) >= maxVariants {
-		clear(r.questions)
+	if len(p.questions) >= maxVariants {
+		clear(p.questions)
 	}
-	r.questions[key] = out
+	p.questions[key] = out
 	return out
 }
 

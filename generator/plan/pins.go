@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -98,21 +99,34 @@ func (n *pinner) name(what, name string, pins map[string]string, used *map[strin
 func (n *pinner) dataset(m *runplan.Measurement) {
 	if t := m.Data.Trace; t != nil && t.SHA256 == "" {
 		pinned := *t
-		pinned.SHA256 = n.pins.Datasets[t.URL]
+		pinned.SHA256 = n.pinned(t.URL)
 		m.Data.Trace = &pinned
 	}
 	if f := m.Data.File; f != nil && f.SHA256 == "" {
 		pinned := *f
-		pinned.SHA256 = n.pins.Datasets[f.URL]
+		pinned.SHA256 = n.pinned(f.URL)
 		m.Data.File = &pinned
 	}
+}
+
+// pinned is the checksum of a dataset, whose address may have lost a literal credential to a Secret.
+func (n *pinner) pinned(url string) string {
+	if sum := n.pins.Datasets[url]; sum != "" {
+		return sum
+	}
+	for address, sum := range n.pins.Datasets {
+		if new(literal.Taker).Address("", address) == url {
+			return sum
+		}
+	}
+	return ""
 }
 
 func (n *pinner) recordDataset(url, sha256 string) {
 	switch {
 	case sha256 == "":
 		n.unpinned = append(n.unpinned, "dataset "+url)
-	case n.pins.Datasets[url] == sha256:
+	case n.pinned(url) == sha256:
 		record(&n.used.Datasets, url, sha256)
 	}
 }

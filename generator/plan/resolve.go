@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -15,12 +15,12 @@ type resolver struct {
 	*source
 	opt          *Options
 	measurements *variants[measured]
-	secrets      map[string]load.Secret
+	secrets      map[string]literal.Secret
 	questions    map[asked]*runplan.Metrics
 }
 
 func newResolver(s *source, opt *Options) *resolver {
-	return &resolver{source: s, opt: opt, secrets: map[string]load.Secret{}, questions: map[asked]*runplan.Metrics{},
+	return &resolver{source: s, opt: opt, secrets: map[string]literal.Secret{}, questions: map[asked]*runplan.Metrics{},
 		measurements: newVariants[measured](s.grid, s.axesThat(touchesLoad))}
 }
 
@@ -44,10 +44,35 @@ func (p *point) model() string { return pick(p.source, atModel, p.exp.Spec.Model
 func (p *point) load() measured {
 	m, problems := p.measurements.at(p.digits, p.measure)
 	p.problems.Add(problems...)
-	if m.secret != nil {
-		p.secrets[m.secret.Name] = *m.secret
-	}
+	p.keep(m.secrets)
 	return m
+}
+
+// keep remembers credentials that files held literally.
+func (p *point) keep(taken []literal.Secret) {
+	for _, s := range taken {
+		p.secrets[s.Name] = s
+	}
+}
+
+// taker takes literal credentials, and warns of them at a path of the experiment.
+func (p *point) taker(path string) *literal.Taker {
+	return &literal.Taker{Told: func(text string) { p.problems.Add(p.exp.Warning("spec."+path, "%s", text)) }}
+}
+
+// takeLiterals takes the literal credentials of a deployment.
+func (p *point) takeLiterals(d *runplan.Deployment) {
+	taker := p.taker("deployment_profile")
+	d.Env = taker.Texts("variable", d.Env)
+	d.Args, d.Engine.Args = taker.Args("argument", d.Args), taker.Args("argument", d.Engine.Args)
+	d.Engine.Command = taker.Args("argument", d.Engine.Command)
+	d.RepoURL = taker.Address("a part of repo_url", d.RepoURL)
+	p.keep(taker.Taken)
+	if d.Endpoint != nil {
+		taker = p.taker("target.base_url")
+		d.Endpoint.BaseURL = taker.Address("a part of it", d.Endpoint.BaseURL)
+		p.keep(taker.Taken)
+	}
 }
 
 // resolve returns the plan of the point, without name and index, and with the loads of the points that share its
@@ -66,6 +91,7 @@ func (p *point) resolve(loads []measured, benchmark string) *runplan.RunPlan {
 	if p.problems.Err() != nil {
 		return nil
 	}
+	p.takeLiterals(&plan.Deployment)
 	for _, l := range loads {
 		plan.Measurements = append(plan.Measurements, l.measurement)
 	}

@@ -5,7 +5,7 @@ import "time"
 // BenchmarkSpec is the body of a BenchmarkProfile. Only the block of the chosen tool counts.
 type BenchmarkSpec struct {
 	Tool          string            `json:"tool,omitempty" default:"guidellm" enum:"guidellm|aiperf|inference-perf|vllm-bench|native" doc:"whose words the profile uses"`
-	Env           map[string]string `json:"env,omitempty" keys:"env" doc:"environment of the load pod"`
+	Env           map[string]string `json:"env,omitempty" keys:"env" secret:"true" doc:"environment of the load pod"`
 	Requirements  Requirements      `json:"requirements,omitempty" doc:"what the server must offer"`
 	GuideLLM      Object            `json:"guidellm,omitzero" doc:"GuideLLM run options"`
 	AIPerf        Object            `json:"aiperf,omitzero" doc:"AIPerf options"`
@@ -27,7 +27,7 @@ type InferencePerf struct {
 
 // MetricsSpec is the body of a MetricsProfile.
 type MetricsSpec struct {
-	PrometheusURL string            `json:"prometheus_url" req:"true" is:"url" doc:"Prometheus API"`
+	PrometheusURL string            `json:"prometheus_url" secret:"true" req:"true" is:"url" doc:"Prometheus API"`
 	QueryStep     time.Duration     `json:"query_step,omitempty" default:"15s" bare:"s" doc:"resolution of range queries; a bare number is seconds"`
 	QueryTimeout  time.Duration     `json:"query_timeout,omitempty" default:"30s" bare:"s" doc:"limit of one query; a bare number is seconds"`
 	VerifyTLS     bool              `json:"verify_tls,omitempty" default:"false" doc:"check the certificate; that of a server which gets a token is always checked"`

@@ -35,6 +35,7 @@ type field struct {
 	is, keys             string // rules of the value and of the keys
 	req, zero, nullClear bool
 	bare                 bool // a bare number is seconds
+	secret               bool // it takes a reference to a value of a Secret
 	maxItems             int
 	place                int // among the fields of its struct
 	index                []int
@@ -47,6 +48,7 @@ func newCodec() *codec {
 	for _, d := range documents() {
 		c.table(d.typ)
 	}
+	c.reader(reflect.TypeFor[valueFrom]())
 	return c
 }
 
@@ -121,6 +123,7 @@ func newField(sf reflect.StructField, name string, index []int) *field {
 		is: get("is"), keys: get("keys"), req: get("req") != "", zero: get("zero") != "",
 		nullClear: get("null") == "clears", bare: get("bare") != "", maxItems: maxItems, index: index, typ: sf.Type,
 	}
+	f.secret = get("secret") != ""
 	for _, pair := range split(get("words")) {
 		spelling, word, _ := strings.Cut(pair, "=")
 		f.words[spelling] = word

@@ -28,7 +28,7 @@ type Runtime struct {
 	Replicas           int                 `json:"replicas,omitempty" default:"1" min:"1" doc:"model pods"`
 	TensorParallelism  int                 `json:"tensor_parallelism,omitempty" default:"1" min:"1" doc:"GPUs per pod"`
 	VLLMArgs           []string            `json:"vllm_args,omitempty" doc:"arguments after those the platform owns"`
-	Env                map[string]string   `json:"env,omitempty" keys:"env" doc:"environment, written sorted"`
+	Env                map[string]string   `json:"env,omitempty" keys:"env" secret:"true" doc:"environment, written sorted"`
 	SharedMemorySize   string              `json:"shared_memory_size,omitempty" is:"quantity" doc:"memory-backed /dev/shm; absent = none"`
 	HostPaths          []HostPath          `json:"host_paths,omitempty" doc:"folders of the node"`
 	PVCMounts          []PVCMount          `json:"pvc_mounts,omitempty" doc:"claims"`

@@ -73,7 +73,7 @@ type Profiling struct {
 
 // Target is an existing endpoint when BaseURL is set.
 type Target struct {
-	BaseURL        string `json:"base_url,omitempty" is:"url" doc:"URL of an existing endpoint: nothing is downloaded, deployed or cleaned up"`
+	BaseURL        string `json:"base_url,omitempty" secret:"true" is:"url" doc:"URL of an existing endpoint: nothing is downloaded, deployed or cleaned up"`
 	Path           string `json:"path,omitempty" is:"abspath" implied:"/v1/models" doc:"readiness path of the endpoint"`
 	MetricsRelease string `json:"metrics_release_name,omitempty" doc:"release used in metric queries; without it nothing is collected"`
 	EndpointScope  string `json:"endpoint_scope,omitempty" enum:"external|internal" doc:"which URL of a deployed server is used; beats the profile's"`

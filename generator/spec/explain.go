@@ -103,7 +103,7 @@ func (c *codec) below(t reflect.Type) []string {
 
 func (c *codec) explanation(path string, f *field, t reflect.Type) Explanation {
 	e := Explanation{
-		Path: path, Type: c.typeName(t), Meaning: f.doc, Default: f.def, Unit: f.unit, Values: f.enum,
+		Path: path, Type: c.fieldType(f, t), Meaning: f.doc, Default: f.def, Unit: f.unit, Values: f.enum,
 		Aliases: f.aliases, Required: f.req, Axis: isAxis(t), Range: f.span(),
 	}
 	if e.Default == "" {
@@ -114,7 +114,7 @@ func (c *codec) explanation(path string, f *field, t reflect.Type) Explanation {
 	}
 	if tab := c.tables[element(t)]; tab != nil {
 		for _, sub := range tab.fields {
-			e.Fields = append(e.Fields, FieldBrief{Name: sub.name, Type: c.typeName(sub.typ), Meaning: sub.doc})
+			e.Fields = append(e.Fields, FieldBrief{Name: sub.name, Type: c.fieldType(sub, sub.typ), Meaning: sub.doc})
 		}
 	}
 	if t == reflect.TypeFor[[]AxisDecl]() {
@@ -139,6 +139,14 @@ func (f *field) span() string {
 		parts = append(parts, rules()[f.is].want)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// fieldType is the type of a field, with a reference where it takes one.
+func (c *codec) fieldType(f *field, t reflect.Type) string {
+	if f.secret {
+		return c.typeName(t) + " or secretKeyRef"
+	}
+	return c.typeName(t)
 }
 
 // typeName is the type as the format's documentation calls it.

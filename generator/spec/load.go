@@ -17,7 +17,7 @@ type LoadAPI struct {
 	Type         string            `json:"type,omitempty" is:"requesttype" implied:"chat" doc:"API: completions, chat, responses, embeddings, messages, triton, tgi"`
 	Path         string            `json:"path,omitempty" is:"abspath" implied:"by type" doc:"URL path"`
 	Stream       bool              `json:"stream" default:"true" doc:"ask for a stream of tokens"`
-	Headers      map[string]string `json:"headers,omitempty" keys:"header" doc:"extra request headers"`
+	Headers      map[string]string `json:"headers,omitempty" keys:"header" secret:"true" doc:"extra request headers"`
 	Body         Object            `json:"body,omitzero" doc:"merged over the generated body"`
 	Timeout      time.Duration     `json:"timeout,omitempty" default:"600s" doc:"limit of one request"`
 	VerifyTLS    bool              `json:"verify_tls" default:"true" doc:"check the certificate"`
@@ -103,7 +103,7 @@ type LoadData struct {
 // File is a set of prompts.
 type File struct {
 	Format       string `json:"format,omitempty" enum:"text|csv|jsonl|parquet|sharegpt" implied:"by the name's ending" doc:"text = a prompt per line; csv with a header; jsonl = an object per line; sharegpt = a list of conversations"`
-	URL          string `json:"url" req:"true" doc:"https URL, or path where the load is made"`
+	URL          string `json:"url" req:"true" secret:"true" doc:"https URL, or path where the load is made"`
 	SHA256       string `json:"sha256,omitempty" is:"sha256" doc:"digest of the file"`
 	PromptColumn string `json:"prompt_column,omitempty" implied:"the first of prompt, text, input, question" doc:"column of the prompts"`
 	OutputColumn string `json:"output_column,omitempty" implied:"output_tokens or output_length, if there" doc:"column of the tokens to ask for"`
@@ -139,7 +139,7 @@ type Prefix struct {
 // Trace replays a recorded file.
 type Trace struct {
 	Format    string        `json:"format" req:"true" enum:"mooncake|azure|jsonl|trace_synthetic" words:"mooncake_trace=mooncake" doc:"mooncake, jsonl: JSON lines, times in ms; azure: CSV; trace_synthetic: JSON lines, times in s"`
-	URL       string        `json:"url" req:"true" doc:"where the file is: URL or path"`
+	URL       string        `json:"url" req:"true" secret:"true" doc:"where the file is: URL or path"`
 	SHA256    string        `json:"sha256,omitempty" is:"sha256" doc:"digest of the file"`
 	Limit     int           `json:"limit,omitempty" min:"1" doc:"first N non-empty lines"`
 	MaxInput  int           `json:"max_input,omitempty" min:"1" unit:"tokens" doc:"longer inputs are dropped"`

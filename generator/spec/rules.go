@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 // rule is what the text of a field must look like. pattern is the part of it that a JSON Schema can say.
@@ -56,15 +57,9 @@ func rules() map[string]rule {
 		out[key] = r
 	}
 	named := out["subdomain"]
-	out["secret"] = rule{pattern: named.pattern, holds: func(s string) bool { return named.holds(s) && !isReserved(s) },
+	out["secret"] = rule{pattern: named.pattern, holds: func(s string) bool { return named.holds(s) && !runplan.OwnSecret(s) },
 		want: "the name of a Secret of yours: those that begin with bflow- are what bflow and its tasks have"}
 	return out
-}
-
-// isReserved reports whether a Secret is one of bflow itself: what an experiment names goes to a server that it names too.
-// Those that literal credentials have become are its own.
-func isReserved(secret string) bool {
-	return strings.HasPrefix(secret, "bflow-") && !strings.HasPrefix(secret, load.SecretPrefix)
 }
 
 func isQuantity(s string) bool {
@@ -73,6 +68,9 @@ func isQuantity(s string) bool {
 }
 
 func isURL(s string) bool {
+	if runplan.IsReference(s) {
+		return true
+	}
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && !strings.ContainsAny(s, " \t\n")
 }

@@ -10,7 +10,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 // scalar reports whether n is one, with a problem when it is not.
@@ -24,6 +26,10 @@ func (d *decoder) scalar(n *yaml.Node, want string) bool {
 
 // text keeps the source: 1.10 stays "1.10" and true "true".
 func (d *decoder) text(n *yaml.Node, v reflect.Value, f *field) {
+	if f.secret && n.Kind == yaml.MappingNode {
+		d.reference(n, v, f)
+		return
+	}
 	if !d.scalar(n, "text") {
 		return
 	}
@@ -44,6 +50,32 @@ func (d *decoder) text(n *yaml.Node, v reflect.Value, f *field) {
 	default:
 		d.rule(n, text, f.is)
 	}
+}
+
+// valueFrom is how a text refers to a value of a Secret, as a variable of a pod would.
+type valueFrom struct {
+	ValueFrom secretSource `json:"valueFrom" req:"true" doc:"where the value is from"`
+}
+
+// secretSource is the only source there is.
+type secretSource struct {
+	SecretKeyRef SecretKey `json:"secretKeyRef" req:"true" doc:"Secret in the namespace of the run, and key in it"`
+}
+
+// reference reads {valueFrom: {secretKeyRef: {name, key}}}: the text is then what stands for the value in a plan.
+func (d *decoder) reference(n *yaml.Node, v reflect.Value, f *field) {
+	var form valueFrom
+	from := len(d.found)
+	d.codec.readers[reflect.TypeFor[valueFrom]()](d, n, reflect.ValueOf(&form).Elem(), f)
+	if len(d.found) > from {
+		return
+	}
+	k := runplan.SecretKey(form.ValueFrom.SecretKeyRef)
+	if !k.Valid() {
+		d.report(n, "want the name of a Secret and a key in it, found %q and %q", k.Name, k.Key)
+		return
+	}
+	v.SetString(k.Reference())
 }
 
 // word reports a value that is none of words.
@@ -71,7 +103,12 @@ func (d *decoder) rule(n *yaml.Node, text, name string) {
 	if name == "" {
 		return
 	}
-	if r := d.codec.rules[name]; !r.holds(text) {
+	r := d.codec.rules[name]
+	switch {
+	case r.holds(text):
+	case name == "url": // it may hold a credential
+		d.report(n, "want %s, found %q", r.want, credential.URL(text))
+	default:
 		d.report(n, "want %s, found %s", r.want, found(n))
 	}
 }

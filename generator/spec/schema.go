@@ -205,6 +205,9 @@ func (s *schema) text(f *field) object {
 	if f.req {
 		out["minLength"] = 1
 	}
+	if f.secret {
+		return object{"anyOf": []any{out, s.structure(reflect.TypeFor[valueFrom]())}}
+	}
 	return out
 }
 

@@ -68,7 +68,7 @@ func TestABundleComesBackFromARegistryAsItWasPushed(t *testing.T) {
 		t.Fatalf("got %d objects, want %d", len(entries), len(objects))
 	}
 	for n, e := range entries {
-		if room := bundle.MaxSize - len(e.Text); room < 4<<10 {
+		if room := bundle.MaxSize - len(e.Text); room < 3<<10 {
 			t.Errorf("%s %s leaves %d bytes to the limit", e.Kind, e.Name, room)
 		}
 		want, err := json.Marshal(objects[n])

@@ -49,7 +49,7 @@ func (c *checker) binding(b v1.WorkspaceBinding) {
 	case b.CSI != nil:
 		c.refuse(where, "a CSI volume is no folder")
 	case b.Projected != nil:
-		c.refuse(where, "a projected volume is no folder")
+		c.projected(where, b.Projected)
 	case b.ConfigMap != nil:
 		c.configMap(where, b.ConfigMap)
 	case b.Secret != nil:
@@ -67,6 +67,21 @@ func (c *checker) secret(where string, source *corev1.SecretVolumeSource) {
 	known := secrets{c.o.Env, c.o.SecretEnv}.all(source.SecretName)
 	if len(known) == 0 && !isTrue(source.Optional) {
 		c.refuse(where, "Secret %q has no value on this host; map its keys to variables", source.SecretName)
+	}
+}
+
+func (c *checker) projected(where string, source *corev1.ProjectedVolumeSource) {
+	for _, s := range source.Sources {
+		if s.Secret == nil {
+			c.refuse(where, "only Secrets are projected here")
+			continue
+		}
+		known := secrets{c.o.Env, c.o.SecretEnv}.all(s.Secret.Name)
+		for _, item := range s.Secret.Items {
+			if _, ok := known[item.Key]; !ok && !isTrue(s.Secret.Optional) {
+				c.refuse(where, "key %q of Secret %q has no value on this host; map it to a variable", item.Key, s.Secret.Name)
+			}
+		}
 	}
 }
 

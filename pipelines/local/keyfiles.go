@@ -40,6 +40,35 @@ func (f folders) secret(name string, items []corev1.KeyToPath) (string, error) {
 	return dir, writeFiles(dir, content, items, 0o400)
 }
 
+// projected writes the keys of several Secrets as files that only this user can read. Those without a value are absent. The folder
+// goes with the executor.
+func (f folders) projected(name string, source *corev1.ProjectedVolumeSource) (string, error) {
+	dir := filepath.Join(f.runDir, dirSecrets, "projected-"+name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("making folder of Secrets: %w", err)
+	}
+	for _, s := range source.Sources {
+		if s.Secret == nil {
+			continue // refused before the run
+		}
+		content, items := map[string][]byte{}, []corev1.KeyToPath{}
+		known := f.secrets.all(s.Secret.Name)
+		for _, item := range s.Secret.Items {
+			if value, ok := known[item.Key]; ok {
+				content[item.Key] = []byte(value)
+				items = append(items, item)
+			}
+		}
+		if len(items) == 0 {
+			continue
+		}
+		if err := writeFiles(dir, content, items, 0o400); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
 // suffix keeps two choices of keys of one object apart.
 func suffix(items []corev1.KeyToPath) string {
 	if len(items) == 0 {

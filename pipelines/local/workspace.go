@@ -75,6 +75,9 @@ func (f folders) source(b v1.WorkspaceBinding, scratch string) (mount, error) {
 	case b.Secret != nil:
 		dir, err := f.secret(b.Secret.SecretName, b.Secret.Items)
 		return mount{dir: dir}, err
+	case b.Projected != nil:
+		dir, err := f.projected(b.Name, b.Projected)
+		return mount{dir: dir}, err
 	case b.Name == contract.WorkspaceRun:
 		return mount{dir: f.runDir, claim: claimName(b)}, nil
 	case b.PersistentVolumeClaim != nil:

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/report/assemble"
@@ -103,16 +104,19 @@ func content(dir, name string) []byte {
 // queryRange asks for query between start and end. Values that are no numbers are left out.
 func (p *prometheus) queryRange(ctx context.Context, query string, start, end time.Time) ([]assemble.Series, error) {
 	form := url.Values{"query": {query}, "start": {unixSeconds(start)}, "end": {unixSeconds(end)}, "step": {strconv.FormatFloat(p.step.Seconds(), 'f', -1, 64)}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+"/api/v1/query_range", strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, outbound.Below(p.base, "/api/v1/query_range"), strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, fmt.Errorf("asking Prometheus: %w", err)
+		return nil, fmt.Errorf("asking Prometheus: %w", outbound.WithoutAddress(err))
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if p.token != "" {
+	if p.token != "" && req.URL.User == nil { // an address with credentials of its own does without
 		req.Header.Set("Authorization", "Bearer "+p.token)
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
+		if credential.InURL(p.base) {
+			err = outbound.WithoutAddress(err)
+		}
 		return nil, fmt.Errorf("asking Prometheus: %w", err)
 	}
 	defer resp.Body.Close()

@@ -28,7 +28,13 @@ func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runpl
 	if !ok {
 		return nil
 	}
-	server := newPrometheus(m, o.MetricsDir, s.Env)
+	secrets := o.Secrets()
+	asked := *m
+	var err error
+	if asked.PrometheusURL, err = runplan.FillAddress(m.PrometheusURL, secrets.Find); err != nil {
+		return err
+	}
+	server := newPrometheus(&asked, o.MetricsDir, s.Env)
 	release := metricsRelease(plan, o.RunID)
 	var away error // no connection: the other queries need not wait for the same
 	for _, name := range slices.Sorted(maps.Keys(m.Queries)) {
@@ -41,7 +47,7 @@ func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runpl
 			return fmt.Errorf("collecting metric %q: %w", name, ctx.Err())
 		}
 		if err != nil {
-			f.Error = step.Redact(err.Error(), server.token)
+			f.Error = step.Redact(step.Redact(err.Error(), server.token), secrets.Values()...)
 		}
 		switch {
 		case away == nil && unreachable(err):

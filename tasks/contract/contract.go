@@ -83,6 +83,8 @@ const (
 	WorkspacePlan   = "plan"   // the ConfigMap that holds plan.json or plan.json.gz
 	WorkspaceRun    = "run"    // the run directory
 	WorkspaceTarget = "target" // kubeconfig of a remote target, optional
+	// WorkspaceSecrets holds the values of the Secrets that the plan refers to, as NAME/KEY; bound only where it refers to any.
+	WorkspaceSecrets = "secrets"
 )
 
 // Exit codes of every binary. Several at once: the first of 2, 3, 1, 4, 5, 6.
@@ -330,6 +332,12 @@ const (
 // GrantSecret is the name of the Secret on a remote target that the token of an attempt of a run is bound to: the token
 // is good as long as it is there. uid is that of the PipelineRun. It holds nothing.
 func GrantSecret(uid string) string { return "bflow-grant-" + uid }
+
+// Secrets that bflow makes of the credentials that an experiment holds literally.
+const (
+	SecretLiteral = "bflow-literal-"
+	SecretAPIKey  = "bflow-api-key-"
+)
 
 // TargetSecret is the name of the Secret with the way to the target of a run. Keys: kubeconfig, token and ca.crt, or
 // in-cluster where the target is the hub.

@@ -12,6 +12,8 @@ func (v value) any() any {
 	switch {
 	case !v.set():
 		return nil
+	case v.isReference():
+		return v.secretText()
 	case v.is(yaml.MappingNode):
 		out := map[string]any{}
 		for _, e := range v.fields().entries {

@@ -7,14 +7,13 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/credential"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
 // secretKey is the key of a Secret that holds an API key.
 const secretKey = "api-key"
-
-// SecretPrefix begins the names of Secrets that literal API keys become.
-const SecretPrefix = "bflow-api-key-"
 
 // apiKey takes a literal API key out of the block. An old file may hold one; a plan never does.
 func (t *translator) apiKey(v value, key string) {
@@ -26,7 +25,7 @@ func (t *translator) apiKey(v value, key string) {
 		return
 	}
 	sum := sha256.Sum256([]byte(t.m.Name + "\x00" + key))
-	t.secret = &Secret{Name: SecretPrefix + hex.EncodeToString(sum[:5]), Key: secretKey, Value: key}
+	t.secret = &literal.Secret{Name: contract.SecretAPIKey + hex.EncodeToString(sum[:5]), Key: secretKey, Value: key}
 	t.m.API.APIKeySecret = &runplan.SecretKey{Name: t.secret.Name, Key: secretKey}
 	v.notef("a literal API key is moved into Secret %q; better create a Secret and name it in load.api.api_key_secret", t.secret.Name)
 }
@@ -34,7 +33,7 @@ func (t *translator) apiKey(v value, key string) {
 // headers takes request headers; what they hold of credentials becomes a Secret or is refused.
 func (t *translator) headers(v value) {
 	for _, e := range v.fields().entries {
-		text := e.value.text()
+		text := e.value.secretText()
 		if e.value.set() {
 			t.header(e.value, e.key, text)
 		}
@@ -44,9 +43,9 @@ func (t *translator) headers(v value) {
 func (t *translator) header(v value, name, text string) {
 	scheme, rest, _ := strings.Cut(text, " ")
 	switch {
-	case strings.EqualFold(name, "authorization") && strings.EqualFold(scheme, "bearer"):
+	case strings.EqualFold(name, "authorization") && strings.EqualFold(scheme, "bearer") && len(runplan.References(rest)) == 0:
 		t.apiKey(v, strings.TrimSpace(rest))
-	case credential.Name(name):
+	case credential.Name(name) && t.src.Alone:
 		v.errorf("header %q would put a credential into the plan: put an API key into a Secret and name it in load.api.api_key_secret", name)
 	default:
 		if t.m.API.Headers == nil {

@@ -6,6 +6,7 @@ package load
 import (
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -64,20 +65,10 @@ type Translation struct {
 	SLO *runplan.SLO
 	// Beyond is what only the real tool can do, of a Source that is Alone.
 	Beyond problem.List
-	// Secret is set where the block holds a literal API key. Measurement.API.APIKeySecret names it.
-	Secret *Secret
+	// Secrets are the credentials that the block holds literally. The measurement refers to them: to an API key by
+	// API.APIKeySecret, to others by references in its texts.
+	Secrets []literal.Secret
 }
-
-// Secret is a credential found in a file: it must never reach a plan, an argument or a log.
-type Secret struct {
-	Name string // a function of measurement name and value
-	Key  string
-	// Value is the credential itself.
-	Value string `json:"-"`
-}
-
-// String leaves the credential out.
-func (s Secret) String() string { return "secret " + s.Name }
 
 // Mapping returns the mapping that a scalar stands for in a block: JSON, "k=v,k=v", or a bare word, which is its kind.
 // Other nodes are returned as they are; nil where the text is no mapping.

@@ -96,6 +96,7 @@ func (t *translator) finish() {
 		t.block.errorf("tool_runner %s", notOneOf(t.src.Runner, []string{RunnerAuto, RunnerNative, RunnerExternal}))
 	}
 	t.envCredentials()
+	t.literals()
 	t.m.Notes = t.notes
 }
 
@@ -110,15 +111,13 @@ func (t *translator) beyond() {
 // envCredentials takes credentials out of the load pod's environment.
 func (t *translator) envCredentials() {
 	for _, name := range []string{"OPENAI_API_KEY", "GUIDELLM__OPENAI__API_KEY"} {
-		if key := t.m.Env[name]; key != "" {
+		key := t.m.Env[name]
+		if len(runplan.References(key)) > 0 {
+			continue
+		}
+		if key != "" {
 			t.apiKey(t.block, key)
 		}
 		delete(t.m.Env, name)
-	}
-	for _, name := range []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"} {
-		if _, ok := t.m.Env[name]; ok {
-			t.block.notef("env %s is left out: the runner takes it from Secret huggingface-token", name)
-			delete(t.m.Env, name)
-		}
 	}
 }

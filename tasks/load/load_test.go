@@ -101,8 +101,8 @@ func (r row) print(out *bytes.Buffer, file string) {
 	if m.Runner != RunnerNative {
 		out.WriteString("," + jsonLine("runner", m.Runner))
 	}
-	if tr.Secret != nil {
-		out.WriteString("," + jsonLine("secret", tr.Secret))
+	if len(tr.Secrets) > 0 {
+		out.WriteString("," + jsonLine("secret", &tr.Secrets[0]))
 	}
 	if len(m.Notes) > 0 {
 		out.WriteString(list("notes", m.Notes))

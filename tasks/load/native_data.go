@@ -55,7 +55,7 @@ func nativeFile(v value) *runplan.File {
 	}
 	f := v.fields()
 	file := &runplan.File{
-		URL: f.must("url").text(), SHA256: f.get("sha256").text(), PromptColumn: f.get("prompt_column").text(),
+		URL: f.must("url").secretText(), SHA256: f.get("sha256").text(), PromptColumn: f.get("prompt_column").text(),
 		OutputColumn: f.get("output_column").text(), Limit: f.get("limit").integer(1), Shuffle: f.get("shuffle").boolean(),
 	}
 	format := f.get("format")
@@ -101,7 +101,7 @@ func nativeTrace(v value) *runplan.Trace {
 	}
 	f := v.fields()
 	trace := &runplan.Trace{
-		Format: traceFormat(f.must("format")), URL: f.must("url").text(), SHA256: f.get("sha256").text(), Limit: f.get("limit").integer(1),
+		Format: traceFormat(f.must("format")), URL: f.must("url").secretText(), SHA256: f.get("sha256").text(), Limit: f.get("limit").integer(1),
 		MaxInput: f.get("max_input").integer(1), MaxOutput: f.get("max_output").integer(1), TimeScale: f.numberOr("time_scale", 1),
 		From: f.get("from").duration(), To: f.get("to").duration(), Repeat: f.get("repeat").integer(1),
 	}

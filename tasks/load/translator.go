@@ -5,6 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -17,7 +18,8 @@ type translator struct {
 	over   overrides
 	m      runplan.Measurement
 	slo    *runplan.SLO
-	secret *Secret
+	secret *literal.Secret // the API key
+	taken  []literal.Secret
 	named  map[string]int // stages by name, with the number of the last that was made up from it
 	told   problem.List   // beyond the native generator, where no tool is at hand
 }
@@ -47,7 +49,7 @@ func (t *translator) run() (Translation, problem.List) {
 		t.finish()
 	}
 	t.problems.Sort()
-	return Translation{Measurement: t.m, SLO: t.slo, Beyond: t.told, Secret: t.secret}, t.problems
+	return Translation{Measurement: t.m, SLO: t.slo, Beyond: t.told, Secrets: t.secrets()}, t.problems
 }
 
 func (t *translator) withinLimits() bool {
@@ -89,7 +91,7 @@ func (t *translator) readOverrides() {
 		replaced(&t.over.maxSeconds, f.get("max_seconds"))
 		replaced(&t.over.maxRequests, f.get("max_requests"))
 		replaced(&t.over.requestType, f.get("request_type"))
-		if env := f.get("env").texts(); len(env) > 0 {
+		if env := f.get("env").secretTexts(); len(env) > 0 {
 			if t.over.env == nil {
 				t.over.env = map[string]string{}
 			}

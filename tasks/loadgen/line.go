@@ -44,7 +44,7 @@ func (m *measurement) proxy() (*url.URL, error) {
 		return nil, nil
 	}
 	c := httpproxy.Config{HTTPProxy: env("HTTP_PROXY", "http_proxy"), HTTPSProxy: env("HTTPS_PROXY", "https_proxy"), NoProxy: env("NO_PROXY", "no_proxy")}
-	u, err := url.Parse(m.Endpoint)
+	u, err := url.Parse(m.base())
 	if err != nil {
 		return nil, err
 	}

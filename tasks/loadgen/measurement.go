@@ -55,6 +55,14 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 	if o.Measurement >= len(whole.Measurements) {
 		return nil, fmt.Errorf("--%s=%d: the plan has %d measurements", contract.ParamMeasurement, o.Measurement, len(whole.Measurements))
 	}
+	secrets := o.Secrets()
+	endpoint, err := runplan.FillAddress(o.Endpoint, secrets.Find)
+	if err != nil {
+		return nil, err
+	}
+	if whole, err = whole.WithLoad(o.Measurement, secrets.Find); err != nil {
+		return nil, err
+	}
 	plan := &whole.Measurements[o.Measurement]
 	if err := check(plan, whole.SLO); err != nil {
 		return nil, fmt.Errorf("measurement %d (%q): %w", o.Measurement, plan.Name, err)
@@ -65,7 +73,7 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 	if err != nil {
 		return nil, err
 	}
-	if m.server, err = wire.ParseServer(o.Endpoint, plan.API); err != nil {
+	if m.server, err = wire.ParseServer(endpoint, plan.API); err != nil {
 		return nil, err
 	}
 	spoken := plan.API
@@ -73,6 +81,7 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 	if m.api, err = client.NewAPI(spoken, m.server, key); err != nil {
 		return nil, err
 	}
+	m.api.Hide(secrets.Values()...)
 	if m.prompts, err = prompt.NewSource(whole.Deployment.Model.Name, plan); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,8 @@ type Client struct {
 	APIKey  string // "" = no Authorization header
 	Headers map[string]string
 	HTTP    *http.Client
-	Proxied bool // through somebody who keeps Authorization for himself: a refusal may be his, or that of a server that wants its key
+	Secrets []string // beside the key: they are taken out of what is said about an answer
+	Proxied bool     // through somebody who keeps Authorization for himself: a refusal may be his, or that of a server that wants its key
 }
 
 // New returns a client for base that puts requests the way api does. Its error is one of the files that load.api.tls names.
@@ -87,7 +88,7 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(&bounded{resp.Body, maxAnswer})
 	if err != nil {
-		return nil, fmt.Errorf("reading the answer of GET %s: %w", c.Base+path, err)
+		return nil, fmt.Errorf("reading the answer of GET %s: %w", c.shown(path), err)
 	}
 	return c.redact(body), nil
 }
@@ -104,7 +105,7 @@ func (c *Client) Models(ctx context.Context, path string) ([]string, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil || list.Data == nil {
-		return nil, fmt.Errorf("reading GET %s: not a list of models: %s", c.Base+path, c.excerpt(body))
+		return nil, fmt.Errorf("reading GET %s: not a list of models: %s", c.shown(path), c.excerpt(body))
 	}
 	ids := make([]string, len(list.Data))
 	for i, m := range list.Data {
@@ -122,9 +123,9 @@ func (c *Client) do(ctx context.Context, method, path string, body any) (*http.R
 		}
 		payload = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, payload)
+	req, err := http.NewRequestWithContext(ctx, method, outbound.Below(c.Base, path), payload)
 	if err != nil {
-		return nil, fmt.Errorf("asking %s: %w", c.Base+path, err)
+		return nil, fmt.Errorf("asking %s: %w", c.shown(path), outbound.WithoutAddress(err))
 	}
 	for k, v := range c.Headers {
 		req.Header.Set(k, v)
@@ -137,12 +138,15 @@ func (c *Client) do(ctx context.Context, method, path string, body any) (*http.R
 	}
 	resp, err := c.HTTP.Do(req)
 	if err != nil {
+		if credential.InURL(c.Base) {
+			err = outbound.WithoutAddress(err)
+		}
 		return nil, fmt.Errorf("asking the server: %w", err)
 	}
 	if resp.StatusCode >= 400 {
 		defer resp.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // more than is shown: a secret at the end must be seen whole
-		return nil, &StatusError{Method: method, URL: c.Base + path, Code: resp.StatusCode, Body: c.excerpt(text)}
+		return nil, &StatusError{Method: method, URL: c.shown(path), Code: resp.StatusCode, Body: c.excerpt(text)}
 	}
 	return resp, nil
 }
@@ -155,7 +159,7 @@ func (c *Client) excerpt(body []byte) string {
 
 // redact takes out what the server says back of our credentials, before anything of a body is kept or shown.
 func (c *Client) redact(body []byte) []byte {
-	secrets := []string{c.APIKey}
+	secrets := append([]string{c.APIKey}, c.Secrets...)
 	for name, value := range c.Headers {
 		if credential.Name(name) {
 			secrets = append(secrets, value)
@@ -170,6 +174,15 @@ func (c *Client) redact(body []byte) []byte {
 		}
 	}
 	return body
+}
+
+// shown is the address of path as it may be shown.
+func (c *Client) shown(path string) string {
+	address := outbound.Below(c.Base, path)
+	if credential.InURL(address) {
+		address = credential.URL(address)
+	}
+	return step.Redact(address, c.Secrets...)
 }
 
 // Close drops idle connections.

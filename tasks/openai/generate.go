@@ -36,7 +36,10 @@ type Answer struct {
 }
 
 // Chat reports whether path takes messages.
-func Chat(path string) bool { return strings.HasSuffix(path, "/chat/completions") }
+func Chat(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	return strings.HasSuffix(path, "/chat/completions")
+}
 
 // Generate puts ask to the server and reads the whole answer.
 func (c *Client) Generate(ctx context.Context, ask Ask) (Answer, error) {
@@ -50,11 +53,11 @@ func (c *Client) Generate(ctx context.Context, ask Ask) (Answer, error) {
 	}
 	data, err := io.ReadAll(&bounded{resp.Body, maxAnswer})
 	if err != nil {
-		return Answer{}, fmt.Errorf("reading the answer of POST %s: %w", c.Base+ask.Path, err)
+		return Answer{}, fmt.Errorf("reading the answer of POST %s: %w", c.shown(ask.Path), err)
 	}
 	var answer Answer
 	if err := answer.add(data); err != nil {
-		return Answer{}, fmt.Errorf("reading the answer of POST %s: %w: %s", c.Base+ask.Path, err, c.excerpt(data))
+		return Answer{}, fmt.Errorf("reading the answer of POST %s: %w: %s", c.shown(ask.Path), err, c.excerpt(data))
 	}
 	answer.Done, answer.Text = true, string(c.redact(answer.text))
 	return answer, nil
@@ -93,12 +96,12 @@ func (c *Client) readStream(r io.Reader, ask Ask) (answer Answer, err error) {
 			continue
 		}
 		if err := answer.event(strings.TrimSpace(strings.Join(data, "\n"))); err != nil {
-			return answer, fmt.Errorf("reading the stream of POST %s: %w: %s", c.Base+ask.Path, err, c.excerpt([]byte(data[0])))
+			return answer, fmt.Errorf("reading the stream of POST %s: %w: %s", c.shown(ask.Path), err, c.excerpt([]byte(data[0])))
 		}
 		data = nil
 	}
 	if err := lines.Err(); err != nil {
-		return answer, fmt.Errorf("reading the stream of POST %s: %w", c.Base+ask.Path, err)
+		return answer, fmt.Errorf("reading the stream of POST %s: %w", c.shown(ask.Path), err)
 	}
 	return answer, nil
 }

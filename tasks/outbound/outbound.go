@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // RedirectError is the answer of a server that leads elsewhere.
@@ -75,6 +76,19 @@ func Download(c *http.Client) *http.Client {
 		return nil
 	}
 	return &leads
+}
+
+// Below is the address of a path below base. A query of base, in which some servers take a key, stands behind the path.
+func Below(base, path string) string {
+	base, query, asked := strings.Cut(base, "?")
+	base = strings.TrimRight(base, "/")
+	switch {
+	case !asked:
+		return base + path
+	case strings.Contains(path, "?"):
+		return base + path + "&" + query
+	}
+	return base + path + "?" + query
 }
 
 // WithoutAddress returns err without the address that net/http puts before it, whose query may hold a secret.

@@ -65,3 +65,15 @@ func TestADownloadIsLedOn(t *testing.T) {
 		})
 	}
 }
+
+func TestAQueryOfTheBaseStandsBehindThePath(t *testing.T) {
+	for _, row := range []struct{ base, path, want string }{
+		{"https://h/", "/v1/models", "https://h/v1/models"},
+		{"https://h/b?key=1", "/v1/models", "https://h/b/v1/models?key=1"},
+		{"https://h?key=1", "/v1/chat?x=2", "https://h/v1/chat?x=2&key=1"},
+	} {
+		if got := outbound.Below(row.base, row.path); got != row.want {
+			t.Errorf("%s below %s is %q, want %q", row.path, row.base, got, row.want)
+		}
+	}
+}

@@ -59,6 +59,10 @@ type command struct{}
 
 func (command) deploy(ctx context.Context, d deployment) (started, error) {
 	engine := d.plan.Deployment.Engine
+	if refs, err := runplan.ReferencesIn([][]string{engine.Command, engine.Args}); err != nil || len(refs) > 0 {
+		return started{}, cmp.Or(err, step.Usagef("starting engine command of %q: its arguments hold a credential, and everybody on this host can read arguments; give it as a variable, in runtime.env",
+			d.plan.Name))
+	}
 	if len(engine.Command) == 0 {
 		return started{}, fmt.Errorf("starting engine command of %q: engine.command is empty", d.plan.Name)
 	}
@@ -94,7 +98,9 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 	self = append(self, "hold", "--run-dir="+d.runDir, "--log="+contract.FileEngineLog, "--port="+strconv.Itoa(port), "--")
 	cmd := exec.Command(self[0], append(self[1:], argv...)...)
 	var withheld []string
-	cmd.Env, withheld = engineEnv(d)
+	if cmd.Env, withheld, err = engineEnv(d); err != nil {
+		return started{}, err
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	lifeline, err := lifelineOf(d)
 	if err != nil {
@@ -205,17 +211,18 @@ func executable(path string) bool {
 
 // engineEnv is what a foreign program gets of the environment of this process, with the home of the person
 // who runs bflow, and the plan's variables on top; and the names of what it does not get.
-func engineEnv(d deployment) (env, withheld []string) {
+func engineEnv(d deployment) (env, withheld []string, err error) {
 	env, withheld = step.Foreign(os.Environ())
 	for name, host := range map[string]string{"HOME": contract.EnvHostHome, "TMPDIR": contract.EnvHostTmp} {
 		if value := d.env(host); value != "" {
 			env = append(env, name+"="+value)
 		}
 	}
-	for k, v := range d.plan.Deployment.Env {
+	own, err := runplan.FillEnv(d.plan.Deployment.Env, d.secrets.Find)
+	for k, v := range own {
 		env = append(env, k+"="+v)
 	}
-	return env, withheld
+	return env, withheld, err
 }
 
 func freePort() (int, error) {

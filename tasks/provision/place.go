@@ -31,7 +31,7 @@ type place interface {
 func placeOf(s step.Streams, o Options, plan *runplan.RunPlan) (place, error) {
 	here := s.Env(contract.EnvRunDir) != ""
 	if here || plan != nil && (plan.Deployment.Endpoint != nil || !plan.Execution.Phases.Deploy) {
-		h := host{runDir: o.RunDir, env: s.Env}
+		h := host{runDir: o.RunDir, env: s.Env, secrets: o.Secrets()}
 		h.blind = !here && plan != nil && plan.Target.Name != "" && plan.Target.Name != contract.TargetLocal
 		return h, nil
 	}
@@ -40,16 +40,17 @@ func placeOf(s step.Streams, o Options, plan *runplan.RunPlan) (place, error) {
 
 // host is this machine.
 type host struct {
-	runDir string
-	env    func(string) string
-	blind  bool // the server is one that only the remote target reaches: its smoke test will ask it there
+	runDir  string
+	env     func(string) string
+	secrets *step.Secrets
+	blind   bool // the server is one that only the remote target reaches: its smoke test will ask it there
 }
 
 func (h host) client(plan *runplan.RunPlan, url string) (*openai.Client, error) {
 	if h.blind {
 		return nil, nil
 	}
-	return newClient(h.env, plan, url)
+	return newClient(h.env, h.secrets, plan, url)
 }
 
 func (h host) admitted(context.Context) error                   { return nil }

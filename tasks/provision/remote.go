@@ -76,7 +76,7 @@ func (r *remote) deployer(plan *runplan.RunPlan) (deployer, error) {
 
 // deploy returns once every pod is ready: the API server says when, nobody asks the engine.
 func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
-	objects, err := r.c.Render(ctx, d.plan, r.run, d.env(contract.EnvSimImage))
+	objects, err := r.c.Render(ctx, d.plan, r.run, d.env(contract.EnvSimImage), d.secrets.Find)
 	if err != nil {
 		return started{}, step.Exit(contract.ExitUsage, err)
 	}
@@ -120,7 +120,7 @@ func (r *remote) create(ctx context.Context, objects []runtime.Object) error {
 // because the API server keeps that header for itself.
 func (r *remote) client(plan *runplan.RunPlan, url string) (*openai.Client, error) {
 	if r.c.Local {
-		return newClient(r.s.Env, plan, url)
+		return newClient(r.s.Env, r.o.Secrets(), plan, url)
 	}
 	http, base := r.c.Proxy(plan, runplan.Release(plan, r.o.RunID))
 	return &openai.Client{Base: base, HTTP: http, Proxied: true}, nil

@@ -45,9 +45,10 @@ type deployer interface {
 
 // deployment is what a deployer needs to know.
 type deployment struct {
-	plan   *runplan.RunPlan
-	runDir string
-	env    func(string) string
+	plan    *runplan.RunPlan
+	runDir  string
+	env     func(string) string
+	secrets *step.Secrets
 }
 
 // started is a server that was told to start. alive returns an error, with the reason, once it has ended.
@@ -66,6 +67,10 @@ func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) e
 		return err
 	}
 	plan = plan.On(s.Env(contract.EnvTarget))
+	if err := runplan.CheckSecrets(plan); err != nil {
+		err = step.Exit(contract.ExitUsage, fmt.Errorf("provisioning: %w", err))
+		return errors.Join(err, explain(o, err))
+	}
 	where, err := placeOf(s, o, plan)
 	if err != nil {
 		err = step.Exit(contract.ExitUsage, err)
@@ -97,7 +102,7 @@ func bringUp(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPl
 		return Endpoint{}, err
 	}
 	begin := time.Now().UTC()
-	srv, err := dep.deploy(ctx, deployment{plan: plan, runDir: o.RunDir, env: s.Env})
+	srv, err := dep.deploy(ctx, deployment{plan: plan, runDir: o.RunDir, env: s.Env, secrets: o.Secrets()})
 	if err != nil {
 		return Endpoint{}, unhealthy(err)
 	}
@@ -187,9 +192,15 @@ func (existing) deploy(_ context.Context, d deployment) (started, error) {
 	return started{url: d.plan.Deployment.Endpoint.BaseURL, alive: func() error { return nil }}, nil
 }
 
-func newClient(env func(string) string, plan *runplan.RunPlan, url string) (*openai.Client, error) {
+func newClient(env func(string) string, secrets *step.Secrets, plan *runplan.RunPlan, url string) (*openai.Client, error) {
 	key, err := step.APIKey(env)
 	if err != nil {
+		return nil, err
+	}
+	if url, err = runplan.FillAddress(url, secrets.Find); err != nil {
+		return nil, err
+	}
+	if plan, err = plan.WithLoad(0, secrets.Find); err != nil {
 		return nil, err
 	}
 	api := runplan.API{VerifyTLS: true}
@@ -200,5 +211,6 @@ func newClient(env func(string) string, plan *runplan.RunPlan, url string) (*ope
 	if err != nil {
 		return nil, step.Exit(contract.ExitUsage, err)
 	}
+	client.Secrets = secrets.Values()
 	return client, nil
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"bflow.dev/bflow/tasks/contract"
 )
 
 // A plan holds no credential. Where one belongs in a text (of a variable, a header, the body of requests, an address) stands a
@@ -51,6 +53,39 @@ func ReferencesIn(v any) ([]SecretKey, error) {
 	keys := References(string(text))
 	slices.SortFunc(keys, func(a, b SecretKey) int { return strings.Compare(a.Reference(), b.Reference()) })
 	return keys, nil
+}
+
+// OwnSecret says whether a Secret of that name is bflow's own affair: the way to a target, a token, a tracking server, a webhook.
+// No experiment may name one.
+func OwnSecret(name string) bool {
+	return strings.HasPrefix(name, "bflow-") && !strings.HasPrefix(name, contract.SecretLiteral) && !strings.HasPrefix(name, contract.SecretAPIKey)
+}
+
+// CheckSecrets refuses a plan that names a Secret of bflow's own: whoever writes an experiment must not get at what lies there.
+func CheckSecrets(p *RunPlan) error {
+	keys, err := ReferencesIn(p)
+	if err != nil {
+		return err
+	}
+	var names []string
+	if target := p.Target.KubeconfigSecret; strings.HasSuffix(target, "-target") { // a target itself may be called as its owner likes
+		names = append(names, target)
+	}
+	for _, k := range keys {
+		names = append(names, k.Name)
+	}
+	for _, m := range p.Measurements {
+		if m.API.APIKeySecret != nil {
+			names = append(names, m.API.APIKeySecret.Name)
+		}
+	}
+	for _, name := range names {
+		if OwnSecret(name) {
+			return fmt.Errorf("plan %q names Secret %q, which is bflow's own; put the value into a Secret of yours, under a name that does not begin with bflow-",
+				p.Name, name)
+		}
+	}
+	return nil
 }
 
 // Fill returns text with values in place of its references.
@@ -124,6 +159,22 @@ func FillMeasurement(m *Measurement, find Lookup) (*Measurement, error) {
 		return nil, fmt.Errorf("putting the values of Secrets into measurement %q: it can no longer be read", m.Name)
 	}
 	return filled, nil
+}
+
+// WithLoad returns a copy of p with values in place of the references of measurement n, where there is one. It is for use, and
+// never to be kept.
+func (p *RunPlan) WithLoad(n int, find Lookup) (*RunPlan, error) {
+	if n < 0 || n >= len(p.Measurements) {
+		return p, nil
+	}
+	m, err := FillMeasurement(&p.Measurements[n], find)
+	if err != nil || m == &p.Measurements[n] {
+		return p, err
+	}
+	filled := *p
+	filled.Measurements = slices.Clone(p.Measurements)
+	filled.Measurements[n] = *m
+	return &filled, nil
 }
 
 // addresses are the texts of m that are read as addresses.

@@ -39,18 +39,27 @@ type examiner struct {
 	api    runplan.API
 }
 
-func examine(ctx context.Context, o Options, plan *runplan.RunPlan, key string) (Result, error) {
+// server is the first that is asked, as it is asked: neither its address nor what else is in here may be shown.
+type server struct {
+	address, key string
+	secrets      []string
+}
+
+func examine(ctx context.Context, o Options, first server, plan *runplan.RunPlan) (Result, error) {
 	r := Result{Schema: Schema, Endpoint: o.Endpoint, Model: plan.Deployment.Model.Name, Time: time.Now().UTC(), Passed: true}
 	for i, url := range urls(o) {
-		e, err := newExaminer(url, plan, key)
+		asked, replica := first, ""
+		if i > 0 {
+			asked.address, replica = url, url
+		}
+		e, err := newExaminer(asked, plan)
 		if err != nil {
 			return Result{}, err
 		}
-		replica := ""
-		if i > 0 {
-			replica = url
+		for _, c := range e.all(ctx, e.checks(i == 0), replica) {
+			c.Evidence = step.Redact(c.Evidence, first.secrets...)
+			r.Checks = append(r.Checks, c)
 		}
-		r.Checks = append(r.Checks, e.all(ctx, e.checks(i == 0), replica)...)
 		e.client.Close()
 	}
 	for _, c := range r.Checks {
@@ -79,13 +88,17 @@ func (e examiner) all(ctx context.Context, list []check, replica string) []Check
 // budget is the time that a check may take.
 func (e examiner) budget() time.Duration { return max(checkTime, e.api.Timeout.D()) }
 
-func newExaminer(url string, plan *runplan.RunPlan, key string) (examiner, error) {
+func newExaminer(s server, plan *runplan.RunPlan) (examiner, error) {
 	api := runplan.API{Type: runplan.APICompletions, Path: "/v1/completions", VerifyTLS: true}
 	if len(plan.Measurements) > 0 {
 		api = plan.Measurements[0].API
 	}
-	client, err := openai.New(url, api, key)
-	return examiner{client: client, plan: plan, api: api}, err
+	client, err := openai.New(s.address, api, s.key)
+	if err != nil {
+		return examiner{}, err
+	}
+	client.Secrets = s.secrets
+	return examiner{client: client, plan: plan, api: api}, nil
 }
 
 // urls is the endpoint and then each replica that provision listed beside it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -69,7 +70,15 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	result, err := examine(ctx, o, plan, key)
+	secrets := o.Secrets()
+	endpoint, err := runplan.FillAddress(o.Endpoint, secrets.Find)
+	if err != nil {
+		return err
+	}
+	if plan, err = plan.WithLoad(0, secrets.Find); err != nil {
+		return err
+	}
+	result, err := examine(ctx, o, server{address: endpoint, key: key, secrets: secrets.Values()}, plan)
 	if err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}

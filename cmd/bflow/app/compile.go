@@ -9,7 +9,7 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -86,7 +86,7 @@ func compileCommand(s Streams) *cli.Command {
 }
 
 // nameSecrets says which Secrets somebody has to make: compiled objects never hold a credential.
-func nameSecrets(s Streams, list []load.Secret) {
+func nameSecrets(s Streams, list []literal.Secret) {
 	for _, secret := range list {
 		fmt.Fprintf(s.Err, "warning: create Secret %q with key %q: the file holds this credential literally\n", secret.Name, secret.Key)
 	}

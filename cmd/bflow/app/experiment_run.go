@@ -16,7 +16,7 @@ import (
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -51,7 +51,7 @@ func (e *expedition) run(ctx context.Context) error {
 }
 
 // resolve makes plans of the experiment, by the very steps of bflow run.
-func (e *expedition) resolve(ctx context.Context) ([]load.Secret, compile.Options, error) {
+func (e *expedition) resolve(ctx context.Context) ([]literal.Secret, compile.Options, error) {
 	in, found, err := e.read(ctx)
 	if err != nil {
 		return nil, compile.Options{}, err
@@ -130,7 +130,7 @@ func (e *expedition) pin(ctx context.Context, git *gitsource.Source) error {
 
 // submit makes the runs, or finds those of an earlier try, and writes down what they are called. A signal does not cut it
 // short: what is half done could not be cancelled.
-func (e *expedition) submit(ctx context.Context, o compile.Options, keys []load.Secret) error {
+func (e *expedition) submit(ctx context.Context, o compile.Options, keys []literal.Secret) error {
 	started := e.parent.Annotations[contract.AnnotationStarted]
 	if started == "" {
 		started = "PipelineRun " + e.parent.Name

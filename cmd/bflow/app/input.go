@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,7 +16,7 @@ import (
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -85,6 +86,7 @@ func loadFiles(opt spec.Options, stdin io.Reader, names ...string) (input, probl
 // tell prints problems and turns errors among them into exit code 2.
 func tell(s Streams, found problem.List) error {
 	found.Sort()
+	found = slices.Compact(found) // an experiment is read once for its axes and once for its points
 	for _, p := range found {
 		if p.Warning {
 			fmt.Fprintf(s.Err, "warning: %s\n", p.Error())
@@ -181,8 +183,8 @@ func collectPlans(in input, all []*plan.Matrix) ([]*runplan.RunPlan, error) {
 }
 
 // secrets are the credentials that the files held literally.
-func secrets(all []*plan.Matrix) []load.Secret {
-	var out []load.Secret
+func secrets(all []*plan.Matrix) []literal.Secret {
+	var out []literal.Secret
 	for _, m := range all {
 		out = append(out, m.Secrets()...)
 	}

@@ -15,7 +15,7 @@ import (
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -39,7 +39,7 @@ func byExperiment(plans []*runplan.RunPlan) [][]*runplan.RunPlan {
 
 // runMatrices submits a matrix for every experiment of several points, and follows one after another. Plans that stand
 // alone are left for runs of their own.
-func runMatrices(c *cli.Context, s Streams, cluster *clusterrun.Cluster, plans []*runplan.RunPlan, o compile.Options, keys []load.Secret) ([]*runplan.RunPlan, []*clusterrun.Matrix, error) {
+func runMatrices(c *cli.Context, s Streams, cluster *clusterrun.Cluster, plans []*runplan.RunPlan, o compile.Options, keys []literal.Secret) ([]*runplan.RunPlan, []*clusterrun.Matrix, error) {
 	var alone []*runplan.RunPlan
 	var made []*clusterrun.Matrix
 	for _, group := range byExperiment(plans) {

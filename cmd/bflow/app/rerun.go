@@ -24,7 +24,7 @@ func rerunCommand(s Streams) *cli.Command {
 		ArgsUsage: "RUN|HASH|PLAN.json|MLFLOW-RUN-ID",
 		Description: "HASH is the start (8 characters or more) of a plan's hash. A run of MLflow is looked up at MLFLOW_TRACKING_URI.\n" +
 			"A run of the cluster runs there again, with its queue and Pipeline, and anything else here; --local and --cluster say otherwise.",
-		Flags: append(submitFlags(append(kubeFlags(), runsDirFlag(), plainFlag(),
+		Flags: append(submitFlags(append(kubeFlags(), runsDirFlag(), plainFlag(), secretFlag(),
 			&cli.BoolFlag{Name: "local", Usage: "run it on this machine"},
 			&cli.BoolFlag{Name: "cluster", Usage: "run it on the cluster"},
 			&cli.BoolFlag{Name: "failed", Usage: "of a matrix: only the points that have not come to a good end"},

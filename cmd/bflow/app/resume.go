@@ -16,7 +16,7 @@ func resumeCommand(s Streams) *cli.Command {
 		Name:      "resume",
 		Usage:     "go on with an interrupted run after its last finished task",
 		ArgsUsage: "RUN",
-		Flags:     []cli.Flag{runsDirFlag(), plainFlag()},
+		Flags:     []cli.Flag{runsDirFlag(), plainFlag(), secretFlag()},
 		Action: func(c *cli.Context) error {
 			dir, err := runArg(c)
 			if err != nil {
@@ -54,7 +54,10 @@ func resume(c *cli.Context, s Streams, dir, runID string) error {
 		return err
 	}
 	display := newDisplay(c, s, 1)
-	opt := localrun.Executor(o, dir)
+	opt, err := localrun.Executor(o, dir, plan)
+	if err != nil {
+		return err
+	}
 	opt.Observer = display.Start(runID, dir, plan)
 	status, err := local.Resume(c.Context, opt)
 	display.Close()

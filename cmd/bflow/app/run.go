@@ -18,13 +18,18 @@ import (
 	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/verdict"
 )
 
 func plainFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "plain", Usage: "no bars, also on a terminal"}
+}
+
+// secretFlag is for the commands that run something on this machine.
+func secretFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "secret", Usage: "NAME/KEY=env:VARIABLE or file:PATH: where a value of a Secret is on this machine (default: variable BFLOW_SECRET_NAME_KEY); repeatable"}
 }
 
 func runCommand(s Streams) *cli.Command {
@@ -34,7 +39,7 @@ func runCommand(s Streams) *cli.Command {
 		ArgsUsage: "FILE...",
 		Description: "Without --local the runs are submitted to the cluster of the kubeconfig, and their names printed. They go on by themselves:\n" +
 			"bflow watch, status, logs, cancel and report speak of them. --follow stays until they end and exits as they do.",
-		Flags: compileFlags(append(kubeFlags(), runsDirFlag(), plainFlag(),
+		Flags: compileFlags(append(kubeFlags(), runsDirFlag(), plainFlag(), secretFlag(),
 			&cli.BoolFlag{Name: "local", Usage: "on this machine, without a cluster"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: stay until the runs end, and exit as they do"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and run nothing"})...),
@@ -79,8 +84,12 @@ func localOptions(c *cli.Context, s Streams) (o localrun.Options, end func(), er
 	if err != nil {
 		return localrun.Options{}, nil, err
 	}
+	given, err := localrun.ParseGiven(c.StringSlice("secret"))
+	if err != nil {
+		return localrun.Options{}, nil, err
+	}
 	stop, end := secondSignal(c.Context, s)
-	return localrun.Options{Root: root, Self: self, Env: os.Environ(), Now: time.Now, Stop: stop}, end, nil
+	return localrun.Options{Root: root, Given: given, Self: self, Env: os.Environ(), Now: time.Now, Stop: stop}, end, nil
 }
 
 // secondSignal is closed when a person insists: the first signal, which ends ctx, lets the finally tasks run, the second
@@ -110,7 +119,7 @@ func secondSignal(ctx context.Context, s Streams) (second <-chan struct{}, end f
 	}
 }
 
-func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Options, keys []load.Secret) error {
+func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Options, keys []literal.Secret) error {
 	opt, end, err := localOptions(c, s)
 	if err != nil {
 		return err

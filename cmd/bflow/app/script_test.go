@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "await": await, "webpage": webpage,
-			"stall": stall, "apiserver": apiserver, "tekton": tekton},
+			"stall": stall, "hides": hides, "apiserver": apiserver, "tekton": tekton},
 	})
 }
 
@@ -63,6 +63,28 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// hides wants no file below a folder that holds a text: hides FOLDER TEXT
+func hides(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: hides FOLDER TEXT")
+	}
+	files := 0
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		files++
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(args[1])) {
+			ts.Fatalf("%s holds it", path)
+		}
+		return err
+	}))
+	if files == 0 {
+		ts.Fatalf("there is nothing in %s", args[0])
 	}
 }
 

@@ -19,14 +19,14 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
 // runCluster submits a run of every plan.
-func runCluster(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Options, keys []load.Secret) error {
+func runCluster(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Options, keys []literal.Secret) error {
 	if !clusterKnown(c) {
 		return step.Usagef("running %s: no cluster is known; set KUBECONFIG or name one with --kubeconfig, or use --local to run on this machine", c.Args().First())
 	}

@@ -16,6 +16,7 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -45,6 +46,12 @@ func unpack(cm *corev1.ConfigMap) ([]byte, error) {
 // Again makes a new run of the very plan, Pipeline and queue of another. name names it.
 func (c *Cluster) Again(ctx context.Context, run *Run, name func(base string) string) (*Run, error) {
 	old := &run.Attempts[0]
+	for _, name := range keysOf(old) { // whoever may not look may still ask for the run
+		_, err := get[corev1.Secret](ctx, c, path{prefix: coreAPI, namespace: old.Namespace, resource: "secrets", name: name})
+		if apierrors.IsNotFound(err) && strings.HasPrefix(name, contract.SecretLiteral) {
+			return nil, fmt.Errorf("making a new run of %s: Secret %q is gone, which held a literal credential of its file; run the file again: bflow run FILE", run.ID, name)
+		}
+	}
 	pr := copyOf(old)
 	named(pr, name(base(run.ID)))
 	at := pipelineRuns(pr.Namespace, "")
@@ -69,13 +76,23 @@ func (c *Cluster) Again(ctx context.Context, run *Run, name func(base string) st
 	return &Run{ID: made.Name, Namespace: made.Namespace, Attempts: []tektonv1.PipelineRun{made}}, nil
 }
 
-// keysOf names the Secrets with API keys that the Pipeline of a run names. Those that came from the experiment file go
-// with the last run that needs them.
+// keysOf names the Secrets that a run and its Pipeline name. Those that came from the experiment file go with the last run that
+// needs them.
 func keysOf(pr *tektonv1.PipelineRun) []string {
-	if pr.Status.PipelineSpec == nil {
-		return nil
-	}
 	var names []string
+	for _, w := range pr.Spec.Workspaces {
+		if w.Name != contract.WorkspaceSecrets || w.Projected == nil {
+			continue
+		}
+		for _, source := range w.Projected.Sources {
+			if source.Secret != nil {
+				names = append(names, source.Secret.Name)
+			}
+		}
+	}
+	if pr.Status.PipelineSpec == nil {
+		return names
+	}
 	for _, task := range pr.Status.PipelineSpec.Tasks {
 		for _, p := range task.Params {
 			if p.Name == contract.ParamAPIKeySecret && p.Value.StringVal != "" && !slices.Contains(names, p.Value.StringVal) {

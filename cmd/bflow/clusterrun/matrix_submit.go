@@ -11,7 +11,6 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // longestMatrix leaves room in the 63 characters of a run's name for time, random part, its place and the number of a
@@ -104,18 +103,19 @@ func (c *Cluster) makeMatrix(ctx context.Context, m compile.MatrixObjects, sub S
 
 // credentials are those that the file held literally and a run of the matrix needs.
 func (sub *Submission) credentials(m compile.MatrixObjects) []*corev1.Secret {
-	var out []*corev1.Secret
-	seen := map[string]bool{}
-	for _, p := range m.Pipelines { // a bundle holds no Pipeline that names a Secret
-		of := compile.Objects{Pipeline: p, PipelineRun: &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Namespace: m.Parent.Namespace, Labels: m.Parent.Labels}}}
-		for _, s := range sub.needed(of) {
-			if !seen[s.Name] {
-				seen[s.Name] = true
-				out = append(out, s)
+	named := map[string]bool{}
+	for _, p := range sub.Plans {
+		keys, _ := runplan.ReferencesIn(p) // it was compiled: it can be written
+		for _, k := range keys {
+			named[k.Name] = true
+		}
+		for _, l := range p.Measurements {
+			if k := l.API.APIKeySecret; k != nil {
+				named[k.Name] = true
 			}
 		}
 	}
-	return out
+	return sub.secrets(m.Parent, func(name string) bool { return named[name] })
 }
 
 // startMatrix makes the parent, and it an owner of what it needs.

@@ -9,7 +9,7 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/runplan"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -23,7 +23,7 @@ import (
 type Submission struct {
 	Plans   []*runplan.RunPlan
 	Compile compile.Options
-	Secrets []load.Secret            // credentials that the experiment file held literally
+	Secrets []literal.Secret         // credentials that the experiment file held literally
 	Name    func(base string) string // names a run
 	Parent  *Parent                  // submits for somebody: a run of the same name that it made before is taken as it is; nil = a person submits
 	Notes   map[string]string        // annotations of the runs of a parent
@@ -171,18 +171,23 @@ func noNamespace(err error) bool {
 	return d != nil && d.Kind == "namespaces"
 }
 
-// needed are the literal credentials that a run's Pipeline names, as Secrets beside it. Those of a parent go with it.
+// needed are the literal credentials that a run or its Pipeline names, as Secrets beside it. Those of a parent go with it.
 func (sub *Submission) needed(o compile.Objects) []*corev1.Secret {
+	text, _ := json.Marshal([]any{o.Pipeline.Spec, o.PipelineRun.Spec}) // they came from the compiler
+	return sub.secrets(o.PipelineRun, func(name string) bool { return strings.Contains(string(text), `"`+name+`"`) })
+}
+
+// secrets are those of the literal credentials that are needed, beside pr.
+func (sub *Submission) secrets(pr *tektonv1.PipelineRun, needed func(name string) bool) []*corev1.Secret {
 	var out []*corev1.Secret
-	text, _ := json.Marshal(o.Pipeline.Spec) // it came from the compiler
 	for _, s := range sub.Secrets {
-		if !strings.Contains(string(text), `"`+s.Name+`"`) {
+		if !needed(s.Name) {
 			continue
 		}
 		immutable := true
 		secret := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-			ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: o.PipelineRun.Namespace, Labels: map[string]string{
-				contract.LabelManagedBy: contract.ManagedBy, contract.LabelExperiment: o.PipelineRun.Labels[contract.LabelExperiment]}},
+			ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: pr.Namespace, Labels: map[string]string{
+				contract.LabelManagedBy: contract.ManagedBy, contract.LabelExperiment: pr.Labels[contract.LabelExperiment]}},
 			Immutable: &immutable, StringData: map[string]string{s.Key: s.Value}}
 		if sub.Parent != nil {
 			secret.OwnerReferences = sub.Parent.owner()

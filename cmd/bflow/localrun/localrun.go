@@ -20,7 +20,7 @@ import (
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -32,7 +32,8 @@ type Options struct {
 	Env     []string
 	Compile compile.Options
 	Stop    <-chan struct{}                                               // closed: stop at once, without teardown
-	Secrets []load.Secret                                                 // credentials that the experiment file held literally
+	Secrets []literal.Secret                                              // credentials that the experiment file held literally
+	Given   Given                                                         // values of Secrets that a person named
 	Observe func(runID, runDir string, p *runplan.RunPlan) local.Observer // may be nil
 	Now     func() time.Time
 }
@@ -109,7 +110,10 @@ func runOne(ctx context.Context, p *runplan.RunPlan, o Options) Outcome {
 }
 
 func execute(ctx context.Context, objects pipelines.Bundle, out Outcome, o Options) (local.Status, error) {
-	opt := Executor(o, out.RunDir)
+	opt, err := Executor(o, out.RunDir, out.Plan)
+	if err != nil {
+		return local.Status{}, err
+	}
 	opt.Objects, opt.RunID = objects, out.RunID
 	if o.Observe != nil {
 		opt.Observer = o.Observe(out.RunID, out.RunDir, out.Plan)
@@ -122,18 +126,15 @@ func execute(ctx context.Context, objects pipelines.Bundle, out Outcome, o Optio
 	return local.Run(ctx, opt)
 }
 
-// Executor returns the executor's options for a run directory, without what is to run.
-func Executor(o Options, runDir string) local.Options {
+// Executor returns the executor's options for the run directory of plan, without what is to run. A value of a Secret that is known
+// nowhere is an error of usage.
+func Executor(o Options, runDir string, plan *runplan.RunPlan) (local.Options, error) {
 	env := append(slices.Clone(o.Env), contract.EnvHostHome+"="+value(o.Env, "HOME"), contract.EnvHostTmp+"="+cmp.Or(value(o.Env, "TMPDIR"), "/tmp"))
 	opt := local.Options{RunDir: runDir, BinDir: filepath.Dir(o.Self), Self: o.Self, Env: env,
 		PassEnv: append(inherited(o.Env), contract.EnvHostHome, contract.EnvHostTmp),
 		Stop:    o.Stop, Clock: o.Now, SecretEnv: map[string]string{}}
-	for i, secret := range o.Secrets {
-		name := fmt.Sprintf("BFLOW_SECRET_%d", i)
-		opt.Env = append(opt.Env, name+"="+secret.Value)
-		opt.SecretEnv[secret.Name+"/"+secret.Key] = name
-	}
-	return opt
+	err := provideSecrets(&opt, o, plan)
+	return opt, err
 }
 
 // value is the value of a variable in a list of KEY=VALUE, "" where it is not set.

@@ -1,12 +1,14 @@
 package client
 
 import (
+	"encoding/base64"
 	"fmt"
 	"sort"
 	"strings"
 
 	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/loadgen/wire"
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -26,7 +28,7 @@ type API struct {
 // NewAPI returns the API of the plan on a server. key is sent as a bearer token where it is not empty; neither it nor
 // the value of a header that holds a credential appears in any error.
 func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
-	a := API{Stream: plan.Stream, server: server, path: server.Path + plan.Path}
+	a := API{Stream: plan.Stream, server: server, path: outbound.Below(server.Path+server.Query, plan.Path)}
 	parsers := map[string]func([]byte, *delta) error{
 		runplan.APICompletions: parseOpenAI, runplan.APIChat: parseOpenAI, runplan.APIResponses: parseResponses,
 		runplan.APIMessages: parseMessages, runplan.APIEmbeddings: parseEmbeddings,
@@ -55,6 +57,9 @@ func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
 	if key != "" {
 		headers["Authorization"] = "Bearer " + key
 		a.secrets = append(a.secrets, key)
+	}
+	if server.User != "" && key == "" {
+		headers["Authorization"] = "Basic " + base64.StdEncoding.EncodeToString([]byte(server.User))
 	}
 	if err := merge(headers, plan.Headers); err != nil {
 		return API{}, err
@@ -117,6 +122,9 @@ func (a *API) Path() string { return a.path }
 
 // Headers returns the headers of every request beside its own, credentials included.
 func (a *API) Headers() map[string]string { return a.headers }
+
+// Hide adds secrets that never appear in any error.
+func (a *API) Hide(secrets ...string) { a.secrets = append(a.secrets, secrets...) }
 
 // Scrub takes the secrets of the API out of a text.
 func (a *API) Scrub(text string) string {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/outbound"
@@ -26,11 +27,11 @@ const LogFile = "external.log"
 // process is one run of a tool.
 type process struct {
 	Command
-	dir    string   // Plan.Dir
-	log    *os.File // standard output and error
-	env    []string
-	holder []string
-	key    string
+	dir     string   // Plan.Dir
+	log     *os.File // standard output and error
+	env     []string
+	holder  []string
+	secrets []string
 }
 
 // run writes the files, runs the tool to its end and takes the secrets away again. The error of a tool that failed ends
@@ -81,7 +82,7 @@ func (p process) execute(ctx context.Context) error {
 	select {
 	case err = <-ended:
 		if line := step.LastLine(p.log.Name()); err != nil && line != "" {
-			return fmt.Errorf("%w: %s (see %s)", err, line, LogFile)
+			return fmt.Errorf("%w: %s (see %s)", err, step.Redact(line, p.secrets...), LogFile)
 		} else if err != nil {
 			return fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
 		}
@@ -100,9 +101,11 @@ func (p process) hide() {
 			_ = os.Remove(filepath.Join(p.dir, f.Name)) // where it fails, redact goes over it
 		}
 	}
-	if p.key != "" {
-		_ = redact(p.dir, p.key)
-		_ = redact(p.log.Name(), p.key)
+	for _, secret := range p.secrets {
+		if secret != "" {
+			_ = redact(p.dir, secret)
+			_ = redact(p.log.Name(), secret)
+		}
 	}
 }
 
@@ -160,7 +163,7 @@ func (p process) fetch(ctx context.Context) (err error) {
 		err = firstLines(to, from, p.Fetch.Lines)
 	}
 	if err != nil {
-		return fmt.Errorf("fetching the data set %q: %w", p.Fetch.URL, err)
+		return fmt.Errorf("fetching the data set %q: %w", credential.URL(p.Fetch.URL), err)
 	}
 	return nil
 }
@@ -171,7 +174,7 @@ func open(ctx context.Context, url string) (io.ReadCloser, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, err
+		return nil, outbound.WithoutAddress(err)
 	}
 	resp, err := outbound.Download(http.DefaultClient).Do(req)
 	if err != nil {
@@ -179,7 +182,7 @@ func open(ctx context.Context, url string) (io.ReadCloser, error) {
 	}
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
-		return nil, fmt.Errorf("%q answers %s", url, resp.Status)
+		return nil, fmt.Errorf("%q answers %s", credential.URL(url), resp.Status)
 	}
 	return resp.Body, nil
 }

@@ -28,6 +28,7 @@ type Task struct {
 	Endpoint    string                   // base URL of the server under test
 	Env         func(name string) string // of this process
 	Environ     []string                 // the same as a list; nil = os.Environ()
+	Secrets     []string                 // in Plan, beside the key: they are taken out of what the tool writes
 	Err         io.Writer                // lines for a person
 
 	Program string       // of the tool; "" = Find
@@ -170,7 +171,7 @@ func (r *run) sample(ctx context.Context, sample int) error {
 }
 
 func (r *run) command(ctx context.Context, c Command, p Plan) error {
-	proc := process{Command: c, dir: p.Dir, log: r.log, env: environ(r.Environ, r.Env, r.plan.Env), holder: r.Holder, key: p.Key}
+	proc := process{Command: c, dir: p.Dir, log: r.log, env: environ(r.Environ, r.Env, r.plan.Env), holder: r.Holder, secrets: append([]string{p.Key}, r.Secrets...)}
 	return proc.run(ctx)
 }
 

@@ -58,7 +58,7 @@ func fetch(ctx context.Context, client *http.Client, url string) (io.ReadCloser,
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, err
+		return nil, outbound.WithoutAddress(err)
 	}
 	resp, err := client.Do(req)
 	if err != nil {

@@ -5,11 +5,13 @@ package wire
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"strings"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/tlsclient"
 )
@@ -20,6 +22,8 @@ type Server struct {
 	Address string // host:port, or the path of a socket
 	Host    string // for the Host header
 	Path    string // of the base URL, without a trailing slash
+	Query   string // of the base URL, with its question mark; it may hold a credential
+	User    string // of the base URL, user:password; it is a credential
 	TLS     *tls.Config
 	api     runplan.API // from which TLS was made
 }
@@ -28,12 +32,19 @@ type Server struct {
 func ParseServer(base string, api runplan.API) (Server, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return Server{}, fmt.Errorf("reading endpoint: %w", err)
+		return Server{}, errors.New("reading endpoint: it is no URL") // which may hold a credential, so it is not shown
 	}
 	if u.Scheme == "unix" {
 		return unixServer(base, u)
 	}
 	s := Server{api: api, Network: "tcp", Host: u.Host, Path: strings.TrimRight(u.EscapedPath(), "/")}
+	if u.RawQuery != "" {
+		s.Query = "?" + u.RawQuery
+	}
+	if u.User != nil {
+		password, _ := u.User.Password()
+		s.User = u.User.Username() + ":" + password
+	}
 	port := u.Port()
 	switch u.Scheme {
 	case "http":
@@ -44,10 +55,10 @@ func ParseServer(base string, api runplan.API) (Server, error) {
 			return Server{}, err
 		}
 	default:
-		return Server{}, fmt.Errorf("reading endpoint %q: want http:// or https:// with a host and perhaps a path, or unix:///path", base)
+		return Server{}, fmt.Errorf("reading endpoint %q: want http:// or https:// with a host and perhaps a path, or unix:///path", credential.URL(base))
 	}
 	if u.Hostname() == "" {
-		return Server{}, fmt.Errorf("reading endpoint %q: the host is missing", base)
+		return Server{}, fmt.Errorf("reading endpoint %q: the host is missing", credential.URL(base))
 	}
 	s.Address = net.JoinHostPort(u.Hostname(), port)
 	return s, nil

@@ -25,8 +25,8 @@ func (p *parser) translate() {
 		p.leaves(p.word(q.Line), "%s: beyond load-gen; remove it, or run %s itself", q.Text, p.req.Tool)
 	}
 	p.req.Measure, p.req.SLO = t.Measurement, t.SLO
-	if t.Secret != nil && p.req.Key == "" {
-		p.req.Key = Key(t.Secret.Value)
+	if len(t.Secrets) > 0 && p.req.Key == "" {
+		p.req.Key = Key(t.Secrets[0].Value)
 	}
 	p.req.Measure.API.APIKeySecret = nil // the key is in the request
 	p.req.Measure.Env = nil

@@ -99,6 +99,9 @@ func newLauncher(o Options, s step.Streams, plan *runplan.RunPlan, c *cluster.Cl
 	l := &launcher{Options: o, Streams: s, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env), key: key, every: lookEvery}
 	l.patience = &patience{target: l.target(), limit: o.Patience, say: l.tell, now: time.Now}
 	l.work = o.work(plan, c, l.run.Hub)
+	if l.work.Secrets, err = values(plan, o.Secrets()); err != nil {
+		return nil, err
+	}
 	l.news.path = filepath.Join(o.RunDir, contract.FileEvents)
 	l.goOn = func(ctx context.Context) (bool, error) {
 		hub, err := cluster.Here(plan.Target.Namespace, s.Env)
@@ -115,6 +118,18 @@ func newLauncher(o Options, s step.Streams, plan *runplan.RunPlan, c *cluster.Cl
 		l.work.Near = notedNode(o.RunDir)
 	}
 	return l, step.KeepPlan(o.RunDir, plan)
+}
+
+// values are what the task may need of the Secrets of the run. One that is missing the task will miss by itself, with the place.
+func values(plan *runplan.RunPlan, secrets *step.Secrets) (map[runplan.SecretKey]string, error) {
+	keys, err := runplan.ReferencesIn([]any{plan.Measurements, plan.Metrics, plan.Deployment.Endpoint})
+	found := map[runplan.SecretKey]string{}
+	for _, k := range keys {
+		if value, err := secrets.Find(k); err == nil {
+			found[k] = value
+		}
+	}
+	return found, err
 }
 
 // target is the name of the cluster that the task runs on.

@@ -19,23 +19,40 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Render returns the objects of plan for this cluster.
-func (c *Cluster) Render(ctx context.Context, plan *runplan.RunPlan, run Run, simImage string) ([]runtime.Object, error) {
+// Render returns the objects of plan for this cluster. find is asked for what its pods need of the Secrets of the run, where those
+// are on another cluster.
+func (c *Cluster) Render(ctx context.Context, plan *runplan.RunPlan, run Run, simImage string, find runplan.Lookup) ([]runtime.Object, error) {
+	r := Rendering{Namespace: c.Namespace, SimImage: simImage, OpenShift: c.openShift(ctx), Part: c.Part}
 	if !c.Local {
 		run.Owner = nil // an owner on another cluster would have the objects collected as orphans
+		keys, err := SecretsOf(plan)
+		if err != nil {
+			return nil, err
+		}
+		r.Secrets = map[runplan.SecretKey]string{}
+		for _, k := range keys {
+			if r.Secrets[k], err = find(k); err != nil {
+				return nil, err
+			}
+		}
 	}
-	return Objects(plan, run, Rendering{Namespace: c.Namespace, SimImage: simImage, OpenShift: c.openShift(ctx), Part: c.Part})
+	return Objects(plan, run, r)
 }
 
 // Create makes objects, one after the other.
 func (c *Cluster) Create(ctx context.Context, objects []runtime.Object) error {
 	for _, obj := range objects {
 		r := services
-		switch obj.(type) {
+		switch obj := obj.(type) {
 		case *appsv1.Deployment:
 			r = deployments
 		case *corev1.PersistentVolumeClaim:
 			r = claims
+		case *corev1.Secret:
+			if err := c.own(ctx, obj); err != nil {
+				return err
+			}
+			r = secrets
 		}
 		if err := c.create(ctx, r, obj); err != nil {
 			return err

@@ -118,17 +118,18 @@ func port(d *runplan.Deployment) int {
 	return d.Engine.Port
 }
 
-// environment is that of the program with the plan's on top, sorted by name.
-func environment(p program, plan *runplan.RunPlan) []corev1.EnvVar {
-	set := maps.Clone(p.env)
-	maps.Copy(set, plan.Deployment.Env)
+// environment is that of the program with the plan's on top, sorted by name, behind the variables that others refer to.
+func (d *renderer) environment() []corev1.EnvVar {
+	set := maps.Clone(d.program.env)
+	maps.Copy(set, d.plan.Deployment.Env)
 	vars := []corev1.EnvVar{
 		{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
 		{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}},
 	}
 	vars = slices.DeleteFunc(vars, func(v corev1.EnvVar) bool { _, ok := set[v.Name]; return ok })
+	vars = append(vars, d.secretVars()...)
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		vars = append(vars, corev1.EnvVar{Name: name, Value: set[name]})
+		vars = append(vars, corev1.EnvVar{Name: name, Value: d.text(set[name])})
 	}
 	return vars
 }

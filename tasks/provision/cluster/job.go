@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -26,8 +28,9 @@ type Work struct {
 	Files   string   // image of the results server
 	Receive bool     // it needs files before it begins
 	APIKey  runplan.SecretKey
-	Near    string            // name of the node that it should share, "" for any
-	Hosts   map[string]string // host -> IP
+	Secrets map[runplan.SecretKey]string // values that the task may need, which lie on another cluster
+	Near    string                       // name of the node that it should share, "" for any
+	Hosts   map[string]string            // host -> IP
 	Nodes   map[string]string
 
 	Resources corev1.ResourceRequirements
@@ -44,6 +47,7 @@ const (
 	folderPlan  = "/var/run/bflow/plan"
 	folderRun   = "/var/run/bflow/run"
 	folderToken = "/var/run/bflow/token"
+	folderValue = "/var/run/bflow/secrets"
 	filesPort   = 8080
 	keyToken    = "token"
 	keyAPIKey   = "api-key"
@@ -94,10 +98,15 @@ func (w Work) task(run Run) corev1.Container {
 			LocalObjectReference: corev1.LocalObjectReference{Name: w.APIKey.Name}, Key: w.APIKey.Key, Optional: &yes}}})
 	}
 	args := []string{"--plan-dir=" + folderPlan, "--run-dir=" + folderRun, "--run-id=" + run.ID, fmt.Sprintf("--attempt=%d", run.Attempt)}
+	mounts := []corev1.VolumeMount{{Name: "plan", MountPath: folderPlan, ReadOnly: true}, {Name: "run", MountPath: folderRun}, {Name: "tmp", MountPath: "/tmp"}}
+	if len(w.Secrets) > 0 {
+		args = append(args, "--secrets-dir="+folderValue)
+		mounts = append(mounts, corev1.VolumeMount{Name: "secrets", MountPath: folderValue, ReadOnly: true})
+	}
 	return corev1.Container{
 		Name: w.Task, Image: w.Image, Command: []string{"/" + w.Task}, Args: append(args, w.Args...), Env: env,
 		Resources: w.Resources, SecurityContext: restricted(),
-		VolumeMounts: []corev1.VolumeMount{{Name: "plan", MountPath: folderPlan, ReadOnly: true}, {Name: "run", MountPath: folderRun}, {Name: "tmp", MountPath: "/tmp"}},
+		VolumeMounts: mounts,
 	}
 }
 
@@ -118,13 +127,27 @@ func (w Work) server(name, mode string) corev1.Container {
 
 func (w Work) volumes() []corev1.Volume {
 	room, few := w.Room.DeepCopy(), resource.MustParse("1Gi")
-	return []corev1.Volume{
+	volumes := []corev1.Volume{
 		{Name: "run", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &room}}},
 		{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &few}}},
 		{Name: "plan", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: w.Name}}}},
 		{Name: "token", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: w.Name, // and nothing else that lies there
 			Items: []corev1.KeyToPath{{Key: keyToken, Path: keyToken}}}}},
 	}
+	if items := w.items(); len(items) > 0 {
+		volumes = append(volumes, corev1.Volume{Name: "secrets", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName: w.Name, Items: items}}})
+	}
+	return volumes
+}
+
+// items say where in the Secret of the Job a value lies, and where the task finds it.
+func (w Work) items() []corev1.KeyToPath {
+	var items []corev1.KeyToPath
+	for _, k := range slices.SortedFunc(maps.Keys(w.Secrets), func(a, b runplan.SecretKey) int { return strings.Compare(a.Reference(), b.Reference()) }) {
+		items = append(items, corev1.KeyToPath{Key: "secret-" + strconv.Itoa(len(items)), Path: k.Name + "/" + k.Key})
+	}
+	return items
 }
 
 // near prefers a node.

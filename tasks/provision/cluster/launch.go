@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/results/transfer"
@@ -83,6 +84,10 @@ func (c *Cluster) start(ctx context.Context, plan *runplan.RunPlan, run Run, w W
 	secret := &corev1.Secret{ObjectMeta: meta, Immutable: &yes, Data: map[string][]byte{keyToken: []byte(rand.Text() + rand.Text())}}
 	if apiKey != "" {
 		secret.Data[keyAPIKey] = []byte(apiKey)
+	}
+	for _, item := range w.items() {
+		name, key, _ := strings.Cut(item.Path, "/")
+		secret.Data[item.Key] = []byte(w.Secrets[runplan.SecretKey{Name: name, Key: key}])
 	}
 	if err := errors.Join(c.put(ctx, configMaps, cm), c.put(ctx, secrets, secret)); err != nil {
 		return err

@@ -30,8 +30,8 @@ func (d *renderer) template() (corev1.PodTemplateSpec, error) {
 		return corev1.PodTemplateSpec{}, err
 	}
 	engine := corev1.Container{
-		Name: d.plan.Deployment.Engine.Kind, Image: d.program.image, Command: d.program.command, Args: d.program.args,
-		Env: environment(d.program, d.plan), Ports: d.ports(), Resources: requirements, VolumeMounts: mounts, SecurityContext: restricted(),
+		Name: d.plan.Deployment.Engine.Kind, Image: d.program.image, Command: d.texts(d.program.command), Args: d.texts(d.program.args),
+		Env: d.environment(), Ports: d.ports(), Resources: requirements, VolumeMounts: mounts, SecurityContext: restricted(),
 	}
 	d.probes(&engine)
 	nodes, err := d.nodes()

@@ -19,9 +19,11 @@ type Rendering struct {
 	SimImage  string            // of the simulated engine, where the plan names none
 	OpenShift bool              // the platform assigns users, so none is named
 	Part      map[string]string // labels of the nodes that are the target, nil for all
+	// Secrets are the values that SecretsOf names, for a cluster where the Secrets of the run are not; nil where they are.
+	Secrets map[runplan.SecretKey]string
 }
 
-// Objects returns what a plan is deployed as, in the order in which it is made: claims, the Service, the Deployment.
+// Objects returns what a plan is deployed as, in the order in which it is made: claims, the Service, a Secret, the Deployment.
 // It depends on its arguments alone.
 func Objects(plan *runplan.RunPlan, run Run, r Rendering) ([]runtime.Object, error) {
 	set, err := settingsOf(plan)
@@ -35,12 +37,19 @@ func Objects(plan *runplan.RunPlan, run Run, r Rendering) ([]runtime.Object, err
 	if d.program, err = programOf(plan, r.SimImage); err != nil {
 		return nil, err
 	}
+	if d.keys, err = SecretsOf(plan); err != nil {
+		return nil, err
+	}
 	template, err := d.template()
 	if err != nil {
 		return nil, err
 	}
 	objects, err := d.claims()
-	return append(objects, d.service(), d.deployment(template)), err
+	objects = append(objects, d.service())
+	if secret := d.secret(); secret != nil && len(d.keys) > 0 {
+		objects = append(objects, secret)
+	}
+	return append(objects, d.deployment(template)), err
 }
 
 // renderer makes the objects of one release.
@@ -52,6 +61,7 @@ type renderer struct {
 	release string
 	labels  map[string]string
 	program program
+	keys    []runplan.SecretKey // whose values its pods need
 }
 
 // ServiceName is the name of the Service of a release. Such a name starts with a letter.

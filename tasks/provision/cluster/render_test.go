@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/pod-security-admission/api"
@@ -73,6 +74,35 @@ func TestModelServersStayOnThePartOfAClusterThatIsTheirTarget(t *testing.T) {
 				t.Errorf("nodes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSecretsAreCarriedToARemoteTarget: the Secrets of the run are on the hub.
+func TestSecretsAreCarriedToARemoteTarget(t *testing.T) {
+	plan := readPlan(t, "testdata/render/secrets.input.yaml")
+	keys, err := SecretsOf(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[runplan.SecretKey]string{}
+	for _, k := range keys {
+		values[k] = "s3cret-" + k.Key
+	}
+	objects, err := Objects(plan, Run{ID: "demo-1", Attempt: 1}, Rendering{Namespace: "bench", Secrets: values})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := objects[len(objects)-2].(*corev1.Secret)
+	want := map[string][]byte{"0": []byte("s3cret-pass.word"), "1": []byte("s3cret-token"), "2": []byte("s3cret-key")}
+	if diff := cmp.Diff(want, secret.Data); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	text, err := YAML(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "s3cret") || strings.Contains(string(text), "czNjcm") || strings.Count(string(text), "name: "+secret.Name) != 4 {
+		t.Errorf("what is written down is\n%s", text)
 	}
 }
 

@@ -59,7 +59,7 @@ func (d *renderer) download(requirements corev1.ResourceRequirements) []corev1.C
 	const script = "import sys; from huggingface_hub import snapshot_download; snapshot_download(sys.argv[1], revision=sys.argv[2] or None, local_dir=sys.argv[3])"
 	return []corev1.Container{{
 		Name: "download", Image: d.program.image, Command: []string{"python3", "-c", script},
-		Args: []string{dep.Model.Name, dep.Model.Revision, modelPath(dep)}, Env: environment(d.program, d.plan),
+		Args: []string{dep.Model.Name, dep.Model.Revision, modelPath(dep)}, Env: d.environment(),
 		Resources:       withoutDevices(requirements),
 		VolumeMounts:    []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}, {Name: modelVolume, MountPath: dep.ModelStorage.MountPath}},
 		SecurityContext: restricted(),

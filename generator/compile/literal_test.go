@@ -1,0 +1,149 @@
+package compile
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/generator/plan"
+	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/literal"
+	"bflow.dev/bflow/tasks/runplan"
+)
+
+// canary is a credential that must be found in nothing but the Secret that it is moved into.
+const canary = "c4nary-0f-n0b0dy"
+
+// literalFile is an experiment with a place for everything that may hold a credential.
+const literalFile = `
+apiVersion: bflow.dev/v1alpha1
+kind: DeploymentProfile
+metadata: {name: plain}
+spec: {platform: kubernetes, mode: plain, @DEPLOYMENT, runtime: {@ENV}}
+---
+apiVersion: bflow.dev/v1alpha1
+kind: MetricsProfile
+metadata: {name: detailed}
+spec: {prometheus_url: "@PROMETHEUS", queries: {up: 'up{namespace="$namespace"}'}}
+---
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: literal}
+spec:
+  model: {name: acme/tiny-1b}
+  deployment_profile: plain
+  @TARGET
+  load:
+    api: {@API}
+    data: {@DATA}
+    stages: [{concurrency: 1, duration: 10s}]
+`
+
+// withLiteral is literalFile with text in one of its places.
+func withLiteral(place, text string) string {
+	file := literalFile
+	for _, other := range []struct{ name, empty string }{
+		{"ENV", ""}, {"DEPLOYMENT", "engine: {kind: sim}"}, {"PROMETHEUS", "https://prom.example"}, {"TARGET", "namespace: bench"}, {"API", "stream: true"},
+		{"DATA", "input: 3, output: 3"},
+	} {
+		content := other.empty
+		if other.name == place {
+			content = text
+		}
+		file = strings.Replace(file, "@"+other.name, content, 1)
+	}
+	return file
+}
+
+func TestALiteralCredentialStandsInItsSecretAlone(t *testing.T) {
+	type row struct{ name, place, text string }
+	var rows []row
+	for _, name := range strings.Fields(`Ocp-Apim-Subscription-Key x-goog-api-key apikey CF-Access-Client-Secret X_API_KEY Cookie X-Auth-Token Proxy-Authorization`) {
+		rows = append(rows, row{"header " + name, "API", fmt.Sprintf("headers: {%s: %s}", name, canary)})
+	}
+	for _, name := range strings.Fields(`HF_TOKEN HUGGING_FACE_HUB_TOKEN AWS_SECRET_ACCESS_KEY AWS_ACCESS_KEY_ID DB_PASSWORD OPENAI_API_KEY AZURE_CLIENT_SECRET`) {
+		rows = append(rows, row{"variable " + name, "ENV", fmt.Sprintf("env: {%s: %s}", name, canary)})
+	}
+	for _, name := range strings.Fields(`api_key apiKey access_token password client_secret`) {
+		rows = append(rows, row{"member " + name, "API", fmt.Sprintf("body: {extra: [{%s: %s}]}", name, canary)})
+	}
+	for _, address := range []string{"https://me:" + canary + "@h.example", "https://" + canary + "@h.example", "https://h.example/?key=" + canary,
+		"https://h.example/a?x=1&api_key=" + canary, "https://h.example/?sig=" + canary} {
+		rows = append(rows, row{"the server at " + address, "TARGET", fmt.Sprintf("target: {base_url: %q}", address)},
+			row{"Prometheus at " + address, "PROMETHEUS", address},
+			row{"prompts at " + address, "DATA", fmt.Sprintf("output: 3, file: {format: csv, url: %q}", address)},
+			row{"a trace at " + address, "DATA", fmt.Sprintf("trace: {format: mooncake, url: %q}", address)},
+			row{"a variable with " + address, "ENV", fmt.Sprintf("env: {UPSTREAM: %q}", address)},
+			row{"a member with " + address, "API", fmt.Sprintf("body: {callback: %q}", address)})
+	}
+	rows = append(rows, row{"a bearer token", "API", "headers: {Authorization: Bearer " + canary + "}"},
+		row{"a basic authorization", "API", "headers: {authorization: Basic " + canary + "}"},
+		row{"a credential of several members", "API", "body: {credentials: {user: " + canary + "}}"},
+		row{"a parameter of the path", "API", "path: \"/v1/chat/completions?key=" + canary + "\""},
+		row{"an argument", "DEPLOYMENT", "engine: {kind: sim, args: [--api-key, " + canary + "]}"},
+		row{"a joined argument", "DEPLOYMENT", "engine: {kind: sim, args: [--hf-token=" + canary + "]}"})
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			said, taken, written := compileLiteral(t, withLiteral(r.place, r.text))
+			if strings.Contains(said+written, canary) {
+				t.Errorf("it is in\n%s\n%s", said, written)
+			}
+			if !slices.ContainsFunc(taken, func(s literal.Secret) bool { return strings.Contains(s.Value, canary) }) {
+				t.Errorf("it is in no Secret: %v", taken)
+			}
+			for _, s := range taken {
+				if !strings.Contains(written, s.Name) || !strings.Contains(said, s.Name) {
+					t.Errorf("Secret %s is named by nothing, or not told of: %s", s.Name, said)
+				}
+			}
+		})
+	}
+}
+
+// compileLiteral returns the problems of a file, the credentials that were taken out of it, and what it compiles to.
+func compileLiteral(t *testing.T, text string) (said string, taken []literal.Secret, written string) {
+	t.Helper()
+	set, problems := spec.LoadBytes(spec.Options{}, "experiment.yaml", []byte(text))
+	if err := problems.Err(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	m, more := plan.Expand(set.Experiments[0], set.Catalogue, plan.Options{})
+	problems = append(problems, more...)
+	if err := more.Err(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	problems = append(problems, m.Check()...)
+	var out bytes.Buffer
+	err := Write(&out, func(yield func(*runplan.RunPlan, error) bool) {
+		for p, found := range m.Plans() {
+			if !yield(p, found.Err()) {
+				return
+			}
+		}
+	}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		said += p.Error() + "\n"
+	}
+	return said, m.Secrets(), out.String()
+}
+
+func TestASecretOfBflowsOwnIsRefused(t *testing.T) {
+	for name, change := range map[string]func(*runplan.RunPlan){
+		"a variable": func(p *runplan.RunPlan) {
+			p.Deployment.Env = map[string]string{"A": runplan.SecretKey{Name: "bflow-submit-token", Key: "token"}.Reference()}
+		},
+		"the API key": func(p *runplan.RunPlan) {
+			p.Measurements[0].API.APIKeySecret = &runplan.SecretKey{Name: "bflow-x-target", Key: "token"}
+		},
+		"a kubeconfig": func(p *runplan.RunPlan) { p.Target.KubeconfigSecret = "bflow-x-target" },
+	} {
+		if _, err := Compile(MakePlan(t, change), Options{}); err == nil || !strings.Contains(err.Error(), "which is bflow's own; put the value into a Secret of yours") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
