@@ -25,7 +25,7 @@ func written(s *scene) {
 		"a Secret that is a text":        experiment("w", engine.URL, ", api_key_secret: "+s.plantFor("a Secret that is a text")),
 		"a field of another type":        experiment("w", engine.URL, ", timeout: "+s.plantFor("a field of another type")),
 		"query of the path":              experiment("w", engine.URL, `, path: "/v1/chat/completions?key=`+s.plantFor("query of the path", "engine")+`"`),
-		"variable of the load":           experiment("w", engine.URL, "") + "  overrides: {benchmark: {env: {OPENAI_API_KEY: " + s.plantFor("variable of the load") + "}}}\n",
+		"variable of the load":           experiment("w", engine.URL, "") + "  overrides: {benchmark: {env: {OPENAI_API_KEY: " + s.plantFor("variable of the load", "engine") + "}}}\n",
 		"variable of the engine":         experiment("w", engine.URL, "") + "  overrides: {runtime: {env: {HF_TOKEN: " + s.plantFor("variable of the engine") + "}}}\n",
 		"argument of the engine":         experiment("w", engine.URL, "") + "  overrides: {runtime: {vllm_args: [--api-key, " + s.plantFor("argument of the engine") + "]}}\n",
 		"password of a data set":         strings.Replace(experiment("w", engine.URL, ""), "data: {input: 16, output: 8}", fmt.Sprintf("data: {output: 8, file: {url: %q, format: text}}", data.at("me", s.plantFor("password of a data set", "data"), "")), 1),

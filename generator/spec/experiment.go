@@ -50,7 +50,7 @@ type Phases struct {
 type MLflow struct {
 	Experiment string            `json:"experiment,omitempty" implied:"<model>-<benchmark profile>" doc:"name of the MLflow experiment"`
 	Version    string            `json:"version,omitempty" implied:"by platform" doc:"free label of the software under test"`
-	Tags       map[string]string `json:"tags,omitempty" doc:"tags of the MLflow run; accelerator also selects the llm-d image family"`
+	Tags       map[string]string `json:"tags,omitempty" keys:"tag" doc:"tags of the MLflow run; accelerator also selects the llm-d image family"`
 }
 
 // Execution says how a run is carried out.

@@ -4,6 +4,9 @@ import "testing"
 
 func wrongOwnRows() []row {
 	return []row{
+		{"a tag has no name of a credential",
+			"mlflow: {tags: {team: a, api_key: s3cr}}",
+			`t.yaml:5:28: spec.mlflow.tags.api_key: want another name than that of a credential: tags are shown to whoever reads the tracking server, found "api_key"`},
 		{"an axis path is parsed",
 			"matrix: {axes: {overrides..scale: [1]}}",
 			`t.yaml:5:19: spec.matrix.axes["overrides..scale"]: reading path "overrides..scale": want a key before ".scale"`},

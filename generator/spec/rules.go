@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/load"
 	"bflow.dev/bflow/tasks/runplan"
 )
@@ -33,6 +34,8 @@ func rules() map[string]rule {
 		"ip":       {want: "an IP address", holds: func(s string) bool { _, err := netip.ParseAddr(s); return err == nil }},
 		"folder":   {want: `an absolute path without ".." parts`, holds: isFolder, pattern: `^/`},
 		"relpath":  {want: `a relative path without "." or ".." parts`, holds: isRelative},
+		"tag": {want: "another name than that of a credential: tags are shown to whoever reads the tracking server",
+			holds: func(s string) bool { return !credential.Name(s) }},
 		"requesttype": {want: "completions, chat, responses, embeddings, messages, triton, tgi, or a path such as /v1/chat/completions",
 			holds: isRequestType},
 	}

@@ -5,10 +5,12 @@ package openai
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"bflow.dev/bflow/internal/credential"
@@ -159,7 +161,7 @@ func (c *Client) excerpt(body []byte) string {
 
 // redact takes out what the server says back of our credentials, before anything of a body is kept or shown.
 func (c *Client) redact(body []byte) []byte {
-	secrets := append([]string{c.APIKey}, c.Secrets...)
+	secrets := append([]string{c.APIKey, c.basic()}, c.Secrets...)
 	for name, value := range c.Headers {
 		if credential.Name(name) {
 			secrets = append(secrets, value)
@@ -174,6 +176,16 @@ func (c *Client) redact(body []byte) []byte {
 		}
 	}
 	return body
+}
+
+// basic is what a server hears of the user and the password in its address, "" where there is none.
+func (c *Client) basic() string {
+	u, err := url.Parse(c.Base)
+	if err != nil || u.User == nil {
+		return ""
+	}
+	password, _ := u.User.Password()
+	return base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))
 }
 
 // shown is the address of path as it may be shown.
