@@ -232,7 +232,7 @@ func watchProcesses(t *testing.T, runs, bin string) *watch {
 	w := &watch{stop: make(chan struct{}), stopped: make(chan struct{}), seen: map[string]process{}}
 	go func() {
 		defer close(w.stopped)
-		again := time.NewTicker(20 * time.Millisecond)
+		again := time.NewTicker(20 * time.Millisecond) //nolint:forbidigo // processes come and go without a word: it samples them
 		defer again.Stop()
 		for {
 			w.look([]byte(runs), []byte(bin))
