@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 func TestTwoControllersDoNothingTwice(t *testing.T) {
 	l := newLab(t, alone)
 	l.scaleController(2)
-	t.Cleanup(func() { l.scaleController(1) })
+	t.Cleanup(l.oneController)
 	l.replicas(2)
 	run := l.submit(l.write("paused.yaml", experiment(fourOfEight, "20s", "")))[0]
 	waiting := l.submit(l.write("waiting.yaml", experiment(allEight, "2s", "")))[0]
@@ -36,6 +37,28 @@ func TestTwoControllersDoNothingTwice(t *testing.T) {
 		l.nothingLeft(r, beforeForce)
 		l.released(r)
 	}
+}
+
+// oneController takes all controllers but one away, and waits until that one leads: whoever comes next finds no change of
+// leaders.
+func (l *lab) oneController() {
+	l.t.Helper()
+	l.scaleController(1)
+	l.await(2*time.Minute, "one controller to be left and to lead", func() string {
+		left, err := l.listIn(pods, ourController.namespace, ourController.selector)
+		if err != nil || len(left) != 1 {
+			return fmt.Sprintf("%d are there: %v", len(left), err)
+		}
+		lease, err := l.getIn(leases, ourController.namespace, "bflow-controller")
+		if err != nil {
+			return err.Error()
+		}
+		holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
+		if pod, _, _ := strings.Cut(holder, "_"); pod != left[0].GetName() {
+			return "the Lease is held by " + holder
+		}
+		return ""
+	})
 }
 
 // leader is the pod that holds the Lease of the controllers, and another one than old.

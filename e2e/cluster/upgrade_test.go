@@ -34,7 +34,7 @@ func TestAnUpgradeDisturbsNoRun(t *testing.T) {
 
 	before := l.controllerImage()
 	l.scaleController(2)
-	t.Cleanup(func() { l.scaleController(1) })
+	t.Cleanup(l.oneController)
 	l.upgrade(filepath.Join(bin, "bflow"), lock)
 	if now := l.controllerImage(); now == before {
 		t.Fatalf("the controller is still %s", now)
