@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -148,7 +149,7 @@ func (f *flags) load(env func(string) string) (Config, error) {
 // announce tells where the engine listens: the file gets host:port or the path of the socket.
 func (f *flags) announce(s step.Streams, a net.Addr, secure bool) error {
 	if f.addressFile != "" {
-		if err := step.WriteFile(f.addressFile, []byte(a.String()+"\n")); err != nil {
+		if err := durable.WriteFile(f.addressFile, []byte(a.String()+"\n")); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -64,7 +65,7 @@ func StartLoadGen(ctx context.Context, o LoadGenOptions) (*LoadGenProcess, error
 	if err := runplan.Identify(&o.Plan); err != nil {
 		return nil, err
 	}
-	if err := step.WriteJSON(filepath.Join(planDir, runplan.FileJSON), o.Plan); err != nil {
+	if err := durable.WriteJSON(filepath.Join(planDir, runplan.FileJSON), o.Plan); err != nil {
 		return nil, err
 	}
 	p := &LoadGenProcess{dir: report.MeasurementDir(o.Dir, 0)}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"bflow.dev/bflow/pipelines"
-	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/durable"
 
 	"sigs.k8s.io/yaml"
 )
@@ -23,7 +23,7 @@ func saveObjects(runDir string, objects pipelines.Bundle) error {
 		all.WriteString("---\n")
 		all.Write(data)
 	}
-	return step.WriteFile(filepath.Join(runDir, fileObjects), all.Bytes())
+	return durable.WriteFile(filepath.Join(runDir, fileObjects), all.Bytes())
 }
 
 // documents lists copies of objects with their kinds filled in, which typed ones may lack.

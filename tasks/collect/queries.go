@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/runplan"
@@ -56,7 +57,7 @@ func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runpl
 		case away == nil && err != nil:
 			fmt.Fprintf(s.Err, "collect: metric %q is absent: %s\n", name, f.Error)
 		}
-		if err := step.WriteJSON(filepath.Join(o.RunDir, assemble.QueryFile(name)), f); err != nil {
+		if err := durable.WriteJSON(filepath.Join(o.RunDir, assemble.QueryFile(name)), f); err != nil {
 			return err
 		}
 	}

@@ -9,11 +9,11 @@ import (
 
 	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/page"
 	"bflow.dev/bflow/tasks/report/summary"
 	"bflow.dev/bflow/tasks/report/v02"
-	"bflow.dev/bflow/tasks/step"
 	"bflow.dev/bflow/tasks/verdict"
 )
 
@@ -48,7 +48,7 @@ func writeFile(path string, write func(w io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return fmt.Errorf("making %q: %w", filepath.Base(path), err)
 	}
-	return step.WriteFile(path, b.Bytes())
+	return durable.WriteFile(path, b.Bytes())
 }
 
 func writeJSON(w io.Writer, v any) error {

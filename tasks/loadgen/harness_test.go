@@ -11,6 +11,7 @@ import (
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -85,7 +86,7 @@ func (b *bench) write() error {
 	if err := runplan.Identify(&b.plan); err != nil {
 		return err
 	}
-	return step.WriteJSON(filepath.Join(b.planDir(), runplan.FileJSON), b.plan)
+	return durable.WriteJSON(filepath.Join(b.planDir(), runplan.FileJSON), b.plan)
 }
 
 // execute carries the measurement out and returns the exit code.

@@ -11,6 +11,7 @@ import (
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -91,7 +92,7 @@ func TestRowsOfAKilledAttemptAreKept(t *testing.T) {
 	must(rows.Write(&report.Row{ID: "first"}))
 	must(rows.Flush())
 	must(report.AppendStage(filepath.Join(dir, contract.FileStages), &report.StageResult{Stage: 0}))
-	must(step.WriteJSON(filepath.Join(dir, contract.FileLoadGen), report.LoadGen{Attempt: 1, StartNS: 77}))
+	must(durable.WriteJSON(filepath.Join(dir, contract.FileLoadGen), report.LoadGen{Attempt: 1, StartNS: 77}))
 	spill, err := record.CreateSpill(filepath.Join(dir, spillName), "r-1-m0-r0-s1")
 	must(err)
 	o := new(record.Outcome)

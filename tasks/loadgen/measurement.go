@@ -179,7 +179,7 @@ func (m *measurement) file(name string) string { return filepath.Join(m.dir, nam
 
 func (m *measurement) writeSummary() error {
 	m.summary.EndNS = m.anchor.UnixNano() + int64(time.Since(m.anchor))
-	return step.WriteJSON(m.file(contract.FileLoadGen), m.summary)
+	return durable.WriteJSON(m.file(contract.FileLoadGen), m.summary)
 }
 
 // close finishes the files, each as far as it can be.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -126,7 +127,7 @@ func noteMerge(dir string, shards int) error {
 		return err
 	}
 	l.Notes = append(l.Notes, fmt.Sprintf("%d shards put this load: rows and numbers are of all of them, processor time and memory are sums", shards))
-	return step.WriteJSON(path, l)
+	return durable.WriteJSON(path, l)
 }
 
 // judgeWhole returns what judges a merged stage: checks of the load over all its requests, checks of a process by the

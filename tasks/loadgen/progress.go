@@ -6,7 +6,6 @@ import (
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/step"
 )
 
 // progress tells how far the stage is until the returned function is called.
@@ -51,7 +50,7 @@ func (m *measurement) report(d *driver, sample, stage int, aloud bool) {
 // finished marks the last progress as that of a measurement that is over.
 func (m *measurement) finished() error {
 	m.last.Finished, m.last.InFlight, m.last.Rate, m.last.ETAS = true, 0, 0, 0
-	return step.WriteJSON(m.file(report.FileProgress), m.last)
+	return durable.WriteJSON(m.file(report.FileProgress), m.last)
 }
 
 // remaining returns the seconds until the end of the measurement, 0 where a stage has no known length.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/loadgen/search"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/step"
 )
 
 // Bounds of a level of a search where the plan gives none.
@@ -34,13 +34,13 @@ func (m *measurement) search(ctx context.Context, sample int) error {
 			return err
 		}
 		s.Report(level, outcome(r))
-		if err := step.WriteJSON(m.file(report.FileSearch), s.Result()); err != nil {
+		if err := durable.WriteJSON(m.file(report.FileSearch), s.Result()); err != nil {
 			return err
 		}
 	}
 	result := s.Result()
 	m.note("search: %s", result.Conclusion)
-	return step.WriteJSON(m.file(report.FileSearch), result)
+	return durable.WriteJSON(m.file(report.FileSearch), result)
 }
 
 // trial is the stage that measures a level.

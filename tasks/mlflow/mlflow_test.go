@@ -18,6 +18,7 @@ import (
 
 	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -38,11 +39,11 @@ func runDir(t *testing.T, v report.Verdict) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := step.WriteFile(filepath.Join(dir, contract.FilePlan), data); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, contract.FilePlan), data); err != nil {
 		t.Fatal(err)
 	}
 	v.Schema = report.VerdictSchema
-	if err := step.WriteJSON(filepath.Join(dir, contract.FileVerdict), v); err != nil {
+	if err := durable.WriteJSON(filepath.Join(dir, contract.FileVerdict), v); err != nil {
 		t.Fatal(err)
 	}
 	stages := filepath.Join(dir, contract.DirMeasurement, "0", contract.FileStages)

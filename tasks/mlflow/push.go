@@ -91,7 +91,7 @@ func push(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan,
 	id, link := "", ""
 	if info != nil {
 		id, link = info.RunID, client.Base+"/#/experiments/"+info.ExperimentID+"/runs/"+info.RunID
-		if err := step.WriteJSON(filepath.Join(o.RunDir, report.FileMLflow), map[string]string{"run_id": id, "url": link}); err != nil {
+		if err := durable.WriteJSON(filepath.Join(o.RunDir, report.FileMLflow), map[string]string{"run_id": id, "url": link}); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func send(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan,
 	if err != nil {
 		return nil, err
 	}
-	if err := step.WriteJSON(filepath.Join(o.RunDir, ReplayFile), r); err != nil {
+	if err := durable.WriteJSON(filepath.Join(o.RunDir, ReplayFile), r); err != nil {
 		return nil, err
 	}
 	info, err := client.Push(ctx, o.RunDir, r)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -108,7 +109,7 @@ func record(runDir, log string, port, pid int) error {
 		return err
 	}
 	engine.Port, engine.Log, self.Log = port, log, log
-	return step.WriteJSON(filepath.Join(runDir, contract.FileProcesses), []Process{self, engine})
+	return durable.WriteJSON(filepath.Join(runDir, contract.FileProcesses), []Process{self, engine})
 }
 
 func recordExit(runDir string, err error) error {
@@ -116,5 +117,5 @@ func recordExit(runDir string, err error) error {
 	if err != nil {
 		text = err.Error()
 	}
-	return step.WriteJSON(filepath.Join(runDir, contract.FileEngineExit), exitRecord{Text: text})
+	return durable.WriteJSON(filepath.Join(runDir, contract.FileEngineExit), exitRecord{Text: text})
 }

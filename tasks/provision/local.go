@@ -35,7 +35,7 @@ func (simulated) deploy(ctx context.Context, d deployment) (started, error) {
 	if d.plan.Deployment.Engine.Sim != nil {
 		cfg = *d.plan.Deployment.Engine.Sim
 	}
-	if err := step.WriteJSON(filepath.Join(d.runDir, simConfig), cfg); err != nil {
+	if err := durable.WriteJSON(filepath.Join(d.runDir, simConfig), cfg); err != nil {
 		return started{}, err
 	}
 	argv, err := sibling(d.env, "sim-engine")

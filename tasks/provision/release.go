@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -45,7 +46,7 @@ func missed(runDir string) error {
 	if ended(runDir) != nil || len(living(procs)) == len(procs) {
 		return nil
 	}
-	return step.WriteJSON(filepath.Join(runDir, contract.FileEngineExit), exitRecord{Text: "the end of its supervisor"})
+	return durable.WriteJSON(filepath.Join(runDir, contract.FileEngineExit), exitRecord{Text: "the end of its supervisor"})
 }
 
 // down is the teardown in finally: bounded, repeatable, and never the reason why a run fails. A server that is still
@@ -91,5 +92,5 @@ func scrape(ctx context.Context, o Options, plan *runplan.RunPlan, where place) 
 	if err != nil {
 		return fmt.Errorf("taking the last metrics: %w", err)
 	}
-	return step.WriteFile(filepath.Join(o.RunDir, contract.FileLastScrape), body)
+	return durable.WriteFile(filepath.Join(o.RunDir, contract.FileLastScrape), body)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/openai"
 	"bflow.dev/bflow/tasks/provision/cluster"
 	"bflow.dev/bflow/tasks/runplan"
@@ -84,7 +85,7 @@ func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
-	if err := step.WriteFile(filepath.Join(d.runDir, cluster.FileRendered), text); err != nil {
+	if err := durable.WriteFile(filepath.Join(d.runDir, cluster.FileRendered), text); err != nil {
 		return started{}, step.Exit(contract.ExitFail, err)
 	}
 	if err := r.create(ctx, objects); err != nil {
@@ -159,7 +160,7 @@ func (r *remote) keep(ctx context.Context) error {
 		return err
 	}
 	if text := cluster.Interrupted(pods, r.plan.Deployment.Replicas, end.Ready); text != "" && pods != nil {
-		err = errors.Join(err, step.WriteJSON(filepath.Join(r.o.RunDir, contract.FileEngineExit), exitRecord{Text: text}))
+		err = errors.Join(err, durable.WriteJSON(filepath.Join(r.o.RunDir, contract.FileEngineExit), exitRecord{Text: text}))
 	}
 	return err
 }

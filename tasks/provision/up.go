@@ -150,7 +150,7 @@ func explain(o Options, err error) error {
 }
 
 func publish(o Options, end Endpoint) error {
-	if err := step.WriteJSON(filepath.Join(o.RunDir, contract.FileEndpoint), end); err != nil {
+	if err := durable.WriteJSON(filepath.Join(o.RunDir, contract.FileEndpoint), end); err != nil {
 		return err
 	}
 	if err := step.AppendEvent(o.RunDir, step.Event{Source: contract.Provision, Event: "ready",

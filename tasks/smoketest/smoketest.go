@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -88,7 +89,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	for _, c := range result.Checks {
 		fmt.Fprintf(s.Err, "smoketest: %-4s %s: %s\n", c.Verdict, c.Name, c.Evidence)
 	}
-	if err := step.WriteJSON(filepath.Join(o.RunDir, contract.FileSmoketest), result); err != nil {
+	if err := durable.WriteJSON(filepath.Join(o.RunDir, contract.FileSmoketest), result); err != nil {
 		return err
 	}
 	return result.err()

@@ -11,12 +11,6 @@ import (
 	"bflow.dev/bflow/tasks/durable"
 )
 
-// WriteFile makes data the content of a file of the run, see durable.WriteFile.
-func WriteFile(path string, data []byte) error { return durable.WriteFile(path, data) }
-
-// WriteJSON writes v as indented JSON, see durable.WriteJSON.
-func WriteJSON(path string, v any) error { return durable.WriteJSON(path, v) }
-
 // ReadJSON reads path into v.
 func ReadJSON(path string, v any) error {
 	data, err := os.ReadFile(path)

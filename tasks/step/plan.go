@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -25,5 +26,5 @@ func KeepPlan(runDir string, plan *runplan.RunPlan) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(path, data)
+	return durable.WriteFile(path, data)
 }

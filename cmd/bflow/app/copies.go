@@ -109,7 +109,7 @@ func fetchCopy(c *cli.Context, s Streams, p place, only func(string) bool) (stri
 		return "", err
 	}
 	of.Complete = only == nil && ended
-	return dir, step.WriteJSON(filepath.Join(dir, copyMark), of)
+	return dir, durable.WriteJSON(filepath.Join(dir, copyMark), of)
 }
 
 func fetchInto(c *cli.Context, s Streams, p place, dir string, only func(string) bool) error {

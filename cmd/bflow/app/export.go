@@ -81,7 +81,7 @@ func writeExport(path string, files []export.File) error {
 		if err := durable.MkdirAll(filepath.Dir(at)); err != nil {
 			return fmt.Errorf("making the folder of the export: %w", err)
 		}
-		if err := step.WriteFile(at, text.Bytes()); err != nil {
+		if err := durable.WriteFile(at, text.Bytes()); err != nil {
 			return err
 		}
 	}

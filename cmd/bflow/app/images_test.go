@@ -18,7 +18,7 @@ import (
 	"bflow.dev/bflow/images"
 	"bflow.dev/bflow/pipelines/bundle"
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/durable"
 )
 
 // TestImagesAreCalledAsRunsCallThem: where a plan names no image, compile makes up the name that images build gives.
@@ -55,7 +55,7 @@ func TestFromSourceToARunOfABundle(t *testing.T) {
 		"cmd/load-gen/main.go":  "package main\n\nimport \"bflow.dev/bflow/tasks/step\"\n\nfunc main() { println(step.Version) }\n",
 		"first.yaml":            anExperiment,
 	} {
-		if err := step.WriteFile(filepath.Join(dir, name), []byte(text)); err != nil {
+		if err := durable.WriteFile(filepath.Join(dir, name), []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

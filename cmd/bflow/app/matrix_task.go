@@ -153,9 +153,9 @@ func (a *aggregate) track(ctx context.Context, g mlflow.Group) error {
 	}
 	defer os.RemoveAll(dir)
 	if a.html != nil {
-		err = step.WriteFile(filepath.Join(dir, contract.FileReportHTML), a.html)
+		err = durable.WriteFile(filepath.Join(dir, contract.FileReportHTML), a.html)
 	}
-	err = errors.Join(err, step.WriteJSON(filepath.Join(dir, clusterrun.KeyMatrix), a.summary))
+	err = errors.Join(err, durable.WriteJSON(filepath.Join(dir, clusterrun.KeyMatrix), a.summary))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/page"
@@ -90,5 +91,5 @@ func matrixPage(path string, reports []*report.Report) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("naming the page: %w", err)
 	}
-	return path, step.WriteFile(path, html.Bytes())
+	return path, durable.WriteFile(path, html.Bytes())
 }

@@ -14,7 +14,6 @@ import (
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
 	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/step"
 )
 
 func (r *run) file(name string) string { return filepath.Join(r.dir, name) }
@@ -22,7 +21,7 @@ func (r *run) file(name string) string { return filepath.Join(r.dir, name) }
 // write writes loadgen.json.
 func (r *run) write() error {
 	r.summary.EndNS = time.Now().UnixNano()
-	return step.WriteJSON(r.file(contract.FileLoadGen), r.summary)
+	return durable.WriteJSON(r.file(contract.FileLoadGen), r.summary)
 }
 
 // finish writes everything that the samples left.

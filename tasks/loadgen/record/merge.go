@@ -170,7 +170,7 @@ func (m *merger) close() error {
 	if _, missing := os.Stat(scrapes); err == nil && !errors.Is(missing, fs.ErrNotExist) {
 		err = os.CopyFS(filepath.Join(m.out, "scrapes"), os.DirFS(scrapes))
 	}
-	return errors.Join(err, durable.SyncTree(m.out), step.WriteJSON(filepath.Join(m.out, contract.FileLoadGen), load)) // it vouches for the rest
+	return errors.Join(err, durable.SyncTree(m.out), durable.WriteJSON(filepath.Join(m.out, contract.FileLoadGen), load)) // it vouches for the rest
 }
 
 // load is loadgen.json of the whole.

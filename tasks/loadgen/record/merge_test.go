@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/step"
 )
 
 // drawn is an outcome with every fate that a request can have.
@@ -75,7 +75,7 @@ func writeShard(t *testing.T, outcomes []Outcome, in *Stage) (string, *Summary) 
 	must(out.Values.Close())
 	must(report.AppendStage(filepath.Join(dir, contract.FileStages), &sum.Result))
 	must(report.AppendStage(filepath.Join(dir, contract.FileStages), &report.StageResult{Sample: 1, Stage: 3, Ended: "skipped"}))
-	must(step.WriteJSON(filepath.Join(dir, contract.FileLoadGen), report.LoadGen{Schema: report.LoadGenSchema, StartNS: in.AnchorUnixNS, Complete: true}))
+	must(durable.WriteJSON(filepath.Join(dir, contract.FileLoadGen), report.LoadGen{Schema: report.LoadGenSchema, StartNS: in.AnchorUnixNS, Complete: true}))
 	must(s.Keep(dir, in))
 	return dir, sum
 }

@@ -34,7 +34,7 @@ func (s *Spill) Keep(dir string, in *Stage) error {
 	if err != nil {
 		return fmt.Errorf("keeping the outcomes of stage %d: %w", in.Index, err)
 	}
-	return step.WriteJSON(path+".json", shardStage{shardSchema, *in})
+	return durable.WriteJSON(path+".json", shardStage{shardSchema, *in})
 }
 
 // kept is what the shards have of one stage.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/loadgen/words"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/export"
@@ -134,7 +135,7 @@ func (o *output) put(at string, data []byte) error {
 	if folder(at) {
 		return step.Exit(contract.ExitUsage, fmt.Errorf("%q is a folder", at))
 	}
-	if err := step.WriteFile(at, data); err != nil {
+	if err := durable.WriteFile(at, data); err != nil {
 		return err
 	}
 	o.paths = append(o.paths, at)

@@ -12,6 +12,7 @@ import (
 	"os"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/loadgen/words"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
@@ -144,7 +145,7 @@ func (r *run) report() (*report.Report, error) {
 		return nil, err
 	}
 	rep.Run.ID = r.id
-	return rep, step.WriteJSON(r.file(contract.FileReport), rep)
+	return rep, durable.WriteJSON(r.file(contract.FileReport), rep)
 }
 
 // summarise prints the table of every run and where its files are.

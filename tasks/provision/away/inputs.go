@@ -11,7 +11,6 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/step"
 )
 
 // inputs are the files of the run directory that a task needs, by their paths with slashes. A load needs none: what it
@@ -102,7 +101,7 @@ const loadNode = ".load-node"
 
 // noteNode remembers where the load runs. Best effort: a report without it lacks one word.
 func noteNode(runDir, node string) {
-	_ = step.WriteFile(filepath.Join(runDir, loadNode), []byte(node))
+	_ = durable.WriteFile(filepath.Join(runDir, loadNode), []byte(node))
 }
 
 // notedNode is the node of the load, "" where nobody has noted one.

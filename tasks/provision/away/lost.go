@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/provision/cluster"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/step"
@@ -38,7 +39,7 @@ func markLost(runDir string, o *Options, endpoint string, lost *lostError, now t
 	if l.Version == "" {
 		l.Version = step.Version
 	}
-	return step.WriteJSON(path, l)
+	return durable.WriteJSON(path, l)
 }
 
 // complete says whether the result of a load is here and whole.

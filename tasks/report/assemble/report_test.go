@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/reporttest"
@@ -60,7 +61,7 @@ func TestALoadThatWasKilledIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	load.Complete = false // as it is until the end
-	if err := step.WriteJSON(path, load); err != nil {
+	if err := durable.WriteJSON(path, load); err != nil {
 		t.Fatal(err)
 	}
 	r := built(t, dir)

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/loadgen/search"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/step"
 	"bflow.dev/bflow/tasks/verdict"
 )
 
@@ -59,7 +59,7 @@ func TestASearchWithoutAnAnswerIsAFinding(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := step.WriteJSON(filepath.Join(dir, report.FileSearch), search.Result{Ended: row.ended, Conclusion: "nothing holds"}); err != nil {
+			if err := durable.WriteJSON(filepath.Join(dir, report.FileSearch), search.Result{Ended: row.ended, Conclusion: "nothing holds"}); err != nil {
 				t.Fatal(err)
 			}
 			plan := &runplan.RunPlan{Measurements: []runplan.Measurement{{Search: &runplan.Search{}}}, SLO: &runplan.SLO{OnBreach: row.slo}}

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/reporttest"
-	"bflow.dev/bflow/tasks/step"
 )
 
 func TestABriefSaysWhatTheReportSays(t *testing.T) {
@@ -21,10 +21,10 @@ func TestABriefSaysWhatTheReportSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := step.WriteJSON(filepath.Join(dir, contract.FileReport), r); err != nil {
+	if err := durable.WriteJSON(filepath.Join(dir, contract.FileReport), r); err != nil {
 		t.Fatal(err)
 	}
-	if err := step.WriteJSON(filepath.Join(dir, report.FileMLflow), map[string]string{"run_id": "1", "url": "https://mlflow.example/#/1"}); err != nil {
+	if err := durable.WriteJSON(filepath.Join(dir, report.FileMLflow), map[string]string{"run_id": "1", "url": "https://mlflow.example/#/1"}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := Of(dir, r.Plan, Run{ID: "ladder-x", Attempt: 2})

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/page"
 	"bflow.dev/bflow/tasks/report/reporttest"
-	"bflow.dev/bflow/tasks/step"
 )
 
 // TestPagesOverBriefsShowWhatPagesOverReportsShow: the same table, and every curve that a brief has figures for.
@@ -21,7 +21,7 @@ func TestPagesOverBriefsShowWhatPagesOverReportsShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := step.WriteJSON(filepath.Join(dir, contract.FileReport), r); err != nil {
+	if err := durable.WriteJSON(filepath.Join(dir, contract.FileReport), r); err != nil {
 		t.Fatal(err)
 	}
 	b, err := Of(dir, r.Plan, Run{ID: r.Run.ID, Attempt: 1})
