@@ -128,15 +128,19 @@ func Becomes() predicate.Predicate {
 }
 
 // Runs asks for all runs of a namespace.
-func Runs(c client.Reader) handler.MapFunc {
+func Runs(c client.Reader) handler.MapFunc { return All(c, &tektonv1.PipelineRunList{}) }
+
+// All asks for all objects of a namespace that c lists of a kind.
+func All(c client.Reader, kind client.ObjectList) handler.MapFunc {
 	return func(ctx context.Context, namespace client.Object) (out []reconcile.Request) {
-		var runs tektonv1.PipelineRunList
-		if err := c.List(ctx, &runs, client.InNamespace(namespace.GetName()), client.UnsafeDisableDeepCopy); err != nil {
-			return nil // the cache of runs is not filled yet: it tells of each
+		list := kind.DeepCopyObject().(client.ObjectList)
+		if err := c.List(ctx, list, client.InNamespace(namespace.GetName()), client.UnsafeDisableDeepCopy); err != nil {
+			return nil // the cache is not filled yet: it tells of each
 		}
-		for i := range runs.Items {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&runs.Items[i])})
-		}
+		_ = apimeta.EachListItem(list, func(o runtime.Object) error { // which ends with none
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o.(client.Object))})
+			return nil
+		})
 		return out
 	}
 }

@@ -48,24 +48,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, log *slog.Logger) error {
 		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, matrixOf)).
 		WatchesRawSource(source.Kind(matrices, &tektonv1beta1.CustomRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1beta1.CustomRun]{})).
 		WatchesRawSource(source.Kind(matrices, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(endingIn))).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(matricesIn(matrices)), builder.WithPredicates(enabled.Becomes())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.All(matrices, &tektonv1beta1.CustomRunList{})), builder.WithPredicates(enabled.Becomes())).
 		// one matrix does not wait for another
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: later.Retries(), CacheSyncTimeout: apart.Forever}).
 		Complete(r)
-}
-
-// matricesIn asks for the matrices of a namespace.
-func matricesIn(matrices client.Reader) handler.MapFunc {
-	return func(ctx context.Context, namespace client.Object) (out []reconcile.Request) {
-		var all tektonv1beta1.CustomRunList
-		if err := matrices.List(ctx, &all, client.InNamespace(namespace.GetName())); err != nil {
-			return nil // the cache is not filled yet: it tells of each
-		}
-		for i := range all.Items {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
-		}
-		return out
-	}
 }
 
 // endingIn asks for the matrix that stands in a parent which somebody ends.

@@ -57,23 +57,9 @@ func Setup(mgr ctrl.Manager, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), tasks, mgr.GetAPIReader(), recorder, clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("token").
 		WatchesRawSource(source.Kind(tasks, &tektonv1.TaskRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1.TaskRun]{})).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(tasksIn(tasks)), builder.WithPredicates(enabled.Becomes())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.All(tasks, &tektonv1.TaskRunList{})), builder.WithPredicates(enabled.Becomes())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: later.Retries()}).
 		Complete(r)
-}
-
-// tasksIn asks for the tasks of a namespace that ask for a token.
-func tasksIn(tasks client.Reader) handler.MapFunc {
-	return func(ctx context.Context, namespace client.Object) (out []reconcile.Request) {
-		var all tektonv1.TaskRunList
-		if err := tasks.List(ctx, &all, client.InNamespace(namespace.GetName())); err != nil {
-			return nil // the cache is not filled yet: it tells of each
-		}
-		for i := range all.Items {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
-		}
-		return out
-	}
 }
 
 // Reconcile looks after one task. What belongs to a task that is deleted goes with it.
