@@ -15,6 +15,7 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 const (
@@ -41,6 +42,21 @@ type Leak struct {
 // Namespaces are those in which runs may live.
 func (h Hub) Namespaces(ctx context.Context) ([]string, error) {
 	return enabled.Names(ctx, h.Cache)
+}
+
+// Served are those of them from which runs may go to a target: the target's queue is there. In others it grants no rights.
+func (h Hub) Served(ctx context.Context, target string) ([]string, error) {
+	names, err := h.Namespaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var queues kueue.LocalQueueList
+	if err := h.Cache.List(ctx, &queues, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing queues: %w", err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(queues.Items, func(q kueue.LocalQueue) bool { return q.Namespace == name && q.Name == target })
+	}), nil
 }
 
 // Find returns the leaks in some namespaces of a target. One that cannot be looked at is an error beside the leaks of the

@@ -118,7 +118,7 @@ func (j *Janitor) sweep(ctx context.Context, t target.Target) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	log := j.o.Log.With("target", t.Name)
-	namespaces, err := j.o.Hub.Namespaces(ctx)
+	namespaces, err := j.o.Hub.Served(ctx, t.Name)
 	if err != nil {
 		log.Warn("looking for what runs have left", "error", err.Error())
 		return

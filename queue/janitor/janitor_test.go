@@ -23,6 +23,7 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 const (
@@ -41,6 +42,8 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	l := &lab{t: t, hub: apitest.New(t, "bench", "kube-system"), target: apitest.New(t, "bench")}
 	l.hub.Serve("tekton.dev/v1", "PipelineRun", true)
+	l.hub.Serve("kueue.x-k8s.io/v1beta2", "LocalQueue", true)
+	l.hub.Put("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/localqueues/lab", apitest.Object{})
 	l.target.Serve("batch/v1", "Job", true)
 	l.target.OnDelete(func(q apitest.Request, _ apitest.Object) { l.target.Remove(q.Path) })
 	hub := connect(t, l.hub)
@@ -52,7 +55,7 @@ func newLab(t *testing.T) *lab {
 func connect(t *testing.T, s *apitest.Server) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, tektonv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, tektonv1.AddToScheme, kueue.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
