@@ -23,16 +23,16 @@ import (
 // stem begins every canary. It is long enough to be found in base64 wherever it lies, and no word of anybody.
 const stem = "kq7Canaryv8X"
 
-// word is the canary of place number n.
-func word(n int) string { return fmt.Sprintf("%s%03dPz5", stem, n) }
+// Word is the canary of place number n.
+func Word(n int) string { return fmt.Sprintf("%s%03dPz5", stem, n) }
 
 var plain = regexp.MustCompile(`(?i)` + stem + `(\d{3})?`)
 
 // deepest is how often something may be packed into something else.
 const deepest = 5
 
-// find returns the canaries in data, each with how it was packed, such as "kq7Canaryv8X007 in gzip in base64"; sorted.
-func find(data []byte) []string {
+// Find returns the canaries in data, each with how it was packed, such as "kq7Canaryv8X007 in gzip in base64"; sorted.
+func Find(data []byte) []string {
 	s := search{seen: map[[sha256.Size]byte]bool{}, found: map[string]bool{}}
 	s.within(data, "", deepest)
 	return slices.Sorted(maps.Keys(s.found))

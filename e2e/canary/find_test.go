@@ -16,7 +16,7 @@ import (
 )
 
 func TestACanaryIsFoundHoweverItIsPacked(t *testing.T) {
-	secret := word(42)
+	secret := Word(42)
 	for _, row := range []struct {
 		name string
 		data []byte
@@ -46,12 +46,12 @@ func TestACanaryIsFoundHoweverItIsPacked(t *testing.T) {
 		{"UTF-16", wide(secret)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if found := find(row.data); len(found) == 0 {
+			if found := Find(row.data); len(found) == 0 {
 				t.Errorf("not found in %q", row.data)
 			}
 		})
 	}
-	if found := find([]byte("no canary: kq7 Canary v8X " + base64.StdEncoding.EncodeToString([]byte("a long text without any secret")))); len(found) > 0 {
+	if found := Find([]byte("no canary: kq7 Canary v8X " + base64.StdEncoding.EncodeToString([]byte("a long text without any secret")))); len(found) > 0 {
 		t.Errorf("found %q where there is none", found)
 	}
 }

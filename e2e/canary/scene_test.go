@@ -33,7 +33,7 @@ func (g *garden) plant(name string, to ...string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.places = append(g.places, place{name, to})
-	return word(len(g.places) - 1)
+	return Word(len(g.places) - 1)
 }
 
 // of returns the place of what was found, by the number behind the stem.
@@ -200,7 +200,7 @@ func (s *scene) check() {
 // report fails the test for every canary in data that whoever may not know.
 func (s *scene) report(where string, data []byte, whoever string) {
 	s.t.Helper()
-	for _, found := range find(data) {
+	for _, found := range Find(data) {
 		p := s.g.of(found)
 		if whoever != "" && slices.Contains(p.to, whoever) {
 			continue
