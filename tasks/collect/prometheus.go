@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// serviceAccount is where a pod finds the certificate authorities of its cluster.
+	// serviceAccount is where a pod finds the certificate authorities of its cluster, and a token of its account.
 	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
 	// EnvPrometheusTokenFile names a file with a bearer token for Prometheus, of the person who runs bflow.
 	EnvPrometheusTokenFile = "BFLOW_PROMETHEUS_TOKEN_FILE"
@@ -44,18 +44,24 @@ type prometheus struct {
 	without string // why no token is sent, for a server that wants one
 }
 
-// newPrometheus takes the token of dir, which the controller made for this very server because an administrator has listed
-// it, else that of the file which the environment names. The token of the pod goes nowhere: an experiment names the address.
-func newPrometheus(m *runplan.Metrics, dir string, env func(string) string) *prometheus {
+// folders are where credentials lie.
+type folders struct {
+	metrics string // what the controller has made for this run, "" for nothing
+	pod     string // of the account of the pod
+}
+
+// newPrometheus takes the token of at.metrics, which the controller made for this very server because an administrator has
+// listed it, else that of the file which the environment names. The token of the pod goes nowhere: an experiment names the address.
+func newPrometheus(m *runplan.Metrics, at folders, env func(string) string) *prometheus {
 	p := &prometheus{base: strings.TrimRight(m.PrometheusURL, "/"), step: m.QueryStep.D()}
 	if p.step <= 0 {
 		p.step = 15 * time.Second
 	}
-	verify, roots := m.VerifyTLS, authorities()
+	verify, roots := m.VerifyTLS, authorities(at.pod)
 	p.without = "no token was sent, because no administrator has listed this address: bflow bootstrap --prometheus " + p.base
-	if p.entrusted(dir) {
+	if p.entrusted(at.metrics) {
 		verify = true
-		roots.AppendCertsFromPEM(content(dir, contract.KeyCA))
+		roots.AppendCertsFromPEM(content(at.metrics, contract.KeyCA))
 	} else if token := content("", env(EnvPrometheusTokenFile)); len(token) > 0 {
 		p.without = "the token was not sent, because that takes https and verify_tls: true in the MetricsProfile"
 		if verify && strings.HasPrefix(p.base, "https://") {
@@ -77,14 +83,15 @@ func (p *prometheus) entrusted(dir string) bool {
 	return p.token != ""
 }
 
-// authorities are those of the image, of the API server and of the services of OpenShift, Thanos among them.
-func authorities() *x509.CertPool {
+// authorities are those of the image and, from the folder of the pod's account, those of the API server and of the services of
+// OpenShift, Thanos among them.
+func authorities(pod string) *x509.CertPool {
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool()
 	}
 	for _, name := range []string{contract.KeyCA, "service-ca.crt"} {
-		roots.AppendCertsFromPEM(content(serviceAccount, name))
+		roots.AppendCertsFromPEM(content(pod, name))
 	}
 	return roots
 }

@@ -117,7 +117,7 @@ func TestPrometheusThatAnswersHTMLSaysSo(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>log in</html>") }))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, true)
-	_, err := newPrometheus(plan.Metrics, "", os.Getenv).queryRange(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	_, err := newPrometheus(plan.Metrics, folders{}, os.Getenv).queryRange(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), "is this the URL of a Prometheus server?") {
 		t.Error(err)
 	}
@@ -148,7 +148,7 @@ func TestTheTokenGoesToAServerAloneWhoseCertificateIsChecked(t *testing.T) {
 			}
 			defer srv.Close()
 			_, plan := planned(t, srv.URL, row.verify)
-			p := newPrometheus(plan.Metrics, "", env)
+			p := newPrometheus(plan.Metrics, folders{}, env)
 			if row.verify {
 				p.client = srv.Client() // which knows the certificate of the test
 			}
@@ -192,7 +192,7 @@ func TestTheTokenOfTheControllerGoesToItsServerAlone(t *testing.T) {
 			}
 			seen = nil
 			_, plan := planned(t, srv.URL, row.verify)
-			_, err := newPrometheus(plan.Metrics, dir, func(string) string { return "" }).queryRange(t.Context(), "up{}", time.Unix(0, 0), time.Unix(60, 0))
+			_, err := newPrometheus(plan.Metrics, folders{metrics: dir}, func(string) string { return "" }).queryRange(t.Context(), "up{}", time.Unix(0, 0), time.Unix(60, 0))
 			if (err == nil) != (row.fails == "") || err != nil && !strings.Contains(err.Error(), row.fails) {
 				t.Fatalf("it says %v", err)
 			}
@@ -203,11 +203,46 @@ func TestTheTokenOfTheControllerGoesToItsServerAlone(t *testing.T) {
 	}
 }
 
+// TestTheTokenOfThePodGoesNowhere: an experiment names the server, and the account of the pod too.
+func TestTheTokenOfThePodGoesNowhere(t *testing.T) {
+	var seen []*http.Request
+	secure, plain := httptest.NewTLSServer(answers(&seen)), httptest.NewServer(answers(&seen))
+	defer secure.Close()
+	defer plain.Close()
+	pod := t.TempDir()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	for name, text := range map[string][]byte{contract.KeyToken: []byte("s3cret"), contract.KeyCA: ca} {
+		if err := os.WriteFile(filepath.Join(pod, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, row := range []struct {
+		name, url string
+		verify    bool
+	}{
+		{"over https, to a server of the cluster's own authority", secure.URL, true},
+		{"over https, unchecked", secure.URL, false},
+		{"in clear text", plain.URL, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			seen = nil
+			_, plan := planned(t, row.url, row.verify)
+			p := newPrometheus(plan.Metrics, folders{pod: pod}, func(string) string { return "" })
+			if _, err := p.queryRange(t.Context(), "up{}", time.Unix(0, 0), time.Unix(60, 0)); err != nil {
+				t.Fatal(err)
+			}
+			if got := seen[0].Header["Authorization"]; len(got) > 0 {
+				t.Errorf("it was told %q", got)
+			}
+		})
+	}
+}
+
 func TestAServerThatIsNotListedIsToldWhyItHasNoToken(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, false)
-	_, err := newPrometheus(plan.Metrics, "", func(string) string { return "" }).queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	_, err := newPrometheus(plan.Metrics, folders{}, func(string) string { return "" }).queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), "bflow bootstrap --prometheus "+srv.URL) {
 		t.Errorf("got %v", err)
 	}
@@ -221,7 +256,7 @@ func TestAServerThatWantsTheTokenUncheckedIsToldWhyItHasNone(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, false)
-	p := newPrometheus(plan.Metrics, "", func(name string) string { return map[string]string{EnvPrometheusTokenFile: file}[name] })
+	p := newPrometheus(plan.Metrics, folders{}, func(name string) string { return map[string]string{EnvPrometheusTokenFile: file}[name] })
 	_, err := p.queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), "verify_tls: true") {
 		t.Errorf("got %v", err)
@@ -234,7 +269,7 @@ func TestPrometheusLeadsNowhereElse(t *testing.T) {
 	srv := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, false)
-	_, err := newPrometheus(plan.Metrics, "", func(string) string { return "" }).queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	_, err := newPrometheus(plan.Metrics, folders{}, func(string) string { return "" }).queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), elsewhere.URL) {
 		t.Errorf("the sentence does not name where it led: %v", err)
 	}
@@ -245,7 +280,7 @@ func TestAnUntrustedCertificateIsRefused(t *testing.T) {
 	srv := httptest.NewTLSServer(answers(&seen))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, true)
-	if _, err := newPrometheus(plan.Metrics, "", os.Getenv).queryRange(context.Background(), "up{}", time.Unix(0, 0), time.Unix(60, 0)); err == nil {
+	if _, err := newPrometheus(plan.Metrics, folders{}, os.Getenv).queryRange(context.Background(), "up{}", time.Unix(0, 0), time.Unix(60, 0)); err == nil {
 		t.Error("accepted")
 	}
 }

@@ -35,7 +35,7 @@ func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runpl
 	if asked.PrometheusURL, err = runplan.FillAddress(m.PrometheusURL, secrets.Find); err != nil {
 		return err
 	}
-	server := newPrometheus(&asked, o.MetricsDir, s.Env)
+	server := newPrometheus(&asked, folders{metrics: o.MetricsDir, pod: serviceAccount}, s.Env)
 	release := metricsRelease(plan, o.RunID)
 	var away error // no connection: the other queries need not wait for the same
 	for _, name := range slices.Sorted(maps.Keys(m.Queries)) {
