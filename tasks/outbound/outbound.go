@@ -59,14 +59,30 @@ func (s *staying) CloseIdleConnections() {
 	}
 }
 
+// Redirect is the refusal of an answer to a request for from, an address, that leads to location. Where that is no address, it
+// names nothing.
+func Redirect(from, location string) *RedirectError {
+	base, err := url.Parse(from)
+	if err != nil {
+		return &RedirectError{}
+	}
+	to, err := base.Parse(location)
+	if err != nil {
+		return &RedirectError{}
+	}
+	return &RedirectError{To: bare(to)}
+}
+
 // maxRedirects is as net/http has it.
 const maxRedirects = 10
 
-// Download returns c as a client that is led on over https alone. It is for requests without a credential of bflow's; net/http
-// itself keeps one of the address (userinfo) from another host.
+// Download returns c as a client that is led on over https alone, and tells nobody where it was before: an address may have a
+// key in its query. It is for requests without a credential of bflow's; net/http itself keeps one of the address (userinfo) from
+// another host.
 func Download(c *http.Client) *http.Client {
 	leads := *c
 	leads.CheckRedirect = func(next *http.Request, before []*http.Request) error {
+		next.Header.Del("Referer") // net/http writes the whole address before this one there
 		switch {
 		case next.URL.Scheme != "https":
 			return fmt.Errorf("it redirects to %q, and a download is led on over https alone", bare(next.URL))

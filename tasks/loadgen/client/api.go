@@ -120,6 +120,15 @@ func appendHead(path string, headers map[string]string) []byte {
 // Path returns where requests are put, below the host.
 func (a *API) Path() string { return a.path }
 
+// address is where requests are put. It may hold a credential.
+func (a *API) address() string {
+	scheme := "http://"
+	if a.server.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + a.server.Host + a.path
+}
+
 // Headers returns the headers of every request beside its own, credentials included.
 func (a *API) Headers() map[string]string { return a.headers }
 

@@ -8,6 +8,7 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/sse"
 	"bflow.dev/bflow/tasks/loadgen/wire"
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/report"
 )
 
@@ -69,8 +70,9 @@ type carrier interface {
 // answer is what is known of the answer beside its stamps.
 type answer struct {
 	status     int
-	done       bool // its terminator was read
-	tokens     bool // it brought tokens, also without a stream
+	location   string // of a redirect
+	done       bool   // its terminator was read
+	tokens     bool   // it brought tokens, also without a stream
 	hasUsage   bool
 	summed     bool  // usage is a sum of what events said
 	continuous bool  // usage came with the first token event, so it comes with each
@@ -137,7 +139,7 @@ func (x *Exchange) arrived(user, kernel int64) {
 // head takes the head of the answer.
 func (x *Exchange) head(h *wire.Head) error {
 	o := x.Outcome
-	o.HTTPStatus, o.Pod, x.answer.status = int64(h.Status), h.Pod, h.Status
+	o.HTTPStatus, o.Pod, x.answer.status, x.answer.location = int64(h.Status), h.Pod, h.Status, h.Location
 	if h.Encoding != "" && h.Encoding != "identity" && h.Status == 200 {
 		return &encodingError{h.Encoding}
 	}
@@ -183,7 +185,7 @@ func (x *Exchange) ended() error {
 	switch {
 	case x.answer.status != 200:
 		o.End = x.at
-		return &statusError{code: x.answer.status, text: errorText(x.body)}
+		return x.refusal()
 	case x.API.Stream:
 		if err := x.scan.Close(x.onEvent); err != nil {
 			return err
@@ -196,6 +198,15 @@ func (x *Exchange) ended() error {
 		x.answer.done = true
 	}
 	return x.whole()
+}
+
+// refusal is what an answer with a status that is not 200 says. A redirect is not followed: its load would go elsewhere.
+func (x *Exchange) refusal() error {
+	e := &statusError{code: x.answer.status, text: errorText(x.body)}
+	if x.answer.location != "" {
+		e.text = outbound.Redirect(x.API.address(), x.answer.location).Error()
+	}
+	return e
 }
 
 // whole says whether a stream that is over was complete.

@@ -148,6 +148,38 @@ const (
 	goodHead = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
 )
 
+// TestARedirectIsNotFollowedAndItsTargetIsNamed: its load would be put to another server, with the key.
+func TestARedirectIsNotFollowedAndItsTargetIsNamed(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was followed") }))
+	defer elsewhere.Close()
+	for _, tt := range []struct {
+		name, location string
+		status         int
+		text           string // in the error; HOST stands for the server itself
+	}{
+		{name: "to another server", location: elsewhere.URL + "/v1?key=s3cret", status: 307, text: `HTTP 307: it redirects to "` + elsewhere.URL + `/v1", where bflow does not follow`},
+		{name: "to another path", location: "/other", status: 308, text: `HTTP 308: it redirects to "http://HOST/other"`},
+		{name: "with the method changed", location: elsewhere.URL, status: 302, text: `it redirects to "` + elsewhere.URL + `"`},
+		{name: "to nowhere", status: 300, text: "HTTP 300: choose"},
+		{name: "an error that names an address leads nowhere", location: elsewhere.URL, status: 503, text: "HTTP 503: choose"},
+	} {
+		for kind, fall := range map[string]bool{"pool": false, "fallback": true} {
+			t.Run(tt.name+", "+kind, func(t *testing.T) {
+				headers := ""
+				if tt.location != "" {
+					headers = "Location: " + tt.location + "\r\n"
+				}
+				address := serve(t, say(answered(tt.status, headers, "choose")))
+				o := newRig(t, address, runplan.API{Stream: true}, fall).put(10)
+				want := strings.Replace(tt.text, "HOST", strings.TrimPrefix(address, "http://"), 1)
+				if o.Status != report.StatusFailed || !strings.Contains(o.Error, want) || strings.Contains(o.Error, "s3cret") {
+					t.Errorf("status %q, error %q, want %q", o.Status, o.Error, want)
+				}
+			})
+		}
+	}
+}
+
 func TestAnswersOfOddServers(t *testing.T) {
 	hang := func(text string) func(net.Conn) { return say(text) }
 	done := func(x *Exchange) bool { return x.answer.done }

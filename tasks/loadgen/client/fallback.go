@@ -184,6 +184,9 @@ func (t *trip) failed(err error) error {
 func (t *trip) answer(resp *http.Response) {
 	l, x := t.fallback.loop, t.x
 	head := wire.Head{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), Encoding: resp.Header.Get("Content-Encoding")}
+	if resp.StatusCode/100 == 3 {
+		head.Location = resp.Header.Get("Location")
+	}
 	var stop error
 	t.tell(func() { stop = x.head(&head) })
 	buf := make([]byte, 64<<10)

@@ -15,7 +15,7 @@ func (p *Parser) header(line []byte) error {
 		return fmt.Errorf("%w: header %.60q", ErrBadAnswer, line)
 	}
 	switch line[0] | 0x20 { // of those that are looked for
-	case 'c', 'r', 't', 'x':
+	case 'c', 'l', 'r', 't', 'x':
 	default:
 		return nil
 	}
@@ -24,6 +24,10 @@ func (p *Parser) header(line []byte) error {
 	case len("connection"):
 		if is(name, "connection") {
 			p.keep = !is(value, "close") && (p.keep || is(value, "keep-alive"))
+		}
+	case len("location"):
+		if p.head.Status/100 == 3 && is(name, "location") && len(value) <= maxLocation {
+			p.head.Location = string(value)
 		}
 	case len("retry-after"):
 		p.names(name, value, "retry-after", &p.head.RetryAfter, p.last.RetryAfter)

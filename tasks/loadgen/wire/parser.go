@@ -23,12 +23,16 @@ const spareLine = 4 << 10
 // maxName bounds the values of headers that are kept: names of pods and encodings are shorter.
 const maxName = 253
 
+// maxLocation bounds the address that a redirect names: what is longer is not kept.
+const maxLocation = 8 << 10
+
 // Head is what a client needs of the head of an answer.
 type Head struct {
 	Status     int
 	RetryAfter string
 	Pod        string // that answered, where a header names it
 	Encoding   string // Content-Encoding
+	Location   string // of a redirect: where it leads
 }
 
 // Sink takes what a Parser finds.

@@ -12,11 +12,12 @@ import (
 
 // heard is a sink that keeps what it is told.
 type heard struct {
-	status int
-	body   []byte
+	status   int
+	location string
+	body     []byte
 }
 
-func (h *heard) Head(head *Head) error { h.status = head.Status; return nil }
+func (h *heard) Head(head *Head) error { h.status, h.location = head.Status, head.Location; return nil }
 func (h *heard) Body(p []byte) error   { h.body = append(h.body, p...); return nil }
 
 // parse feeds an answer in pieces of n bytes, then the end of the connection where the answer is not whole by then.
@@ -72,6 +73,20 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestWhereARedirectLeadsIsKept(t *testing.T) {
+	for _, tt := range []struct{ name, answer, want string }{
+		{"a redirect", "HTTP/1.1 307 x\r\nlocation:  https://h.example/v1 \r\nContent-Length: 0\r\n\r\n", "https://h.example/v1"},
+		{"another answer", "HTTP/1.1 201 x\r\nLocation: https://h.example/v1\r\nContent-Length: 0\r\n\r\n", ""},
+		{"one that is too long", "HTTP/1.1 307 x\r\nLocation: /" + strings.Repeat("x", maxLocation) + "\r\nContent-Length: 0\r\n\r\n", ""},
+		{"one that leads nowhere", "HTTP/1.1 307 x\r\nContent-Length: 0\r\n\r\n", ""},
+	} {
+		var p Parser
+		if h, _, err := parse(&p, 7, tt.answer); err != nil || h.location != tt.want {
+			t.Errorf("%s: %.60q, %v, want %q", tt.name, h.location, err, tt.want)
+		}
 	}
 }
 
