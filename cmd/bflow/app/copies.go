@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/cmd/bflow/fetch"
-	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/step"
@@ -120,17 +119,7 @@ func fetchInto(c *cli.Context, s Streams, p place, dir string, only func(string)
 	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("making the folder of the results: %w", err)
 	}
-	if err := checksums.Retract(dir); err != nil { // what an earlier fetch has brought may be of files that have changed since
-		return err
-	}
-	wanted := only
-	if only != nil {
-		wanted = func(path string) bool { return path == contract.FileChecksums || only(path) }
-	}
-	if err := fetch.Run(c.Context, p.cluster.Config, p.run.Namespace, p.run.ID, dir, wanted); err != nil {
-		return err
-	}
-	return checksums.Verify(dir, only)
+	return fetch.Run(c.Context, p.cluster.Config, p.run.Namespace, p.run.ID, dir, only)
 }
 
 func errNoResults(ended bool) error {

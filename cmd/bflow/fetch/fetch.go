@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/tasks/checksums"
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/results/transfer"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,13 +28,14 @@ type Options struct {
 // tries are those of one request: with the pauses between them half a minute, as long as an API server takes to come back.
 const tries = 8
 
-// Run brings the files of a run to folder dir. only chooses by path relative to the run directory; nil brings all.
-// It may be called again after an error: what has come stays, and is not asked for again.
+// Run brings the files of a run to folder dir. only chooses by path relative to the run directory, and the list of checksums comes
+// with them; nil brings all. It may be called again after an error: what has come stays, and is not asked for again.
 func Run(ctx context.Context, cfg *rest.Config, namespace, run, dir string, only func(string) bool) error {
 	return Options{Only: only}.Run(ctx, cfg, namespace, run, dir)
 }
 
-// Run brings the files of a run to folder dir.
+// Run brings the files of a run to folder dir, and holds them against the list that the run has made of them at its end: one that
+// has changed on its volume since is a *checksums.DamagedError.
 func (o Options) Run(ctx context.Context, cfg *rest.Config, namespace, run, dir string) error {
 	c, err := connect(cfg)
 	if err != nil {
@@ -42,13 +45,19 @@ func (o Options) Run(ctx context.Context, cfg *rest.Config, namespace, run, dir 
 	if err != nil {
 		return fmt.Errorf("looking for the results of run %q: %w", run, err)
 	}
+	if err := checksums.Retract(dir); err != nil { // what an earlier call has brought may be of files that have changed since
+		return err
+	}
 	token := rand.Text() // of this transfer alone
 	pod, err := c.startPod(ctx, where, token)
 	if err != nil {
 		return fmt.Errorf("starting the results pod of run %q: %w", run, err)
 	}
 	err = o.transfer(ctx, c, pod, token, dir)
-	return errors.Join(err, c.deletePod(ctx, pod))
+	if err := errors.Join(err, c.deletePod(ctx, pod)); err != nil {
+		return err
+	}
+	return checksums.Verify(dir, o.Only)
 }
 
 func (o Options) transfer(ctx context.Context, c *client, pod *corev1.Pod, token, dir string) error {
@@ -61,5 +70,9 @@ func (o Options) transfer(ctx context.Context, c *client, pod *corev1.Pod, token
 	if err := c.waitReady(ctx, pod, o.Ready); err != nil {
 		return err
 	}
-	return transfer.Fetch(ctx, c.proxy(pod, token), dir, transfer.Options{Only: o.Only, Progress: o.Progress, Piece: o.piece, Again: transfer.Tries(tries, o.pause)})
+	only := o.Only
+	if only != nil {
+		only = func(path string) bool { return path == contract.FileChecksums || o.Only(path) }
+	}
+	return transfer.Fetch(ctx, c.proxy(pod, token), dir, transfer.Options{Only: only, Progress: o.Progress, Piece: o.piece, Again: transfer.Tries(tries, o.pause)})
 }

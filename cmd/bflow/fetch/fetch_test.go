@@ -16,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/tasks/checksums"
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/results"
+	"bflow.dev/bflow/tasks/step"
 
 	"github.com/google/go-cmp/cmp"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -127,6 +130,43 @@ func TestOnlyWhatIsWantedComes(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, map[string][]byte{"report.json": want["report.json"]}, tree(t, to))
+}
+
+// TestAFileThatHasChangedOnItsVolumeIsNamed: the pod serves what is there, with its sum.
+func TestAFileThatHasChangedOnItsVolumeIsNamed(t *testing.T) {
+	is := func(want string) func(string) bool { return func(path string) bool { return path == want } }
+	for _, row := range []struct {
+		name string
+		only func(string) bool
+		want string // part of the error, "" = none
+	}{
+		{"all files", nil, `"report.json" has 2 bytes and not the 7 that it had when the run ended; bring it back from a copy or measure again`},
+		{"this file alone", is("report.json"), `"report.json" has 2 bytes`},
+		{"another file alone", is(large), ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir, _ := runDir(t)
+			if err := checksums.Write(dir); err != nil {
+				t.Fatal(err)
+			}
+			c := newCluster(t, dir)
+			c.addRun("r", true)
+			to := t.TempDir()
+			o := quick
+			o.Only = row.only
+			if err := o.Run(t.Context(), c.config(), "bench", "r", to); err != nil {
+				t.Fatalf("as the run has left them: %v", err)
+			}
+			write(t, filepath.Join(dir, "report.json"), []byte("{}"))
+			err := o.Run(t.Context(), c.config(), "bench", "r", to)
+			if row.want == "" && err != nil || row.want != "" && (step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), row.want)) {
+				t.Errorf("exit code %d: %v, want %q", step.Code(err), err, row.want)
+			}
+			if diff := cmp.Diff(2, len(c.deleted())); diff != "" {
+				t.Errorf("pods that are deleted (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 // TestATransferSurvives: what may pass is tried again; what does not is an error, and the next call goes on.
