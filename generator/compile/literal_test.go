@@ -102,6 +102,34 @@ func TestALiteralCredentialStandsInItsSecretAlone(t *testing.T) {
 	}
 }
 
+// TestAValueOfASecretIsNamedWhereACredentialMayStand: the plan holds what stands for it, and the run says which Secret it needs.
+func TestAValueOfASecretIsNamedWhereACredentialMayStand(t *testing.T) {
+	const from = "{valueFrom: {secretKeyRef: {name: hub, key: token}}}"
+	reference := runplan.SecretKey{Name: "hub", Key: "token"}.Reference()
+	for _, row := range []struct{ name, place, text string }{
+		{"a variable of the engine", "ENV", "env: {HF_TOKEN: " + from + "}"},
+		{"a variable of another name", "ENV", "env: {A: " + from + "}"},
+		{"a header", "API", "headers: {apikey: " + from + "}"},
+		{"a member of the body", "API", "body: {extra: [{api_key: " + from + "}]}"},
+		{"the server", "TARGET", "target: {base_url: " + from + "}"},
+		{"a part of the server's address", "TARGET", `target: {base_url: "https://me:` + reference + `@h.example"}`},
+		{"Prometheus", "PROMETHEUS", from},
+		{"prompts", "DATA", "output: 3, file: {format: csv, url: " + from + "}"},
+		{"a trace", "DATA", "trace: {format: mooncake, url: " + from + "}"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			text := withLiteral(row.place, row.text)
+			said, taken, written := compileLiteral(t, strings.Replace(text, `"`+from+`"`, from, 1))
+			if len(taken) > 0 || strings.Contains(said, "literal") {
+				t.Errorf("it is taken for a literal: %v\n%s", taken, said)
+			}
+			if !strings.Contains(written, reference) || !strings.Contains(written, "name: hub") {
+				t.Errorf("nothing needs Secret hub in\n%s", written)
+			}
+		})
+	}
+}
+
 // compileLiteral returns the problems of a file, the credentials that were taken out of it, and what it compiles to.
 func compileLiteral(t *testing.T, text string) (said string, taken []literal.Secret, written string) {
 	t.Helper()

@@ -141,9 +141,13 @@ func (t *Taker) Address(place, address string) string {
 	return front
 }
 
-// user is the user's part of an address: a token may stand in place of the user as well.
+// user is the user's part of an address: a token may stand in place of the user as well, but not beside a password that a Secret
+// holds already.
 func (t *Taker) user(place, raw string) string {
 	name, password, both := strings.Cut(raw, ":")
+	if both && len(runplan.References(password)) > 0 {
+		return raw
+	}
 	name = t.part(place, name)
 	if !both {
 		return name
