@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/tasks/contract"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -89,17 +91,20 @@ func TestNoBindingNamesARoleOfTheCluster(t *testing.T) {
 	}
 }
 
-func TestTheAccountForLoadHasNoRightsAndNoToken(t *testing.T) {
+// TestAccountsThatHaveNoRightsAndNoToken: that of load runs what experiments name, and that of Prometheus is shown to servers.
+func TestAccountsThatHaveNoRightsAndNoToken(t *testing.T) {
 	all := objectsOf(t, full())
-	account := find(t, all, "ServiceAccount", "bench", "bflow-load")
-	if automount, ok, _ := unstructured.NestedBool(account.Object, "automountServiceAccountToken"); automount || !ok {
-		t.Error("bflow-load gets a token")
-	}
-	for _, o := range all {
-		subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects")
-		for _, s := range subjects {
-			if s.(map[string]any)["name"] == "bflow-load" {
-				t.Errorf("%s %q gives bflow-load rights", o.GetKind(), o.GetName())
+	for name, namespace := range map[string]string{contract.AccountLoad: "bench", contract.AccountMetrics: contract.NamespaceSystem} {
+		account := find(t, all, "ServiceAccount", namespace, name)
+		if automount, ok, _ := unstructured.NestedBool(account.Object, "automountServiceAccountToken"); automount || !ok {
+			t.Errorf("pods of %s get a token", name)
+		}
+		for _, o := range all {
+			subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects")
+			for _, s := range subjects {
+				if s.(map[string]any)["name"] == name {
+					t.Errorf("%s %q gives %s rights", o.GetKind(), o.GetName(), name)
+				}
 			}
 		}
 	}

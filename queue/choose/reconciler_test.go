@@ -217,6 +217,21 @@ func TestAnIdleTargetTakesWhatWaitsElsewhere(t *testing.T) {
 	w.want("second", "a", "")
 }
 
+// TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices: one has them, the other is still to take the rest of its target.
+func TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices(t *testing.T) {
+	w := newWorld(t)
+	for _, namespace := range []string{"bench", "red"} {
+		w.run("nightly", "a", map[string]string{"admitted": "then"}, func(pr *tektonv1.PipelineRun, wl *kueue.Workload) {
+			pr.Namespace, wl.Namespace, pr.Spec.Status = namespace, namespace, ""
+		}, reservedOne)
+	}
+	w.sights["a"].pods = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Labels: map[string]string{contract.LabelRun: "nightly"}}, Spec: corev1.PodSpec{
+		NodeName: "n", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: resource.MustParse("4")}}}}}}}
+	w.run("third", contract.TargetAny, map[string]string{"targets": "a,c"})
+	w.look()
+	w.want("third", "c", "its devices are free")
+}
+
 func TestAQueueThatIsKeptInAnAnnotation(t *testing.T) {
 	w := newWorld(t)
 	w.run("r", "any", map[string]string{"targets": "b", "queue": "any"}, func(pr *tektonv1.PipelineRun, _ *kueue.Workload) { delete(pr.Labels, contract.LabelQueue) })

@@ -122,6 +122,18 @@ func TestARunHasATokenForTheServerThatIsListed(t *testing.T) {
 	}
 }
 
+// TestATokenWithoutAnAudienceIsForTheAPIServer, as the Thanos of OpenShift wants it.
+func TestATokenWithoutAnAudienceIsForTheAPIServer(t *testing.T) {
+	w := newMetricsWorld(t, makeRun(func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationMetrics] = "https://other.example" }))
+	w.look(t)
+	if len(w.asked) != 1 || w.asked[0].Spec.Audiences != nil {
+		t.Errorf("asked for %+v", w.asked)
+	}
+	if data := w.holds(t); len(data[contract.KeyToken]) == 0 || data[contract.KeyCA] != nil {
+		t.Errorf("beside the run lies %s", data)
+	}
+}
+
 func TestWhoGetsNoTokenForPrometheus(t *testing.T) {
 	asks := func(address string) func(*tektonv1.PipelineRun) {
 		return func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationMetrics] = address }
