@@ -148,7 +148,7 @@ func (a *adding) agree(context.Context) error {
 	}
 	for _, n := range a.settings.Namespaces {
 		if !slices.Contains(a.s.options.Namespaces, n) {
-			return fmt.Errorf("namespace %q is none of the hub's (%s); bflow bootstrap --single-cluster --namespace makes it one", n, strings.Join(a.s.options.Namespaces, ", "))
+			return fmt.Errorf("namespace %q is none of the hub's (%s); bflow bootstrap namespace add %s makes it one", n, strings.Join(a.s.options.Namespaces, ", "), n)
 		}
 	}
 	a.s.options.Targets = maps.Clone(all)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ import (
 // Options are the wishes for an installation. The zero value, with a Version, installs everything that is missing.
 type Options struct {
 	Version         string                      // of bflow
-	Namespaces      []string                    // where runs live; none = objects.DefaultNamespace
+	Namespaces      []string                    // where runs live, beside those where they do; none at all = objects.DefaultNamespace
 	Overlay         string                      // folder of package overlays; "" = by the platform
 	Image           string                      // of the controller; "" = by Version
 	Client          string                      // image of bflow itself; "" = beside Image
@@ -195,6 +196,7 @@ type survey struct {
 	inventory  Inventory
 	components []Component
 	adopted    []string // parts that are taken over now
+	beside     []string // namespaces of runs that stay though the options name only others
 }
 
 // look finds out what the cluster is and what is to be on it.
@@ -210,15 +212,35 @@ func (h *Hub) look(ctx context.Context, o Options) (survey, error) {
 	if o, err = o.follow(inv.Settings); err != nil {
 		return survey{}, err
 	}
+	asked := o.Namespaces
 	o = o.Resume(inv.Settings).withDefaults()
+	var beside []string
+	if inv.hasController() {
+		o.Namespaces, beside = joined(inv.Settings.Namespaces, asked)
+	}
 	all, err := components(o, found, inv)
-	s := survey{options: o, found: found, inventory: inv, components: all}
+	s := survey{options: o, found: found, inventory: inv, components: all, beside: beside}
 	for _, c := range all {
 		if o.Adopt && c.Part != partBflow && len(inv.Parts[c.Part]) == 0 {
 			s.adopted = append(s.adopted, c.Part)
 		}
 	}
 	return s, err
+}
+
+// joined are the namespaces of an installation and those that are asked for, each once, and beside those that are not
+// asked for though others are: a team's namespace goes by RemoveNamespace only, which drains it.
+func joined(have, asked []string) (all, beside []string) {
+	all = slices.Clone(have)
+	for _, n := range asked {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	if len(asked) > 0 {
+		beside = slices.DeleteFunc(slices.Clone(have), func(n string) bool { return slices.Contains(asked, n) })
+	}
+	return all, beside
 }
 
 // done prints a step that is over, in the manner of "✓ Tekton v1.13.1 (99 objects, 12 s)".

@@ -78,6 +78,9 @@ func (h *Hub) agree(s survey) error {
 			h.note("its pod framework is on: runs carry no queue label, and the controller makes their Workloads")
 		}
 	}
+	if len(s.beside) > 0 {
+		h.note("runs live in %s as before; bflow bootstrap namespace remove NAME takes one of these away", strings.Join(s.beside, ", "))
+	}
 	return errors.Join(append(problems, sameVersion(s))...)
 }
 

@@ -133,6 +133,16 @@ func (inv Inventory) Find(part string, ref apply.Ref) (Entry, bool) {
 	return inv.Parts[part][i], true
 }
 
+// hasController tells whether bflow is installed: an uninstallation that has to leave something leaves the controller out.
+func (inv Inventory) hasController() bool {
+	_, found := inv.Find(partBflow, controllerRef())
+	return found
+}
+
+func controllerRef() apply.Ref {
+	return apply.Ref{Group: "apps", Kind: "Deployment", Namespace: contract.NamespaceSystem, Name: contract.AccountController}
+}
+
 func parseEntries(text string) ([]Entry, error) {
 	var all []Entry
 	for line := range strings.Lines(text) {

@@ -183,6 +183,38 @@ func TestANamespaceThatATeamHadStays(t *testing.T) {
 	}
 }
 
+// TestASecondInstallationTakesNoNamespaceAway: whoever repeats bootstrap for one team need not know of the others.
+func TestASecondInstallationTakesNoNamespaceAway(t *testing.T) {
+	s, hub, said := twoTeams(t)
+	before := slices.Concat(names(s, "/namespaces/bench"), names(s, "/namespaces/lab"))
+	must(t, hub.Install(t.Context(), Options{Version: "v1.0.0", Namespaces: []string{"more", "lab"}}))
+	if after := slices.Concat(names(s, "/namespaces/bench"), names(s, "/namespaces/lab")); !slices.Equal(after, before) {
+		t.Errorf("left %q, before %q", after, before)
+	}
+	state, err := hub.Status(t.Context(), Options{Version: "v1.0.0", Namespaces: []string{"bench"}})
+	if err != nil || len(state.Findings) > 0 || !slices.Equal(state.Namespaces, []string{"bench", "lab", "more"}) {
+		t.Errorf("status says %+v, %v", state, err)
+	}
+	if want := "runs live in bench as before; bflow bootstrap namespace remove NAME"; !strings.Contains(said.String(), want) {
+		t.Errorf("%q is not among\n%s", want, said)
+	}
+}
+
+// TestAnInstallationAfterAnotherIsOfItsOwnNamespaces: what an uninstallation has left of results makes no namespace one of
+// runs again.
+func TestAnInstallationAfterAnotherIsOfItsOwnNamespaces(t *testing.T) {
+	s, hub, _ := twoTeams(t)
+	run(s, "r", "", "True")
+	must(t, hub.Uninstall(t.Context(), UninstallOptions{}))
+	must(t, hub.Install(t.Context(), Options{Version: "v1.0.0", Namespaces: []string{"more"}}))
+	if state, err := hub.Status(t.Context(), Options{Version: "v1.0.0"}); err != nil || !slices.Equal(state.Namespaces, []string{"more"}) {
+		t.Errorf("status says %+v, %v", state, err)
+	}
+	if got := names(s, "/namespaces/lab/"); !slices.Equal(got, []string{"serviceaccounts/bflow-load", "pipelineruns/r"}) {
+		t.Errorf("left of the results: %q", got)
+	}
+}
+
 func TestNamespacesThatCannotComeOrGo(t *testing.T) {
 	s, hub, _ := twoTeams(t)
 	s.Put("/api/v1/namespaces/taken/serviceaccounts/bflow-load", apitest.Object{})

@@ -50,7 +50,7 @@ func mirrorFlags(more ...cli.Flag) []cli.Flag {
 
 func installFlags(more ...cli.Flag) []cli.Flag {
 	return kubeFlags(mirrorFlags(append([]cli.Flag{
-		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where runs live; repeatable or by commas (default: " + objects.DefaultNamespace + ")"},
+		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where runs live, beside where they do already; repeatable or by commas (default: " + objects.DefaultNamespace + ")"},
 		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: by the platform)"},
 		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...] of the nodes for task pods (default: nodes without GPUs where a label tells them)"},
 		&cli.StringSliceFlag{Name: "prometheus", Usage: "URL[,ca=FILE][,audience=NAME] of a Prometheus that gets a token when a run asks it; repeatable (default: on OpenShift its Thanos)"},
