@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,9 +40,8 @@ func (r *removal) endMatrices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.cluster.Wait(ctx, apply.RefsOf(customs), settled, r.waiting); err != nil {
-		return fmt.Errorf("%w; look at the controller in %q, or remove finalizer %q from the CustomRun when nothing of its runs is left", err,
-			contract.NamespaceSystem, contract.FinalizerMatrix)
+	if err := r.awaitRelease(ctx, apply.RefsOf(customs), settled); err != nil {
+		return orByHand(err, contract.FinalizerMatrix, "CustomRun")
 	}
 	if ended > 0 {
 		r.done("matrices (%d cancelled)", ended)

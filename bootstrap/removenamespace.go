@@ -64,6 +64,9 @@ func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
 
 // drain returns when nothing is queued or running there and nothing more can start.
 func (m *membership) drain(ctx context.Context) error {
+	if err := m.attended(ctx, m.o.Name); err != nil {
+		return err
+	}
 	if m.o.Wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, m.o.Wait)
@@ -89,7 +92,7 @@ func (m *membership) drain(ctx context.Context) error {
 			return fmt.Errorf("runs are there: %d, %s first; wait for them with --wait, or cancel them: bflow cancel RUN -n %s",
 				len(there), there[0].Name, m.o.Name)
 		}
-		if err := m.cluster.Wait(ctx, there, settledOrReleased, m.waiting); err != nil {
+		if err := m.awaitRelease(ctx, there, settledOrReleased); err != nil {
 			return err
 		}
 	}

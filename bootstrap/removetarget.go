@@ -112,13 +112,16 @@ func (l *leaving) drain(ctx context.Context) error {
 	if len(holding) == 0 || l.o.Force {
 		return nil
 	}
+	if l.orphaned(ctx) {
+		return orphansAmong(holding)
+	}
 	if l.o.Wait <= 0 {
 		return fmt.Errorf("runs are there: %d, %s first; its queue lets no other start now. Wait for them with --wait, cancel them, or leave them there with --force",
 			len(holding), holding[0].GetName())
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.o.Wait)
 	defer cancel()
-	return l.cluster.Wait(ctx, apply.RefsOf(holding), released, l.waiting)
+	return l.awaitRelease(ctx, apply.RefsOf(holding), released)
 }
 
 // leave removes what is ours on the target.

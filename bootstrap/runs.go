@@ -28,16 +28,15 @@ func (r *removal) endRuns(ctx context.Context) error {
 			ended++
 		}
 	}
-	if err := r.cluster.Wait(ctx, apply.RefsOf(runs), released, r.waiting); err != nil {
-		return fmt.Errorf("%w; look at the controller in %q, or remove finalizer %q from the run when nothing of it is left", err,
-			contract.NamespaceSystem, contract.Finalizer)
+	if err := r.awaitRelease(ctx, apply.RefsOf(runs), released); err != nil {
+		return orByHand(err, contract.Finalizer, "run")
 	}
 	workloads, err := r.cluster.List(ctx, workloadKind(), "", "")
 	if err != nil {
 		return err
 	}
 	workloads = slices.DeleteFunc(workloads, func(w *unstructured.Unstructured) bool { return !ofRun(w) })
-	if err := r.cluster.Wait(ctx, apply.RefsOf(workloads), unheld, r.waiting); err != nil {
+	if err := r.awaitRelease(ctx, apply.RefsOf(workloads), unheld); err != nil {
 		return err
 	}
 	if ended > 0 {
@@ -58,13 +57,16 @@ func unheld(u *unstructured.Unstructured) (bool, string) {
 	return false, fmt.Sprintf("finalizers %q are still on it", u.GetFinalizers())
 }
 
+// statusPending is spec.status of a run that waits to be let start.
+const statusPending = "PipelineRunPending"
+
 // ending is what to write into spec.status so that a run ends: one that was never let start must not run its finally.
 func ending(run *unstructured.Unstructured) (status string, over bool) {
 	now, _, _ := unstructured.NestedString(run.Object, "spec", "status")
 	switch {
 	case finished(run):
 		return "", true
-	case now == "PipelineRunPending":
+	case now == statusPending:
 		return "Cancelled", false
 	case now == "":
 		return "CancelledRunFinally", false

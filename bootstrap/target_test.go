@@ -29,6 +29,7 @@ func hubServer(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 		t.Fatal(err)
 	}
 	s.Put("/api/v1/namespaces/bflow-system/configmaps/bflow-inventory", object.Object)
+	s.Put(ofController, apitest.Object{"spec": apitest.Object{"replicas": 1}})
 	var said strings.Builder
 	hub, err := Connect(s.Config(), &said)
 	if err != nil {
@@ -185,6 +186,11 @@ func TestWhatIsRefused(t *testing.T) {
 	policy, _, _ := unstructured.NestedString(s.Get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/far"), "spec", "stopPolicy")
 	if policy != "Hold" {
 		t.Errorf("the queue of a target that is being removed is %q", policy)
+	}
+	s.Remove(ofController)
+	err = hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Kubeconfig: path, Version: "v1", Wait: time.Hour})
+	if err == nil || !strings.Contains(err.Error(), "bflow delete --force --yes r -n bench") {
+		t.Errorf("without a controller: %v", err)
 	}
 	must(t, hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Force: true, Version: "v1"}))
 }

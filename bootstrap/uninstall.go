@@ -61,6 +61,7 @@ func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 
 func (r *removal) run(ctx context.Context) error {
 	for _, s := range []step{
+		{"looking for who releases runs", func(ctx context.Context) error { return r.attended(ctx, "") }},
 		{"ending matrices", r.endMatrices},
 		{"ending runs", r.endRuns},
 		{"deleting targets", r.targets},

@@ -1,5 +1,5 @@
-// Package run judges a PipelineRun of bflow: whose it is, what it asks for, and where it is in its life. Every function
-// is pure. Nothing here talks to a cluster, so that all controllers mean the same by the same word.
+// Package run judges a PipelineRun of bflow: whose it is, what it asks for, where it is in its life, and whether a
+// controller looks after it. Every function is pure. Nothing here talks to a cluster, so that all controllers mean the same by the same word.
 package run
 
 import (

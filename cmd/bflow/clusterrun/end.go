@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -140,22 +141,13 @@ func (c *Cluster) mark(ctx context.Context, run *Run) error {
 	return nil
 }
 
-// unavailableFor is how long a controller has been away that does not just start again.
-const unavailableFor = time.Minute
-
-// Orphaned says whether no controller looks after runs: it is not installed, has no replicas, or none of them has been
-// available for a while. Where that cannot be read there may be one.
+// Orphaned says whether no controller looks after runs: see run.Orphaned. Where that cannot be read there may be one.
 func (c *Cluster) Orphaned(ctx context.Context, now time.Time) bool {
 	d, err := get[appsv1.Deployment](ctx, c, controllerPath())
 	if err != nil {
 		return apierrors.IsNotFound(err)
 	}
-	if d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
-		return true
-	}
-	return slices.ContainsFunc(d.Status.Conditions, func(k appsv1.DeploymentCondition) bool {
-		return k.Type == appsv1.DeploymentAvailable && k.Status == corev1.ConditionFalse && now.Sub(k.LastTransitionTime.Time) > unavailableFor
-	})
+	return queuerun.Orphaned(d, now)
 }
 
 func controllerPath() path {

@@ -1,0 +1,135 @@
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"bflow.dev/bflow/bootstrap/apply"
+	queuerun "bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// orphanedError are runs and matrices that are held for a controller which does not run, so that to wait would be for ever.
+type orphanedError struct{ held []apply.Ref }
+
+func (e *orphanedError) Error() string {
+	first := e.held[0]
+	return fmt.Sprintf("%s does not run, so nobody releases the runs and matrices that it holds: %d, %s first; delete each by bflow delete --force --yes %s -n %s, and repeat this, or see bflow doctor",
+		contract.AccountController, len(e.held), first.Name, first.Name, first.Namespace)
+}
+
+// heldFor is the run or matrix for which the controller holds an object, by the name that bflow delete takes. It is false
+// for what Tekton, Kueue or Kubernetes let go themselves. A run that waits is held by its Workload.
+func heldFor(u *unstructured.Unstructured) (apply.Ref, bool) {
+	if u == nil {
+		return apply.Ref{}, false
+	}
+	ref := apply.Ref{Group: runKind().Group, Kind: runKind().Kind, Namespace: u.GetNamespace()}
+	for _, owner := range u.GetOwnerReferences() {
+		if owner.Kind == runKind().Kind {
+			ref.Name = owner.Name
+		}
+	}
+	switch u.GetKind() {
+	case customRunKind().Kind:
+		over, _ := settled(u)
+		return ref, !over && ref.Name != ""
+	case workloadKind().Kind:
+		free, _ := unheld(u)
+		return ref, !free && ref.Name != ""
+	}
+	ref.Name = cmp.Or(u.GetLabels()[contract.LabelRun], u.GetName())
+	status, _, _ := unstructured.NestedString(u.Object, "spec", "status")
+	waits := status == statusPending && !finished(u)
+	return ref, waits || slices.ContainsFunc(u.GetFinalizers(), func(f string) bool { return f == contract.Finalizer || f == contract.FinalizerMatrix })
+}
+
+// attended is an *orphanedError where runs or matrices are held and nobody will let them go. In namespace "" it looks
+// everywhere.
+func (h *Hub) attended(ctx context.Context, namespace string) error {
+	if !h.orphaned(ctx) {
+		return nil
+	}
+	var all []*unstructured.Unstructured
+	for _, look := range []struct {
+		kind     schema.GroupKind
+		selector string
+	}{{customRunKind(), selectMatrices}, {runKind(), selectMatrices}, {runKind(), selectRuns}} {
+		some, err := h.cluster.List(ctx, look.kind, namespace, look.selector)
+		if err != nil {
+			return err
+		}
+		all = append(all, some...)
+	}
+	return orphansAmong(all)
+}
+
+// orphansAmong is an *orphanedError where objects are held for runs or matrices. Runs go with their matrix, when it comes
+// before them.
+func orphansAmong(all []*unstructured.Unstructured) error {
+	var held []apply.Ref
+	for _, u := range all {
+		ref, is := heldFor(u)
+		whole := ref
+		whole.Name = u.GetLabels()[contract.LabelMatrix]
+		if is && !slices.Contains(held, ref) && !slices.Contains(held, whole) {
+			held = append(held, ref)
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	return &orphanedError{held}
+}
+
+// orphaned tells whether nobody releases runs: see queuerun.Orphaned. Where that cannot be read there may be somebody.
+func (h *Hub) orphaned(ctx context.Context) bool {
+	u, err := h.cluster.Get(ctx, controllerRef())
+	if err != nil {
+		return false
+	}
+	if u == nil {
+		return queuerun.Orphaned(nil, time.Now())
+	}
+	var d appsv1.Deployment
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {
+		return false
+	}
+	return queuerun.Orphaned(&d, time.Now())
+}
+
+// awaitRelease waits for what the controller lets go. Where that ceases to run meanwhile it is an *orphanedError at once.
+func (h *Hub) awaitRelease(ctx context.Context, refs []apply.Ref, is apply.Condition) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	err := h.cluster.Wait(ctx, refs, func(u *unstructured.Unstructured) (bool, string) {
+		ok, why := is(u)
+		if held, waits := heldFor(u); !ok && waits && h.orphaned(ctx) {
+			cancel(&orphanedError{[]apply.Ref{held}})
+		}
+		return ok, why
+	}, h.waiting)
+	var orphaned *orphanedError
+	if errors.As(context.Cause(ctx), &orphaned) {
+		return orphaned
+	}
+	return err
+}
+
+// orByHand says what else to do where a wait for the controller was too long.
+func orByHand(err error, finalizer, of string) error {
+	var orphaned *orphanedError
+	if err == nil || errors.As(err, &orphaned) {
+		return err
+	}
+	return fmt.Errorf("%w; look at the controller in %q, or remove finalizer %q from the %s when nothing of it is left", err, contract.NamespaceSystem, finalizer, of)
+}
