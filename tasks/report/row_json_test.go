@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestARowIsWrittenAsEncodingJSONDoes(t *testing.T) {
@@ -21,6 +24,25 @@ func TestARowIsWrittenAsEncodingJSONDoes(t *testing.T) {
 		}
 		if got := r.AppendJSON(nil); string(got) != string(want) {
 			t.Fatalf("row\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+func TestARowIsReadAsEncodingJSONDoes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	lines := []string{`{}`, `{"id":"a"}`, ` {"id": "a"} `, `{"id":"a","unknown":[{"x":1}]}`, `{"ID":"a","tokens_in":null}`, `{"t_end_ns":1e3}`,
+		`{"t_end_ns":12345678901234567890}`, `{"stage":01}`, `{"id":"a"`, `{"id":"a",}`, `{"id":1}`, `{"stage":1.5}`, `{"gaps_us":[]}`,
+		`{"slo_missed":["a","b"],"slo_ok":false}`, `{"conn_reused":tru}`, `{"itl_max_ms":1.5.5}`, `{"stage":2,"stage":3}`, `{"stage":1}}`}
+	for range 2000 {
+		row := filledRow(rng, rng.Float64())
+		lines = append(lines, string(row.AppendJSON(nil)))
+	}
+	var p rowParser
+	for _, line := range lines {
+		var got, want Row
+		wantErr, err := json.Unmarshal([]byte(line), &want), p.decode([]byte(line), &got)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); (err != nil) != (wantErr != nil) || err == nil && diff != "" {
+			t.Fatalf("%s: error %v, want %v (-want +got):\n%s", line, err, wantErr, diff)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -184,7 +185,9 @@ type RowReader struct {
 	Header Header
 	path   string
 	f      *os.File
-	dec    *json.Decoder
+	in     *bufio.Reader
+	long   []byte // a line that is longer than the buffer
+	parser rowParser
 }
 
 // OpenRows opens the file at path and reads its header. An unknown schema is an error.
@@ -193,13 +196,16 @@ func OpenRows(path string) (*RowReader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading rows: %w", err)
 	}
-	gz, err := gzip.NewReader(bufio.NewReaderSize(f, 256<<10))
+	gz, err := gzip.NewReader(bufio.NewReaderSize(f, block))
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("reading rows %q: %w", path, err)
 	}
-	r := &RowReader{path: path, f: f, dec: json.NewDecoder(gz)}
-	err = r.dec.Decode(&r.Header)
+	r := &RowReader{path: path, f: f, in: bufio.NewReaderSize(gz, block)}
+	line, err := r.line()
+	if err == nil {
+		err = json.Unmarshal(line, &r.Header)
+	}
 	if err == nil && r.Header.Schema != RequestsSchema {
 		err = fmt.Errorf("schema %q is not %q", r.Header.Schema, RequestsSchema)
 	}
@@ -210,14 +216,49 @@ func OpenRows(path string) (*RowReader, error) {
 	return r, nil
 }
 
+// line returns the next line that is not blank, valid until the next call; io.EOF after the last.
+func (r *RowReader) line() ([]byte, error) {
+	for {
+		line, err := r.in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			r.long = append(r.long[:0], line...)
+			var rest []byte
+			rest, err = r.in.ReadBytes('\n')
+			r.long = append(r.long, rest...)
+			line = r.long
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 && errors.Is(err, io.EOF) {
+			err = nil // the last line has no end
+		}
+		if err != nil || len(line) > 0 {
+			return line, err
+		}
+	}
+}
+
 // Next returns the next row, io.EOF after the last.
 func (r *RowReader) Next() (Row, error) {
 	var row Row
-	err := r.dec.Decode(&row)
+	line, err := r.line()
+	if err == nil {
+		err = r.parser.decode(line, &row)
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("reading rows %q: %w", r.path, err)
 	}
 	return row, err
+}
+
+// Skip passes over n rows; fewer are no error.
+func (r *RowReader) Skip(n int) error {
+	for range n {
+		if _, err := r.line(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("reading rows %q: %w", r.path, err)
+		}
+	}
+	return nil
 }
 
 // All returns the rows from here on; a row that cannot be read ends them with its error.
