@@ -94,25 +94,28 @@ func serve(ctx context.Context, o Options, log *slog.Logger) error {
 	}
 	life, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	config, lock, err := elected(config, o, end)
+	if err != nil {
+		return err
+	}
 	caches := &filling{limit: o.CacheTimeout, life: life, end: end, refused: map[string]error{}}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        scheme,
-		MapperProvider:                mapper,
-		Cache:                         cacheOptions(),
-		NewCache:                      caches.newCache,
-		NewClient:                     readEnabled,
-		Controller:                    ctrlconfig.Controller{CacheSyncTimeout: o.CacheTimeout, SkipNameValidation: new(true)}, // a test runs several
-		GracefulShutdownTimeout:       new(stopGrace),
-		LeaderElection:                o.LeaderElection,
-		LeaderElectionID:              leaseName,
-		LeaderElectionNamespace:       o.SystemNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &o.LeaseDuration,
-		RenewDeadline:                 &o.RenewDeadline,
-		RetryPeriod:                   &o.RetryPeriod,
-		HealthProbeBindAddress:        o.ProbeAddress,
-		PprofBindAddress:              o.PprofAddress,
-		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		Scheme:                              scheme,
+		MapperProvider:                      mapper,
+		Cache:                               cacheOptions(),
+		NewCache:                            caches.newCache,
+		NewClient:                           readEnabled,
+		Controller:                          ctrlconfig.Controller{CacheSyncTimeout: o.CacheTimeout, SkipNameValidation: new(true)}, // a test runs several
+		GracefulShutdownTimeout:             new(stopGrace),
+		LeaderElection:                      o.LeaderElection,
+		LeaderElectionResourceLockInterface: lock,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       &o.LeaseDuration,
+		RenewDeadline:                       &o.RenewDeadline,
+		RetryPeriod:                         &o.RetryPeriod,
+		HealthProbeBindAddress:              o.ProbeAddress,
+		PprofBindAddress:                    o.PprofAddress,
+		Metrics:                             metricsserver.Options{BindAddress: o.MetricsAddress},
 	})
 	if err != nil {
 		return fmt.Errorf("reaching the cluster: %w", err)

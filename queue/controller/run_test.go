@@ -60,7 +60,7 @@ func listing(resource string) func(apitest.Request) bool {
 }
 
 // start lets a controller work, which ends with the test at the latest.
-func (h *hub) start(patience time.Duration) {
+func (h *hub) start(patience time.Duration, flags ...string) {
 	h.t.Helper()
 	ctrlmetrics.Registry = prometheus.NewRegistry() // of the process; each of its managers registers the same names
 	kubeconfig, err := h.Kubeconfig(h.t.TempDir())
@@ -73,8 +73,8 @@ func (h *hub) start(patience time.Duration) {
 	}
 	h.probes = free.Addr().String()
 	free.Close()
-	o, err := Parse([]string{"--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-address=0", "--probe-address", h.probes,
-		"--cache-timeout", patience.String()}, io.Discard)
+	o, err := Parse(append([]string{"--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-address=0", "--probe-address", h.probes,
+		"--cache-timeout", patience.String()}, flags...), io.Discard)
 	if err != nil {
 		h.t.Fatal(err)
 	}

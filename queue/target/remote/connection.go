@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/transport"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,8 +40,9 @@ type connection struct {
 	end   context.CancelFunc
 }
 
-// connect makes clients and a view, which asks nobody anything before it runs. It ends with life at the latest.
-func connect(life context.Context, c credentials.Credentials, scheme *runtime.Scheme, tell, renew func(), clk clock.PassiveClock) (*connection, error) {
+// connect makes clients and a view, which asks nobody anything before it runs. It ends with life at the latest. What guard
+// refuses, nil for nothing, is not sent.
+func connect(life context.Context, c credentials.Credentials, scheme *runtime.Scheme, guard transport.WrapperFunc, tell, renew func(), clk clock.PassiveClock) (*connection, error) {
 	cfg, err := c.Config()
 	if err != nil {
 		return nil, err
@@ -50,6 +52,7 @@ func connect(life context.Context, c credentials.Credentials, scheme *runtime.Sc
 	conn := &connection{of: c, token: &token{}}
 	conn.token.set(c.Token)
 	cfg.Wrap(conn.token.wrap)
+	cfg.Wrap(guard)
 	if conn.sight, err = view.New(cfg, c.Target, tell); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/transport"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -35,7 +36,8 @@ type Connector struct {
 	targets *target.Registry
 	scheme  *runtime.Scheme
 	clock   clock.PassiveClock
-	life    context.Context // connections live as long as the process, not as a request
+	life    context.Context       // connections live as long as the process, not as a request
+	guard   transport.WrapperFunc // of all requests to targets, nil for none
 
 	running sync.WaitGroup // a goroutine for each connection
 
@@ -83,6 +85,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, targets *target.Registry, name
 		return fmt.Errorf("making a client of the Secrets of targets: %w", err)
 	}
 	connector := NewConnector(ctx, reads, targets, mgr.GetScheme(), clock.RealClock{})
+	connector.guard = mgr.GetConfig().WrapTransport // who must not change the hub must not change a target
 	if err := mgr.Add(connector); err != nil {
 		return err
 	}
@@ -151,7 +154,7 @@ func (r *Connector) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		}
 		return ctrl.Result{}, nil
 	}
-	conn, err := connect(r.life, c, r.scheme, func() { r.targets.Tell(c.Target) }, func() { r.targets.Renew(c.Target) }, r.clock)
+	conn, err := connect(r.life, c, r.scheme, r.guard, func() { r.targets.Tell(c.Target) }, func() { r.targets.Renew(c.Target) }, r.clock)
 	if err != nil {
 		log.Info("a target cannot be reached as its Secret says", "target", c.Target, "why", err.Error())
 		return ctrl.Result{}, nil
