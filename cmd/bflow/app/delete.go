@@ -32,7 +32,7 @@ func deleteCommand(s Streams) *cli.Command {
 				return step.Usagef("reading arguments of \"delete\": want at least one run")
 			}
 			for _, name := range c.Args().Slice() {
-				p, err := locateAny(c, name)
+				p, err := locateDeletable(c, name)
 				if err == nil {
 					err = p.certain(c)
 				}
@@ -53,6 +53,24 @@ func deleteCommand(s Streams) *cli.Command {
 			return nil
 		},
 	}
+}
+
+// locateDeletable is locateAny, and by force finds what is left of a matrix whose parent was deleted, where no controller
+// lets it go.
+func locateDeletable(c *cli.Context, name string) (place, error) {
+	p, err := locateAny(c, name)
+	whole := err == nil && (p.run == nil || p.run.ID == name)
+	if whole || !c.Bool("force") || c.Bool("local") || !clusterAsked(c) && !clusterKnown(c) {
+		return p, err
+	}
+	cluster, namespaces, unreached := connect(c)
+	if unreached != nil || !cluster.Orphaned(c.Context, time.Now()) {
+		return p, err
+	}
+	if m, unread := cluster.FindLeftMatrix(c.Context, name, namespaces...); unread == nil && m != nil {
+		return place{name: name, cluster: cluster, matrix: m}, nil
+	}
+	return p, err
 }
 
 func deleteHere(c *cli.Context, dir string) error {

@@ -186,9 +186,15 @@ func deleteMatrix(c *cli.Context, s Streams, p place) error {
 	if c.Bool("keep-results") {
 		return step.Usagef("deleting %s: --keep-results is for single runs; bflow fetch brings the results of one", p.matrix.Name())
 	}
-	err := p.cluster.DeleteMatrix(c.Context, p.matrix, c.Bool("force"), func(why string) {
-		fmt.Fprintf(s.Err, "waiting for %s: %s\n", p.matrix.Name(), why)
-	})
+	held := func(why string) { fmt.Fprintf(s.Err, "waiting for %s: %s\n", p.matrix.Name(), why) }
+	var err error
+	if c.Bool("force") && p.cluster.Orphaned(c.Context, time.Now()) {
+		err = p.cluster.DeleteOrphanMatrix(c.Context, p.matrix, func(r *clusterrun.Run) error {
+			return deleteRun(c, s, place{cluster: p.cluster, run: r})
+		}, held)
+	} else {
+		err = p.cluster.DeleteMatrix(c.Context, p.matrix, c.Bool("force"), held)
+	}
 	if c.Err() != nil {
 		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion goes on", p.matrix.Name()))
 	}

@@ -143,6 +143,26 @@ func TestTheLifeOfAMatrixAtTheCommandLine(t *testing.T) {
 	}
 }
 
+// TestAMatrixIsDeletedByForceWithoutAController: nothing of it waits for one that is gone for good.
+func TestAMatrixIsDeletedByForceWithoutAController(t *testing.T) {
+	l := newLab(t)
+	l.customRun("2oo", false)
+	custom := "/apis/tekton.dev/v1beta1/namespaces/bench/customruns/" + l.name + "-children"
+	run := benchRuns + l.name + "-00001"
+	l.srv.Serve("kueue.x-k8s.io/v1beta2", "Workload", true)
+	l.srv.Put("/api/v1/namespaces/kube-system", apitest.Object{"metadata": apitest.Object{"uid": "hub"}})
+	l.srv.Put(run, apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{
+		contract.LabelPlanHash: "h", contract.LabelRun: l.name + "-00001", contract.LabelMatrix: l.name}}})
+	for path, finalizer := range map[string]string{custom: contract.FinalizerMatrix, run: contract.Finalizer} {
+		l.srv.Change(path, func(o apitest.Object) { o["metadata"].(apitest.Object)["finalizers"] = []any{finalizer} })
+	}
+	l.srv.Remove(benchRuns + l.name) // as kubectl does
+	l.says(l.wants(0, "delete", "--force", "--yes", l.name), "bflow-controller does not run; taking "+l.name+"-00001 down without it", "deleted "+l.name)
+	if left := append(l.srv.List(benchRuns), l.srv.List(custom)...); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
 func TestFlatMakesARunForEveryPoint(t *testing.T) {
 	l := newLab(t)
 	l.wants(0, "run", filepath.Join(l.dir, "many.yaml"), "--flat")

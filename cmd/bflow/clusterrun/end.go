@@ -93,30 +93,30 @@ func (c *Cluster) DeleteOrphan(ctx context.Context, run *Run, teardown func(cont
 	}
 	teardown(ctx)
 	for _, pr := range run.Attempts {
-		if err := c.letGo(ctx, pr.Namespace, pr.Name); err != nil {
+		if err := c.letGo(ctx, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
 			return fmt.Errorf("letting run %s go: %w", run.ID, err)
 		}
 	}
 	return c.gone(ctx, run, held)
 }
 
-// letGo takes our finalizers off a PipelineRun.
-func (c *Cluster) letGo(ctx context.Context, namespace, name string) error {
+// letGo takes our finalizers off a PipelineRun, or off the CustomRun of a matrix.
+func (c *Cluster) letGo(ctx context.Context, at path) error {
 	for {
-		pr, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, name))
+		o, err := get[partial](ctx, c, at)
 		if err != nil {
 			if apierrors.IsNotFound(err) {
 				return nil
 			}
 			return err
 		}
-		kept := slices.DeleteFunc(slices.Clone(pr.Finalizers), func(f string) bool {
+		kept := slices.DeleteFunc(slices.Clone(o.Finalizers), func(f string) bool {
 			return f == contract.Finalizer || f == contract.FinalizerMatrix
 		})
-		if len(kept) == len(pr.Finalizers) {
+		if len(kept) == len(o.Finalizers) {
 			return nil
 		}
-		err = c.merge(ctx, pipelineRuns(namespace, name), map[string]any{"metadata": map[string]any{"resourceVersion": pr.ResourceVersion, "finalizers": kept}})
+		err = c.merge(ctx, at, map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion, "finalizers": kept}})
 		if !apierrors.IsConflict(err) {
 			if apierrors.IsNotFound(err) {
 				return nil

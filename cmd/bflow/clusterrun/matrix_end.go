@@ -9,7 +9,9 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
@@ -55,6 +57,68 @@ func (c *Cluster) DeleteMatrix(ctx context.Context, m *Matrix, force bool, held 
 	if status.Alive && !force {
 		return fmt.Errorf("deleting matrix %s: %w", m.Name(), ErrAlive)
 	}
+	if err := c.markMatrix(ctx, m); err != nil {
+		return err
+	}
+	return c.matrixGone(ctx, m, func() {
+		held(fmt.Sprintf("%s holds it until nothing of its runs is left on their targets", contract.AccountController))
+	})
+}
+
+// DeleteOrphanMatrix deletes a matrix that no controller looks after: remove deletes one of its runs after another, and then
+// our finalizers are taken off its CustomRun and its parent. That takes the right to delete the namespace.
+func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func(*Run) error, held func(why string)) error {
+	if err := c.markMatrix(ctx, m); err != nil { // first: a controller that comes back makes no more runs of it
+		return err
+	}
+	runs, err := c.runs(ctx, m.Namespace(), ours+","+contract.LabelMatrix+"="+m.Name())
+	if err != nil {
+		return fmt.Errorf("deleting matrix %s: %w", m.Name(), err)
+	}
+	for i := range runs {
+		if err := remove(&runs[i]); err != nil {
+			return err
+		}
+	}
+	if m.Custom != nil {
+		at := customRuns(m.Namespace(), m.Custom.Name)
+		if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting CustomRun %s of matrix %s: %w", m.Custom.Name, m.Name(), err)
+		}
+		if err := c.letGo(ctx, at); err != nil {
+			return fmt.Errorf("letting matrix %s go: %w", m.Name(), err)
+		}
+	}
+	if err := c.letGo(ctx, pipelineRuns(m.Namespace(), m.Name())); err != nil {
+		return fmt.Errorf("letting matrix %s go: %w", m.Name(), err)
+	}
+	return c.matrixGone(ctx, m, func() { held("what belongs to it is being deleted") })
+}
+
+// FindLeftMatrix returns what is left of a matrix whose parent was deleted: its CustomRun, which our finalizer holds. It is nil
+// where nothing is. Of the parent only its name is known.
+func (c *Cluster) FindLeftMatrix(ctx context.Context, name string, namespaces ...string) (*Matrix, error) {
+	var denied error
+	for _, namespace := range namespaces {
+		customs, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(namespace, ""), selector{labels: matrices + "," + pipeline.PipelineRunLabelKey + "=" + name})
+		switch {
+		case apierrors.IsForbidden(err):
+			denied = errors.Join(denied, err)
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("looking for what is left of matrix %s: %w", name, err)
+		case len(customs) == 0:
+			return nil, nil
+		}
+		m := &Matrix{Custom: &customs[0]}
+		m.Parent.Name, m.Parent.Namespace = name, customs[0].Namespace
+		return m, nil
+	}
+	return nil, denied
+}
+
+// markMatrix tells the API server to delete the parent of a matrix, and its summary.
+func (c *Cluster) markMatrix(ctx context.Context, m *Matrix) error {
 	r := pipelineRuns(m.Namespace(), m.Name()).on(c.http.Delete()).Param("propagationPolicy", "Background")
 	if err := c.do(ctx, r, nil); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting matrix %s: %w", m.Name(), err)
@@ -63,10 +127,12 @@ func (c *Cluster) DeleteMatrix(ctx context.Context, m *Matrix, force bool, held 
 	if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return fmt.Errorf("deleting the summary of matrix %s: %w", m.Name(), err)
 	}
-	why := func() {
-		held(fmt.Sprintf("%s holds it until nothing of its runs is left on their targets", contract.AccountController))
-	}
-	err = errors.Join(c.customGone(ctx, m, why), c.runsGone(ctx, m, why))
+	return nil
+}
+
+// matrixGone waits until nothing of a matrix is left.
+func (c *Cluster) matrixGone(ctx context.Context, m *Matrix, held func()) error {
+	err := errors.Join(c.customGone(ctx, m, held), c.runsGone(ctx, m, held))
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("waiting until matrix %s is gone: %w; its deletion goes on", m.Name(), err)
 	}

@@ -1,6 +1,7 @@
 package clusterrun_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report/brief"
 	"bflow.dev/bflow/tasks/runplan"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
 const customsAt = "/apis/tekton.dev/v1beta1/namespaces/bench/customruns"
@@ -286,5 +289,73 @@ func TestDeletingAMatrixWaitsForItsController(t *testing.T) {
 	})
 	if err != nil || !held || len(srv.List(runsAt+"/")) != 0 {
 		t.Errorf("%v, held %v, %v", err, held, srv.List(runsAt+"/"))
+	}
+}
+
+// orphanMatrix is a matrix of two points whose first runs, with everything held for a controller.
+func orphanMatrix(t *testing.T, srv *apitest.Server, c *clusterrun.Cluster) *clusterrun.Matrix {
+	t.Helper()
+	m := submitMatrix(t, c, 2)
+	hold := func(o map[string]any, finalizers ...any) {
+		o["metadata"].(map[string]any)["finalizers"] = finalizers
+	}
+	begins(srv, m, "2p", func(cr map[string]any) { hold(cr, contract.FinalizerMatrix) })
+	srv.Change(runsAt+"/"+m.Name(), func(o apitest.Object) { hold(o, contract.FinalizerMatrix) })
+	for i := range 2 {
+		srv.Put(runsAt+"/"+m.Child(i), makeRun(m.Child(i), func(pr *tektonv1.PipelineRun) {
+			pr.Labels[contract.LabelMatrix], pr.Finalizers = m.Name(), []string{contract.Finalizer, contract.FinalizerMatrix}
+		}))
+	}
+	return m
+}
+
+// TestAMatrixGoesWithoutAController: its runs first, each taken down as one of its own.
+func TestAMatrixGoesWithoutAController(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		find func(srv *apitest.Server, c *clusterrun.Cluster, name string) (*clusterrun.Matrix, error)
+	}{
+		{"one that is there", func(_ *apitest.Server, c *clusterrun.Cluster, name string) (*clusterrun.Matrix, error) {
+			return c.FindMatrix(t.Context(), name, "")
+		}},
+		{"one whose parent was deleted", func(srv *apitest.Server, c *clusterrun.Cluster, name string) (*clusterrun.Matrix, error) {
+			srv.Remove(runsAt + "/" + name)
+			return c.FindLeftMatrix(t.Context(), name, "")
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			srv, c := newCluster(t)
+			name := orphanMatrix(t, srv, c).Name()
+			m, err := row.find(srv, c, name)
+			if err != nil || m == nil {
+				t.Fatalf("found %v, %v", m, err)
+			}
+			var order []string
+			err = c.DeleteOrphanMatrix(eventually.Context(t), m, func(r *clusterrun.Run) error {
+				order = append(order, r.ID)
+				if srv.Get(customsAt+"/"+name+"-children") == nil {
+					t.Errorf("the matrix was let go before run %s", r.ID)
+				}
+				return c.DeleteOrphan(t.Context(), r, func(context.Context) {}, func(string) {})
+			}, func(string) {})
+			slices.Sort(order)
+			if err != nil || !slices.Equal(order, []string{m.Child(0), m.Child(1)}) {
+				t.Errorf("deleted %q: %v", order, err)
+			}
+			if left := append(srv.List(runsAt+"/"), srv.List(customsAt+"/")...); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
+}
+
+// TestAMatrixStaysWithARunThatDoes: who repeats the command finds both.
+func TestAMatrixStaysWithARunThatDoes(t *testing.T) {
+	srv, c := newCluster(t)
+	name := orphanMatrix(t, srv, c).Name()
+	refused := errors.New("refused")
+	err := c.DeleteOrphanMatrix(t.Context(), find(t, c, name), func(*clusterrun.Run) error { return refused }, func(string) {})
+	if !errors.Is(err, refused) || srv.Get(customsAt+"/"+name+"-children") == nil || len(srv.List(runsAt+"/")) != 3 {
+		t.Errorf("%v; left %q", err, srv.List(runsAt+"/"))
 	}
 }
