@@ -6,6 +6,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -29,13 +30,16 @@ func away(p part) part {
 		p.params = append(slices.Clone(p.params), contract.ParamLoadCPU)
 		cpu = paramRef(contract.ParamLoadCPU)
 	}
-	args := []string{
-		"--reason-result=" + resultPath(contract.ResultReason), "--lost-result=" + resultPath(contract.ResultLost),
-		"--api-key-secret=" + paramRef(contract.ParamAPIKeySecret), "--api-key-key=" + paramRef(contract.ParamAPIKeyKey),
-		"--cpu=" + cpu, "--memory=" + size.memory, "--max-cpu=" + size.maxCPU, "--max-memory=" + size.maxMemory,
-		"--",
+	args := []string{"--reason-result=" + resultPath(contract.ResultReason), "--lost-result=" + resultPath(contract.ResultLost)}
+	var env []corev1.EnvVar
+	if slices.Contains(p.params, contract.ParamAPIKeySecret) {
+		env = apiKey()
+		args = append(args, "--api-key-secret="+paramRef(contract.ParamAPIKeySecret), "--api-key-key="+paramRef(contract.ParamAPIKeyKey))
 	}
-	p.steps = []stepPart{{name: own.name, binary: contract.Provision, sub: "exec", target: true, away: own.binary, env: apiKey(), args: append(args, own.args...)}}
+	args = append(args,
+		"--cpu="+cpu, "--memory="+size.memory, "--max-cpu="+size.maxCPU, "--max-memory="+size.maxMemory,
+		"--")
+	p.steps = []stepPart{{name: own.name, binary: contract.Provision, sub: "exec", target: true, away: own.binary, env: env, args: append(args, own.args...)}}
 	return p
 }
 

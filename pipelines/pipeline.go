@@ -105,7 +105,7 @@ func (s Shape) dag(ref func(string) *tektonv1.TaskRef) []tektonv1.PipelineTask {
 	if s.Teardown {
 		tasks = append(tasks, s.bind(release(), ref, key))
 	}
-	tasks = append(tasks, s.bind(s.near(collect()), ref, endpoint, key), s.bind(mlflowPush(), ref))
+	tasks = append(tasks, s.bind(s.near(collect()), ref, endpoint), s.bind(mlflowPush(), ref))
 	for i := 1; i < len(tasks); i++ {
 		tasks[i].RunAfter = []string{tasks[i-1].Name}
 	}

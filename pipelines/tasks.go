@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // SummaryDeadline bounds the last step of finish, which writes one ConfigMap.
@@ -71,9 +73,9 @@ func collect() part {
 		name: contract.Collect, display: "Collect",
 		about:   "Turns what was recorded into the report and judges it.",
 		secrets: true,
-		params:  withAPIKey(contract.ParamEndpoint),
+		params:  []string{contract.ParamEndpoint}, // and no key: it asks Prometheus, and the server under test nothing
 		steps: []stepPart{{name: contract.Collect, binary: contract.Collect, metrics: true,
-			env: append(apiKey(), fromPod(contract.EnvNode, "spec.nodeName")), args: endpointArg()}},
+			env: []corev1.EnvVar{fromPod(contract.EnvNode, "spec.nodeName")}, args: endpointArg()}},
 	}
 }
 

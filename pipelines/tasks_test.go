@@ -9,6 +9,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // makeTasks are those of a release whose images are named like the binaries.
@@ -78,6 +79,22 @@ func TestCredentialsComeFromSecretsOnly(t *testing.T) {
 					t.Errorf("%s: variable %s does not come from an optional Secret", task.Name, env.Name)
 				}
 			}
+		}
+	}
+}
+
+// TestTheKeyOfTheServerGoesToWhoAsksIt, and to nobody else: what a task does not have it cannot give away.
+func TestTheKeyOfTheServerGoesToWhoAsksIt(t *testing.T) {
+	asks := []string{contract.Provision, contract.Smoketest, contract.LoadGen, contract.Release, Away(contract.Smoketest), Away(contract.LoadGen)}
+	for _, task := range makeTasks(t) {
+		want := slices.Contains(asks, task.Name)
+		named := slices.ContainsFunc(task.Spec.Params, func(p tektonv1.ParamSpec) bool { return p.Name == contract.ParamAPIKeySecret })
+		given := false
+		for _, step := range task.Spec.Steps {
+			given = given || slices.ContainsFunc(step.Env, func(e corev1.EnvVar) bool { return e.Name == contract.EnvAPIKey })
+		}
+		if named != want || given != want {
+			t.Errorf("%s: its key is named %v and given %v, want %v", task.Name, named, given, want)
 		}
 	}
 }

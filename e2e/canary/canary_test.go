@@ -100,7 +100,7 @@ spec:
 // echoed is a whole run of an existing server, with everything that reads it.
 func echoed(s *scene) {
 	surround(s)
-	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY", "engine", contract.Provision, contract.Smoketest, contract.LoadGen, contract.Collect))
+	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY", "engine", contract.Provision, contract.Smoketest, contract.LoadGen))
 	s.set("BFLOW_PROMETHEUS_TOKEN_FILE", s.file("token", s.g.plant("the file of BFLOW_PROMETHEUS_TOKEN_FILE")))
 	engine := s.serve("engine", chatty)
 	prometheus := s.serve("prometheus", refusing)
@@ -142,7 +142,7 @@ func refused(s *scene) {
 // failed is a run whose requests all fail.
 func failed(s *scene) {
 	surround(s)
-	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY of a run that fails", "engine", contract.Provision, contract.Smoketest, contract.LoadGen, contract.Collect))
+	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY of a run that fails", "engine", contract.Provision, contract.Smoketest, contract.LoadGen))
 	engine := s.serve("engine", failing)
 	got := s.do("run", "--local", "--plain", "--set", "execution.verify_completions=false", s.file("failed.yaml", experiment("failed", engine.URL, "")))
 	if got.Code == contract.ExitPass || got.Code == contract.ExitUsage {
@@ -155,7 +155,7 @@ func failed(s *scene) {
 // foreignEngine is a run whose engine is a program of somebody else, which prints all that it was given.
 func foreignEngine(s *scene) {
 	surround(s)
-	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY beside an engine", contract.Provision, contract.Smoketest, contract.LoadGen, contract.Collect))
+	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY beside an engine", contract.Provision, contract.Smoketest, contract.LoadGen))
 	s.set("DATABASE_URL", "postgres://me:"+s.g.plant("password of an address in a variable", ownPrograms()...)+"@h/d")
 	s.set("PIP_INDEX_URL", "https://"+s.g.plant("token as the user of an address in a variable", ownPrograms()...)+"@pypi.example/simple")
 	s.set("CURL_OPTIONS", "--api-key "+s.g.plant("flag in a variable", ownPrograms()...))
@@ -210,7 +210,7 @@ func beForeign() int {
 // killed is a matrix of a simulated engine that is killed in its load, resumed and made again.
 func killed(s *scene) {
 	surround(s)
-	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY of a matrix", contract.Provision, contract.Smoketest, contract.LoadGen, contract.Collect))
+	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY of a matrix", contract.Provision, contract.Smoketest, contract.LoadGen))
 	path := s.file("killed.yaml", `
 apiVersion: bflow.dev/v1alpha1
 kind: DeploymentProfile
