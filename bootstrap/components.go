@@ -15,16 +15,12 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 )
 
-// Parts of an installation: keys of the inventory and values of label LabelPart.
+// Parts of an installation: keys of the inventory and values of label contract.LabelPart.
 const (
 	partTekton = "tekton"
 	partKueue  = "kueue"
-	partBflow  = "bflow"
+	partBflow  = contract.PartBflow
 )
-
-// LabelPart says which part of an installation an object belongs to. (app.kubernetes.io/part-of is taken: Tekton and its
-// Services select by it.)
-const LabelPart = contract.Prefix + "part"
 
 // Component is one thing that is installed as a whole.
 type Component struct {
@@ -200,6 +196,6 @@ func own(u *unstructured.Unstructured, part string) {
 		labels = map[string]string{}
 	}
 	labels[contract.LabelManagedBy] = contract.ManagedBy
-	labels[LabelPart] = part
+	labels[contract.LabelPart] = part
 	u.SetLabels(labels)
 }

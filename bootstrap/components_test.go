@@ -57,7 +57,7 @@ func TestEveryObjectIsKnownAsOurs(t *testing.T) {
 	for _, c := range all {
 		for _, o := range c.Objects {
 			labels := o.GetLabels()
-			if labels[contract.LabelManagedBy] != contract.ManagedBy || labels[LabelPart] != c.Part {
+			if labels[contract.LabelManagedBy] != contract.ManagedBy || labels[contract.LabelPart] != c.Part {
 				t.Errorf("%s has labels %v", apply.RefOf(o), labels)
 			}
 			if seen[apply.RefOf(o)] {

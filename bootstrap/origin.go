@@ -47,7 +47,7 @@ func (h *Hub) origins(inv Inventory) *origins {
 func (w *origins) of(ctx context.Context, u *unstructured.Unstructured) (origin, error) {
 	labels := u.GetLabels()
 	switch {
-	case w.listed[apply.RefOf(u)] || labels[LabelPart] != "":
+	case w.listed[apply.RefOf(u)] || labels[contract.LabelPart] != "":
 		return ofInstallation, nil
 	case labels[contract.LabelManagedBy] == contract.ManagedBy, labels[contract.LabelPlanHash] != "",
 		labels[contract.LabelRun] != "", labels[labelTektonPipeline] == contract.Experiment:

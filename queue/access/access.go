@@ -149,8 +149,7 @@ func (k *Keeper) End(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	defer w.mu.Unlock()
 	w.over = true
 	if pr.Annotations[contract.AnnotationMetrics] != "" {
-		metrics := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: pr.Namespace, Name: contract.MetricsSecret(run.ID(pr))}}
-		if err := client.IgnoreNotFound(k.client.Delete(ctx, metrics)); err != nil {
+		if err := EndMetrics(ctx, k.client, pr); err != nil {
 			return err
 		}
 	}
@@ -158,6 +157,19 @@ func (k *Keeper) End(ctx context.Context, pr *tektonv1.PipelineRun) error {
 		return err
 	}
 	w.secret = ""
+	return nil
+}
+
+// EndMetrics ends the tokens of a run for its Prometheus, by what they are bound to, and takes away the one beside it.
+func EndMetrics(ctx context.Context, c client.Client, pr *tektonv1.PipelineRun) error {
+	for _, secret := range []*corev1.Secret{
+		{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem, Name: contract.MetricsBond(string(pr.UID))}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: pr.Namespace, Name: contract.MetricsSecret(run.ID(pr))}},
+	} {
+		if err := client.IgnoreNotFound(c.Delete(ctx, secret)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -76,7 +76,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
 		{"matrices", func() error { return matrix.Setup(ctx, mgr, log) }},
 		{"tokens of tasks", func() error { return token.Setup(mgr, log) }},
-		{"tokens for Prometheus", func() error { return token.SetupPrometheus(mgr, o.SystemNamespace, o.Prometheus) }},
+		{"tokens for Prometheus", func() error { return token.SetupPrometheus(mgr, o.Prometheus) }},
 		{"tasks without a place", func() error { return stuck.Setup(mgr, log) }},
 		{"view of the target", func() error { return mgr.Add(sight) }},
 		{"capacity", func() error {

@@ -37,26 +37,25 @@ import (
 const seldom = 30 * time.Second
 
 // Prometheus gives runs a token for the Prometheus that they ask, where an administrator has listed that server: of account
-// contract.AccountMetrics, in a Secret beside the run for as long as it holds its target. queue/access takes that away with
-// the way to the target. An experiment names the server, so no other one gets a token.
+// contract.AccountMetrics, in a Secret beside the run. queue/access ends it with the way to the target. An experiment names
+// the server, so no other one gets a token.
 type Prometheus struct {
 	client client.Client
 	live   client.Reader
-	system string // namespace of the account
 	file   string // lists the servers
 	clock  clock.PassiveClock
 }
 
 var _ reconcile.Reconciler = (*Prometheus)(nil)
 
-// NewPrometheus makes the reconciler of runs; file lists the servers, system is the namespace of the account.
-func NewPrometheus(c client.Client, live client.Reader, system, file string, clk clock.PassiveClock) *Prometheus {
-	return &Prometheus{client: c, live: live, system: system, file: file, clock: clk}
+// NewPrometheus makes the reconciler of runs; file lists the servers.
+func NewPrometheus(c client.Client, live client.Reader, file string, clk clock.PassiveClock) *Prometheus {
+	return &Prometheus{client: c, live: live, file: file, clock: clk}
 }
 
 // SetupPrometheus adds the controller to a manager.
-func SetupPrometheus(mgr ctrl.Manager, system, file string) error {
-	r := NewPrometheus(mgr.GetClient(), mgr.GetAPIReader(), system, file, clock.RealClock{})
+func SetupPrometheus(mgr ctrl.Manager, file string) error {
+	r := NewPrometheus(mgr.GetClient(), mgr.GetAPIReader(), file, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("token-prometheus").
 		For(&tektonv1.PipelineRun{}, builder.WithPredicates(access.Holding())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
@@ -64,7 +63,7 @@ func SetupPrometheus(mgr ctrl.Manager, system, file string) error {
 		Complete(r)
 }
 
-// Reconcile looks after the token of one run. It is not bound to anything: it lives for an hour at most.
+// Reconcile looks after the token of one run.
 func (r *Prometheus) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	pr := &tektonv1.PipelineRun{}
 	if err := r.client.Get(ctx, req.NamespacedName, pr); err != nil {
@@ -88,8 +87,9 @@ func (r *Prometheus) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: max(soon, renew.Sub(r.clock.Now()))}, r.sweep(ctx, pr)
 }
 
+// needsMetrics is false once the run is over: its release follows, which ends what was given before.
 func needsMetrics(pr *tektonv1.PipelineRun) bool {
-	return run.Ours(pr) && run.Holding(pr) && pr.Annotations[contract.AnnotationMetrics] != ""
+	return run.Ours(pr) && run.Holding(pr) && !run.Over(pr) && pr.Annotations[contract.AnnotationMetrics] != ""
 }
 
 // listed is the server of an address, nil where an administrator has listed none.
@@ -128,15 +128,21 @@ func sameServer(a, b string) bool {
 	return place(a) != "" && place(a) == place(b)
 }
 
-// give writes a token beside the run, and returns when it needs another one.
+// give writes a token beside the run, and returns when it needs another one. It ends with a Secret beside the account,
+// because a token is bound to nothing in another namespace.
 func (r *Prometheus) give(ctx context.Context, pr *tektonv1.PipelineRun, server contract.PrometheusServer) (time.Time, error) {
+	bond := metricsBond(pr)
+	if err := r.client.Create(ctx, bond); err != nil && !apierrors.IsAlreadyExists(err) {
+		return time.Time{}, fmt.Errorf("making what its token is bound to, Secret %s in %s: %w; bflow bootstrap repairs the rights", bond.Name, bond.Namespace, err)
+	}
 	seconds := int64(Life.Seconds())
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds,
+		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: bond.Name}}}
 	if server.Audience != "" {
 		request.Spec.Audiences = []string{server.Audience}
 	}
 	now := r.clock.Now()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: r.system, Name: contract.AccountMetrics}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem, Name: contract.AccountMetrics}}
 	if err := r.client.SubResource("token").Create(ctx, account, request); err != nil {
 		return time.Time{}, fmt.Errorf("making a token of account %s: %w; bflow bootstrap makes the account and repairs the rights", contract.AccountMetrics, err)
 	}
@@ -151,19 +157,25 @@ func (r *Prometheus) give(ctx context.Context, pr *tektonv1.PipelineRun, server 
 	return credentials.Half(now, request.Status.ExpirationTimestamp.Time), nil
 }
 
-// sweep takes a token away that was written while the run was released.
+// sweep ends a token that was made while the run was released.
 func (r *Prometheus) sweep(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	now := &tektonv1.PipelineRun{}
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(pr), now)
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && now.UID != pr.UID:
-		return nil // it goes with the run that is gone
+	case apierrors.IsNotFound(err) || err == nil && now.UID != pr.UID: // what lies beside it goes with the run that is gone
+		return client.IgnoreNotFound(r.client.Delete(ctx, metricsBond(pr)))
 	case err != nil:
 		return fmt.Errorf("reading run %q: %w", pr.Name, err)
 	case needsMetrics(now):
 		return nil
 	}
-	return client.IgnoreNotFound(r.client.Delete(ctx, metricsSecret(pr)))
+	return access.EndMetrics(ctx, r.client, pr)
+}
+
+// metricsBond belongs to the installation, as what lies beside it does: it outlives nothing of a run.
+func metricsBond(pr *tektonv1.PipelineRun) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: contract.MetricsBond(string(pr.UID)), Namespace: contract.NamespaceSystem,
+		Labels: map[string]string{contract.LabelManagedBy: contract.ManagedBy, contract.LabelPart: contract.PartBflow}}}
 }
 
 func metricsSecret(pr *tektonv1.PipelineRun) *corev1.Secret {

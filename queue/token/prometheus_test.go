@@ -17,7 +17,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
+	"knative.dev/pkg/apis"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -37,6 +39,7 @@ type metricsWorld struct {
 	clock  *clocktesting.FakeClock
 	r      *Prometheus
 	asked  []*authenticationv1.TokenRequest
+	bound  types.NamespacedName // what the last token is bound to
 }
 
 func newMetricsWorld(t *testing.T, pr *tektonv1.PipelineRun) *metricsWorld {
@@ -49,12 +52,18 @@ func newMetricsWorld(t *testing.T, pr *tektonv1.PipelineRun) *metricsWorld {
 	}
 	w := &metricsWorld{clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
 	w.client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pr).Build(), interceptor.Funcs{
-		SubResourceCreate: func(_ context.Context, _ client.Client, of string, o, sub client.Object, _ ...client.SubResourceCreateOption) error {
+		SubResourceCreate: func(ctx context.Context, c client.Client, of string, o, sub client.Object, _ ...client.SubResourceCreateOption) error {
 			if of != "token" || o.GetNamespace() != systemName || o.GetName() != contract.AccountMetrics {
 				t.Errorf("asked for %s of %s/%s", of, o.GetNamespace(), o.GetName())
 			}
 			ask := sub.(*authenticationv1.TokenRequest)
 			w.asked = append(w.asked, ask)
+			if to := ask.Spec.BoundObjectRef; to != nil {
+				w.bound = types.NamespacedName{Namespace: o.GetNamespace(), Name: to.Name}
+				if err := c.Get(ctx, w.bound, &corev1.Secret{}); err != nil {
+					return err
+				}
+			}
 			ask.Status.Token = "token"
 			ask.Status.ExpirationTimestamp = metav1.NewTime(w.clock.Now().Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
 			return nil
@@ -68,7 +77,7 @@ func newMetricsWorld(t *testing.T, pr *tektonv1.PipelineRun) *metricsWorld {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.r = NewPrometheus(w.client, w.client, systemName, file, w.clock)
+	w.r = NewPrometheus(w.client, w.client, file, w.clock)
 	return w
 }
 
@@ -89,6 +98,20 @@ func (w *metricsWorld) holds(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	return s.Data
+}
+
+// valid says whether the API server takes the last token: what it is bound to is still there.
+func (w *metricsWorld) valid(t *testing.T) bool {
+	t.Helper()
+	bond := &corev1.Secret{}
+	err := w.client.Get(t.Context(), w.bound, bond)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	if len(bond.Data) > 0 {
+		t.Errorf("what tokens are bound to holds %d keys", len(bond.Data))
+	}
+	return err == nil && w.bound.Name != ""
 }
 
 func makeRun(edits ...func(*tektonv1.PipelineRun)) *tektonv1.PipelineRun {
@@ -114,11 +137,16 @@ func TestARunHasATokenForTheServerThatIsListed(t *testing.T) {
 	if spec := w.asked[0].Spec; len(spec.Audiences) != 1 || spec.Audiences[0] != ofThanos || *spec.ExpirationSeconds > 3600 {
 		t.Errorf("asked for %+v", spec)
 	}
+	w.clock.Step(Life / 2)
+	w.look(t)
+	if len(w.asked) != 2 || !w.valid(t) {
+		t.Errorf("after half of its life %d tokens were made; the last is valid: %v", len(w.asked), w.valid(t))
+	}
 	if err := access.NewKeeper(w.client, target.NewRegistry()).End(t.Context(), pr); err != nil {
 		t.Fatal(err)
 	}
-	if w.holds(t) != nil {
-		t.Error("it outlives the release of the run")
+	if w.holds(t) != nil || w.valid(t) {
+		t.Errorf("it outlives the release of the run: %s lies there, valid: %v", w.holds(t), w.valid(t))
 	}
 }
 
@@ -149,6 +177,9 @@ func TestWhoGetsNoTokenForPrometheus(t *testing.T) {
 		{"a listed one as the name of a person", asks("https://thanos.example:9091@evil.example")},
 		{"nothing that is an address", asks("://")},
 		{"a run that waits", func(pr *tektonv1.PipelineRun) { delete(pr.Annotations, contract.AnnotationAdmitted) }},
+		{"a run that is over", func(pr *tektonv1.PipelineRun) {
+			pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionTrue})
+		}},
 		{"a run that is released", func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationReleased] = "then" }},
 		{"a PipelineRun that is no run", func(pr *tektonv1.PipelineRun) { pr.Labels = nil }},
 	} {
@@ -171,8 +202,26 @@ func TestATokenThatMeetsTheReleaseIsTakenAway(t *testing.T) {
 		},
 	})
 	w.look(t)
-	if len(w.asked) != 1 || w.holds(t) != nil {
-		t.Errorf("%d tokens were made; beside the run lies %s", len(w.asked), w.holds(t))
+	if len(w.asked) != 1 || w.holds(t) != nil || w.valid(t) {
+		t.Errorf("%d tokens were made; beside the run lies %s; the last is valid: %v", len(w.asked), w.holds(t), w.valid(t))
+	}
+}
+
+// TestATokenOfARunThatIsGoneEnds: what it is bound to lies in another namespace, and does not go with the run.
+func TestATokenOfARunThatIsGoneEnds(t *testing.T) {
+	gone := makeRun()
+	w, behind := newMetricsWorld(t, gone), newMetricsWorld(t, makeRun())
+	if err := w.client.Delete(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	w.r.client = interceptor.NewClient(w.client, interceptor.Funcs{
+		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			return behind.client.Get(ctx, key, o, opts...)
+		},
+	})
+	w.look(t)
+	if len(w.asked) != 1 || w.valid(t) {
+		t.Errorf("%d tokens were made; the last is valid: %v", len(w.asked), w.valid(t))
 	}
 }
 

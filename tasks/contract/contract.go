@@ -101,16 +101,20 @@ const (
 
 // Labels and annotations, all on objects made for a run.
 const (
-	Prefix             = "bflow.dev/"
-	LabelExperiment    = Prefix + "experiment"
-	LabelRun           = Prefix + "run"
-	LabelAttempt       = Prefix + "attempt"
-	LabelPlanHash      = Prefix + "plan-hash"
-	LabelTarget        = Prefix + "target"
-	LabelRelease       = Prefix + "release"
-	LabelRole          = Prefix + "role"
-	LabelManagedBy     = "app.kubernetes.io/managed-by"
-	ManagedBy          = "bflow"
+	Prefix          = "bflow.dev/"
+	LabelExperiment = Prefix + "experiment"
+	LabelRun        = Prefix + "run"
+	LabelAttempt    = Prefix + "attempt"
+	LabelPlanHash   = Prefix + "plan-hash"
+	LabelTarget     = Prefix + "target"
+	LabelRelease    = Prefix + "release"
+	LabelRole       = Prefix + "role"
+	LabelManagedBy  = "app.kubernetes.io/managed-by"
+	ManagedBy       = "bflow"
+	// LabelPart, on objects of an installation, says which part of it they belong to. (app.kubernetes.io/part-of is taken:
+	// Tekton and its Services select by it.)
+	LabelPart          = Prefix + "part"
+	PartBflow          = "bflow"
 	LabelPoint         = "benchflow.io/matrix-child-index" // of runs of a matrix only; the name is the format's
 	AnnotationRequests = Prefix + "requests"
 	AnnotationPods     = Prefix + "pods" // on a PipelineRun: how its pods share what it requests, as JSON: [{"count":2,"requests":{"nvidia.com/gpu":"4"}}]
@@ -353,6 +357,10 @@ type PrometheusServer struct {
 // MetricsSecret is the name of the Secret with a token for the Prometheus server of a run. Keys: KeyURL, KeyToken and,
 // where the server has one, KeyCA.
 func MetricsSecret(run string) string { return "bflow-" + run + "-metrics" }
+
+// MetricsBond is the name of the empty Secret in NamespaceSystem to which the tokens of MetricsSecret are bound: they end
+// when it is deleted. uid is that of the PipelineRun.
+func MetricsBond(uid string) string { return "bflow-metrics-" + uid }
 
 // SubmitSecret is the name of the Secret with the token of a TaskRun that asks for one by LabelToken. Key: token.
 func SubmitSecret(taskRun string) string { return "bflow-" + taskRun + "-submit" }

@@ -112,7 +112,8 @@ func deleteRun(c *cli.Context, s Streams, p place) error {
 		return p.cluster.Delete(c.Context, p.run, c.Bool("force"), held)
 	}
 	last := p.run.Last()
-	orphan := leaks.Orphan{Namespace: p.run.Namespace, ID: p.run.ID, Target: queuerun.Target(last)}
+	orphan := leaks.Orphan{Namespace: p.run.Namespace, ID: p.run.ID, Target: queuerun.Target(last),
+		Metrics: last.Annotations[contract.AnnotationMetrics] != ""}
 	for _, pr := range p.run.Attempts {
 		orphan.Attempts, orphan.UIDs = append(orphan.Attempts, pr.Name), append(orphan.UIDs, string(pr.UID))
 	}

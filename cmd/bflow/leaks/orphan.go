@@ -28,6 +28,7 @@ type Orphan struct {
 	Target        string   // where it was let start
 	Attempts      []string // its PipelineRuns
 	UIDs          []string // and theirs
+	Metrics       bool     // it asks a Prometheus, for which it may have a token
 }
 
 const (
@@ -54,6 +55,9 @@ func TearDown(ctx context.Context, cfg *rest.Config, run Orphan, clk clock.Clock
 	note(fmt.Sprintf("nothing of it is left on target %q", run.Target), clearTarget(ctx, hub, run, clk))
 	way := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: contract.TargetSecret(run.ID)}}
 	note("its way to the target is deleted", client.IgnoreNotFound(hub.Delete(ctx, way)))
+	if run.Metrics {
+		note("its token for Prometheus has ended", endMetrics(ctx, hub, run))
+	}
 	note("its quota is free", letWorkloadsGo(ctx, hub, run))
 	return unverified
 }
@@ -127,6 +131,17 @@ func endTokens(ctx context.Context, at way, run Orphan) error {
 		grant := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: contract.GrantSecret(uid)}}
 		if err := client.IgnoreNotFound(at.client.Delete(ctx, grant)); err != nil {
 			return fmt.Errorf("ending its token: %w", err)
+		}
+	}
+	return nil
+}
+
+// endMetrics deletes what the tokens of the run for its Prometheus are bound to. The one beside it goes with the run.
+func endMetrics(ctx context.Context, hub client.Client, run Orphan) error {
+	for _, uid := range run.UIDs {
+		bond := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem, Name: contract.MetricsBond(uid)}}
+		if err := client.IgnoreNotFound(hub.Delete(ctx, bond)); err != nil {
+			return err
 		}
 	}
 	return nil

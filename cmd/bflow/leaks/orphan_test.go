@@ -11,6 +11,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
+// bonds is where tokens for Prometheus are bound.
+const bonds = "/api/v1/namespaces/" + contract.NamespaceSystem + "/secrets/"
+
 // orphan puts a run that no controller looks after on the hub of lab, which was let start on its target.
 func orphan(hub, target *apitest.Server) leaks.Orphan {
 	hub.Serve("tekton.dev/v1", "TaskRun", true)
@@ -18,6 +21,8 @@ func orphan(hub, target *apitest.Server) leaks.Orphan {
 	task := apitest.Object{"labels": apitest.Object{"tekton.dev/pipelineRun": "r"}}
 	hub.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/r-load-gen-0", apitest.Object{"metadata": task})
 	hub.Put("/api/v1/namespaces/bench/secrets/"+contract.TargetSecret("r"), apitest.Object{})
+	hub.Put(bonds+contract.MetricsBond("u"), apitest.Object{})
+	hub.Put(bonds+contract.MetricsBond("another"), apitest.Object{})
 	hub.Put("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/workloads/of-r", apitest.Object{"metadata": apitest.Object{
 		"finalizers": []any{"kueue.x-k8s.io/resource-in-use", "example.com/other"}, "ownerReferences": []any{apitest.Object{"kind": "PipelineRun", "name": "r"}}}})
 	hub.Put("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/workloads/of-another", apitest.Object{"metadata": apitest.Object{
@@ -31,7 +36,7 @@ func orphan(hub, target *apitest.Server) leaks.Orphan {
 	for _, uid := range []string{"u", "another"} {
 		target.Put("/api/v1/namespaces/bench/secrets/"+contract.GrantSecret(uid), apitest.Object{})
 	}
-	return leaks.Orphan{Namespace: "bench", ID: "r", Target: "lab", Attempts: []string{"r"}, UIDs: []string{"u"}}
+	return leaks.Orphan{Namespace: "bench", ID: "r", Target: "lab", Attempts: []string{"r"}, UIDs: []string{"u"}, Metrics: true}
 }
 
 func TestAnOrphanIsTakenDownAndNothingElse(t *testing.T) {
@@ -43,6 +48,9 @@ func TestAnOrphanIsTakenDownAndNothingElse(t *testing.T) {
 		if left := hub.List(path); len(left) > 0 {
 			t.Errorf("left on the hub: %q", left)
 		}
+	}
+	if left := hub.List(bonds + "bflow-metrics-"); len(left) != 1 || !strings.HasSuffix(left[0], contract.MetricsBond("another")) {
+		t.Errorf("what tokens for Prometheus are bound to: %q", left)
 	}
 	if left := strings.Join(target.List("/apis/apps/v1/namespaces/bench/deployments/"), " "); !strings.HasSuffix(left, "sim-another /apis/apps/v1/namespaces/bench/deployments/sim-of-another-hub") {
 		t.Errorf("left on the target: %s", left)
