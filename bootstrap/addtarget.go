@@ -155,8 +155,11 @@ func (a *adding) agree(context.Context) error {
 	if a.s.options.Targets == nil {
 		a.s.options.Targets = map[string]TargetSettings{}
 	}
+	if err := a.render(); err != nil {
+		return err
+	}
 	a.s.options.Targets[a.o.Name] = a.settings
-	return a.render()
+	return nil
 }
 
 // apart says whether no node can be of both.
@@ -170,7 +173,10 @@ func apart(a, b map[string]string) bool {
 }
 
 func (a *adding) render() (err error) {
-	a.objects, err = targetObjects(a.o.Name, a.s, a.namespaces())
+	if a.objects, err = targetObjects(a.o.Name, a.s, a.namespaces()); err != nil {
+		return err
+	}
+	a.settings.Rights, err = rightsOn(a.namespaces())
 	return err
 }
 

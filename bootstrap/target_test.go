@@ -124,9 +124,9 @@ func TestTheLifeOfATarget(t *testing.T) {
 	}
 	o.Labels = nil
 	must(t, hub.AddTarget(t.Context(), o, nil)) // again
-	all, err := hub.Targets(t.Context())
+	all, err := hub.Targets(t.Context(), "v1")
 	must(t, err)
-	if len(all) != 1 || all[0].Name != "far" || all[0].Labels["region"] != "eu" || all[0].Seen == nil || !all[0].Seen.Up {
+	if len(all) != 1 || len(all[0].Lacks) > 0 || all[0].Name != "far" || all[0].Labels["region"] != "eu" || all[0].Seen == nil || !all[0].Seen.Up {
 		t.Errorf("listed %+v", all)
 	}
 	inv, err := ReadInventory(t.Context(), hub.cluster)
@@ -143,6 +143,36 @@ func TestTheLifeOfATarget(t *testing.T) {
 	}
 	if inv, err := ReadInventory(t.Context(), hub.cluster); err != nil || len(inv.Settings.Targets) > 0 {
 		t.Errorf("the inventory is %+v: %v", inv, err)
+	}
+}
+
+// TestATargetOfEarlierRightsIsSaid: only who administers the target can give it those of this version.
+func TestATargetOfEarlierRightsIsSaid(t *testing.T) {
+	s, hub, said := twoTeams(t)
+	_, path := farServer(t)
+	controllers(t, s, inSight())
+	must(t, hub.AddTarget(t.Context(), TargetOptions{Name: "far", Kubeconfig: path, Version: "v1.0.0"}, nil))
+	must(t, hub.Install(t.Context(), Options{Version: "v1.0.0"}))
+	if strings.Contains(said.String(), "lacks rights") {
+		t.Errorf("said of a target that was added just now\n%s", said)
+	}
+	s.Change("/api/v1/namespaces/bflow-system/configmaps/bflow-inventory", func(o apitest.Object) {
+		data := o["data"].(apitest.Object)
+		rights, err := rightsOn([]string{"lab"})
+		must(t, err)
+		data[settingsKey] = strings.Replace(data[settingsKey].(string), rights["lab"], "of an earlier version", 1)
+	})
+	must(t, hub.Install(t.Context(), Options{Version: "v1.0.0"}))
+	if want := `target "far" lacks rights that this version needs for runs of lab: bflow target add far --kubeconfig FILE gives them`; !strings.Contains(said.String(), want) {
+		t.Errorf("%q is not among\n%s", want, said)
+	}
+	for version, want := range map[string][]string{"v1.0.0": {"lab"}, "v0.9.0": nil} {
+		all, err := hub.Targets(t.Context(), version)
+		must(t, err)
+		i := slices.IndexFunc(all, func(t TargetState) bool { return t.Name == "far" })
+		if i < 0 || !slices.Equal(all[i].Lacks, want) {
+			t.Errorf("as %s sees it: %+v, want a lack in %q", version, all, want)
+		}
 	}
 }
 

@@ -26,16 +26,18 @@ type TargetState struct {
 	Waiting int64             `json:"waiting"`        // runs in its queue
 	Held    bool              `json:"held,omitempty"` // its queue lets nothing start
 	Dirty   []string          `json:"dirty,omitempty"`
+	Lacks   []string          `json:"lacks,omitempty"` // namespaces for whose runs its accounts lack rights
 }
 
-// Targets lists the targets of the hub. What may not be read is left out, and told by the error beside the rest.
-func (h *Hub) Targets(ctx context.Context) ([]TargetState, error) {
+// Targets lists the targets of the hub; what rights they lack is told where that is of this version. What may not be read is
+// left out, and told by the error beside the rest.
+func (h *Hub) Targets(ctx context.Context, version string) ([]TargetState, error) {
 	flavors, err := h.cluster.List(ctx, kueueKind("ResourceFlavor"), "", "")
 	if err != nil {
 		return nil, fmt.Errorf("listing targets: %w", err)
 	}
 	all := []TargetState{}
-	var unread error
+	inv, unread := ReadInventory(ctx, h.cluster)
 	for _, flavor := range flavors {
 		name, _, _ := unstructured.NestedString(flavor.Object, "spec", "nodeLabels", contract.LabelTarget)
 		if name == "" {
@@ -46,6 +48,11 @@ func (h *Hub) Targets(ctx context.Context) ([]TargetState, error) {
 			state.Dirty = strings.Split(dirty, ",")
 		}
 		unread = errors.Join(unread, h.queueState(ctx, &state), h.seenState(ctx, &state))
+		if _, remote := inv.Settings.Targets[name]; remote && inv.Settings.Versions[partBflow] == version {
+			if state.Lacks, err = inv.Settings.lacking(name); err != nil {
+				return nil, fmt.Errorf("listing targets: %w", err)
+			}
+		}
 		all = append(all, state)
 	}
 	slices.SortFunc(all, func(a, b TargetState) int { return cmp.Compare(a.Name, b.Name) })

@@ -126,7 +126,7 @@ type look func(context.Context) []Line
 func (d *doctor) looks() []look {
 	return []look{
 		d.clock, d.permissions, d.tekton, d.kueue, d.controller, d.policy, d.namespace, d.podSecurity, d.storage, d.gpus, d.queue,
-		d.pod,
+		d.targets, d.pod,
 	}
 }
 

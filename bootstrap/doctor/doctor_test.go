@@ -106,6 +106,13 @@ func gone(kind, name string) func(*testing.T, *patient) {
 	return func(t *testing.T, p *patient) { p.Remove(p.Find(t, kind, name)) }
 }
 
+// addedBefore puts a target into the inventory that was given no rights which this version knows.
+func addedBefore(_ *testing.T, p *patient) {
+	p.Put("/apis/kueue.x-k8s.io/v1beta2/resourceflavors/far", apitest.Object{"spec": apitest.Object{"nodeLabels": apitest.Object{"bflow.dev/target": "far"}}})
+	p.Put("/api/v1/namespaces/bflow-system/configmaps/bflow-inventory", apitest.Object{"data": apitest.Object{
+		"settings.json": `{"versions": {"bflow": "v0.1.0"}, "namespaces": ["bench"], "targets": {"far": {"uid": "u"}}}`}})
+}
+
 func hidden(resource string) func(*testing.T, *patient) {
 	return func(_ *testing.T, p *patient) {
 		p.Refuse(func(q apitest.Request) (int, string) {
@@ -230,6 +237,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 		{"a cordoned node", set("Node", "gpu-1", true, "spec", "unschedulable"), "gpus", Warn, "gpu-1 (cordoned)", "kubectl uncordon"},
 		{"nodes that may not be read", hidden("nodes"), "access", Warn, "may not look at: gpus", "ask an administrator"},
 
+		{"a target that was added by an earlier version", addedBefore, "targets", Warn, `on target "far" lack rights that this version needs for runs of namespace bench`, "bflow target add far --kubeconfig FILE"},
 		{"no queue in the namespace", gone("LocalQueue", "local"), "queue", Fail, `localqueues "local" is missing`, "bflow bootstrap namespace add bench"},
 		{"no queue of the target", gone("ClusterQueue", "local"), "queue", Fail, `clusterqueues "local" is missing`, "bflow bootstrap"},
 		{"no flavor", gone("ResourceFlavor", "local"), "queue", Fail, `resourceflavors "local" is missing`, "bflow bootstrap"},

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/bootstrap"
+	"bflow.dev/bflow/tasks/step"
 )
 
 func targetListCommand(s Streams) *cli.Command {
@@ -25,7 +26,7 @@ func targetListCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			all, unread := hub.Targets(c.Context)
+			all, unread := hub.Targets(c.Context, step.Version)
 			if all == nil {
 				return unread
 			}
@@ -85,6 +86,8 @@ func note(t bootstrap.TargetState) string {
 		return oneLine(t.Seen.Why)
 	case len(t.Dirty) > 0:
 		return "nothing starts: it may still hold devices of " + strings.Join(t.Dirty, ", ")
+	case len(t.Lacks) > 0:
+		return fmt.Sprintf("its accounts lack rights for runs of %s: bflow target add %s --kubeconfig FILE", strings.Join(t.Lacks, ", "), t.Name)
 	case t.Held:
 		return "nothing starts: it is being removed"
 	case t.Seen != nil && len(t.Seen.Lost) > 0:

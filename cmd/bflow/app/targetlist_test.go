@@ -21,6 +21,7 @@ func TestTheTableOfTargets(t *testing.T) {
 			"nvidia.com/mig-1g.10gb": {Total: 7, Free: 7},
 		}}},
 		{Name: "new"},
+		{Name: "old", Lacks: []string{"bench", "lab"}, Seen: &seen.Target{Up: true, Since: since, Version: "v1.34.4", Complete: true}},
 	}
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -34,6 +35,7 @@ away    no, for 1m30s  -        -                       -      -     -     -    
 far     yes            v1.34.4  bflow.dev/gpu-h100      8      5     2     1       2     0        nothing starts: it is being removed
                                 nvidia.com/mig-1g.10gb  7      7     0     0                      
 new     unknown        -        -                       -      -     -     -       0     0        
+old     yes            v1.34.4  -                       -      -     -     -       0     0        its accounts lack rights for runs of bench, lab: bflow target add old --kubeconfig FILE
 `
 	if diff := cmp.Diff(strings.TrimLeft(want, "\n"), out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -1,0 +1,41 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	install "bflow.dev/bflow/bootstrap"
+	"bflow.dev/bflow/tasks/contract"
+)
+
+// targets looks at what other clusters were prepared for. Their side is written by whoever administers them, so that an
+// upgrade of the hub may need more rights there than it has.
+func (d *doctor) targets(ctx context.Context) []Line {
+	const check = "targets"
+	hub, err := install.Connect(d.config, io.Discard)
+	if err != nil {
+		return unread(check, err)
+	}
+	all, err := hub.Targets(ctx, d.Version)
+	if err != nil {
+		return unread(check, err)
+	}
+	var lines []Line
+	others := 0
+	for _, t := range all {
+		if t.Name == contract.TargetLocal {
+			continue
+		}
+		others++
+		if slices.Contains(t.Lacks, d.Namespace) {
+			lines = append(lines, warn(check, fmt.Sprintf("run bflow target add %s --kubeconfig FILE, with the way to it for an administrator", t.Name),
+				"the accounts of bflow on target %q lack rights that this version needs for runs of namespace %s", t.Name, d.Namespace))
+		}
+	}
+	if len(lines) == 0 && others > 0 {
+		return []Line{ok(check, "targets beside the hub: %d, with the rights that this version needs", others)}
+	}
+	return lines
+}
