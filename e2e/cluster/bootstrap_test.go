@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,9 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"bflow.dev/bflow/tasks/contract"
 )
 
 // bare is a cluster that may be filled and emptied, and the flags (BFLOW_E2E_BOOTSTRAP_FLAGS) that say where its images
@@ -54,7 +58,8 @@ func bootstrap(t *testing.T, want int, args ...string) (out, log string) {
 }
 
 // TestBootstrapComesAndGoes: one command makes a bare cluster ready, another changes nothing, status is clean, and
-// uninstalling leaves the cluster as it was.
+// uninstalling leaves the cluster as it was. It refuses where nobody releases runs, and the results of a run are fetched
+// after an uninstallation that keeps them.
 func TestBootstrapComesAndGoes(t *testing.T) {
 	kubeconfig, flags, cfg := bare(t)
 	at := []string{"--kubeconfig", kubeconfig}
@@ -87,6 +92,27 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 	state, _ := bootstrap(t, 0, append([]string{"status"}, at...)...)
 	t.Log(state)
 
+	l := &lab{t: t, site: siteOf(t, "bare", kubeconfig, ""), dir: t.TempDir(), runs: t.TempDir()}
+	l.loadAsksForLittle()
+	run := l.submit(l.write("small.yaml", small))[0]
+	l.follow(namespace, run)
+	l.released(run)
+	l.await(2*time.Minute, "the Workload of "+run+" to be let go", func() string {
+		for _, w := range l.list(workloads, "") {
+			if left := w.GetFinalizers(); ownedBy(&w, run) && len(left) > 0 {
+				return fmt.Sprintf("it has finalizers %q", left)
+			}
+		}
+		return ""
+	})
+	l.scaleController(0)
+	held := l.submit(l.write("held.yaml", small))[0]
+	_, refused := bootstrap(t, contract.ExitFail, append([]string{"uninstall", "--yes"}, at...)...)
+	if want := "bflow delete --force --yes " + held + " -n " + namespace; !strings.Contains(refused, want) {
+		t.Errorf("without a controller it does not say %q", want)
+	}
+	l.must("delete", "--force", "--yes", held, "-n", namespace)
+
 	theirs, remove := theirs(t, cfg)
 	for _, data := range [][]string{nil, {"--data"}} {
 		bootstrap(t, 0, append(append([]string{"uninstall", "--yes"}, data...), at...)...)
@@ -94,6 +120,13 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 		for _, name := range theirs {
 			if kept[name] == "" {
 				t.Errorf("uninstall %q took %s", data, name)
+			}
+		}
+		if data == nil {
+			out := filepath.Join(l.dir, "fetched")
+			l.must("fetch", run, "-n", namespace, "--out", out)
+			if got := read(t, filepath.Join(out, contract.FileReport)); len(got.Stages) == 0 {
+				t.Errorf("the report of %s that was fetched has no stages", run)
 			}
 		}
 	}
@@ -106,6 +139,15 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 	}
 	if gone := difference(before, after); len(gone) > 0 {
 		t.Errorf("uninstall took %q, which were there before", gone)
+	}
+}
+
+// loadAsksForLittle lets a load generator be put beside all that bootstrap installs, on a node of two cores.
+func (l *lab) loadAsksForLittle() {
+	l.t.Helper()
+	patch := fmt.Appendf(nil, `{"data":{%q:"50m"}}`, contract.HubLoadCPU)
+	if _, err := l.api.Resource(configMaps).Namespace(namespace).Patch(l.t.Context(), contract.ConfigMapHub, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		l.t.Fatal(err)
 	}
 }
 

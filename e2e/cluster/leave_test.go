@@ -115,6 +115,53 @@ func TestAQueuedRunThatIsCancelledNeverStarts(t *testing.T) {
 	}
 }
 
+// TestRunsAreDeletedWithoutAController: a run under load, and a matrix with runs that are let start and one that waits. Nothing of
+// them is left on the cluster before a controller is there again, and their GPUs are free for others afterwards.
+func TestRunsAreDeletedWithoutAController(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes down a run and a matrix; the same is tried on an API server in memory")
+	}
+	l := newLab(t, alone)
+	run := l.submit(l.write("orphan.yaml", experiment(oneOfEight, "10m", "")))[0]
+	during("load-gen-0")(l, run)
+	parent := l.submit(l.write("three.yaml", threePoints))[0]
+	var children []string
+	l.await(10*time.Minute, "runs of "+parent+", one of them let start", func() string {
+		children = nil
+		started := false
+		for _, c := range l.list(pipelineRuns, contract.LabelMatrix+"="+parent+","+contract.LabelPlanHash) {
+			children = append(children, c.GetName())
+			started = started || c.GetAnnotations()[contract.AnnotationAdmitted] != ""
+		}
+		if len(children) < 2 || !started {
+			return fmt.Sprintf("there are %d, let start %v", len(children), started)
+		}
+		return ""
+	})
+	l.scaleController(0)
+	t.Cleanup(l.oneController)
+	l.await(2*time.Minute, "no controller to be left", func() string {
+		left, err := l.listIn(pods, ourController.namespace, ourController.selector)
+		if err != nil || len(left) > 0 {
+			return fmt.Sprintf("%d are there: %v", len(left), err)
+		}
+		return ""
+	})
+	for _, name := range []string{run, parent} {
+		r := l.bflow("delete", "--force", "--yes", name, "-n", namespace)
+		if r.code != 0 || strings.Contains(r.err, "could not verify") {
+			t.Fatalf("deleting %s: exit %d\n%s", name, r.code, r.err)
+		}
+		l.gone(name)
+	}
+	for _, name := range append(children, run) {
+		l.gone(name)
+		l.await(2*time.Minute, "nothing to be left of "+name, func() string { return strings.Join(l.leftOnTheCluster(name), ", ") })
+	}
+	l.oneController()
+	l.quotaFree(beforeForce)
+}
+
 // during waits until a task of the run has a pod that runs.
 func during(task string) func(l *lab, run string) {
 	return func(l *lab, run string) {

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/tasks/contract"
@@ -73,6 +75,78 @@ func TestADeletedNamespaceLeavesNothingOnATarget(t *testing.T) {
 		}
 		return strings.Join(left, ", ")
 	})
+}
+
+// TestATeamComesAndGoes: bflow bootstrap makes a namespace one of runs, which a run there shows, and takes it away once what
+// runs there has ended. What somebody else has put there stays, and the namespace with it.
+func TestATeamComesAndGoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for two runs; without runs it is tried on an API server in memory")
+	}
+	l := newLab(t, alone)
+	const team = "bflow-e2e-team"
+	l.must("bootstrap", "namespace", "add", team)
+	t.Cleanup(func() {
+		if t.Failed() {
+			_ = l.api.Resource(namespaces).Delete(context.WithoutCancel(t.Context()), team, metav1.DeleteOptions{})
+		}
+	})
+	l.loadCPUFrom(namespace, team)
+	l.follow(team, l.submit(l.write("first.yaml", of(team, experiment(oneOfEight, "1s", ""))), "-n", team)[0])
+	theirs := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "theirs"}}}
+	if _, err := l.api.Resource(configMaps).Namespace(team).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	second := l.submit(l.write("second.yaml", of(team, experiment(oneOfEight, "20s", ""))), "-n", team)[0]
+	l.loads(team, second)
+
+	refused := l.bflow("bootstrap", "namespace", "remove", team)
+	if refused.code == 0 || !strings.Contains(refused.err, "runs are there: 1, "+second+" first") {
+		t.Errorf("with a run under way: exit %d\n%s", refused.code, refused.err)
+	}
+	drained := l.command(20*time.Minute, bflowPath(), "bootstrap", "namespace", "remove", team, "--wait", "15m", "--data")
+	if drained.code != 0 || !strings.Contains(drained.err, `others have objects in it: ConfigMap "theirs"`) {
+		t.Fatalf("removing it: exit %d\n%s", drained.code, drained.err)
+	}
+	there, err := l.api.Resource(namespaces).Get(t.Context(), team, metav1.GetOptions{})
+	if err != nil || there.GetLabels()[contract.LabelEnabled] != "" {
+		t.Errorf("the namespace: %v, labels %v", err, there.GetLabels())
+	}
+	for _, kind := range []schema.GroupVersionResource{pipelineRuns, taskRuns, workloads} {
+		if left, err := l.listIn(kind, team, ""); err != nil || len(left) > 0 {
+			t.Errorf("left of %s: %d, %v", kind.Resource, len(left), err)
+		}
+	}
+	if err := l.api.Resource(configMaps).Namespace(team).Delete(t.Context(), "theirs", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("what somebody else has made: %v", err)
+	}
+	l.must("bootstrap", "namespace", "add", team)
+	l.must("bootstrap", "namespace", "remove", team)
+	if _, err := l.api.Resource(namespaces).Get(t.Context(), team, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("empty, the namespace is there: %v", err)
+	}
+}
+
+// follow watches a run as a person does, until it has ended well.
+func (l *lab) follow(namespace, run string) {
+	l.t.Helper()
+	if r := l.command(40*time.Minute, bflowPath(), "watch", run, "--plain", "-n", namespace); r.code != 0 {
+		l.t.Fatalf("%s ended with %d\n%s%s", run, r.code, r.out, r.err)
+	}
+}
+
+// loadCPUFrom has the load generators of a team ask for as many cores as those of another namespace.
+func (l *lab) loadCPUFrom(other, team string) {
+	l.t.Helper()
+	hub, err := l.getIn(configMaps, other, contract.ConfigMapHub)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	cpu, _, _ := unstructured.NestedString(hub.Object, "data", contract.HubLoadCPU)
+	patch := fmt.Appendf(nil, `{"data":{%q:%q}}`, contract.HubLoadCPU, cpu)
+	if _, err := l.api.Resource(configMaps).Namespace(team).Patch(l.t.Context(), contract.ConfigMapHub, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // of is an experiment in the namespace of a team.

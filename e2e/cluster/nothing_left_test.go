@@ -23,20 +23,26 @@ const beforeForce = 8 * time.Minute
 func (l *lab) nothingLeft(run string, limit time.Duration) {
 	l.t.Helper()
 	l.await(limit, "nothing to be left of "+run, func() string {
-		var left []string
-		for kind, list := range map[string][]unstructured.Unstructured{
-			"Service": l.ofRun(services, run), "Deployment": l.ofRun(deployments, run), "Job": l.ofRun(jobs, run), "Secret": l.ofRun(secrets, run),
-			"Pod": l.livePods(run), "Workload": l.holding(run),
-		} {
-			for _, u := range list {
-				left = append(left, kind+" "+u.GetName())
-			}
-		}
+		left := l.leftOnTheCluster(run)
 		if len(left) == 0 && !l.watched {
 			left = l.trackedOpen(run)
 		}
 		return strings.Join(left, ", ")
 	})
+}
+
+// leftOnTheCluster names what nothingLeft waits for beside MLflow.
+func (l *lab) leftOnTheCluster(run string) (left []string) {
+	l.t.Helper()
+	for kind, list := range map[string][]unstructured.Unstructured{
+		"Service": l.ofRun(services, run), "Deployment": l.ofRun(deployments, run), "Job": l.ofRun(jobs, run), "Secret": l.ofRun(secrets, run),
+		"Pod": l.livePods(run), "Workload": l.holding(run),
+	} {
+		for _, u := range list {
+			left = append(left, kind+" "+u.GetName())
+		}
+	}
+	return left
 }
 
 // ofRun returns what carries the label of the run.

@@ -292,7 +292,7 @@ func TestDeletingAMatrixWaitsForItsController(t *testing.T) {
 	}
 }
 
-// orphanMatrix is a matrix of two points whose first runs, with everything held for a controller.
+// orphanMatrix is a matrix of two points with its runs, all held for a controller.
 func orphanMatrix(t *testing.T, srv *apitest.Server, c *clusterrun.Cluster) *clusterrun.Matrix {
 	t.Helper()
 	m := submitMatrix(t, c, 2)
