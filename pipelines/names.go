@@ -19,6 +19,8 @@ func paramDefault(name string) (value string, ok bool) {
 		return noSecret, true
 	case contract.ParamAPIKeyKey:
 		return "api-key", true
+	case contract.ParamLoads:
+		return "", true
 	case contract.ParamLoadCPU:
 		return loadCPU(), true
 	default:
@@ -37,6 +39,7 @@ func paramAbout(name string) string {
 		contract.ParamAPIKeyKey:        "Key of the API key in its Secret.",
 		contract.ParamLoadCPU:          "Cores that the load generator asks for on the target, such as 500m.",
 		contract.ParamStatus:           "How the tasks before ended: Succeeded, Completed, Failed or None.",
+		contract.ParamLoads:            "Why the load generators ended: Tekton's reasons in the order of the measurements, by commas.",
 		contract.ParamTeardownDeadline: "Longest time for the teardown, such as 10m.",
 		contract.ParamFinalizeDeadline: "Longest time for the last words to MLflow, such as 4m.",
 	}[name]

@@ -3,6 +3,7 @@ package pipelines
 import (
 	"cmp"
 	"strconv"
+	"strings"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -116,6 +117,7 @@ func (s Shape) finish(ref func(string) *tektonv1.TaskRef) tektonv1.PipelineTask 
 	params := tektonv1.Params{
 		param(contract.ParamFinalizeDeadline, s.FinalizeDeadline.String()),
 		param(contract.ParamStatus, "$(tasks.status)"),
+		param(contract.ParamLoads, s.loadReasons()),
 	}
 	p := finishKeep()
 	if s.Teardown {
@@ -125,6 +127,15 @@ func (s Shape) finish(ref func(string) *tektonv1.TaskRef) tektonv1.PipelineTask 
 	t := s.bind(p, ref, params)
 	t.Name = contract.Finish
 	return t
+}
+
+// loadReasons says in one text why the load generators ended, once they have.
+func (s Shape) loadReasons() string {
+	reasons := make([]string, len(s.Loads))
+	for n := range s.Loads {
+		reasons[n] = taskReason(LoadTask(n))
+	}
+	return strings.Join(reasons, ",")
 }
 
 // bind makes the pipeline task of p, named like its Task, with the params and workspaces that every task has.

@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"slices"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -27,6 +28,7 @@ type stepPart struct {
 	secrets bool            // it needs values of the Secrets that the plan refers to
 	goOn    bool            // the next step runs whatever happened in this one
 	away    string          // the task that it runs on the target, "" for none
+	most    string          // the binary whose limits it has, because it may do the work of that; "" for its own
 
 	metrics bool // asks Prometheus
 }
@@ -40,7 +42,7 @@ func step(p stepPart, image string) tektonv1.Step {
 		Command:          []string{"/" + p.binary},
 		Args:             p.arguments(),
 		Env:              slices.Concat([]corev1.EnvVar{{Name: "HOME", Value: "/tmp"}}, p.env),
-		ComputeResources: sizeOf(p.binary).requirements(),
+		ComputeResources: p.size().requirements(),
 		VolumeMounts:     []corev1.VolumeMount{{Name: tmpVolume, MountPath: "/tmp"}},
 		SecurityContext:  restricted(),
 	}
@@ -60,6 +62,11 @@ func step(p stepPart, image string) tektonv1.Step {
 		s.VolumeMounts = append(s.VolumeMounts, corev1.VolumeMount{Name: targetVolume, MountPath: contract.TargetDir, ReadOnly: true})
 	}
 	return s
+}
+
+func (p stepPart) size() size {
+	own, most := sizeOf(p.binary), sizeOf(cmp.Or(p.most, p.binary))
+	return size{own.cpu, own.memory, most.maxCPU, most.maxMemory}
 }
 
 func (p stepPart) arguments() []string {

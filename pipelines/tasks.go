@@ -85,13 +85,18 @@ func mlflowPush() part {
 		about:   "Writes the results to MLflow where a tracking server is set, then ends by the verdict of the run.",
 		results: []string{contract.ResultVerdict, contract.ResultMLflowRunID, contract.ResultMLflowURL},
 		steps: []stepPart{{name: contract.MLflowPush, binary: contract.MLflowPush, sub: "push",
-			env: append(mlflowAccess(), fromPod(contract.EnvMLflowParent, "metadata.annotations['"+contract.AnnotationMLflowParent+"']"), whereItRuns()),
+			env: mlflowEnv(),
 			args: []string{
 				"--verdict-result=" + resultPath(contract.ResultVerdict),
 				"--run-id-result=" + resultPath(contract.ResultMLflowRunID),
 				"--url-result=" + resultPath(contract.ResultMLflowURL),
 			}}},
 	}
+}
+
+// mlflowEnv is what a push is told beside the files of the run.
+func mlflowEnv() []corev1.EnvVar {
+	return append(mlflowAccess(), fromPod(contract.EnvMLflowParent, "metadata.annotations['"+contract.AnnotationMLflowParent+"']"), whereItRuns())
 }
 
 // finish is one Task, because finally tasks run side by side and the order of its steps matters. No step has a
@@ -110,10 +115,11 @@ func finishKeep() part {
 	return part{
 		name: FinishKeep, display: "Finish, keeping the deployment",
 		about:  "Gives the MLflow run of the run its true status and sums it up, whatever happened before.",
-		params: []string{contract.ParamFinalizeDeadline, contract.ParamStatus},
+		params: []string{contract.ParamFinalizeDeadline, contract.ParamStatus, contract.ParamLoads},
 		steps: []stepPart{
-			{name: "finalize", binary: contract.MLflowPush, sub: "finalize", goOn: true, env: mlflowAccess(),
-				args: []string{"--deadline=" + paramRef(contract.ParamFinalizeDeadline), "--status=" + paramRef(contract.ParamStatus)}},
+			{name: "finalize", binary: contract.MLflowPush, sub: "finalize", goOn: true, env: mlflowEnv(), most: contract.Collect,
+				args: []string{"--deadline=" + paramRef(contract.ParamFinalizeDeadline), "--status=" + paramRef(contract.ParamStatus),
+					"--loads=" + paramRef(contract.ParamLoads)}},
 			{name: "summary", binary: contract.Provision, sub: "summary", goOn: true, args: []string{
 				"--deadline=" + SummaryDeadline.String(), "--status=" + paramRef(contract.ParamStatus)}},
 		},

@@ -131,6 +131,9 @@ func (c *Command) Signal(sig os.Signal) {
 	}
 }
 
+// PID is the number of its process.
+func (c *Command) PID() int { return c.cmd.Process.Pid }
+
 // Wait returns how the command ended; one that does not end fails the test.
 func (c *Command) Wait() Result {
 	c.t.Helper()

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bflow.dev/bflow/internal/cgroup"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/step"
@@ -39,6 +40,7 @@ func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m 
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
+	before := cgroup.Own().Kills
 	code, err := t.process(ctx, s, r, paths)
 	if err != nil {
 		return failed(fmt.Errorf("step %q: %w", s.Name, err))
@@ -47,8 +49,9 @@ func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m 
 		return ended(ctx)
 	}
 	if code != 0 && s.OnError != v1.Continue {
-		out := failed(fmt.Errorf("step %q exited with code %d%s%s", s.Name, code, killed(code), t.lastWords(s.Name)))
-		out.exitCode = code
+		reason, killed := fall(code, cgroup.Own().Kills > before)
+		out := failed(fmt.Errorf("step %q exited with code %d%s%s", s.Name, code, killed, t.lastWords(s.Name)))
+		out.exitCode, out.reason = code, reason
 		return out
 	}
 	if err := t.leave(s, r, scope, code); err != nil {
@@ -136,12 +139,18 @@ func (t *taskRun) environ(s *v1.Step, paths relocation) ([]string, error) {
 	return e.list, nil
 }
 
-// killed says why a step may have ended by a signal that it cannot answer: no words of its own do.
-func killed(code int) string {
-	if code != 128+int(unix.SIGKILL) {
-		return ""
+// fall returns the reason of a step that exited with code, and words for one that a signal ended which it cannot answer:
+// none of its own say why. starved says that the kernel has killed a process of this control group meanwhile, because
+// memory ran out.
+func fall(code int, starved bool) (reason, words string) {
+	switch {
+	case code != 128+int(unix.SIGKILL):
+		return contract.ReasonStepFailed, ""
+	case starved:
+		return contract.ReasonStepOOM, ": it was killed: out of memory"
+	default:
+		return contract.ReasonStepKilled, ": it was killed, by somebody or because memory ran out"
 	}
-	return ": it was killed, by somebody or because memory ran out"
 }
 
 // lastWords is the last line that a step has written in this try, behind a colon: most programs end with their reason.

@@ -10,6 +10,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
+	"bflow.dev/bflow/tasks/report/write"
 	"bflow.dev/bflow/tasks/results"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -56,7 +57,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if r.Environment.Colocated, err = colocated(o.RunDir, s.Env(contract.EnvNode)); err != nil {
 		return err
 	}
-	if err := WriteAll(o.RunDir, r); err != nil {
+	if err := write.All(o.RunDir, r); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Err, "collect: verdict %s (exit code %d)\n", r.Verdict.Verdict, r.Verdict.ExitCode)

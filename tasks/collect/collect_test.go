@@ -17,6 +17,7 @@ import (
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/reporttest"
+	"bflow.dev/bflow/tasks/report/write"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -81,7 +82,7 @@ func TestCollectTwiceChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := collect.WriteAll(dir, r); err != nil {
+	if err := write.All(dir, r); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, contents(t, dir)); diff != "" {

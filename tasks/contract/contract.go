@@ -29,6 +29,7 @@ const (
 	ParamAPIKeyKey        = "api-key-key"       // key in it
 	ParamStatus           = "status"            // finish: how the tasks of the DAG ended, in the words of $(tasks.status)
 	ParamTeardownDeadline = "teardown-deadline" // finish: bound of provision down, a Go duration
+	ParamLoads            = "loads"             // finish: the reasons why load-gen tasks ended, in the order of the measurements, by commas
 	ParamFinalizeDeadline = "finalize-deadline" // finish: bound of mlflow-push finalize, a Go duration
 )
 
@@ -85,6 +86,15 @@ const (
 	WorkspaceTarget = "target" // kubeconfig of a remote target, optional
 	// WorkspaceSecrets holds the values of the Secrets that the plan refers to, as NAME/KEY; bound only where it refers to any.
 	WorkspaceSecrets = "secrets"
+)
+
+// Reasons why a task fell, as finish is told them: Tekton's words, and one of the local executor, which knows of a process
+// that signal 9 ended and not always who sent it.
+const (
+	ReasonStepOOM    = "StepOOM"
+	ReasonStepFailed = "StepFailed"
+	ReasonPodEvicted = "PodEvicted"
+	ReasonStepKilled = "StepKilled"
 )
 
 // Exit codes of every binary. Several at once: the first of 2, 3, 1, 4, 5, 6.

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"bflow.dev/bflow/internal/cgroup"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/loadgen/client"
@@ -171,7 +172,8 @@ func (m *measurement) open() (err error) {
 		return err
 	}
 	m.summary = report.LoadGen{Schema: report.LoadGenSchema, Measurement: m.Measurement, Attempt: m.Attempt,
-		Endpoint: m.Endpoint, StartNS: m.anchor.UnixNano(), AnchorMonoNS: monotonic(m.anchor), Version: step.Version}
+		Endpoint: m.Endpoint, StartNS: m.anchor.UnixNano(), AnchorMonoNS: monotonic(m.anchor), Version: step.Version,
+		MemoryLimit: cgroup.Own().Limit}
 	return m.writeSummary()
 }
 

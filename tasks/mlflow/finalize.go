@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"bflow.dev/bflow/tasks/report/partial"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -16,19 +17,37 @@ import (
 // finalPatience is how long finalize waits for a server that is away: push has waited for longer.
 const finalPatience = 15 * time.Second
 
-// finalize gives a run that push has begun and not ended its true status. It is bounded and never fails the Pipeline:
-// a run that was never pushed, and a server that is away, leave nothing to do.
+// finalize gives a run that push has begun and not ended its true status. The run of a load generator that was killed, to
+// which no task came after it, gets its report here, and is pushed. It is bounded and never fails the Pipeline: a run that
+// was never pushed, and a server that is away, leave nothing to do.
 func finalize(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client) error {
-	if _, err := os.Stat(filepath.Join(o.RunDir, ReplayFile)); client == nil || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	client.Patience = min(client.Patience, finalPatience)
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
-	if err := end(ctx, o, plan, client); err != nil {
+	if client != nil {
+		client.Patience = min(client.Patience, finalPatience)
+	}
+	if err := settle(ctx, s, o, plan, client); err != nil {
 		fmt.Fprintf(s.Err, "mlflow-push: %v\n", err)
 	}
 	return nil
+}
+
+func settle(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client) error {
+	killed, err := partial.Run{Dir: o.RunDir, ID: o.RunID, Attempt: o.Attempt, Plan: plan, Loads: o.Loads}.Report()
+	if err != nil {
+		return fmt.Errorf("making the report of a load that was killed: %w", err)
+	}
+	if killed != nil {
+		for _, reason := range killed.Reasons {
+			fmt.Fprintf(s.Err, "mlflow-push: %s\n", reason)
+		}
+		_, err := deliver(ctx, s, o, plan, client, killed)
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(o.RunDir, ReplayFile)); client == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return end(ctx, o, plan, client)
 }
 
 func end(ctx context.Context, o Options, plan *runplan.RunPlan, client *Client) error {

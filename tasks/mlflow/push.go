@@ -23,6 +23,7 @@ type Options struct {
 	VerdictResult, RunIDResult, URLResult string        // push: files for the results
 	Deadline                              time.Duration // finalize: give up after this long
 	Status                                string        // finalize: $(tasks.status) of the Pipeline
+	Loads                                 string        // finalize: why the load generators ended, see package partial
 	Parent                                string        // MLflow run that this one belongs below, from the environment
 }
 
@@ -38,6 +39,7 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 		fs.StringVar(&o.URLResult, "url-result", "", "file for the result mlflow-url")
 	case "finalize":
 		fs.DurationVar(&o.Deadline, "deadline", time.Minute, "give up after this long, with exit code 0")
+		fs.StringVar(&o.Loads, "loads", "", "why the load-gen tasks ended: Tekton's `reasons` in the order of the measurements, by commas")
 		fs.StringVar(&o.Status, "status", "", "how the tasks of the Pipeline ended: Succeeded, Completed, Failed or None")
 	default:
 		return nil
@@ -81,30 +83,42 @@ func push(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan,
 	if err := publish(o.VerdictResult, end.Verdict); err != nil {
 		return err
 	}
-	info, err := send(ctx, s, o, plan, client, end)
-	if damaged := new(checksums.DamagedError); errors.As(err, &damaged) {
-		return err
-	}
+	there, err := deliver(ctx, s, o, plan, client, end)
 	if err != nil {
-		return fmt.Errorf("%w; the results are safe in %q", err, o.RunDir)
-	}
-	id, link := "", ""
-	if info != nil {
-		id, link = info.RunID, client.Base+"/#/experiments/"+info.ExperimentID+"/runs/"+info.RunID
-		if err := durable.WriteJSON(filepath.Join(o.RunDir, report.FileMLflow), map[string]string{"run_id": id, "url": link}); err != nil {
-			return err
-		}
-	}
-	if err := publish(o.RunIDResult, id); err != nil {
 		return err
 	}
-	if err := publish(o.URLResult, link); err != nil {
+	if err := publish(o.RunIDResult, there.RunID); err != nil {
+		return err
+	}
+	if err := publish(o.URLResult, there.URL); err != nil {
 		return err
 	}
 	if end.ExitCode != contract.ExitPass {
 		return step.Exit(end.ExitCode, fmt.Errorf("the verdict is %s (exit code %d)", end.Verdict, end.ExitCode))
 	}
 	return nil
+}
+
+// place is where a run was pushed to, as the run directory keeps it; empty without a tracking server.
+type place struct {
+	RunID string `json:"run_id"`
+	URL   string `json:"url"`
+}
+
+// deliver sends the run and notes where it is.
+func deliver(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client, end *report.Verdict) (place, error) {
+	info, err := send(ctx, s, o, plan, client, end)
+	if damaged := new(checksums.DamagedError); errors.As(err, &damaged) {
+		return place{}, err
+	}
+	if err != nil {
+		return place{}, fmt.Errorf("%w; the results are safe in %q", err, o.RunDir)
+	}
+	if info == nil {
+		return place{}, nil
+	}
+	there := place{info.RunID, client.Base + "/#/experiments/" + info.ExperimentID + "/runs/" + info.RunID}
+	return there, durable.WriteJSON(filepath.Join(o.RunDir, report.FileMLflow), there)
 }
 
 func publish(path, value string) error {

@@ -202,7 +202,9 @@ type LoadGen struct {
 	AnchorMonoNS     int64    `json:"anchor_mono_ns,omitempty"` // CLOCK_MONOTONIC of load-gen's host at the zero of all t_* columns
 	Complete         bool     `json:"complete"`                 // every stage ran to its end
 	Interrupted      bool     `json:"interrupted"`
-	Error            string   `json:"error,omitempty"` // why it could not run, one sentence
+	Killed           bool     `json:"killed,omitempty"`             // by a signal that it cannot answer; whoever saw it has written error
+	Error            string   `json:"error,omitempty"`              // why it could not run or go on, one sentence
+	MemoryLimit      int64    `json:"memory_limit_bytes,omitempty"` // of the control group of load-gen; 0 = none
 	TokenCountSource string   `json:"token_count_source,omitempty"`
 	PromptMethod     string   `json:"prompt_method,omitempty"` // token_ids, tokenize, calibrated
 	PromptSet        string   `json:"prompt_set,omitempty"`    // sha256

@@ -13,12 +13,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/imports"
 	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/tasks/report/write"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -71,7 +71,7 @@ func writeImport(dir string, in *tools.Imported, docs []tools.Document) (*report
 	if err != nil {
 		return nil, err
 	}
-	return r, collect.WriteAll(dir, r)
+	return r, write.All(dir, r)
 }
 
 // importedDir is the directory of the run that is to be made.

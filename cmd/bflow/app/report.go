@@ -9,12 +9,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/tasks/checksums"
-	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/page"
+	"bflow.dev/bflow/tasks/report/write"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -70,7 +70,7 @@ func rebuild(c *cli.Context, s Streams) ([]*report.Report, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		if err := collect.WriteAll(dir, r); err != nil {
+		if err := write.All(dir, r); err != nil {
 			return nil, "", err
 		}
 		reports = append(reports, r)

@@ -35,7 +35,12 @@ type attendance struct {
 	looking context.CancelFunc
 	looked  chan struct{}
 	said    string
+
+	outOfMemory bool // how the task was killed, where it was
 }
+
+// oomKilled is the reason of a container that has used more memory than it may.
+const oomKilled = "OOMKilled"
 
 // sight is one look at the Job.
 type sight struct {
@@ -94,6 +99,7 @@ func (a *attendance) untilEnd(ctx context.Context) (int, error) {
 		if known {
 			a.advance(s.JobState)
 			if end := ended(s.Pod, a.l.Task); end != nil {
+				a.outOfMemory = end.Reason == oomKilled
 				return int(end.ExitCode), nil
 			}
 			if lost := a.lost(s); lost != nil {

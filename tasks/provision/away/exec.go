@@ -9,6 +9,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/provision/cluster"
+	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/results/transfer"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -245,11 +246,25 @@ func (l *launcher) conclude(ctx context.Context, code int, err error) error {
 	case err != nil:
 		return err
 	case code == killedCode:
-		return step.Exit(code, fmt.Errorf("%s was killed on target %q, most likely because memory ran out (exit code %d)", l.Task, l.target(), code))
+		return l.killed()
 	case code != 0:
 		return step.Exit(code, fmt.Errorf("%s ended with exit code %d on target %q", l.Task, code, l.target()))
 	}
 	return nil
+}
+
+// killed says how the task was killed, in the result of a load too: it could not.
+func (l *launcher) killed() error {
+	reason, why := contract.ReasonStepKilled, "by somebody or because memory ran out"
+	if l.attended.outOfMemory {
+		reason, why = contract.ReasonStepOOM, "because memory ran out"
+	}
+	err := fmt.Errorf("%s was killed on target %q, %s (exit code %d)", l.Task, l.target(), why, killedCode)
+	if kill, ok := report.KillOf(reason); ok && l.Task == contract.LoadGen {
+		_, marked := report.MarkKilled(l.RunDir, l.measurement(), l.Attempt, kill)
+		err = errors.Join(err, marked)
+	}
+	return step.Exit(killedCode, err)
 }
 
 // killedCode is that of a container that a signal has ended which it cannot answer.

@@ -135,6 +135,41 @@ func TestTheExitCodeOfTheTaskIsThatOfTheStep(t *testing.T) {
 	h.clean()
 }
 
+func TestALoadThatIsKilledSaysHow(t *testing.T) {
+	for _, row := range []struct{ name, reason, said, result string }{
+		{"memory ran out", "OOMKilled", `load-gen was killed on target "lab", because memory ran out (exit code 137)`,
+			`load-gen was killed: out of memory (limit 4Gi) in stage "ramp" after 37 s`},
+		{"nobody knows why", "Error", `load-gen was killed on target "lab", by somebody or because memory ran out (exit code 137)`,
+			`load-gen was killed (signal 9) in stage "ramp" after 37 s`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			g := newTarget(t, func(_ context.Context, dir string, _ func(string)) int {
+				put(dir, "measurements/0/loadgen.json", `{"schema":"bflow.loadgen/1","attempt":1,"start_ns":7,"memory_limit_bytes":4294967296}`)
+				put(dir, "measurements/0/progress.json", `{"stages":2,"stage":1,"name":"ramp","elapsed_s":37.2}`)
+				return 137
+			})
+			g.ended = row.reason
+			h := newHub(t, g)
+			if err := h.exec(contract.LoadGen, "--measurement=0"); step.Code(err) != 137 || !strings.Contains(err.Error(), row.said) {
+				t.Errorf("got %v", err)
+			}
+			var l struct {
+				Start  int64 `json:"start_ns"`
+				Killed bool
+				Error  string
+			}
+			if err := json.Unmarshal([]byte(h.file("measurements/0/loadgen.json")), &l); err != nil {
+				t.Fatal(err)
+			}
+			if !l.Killed || l.Start != 7 || !strings.HasPrefix(l.Error, row.result) {
+				t.Errorf("the result says %+v", l)
+			}
+			h.clean()
+		})
+	}
+}
+
 func TestWhatATaskNeedsIsThereBeforeItBegins(t *testing.T) {
 	g := newTarget(t, func(_ context.Context, dir string, _ func(string)) int {
 		var seen []string

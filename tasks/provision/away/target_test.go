@@ -52,6 +52,7 @@ type target struct {
 	pod   string
 	files http.Handler
 	ran   int
+	ended string // the reason that the node gives for the end of the task
 	kill  context.CancelFunc
 	over  chan struct{} // closed when the task has ended
 	told  chan struct{} // closed when the results server was told to end
@@ -174,7 +175,7 @@ func (g *target) runTask(container string) {
 	close(g.over)
 	g.change(func(p *corev1.Pod) {
 		if p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning { // of a pod that goes, a node says no more
-			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code)}}
+			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: g.ended}}
 		}
 	})
 }

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/imports"
+	"bflow.dev/bflow/tasks/report/write"
 )
 
 // raw is a file as JSON, from which tests take what they expect by themselves.
@@ -75,7 +75,7 @@ func imported(t *testing.T, paths ...string) (string, *report.Report) {
 	check(t, imports.Write(dir, "run", in, docs))
 	r, err := assemble.Report(dir)
 	check(t, err)
-	check(t, collect.WriteAll(dir, r))
+	check(t, write.All(dir, r))
 	return dir, r
 }
 

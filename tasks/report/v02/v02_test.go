@@ -13,11 +13,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
 	"bflow.dev/bflow/tasks/report/reporttest"
 	"bflow.dev/bflow/tasks/report/v02"
+	"bflow.dev/bflow/tasks/report/write"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -84,7 +84,7 @@ func documents(t *testing.T, run reporttest.Run) map[string]map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := collect.WriteAll(dir, r); err != nil {
+	if err := write.All(dir, r); err != nil {
 		t.Fatal(err)
 	}
 	paths, err := filepath.Glob(filepath.Join(dir, "measurements/0/benchmark_report_v0.2,_stage_*.yaml"))

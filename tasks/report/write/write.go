@@ -1,4 +1,6 @@
-package collect
+// Package write puts the files that are made from a report into the directory of its run. It must not compute what they
+// say.
+package write
 
 import (
 	"bytes"
@@ -17,9 +19,9 @@ import (
 	"bflow.dev/bflow/tasks/verdict"
 )
 
-// WriteAll writes every file that is made from the report into the run directory, each whole or not at all, and at last the
+// All writes every file that is made from the report into the run directory, each whole or not at all, and at last the
 // checksums of the run. Doing it twice changes nothing.
-func WriteAll(runDir string, r *report.Report) error {
+func All(runDir string, r *report.Report) error {
 	if err := checksums.Retract(runDir); err != nil {
 		return err
 	}
