@@ -185,6 +185,10 @@ func TestUpFailsWithTheReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	defer elsewhere.Close()
+	leads := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer leads.Close()
 	existing := func(url string) func(*runplan.RunPlan) {
 		return func(p *runplan.RunPlan) { p.Deployment.Endpoint = &runplan.Endpoint{BaseURL: url} }
 	}
@@ -204,6 +208,13 @@ func TestUpFailsWithTheReason(t *testing.T) {
 		}, contract.ExitUnhealthy, "no such file or directory"},
 		{"another model than the plan's", existing(other.URL()), contract.ExitUnhealthy, `it serves "other", the plan asks for "tiny"`},
 		{"a server that wants a key", existing(locked.URL), contract.ExitUnhealthy, "set BFLOW_API_KEY"},
+		{"a server that leads elsewhere", existing(leads.URL), contract.ExitUnhealthy, `it redirects to "` + elsewhere.URL + `", where bflow does not follow`},
+		{"a credential in an argument, which everybody on this host can read", func(p *runplan.RunPlan) {
+			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/bin/sh", "-c", "sleep 1", runplan.SecretKey{Name: "hub", Key: "token"}.Reference()}}
+		}, contract.ExitUsage, "its arguments hold a credential, and everybody on this host can read arguments; give it as a variable"},
+		{"a Secret of bflow's own", func(p *runplan.RunPlan) {
+			p.Deployment.Env = map[string]string{"A": runplan.SecretKey{Name: "bflow-submit-token", Key: "token"}.Reference()}
+		}, contract.ExitUsage, "which is bflow's own; put the value into a Secret of yours"},
 		{"nobody listens", func(p *runplan.RunPlan) {
 			existing(closed)(p)
 			p.Timeouts.Ready = runplan.Duration(time.Second)

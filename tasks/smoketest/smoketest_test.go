@@ -3,6 +3,8 @@ package smoketest
 import (
 	"bytes"
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +38,12 @@ func smoke(t *testing.T, cfg sim.Config, p *runplan.RunPlan, env map[string]stri
 		t.Fatal(err)
 	}
 	defer srv.Close()
+	return ask(t, planned(t, p), srv.URL(), env)
+}
+
+// planned makes a run directory with a plan.
+func planned(t *testing.T, p *runplan.RunPlan) string {
+	t.Helper()
 	dir := t.TempDir()
 	if err := runplan.Identify(p); err != nil {
 		t.Fatal(err)
@@ -47,9 +55,15 @@ func smoke(t *testing.T, cfg sim.Config, p *runplan.RunPlan, env map[string]stri
 	if err := os.WriteFile(filepath.Join(dir, contract.FilePlan), data, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// ask runs the task against the server at endpoint.
+func ask(t *testing.T, dir, endpoint string, env map[string]string) (int, string, Result) {
+	t.Helper()
 	var errs bytes.Buffer
 	s := step.Streams{Out: &errs, Err: &errs, Env: func(k string) string { return env[k] }}
-	code := step.Run(context.Background(), "smoketest", Run, s, []string{"--plan-dir=" + dir, "--run-dir=" + dir, "--run-id=p-1", "--endpoint=" + srv.URL()})
+	code := step.Run(context.Background(), "smoketest", Run, s, []string{"--plan-dir=" + dir, "--run-dir=" + dir, "--run-id=p-1", "--endpoint=" + endpoint})
 	var r Result
 	if err := step.ReadJSON(filepath.Join(dir, contract.FileSmoketest), &r); err != nil {
 		t.Fatal(err)
@@ -92,6 +106,24 @@ func TestAnUnfitServerIsNamedInOneSentence(t *testing.T) {
 				t.Errorf("exit %d, want 3; the last line is %q, want %q in it", code, last, row.want)
 			}
 		})
+	}
+}
+
+// TestAServerThatLeadsElsewhereIsUnfit: what a load puts to it would go nowhere, and its key goes nowhere else.
+func TestAServerThatLeadsElsewhereIsUnfit(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s was asked there, with %q", r.Method, r.URL, r.Header.Get("Authorization"))
+	}))
+	defer elsewhere.Close()
+	server := httptest.NewTLSServer(http.RedirectHandler(elsewhere.URL+"/v1?key=s3cret", http.StatusTemporaryRedirect))
+	defer server.Close()
+	dir := planned(t, plan(nil))
+	code, out, r := ask(t, dir, server.URL, map[string]string{"BFLOW_API_KEY": "sesame"})
+	if want := `it redirects to "` + elsewhere.URL + `/v1", where bflow does not follow`; code != contract.ExitUnhealthy || r.Passed || !strings.Contains(out, want) {
+		t.Errorf("exit %d, want 3 and %q: %s", code, want, out)
+	}
+	if strings.Contains(out, "sesame") || strings.Contains(out, "s3cret") {
+		t.Errorf("it says a secret: %s", out)
 	}
 }
 
