@@ -102,6 +102,38 @@ func TestALiteralCredentialStandsInItsSecretAlone(t *testing.T) {
 	}
 }
 
+// TestALiteralCredentialStandsInNoPlan: neither where a run of it stays on one's own machine, nor on another platform.
+func TestALiteralCredentialStandsInNoPlan(t *testing.T) {
+	for _, row := range []struct{ name, text string }{
+		{"an argument of an engine command", withLiteral("DEPLOYMENT", "engine: {kind: command, command: [/server, --api-key, "+canary+"]}")},
+		{"the address of a repository", strings.Replace(withLiteral("", ""), "platform: kubernetes, mode: plain, engine: {kind: sim},",
+			`platform: llm-d, mode: inference-scheduling, repo_url: "https://me:`+canary+`@git.example/llm-d",`, 1)},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			set, problems := spec.LoadBytes(spec.Options{}, "experiment.yaml", []byte(row.text))
+			if err := problems.Err(); err != nil {
+				t.Fatal(err)
+			}
+			m, problems := plan.Expand(set.Experiments[0], set.Catalogue, plan.Options{})
+			if err := problems.Err(); err != nil {
+				t.Fatal(err)
+			}
+			for p, found := range m.Plans() {
+				if err := found.Err(); err != nil {
+					t.Fatal(err)
+				}
+				text, err := runplan.Marshal(p)
+				if err != nil || strings.Contains(string(text), canary) || !strings.Contains(string(text), "secretKeyRef~bflow-literal-") {
+					t.Errorf("%v: the plan is %s", err, text)
+				}
+			}
+			if all := m.Secrets(); !slices.ContainsFunc(all, func(s literal.Secret) bool { return s.Value == canary }) {
+				t.Errorf("it is in none of Secrets %v", all)
+			}
+		})
+	}
+}
+
 // TestAValueOfASecretIsNamedWhereACredentialMayStand: the plan holds what stands for it, and the run says which Secret it needs.
 func TestAValueOfASecretIsNamedWhereACredentialMayStand(t *testing.T) {
 	const from = "{valueFrom: {secretKeyRef: {name: hub, key: token}}}"
@@ -127,6 +159,45 @@ func TestAValueOfASecretIsNamedWhereACredentialMayStand(t *testing.T) {
 				t.Errorf("nothing needs Secret hub in\n%s", written)
 			}
 		})
+	}
+}
+
+// TestVariablesOfALoadAreOfSecretsToo: those of a profile, and those that an experiment changes.
+func TestVariablesOfALoadAreOfSecretsToo(t *testing.T) {
+	const file = `
+apiVersion: bflow.dev/v1alpha1
+kind: DeploymentProfile
+metadata: {name: plain}
+spec: {platform: kubernetes, mode: plain, engine: {kind: sim}}
+---
+apiVersion: bflow.dev/v1alpha1
+kind: MetricsProfile
+metadata: {name: detailed}
+spec: {prometheus_url: "https://prom.example", queries: {up: up}}
+---
+apiVersion: bflow.dev/v1alpha1
+kind: BenchmarkProfile
+metadata: {name: own}
+spec: {env: {HF_TOKEN: %[1]s}, guidellm: {profile: {kind: concurrent, streams: [4]}, constraint: [{kind: max_requests, count: 10}]}}
+---
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: literal}
+spec: {namespace: bench, model: {name: acme/tiny-1b}, deployment_profile: plain, benchmark_profile: own, overrides: {benchmark: {env: {WANDB_KEY: %[1]s}}}}
+`
+	said, taken, written := compileLiteral(t, fmt.Sprintf(file, "{valueFrom: {secretKeyRef: {name: hub, key: token}}}"))
+	reference := runplan.SecretKey{Name: "hub", Key: "token"}.Reference()
+	for _, name := range []string{"HF_TOKEN", "WANDB_KEY"} {
+		if !strings.Contains(written, fmt.Sprintf("%q:%q", name, reference)) {
+			t.Errorf("the plan has no variable %s of Secret hub", name)
+		}
+	}
+	if len(taken) > 0 || !strings.Contains(written, "name: hub") {
+		t.Errorf("taken for literals: %v, or nothing needs Secret hub; said %s", taken, said)
+	}
+	said, taken, written = compileLiteral(t, fmt.Sprintf(file, canary))
+	if len(taken) != 1 || strings.Contains(said+written, canary) || !strings.Contains(written, taken[0].Name) {
+		t.Errorf("a literal one is in no Secret: %v, or in what is said or written; said %s", taken, said)
 	}
 }
 
