@@ -13,34 +13,43 @@ import (
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/seen"
+	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// gather is how long changes are gathered: nobody reads faster.
-const gather = 2 * time.Second
+const (
+	// gather is how long changes are gathered: nobody reads faster.
+	gather = 2 * time.Second
+	// startup is how long after its start the controller may take to read the Secrets of its targets, before one that it
+	// has not found there counts as unknown.
+	startup = 10 * time.Second
+)
 
 // Reconciler writes a ConfigMap for each target, which a request names.
 type Reconciler struct {
 	client  client.Client
 	targets *target.Registry
 	hub     string
-	told    map[string]string // by target: what was written last
+	clock   clock.PassiveClock
+	told    map[string]string // by target: what was written last, or lost
 }
 
 var _ reconcile.Reconciler = (*Reconciler)(nil)
 
 // NewReconciler makes the reconciler; hub is the identity of this one.
-func NewReconciler(c client.Client, targets *target.Registry, hub string) *Reconciler {
-	return &Reconciler{client: c, targets: targets, hub: hub, told: map[string]string{}}
+func NewReconciler(c client.Client, targets *target.Registry, hub string, clk clock.PassiveClock) *Reconciler {
+	return &Reconciler{client: c, targets: targets, hub: hub, clock: clk, told: map[string]string{}}
 }
 
 // Setup registers it.
@@ -49,15 +58,28 @@ func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-target-teller").
 		WatchesRawSource(targets.OnChange(later.Handler(gather, later.Itself))).
 		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, ofRun), builder.WithPredicates(capacity.HolderChanged())).
+		// a target whose Secret is gone before the controller starts is told of by nobody else
+		Watches(&kueue.ResourceFlavor{}, later.Handler(startup, ofFlavor)).
 		WithOptions(controller.Options{RateLimiter: later.Retries()}).
-		Complete(NewReconciler(mgr.GetClient(), targets, hub))
+		Complete(NewReconciler(mgr.GetClient(), targets, hub, clock.RealClock{}))
+}
+
+// ofFlavor asks for the target that a ResourceFlavor stands for.
+func ofFlavor(_ context.Context, o client.Object) []reconcile.Request {
+	flavor, ok := o.(*kueue.ResourceFlavor)
+	if !ok || flavor.Spec.NodeLabels[contract.LabelTarget] == "" {
+		return nil
+	}
+	return later.Named(flavor.Spec.NodeLabels[contract.LabelTarget])
 }
 
 // Reconcile writes what has changed of one target.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	sight, _ := r.targets.Look(req.Name)
+	sight, known := r.targets.Look(req.Name)
+	if !known {
+		return ctrl.Result{}, r.tellLost(ctx, req.Name)
+	}
 	if sight == nil {
-		delete(r.told, req.Name) // who removes a target removes what is written of it
 		return ctrl.Result{}, nil
 	}
 	reach := sight.Reach()
@@ -91,15 +113,39 @@ func (r *Reconciler) tell(ctx context.Context, name string, now seen.Target) err
 	return nil
 }
 
-// put needs no right to read.
-func put(ctx context.Context, c client.Client, cm *corev1.ConfigMap) error {
-	change, err := json.Marshal(map[string]any{"data": cm.Data})
+// lost is what is told of a target that the controller has no way to.
+const lost = "Secret %s in %s is missing or cannot be read; bflow target add with the same name makes it anew"
+
+// tellLost writes that once, where something is written of the target: who removes a target removes that too.
+func (r *Reconciler) tellLost(ctx context.Context, name string) error {
+	if r.told[name] == lost {
+		return nil
+	}
+	now := seen.Target{Since: r.clock.Now().UTC().Truncate(time.Second), Why: fmt.Sprintf(lost, contract.TargetCredentials(name), contract.NamespaceSystem)}
+	cm, err := now.ConfigMap(name)
 	if err != nil {
 		return err
 	}
-	err = c.Patch(ctx, cm.DeepCopy(), client.RawPatch(types.MergePatchType, change))
+	if err := replace(ctx, r.client, cm); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("writing that target %q is lost: %w", name, err)
+	}
+	r.told[name] = lost
+	return nil
+}
+
+// put makes or replaces. It needs no right to read.
+func put(ctx context.Context, c client.Client, cm *corev1.ConfigMap) error {
+	err := replace(ctx, c, cm)
 	if apierrors.IsNotFound(err) {
 		return c.Create(ctx, cm)
 	}
 	return err
+}
+
+func replace(ctx context.Context, c client.Client, cm *corev1.ConfigMap) error {
+	change, err := json.Marshal(map[string]any{"data": cm.Data})
+	if err != nil {
+		return err
+	}
+	return c.Patch(ctx, cm.DeepCopy(), client.RawPatch(types.MergePatchType, change))
 }

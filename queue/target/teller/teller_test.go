@@ -15,13 +15,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 const gpu = "nvidia.com/gpu"
@@ -51,7 +54,8 @@ func TestWhatIsSeenIsWritten(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build()
 	since := time.Unix(1000, 0).UTC()
 	sight := &sightOf{reach: view.Reach{Since: since, Why: "refused"}}
-	r := NewReconciler(c, target.NewRegistry(target.Target{Name: "far", Sight: sight}), "hub")
+	targets, clk := target.NewRegistry(target.Target{Name: "far", Sight: sight}), clocktesting.NewFakePassiveClock(since.Add(time.Hour))
+	r := NewReconciler(c, targets, "hub", clk)
 	version := ""
 	step := func(name string, changes bool, want seen.Target) {
 		t.Helper()
@@ -81,4 +85,34 @@ func TestWhatIsSeenIsWritten(t *testing.T) {
 		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: resource.MustParse("3")}}}}}}}
 	step("one that is in sight", true, seen.Target{Up: true, Since: since, Version: "v1.34.4", Complete: true, Nodes: 1,
 		Devices: map[string]seen.Count{gpu: {Total: 8, Free: 5, Foreign: 3, Product: "bflow.dev/gpu-h100"}}})
+	targets.Drop("far")
+	gone := seen.Target{Since: clk.Now().UTC(), Why: "Secret bflow-target-far in bflow-system is missing or cannot be read; bflow target add with the same name makes it anew"}
+	step("one whose Secret is gone", true, gone)
+	clk.SetTime(clk.Now().Add(time.Hour))
+	step("it is gone for longer", false, gone)
+	r = NewReconciler(c, targets, "hub", clk) // it has written nothing yet, and nobody tells it of this target
+	gone.Since = clk.Now().UTC()
+	step("it was gone when the controller started", true, gone)
+	targets.Put(target.Target{Name: "far", Sight: &sightOf{reach: view.Reach{Up: true, Since: since}}})
+	step("its Secret is back", true, seen.Target{Up: true, Since: since, Version: "v1.34.4"})
+	if err := c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials("far")}}); err != nil {
+		t.Fatal(err)
+	}
+	targets.Drop("far")
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "far"}}); err != nil {
+		t.Errorf("a target that somebody removes: %v", err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials("far")}, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
+		t.Errorf("something is written of a target that is removed: %v", err)
+	}
+}
+
+func TestEveryTargetIsLookedAtFromTheStart(t *testing.T) {
+	flavor := &kueue.ResourceFlavor{Spec: kueue.ResourceFlavorSpec{NodeLabels: map[string]string{contract.LabelTarget: "far"}}}
+	if got := ofFlavor(t.Context(), flavor); len(got) != 1 || got[0].Name != "far" {
+		t.Errorf("of a target: %v", got)
+	}
+	if got := ofFlavor(t.Context(), &kueue.ResourceFlavor{}); len(got) > 0 {
+		t.Errorf("of somebody else's flavor: %v", got)
+	}
 }
