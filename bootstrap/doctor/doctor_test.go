@@ -202,7 +202,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 
 		{"no controller", gone("Deployment", "bflow-controller"), "controller", Fail, "is not installed", "bflow bootstrap"},
 		{"the controller is down", set("Deployment", "bflow-controller", int64(0), "status", "availableReplicas"), "controller", Fail, "is not available: pod bflow-controller-x: image reg.example/ctl: ImagePullBackOff: no such host", "kubectl describe pods -n bflow-system"},
-		{"another version of the controller", set("Deployment", "bflow-controller", "v0.0.9", "metadata", "labels", "app.kubernetes.io/version"), "controller", Warn, "is v0.0.9 and this bflow is v0.1.0", "bflow upgrade"},
+		{"another version of the controller", set("Deployment", "bflow-controller", "v0.0.9", "metadata", "labels", "app.kubernetes.io/version"), "controller", Warn, "is v0.0.9 and this bflow is v0.1.0", "bflow bootstrap upgrade"},
 
 		{"a server without admission policies", func(t *testing.T, p *patient) { p.Unserve("admissionregistration.k8s.io/v1") }, "policy", Warn, "knows no admission policies", "1.30.0 or later"},
 		{"no rules for runs", gone("ValidatingAdmissionPolicy", "bflow-runs"), "policy", Fail, "anybody may start runs past their queue", "bflow bootstrap"},

@@ -117,7 +117,7 @@ func (d *doctor) controller(ctx context.Context) []Line {
 		return []Line{fail(check, "look at its pod: kubectl describe pods -n "+contract.NamespaceSystem, "bflow-controller is not available%s", d.trouble(ctx, contract.NamespaceSystem))}
 	}
 	if v := o.GetLabels()["app.kubernetes.io/version"]; v != "" && d.Version != "" && v != d.Version {
-		return []Line{warn(check, "run bflow upgrade, or use bflow "+v, "bflow-controller is %s and this bflow is %s", v, d.Version)}
+		return []Line{warn(check, "run bflow bootstrap upgrade, or use bflow "+v, "bflow-controller is %s and this bflow is %s", v, d.Version)}
 	}
 	return []Line{ok(check, "bflow-controller %s", d.Version)}
 }
