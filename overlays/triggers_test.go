@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -29,16 +30,18 @@ type trigger struct {
 	Kind       string            `json:"kind"`
 	Metadata   map[string]string `json:"metadata"`
 	Spec       struct {
-		Interceptors []struct {
-			Ref    map[string]string `json:"ref"`
-			Params []struct {
-				Name  string          `json:"name"`
-				Value json.RawMessage `json:"value"`
-			} `json:"params"`
-		} `json:"interceptors"`
-		Bindings []map[string]string `json:"bindings"`
-		Template map[string]string   `json:"template"`
+		Interceptors []interceptor       `json:"interceptors"`
+		Bindings     []map[string]string `json:"bindings"`
+		Template     map[string]string   `json:"template"`
 	} `json:"spec"`
+}
+
+type interceptor struct {
+	Ref    map[string]string `json:"ref"`
+	Params []struct {
+		Name  string          `json:"name"`
+		Value json.RawMessage `json:"value"`
+	} `json:"params"`
 }
 
 // param decodes a param of the interceptor of that name into to.
@@ -60,6 +63,7 @@ type event struct {
 	Header map[string]string `json:"header"`
 	Body   json.RawMessage   `json:"body"`
 	Starts map[string]string `json:"starts"`
+	Tells  string            `json:"tells"`
 }
 
 // secret is Secret bflow-webhook in these tests.
@@ -80,8 +84,11 @@ func documents(t *testing.T, fsys fs.FS, name string) [][]byte {
 func shippedTriggers(t *testing.T) []trigger {
 	t.Helper()
 	var all []trigger
-	for _, name := range []string{"github", "gitlab", "webhook"} {
+	for _, name := range []string{"github", "gitlab", "webhook", "notices"} {
 		for _, text := range documents(t, overlays.FS, "components/triggers/"+name+".yaml") {
+			if !bytes.Contains(text, []byte("\nkind: Trigger\n")) {
+				continue
+			}
 			var one trigger
 			if err := yaml.UnmarshalStrict(text, &one); err != nil {
 				t.Fatal(err)
@@ -91,6 +98,9 @@ func shippedTriggers(t *testing.T) []trigger {
 	}
 	return all
 }
+
+// isNotice says that the trigger tells of what is dropped, and starts nothing.
+func (t trigger) isNotice() bool { return strings.HasSuffix(t.Metadata["name"], "-notice") }
 
 // TestEventsStartWhatTheyMayAndNothingElse does what Triggers does with every event, except for cryptography. A cluster
 // with Triggers proves the same in package e2e/cluster, with the same events.
@@ -102,23 +112,33 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		t.Run(e.About, func(t *testing.T) {
-			started := ""
+			started, told := "", ""
 			for _, one := range triggers {
 				extensions, err := one.take(e, secret())
-				if err != nil {
+				switch {
+				case err != nil:
 					t.Logf("%s: %v", one.Metadata["name"], err)
-					continue
-				}
-				if started != "" || e.Starts == nil {
+				case one.isNotice() && told != "":
+					t.Fatalf("%s tells a second time: %v", one.Metadata["name"], extensions)
+				case one.isNotice():
+					told = noticeOf(t, extensions)
+				case started != "" || e.Starts == nil:
 					t.Fatalf("%s starts %v", one.Metadata["name"], extensions)
-				}
-				started = one.Metadata["name"]
-				if diff := cmp.Diff(e.Starts, paramsOf(t, extensions)); diff != "" {
-					t.Errorf("%s: -want +got\n%s", started, diff)
+				default:
+					started = one.Metadata["name"]
+					if diff := cmp.Diff(e.Starts, paramsOf(t, extensions)); diff != "" {
+						t.Errorf("%s: -want +got\n%s", started, diff)
+					}
 				}
 			}
 			if e.Starts != nil && started == "" {
 				t.Error("it starts nothing")
+			}
+			if told != e.Tells {
+				t.Errorf("told  %s\nwant  %s", told, e.Tells)
+			}
+			if e.Starts != nil && strings.HasPrefix(told, "Dropped") {
+				t.Error("it starts what it tells to have dropped")
 			}
 		})
 	}
@@ -150,29 +170,56 @@ func (t trigger) take(e event, keys map[string]string) (map[string]any, error) {
 	if err := t.signed(e, header, keys); err != nil {
 		return nil, err
 	}
+	extensions := map[string]any{}
+	for _, i := range t.Spec.Interceptors {
+		if i.Ref["name"] != "cel" {
+			continue
+		}
+		ask, err := asker(e, header, keys, extensions)
+		if err != nil {
+			return nil, err
+		}
+		made, err := i.evaluate(ask)
+		if err != nil {
+			return nil, err
+		}
+		extensions = merged(extensions, made)
+	}
+	return extensions, nil
+}
+
+// evaluate returns the extensions that an interceptor cel makes, or why it stops the event.
+func (i interceptor) evaluate(ask func(string) (ref.Val, error)) (map[string]any, error) {
 	var filter string
 	var overlays []struct{ Key, Expression string }
-	if err := errors.Join(t.param("cel", "filter", &filter), t.param("cel", "overlays", &overlays)); err != nil {
-		return nil, err
+	for _, p := range i.Params {
+		if err := json.Unmarshal(p.Value, map[string]any{"filter": &filter, "overlays": &overlays}[p.Name]); err != nil {
+			return nil, err
+		}
 	}
-	ask, err := asker(e, header, keys)
-	if err != nil {
-		return nil, err
+	if filter != "" {
+		if is, err := ask(filter); err != nil {
+			return nil, err
+		} else if is != types.True {
+			return nil, errors.New("the filter is not satisfied")
+		}
 	}
-	if is, err := ask(filter); err != nil {
-		return nil, err
-	} else if is != types.True {
-		return nil, errors.New("the filter is not satisfied")
-	}
-	extensions := map[string]any{}
+	made := map[string]any{}
 	for _, o := range overlays {
 		value, err := ask(o.Expression)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", o.Key, err)
 		}
-		extensions[o.Key] = value.Value()
+		made[o.Key] = value.Value()
 	}
-	return extensions, nil
+	return made, nil
+}
+
+// merged returns a with what b has besides: an interceptor sees the extensions of those before it.
+func merged(a, b map[string]any) map[string]any {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
 }
 
 // signed is what the interceptors github and gitlab check. GitLab's token may not be empty, a signature may be made with
@@ -196,14 +243,14 @@ func (t trigger) signed(e event, header http.Header, keys map[string]string) err
 }
 
 // asker evaluates expressions as the interceptor cel does.
-func asker(e event, header http.Header, keys map[string]string) (func(string) (ref.Val, error), error) {
+func asker(e event, header http.Header, keys map[string]string, extensions map[string]any) (func(string) (ref.Val, error), error) {
 	var body map[string]any
 	if err := json.Unmarshal(e.Body, &body); err != nil {
 		return nil, err
 	}
 	object := cel.MapType(cel.StringType, cel.DynType)
 	env, err := cel.NewEnv(ext.Strings(), ext.Encoders(), ext.Sets(), ext.Lists(), ext.Math(),
-		cel.Variable("body", object), cel.Variable("header", object),
+		cel.Variable("body", object), cel.Variable("header", object), cel.Variable("extensions", object),
 		cel.Function("canonical", cel.MemberOverload("canonical", []*cel.Type{object, cel.StringType}, cel.StringType,
 			cel.BinaryBinding(func(_, key ref.Val) ref.Val { return types.String(header.Get(string(key.(types.String)))) }))),
 		cel.Function("compareSecret", cel.MemberOverload("compareSecret", []*cel.Type{cel.StringType, cel.StringType, cel.StringType}, cel.BoolType,
@@ -230,32 +277,28 @@ func asker(e event, header http.Header, keys map[string]string) (func(string) (r
 		if err != nil {
 			return nil, err
 		}
-		value, _, err := program.Eval(map[string]any{"body": body, "header": map[string]any{}})
+		value, _, err := program.Eval(map[string]any{"body": body, "header": map[string]any{}, "extensions": extensions})
 		return value, err
 	}, nil
 }
 
-// paramsOf goes through binding and template as Triggers does, by replacing text in JSON, and returns the params of the
-// PipelineRun, without the empty ones, and what its annotations say besides.
-func paramsOf(t *testing.T, extensions map[string]any) map[string]string {
+// filled goes through the first binding and template of a file as Triggers does, by replacing text in JSON, and decodes
+// what they make into to.
+func filled(t *testing.T, binding, template []byte, extensions map[string]any, to any) {
 	t.Helper()
-	parts := documents(t, overlays.FS, "components/triggers/template.yaml")
-	var binding struct {
+	var params struct {
 		Spec struct {
 			Params []struct{ Name, Value string }
 		}
 	}
-	if err := yaml.Unmarshal(parts[0], &binding); err != nil {
-		t.Fatal(err)
-	}
-	var template struct {
+	var made struct {
 		Spec struct{ ResourceTemplates []json.RawMessage }
 	}
-	if err := yaml.Unmarshal(parts[1], &template); err != nil {
+	if err := errors.Join(yaml.Unmarshal(binding, &params), yaml.Unmarshal(template, &made)); err != nil {
 		t.Fatal(err)
 	}
-	text := string(template.Spec.ResourceTemplates[0])
-	for _, p := range binding.Spec.Params {
+	text := string(made.Spec.ResourceTemplates[0])
+	for _, p := range params.Spec.Params {
 		key := strings.TrimSuffix(strings.TrimPrefix(p.Value, "$(extensions."), ")")
 		value, is := extensions[key].(string)
 		if !is || strings.Contains(value, "$(") {
@@ -267,15 +310,41 @@ func paramsOf(t *testing.T, extensions map[string]any) map[string]string {
 		}
 		text = strings.ReplaceAll(text, "$(tt.params."+p.Name+")", string(quoted[1:len(quoted)-1]))
 	}
+	if err := json.Unmarshal([]byte(text), to); err != nil || strings.Contains(text, "$(") {
+		t.Fatalf("%v in %s", err, text)
+	}
+}
+
+// noticeOf returns reason and message of the Event that a notice makes.
+func noticeOf(t *testing.T, extensions map[string]any) string {
+	t.Helper()
+	parts := documents(t, overlays.FS, "components/triggers/notices.yaml")
+	var made struct {
+		Kind, Type, Reason, Message string
+		InvolvedObject              struct{ Kind, Name, Namespace string }
+	}
+	filled(t, parts[len(parts)-2], parts[len(parts)-1], extensions, &made)
+	if about := made.InvolvedObject; made.Kind != "Event" || about.Kind != "EventListener" || about.Name != "bflow" || about.Namespace != "benchflow" {
+		t.Errorf("the notice is %+v", made)
+	}
+	if want := map[string]string{"Dropped": "Warning", "NeedsKey": "Normal"}[made.Reason]; made.Type != want {
+		t.Errorf("an Event with reason %s is of type %q", made.Reason, made.Type)
+	}
+	return made.Reason + ": " + made.Message
+}
+
+// paramsOf returns the params of the PipelineRun that the template makes, without the empty ones, and what its annotations
+// say besides.
+func paramsOf(t *testing.T, extensions map[string]any) map[string]string {
+	t.Helper()
+	parts := documents(t, overlays.FS, "components/triggers/template.yaml")
 	var run struct {
 		Metadata struct{ Annotations map[string]string }
 		Spec     struct {
 			Params []struct{ Name, Value string }
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &run); err != nil || strings.Contains(text, "$(") {
-		t.Fatalf("%v in %s", err, text)
-	}
+	filled(t, parts[0], parts[1], extensions, &run)
 	got := map[string]string{"event": run.Metadata.Annotations["bflow.dev/event"], "author": run.Metadata.Annotations["bflow.dev/author"]}
 	for _, p := range run.Spec.Params {
 		if p.Value != "" && p.Name != "wait" {

@@ -30,6 +30,7 @@ func perNamespace(o *unstructured.Unstructured, namespaces []string) []*unstruct
 			c.SetName(strings.TrimSuffix(o.GetName(), suffix) + "-" + namespace)
 		}
 		moveSubjects(c, namespace)
+		moveEvents(c, namespace)
 		all = append(all, c)
 	}
 	return all
@@ -42,6 +43,23 @@ func moveSubjects(o *unstructured.Unstructured, namespace string) {
 		if subject, ok := s.(map[string]any); ok && subject["namespace"] == DefaultNamespace {
 			subject["namespace"] = namespace
 		}
+	}
+}
+
+// moveEvents lets the Events that a TriggerTemplate makes speak of the object beside it: the API server refuses others.
+func moveEvents(o *unstructured.Unstructured, namespace string) {
+	templates, _, _ := unstructured.NestedSlice(o.Object, "spec", "resourcetemplates")
+	for _, t := range templates {
+		made, ok := t.(map[string]any)
+		if !ok || made["kind"] != "Event" {
+			continue
+		}
+		if about, ok := made["involvedObject"].(map[string]any); ok {
+			about["namespace"] = namespace
+		}
+	}
+	if len(templates) > 0 {
+		_ = unstructured.SetNestedSlice(o.Object, templates, "spec", "resourcetemplates")
 	}
 }
 

@@ -112,6 +112,10 @@ func TestEveryNamespaceOfRunsIsComplete(t *testing.T) {
 				t.Errorf("a binding of %s speaks of an account in %v, want %s", namespace, got, row.want)
 			}
 		}
+		events, _, _ := unstructured.NestedSlice(find(t, all, "TriggerTemplate", namespace, "bflow-notice").Object, "spec", "resourcetemplates")
+		if about := events[0].(map[string]any)["involvedObject"].(map[string]any); about["namespace"] != namespace {
+			t.Errorf("an Event of %s speaks of an object in %v, which the API server refuses", namespace, about["namespace"])
+		}
 		data, _, _ := unstructured.NestedStringMap(find(t, all, "ConfigMap", namespace, contract.ConfigMapHub).Object, "data")
 		want := map[string]string{"hub": "5d1c", "platform": "kubernetes", "load-nodes": "pool=cpu", "load-cpu": "250m", "images": "localhost/bflow"}
 		if diff := cmp.Diff(want, data); diff != "" {

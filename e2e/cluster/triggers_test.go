@@ -48,6 +48,7 @@ type event struct {
 	Header map[string]string `json:"header"`
 	Body   json.RawMessage   `json:"body"`
 	Starts map[string]string `json:"starts"`
+	Tells  string            `json:"tells"`
 }
 
 // listener is an EventListener of bflow, reached through the API server.
@@ -79,8 +80,8 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 	const namespace = "bflow-events-test"
 	l := newLab(t).listener(namespace)
 	l.install()
-	events := sampleEvents(t)
-	valid := events[0]
+	samples := sampleEvents(t)
+	valid := samples[0]
 
 	var refused []string // ids of events that must have started nothing
 	l.awaitAnswer(10*time.Minute, "the listener to answer", func() string {
@@ -93,7 +94,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 	})
 	empty := map[string]string{"github": "", "gitlab": "", "webhook": "", "github-user.jane": "allowed", "gitlab-user.jane": "allowed"}
 	l.secret(empty)
-	for _, e := range events {
+	for _, e := range samples {
 		if id, err := l.send(e, sign(e, empty)); err == nil {
 			refused = append(refused, id)
 		}
@@ -107,9 +108,12 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 		return l.missing(id, 3*time.Second)
 	})
 
-	started := map[string]event{}
-	for _, e := range events {
+	started, told := map[string]event{}, map[string]event{}
+	for _, e := range samples {
 		id, err := l.send(e, sign(e, keys()))
+		if err == nil && e.Tells != "" {
+			told[id] = e
+		}
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", e.About, err)
@@ -124,6 +128,9 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 		if diff := cmp.Diff(e.Starts, said(t, l.started(id)[0])); diff != "" {
 			t.Errorf("%s: -want +got\n%s", e.About, diff)
 		}
+	}
+	for id, e := range told {
+		l.tells(e, id, keys())
 	}
 	// The events that start something were sent among the others and have taken the longest way.
 	for _, id := range refused {
@@ -289,6 +296,34 @@ func (l *listener) redelivered(e event, id string) string {
 		return why
 	})
 	return id
+}
+
+// tells waits until the listener tells of an event what it should. It is sent again as in redelivered.
+func (l *listener) tells(e event, id string, values map[string]string) {
+	l.t.Helper()
+	ids, sent := []string{id}, time.Now()
+	l.awaitAnswer(10*time.Minute, e.About, func() string {
+		if time.Since(sent) > 30*time.Second {
+			if again, err := l.send(e, sign(e, values)); err == nil {
+				ids, sent = append(ids, again), time.Now()
+			}
+		}
+		for _, id := range ids {
+			notices, err := l.listIn(events, l.namespace, "triggers.tekton.dev/triggers-eventid="+id)
+			if err != nil {
+				return err.Error()
+			}
+			for _, n := range notices {
+				reason, _, _ := unstructured.NestedString(n.Object, "reason")
+				message, _, _ := unstructured.NestedString(n.Object, "message")
+				if said := reason + ": " + message; said != e.Tells {
+					l.t.Errorf("%s: the listener tells %q, want %q", e.About, said, e.Tells)
+				}
+				return ""
+			}
+		}
+		return fmt.Sprintf("events %q are not told of", ids)
+	})
 }
 
 // missing says so when an event has not started one PipelineRun after a while.

@@ -49,6 +49,16 @@ func TestEventsRunExperiments(t *testing.T) {
 		pr := l.start(event{Key: "webhook", Body: object(map[string]any{"experiment": "kind: Experiment\n\"}]}}: ["})}, values)
 		l.refused(pr, "experiment:2")
 	})
+	t.Run("a webhook that starts nothing is told of in an event", func(t *testing.T) {
+		l := l.in(t)
+		dropped := event{Key: "webhook", Body: object(map[string]any{"experiment": small, "overrides": []string{"load.stages[1].rate"}}),
+			Tells: "Dropped: the webhook starts nothing: one of overrides is not of the form PATH=VALUE, such as load.stages[1].rate=20"}
+		id, err := l.send(dropped, sign(dropped, values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.tells(dropped, id, values)
+	})
 	t.Run("git", func(t *testing.T) { l.git(t, want, values) })
 }
 

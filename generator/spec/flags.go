@@ -31,11 +31,11 @@ func (l *loader) parseFlags() []setting {
 }
 
 func (l *loader) parseFlag(text string) (setting, string) {
-	i := assignment(text)
-	if i < 0 {
+	path, value, ok := Assignment(text)
+	if !ok {
 		return setting{}, "want path=value, such as load.stages[0].rate=4"
 	}
-	p, err := ParsePath(strings.TrimSpace(text[:i]))
+	p, err := ParsePath(strings.TrimSpace(path))
 	if err != nil {
 		return setting{}, err.Error()
 	}
@@ -44,7 +44,7 @@ func (l *loader) parseFlag(text string) (setting, string) {
 		return setting{}, "spec." + p.String() + ": " + unknown
 	}
 	f := setting{path: append(Path{{Key: "spec"}}, p...), text: text, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}}
-	roots, found := parse("", []byte(text[i+1:]))
+	roots, found := parse("", []byte(value))
 	if err := found.Err(); err != nil || len(roots) > 1 {
 		return setting{}, "spec." + p.String() + ": want a YAML value: " + found.Error()
 	}
@@ -57,18 +57,19 @@ func (l *loader) parseFlag(text string) (setting, string) {
 	return f, ""
 }
 
-// assignment is the index of the first = outside of quotes.
-func assignment(text string) int {
+// Assignment parts PATH=VALUE, which flags, params, webhooks and comments have, at the first = outside of quotes. ok is
+// false where there is none. ParsePath reads the path.
+func Assignment(text string) (path, value string, ok bool) {
 	inQuotes := false
 	for i, r := range text {
 		switch {
 		case r == '"':
 			inQuotes = !inQuotes
 		case r == '=' && !inQuotes:
-			return i
+			return text[:i], text[i+1:], true
 		}
 	}
-	return -1
+	return "", "", false
 }
 
 // takesList reports whether a list is a value of type t; elsewhere a list makes an axis.

@@ -57,6 +57,7 @@ func TestMistakesInSetNameTheFlag(t *testing.T) {
 		{"a value of the wrong type", "overrides.scale.replicas=x", `--set overrides.scale.replicas=x: spec.overrides.scale.replicas: want an integer, found "x"`},
 		{"a wrong field in a mapping", "queue={nam: a}", `--set queue={nam: a}: spec.queue.nam: unknown field "nam" (did you mean "name"?)`},
 		{"an index that is not there", "load.stages[5].rate=1", "--set load.stages[5].rate=1: spec.load.stages[5].rate: want an index of at most 0, found 5"},
+		{"an index between dots", "load.stages.1.rate=20", "--set load.stages.1.rate=20: spec.load.stages.1.rate: load.stages is a list: want load.stages[1]"},
 		{"an index into a mapping", "queue[0]=1", "--set queue[0]=1: spec.queue[0]: queue is no list, index [0] does not exist"},
 		{"broken YAML", "namespace=[", "--set namespace=[: spec.namespace: want a YAML value: reading YAML: did not find expected node content"},
 		{"an unknown profile", "deployment_profile=plian", `--set deployment_profile=plian: spec.deployment_profile: no DeploymentProfile named "plian"; closest: "plain" (1 in the catalogue)`},

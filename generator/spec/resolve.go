@@ -3,6 +3,7 @@ package spec
 import (
 	"reflect"
 	"strconv"
+	"strings"
 
 	"bflow.dev/bflow/tasks/problem"
 )
@@ -29,6 +30,8 @@ func (c *codec) resolve(t reflect.Type, p Path) (f *field, typ reflect.Type, tex
 			typ = typ.Elem()
 		case seg.Key == "":
 			return nil, nil, p[:i].String() + " is no list, index [" + strconv.Itoa(seg.Index) + "] does not exist"
+		case typ.Kind() == reflect.Slice && strings.Trim(seg.Key, "0123456789") == "":
+			return nil, nil, p[:i].String() + " is a list: want " + p[:i].String() + "[" + seg.Key + "]"
 		default:
 			return nil, nil, p[:i].String() + " has no field " + strconv.Quote(seg.Key)
 		}

@@ -19,6 +19,7 @@ func TestOverrides(t *testing.T) {
 		{"one", "load.duration=2s", []string{"load.duration=2s"}},
 		{"one a line, with a remark", "a.b=1\n# faster\n c=2 \r\n", []string{"a.b=1", "c=2"}},
 		{"several on the one line of a form", "a.b=1 c=two words d=3", []string{"a.b=1", "c=two words", "d=3"}},
+		{"paths with an index and with a quoted key", `a=1 load.stages[1].rate=20 runtime.node_selector["a.b/c d"]=x e=2`, []string{"a=1", "load.stages[1].rate=20", `runtime.node_selector["a.b/c d"]=x`, "e=2"}},
 		{"brackets hold together", `load.stages=[{rate: 10, duration: 2s}, {rate: 20 }] name=x`, []string{`load.stages=[{rate: 10, duration: 2s}, {rate: 20 }]`, "name=x"}},
 		{"quotes hold together", `args="--a b=c" d='x e=1' f=2`, []string{`args="--a b=c"`, `d='x e=1'`, "f=2"}},
 		{"a flag is no path", `args=--foo --bar=1`, []string{`args=--foo --bar=1`}},

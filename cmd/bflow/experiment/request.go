@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/cmd/bflow/gitsource"
+	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -98,14 +99,16 @@ func parted(line string) []string {
 
 // begins reports whether text begins with PATH=.
 func begins(text string) bool {
-	name, _, ok := strings.Cut(text, "=")
-	if !ok || strings.Trim(name, "-.") != name || name == "" {
+	name, _, ok := spec.Assignment(text)
+	if !ok || strings.HasPrefix(name, "-") {
 		return false
 	}
-	const marks = "._-"
-	for _, c := range name {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && !strings.ContainsRune(marks, c) {
+	path, err := spec.ParsePath(name)
+	if err != nil || path.String() != name { // a key with a blank that is not quoted is a word before another
+		return false
+	}
+	for _, seg := range path {
+		if strings.ContainsAny(seg.Key, "'{}(),;:") {
 			return false
 		}
 	}
