@@ -181,58 +181,37 @@ func (h *Histogram) append(b []byte) []byte {
 	return b
 }
 
-// ReadHistograms returns the distributions of the file at path. A file that ends in the middle of a record is an
-// error, with the whole records before it returned as well.
+// ReadHistograms returns the distributions of the file at path, all in memory. A file that ends in the middle of a
+// record is an error, with the whole records before it returned as well.
 func ReadHistograms(path string) (map[DistributionKey]*Distribution, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading histograms: %w", err)
-	}
-	defer f.Close()
+	r, err := OpenHistograms(path)
 	out := map[DistributionKey]*Distribution{}
-	if err := readHistograms(bufio.NewReader(f), out); err != nil {
-		return out, fmt.Errorf("reading %q: %w", path, err)
-	}
-	return out, nil
-}
-
-func readHistograms(r io.Reader, out map[DistributionKey]*Distribution) error {
-	magic := make([]byte, len(histogramMagic))
-	if _, err := io.ReadFull(r, magic); err != nil || string(magic) != histogramMagic {
-		return fmt.Errorf("not a histogram file of version %q", histogramMagic[:len(histogramMagic)-1])
-	}
-	for {
-		key, d, err := readRecord(r)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
+	for _, key := range r.Keys() {
+		d, damaged := r.Read(key)
+		if damaged != nil {
+			return out, damaged
 		}
 		out[key] = d
 	}
+	return out, err
 }
 
 // maxRecord bounds what a damaged length can make us allocate.
 const maxRecord = 1 << 28
 
 func readRecord(r io.Reader) (DistributionKey, *Distribution, error) {
-	var fixed [fixedHead]byte
-	if _, err := io.ReadFull(r, fixed[:]); err != nil {
+	fixed, err := readFixed(r)
+	if err != nil {
 		return DistributionKey{}, nil, err
 	}
-	headLen, bodyLen := binary.LittleEndian.Uint32(fixed[:]), binary.LittleEndian.Uint32(fixed[4:])
-	if headLen > maxRecord || bodyLen > maxRecord {
-		return DistributionKey{}, nil, fmt.Errorf("record of %d bytes: the file is damaged", uint64(headLen)+uint64(bodyLen))
-	}
-	data := make([]byte, headLen+bodyLen)
+	data := make([]byte, fixed.head+fixed.body)
 	if _, err := io.ReadFull(r, data); err != nil {
 		return DistributionKey{}, nil, io.ErrUnexpectedEOF
 	}
-	if crc32.ChecksumIEEE(data) != binary.LittleEndian.Uint32(fixed[8:]) {
+	if crc32.ChecksumIEEE(data) != fixed.sum {
 		return DistributionKey{}, nil, errors.New("checksum of a record is wrong: the file is damaged")
 	}
-	return decodeDistribution(data[:headLen], data[headLen:])
+	return decodeDistribution(data[:fixed.head], data[fixed.head:])
 }
 
 func decodeDistribution(text, body []byte) (DistributionKey, *Distribution, error) {

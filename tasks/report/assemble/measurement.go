@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -18,7 +19,7 @@ type measured struct {
 	dir      string
 	loadgen  report.LoadGen
 	stages   []report.StageResult
-	values   map[report.DistributionKey]*report.Distribution
+	values   *report.HistogramReader
 	client   map[stageKey]clientSums
 	server   map[stageKey]*difference
 	findings []verdict.Finding
@@ -36,7 +37,7 @@ func measure(runDir string, plan *runplan.RunPlan, n int) *measured {
 		return m
 	}
 	m.readStages()
-	m.readValues()
+	m.openValues()
 	m.readRows()
 	m.server = differences(m.dir, m.loadgen.Scrapes)
 	m.addSamples()
@@ -92,13 +93,20 @@ func (m *measured) readStages() {
 	}
 }
 
-// readValues reads the distributions. Without them there is still the summary of each sample, so a missing file is
-// only a note.
-func (m *measured) readValues() {
-	values, err := report.ReadHistograms(filepath.Join(m.dir, contract.FileHistograms))
+// openValues finds the distributions, of which one at a time is read. Without them there is still the summary of each
+// sample, so a missing file is only a note.
+func (m *measured) openValues() {
+	values, err := report.OpenHistograms(filepath.Join(m.dir, contract.FileHistograms))
 	m.values = values
 	if err != nil && len(m.stages) > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("no distributions: %v", err))
+		m.lack(err)
+	}
+}
+
+// lack notes that distributions are missing, once.
+func (m *measured) lack(err error) {
+	if note := fmt.Sprintf("no distributions: %v", err); !slices.Contains(m.Notes, note) {
+		m.Notes = append(m.Notes, note)
 	}
 }
 

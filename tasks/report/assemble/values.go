@@ -13,14 +13,19 @@ func curves() []string {
 func (m *measured) pooledValues(stage int, metric string) *report.Distribution {
 	var all *report.Distribution
 	for _, s := range m.stages {
-		d := m.values[report.DistributionKey{Sample: s.Sample, Stage: s.Stage, Metric: metric}]
-		if s.Stage != stage || d == nil {
+		if s.Stage != stage {
 			continue
 		}
-		if all == nil {
-			all = report.NewDistribution(d.Unit())
+		d, err := m.values.Read(report.DistributionKey{Sample: s.Sample, Stage: s.Stage, Metric: metric})
+		switch {
+		case err != nil:
+			m.lack(err)
+		case d == nil:
+		case all == nil:
+			all = d
+		default:
+			all.Merge(d)
 		}
-		all.Merge(d)
 	}
 	return all
 }
