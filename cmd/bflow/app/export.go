@@ -1,7 +1,7 @@
 package app
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,42 +48,51 @@ func exportCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			run := export.Run{Dir: dir, Report: r}
-			files, err := exporter.Files(run)
-			if err != nil {
-				return err
-			}
-			switch {
-			case c.String("out") != "":
-				return writeExport(c.String("out"), files)
-			case len(files) != 1:
-				return step.Usagef("reading flags of \"export\": %s is %d files: name a folder with --out", c.String("format"), len(files))
-			}
-			return exporter.Export(s.Out, run)
+			defer export.CollectEarly()()
+			return writeRun(c, s, exporter, export.Run{Dir: dir, Report: r})
 		},
 	}
 }
 
+func writeRun(c *cli.Context, s Streams, exporter export.Exporter, run export.Run) error {
+	files, err := exporter.Files(c.Context, run)
+	switch {
+	case err != nil:
+		return err
+	case c.String("out") != "":
+		return writeExport(c.Context, c.String("out"), files)
+	case len(files) != 1:
+		return step.Usagef("reading flags of \"export\": %s is %d files: name a folder with --out", c.String("format"), len(files))
+	}
+	return files[0].Write(c.Context, s.Out)
+}
+
 // writeExport writes one file at path, or several, each whole or not at all, below it. One file goes into path where
 // that is a folder.
-func writeExport(path string, files []export.File) error {
+func writeExport(ctx context.Context, path string, files []export.File) error {
 	info, err := os.Stat(path)
 	folder := len(files) != 1 || err == nil && info.IsDir() || strings.HasSuffix(path, string(filepath.Separator))
 	for _, f := range files {
-		var text bytes.Buffer
-		if err := f.Write(&text); err != nil {
-			return err
-		}
 		at := path
 		if folder {
 			at = filepath.Join(path, filepath.FromSlash(f.Name))
 		}
-		if err := durable.MkdirAll(filepath.Dir(at)); err != nil {
-			return fmt.Errorf("making the folder of the export: %w", err)
-		}
-		if err := durable.WriteFile(at, text.Bytes()); err != nil {
+		if err := writeWhole(ctx, at, f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writeWhole gives a file its name once it is whole.
+func writeWhole(ctx context.Context, path string, from export.File) error {
+	f, err := durable.Create(path)
+	if err != nil {
+		return fmt.Errorf("beginning the export: %w", err)
+	}
+	defer f.Discard()
+	if err := from.Write(ctx, f); err != nil {
+		return err
+	}
+	return f.Commit()
 }

@@ -180,7 +180,7 @@ func (s *stage) measure(from tools.ImportedStage) {
 		unsaid := s.unsaid()
 		for name, number := range tools.Numbers() {
 			if !unsaid[name] {
-				s.add(name, tools.Collect(s.counted(), number))
+				s.add(name, collect(s.counted(), number))
 			}
 		}
 	}
@@ -190,6 +190,17 @@ func (s *stage) measure(from tools.ImportedStage) {
 			s.result.Metrics[name] = m
 		}
 	}
+}
+
+// collect returns the number of every row that has it.
+func collect(rows []report.Row, n tools.Number) []float64 {
+	var out []float64
+	for i := range rows {
+		if v, ok := n(&rows[i]); ok {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // slots reports whether slots wait for answers.

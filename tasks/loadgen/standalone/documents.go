@@ -31,53 +31,13 @@ func encode(v any, indent string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// vllm keeps the metrics and percentiles that were asked for and adds values of the person's own. A file that lines are
-// appended to gets one line for each load value.
-func (o *output) vllm(data []byte) ([]byte, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var results []object
-	for dec.More() {
-		var r object
-		if err := dec.Decode(&r); err != nil {
-			return nil, fmt.Errorf("reading the result: %w", err)
-		}
-		results = append(results, r)
+// vllm keeps the metrics and percentiles of a result that were asked for and adds values of the person's own.
+func (o *output) vllm(r object, s *tools.Stage) {
+	o.chooseVLLM(r, s)
+	maps.Copy(r, o.Extras)
+	if o.first == nil {
+		o.first = r
 	}
-	stages, err := o.stages()
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	indent := "  "
-	if o.Append || len(results) > 1 {
-		indent = ""
-	}
-	for i, r := range results {
-		o.chooseVLLM(r, stages[i])
-		maps.Copy(r, o.Extras)
-		line, err := encode(r, indent)
-		if err != nil {
-			return nil, err
-		}
-		out.Write(line)
-	}
-	return out.Bytes(), nil
-}
-
-// stages are the load values in the order of the results.
-func (o *output) stages() ([]*tools.Stage, error) {
-	ms, err := tools.Measurements(o.from)
-	if err != nil {
-		return nil, err
-	}
-	var out []*tools.Stage
-	for i := range ms {
-		for j := range ms[i].Stages {
-			out = append(out, &ms[i].Stages[j])
-		}
-	}
-	return out, nil
 }
 
 // vllmMetrics are our names of the metrics that --percentile-metrics may name.
@@ -97,7 +57,7 @@ func (o *output) chooseVLLM(r object, s *tools.Stage) {
 			}
 		}
 		if kept && o.Percentiles != nil {
-			o.addPercentiles(r, name, s.Values[ours])
+			o.addPercentiles(r, name, s, ours)
 		}
 	}
 	for _, name := range o.Metrics {
@@ -107,7 +67,11 @@ func (o *output) chooseVLLM(r object, s *tools.Stage) {
 	}
 }
 
-func (o *output) addPercentiles(r object, name string, d *report.Distribution) {
+func (o *output) addPercentiles(r object, name string, s *tools.Stage, metric string) {
+	d, err := s.Distribution(metric)
+	if err != nil {
+		o.note("no percentiles of %s: %v", name, err)
+	}
 	for _, p := range o.Percentiles {
 		if d == nil {
 			continue
@@ -119,9 +83,8 @@ func (o *output) addPercentiles(r object, name string, d *report.Distribution) {
 }
 
 // vllmName is the name that the tool gives the file of a result.
-func vllmName(data []byte) string {
-	var r object
-	if decode(data, &r) != nil {
+func vllmName(r object) string {
+	if r == nil {
 		return "vllm-bench.json"
 	}
 	rate := fmt.Sprint(r["request_rate"])
@@ -138,9 +101,6 @@ func vllmName(data []byte) string {
 
 // inferencePerf keeps the percentiles that were asked for.
 func (o *output) inferencePerf(name string, data []byte) ([]byte, error) {
-	if o.Percentiles == nil || strings.HasSuffix(name, "per_request_lifecycle_metrics.json") {
-		return data, nil
-	}
 	var doc object
 	if err := decode(data, &doc); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)

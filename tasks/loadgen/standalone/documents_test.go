@@ -1,6 +1,7 @@
 package standalone
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -10,17 +11,21 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/tasks/loadgen/words"
+	"bflow.dev/bflow/tasks/report/tools"
 )
 
 func TestFilesOfVLLMAreNamedAsByTheTool(t *testing.T) {
-	for want, doc := range map[string]string{
-		"openai-20.0qps-m-7B-20261122-004201.json":               `{"backend":"openai","request_rate":20,"max_concurrency":null,"model_id":"org/m-7B","date":"20261122-004201"}`,
-		"openai-chat-0.5qps-concurrency8-m-20261122-004201.json": `{"backend":"openai-chat","request_rate":0.5,"max_concurrency":8,"model_id":"m","date":"20261122-004201"}`,
-		"openai-infqps-concurrency1000-m-20261122-004201.json":   `{"backend":"openai","request_rate":"inf","max_concurrency":1000,"model_id":"m","date":"20261122-004201"}`,
-		"openai-1.0qps-m-1.json":                                 `{"backend":"openai","request_rate":1,"model_id":"m","date":"1"} {"backend":"x"}`,
+	for want, result := range map[string]object{
+		"openai-20.0qps-m-7B-20261122-004201.json": {"backend": "openai", "request_rate": 20.0, "max_concurrency": nil, "model_id": "org/m-7B",
+			"date": "20261122-004201"},
+		"openai-chat-0.5qps-concurrency8-m-20261122-004201.json": {"backend": "openai-chat", "request_rate": 0.5, "max_concurrency": 8, "model_id": "m",
+			"date": "20261122-004201"},
+		"openai-infqps-concurrency1000-m-20261122-004201.json": {"backend": "openai", "request_rate": "inf", "max_concurrency": 1000, "model_id": "m",
+			"date": "20261122-004201"},
+		"vllm-bench.json": nil,
 	} {
-		if got := vllmName([]byte(doc)); got != want {
-			t.Errorf("%s is named %q, want %q", doc, got, want)
+		if got := vllmName(result); got != want {
+			t.Errorf("%v is named %q, want %q", result, got, want)
 		}
 	}
 }
@@ -38,18 +43,23 @@ func TestPercentilesAreChosenInSummariesOnly(t *testing.T) {
 
 func TestRowsAreTrimmedInEachStatus(t *testing.T) {
 	o := output{Output: words.Output{Rows: 2, Extras: map[string]any{"team": "search"}}}
-	b := object{"requests": object{"successful": []any{1, 2, 3}, "errored": []any{1}, "total": nil}, "request_samples": object{}, "extras": object{"old": 1}}
+	b := object{"requests": object{"successful": tools.ListOf([]int{1, 2, 3}), "errored": tools.ListOf([]int{1}), "total": nil}, "extras": object{"old": 1}}
 	o.trim(b)
-	got, err := json.Marshal(b)
-	want := `{"extras":{"old":1,"team":"search"},"request_samples":{"errored":1,"successful":2,"total":3},"requests":{"errored":[1],"successful":[1,2],"total":null}}`
-	if err != nil || string(got) != want {
-		t.Errorf("%s, %v", got, err)
+	var got bytes.Buffer
+	err := tools.JSONLines("", tools.ListOf([]object{b})).Write(t.Context(), &got)
+	want := `{"extras":{"old":1,"team":"search"},"requests":{"errored":[1],"successful":[1,2],"total":null}}` + "\n"
+	if err != nil || got.String() != want {
+		t.Errorf("%s, %v", got.String(), err)
 	}
 }
 
 func TestYAMLHoldsWhatJSONHolds(t *testing.T) {
 	doc := object{"small": json.Number("1e-07"), "text": "1e-07", "no": "no", "empty": []any{}, "null": nil, "lines": "a\nb: c", "int": json.Number("12")}
-	text, err := asYAML(doc)
+	data, err := encode(doc, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := asYAML(data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,55 +9,23 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/loadgen/words"
+	"bflow.dev/bflow/tasks/report/tools"
 )
 
-// guidellm makes the report what the words ask for: with so many requests, with the person's own values, and as the kind
-// of file.
-func (o *output) guidellm(data []byte) ([]byte, error) {
-	if g := o.Generation; o.Format == words.FormatGuideLLM && g != "" && g != "0.7" {
-		o.note("the report has the schema of GuideLLM 0.8, not that of %s", g)
-	}
+// isYAML says whether the report is to be YAML.
+func (o *output) isYAML() bool {
 	ext := strings.ToLower(filepath.Ext(o.Path))
-	isYAML := ext == ".yaml" || ext == ".yml"
-	if !isYAML && o.Rows == 0 && len(o.Extras) == 0 {
-		return data, nil
-	}
-	var doc object
-	if err := decode(data, &doc); err != nil {
-		return nil, fmt.Errorf("reading the report: %w", err)
-	}
-	benchmarks, _ := doc["benchmarks"].([]any)
-	for _, b := range benchmarks {
-		if b, ok := b.(object); ok {
-			o.trim(b)
-		}
-	}
-	if isYAML {
-		return asYAML(doc)
-	}
-	return encode(doc, "  ")
+	return ext == ".yaml" || ext == ".yml"
 }
 
 // trim leaves the first requests of each status in a benchmark and adds the person's values.
 func (o *output) trim(b object) {
 	if o.Rows > 0 {
 		lists, _ := b["requests"].(object)
-		samples, _ := b["request_samples"].(object) // 0.3.1 counts what is shown
-		total := 0
-		for status, rows := range lists {
-			rows, ok := rows.([]any)
-			if !ok {
-				continue
+		for status, list := range lists {
+			if list, ok := list.(tools.List); ok {
+				lists[status] = list.First(o.Rows)
 			}
-			rows = rows[:min(len(rows), o.Rows)]
-			lists[status], total = rows, total+len(rows)
-			if samples != nil {
-				samples[status] = len(rows)
-			}
-		}
-		if samples != nil {
-			samples["total"] = total
 		}
 		if config, ok := b["config"].(object); ok {
 			config["sample_size"] = o.Rows
@@ -74,11 +42,7 @@ func (o *output) trim(b object) {
 }
 
 // asYAML writes a document as YAML, which JSON is already but for the looks of it.
-func asYAML(doc object) ([]byte, error) {
-	text, err := encode(doc, "")
-	if err != nil {
-		return nil, err
-	}
+func asYAML(text []byte) ([]byte, error) {
 	var n yaml.Node
 	if err := yaml.Unmarshal(text, &n); err != nil {
 		return nil, fmt.Errorf("writing YAML: %w", err)

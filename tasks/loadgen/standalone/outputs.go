@@ -2,6 +2,7 @@ package standalone
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,15 +17,17 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/words"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/export"
+	"bflow.dev/bflow/tasks/report/tools"
 	"bflow.dev/bflow/tasks/step"
 )
 
 // write writes every output and says on w where it is, or why it is not. One that fails does not keep the others away.
-func (r *run) write(w io.Writer, rep *report.Report) error {
+func (r *run) write(ctx context.Context, w io.Writer, rep *report.Report) error {
+	defer export.CollectEarly()()
 	var errs []error
 	for _, asked := range r.Outputs {
 		o := &output{Output: asked, run: r, from: export.Run{Dir: r.dir, Report: rep}}
-		err := o.make()
+		err := o.make(ctx)
 		for _, path := range o.paths {
 			fmt.Fprintf(w, "%s: %s\n", asked.Format, path)
 		}
@@ -44,6 +47,7 @@ type output struct {
 	*run
 	from  export.Run
 	paths []string // written
+	first object   // the result of the first load value, of vllm bench
 	notes []string // what it does not hold, a sentence each
 }
 
@@ -52,50 +56,84 @@ func (o *output) note(format string, args ...any) {
 }
 
 // make writes the files of the output.
-func (o *output) make() error {
+func (o *output) make(ctx context.Context) error {
 	e, err := export.New(o.Format)
 	if err != nil {
 		return err
 	}
-	files, err := e.Files(o.from)
+	o.shape()
+	files, err := e.Files(ctx, o.from)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		var text bytes.Buffer
 		if !o.wanted(f.Name) {
 			continue
 		}
-		if err := f.Write(&text); err != nil {
-			return err
-		}
-		data, err := o.shape(f.Name, text.Bytes())
-		if err != nil {
-			return err
-		}
-		if err := o.put(o.place(f.Name, data), data); err != nil {
+		if err := o.put(ctx, o.place(f.Name), o.chosen(f)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// shape makes the exporter write what was asked for.
+func (o *output) shape() {
+	switch o.Format {
+	case words.FormatGuideLLM, words.FormatGuideLLM03:
+		if g := o.Generation; o.Format == words.FormatGuideLLM && g != "" && g != "0.7" {
+			o.note("the report has the schema of GuideLLM 0.8, not that of %s", g)
+		}
+		o.from.Shape = func(result object, _ *tools.Stage) { o.trim(result) }
+	case words.FormatVLLMBench, words.FormatVLLMDetailed:
+		o.from.Lines = o.Append
+		o.from.Shape = o.vllm
+	}
+}
+
+// chosen is a file of the exporter with what was asked for alone, or as the kind of file that was asked for.
+func (o *output) chosen(f export.File) export.File {
+	change := func(data []byte) ([]byte, error) { return data, nil }
+	switch {
+	case o.Format == words.FormatInference && o.Percentiles != nil && path.Base(f.Name) != perRequest:
+		change = func(data []byte) ([]byte, error) { return o.inferencePerf(f.Name, data) }
+	case (o.Format == words.FormatGuideLLM || o.Format == words.FormatGuideLLM03) && o.isYAML():
+		change = asYAML
+	default:
+		return f
+	}
+	return export.File{Name: f.Name, Write: func(ctx context.Context, w io.Writer) error {
+		var text bytes.Buffer
+		if err := f.Write(ctx, &text); err != nil {
+			return err
+		}
+		data, err := change(text.Bytes())
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	}}
+}
+
+// perRequest is the list of requests of inference-perf.
+const perRequest = "per_request_lifecycle_metrics.json"
+
 // wanted says whether a file of the format was asked for: lists of requests only where details are.
 func (o *output) wanted(name string) bool {
 	switch path.Base(name) {
-	case "per_request_lifecycle_metrics.json", "profile_export.jsonl":
+	case perRequest, "profile_export.jsonl":
 		return o.Detailed
 	}
 	return true
 }
 
 // place is the path of a file of the output.
-func (o *output) place(name string, data []byte) string {
+func (o *output) place(name string) string {
 	switch {
 	case !o.Folder:
 		return o.Path
 	case o.Format == words.FormatVLLMBench, o.Format == words.FormatVLLMDetailed:
-		return filepath.Join(o.Path, vllmName(data))
+		return filepath.Join(o.Path, vllmName(o.first))
 	case o.Format == words.FormatAIPerf && o.Prefix != "":
 		dir, base := path.Split(name)
 		rest, _ := strings.CutPrefix(base, "profile_export")
@@ -107,37 +145,41 @@ func (o *output) place(name string, data []byte) string {
 	return filepath.Join(o.Path, filepath.FromSlash(name))
 }
 
-// shape makes of what the exporter wrote what was asked for.
-func (o *output) shape(name string, data []byte) ([]byte, error) {
-	switch o.Format {
-	case words.FormatGuideLLM, words.FormatGuideLLM03:
-		return o.guidellm(data)
-	case words.FormatVLLMBench, words.FormatVLLMDetailed:
-		return o.vllm(data)
-	case words.FormatInference:
-		return o.inferencePerf(name, data)
-	}
-	return data, nil
-}
-
-// put writes one file whole, or a line behind those that are there.
-func (o *output) put(at string, data []byte) error {
-	if o.Append {
-		old, err := os.ReadFile(at)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("reading what is to be appended to: %w", err)
-		}
-		if len(old) > 0 && !bytes.HasSuffix(old, []byte("\n")) {
-			old = append(old, '\n')
-		}
-		data = append(old, data...)
-	}
+// put writes one file whole, or lines behind those that are there.
+func (o *output) put(ctx context.Context, at string, from export.File) error {
 	if folder(at) {
 		return step.Exit(contract.ExitUsage, fmt.Errorf("%q is a folder", at))
 	}
-	if err := durable.WriteFile(at, data); err != nil {
+	f, err := durable.Create(at)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if o.Append {
+		err = copyLines(f, at)
+	}
+	if err == nil {
+		err = from.Write(ctx, f)
+	}
+	if err == nil {
+		err = f.Commit()
+	}
+	if err != nil {
 		return err
 	}
 	o.paths = append(o.paths, at)
 	return nil
+}
+
+// copyLines copies the lines of a file that may not be there, the last one ended.
+func copyLines(to io.Writer, path string) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading what is to be appended to: %w", err)
+	}
+	if len(old) > 0 && !bytes.HasSuffix(old, []byte("\n")) {
+		old = append(old, '\n')
+	}
+	_, err = to.Write(old)
+	return err
 }

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
@@ -108,7 +110,12 @@ func (r *run) carryOut(ctx context.Context, s step.Streams, task step.Func) erro
 	if err != nil {
 		return errors.Join(failed, err)
 	}
-	err = r.write(s.Out, rep)
+	if ctx.Err() != nil { // who ends the load wants to see what was measured; another signal ends the writing
+		var stop func()
+		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+	}
+	err = r.write(ctx, s.Out, rep)
 	if tableErr := r.summarise(s.Out, rep); err == nil {
 		err = tableErr
 	}

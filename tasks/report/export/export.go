@@ -3,6 +3,7 @@
 package export
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -27,21 +28,26 @@ type File = tools.File
 // Exporter writes a run in one format.
 type Exporter interface {
 	// Export writes the one file of the format; a format of several files is an error that says so.
-	Export(w io.Writer, run Run) error
+	Export(ctx context.Context, w io.Writer, run Run) error
 	// Files returns the files of the run, named relative to the folder of the export.
-	Files(run Run) ([]File, error)
+	Files(ctx context.Context, run Run) ([]File, error)
 }
 
 // text is a format of one file.
 type text struct {
 	name  string
-	write func(w io.Writer, run Run) error
+	write func(ctx context.Context, w io.Writer, run Run) error
 }
 
-func (t text) Export(w io.Writer, run Run) error { return t.write(w, run) }
+func (t text) Export(ctx context.Context, w io.Writer, run Run) error { return t.write(ctx, w, run) }
 
-func (t text) Files(run Run) ([]File, error) {
-	return []File{{Name: t.name, Write: func(w io.Writer) error { return t.write(w, run) }}}, nil
+func (t text) Files(_ context.Context, run Run) ([]File, error) {
+	return []File{{Name: t.name, Write: func(ctx context.Context, w io.Writer) error { return t.write(ctx, w, run) }}}, nil
+}
+
+// summarized is a format that is made of the report alone: small, whatever was measured.
+func summarized(write func(w io.Writer, run Run) error) func(context.Context, io.Writer, Run) error {
+	return func(_ context.Context, w io.Writer, run Run) error { return write(w, run) }
 }
 
 // ofTool is the format of another tool.
@@ -50,30 +56,30 @@ type ofTool struct {
 	format tools.Format
 }
 
-func (o ofTool) Files(run Run) ([]File, error) { return o.format(run) }
+func (o ofTool) Files(ctx context.Context, run Run) ([]File, error) { return o.format(ctx, run) }
 
-func (o ofTool) Export(w io.Writer, run Run) error {
-	files, err := o.format(run)
+func (o ofTool) Export(ctx context.Context, w io.Writer, run Run) error {
+	files, err := o.format(ctx, run)
 	if err != nil {
 		return err
 	}
 	if len(files) != 1 {
 		return fmt.Errorf("exporting as %s: it is %d files, name a folder with --out", o.name, len(files))
 	}
-	return files[0].Write(w)
+	return files[0].Write(ctx, w)
 }
 
 func all() map[string]Exporter {
 	formats := map[string]Exporter{
-		"report-v0.2":      text{"benchmark_report_v0.2.yaml", reportYAML},
-		"report-v0.2-json": text{"benchmark_report_v0.2.json", reportJSON},
-		"csv":              text{"summary.csv", summaryCSV},
+		"report-v0.2":      text{"benchmark_report_v0.2.yaml", summarized(reportYAML)},
+		"report-v0.2-json": text{"benchmark_report_v0.2.json", summarized(reportJSON)},
+		"csv":              text{"summary.csv", summarized(summaryCSV)},
 		"rows-csv":         text{"requests.csv", rowsCSV},
-		"junit":            text{"junit.xml", junit},
-		"markdown":         text{"summary.md", markdown},
-		"annotations":      text{"annotations.txt", annotations},
-		"prometheus":       text{"metrics.prom", prometheus},
-		"benchstat":        text{"benchstat.txt", benchstat},
+		"junit":            text{"junit.xml", summarized(junit)},
+		"markdown":         text{"summary.md", summarized(markdown)},
+		"annotations":      text{"annotations.txt", summarized(annotations)},
+		"prometheus":       text{"metrics.prom", summarized(prometheus)},
+		"benchstat":        text{"benchstat.txt", summarized(benchstat)},
 	}
 	for name, format := range ofTools() {
 		formats[name] = ofTool{name, format}

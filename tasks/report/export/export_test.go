@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
@@ -37,7 +38,7 @@ func exported(t *testing.T, format string, run export.Run) string {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := e.Export(&b, run); err != nil {
+	if err := e.Export(t.Context(), &b, run); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -58,7 +59,7 @@ func TestEveryFormatTakesEveryKindOfRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = exportAll(e, r)
+			err = exportAll(t.Context(), e, r)
 			if empty := name == "nothing" && needsStage(format); (err != nil) != empty {
 				t.Errorf("%s of %s: %v", format, name, err)
 			}
@@ -67,10 +68,10 @@ func TestEveryFormatTakesEveryKindOfRun(t *testing.T) {
 }
 
 // exportAll writes every file of a format to nowhere.
-func exportAll(e export.Exporter, run export.Run) error {
-	files, err := e.Files(run)
+func exportAll(ctx context.Context, e export.Exporter, run export.Run) error {
+	files, err := e.Files(ctx, run)
 	for _, f := range files {
-		if err := f.Write(&bytes.Buffer{}); err != nil {
+		if err := f.Write(ctx, &bytes.Buffer{}); err != nil {
 			return err
 		}
 	}

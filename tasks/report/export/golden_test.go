@@ -31,13 +31,13 @@ func TestEveryFormatIsWrittenAsItsGoldenFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := e.Files(export.Run{Dir: dir, Report: r})
+		files, err := e.Files(t.Context(), export.Run{Dir: dir, Report: r})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range files {
 			var got bytes.Buffer
-			if err := f.Write(&got); err != nil {
+			if err := f.Write(t.Context(), &got); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, filepath.Join("testdata", "golden", format, filepath.FromSlash(f.Name)), got.Bytes())

@@ -42,13 +42,13 @@ func TestTheRealToolsLoadOurFiles(t *testing.T) {
 func write(t *testing.T, dir, format string, run reporttest.Run) {
 	t.Helper()
 	e := exporterOf(t, format)
-	files, err := e.Files(built(t, run))
+	files, err := e.Files(t.Context(), built(t, run))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
 		var b bytes.Buffer
-		if err := f.Write(&b); err != nil {
+		if err := f.Write(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, f.Name)

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ type rowColumn struct {
 }
 
 // rowsCSV writes every request of every measurement, the columns of the native rows and the derived latencies.
-func rowsCSV(w io.Writer, run Run) error {
+func rowsCSV(ctx context.Context, w io.Writer, run Run) error {
 	out, columns := sheet.NewWriter(w), rowColumns()
 	head := []string{"measurement"}
 	for _, c := range columns {
@@ -32,7 +33,7 @@ func rowsCSV(w io.Writer, run Run) error {
 	}
 	for _, m := range run.Report.Measurements {
 		path := filepath.Join(report.MeasurementDir(run.Dir, m.Index), contract.FileRequests)
-		if err := copyRows(out, path, strconv.Itoa(m.Index), columns); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := copyRows(ctx, out, path, strconv.Itoa(m.Index), columns); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("exporting rows: %w", err)
 		}
 	}
@@ -40,7 +41,7 @@ func rowsCSV(w io.Writer, run Run) error {
 	return out.Error()
 }
 
-func copyRows(out *sheet.Writer, path, measurement string, columns []rowColumn) error {
+func copyRows(ctx context.Context, out *sheet.Writer, path, measurement string, columns []rowColumn) error {
 	rows, err := report.OpenRows(path)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func copyRows(out *sheet.Writer, path, measurement string, columns []rowColumn) 
 	line := make([]string, len(columns)+1)
 	line[0] = measurement
 	for row, err := range rows.All() {
-		if err != nil {
+		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
 		for i, c := range columns {

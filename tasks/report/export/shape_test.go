@@ -126,14 +126,14 @@ func compareKinds(t *testing.T, whose, path string, kinds map[string]bool, other
 // file is one file of an export.
 func file(t *testing.T, run export.Run, format, name string) []byte {
 	t.Helper()
-	files, err := exporterOf(t, format).Files(run)
+	files, err := exporterOf(t, format).Files(t.Context(), run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
 		if f.Name == name {
 			var b strings.Builder
-			if err := f.Write(&b); err != nil {
+			if err := f.Write(t.Context(), &b); err != nil {
 				t.Fatal(err)
 			}
 			return []byte(b.String())

@@ -28,12 +28,12 @@ func exported(t *testing.T, run export.Run, format string) string {
 	t.Helper()
 	e, err := export.New(format)
 	check(t, err)
-	files, err := e.Files(run)
+	files, err := e.Files(t.Context(), run)
 	check(t, err)
 	dir := t.TempDir()
 	for _, f := range files {
 		var b bytes.Buffer
-		check(t, f.Write(&b))
+		check(t, f.Write(t.Context(), &b))
 		path := filepath.Join(dir, f.Name)
 		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		check(t, os.WriteFile(path, b.Bytes(), 0o644))

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,17 +23,37 @@ type Measurement struct {
 // Stage is a measured stage over all its samples.
 type Stage struct {
 	*report.Stage
-	Rows   []report.Row                    // measured requests of all samples in order of their intended sends; nil without rows
-	Values map[string]*report.Distribution // by metric, nil without distributions
-	Series []report.Second                 // seconds that lie wholly in the windows of the samples
+	Requests *Requests       // the measured ones of all samples; nil without rows
+	Series   []report.Second // seconds that lie wholly in the windows of the samples
+	values   *report.HistogramReader
+}
+
+// Distribution reads the values of a metric over all samples; nil without any.
+func (s *Stage) Distribution(metric string) (*report.Distribution, error) {
+	var out *report.Distribution
+	for _, key := range s.values.Keys() {
+		if key.Stage != s.StageResult.Stage || key.Metric != metric {
+			continue
+		}
+		d, err := s.values.Read(key)
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = d
+		} else {
+			out.Merge(d)
+		}
+	}
+	return out, nil
 }
 
 // Measurements reads the measurements of a run that have a measured stage. Rows and distributions that are not there
 // are left out; ones that cannot be read are an error. An error is also a run without any measured stage.
-func Measurements(run Run) ([]Measurement, error) {
+func Measurements(ctx context.Context, run Run) ([]Measurement, error) {
 	var out []Measurement
 	for i := range run.Report.Measurements {
-		m, err := measurement(run, &run.Report.Measurements[i])
+		m, err := measurement(ctx, run, &run.Report.Measurements[i])
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +67,7 @@ func Measurements(run Run) ([]Measurement, error) {
 	return out, nil
 }
 
-func measurement(run Run, from *report.Measurement) (Measurement, error) {
+func measurement(ctx context.Context, run Run, from *report.Measurement) (Measurement, error) {
 	m := Measurement{Measurement: from, Plan: &runplan.Measurement{Name: from.Name}}
 	if p := run.Report.Plan; p != nil && from.Index < len(p.Measurements) {
 		m.Plan = &p.Measurements[from.Index]
@@ -60,10 +81,10 @@ func measurement(run Run, from *report.Measurement) (Measurement, error) {
 		return m, nil
 	}
 	dir := report.MeasurementDir(run.Dir, from.Index)
-	if err := m.readRows(filepath.Join(dir, contract.FileRequests)); err != nil {
+	if err := m.readRows(ctx, filepath.Join(dir, contract.FileRequests)); err != nil {
 		return m, err
 	}
-	return m, m.readValues(filepath.Join(dir, contract.FileHistograms))
+	return m, m.openValues(filepath.Join(dir, contract.FileHistograms))
 }
 
 // series are the whole seconds of a stage that lie in its windows.
@@ -85,7 +106,8 @@ func series(m *report.Measurement, stage int) []report.Second {
 	return out
 }
 
-func (m *Measurement) readRows(path string) error {
+// readRows keeps the numbers of the measured rows.
+func (m *Measurement) readRows(ctx context.Context, path string) error {
 	in, err := report.OpenRows(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -95,51 +117,35 @@ func (m *Measurement) readRows(path string) error {
 	}
 	defer in.Close()
 	m.Header = in.Header
-	at := m.byStage()
+	byStage := map[int]*Requests{}
+	for i := range m.Stages {
+		s := &m.Stages[i]
+		s.Requests = &Requests{path: path, numbers: &packed{}}
+		byStage[s.StageResult.Stage] = s.Requests
+	}
+	number := 0
 	for row, err := range in.All() {
-		if err != nil {
+		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		if i, ok := at[row.Stage]; ok && row.Phase == report.PhaseMeasured {
-			m.Stages[i].Rows = append(m.Stages[i].Rows, row)
+		if q := byStage[row.Stage]; q != nil && row.Phase == report.PhaseMeasured {
+			q.numbers.add(number, &row)
+			q.n++
 		}
+		number++
 	}
 	return nil
 }
 
-func (m *Measurement) readValues(path string) error {
-	values, err := report.ReadHistograms(path)
+func (m *Measurement) openValues(path string) error {
+	values, err := report.OpenHistograms(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	at := m.byStage()
-	for key, d := range values {
-		i, ok := at[key.Stage]
-		if !ok {
-			continue
-		}
-		s := &m.Stages[i]
-		if s.Values == nil {
-			s.Values = map[string]*report.Distribution{}
-		}
-		if have := s.Values[key.Metric]; have != nil {
-			have.Merge(d)
-		} else {
-			s.Values[key.Metric] = d.Clone()
-		}
-	}
-	return nil
-}
-
-func (m *Measurement) byStage() map[int]int {
-	at := map[int]int{}
 	for i := range m.Stages {
-		at[m.Stages[i].StageResult.Stage] = i
+		m.Stages[i].values = values
 	}
-	return at
+	return err
 }
 
 // Target returns the base URL of the server under test and the model, as far as the report knows them.

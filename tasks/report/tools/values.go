@@ -119,13 +119,14 @@ func perSecond(latency, tokens Number) Number {
 	}
 }
 
-// Collect returns the number of every row that has it.
-func Collect(rows []report.Row, n Number) []float64 {
-	var out []float64
-	for i := range rows {
-		if v, ok := n(&rows[i]); ok {
-			out = append(out, v)
+// Summarize returns the summary of a number over the requests that have it; false where none has.
+func Summarize(unit string, of *Requests, n Number) (report.Metric, bool) {
+	d := report.NewDistribution(unit)
+	d.Reset(unit, of.Len())
+	for r := range of.Numbers() {
+		if v, ok := n(r); ok {
+			d.Add(v)
 		}
 	}
-	return out
+	return d.Metric()
 }

@@ -1,8 +1,7 @@
 package tools
 
 import (
-	"encoding/json"
-	"fmt"
+	"context"
 	"io"
 
 	"bflow.dev/bflow/tasks/report"
@@ -15,41 +14,27 @@ const ExportedBy = "bflow"
 type Run struct {
 	Dir    string
 	Report *report.Report
+	// Shape, where it is set, changes the result of a stage before it is written, in formats that hold one object for
+	// each: those of GuideLLM and vllm bench.
+	Shape func(result map[string]any, s *Stage)
+	Lines bool // a result of vllm bench is a line, also where there is one alone
 }
 
-// File is one file of an export. Name is relative to the folder of the export, with slashes.
+// Shaped returns the result of a stage as it is to be written.
+func (r Run) Shaped(result map[string]any, s *Stage) map[string]any {
+	if r.Shape != nil {
+		r.Shape(result, s)
+	}
+	return result
+}
+
+// File is one file of an export. Name is relative to the folder of the export, with slashes. Write ends with the error
+// of ctx once that is done.
 type File struct {
 	Name  string
-	Write func(w io.Writer) error
+	Write func(ctx context.Context, w io.Writer) error
 }
 
 // Format writes runs in one format. It returns the files of the run without writing any; a format that is one file
 // returns one. A run that has nothing for the format is an error.
-type Format func(run Run) ([]File, error)
-
-// JSON returns a file that holds v, indented. A number that JSON cannot hold is an error of Write.
-func JSON(name string, v any) File {
-	return File{Name: name, Write: func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v); err != nil {
-			return fmt.Errorf("writing %s: %w", name, err)
-		}
-		return nil
-	}}
-}
-
-// JSONLines returns a file with one value per line; each is called for every line until it returns false.
-func JSONLines[T any](name string, lines []T) File {
-	return File{Name: name, Write: func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		for _, line := range lines {
-			if err := enc.Encode(line); err != nil {
-				return fmt.Errorf("writing %s: %w", name, err)
-			}
-		}
-		return nil
-	}}
-}
+type Format func(ctx context.Context, run Run) ([]File, error)

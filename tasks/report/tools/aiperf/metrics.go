@@ -1,6 +1,8 @@
 package aiperf
 
 import (
+	"math"
+
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
 )
@@ -115,17 +117,12 @@ type named struct {
 // distributions are the metrics of the requests that ended well.
 func distributions(s *tools.Stage) []named {
 	var out []named
-	var ok []report.Row
-	for _, r := range s.Rows {
-		if r.Status == report.StatusOK {
-			ok = append(ok, r)
-		}
-	}
+	ok := s.Requests.Only(func(r *report.Row) bool { return r.Status == report.StatusOK })
 	all := numbers()
 	for _, t := range tags() {
 		m, found := s.Metrics[t.metric]
-		if n := all[t.metric]; n != nil && len(ok) > 0 {
-			m, found = report.Summarize(t.unit, tools.Collect(ok, n))
+		if n := all[t.metric]; n != nil && ok.Len() > 0 {
+			m, found = tools.Summarize(t.unit, ok, n)
 		}
 		if found {
 			out = append(out, named{t.name, t.title, fromMetric(t.unit, m)})
@@ -171,25 +168,18 @@ func scalars(s *tools.Stage) []named {
 
 // duration is from the first start to the last token, in s.
 func duration(s *tools.Stage) float64 {
-	var first, last *int64
-	for i := range s.Rows {
-		r := &s.Rows[i]
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for r := range s.Requests.Numbers() {
 		end := r.TLast
 		if end == nil {
 			end = r.TEnd
 		}
-		if r.TSend == nil || end == nil {
-			continue
-		}
-		if first == nil || *r.TSend < *first {
-			first = r.TSend
-		}
-		if last == nil || *end > *last {
-			last = end
+		if r.TSend != nil && end != nil {
+			first, last = min(first, *r.TSend), max(last, *end)
 		}
 	}
-	if first == nil {
+	if first == math.MaxInt64 {
 		return s.WindowS
 	}
-	return float64(*last-*first) / 1e9
+	return float64(last-first) / 1e9
 }

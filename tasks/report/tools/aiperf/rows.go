@@ -1,6 +1,8 @@
 package aiperf
 
 import (
+	"context"
+	"iter"
 	"strconv"
 
 	"bflow.dev/bflow/tasks/report"
@@ -8,20 +10,29 @@ import (
 )
 
 // lines are the requests of a stage. All stamps are wall time in ns.
-func lines(m *tools.Measurement, s *tools.Stage) []object {
-	all, out := numbers(), make([]object, 0, len(s.Rows))
-	for i := range s.Rows {
-		r := &s.Rows[i]
-		if r.Status == report.StatusDropped {
-			continue // never sent: the tool has no row for it
+func lines(m *tools.Measurement, s *tools.Stage) tools.List {
+	all := numbers()
+	return func(ctx context.Context) iter.Seq2[any, error] {
+		return func(yield func(any, error) bool) {
+			n := -1
+			for r, err := range s.Requests.All(ctx) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if n++; r.Status == report.StatusDropped {
+					continue // never sent: the tool has no row for it
+				}
+				line := object{"metadata": metadata(m, n, r), "metrics": rowMetrics(all, r)}
+				if r.Status != report.StatusOK {
+					line["error"] = failure(r)
+				}
+				if !yield(line, nil) {
+					return
+				}
+			}
 		}
-		line := object{"metadata": metadata(m, i, r), "metrics": rowMetrics(all, r)}
-		if r.Status != report.StatusOK {
-			line["error"] = failure(r)
-		}
-		out = append(out, line)
 	}
-	return out
 }
 
 func metadata(m *tools.Measurement, n int, r *report.Row) object {

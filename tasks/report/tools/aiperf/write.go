@@ -2,6 +2,7 @@
 package aiperf
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path"
@@ -33,8 +34,8 @@ const (
 
 // Write returns the artifacts of a run: one folder per measured stage where there are several, as the tool makes one
 // per point of a sweep.
-func Write(run tools.Run) ([]tools.File, error) {
-	ms, err := tools.Measurements(run)
+func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
+	ms, err := tools.Measurements(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +56,12 @@ func artifacts(dir string, run tools.Run, m *tools.Measurement, s *tools.Stage) 
 	perRequest, whole := distributions(s), scalars(s)
 	files := []tools.File{
 		tools.JSON(path.Join(dir, fileJSON), document(run, m, s, append(append([]named{}, perRequest...), whole...))),
-		{Name: path.Join(dir, fileCSV), Write: func(w io.Writer) error { return table(w, perRequest, whole) }},
+		{Name: path.Join(dir, fileCSV), Write: func(_ context.Context, w io.Writer) error { return table(w, perRequest, whole) }},
 	}
 	if slices := timeslices(run, m, s); len(slices) > 0 {
 		files = append(files, tools.JSON(path.Join(dir, fileSlices), object{"timeslices": slices}))
 	}
-	if len(s.Rows) > 0 {
+	if s.Requests.Len() > 0 {
 		files = append(files, tools.JSONLines(path.Join(dir, fileRows), lines(m, s)))
 	}
 	return files

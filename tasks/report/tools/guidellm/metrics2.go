@@ -30,7 +30,6 @@ func with2(m map[string]summary) map[string]summary2 {
 
 // metrics2 fills every metric of the tool that a benchmark of texts has.
 func (s *stage) metrics2(run tools.Run) object {
-	none := s.over(func(*report.Row) (float64, bool) { return 0, false }, nil)
 	in, out, both := s.tokens()
 	inRate := s.rate("input_token_rate", nil, s.numbers["tokens_in"])
 	outRate := s.rate("output_token_rate", func(t report.Second) float64 { return float64(t.TokensOut) }, tokensOut(0))
@@ -53,8 +52,8 @@ func (s *stage) metrics2(run tools.Run) object {
 		"time_to_first_output_token_ms":      with2(s.of("ttfc", 1, nil)),
 		"time_per_output_token_ms":           with2(s.of("tpot_incl", 1, tokensOut(0))),
 		"inter_token_latency_ms":             with2(s.of("tpot", 1, tokensOut(1))),
-		"time_to_last_round_trip_ms":         with2(none),
-		"avg_round_trip_time_ms":             with2(none),
+		"time_to_last_round_trip_ms":         with2(none()),
+		"avg_round_trip_time_ms":             with2(none()),
 		"prompt_tokens_per_second":           with2(inRate),
 		"output_tokens_per_second":           with2(outRate),
 		"tokens_per_second":                  with2(allRate),
@@ -98,7 +97,7 @@ func (s *stage) tokens() (in, out, both map[string]summary) {
 		return a + b, okA || okB
 	}
 	in, out, both = s.of("tokens_in", 1, nil), s.of("tokens_out", 1, nil), s.over(total, nil)
-	if a, ok := s.Metrics["tokens_in"]; ok && len(s.Rows) == 0 {
+	if a, ok := s.Metrics["tokens_in"]; ok && s.Requests.Len() == 0 {
 		mean := a.Mean + s.Metrics["tokens_out"].Mean
 		both["successful"], both["total"] = constant(mean, a.N), constant(mean, a.N)
 	}
@@ -114,7 +113,7 @@ func (s *stage) schedule(m object) {
 	m["request_scheduled_latency"] = with2(s.of("e2e_intended", 1e-3, nil))
 	m["turn_predecessor_delay"] = with2(s.over(func(r *report.Row) (float64, bool) { return 0, r.TSend != nil }, nil))
 	m["turn_scheduling_delay"] = with2(s.over(sinceIntended, nil))
-	m["root_dispatch_delay"] = summary2{summarize(values(s.rows["total"], sinceIntended, nil))}
+	m["root_dispatch_delay"] = summary2{summarize(values(s.scratch[:0], s.requests["total"], sinceIntended, nil))}
 }
 
 // goodput is given where objectives are that the tool has words for.

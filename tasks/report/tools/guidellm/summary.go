@@ -138,26 +138,23 @@ func statusOf(r *report.Row) string {
 	return "errored"
 }
 
-// byStatus are the rows of a stage under each status.
-func byStatus(rows []report.Row) map[string][]report.Row {
-	out := map[string][]report.Row{}
-	for _, r := range rows {
-		if status := statusOf(&r); status != "" {
-			out[status] = append(out[status], r)
-			out["total"] = append(out["total"], r)
-		}
+// byStatus are the requests of a stage under each status.
+func byStatus(all *tools.Requests) map[string]*tools.Requests {
+	out := map[string]*tools.Requests{"total": all.Only(func(r *report.Row) bool { return statusOf(r) != "" })}
+	for _, status := range statuses()[:3] {
+		out[status] = all.Only(func(r *report.Row) bool { return statusOf(r) == status })
 	}
 	return out
 }
 
-// values pairs the numbers of rows with their weights; one is the weight where none is given.
-func values(rows []report.Row, value, weight tools.Number) []weighted {
-	var out []weighted
-	for i := range rows {
-		v, ok := value(&rows[i])
+// values appends the numbers of requests with their weights to out; one is the weight where none is given.
+func values(out []weighted, of *tools.Requests, value, weight tools.Number) []weighted {
+	out = slices.Grow(out, of.Len())
+	for r := range of.Numbers() {
+		v, ok := value(r)
 		w := 1.0
 		if ok && weight != nil {
-			w, ok = weight(&rows[i])
+			w, ok = weight(r)
 		}
 		if ok && w > 0 {
 			out = append(out, weighted{v, w})

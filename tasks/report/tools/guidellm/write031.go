@@ -1,6 +1,7 @@
 package guidellm
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -13,15 +14,15 @@ import (
 // Write031 returns benchmarks.json as GuideLLM 0.3.1 writes it. Its time per output token is (last - first)/n, its
 // rows have no place for a request without a first token but among the errors, and its counts of weighted metrics are
 // counts of requests.
-func Write031(run tools.Run) ([]tools.File, error) {
-	ms, err := tools.Measurements(run)
+func Write031(ctx context.Context, run tools.Run) ([]tools.File, error) {
+	ms, err := tools.Measurements(ctx, run)
 	if err != nil {
 		return nil, err
 	}
 	benchmarks := []object{}
 	for i := range ms {
 		for j := range ms[i].Stages {
-			benchmarks = append(benchmarks, benchmark031(run, newStage031(&ms[i], &ms[i].Stages[j]), j))
+			benchmarks = append(benchmarks, run.Shaped(benchmark031(run, newStage031(&ms[i], &ms[i].Stages[j]), j), &ms[i].Stages[j]))
 		}
 	}
 	return []tools.File{tools.JSON("benchmarks.json", object{"benchmarks": benchmarks})}, nil
@@ -37,13 +38,9 @@ func newStage031(m *tools.Measurement, from *tools.Stage) *stage {
 
 func benchmark031(run tools.Run, s *stage, index int) object {
 	start, end := s.span031()
-	rows := object{"total": nil}
+	lists := object{"total": nil}
 	for _, status := range statuses()[:3] {
-		list := []object{}
-		for i := range s.rows[status] {
-			list = append(list, s.row031(&s.rows[status][i], status))
-		}
-		rows[status] = list
+		lists[status] = tools.RequestsAs(s.requests[status], func(r *report.Row) any { return s.row031(r, status) })
 	}
 	url, model := tools.Target(run.Report)
 	return object{
@@ -54,19 +51,16 @@ func benchmark031(run tools.Run, s *stage, index int) object {
 		"request_loader": object{"type_": "generative_request_loader", "data": dataText(s.measurement), "data_args": nil, "processor": model, "processor_args": nil},
 		"extras": object{"exported_by": tools.ExportedBy, "tool": s.measurement.Tool, "tool_version": s.measurement.ToolVersion,
 			"token_count_source": s.measurement.TokenCountSource},
-		"metrics": s.metrics031(), "request_totals": s.totals(), "request_samples": nil, "requests": rows,
+		"metrics": s.metrics031(), "request_totals": s.totals(), "request_samples": nil, "requests": lists,
 	}
 }
 
 // span031 is from the first send to the last end: that generation has no window.
 func (s *stage) span031() (start, end float64) {
 	start, end = seconds(s.Window.StartNS), seconds(max(s.DrainEndNS, s.Window.EndNS))
-	if len(s.Rows) == 0 {
-		return start, end
-	}
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for i := range s.Rows {
-		if r := &s.Rows[i]; r.TSend != nil {
+	for r := range s.Requests.Numbers() {
+		if r.TSend != nil {
 			first, last = min(first, *r.TSend), max(last, *lastSeen(r))
 		}
 	}
@@ -147,8 +141,8 @@ func (s *stage) profile031() object {
 }
 
 func (s *stage) runStats() object {
-	lag, _ := report.Summarize("s", tools.Collect(s.Rows, sinceIntended))
-	took, _ := report.Summarize("s", tools.Collect(s.Rows, tools.In(s.numbers["e2e"], 1e-3)))
+	lag, _ := tools.Summarize("s", s.Requests, sinceIntended)
+	took, _ := tools.Summarize("s", s.Requests, tools.In(s.numbers["e2e"], 1e-3))
 	out := object{"start_time": seconds(s.StartNS), "end_time": seconds(max(s.DrainEndNS, s.Window.EndNS)), "requests_made": s.totals(),
 		"request_start_time_targeted_delay_avg": lag.Mean, "request_time_avg": took.Mean, "worker_time_avg": took.Mean}
 	for _, name := range []string{"queued_time", "scheduled_time_delay", "scheduled_time_sleep", "worker_start_delay",
@@ -172,7 +166,7 @@ func (s summary031) MarshalJSON() ([]byte, error) {
 func (s *stage) metrics031() object {
 	in, out, _ := s.tokens()
 	overN := s.unweighted("tpot_over_n", tokensOut(0))
-	if _, ok := s.Metrics["tpot_over_n"]; ok && len(s.Rows) == 0 {
+	if _, ok := s.Metrics["tpot_over_n"]; ok && s.Requests.Len() == 0 {
 		overN = s.of("tpot_over_n", 1, nil)
 	}
 	all := map[string]map[string]summary{
@@ -203,7 +197,8 @@ func (s *stage) metrics031() object {
 func (s *stage) unweighted(metric string, weight tools.Number) map[string]summary {
 	out := s.of(metric, 1, weight)
 	for _, status := range statuses() {
-		if xs := values(s.rows[status], s.numbers[metric], weight); len(xs) > 0 {
+		s.scratch = values(s.scratch[:0], s.requests[status], s.numbers[metric], weight)
+		if xs := s.scratch; len(xs) > 0 {
 			sum := out[status]
 			sum.Count, sum.TotalSum = int64(len(xs)), 0
 			for _, x := range xs {
@@ -215,31 +210,71 @@ func (s *stage) unweighted(metric string, weight tools.Number) map[string]summar
 	return out
 }
 
+// stats031 is one request. The members of it and of what it holds are in the order of their names.
+type stats031 struct {
+	EndTime            *float64     `json:"end_time"`
+	Error              *string      `json:"error,omitempty"`
+	FirstTokenTime     *float64     `json:"first_token_time"`
+	InterTokenLatency  *float64     `json:"inter_token_latency_ms"`
+	LastTokenTime      *float64     `json:"last_token_time"`
+	Output             *string      `json:"output"`
+	OutputTokens       int          `json:"output_tokens"`
+	OutputTokensPerS   *float64     `json:"output_tokens_per_second"`
+	Prompt             string       `json:"prompt"`
+	PromptTokens       int          `json:"prompt_tokens"`
+	ID                 string       `json:"request_id"`
+	Latency            float64      `json:"request_latency"`
+	RequestType        string       `json:"request_type"`
+	Scheduler          scheduler031 `json:"scheduler_info"`
+	StartTime          *float64     `json:"start_time"`
+	TimePerOutputToken *float64     `json:"time_per_output_token_ms"`
+	TimeToFirstToken   *float64     `json:"time_to_first_token_ms"`
+	TokensPerS         *float64     `json:"tokens_per_second"`
+	Type               string       `json:"type_"`
+}
+
+type scheduler031 struct {
+	Canceled      bool     `json:"canceled"`
+	Completed     bool     `json:"completed"`
+	DequeuedTime  *float64 `json:"dequeued_time"`
+	Errored       bool     `json:"errored"`
+	ProcessID     int      `json:"process_id"`
+	QueuedTime    *float64 `json:"queued_time"`
+	RequestEnd    *float64 `json:"request_end"`
+	RequestStart  *float64 `json:"request_start"`
+	Requested     bool     `json:"requested"`
+	ScheduledTime *float64 `json:"scheduled_time"`
+	TargetedStart *float64 `json:"targeted_start_time"`
+	WorkerEnd     *float64 `json:"worker_end"`
+	WorkerStart   *float64 `json:"worker_start"`
+}
+
 // row031 is one request. The prompt is not kept; the tool wants a text.
-func (s *stage) row031(r *report.Row, status string) object {
-	n, kind := s.numbers, "chat_completions"
+func (s *stage) row031(r *report.Row, status string) stats031 {
+	n, output := s.numbers, ""
+	row := stats031{Type: "generative_text_response", ID: r.ID, RequestType: "chat_completions", Scheduler: s.schedulerInfo(r, status),
+		Output: &output, PromptTokens: zero(r.TokensIn), OutputTokens: zero(r.TokensOut), StartTime: s.unix(sendOf(r)), EndTime: s.unix(lastSeen(r)),
+		FirstTokenTime: s.unix(contentOf(r)), LastTokenTime: s.unix(r.TLast), Latency: (float64(*lastSeen(r) - *sendOf(r))) / 1e9,
+		TimeToFirstToken: number(r, n["ttfc"], 1), TimePerOutputToken: number(r, n["tpot_over_n"], 1),
+		InterTokenLatency: number(r, n["tpot"], 1), TokensPerS: number(r, n["total_rate_user"], 1),
+		OutputTokensPerS: number(r, n["output_rate_user"], 1)}
 	if s.measurement.Plan.API.Type == runplan.APICompletions {
-		kind = "text_completions"
+		row.RequestType = "text_completions"
 	}
-	row := object{"type_": "generative_text_response", "request_id": r.ID, "request_type": kind, "scheduler_info": s.schedulerInfo(r, status),
-		"prompt": "", "output": "", "prompt_tokens": zero(r.TokensIn), "output_tokens": zero(r.TokensOut), "start_time": s.unix(sendOf(r)),
-		"end_time": s.unix(lastSeen(r)), "first_token_time": s.unix(contentOf(r)), "last_token_time": s.unix(r.TLast),
-		"request_latency":        (float64(*lastSeen(r) - *sendOf(r))) / 1e9,
-		"time_to_first_token_ms": s.number(r, n["ttfc"], 1), "time_per_output_token_ms": s.number(r, n["tpot_over_n"], 1),
-		"inter_token_latency_ms": s.number(r, n["tpot"], 1), "tokens_per_second": s.number(r, n["total_rate_user"], 1),
-		"output_tokens_per_second": s.number(r, n["output_rate_user"], 1)}
 	if status != "successful" {
-		row["type_"], row["output"], row["error"] = "generative_text_error", nil, r.ErrorClass+": "+r.Error
+		failure := r.ErrorClass + ": " + r.Error
+		row.Type, row.Output, row.Error = "generative_text_error", nil, &failure
 		return row
 	}
-	for _, name := range []string{"first_token_time", "last_token_time"} { // an answer that did not stream
-		if row[name] == nil {
-			row[name] = row["end_time"]
+	for _, t := range []**float64{&row.FirstTokenTime, &row.LastTokenTime} { // an answer that did not stream
+		if *t == nil {
+			*t = row.EndTime
 		}
 	}
-	for name, v := range row { // the tool always writes these, 0 where there is nothing
-		if v == nil {
-			row[name] = 0.0
+	// the tool always writes these, 0 where there is nothing
+	for _, v := range []**float64{&row.TimeToFirstToken, &row.TimePerOutputToken, &row.InterTokenLatency, &row.TokensPerS, &row.OutputTokensPerS} {
+		if *v == nil {
+			*v = new(float64)
 		}
 	}
 	return row
@@ -266,9 +301,9 @@ func zero(n *int) int {
 	return *n
 }
 
-func (s *stage) schedulerInfo(r *report.Row, status string) object {
+func (s *stage) schedulerInfo(r *report.Row, status string) scheduler031 {
 	intended, send, end := s.unix(&r.TIntended), s.unix(sendOf(r)), s.unix(lastSeen(r))
-	return object{"requested": true, "completed": status == "successful", "errored": status == "errored", "canceled": status == "incomplete",
-		"targeted_start_time": intended, "queued_time": intended, "dequeued_time": intended, "scheduled_time": intended, "worker_start": send,
-		"request_start": send, "request_end": end, "worker_end": end, "process_id": 0}
+	return scheduler031{Requested: true, Completed: status == "successful", Errored: status == "errored", Canceled: status == "incomplete",
+		TargetedStart: intended, QueuedTime: intended, DequeuedTime: intended, ScheduledTime: intended, WorkerStart: send,
+		RequestStart: send, RequestEnd: end, WorkerEnd: end}
 }

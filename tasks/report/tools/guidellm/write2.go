@@ -1,6 +1,7 @@
 package guidellm
 
 import (
+	"context"
 	"fmt"
 
 	"bflow.dev/bflow/tasks/report"
@@ -12,15 +13,15 @@ import (
 const writtenVersion = "0.8.1"
 
 // Write returns benchmarks.json in schema 2: one benchmark per measured stage of every measurement.
-func Write(run tools.Run) ([]tools.File, error) {
-	ms, err := tools.Measurements(run)
+func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
+	ms, err := tools.Measurements(ctx, run)
 	if err != nil {
 		return nil, err
 	}
 	benchmarks := []object{}
 	for i := range ms {
 		for j := range ms[i].Stages {
-			benchmarks = append(benchmarks, benchmark2(run, newStage(&ms[i], &ms[i].Stages[j]), len(benchmarks)))
+			benchmarks = append(benchmarks, run.Shaped(benchmark2(run, newStage(&ms[i], &ms[i].Stages[j]), len(benchmarks)), &ms[i].Stages[j]))
 		}
 	}
 	doc := object{
@@ -46,17 +47,13 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 func benchmark2(run tools.Run, s *stage, index int) object {
 	start, end := seconds(s.Window.StartNS), seconds(s.Window.EndNS)
-	rows := object{"total": nil}
+	lists := object{"total": nil}
 	for _, status := range statuses()[:3] {
-		list := []object{}
-		for i := range s.rows[status] {
-			list = append(list, s.row2(&s.rows[status][i]))
-		}
-		rows[status] = list
+		lists[status] = tools.RequestsAs(s.requests[status], func(r *report.Row) any { return s.row2(r) })
 	}
 	return object{
 		"type_": "generative_benchmark", "config": s.config2(run, index), "scheduler_state": s.state(), "scheduler_metrics": s.scheduler(),
-		"metrics": s.metrics2(run), "requests": rows, "warnings": s.warnings(),
+		"metrics": s.metrics2(run), "requests": lists, "warnings": s.warnings(),
 		"start_time": start, "end_time": end, "duration": end - start,
 		"warmup_duration": max(0, start-seconds(s.StartNS)), "cooldown_duration": max(0, seconds(s.DrainEndNS)-end),
 	}
@@ -85,9 +82,9 @@ func (s *stage) state() object {
 }
 
 func (s *stage) scheduler() object {
-	lag, _ := report.Summarize("s", tools.Collect(s.Rows, sinceIntended))
-	took, _ := report.Summarize("s", tools.Collect(s.Rows, tools.In(s.numbers["e2e"], 1e-3)))
-	if m, ok := s.Metrics["sched_lag"]; ok && len(s.Rows) == 0 {
+	lag, _ := tools.Summarize("s", s.Requests, sinceIntended)
+	took, _ := tools.Summarize("s", s.Requests, tools.In(s.numbers["e2e"], 1e-3))
+	if m, ok := s.Metrics["sched_lag"]; ok && s.Requests.Len() == 0 {
 		lag.Mean = m.Mean / 1e3
 	}
 	out := object{"start_time": seconds(s.StartNS), "request_start_time": seconds(s.StartNS), "measure_start_time": seconds(s.Window.StartNS),

@@ -1,21 +1,22 @@
 package inferenceperf
 
 import (
+	"context"
+
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
 )
 
 // failures counts what did not end well under the class of its error; the tool has its label of the status there.
-func failures(stages []source, rows []report.Row) object {
+func (t *totals) failures(ctx context.Context) object {
 	bad := 0
-	for _, s := range stages {
+	for _, s := range t.stages {
 		c := s.Counts.ByStatus
 		bad += c[report.StatusFailed] + c[report.StatusTimeout] + c[report.StatusEmpty]
 	}
 	took, prompts := report.NewDistribution("s"), report.NewDistribution("tokens")
-	labels := map[string]object{}
-	for i := range rows {
-		r := &rows[i]
+	labels, counts := map[string]object{}, map[string]int{}
+	for r := range t.requests() {
 		if !failed(r) {
 			continue
 		}
@@ -25,22 +26,38 @@ func failures(stages []source, rows []report.Row) object {
 		if r.TokensIn != nil {
 			prompts.Add(float64(*r.TokensIn))
 		}
-		label := labels[class(r)]
-		if label == nil {
-			label = object{"count": 0, "messages": []object{}}
-			labels[class(r)] = label
-		}
-		label["count"] = label["count"].(int) + 1
-		if messages := label["messages"].([]object); r.Error != "" && len(messages) == 0 {
-			label["messages"] = append(messages, object{"message": r.Error})
-		}
+		counts[class(r)]++
 	}
+	for label, n := range counts {
+		labels[label] = object{"count": n, "messages": []object{}}
+	}
+	t.messages(ctx, labels)
 	tokens := object{"total": 0.0, "cached": 0.0, "uncached": 0.0}
 	if m, ok := prompts.Metric(); ok {
 		tokens = summary(m, 1)
 		tokens["total"], tokens["cached"], tokens["uncached"] = m.Sum, 0.0, m.Sum
 	}
 	return object{"count": bad, "request_latency": statistics(took, 1), "prompt_tokens": tokens, "by_label": labels}
+}
+
+// messages gives each label the first text of an error that there is.
+func (t *totals) messages(ctx context.Context, labels map[string]object) {
+	found := map[string]bool{}
+	for _, s := range t.stages {
+		for r, err := range s.Requests.Only(failed).All(ctx) {
+			if err != nil {
+				t.err = err
+				return
+			}
+			if label := class(r); r.Error != "" && !found[label] {
+				found[label] = true
+				labels[label]["messages"] = []object{{"message": r.Error}}
+			}
+			if len(found) == len(labels) {
+				return
+			}
+		}
+	}
 }
 
 func failed(r *report.Row) bool {

@@ -1,12 +1,17 @@
 package inferenceperf
 
 import (
+	"iter"
+
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
 )
 
-// source is a stage that numbers are taken from.
-type source struct{ *tools.Stage }
+// totals are the numbers over stages of a measurement.
+type totals struct {
+	stages []*tools.Stage
+	err    error // of a distribution that cannot be read
+}
 
 // quantileNames are the tool's names of our quantiles.
 func quantileNames() map[string]string {
@@ -14,29 +19,48 @@ func quantileNames() map[string]string {
 		"p95": "p95", "p99": "p99", "p99_9": "p99.9"}
 }
 
-// merged is a metric over stages, in the unit that factor makes of ours: from the distributions, from the rows where
-// those say it, else, for one stage alone, from its summary. nil, which the tool writes for nothing, where there is none.
-func merged(stages []source, metric string, factor float64) any {
+// merged is a metric over the stages, in the unit that factor makes of ours: from the distributions, from the requests
+// where those say it, else, for one stage alone, from its summary. nil, which the tool writes for nothing, where there is
+// none.
+func (t *totals) merged(metric string, factor float64) any {
 	d := report.NewDistribution("")
 	n, known := tools.Numbers()[metric]
-	for _, s := range stages {
+	for _, s := range t.stages {
+		values, err := s.Distribution(metric)
 		switch {
-		case s.Values[metric] != nil:
-			d.Merge(s.Values[metric])
-		case known && len(s.Rows) > 0:
-			for i := range s.Rows {
-				if v, ok := n(&s.Rows[i]); ok && s.Rows[i].Status == report.StatusOK {
+		case err != nil:
+			t.err = err
+		case values != nil && d.N() == 0:
+			d = values
+		case values != nil:
+			d.Merge(values)
+		case known:
+			for r := range s.Requests.Numbers() {
+				if v, ok := n(r); ok && r.Status == report.StatusOK {
 					d.Add(v)
 				}
 			}
 		}
 	}
-	if d.N() == 0 && len(stages) == 1 {
-		if m, ok := stages[0].Metrics[metric]; ok {
+	if d.N() == 0 && len(t.stages) == 1 {
+		if m, ok := t.stages[0].Metrics[metric]; ok {
 			return summary(m, factor)
 		}
 	}
 	return statistics(d, factor)
+}
+
+// requests yields the numbers of the requests of all stages.
+func (t *totals) requests() iter.Seq[*report.Row] {
+	return func(yield func(*report.Row) bool) {
+		for _, s := range t.stages {
+			for r := range s.Requests.Numbers() {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func statistics(d *report.Distribution, factor float64) any {

@@ -3,7 +3,9 @@
 package inferenceperf
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"math"
 	"path"
 
@@ -21,8 +23,8 @@ const (
 )
 
 // Write returns the folder of a run, one below it per measurement where there are several.
-func Write(run tools.Run) ([]tools.File, error) {
-	ms, err := tools.Measurements(run)
+func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
+	ms, err := tools.Measurements(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -32,30 +34,55 @@ func Write(run tools.Run) ([]tools.File, error) {
 		if len(ms) > 1 {
 			dir = fmt.Sprintf("%d", ms[i].Index)
 		}
-		files = append(files, folder(dir, &ms[i])...)
+		more, err := folder(ctx, dir, &ms[i])
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
 	}
 	return files, nil
 }
 
-func folder(dir string, m *tools.Measurement) []tools.File {
-	whole := make([]source, len(m.Stages))
-	requests, numbers := []object{}, tools.Numbers()
+func folder(ctx context.Context, dir string, m *tools.Measurement) ([]tools.File, error) {
+	whole, requests := &totals{}, 0
 	var files []tools.File
 	for i := range m.Stages {
 		s := &m.Stages[i]
-		whole[i] = source{s}
-		doc := lifecycle(m, whole[i:i+1])
+		whole.stages = append(whole.stages, s)
+		requests += s.Requests.Len()
+		doc, err := lifecycle(ctx, m, &totals{stages: whole.stages[i:]})
+		if err != nil {
+			return nil, err
+		}
 		stageOnly(doc["load_summary"].(object), s)
 		files = append(files, tools.JSON(path.Join(dir, fmt.Sprintf(fileStage, i)), doc))
-		for j := range s.Rows {
-			requests = append(requests, perRequest(numbers, i, &s.Rows[j]))
+	}
+	doc, err := lifecycle(ctx, m, whole)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, tools.JSON(path.Join(dir, fileSummary), doc))
+	if requests > 0 {
+		files = append(files, tools.JSON(path.Join(dir, filePerRequest), everyRequest(m)))
+	}
+	return files, nil
+}
+
+// everyRequest is the list of the requests of all stages.
+func everyRequest(m *tools.Measurement) tools.List {
+	numbers := tools.Numbers()
+	return func(ctx context.Context) iter.Seq2[any, error] {
+		return func(yield func(any, error) bool) {
+			for i := range m.Stages {
+				list := tools.RequestsAs(m.Stages[i].Requests, func(r *report.Row) any { return perRequest(numbers, i, r) })
+				for request, err := range list(ctx) {
+					if !yield(request, err) {
+						return
+					}
+				}
+			}
 		}
 	}
-	files = append(files, tools.JSON(path.Join(dir, fileSummary), lifecycle(m, whole)))
-	if len(requests) > 0 {
-		files = append(files, tools.JSON(path.Join(dir, filePerRequest), requests))
-	}
-	return files
 }
 
 // stageOnly adds what only the file of a stage has.
@@ -72,57 +99,54 @@ func stageOnly(load object, s *tools.Stage) {
 }
 
 // lifecycle is the report over stages.
-func lifecycle(m *tools.Measurement, stages []source) object {
-	var rows []report.Row
+func lifecycle(ctx context.Context, m *tools.Measurement, t *totals) (object, error) {
 	count, ok, images := 0, 0, 0.0
-	for _, s := range stages {
-		rows = append(rows, s.Rows...)
+	for _, s := range t.stages {
 		count += s.Counts.Total - s.Counts.ByStatus[report.StatusDropped]
 		ok += s.Counts.ByStatus[report.StatusOK]
 	}
 	successes := object{
-		"count": ok, "latency": latencies(stages), "throughput": throughput(stages, images), "request_size_bytes": sizes(rows),
+		"count": ok, "latency": t.latencies(), "throughput": throughput(t.stages, images), "request_size_bytes": t.sizes(),
 		"image": media("pixels", "bytes", "aspect_ratio"), "video": media("frames", "pixels", "bytes", "aspect_ratio"), "audio": media("seconds", "bytes"),
-		"prompt_tokens": promptTokens(stages), "prompt_len": merged(stages, "tokens_in", 1), "output_len": merged(stages, "tokens_out", 1),
-		"output_tokens": outputTokens(stages), "token_count_mismatches": 0, "client_fallback_requests": object{"prompt": 0, "output": 0},
+		"prompt_tokens": t.promptTokens(), "prompt_len": t.merged("tokens_in", 1), "output_len": t.merged("tokens_out", 1),
+		"output_tokens": t.outputTokens(), "token_count_mismatches": 0, "client_fallback_requests": object{"prompt": 0, "output": 0},
 	}
-	if g := goodput(stages); g != nil {
+	if g := goodput(t.stages); g != nil {
 		successes["goodput_metrics"] = g
 	}
-	return object{
-		"benchmark_time_seconds": length(stages),
-		"load_summary":           object{"count": count, "schedule_delay": delays(stages)},
-		"successes":              successes, "failures": failures(stages, rows),
+	doc := object{
+		"benchmark_time_seconds": length(t.stages),
+		"load_summary":           object{"count": count, "schedule_delay": t.delays()},
+		"successes":              successes, "failures": t.failures(ctx),
 		"exported_by": tools.ExportedBy, "tool": m.Tool, "tool_version": m.ToolVersion, "token_count_source": m.TokenCountSource,
 	}
+	return doc, t.err
 }
 
 // latencies are of the requests that ended well. Time to first token is to the first content: the tool does not see
 // reasoning. Its gaps are perceived ones, 0 between tokens of one event.
-func latencies(stages []source) object {
-	return object{"request_latency": merged(stages, "e2e", 1e-3), "normalized_time_per_output_token": merged(stages, "ntpot", 1e-3),
-		"time_per_output_token": merged(stages, "tpot", 1e-3), "time_to_first_token": merged(stages, "ttfc", 1e-3),
-		"inter_token_latency": merged(stages, "itl_perceived", 1e-3)}
+func (t *totals) latencies() object {
+	return object{"request_latency": t.merged("e2e", 1e-3), "normalized_time_per_output_token": t.merged("ntpot", 1e-3),
+		"time_per_output_token": t.merged("tpot", 1e-3), "time_to_first_token": t.merged("ttfc", 1e-3),
+		"inter_token_latency": t.merged("itl_perceived", 1e-3)}
 }
 
 // delays are send - intended, whatever became of the request.
-func delays(stages []source) any {
+func (t *totals) delays() any {
 	d := report.NewDistribution("s")
-	for _, s := range stages {
-		for i := range s.Rows {
-			if r := &s.Rows[i]; r.TSend != nil {
-				d.Add(float64(*r.TSend-r.TIntended) / 1e9)
-			}
+	for r := range t.requests() {
+		if r.TSend != nil {
+			d.Add(float64(*r.TSend-r.TIntended) / 1e9)
 		}
 	}
 	if d.N() > 0 {
 		return statistics(d, 1)
 	}
-	return merged(stages, "sched_lag", 1e-3)
+	return t.merged("sched_lag", 1e-3)
 }
 
 // length is from the first send to the last end.
-func length(stages []source) float64 {
+func length(stages []*tools.Stage) float64 {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, s := range stages {
 		first, last = min(first, s.StartNS), max(last, s.DrainEndNS, s.Window.EndNS)
@@ -131,7 +155,7 @@ func length(stages []source) float64 {
 }
 
 // throughput is over the whole run, drain included.
-func throughput(stages []source, media float64) object {
+func throughput(stages []*tools.Stage, media float64) object {
 	total := length(stages)
 	var in, out int64
 	ok := 0
@@ -154,11 +178,11 @@ func throughput(stages []source, media float64) object {
 	return r
 }
 
-func sizes(rows []report.Row) any {
+func (t *totals) sizes() any {
 	d := report.NewDistribution("bytes")
-	for i := range rows {
-		if rows[i].Status == report.StatusOK && rows[i].BytesOut > 0 {
-			d.Add(float64(rows[i].BytesOut))
+	for r := range t.requests() {
+		if r.Status == report.StatusOK && r.BytesOut > 0 {
+			d.Add(float64(r.BytesOut))
 		}
 	}
 	return statistics(d, 1)
@@ -172,26 +196,26 @@ func media(fields ...string) object {
 	return out
 }
 
-func promptTokens(stages []source) object {
+func (t *totals) promptTokens() object {
 	out := object{}
-	if s, ok := merged(stages, "tokens_in", 1).(object); ok {
+	if s, ok := t.merged("tokens_in", 1).(object); ok {
 		out = s
 	}
 	var in, cached int64
-	for _, s := range stages {
+	for _, s := range t.stages {
 		in, cached = in+s.Tokens.In, cached+s.Tokens.Cached
 	}
 	out["total"], out["cached"], out["uncached"] = float64(in), float64(cached), float64(in-cached)
 	return out
 }
 
-func outputTokens(stages []source) object {
+func (t *totals) outputTokens() object {
 	out := object{}
-	if s, ok := merged(stages, "tokens_out", 1).(object); ok {
+	if s, ok := t.merged("tokens_out", 1).(object); ok {
 		out = s
 	}
 	var n int64
-	for _, s := range stages {
+	for _, s := range t.stages {
 		n += s.Tokens.Out
 	}
 	out["total"] = float64(n)
@@ -199,7 +223,7 @@ func outputTokens(stages []source) object {
 }
 
 // goodput is a share of the successful requests in percent: the tool leaves failed ones out.
-func goodput(stages []source) any {
+func goodput(stages []*tools.Stage) any {
 	good, ok, rate, tokens, window := 0, 0, 0.0, 0.0, 0.0
 	for _, s := range stages {
 		if s.Goodput == nil {

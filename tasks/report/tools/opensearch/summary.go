@@ -126,8 +126,7 @@ func value(m report.Metric, part string) (float64, bool) {
 // weigh repeats the number of each request as often as its tokens say. Without rows what the report has stands.
 func weigh(s *tools.Stage, metric string, weight func(n int) float64) (report.Metric, bool) {
 	d, number := report.NewDistribution("ms"), tools.Numbers()[metric]
-	for i := range s.Rows {
-		r := &s.Rows[i]
+	for r := range s.Requests.Numbers() {
 		v, ok := number(r)
 		if !ok || r.Status != report.StatusOK {
 			continue

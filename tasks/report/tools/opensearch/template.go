@@ -1,10 +1,14 @@
 package opensearch
 
-import "bflow.dev/bflow/tasks/report/tools"
+import (
+	"context"
+
+	"bflow.dev/bflow/tasks/report/tools"
+)
 
 // WriteTemplate returns the index template of the documents: texts are keywords, times dates, numbers doubles or longs.
 // It depends on no run. rate stays numeric, as existing indexes have it.
-func WriteTemplate(tools.Run) ([]tools.File, error) {
+func WriteTemplate(context.Context, tools.Run) ([]tools.File, error) {
 	properties := object{}
 	kinds := map[string][]string{
 		"date":    {"timestamp", "intended_timestamp"},

@@ -3,11 +3,11 @@
 package opensearch
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"io"
+	"iter"
 	"strings"
 	"time"
 
@@ -21,58 +21,62 @@ const Schema = "bflow.opensearch/1"
 type object = map[string]any
 
 // Write returns NDJSON: a document per line, each with its _id, so that indexing it again replaces it.
-func Write(run tools.Run) ([]tools.File, error) {
-	return documents(run, "opensearch.ndjson", func(enc *json.Encoder, id string, doc object) error {
+func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
+	return documents(ctx, run, "opensearch.ndjson", func(yield func(any, error) bool, id string, doc object) bool {
 		doc["_id"] = id
-		return enc.Encode(doc)
+		return yield(doc, nil)
 	})
 }
 
 // WriteBulk returns the body of a _bulk request: an action line before each document. Who sends it cuts it between
 // two documents where it is longer than the server takes (8 MB is safe).
-func WriteBulk(run tools.Run) ([]tools.File, error) {
-	return documents(run, "opensearch-bulk.ndjson", func(enc *json.Encoder, id string, doc object) error {
-		if err := enc.Encode(object{"index": object{"_id": id}}); err != nil {
-			return err
-		}
-		return enc.Encode(doc)
+func WriteBulk(ctx context.Context, run tools.Run) ([]tools.File, error) {
+	return documents(ctx, run, "opensearch-bulk.ndjson", func(yield func(any, error) bool, id string, doc object) bool {
+		return yield(object{"index": object{"_id": id}}, nil) && yield(doc, nil)
 	})
 }
 
-func documents(run tools.Run, name string, put func(enc *json.Encoder, id string, doc object) error) ([]tools.File, error) {
-	ms, err := tools.Measurements(run)
+// put yields the lines of a document; false ends the walk.
+type put func(yield func(any, error) bool, id string, doc object) bool
+
+func documents(ctx context.Context, run tools.Run, name string, put put) ([]tools.File, error) {
+	ms, err := tools.Measurements(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	return []tools.File{{Name: name, Write: func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		for i := range ms {
-			for j := range ms[i].Stages {
-				if err := stage(run, &ms[i], &ms[i].Stages[j], func(id string, doc object) error { return put(enc, id, doc) }); err != nil {
-					return fmt.Errorf("writing %s: %w", name, err)
+	return []tools.File{tools.JSONLines(name, func(ctx context.Context) iter.Seq2[any, error] {
+		return func(yield func(any, error) bool) {
+			for i := range ms {
+				for j := range ms[i].Stages {
+					if !stage(ctx, run, &ms[i], &ms[i].Stages[j], func(id string, doc object) bool { return put(yield, id, doc) }, yield) {
+						return
+					}
 				}
 			}
 		}
-		return nil
-	}}}, nil
+	})}, nil
 }
 
-// stage writes the documents of a stage: per sample its summary and then its requests.
-func stage(run tools.Run, m *tools.Measurement, pooled *tools.Stage, put func(id string, doc object) error) error {
+// stage puts the documents of a stage: per sample its summary and then its requests.
+func stage(ctx context.Context, run tools.Run, m *tools.Measurement, pooled *tools.Stage, put func(id string, doc object) bool,
+	yield func(any, error) bool) bool {
 	base := identity{uuid: run.Report.Run.ID, job: jobName(run, m), stage: pooled.StageResult.Stage}
 	numbers := tools.Numbers()
 	for _, s := range samples(m, pooled) {
-		if err := put(base.id("summary", s.Sample, ""), summary(run, m, &s, base)); err != nil {
-			return err
+		if !put(base.id("summary", s.Sample, ""), summary(run, m, &s, base)) {
+			return false
 		}
-		for i := range s.Rows {
-			if err := put(base.id("request", s.Sample, s.Rows[i].ID), request(m, numbers, &s.Rows[i], base)); err != nil {
-				return err
+		for r, err := range s.Requests.All(ctx) {
+			if err != nil {
+				yield(nil, err)
+				return false
+			}
+			if !put(base.id("request", s.Sample, r.ID), request(m, numbers, r, base)) {
+				return false
 			}
 		}
 	}
-	return nil
+	return true
 }
 
 // samples are the samples of a pooled stage, each with its own numbers and requests and the verdict of all.
@@ -86,13 +90,8 @@ func samples(m *tools.Measurement, pooled *tools.Stage) []tools.Stage {
 			}
 			one := *s
 			one.Verdict = pooled.Verdict
-			part := tools.Stage{Stage: &one, Series: one.Series}
-			for _, r := range pooled.Rows {
-				if r.Sample == one.Sample {
-					part.Rows = append(part.Rows, r)
-				}
-			}
-			out = append(out, part)
+			out = append(out, tools.Stage{Stage: &one, Series: one.Series,
+				Requests: pooled.Requests.Only(func(r *report.Row) bool { return r.Sample == one.Sample })})
 		}
 	}
 	return out

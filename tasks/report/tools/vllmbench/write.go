@@ -3,6 +3,7 @@
 package vllmbench
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -14,13 +15,15 @@ import (
 type object = map[string]any
 
 // Write returns the result as --save-result makes it.
-func Write(run tools.Run) ([]tools.File, error) { return write(run, false) }
+func Write(ctx context.Context, run tools.Run) ([]tools.File, error) { return write(ctx, run, false) }
 
 // WriteDetailed adds the lists of requests, as --save-detailed does.
-func WriteDetailed(run tools.Run) ([]tools.File, error) { return write(run, true) }
+func WriteDetailed(ctx context.Context, run tools.Run) ([]tools.File, error) {
+	return write(ctx, run, true)
+}
 
-func write(run tools.Run, detailed bool) ([]tools.File, error) {
-	ms, err := tools.Measurements(run)
+func write(ctx context.Context, run tools.Run, detailed bool) ([]tools.File, error) {
+	ms, err := tools.Measurements(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -31,14 +34,14 @@ func write(run tools.Run, detailed bool) ([]tools.File, error) {
 			if detailed {
 				details(r, &ms[i].Stages[j])
 			}
-			results = append(results, r)
+			results = append(results, run.Shaped(r, &ms[i].Stages[j]))
 		}
 	}
 	const name = "vllm-bench.json"
-	if len(results) == 1 {
+	if len(results) == 1 && !run.Lines {
 		return []tools.File{tools.JSON(name, results[0])}, nil
 	}
-	return []tools.File{tools.JSONLines(name, results)}, nil
+	return []tools.File{tools.JSONLines(name, tools.ListOf(results))}, nil
 }
 
 // result is one load value. The rates are those over the whole run, drain included, as the tool's are.
@@ -105,8 +108,8 @@ func rates(out object, s *tools.Stage) {
 // duration is from the first send to the last answer.
 func duration(s *tools.Stage) float64 {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for i := range s.Rows {
-		if r := &s.Rows[i]; r.TSend != nil && r.TEnd != nil {
+	for r := range s.Requests.Numbers() {
+		if r.TSend != nil && r.TEnd != nil {
 			first, last = min(first, *r.TSend), max(last, *r.TEnd)
 		}
 	}
