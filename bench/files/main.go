@@ -1,0 +1,186 @@
+// Command files measures `bflow export` of a made-up run of millions of requests, a process for each format: how fast the
+// file grows, how much memory that takes, and how soon a signal ends it. It makes the run as load-gen leaves one and puts
+// no load.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"bflow.dev/bflow/bench/rig"
+)
+
+// What an export may take.
+const (
+	mostMemory  = 256 << 20 // bytes
+	leastRate   = 60e6      // bytes per second, of files that are large enough to tell
+	largeEnough = 1 << 30   // bytes: below, reading the rows is most of the time
+	soon        = time.Second
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var f files
+	formats := ""
+	flag.IntVar(&f.requests, "requests", 2_000_000, "requests of the run")
+	flag.StringVar(&formats, "formats", "rows-csv,guidellm,guidellm-0.3.1,vllm-bench-detailed,inference-perf,aiperf,opensearch,opensearch-bulk,csv",
+		"formats to write, separated by commas")
+	flag.StringVar(&f.bflow, "bflow", "", "the program; empty = build it")
+	flag.StringVar(&f.work, "work", "", "folder for run and files, a disk with 12 GB free; empty = a temporary one")
+	flag.Parse()
+	f.formats = strings.Split(formats, ",")
+	ok, err := f.run(ctx, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "files:", err)
+		os.Exit(2)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+// files is what is measured.
+type files struct {
+	requests    int
+	formats     []string
+	bflow, work string
+}
+
+// run measures every format and prints a line for each; false when one takes too much.
+func (f files) run(ctx context.Context, out io.Writer) (bool, error) {
+	dir, err := os.MkdirTemp(f.work, "bflow-files-")
+	if err != nil {
+		return false, fmt.Errorf("making a folder for the run: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	if f.bflow == "" {
+		f.bflow = filepath.Join(dir, "bflow")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", f.bflow, "bflow.dev/bflow/cmd/bflow")
+		if text, err := build.CombinedOutput(); err != nil {
+			return false, fmt.Errorf("building bflow: %w\n%s", err, text)
+		}
+	}
+	if err := makeRun(ctx, filepath.Join(dir, "files"), f.requests); err != nil {
+		return false, fmt.Errorf("making a run of %d requests: %w", f.requests, err)
+	}
+	fmt.Fprintf(out, "exports of %d requests; limits: %d MB of memory, %.0f MB/s of files above %d MB, an end within %v of a signal\n\n",
+		f.requests, mostMemory>>20, leastRate/1e6, largeEnough>>20, soon)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "format\tMB\ts\tMB/s\tMB per s of CPU\tpeak MB\tends after s\tverdict\t")
+	good := true
+	for _, format := range f.formats {
+		m, err := f.measure(ctx, dir, format)
+		if err != nil {
+			return false, err
+		}
+		good = good && m.verdict() == "ok"
+		fmt.Fprintln(table, m)
+	}
+	return good, table.Flush()
+}
+
+// measured is one format.
+type measured struct {
+	format string
+	size   int64 // bytes
+	use    rig.Usage
+	end    time.Duration // from the signal to the exit, of a second export that was ended; 0 where it was over before
+}
+
+func (m measured) verdict() string {
+	switch {
+	case m.use.PeakRSS > mostMemory:
+		return "too much memory"
+	case m.size > largeEnough && float64(m.size)/m.use.Wall().Seconds() < leastRate:
+		return "too slow"
+	case m.end > soon:
+		return "ends late"
+	}
+	return "ok"
+}
+
+// String is the line of the table.
+func (m measured) String() string {
+	mb := float64(m.size) / 1e6
+	return fmt.Sprintf("%s\t%.0f\t%.1f\t%.0f\t%.0f\t%d\t%.2f\t%s\t", m.format, mb, m.use.Wall().Seconds(), mb/m.use.Wall().Seconds(),
+		mb/m.use.CPU().Seconds(), m.use.PeakRSS>>20, m.end.Seconds(), m.verdict())
+}
+
+// measure exports once as a whole and once until a signal in the middle.
+func (f files) measure(ctx context.Context, dir, format string) (measured, error) {
+	m := measured{format: format}
+	to := filepath.Join(dir, "export")
+	c := rig.Command{Path: f.bflow, Core: rig.Anywhere, Stderr: os.Stderr,
+		Args: []string{"export", "--runs-dir", dir, "--format", format, "--out", to + string(filepath.Separator), "files"}}
+	var err error
+	if m.use, err = rig.Run(ctx, c); err != nil {
+		return m, err
+	}
+	if m.use.ExitCode != 0 {
+		return m, fmt.Errorf("bflow export --format %s ended with exit code %d", format, m.use.ExitCode)
+	}
+	if m.size, err = size(to); err != nil {
+		return m, err
+	}
+	if err := os.RemoveAll(to); err != nil {
+		return m, err
+	}
+	m.end, err = interrupted(ctx, c, m.use.Wall()/2)
+	if left, _ := size(to); err == nil && m.end > 0 && left > 0 && m.size == left {
+		err = fmt.Errorf("bflow export --format %s left its files though it was interrupted", format)
+	}
+	return m, errorOr(err, os.RemoveAll(to))
+}
+
+func errorOr(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+// interrupted returns how long a process takes to end once it is told to after a while; 0 where it has ended before.
+func interrupted(ctx context.Context, c rig.Command, after time.Duration) (time.Duration, error) {
+	c.Stderr = io.Discard
+	p, err := rig.Start(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	told := int64(0)
+	timer := time.AfterFunc(after, func() {
+		told = rig.Now()
+		p.Interrupt()
+	})
+	use, err := p.Wait()
+	if timer.Stop() || err != nil || told == 0 || use.ExitCode == 0 {
+		return 0, err
+	}
+	return time.Duration(use.Ended - told), nil
+}
+
+func size(dir string) (int64, error) {
+	total := int64(0)
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	return total, err
+}
