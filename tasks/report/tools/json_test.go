@@ -1,0 +1,47 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"testing"
+)
+
+func TestADocumentIsWrittenAsEncodingJSONDoes(t *testing.T) {
+	scalars := []any{nil, true, false, 0, -7, int64(1) << 60, 0.0, math.Copysign(0, -1), 1.5, 1e-6, 9.99e-7, 1e20, 1e21, -2.5e-9, math.MaxFloat64, 1777888800.123456,
+		"", "plain", "a<b>&c", `say "so" \ no`, "line\nfeed\u2028", "é", "\xff", "\x01"}
+	doc := map[string]any{"empty": map[string]any{}, "none": []map[string]any{}, "absent": map[string]any(nil), "missing": []map[string]any(nil),
+		"é \"key\"": map[string]any{"deeper": []map[string]any{{"x": []int{1, 2}}, {}}}, "struct": struct{ B, A *int }{}}
+	for i, v := range scalars {
+		doc[string(rune('a'+i))] = v
+	}
+	var want, got bytes.Buffer
+	enc := json.NewEncoder(&want)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	plain := map[string]any{"list": scalars, "nothing": []any{}, "in": doc}
+	if err := enc.Encode(plain); err != nil {
+		t.Fatal(err)
+	}
+	streamed := map[string]any{"list": ListOf(scalars), "nothing": ListOf([]any{}), "in": doc}
+	if err := JSON("doc.json", streamed).Write(t.Context(), &got); err != nil || got.String() != want.String() {
+		t.Errorf("%v:\n%s\nwant\n%s", err, got.String(), want.String())
+	}
+	want.Reset()
+	got.Reset()
+	enc.SetIndent("", "")
+	if err := enc.Encode(plain); err != nil {
+		t.Fatal(err)
+	}
+	if err := JSONLines("doc.jsonl", ListOf([]any{streamed})).Write(t.Context(), &got); err != nil || got.String() != want.String() {
+		t.Errorf("%v:\n%s\nwant\n%s", err, got.String(), want.String())
+	}
+}
+
+func TestANumberThatJSONCannotHoldIsAnError(t *testing.T) {
+	for _, v := range []float64{math.NaN(), math.Inf(1)} {
+		if err := JSON("doc.json", map[string]any{"a": v}).Write(t.Context(), &bytes.Buffer{}); err == nil {
+			t.Errorf("%v is written", v)
+		}
+	}
+}
