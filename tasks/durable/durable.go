@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,8 +75,28 @@ func encode(path string, v any) ([]byte, error) {
 // File is a stream that becomes a file with Commit. Its temporary name begins with a dot, which everybody passes over.
 type File struct {
 	*os.File
-	path string
-	done bool
+	path  string
+	done  bool
+	dirty int // bytes that were written since the last Sync
+}
+
+// mostDirty is how much of a file waits to be brought to disk: Commit of a file of gigabytes would wait for minutes, in
+// which nothing can end the process.
+const mostDirty = 64 << 20
+
+// Write writes to the file and brings it to disk bit by bit.
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	if f.dirty += n; err == nil && f.dirty > mostDirty {
+		f.dirty = 0
+		err = f.Sync()
+	}
+	return n, err
+}
+
+// ReadFrom is that of an io.Writer, so that a copy passes Write.
+func (f *File) ReadFrom(r io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{f}, r)
 }
 
 // Create begins the file at path, making its folder where it is missing. Discard must follow, after Commit it does
