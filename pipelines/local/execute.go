@@ -42,7 +42,7 @@ func Run(ctx context.Context, o Options) (Status, error) {
 }
 
 // Resume goes on with the run in o.RunDir as its next attempt: finished tasks keep their results, subject to the
-// annotation contract.AnnotationResume of their Tasks; finally tasks run again. Processes that a dead executor left
+// annotation contract.AnnotationResume of their Tasks, and but those of o.Again; finally tasks run again. Processes that a dead executor left
 // are killed first. Objects, RunID and Attempt of o are not read.
 func Resume(ctx context.Context, o Options) (Status, error) {
 	if _, err := os.Stat(journalPath(o.RunDir)); err != nil {
@@ -69,6 +69,9 @@ func Resume(ctx context.Context, o Options) (Status, error) {
 	}
 	if refusals := Check(o); len(refusals) > 0 {
 		return before.status, &RefusedError{refusals}
+	}
+	for _, name := range o.Again {
+		delete(before.finished, name)
 	}
 	return held.execute(ctx, o, before.finished)
 }

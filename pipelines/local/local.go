@@ -27,6 +27,8 @@ type Options struct {
 	// processes ("/" runs the host's own programs and scripts). Without it only programs of ours run.
 	HostImages map[string]string
 
+	Again []string // Resume: tasks that run again although they have finished, and whatever was made of them
+
 	Grace    time.Duration    // between SIGTERM and SIGKILL of a step; 0 is 30 s
 	Stop     <-chan struct{}  // closed: everything is killed at once, finally included (the second signal)
 	Observer Observer         // progress; may be nil

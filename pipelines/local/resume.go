@@ -9,17 +9,20 @@ import (
 )
 
 // keep chooses the finished tasks that need not run again. A task marked "repeat" runs again while one marked
-// "restart" is unfinished: what it made died with the executor, and the other needs it.
+// "restart" is unfinished: what it made died with the executor, and the other needs it. What is neither made something of
+// all that came before it, and is kept only where all of that is.
 func (p *program) keep(finished map[string]Task) map[string]Task {
 	again := false
 	for _, pt := range p.spec.Tasks {
 		_, done := finished[pt.Name]
 		again = again || !done && p.bodies[pt.Name].resume == contract.ResumeRestart
 	}
-	kept := map[string]Task{}
+	kept, stale := map[string]Task{}, false
 	for _, pt := range p.spec.Tasks {
 		t, done := finished[pt.Name]
-		if done && (!again || p.bodies[pt.Name].resume != contract.ResumeRepeat) {
+		resume := p.bodies[pt.Name].resume
+		stale = stale || !done && resume == contract.ResumeRestart
+		if done && (!again || resume != contract.ResumeRepeat) && (!stale || resume == contract.ResumeRestart) {
 			kept[pt.Name] = t
 		}
 	}

@@ -146,6 +146,38 @@ func TestAFailedRunIsResumedFromTheFailedTask(t *testing.T) {
 	}
 }
 
+// TestAMeasurementThatIsNotKeptRunsAgain, and with it the deployment that it needs and what was made of it; others are kept.
+func TestAMeasurementThatIsNotKeptRunsAgain(t *testing.T) {
+	root, dir := hostRoot(t), filepath.Join(t.TempDir(), "run")
+	o := testOptions(root, dir)
+	o.Objects = parse(t, strings.NewReplacer("hang-once, $(workspaces.run.path)/measure", "say, done",
+		"args: [add, $(workspaces.run.path)/notes, $(params.what)]", `args: [add, $(workspaces.run.path)/notes, $(params.what), ";", exit-if, "$(workspaces.run.path)/fail-$(params.what)"]`).Replace(long))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fail := filepath.Join(dir, "fail-finish after Succeeded")
+	if err := os.WriteFile(fail, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Run(t.Context(), o); err != nil || s.State != Failed || find(s, "report").State != Succeeded {
+		t.Fatalf("first attempt: %+v, %v", s, err)
+	}
+	if err := os.Remove(fail); err != nil {
+		t.Fatal(err)
+	}
+	o = testOptions(root, dir)
+	o.Again = []string{"measure-0"}
+	s, err := Resume(t.Context(), o)
+	if err != nil || s.State != Succeeded {
+		t.Fatalf("second attempt: %+v, %v", s, err)
+	}
+	for name, attempt := range map[string]int{"prepare": 1, "deploy": 2, "measure-0": 2, "measure-1": 1, "report": 2, "finish": 2} {
+		if got := find(s, name); got.Attempt != attempt {
+			t.Errorf("task %s is of attempt %d, want %d", name, got.Attempt, attempt)
+		}
+	}
+}
+
 func TestCancelEndsTasksAndRunsFinally(t *testing.T) {
 	root, dir := hostRoot(t), filepath.Join(t.TempDir(), "run")
 	cmd := startExecutor(t, root, dir, long)

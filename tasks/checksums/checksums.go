@@ -1,6 +1,6 @@
 // Package checksums knows what the files of a run held when it ended: sizes and SHA-256, listed in checksums.json of
-// the run directory, which whoever goes on with a run, reports, pushes or fetches it holds the files against. Listing
-// and summing serve the transfer of files as well.
+// the run directory, which whoever goes on with a run, reports, pushes or fetches it holds the files against. A
+// measurement has such a list of its own from its end on. Listing and summing serve the transfer of files as well.
 //
 // The list covers what a report is made of and what it says. What may change once the run has ended is not in it:
 // events, logs, the folder of the local executor, and what was sent to a tracking server. It must not know what the
@@ -86,15 +86,33 @@ func Sum(r io.Reader) (sum string, size int64, err error) {
 
 // Write lists the files of a run that has ended. Whoever changes one of them afterwards calls Retract before and Write
 // after.
-func Write(runDir string) error {
-	m, err := measure(runDir)
+func Write(runDir string) error { return write(runDir, runList(), covered) }
+
+// WriteMeasurement lists the files of measurement n, once its load generator has come to its end: a run that is resumed
+// keeps them, and may have no list of its own yet.
+func WriteMeasurement(runDir string, n int) error {
+	l := measurementList(n)
+	return write(runDir, l, func(path string) bool { return path != l.path && measures(n, path) })
+}
+
+// list is a list of files, and since when they have to be what it says.
+type list struct{ path, since string }
+
+func runList() list { return list{contract.FileChecksums, "the run ended"} }
+
+func measurementList(n int) list {
+	return list{fmt.Sprintf("%s/%d/%s", contract.DirMeasurement, n, contract.FileChecksums), "its measurement ended"}
+}
+
+func write(runDir string, l list, want func(path string) bool) error {
+	m, err := measure(runDir, want)
 	if err != nil {
 		return fmt.Errorf("listing the files of %q: %w", runDir, err)
 	}
-	return durable.WriteJSON(filepath.Join(runDir, contract.FileChecksums), m)
+	return durable.WriteJSON(filepath.Join(runDir, filepath.FromSlash(l.path)), m)
 }
 
-func measure(runDir string) (*Manifest, error) {
+func measure(runDir string, want func(path string) bool) (*Manifest, error) {
 	root, err := os.OpenRoot(runDir)
 	if err != nil {
 		return nil, err
@@ -104,13 +122,19 @@ func measure(runDir string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Manifest{Schema: Schema, Files: slices.DeleteFunc(files, func(f File) bool { return !covered(f.Path) })}
+	m := &Manifest{Schema: Schema, Files: slices.DeleteFunc(files, func(f File) bool { return !want(f.Path) })}
 	for i := range m.Files {
 		if m.Files[i], err = read(root, m.Files[i].Path); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// measures says whether a file is of the last attempt of measurement n, and stays as it is once that has ended.
+func measures(n int, path string) bool {
+	name, below := strings.CutPrefix(path, fmt.Sprintf("%s/%d/", contract.DirMeasurement, n))
+	return below && covered(path) && !Made(path) && !strings.HasPrefix(name, contract.AttemptPrefix)
 }
 
 // covered says whether a file stays as it is once the run has ended.
@@ -183,14 +207,40 @@ func (e *DamagedError) Error() string {
 // Verify holds the files of a run that want accepts, nil accepts all, against their list. A file that differs or is
 // missing is a *DamagedError with the exit code of an invalid file. A run without a list has not ended, or was made
 // without one: it passes.
-func Verify(runDir string, want func(path string) bool) error {
+func Verify(runDir string, want func(path string) bool) error { return verify(runDir, runList(), want) }
+
+// VerifyKept is Verify for what is kept of a run that is resumed. Measurements, counted from 0, are held against the list
+// of the run and against their own; damaged is what is wrong with each that is not as it was: it can be made again. An
+// error is about any other file.
+func VerifyKept(runDir string, measurements int) (damaged map[int]*DamagedError, err error) {
+	damaged = map[int]*DamagedError{}
+	for n := range measurements {
+		of := func(path string) bool { return measures(n, path) }
+		err := errors.Join(verify(runDir, runList(), of), verify(runDir, measurementList(n), of))
+		if d := new(DamagedError); errors.As(err, &d) && d.Path != contract.FileChecksums {
+			damaged[n] = d
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return damaged, Verify(runDir, func(path string) bool {
+		for n := range measurements {
+			if measures(n, path) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func verify(runDir string, l list, want func(path string) bool) error {
 	var m Manifest
-	if err := step.ReadJSON(filepath.Join(runDir, contract.FileChecksums), &m); errors.Is(err, fs.ErrNotExist) {
+	if err := step.ReadJSON(filepath.Join(runDir, filepath.FromSlash(l.path)), &m); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return damaged(runDir, &DamagedError{Path: contract.FileChecksums, Problem: fmt.Sprintf("cannot be read (%v)", err)})
+		return damaged(runDir, &DamagedError{Path: l.path, Problem: fmt.Sprintf("cannot be read (%v)", err)})
 	} else if m.Schema != Schema {
-		return damaged(runDir, &DamagedError{Path: contract.FileChecksums, Problem: fmt.Sprintf("has schema %q and not %q", m.Schema, Schema)})
+		return damaged(runDir, &DamagedError{Path: l.path, Problem: fmt.Sprintf("has schema %q and not %q", m.Schema, Schema)})
 	}
 	root, err := os.OpenRoot(runDir)
 	if err != nil {
@@ -202,7 +252,7 @@ func Verify(runDir string, want func(path string) bool) error {
 		if want != nil && !want(f.Path) {
 			continue
 		}
-		switch problem := compare(root, f); {
+		switch problem := compare(root, f, l.since); {
 		case problem == "":
 		case first == nil:
 			first = &DamagedError{Path: f.Path, Problem: problem}
@@ -222,7 +272,7 @@ func damaged(runDir string, e *DamagedError) error {
 }
 
 // compare says what is wrong with a file, "" where nothing is.
-func compare(root *os.Root, want File) string {
+func compare(root *os.Root, want File, since string) string {
 	got, err := read(root, want.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -230,9 +280,9 @@ func compare(root *os.Root, want File) string {
 	case err != nil:
 		return fmt.Sprintf("cannot be read (%v)", err)
 	case got.Size != want.Size:
-		return fmt.Sprintf("has %d bytes and not the %d that it had when the run ended", got.Size, want.Size)
+		return fmt.Sprintf("has %d bytes and not the %d that it had when %s", got.Size, want.Size, since)
 	case got.SHA256 != want.SHA256:
-		return "does not hold what it held when the run ended"
+		return "does not hold what it held when " + since
 	}
 	return ""
 }

@@ -153,3 +153,65 @@ func TestAListIsTheSameForTheSameFiles(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestWhatIsKeptOfARunIsHeldAgainstItsLists(t *testing.T) {
+	const rows, old = "measurements/1/requests.jsonl.gz", "measurements/1/attempt-1/requests.jsonl.gz"
+	for _, row := range []struct {
+		name    string
+		ended   bool // the run has come to its report
+		harm    func(dir string)
+		damaged string // what is wrong with measurement 1
+		fails   string
+	}{
+		{name: "nothing is wrong"},
+		{name: "nothing is wrong, and the run has ended", ended: true},
+		{name: "a byte of a measurement", harm: func(dir string) { put(t, dir, rows, "as it wos") }, damaged: rows + " does not hold what it held when its measurement ended"},
+		{name: "a byte of a measurement, and the run has ended", ended: true, harm: func(dir string) { put(t, dir, rows, "as it wos") },
+			damaged: rows + " does not hold what it held when the run ended"},
+		{name: "a file of a measurement is gone", harm: func(dir string) { remove(t, dir, rows) }, damaged: rows + " is missing"},
+		{name: "the list of a measurement", harm: func(dir string) { put(t, dir, "measurements/1/checksums.json", "{}") },
+			damaged: `measurements/1/checksums.json has schema "" and not "bflow.checksums/1"`},
+		{name: "a measurement that is under way has no list", harm: func(dir string) { remove(t, dir, "measurements/1/checksums.json"); put(t, dir, rows, "more") }},
+		{name: "what is made anew of the report", harm: func(dir string) { put(t, dir, "measurements/1/benchmark_report_v0.2,_stage_0.yaml", "new") }},
+		{name: "an earlier attempt, which nobody goes on with", harm: func(dir string) { put(t, dir, old, "other") }},
+		{name: "the plan of a run that has ended", ended: true, harm: func(dir string) { put(t, dir, "plan.json", "other") }, fails: `"plan.json" has 5 bytes`},
+		{name: "the list of a run that has ended", ended: true, harm: func(dir string) { put(t, dir, contract.FileChecksums, "{") }, fails: `"checksums.json" cannot be read`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			for _, path := range []string{"plan.json", "measurements/0/requests.jsonl.gz", "measurements/0/progress.json", rows, old} {
+				put(t, dir, path, "as it was")
+			}
+			for n := range 2 {
+				if err := checksums.WriteMeasurement(dir, n); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if row.ended {
+				if err := checksums.Write(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if row.harm != nil {
+				row.harm(dir)
+			}
+			damaged, err := checksums.VerifyKept(dir, 2)
+			if row.fails != "" {
+				if err == nil || step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), row.fails) {
+					t.Errorf("%v, want %s", err, row.fails)
+				}
+				return
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			got := ""
+			if d := damaged[1]; d != nil {
+				got = d.Path + " " + d.Problem
+			}
+			if got != row.damaged || damaged[0] != nil {
+				t.Errorf("damaged: %v, want %q", damaged, row.damaged)
+			}
+		})
+	}
+}

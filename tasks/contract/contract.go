@@ -196,7 +196,7 @@ const (
 	FileSummary    = "summary.csv"
 	FileVerdict    = "verdict.json"
 	FileEvents     = "events.jsonl"
-	FileChecksums  = "checksums.json" // collect: what the files hold, see package checksums
+	FileChecksums  = "checksums.json" // collect, and load-gen in measurements/<n>/: what the files hold, see package checksums
 	DirMetrics     = "metrics"
 	DirMeasurement = "measurements" // measurements/<n>/, n from 0
 	DirSource      = "source"       // of an imported run: the files it was made from
@@ -210,6 +210,7 @@ const (
 	FileStages     = "stages.jsonl"
 	FileHistograms = "histograms.bin"
 	FileLoadGen    = "loadgen.json"
+	AttemptPrefix  = "attempt-" // in measurements/<n>/: begins the name of a folder that keeps an earlier attempt
 )
 
 // Environment of steps that holds credentials: from Secrets on a cluster, from the caller's environment on a host.

@@ -16,9 +16,6 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// attemptPrefix begins the name of the folder that keeps an earlier attempt.
-const attemptPrefix = "attempt-"
-
 // keepOld makes the folder of the measurement and moves what an earlier attempt left in it to attempt-<k>/: a cut
 // measurement starts again whole, and nothing that was measured is lost.
 func keepOld(dir string, plan *runplan.RunPlan, o Options) error {
@@ -34,7 +31,7 @@ func keepOld(dir string, plan *runplan.RunPlan, o Options) error {
 	}
 	var names []string
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), attemptPrefix) {
+		if !strings.HasPrefix(e.Name(), contract.AttemptPrefix) {
 			names = append(names, e.Name())
 		}
 	}
@@ -64,12 +61,12 @@ func earlier(dir string, attempt int) int {
 
 // freeFolder makes attempt-<k>, or attempt-<k>.2 and so on where that attempt was started more than once.
 func freeFolder(dir string, k int) (string, error) {
-	name := filepath.Join(dir, fmt.Sprintf("%s%d", attemptPrefix, k))
+	name := filepath.Join(dir, fmt.Sprintf("%s%d", contract.AttemptPrefix, k))
 	for again := 2; ; again++ {
 		err := os.Mkdir(name, 0o755)
 		if err == nil || !errors.Is(err, fs.ErrExist) {
 			return name, err
 		}
-		name = filepath.Join(dir, fmt.Sprintf("%s%d.%d", attemptPrefix, k, again))
+		name = filepath.Join(dir, fmt.Sprintf("%s%d.%d", contract.AttemptPrefix, k, again))
 	}
 }

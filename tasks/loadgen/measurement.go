@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/cgroup"
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/loadgen/client"
@@ -190,7 +191,10 @@ func (m *measurement) close() error {
 	errFiles := m.files.Finish(report.Header{PlanHash: m.whole.Hash, Run: m.RunID, Attempt: m.Attempt, Measurement: m.Measurement,
 		AnchorUnixNS: m.anchor.UnixNano(), Tool: contract.LoadGen, ToolVersion: m.summary.Version,
 		TokenCountSource: m.summary.TokenCountSource, Clock: record.Clock(m.clocks.kernel, m.clocks.user), Interrupted: m.summary.Interrupted})
-	return errors.Join(errFiles, m.finished(), durable.SyncTree(m.dir), m.writeSummary()) // the summary vouches for the rest
+	if err := errors.Join(errFiles, m.finished(), durable.SyncTree(m.dir), m.writeSummary()); err != nil { // the summary vouches for the rest
+		return err
+	}
+	return checksums.WriteMeasurement(m.RunDir, m.Measurement)
 }
 
 // say prints a line for a person.

@@ -251,23 +251,40 @@ func TestTheListOfChecksumsIsNoArtifact(t *testing.T) {
 }
 
 func TestADamagedFileIsNotPushed(t *testing.T) {
-	dir := runDir(t, report.Verdict{Verdict: "pass"})
-	if err := checksums.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	stages := filepath.Join(dir, contract.DirMeasurement, "0", contract.FileStages)
-	if err := os.Truncate(stages, 10); err != nil {
-		t.Fatal(err)
-	}
-	var asked atomic.Int64
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
-	defer s.Close()
-	code, said := pushTo(t, dir, s.URL)
-	if code != contract.ExitUsage || !strings.Contains(said, `"measurements/0/stages.jsonl" has 10 bytes and not the`) || strings.Contains(said, "are safe") {
-		t.Errorf("exit code %d: %s", code, said)
-	}
-	if n := asked.Load(); n > 0 {
-		t.Errorf("the server was asked %d times", n)
+	for _, row := range []struct {
+		name, want string
+		harm       func(text []byte) []byte
+	}{
+		{"it is cut", "has 10 bytes and not the", func(text []byte) []byte { return text[:10] }},
+		{"one byte is another", "does not hold what it held when the run ended", func(text []byte) []byte { text[10] ^= 1; return text }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := runDir(t, report.Verdict{Verdict: "pass"})
+			if err := checksums.Write(dir); err != nil {
+				t.Fatal(err)
+			}
+			stages := filepath.Join(dir, contract.DirMeasurement, "0", contract.FileStages)
+			text, err := os.ReadFile(stages)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(stages, row.harm(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var asked atomic.Int64
+			s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+			defer s.Close()
+			code, said := pushTo(t, dir, s.URL)
+			if code != contract.ExitUsage || !strings.Contains(said, `"measurements/0/stages.jsonl" `+row.want) || strings.Contains(said, "are safe") {
+				t.Errorf("exit code %d: %s", code, said)
+			}
+			if n := asked.Load(); n > 0 {
+				t.Errorf("the server was asked %d times", n)
+			}
+			if _, err := os.Stat(filepath.Join(dir, ReplayFile)); err == nil {
+				t.Error("a replay was made of it")
+			}
+		})
 	}
 }
 

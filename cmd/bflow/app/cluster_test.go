@@ -1,6 +1,8 @@
 package app
 
 import (
+	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/tasks/results"
 )
 
 // servers is where a script keeps its API server.
@@ -62,6 +65,39 @@ func tekton(ts *testscript.TestScript, neg bool, args []string) {
 		o["status"] = map[string]any{"conditions": []any{condition}, "startTime": time.Now().UTC().Format(time.RFC3339),
 			"pipelineSpec":    map[string]any{"tasks": []any{map[string]any{"name": "provision"}}, "finally": []any{map[string]any{"name": "finish"}}},
 			"childReferences": []any{map[string]any{"name": name + "-provision", "pipelineTaskName": "provision", "kind": "TaskRun"}}}
+	})
+}
+
+// serveResults plays the volume of the one run that there is, which holds a folder, and the pod that shows it; RUN is the
+// name of the run: results FOLDER
+func serveResults(ts *testscript.TestScript, neg bool, args []string) {
+	srv := *ts.Value(servers{}).(**apitest.Server)
+	runs := srv.List("/apis/tekton.dev/v1/namespaces/bench/pipelineruns/")
+	if neg || len(args) != 1 || len(runs) != 1 {
+		ts.Fatalf("usage: results FOLDER; there are %d runs", len(runs))
+	}
+	name := filepath.Base(runs[0])
+	ts.Setenv("RUN", name)
+	root, err := os.OpenRoot(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Defer(func() { root.Close() })
+	labels := func(task string) map[string]any {
+		return map[string]any{"labels": map[string]any{"tekton.dev/pipelineRun": name, "tekton.dev/pipelineTask": task}}
+	}
+	srv.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/"+name+"-provision", map[string]any{"metadata": labels("provision"),
+		"spec": map[string]any{"workspaces": []any{map[string]any{"name": "run", "persistentVolumeClaim": map[string]any{"claimName": "pvc"}}}}})
+	srv.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/"+name+"-collect", map[string]any{"metadata": labels("collect"), "spec": map[string]any{},
+		"status": map[string]any{"taskSpec": map[string]any{"steps": []any{map[string]any{"name": "collect", "image": "reg.example/collect@sha256:1"}}}}})
+	srv.OnCreate(func(q apitest.Request, pod apitest.Object) {
+		if q.Resource != "pods" {
+			return
+		}
+		containers, _, _ := unstructured.NestedSlice(pod, "spec", "containers")
+		words, _, _ := unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
+		_, sum, _ := strings.Cut(strings.Join(words, " "), "--token-sha256=")
+		srv.Proxy(http.StripPrefix("/bench/"+q.Name+":8080", results.Guarded(root, sum, false, func() {})))
+		pod["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}
+		srv.Put(q.Path, pod)
 	})
 }
 

@@ -1,11 +1,17 @@
 package app
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/cmd/bflow/localrun"
+	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/checksums"
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/provision"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -29,8 +35,9 @@ func resumeCommand(s Streams) *cli.Command {
 			if status.State == local.Succeeded {
 				return step.Usagef("resuming run %q: nothing is left to do; bflow rerun makes a new run of the same plan", status.RunID)
 			}
+			var again []string
 			if !status.Alive {
-				if err := checksums.Verify(dir, nil); err != nil {
+				if again, err = measuredAgain(s, dir); err != nil {
 					return err
 				}
 				// What a killed executor left would hold ports and memory.
@@ -38,12 +45,29 @@ func resumeCommand(s Streams) *cli.Command {
 					return err
 				}
 			}
-			return resume(c, s, dir, status.RunID)
+			return resume(c, s, dir, status.RunID, again)
 		},
 	}
 }
 
-func resume(c *cli.Context, s Streams, dir, runID string) error {
+// measuredAgain are the tasks of measurements that are not what they were when they ended, each of which it tells.
+func measuredAgain(s Streams, dir string) (tasks []string, err error) {
+	plan, err := runplan.Read(dir)
+	if err != nil {
+		return nil, step.Exit(contract.ExitUsage, err)
+	}
+	damaged, err := checksums.VerifyKept(dir, len(plan.Measurements))
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range slices.Sorted(maps.Keys(damaged)) {
+		fmt.Fprintf(s.Err, "measurement %d (%q) is made again: %q %s\n", n, plan.Measurements[n].Name, damaged[n].Path, damaged[n].Problem)
+		tasks = append(tasks, pipelines.LoadTask(n))
+	}
+	return tasks, nil
+}
+
+func resume(c *cli.Context, s Streams, dir, runID string, again []string) error {
 	o, end, err := localOptions(c, s)
 	if err != nil {
 		return err
@@ -58,7 +82,7 @@ func resume(c *cli.Context, s Streams, dir, runID string) error {
 	if err != nil {
 		return err
 	}
-	opt.Observer = display.Start(runID, dir, plan)
+	opt.Observer, opt.Again = display.Start(runID, dir, plan), again
 	status, err := local.Resume(c.Context, opt)
 	display.Close()
 	if err != nil {

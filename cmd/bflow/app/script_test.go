@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "await": await, "webpage": webpage,
-			"stall": stall, "hides": hides, "apiserver": apiserver, "tekton": tekton},
+			"stall": stall, "hides": hides, "flip": flip, "apiserver": apiserver, "tekton": tekton, "results": serveResults},
 	})
 }
 
@@ -86,6 +86,18 @@ func hides(ts *testscript.TestScript, neg bool, args []string) {
 	if files == 0 {
 		ts.Fatalf("there is nothing in %s", args[0])
 	}
+}
+
+// flip changes one bit of a file, and the next time changes it back: flip FILE
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: flip FILE")
+	}
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	data[len(data)/2] ^= 1
+	ts.Check(os.WriteFile(path, data, 0o644))
 }
 
 // await waits for a file and sets a variable to its path: await VARIABLE PATTERN

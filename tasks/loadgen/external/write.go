@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
@@ -43,7 +44,10 @@ func (r *run) finish() error {
 			r.say("%s", s.headline())
 		}
 	}
-	return errors.Join(err, rows.Finish(r.header()), hist.Close(), r.log.Close(), durable.SyncTree(r.dir), r.write())
+	if err := errors.Join(err, rows.Finish(r.header()), hist.Close(), r.log.Close(), durable.SyncTree(r.dir), r.write()); err != nil {
+		return err
+	}
+	return checksums.WriteMeasurement(r.RunDir, r.Measurement)
 }
 
 // describe adds to the summary what the tool says of itself.

@@ -68,7 +68,7 @@ func setAside(runDir string, measurement, attempt int) error {
 	}
 	to := ""
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "attempt-") {
+		if strings.HasPrefix(e.Name(), contract.AttemptPrefix) {
 			continue
 		}
 		if to == "" {
