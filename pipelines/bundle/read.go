@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"bflow.dev/bflow/internal/bounded"
 )
 
 // Entry is one object of a bundle, as its annotations name it. Text is its JSON or YAML.
@@ -43,6 +45,9 @@ func Read(img v1.Image) ([]Entry, error) {
 	return entries, nil
 }
 
+// maxObject bounds one object of a bundle: an API server takes no larger one.
+const maxObject = 4 << 20
+
 // only is the one file of a layer.
 func only(layer v1.Layer) ([]byte, error) {
 	plain, err := layer.Uncompressed()
@@ -54,7 +59,7 @@ func only(layer v1.Layer) ([]byte, error) {
 	if _, err := t.Next(); err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(t)
+	text, err := bounded.ReadAll(t, maxObject)
 	if err != nil {
 		return nil, err
 	}

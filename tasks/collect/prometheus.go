@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/outbound"
@@ -127,7 +127,7 @@ func (p *prometheus) queryRange(ctx context.Context, query string, start, end ti
 		return nil, fmt.Errorf("asking Prometheus: %w", err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	body, err := bounded.ReadAll(resp.Body, maxAnswer)
 	if err != nil {
 		return nil, fmt.Errorf("asking Prometheus: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -120,6 +121,26 @@ func TestPrometheusThatAnswersHTMLSaysSo(t *testing.T) {
 	_, err := newPrometheus(plan.Metrics, folders{}, os.Getenv).queryRange(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), "is this the URL of a Prometheus server?") {
 		t.Error(err)
+	}
+}
+
+func TestPrometheusThatAnswersTooMuchSaysSo(t *testing.T) {
+	srv := httptest.NewServer(endless(`{"status":"success","data":`))
+	defer srv.Close()
+	_, plan := planned(t, srv.URL, true)
+	_, err := newPrometheus(plan.Metrics, folders{}, os.Getenv).queryRange(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	if err == nil || err.Error() != "asking Prometheus: it is longer than 64 MiB" {
+		t.Error(err)
+	}
+}
+
+// endless answers with head, and then without an end.
+func endless(head string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		_, err := io.WriteString(w, head)
+		for block := make([]byte, 1<<20); err == nil; {
+			_, err = w.Write(block)
+		}
 	}
 }
 

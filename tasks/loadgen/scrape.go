@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/report"
@@ -120,10 +121,7 @@ func (m *measurement) ask(ctx context.Context, method, where string, body io.Rea
 		return 0, nil, fmt.Errorf("asking the server: %w", err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err == nil && len(text) > maxAnswer {
-		err = fmt.Errorf("it is longer than %d MiB", maxAnswer>>20)
-	}
+	text, err := bounded.ReadAll(resp.Body, maxAnswer)
 	if err != nil {
 		return 0, nil, fmt.Errorf("reading the answer of %q: %w", where, err)
 	}

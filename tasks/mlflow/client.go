@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/outbound"
@@ -145,6 +146,9 @@ func backoff(tries int) time.Duration {
 	return d + rand.N(d/4)
 }
 
+// maxAnswer bounds what is read of an answer: the largest are pages of what was pushed, to check it.
+const maxAnswer = 64 << 20
+
 func (c *Client) once(ctx context.Context, req call, out any) error {
 	var body io.Reader
 	var size int64
@@ -167,7 +171,10 @@ func (c *Client) once(ctx context.Context, req call, out any) error {
 		return err
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, 256<<20))
+	data, err := bounded.ReadAll(resp.Body, maxAnswer)
+	if long := new(bounded.TooLongError); errors.As(err, &long) {
+		return &APIError{Status: resp.StatusCode, Text: fmt.Sprintf("reading the answer: %v", err)} // the next one will be as long
+	}
 	if err != nil {
 		return err
 	}

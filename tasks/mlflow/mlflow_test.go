@@ -112,6 +112,12 @@ func TestAServerThatIsNoMLflowIsNamedInOneSentence(t *testing.T) {
 		{"a host check", answer(403, "Invalid Host header - possible DNS rebinding attack detected"), "--allowed-hosts"},
 		{"a broken server that echoes the token", answer(400, `{"error_code":"BAD_REQUEST","message":"token s3cret"}`), "[secret]"},
 		{"a server that leads elsewhere", http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP, `it redirects to "` + elsewhere.URL},
+		{"an answer without an end", func(w http.ResponseWriter, _ *http.Request) {
+			_, err := fmt.Fprint(w, `{"experiment":"`)
+			for block := bytes.Repeat([]byte("x"), 1<<20); err == nil; {
+				_, err = w.Write(block)
+			}
+		}, "reading the answer: it is longer than 64 MiB"},
 		{"an answer that is cut", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			fmt.Fprint(w, "{")

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
@@ -63,24 +64,6 @@ func (e *StatusError) Error() string {
 // maxAnswer bounds what is read of any answer: the tasks that ask have little memory.
 const maxAnswer = 8 << 20
 
-// errTooLong is an answer beyond it.
-var errTooLong = fmt.Errorf("it is longer than %d MiB", maxAnswer>>20)
-
-// bounded reads at most maxAnswer bytes, and fails at the next.
-type bounded struct {
-	from io.Reader
-	left int
-}
-
-// Read implements io.Reader.
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p[:min(len(p), b.left+1)])
-	if b.left -= n; b.left < 0 {
-		return 0, errTooLong
-	}
-	return n, err
-}
-
 // Get fetches path and returns the body, of 8 MiB at most, without our credentials.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	resp, err := c.do(ctx, http.MethodGet, path, nil)
@@ -88,7 +71,7 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(&bounded{resp.Body, maxAnswer})
+	body, err := bounded.ReadAll(resp.Body, maxAnswer)
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer of GET %s: %w", c.shown(path), err)
 	}

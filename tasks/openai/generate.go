@@ -9,6 +9,8 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+
+	"bflow.dev/bflow/internal/bounded"
 )
 
 // Ask is one small generation.
@@ -49,9 +51,9 @@ func (c *Client) Generate(ctx context.Context, ask Ask) (Answer, error) {
 	}
 	defer resp.Body.Close()
 	if ask.Stream {
-		return c.readStream(&bounded{resp.Body, maxAnswer}, ask)
+		return c.readStream(bounded.Reader(resp.Body, maxAnswer), ask)
 	}
-	data, err := io.ReadAll(&bounded{resp.Body, maxAnswer})
+	data, err := bounded.ReadAll(resp.Body, maxAnswer)
 	if err != nil {
 		return Answer{}, fmt.Errorf("reading the answer of POST %s: %w", c.shown(ask.Path), err)
 	}

@@ -15,6 +15,7 @@ import (
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/problem"
@@ -47,16 +48,22 @@ type input struct {
 	sum string // sha256 over the text of the files and --set
 }
 
+// maxInput bounds a file of experiments or profiles, which are some kilobytes.
+const maxInput = 16 << 20
+
 // reader reads files and sums what it reads.
 func reader(in io.Reader, sum io.Writer) func(string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
-		var data []byte
-		var err error
-		if name == "-" {
-			data, err = io.ReadAll(in)
-		} else {
-			data, err = os.ReadFile(name)
+		from := in
+		if name != "-" {
+			f, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			from = f
 		}
+		data, err := bounded.ReadAll(from, maxInput)
 		_, _ = sum.Write(data) // a hash never fails
 		return data, err
 	}

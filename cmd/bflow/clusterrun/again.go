@@ -5,10 +5,10 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/queue/keys"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
@@ -36,7 +36,7 @@ func unpack(cm *corev1.ConfigMap) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading ConfigMap %s: %w", cm.Name, err)
 	}
-	text, err := io.ReadAll(io.LimitReader(z, longestPlan))
+	text, err := bounded.ReadAll(z, longestPlan)
 	if err != nil {
 		return nil, fmt.Errorf("reading ConfigMap %s: %w", cm.Name, err)
 	}

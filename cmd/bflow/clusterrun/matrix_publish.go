@@ -6,8 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/tasks/contract"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
@@ -86,12 +86,13 @@ func (c *Cluster) MatrixResults(ctx context.Context, namespace, name string) (su
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the summary of matrix %s: %w", name, err)
 	}
+	const longestPage = 64 << 20
 	if packed := cm.BinaryData[keyPage]; packed != nil {
 		z, err := gzip.NewReader(bytes.NewReader(packed))
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading the page of matrix %s: %w", name, err)
 		}
-		if html, err = io.ReadAll(io.LimitReader(z, 64<<20)); err != nil {
+		if html, err = bounded.ReadAll(z, longestPage); err != nil {
 			return nil, nil, fmt.Errorf("reading the page of matrix %s: %w", name, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/report"
 
@@ -106,11 +107,11 @@ const longLine = 1 << 20
 func lines(body io.Reader, seen string, line func(string) error) (string, error) {
 	in := bufio.NewReaderSize(body, 64<<10)
 	for {
-		text, err := in.ReadString('\n')
+		text, err := bounded.ReadLine(in, longLine)
 		if text = strings.TrimRight(text, "\r\n"); text != "" && later(text, seen) {
 			seen = text
 			_, words, _ := strings.Cut(text, " ")
-			if err := line(words[:min(len(words), longLine)]); err != nil {
+			if err := line(words); err != nil {
 				return seen, err
 			}
 		}

@@ -7,11 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 
@@ -145,7 +145,7 @@ func (c *client) plan(ctx context.Context, pr *tektonv1.PipelineRun) (*runplan.R
 		if err != nil {
 			return nil, fmt.Errorf("unpacking the plan in %q: %w", cm.Name, err)
 		}
-		text, err := io.ReadAll(io.LimitReader(z, 16<<20))
+		text, err := bounded.ReadAll(z, 16<<20)
 		if err != nil {
 			return nil, fmt.Errorf("unpacking the plan in %q: %w", cm.Name, err)
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"bflow.dev/bflow/internal/bounded"
 )
 
 const (
@@ -157,6 +159,9 @@ func (e ending) Close() error {
 	return e.ReadCloser.Close()
 }
 
+// maxVersion bounds what is read of the version of a server.
+const maxVersion = 64 << 10
+
 // askVersion keeps the version of the server. One that does not tell has none.
 func (p *probe) askVersion(ctx context.Context) {
 	res, err := p.get(ctx, "version")
@@ -167,7 +172,7 @@ func (p *probe) askVersion(ctx context.Context) {
 	var told struct {
 		GitVersion string `json:"gitVersion"`
 	}
-	if json.NewDecoder(res.Body).Decode(&told) != nil {
+	if json.NewDecoder(bounded.Reader(res.Body, maxVersion)).Decode(&told) != nil {
 		return
 	}
 	p.mu.Lock()

@@ -8,7 +8,12 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"bflow.dev/bflow/internal/bounded"
 )
+
+// longLine is the longest line of a log that is repeated whole, in bytes.
+const longLine = 1 << 20
 
 const (
 	overlap = 2 * time.Second // the API takes whole seconds, and two streams of a container are stamped side by side
@@ -89,7 +94,7 @@ func (t *tail) once(parent context.Context) (news, clean bool, err error) {
 	known := t.remembered()
 	in := bufio.NewReader(stream)
 	for {
-		text, err := in.ReadString('\n')
+		text, err := bounded.ReadLine(in, longLine)
 		watchdog.Reset(quiet)
 		whole := err == nil || errors.Is(err, io.EOF) && text != ""
 		if whole && t.take(strings.TrimRight(text, "\r\n"), since, known) {

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/results"
 )
@@ -35,9 +36,11 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the server answered %d %s: %s", e.Code, http.StatusText(e.Code), e.Message)
 }
 
-// Lasting reports whether asking again is of no use: a server understood and refused.
+// Lasting reports whether asking again is of no use: a server understood and refused, or says more than is read.
 func Lasting(err error) bool {
-	if redirect := new(outbound.RedirectError); errors.As(err, &redirect) {
+	var redirect *outbound.RedirectError
+	var long *bounded.TooLongError
+	if errors.As(err, &redirect) || errors.As(err, &long) {
 		return true
 	}
 	var status *StatusError
@@ -98,13 +101,16 @@ func words(body []byte) string {
 	return strings.ToValidUTF8(line[:min(len(line), 300)], "")
 }
 
+// maxAnswer bounds what is kept of one answer in memory: lists of files, and small files that are followed while they grow.
+const maxAnswer = 64 << 20
+
 func (s Server) read(ctx context.Context, q request) ([]byte, error) {
 	resp, err := s.do(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	return io.ReadAll(resp.Body)
+	return bounded.ReadAll(resp.Body, maxAnswer)
 }
 
 // Read returns what the file at path holds from offset on, nil where that is nothing. It asks once.

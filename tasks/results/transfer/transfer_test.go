@@ -196,6 +196,22 @@ func TestARefusalIsFinal(t *testing.T) {
 	}
 }
 
+func TestAListWithoutAnEndIsNotKept(t *testing.T) {
+	var asked atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, err := w.Write([]byte(`{"files":[`))
+		for block := bytes.Repeat([]byte(" "), 1<<20); err == nil; {
+			_, err = w.Write(block)
+		}
+	}))
+	defer s.Close()
+	err := transfer.Fetch(t.Context(), transfer.Server{HTTP: s.Client(), Base: s.URL}, t.TempDir(), transfer.Options{})
+	if err == nil || !strings.Contains(err.Error(), "it is longer than 64 MiB") || asked.Load() != 1 {
+		t.Errorf("asked %d times: %v", asked.Load(), err)
+	}
+}
+
 // TestAFullDiskStopsATransfer stands in for a disk that is full: whatever is written into the folder fails.
 func TestAFullDiskStopsATransfer(t *testing.T) {
 	for _, err := range []error{fmt.Errorf("writing: %w", syscall.ENOSPC), &os.PathError{Err: syscall.EDQUOT}} {
