@@ -8,6 +8,7 @@ LDFLAGS  := -s -w -X bflow.dev/bflow/tasks/step.Version=$(VERSION)
 E2E_ROWS ?= -short
 E2E_LAST := '^TestRights' # they read what the others have done
 TOOL     := $(GO) tool -modfile=tools/go.mod
+SOAK_FOR ?= 1h
 RACE     ?= ./pipelines/local/... ./sim/... ./tasks/... ./cmd/bflow/...
 WITHOUT  ?=
 
@@ -16,7 +17,7 @@ export CGO_ENABLED := 0
 export GOFLAGS     ?= -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build images test race lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full e2e-runs e2e-rights kind bench-cluster bench-queue ci-table ci-prove clean
+.PHONY: help build images test race lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full e2e-runs e2e-rights e2e-soak e2e-soaking kind bench-cluster bench-queue ci-table ci-prove clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,14 +67,20 @@ e2e-mlflow: build ## push to a real MLflow server (needs MLFLOW_PYTHON, a python
 e2e: build ## try bflow on the cluster of KUBECONFIG, a row per class of fault (docs/e2e.md); E2E='-run NAME' tries some
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(MAKE) e2e-runs e2e-rights
 
-e2e-full: build ## the same with every row
-	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(MAKE) e2e-runs e2e-rights E2E_ROWS=
+e2e-full: build ## the same with every row, and ten minutes of the soak
+	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(MAKE) e2e-runs e2e-rights E2E_ROWS=; $(MAKE) e2e-soaking SOAK_FOR=10m
+
+e2e-soak: build ## random runs and faults on the clusters of make e2e for SOAK_FOR (1h), judged by what their watches tell; BFLOW_SOAK_SEED replays
+	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(MAKE) e2e-soaking
 
 e2e-runs: # the tests alone, where the variables of docs/e2e.md are set; they themselves wait for their turns, not go test
 	$(GO_TEST) -v -count 1 -timeout 120m -tags e2e -parallel 100 $(E2E_ROWS) -skip $(E2E_LAST) $(E2E) ./e2e/cluster
 
 e2e-rights: # what reads what the others have done
 	$(GO_TEST) -v -count 1 -timeout 20m -tags e2e -run $(E2E_LAST) ./e2e/cluster
+
+e2e-soaking: # the soak alone, where the variables of docs/e2e.md are set; its end takes as long as its runs
+	BFLOW_SOAK_FOR=$(SOAK_FOR) $(GO_TEST) -v -count 1 -timeout 0 -tags e2e -parallel 100 -run '^TestSoak$$' ./e2e/cluster
 
 kind: ## start a kind cluster with a registry for make e2e (needs Docker and kind)
 	e2e/cluster/kind

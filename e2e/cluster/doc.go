@@ -19,5 +19,7 @@
 //	BFLOW_E2E_SECOND_KUBECONFIG  admin of a second cluster with bflow on it, another hub of the same worker
 //	BFLOW_E2E_SECOND_AUDIT       audit log of its API server
 //	BFLOW_E2E_BESIDE           how many runs tests that share a hub may have there at once
-//	E2E_FAULT_CMD              program that hurts the cluster that FAULT_CLUSTER names: "restart COMPONENT", "stop COMPONENT SECONDS", "cut SECONDS" off the network
+//	E2E_FAULT_CMD              program that hurts the cluster that FAULT_CLUSTER names: "restart COMPONENT", "stop COMPONENT SECONDS", "skew COMPONENT SECONDS", "cut SECONDS" off the network
+//	BFLOW_SOAK_FOR             how long TestSoak lets things break; without it there is no soak
+//	BFLOW_SOAK_SEED            seed of a soak that is to be played again
 package cluster

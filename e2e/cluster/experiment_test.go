@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -145,22 +146,36 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 // create makes every object of a stream, as kubectl create does, and returns the PipelineRun.
 func (l *lab) create(stream string) (run string) {
 	l.t.Helper()
+	run, err := l.createAs(stream, "")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return run
+}
+
+// createAs is create for a PipelineRun of a name, unless that is "". Only a PipelineRun that is there already is an error.
+func (l *lab) createAs(stream, name string) (run string, err error) {
 	docs := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(stream), 4096)
 	for {
 		var u unstructured.Unstructured
 		if err := docs.Decode(&u.Object); err != nil {
-			return run
+			return run, nil
 		}
 		if len(u.Object) == 0 {
 			continue
 		}
 		gvk := u.GroupVersionKind()
+		isRun := gvk.Kind == "PipelineRun"
+		if isRun && name != "" {
+			u.SetName(name)
+			u.SetGenerateName("")
+		}
 		kind := schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: strings.ToLower(gvk.Kind) + "s"}
 		made, err := l.api.Resource(kind).Namespace(u.GetNamespace()).Create(l.t.Context(), &u, metav1.CreateOptions{})
-		if err != nil && !strings.Contains(err.Error(), "already exists") {
-			l.t.Fatal(err)
+		if err != nil && (isRun || !apierrors.IsAlreadyExists(err)) {
+			return "", err
 		}
-		if gvk.Kind == "PipelineRun" {
+		if isRun {
 			run = made.GetName()
 		}
 	}

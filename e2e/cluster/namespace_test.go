@@ -232,10 +232,15 @@ func (l *lab) loads(team, run string) {
 // deleteNamespace does what kubectl does, and waits until the namespace is gone.
 func (l *lab) deleteNamespace(name string) {
 	l.t.Helper()
+	l.deleteNamespaceWithin(goneWithin, name)
+}
+
+func (l *lab) deleteNamespaceWithin(limit time.Duration, name string) {
+	l.t.Helper()
 	if err := l.api.Resource(namespaces).Delete(l.t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
-	l.await(goneWithin, "namespace "+name+" to be gone", func() string {
+	l.await(limit, "namespace "+name+" to be gone", func() string {
 		n, err := l.api.Resource(namespaces).Get(context.WithoutCancel(l.t.Context()), name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return ""

@@ -64,7 +64,12 @@ func (l *lab) oneController() {
 // leader is the pod that holds the Lease of the controllers, and another one than old.
 func (l *lab) leader(old string) (pod string) {
 	l.t.Helper()
-	l.await(2*time.Minute, "a leader other than "+old, func() string {
+	return l.leaderWithin(2*time.Minute, old)
+}
+
+func (l *lab) leaderWithin(limit time.Duration, old string) (pod string) {
+	l.t.Helper()
+	l.await(limit, "a leader other than "+old, func() string {
 		lease, err := l.getIn(leases, ourController.namespace, "bflow-controller")
 		if err != nil {
 			return err.Error()
