@@ -110,11 +110,3 @@ func checkTimeouts(t runplan.Timeouts) error {
 	}
 	return nil
 }
-
-// namespace returns where the objects of plan go, "" for the caller's current one.
-func (c *compiler) namespace(plan *runplan.RunPlan) string {
-	if c.Namespace != "" {
-		return c.Namespace
-	}
-	return plan.Target.Namespace
-}

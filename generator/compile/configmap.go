@@ -23,7 +23,7 @@ func (c *compiler) configMap(plan *runplan.RunPlan) (*corev1.ConfigMap, error) {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        "bflow-plan-" + plan.Digest[:12],
-			Namespace:   c.namespace(plan),
+			Namespace:   plan.Target.Namespace,
 			Labels:      planLabels(plan),
 			Annotations: map[string]string{contract.AnnotationName: plan.Experiment},
 		},

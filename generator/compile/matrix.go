@@ -77,9 +77,9 @@ func (m *gathering) addCompiled(plan *runplan.RunPlan, objs Objects) error {
 	if m.first == nil {
 		m.first = plan
 	}
-	if m.namespace(plan) != m.namespace(m.first) {
+	if plan.Target.Namespace != m.first.Target.Namespace {
 		return fmt.Errorf("compiling plan %q: its namespace is %q, and that of the matrix %q; name one with -n, or compile a run for every point",
-			plan.Name, m.namespace(plan), m.namespace(m.first))
+			plan.Name, plan.Target.Namespace, m.first.Target.Namespace)
 	}
 	point, err := pointOf(plan, objs.PipelineRun)
 	if err != nil {
@@ -140,7 +140,7 @@ func (m *gathering) close() (MatrixObjects, error) {
 		delete(labels, key) // of single runs: what has them is taken for one
 	}
 	labels[contract.LabelRole] = contract.RoleMatrix
-	meta := metav1.ObjectMeta{Namespace: m.namespace(m.first), Labels: labels, Annotations: map[string]string{contract.AnnotationName: m.first.Experiment}}
+	meta := metav1.ObjectMeta{Namespace: m.first.Target.Namespace, Labels: labels, Annotations: map[string]string{contract.AnnotationName: m.first.Experiment}}
 	if m.out.Plans, err = plansOf(pieces, meta); err != nil {
 		return MatrixObjects{}, err
 	}
@@ -235,8 +235,7 @@ func Child(p shard.Point) (*corev1.ConfigMap, *tektonv1.PipelineRun, error) {
 	if err := json.Unmarshal(p.Run, run); err != nil {
 		return nil, nil, fmt.Errorf("making a run of point %s: %w", p.Name, err)
 	}
-	c := compiler{Options: Options{Namespace: run.Namespace}}
-	cm, err := c.configMap(plan)
+	cm, err := new(compiler).configMap(plan)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a run of point %s: %w", p.Name, err)
 	}

@@ -49,7 +49,7 @@ func (c *compiler) eachMatrix(plans Plans, e *emitter) error {
 
 // together says whether two plans belong to one matrix.
 func (c *compiler) together(a, b *runplan.RunPlan) bool {
-	return a.Experiment == b.Experiment && c.namespace(a) == c.namespace(b) && len(a.Axes) == len(b.Axes)
+	return a.Experiment == b.Experiment && a.Target.Namespace == b.Target.Namespace && len(a.Axes) == len(b.Axes)
 }
 
 func (e *emitter) matrix(m MatrixObjects) error {

@@ -24,7 +24,6 @@ const (
 type Options struct {
 	Version      string // of bflow; names the images that a plan leaves open
 	Input        string // what the plans were made from, such as "sha256:..."; only shown in the header
-	Namespace    string // of all objects; "" = that of the plan
 	Platform     string // Kubernetes (default) or OpenShift
 	ImagePrefix  string // images are PREFIX/BINARY:VERSION where the plan names none; "" = DefaultImagePrefix
 	Bundle       string // REF@sha256:... of a bundle that holds the Tasks; "" = Tasks are emitted

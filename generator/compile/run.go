@@ -50,7 +50,7 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 	}
 	meta := metav1.ObjectMeta{
 		GenerateName: plan.Name + "-",
-		Namespace:    c.namespace(plan),
+		Namespace:    plan.Target.Namespace,
 		Labels:       planLabels(plan),
 		Annotations:  map[string]string{contract.AnnotationRequests: requests, contract.AnnotationName: plan.Experiment},
 	}

@@ -11,6 +11,7 @@ type Options struct {
 	ImagePrefix string            // task images are PREFIX/NAME:VERSION; "" = those of the lock
 	Version     string            // of bflow, for ImagePrefix
 	Lenient     bool              // unknown keys of tool blocks are warnings
+	Namespace   string            // where runs go; "" = as their experiments say
 	Submitted   bool              // the plans are for a cluster: what only this machine has is an error
 }
 

@@ -146,6 +146,7 @@ func (p *point) surround(plan *runplan.RunPlan, d *spec.DeploymentSpec, toolSLO 
 	experiment := *p.spec("target_cluster")
 	experiment.ServiceAccount = p.spec("service_account").ServiceAccount
 	plan.Target = targetOf(&experiment, cluster, orElse(p.spec("namespace").Namespace, orElse(d.Namespace, "benchflow")))
+	plan.Target.Namespace = orElse(p.opt.Namespace, plan.Target.Namespace)
 	plan.Execution = executionOf(p.spec("execution").Execution, p.spec("ttl_seconds_after_finished").TTLSeconds)
 	plan.Execution.Phases = phasesOf(p.spec("stages").Stages, &plan.Deployment)
 	plan.Execution.MaxParallel, plan.Execution.FailFast = p.exp.Spec.Matrix.MaxParallel, p.exp.Spec.Matrix.FailFast

@@ -21,7 +21,7 @@ func compileFlags(more ...cli.Flag) []cli.Flag {
 // submitFlags are those of them that are not about the plan.
 func submitFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of all objects (default: that of the plan)"},
+		namespaceFlag(),
 		&cli.StringFlag{Name: "platform", Value: compile.Kubernetes, Usage: "kubernetes or openshift"},
 		&cli.StringFlag{Name: "bundle", Usage: "REF@sha256:... of a bundle that holds the Tasks"},
 		&cli.StringFlag{Name: "results-claim", Usage: "PersistentVolumeClaim shared by runs (default: a volume per run)"},
@@ -31,8 +31,12 @@ func submitFlags(more ...cli.Flag) []cli.Flag {
 	}, more...)
 }
 
+func namespaceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where the runs go, on the hub and on their targets (default: as the experiment says)"}
+}
+
 func compileOptions(c *cli.Context, in input) compile.Options {
-	return compile.Options{Version: step.Version, Input: in.sum, Namespace: c.String("namespace"), Platform: c.String("platform"),
+	return compile.Options{Version: step.Version, Input: in.sum, Platform: c.String("platform"),
 		ImagePrefix: c.String("image-prefix"), Bundle: c.String("bundle"), ResultsClaim: c.String("results-claim"), NoQueue: c.Bool("no-queue"), Matrix: !c.Bool("flat"),
 		NodeSelector: labelsOf(c.StringSlice("load-node-selector")), LoadCPU: c.String("load-cpu")}
 }

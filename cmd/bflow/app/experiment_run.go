@@ -59,14 +59,14 @@ func (e *expedition) resolve(ctx context.Context) ([]literal.Secret, compile.Opt
 	if err := tell(e.s, found); err != nil {
 		return nil, compile.Options{}, err
 	}
-	all, err := expandAll(e.s, in, plan.Options{MaxPoints: plan.DefaultMaxPoints, Version: step.Version, Submitted: true}, e.source)
+	all, err := expandAll(e.s, in, plan.Options{MaxPoints: plan.DefaultMaxPoints, Version: step.Version, Namespace: e.parent.Namespace, Submitted: true}, e.source)
 	if err != nil {
 		return nil, compile.Options{}, err
 	}
 	if e.plans, err = collectPlans(in, all); err != nil {
 		return nil, compile.Options{}, err
 	}
-	o := compile.Options{Version: step.Version, Input: in.sum, Namespace: e.parent.Namespace, LoadCPU: e.request.LoadCPU, Bundle: e.request.Bundle}
+	o := compile.Options{Version: step.Version, Input: in.sum, LoadCPU: e.request.LoadCPU, Bundle: e.request.Bundle}
 	err = e.patiently(ctx, func(ctx context.Context) error { return e.cluster.Adapt(ctx, &o, e.plans[0], false) })
 	return secrets(all), o, err
 }

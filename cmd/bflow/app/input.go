@@ -125,6 +125,11 @@ func expand(c *cli.Context, s Streams, in input, opt plan.Options) ([]*plan.Matr
 func expandAll(s Streams, in input, opt plan.Options, from string) ([]*plan.Matrix, error) {
 	var all []*plan.Matrix
 	var found problem.List
+	for _, p := range in.set.RunPlans {
+		if err := runplan.Move(&p.Plan, opt.Namespace); err != nil {
+			found.Add(p.Problem("target.namespace", "%v", err))
+		}
+	}
 	for _, e := range in.set.Experiments {
 		m, p := plan.Expand(e, in.set.Catalogue, opt)
 		found.Add(p...)
@@ -147,7 +152,8 @@ func planOptions(c *cli.Context) (plan.Options, error) {
 	if err != nil {
 		return plan.Options{}, step.Exit(contract.ExitUsage, err)
 	}
-	opt := plan.Options{MaxPoints: c.Int("max-points"), Pins: pins, ImagePrefix: c.String("image-prefix"), Version: step.Version, Lenient: c.Bool("lenient")}
+	opt := plan.Options{MaxPoints: c.Int("max-points"), Pins: pins, ImagePrefix: c.String("image-prefix"), Version: step.Version,
+		Namespace: c.String("namespace"), Lenient: c.Bool("lenient")}
 	opt.Lock, err = imageLock(c)
 	return opt, err
 }

@@ -22,7 +22,7 @@ func planCommand(s Streams) *cli.Command {
 		Name:      "plan",
 		Usage:     "print the resolved points of an experiment",
 		ArgsUsage: "FILE...",
-		Flags:     planFlags(outputFlag()),
+		Flags:     planFlags(outputFlag(), namespaceFlag()),
 		Action: func(c *cli.Context) error {
 			in, err := readFiles(c, s, spec.Options{})
 			if err != nil {

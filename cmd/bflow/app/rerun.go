@@ -50,6 +50,9 @@ func rerunCommand(s Streams) *cli.Command {
 			}
 			opt := compileOptions(c, input{sum: "plan " + plan.Digest})
 			if c.Bool("cluster") {
+				if err := runplan.Move(plan, c.String("namespace")); err != nil {
+					return step.Exit(contract.ExitUsage, err)
+				}
 				return runCluster(c, s, []*runplan.RunPlan{plan}, opt, nil)
 			}
 			return runLocal(c, s, []*runplan.RunPlan{plan}, opt, nil)

@@ -17,7 +17,7 @@ import (
 // Adapt fills in what bootstrap has found out about the cluster and a person has not said: it lies beside the runs. A
 // namespace that bootstrap has not made is refused later, with a better sentence.
 func (c *Cluster) Adapt(ctx context.Context, o *compile.Options, plan *runplan.RunPlan, platformSaid bool) error {
-	namespace := cmp.Or(o.Namespace, plan.Target.Namespace)
+	namespace := plan.Target.Namespace
 	cm, err := get[corev1.ConfigMap](ctx, c, configMaps(namespace, contract.ConfigMapHub))
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil

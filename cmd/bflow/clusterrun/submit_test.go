@@ -1,6 +1,7 @@
 package clusterrun_test
 
 import (
+	"cmp"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -117,6 +118,7 @@ func TestSubmitSaysWhatIsMissing(t *testing.T) {
 		name    string
 		cluster func(*apitest.Server)
 		o       compile.Options
+		into    string // the namespace, "" = that of the plan
 		want    []string
 	}{
 		{name: "Tekton", cluster: func(s *apitest.Server) { s.Unserve("tekton.dev") },
@@ -125,14 +127,16 @@ func TestSubmitSaysWhatIsMissing(t *testing.T) {
 			want: []string{"Kueue is not installed on cluster hub", "--no-queue"}},
 		{name: "the queue", cluster: func(s *apitest.Server) { s.Remove(queueAt) },
 			want: []string{`there is no queue "local" in namespace bench`, "bflow bootstrap namespace add bench", "--no-queue"}},
-		{name: "the namespace", cluster: func(*apitest.Server) {}, o: compile.Options{Namespace: "nowhere", NoQueue: true},
+		{name: "the namespace", cluster: func(*apitest.Server) {}, into: "nowhere", o: compile.Options{NoQueue: true},
 			want: []string{"cluster hub has no such namespace", "bflow bootstrap namespace add nowhere"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			srv, c := newCluster(t)
 			tt.cluster(srv)
-			_, err := c.Submit(t.Context(), submission(tt.o, makePlan(t)))
+			plan := makePlan(t)
+			plan.Target.Namespace = cmp.Or(tt.into, plan.Target.Namespace)
+			_, err := c.Submit(t.Context(), submission(tt.o, plan))
 			wants(t, err, tt.want...)
 		})
 	}
