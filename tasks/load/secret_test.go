@@ -3,10 +3,14 @@ package load
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/tasks/literal"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 // secretText must not be found in anything but the value of a Secret.
@@ -39,6 +43,34 @@ func TestCredentialsLeaveTheBlock(t *testing.T) {
 				t.Errorf("the measurement names secret %v, want %v", ref, tr.Secrets)
 			}
 		})
+	}
+}
+
+// TestAnAddressInTheBlockOfAToolIsTakenOut: the tool gets it back from its Secret.
+func TestAnAddressInTheBlockOfAToolIsTakenOut(t *testing.T) {
+	block := strings.ReplaceAll(`{dataset-name: custom, dataset-path: "https://me:KEY@h.example/x.jsonl"}`, "KEY", secretText)
+	tr, problems := Translate(Source{Tool: VLLMBench, Runner: RunnerExternal, Name: "p", Block: Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(b), secretText) {
+		t.Errorf("it is in %s", b)
+	}
+	given, _ := tr.Measurement.External.(map[string]any)
+	path, _ := given["dataset-path"].(string)
+	if k := runplan.References(path); len(k) != 1 || !slices.ContainsFunc(tr.Secrets, func(s literal.Secret) bool {
+		return s.Name == k[0].Name && strings.Contains(s.Value, secretText)
+	}) {
+		t.Errorf("the tool gets %v, of Secrets %v", given, tr.Secrets)
+	}
+	for _, p := range problems.Warnings() {
+		if strings.Contains(p.Text, secretText) {
+			t.Errorf("a warning shows it: %s", p.Text)
+		}
 	}
 }
 
