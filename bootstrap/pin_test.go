@@ -74,6 +74,29 @@ func TestImagesAreInstalledByDigestWhereTheirRegistryAnswers(t *testing.T) {
 	}
 }
 
+// TestAnInstallationNamesDigests: what runs is what was resolved, and a second call with the registry away keeps it.
+func TestAnInstallationNamesDigests(t *testing.T) {
+	s, hub, _ := bareServer(t)
+	srv, ref, digest, images := kueueIn(t)
+	o := Options{Version: "v1.0.0", Namespaces: []string{"bench"}, ImageMap: images, Adopt: true}
+	for _, call := range []string{"the first call", "a second one, with the registry away"} {
+		must(t, hub.Install(t.Context(), o))
+		var run []string
+		for _, path := range s.List("/apis/apps/v1/") {
+			if image, _ := ofContainer(s, path, "image").(string); strings.HasPrefix(image, ref) {
+				run = append(run, image)
+			}
+		}
+		if !slices.Equal(run, []string{ref + "@" + digest}) {
+			t.Errorf("%s: of Kueue there runs %q, want %s", call, run, ref+"@"+digest)
+		}
+		srv.Close()
+	}
+	if state, err := hub.Status(t.Context(), o); err != nil || state.Images.ByDigest[ref] != digest {
+		t.Errorf("status has %+v, %v", state.Images, err)
+	}
+}
+
 // TestAnImageThatWasLoadedIntoANodeStays: whoever put it there means it, and the node could not pull another.
 func TestAnImageThatWasLoadedIntoANodeStays(t *testing.T) {
 	_, ref, digest, images := kueueIn(t)
