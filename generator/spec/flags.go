@@ -2,6 +2,7 @@ package spec
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -12,6 +13,7 @@ import (
 // setting is one --set path=value. path is from the document's root, so it starts with spec.
 type setting struct {
 	path  Path
+	named Path // as the flag has it: path differs where a list makes an axis
 	text  string
 	value *yaml.Node
 }
@@ -25,9 +27,26 @@ func (l *loader) parseFlags() []setting {
 			l.found.Add(problem.Problem{File: "--set " + text, Text: err})
 			continue
 		}
+		if lost := replacedBy(out, f); lost != nil {
+			l.found.Add(problem.Problem{File: "--set " + text, Text: "spec." + f.named.String() + ": it takes away what --set " + lost.text + " sets; keep one of them"})
+			continue
+		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// replacedBy returns the setting before f whose list f would take away, or that f takes away by a list: a later value wins,
+// but two lists of one value are meant to be one.
+func replacedBy(before []setting, f setting) *setting {
+	i := slices.IndexFunc(before, func(s setting) bool {
+		list := s.value.Kind == yaml.SequenceNode || f.value.Kind == yaml.SequenceNode
+		return list && slices.Equal(s.named, f.named)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &before[i]
 }
 
 func (l *loader) parseFlag(text string) (setting, string) {
@@ -43,7 +62,7 @@ func (l *loader) parseFlag(text string) (setting, string) {
 	if unknown != "" {
 		return setting{}, "spec." + p.String() + ": " + unknown
 	}
-	f := setting{path: append(Path{{Key: "spec"}}, p...), text: text, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}}
+	f := setting{path: append(Path{{Key: "spec"}}, p...), named: p, text: text, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}}
 	roots, found := parse("", []byte(value))
 	if err := found.Err(); err != nil || len(roots) > 1 {
 		return setting{}, "spec." + p.String() + ": want a YAML value: " + found.Error()

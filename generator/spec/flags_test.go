@@ -73,6 +73,28 @@ func TestMistakesInSetNameTheFlag(t *testing.T) {
 	}
 }
 
+func TestTwoOverridesOfOneValueAreAMistake(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		set  []string
+		want string
+	}{
+		{"two lists for one element", []string{"overrides.scale.replicas=[1, 2]", "overrides.scale.replicas=[3]"},
+			"--set overrides.scale.replicas=[3]: spec.overrides.scale.replicas: it takes away what --set overrides.scale.replicas=[1, 2] sets; keep one of them"},
+		{"a list and a value", []string{"execution.samples=[1, 2]", "execution.samples=3"},
+			"--set execution.samples=3: spec.execution.samples: it takes away what --set execution.samples=[1, 2] sets; keep one of them"},
+		{"the whole after a part wins", []string{"mlflow.version=x", "mlflow={version: y}"}, ""},
+		{"a part after the whole", []string{"mlflow={version: y}", "mlflow.version=x"}, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, found := LoadBytes(Options{Shipped: shippedFS(), Set: row.set}, "t.yaml", []byte(makeDocument(KindExperiment, "namespace: perf")))
+			if got := found.Error(); got != row.want {
+				t.Errorf("got  %s\nwant %s", got, row.want)
+			}
+		})
+	}
+}
+
 // Points of a matrix are decoded from changed trees: positions stay, and the first tree is not touched.
 func TestAChangedTreeIsDecodedAgain(t *testing.T) {
 	e := loaded(t, "overrides: {scale: {replicas: 2}}\nmatrix: {axes: {overrides.runtime.env.SEED: [7, 8]}}")
