@@ -59,7 +59,7 @@ func (s *source) axesThat(ok func(spec.Path) bool) []int {
 func (p *point) measure() (measured, problem.List) {
 	execution, pins := p.spec("execution").Execution, p.spec("pins").Pins
 	src := load.Source{
-		Model: p.model(), Runner: p.spec("tool_runner").ToolRunner, Lenient: p.opt.Lenient,
+		Model: p.model(), Runner: p.spec("tool_runner").ToolRunner, Lenient: p.opt.Lenient, Submitted: p.opt.Submitted,
 		Samples: execution.Samples, SamplePause: runplan.Duration(execution.SamplePause),
 	}
 	var out measured
@@ -85,12 +85,28 @@ func (p *point) measure() (measured, problem.List) {
 	}
 	translation, more := load.Translate(src)
 	problems.Add(more...)
+	problems.Add(p.toolMissing(&translation.Measurement)...)
 	out.measurement, out.slo, out.secrets = translation.Measurement, translation.SLO, translation.Secrets
 	newPinner(p.opt, pins).dataset(&out.measurement)
 	if err := runplan.IdentifyMeasurement(&out.measurement); err != nil {
 		problems.Add(problem.Problem{File: src.Block.File, Path: src.Block.Path, Text: err.Error()})
 	}
 	return out, problems
+}
+
+// toolMissing says so where a load that the real tool makes could not happen.
+func (p *point) toolMissing(m *runplan.Measurement) problem.List {
+	switch {
+	case m.Runner != load.RunnerExternal:
+	case p.opt.Submitted:
+		return problem.List{p.exp.Problem("spec.tool_runner",
+			"%s makes the load itself in local runs only: no image of it exists for a cluster; run with --local, or remove tool_runner", m.Tool)}
+	case p.opt.FindTool != nil:
+		if err := p.opt.FindTool(m.Tool, m.Venv); err != nil {
+			return problem.List{p.exp.Problem("spec.tool_runner", "%s", err)}
+		}
+	}
+	return nil
 }
 
 // block finds the description of the load: the experiment's own block, else that of the profile's tool.

@@ -13,6 +13,10 @@ type Options struct {
 	Lenient     bool              // unknown keys of tool blocks are warnings
 	Namespace   string            // where runs go; "" = as their experiments say
 	Submitted   bool              // the plans are for a cluster: what only this machine has is an error
+
+	// FindTool says why another load tool cannot be run here: its name, and the virtual environment that a file names.
+	// nil = the plans are not run at once, and nobody looks.
+	FindTool func(tool, venv string) error
 }
 
 func (o Options) maxPoints() int {

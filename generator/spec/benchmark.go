@@ -4,13 +4,14 @@ import "time"
 
 // BenchmarkSpec is the body of a BenchmarkProfile. Only the block of the chosen tool counts.
 type BenchmarkSpec struct {
-	Tool          string            `json:"tool,omitempty" default:"guidellm" enum:"guidellm|aiperf|inference-perf|vllm-bench|native" doc:"whose words the profile uses"`
+	Tool          string            `json:"tool,omitempty" default:"guidellm" enum:"guidellm|aiperf|inference-perf|vllm-bench|inferencemax|native" doc:"whose words the profile uses"`
 	Env           map[string]string `json:"env,omitempty" keys:"env" secret:"true" doc:"environment of the load pod"`
 	Requirements  Requirements      `json:"requirements,omitempty" doc:"what the server must offer"`
 	GuideLLM      Object            `json:"guidellm,omitzero" doc:"GuideLLM run options"`
 	AIPerf        Object            `json:"aiperf,omitzero" doc:"AIPerf options"`
 	InferencePerf InferencePerf     `json:"inference_perf,omitempty" doc:"inference-perf"`
 	VLLMBench     Object            `json:"vllm_bench,omitzero" doc:"flags of vllm bench serve, without --"`
+	InferenceMAX  Object            `json:"inferencemax,omitzero" doc:"flags of InferenceMAX's benchmark_serving.py, without --"`
 	Load          *LoadBlock        `json:"load,omitempty" doc:"tool native: the load in our own words"`
 	ToolVenv      string            `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the real tool on this host, for local runs with tool_runner external"`
 }

@@ -18,6 +18,7 @@ func (s *BenchmarkSpec) blocks() []block {
 		{"aiperf", "aiperf", !s.AIPerf.IsZero()},
 		{"inference-perf", "inference_perf.config", !s.InferencePerf.Config.IsZero() && len(s.InferencePerf.Config.Node.Content) > 0},
 		{"vllm-bench", "vllm_bench", !s.VLLMBench.IsZero()},
+		{"inferencemax", "inferencemax", !s.InferenceMAX.IsZero()},
 		{"native", "load", s.Load != nil},
 	}
 }

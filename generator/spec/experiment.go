@@ -24,7 +24,7 @@ type ExperimentSpec struct {
 	Matrix         Matrix      `json:"matrix,omitempty" doc:"more axes, and how points run"`
 	SLO            *SLO        `json:"slo,omitempty" doc:"objectives, judged per measured stage"`
 	Load           *LoadBlock  `json:"load,omitempty" doc:"native load block: replaces the profile's tool block"`
-	ToolRunner     string      `json:"tool_runner,omitempty" default:"auto" enum:"auto|native|external" doc:"who makes the load: our generator, or the real tool's image"`
+	ToolRunner     string      `json:"tool_runner,omitempty" default:"auto" enum:"auto|native|external" doc:"who makes the load: load-gen, or in local runs the real tool; auto = load-gen, unless tool_venv names the tool that a word needs"`
 	ToolVenv       string      `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the real tool on this host, for local runs; beats the profile's"`
 	Engine         *Engine     `json:"engine,omitempty" doc:"the server under test; merged over the profile's engine by key"`
 	TargetClusters []ClusterAt `json:"target_clusters,omitempty" doc:"one more axis, slowest of all: the clusters to run on"`

@@ -166,7 +166,7 @@ func wrongBenchmarkRows() []row {
 			"t.yaml:6:19: spec.load.stages[0]: the stage never ends; set duration or requests"},
 		{"a tool is known",
 			"tool: guidelm",
-			`t.yaml:5:9: spec.tool: want one of "guidellm", "aiperf", "inference-perf", "vllm-bench", "native", found "guidelm" (did you mean "guidellm"?)`},
+			`t.yaml:5:9: spec.tool: want one of "guidellm", "aiperf", "inference-perf", "vllm-bench", "inferencemax", "native", found "guidelm" (did you mean "guidellm"?)`},
 		{"the output path belongs to the runner",
 			"env: {GUIDELLM_OUTPUT_PATH: /x}",
 			"t.yaml:5:31: spec.env.GUIDELLM_OUTPUT_PATH: the runner owns this variable; remove it"},

@@ -41,7 +41,10 @@ func (d *decoder) text(n *yaml.Node, v reflect.Value, f *field) {
 		text = word
 	}
 	v.SetString(text)
+	hole := problem.Unfilled(text, d.filledLater())
 	switch {
+	case hole != "":
+		d.report(n, "%s", hole)
 	case text == "" && f.req:
 		d.report(n, "required field is empty")
 	case text == "":
@@ -50,6 +53,17 @@ func (d *decoder) text(n *yaml.Node, v reflect.Value, f *field) {
 	default:
 		d.rule(n, text, f.is)
 	}
+}
+
+// filledLater reports whether a shell, the server or Prometheus reads what stands here, and may fill in variables.
+func (d *decoder) filledLater() bool {
+	return slices.ContainsFunc(d.path, func(seg Seg) bool {
+		switch seg.Key {
+		case "env", "vllm_args", "vllm_extra_args", "command", "args", "queries", "query", "epp_config":
+			return true
+		}
+		return false
+	})
 }
 
 // valueFrom is how a text refers to a value of a Secret, as a variable of a pod would.

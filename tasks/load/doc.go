@@ -18,10 +18,11 @@ const (
 	AIPerf        = "aiperf"
 	InferencePerf = "inference-perf"
 	VLLMBench     = "vllm-bench"
+	InferenceMAX  = "inferencemax" // benchmark_serving.py of that project: most words of vllm bench serve, one of them with another meaning
 )
 
-// Values of tool_runner. Auto (also the empty value) takes the native generator unless the block uses something
-// that only the real tool can do.
+// Values of tool_runner. Auto (also the empty value) takes the native generator. What only the real tool can do is an error
+// then, unless the load is for this host and names the virtual environment that holds the tool.
 const (
 	RunnerAuto     = "auto"
 	RunnerNative   = runplan.RunnerNative
@@ -30,15 +31,16 @@ const (
 
 // Source is one description of load and what surrounds it.
 type Source struct {
-	Block   Block             // the tool's own block: spec.guidellm, spec.inference_perf, spec.load, ...
-	Tool    string            // one of the tools above; empty means GuideLLM, the format's default
-	Name    string            // of the measurement: the benchmark profile, or "load"
-	Model   string            // served model name
-	Runner  string            // tool_runner
-	Env     map[string]string // spec.env of the profile
-	Venv    string            // virtual environment of the real tool, for a load that it runs on this host
-	Lenient bool              // unknown fields are warnings
-	Alone   bool              // no real tool is at hand: what is beyond the native generator is told in Translation.Beyond, and left out
+	Block     Block             // the tool's own block: spec.guidellm, spec.inference_perf, spec.load, ...
+	Tool      string            // one of the tools above; empty means GuideLLM, the format's default
+	Name      string            // of the measurement: the benchmark profile, or "load"
+	Model     string            // served model name
+	Runner    string            // tool_runner
+	Env       map[string]string // spec.env of the profile
+	Venv      string            // virtual environment of the real tool, for a load that it runs on this host
+	Lenient   bool              // unknown fields are warnings
+	Submitted bool              // the load is for a cluster, where no real tool is
+	Alone     bool              // no real tool is at hand: what is beyond the native generator is told in Translation.Beyond, and left out
 
 	// Overrides are the blocks overrides.benchmark and model_overrides.<model>.benchmark, weakest first.
 	// Their unknown fields are left to whoever read the file.

@@ -9,8 +9,8 @@ import (
 
 // toTool hands the block over as it is, but for credentials and what the runner owns.
 func (t *translator) toTool() {
-	if t.m.Tool == Native {
-		t.block.errorf("tool_runner external needs a tool other than native")
+	if t.m.Tool == Native || t.m.Tool == InferenceMAX {
+		t.block.errorf("tool_runner external needs a tool other than %s", t.m.Tool)
 		return
 	}
 	t.m.Runner, t.m.Venv = RunnerExternal, t.src.Venv

@@ -81,23 +81,32 @@ func (t *translator) finish() {
 	switch t.src.Runner {
 	case RunnerExternal:
 		t.toTool()
-	case RunnerNative:
-		for _, v := range t.external {
-			v.errorf("%s: beyond the native generator; remove it or set tool_runner: auto", v.why)
-		}
-	case RunnerAuto, "":
-		for _, v := range t.external {
-			v.notef("%s: beyond the native generator, so the image of %s runs this load", v.why, t.m.Tool)
-		}
-		if len(t.external) > 0 {
-			t.toTool()
-		}
+	case RunnerNative, RunnerAuto, "":
+		t.settle()
 	default:
 		t.block.errorf("tool_runner %s", notOneOf(t.src.Runner, []string{RunnerAuto, RunnerNative, RunnerExternal}))
 	}
 	t.envCredentials()
 	t.literals()
 	t.m.Notes = t.notes
+}
+
+// settle decides on what only the real tool can do: there is no image of one, so the load needs a tool on this host.
+func (t *translator) settle() {
+	installed := t.src.Venv != "" && !t.src.Submitted && t.src.Runner != RunnerNative
+	for _, v := range t.external {
+		switch {
+		case installed:
+			v.notef("%s: beyond load-gen, so %s in %s makes this load", v.why, t.m.Tool, t.src.Venv)
+		case t.m.Tool == InferenceMAX:
+			v.errorf("%s: beyond load-gen; remove it", v.why)
+		default:
+			v.errorf("%s: beyond load-gen; remove it, or have %s itself make the load in a local run: tool_runner: external", v.why, t.m.Tool)
+		}
+	}
+	if installed && len(t.external) > 0 {
+		t.toTool()
+	}
 }
 
 // beyond tells what only the real tool can do instead of asking for it.

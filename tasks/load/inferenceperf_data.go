@@ -109,8 +109,8 @@ func (t *translator) perfShared(v value) {
 	d.Prefixes = []runplan.Prefix{{Weight: 1, Count: groups, Tokens: int(prefix.Mean)}}
 	d.FreshPerStage, d.Conversations, d.Reuse = false, groups*prompts, true
 	f.toolOnly("multimodal")
-	if f.get("enable_multi_turn_chat").boolean() {
-		d.Turns, d.Conversations = prompts, groups
+	if multi := f.get("enable_multi_turn_chat"); multi.boolean() {
+		t.sessions = multi
 	}
 	if s := f.get("seed"); s.set() {
 		d.Seed = s.seed()

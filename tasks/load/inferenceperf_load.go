@@ -46,7 +46,39 @@ func (t *translator) perfLoad(v value) {
 		for _, s := range stages.items() {
 			t.perfStage(s, arrival, common)
 		}
+		t.perfSessions()
 	}
+	if t.sessions.set() && (arrival != "constant" && arrival != "poisson" && arrival != "concurrent" || sweep.set()) {
+		t.sessions.needsTool("sessions in a load that is no list of stages")
+	}
+}
+
+// perfSessions gives each session the turns that fall to it. The tool hands request i to session i modulo their number, so
+// that a stage of n requests takes the sessions n/number turns on; here a session takes its turns one after the other, and
+// as many fewer sessions begin a second as each has turns.
+func (t *translator) perfSessions() {
+	if !t.sessions.set() {
+		return
+	}
+	d := &t.m.Data
+	for i := range t.m.Stages {
+		s := &t.m.Stages[i]
+		if s.Shape == runplan.ShapeOpen {
+			s.Requests = int(s.Rate * s.Duration.D().Seconds())
+		}
+		d.Turns = max(d.Turns, (s.Requests+d.Conversations-1)/d.Conversations)
+	}
+	for i := range t.m.Stages {
+		if s := &t.m.Stages[i]; s.Shape == runplan.ShapeOpen {
+			s.Rate /= float64(d.Turns)
+		} else {
+			s.SlotPer = "request"
+		}
+	}
+	if d.Turns == 1 {
+		return
+	}
+	t.sessions.notef("a session takes its %d turns one after the other; the tool goes round all %d sessions", d.Turns, d.Conversations)
 }
 
 func perfDrain(v value) *runplan.Duration {

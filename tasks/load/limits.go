@@ -1,6 +1,12 @@
 package load
 
-import "go.yaml.in/yaml/v3"
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/tasks/problem"
+)
 
 // Limits of one block: the format's, and what keeps an alias that holds itself from being followed for ever.
 const (
@@ -40,4 +46,22 @@ func (v value) measure(n *yaml.Node, depth int, left *int) bool {
 		}
 	}
 	return true
+}
+
+// filled reports what nothing has filled in below v, which is within the limits.
+func (v value) filled() {
+	switch {
+	case v.is(yaml.MappingNode):
+		for i := 0; i+1 < len(v.node.Content); i += 2 {
+			v.at(v.node.Content[i+1], join(v.path, v.node.Content[i].Value)).filled()
+		}
+	case v.is(yaml.SequenceNode):
+		for i, c := range v.node.Content {
+			v.at(c, fmt.Sprintf("%s[%d]", v.path, i)).filled()
+		}
+	case v.set():
+		if hole := problem.Unfilled(v.node.Value, false); hole != "" {
+			v.errorf("%s", hole)
+		}
+	}
 }

@@ -20,6 +20,8 @@ type row struct {
 	Name      string            `yaml:"name"`
 	Tool      string            `yaml:"tool"`
 	Runner    string            `yaml:"runner"`
+	Venv      string            `yaml:"venv"`
+	Submitted bool              `yaml:"submitted"`
 	Env       map[string]string `yaml:"env"`
 	Show      []string          `yaml:"show"`
 	Block     yaml.Node         `yaml:"block"`
@@ -28,7 +30,7 @@ type row struct {
 
 func (r row) source(file string) Source {
 	src := Source{
-		Tool: r.Tool, Runner: r.Runner, Env: r.Env, Name: "profile", Model: "acme/tiny-1b",
+		Tool: r.Tool, Runner: r.Runner, Venv: r.Venv, Submitted: r.Submitted, Env: r.Env, Name: "profile", Model: "acme/tiny-1b",
 		Block: Block{File: file, Path: "block", Node: &r.Block},
 	}
 	if r.Block.Kind == 0 {

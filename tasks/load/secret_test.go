@@ -76,7 +76,7 @@ func TestAnAddressInTheBlockOfAToolIsTakenOut(t *testing.T) {
 
 func translateText(t *testing.T, tool, block string) Translation {
 	t.Helper()
-	tr, problems := Translate(Source{Tool: tool, Name: "p", Block: Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
+	tr, problems := Translate(Source{Tool: tool, Name: "p", Venv: "/opt/venv", Block: Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}

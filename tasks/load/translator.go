@@ -13,15 +13,16 @@ import (
 // translator holds one translation on its way.
 type translator struct {
 	*findings
-	src    Source
-	block  value
-	over   overrides
-	m      runplan.Measurement
-	slo    *runplan.SLO
-	secret *literal.Secret // the API key
-	taken  []literal.Secret
-	named  map[string]int // stages by name, with the number of the last that was made up from it
-	told   problem.List   // beyond the native generator, where no tool is at hand
+	src      Source
+	block    value
+	over     overrides
+	m        runplan.Measurement
+	slo      *runplan.SLO
+	secret   *literal.Secret // the API key
+	taken    []literal.Secret
+	sessions value          // inference-perf: set where each prompt is a session whose requests follow one another
+	named    map[string]int // stages by name, with the number of the last that was made up from it
+	told     problem.List   // beyond the native generator, where no tool is at hand
 }
 
 func newTranslator(src Source) *translator {
@@ -44,6 +45,9 @@ func newTranslator(src Source) *translator {
 
 func (t *translator) run() (Translation, problem.List) {
 	if t.withinLimits() {
+		if !t.src.Alone { // whose words have been looked through before they became a block
+			t.block.filled()
+		}
 		t.readOverrides()
 		t.translate()
 		t.finish()
@@ -70,10 +74,10 @@ func (t *translator) translate() {
 		t.aiperf()
 	case InferencePerf:
 		t.inferencePerf()
-	case VLLMBench:
+	case VLLMBench, InferenceMAX:
 		t.vllmBench()
 	default:
-		t.block.errorf("%s", notOneOf(t.m.Tool, []string{Native, GuideLLM, AIPerf, InferencePerf, VLLMBench}))
+		t.block.errorf("%s", notOneOf(t.m.Tool, []string{Native, GuideLLM, AIPerf, InferencePerf, VLLMBench, InferenceMAX}))
 	}
 }
 

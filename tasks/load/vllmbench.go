@@ -7,16 +7,17 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// vllmBench reads the flags of `vllm bench serve`, without their dashes in front; inside, - and _ are the same.
+// vllmBench reads the flags of `vllm bench serve` or of InferenceMAX, without their dashes in front; inside, - and _ are the
+// same.
 func (t *translator) vllmBench() {
 	t.m.API = runplan.API{Stream: true, VerifyTLS: true, Timeout: runplan.Duration(6 * time.Hour)}
 	for _, v := range []value{t.over.rates, t.over.maxSeconds} {
 		if v.set() {
-			v.errorf("has no meaning for vllm-bench: set request-rate and num-prompts in the profile")
+			v.errorf("has no meaning for %s: set request-rate and num-prompts in the profile", t.m.Tool)
 		}
 	}
 	if !t.block.set() {
-		t.block.errorf("needs a vllm_bench block")
+		t.block.errorf("needs a %s block", strings.ReplaceAll(t.m.Tool, "-", "_"))
 		return
 	}
 	f := t.block.fields()
@@ -29,7 +30,10 @@ func (t *translator) vllmBench() {
 	t.vllmStages(f)
 	t.vllmResults(f)
 	f.noted(setByRunner, "base-url", "host", "port", "model", "served-model-name", "result-dir", "result-filename")
-	f.ignore("tokenizer", "tokenizer-mode", "skip-tokenizer-init", "trust-remote-code", "disable-tqdm", "ready-check-timeout-sec",
+	if t.m.Tool == InferenceMAX {
+		f.toolOnly("use-chat-template", "best-of")
+	}
+	f.ignore("executable", "tokenizer", "tokenizer-mode", "skip-tokenizer-init", "trust-remote-code", "disable-tqdm", "ready-check-timeout-sec",
 		"percentile-metrics", "metric-percentiles", "save-result", "save-detailed", "append-result", "request-id-prefix")
 	f.noted("has no effect: the report draws its own pictures", "plot-timeline", "plot-dataset-stats", "timeline-itl-thresholds")
 	f.toolOnly("probe-request-rate", "profile")

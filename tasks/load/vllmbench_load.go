@@ -162,9 +162,20 @@ func vllmDataFlags() []string {
 }
 
 func (t *translator) vllmRandom(random map[string]value, in, out value) {
-	ratio := random["random-range-ratio"].fraction()
-	t.m.Data.Input = around(orInt(in, random["random-input-len"], 1024), ratio)
-	t.m.Data.Output = around(orInt(out, random["random-output-len"], 128), ratio)
+	lengths := around
+	ratio := random["random-range-ratio"]
+	share := ratio.fraction()
+	switch {
+	case t.m.Tool == InferenceMAX:
+		lengths = upTo
+		if !ratio.set() {
+			share = 1
+		}
+	case share == 1:
+		ratio.errorf("want a share below 1, for lengths from L(1-r) to L(1+r); lengths from rL to L are those of tool %s", InferenceMAX)
+	}
+	t.m.Data.Input = lengths(orInt(in, random["random-input-len"], 1024), share)
+	t.m.Data.Output = lengths(orInt(out, random["random-output-len"], 128), share)
 	if n := random["random-prefix-len"].integer(0); n > 0 {
 		t.m.Data.Prefixes = []runplan.Prefix{{Weight: 1, Count: 1, Tokens: n}}
 	}
@@ -195,4 +206,13 @@ func around(mean int, ratio float64) *runplan.Length {
 	}
 	x := float64(mean)
 	return &runplan.Length{Shape: "uniform", Mean: x, Min: max(1, int(math.Floor(x*(1-ratio)))), Max: int(math.Ceil(x * (1 + ratio)))}
+}
+
+// upTo is uniform from high*ratio to high.
+func upTo(high int, ratio float64) *runplan.Length {
+	low := max(1, int(float64(high)*ratio))
+	if low >= high {
+		return fixed(high)
+	}
+	return &runplan.Length{Shape: "uniform", Mean: math.Round(float64(low+high) / 2), Min: low, Max: high}
 }

@@ -4,7 +4,7 @@ package runplan
 type Measurement struct {
 	Hash        string            `json:"hash,omitempty"`
 	Name        string            `json:"name"`   // benchmark profile, or "load" for the experiment's own block
-	Tool        string            `json:"tool"`   // whose words were translated: native, guidellm, aiperf, inference-perf, vllm-bench
+	Tool        string            `json:"tool"`   // whose words were translated: native, guidellm, aiperf, inference-perf, vllm-bench, inferencemax
 	Runner      string            `json:"runner"` // native, or external: the real tool's image
 	API         API               `json:"api"`
 	Data        Data              `json:"data"`

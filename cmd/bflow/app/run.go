@@ -19,6 +19,7 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/tasks/literal"
+	"bflow.dev/bflow/tasks/loadgen/external"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/verdict"
 )
@@ -53,6 +54,9 @@ func runCommand(s Streams) *cli.Command {
 				return err
 			}
 			opt.Submitted = !c.Bool("local") && !c.Bool("dry-run")
+			if c.Bool("local") {
+				opt.FindTool = findTool
+			}
 			all, err := expand(c, s, in, opt)
 			if err != nil {
 				return err
@@ -72,6 +76,12 @@ func runCommand(s Streams) *cli.Command {
 			return runCluster(c, s, plans, o, secrets(all))
 		},
 	}
+}
+
+// findTool looks for a load tool where load-gen will.
+func findTool(tool, venv string) error {
+	_, err := external.Find(tool, venv, os.Getenv)
+	return err
 }
 
 // localOptions are the options of every command that executes runs here; end is for after the runs.

@@ -9,7 +9,7 @@ import (
 
 // Request is what the words of another tool ask of load-gen.
 type Request struct {
-	Tool       string              // of package load: guidellm, vllm-bench, inference-perf, aiperf
+	Tool       string              // of package load: guidellm, vllm-bench, inferencemax, inference-perf, aiperf
 	Generation string              // of its words: 0.3, 0.4, 0.5, 0.6 or 0.7 for guidellm, else empty
 	Endpoint   string              // base URL of the server, without /v1 and a slash at its end
 	Model      string              // empty = the first that the server lists
@@ -58,7 +58,7 @@ type Output struct {
 	Rows     int    // how many requests it shows at most; 0 = all
 
 	Metrics     []string       // which latencies it holds; nil = the tool's
-	Percentiles []float64      // which percentiles, in (0, 100); nil = the tool's
+	Percentiles []float64      // which percentiles, in [0, 100]; nil = the tool's
 	Extras      map[string]any // values that are copied into it
 }
 

@@ -3,6 +3,8 @@ package words
 import (
 	"slices"
 	"strings"
+
+	"bflow.dev/bflow/tasks/problem"
 )
 
 // arity is how many values a flag takes.
@@ -47,6 +49,11 @@ func (p *parser) readFlags(args []string, takes func(name string) (arity, bool),
 			continue
 		}
 		f.values, args = p.flagValues(f, n, inline, args)
+		for _, v := range f.values {
+			if hole := problem.Unfilled(v, false); hole != "" {
+				p.errorf(word, "%s", hole)
+			}
+		}
 		out = append(out, f)
 	}
 	return out

@@ -107,6 +107,7 @@ func (p *parser) flatVariables(in *flatInput) {
 		}
 		word := strings.ToLower(rest)
 		switch {
+		case strings.TrimSpace(p.env[name]) == "": // the tool takes an empty variable for one that is not set
 		case known[word]:
 			in.words[word] = given{value: p.text(name, p.env[name]), word: name}
 		case slices.ContainsFunc(flatWords(), func(w flatWord) bool { return slices.Contains(w.aliases, word) }):

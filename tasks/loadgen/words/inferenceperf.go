@@ -101,7 +101,7 @@ func (p *parser) perfOutputs() {
 	}
 	o.Detailed = textAt(p.block, "report", "request_lifecycle", "per_request") == "true"
 	for _, s := range texts(at(p.block, "report", "request_lifecycle", "percentiles")) {
-		if x, err := strconv.ParseFloat(s, 64); err == nil && x > 0 && x < 100 {
+		if x, err := strconv.ParseFloat(s, 64); err == nil && x >= 0 && x <= 100 {
 			o.Percentiles = append(o.Percentiles, x)
 		}
 	}

@@ -3,6 +3,7 @@ package words
 import (
 	"cmp"
 	"errors"
+	"path"
 	"slices"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // Parse reads the command line of another tool: args without the program's own name, as in "guidellm benchmark --rate 4",
-// "vllm bench serve ...", "inference-perf -c F", "aiperf profile ...". No args at all are GuideLLM's, told by its variables.
+// "vllm bench serve ...", "benchmark_serving.py ...", "inference-perf -c F", "aiperf profile ...". No args at all are GuideLLM's, told by its variables.
 //
 // env returns NAME=value pairs; files reads a file that the words name (.env is asked for too and may be missing). Flags
 // beat files, files beat variables. Words that nobody knows and words that only the real tool can follow are errors; with
@@ -22,8 +23,8 @@ func Parse(args []string, env func() []string, files func(path string) ([]byte, 
 	switch tool {
 	case load.GuideLLM:
 		p.guidellm(rest)
-	case load.VLLMBench:
-		p.vllmBench(rest)
+	case load.VLLMBench, load.InferenceMAX:
+		p.vllmBench(tool, rest)
 	case load.InferencePerf:
 		p.inferencePerf(rest)
 	case load.AIPerf:
@@ -41,7 +42,7 @@ func Spoken(args []string, env func() []string) bool {
 		case "guidellm", "vllm", "inference-perf", "aiperf":
 			return true
 		}
-		return false
+		return isInferenceMAX(args[0])
 	}
 	return slices.ContainsFunc(env(), func(pair string) bool {
 		return strings.HasPrefix(pair, "GUIDELLM_TARGET=") || strings.HasPrefix(pair, "GUIDELLM__SPEC__BACKEND")
@@ -53,6 +54,9 @@ func (p *parser) tool(args []string) (string, []string) {
 	if len(args) == 0 {
 		return load.GuideLLM, nil
 	}
+	if isInferenceMAX(args[0]) {
+		return load.InferenceMAX, args[1:]
+	}
 	switch args[0] {
 	case "guidellm":
 		return load.GuideLLM, args[1:]
@@ -63,8 +67,13 @@ func (p *parser) tool(args []string) (string, []string) {
 	case "aiperf":
 		return load.AIPerf, p.command(args, "profile")
 	}
-	p.errorf(args[0], "no tool of this name: want guidellm, vllm, inference-perf or aiperf")
+	p.errorf(args[0], "no tool of this name: want guidellm, vllm, inferencemax, inference-perf or aiperf")
 	return "", nil
+}
+
+// isInferenceMAX reports whether a program is the script of InferenceMAX, by its own name or by that of the project.
+func isInferenceMAX(program string) bool {
+	return program == load.InferenceMAX || path.Base(program) == "benchmark_serving.py"
 }
 
 // command checks the subcommands that stand behind the tool's name.

@@ -31,6 +31,9 @@ func newParser(env func() []string, files func(string) ([]byte, error), lenient 
 		if _, twice := p.env[name]; ok && !twice {
 			p.names = append(p.names, name)
 			p.env[name] = value
+			if hole := problem.Unfilled(value, false); strings.HasPrefix(name, "GUIDELLM_") && hole != "" {
+				p.errorf(name, "%s", hole)
+			}
 		}
 	}
 	return p
@@ -125,8 +128,21 @@ func (p *parser) file(word, path string) *yaml.Node {
 		p.errorf(word, "reading %q: want a mapping of keys to values", path)
 		return nil
 	}
-	p.mark(n, func(n *yaml.Node) string { return fmt.Sprintf("%s:%d:%d", path, n.Line, n.Column) })
+	at := func(n *yaml.Node) string { return fmt.Sprintf("%s:%d:%d", path, n.Line, n.Column) }
+	p.unfilled(n, at)
+	p.mark(n, at)
 	return n
+}
+
+// unfilled reports what nothing has filled in below n. What is read of it later may be taken out of the block before that is
+// translated: a token of a template would become the name of a host.
+func (p *parser) unfilled(n *yaml.Node, at func(*yaml.Node) string) {
+	if hole := problem.Unfilled(n.Value, false); n.Kind == yaml.ScalarNode && hole != "" {
+		p.errorf(at(n), "%s", hole)
+	}
+	for _, c := range n.Content {
+		p.unfilled(c, at)
+	}
 }
 
 // mark gives every node below n the origin that at says.

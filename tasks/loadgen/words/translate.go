@@ -91,7 +91,7 @@ func (p *parser) endpoint(word, text string) {
 func (p *parser) checkEndpoint() {
 	if p.req.Endpoint == "" && !slices.ContainsFunc(p.findings, func(f Finding) bool { return strings.HasPrefix(f.Text, "want the URL") }) {
 		p.errorf("", "no server is named: %s", map[string]string{
-			load.GuideLLM: "set --target or GUIDELLM_TARGET, from 0.7 on backend.target", load.VLLMBench: "set --base-url",
+			load.GuideLLM: "set --target or GUIDELLM_TARGET, from 0.7 on backend.target", load.VLLMBench: "set --base-url", load.InferenceMAX: "set --base-url",
 			load.InferencePerf: "set server.base_url", load.AIPerf: "set --url",
 		}[p.req.Tool])
 	}

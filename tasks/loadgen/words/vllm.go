@@ -46,9 +46,12 @@ func vllmOwn() []string {
 	}
 }
 
-func (p *parser) vllmBench(args []string) {
-	p.req.Tool = load.VLLMBench
+func (p *parser) vllmBench(tool string, args []string) {
+	p.req.Tool = tool
 	table := vllmFlags()
+	if tool == load.InferenceMAX {
+		table["use-chat-template"], table["best-of"] = none, one
+	}
 	var known []string
 	for name := range table {
 		known = append(known, "--"+name)
@@ -132,8 +135,8 @@ func (p *parser) vllmOutputs(flags []flagged) {
 	if v, word, ok := last(flags, "metric-percentiles"); ok {
 		for s := range strings.SplitSeq(v, ",") {
 			x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-			if err != nil || !(x > 0 && x < 100) {
-				p.errorf(word, "want percentiles between 0 and 100, found %q", s)
+			if err != nil || !(x >= 0 && x <= 100) {
+				p.errorf(word, "want percentiles from 0 to 100, found %q", s)
 				continue
 			}
 			o.Percentiles = append(o.Percentiles, x)
