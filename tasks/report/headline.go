@@ -29,7 +29,7 @@ func Headline(r *Report) *Stage {
 				continue
 			}
 			lastOK = s
-			if s.Verdict == "pass" && (best == nil || LoadOf(s) >= LoadOf(best)) {
+			if (s.Verdict == "pass" || s.Verdict == NotJudged) && (best == nil || LoadOf(s) >= LoadOf(best)) {
 				best = s
 			}
 		}

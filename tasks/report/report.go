@@ -162,6 +162,9 @@ type ServerHistogram struct {
 	Quantiles map[string]float64 `json:"quantiles_ms,omitempty"`
 }
 
+// NotJudged is the verdict of what another tool has measured: it says how long it took, and not how well it knows.
+const NotJudged = "not judged"
+
 // VerdictSchema names the format of verdict.json.
 const VerdictSchema = "bflow.verdict/1"
 

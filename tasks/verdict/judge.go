@@ -84,6 +84,19 @@ func Run(p *runplan.RunPlan, measurements []report.Measurement, findings []Findi
 	return v
 }
 
+// Imported is the verdict of a run that another tool has measured: nobody has said what would be good enough, and no check
+// of ours was made while it ran. Findings are what could not be read.
+func Imported(measurements []report.Measurement, findings []Finding) report.Verdict {
+	v := report.Verdict{Schema: report.VerdictSchema, Verdict: NotJudged, Reasons: []string{}, Gates: []report.Gate{}, Validity: []report.Validity{}}
+	for i := range measurements {
+		v.Validity = append(v.Validity, validity(&measurements[i])...)
+	}
+	for _, f := range findings {
+		v.Reasons = append(v.Reasons, f.Reason)
+	}
+	return v
+}
+
 func stageFindings(r rules, s *report.Stage) []Finding {
 	if Skipped(s) || s.Explored {
 		return nil

@@ -1,6 +1,9 @@
 package verdict
 
-import "bflow.dev/bflow/tasks/contract"
+import (
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/report"
+)
 
 // The words of a verdict, of a run, a stage or a gate.
 const (
@@ -8,6 +11,7 @@ const (
 	Fail         = "fail"
 	Inconclusive = "inconclusive" // the data cannot decide
 	Invalid      = "invalid"      // the data must not be believed
+	NotJudged    = report.NotJudged
 )
 
 // precedence of exit codes when several apply at once.

@@ -46,8 +46,12 @@ func documents(tool, dir string) ([]tools.Document, error) {
 		if err != nil || !d.Type().IsRegular() || !slices.ContainsFunc(patterns, wanted) {
 			return err
 		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
 		data, err := os.ReadFile(path)
-		docs = append(docs, tools.Document{Path: path, Data: data})
+		docs = append(docs, tools.Document{Path: path, Data: data, Written: info.ModTime()})
 		return err
 	})
 	if err != nil {

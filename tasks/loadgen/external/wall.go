@@ -22,7 +22,7 @@ func toWall(tool string, docs []tools.Document, in *tools.Imported) {
 	}
 	by := time.Now().UnixNano() - monotonic() + first - in.AnchorUnixNS
 	in.AnchorUnixNS += by
-	in.Notes = slices.DeleteFunc(in.Notes, func(n string) bool { return strings.Contains(n, "1 January 2000") }) // no longer true
+	in.Notes = slices.DeleteFunc(in.Notes, func(n string) bool { return n == tools.NoTimeOfDay })
 	for i := range in.Stages {
 		s := &in.Stages[i]
 		for _, t := range []*int64{&s.StartNS, &s.EndNS, &s.DrainEndNS, &s.WindowStart, &s.WindowEnd} {

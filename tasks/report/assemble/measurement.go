@@ -43,7 +43,6 @@ func measure(runDir string, plan *runplan.RunPlan, n int) *measured {
 	m.addSamples()
 	m.addPooled()
 	m.readSearch()
-	m.judge()
 	return m
 }
 
@@ -166,11 +165,15 @@ func (m *measured) fail(format string, args ...any) {
 		Reason: fmt.Sprintf("measurement %d (%q): %s", m.Index, m.Name, reason)})
 }
 
-// judge adds gates and verdict to the pooled, measured stages.
-func (m *measured) judge() {
+// judge adds gates and verdict to the pooled, measured stages. Of an imported run nothing is judged.
+func (m *measured) judge(imported bool) {
 	for i := range m.Pooled.Stages {
 		s := &m.Pooled.Stages[i]
 		if !s.Planned.Measure || s.Explored || verdict.Skipped(s) {
+			continue
+		}
+		if imported {
+			s.Verdict = verdict.NotJudged
 			continue
 		}
 		s.Gates = verdict.Gates(m.plan.SLO, verdict.Evidence{Stage: *s, OutputPerSecond: m.outputPerSecond(s.Stage),

@@ -20,9 +20,11 @@ func Report(runDir string) (*report.Report, error) {
 		return nil, err
 	}
 	r := &report.Report{Schema: report.ReportSchema, Plan: plan, Measurements: make([]report.Measurement, len(plan.Measurements))}
+	imported := exists(filepath.Join(runDir, contract.DirSource)) // no other run has this folder
 	var findings []verdict.Finding
 	for i := range plan.Measurements {
 		m := measure(runDir, plan, i)
+		m.judge(imported)
 		findings = append(findings, m.findings...)
 		r.Measurements[i] = m.Measurement
 		Span(&r.Run, m.loadgen)
@@ -32,7 +34,10 @@ func Report(runDir string) (*report.Report, error) {
 		findings = append(findings, verdict.Finding{Code: contract.ExitFail, Exit: contract.ExitFail, Reason: err.Error()})
 	}
 	remember(runDir, r)
-	r.Verdict = verdict.Run(plan, r.Measurements, append(findings, more...))
+	findings = append(findings, more...)
+	if r.Verdict = verdict.Run(plan, r.Measurements, findings); imported {
+		r.Verdict = verdict.Imported(r.Measurements, findings)
+	}
 	return r, nil
 }
 

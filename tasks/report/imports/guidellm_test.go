@@ -67,7 +67,7 @@ func TestGuideLLMFailures(t *testing.T) {
 			dir, r := imported(t, path)
 			s, rows := pooled(r), rowsOf(t, dir)
 			want := int(num(t, b, "metrics", "request_totals", "errored"))
-			if s.Counts.ByStatus[report.StatusFailed] != want || s.Counts.ByClass[tt.class] != want || *s.ErrorRate != 1 || r.Verdict.Verdict != "fail" {
+			if s.Counts.ByStatus[report.StatusFailed] != want || s.Counts.ByClass[tt.class] != want || *s.ErrorRate != 1 || r.Verdict.Verdict != report.NotJudged || r.Verdict.ExitCode != 0 {
 				t.Errorf("counts %+v, verdict %s", s.Counts, r.Verdict.Verdict)
 			}
 			for _, row := range at(b, "requests", "errored").([]any) {

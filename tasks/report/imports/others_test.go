@@ -62,7 +62,7 @@ func TestInferencePerfFailures(t *testing.T) {
 		want := int(num(t, raw(t, path), "failures", "count"))
 		_, r := imported(t, path)
 		s := pooled(r)
-		if s.Counts.ByStatus[report.StatusFailed] != want || s.Counts.ByClass[class] != want || r.Verdict.Verdict != "fail" || len(s.Metrics) != 1 {
+		if s.Counts.ByStatus[report.StatusFailed] != want || s.Counts.ByClass[class] != want || r.Verdict.Verdict != report.NotJudged || r.Verdict.ExitCode != 0 || len(s.Metrics) != 1 {
 			t.Errorf("%s: counts %+v, verdict %s, metrics %v", file, s.Counts, r.Verdict.Verdict, s.Metrics)
 		}
 	}

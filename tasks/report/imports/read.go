@@ -79,7 +79,9 @@ func open(path string) (tools.Document, error) {
 	if err != nil {
 		return tools.Document{}, fmt.Errorf("reading results: %w", err)
 	}
-	return tools.NewDocument(path, data), nil
+	doc := tools.NewDocument(path, data)
+	doc.Written = info.ModTime()
+	return doc, nil
 }
 
 func results(dir string) []string {

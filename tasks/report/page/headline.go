@@ -67,6 +67,9 @@ func headlineNote(s *report.Stage) string {
 	if s.Verdict == "pass" {
 		return where + "the highest load that is valid and holds every objective."
 	}
+	if s.Verdict == report.NotJudged {
+		return where + "the highest load."
+	}
 	return where + "the last measured load, because none is valid and holds every objective."
 }
 

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"bflow.dev/bflow/tasks/report"
@@ -24,6 +25,9 @@ func matrixView(reports []*report.Report) view {
 	}
 	v.Reasons = shortened(v.Reasons)
 	v.Verdict = verdictPill(verdict.Word(verdict.ExitCode(codes...)))
+	if len(reports) > 0 && !slices.ContainsFunc(reports, isJudged) {
+		v.Verdict = verdictPill(verdict.NotJudged)
+	}
 	v.Facts = []fact{{"Runs", fmt.Sprint(len(reports))}, {"Exit code", fmt.Sprint(v.Exit)}}
 	if len(reports) > 0 {
 		v.Facts = append(v.Facts, fact{"Model", modelsOf(reports)})
@@ -36,6 +40,8 @@ func matrixView(reports []*report.Report) view {
 	})
 	return v
 }
+
+func isJudged(r *report.Report) bool { return r.Verdict.Verdict != verdict.NotJudged }
 
 // codeOf is the gravest exit code that a word can stand for.
 func codeOf(word string) int {

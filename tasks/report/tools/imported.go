@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -10,10 +11,23 @@ import (
 
 // Document is a file to be read. Path names it in errors.
 type Document struct {
-	Path   string
-	Data   []byte
-	Hidden int   // how many values that may be secret were taken out of Data
-	Broken error // why they could not be, so that Data is not to be kept or believed
+	Path    string
+	Data    []byte
+	Written time.Time // when the file was written last; zero = it is no file
+	Hidden  int       // how many values that may be secret were taken out of Data
+	Broken  error     // why they could not be, so that Data is not to be kept or believed
+}
+
+// NoTimeOfDay is noted of results whose times are those of their files.
+const NoTimeOfDay = "the files say no time of day: the run ended when they were written"
+
+// End is when the run ended whose file says no time of day, in unix s: tools write their results then. What is no file
+// has one end for ever, so that reading it twice gives the same.
+func (d Document) End() float64 {
+	if d.Written.IsZero() {
+		return 1e9
+	}
+	return float64(d.Written.UnixNano()) / 1e9
 }
 
 // Reader reads files of one tool. An error names the file and the path into it; it never panics, whatever the bytes.

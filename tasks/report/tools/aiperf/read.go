@@ -149,8 +149,8 @@ func readSummary(in *tools.Imported, s *tools.ImportedStage, doc tools.Document)
 	start, ok1 := stampOf(f.Start)
 	end, ok2 := stampOf(f.End)
 	if !ok1 || !ok2 {
-		in.Note("the file says no time of day: the run is put at 1 January 2000")
-		start, end = unknownStart, unknownStart
+		in.Note(tools.NoTimeOfDay)
+		start, end = doc.End(), doc.End()
 	}
 	s.Span(start, end, start, end)
 	all, err := results(doc, metrics)
@@ -160,8 +160,6 @@ func readSummary(in *tools.Imported, s *tools.ImportedStage, doc tools.Document)
 	f.numbers(in, s, all)
 	return nil
 }
-
-const unknownStart = 946684800
 
 // stampOf reads a local time without a zone, taken as UTC.
 func stampOf(text string) (float64, bool) {

@@ -10,9 +10,6 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// start of a run of which the files say no time of day: they hold monotonic stamps alone.
-const unknownStart = 946684800 // 1 January 2000
-
 func readStage(in *tools.Imported, doc tools.Document, c configuration, index int) (tools.ImportedStage, error) {
 	var f file
 	if err := tools.Decode(doc, &f); err != nil {
@@ -21,12 +18,13 @@ func readStage(in *tools.Imported, doc tools.Document, c configuration, index in
 	if f.Time == nil || *f.Time < 0 || *f.Time > 1e7 {
 		return tools.ImportedStage{}, fmt.Errorf("reading %q: benchmark_time_seconds: want the seconds of a run", doc.Path)
 	}
-	in.Note("the files say no time of day: the run is put at 1 January 2000")
-	in.AnchorUnixNS = unknownStart * 1e9
+	in.Note(tools.NoTimeOfDay) // they hold monotonic stamps alone
 	s := tools.ImportedStage{Planned: f.planned(c, index), Ended: "duration", Metrics: map[string]report.Metric{}, Rates: map[string]float64{}}
-	begin := float64(unknownStart)
+	begin := doc.End() - *f.Time
 	if n := len(in.Stages); n > 0 {
 		begin = float64(in.Stages[n-1].DrainEndNS) / 1e9
+	} else {
+		in.AnchorUnixNS = int64(begin * 1e9)
 	}
 	s.Span(begin, begin+*f.Time, begin, begin+*f.Time)
 	if f.Load.SendDuration != nil && *f.Load.SendDuration >= 0 && *f.Load.SendDuration <= *f.Time {

@@ -109,8 +109,8 @@ func (f *file) stage(in *tools.Imported, doc tools.Document) (tools.ImportedStag
 	s := tools.ImportedStage{Planned: f.planned(len(in.Stages)), Ended: "requests", Rates: map[string]float64{}, Metrics: map[string]report.Metric{}}
 	start, err := time.Parse("20060102-150405", f.Date)
 	if err != nil {
-		in.Note("%s: the file says no date; it is taken as 1 January 2000", s.Planned.Name)
-		start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		in.Note(tools.NoTimeOfDay)
+		start = time.Unix(int64(doc.End()), 0)
 	}
 	// The date is that of the end: the file is written then.
 	if f.Duration > 1e7 || f.Duration < 0 {
