@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"time"
 
 	"bflow.dev/bflow/generator/spec"
@@ -24,7 +25,7 @@ func phasesOf(s spec.Phases, d *runplan.Deployment) runplan.Phases {
 func executionOf(e spec.Execution, ttl int) runplan.Execution {
 	out := runplan.Execution{VerifyCompletions: e.VerifyCompletions, OnInvalid: e.OnInvalid, TTLSeconds: int64(ttl)}
 	if e.Profiling != nil && e.Profiling.Enabled {
-		out.Profiling = &runplan.Profiling{CallRanges: orElse(e.Profiling.CallRanges, "100-150"), IdleSeconds: e.Profiling.IdleSeconds}
+		out.Profiling = &runplan.Profiling{CallRanges: orElse(strings.Join(strings.Fields(e.Profiling.CallRanges), ""), "100-150"), IdleSeconds: e.Profiling.IdleSeconds}
 	}
 	return out
 }

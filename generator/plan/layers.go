@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/load"
 )
 
 // layers are what a deployment is made of, weakest first: the profile, overrides, the overrides of the model. A value
@@ -103,7 +104,7 @@ func (l *layers) arguments(base []string) []string {
 	return slices.Concat(args, o.VLLMExtraArgs, m.VLLMExtraArgs)
 }
 
-// env merges the environments by key, the stronger wins.
+// env merges the environments by key, the stronger wins; a blank one removes the variable.
 func (l *layers) env(base map[string]string) map[string]string {
 	o, m := l.over.Runtime.Env, l.own.Runtime.Env
 	if len(o) == 0 && len(m) == 0 {
@@ -113,8 +114,8 @@ func (l *layers) env(base map[string]string) map[string]string {
 	if env == nil {
 		env = map[string]string{}
 	}
-	maps.Copy(env, o)
-	maps.Copy(env, m)
+	load.OverrideEnv(env, o)
+	load.OverrideEnv(env, m)
 	return env
 }
 

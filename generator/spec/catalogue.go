@@ -158,7 +158,7 @@ func (l *loader) treeFile(t tree, file string, data []byte) {
 func identity(root *yaml.Node) (kind, name string) {
 	text := func(p Path) string {
 		if n := Get(root, p); n != nil && n.Kind == yaml.ScalarNode && !isNull(n) {
-			return n.Value
+			return strings.TrimSpace(n.Value)
 		}
 		return ""
 	}

@@ -109,7 +109,7 @@ func (d *decoder) version(t reflect.Type) {
 		if child(d.doc.Root, Seg{Key: "api_version"}) == nil {
 			d.in(Seg{Key: "apiVersion"}, func() { d.warn(d.doc.Root, "apiVersion is missing; write %s", APIVersion) })
 		}
-	case n.Value != APIVersion && n.Value != APIVersionAlias:
+	case strings.TrimSpace(n.Value) != APIVersion && strings.TrimSpace(n.Value) != APIVersionAlias:
 		d.in(Seg{Key: "apiVersion"}, func() {
 			d.report(n, "want %q or %q, found %s", APIVersion, APIVersionAlias, found(n))
 		})

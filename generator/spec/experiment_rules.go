@@ -58,7 +58,7 @@ func (p *Profiling) check() (out findings) {
 	if p.CallRanges == "" {
 		return nil
 	}
-	shape := regexp.MustCompile(`^\s*(\d{1,9})-(\d{1,9})\s*$`)
+	shape := regexp.MustCompile(`^\s*(\d{1,9})\s*-\s*(\d{1,9})\s*$`)
 	for _, part := range strings.Split(p.CallRanges, ",") {
 		m := shape.FindStringSubmatch(part)
 		if m == nil {

@@ -24,7 +24,7 @@ func TestExplain(t *testing.T) {
 		{"an alias and an enum", "deploymentprofile.spec.runtime.pvc_mounts[0].access_mode",
 			Explanation{Type: "text or list of text", Aliases: []string{"access_mode"}, Values: []string{"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"}, Meaning: "access modes of a created claim"}},
 		{"a key of a map", "experiment.spec.overrides.runtime.env.SEED",
-			Explanation{Type: "text or secretKeyRef", Meaning: "environment, merged by key"}},
+			Explanation{Type: "text or secretKeyRef", Meaning: "environment, merged by key; a blank one removes the variable"}},
 		{"overrides of a model", "experiment.spec.model_overrides.x.rhoai.enable_auth",
 			Explanation{Type: "boolean", Meaning: "sets options.enable_auth"}},
 		{"a Kubernetes type", "deploymentprofile.spec.runtime.tolerations.operator",

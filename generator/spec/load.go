@@ -22,6 +22,7 @@ type LoadAPI struct {
 	Timeout      time.Duration     `json:"timeout,omitempty" default:"600s" doc:"limit of one request"`
 	VerifyTLS    bool              `json:"verify_tls" default:"true" doc:"check the certificate"`
 	APIKeySecret *SecretKey        `json:"api_key_secret,omitempty" doc:"Secret that holds the API key"`
+	PromptForm   string            `json:"prompt_form,omitempty" enum:"auto|text" implied:"auto" doc:"text = words whatever the API, so that chat and completions are sent the same prompts; auto = token ids where completions take them"`
 	ExactOutput  bool              `json:"exact_output" default:"true" doc:"force the output length: token limit and ignore_eos"`
 
 	ConnectTimeout time.Duration `json:"connect_timeout,omitempty" implied:"5s" doc:"limit of one attempt to connect"`

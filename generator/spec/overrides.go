@@ -36,7 +36,7 @@ type RHOAIOverrides struct {
 
 // RuntimeOverrides changes the model pods.
 type RuntimeOverrides struct {
-	Env                map[string]string            `json:"env,omitempty" keys:"env" secret:"true" doc:"environment, merged by key"`
+	Env                map[string]string            `json:"env,omitempty" keys:"env" secret:"true" doc:"environment, merged by key; a blank one removes the variable"`
 	VLLMArgs           Replace[[]string]            `json:"vllm_args,omitzero" doc:"replaces every weaker list; [] clears"`
 	VLLMExtraArgs      []string                     `json:"vllm_extra_args,omitempty" doc:"appended to the chosen vllm_args"`
 	HostPaths          Replace[[]HostPath]          `json:"host_paths,omitzero" null:"clears" doc:"replaces the profile's; empty clears"`
@@ -54,5 +54,6 @@ type BenchmarkOverrides struct {
 	MaxSeconds  int               `json:"max_seconds,omitempty" min:"1" unit:"s" doc:"replaces the duration bound"`
 	MaxRequests Count             `json:"max_requests,omitzero" doc:"replaces the request bound: a number or N*concurrency"`
 	RequestType string            `json:"request_type,omitempty" is:"requesttype" doc:"API of the requests"`
-	Env         map[string]string `json:"env,omitempty" keys:"env" secret:"true" doc:"environment of the load pod, merged by key"`
+	PromptForm  string            `json:"prompt_form,omitempty" enum:"auto|text" implied:"auto" doc:"text = words whatever the API, so that chat and completions are sent the same prompts"`
+	Env         map[string]string `json:"env,omitempty" keys:"env" secret:"true" doc:"environment of the load pod, merged by key; a blank one removes the variable"`
 }

@@ -205,13 +205,14 @@ func (d *decoder) duplicates(list *yaml.Node) {
 		if n.Kind != yaml.ScalarNode || isNull(n) {
 			continue
 		}
-		if f, ok := first[n.Value]; ok {
+		text := strings.TrimSpace(n.Value)
+		if f, ok := first[text]; ok {
 			d.in(Seg{Index: i}, func() {
-				d.report(n, "duplicate entry %q, first at %s:%d:%d", n.Value, d.doc.File, f.Line, f.Column)
+				d.report(n, "duplicate entry %q, first at %s:%d:%d", text, d.doc.File, f.Line, f.Column)
 			})
 			continue
 		}
-		first[n.Value] = n
+		first[text] = n
 	}
 }
 

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -40,7 +41,7 @@ func (r *references) experiment(e *Experiment) {
 // placeOf is the index of name in list, which may hold blank entries that were dropped.
 func placeOf(list *yaml.Node, name string, guess int) int {
 	for i, n := range list.Content {
-		if n.Value == name {
+		if strings.TrimSpace(n.Value) == name {
 			return i
 		}
 	}
@@ -68,6 +69,7 @@ func (r *references) matrix(e *Experiment, kind, field string) {
 }
 
 func (r *references) look(kind, name string, from *Doc, at string) {
+	name = strings.TrimSpace(name)
 	id := profileID{kind, name}
 	if r.seen[id] && r.catalogue.entries[id] != nil {
 		return

@@ -24,7 +24,8 @@ func (d *decoder) scalar(n *yaml.Node, want string) bool {
 	return true
 }
 
-// text keeps the source: 1.10 stays "1.10" and true "true".
+// text keeps the source: 1.10 stays "1.10" and true "true". Blanks round it are no part of it, except in a block (| or >),
+// which is a text with a shape of its own.
 func (d *decoder) text(n *yaml.Node, v reflect.Value, f *field) {
 	if f.secret && n.Kind == yaml.MappingNode {
 		d.reference(n, v, f)
@@ -34,7 +35,7 @@ func (d *decoder) text(n *yaml.Node, v reflect.Value, f *field) {
 		return
 	}
 	text := n.Value
-	if v.Type() == reflect.TypeFor[string]() && len(d.path) > 0 && d.path[len(d.path)-1].Key == "" {
+	if item := len(d.path) > 0 && d.path[len(d.path)-1].Key == ""; item || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 		text = strings.TrimSpace(text)
 	}
 	if word, ok := f.words[text]; ok {
@@ -129,9 +130,8 @@ func (d *decoder) rule(n *yaml.Node, text, name string) {
 
 // boolean reads the words of YAML 1.1, and those that people quote.
 func (d *decoder) boolean(n *yaml.Node, v reflect.Value, _ *field) {
-	if n.Kind == yaml.ScalarNode && n.Value != "" {
-		word := n.Value
-		if !quoted(n) && (word == strings.ToUpper(word) || word == strings.ToUpper(word[:1])+strings.ToLower(word[1:])) {
+	if word := strings.TrimSpace(n.Value); n.Kind == yaml.ScalarNode && word != "" {
+		if word == strings.ToUpper(word) || word == strings.ToUpper(word[:1])+strings.ToLower(word[1:]) {
 			word = strings.ToLower(word)
 		}
 		switch {

@@ -23,7 +23,7 @@ func (d *decoder) object(n *yaml.Node, v reflect.Value, _ *field) {
 func (d *decoder) count(n *yaml.Node, v reflect.Value, _ *field) {
 	const want = "want an integer above 0 or N*concurrency, found %s"
 	number := *n
-	factor, word, times := strings.Cut(n.Value, "*")
+	factor, word, times := strings.Cut(strings.TrimSpace(n.Value), "*")
 	if times {
 		number.Value, number.Style = factor, 0
 	}
@@ -122,7 +122,7 @@ func (d *decoder) intOrString(n *yaml.Node, v reflect.Value, _ *field) {
 	if !d.scalar(n, "a number or a name") {
 		return
 	}
-	x := intstr.FromString(n.Value)
+	x := intstr.FromString(strings.TrimSpace(n.Value))
 	if i, ok := wholeNumber(n); ok && !quoted(n) {
 		x = intstr.FromInt32(int32(i))
 	}
@@ -133,7 +133,7 @@ func (d *decoder) quantity(n *yaml.Node, v reflect.Value, _ *field) {
 	if !d.scalar(n, "a quantity") {
 		return
 	}
-	q, err := resource.ParseQuantity(n.Value)
+	q, err := resource.ParseQuantity(strings.TrimSpace(n.Value))
 	if err != nil {
 		d.report(n, "want a quantity such as 2 or 16Gi, found %s", found(n))
 		return

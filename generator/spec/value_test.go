@@ -72,6 +72,14 @@ func TestValuesAreReadAsTheFormatSays(t *testing.T) {
 			func(s *ExperimentSpec) any { return s.MLflow }, MLflow{Version: "1.10", Tags: map[string]string{"a": "true", "b": "007", "c": "1e3"}}},
 		{"booleans in every spelling", "stages: {download: No, deploy: OFF, benchmark: \"1\", collect: \"no\", cleanup: True}",
 			func(s *ExperimentSpec) any { return s.Stages }, Phases{Benchmark: true, Cleanup: true}},
+		{"booleans in quotes and between blanks", "stages: {download: 'No', deploy: \" TRUE \", benchmark: ' yes ', collect: \"0 \", cleanup: ' False'}",
+			func(s *ExperimentSpec) any { return s.Stages }, Phases{Deploy: true, Benchmark: true}},
+		{"blanks round texts of fields and maps", "service_account: \" sa1 \"\ntarget: {base_url: \" https://x.example/ \"}\nexecution: {profiling: {call_ranges: \" 100 - 150 \"}}\noverrides: {runtime: {env: {A: \" x\\t\"}}}",
+			func(s *ExperimentSpec) any {
+				return []string{s.ServiceAccount, s.Target.BaseURL, s.Execution.Profiling.CallRanges, s.Overrides.Runtime.Env["A"]}
+			}, []string{"sa1", "https://x.example", "100 - 150", "x"}},
+		{"a block keeps its shape", "overrides: {benchmark: {env: {A: x}}}\nmlflow:\n  tags:\n    a: |\n      one\n      two\n",
+			func(s *ExperimentSpec) any { return s.MLflow.Tags["a"] }, "one\ntwo\n"},
 		{"integers from numeric text", "overrides: {scale: {replicas: [\"3\", 0x10, 1_000, 2.0]}}",
 			func(s *ExperimentSpec) any { return s.Overrides.Scale.Replicas }, Axis[int]{3, 16, 1000, 2}},
 		{"durations of several parts", "execution: {timeout: 1h30m0.5s250ms}",

@@ -73,3 +73,10 @@ func (t *translator) setAPI(kind string, path value) {
 		t.m.API.Path = "/" + strings.TrimLeft(p, "/")
 	}
 }
+
+// promptForm reads how prompts are written: as the API takes them best, or as text whatever the API.
+func (t *translator) promptForm(v value) {
+	if v.set() {
+		t.m.API.PromptForm = map[string]string{"text": runplan.PromptText}[v.word("auto", "text")]
+	}
+}

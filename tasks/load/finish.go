@@ -75,6 +75,7 @@ func (t *translator) refuseEndless() {
 // finish decides who runs the load.
 func (t *translator) finish() {
 	t.refuseEndless()
+	t.promptForm(t.over.promptForm)
 	if t.src.Alone {
 		t.beyond()
 	}

@@ -22,6 +22,7 @@ func (t *translator) nativeAPI(v value) {
 	t.m.API.Timeout = positiveDuration(f.get("timeout"), 600*time.Second)
 	t.m.API.VerifyTLS = f.get("verify_tls").booleanOr(true)
 	t.m.API.ExactOutput = f.get("exact_output").booleanOr(true)
+	t.promptForm(f.get("prompt_form"))
 	if secret := f.get("api_key_secret"); secret.set() {
 		s := secret.fields()
 		t.m.API.APIKeySecret = &runplan.SecretKey{Name: s.must("name").text(), Key: s.must("key").text()}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"maps"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -83,9 +84,20 @@ func (t *translator) translate() {
 
 // overrides is the benchmark block of an experiment, layers already merged.
 type overrides struct {
-	rates, maxSeconds, maxRequests, requestType value
+	rates, maxSeconds, maxRequests, requestType, promptForm value
 
 	env map[string]string
+}
+
+// OverrideEnv puts the variables of a stronger layer over those of env; one that is blank is removed.
+func OverrideEnv(env, stronger map[string]string) {
+	for name, text := range stronger {
+		if strings.TrimSpace(text) == "" {
+			delete(env, name)
+			continue
+		}
+		env[name] = text
+	}
 }
 
 func (t *translator) readOverrides() {
@@ -95,11 +107,12 @@ func (t *translator) readOverrides() {
 		replaced(&t.over.maxSeconds, f.get("max_seconds"))
 		replaced(&t.over.maxRequests, f.get("max_requests"))
 		replaced(&t.over.requestType, f.get("request_type"))
+		replaced(&t.over.promptForm, f.get("prompt_form"))
 		if env := f.get("env").secretTexts(); len(env) > 0 {
 			if t.over.env == nil {
 				t.over.env = map[string]string{}
 			}
-			maps.Copy(t.over.env, env)
+			OverrideEnv(t.over.env, env)
 		}
 	}
 	if _, ok := t.over.env["GUIDELLM_OUTPUT_PATH"]; ok {

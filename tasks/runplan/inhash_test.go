@@ -72,6 +72,7 @@ var inHash = map[string]bool{
 	"measurements[].runner":                          true,
 	"measurements[].api.type":                        true,
 	"measurements[].api.path":                        true,
+	"measurements[].api.promptForm":                  true,
 	"measurements[].api.stream":                      true,
 	"measurements[].api.headers":                     true,
 	"measurements[].api.body":                        true,

@@ -55,7 +55,8 @@ type API struct {
 	Timeout      Duration          `json:"timeout"`        // of one request
 	VerifyTLS    bool              `json:"verifyTLS"`
 	APIKeySecret *SecretKey        `json:"apiKeySecret,omitempty"`
-	ExactOutput  bool              `json:"exactOutput"` // ask with ignore_eos and min_tokens
+	ExactOutput  bool              `json:"exactOutput"`          // ask with ignore_eos and min_tokens
+	PromptForm   string            `json:"promptForm,omitempty"` // PromptText, or as the API takes prompts best
 
 	ConnectTimeout Duration  `json:"connectTimeout,omitempty"` // of one attempt to connect; 0 = 5 s
 	ReadTimeout    Duration  `json:"readTimeout,omitempty"`    // longest silence of an answer; 0 = Timeout alone bounds it
@@ -92,6 +93,10 @@ type Adapter struct {
 	Name   string  `json:"name"`
 	Weight float64 `json:"weight"`
 }
+
+// PromptText says that prompts are text whatever the API, so that chat and completions are sent the same words. Their length
+// is then that of the text: what a server puts around it comes on top.
+const PromptText = "text"
 
 // Weight is a priority (field priority of the body) and how often it is drawn.
 type Weight struct {

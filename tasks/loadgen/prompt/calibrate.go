@@ -66,6 +66,7 @@ func (s *Source) Calibrate(ctx context.Context, by Counters) Calibration {
 		refine := try.method == MethodTokenize
 		err := s.Style.Calibrate(ctx, try.count, refine, len(s.prefixes()) > 0)
 		if err == nil {
+			s.Style.setFrame()
 			return s.prove(ctx, try.method, try.count)
 		}
 		why = append(why, fmt.Sprintf("prompts could not be %s: %v", map[bool]string{true: "tokenized", false: "counted by requests"}[refine], err))
@@ -76,7 +77,17 @@ func (s *Source) Calibrate(ctx context.Context, by Counters) Calibration {
 
 // takesIDs says whether all that the plan asks for can be said in token ids.
 func (s *Source) takesIDs() bool {
-	return s.Style.api.Type == runplan.APICompletions && s.Data.File == nil && s.Data.Turns <= 1 && alone(s.Rows)
+	return s.Style.api.Type == runplan.APICompletions && !s.Style.isText() && s.Data.File == nil && s.Data.Turns <= 1 && alone(s.Rows)
+}
+
+// isText says whether prompts are the same words whatever the API.
+func (s *Style) isText() bool { return s.api.PromptForm == runplan.PromptText }
+
+// setFrame takes what the server adds out of the length of prompts in text form: chat adds more than completions.
+func (s *Style) setFrame() {
+	if s.isText() {
+		s.Frame, s.SystemFrame, s.Overhead, s.System = s.Overhead, s.System, 0, 0
+	}
 }
 
 // alone says whether no turn of the rows needs the history of its conversation, which ids cannot hold.

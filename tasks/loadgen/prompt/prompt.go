@@ -104,7 +104,10 @@ func (s *Source) input(pl *plan) {
 		pl.tokens = asked - s.Style.Overhead
 	}
 	if whole {
-		pl.inAsked = int64(asked + pl.prefixTokens)
+		pl.inAsked = int64(asked + pl.prefixTokens + s.Style.Frame)
+		if pl.prefixTokens > 0 {
+			pl.inAsked += int64(s.Style.SystemFrame)
+		}
 	}
 }
 

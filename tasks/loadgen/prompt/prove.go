@@ -48,6 +48,9 @@ func (s *Source) correct(ctx context.Context, count Counter, checks []Check, exa
 		switch {
 		case low == 0 && high == 0:
 			continue
+		case s.Style.isText():
+			s.correctFrame(low, high, prefixed)
+			continue
 		case low == high && prefixed:
 			s.Style.System += low
 		case low == high:
@@ -67,6 +70,17 @@ func (s *Source) correct(ctx context.Context, count Counter, checks []Check, exa
 		done = false
 	}
 	return done, nil
+}
+
+// correctFrame is correct for prompts in text form: the words stay as they are.
+func (s *Source) correctFrame(low, high int, prefixed bool) {
+	switch {
+	case low != high:
+	case prefixed:
+		s.Style.SystemFrame += low
+	default:
+		s.Style.Frame += low
+	}
 }
 
 // spread returns the smallest and the largest difference of the checks with or without a prefix, and the largest share.

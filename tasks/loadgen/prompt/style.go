@@ -20,6 +20,9 @@ type Style struct {
 	Overhead int     // tokens that the server adds to a prompt without a system message
 	System   int     // tokens that a system message adds beside its text
 
+	// Of prompts in text form: what the server adds to a prompt, and for a system message, on top of the length asked.
+	Frame, SystemFrame int
+
 	LengthKeys []string // names of the answer's length in the body
 	Exact      bool     // ask for exactly so many tokens
 
