@@ -81,7 +81,8 @@ type adding struct {
 // what would be is written there.
 func (h *Hub) AddTarget(ctx context.Context, o TargetOptions, dry io.Writer) error {
 	a := &adding{Hub: h, o: o}
-	steps := []step{{"looking at the hub", a.lookHere}, {"looking at the target", a.lookThere}, {"comparing", a.agree}}
+	steps := []step{{"looking at the hub", a.lookHere}, {"looking at the target", a.lookThere}, {"comparing", a.agree},
+		{"looking for its namespaces", a.present}}
 	if dry != nil {
 		steps = append(steps, step{"asking what would change", func(ctx context.Context) error { return a.preview(ctx, dry) }})
 	} else {
@@ -189,6 +190,20 @@ func (a *adding) namespaces() []string {
 
 func targetObjects(name string, s survey, namespaces []string) ([]*unstructured.Unstructured, error) {
 	return objects.Target{Name: name, Namespaces: namespaces, Hub: s.found.Platform.Hub, Version: s.options.Version}.Objects()
+}
+
+// present refuses, before anything is changed, where somebody has deleted a namespace in which its queue is to be.
+func (a *adding) present(ctx context.Context) error {
+	for _, n := range a.namespaces() {
+		live, err := a.cluster.Get(ctx, apply.Ref{Kind: "Namespace", Name: n})
+		if err != nil {
+			return err
+		}
+		if live == nil {
+			return fmt.Errorf("namespace %q of the hub is gone; forget it with bflow bootstrap namespace remove %s, or make it again with bflow bootstrap upgrade", n, n)
+		}
+	}
+	return nil
 }
 
 // component is what the hub has for the target.

@@ -215,6 +215,26 @@ func TestAnInstallationAfterAnotherIsOfItsOwnNamespaces(t *testing.T) {
 	}
 }
 
+// TestANamespaceThatSomebodyHasDeletedIsForgotten: else the next call of bootstrap would make it again.
+func TestANamespaceThatSomebodyHasDeletedIsForgotten(t *testing.T) {
+	s, hub, _ := twoTeams(t)
+	for _, path := range s.List("/") {
+		if strings.HasSuffix(path, "/namespaces/lab") || strings.Contains(path, "/namespaces/lab/") {
+			s.Remove(path)
+		}
+	}
+	s.Refuse(func(q apitest.Request) (int, string) {
+		if q.Namespace == "lab" && (q.Verb == "create" || q.Verb == "patch") {
+			return http.StatusNotFound, `namespaces "lab" not found`
+		}
+		return 0, ""
+	})
+	must(t, hub.RemoveNamespace(t.Context(), NamespaceOptions{Name: "lab", Version: "v1.0.0"}))
+	if state, err := hub.Status(t.Context(), Options{Version: "v1.0.0"}); err != nil || len(state.Findings) > 0 || !slices.Equal(state.Namespaces, []string{"bench"}) {
+		t.Errorf("status says %+v, %v", state, err)
+	}
+}
+
 func TestNamespacesThatCannotComeOrGo(t *testing.T) {
 	s, hub, _ := twoTeams(t)
 	s.Put("/api/v1/namespaces/taken/serviceaccounts/bflow-load", apitest.Object{})

@@ -133,8 +133,11 @@ func settledOrReleased(u *unstructured.Unstructured) (bool, string) {
 	return released(u)
 }
 
-// hold stops the queues of the namespace, or lets them go on.
+// hold stops the queues of the namespace, or lets them go on. One that somebody has deleted has none.
 func (m *membership) hold(ctx context.Context, stop bool) error {
+	if live, err := m.cluster.Get(ctx, apply.Ref{Kind: "Namespace", Name: m.o.Name}); err != nil || live == nil {
+		return err
+	}
 	for _, c := range m.comes() {
 		for _, o := range c.Objects {
 			if o.GetKind() != "LocalQueue" {

@@ -223,6 +223,14 @@ func TestWhatIsRefused(t *testing.T) {
 		t.Errorf("without a controller: %v", err)
 	}
 	must(t, hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Force: true, Version: "v1"}))
+	s.Remove("/api/v1/namespaces/bench")
+	n := len(s.Requests())
+	if err := add("far", path); err == nil || !strings.Contains(err.Error(), `namespace "bench" of the hub is gone; forget it with bflow bootstrap namespace remove bench`) {
+		t.Errorf("a namespace that somebody has deleted: %v", err)
+	}
+	if got := writes(s, n); len(got) > 0 {
+		t.Errorf("written although it was refused: %q", got)
+	}
 }
 
 // TestPartsOfACluster: each is a target of its own, and what they share goes with the last.
