@@ -64,10 +64,11 @@ func (c *Cluster) metadata(ctx context.Context, path string) (metadata, error) {
 		var o struct {
 			Metadata metadata `json:"metadata"`
 		}
-		text, err := c.core.Get().AbsPath(path).Do(ctx).Raw()
+		answer := c.core.Get().AbsPath(path).Do(ctx)
+		err := answer.Error() // which says what the server says; that of Raw does not
 		if err == nil {
-			err = json.Unmarshal(text, &o)
-			return o.Metadata, err
+			text, _ := answer.Raw()
+			return o.Metadata, json.Unmarshal(text, &o)
 		}
 		if !passing(err) || ctx.Err() != nil || time.Since(begin) > maxUnanswered {
 			return metadata{}, err

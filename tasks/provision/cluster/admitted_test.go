@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -66,6 +67,19 @@ func TestARunThatIsGoneGetsNothing(t *testing.T) {
 		return map[string]string{contract.EnvPipelineRun: "r", contract.EnvPipelineRunUID: "u"}[name]
 	})
 	if err := connect(t, s).Admitted(t.Context(), run); err == nil || !strings.Contains(err.Error(), `there is no PipelineRun "r" in namespace "bench" any more`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestWhatForbidsToAskIsSaid: people read it in bflow status.
+func TestWhatForbidsToAskIsSaid(t *testing.T) {
+	s := apitest.New(t, "bench")
+	s.ServeRuns()
+	s.Refuse(func(apitest.Request) (int, string) { return http.StatusForbidden, "pipelineruns is forbidden" })
+	run := RunOf("r", 1, func(name string) string {
+		return map[string]string{contract.EnvPipelineRun: "r", contract.EnvPipelineRunUID: "u"}[name]
+	})
+	if err := connect(t, s).Admitted(t.Context(), run); err == nil || !strings.Contains(err.Error(), `asking whether run "r" was let start: pipelineruns is forbidden`) {
 		t.Errorf("got %v", err)
 	}
 }
