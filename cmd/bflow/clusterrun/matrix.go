@@ -42,7 +42,8 @@ func (c *Cluster) Matrices(ctx context.Context, namespace string) ([]Matrix, err
 		return nil, wrap("listing matrices", err)
 	}
 	customs, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(namespace, ""), selector{labels: matrices})
-	if err != nil && !apierrors.IsForbidden(err) { // who may not look sees what Tekton says of the parent
+	// who may not look, or where nothing serves CustomRuns, sees what Tekton says of the parent
+	if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("listing matrices: %w", err)
 	}
 	out := make([]Matrix, len(parents))

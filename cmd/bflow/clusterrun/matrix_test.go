@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -142,6 +143,22 @@ func TestTheStatusOfAMatrix(t *testing.T) {
 				t.Errorf("%+v, %v", s, err)
 			}
 		})
+	}
+}
+
+// TestMatricesAreListedWhereNothingServesTheirCustomRuns: whoever asks for runs must not fail because of matrices.
+func TestMatricesAreListedWhereNothingServesTheirCustomRuns(t *testing.T) {
+	srv, c := newCluster(t)
+	m := submitMatrix(t, c, 2)
+	srv.Refuse(func(q apitest.Request) (int, string) {
+		if q.Resource == "customruns" {
+			return http.StatusNotFound, "the server could not find the requested resource"
+		}
+		return 0, ""
+	})
+	all, err := c.Matrices(t.Context(), "")
+	if err != nil || len(all) != 1 || all[0].Name() != m.Name() {
+		t.Errorf("got %v, %v", all, err)
 	}
 }
 
