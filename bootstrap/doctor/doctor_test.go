@@ -185,6 +185,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 
 		{"no Tekton", func(t *testing.T, p *patient) { p.Unserve("tekton.dev/v1") }, "tekton", Fail, "Tekton Pipelines is not installed", "bflow bootstrap"},
 		{"an API of Tekton without a controller", gone("Deployment", "tekton-pipelines-controller"), "tekton", Fail, "its controller is nowhere", "bflow bootstrap"},
+		{"Tekton's webhook is down", set("Deployment", "tekton-pipelines-webhook", int64(0), "status", "availableReplicas"), "tekton", Fail, "Deployment tekton-pipelines-webhook in tekton-pipelines is not available", "kubectl get pods -n tekton-pipelines"},
 		{"Tekton is down", set("Deployment", "tekton-pipelines-controller", int64(0), "status", "availableReplicas"), "tekton", Fail, "is not available: pod tekton-pipelines-controller-x: CrashLoopBackOff", "kubectl get pods -n tekton-pipelines"},
 		{"an old Tekton", set("ConfigMap", "pipelines-info", "v0.59.0", "data", "version"), "tekton", Warn, "v0.59.0", "v1.13.0 or later"},
 		{"a Tekton whose pods a restricted namespace refuses", set("ConfigMap", "feature-flags", "false", "data", "set-security-context"), "tekton", Fail, "set-security-context", "kubectl patch configmap feature-flags"},

@@ -32,10 +32,29 @@ func (d *doctor) tekton(ctx context.Context) []Line {
 	case err != nil:
 		return unread(check, err)
 	}
-	if line := d.installed(ctx, check, "Tekton Pipelines", i, minTekton); line.Level != OK || d.platform.IsOpenShift() {
+	line := d.installed(ctx, check, "Tekton Pipelines", i, minTekton)
+	if line.Level == OK && d.down(ctx, i.Namespace, "tekton-pipelines-webhook") {
+		line = fail(check, fmt.Sprintf("look at its pods: kubectl get pods -n %s", i.Namespace),
+			"Deployment tekton-pipelines-webhook in %s is not available%s: no run is made, and none goes on", i.Namespace, d.trouble(ctx, i.Namespace))
+	}
+	if line.Level != OK || d.platform.IsOpenShift() {
 		return []Line{line}
 	}
 	return []Line{d.tektonSecurity(ctx, i)}
+}
+
+// down says whether a Deployment is there and not available.
+func (d *doctor) down(ctx context.Context, namespace, name string) bool {
+	o, err := d.get(ctx, deployments(), namespace, name)
+	if err != nil {
+		return false // another distribution names it otherwise, and whoever may not look is told by the calls that fail
+	}
+	n, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas")
+	return n == 0
+}
+
+func deployments() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 }
 
 // tektonSecurity looks at the one flag that runs cannot do without: the containers that Tekton adds to a pod must fit a
@@ -104,8 +123,7 @@ func (d *doctor) trouble(ctx context.Context, namespace string) string {
 
 func (d *doctor) controller(ctx context.Context) []Line {
 	const check = "controller"
-	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	o, err := d.get(ctx, deployments, contract.NamespaceSystem, contract.AccountController)
+	o, err := d.get(ctx, deployments(), contract.NamespaceSystem, contract.AccountController)
 	if apierrors.IsNotFound(err) {
 		return []Line{fail(check, bootstrap, "bflow-controller is not installed: runs would wait for ever")}
 	}
@@ -114,7 +132,9 @@ func (d *doctor) controller(ctx context.Context) []Line {
 	}
 	d.deployed = o
 	if n, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas"); n == 0 {
-		return []Line{fail(check, "look at its pod: kubectl describe pods -n "+contract.NamespaceSystem, "bflow-controller is not available%s", d.trouble(ctx, contract.NamespaceSystem))}
+		look := "look at its pod and its log: kubectl describe pods -n %[1]s; kubectl logs -n %[1]s deployment/%[2]s"
+		return []Line{fail(check, fmt.Sprintf(look, contract.NamespaceSystem, contract.AccountController),
+			"bflow-controller is not available%s", d.trouble(ctx, contract.NamespaceSystem))}
 	}
 	if v := o.GetLabels()["app.kubernetes.io/version"]; v != "" && d.Version != "" && v != d.Version {
 		return []Line{warn(check, "run bflow bootstrap upgrade, or use bflow "+v, "bflow-controller is %s and this bflow is %s", v, d.Version)}
