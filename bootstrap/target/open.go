@@ -15,6 +15,7 @@ import (
 	"bflow.dev/bflow/queue/target/credentials"
 	"bflow.dev/bflow/tasks/contract"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -178,6 +179,8 @@ func (c *Cluster) sentence(act string, err error) error {
 	switch {
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s: it does not take the credentials of context %q; log in there again, or choose another --context", act, c.Context)
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return fmt.Errorf("%s: %w; try again when it is gone", act, err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%s: %w; this takes the kubeconfig of an administrator of that cluster", act, err)
 	case errors.As(err, &network):
