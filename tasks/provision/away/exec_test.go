@@ -413,6 +413,16 @@ func TestATaskThatIsLostIsMarked(t *testing.T) {
 			})
 			g.files = nil
 		}},
+		{"its node was started again", "its node has lost its container", true, func(g *target) {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.change(func(p *corev1.Pod) {
+				for i := range p.Status.ContainerStatuses {
+					p.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Unknown"}}
+				}
+			})
+			g.files = nil
+		}},
 		{"its results server crashed", "its container files ended with exit code 137 OOMKilled", false, func(g *target) {
 			g.mu.Lock()
 			defer g.mu.Unlock()

@@ -56,14 +56,17 @@ func record(runDir string, o *Options, lost *lostError) error {
 
 // ended returns how a container ended, nil while it has not, or where nobody knows.
 func ended(pod *corev1.Pod, container string) *corev1.ContainerStateTerminated {
-	if s := statusOf(pod, container); s != nil && s.State.Terminated != nil && s.State.Terminated.Reason != unknown {
+	if s := statusOf(pod, container); s != nil && !forgotten(s.State.Terminated) {
 		return s.State.Terminated
 	}
 	return nil
 }
 
-// unknown is the reason that the API gives where a node has forgotten a container.
-const unknown = "ContainerStatusUnknown"
+// forgotten says whether a node does not know how a container ended: the kubelet has lost it (ContainerStatusUnknown), or
+// the container runtime has while the node was down (Unknown, with exit code 255).
+func forgotten(end *corev1.ContainerStateTerminated) bool {
+	return end != nil && (end.Reason == "ContainerStatusUnknown" || end.Reason == "Unknown")
+}
 
 // begun says whether a container has begun, and has perhaps ended.
 func begun(pod *corev1.Pod, container string) bool {
@@ -92,7 +95,7 @@ func death(s cluster.JobState, task string) *lostError {
 	case pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "":
 		why := fmt.Sprintf("its pod was ended (%s): %s", pod.Status.Reason, oneLine(pod.Status.Message))
 		return &lostError{why: why, taken: !overfull(pod.Status.Message)}
-	case status != nil && status.State.Terminated != nil && status.State.Terminated.Reason == unknown:
+	case status != nil && forgotten(status.State.Terminated):
 		return &lostError{why: "its node has lost its container", taken: true}
 	case pod.DeletionTimestamp != nil && s.Failure() != "":
 		return &lostError{why: s.Failure(), taken: !s.OutOfTime()}
