@@ -177,7 +177,11 @@ func (a *adding) render() (err error) {
 	if a.objects, err = targetObjects(a.o.Name, a.s, a.namespaces()); err != nil {
 		return err
 	}
-	a.settings.Rights, err = rightsOn(a.namespaces())
+	rights, err := rightsOnTargets()
+	a.settings.Rights = map[string]string{}
+	for _, n := range a.namespaces() {
+		a.settings.Rights[n] = rights
+	}
 	return err
 }
 

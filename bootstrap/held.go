@@ -23,7 +23,8 @@ type orphanedError struct{ held []apply.Ref }
 
 func (e *orphanedError) Error() string {
 	first := e.held[0]
-	return fmt.Sprintf("%s does not run, so nobody releases the runs and matrices that it holds: %d, %s first; delete each by bflow delete --force --yes %s -n %s, and repeat this, or see bflow doctor",
+	return fmt.Sprintf("%s does not run, so nobody releases the runs and matrices that it holds: %d, %s first; "+
+		"delete each by bflow delete --force --yes %s -n %s, and repeat this, or see bflow doctor",
 		contract.AccountController, len(e.held), first.Name, first.Name, first.Namespace)
 }
 

@@ -41,9 +41,11 @@ func (h *Hub) Install(ctx context.Context, o Options) error {
 	for _, c := range s.components {
 		steps = append(steps, step{"installing " + c.Name, func(ctx context.Context) error { return h.install(ctx, c, s) }})
 	}
-	return perform(ctx, append(steps,
-		step{"finishing the inventory", func(ctx context.Context) error { return h.end(ctx, s) }},
-		step{"looking at the rights on targets", func(context.Context) error { return h.sayLacking(s.options.settings(s.components)) }}))
+	steps = append(steps, step{"finishing the inventory", func(ctx context.Context) error { return h.end(ctx, s) }})
+	if err := perform(ctx, steps); err != nil {
+		return err
+	}
+	return h.sayLacking(s.options.settings(s.components))
 }
 
 func perform(ctx context.Context, steps []step) error {

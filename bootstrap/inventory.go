@@ -49,7 +49,7 @@ type TargetSettings struct {
 	Nodes      map[string]string `json:"nodes,omitempty"`      // labels of the nodes that are the target; none = all
 	LoadNodes  map[string]string `json:"loadNodes,omitempty"`  // node selector of the Jobs of tasks there
 	Namespaces []string          `json:"namespaces,omitempty"` // of runs; none = those of the hub
-	Rights     map[string]string `json:"rights,omitempty"`     // that were given there: see rightsOn
+	Rights     map[string]string `json:"rights,omitempty"`     // that were given there, by namespace: see rightsOnTargets
 }
 
 // Entry is one object. A shared one was there before us: it is given back, never deleted.

@@ -158,9 +158,9 @@ func TestATargetOfEarlierRightsIsSaid(t *testing.T) {
 	}
 	s.Change("/api/v1/namespaces/bflow-system/configmaps/bflow-inventory", func(o apitest.Object) {
 		data := o["data"].(apitest.Object)
-		rights, err := rightsOn([]string{"lab"})
+		rights, err := rightsOnTargets()
 		must(t, err)
-		data[settingsKey] = strings.Replace(data[settingsKey].(string), rights["lab"], "of an earlier version", 1)
+		data[settingsKey] = strings.Replace(data[settingsKey].(string), `"lab": "`+rights, `"lab": "of an earlier version`, 1)
 	})
 	must(t, hub.Install(t.Context(), Options{Version: "v1.0.0"}))
 	if want := `target "far" lacks rights that this version needs for runs of lab: bflow target add far --kubeconfig FILE gives them`; !strings.Contains(said.String(), want) {

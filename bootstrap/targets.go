@@ -36,6 +36,10 @@ func (h *Hub) Targets(ctx context.Context, version string) ([]TargetState, error
 	if err != nil {
 		return nil, fmt.Errorf("listing targets: %w", err)
 	}
+	rights, err := rightsOnTargets()
+	if err != nil {
+		return nil, fmt.Errorf("listing targets: %w", err)
+	}
 	all := []TargetState{}
 	inv, unread := ReadInventory(ctx, h.cluster)
 	for _, flavor := range flavors {
@@ -49,9 +53,7 @@ func (h *Hub) Targets(ctx context.Context, version string) ([]TargetState, error
 		}
 		unread = errors.Join(unread, h.queueState(ctx, &state), h.seenState(ctx, &state))
 		if _, remote := inv.Settings.Targets[name]; remote && inv.Settings.Versions[partBflow] == version {
-			if state.Lacks, err = inv.Settings.lacking(name); err != nil {
-				return nil, fmt.Errorf("listing targets: %w", err)
-			}
+			state.Lacks = inv.Settings.lacking(name, rights)
 		}
 		all = append(all, state)
 	}

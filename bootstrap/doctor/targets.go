@@ -30,7 +30,8 @@ func (d *doctor) targets(ctx context.Context) []Line {
 		}
 		others++
 		if slices.Contains(t.Lacks, d.Namespace) {
-			lines = append(lines, warn(check, fmt.Sprintf("run bflow target add %s --kubeconfig FILE, with the way to it for an administrator", t.Name),
+			remedy := fmt.Sprintf("run bflow target add %s --kubeconfig FILE, with the way to it for an administrator", t.Name)
+			lines = append(lines, warn(check, remedy,
 				"the accounts of bflow on target %q lack rights that this version needs for runs of namespace %s", t.Name, d.Namespace))
 		}
 	}

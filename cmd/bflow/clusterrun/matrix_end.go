@@ -65,8 +65,8 @@ func (c *Cluster) DeleteMatrix(ctx context.Context, m *Matrix, force bool, held 
 	})
 }
 
-// DeleteOrphanMatrix deletes a matrix that no controller looks after: remove deletes one of its runs after another, and then
-// our finalizers are taken off its CustomRun and its parent. That takes the right to delete the namespace.
+// DeleteOrphanMatrix deletes a matrix that no controller looks after: remove deletes one of its runs after another, and
+// then our finalizers are taken off its CustomRun and its parent. That takes the right to delete the namespace.
 func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func(*Run) error, held func(why string)) error {
 	if err := c.markMatrix(ctx, m); err != nil { // first: a controller that comes back makes no more runs of it
 		return err
@@ -95,12 +95,13 @@ func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func
 	return c.matrixGone(ctx, m, func() { held("what belongs to it is being deleted") })
 }
 
-// FindLeftMatrix returns what is left of a matrix whose parent was deleted: its CustomRun, which our finalizer holds. It is nil
-// where nothing is. Of the parent only its name is known.
+// FindLeftMatrix returns what is left of a matrix whose parent was deleted: its CustomRun, which our finalizer holds. It is
+// nil where nothing is. Of the parent only its name is known.
 func (c *Cluster) FindLeftMatrix(ctx context.Context, name string, namespaces ...string) (*Matrix, error) {
 	var denied error
 	for _, namespace := range namespaces {
-		customs, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(namespace, ""), selector{labels: matrices + "," + pipeline.PipelineRunLabelKey + "=" + name})
+		of := selector{labels: matrices + "," + pipeline.PipelineRunLabelKey + "=" + name}
+		customs, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(namespace, ""), of)
 		switch {
 		case apierrors.IsForbidden(err):
 			denied = errors.Join(denied, err)
