@@ -27,6 +27,7 @@ func (a *Admission) account(ctx context.Context, pr *tektonv1.PipelineRun) (time
 			return 0, fmt.Errorf("reading account %q of run %q: %w", name, pr.Name, err)
 		}
 		if !marked {
+			a.line.stepOut(pr.UID)
 			return noWay, a.explain(ctx, pr, "WrongAccount", fmt.Sprintf("its tasks ask for ServiceAccount %s, which is not there or not marked for runs; "+
 				"whoever may change it can say kubectl label serviceaccount %s -n %s %s=true", name, name, pr.Namespace, contract.LabelForRuns))
 		}

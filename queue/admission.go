@@ -21,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -63,7 +64,7 @@ type Admission struct {
 	jobs    *jobframework.JobReconciler
 	starter *starter
 	opts    Options
-	order   turnstile
+	line    *line
 }
 
 // NewAdmission makes the reconciler of PipelineRuns for Kueue.
@@ -80,6 +81,7 @@ func NewAdmission(c client.Client, recorder events.EventRecorder, opts Options) 
 		jobs:    jobframework.NewReconciler(c, quiet{recorder}, frameworkOptions(opts)...),
 		starter: &starter{ways: opts.Access, gate: opts.Gate, locks: opts.Locks, clock: opts.Clock},
 		opts:    opts,
+		line:    newLine(),
 	}
 }
 
@@ -96,7 +98,7 @@ func SetupAdmission(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		workers    int
 		do         reconcile.Func
 	}{
-		{"intake", oldestFirst{}, oldestFirstIn(a.client), 1, a.Enter}, // more would mix up the order of runs
+		{"intake", oldestFirst{a.line}, oldestFirst{a.line}.in(a.client), 1, a.Enter}, // more would mix up the order of runs
 		{"admission", &handler.EnqueueRequestForObject{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(a.client)), parallel, a.Go},
 	} {
 		err := ctrl.NewControllerManagedBy(mgr).Named(part.name).
@@ -130,29 +132,48 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request, entering bo
 		return ctrl.Result{}, fmt.Errorf("reading run: %w", err)
 	}
 	if enters, err := a.enters(ctx, pr); err != nil || enters != entering {
+		if err == nil && entering {
+			a.line.leave(pr.UID)
+		}
 		return ctrl.Result{}, err
 	}
 	result, err := a.join(ctx, req, pr, entering)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
+	if entering && err != nil && !ofAll(err) {
+		a.line.stepOut(pr.UID)
+	}
 	return result, err
 }
 
 // enters says whether a run waits and has no Workload yet.
 func (a *Admission) enters(ctx context.Context, pr *tektonv1.PipelineRun) (bool, error) {
-	if pr.UID == "" || !run.Ours(pr) || !pr.IsPending() || !pr.DeletionTimestamp.IsZero() {
+	if !waits(pr) {
 		return false, nil
 	}
 	wl, err := a.workload(ctx, pr)
 	return wl == nil, err
 }
 
+func waits(pr *tektonv1.PipelineRun) bool {
+	return pr.UID != "" && run.Ours(pr) && pr.IsPending() && pr.DeletionTimestamp.IsZero()
+}
+
+// ofAll says whether what failed for one run would fail for any: an API server or a webhook that does not answer.
+func ofAll(err error) bool {
+	answered := apierrors.APIStatus(nil)
+	return !errors.As(err, &answered) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
+}
+
 // join does for a run, and for one that is gone, what is next.
 func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.PipelineRun, entering bool) (ctrl.Result, error) {
+	queued := entering && run.Queue(pr) != ""
 	if pr.UID != "" {
 		ready, err := a.prepare(ctx, pr)
 		if refused(err) {
+			a.line.stepOut(pr.UID)
 			a.events.Eventf(pr, nil, corev1.EventTypeWarning, "CannotQueue", "Admit",
 				"The API server refuses every change of it, so it cannot be queued; delete it and submit it again: %v", err)
 			return ctrl.Result{RequeueAfter: seldom}, nil
@@ -166,9 +187,9 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 		if wait, err := a.account(ctx, pr); wait > 0 || err != nil {
 			return ctrl.Result{RequeueAfter: wait}, err
 		}
-		if entering && run.Queue(pr) != "" {
-			if wait := a.order.pass(pr.UID, pr.CreationTimestamp.Time, a.opts.Clock.Now()); wait > 0 {
-				return ctrl.Result{RequeueAfter: wait}, nil
+		if queued {
+			if wait, err := a.turn(ctx, pr); wait > 0 || err != nil {
+				return ctrl.Result{RequeueAfter: wait}, err
 			}
 		}
 		if wait, err := a.way(ctx, pr); wait > 0 || err != nil {
@@ -178,6 +199,9 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 	waited := pr.IsPending()
 	j := &job{PipelineRun: &tektonv1.PipelineRun{}, starter: a.starter}
 	result, err := a.jobs.ReconcileGenericJob(ctx, req, j)
+	if queued && err == nil {
+		a.line.entered(pr, a.opts.Clock.Now())
+	}
 	switch {
 	case err != nil && waited && refused(err):
 		return ctrl.Result{}, a.giveUp(ctx, pr, err)
@@ -191,19 +215,37 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 	return result, err
 }
 
-// prepare gives a run without a queue its name, and where Kueue manages pods a run its Workload. The patch that it makes brings the run here
-// again, so it is not ready in the same round.
+// turn is how long a run waits for those that were made before it. Where Kueue manages pods its Workload is made here.
+func (a *Admission) turn(ctx context.Context, pr *tektonv1.PipelineRun) (time.Duration, error) {
+	wait, err := a.line.turn(pr, a.opts.Clock.Now(), func(name types.NamespacedName, id types.UID) (bool, error) {
+		other := &tektonv1.PipelineRun{}
+		if err := a.client.Get(ctx, name, other); err != nil || other.UID != id || run.Queue(other) == "" {
+			return false, client.IgnoreNotFound(err)
+		}
+		return a.enters(ctx, other)
+	})
+	if wait > 0 || err != nil || !a.opts.Prebuilt {
+		return wait, err
+	}
+	if err := a.prebuild(ctx, pr); err != nil {
+		return 0, err
+	}
+	a.line.entered(pr, a.opts.Clock.Now())
+	return 0, nil
+}
+
+// prepare gives a run without a queue its name, and takes the queue label off a run where Kueue manages pods. The patch
+// that it makes brings the run here again, so it is not ready in the same round.
 func (a *Admission) prepare(ctx context.Context, pr *tektonv1.PipelineRun) (ready bool, err error) {
 	if !run.Ours(pr) || !pr.DeletionTimestamp.IsZero() {
 		return true, nil
 	}
 	if _, err := run.Demand(pr); err != nil && pr.IsPending() {
+		a.line.stepOut(pr.UID)
 		return false, a.explain(ctx, pr, "InvalidDemand", err.Error())
 	}
-	if a.opts.Prebuilt && run.Queue(pr) != "" {
-		if ready, err := a.prebuild(ctx, pr); !ready || err != nil {
-			return false, err
-		}
+	if a.opts.Prebuilt && run.Queue(pr) != "" && pr.IsPending() && pr.Annotations[contract.AnnotationWorkload] == "" {
+		return false, a.unlabel(ctx, pr)
 	}
 	if pr.IsDone() && !run.Started(pr) {
 		return true, a.forget(ctx, pr)

@@ -13,7 +13,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/kueue/pkg/controller/constants"
@@ -33,34 +32,21 @@ func frameworkOptions(opts Options) []jobframework.Option {
 	}
 }
 
-// prebuild makes the Workload of a run and takes the queue label off it, while the run is pending and has no tasks that
-// could inherit the label. A Kueue that manages pods would queue each of them too, behind the run that they belong to.
-func (a *Admission) prebuild(ctx context.Context, pr *tektonv1.PipelineRun) (ready bool, err error) {
-	name := pr.Annotations[contract.AnnotationWorkload]
-	if name == "" {
-		if !pr.IsPending() {
-			return true, nil
-		}
-		return false, a.unlabel(ctx, pr)
-	}
-	wl := &kueue.Workload{}
-	err = a.client.Get(ctx, types.NamespacedName{Namespace: pr.Namespace, Name: name}, wl)
-	if !apierrors.IsNotFound(err) {
-		return err == nil, err
-	}
-	if !pr.IsPending() { // its Workload was finished and deleted
-		return true, nil
-	}
+// prebuild makes the Workload of a run that waits, under the name that the run has for it.
+func (a *Admission) prebuild(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	demand, err := run.Demand(pr)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if err := a.client.Create(ctx, a.prebuilt(pr, name, podSets(demand))); err != nil && !apierrors.IsAlreadyExists(err) {
-		return false, fmt.Errorf("making the Workload of run %q: %w", pr.Name, err)
+	made := a.prebuilt(pr, pr.Annotations[contract.AnnotationWorkload], podSets(demand))
+	if err := a.client.Create(ctx, made); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("making the Workload of run %q: %w", pr.Name, err)
 	}
-	return true, nil
+	return nil
 }
 
+// unlabel takes the queue label off a run, while it is pending and has no tasks that could inherit the label. A Kueue that
+// manages pods would queue each of them too, behind the run that they belong to.
 func (a *Admission) unlabel(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	before := client.MergeFromWithOptions(pr.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	withAnnotation(pr, run.AnnotationQueue, run.Queue(pr))

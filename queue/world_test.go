@@ -103,6 +103,7 @@ func (w *world) with(c client.Client) {
 	w.ours = c
 	w.opts.Targets, w.opts.Access, w.opts.Metrics, w.opts.Log, w.opts.Clock = targets, access.NewKeeper(c, targets), m, log, tick
 	w.admission = queue.NewAdmission(c, w.events, w.opts)
+	w.admission.Leads(w.clock.Now())
 	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Ways: w.opts.Access, Metrics: m, Log: log, Clock: tick})
 	w.retry = retry.NewReconciler(c, c, w.events, m, log)
 }
