@@ -26,14 +26,16 @@ import (
 type lead struct {
 	resourcelock.Interface
 	valid time.Duration // for which a renewal is good: a request has a retry period to arrive before another replica leads
-	still time.Duration // after which a replica that did not ask who leads stood still
+	still time.Duration // after which a replica that did not ask who leads stood still; it asks every 1 to 2.2 retry periods
 	rest  time.Duration // of such a replica before it takes over: its caches catch up
 	clock clock.PassiveClock
 	lost  func(error) // ends the process
 
 	mu      sync.Mutex
 	renewed time.Time // when the last renewal was sent; zero for who does not lead
-	asked   time.Time // when it was last asked who leads
+	looks   int       // how often it was asked who leads
+	asked   time.Time // when it was last asked
+	ready   time.Time // when it last could have taken the Lease
 	woke    time.Time // when it went on after it had stood still
 }
 
@@ -71,7 +73,7 @@ func newLead(config *rest.Config, o Options, c clock.PassiveClock, lost func(err
 			Client:     leases,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 		},
-		valid: o.LeaseDuration - o.RetryPeriod, still: o.RenewDeadline, rest: o.LeaseDuration, clock: c, lost: lost,
+		valid: o.LeaseDuration - o.RetryPeriod, still: 4 * o.RetryPeriod, rest: o.LeaseDuration, clock: c, lost: lost,
 	}, nil
 }
 
@@ -102,6 +104,7 @@ func (l *lead) awake() error {
 		l.woke = now
 	}
 	l.asked = now
+	l.looks++
 	if !l.woke.IsZero() && passed(l.woke, now) < l.rest {
 		return errors.New("this replica stood still, and does not lead until its caches have caught up")
 	}
@@ -123,12 +126,26 @@ func (l *lead) write(record resourcelock.LeaderElectionRecord, send func() error
 	if !ours { // somebody else may lead before the answer is here
 		l.note(time.Time{})
 	}
+	if ours && !l.mayTake() {
+		return errors.New("the lease can be had; this replica takes it when it looks again, since its caches may be behind until then")
+	}
 	sent := l.clock.Now()
 	err := send()
 	if err == nil && ours {
 		l.note(sent)
 	}
 	return err
+}
+
+// mayTake says whether a replica takes a Lease that it can have: at the second look, or if its caches have just been
+// filled. One that stood still for a moment, too short to notice, learns in between what the leader before did last.
+func (l *lead) mayTake() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.Now()
+	again := !l.ready.IsZero() && passed(l.ready, now) <= l.still
+	l.ready = now
+	return again || !l.renewed.IsZero() || l.looks <= 1
 }
 
 func (l *lead) note(renewed time.Time) {

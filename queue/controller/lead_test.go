@@ -59,7 +59,7 @@ type elector struct {
 
 func newElector(t *testing.T) *elector {
 	e := &elector{t: t, paper: &paper{}, clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0))}
-	e.lead = &lead{Interface: e.paper, valid: 13 * time.Second, still: 10 * time.Second, rest: 15 * time.Second, clock: e.clock,
+	e.lead = &lead{Interface: e.paper, valid: 13 * time.Second, still: 5 * time.Second, rest: 15 * time.Second, clock: e.clock,
 		lost: func(err error) { e.lost = err }}
 	e.serve = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { e.sent = append(e.sent, r.Method) }))
 	t.Cleanup(e.serve.Close)
@@ -162,15 +162,36 @@ func TestAReplicaThatStoodStillDoesNotTakeOverAtOnce(t *testing.T) {
 		e.pass(4 * time.Second)
 	}
 	e.pass(time.Minute)
-	for _, after := range []time.Duration{0, 7 * time.Second, 7 * time.Second} {
+	for _, after := range []time.Duration{0, 4 * time.Second, 4 * time.Second, 4 * time.Second} {
 		e.pass(after)
 		if err := e.ask(); err == nil || !strings.Contains(err.Error(), "stood still") {
 			t.Errorf("%s later it learns who leads: %v", after, err)
 		}
 	}
-	e.pass(time.Second)
+	e.pass(3 * time.Second)
 	if err := e.ask(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestALeaseThatCanBeHadIsTakenAtTheSecondLook(t *testing.T) {
+	e := newElector(t)
+	e.paper.holder = "them"
+	for range 2 {
+		if err := e.ask(); err != nil {
+			t.Fatal(err)
+		}
+		e.pass(2 * time.Second)
+	}
+	e.paper.holder = ""
+	for _, row := range []struct {
+		after time.Duration
+		taken bool
+	}{{0, false}, {6 * time.Second, false}, {2 * time.Second, true}, {2 * time.Second, true}} {
+		e.pass(row.after)
+		if err := e.renew(); (err == nil) != row.taken {
+			t.Errorf("%s later: %v", row.after, err)
+		}
 	}
 }
 
