@@ -26,7 +26,7 @@
 //	  kueue.x-k8s.io     workloadpriorityclasses         get list watch
 //	  scheduling.k8s.io  priorityclasses                 get list watch
 //	  ""                 namespaces                      get list watch
-//	  events.k8s.io, ""  events                          create patch
+//	  events.k8s.io      events                          create patch
 //	in its own namespace
 //	  coordination.k8s.io leases                         get create update
 //	  ""                 secrets                         list watch patch   (credentials of targets; patch: the next token)
