@@ -129,7 +129,8 @@ func (r *Reconciler) setActive(ctx context.Context, check *kueue.AdmissionCheck,
 	if !meta.SetStatusCondition(&check.Status.Conditions, c) {
 		return nil
 	}
-	if err := r.client.Status().Patch(ctx, check, client.MergeFrom(before)); err != nil {
+	lock := client.MergeFromWithOptimisticLock{} // a list of conditions is replaced as a whole
+	if err := r.client.Status().Patch(ctx, check, client.MergeFromWithOptions(before, lock)); err != nil {
 		return fmt.Errorf("writing the condition of check %q: %w", check.Name, err)
 	}
 	return nil

@@ -82,8 +82,8 @@ func (w *world) run(name, pods string, conditions ...string) {
 		namespace, name = "bench", namespace
 	}
 	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Namespace: namespace, Labels: map[string]string{"bflow.dev/plan-hash": "h", "bflow.dev/run": name, "kueue.x-k8s.io/queue-name": "local"},
-		Annotations: map[string]string{"bflow.dev/pods": pods},
+		Name: name, Namespace: namespace, UID: "u", Labels: map[string]string{"bflow.dev/plan-hash": "h", "bflow.dev/run": name, "kueue.x-k8s.io/queue-name": "local"},
+		Annotations: map[string]string{"bflow.dev/pods": pods, "bflow.dev/requests": map[string]string{four: `{"nvidia.com/gpu":"4"}`, eight: `{"nvidia.com/gpu":"8"}`}[pods]},
 	}}
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
 		Name: "w-" + name, Namespace: namespace, UID: types.UID(namespace + name), CreationTimestamp: metav1.NewTime(now.Add(time.Duration(w.serial-100) * time.Second)),
@@ -190,6 +190,34 @@ func TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices(t *testing.T) {
 	w.run("third", four)
 	w.reconcile("bflow-local")
 	w.want(map[string]kueue.CheckState{"nightly": isReady, "red/nightly": isReady, "third": isPending})
+}
+
+// TestTheWorkloadOfARunThatIsGoneIsNotThatOfTheNextOneOfItsName: the garbage collector has not come yet.
+func TestTheWorkloadOfARunThatIsGoneIsNotThatOfTheNextOneOfItsName(t *testing.T) {
+	w := newWorld(t, node("a", 8))
+	w.run("r", eight)
+	pr := &tektonv1.PipelineRun{}
+	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: "r"}, pr); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.client.Delete(t.Context(), pr); err != nil {
+		t.Fatal(err)
+	}
+	pr.UID, pr.ResourceVersion = "v", ""
+	if err := w.client.Create(t.Context(), pr); err != nil {
+		t.Fatal(err)
+	}
+	w.reconcile("bflow-local")
+	w.want(map[string]kueue.CheckState{"r": isPending})
+}
+
+func TestARunThatSaysLessOfItsPodsThanItAsksForIsRefused(t *testing.T) {
+	w := newWorld(t, node("a", 8))
+	w.run("first", eight)
+	w.run("sly", eight)
+	w.annotate("sly", "bflow.dev/pods", "[]")
+	w.reconcile("bflow-local")
+	w.want(map[string]kueue.CheckState{"first": isReady, "sly": kueue.CheckStateRejected})
 }
 
 func TestWhatIsNotAskedIsNotAnswered(t *testing.T) {

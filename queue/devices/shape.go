@@ -71,6 +71,20 @@ func Shapes(requests Amounts) []Shape {
 	return out
 }
 
+// Share says whether pods of shapes take the devices of requests, all of them and no others.
+func Share(shapes []Shape, requests Amounts) bool {
+	left := requests.Devices()
+	for _, s := range shapes {
+		for name, n := range s.Requests.Devices() {
+			if s.Count > left[name]/n { // their product might be more than a number holds
+				return false
+			}
+			left[name] -= s.Count * n
+		}
+	}
+	return len(left.Devices()) == 0
+}
+
 // Missing returns what of shapes is not yet held: the pods of a run that are still to come when the others hold held.
 func Missing(shapes []Shape, held Amounts) []Shape {
 	left := Amounts{}

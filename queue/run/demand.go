@@ -12,13 +12,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Shapes are the pods that the run puts on nodes with devices.
+// Shapes are the pods that the run puts on nodes with devices. What it says of them must be what it asks its queue for:
+// one that said less would be let start where there is no room, on devices that were promised to others.
 func Shapes(o metav1.Object) ([]devices.Shape, error) {
-	if text := o.GetAnnotations()[contract.AnnotationPods]; text != "" {
-		return devices.ParsePods(text)
-	}
 	requests, err := devices.ParseRequests(o.GetAnnotations()[contract.AnnotationRequests])
-	return devices.Shapes(requests), err
+	if err != nil {
+		return nil, err
+	}
+	text := o.GetAnnotations()[contract.AnnotationPods]
+	if text == "" {
+		return devices.Shapes(requests), nil
+	}
+	shapes, err := devices.ParsePods(text)
+	if err != nil {
+		return nil, err
+	}
+	if !devices.Share(shapes, requests) {
+		return nil, fmt.Errorf("annotation %q does not share out the devices of annotation %q, which are %s; submit the run as bflow compiles it",
+			contract.AnnotationPods, contract.AnnotationRequests, requests.Devices())
+	}
+	return shapes, nil
 }
 
 // Demand is what the run asks its queue for, by resource. It reads the annotation that nobody may change and nothing

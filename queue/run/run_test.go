@@ -97,6 +97,29 @@ func TestARunIsOverAtTheFirstOfItsEnds(t *testing.T) {
 	}
 }
 
+func TestPodsTakeWhatTheRunRequests(t *testing.T) {
+	const mismatch = `annotation "bflow.dev/pods" does not share out the devices of annotation "bflow.dev/requests", which are `
+	for _, row := range []struct{ name, requests, pods, want string }{
+		{"all of it", `{"nvidia.com/gpu":"8","bflow.dev/cluster-slot":"1"}`, `[{"count":2,"requests":{"nvidia.com/gpu":"4"}}]`, ""},
+		{"nothing is said of pods", `{"nvidia.com/gpu":"8"}`, ``, ""},
+		{"no devices", `{"bflow.dev/cluster-slot":"1"}`, `[]`, ""},
+		{"no pods", `{"nvidia.com/gpu":"8"}`, `[]`, mismatch + "8 nvidia.com/gpu; submit the run as bflow compiles it"},
+		{"fewer", `{"nvidia.com/gpu":"8"}`, `[{"count":1,"requests":{"nvidia.com/gpu":"4"}}]`, mismatch + "8 nvidia.com/gpu; submit the run as bflow compiles it"},
+		{"more", `{}`, `[{"count":1,"requests":{"nvidia.com/gpu":"4"}}]`, mismatch + "no devices; submit the run as bflow compiles it"},
+		{"more than a number holds", `{"nvidia.com/gpu":"4"}`, `[{"count":4611686018427387905,"requests":{"nvidia.com/gpu":"4"}}]`,
+			mismatch + "4 nvidia.com/gpu; submit the run as bflow compiles it"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			pr := makeRun()
+			pr.Annotations[contract.AnnotationRequests], pr.Annotations[contract.AnnotationPods] = row.requests, row.pods
+			_, err := run.Shapes(pr)
+			if (err == nil) != (row.want == "") || err != nil && err.Error() != row.want {
+				t.Errorf("got error %v, want %q", err, row.want)
+			}
+		})
+	}
+}
+
 func TestDemand(t *testing.T) {
 	for _, row := range []struct{ name, annotation, want string }{
 		{"resources by name", `{"nvidia.com/gpu":"4","bflow.dev/cluster-slot":"1"}`, ""},
