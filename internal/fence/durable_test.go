@@ -20,6 +20,8 @@ var namesFiles = map[string]string{
 	"tasks/provision/away/inputs.go":         "attempt-<k>, which must be new; the moves into it bring it to disk",
 	"tasks/loadgen/external/process.go":      "inputs of a tool with modes of their own, and its secrets taken out in place",
 	"tasks/report/rows_io.go":                "rows that a killed process had flushed are gone on with",
+	"tasks/report/imports/rows.go":           "rows on their way into an order, in a file without a name",
+	"tasks/report/tools/spill.go":            "requests of another tool on their way into a run, in a file without a name",
 	"tasks/report/imports/write.go":          "the folder of a run, which must be new; what is written below it brings it to disk",
 	"tasks/report/reporttest/run.go":         "made-up runs of tests",
 	"tasks/report/reporttest/load.go":        "made-up runs of tests",
@@ -34,6 +36,7 @@ var namesFiles = map[string]string{
 	"cmd/bflow/app/images.go":                "images, no results",
 	"cmd/bflow/app/bundle.go":                "a bundle, no result",
 	"cmd/bflow/app/experiment_run.go":        "a copy of a repository among temporary files",
+	"cmd/bflow/app/import.go":                "a run in the making, which gets its name by package durable",
 	"cmd/bflow/app/matrix_task.go":           "a page among temporary files, on its way to MLflow",
 	"cmd/bflow/gitsource/gittest/gittest.go": "repositories of tests",
 }

@@ -112,7 +112,7 @@ func (p *rowParser) member(r *Row, key []byte) bool {
 	return p.answer(r, key)
 }
 
-// answer reads the columns of tokens, connection and objectives.
+// answer reads the columns of tokens.
 func (p *rowParser) answer(r *Row, key []byte) bool {
 	c := p.cells
 	switch string(key) {
@@ -136,6 +136,14 @@ func (p *rowParser) answer(r *Row, key []byte) bool {
 		return p.known(&r.PrefixBucket, &c.counts[8])
 	case "prefix_index":
 		return p.known(&r.PrefixIndex, &c.counts[9])
+	}
+	return p.connection(r, key)
+}
+
+// connection reads the columns of connection, objectives and gaps.
+func (p *rowParser) connection(r *Row, key []byte) bool {
+	c := p.cells
+	switch string(key) {
 	case "token_source":
 		return p.word(&r.TokenSource)
 	case "finish_reason":

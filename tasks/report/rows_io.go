@@ -84,6 +84,16 @@ func wholeMembers(f *os.File) (int64, error) {
 // Write adds a row. Rows come in order of TIntended.
 func (w *RowWriter) Write(r *Row) error {
 	w.buf = append(r.AppendJSON(w.buf), '\n')
+	return w.compressBlock()
+}
+
+// WriteEncoded adds a row as AppendJSON has encoded it. Rows come in order of TIntended.
+func (w *RowWriter) WriteEncoded(row []byte) error {
+	w.buf = append(append(w.buf, row...), '\n')
+	return w.compressBlock()
+}
+
+func (w *RowWriter) compressBlock() error {
 	if len(w.buf) < block {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +16,10 @@ import (
 
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/assemble"
+	"bflow.dev/bflow/tasks/report/export"
 	"bflow.dev/bflow/tasks/report/imports"
 	"bflow.dev/bflow/tasks/report/tools"
 	"bflow.dev/bflow/tasks/report/write"
@@ -36,19 +40,7 @@ func importCommand(s Streams) *cli.Command {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"import\": want at least one file or folder")
 			}
-			docs, err := imports.Open(c.Args().Slice())
-			if err != nil {
-				return step.Exit(contract.ExitUsage, err)
-			}
-			in, err := imports.Read(docs, c.String("as"))
-			if err != nil {
-				return step.Exit(contract.ExitUsage, err)
-			}
-			dir, err := importedDir(c, in)
-			if err != nil {
-				return err
-			}
-			r, err := writeImport(dir, in, docs)
+			dir, r, err := importRun(c)
 			if err != nil {
 				return err
 			}
@@ -63,23 +55,69 @@ func importCommand(s Streams) *cli.Command {
 	}
 }
 
-func writeImport(dir string, in *tools.Imported, docs []tools.Document) (*report.Report, error) {
-	if err := imports.Write(dir, filepath.Base(dir), in, docs); err != nil {
+// importRun reads the files that the arguments name and makes a run of them.
+func importRun(c *cli.Context) (string, *report.Report, error) {
+	defer export.CollectEarly()()
+	root, err := runsDir(c)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := durable.MkdirAll(root); err != nil {
+		return "", nil, fmt.Errorf("making the folder of runs: %w", err)
+	}
+	docs, err := imports.Open(c.Context, c.Args().Slice(), root)
+	if err != nil {
+		return "", nil, badFile(c.Context, err)
+	}
+	in, err := imports.Read(c.Context, docs, c.String("as"))
+	if err != nil {
+		return "", nil, badFile(c.Context, err)
+	}
+	dir, err := importedDir(c, root, in)
+	if err != nil {
+		return "", nil, err
+	}
+	r, err := writeImport(c.Context, dir, in, docs)
+	return dir, r, err
+}
+
+// badFile is an error of the files unless the reading was interrupted.
+func badFile(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return step.Exit(contract.ExitUsage, err)
+}
+
+// writeImport makes the run aside and gives it its name once it is whole.
+func writeImport(ctx context.Context, dir string, in *tools.Imported, docs []tools.Document) (*report.Report, error) {
+	if _, err := os.Lstat(dir); err == nil {
+		return nil, fmt.Errorf("making the run directory: %q exists; name another run with --name", dir)
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), ".import-*")
+	if err != nil {
+		return nil, fmt.Errorf("making the run directory: %w", err)
+	}
+	defer os.RemoveAll(work)
+	made := filepath.Join(work, filepath.Base(dir))
+	var malformed *tools.FormatError
+	if err := imports.Write(ctx, made, filepath.Base(dir), in, docs); errors.As(err, &malformed) {
+		return nil, badFile(ctx, err)
+	} else if err != nil {
 		return nil, err
 	}
-	r, err := assemble.Report(dir)
+	r, err := assemble.Report(made)
 	if err != nil {
 		return nil, err
 	}
-	return r, write.All(dir, r)
+	if err := write.All(made, r); err != nil {
+		return nil, err
+	}
+	return r, durable.Rename(made, dir)
 }
 
 // importedDir is the directory of the run that is to be made.
-func importedDir(c *cli.Context, in *tools.Imported) (string, error) {
-	root, err := runsDir(c)
-	if err != nil {
-		return "", err
-	}
+func importedDir(c *cli.Context, root string, in *tools.Imported) (string, error) {
 	name := c.String("name")
 	if name == "" {
 		name = unused(root, in.Tool+"-"+time.Unix(0, in.AnchorUnixNS).UTC().Format("20060102-150405"))

@@ -73,7 +73,7 @@ func runNames(root string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() && e.Name() != copiesDir {
+		if e.IsDir() && e.Name() != copiesDir && !strings.HasPrefix(e.Name(), ".") { // a dot begins what is in the making
 			names = append(names, e.Name())
 		}
 	}

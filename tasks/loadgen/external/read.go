@@ -1,6 +1,7 @@
 package external
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,7 +31,8 @@ func reader(tool string) (tools.Reader, error) {
 }
 
 // documents reads the result files that a tool has left in dir and in folders below it, one folder per point of a sweep.
-func documents(tool, dir string) ([]tools.Document, error) {
+// Their requests are kept aside in dir.
+func documents(ctx context.Context, tool, dir string) ([]tools.Document, error) {
 	patterns := map[string][]string{
 		load.GuideLLM:      {guideReport},
 		load.InferencePerf: {"summary_*.json", "stage_*.json", "per_request_*.json", "config.yaml"},
@@ -46,12 +48,11 @@ func documents(tool, dir string) ([]tools.Document, error) {
 		if err != nil || !d.Type().IsRegular() || !slices.ContainsFunc(patterns, wanted) {
 			return err
 		}
-		info, err := d.Info()
-		if err != nil {
-			return err
+		doc, err := tools.OpenDocument(ctx, path, dir)
+		if err == nil && doc.Broken != nil {
+			err = fmt.Errorf("reading %q: %w", path, doc.Broken)
 		}
-		data, err := os.ReadFile(path)
-		docs = append(docs, tools.Document{Path: path, Data: data, Written: info.ModTime()})
+		docs = append(docs, doc)
 		return err
 	})
 	if err != nil {

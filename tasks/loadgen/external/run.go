@@ -159,7 +159,7 @@ func (r *run) sample(ctx context.Context, sample int) error {
 			return context.Cause(ctx)
 		}
 	}
-	imported, err := r.read(p.Dir)
+	imported, err := r.read(ctx, p.Dir)
 	if err != nil {
 		return cmp.Or(failed, err)
 	}
@@ -175,20 +175,21 @@ func (r *run) command(ctx context.Context, c Command, p Plan) error {
 	return proc.run(ctx)
 }
 
-// read reads the results of one sample.
-func (r *run) read(dir string) (*tools.Imported, error) {
-	docs, err := documents(r.plan.Tool, dir)
+// read reads the results of one sample, also of one that was interrupted.
+func (r *run) read(ctx context.Context, dir string) (*tools.Imported, error) {
+	ctx = context.WithoutCancel(ctx)
+	docs, err := documents(ctx, r.plan.Tool, dir)
 	if err != nil {
 		return nil, err
 	}
-	in, err := r.Reader(docs)
+	in, err := r.Reader(ctx, docs)
 	if err != nil {
 		return nil, err
 	}
 	if in.Version == "" {
 		in.Version = installedVersion(r.plan.Tool, r.Program)
 	}
-	toWall(r.plan.Tool, docs, in)
+	toWall(ctx, r.plan.Tool, docs, in)
 	return in, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,8 +52,9 @@ func makeTask(runDir, program string) Task {
 }
 
 // readLines is a reader of a format of our own: a row per line, "<intended> <send> <first> <end>" in ms.
-func readLines(docs []tools.Document) (*tools.Imported, error) {
-	s := tools.ImportedStage{StartNS: 1, EndNS: 2, DrainEndNS: 3, Ended: "duration", Whole: true, Gaps: []float64{10, 11}}
+func readLines(_ context.Context, docs []tools.Document) (*tools.Imported, error) {
+	s := tools.ImportedStage{StartNS: 1, EndNS: 2, DrainEndNS: 3, Ended: "duration", Whole: true}
+	var rows []tools.ImportedRow
 	for line := range strings.SplitSeq(strings.TrimSpace(string(docs[0].Data)), "\n") {
 		var at [4]int64
 		for i, f := range strings.Fields(line) {
@@ -63,10 +65,20 @@ func readLines(docs []tools.Document) (*tools.Imported, error) {
 			at[i] = ms * 1e6
 		}
 		tokens := 3
-		s.Rows = append(s.Rows, report.Row{Status: report.StatusOK, Phase: report.PhaseMeasured, TIntended: at[0], TSend: &at[1], TFirst: &at[2],
-			TLast: &at[3], TEnd: &at[3], TokensOut: &tokens})
+		rows = append(rows, tools.ImportedRow{Row: report.Row{Status: report.StatusOK, Phase: report.PhaseMeasured, TIntended: at[0], TSend: &at[1], TFirst: &at[2],
+			TLast: &at[3], TEnd: &at[3], TokensOut: &tokens}})
 	}
-	n := len(s.Rows)
+	n := len(rows)
+	rows[0].GapsMS = []float64{10, 11}
+	s.Rows = func(context.Context) iter.Seq2[*tools.ImportedRow, error] {
+		return func(yield func(*tools.ImportedRow, error) bool) {
+			for i := range rows {
+				if row := rows[i]; !yield(&row, nil) {
+					return
+				}
+			}
+		}
+	}
 	s.Counts = report.Counts{Total: n, All: n, ByStatus: map[string]int{report.StatusOK: n}}
 	return &tools.Imported{Tool: "guidellm", Version: "0.8.1", TokenCountSource: "usage", AnchorUnixNS: 1e18, Stages: []tools.ImportedStage{s}}, nil
 }

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,8 @@ import (
 
 // toWall gives the results of inference-perf their place in time. Its files hold the monotonic clock alone, which means
 // nothing to whoever finds them; here it is the clock of this host, whose wall time is known.
-func toWall(tool string, docs []tools.Document, in *tools.Imported) {
-	first, ok := firstStart(tool, docs)
+func toWall(ctx context.Context, tool string, docs []tools.Document, in *tools.Imported) {
+	first, ok := firstStart(ctx, tool, docs)
 	if !ok {
 		return
 	}
@@ -34,19 +35,22 @@ func toWall(tool string, docs []tools.Document, in *tools.Imported) {
 }
 
 // firstStart is the start of the first request, ns of the monotonic clock.
-func firstStart(tool string, docs []tools.Document) (int64, bool) {
+func firstStart(ctx context.Context, tool string, docs []tools.Document) (int64, bool) {
 	if tool != load.InferencePerf {
 		return 0, false
 	}
 	first, found := 0.0, false
-	for _, d := range docs {
-		var requests []struct {
-			Start float64 `json:"start_time"`
-		}
-		if !strings.HasPrefix(filepath.Base(d.Path), "per_request_") || json.Unmarshal(d.Data, &requests) != nil {
+	for i := range docs {
+		if !strings.HasPrefix(filepath.Base(docs[i].Path), "per_request_") {
 			continue
 		}
-		for _, r := range requests {
+		for request, err := range docs[i].Each(ctx, "") {
+			var r struct {
+				Start float64 `json:"start_time"`
+			}
+			if err != nil || json.Unmarshal(request, &r) != nil {
+				break
+			}
 			if !found || r.Start < first {
 				first, found = r.Start, true
 			}

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -39,8 +40,8 @@ func (r *run) finish() error {
 	err = durable.Replace(r.file(contract.FileStages), nil)
 	for sample, in := range r.results {
 		for i := range in.Stages {
-			s := r.stage(sample, i, in)
-			err = errors.Join(err, s.writeRows(rows), s.writeDistributions(hist), report.AppendStage(r.file(contract.FileStages), &s.result))
+			s, failed := r.stage(sample, i, in)
+			err = errors.Join(err, failed, s.writeRows(rows), s.writeDistributions(hist), report.AppendStage(r.file(contract.FileStages), &s.result))
 			r.say("%s", s.headline())
 		}
 	}
@@ -106,7 +107,7 @@ type stage struct {
 }
 
 // stage makes the result of stage i of a sample: what the tool says, over it what its rows say where they are all there.
-func (r *run) stage(sample, i int, in *tools.Imported) *stage {
+func (r *run) stage(sample, i int, in *tools.Imported) (*stage, error) {
 	from := in.Stages[i]
 	index := r.place(i, len(in.Stages))
 	s := &stage{distributions: map[string]*report.Distribution{}}
@@ -126,18 +127,32 @@ func (r *run) stage(sample, i int, in *tools.Imported) *stage {
 		s.result.Tokens.Sources = map[string]int{in.TokenCountSource: s.result.Counts.ByStatus[report.StatusOK]}
 	}
 	shift := in.AnchorUnixNS - r.anchor()
-	for _, row := range from.Rows {
-		row.Stage, row.Sample = index, sample
+	gaps, err := s.read(from, shift, index, sample)
+	slices.SortStableFunc(s.rows, func(a, b report.Row) int { return int(min(1, max(-1, a.TIntended-b.TIntended))) })
+	s.measure(from.Whole, gaps)
+	s.compareLengths(r.plan.Data.Output)
+	s.check()
+	return s, err
+}
+
+// read takes the rows of a stage and returns the gaps of the requests that ended well.
+func (s *stage) read(from tools.ImportedStage, shift int64, index, sample int) (gaps []float64, err error) {
+	if from.Rows == nil {
+		return nil, nil
+	}
+	for row, err := range from.Rows(context.Background()) { // an interrupted load is written too
+		if err != nil {
+			return gaps, err
+		}
+		if row.Stage, row.Sample = index, sample; row.Status == report.StatusOK {
+			gaps = append(gaps, row.GapsMS...)
+		}
 		if row.TSend != nil && s.slots() {
 			row.TIntended = *row.TSend // no tool says when the slot became free
 		}
-		s.rows = append(s.rows, moved(row, shift))
+		s.rows = append(s.rows, moved(row.Row, shift))
 	}
-	slices.SortStableFunc(s.rows, func(a, b report.Row) int { return int(min(1, max(-1, a.TIntended-b.TIntended))) })
-	s.measure(from)
-	s.compareLengths(r.plan.Data.Output)
-	s.check()
-	return s
+	return gaps, nil
 }
 
 // place is the index of the plan's stage that the tool's i-th of n is: a tool says nothing of stages that are not
@@ -179,8 +194,8 @@ func errorRate(c report.Counts) *float64 {
 }
 
 // measure computes distributions from the rows, where these are all requests of the stage.
-func (s *stage) measure(from tools.ImportedStage) {
-	if from.Whole {
+func (s *stage) measure(whole bool, gaps []float64) {
+	if whole {
 		unsaid := s.unsaid()
 		for name, number := range tools.Numbers() {
 			if !unsaid[name] {
@@ -188,7 +203,7 @@ func (s *stage) measure(from tools.ImportedStage) {
 			}
 		}
 	}
-	s.add("itl", from.Gaps)
+	s.add("itl", gaps)
 	for name, d := range s.distributions {
 		if m, ok := d.Metric(); ok {
 			s.result.Metrics[name] = m

@@ -1,17 +1,23 @@
 package imports
 
 import (
+	"context"
 	"maps"
 	"math"
+	"slices"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
 )
 
 // conclude makes the result of stage i: the tool's own numbers, over which go those computed from the rows where the
-// file holds them all. Counts are the file's totals.
-func conclude(in *tools.Imported, i int) (*report.StageResult, map[string]*report.Distribution) {
+// file holds them all. Counts are the file's totals. The rows go to sorted, their distributions to values.
+func conclude(ctx context.Context, in *tools.Imported, i int, sorted *rowSorter, values *report.HistogramWriter) (*report.StageResult, error) {
 	s := &in.Stages[i]
+	g, err := gather(ctx, s, i, sorted)
+	if err != nil {
+		return nil, err
+	}
 	r := &report.StageResult{Stage: i, Planned: s.Planned, StartNS: s.StartNS, EndNS: s.EndNS, DrainEndNS: max(s.DrainEndNS, s.EndNS),
 		Window: report.Window{StartNS: s.WindowStart, EndNS: s.WindowEnd, SkipFirst: s.Planned.SkipFirst, SkipLast: s.Planned.SkipLast},
 		Ended:  s.Ended, Counts: s.Counts, Rates: finite(s.Rates), Goodput: s.Goodput, Tokens: s.Tokens, Metrics: map[string]report.Metric{}}
@@ -20,24 +26,75 @@ func conclude(in *tools.Imported, i int) (*report.StageResult, map[string]*repor
 			r.Metrics[name] = m
 		}
 	}
-	dists := map[string]*report.Distribution{}
-	if s.Whole {
-		dists = distributions(s)
-		maps.DeleteFunc(dists, func(name string, _ *report.Distribution) bool { return unknown(in, name) })
-	}
-	for name, d := range dists {
+	for _, name := range g.measured(in, s) {
+		d := g.distribution(name)
 		if m, ok := d.Metric(); ok {
 			r.Metrics[name] = m
 		}
+		if err := values.Write(report.DistributionKey{Stage: i, Metric: name}, d); err != nil {
+			return nil, err
+		}
 	}
-	refine(r, s.Rows)
+	g.refine(r)
 	r.ErrorRate = errorRate(r.Counts)
 	if r.Tokens.Sources == nil && in.TokenCountSource != "" {
 		r.Tokens.Sources = map[string]int{in.TokenCountSource: r.Counts.ByStatus[report.StatusOK]}
 	}
 	r.Checks = append([]report.Check{{Name: "client_of_another_tool", Note: true, Reason: report.NotChecked,
 		Text: in.Tool + " does not say whether its client kept up: its own lateness is not checked"}}, s.Checks...)
-	return r, dists
+	return r, nil
+}
+
+// gathered is what one walk over the rows of a stage leaves.
+type gathered struct {
+	requests tools.Requests
+	gaps     *report.Distribution // of the requests that ended well
+	statuses map[string]int       // of those that did not
+	classes  map[string]int
+	bad      int
+}
+
+func gather(ctx context.Context, s *tools.ImportedStage, stage int, sorted *rowSorter) (*gathered, error) {
+	g := &gathered{gaps: report.NewDistribution("ms"), statuses: map[string]int{}, classes: map[string]int{}}
+	if s.Rows == nil {
+		return g, nil
+	}
+	for row, err := range s.Rows(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		row.Stage = stage
+		g.add(row)
+		if err := sorted.add(&row.Row); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+func (g *gathered) add(row *tools.ImportedRow) {
+	g.requests.Add(g.requests.Len(), &row.Row)
+	switch row.Status {
+	case report.StatusOK:
+		g.gaps.AddAll(row.GapsMS)
+	case report.StatusCut:
+	default:
+		g.bad++
+		g.statuses[row.Status]++
+		if row.ErrorClass != "" {
+			g.classes[row.ErrorClass]++
+		}
+	}
+}
+
+// measured are the metrics of the rows that are computed, in the order of their names: none where the rows are a part.
+func (g *gathered) measured(in *tools.Imported, s *tools.ImportedStage) []string {
+	if !s.Whole {
+		return nil
+	}
+	names := append(slices.Collect(maps.Keys(tools.Numbers())), "itl")
+	slices.Sort(names)
+	return slices.DeleteFunc(names, func(name string) bool { return unknown(in, name) })
 }
 
 // unknown says whether a metric of the rows is one that the tool does not know: a stamp stands in for another.
@@ -55,29 +112,20 @@ func unknown(in *tools.Imported, name string) bool {
 	return false
 }
 
-// distributions are the metrics of the rows: latencies of the requests that ended well, waits of all that were sent.
-func distributions(s *tools.ImportedStage) map[string]*report.Distribution {
-	out := map[string]*report.Distribution{}
-	for name, number := range tools.Numbers() {
-		d := report.NewDistribution(unit(name))
-		for j := range s.Rows {
-			wait := name == "sched_lag" || name == "queue_wait"
-			if v, ok := number(&s.Rows[j]); ok && (wait || s.Rows[j].Status == report.StatusOK) {
-				d.Add(v)
-			}
-		}
-		if d.N() > 0 {
-			out[name] = d
+// distribution is a metric of the rows: latencies of the requests that ended well, waits of all that were sent.
+func (g *gathered) distribution(name string) *report.Distribution {
+	if name == "itl" {
+		return g.gaps
+	}
+	number, wait := tools.Numbers()[name], name == "sched_lag" || name == "queue_wait"
+	d := report.NewDistribution(unit(name))
+	d.Reset(unit(name), g.requests.Len())
+	for r := range g.requests.Numbers() {
+		if v, ok := number(r); ok && (wait || r.Status == report.StatusOK) {
+			d.Add(v)
 		}
 	}
-	if len(s.Gaps) > 0 {
-		d := report.NewDistribution("ms")
-		for _, g := range s.Gaps {
-			d.Add(g)
-		}
-		out["itl"] = d
-	}
-	return out
+	return d
 }
 
 func unit(metric string) string {
@@ -88,28 +136,16 @@ func unit(metric string) string {
 }
 
 // refine splits failures into those of time and others, and gives their classes, where every failed request has a row.
-func refine(r *report.StageResult, rows []report.Row) {
-	statuses, classes, bad := map[string]int{}, map[string]int{}, 0
-	for i := range rows {
-		switch rows[i].Status {
-		case report.StatusOK, report.StatusCut:
-		default:
-			statuses[rows[i].Status]++
-			bad++
-			if rows[i].ErrorClass != "" {
-				classes[rows[i].ErrorClass]++
-			}
-		}
-	}
-	if bad == 0 || bad != r.Counts.ByStatus[report.StatusFailed] {
+func (g *gathered) refine(r *report.StageResult) {
+	if g.bad == 0 || g.bad != r.Counts.ByStatus[report.StatusFailed] {
 		return
 	}
 	by := maps.Clone(r.Counts.ByStatus)
 	delete(by, report.StatusFailed)
-	for status, n := range statuses {
+	for status, n := range g.statuses {
 		by[status] += n
 	}
-	r.Counts.ByStatus, r.Counts.ByClass = by, classes
+	r.Counts.ByStatus, r.Counts.ByClass = by, g.classes
 }
 
 func errorRate(c report.Counts) *float64 {

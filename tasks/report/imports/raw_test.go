@@ -67,12 +67,12 @@ func near(t *testing.T, what string, got, want, within float64) {
 // imported reads files into a run directory and makes its report, with every file of it.
 func imported(t *testing.T, paths ...string) (string, *report.Report) {
 	t.Helper()
-	docs, err := imports.Open(paths)
+	docs, err := imports.Open(t.Context(), paths, t.TempDir())
 	check(t, err)
-	in, err := imports.Read(docs, imports.Auto)
+	in, err := imports.Read(t.Context(), docs, imports.Auto)
 	check(t, err)
 	dir := filepath.Join(t.TempDir(), "run")
-	check(t, imports.Write(dir, "run", in, docs))
+	check(t, imports.Write(t.Context(), dir, "run", in, docs))
 	r, err := assemble.Report(dir)
 	check(t, err)
 	check(t, write.All(dir, r))

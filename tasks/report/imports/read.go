@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,9 +17,6 @@ import (
 
 // Auto finds the format by the shape of the files.
 const Auto = "auto"
-
-// largest is the size above which a file is none of these.
-const largest = 4 << 30
 
 // format is a tool whose files can be read.
 type format struct {
@@ -45,9 +43,10 @@ func Formats() []string {
 	return names
 }
 
-// Open reads files, without what may be secret in them; of a folder it takes the files that a tool writes results into, sorted by name, with those of its
-// direct sub-folders.
-func Open(paths []string) ([]tools.Document, error) {
+// Open reads files, without what may be secret in them; of a folder it takes the files that a tool writes results into,
+// sorted by name, with those of its direct sub-folders. Their requests are kept aside in scratch, a folder on a disk with
+// room for all of them.
+func Open(ctx context.Context, paths []string, scratch string) ([]tools.Document, error) {
 	var docs []tools.Document
 	for _, path := range paths {
 		found := []string{path}
@@ -57,7 +56,7 @@ func Open(paths []string) ([]tools.Document, error) {
 			}
 		}
 		for _, p := range found {
-			doc, err := open(p)
+			doc, err := tools.OpenDocument(ctx, p, scratch)
 			if err != nil {
 				return nil, err
 			}
@@ -65,23 +64,6 @@ func Open(paths []string) ([]tools.Document, error) {
 		}
 	}
 	return docs, nil
-}
-
-func open(path string) (tools.Document, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return tools.Document{}, fmt.Errorf("reading results: %w", err)
-	}
-	if info.Size() > largest {
-		return tools.Document{}, fmt.Errorf("reading %q: %d bytes are too many for a result; import a file without texts", path, info.Size())
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return tools.Document{}, fmt.Errorf("reading results: %w", err)
-	}
-	doc := tools.NewDocument(path, data)
-	doc.Written = info.ModTime()
-	return doc, nil
 }
 
 func results(dir string) []string {
@@ -103,7 +85,7 @@ func results(dir string) []string {
 }
 
 // Read reads documents of one tool; as names its format, or is Auto.
-func Read(docs []tools.Document, as string) (*tools.Imported, error) {
+func Read(ctx context.Context, docs []tools.Document, as string) (*tools.Imported, error) {
 	if len(docs) == 0 {
 		return nil, fmt.Errorf("reading results: there is no file")
 	}
@@ -123,7 +105,7 @@ func Read(docs []tools.Document, as string) (*tools.Imported, error) {
 				return nil, unreadable(d)
 			}
 		}
-		return f.read(mine)
+		return f.read(ctx, mine)
 	}
 	if !slices.Contains(Formats(), as) && as != "" {
 		return nil, fmt.Errorf("choosing a format: %q is none of %s", as, strings.Join(Formats(), ", "))
@@ -137,7 +119,7 @@ func Read(docs []tools.Document, as string) (*tools.Imported, error) {
 
 func unreadable(d tools.Document) error {
 	if filepath.Ext(d.Path) == ".json" {
-		return fmt.Errorf("reading %q: its %d bytes are no whole JSON document: was the file cut, or is the tool still writing it?", d.Path, len(d.Data))
+		return fmt.Errorf("reading %q: it is no whole JSON document: %w", d.Path, d.Broken)
 	}
 	return fmt.Errorf("reading %q: %w", d.Path, d.Broken)
 }

@@ -1,7 +1,9 @@
 package imports
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -16,8 +18,9 @@ import (
 )
 
 // Write makes runDir, which must not exist, the directory of a run named name: plan, source files, and measurement 0.
-// Report and page are made from it as from any other.
-func Write(runDir, name string, in *tools.Imported, docs []tools.Document) error {
+// Report and page are made from it as from any other. A run that fails or whose ctx ends is a part: who called removes
+// it.
+func Write(ctx context.Context, runDir, name string, in *tools.Imported, docs []tools.Document) error {
 	plan, err := Plan(name, in)
 	if err != nil {
 		return err
@@ -28,7 +31,7 @@ func Write(runDir, name string, in *tools.Imported, docs []tools.Document) error
 	if err := os.Mkdir(runDir, 0o755); err != nil { // not MkdirAll: it must be new
 		return fmt.Errorf("making the run directory: %w; name another run with --name", err)
 	}
-	if err := keep(filepath.Join(runDir, contract.DirSource), in, docs); err != nil {
+	if err := keep(ctx, filepath.Join(runDir, contract.DirSource), in, docs); err != nil {
 		return err
 	}
 	data, err := runplan.Marshal(plan)
@@ -38,7 +41,7 @@ func Write(runDir, name string, in *tools.Imported, docs []tools.Document) error
 	if err := durable.WriteFile(filepath.Join(runDir, contract.FilePlan), data); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
-	return WriteMeasurement(report.MeasurementDir(runDir, 0), report.Header{PlanHash: plan.Hash, Run: filepath.Base(runDir), Attempt: 1}, in)
+	return WriteMeasurement(ctx, report.MeasurementDir(runDir, 0), report.Header{PlanHash: plan.Hash, Run: filepath.Base(runDir), Attempt: 1}, in)
 }
 
 // Plan is what is known of the plan of an imported run: the server, the tool and its stages.
@@ -68,11 +71,12 @@ func withoutUser(raw string) string {
 }
 
 // keep copies the files, which hold no secrets; two of one name are numbered.
-func keep(dir string, in *tools.Imported, docs []tools.Document) error {
+func keep(ctx context.Context, dir string, in *tools.Imported, docs []tools.Document) error {
 	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("keeping the source: %w", err)
 	}
-	for i, doc := range docs {
+	for i := range docs {
+		doc := &docs[i]
 		name := filepath.Base(doc.Path)
 		if slices.ContainsFunc(docs[:i], func(d tools.Document) bool { return filepath.Base(d.Path) == name }) {
 			name = fmt.Sprintf("%d-%s", i, name)
@@ -84,46 +88,43 @@ func keep(dir string, in *tools.Imported, docs []tools.Document) error {
 		case doc.Hidden > 0:
 			in.Note("%s: %d values or comments that may be secret were taken out of the copy that is kept", name, doc.Hidden)
 		}
-		if err := durable.WriteFile(filepath.Join(dir, name), doc.Data); err != nil {
+		if err := keepOne(ctx, filepath.Join(dir, name), doc); err != nil {
 			return fmt.Errorf("keeping the source: %w", err)
 		}
 	}
 	return nil
 }
 
+func keepOne(ctx context.Context, path string, doc *tools.Document) error {
+	f, err := durable.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if err := doc.Write(ctx, f); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
 // WriteMeasurement writes the files of a measurement into dir, as load-gen does: rows, stages, distributions,
 // loadgen.json. h says which run it is; tool, clock and sources are filled in.
-func WriteMeasurement(dir string, h report.Header, in *tools.Imported) error {
+func WriteMeasurement(ctx context.Context, dir string, h report.Header, in *tools.Imported) error {
 	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("making the measurement's folder: %w", err)
 	}
 	h.AnchorUnixNS, h.Tool, h.ToolVersion, h.TokenCountSource, h.Clock = in.AnchorUnixNS, in.Tool, in.Version, in.TokenCountSource, "user"
-	values, err := report.CreateHistograms(filepath.Join(dir, contract.FileHistograms))
+	load, sorted, err := writeStages(ctx, dir, h, in)
 	if err != nil {
 		return err
 	}
-	load := report.LoadGen{Schema: report.LoadGenSchema, Measurement: h.Measurement, Attempt: h.Attempt, Endpoint: withoutUser(in.Endpoint),
-		Complete: true, TokenCountSource: in.TokenCountSource, Notes: in.Notes}
-	for i := range in.Stages {
-		result, dists := conclude(in, i)
-		result.Measurement = h.Measurement
-		if load.StartNS == 0 || result.StartNS < load.StartNS {
-			load.StartNS = result.StartNS
-		}
-		load.EndNS = max(load.EndNS, result.DrainEndNS)
-		for _, name := range sortedNames(dists) {
-			if err := values.Write(report.DistributionKey{Stage: i, Metric: name}, dists[name]); err != nil {
-				return err
-			}
-		}
-		if err := report.AppendStage(filepath.Join(dir, contract.FileStages), result); err != nil {
-			return err
-		}
-	}
-	if err := values.Close(); err != nil {
+	defer sorted.close()
+	rows, err := report.CreateRows(filepath.Join(dir, contract.FileRequests))
+	if err != nil {
 		return err
 	}
-	if err := writeRows(filepath.Join(dir, contract.FileRequests), h, in); err != nil {
+	// Without rows the file has its header alone, which says the tool and its version.
+	if err := errors.Join(sorted.write(ctx, rows), rows.Finish(h)); err != nil {
 		return err
 	}
 	data, err := json.Marshal(load)
@@ -136,42 +137,34 @@ func WriteMeasurement(dir string, h report.Header, in *tools.Imported) error {
 	return durable.WriteFile(filepath.Join(dir, contract.FileLoadGen), data) // it vouches for the rest
 }
 
-// writeRows writes all rows in order of their intended sends. Without rows the file has its header alone, which says
-// the tool and its version.
-func writeRows(path string, h report.Header, in *tools.Imported) error {
-	var rows []report.Row
-	for i := range in.Stages {
-		for _, r := range in.Stages[i].Rows {
-			r.Stage = i
-			rows = append(rows, r)
-		}
-	}
-	slices.SortStableFunc(rows, func(a, b report.Row) int {
-		switch {
-		case a.TIntended < b.TIntended:
-			return -1
-		case a.TIntended > b.TIntended:
-			return 1
-		}
-		return 0
-	})
-	w, err := report.CreateRows(path)
+// writeStages writes stages and distributions and returns what is to be said of the load, and its rows.
+func writeStages(ctx context.Context, dir string, h report.Header, in *tools.Imported) (*report.LoadGen, *rowSorter, error) {
+	load := &report.LoadGen{Schema: report.LoadGenSchema, Measurement: h.Measurement, Attempt: h.Attempt, Endpoint: withoutUser(in.Endpoint),
+		Complete: true, TokenCountSource: in.TokenCountSource, Notes: in.Notes}
+	values, err := report.CreateHistograms(filepath.Join(dir, contract.FileHistograms))
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	for i := range rows {
-		if err := w.Write(&rows[i]); err != nil {
-			return err
+	sorted, err := newRowSorter(dir)
+	if err != nil {
+		return nil, nil, errors.Join(err, values.Close())
+	}
+	for i := range in.Stages {
+		var result *report.StageResult
+		if result, err = conclude(ctx, in, i, sorted, values); err != nil {
+			break
+		}
+		result.Measurement = h.Measurement
+		if load.StartNS == 0 || result.StartNS < load.StartNS {
+			load.StartNS = result.StartNS
+		}
+		load.EndNS = max(load.EndNS, result.DrainEndNS)
+		if err = report.AppendStage(filepath.Join(dir, contract.FileStages), result); err != nil {
+			break
 		}
 	}
-	return w.Finish(h)
-}
-
-func sortedNames[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
+	if err = errors.Join(err, values.Close()); err != nil {
+		sorted.close()
 	}
-	slices.Sort(names)
-	return names
+	return load, sorted, err
 }

@@ -8,65 +8,48 @@ import (
 	"math"
 )
 
+// FormatError is a file that is not what its tool writes.
+type FormatError struct{ Err error }
+
+func (e *FormatError) Error() string { return e.Err.Error() }
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// Malformed returns a FormatError.
+func Malformed(format string, args ...any) error {
+	return &FormatError{Err: fmt.Errorf(format, args...)}
+}
+
 // Decode reads the JSON of a document into v. An error names the file and the path into it.
-func Decode(doc Document, v any) error {
-	err := json.Unmarshal(clean(doc.Data), v)
+func Decode(doc Document, v any) error { return decode(doc.Data, v, func() string { return doc.Path }) }
+
+// DecodeElement reads element i of the long list at path into v, as Decode does.
+func DecodeElement(doc *Document, path string, i int, element Element, v any) error {
+	return decode(element, v, func() string {
+		if path == "" {
+			return fmt.Sprintf("%s: [%d]", doc.Path, i)
+		}
+		return fmt.Sprintf("%s: %s[%d]", doc.Path, path, i)
+	})
+}
+
+// DecodeValue reads value i of a document of JSON by lines into v, as Decode does.
+func DecodeValue(doc *Document, i int, value Element, v any) error {
+	return decode(value, v, func() string { return fmt.Sprintf("%s:%d", doc.Path, i+1) })
+}
+
+func decode(data []byte, v any, where func() string) error {
+	err := json.Unmarshal(data, v)
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &kind):
-		return fmt.Errorf("reading %q: %s: want %s, found %s", doc.Path, kind.Field, kind.Type, kind.Value)
+		return Malformed("reading %q: %s: want %s, found %s", where(), kind.Field, kind.Type, kind.Value)
 	case errors.As(err, &syntax):
-		return fmt.Errorf("reading %q: byte %d: %s", doc.Path, syntax.Offset, syntax.Error())
+		return Malformed("reading %q: byte %d: %s", where(), syntax.Offset, syntax.Error())
 	}
-	return fmt.Errorf("reading %q: %w", doc.Path, err)
-}
-
-// DecodeLines reads one value per line. Blank lines are passed over; an error names the line.
-func DecodeLines[T any](doc Document) ([]T, error) {
-	var out []T
-	n := 0
-	for line := range bytes.Lines(clean(doc.Data)) {
-		if n++; len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		var v T
-		if err := Decode(Document{Path: fmt.Sprintf("%s:%d", doc.Path, n), Data: line}, &v); err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
-}
-
-// clean replaces what Python writes and JSON does not know: NaN and the infinities become null outside of texts.
-func clean(data []byte) []byte {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
-		return data
-	}
-	out, text := make([]byte, 0, len(data)), false
-	for i := 0; i < len(data); i++ {
-		c := data[i]
-		switch {
-		case text && c == '\\' && i+1 < len(data):
-			out = append(out, c, data[i+1])
-			i++
-			continue
-		case c == '"':
-			text = !text
-		case !text && (c == 'N' || c == 'I' || c == '-'):
-			if n := notANumber(data[i:]); n > 0 {
-				out = append(out, "null"...)
-				i += n - 1
-				continue
-			}
-		}
-		out = append(out, c)
-	}
-	return out
+	return Malformed("reading %q: %w", where(), err)
 }
 
 func notANumber(b []byte) int {

@@ -1,37 +1,27 @@
 package tools
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"math"
-	"time"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// Document is a file to be read. Path names it in errors.
-type Document struct {
-	Path    string
-	Data    []byte
-	Written time.Time // when the file was written last; zero = it is no file
-	Hidden  int       // how many values that may be secret were taken out of Data
-	Broken  error     // why they could not be, so that Data is not to be kept or believed
-}
-
-// NoTimeOfDay is noted of results whose times are those of their files.
-const NoTimeOfDay = "the files say no time of day: the run ended when they were written"
-
-// End is when the run ended whose file says no time of day, in unix s: tools write their results then. What is no file
-// has one end for ever, so that reading it twice gives the same.
-func (d Document) End() float64 {
-	if d.Written.IsZero() {
-		return 1e9
-	}
-	return float64(d.Written.UnixNano()) / 1e9
-}
-
 // Reader reads files of one tool. An error names the file and the path into it; it never panics, whatever the bytes.
-type Reader func(docs []Document) (*Imported, error)
+type Reader func(ctx context.Context, docs []Document) (*Imported, error)
+
+// ImportedRow is a request of another tool. Gaps are all between its token events, in ms; nil where the file does not
+// hold them.
+type ImportedRow struct {
+	report.Row
+	GapsMS []float64
+}
+
+// ImportedRows yields requests, read anew from their file by every walk, in its order. A FormatError is one of the file.
+type ImportedRows func(ctx context.Context) iter.Seq2[*ImportedRow, error]
 
 // Imported is a run of another tool in native words. What the files do not say is left zero or nil.
 type Imported struct {
@@ -51,11 +41,10 @@ type ImportedStage struct {
 	StartNS, EndNS, DrainEndNS, WindowStart, WindowEnd int64
 	Ended                                              string
 	Counts                                             report.Counts // from the totals of the file, never from the length of a list
-	Rows                                               []report.Row  // those the file holds; Stage is set by who writes them
+	Rows                                               ImportedRows  // those the file holds, nil for none; Stage is set by who writes them
 	// Whole says that Rows hold every request behind the latencies, so that these are computed from the rows.
 	Whole   bool
 	Metrics map[string]report.Metric // as the tool says, in native units
-	Gaps    []float64                // every gap between token events in ms, where the file holds them
 	Rates   map[string]float64
 	Tokens  report.TokenSums
 	Goodput *report.GoodputResult

@@ -27,8 +27,17 @@ func (q *Requests) Len() int {
 	return q.n
 }
 
+// Add keeps the numbers of the row that is the given one of its file; these ascend.
+func (q *Requests) Add(number int, r *report.Row) {
+	if q.numbers == nil {
+		q.numbers = &packed{}
+	}
+	q.numbers.add(number, r)
+	q.n++
+}
+
 // HasGaps says whether gaps between token events were recorded of any of the stage.
-func (q *Requests) HasGaps() bool { return q != nil && q.numbers.gaps }
+func (q *Requests) HasGaps() bool { return q.Len() > 0 && q.numbers.gaps }
 
 // Only returns those of the requests that keep accepts. It sees what Numbers yields.
 func (q *Requests) Only(keep func(r *report.Row) bool) *Requests {
@@ -48,7 +57,7 @@ func (q *Requests) keeps(r *report.Row) bool { return q.keep == nil || q.keep(r)
 // events, bytes sent. The row is the same one each time, overwritten by the next.
 func (q *Requests) Numbers() iter.Seq[*report.Row] {
 	return func(yield func(*report.Row) bool) {
-		if q == nil {
+		if q == nil || q.numbers == nil {
 			return
 		}
 		for _, r := range q.numbers.all() {

@@ -3,65 +3,15 @@ package tools
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	"bflow.dev/bflow/internal/credential"
 )
 
-// NewDocument returns a file of another tool without what may be secret, so that neither its copy nor anything read from it
-// holds a secret.
-func NewDocument(path string, data []byte) Document {
-	doc := Document{Path: path}
-	if doc.Data, doc.Hidden, doc.Broken = Scrub(data); doc.Broken != nil {
-		doc.Data = data
-	}
-	return doc
-}
-
-// Scrub returns the JSON, the JSON by lines, or the YAML in data without what may be secret, and how many values it took
-// out: those of members whose name says so, of headers, of arguments after such a flag, of variables written as name and
-// value, and those in texts (credential.Text), texts that are JSON themselves among them. Comments of YAML go. What cannot
-// be read is an error, as nobody can tell what is in it.
-func Scrub(data []byte) ([]byte, int, error) {
-	data = clean(data)
-	s := &scrubber{keys: map[string]member{}}
-	switch begin := bytes.TrimLeft(data, " \t\r\n"); {
-	case json.Valid(data):
-		out, n := s.document(data, 0)
-		return out, n, nil
-	case len(begin) > 0 && (begin[0] == '{' || begin[0] == '['):
-		return s.lines(data)
-	}
-	return scrubYAML(data)
-}
-
-func (s *scrubber) lines(data []byte) ([]byte, int, error) {
-	var out bytes.Buffer
-	total, number := 0, 0
-	for line := range bytes.Lines(data) {
-		number++
-		if len(bytes.TrimSpace(line)) == 0 {
-			out.Write(line)
-			continue
-		}
-		var whole json.RawMessage
-		if err := json.Unmarshal(line, &whole); err != nil {
-			return nil, 0, fmt.Errorf("line %d: %w", number, err)
-		}
-		shown, n := s.document(line, 0)
-		out.Write(shown)
-		total += n
-	}
-	if total == 0 {
-		return data, 0, nil
-	}
-	return out.Bytes(), total, nil
-}
-
-// scrubber walks over JSON that is known to be valid and notes what is to be replaced, so that a large file is copied in
-// pieces and never built in memory.
+// scrubber takes out of JSON what may be secret: values of members whose name says so, of headers, of arguments after such
+// a flag, of variables written as name and value, and those in texts (credential.Text), texts that are JSON themselves
+// among them. It walks over JSON that is known to be valid and notes what is to be replaced.
 type scrubber struct {
 	memo  credential.Memo
 	keys  map[string]member // as they are spelt, with quotes
@@ -70,6 +20,8 @@ type scrubber struct {
 	depth int // of JSON within texts
 	edits []edit
 }
+
+func newScrubber() *scrubber { return &scrubber{keys: map[string]member{}} }
 
 // member is what is known of a name.
 type member struct {

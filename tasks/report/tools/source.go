@@ -120,7 +120,7 @@ func (m *Measurement) readRows(ctx context.Context, path string) error {
 	byStage := map[int]*Requests{}
 	for i := range m.Stages {
 		s := &m.Stages[i]
-		s.Requests = &Requests{path: path, numbers: &packed{}}
+		s.Requests = &Requests{path: path}
 		byStage[s.StageResult.Stage] = s.Requests
 	}
 	number := 0
@@ -129,8 +129,7 @@ func (m *Measurement) readRows(ctx context.Context, path string) error {
 			return err
 		}
 		if q := byStage[row.Stage]; q != nil && row.Phase == report.PhaseMeasured {
-			q.numbers.add(number, &row)
-			q.n++
+			q.Add(number, &row)
 		}
 		number++
 	}

@@ -3,6 +3,8 @@
 package importstest
 
 import (
+	"bytes"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,8 +16,12 @@ import (
 // Read reads data as format. It fails t where an error names no file, or where what was read cannot be written.
 func Read(t *testing.T, format, name string, data []byte) {
 	t.Helper()
-	docs := []tools.Document{tools.NewDocument(name, data)}
-	in, err := imports.Read(docs, format)
+	doc, err := tools.ReadDocument(t.Context(), name, bytes.NewReader(data), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := []tools.Document{doc}
+	in, err := imports.Read(t.Context(), docs, format)
 	if err != nil {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("the error names no file: %v", err)
@@ -23,7 +29,10 @@ func Read(t *testing.T, format, name string, data []byte) {
 		return
 	}
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := imports.Write(dir, "run", in, docs); err != nil {
+	var malformed *tools.FormatError
+	switch err := imports.Write(t.Context(), dir, "run", in, docs); {
+	case err == nil:
+	case !errors.As(err, &malformed) || !strings.Contains(err.Error(), name):
 		t.Errorf("writing what was read: %v", err)
 	}
 }

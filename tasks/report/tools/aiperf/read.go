@@ -1,10 +1,10 @@
 package aiperf
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"bflow.dev/bflow/tasks/report"
@@ -68,18 +68,17 @@ func looksSummary(doc tools.Document) bool {
 }
 
 func looksRows(doc tools.Document) bool {
-	first, _, _ := strings.Cut(strings.TrimSpace(string(doc.Data)), "\n")
 	var row struct {
 		Metadata *struct {
 			Phase *string `json:"benchmark_phase"`
 		} `json:"metadata"`
 		Metrics json.RawMessage `json:"metrics"`
 	}
-	return tools.Decode(tools.Document{Data: []byte(first)}, &row) == nil && row.Metadata != nil && row.Metadata.Phase != nil
+	return tools.Decode(doc, &row) == nil && row.Metadata != nil && row.Metadata.Phase != nil
 }
 
 // Read reads artifacts: summaries with their requests, or either alone. A summary goes with the requests of its folder.
-func Read(docs []tools.Document) (*tools.Imported, error) {
+func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
 	in := &tools.Imported{Tool: Tool, TokenCountSource: "tokenizer", Notes: []string{
 		"AIPerf: e2e_last_token ends with the last token; tpot is its inter token latency; rates are over the whole run"}}
 	folders, order := map[string]*pair{}, []string{}
@@ -98,7 +97,7 @@ func Read(docs []tools.Document) (*tools.Imported, error) {
 	}
 	for _, dir := range order {
 		if p := folders[dir]; p.summary != nil || p.rows != nil {
-			if err := p.read(in); err != nil {
+			if err := p.read(ctx, in); err != nil {
 				return nil, err
 			}
 		}
@@ -112,7 +111,7 @@ func Read(docs []tools.Document) (*tools.Imported, error) {
 // pair is a folder of artifacts.
 type pair struct{ summary, rows *tools.Document }
 
-func (p *pair) read(in *tools.Imported) error {
+func (p *pair) read(ctx context.Context, in *tools.Imported) error {
 	s := tools.ImportedStage{Planned: runplan.Stage{Name: "profiling", Measure: true, Shape: runplan.ShapeThroughput}, Ended: "requests",
 		Metrics: map[string]report.Metric{}, Rates: map[string]float64{}, Counts: report.Counts{ByStatus: map[string]int{}}}
 	if p.summary != nil {
@@ -121,7 +120,7 @@ func (p *pair) read(in *tools.Imported) error {
 		}
 	}
 	if p.rows != nil {
-		if err := readRows(in, &s, *p.rows, p.summary == nil); err != nil {
+		if err := readRows(ctx, in, &s, p.rows, p.summary == nil); err != nil {
 			return err
 		}
 	}

@@ -1,9 +1,10 @@
 package aiperf
 
 import (
+	"context"
 	"encoding/json"
+	"iter"
 	"math"
-	"slices"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
@@ -55,73 +56,123 @@ func (l *line) count(name string) *int {
 // shortOutput is how many percent of the tokens asked for a successful request may lack before it is remarked on.
 const shortOutput = 50
 
+// totals are what is known of the requests once all were looked at.
+type totals struct {
+	n, ok, short int
+	first, last  int64 // stamps, wall time in ns
+	statuses     map[string]int
+	tokens       report.TokenSums
+}
+
 // readRows reads the requests; those of the warm-up are no results. Without a summary the counts are those of the rows.
-func readRows(in *tools.Imported, s *tools.ImportedStage, doc tools.Document, alone bool) error {
-	lines, err := tools.DecodeLines[line](doc)
-	if err != nil {
-		return err
+func readRows(ctx context.Context, in *tools.Imported, s *tools.ImportedStage, doc *tools.Document, alone bool) error {
+	sessions := tools.Sessions{}
+	t := totals{statuses: map[string]int{}}
+	for l, err := range lines(ctx, doc) {
+		if err != nil {
+			return err
+		}
+		t.add(l, sessions)
 	}
-	lines = slices.DeleteFunc(lines, func(l line) bool { return l.Metadata.Phase == "warmup" || l.Metadata.Start == nil })
-	if len(lines) == 0 {
+	if t.n == 0 {
 		return nil
 	}
-	first, last := *lines[0].Metadata.Start, *lines[0].Metadata.Start
-	for i := range lines {
-		first = min(first, *lines[i].Metadata.Start)
-		if end := lines[i].Metadata.End; end != nil {
-			last = max(last, *end)
-		}
-	}
 	if alone || s.StartNS == 0 {
-		s.StartNS, s.EndNS, s.DrainEndNS, s.WindowStart, s.WindowEnd = first, last, last, first, last
+		s.StartNS, s.EndNS, s.DrainEndNS, s.WindowStart, s.WindowEnd = t.first, t.last, t.last, t.first, t.last
 	}
 	if in.AnchorUnixNS == 0 {
-		in.AnchorUnixNS = first
+		in.AnchorUnixNS = t.first
 	}
-	sessions, ok, short := map[string]int{}, 0, 0
-	for i := range lines {
-		row, gaps := lines[i].row(in.AnchorUnixNS, sessions)
-		row.TokenSource = in.TokenCountSource
-		s.Rows = append(s.Rows, row)
-		if row.Status == report.StatusOK {
-			ok++
-			s.Gaps = append(s.Gaps, gaps...)
-			if missing, known := lines[i].number("osl_mismatch_diff_pct"); known && missing <= -shortOutput {
-				short++
-			}
-		}
-	}
-	if short > 0 {
-		in.Note("%d requests that AIPerf counts as successful have at most half of the tokens that were asked for: it counts a stream that broke off or brought an error event as success", short)
+	s.Rows = rowsOf(doc, in.AnchorUnixNS, in.TokenCountSource, sessions)
+	if t.short > 0 {
+		in.Note("%d requests that AIPerf counts as successful have at most half of the tokens that were asked for: it counts a stream that broke off or brought an error event as success", t.short)
 	}
 	if alone {
 		in.Note("there are only the rows: counts are those of the rows, and rates are theirs over the whole run")
-		countRows(s, float64(last-first)/1e9)
+		t.count(s)
 	}
-	s.Whole = ok == s.Counts.ByStatus[report.StatusOK]
+	s.Whole = t.ok == s.Counts.ByStatus[report.StatusOK]
 	return nil
 }
 
-func countRows(s *tools.ImportedStage, seconds float64) {
-	for i := range s.Rows {
-		s.Counts.ByStatus[s.Rows[i].Status]++
-		s.Counts.Total++
-		if n := s.Rows[i].TokensOut; n != nil {
-			s.Tokens.Out += int64(*n)
-		}
-		if n := s.Rows[i].TokensIn; n != nil {
-			s.Tokens.In += int64(*n)
+func (t *totals) add(l *line, sessions tools.Sessions) {
+	start := *l.Metadata.Start
+	if t.n++; t.n == 1 {
+		t.first, t.last = start, start
+	}
+	t.first = min(t.first, start)
+	if end := l.Metadata.End; end != nil {
+		t.last = max(t.last, *end)
+	}
+	row, _ := l.row(start, sessions)
+	t.statuses[row.Status]++
+	if n := row.TokensOut; n != nil {
+		t.tokens.Out += int64(*n)
+	}
+	if n := row.TokensIn; n != nil {
+		t.tokens.In += int64(*n)
+	}
+	if row.Status == report.StatusOK {
+		t.ok++
+		if missing, known := l.number("osl_mismatch_diff_pct"); known && missing <= -shortOutput {
+			t.short++
 		}
 	}
+}
+
+func (t *totals) count(s *tools.ImportedStage) {
+	for status, n := range t.statuses {
+		s.Counts.ByStatus[status] += n
+	}
+	s.Counts.Total += t.n
+	s.Tokens.In, s.Tokens.Out = s.Tokens.In+t.tokens.In, s.Tokens.Out+t.tokens.Out
 	s.Counts.All = s.Counts.Total
+	seconds := float64(t.last-t.first) / 1e9
 	if ok := s.Counts.ByStatus[report.StatusOK]; ok > 0 && seconds > 0 {
 		s.Rates["request_rate"], s.Rates["output_token_rate"] = float64(ok)/seconds, float64(s.Tokens.Out)/seconds
 	}
 }
 
+// lines yields the requests that count.
+func lines(ctx context.Context, doc *tools.Document) iter.Seq2[*line, error] {
+	return func(yield func(*line, error) bool) {
+		i := 0
+		for value, err := range doc.Values(ctx) {
+			var l line
+			if err == nil {
+				err = tools.DecodeValue(doc, i, value, &l)
+			}
+			if i++; err == nil && (l.Metadata.Phase == "warmup" || l.Metadata.Start == nil) {
+				continue
+			}
+			if !yield(&l, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func rowsOf(doc *tools.Document, anchor int64, source string, sessions tools.Sessions) tools.ImportedRows {
+	return func(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
+		return func(yield func(*tools.ImportedRow, error) bool) {
+			for l, err := range lines(ctx, doc) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				row, gaps := l.row(anchor, sessions)
+				row.TokenSource = source
+				if !yield(&tools.ImportedRow{Row: row, GapsMS: gaps}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // row turns a request into ours. Stamps of tokens are the start and what the metrics say after it: they are finer than
 // the stamps, which are rounded.
-func (l *line) row(anchor int64, sessions map[string]int) (report.Row, []float64) {
+func (l *line) row(anchor int64, sessions tools.Sessions) (report.Row, []float64) {
 	m := &l.Metadata
 	at := func(wall *int64) *int64 {
 		if wall == nil {
@@ -130,11 +181,8 @@ func (l *line) row(anchor int64, sessions map[string]int) (report.Row, []float64
 		ns := *wall - anchor
 		return &ns
 	}
-	if _, ok := sessions[m.Conversation]; !ok {
-		sessions[m.Conversation] = len(sessions)
-	}
 	send := at(m.Start)
-	row := report.Row{ID: m.ID, Session: sessions[m.Conversation], Turn: m.Turn, Phase: report.PhaseMeasured, Status: report.StatusOK,
+	row := report.Row{ID: m.ID, Session: sessions.Number(m.Conversation), Turn: m.Turn, Phase: report.PhaseMeasured, Status: report.StatusOK,
 		TIntended: *send, TSend: send, TFirstByte: at(m.Ack), TEnd: at(m.End), TokensIn: l.count("input_sequence_length")}
 	if m.Issued != nil {
 		row.TIntended = *m.Issued - anchor

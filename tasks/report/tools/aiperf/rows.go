@@ -9,8 +9,8 @@ import (
 	"bflow.dev/bflow/tasks/report/tools"
 )
 
-// lines are the requests of a stage. All stamps are wall time in ns.
-func lines(m *tools.Measurement, s *tools.Stage) tools.List {
+// requests are the requests of a stage. All stamps are wall time in ns.
+func requests(m *tools.Measurement, s *tools.Stage) tools.List {
 	all := numbers()
 	return func(ctx context.Context) iter.Seq2[any, error] {
 		return func(yield func(any, error) bool) {

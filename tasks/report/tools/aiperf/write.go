@@ -62,7 +62,7 @@ func artifacts(dir string, run tools.Run, m *tools.Measurement, s *tools.Stage) 
 		files = append(files, tools.JSON(path.Join(dir, fileSlices), object{"timeslices": slices}))
 	}
 	if s.Requests.Len() > 0 {
-		files = append(files, tools.JSONLines(path.Join(dir, fileRows), lines(m, s)))
+		files = append(files, tools.JSONLines(path.Join(dir, fileRows), requests(m, s)))
 	}
 	return files
 }

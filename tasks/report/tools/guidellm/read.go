@@ -1,8 +1,10 @@
 package guidellm
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
@@ -54,7 +56,7 @@ func Looks(doc tools.Document) bool {
 }
 
 // Read reads one report of any generation.
-func Read(docs []tools.Document) (*tools.Imported, error) {
+func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
 	if len(docs) != 1 {
 		return nil, fmt.Errorf("reading a GuideLLM report: want one file, got %d", len(docs))
 	}
@@ -70,14 +72,15 @@ func Read(docs []tools.Document) (*tools.Imported, error) {
 	if f.Config != nil {
 		setBackend(in, f.Config.Spec.Backend)
 	}
-	sessions := map[string]int{}
+	sessions := tools.Sessions{}
 	for i, raw := range f.Benchmarks {
 		doc := tools.Document{Path: fmt.Sprintf("%s: benchmarks[%d]", docs[0].Path, i), Data: raw}
+		lists := requestLists{doc: &docs[0], path: fmt.Sprintf("benchmarks[%d].requests.", i)}
 		read := stage2
 		if f.old() {
 			read = stage031
 		}
-		s, err := read(in, doc, sessions)
+		s, err := read(ctx, in, doc, lists, sessions)
 		if err != nil {
 			return nil, err
 		}
@@ -203,10 +206,35 @@ func (s *summary) toMetric(unit string, factor float64) (report.Metric, bool) {
 	return m, true
 }
 
-// session numbers the conversations of a file.
-func session(of map[string]int, name string) int {
-	if _, ok := of[name]; !ok {
-		of[name] = len(of)
+// requestLists are the lists of the requests of a benchmark.
+type requestLists struct {
+	doc  *tools.Document
+	path string // without the name of the list
+}
+
+func (l requestLists) len(name string) int { return l.doc.Len(l.path + name) }
+
+// rows yields the requests of all lists, each made by read of its JSON and its status.
+func rows[T any](l requestLists, read func(from *T, status string) report.Row) tools.ImportedRows {
+	return func(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
+		return func(yield func(*tools.ImportedRow, error) bool) {
+			for _, list := range []struct{ name, status string }{{"successful", report.StatusOK}, {"errored", report.StatusFailed}, {"incomplete", report.StatusCut}} {
+				i := 0
+				for element, err := range l.doc.Each(ctx, l.path+list.name) {
+					var from T
+					if err == nil {
+						err = tools.DecodeElement(l.doc, l.path+list.name, i, element, &from)
+					}
+					if err != nil {
+						yield(nil, err)
+						return
+					}
+					if !yield(&tools.ImportedRow{Row: read(&from, list.status)}, nil) {
+						return
+					}
+					i++
+				}
+			}
+		}
 	}
-	return of[name]
 }

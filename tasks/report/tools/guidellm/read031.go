@@ -1,8 +1,10 @@
 package guidellm
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
@@ -25,13 +27,8 @@ type bench031 struct {
 		Target string `json:"backend_target"`
 		Model  string `json:"backend_model"`
 	} `json:"worker"`
-	Metrics  map[string]json.RawMessage `json:"metrics"`
-	Totals   *breakdown                 `json:"request_totals"`
-	Requests struct {
-		Successful []row031 `json:"successful"`
-		Incomplete []row031 `json:"incomplete"`
-		Errored    []row031 `json:"errored"`
-	} `json:"requests"`
+	Metrics map[string]json.RawMessage `json:"metrics"`
+	Totals  *breakdown                 `json:"request_totals"`
 }
 
 type row031 struct {
@@ -51,7 +48,7 @@ type row031 struct {
 
 // stage031 reads a benchmark of 0.3. Its metrics have no window: rates are over the run. Its time per output token is
 // (last - first)/n, kept under the name tpot_over_n and never as tpot or tpot_incl, which are recomputed from the stamps.
-func stage031(in *tools.Imported, doc tools.Document, sessions map[string]int) (tools.ImportedStage, error) {
+func stage031(ctx context.Context, in *tools.Imported, doc tools.Document, lists requestLists, _ tools.Sessions) (tools.ImportedStage, error) {
 	var b bench031
 	if err := tools.Decode(doc, &b); err != nil {
 		return tools.ImportedStage{}, err
@@ -77,11 +74,15 @@ func stage031(in *tools.Imported, doc tools.Document, sessions map[string]int) (
 	if err := b.metrics(doc, &s); err != nil {
 		return s, err
 	}
-	b.rows(in, &s)
-	s.Whole = len(b.Requests.Successful) == totals.Successful
+	if err := api031(ctx, in, lists); err != nil {
+		return s, err
+	}
+	zero := float64(in.AnchorUnixNS) / 1e9
+	s.Rows = numbered(rows(lists, func(r *row031, status string) report.Row { return r.row(zero, status) }))
+	s.Whole = lists.len("successful") == totals.Successful
 	if !s.Whole {
 		in.Note("%s: %d of %d successful requests are in the file: latencies are the tool's own, tpot weighted by tokens",
-			s.Planned.Name, len(b.Requests.Successful), totals.Successful)
+			s.Planned.Name, lists.len("successful"), totals.Successful)
 	}
 	return s, nil
 }
@@ -106,23 +107,42 @@ func (b *bench031) metrics(doc tools.Document, s *tools.ImportedStage) error {
 	return rates(doc, b.Metrics, s)
 }
 
-func (b *bench031) rows(in *tools.Imported, s *tools.ImportedStage) {
-	anchor := float64(in.AnchorUnixNS) / 1e9
-	for _, list := range []struct {
-		status string
-		rows   []row031
-	}{{report.StatusOK, b.Requests.Successful}, {report.StatusFailed, b.Requests.Errored}, {report.StatusCut, b.Requests.Incomplete}} {
-		for i := range list.rows {
-			r := &list.rows[i]
-			if in.API.Type == "" && r.Type != "" {
-				in.API = runplan.API{Type: runplan.APIChat, Stream: true}
-				if r.Type == "text_completions" {
-					in.API.Type = runplan.APICompletions
+// api031 takes the interface from the first request that names one.
+func api031(ctx context.Context, in *tools.Imported, lists requestLists) error {
+	if in.API.Type != "" {
+		return nil
+	}
+	kind := ""
+	for _, err := range rows(lists, func(r *row031, _ string) report.Row { kind = r.Type; return report.Row{} })(ctx) {
+		if err != nil {
+			return err
+		}
+		if kind == "" {
+			continue
+		}
+		in.API = runplan.API{Type: runplan.APIChat, Stream: true}
+		if kind == "text_completions" {
+			in.API.Type = runplan.APICompletions
+		}
+		break
+	}
+	return nil
+}
+
+// numbered makes each request a conversation of its own: that generation has no others.
+func numbered(from tools.ImportedRows) tools.ImportedRows {
+	return func(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
+		return func(yield func(*tools.ImportedRow, error) bool) {
+			n := 0
+			for row, err := range from(ctx) {
+				if err == nil {
+					row.Session = n
+					n++
+				}
+				if !yield(row, err) {
+					return
 				}
 			}
-			row := r.row(anchor, list.status)
-			row.Session = len(s.Rows)
-			s.Rows = append(s.Rows, row)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package guidellm
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -27,11 +28,6 @@ type bench2 struct {
 		Made         breakdown `json:"requests_made"`
 	} `json:"scheduler_metrics"`
 	Metrics  map[string]json.RawMessage `json:"metrics"`
-	Requests struct {
-		Successful []row2 `json:"successful"`
-		Incomplete []row2 `json:"incomplete"`
-		Errored    []row2 `json:"errored"`
-	} `json:"requests"`
 	Warnings []struct {
 		Code      string  `json:"code"`
 		Message   string  `json:"message"`
@@ -79,7 +75,7 @@ type timings2 struct {
 }
 
 // stage2 reads a benchmark of 0.4 and later.
-func stage2(in *tools.Imported, doc tools.Document, sessions map[string]int) (tools.ImportedStage, error) {
+func stage2(_ context.Context, in *tools.Imported, doc tools.Document, lists requestLists, sessions tools.Sessions) (tools.ImportedStage, error) {
 	var b bench2
 	if err := tools.Decode(doc, &b); err != nil {
 		return tools.ImportedStage{}, err
@@ -104,11 +100,12 @@ func stage2(in *tools.Imported, doc tools.Document, sessions map[string]int) (to
 	if err := b.metrics(doc, &s); err != nil {
 		return s, err
 	}
-	b.rows(in, &s, sessions)
-	s.Whole = len(b.Requests.Successful) == totals.Successful
+	zero := float64(in.AnchorUnixNS) / 1e9
+	s.Rows = rows(lists, func(r *row2, status string) report.Row { return r.row(zero, status, sessions) })
+	s.Whole = lists.len("successful") == totals.Successful
 	if !s.Whole {
 		in.Note("%s: %d of %d successful requests are in the file: latencies are the tool's own, tpot and tpot_incl weighted by tokens",
-			s.Planned.Name, len(b.Requests.Successful), totals.Successful)
+			s.Planned.Name, lists.len("successful"), totals.Successful)
 	}
 	for _, w := range b.Warnings {
 		in.Note("%s: GuideLLM warns: %s", s.Planned.Name, w.Message)
@@ -198,23 +195,10 @@ func rates(doc tools.Document, metrics map[string]json.RawMessage, s *tools.Impo
 	return nil
 }
 
-// rows turns the requests that the file holds into ours.
-func (b *bench2) rows(in *tools.Imported, s *tools.ImportedStage, sessions map[string]int) {
-	anchor := float64(in.AnchorUnixNS) / 1e9
-	for _, list := range []struct {
-		status string
-		rows   []row2
-	}{{report.StatusOK, b.Requests.Successful}, {report.StatusFailed, b.Requests.Errored}, {report.StatusCut, b.Requests.Incomplete}} {
-		for i := range list.rows {
-			s.Rows = append(s.Rows, list.rows[i].row(anchor, list.status, sessions))
-		}
-	}
-}
-
-func (r *row2) row(anchor float64, status string, sessions map[string]int) report.Row {
+func (r *row2) row(anchor float64, status string, sessions tools.Sessions) report.Row {
 	t := &r.Info.Timings
 	at := func(from ...*float64) *int64 { return stampOf(anchor, from...) }
-	row := report.Row{ID: r.ID, Session: session(sessions, r.Info.Conversation), Turn: r.Info.Turn, Phase: report.PhaseMeasured, Status: status,
+	row := report.Row{ID: r.ID, Session: sessions.Number(r.Info.Conversation), Turn: r.Info.Turn, Phase: report.PhaseMeasured, Status: status,
 		TSend: at(t.Start, t.ResolveStart), TFirstByte: at(t.FirstByte), TFirst: at(t.First), TContent: at(t.Content), TLast: at(t.Last),
 		TEnd: at(t.End, t.ResolveEnd), TokensIn: pick(r.Prompt, r.In.Text), TokensCached: r.Cached, TokensOut: pick(r.Output, r.Out.Text),
 		Events: t.Tokens, TokenSource: "usage"}

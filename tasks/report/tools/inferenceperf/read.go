@@ -1,6 +1,7 @@
 package inferenceperf
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -105,11 +106,14 @@ func Looks(doc tools.Document) bool {
 }
 
 func looksPerRequest(doc tools.Document) bool {
-	var rows []struct {
+	var row struct {
 		Start *float64        `json:"start_time"`
 		Info  json.RawMessage `json:"info"`
 	}
-	return tools.Decode(doc, &rows) == nil && len(rows) > 0 && rows[0].Start != nil && rows[0].Info != nil
+	for first, err := range doc.Each(context.Background(), "") {
+		return err == nil && tools.DecodeElement(&doc, "", 0, first, &row) == nil && row.Start != nil && row.Info != nil
+	}
+	return false
 }
 
 // folderFiles are the documents of a folder, sorted out.
@@ -144,7 +148,7 @@ func sortOut(docs []tools.Document) folderFiles {
 
 // Read reads a folder or some files of it: the stages where there are any, else the summary as one stage; requests and
 // configuration where they are given.
-func Read(docs []tools.Document) (*tools.Imported, error) {
+func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
 	f := sortOut(docs)
 	if f.summary == nil && len(f.stages) == 0 {
 		return nil, fmt.Errorf("reading %q: neither %s nor a stage_<N>_lifecycle_metrics.json is given", docs[0].Path, fileSummary)
@@ -175,18 +179,13 @@ func Read(docs []tools.Document) (*tools.Imported, error) {
 		}
 		in.Stages = append(in.Stages, s)
 	}
-	return in, in2rows(in, f.requests)
-}
-
-// in2rows adds the requests where a file has them.
-func in2rows(in *tools.Imported, doc *tools.Document) error {
-	if doc == nil {
-		return nil
+	if f.requests == nil {
+		return in, nil
 	}
-	return readRows(in, *doc)
+	return in, readRows(ctx, in, f.requests)
 }
 
-// config is what is read of config.yaml.
+// configuration is what is read of config.yaml.
 type configuration struct {
 	API struct {
 		Type      string `yaml:"type"`

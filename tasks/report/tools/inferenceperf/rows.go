@@ -1,9 +1,12 @@
 package inferenceperf
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"iter"
 	"math"
-	"sort"
+	"slices"
 	"strings"
 
 	"bflow.dev/bflow/tasks/report"
@@ -42,66 +45,128 @@ type oneRequest struct {
 
 // readRows files the requests under their stages: by the stage that an entry names, else by the counts of the stages
 // in the order of the starts.
-func readRows(in *tools.Imported, doc tools.Document) error {
-	var all []oneRequest
-	if err := tools.Decode(doc, &all); err != nil {
-		return err
-	}
-	first := math.Inf(1)
-	for i := range all {
-		if all[i].Start == nil {
-			return fmt.Errorf("reading %q: [%d].start_time: it is missing", doc.Path, i)
+func readRows(ctx context.Context, in *tools.Imported, doc *tools.Document) error {
+	l := placed{doc: doc, first: math.Inf(1)}
+	broken := 0
+	for i, r := range l.all(ctx) {
+		if r.Start == nil {
+			return tools.Malformed("reading %q: [%d].start_time: it is missing", doc.Path, i)
 		}
-		first = min(first, *all[i].Start)
-	}
-	sort.SliceStable(all, func(a, b int) bool { return *all[a].Start < *all[b].Start })
-	at, room := 0, 0
-	if len(in.Stages) > 0 {
-		room = in.Stages[0].Counts.Total
-	}
-	for i := range all {
-		for room <= 0 && at+1 < len(in.Stages) {
-			at++
-			room = in.Stages[at].Counts.Total
+		l.starts = append(l.starts, *r.Start)
+		l.named = append(l.named, -1)
+		if n := pick(r.Stage, r.Info.Stage, r.Info.Extra.Stage); n != nil && *n < len(in.Stages) {
+			l.named[i] = int32(*n)
 		}
-		stage := at
-		if n := pick(all[i].Stage, all[i].Info.Stage, all[i].Info.Extra.Stage); n != nil && *n < len(in.Stages) {
-			stage = *n
+		l.first = min(l.first, *r.Start)
+		if r.isBroken() {
+			broken++
 		}
-		room--
-		s := &in.Stages[stage]
-		row, gaps, ok := all[i].row(first, i)
-		if !ok {
-			return fmt.Errorf("reading %q: [%d]: its times are none of a run", doc.Path, i)
-		}
-		s.Rows = append(s.Rows, row)
-		s.Gaps = append(s.Gaps, gaps...)
 	}
-	if broken := brokenStreams(all); broken > 0 {
+	if l.err != nil {
+		return l.err
+	}
+	l.place(in.Stages)
+	ok := make([]int, len(in.Stages))
+	for i, r := range l.all(ctx) {
+		row, _, fits := r.row(l.first, int(l.rank[i]))
+		if !fits {
+			return tools.Malformed("reading %q: [%d]: its times are none of a run", doc.Path, i)
+		}
+		if row.Status == report.StatusOK {
+			ok[l.named[i]]++
+		}
+	}
+	if l.err != nil {
+		return l.err
+	}
+	if broken > 0 {
 		in.Note("%d requests that inference-perf counts as successful have an error event in their stream", broken)
 	}
 	in.Note("rows say no time of day and no intended send: they are counted from the first send, and the delay from the schedule is known for each stage alone")
 	for i := range in.Stages {
-		s, ok := &in.Stages[i], 0
-		for j := range s.Rows {
-			if s.Rows[j].Status == report.StatusOK {
-				ok++
-			}
-		}
-		s.Whole = ok == s.Counts.ByStatus[report.StatusOK]
+		s := &in.Stages[i]
+		s.Rows = l.rows(i)
+		s.Whole = ok[i] == s.Counts.ByStatus[report.StatusOK]
 	}
 	return nil
 }
 
-// brokenStreams counts answers that are no failure to the tool and hold an error event.
-func brokenStreams(all []oneRequest) int {
-	n := 0
-	for i := range all {
-		if r := &all[i]; r.Error == nil && (strings.Contains(r.Response, `data: {"error"`) || strings.Contains(r.Response, `data:{"error"`)) {
-			n++
+// placed are the requests of a file with their places in the run.
+type placed struct {
+	doc    *tools.Document
+	starts []float64
+	first  float64 // the least of them
+	named  []int32 // stages
+	rank   []int32 // in the order of the starts
+	err    error   // of the last walk
+}
+
+// place ranks the requests by their starts and finds the stages that they do not name.
+func (l *placed) place(stages []tools.ImportedStage) {
+	order := make([]int32, len(l.starts))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(l.starts[a], l.starts[b]) })
+	l.rank = make([]int32, len(order))
+	at, room := 0, 0
+	if len(stages) > 0 {
+		room = stages[0].Counts.Total
+	}
+	for rank, i := range order {
+		for room <= 0 && at+1 < len(stages) {
+			at++
+			room = stages[at].Counts.Total
+		}
+		room--
+		l.rank[i] = int32(rank)
+		if l.named[i] < 0 {
+			l.named[i] = int32(at)
 		}
 	}
-	return n
+	l.starts = nil
+}
+
+// all yields the entries and their numbers in the file.
+func (l *placed) all(ctx context.Context) iter.Seq2[int, *oneRequest] {
+	return func(yield func(int, *oneRequest) bool) {
+		i := 0
+		for element, err := range l.doc.Each(ctx, "") {
+			var r oneRequest
+			if err == nil {
+				err = tools.DecodeElement(l.doc, "", i, element, &r)
+			}
+			if l.err = err; err != nil || !yield(i, &r) {
+				return
+			}
+			i++
+		}
+	}
+}
+
+// rows are the requests of a stage.
+func (l *placed) rows(stage int) tools.ImportedRows {
+	return func(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
+		return func(yield func(*tools.ImportedRow, error) bool) {
+			for i, r := range l.all(ctx) {
+				if int(l.named[i]) != stage {
+					continue
+				}
+				row, gaps, _ := r.row(l.first, int(l.rank[i]))
+				if !yield(&tools.ImportedRow{Row: row, GapsMS: gaps}, nil) {
+					return
+				}
+			}
+			if l.err != nil {
+				yield(nil, l.err)
+			}
+		}
+	}
+}
+
+// isBroken says whether an answer is no failure to the tool and holds an error event.
+func (r *oneRequest) isBroken() bool {
+	return r.Error == nil && (strings.Contains(r.Response, `data: {"error"`) || strings.Contains(r.Response, `data:{"error"`))
 }
 
 func pick(counts ...*int) *int {

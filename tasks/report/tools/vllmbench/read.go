@@ -1,7 +1,7 @@
 package vllmbench
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -37,15 +37,6 @@ type file struct {
 	Goodput     *float64        `json:"request_goodput"`
 	OutputRate  *float64        `json:"output_throughput"`
 	TotalRate   *float64        `json:"total_token_throughput"`
-
-	InputLens  []*float64   `json:"input_lens"`
-	OutputLens []*float64   `json:"output_lens"`
-	TTFTs      []*float64   `json:"ttfts"`
-	ITLs       [][]*float64 `json:"itls"`
-	Latencies  []*float64   `json:"latencies"`
-	Starts     []*float64   `json:"start_times"`
-	Waits      []*float64   `json:"queue_times"`
-	Errors     []*string    `json:"errors"`
 }
 
 // Looks says whether a document has the shape of a result.
@@ -55,46 +46,29 @@ func Looks(doc tools.Document) bool {
 		Prompts   *float64 `json:"num_prompts"`
 		Duration  *float64 `json:"duration"`
 	}
-	for _, one := range split(doc) {
-		return tools.Decode(one, &f) == nil && f.Completed != nil && f.Prompts != nil && f.Duration != nil
-	}
-	return false
-}
-
-// split parts a file into its results: one object, or one per line.
-func split(doc tools.Document) []tools.Document {
-	data := bytes.TrimSpace(doc.Data)
-	if json.Valid(data) || !bytes.Contains(data, []byte("\n")) {
-		return []tools.Document{{Path: doc.Path, Data: data}}
-	}
-	var out []tools.Document
-	n := 0
-	for line := range bytes.Lines(data) {
-		if n++; len(bytes.TrimSpace(line)) > 0 {
-			out = append(out, tools.Document{Path: fmt.Sprintf("%s:%d", doc.Path, n), Data: line})
-		}
-	}
-	if len(out) > 0 && !json.Valid(out[0].Data) { // one object over several lines that is not whole, or holds NaN
-		return []tools.Document{{Path: doc.Path, Data: data}}
-	}
-	return out
+	return tools.Decode(doc, &f) == nil && f.Completed != nil && f.Prompts != nil && f.Duration != nil
 }
 
 // Read reads results: files of one object each, or of one per line.
-func Read(docs []tools.Document) (*tools.Imported, error) {
+func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
 	in := &tools.Imported{Tool: Tool, TokenCountSource: "usage", Notes: []string{
 		"vllm bench paces on the wall clock, and its latencies begin after its own wait for a slot: no latency from the intended send exists",
 		"e2e_last_token ends at the last chunk with choices; its rates are over the whole run, drain included"}}
-	for _, doc := range docs {
-		for _, one := range split(doc) {
+	for i := range docs {
+		all, err := docs[i].Split(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for j := range all {
+			one := &all[j]
 			var f file
-			if err := tools.Decode(one, &f); err != nil {
+			if err := tools.Decode(*one, &f); err != nil {
 				return nil, err
 			}
 			if f.Completed == nil {
-				return nil, fmt.Errorf("reading %q: completed: it is missing, this is no result of vllm bench serve", one.Path)
+				return nil, tools.Malformed("reading %q: completed: it is missing, this is no result of vllm bench serve", one.Path)
 			}
-			s, err := f.stage(in, one)
+			s, err := f.stage(ctx, in, one)
 			if err != nil {
 				return nil, err
 			}
@@ -104,7 +78,7 @@ func Read(docs []tools.Document) (*tools.Imported, error) {
 	return in, nil
 }
 
-func (f *file) stage(in *tools.Imported, doc tools.Document) (tools.ImportedStage, error) {
+func (f *file) stage(ctx context.Context, in *tools.Imported, doc *tools.Document) (tools.ImportedStage, error) {
 	f.server(in)
 	s := tools.ImportedStage{Planned: f.planned(len(in.Stages)), Ended: "requests", Rates: map[string]float64{}, Metrics: map[string]report.Metric{}}
 	start, err := time.Parse("20060102-150405", f.Date)
@@ -124,11 +98,11 @@ func (f *file) stage(in *tools.Imported, doc tools.Document) (tools.ImportedStag
 	}
 	s.Counts = f.counts()
 	f.rates(&s)
-	if err := f.summaries(doc, &s); err != nil {
+	if err := f.summaries(*doc, &s); err != nil {
 		return s, err
 	}
 	f.goodput(&s)
-	return s, f.rows(in, doc, &s)
+	return s, readLists(ctx, in, doc, &s)
 }
 
 func (f *file) server(in *tools.Imported) {

@@ -1,75 +1,127 @@
 package vllmbench
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"math"
-	"slices"
 
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
 )
 
-// rows reads the lists of a detailed file; index i is one request. Times are s on a monotonic clock, put at the start
-// of the run.
-func (f *file) rows(in *tools.Imported, doc tools.Document, s *tools.ImportedStage) error {
-	n := len(f.OutputLens)
-	if n == 0 || len(f.TTFTs) != n {
+// lists are those of the requests of a detailed file; index i of each is one request. Times are s on a monotonic clock,
+// put at the start of the run.
+type lists struct {
+	doc    *tools.Document
+	n      int
+	first  float64 // the least start
+	offset float64 // of the stage from the start of the run
+}
+
+// readLists reads the lists where the file has them.
+func readLists(ctx context.Context, in *tools.Imported, doc *tools.Document, s *tools.ImportedStage) error {
+	l := &lists{doc: doc, n: doc.Len("output_lens"), first: math.Inf(1), offset: float64(s.StartNS-in.AnchorUnixNS) / 1e9}
+	if l.n == 0 || doc.Len("ttfts") != l.n {
 		return nil
 	}
-	for name, have := range map[string]int{"input_lens": len(f.InputLens), "itls": len(f.ITLs), "latencies": len(f.Latencies),
-		"start_times": len(f.Starts), "queue_times": len(f.Waits), "errors": len(f.Errors)} {
-		if have != 0 && have != n {
-			return fmt.Errorf("reading %q: %s: it has %d entries, output_lens has %d", doc.Path, name, have, n)
+	for _, name := range []string{"input_lens", "itls", "latencies", "start_times", "queue_times", "errors"} {
+		if have := doc.Len(name); have != 0 && have != l.n {
+			return tools.Malformed("reading %q: %s: it has %d entries, output_lens has %d", doc.Path, name, have, l.n)
 		}
 	}
-	first := math.Inf(1)
-	for _, t := range f.Starts {
-		if t != nil {
-			first = min(first, *t)
-		}
+	if err := l.findFirst(ctx); err != nil {
+		return err
 	}
-	offset, ends := float64(s.StartNS-in.AnchorUnixNS)/1e9, true
-	for i := range n {
-		row, ok := f.row(i, first, offset)
-		if !ok {
-			return fmt.Errorf("reading %q: entry %d of the lists: its times are none of a run", doc.Path, i)
+	ok, ends, role := 0, true, newRole()
+	for row, err := range l.rows(ctx) {
+		if err != nil {
+			return err
 		}
-		row.Session = i
-		ends = ends && (row.Status != report.StatusOK || row.TLast != nil)
-		s.Rows = append(s.Rows, row)
 		if row.Status == report.StatusOK {
-			for _, g := range f.gaps(i) {
-				s.Gaps = append(s.Gaps, g*1e3)
-			}
-		}
-	}
-	ok := 0
-	for i := range s.Rows {
-		if s.Rows[i].Status == report.StatusOK {
 			ok++
+			ends = ends && row.TLast != nil
 		}
+		role.add(row.GapsMS)
 	}
+	s.Rows = l.rows
 	s.Whole = ok == s.Counts.ByStatus[report.StatusOK] && ends
-	if len(f.Starts) == 0 {
+	if doc.Len("start_times") == 0 {
 		in.Note("%s: the file says no start of requests: all are put at the start of the run", s.Planned.Name)
 	}
-	f.suspectRole(in, s)
+	role.suspect(in, s)
 	return nil
 }
 
-func at(list []*float64, i int) (float64, bool) {
-	if i >= len(list) || list[i] == nil {
-		return 0, false
+func (l *lists) findFirst(ctx context.Context) error {
+	i := 0
+	for element, err := range l.doc.Each(ctx, "start_times") {
+		var t *float64
+		if err == nil {
+			err = tools.DecodeElement(l.doc, "start_times", i, element, &t)
+		}
+		if err != nil {
+			return err
+		}
+		if t != nil {
+			l.first = min(l.first, *t)
+		}
+		i++
 	}
-	return *list[i], true
+	return nil
 }
 
-func (f *file) gaps(i int) []float64 {
-	if i >= len(f.ITLs) {
-		return nil
+// request is what the lists say of one request; nil is what a list does not.
+type request struct {
+	in, out, ttft, latency, start, wait *float64
+	gaps                                []*float64
+	failure                             *string
+}
+
+// rows walks over all lists side by side.
+func (l *lists) rows(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
+	return func(yield func(*tools.ImportedRow, error) bool) {
+		names := []string{"input_lens", "output_lens", "ttfts", "latencies", "start_times", "queue_times", "itls", "errors"}
+		next := make([]func() (tools.Element, error, bool), len(names))
+		for i, name := range names {
+			var stop func()
+			next[i], stop = iter.Pull2(l.doc.Each(ctx, name))
+			defer stop()
+		}
+		for i := range l.n {
+			var r request
+			into := []any{&r.in, &r.out, &r.ttft, &r.latency, &r.start, &r.wait, &r.gaps, &r.failure}
+			var failed error
+			for k, name := range names {
+				element, err, more := next[k]()
+				if err == nil && more {
+					err = tools.DecodeElement(l.doc, name, i, element, into[k])
+				}
+				failed = errors.Join(failed, err)
+			}
+			row, fits := r.row(i, l)
+			if failed == nil && !fits {
+				failed = tools.Malformed("reading %q: entry %d of the lists: its times are none of a run", l.doc.Path, i)
+			}
+			if !yield(row, failed) || failed != nil {
+				return
+			}
+		}
 	}
+}
+
+// known is a number and whether there is one.
+func known(v *float64) (float64, bool) {
+	if v == nil {
+		return 0, false
+	}
+	return *v, true
+}
+
+func (r *request) gapsInS() []float64 {
 	var out []float64
-	for _, g := range f.ITLs[i] {
+	for _, g := range r.gaps {
 		if g != nil {
 			out = append(out, *g)
 		}
@@ -78,89 +130,91 @@ func (f *file) gaps(i int) []float64 {
 }
 
 // row is request i. A failed one has an error text; old files have ttft 0 and no output alone.
-func (f *file) row(i int, first, offset float64) (report.Row, bool) {
-	start := offset
-	if t, ok := at(f.Starts, i); ok {
-		start += t - first
+func (r *request) row(i int, l *lists) (*tools.ImportedRow, bool) {
+	start := l.offset
+	if t, ok := known(r.start); ok {
+		start += t - l.first
 	}
-	stamp := func(t float64) (*int64, bool) { ns, ok := tools.Since(0, t); return &ns, ok }
-	send, ok := stamp(start)
+	send, ok := tools.Since(0, start)
 	if !ok {
-		return report.Row{}, false
+		return nil, false
 	}
-	row := report.Row{ID: fmt.Sprintf("request-%d", i), Phase: report.PhaseMeasured, Status: report.StatusOK, TIntended: *send, TSend: send, TokenSource: "usage"}
-	if wait, ok := at(f.Waits, i); ok && wait > 0 && wait < 1e7 {
+	row := &tools.ImportedRow{Row: report.Row{ID: fmt.Sprintf("request-%d", i), Session: i, Phase: report.PhaseMeasured, Status: report.StatusOK,
+		TIntended: send, TSend: &send, TokenSource: "usage"}}
+	if wait, ok := known(r.wait); ok && wait > 0 && wait < 1e7 {
 		row.QueueWait = int64(wait * 1e9)
 		row.TIntended -= row.QueueWait
 	}
-	if v, ok := at(f.InputLens, i); ok && v >= 0 && v < 1e12 {
+	if v, ok := known(r.in); ok && v >= 0 && v < 1e12 {
 		n := int(v)
 		row.TokensIn = &n
 	}
-	out, _ := at(f.OutputLens, i)
-	ttft, _ := at(f.TTFTs, i)
-	if i < len(f.Errors) && f.Errors[i] != nil && *f.Errors[i] != "" || out == 0 && ttft == 0 {
+	out, _ := known(r.out)
+	ttft, _ := known(r.ttft)
+	if r.failure != nil && *r.failure != "" || out == 0 && ttft == 0 {
 		row.Status, row.ErrorClass = report.StatusFailed, report.ErrBadPayload
-		if i < len(f.Errors) && f.Errors[i] != nil {
-			row.ErrorClass, row.Status = tools.Classify(0, *f.Errors[i])
-			row.Error = tools.Brief(*f.Errors[i])
+		if r.failure != nil {
+			row.ErrorClass, row.Status = tools.Classify(0, *r.failure)
+			row.Error = tools.Brief(*r.failure)
 		}
 		return row, true
 	}
 	n := int(min(1e12, max(0, out)))
 	row.TokensOut = &n
-	return f.answer(row, i, start, ttft)
+	return row, r.answer(row, start, ttft, l.doc.Len("itls") > 0)
 }
 
 // answer adds the stamps of an answer: its end is its latency, in older files ttft and the gaps.
-func (f *file) answer(row report.Row, i int, start, ttft float64) (report.Row, bool) {
-	gaps, took := f.gaps(i), ttft
+func (r *request) answer(row *tools.ImportedRow, start, ttft float64, hasGaps bool) bool {
+	gaps, took := r.gapsInS(), ttft
 	for _, g := range gaps {
 		took += g
 	}
-	latency, known := at(f.Latencies, i)
-	if !known {
+	latency, said := known(r.latency)
+	if !said {
 		latency = took
 	}
 	firstNS, ok1 := tools.Since(0, start+ttft)
 	lastNS, ok2 := tools.Since(0, start+latency)
 	if !ok1 || !ok2 {
-		return row, false
+		return false
 	}
 	if ttft > 0 {
 		row.TFirst, row.TContent = &firstNS, &firstNS
 	}
-	if known || len(f.ITLs) > 0 {
+	if said || hasGaps {
 		row.TLast = &lastNS
 	}
 	if row.TLast == nil && row.TokensOut != nil && *row.TokensOut == 1 {
 		row.TLast = row.TFirst
 	}
-	ms := make([]float64, len(gaps))
+	row.GapsMS = make([]float64, len(gaps))
 	for j, g := range gaps {
-		ms[j] = g * 1e3
+		row.GapsMS[j] = g * 1e3
 	}
-	tools.SetGaps(&row, ms)
-	return row, true
+	tools.SetGaps(&row.Row, row.GapsMS)
+	return true
 }
 
-// suspectRole says when the first gap is so much longer than the others that it is the prefill: ttft was then taken at
+// role collects the first gaps of requests and the others, in ms.
+type role struct{ firsts, others *report.Distribution }
+
+func newRole() role { return role{report.NewDistribution("ms"), report.NewDistribution("ms")} }
+
+func (r role) add(gaps []float64) {
+	if len(gaps) > 1 {
+		r.firsts.Add(gaps[0])
+		r.others.AddAll(gaps[1:])
+	}
+}
+
+// suspect says when the first gap is so much longer than the others that it is the prefill: ttft was then taken at
 // the chunk with the role. It is flagged and not repaired.
-func (f *file) suspectRole(in *tools.Imported, s *tools.ImportedStage) {
-	var firsts, others []float64
-	for i := range f.ITLs {
-		if g := f.gaps(i); len(g) > 1 {
-			firsts, others = append(firsts, g[0]), append(others, g[1:]...)
-		}
-	}
-	if len(firsts) == 0 {
-		return
-	}
-	slices.Sort(firsts)
-	slices.Sort(others)
-	a, b := report.Percentile(firsts, 50), report.Percentile(others, 50)
+func (r role) suspect(in *tools.Imported, s *tools.ImportedStage) {
+	a, _ := r.firsts.Percentile(50)
+	b, _ := r.others.Percentile(50)
 	if b > 0 && a > 3*b {
-		in.Note("%s: the first gap of a request is %.1f ms in the middle, the others %.1f ms: ttft was taken at the chunk with the role and is too low", s.Planned.Name, a*1e3, b*1e3)
+		in.Note("%s: the first gap of a request is %.1f ms in the middle, the others %.1f ms: ttft was taken at the chunk with the role and is too low", s.Planned.Name, a, b)
 		s.Checks = append(s.Checks, report.Check{Name: "first_gap_ratio", Value: a / b, Limit: 3, Reason: "token_mismatch", Note: true,
 			Text: "ttft was taken at the chunk with the role"})
 	}
