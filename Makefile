@@ -50,7 +50,7 @@ verify: generate ## fail when a generated file or go.mod is not up to date
 demo: build ## run the shipped demo on this machine, about a minute and a half
 	bin/bflow run --local examples/demo.yaml
 
-bench: ## print the benchmark figures, those of exports and the goals of load-gen, on an idle machine; GOALS='-goal G5,G7 -repeats 1' measures some
+bench: ## print the benchmark figures, those of exports and imports, and the goals of load-gen, on an idle machine; GOALS='-goal G5,G7 -repeats 1' measures some
 	$(GO) test -p 1 -run '^$$' -bench . -timeout 40m ./generator/... ./sim/... ./tasks/loadgen/...
 	$(GO) run ./bench/files $(FILES)
 	$(GO) run ./bench/goals $(GOALS)

@@ -1,6 +1,6 @@
-// Command files measures `bflow export` of a made-up run of millions of requests, a process for each format: how fast the
-// file grows, how much memory that takes, and how soon a signal ends it. It makes the run as load-gen leaves one and puts
-// no load.
+// Command files measures `bflow export` of a made-up run of millions of requests, and `bflow import` of what it wrote, a
+// process for each format: how fast files are written and read, how much memory that takes, and how soon a signal ends it.
+// It makes the run as load-gen leaves one and puts no load.
 package main
 
 import (
@@ -21,11 +21,12 @@ import (
 	"bflow.dev/bflow/bench/rig"
 )
 
-// What an export may take.
+// What an export and an import may take.
 const (
-	mostMemory  = 256 << 20 // bytes
-	leastRate   = 60e6      // bytes per second, of files that are large enough to tell
-	largeEnough = 1 << 30   // bytes: below, reading the rows is most of the time
+	mostMemory  = 256 << 20 // bytes, of an export
+	mostImport  = 512 << 20
+	leastRate   = 60e6    // bytes per second, of files that are large enough to tell
+	largeEnough = 1 << 30 // bytes: below, reading the rows is most of the time
 	soon        = time.Second
 )
 
@@ -38,7 +39,7 @@ func main() {
 	flag.StringVar(&formats, "formats", "rows-csv,guidellm,guidellm-0.3.1,vllm-bench-detailed,inference-perf,aiperf,opensearch,opensearch-bulk,csv",
 		"formats to write, separated by commas")
 	flag.StringVar(&f.bflow, "bflow", "", "the program; empty = build it")
-	flag.StringVar(&f.work, "work", "", "folder for run and files, a disk with 12 GB free; empty = a temporary one")
+	flag.StringVar(&f.work, "work", "", "folder for run and files, a disk with 40 GB free; empty = a temporary one")
 	flag.Parse()
 	f.formats = strings.Split(formats, ",")
 	ok, err := f.run(ctx, os.Stdout)
@@ -75,33 +76,36 @@ func (f files) run(ctx context.Context, out io.Writer) (bool, error) {
 	if err := makeRun(ctx, filepath.Join(dir, "files"), f.requests); err != nil {
 		return false, fmt.Errorf("making a run of %d requests: %w", f.requests, err)
 	}
-	fmt.Fprintf(out, "exports of %d requests; limits: %d MB of memory, %.0f MB/s of files above %d MB, an end within %v of a signal\n\n",
-		f.requests, mostMemory>>20, leastRate/1e6, largeEnough>>20, soon)
+	fmt.Fprintf(out, "files of %d requests; limits: %d MB of memory, %d of an import, %.0f MB/s of files above %d MB, an end within %v of a signal\n\n",
+		f.requests, mostMemory>>20, mostImport>>20, leastRate/1e6, largeEnough>>20, soon)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "format\tMB\ts\tMB/s\tMB per s of CPU\tpeak MB\tends after s\tverdict\t")
+	fmt.Fprintln(table, "command\tMB\ts\tMB/s\tMB per s of CPU\tpeak MB\tends after s\tverdict\t")
 	good := true
 	for _, format := range f.formats {
-		m, err := f.measure(ctx, dir, format)
+		all, err := f.measure(ctx, dir, format)
 		if err != nil {
 			return false, err
 		}
-		good = good && m.verdict() == "ok"
-		fmt.Fprintln(table, m)
+		for _, m := range all {
+			good = good && m.verdict() == "ok"
+			fmt.Fprintln(table, m)
+		}
 	}
 	return good, table.Flush()
 }
 
-// measured is one format.
+// measured is one command.
 type measured struct {
-	format string
-	size   int64 // bytes
-	use    rig.Usage
-	end    time.Duration // from the signal to the exit, of a second export that was ended; 0 where it was over before
+	what string
+	size int64 // of its files, bytes
+	most int64 // memory, bytes
+	use  rig.Usage
+	end  time.Duration // from the signal to the exit, of a second one that was ended; 0 where it was over before
 }
 
 func (m measured) verdict() string {
 	switch {
-	case m.use.PeakRSS > mostMemory:
+	case m.use.PeakRSS > m.most:
 		return "too much memory"
 	case m.size > largeEnough && float64(m.size)/m.use.Wall().Seconds() < leastRate:
 		return "too slow"
@@ -114,34 +118,66 @@ func (m measured) verdict() string {
 // String is the line of the table.
 func (m measured) String() string {
 	mb := float64(m.size) / 1e6
-	return fmt.Sprintf("%s\t%.0f\t%.1f\t%.0f\t%.0f\t%d\t%.2f\t%s\t", m.format, mb, m.use.Wall().Seconds(), mb/m.use.Wall().Seconds(),
+	return fmt.Sprintf("%s\t%.0f\t%.1f\t%.0f\t%.0f\t%d\t%.2f\t%s\t", m.what, mb, m.use.Wall().Seconds(), mb/m.use.Wall().Seconds(),
 		mb/m.use.CPU().Seconds(), m.use.PeakRSS>>20, m.end.Seconds(), m.verdict())
 }
 
-// measure exports once as a whole and once until a signal in the middle.
-func (f files) measure(ctx context.Context, dir, format string) (measured, error) {
-	m := measured{format: format}
-	to := filepath.Join(dir, "export")
-	c := rig.Command{Path: f.bflow, Core: rig.Anywhere, Stderr: os.Stderr,
-		Args: []string{"export", "--runs-dir", dir, "--format", format, "--out", to + string(filepath.Separator), "files"}}
+// isRead says whether a format has the requests and is one of those that are imported.
+func isRead(format string) bool {
+	switch format {
+	case "guidellm", "guidellm-0.3.1", "vllm-bench-detailed", "inference-perf", "aiperf":
+		return true
+	}
+	return false
+}
+
+// measure exports the run and imports what that has left.
+func (f files) measure(ctx context.Context, dir, format string) ([]measured, error) {
+	to, name := filepath.Join(dir, "export"), "imported"
+	written, err := f.command(ctx, mostMemory, to, "export", "--runs-dir", dir, "--format", format, "--out", to+string(filepath.Separator), "files")
+	if err != nil || !isRead(format) {
+		return []measured{written}, errorOr(err, os.RemoveAll(to))
+	}
+	from := filepath.Join(dir, "files-of-"+format)
+	if err := os.Rename(to, from); err != nil {
+		return nil, err
+	}
+	read, err := f.command(ctx, mostImport, filepath.Join(dir, name), "import", "--runs-dir", dir, "--name", name, "--output", "json", from)
+	if read.size = written.size; err == nil {
+		err = os.RemoveAll(from)
+	}
+	return []measured{written, read}, err
+}
+
+// command runs bflow once as a whole and once until a signal in the middle. What it leaves at path is measured and removed.
+func (f files) command(ctx context.Context, most int64, path string, args ...string) (measured, error) {
+	m := measured{what: args[0] + " " + args[4], most: most}
+	if args[0] == "import" {
+		m.what = args[0] + " " + strings.TrimPrefix(filepath.Base(args[len(args)-1]), "files-of-")
+	}
+	c := rig.Command{Path: f.bflow, Core: rig.Anywhere, Stderr: os.Stderr, Args: args}
 	var err error
 	if m.use, err = rig.Run(ctx, c); err != nil {
 		return m, err
 	}
 	if m.use.ExitCode != 0 {
-		return m, fmt.Errorf("bflow export --format %s ended with exit code %d", format, m.use.ExitCode)
+		return m, fmt.Errorf("bflow %s ended with exit code %d", strings.Join(args, " "), m.use.ExitCode)
 	}
-	if m.size, err = size(to); err != nil {
+	if m.size, err = size(path); err != nil {
 		return m, err
 	}
-	if err := os.RemoveAll(to); err != nil {
+	kept := path + "-kept"
+	if err := os.Rename(path, kept); err != nil {
 		return m, err
 	}
 	m.end, err = interrupted(ctx, c, m.use.Wall()/2)
-	if left, _ := size(to); err == nil && m.end > 0 && left > 0 && m.size == left {
-		err = fmt.Errorf("bflow export --format %s left its files though it was interrupted", format)
+	if _, left := os.Stat(path); err == nil && m.end > 0 && args[0] == "import" && left == nil {
+		err = fmt.Errorf("bflow %s left a run though it was interrupted", strings.Join(args, " "))
 	}
-	return m, errorOr(err, os.RemoveAll(to))
+	if err = errorOr(err, os.RemoveAll(path)); err != nil || args[0] == "import" {
+		return m, errorOr(err, os.RemoveAll(kept))
+	}
+	return m, os.Rename(kept, path)
 }
 
 func errorOr(err, other error) error {

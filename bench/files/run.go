@@ -75,6 +75,29 @@ func makeMeasurement(ctx context.Context, dir string, plan *runplan.RunPlan, n i
 		Window: report.Window{StartNS: anchor, EndNS: end}, Ended: "duration", Rates: map[string]float64{"request_rate": rate},
 		Counts:  report.Counts{Total: n, All: n, ByStatus: map[string]int{}},
 		Metrics: map[string]report.Metric{}, Tokens: report.TokenSums{Out: int64(n) * tokensOut, Sources: map[string]int{"usage": n}}}
+	if err := makeRequests(ctx, n, result, rows, values); err != nil {
+		return err
+	}
+	if err := values.Close(); err != nil {
+		return err
+	}
+	if err := rows.Finish(report.Header{PlanHash: plan.Hash, Run: "files", Attempt: 1, AnchorUnixNS: anchor, Tool: "bflow-load-gen",
+		TokenCountSource: "usage", Clock: "kernel"}); err != nil {
+		return err
+	}
+	if err := report.AppendStage(filepath.Join(dir, contract.FileStages), result); err != nil {
+		return err
+	}
+	data, err := json.Marshal(report.LoadGen{Schema: report.LoadGenSchema, Attempt: 1, Endpoint: "http://127.0.0.1:8000",
+		StartNS: anchor, EndNS: result.DrainEndNS, Complete: true, TokenCountSource: "usage"})
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(filepath.Join(dir, contract.FileLoadGen), data)
+}
+
+// makeRequests writes the requests and their distributions and adds to the result what they say.
+func makeRequests(ctx context.Context, n int, result *report.StageResult, rows *report.RowWriter, values *report.HistogramWriter) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	kept := map[string]*report.Distribution{}
 	for _, name := range []string{"ttft", "tpot", "e2e"} {
@@ -102,22 +125,7 @@ func makeMeasurement(ctx context.Context, dir string, plan *runplan.RunPlan, n i
 			return err
 		}
 	}
-	if err := values.Close(); err != nil {
-		return err
-	}
-	if err := rows.Finish(report.Header{PlanHash: plan.Hash, Run: "files", Attempt: 1, AnchorUnixNS: anchor, Tool: "bflow-load-gen",
-		TokenCountSource: "usage", Clock: "kernel"}); err != nil {
-		return err
-	}
-	if err := report.AppendStage(filepath.Join(dir, contract.FileStages), result); err != nil {
-		return err
-	}
-	data, err := json.Marshal(report.LoadGen{Schema: report.LoadGenSchema, Attempt: 1, Endpoint: "http://127.0.0.1:8000",
-		StartNS: anchor, EndNS: result.DrainEndNS, Complete: true, TokenCountSource: "usage"})
-	if err != nil {
-		return err
-	}
-	return durable.WriteFile(filepath.Join(dir, contract.FileLoadGen), data)
+	return nil
 }
 
 // request is request i: one in two hundred fails.
