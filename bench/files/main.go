@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"bflow.dev/bflow/bench/rig"
@@ -78,8 +77,7 @@ func (f files) run(ctx context.Context, out io.Writer) (bool, error) {
 	}
 	fmt.Fprintf(out, "files of %d requests; limits: %d MB of memory, %d of an import, %.0f MB/s of files above %d MB, an end within %v of a signal\n\n",
 		f.requests, mostMemory>>20, mostImport>>20, leastRate/1e6, largeEnough>>20, soon)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "command\tMB\ts\tMB/s\tMB per s of CPU\tpeak MB\tends after s\tverdict\t")
+	fmt.Fprintf(out, line, "command", "MB", "s", "MB/s", "MB per s of CPU", "peak MB", "ends after s", "verdict")
 	good := true
 	for _, format := range f.formats {
 		all, err := f.measure(ctx, dir, format)
@@ -88,10 +86,10 @@ func (f files) run(ctx context.Context, out io.Writer) (bool, error) {
 		}
 		for _, m := range all {
 			good = good && m.verdict() == "ok"
-			fmt.Fprintln(table, m)
+			fmt.Fprint(out, m)
 		}
 	}
-	return good, table.Flush()
+	return good, nil
 }
 
 // measured is one command.
@@ -115,11 +113,14 @@ func (m measured) verdict() string {
 	return "ok"
 }
 
+// line is a line of the table, which is printed as it is measured: a format takes minutes.
+const line = "%-26s %8v %8v %6v %16v %8v %13v  %s\n"
+
 // String is the line of the table.
 func (m measured) String() string {
-	mb := float64(m.size) / 1e6
-	return fmt.Sprintf("%s\t%.0f\t%.1f\t%.0f\t%.0f\t%d\t%.2f\t%s\t", m.what, mb, m.use.Wall().Seconds(), mb/m.use.Wall().Seconds(),
-		mb/m.use.CPU().Seconds(), m.use.PeakRSS>>20, m.end.Seconds(), m.verdict())
+	mb, round := float64(m.size)/1e6, func(v float64) string { return fmt.Sprintf("%.1f", v) }
+	return fmt.Sprintf(line, m.what, round(mb), round(m.use.Wall().Seconds()), round(mb/m.use.Wall().Seconds()),
+		round(mb/m.use.CPU().Seconds()), m.use.PeakRSS>>20, round(m.end.Seconds()), m.verdict())
 }
 
 // isRead says whether a format has the requests and is one of those that are imported.
