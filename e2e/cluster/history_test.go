@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -91,7 +92,7 @@ func (l *chronicle) listen(ctx context.Context, api kubernetes.Interface, hub, p
 			defer l.mu.Unlock()
 			delete(l.following, key)
 		}()
-		body, err := api.CoreV1().Pods(ourController.namespace).GetLogs(pod, &corev1.PodLogOptions{Follow: true}).Stream(ctx)
+		body, err := api.CoreV1().Pods(ourController.namespace).GetLogs(pod, &corev1.PodLogOptions{Follow: true, Timestamps: true}).Stream(ctx)
 		if err != nil {
 			return // it is not ready, or gone: whoever asks next sees
 		}
@@ -102,12 +103,23 @@ func (l *chronicle) listen(ctx context.Context, api kubernetes.Interface, hub, p
 	})
 }
 
+// keep keeps a line of the history, with the time at which the node has written it: a controller's clock may be shifted.
 func (l *chronicle) keep(line string) {
+	at, said, _ := strings.Cut(line, " ")
+	if !strings.Contains(said, `"msg":"history"`) {
+		return
+	}
+	var event map[string]any
+	if err := json.Unmarshal([]byte(said), &event); err != nil {
+		return // it was cut off
+	}
+	event["time"] = at
+	text, err := json.Marshal(event)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if strings.Contains(line, `"msg":"history"`) && !l.seen[line] {
+	if err == nil && !l.seen[line] {
 		l.seen[line] = true
-		l.text.WriteString(line + "\n")
+		l.text.Write(append(text, '\n'))
 	}
 }
 

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -33,7 +34,7 @@ func (c *counts) add(act soak.Act) {
 	c.of[act]++
 }
 
-func (c *counts) faults() map[soak.Act]int {
+func (c *counts) all() map[soak.Act]int {
 	c.Lock()
 	defer c.Unlock()
 	return maps.Clone(c.of)
@@ -72,22 +73,35 @@ func (s *soaking) put(a soak.Action) (said string, done bool) {
 	if len(open) >= mostOpen {
 		return fmt.Sprintf("%d runs are open, which is enough", len(open)), false
 	}
-	_, err := s.createAs(s.streamOf(a), a.Name)
+	stream := s.streamOf(a)
+	_, err := s.createAs(stream, a.Name)
 	if !apierrors.IsAlreadyExists(err) {
-		if err != nil {
-			return "refused: " + err.Error(), false
-		}
-		return "it queues", true
+		return submitted(err)
 	}
 	for _, o := range open {
 		if o.Namespace == a.Namespace && o.Name == a.Name {
 			return "the one before is not over", false
 		}
 	}
-	if err := s.api.Resource(pipelineRuns).Namespace(a.Namespace).Delete(s.t.Context(), a.Name, metav1.DeleteOptions{}); err != nil {
-		return "removing the one before: " + err.Error(), false
+	s.trying("the run before to make place", func() (result, error) {
+		err := s.api.Resource(pipelineRuns).Namespace(a.Namespace).Delete(s.t.Context(), a.Name, metav1.DeleteOptions{})
+		if err == nil {
+			err = errors.New("it is being deleted")
+		}
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
+		return result{}, err
+	})
+	_, err = s.createAs(stream, a.Name)
+	return submitted(err)
+}
+
+func submitted(err error) (said string, done bool) {
+	if err != nil {
+		return "refused: " + err.Error(), false
 	}
-	return "the one before makes place", false
+	return "it queues", true
 }
 
 // stop ends one of the runs that are open, in the way of the action.

@@ -279,7 +279,7 @@ func (s *soaking) verdict() {
 	s.t.Helper()
 	s.recorder.stop()
 	s.recorder.going.Wait()
-	if err := s.recorder.print(os.Stderr, s.done.faults()); err != nil {
+	if err := s.recorder.print(os.Stderr, s.done.all()); err != nil {
 		s.t.Error(err)
 	}
 	for _, sentence := range s.recorder.sentences() {

@@ -305,3 +305,34 @@ func TestTheJudgeAsksOnceForARunThatWasReleasedElsewhere(t *testing.T) {
 		t.Errorf("and again for %v", again)
 	}
 }
+
+func TestTheTableTellsRunsByTheirEnds(t *testing.T) {
+	j := New(map[string]int64{Hub: 8})
+	for _, e := range newTale().seen(aRun("n1"), started("n1", contract.TargetLocal), released("n1", contract.TargetLocal), aRun("n2"), aRun("n2").ended("Cancelled"),
+		started("n3", contract.TargetLocal), started("n3", contract.TargetLocal).ends()).gone(started("n3", contract.TargetLocal)).later(9).seen(started("n4", contract.TargetLocal)).events {
+		j.See(e)
+	}
+	j.End()
+	var out strings.Builder
+	if err := j.Print(&out, map[Act]int{Submit: 3, Cancel: 1, KillStore: 2}); err != nil {
+		t.Fatal(err)
+	}
+	want := `runs                          4
+  Succeeded                   1
+  deleted while it ran        1
+  ended in the queue          1
+  open                        1
+releases that are marked      0
+longest wait for a start      1s (a/n1)
+longest release after an end  1s (a/n3)
+acts of people                4
+  cancel                      1
+  submit                      3
+faults                        2
+  kill etcd                   2
+checks                        3, 1 of them failed
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -3,6 +3,7 @@ package soak
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,6 +34,10 @@ const (
 	LoseTarget    Act = "lose target's Secret"
 	LoseNamespace Act = "delete namespace"
 )
+
+func (a Act) ofPeople() bool {
+	return slices.Contains([]Act{Submit, Cancel, Abort, Delete, Release}, a)
+}
 
 // Action is one of them.
 type Action struct {

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// Print writes a table of what was seen: runs, by how they ended, the longest waits, and the checks that were made. Faults
-// are those that happened, by what they were.
-func (j *Judge) Print(w io.Writer, faults map[Act]int) error {
+// Print writes a table of what was seen: runs, by how they ended, the longest waits, and the checks that were made; and of
+// what was done, by what it was.
+func (j *Judge) Print(w io.Writer, done map[Act]int) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	ends, runs := map[string]int{}, 0
+	ends := map[string]int{}
 	var start, release wait
 	for _, l := range j.inOrder(func(l *life) bool { return l.isRun() }) {
-		runs++
 		ends[l.end()]++
 		if l.admitted != nil {
 			start.longer(l.admitted.At.Sub(l.first.At), l)
@@ -25,10 +24,7 @@ func (j *Judge) Print(w io.Writer, faults map[Act]int) error {
 			release.longer(over.At.Sub(l.ended().At), l)
 		}
 	}
-	fmt.Fprintf(t, "runs\t%d\n", runs)
-	for _, end := range slices.Sorted(maps.Keys(ends)) {
-		fmt.Fprintf(t, "  %s\t%d\n", end, ends[end])
-	}
+	section(t, "runs", ends)
 	marks := 0
 	for _, entries := range j.dirty {
 		marks += len(entries)
@@ -36,19 +32,33 @@ func (j *Judge) Print(w io.Writer, faults map[Act]int) error {
 	fmt.Fprintf(t, "releases that are marked\t%d\n", marks)
 	fmt.Fprintf(t, "longest wait for a start\t%s\n", start)
 	fmt.Fprintf(t, "longest release after an end\t%s\n", release)
-	sum := 0
-	for _, n := range faults {
-		sum += n
+	acts, faults := map[string]int{}, map[string]int{}
+	for act, n := range done {
+		if act.ofPeople() {
+			acts[string(act)] = n
+		} else {
+			faults[string(act)] = n
+		}
 	}
-	fmt.Fprintf(t, "faults\t%d\n", sum)
-	for _, act := range slices.Sorted(maps.Keys(faults)) {
-		fmt.Fprintf(t, "  %s\t%d\n", act, faults[act])
-	}
+	section(t, "acts of people", acts)
+	section(t, "faults", faults)
 	fmt.Fprintf(t, "checks\t%d, %d of them failed\n", j.checks, len(j.wrong))
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("printing the table: %w", err)
 	}
 	return nil
+}
+
+// section is a line with a sum, and below it one for each part.
+func section(w io.Writer, name string, parts map[string]int) {
+	sum := 0
+	for _, n := range parts {
+		sum += n
+	}
+	fmt.Fprintf(w, "%s\t%d\n", name, sum)
+	for _, part := range slices.Sorted(maps.Keys(parts)) {
+		fmt.Fprintf(w, "  %s\t%d\n", part, parts[part])
+	}
 }
 
 // wait is the longest of some waits, and whose it was.
@@ -91,9 +101,4 @@ func (l *life) ended() *Event {
 		return l.done
 	}
 	return l.deleting
-}
-
-// Count is how many runs were told of on a target, "" meaning those that were let start nowhere.
-func (j *Judge) Count(target string) int {
-	return len(j.inOrder(func(l *life) bool { return l.isRun() && l.target() == target }))
 }
