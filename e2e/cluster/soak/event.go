@@ -37,7 +37,7 @@ type Event struct {
 	Cluster  string    `json:"cluster"`
 	Verb     Verb      `json:"verb"`
 	Revision int64     `json:"revision,omitempty"` // of the store of the cluster, which counts every change of anything
-	Object   `json:",inline"`
+	Object
 }
 
 // Object is what is judged of an object.
