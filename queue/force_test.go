@@ -213,17 +213,20 @@ func TestATargetIsDirtyWhileATaskPodOfTheRunGoesOn(t *testing.T) {
 	}
 }
 
-// TestTheMarkOfARunThatIsNotReleasedStays: it is written first, so that nothing starts between it and the release.
+// TestTheMarkOfARunThatIsNotReleasedStays: it is written first, so that nothing starts between it and the release. The target
+// answers, and nothing of the run is there any more.
 func TestTheMarkOfARunThatIsNotReleasedStays(t *testing.T) {
 	w := newWorld(t, 8)
 	w.submit("a")
 	w.settle()
-	_, sweeper := w.away()
+	back, sweeper := w.away()
+	back()
 	flavor := &kueue.ResourceFlavor{}
 	w.must(w.client.Get(t.Context(), types.NamespacedName{Name: "local"}, flavor))
 	flavor.Annotations = map[string]string{contract.AnnotationDirty: "bench/a"}
 	w.must(w.client.Update(t.Context(), flavor))
 	w.removeEngine("a")
+	w.must(w.client.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(ns)))
 	w.sweep(sweeper)
 	if w.dirty() != "bench/a" {
 		t.Fatal("the mark is gone before the release")
