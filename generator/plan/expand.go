@@ -56,7 +56,7 @@ func (m *Matrix) literalAxes() (problems problem.List) {
 			taker.Tree("", map[string]any{last: v.data})
 		}
 		if len(taker.Taken) > 0 && len(ax.values) > 1 {
-			problems.Add(m.exp.Problem("spec."+ax.path, "an axis must not hold literal credentials: put each into a Secret, and list references to them"))
+			problems.Add(m.exp.Problem(ax.place, "an axis must not hold literal credentials: put each into a Secret, and list references to them"))
 		}
 	}
 	return problems
