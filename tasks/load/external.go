@@ -1,6 +1,9 @@
 package load
 
 import (
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"bflow.dev/bflow/internal/credential"
@@ -19,16 +22,23 @@ func (t *translator) toTool() {
 		return
 	}
 	t.overrideTool(block)
-	t.m.External, _ = t.scrub(block)
+	t.m.External, _ = t.scrub("", block)
 }
 
-// scrub drops credentials and what the runner sets, at every depth; false means that x itself is to be dropped.
-func (t *translator) scrub(x any) (any, bool) {
+// scrub drops credentials and what the runner sets, at every depth; false means that x itself, which is at path, is to be
+// dropped. It tells of credentials that go nowhere else.
+func (t *translator) scrub(path string, x any) (any, bool) {
 	switch x := x.(type) {
 	case map[string]any:
-		for k, v := range x {
-			kept, ok := t.scrub(v)
-			if !ok || credential.Name(k) || isOwned(k) {
+		for _, k := range slices.Sorted(maps.Keys(x)) {
+			at := strings.TrimPrefix(path+"."+k, ".")
+			if credential.Name(k) {
+				t.leftOut(at, x[k])
+				delete(x, k)
+				continue
+			}
+			kept, ok := t.scrub(at, x[k])
+			if !ok || isOwned(k) {
 				delete(x, k)
 				continue
 			}
@@ -37,17 +47,30 @@ func (t *translator) scrub(x any) (any, bool) {
 		return x, true
 	case []any:
 		out := make([]any, 0, len(x))
-		for _, v := range x {
-			if kept, ok := t.scrub(v); ok {
+		for i, v := range x {
+			if kept, ok := t.scrub(path+"["+strconv.Itoa(i)+"]", v); ok {
 				out = append(out, kept)
 			}
 		}
 		return out, true
 	case string:
-		return x, t.secret == nil || !strings.Contains(x, t.secret.Value)
+		return x, !t.isKey(x)
 	default:
 		return x, true
 	}
+}
+
+// isKey says whether a text holds the API key, which the runner gives to the tool.
+func (t *translator) isKey(text string) bool {
+	return t.secret != nil && strings.Contains(text, t.secret.Value)
+}
+
+// leftOut tells of a credential that the tool would miss.
+func (t *translator) leftOut(path string, x any) {
+	if text, ok := x.(string); x == nil || ok && (text == "" || t.isKey(text)) {
+		return
+	}
+	t.block.notef("%s is a credential, which no plan holds: the tool runs without it, unless load.env names a variable of a Secret that it reads", path)
 }
 
 func isOwned(key string) bool {
