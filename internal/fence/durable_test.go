@@ -3,10 +3,6 @@ package fence
 import (
 	"go/ast"
 	"go/parser"
-	"go/token"
-	"io/fs"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -44,38 +40,8 @@ var namesFiles = map[string]string{
 // TestFilesOfARunGetTheirNamesDurably: a file that is named before it is on disk may be empty after a loss of power,
 // beside one that says it is whole.
 func TestFilesOfARunGetTheirNamesDurably(t *testing.T) {
-	const root = "../.."
-	used := map[string]bool{}
-	files := token.NewFileSet()
-	for _, folder := range []string{"tasks", "pipelines/local", "cmd"} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			rel, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			for _, n := range naming(file) {
-				if used[rel] = true; namesFiles[rel] == "" {
-					t.Errorf("%s: a loss of power may leave what this names empty: use package durable, or say in namesFiles why it does not matter", files.Position(n.Pos()))
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for path := range namesFiles {
-		if !used[path] {
-			t.Errorf("namesFiles: %s names no file any more: remove the line", path)
-		}
-	}
+	onlyIn(t, []string{"tasks", "pipelines/local", "cmd"}, naming, namesFiles,
+		"a loss of power may leave what this names empty: use package durable, or say in namesFiles why it does not matter")
 }
 
 // naming are the functions of os below n that make, or name, files and folders.
