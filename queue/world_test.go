@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,7 @@ type world struct {
 	events *utiltesting.EventRecorder
 	clock  *clocktesting.FakeClock
 	opts   queue.Options
+	log    bytes.Buffer // what the reconcilers have said
 
 	admission *queue.Admission
 	release   *release.Reconciler
@@ -97,7 +99,7 @@ func (w *world) with(c client.Client) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	log := slog.New(slog.DiscardHandler)
+	log := slog.New(slog.NewJSONHandler(&w.log, nil))
 	var tick clock.Clock = w.clock
 	targets := target.NewRegistry(w.local(c))
 	w.ours = c

@@ -58,16 +58,14 @@ func (r *Reconciler) releaseTaskEnded(ctx context.Context, pr *tektonv1.Pipeline
 	return false, nil
 }
 
-// markFreed is what the job framework reads to reclaim the quota of a run that is not over yet for it.
+// markFreed is what the job framework reads to reclaim the quota of a run that is not over yet for it. The history has it
+// before: the next run may be let start before the answer to the patch is here, and the answer may be lost.
 func (r *Reconciler) markFreed(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	if run.Freed(pr) {
 		return nil
 	}
-	if err := r.annotate(ctx, pr, contract.AnnotationFreed, r.now()); err != nil {
-		return err
-	}
 	history.Write(r.opts.Log, keeper.EventOf(history.Idle, r.opts.Hub, pr))
-	return nil
+	return r.annotate(ctx, pr, contract.AnnotationFreed, r.now())
 }
 
 // explain writes what the end of a run waits for, when that has changed.
@@ -108,6 +106,11 @@ func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.
 	if err := r.dropFinish(ctx, pr); err != nil {
 		return err
 	}
+	kind := history.Released
+	if len(left) > 0 {
+		kind = history.Forced
+	}
+	history.Write(r.opts.Log, keeper.EventOf(kind, r.opts.Hub, pr)) // before, as markFreed does
 	if err := r.markReleased(ctx, pr, w.lost(pr)); err != nil {
 		return err
 	}
@@ -120,13 +123,11 @@ func (r *Reconciler) tell(t target.Target, pr *tektonv1.PipelineRun, left []stri
 	log := r.opts.Log.With("namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "target", t.Name, "took", took.String())
 	r.opts.Metrics.Release.WithLabelValues(t.Name).Observe(took.Seconds())
 	if len(left) == 0 {
-		history.Write(r.opts.Log, keeper.EventOf(history.Released, r.opts.Hub, pr))
 		log.Info("run released")
 		r.events.Eventf(pr, nil, corev1.EventTypeNormal, "Released", "Release",
 			"Nothing of the run is left on target %s; its quota is free, %s after its end", t.Name, took.Round(time.Second))
 		return
 	}
-	history.Write(r.opts.Log, keeper.EventOf(history.Forced, r.opts.Hub, pr))
 	log.Warn("run released by force", "left", left)
 	r.opts.Metrics.Forced.WithLabelValues(t.Name).Inc()
 	why := fmt.Sprintf("after %s", r.opts.ForceAfter)

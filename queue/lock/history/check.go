@@ -3,7 +3,9 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -76,7 +78,6 @@ func fences(events []Event) []error {
 		target string
 		fence  int64
 	}
-	type place struct{ target, hub string }
 	var errs []error
 	whose := map[at]Event{}
 	last := map[place]Event{}
@@ -88,10 +89,10 @@ func fences(events []Event) []error {
 			errs = append(errs, fmt.Errorf("fence %d of target %q is that of two: %v, and %v", e.Fence, e.Target, other, e))
 		}
 		whose[at{e.Target, e.Fence}] = e
-		if before := last[place{e.Target, e.Hub}]; before.Fence >= e.Fence {
+		if before := last[placeOf(e)]; before.Fence >= e.Fence {
 			errs = append(errs, fmt.Errorf("the fence of target %q does not grow: %v, then %v", e.Target, before, e))
 		}
-		last[place{e.Target, e.Hub}] = e
+		last[placeOf(e)] = e
 	}
 	return errs
 }
@@ -178,41 +179,40 @@ func fenced(a, b span, over []Event) bool {
 	})
 }
 
+// place is a target as one hub sees it: hubs divide it among them.
+type place struct{ hub, target string }
+
+func placeOf(e Event) place { return place{e.Hub, e.Target} }
+
 // quotas must cover what runs hold, of every hub and resource.
 func quotas(events []Event, o Options) []error {
-	type place struct{ hub, target string }
-	type run struct {
-		place
-		name string
-	}
 	var errs []error
 	quota := map[place][]Event{}
 	for _, e := range events {
 		if e.Kind == Quota {
-			quota[place{e.Hub, e.Target}] = append(quota[place{e.Hub, e.Target}], e)
+			quota[placeOf(e)] = append(quota[placeOf(e)], e)
 		}
 	}
-	used := map[place]map[string]int64{}
-	holds := map[run]map[string]int64{}
+	holds := map[place]map[string]Event{} // by place and run: how it was let start
 	for _, e := range events {
-		at := place{e.Hub, e.Target}
-		who := run{at, e.Run}
-		switch e.Kind {
+		at := placeOf(e)
+		switch old, known := holds[at][e.Run]; e.Kind {
 		case Started:
-			if holds[who] == nil {
-				holds[who] = e.Amounts
-				errs = append(errs, use(at, used, most(quota[at], e.Time, o.Lag), e)...)
+			if known {
+				continue
 			}
+			if holds[at] == nil {
+				holds[at] = map[string]Event{}
+			}
+			holds[at][e.Run] = e
+			errs = append(errs, over(holds[at], most(quota[at], e.Time, o.Lag), e)...)
 		case Idle:
-			for name, n := range holds[who] {
-				used[at][name] -= n
+			if known {
+				old.Amounts = nil
+				holds[at][e.Run] = old
 			}
-			holds[who] = map[string]int64{}
 		case Released, Forced:
-			for name, n := range holds[who] {
-				used[at][name] -= n
-			}
-			delete(holds, who)
+			delete(holds[at], e.Run)
 		}
 	}
 	return errs
@@ -232,17 +232,23 @@ func most(quotas []Event, at time.Time, lag time.Duration) map[string]int64 {
 	return out
 }
 
-func use[P comparable](at P, used map[P]map[string]int64, quota map[string]int64, e Event) []error {
+// over says of each resource that a run asks for whether all who hold some have more than the quota.
+func over(holds map[string]Event, quota map[string]int64, e Event) []error {
 	var errs []error
-	if used[at] == nil {
-		used[at] = map[string]int64{}
-	}
-	for name, n := range e.Amounts {
-		used[at][name] += n
-		if limit, known := quota[name]; known && used[at][name] > limit {
-			errs = append(errs, fmt.Errorf("more than the quota of %d %s is in use: %v", limit, name, e))
+	for _, name := range slices.Sorted(maps.Keys(e.Amounts)) {
+		var used int64
+		var others []string
+		for _, run := range slices.Sorted(maps.Keys(holds)) {
+			h := holds[run]
+			used += h.Amounts[name]
+			if run != e.Run && h.Amounts[name] > 0 {
+				others = append(others, fmt.Sprintf("%s with %d since %s", run, h.Amounts[name], h.Time.UTC().Format(clock)))
+			}
+		}
+		if limit, known := quota[name]; known && used > limit {
+			errs = append(errs, fmt.Errorf("more than the quota of %d %s is in use: %d, by %v, and %s",
+				limit, name, used, e, cmp.Or(strings.Join(others, ", "), "nobody else")))
 		}
 	}
-	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	return errs
 }

@@ -27,6 +27,9 @@ const (
 	Born     Kind = "born"     // a controller of a hub begins: what the one before did last may not have been told
 )
 
+// clock is how times of a history are told.
+const clock = "15:04:05.000"
+
 // message marks our lines in a log of many others.
 const message = "history"
 
@@ -45,7 +48,7 @@ type Event struct {
 
 // String is the event for a person.
 func (e Event) String() string {
-	text := fmt.Sprintf("%s %s %s", e.Time.UTC().Format("15:04:05.000"), e.Hub, e.Kind)
+	text := fmt.Sprintf("%s %s %s", e.Time.UTC().Format(clock), e.Hub, e.Kind)
 	for _, part := range []struct{ name, value string }{{"target", e.Target}, {"run", e.Run}, {"key", e.Key}, {"from", e.From}} {
 		if part.value != "" {
 			text += " " + part.name + "=" + part.value

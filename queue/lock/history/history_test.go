@@ -47,7 +47,7 @@ func TestCheck(t *testing.T) {
 			at(0, started("a", "r1", "k", 1)), at(1, started("a", "r2", "", 0)), at(2, released("a", "r1")), at(3, released("a", "r2"))}},
 		{name: "clocks that differ by less than is allowed", opts: Options{Skew: 2 * time.Minute}, events: []Event{
 			at(0, started("a", "r1", "k", 1)), at(90, released("a", "r1")), at(10, started("b", "r2", "l", 2)), at(200, released("b", "r2"))}},
-		{name: "more than the quota", want: "more than the quota of 7 gpu", events: []Event{
+		{name: "more than the quota", want: "more than the quota of 7 gpu is in use: 8, by 12:00:02.000 a started target=lab run=r2, and r1 with 4 since 12:00:01.000", events: []Event{
 			at(0, Event{Kind: Quota, Hub: "a", Amounts: map[string]int64{"gpu": 7}}),
 			at(1, started("a", "r1", "", 0)), at(2, started("a", "r2", "", 0)), at(3, released("a", "r1")), at(4, released("a", "r2"))}},
 		{name: "a run whose devices are idle gives its quota back before its end", events: []Event{
