@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -132,7 +131,7 @@ func (s *Server) store(path string, obj Object) {
 		m["uid"] = fmt.Sprintf("uid-%d", s.version)
 	}
 	if m["creationTimestamp"] == nil {
-		m["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+		m["creationTimestamp"] = s.born
 	}
 	s.objects[path] = obj
 	if finalizers, _ := m["finalizers"].([]any); m["deletionTimestamp"] != nil && len(finalizers) == 0 {

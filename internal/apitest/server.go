@@ -25,7 +25,8 @@ type Server struct {
 	Header  http.Header // of every answer, likewise
 
 	mu       sync.Mutex
-	version  int // of the newest object
+	born     string // when all objects were created that do not say: else their order would change with a second
+	version  int    // of the newest object
 	kinds    map[schema.GroupVersionResource]kind
 	objects  map[string]Object // path -> object
 	logs     map[string]*log
@@ -57,7 +58,7 @@ type kind struct {
 
 // New starts a server with the namespaces that serves core kinds, and ends it with t.
 func New(t interface{ Cleanup(f func()) }, namespaces ...string) *Server {
-	s := &Server{Version: "v1.34.4", kinds: map[schema.GroupVersionResource]kind{}, objects: map[string]Object{},
+	s := &Server{Version: "v1.34.4", born: time.Now().UTC().Format(time.RFC3339), kinds: map[schema.GroupVersionResource]kind{}, objects: map[string]Object{},
 		logs: map[string]*log{}, watchers: map[*watcher]bool{}}
 	for _, name := range []string{"Namespace", "Node", "PersistentVolume"} {
 		s.Serve("v1", name, false)
