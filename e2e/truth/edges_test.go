@@ -9,12 +9,15 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/e2e/product"
+	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 // edges is a run of stages in which numbers do not exist: answers of one token, a window without a request, a cap that
-// drops, a stage that a rule ends, and an engine that refuses everything.
+// drops, and a stage that a rule ends because the engine refuses everything: as it does once stage wait has begun.
 const edges = `
 apiVersion: bflow.dev/v1alpha1
 kind: DeploymentProfile
@@ -27,7 +30,7 @@ metadata: {name: edges}
 spec:
   model: {name: acme/tiny}
   deployment_profile: here
-  engine: {kind: sim, sim: {ttft: 10ms, itl: 2ms, faults: [{kind: http_500, after: 4s}]}}
+  engine: {kind: sim, sim: {ttft: 10ms, itl: 2ms}}
   execution: {on_invalid: mark}
   load:
     data: {input: 16, output: 1}
@@ -35,15 +38,21 @@ spec:
       - {name: one, concurrency: 2, requests: 40}
       - {name: none, concurrency: 2, duration: 200ms, skip_first: 1s}
       - {name: drop, rate: 400, duration: 500ms, max_inflight: 2, on_full: drop}
-      - {name: wait, measure: false, rate: 5, duration: 3500ms}
+      - {name: wait, measure: false, rate: 20, duration: 5m, stop: [{kind: max_errors, count: 1}]}
       - {name: cut, rate: 100, duration: 30s, stop: [{kind: max_errors, count: 10}]}
-  slo: {itl: {p50: 1s}, goodput: {min: 0.1, ttft: 1s, tpot: 1s}}
+  slo: {itl: {p50: 1s}, goodput: {min: 0.1, ttft: 1m, tpot: 1m}}
 `
 
 func TestNumbersThatDoNotExistAreAbsent(t *testing.T) {
 	p := product.New(t)
 	p.Write("edges.yaml", edges)
-	if got := p.Run("run", "--local", "--plain", "edges.yaml"); got.Code != contract.ExitFail {
+	cmd := p.Start("run", "--local", "--plain", "edges.yaml")
+	begun := p.AwaitLoad(1)
+	eventually.True(t, "stage wait has begun", func() bool {
+		return slices.ContainsFunc(begun.Truth(), func(r sim.Record) bool { return strings.Contains(r.RequestID, "-s3-") })
+	})
+	begun.Inject(runplan.Fault{Kind: runplan.FaultHTTP500})
+	if got := cmd.Wait(); got.Code != contract.ExitFail {
 		t.Fatalf("exit code %d:\n%s", got.Code, got.Err)
 	}
 	r := p.Only()

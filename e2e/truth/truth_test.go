@@ -159,6 +159,9 @@ func compare(t *testing.T, where string, s *report.StageResult, want figures) {
 	if s.Counts.Total != want.total || fmt.Sprint(s.Counts.ByStatus) != fmt.Sprint(want.status) {
 		t.Errorf("%s: counts %d %v, want %d %v", where, s.Counts.Total, s.Counts.ByStatus, want.total, want.status)
 	}
+	if s.ErrorRate == nil {
+		t.Fatalf("%s: of %d requests none has ended, so nothing can be compared", where, want.total)
+	}
 	check("error_rate", *s.ErrorRate, want.errorRate(), 1e-12)
 	for name, sum := range want.inWindow {
 		if _, ok := s.Rates[name]; !ok && name == "offered_rate" && s.Planned.Concurrency > 0 {
