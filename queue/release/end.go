@@ -58,8 +58,8 @@ func (r *Reconciler) releaseTaskEnded(ctx context.Context, pr *tektonv1.Pipeline
 	return false, nil
 }
 
-// markFreed is what the job framework reads to reclaim the quota of a run that is not over yet for it. The history has it
-// before: the next run may be let start before the answer to the patch is here, and the answer may be lost.
+// markFreed is what the job framework reads to reclaim the quota of a run that is not over yet for it. The history is
+// written first: the next run may start before the answer to the patch arrives, and that answer may be lost.
 func (r *Reconciler) markFreed(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	if run.Freed(pr) {
 		return nil
@@ -110,7 +110,7 @@ func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.
 	if len(left) > 0 {
 		kind = history.Forced
 	}
-	history.Write(r.opts.Log, keeper.EventOf(kind, r.opts.Hub, pr)) // before, as markFreed does
+	history.Write(r.opts.Log, keeper.EventOf(kind, r.opts.Hub, pr)) // first, as in markFreed
 	if err := r.markReleased(ctx, pr, w.lost(pr)); err != nil {
 		return err
 	}

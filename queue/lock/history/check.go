@@ -205,7 +205,7 @@ func quotas(events []Event, o Options) []error {
 				holds[at] = map[string]Event{}
 			}
 			holds[at][e.Run] = e
-			errs = append(errs, over(holds[at], most(quota[at], e.Time, o.Lag), e)...)
+			errs = append(errs, exceeded(holds[at], most(quota[at], e.Time, o.Lag), e)...)
 		case Idle:
 			if known {
 				old.Amounts = nil
@@ -232,8 +232,8 @@ func most(quotas []Event, at time.Time, lag time.Duration) map[string]int64 {
 	return out
 }
 
-// over says of each resource that a run asks for whether all who hold some have more than the quota.
-func over(holds map[string]Event, quota map[string]int64, e Event) []error {
+// exceeded returns an error for each resource of which the runs hold more than the quota, now that e was let start.
+func exceeded(holds map[string]Event, quota map[string]int64, e Event) []error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(e.Amounts)) {
 		var used int64
