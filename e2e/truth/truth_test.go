@@ -41,7 +41,7 @@ spec:
     stages:
       - {name: warm, measure: false, concurrency: 2, duration: 1s}
       - {name: open, rate: 120, arrival: poisson, max_inflight: 4, duration: 2s, skip_first: 300ms, skip_last: 0.1}
-      - {name: closed, concurrency: 6, duration: 1500ms, skip_first: 0.2}
+      - {name: closed, concurrency: 6, duration: 4s, skip_first: 0.2}
   slo: {ttft: {p90: 60ms}, e2e: {p50: 70ms}, tpot: {mean: 4ms}, error_rate: 0.5, goodput: {min: 0.5, ttft: 30ms, tpot: 2.5ms, e2e: 50ms}}
 `
 
@@ -51,7 +51,7 @@ var objectives = limits{ttft: 30 * time.Millisecond, tpot: 2500 * time.Microseco
 var measuredStages = map[int]struct {
 	open     bool
 	from, to int64
-}{1: {open: true, from: 300, to: 1800}, 2: {from: 300, to: 1500}}
+}{1: {open: true, from: 300, to: 1800}, 2: {from: 800, to: 4000}}
 
 // finished is a run with everything that is read from it.
 type finished struct {
