@@ -3,6 +3,8 @@ package sim
 import (
 	"bytes"
 	"context"
+	"errors"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/sim/pace"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -113,5 +116,29 @@ func TestBadArgumentsOfTheCommand(t *testing.T) {
 				t.Errorf("exit code %d, message %q; want %d and %q", code, errs.String(), row.code, row.want)
 			}
 		})
+	}
+}
+
+// TestACrashBeforeAnybodyListensEndsTheServer: on a busy machine the time of a crash may come before the listener.
+func TestACrashBeforeAnybodyListensEndsTheServer(t *testing.T) {
+	s, err := New(Config{Sim: runplan.Sim{Faults: []runplan.Fault{{Kind: runplan.FaultCrash}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-s.closing // it has crashed
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(t.Context(), ln) }()
+	eventually.Nil(t, "its end", func() error {
+		if len(served) == 0 {
+			return errors.New("it serves")
+		}
+		return nil
+	})
+	if err := <-served; !errors.Is(err, ErrCrashed) {
+		t.Errorf("got %v, want %v", err, ErrCrashed)
 	}
 }

@@ -193,10 +193,16 @@ func (s *Server) enter() bool {
 	}
 }
 
+// listenOn makes ln end with the server, at once where the server has ended already: a crash does not wait for anybody.
 func (s *Server) listenOn(ln net.Listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ln = ln
+	select {
+	case <-s.closing:
+		_ = ln.Close()
+	default:
+	}
 }
 
 func (s *Server) accept(ln net.Listener) error {
