@@ -32,7 +32,8 @@ type driver struct {
 	idPrefix string
 	anchor   time.Time
 	seed     uint64
-	shard    int // of shards
+	byReader bool // stamps of arrival are those of the reader
+	shard    int  // of shards
 	shards   int
 
 	shape  shaper
@@ -163,7 +164,7 @@ func (d *driver) flight() *flight {
 	}
 	f := &flight{}
 	f.API, f.Outcome, f.IDPrefix, f.Budget = d.speaks, &f.outcome, d.idPrefix, d.budget
-	f.Over = func() { d.over(f) }
+	f.Over, f.ByReader = func() { d.over(f) }, d.byReader
 	return f
 }
 

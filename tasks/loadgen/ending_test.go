@@ -33,7 +33,7 @@ func (s *drops) drop() { s.dropped++ }
 func TestTheDrainBeginsAtTheEndOfTheStage(t *testing.T) {
 	for name, drain := range map[string]float64{"without a drain": 0, "with one of a second": 1} {
 		t.Run(name, func(t *testing.T) {
-			l, err := loop.New(time.Now(), false)
+			l, err := loop.New(time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestTheDrainBeginsAtTheEndOfTheStage(t *testing.T) {
 }
 
 func TestWhatWasDueBeforeTheEndIsSentThoughTheClientIsLate(t *testing.T) {
-	l, err := loop.New(time.Now(), false)
+	l, err := loop.New(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

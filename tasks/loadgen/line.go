@@ -14,7 +14,7 @@ import (
 
 // connect makes the loop and the line to the server; it returns what undoes it.
 func (m *measurement) connect() (disconnect func(), err error) {
-	if m.loop, err = loop.New(m.anchor, m.Clock != clockUser); err != nil {
+	if m.loop, err = loop.New(m.anchor); err != nil {
 		return nil, err
 	}
 	proxy, err := m.proxy()

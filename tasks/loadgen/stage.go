@@ -86,7 +86,7 @@ func (m *measurement) result(t *tried, sum *record.Summary) *report.StageResult 
 	r.Measurement, r.Ended, r.Interrupted = m.Measurement, t.driver.state.by, t.driver.state.by == endedInterrupted
 	r.Client = t.used.client()
 	r.Client.StaleRetries = sum.StaleRetries
-	r.Checks = checks(t.in, r, t.used, m.plan.API.ExactOutput)
+	r.Checks = checks(t.in, r, t.used, m.plan, m.whole.SLO)
 	return r
 }
 
@@ -111,7 +111,8 @@ func (m *measurement) driver(t trySpec, spill *record.Spill) (*driver, error) {
 	d := &driver{plan: t.plan, rate: t.rate, api: m.plan.API, limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
 		loop: m.loop, line: m.line, speaks: &m.api, source: m.prompts, content: m.prompts.Stage(m.Measurement, t.sample, t.index+t.try*tryStages, t.plan),
 		trace: m.trace, texts: m.files.Texts, budget: client.NewBudget(), shard: m.Shard.Index, shards: m.Shard.Of, spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(t),
-		seed: bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(t.sample)<<16 ^ uint64(t.index) ^ uint64(t.try)<<48}
+		byReader: m.Clock == clockUser,
+		seed:     bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(t.sample)<<16 ^ uint64(t.index) ^ uint64(t.try)<<48}
 	d.live = &live{rules: stopRules(t.plan.Stop), stop: func(rule string) { d.loop.Post(func() { d.stop(rule) }) }}
 	var err error
 	d.shape, err = d.newShape()

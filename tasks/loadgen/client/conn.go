@@ -40,6 +40,13 @@ func (c *conn) carry(x *Exchange) {
 	c.stream.Write(x.Message)
 }
 
+// Went implements loop.Handler.
+func (c *conn) Went(at int64) {
+	if c.x != nil && c.x.Outcome.FirstByte < 0 {
+		c.x.left(at)
+	}
+}
+
 // Sent implements loop.Handler.
 func (c *conn) Sent(at int64) {
 	c.sent = true

@@ -42,7 +42,7 @@ func (x *Exchange) event(data []byte, streamed bool) error {
 	}
 	if d.done {
 		x.answer.done = true
-		x.Outcome.End = x.at
+		x.Outcome.End, x.Outcome.LateEnd = x.at, x.late()
 	}
 	return nil
 }
@@ -103,7 +103,10 @@ func (x *Exchange) token(d *delta, streamed bool) {
 	if d.out > 0 {
 		x.answer.counted = d.out
 	}
-	o.Token(x.at, k)
+	if o.Token(x.at, k); o.Events() == 1 {
+		o.LateFirst = x.late()
+	}
+	x.bunch()
 	if d.class == content && o.Content < 0 {
 		o.Content = x.at
 	}

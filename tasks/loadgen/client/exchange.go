@@ -43,6 +43,7 @@ type Exchange struct {
 	BodyFrom int    // where in Message the body begins
 	IDPrefix string // of the stage, to which the outcome adds session and turn
 	KeepText bool   // the next turn needs the answer
+	ByReader bool   // stamps of arrival are those of the reader, where the kernel has some too
 	Outcome  *record.Outcome
 	Budget   *Budget // of the answers of the load
 	Over     func()  // called once, when the outcome is complete but for what the caller knows
@@ -54,6 +55,8 @@ type Exchange struct {
 	answer   answer
 	at       int64 // stamp of what is being read
 	user     int64 // when it was read
+	kernel   int64 // when the kernel had received it, 0 = not known
+	inRead   int   // token events that this read has brought
 	lastByte int64
 	body     []byte // of an answer that does not stream, or of an error
 	free     int    // bytes that the answer may hold beside the budget
@@ -88,6 +91,7 @@ func (x *Exchange) start(l carrier) {
 	x.line, x.running = l, true
 	x.answer, x.body = answer{}, x.body[:0]
 	x.free = freeFor(x.Outcome)
+	x.kernel, x.inRead = 0, 0
 	x.scan.Reset()
 	x.Outcome.TokensAssumed = x.API.Stream
 }
@@ -121,19 +125,56 @@ func (x *Exchange) sending(now int64) {
 	o.BytesOut, o.Send, x.lastByte = int64(len(x.Message)), now, now
 }
 
-// arrived stamps bytes that have come; kernel is 0 where only the moment of reading is known.
+// left stamps that the first byte was given to the kernel later than sending had it.
+func (x *Exchange) left(at int64) {
+	if at > x.Outcome.Send {
+		x.Outcome.Send, x.lastByte = at, at
+	}
+}
+
+// arrived stamps bytes that have come, read at user; kernel is 0 where it did not say when it received them.
 func (x *Exchange) arrived(user, kernel int64) {
 	o := x.Outcome
 	x.at, x.user = user, user
+	if kernel <= 0 || kernel != x.kernel { // records that one read brought have one stamp
+		x.inRead = 0
+	}
+	x.kernel = kernel
 	if kernel > 0 && kernel >= o.Send {
-		x.at = max(kernel, x.lastByte) // the clocks are read one after the other: time may seem to go back a little
-		o.Kernel = true
 		o.LagMax = max(o.LagMax, user-kernel)
+		if !x.ByReader {
+			x.at = max(kernel, x.lastByte) // the clocks are read one after the other: time may seem to go back a little
+			o.Kernel = true
+		}
 	}
 	if o.FirstByte < 0 {
 		o.FirstByte = x.at
 	}
 	x.lastByte = x.at
+}
+
+// onTime is how late a read may be, in ns, and still have found nothing but what its stamp is of. Later ones may bring
+// several events together of which the first came long before the last, whose stamp is the only one.
+const onTime = 50e3
+
+// late returns by how much what is being read came before its stamp: 0 where the stamp is the kernel's.
+func (x *Exchange) late() int64 {
+	if x.kernel <= 0 {
+		return 0
+	}
+	return max(0, x.at-x.kernel)
+}
+
+// bunch counts a token event that a late read has brought behind another one.
+func (x *Exchange) bunch() {
+	o := x.Outcome
+	if x.inRead++; x.inRead == 1 || x.kernel <= 0 || x.user-x.kernel <= onTime {
+		return
+	}
+	o.Bunched++
+	if int64(o.Events()) == int64(x.inRead) { // of the read that brought the first
+		o.Behind++
+	}
 }
 
 // head takes the head of the answer.
@@ -191,7 +232,7 @@ func (x *Exchange) ended() error {
 			return err
 		}
 	default:
-		o.End = x.at
+		o.End, o.LateEnd = x.at, x.late()
 		if err := x.event(trimmed(x.body), false); err != nil {
 			return err
 		}
@@ -219,7 +260,7 @@ func (x *Exchange) whole() error {
 		return errNoTerminator
 	}
 	if x.Outcome.End < 0 {
-		x.Outcome.End = x.at
+		x.Outcome.End, x.Outcome.LateEnd = x.at, x.late()
 	}
 	return nil
 }

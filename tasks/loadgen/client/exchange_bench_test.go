@@ -25,7 +25,7 @@ func BenchmarkAnswers(b *testing.B) {
 		cut  int // bytes of the first read of an event; 0 = it comes whole
 	}{{"event by event", 0}, {"in two reads", 100}} {
 		b.Run(tt.name, func(b *testing.B) {
-			l, err := loop.New(time.Now(), false)
+			l, err := loop.New(time.Now())
 			if err != nil {
 				b.Fatal(err)
 			}

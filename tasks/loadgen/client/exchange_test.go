@@ -34,7 +34,7 @@ type rig struct {
 // newRig makes a rig of what speaks to address; a Fallback where fall.
 func newRig(t *testing.T, address string, plan runplan.API, fall bool) *rig {
 	t.Helper()
-	l, err := loop.New(time.Now(), true)
+	l, err := loop.New(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +367,7 @@ func TestDialsThatEndBehindTheLoopLeaveNoConnection(t *testing.T) {
 	})
 	before := runtime.NumGoroutine()
 	for range 20 {
-		l, err := loop.New(time.Now(), true)
+		l, err := loop.New(time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -387,7 +387,7 @@ func TestDialsThatEndBehindTheLoopLeaveNoConnection(t *testing.T) {
 }
 
 func TestDescriptorsAreLeftToFiles(t *testing.T) {
-	l, err := loop.New(time.Now(), true)
+	l, err := loop.New(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

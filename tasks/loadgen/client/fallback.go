@@ -15,10 +15,13 @@ import (
 
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/loadgen/stamp"
 	"bflow.dev/bflow/tasks/loadgen/wire"
 )
 
-// Fallback is the Line of what Pool does not speak: HTTP/2 and proxies, by net/http. Every stamp is one of the reader.
+// Fallback is the Line of what Pool does not speak: HTTP/2 and proxies, by net/http. Every stamp is one of the reader: of
+// answers that share a connection nobody can say whose bytes the kernel stamped. What it received last still says how late
+// they were read.
 type Fallback struct {
 	loop    *loop.Loop
 	server  wire.Server
@@ -82,6 +85,7 @@ func (f *Fallback) Put(x *Exchange) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	t.cancel = cancel
 	x.start(t)
+	x.ByReader = true // it is always put by a Fallback
 	body := bytes.Clone(x.Message[x.BodyFrom:])
 	id := string(x.Outcome.AppendID(nil, x.IDPrefix))
 	start := f.loop.Now()
@@ -93,6 +97,7 @@ type trip struct {
 	fallback *Fallback
 	x        *Exchange
 	cancel   context.CancelFunc
+	stamps   *stamp.Conn // of its connection
 }
 
 // drop implements carrier.
@@ -127,6 +132,7 @@ func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
 	trace := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			now := l.Now()
+			t.stamps = stamp.Below(info.Conn)
 			t.tell(func() { t.got(info.Reused, start, now) })
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
@@ -134,8 +140,8 @@ func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
 			t.tell(func() { x.Outcome.Sent = now })
 		},
 		GotFirstResponseByte: func() {
-			now := l.Now()
-			t.tell(func() { x.arrived(now, 0) })
+			now, came := t.now()
+			t.tell(func() { x.arrived(now, came) })
 		},
 	}
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost, t.fallback.url+x.API.Path(), bytes.NewReader(body))
@@ -154,6 +160,15 @@ func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
 	}
 	defer resp.Body.Close()
 	t.answer(resp)
+}
+
+// now returns this moment, and when the kernel received what its connection brought last.
+func (t *trip) now() (now, came int64) {
+	l := t.fallback.loop
+	if now = l.Now(); t.stamps != nil {
+		came = t.stamps.Came(l.Anchor())
+	}
+	return now, came
 }
 
 // got stamps the send: the request goes out as soon as there is a connection.
@@ -192,9 +207,9 @@ func (t *trip) answer(resp *http.Response) {
 	buf := make([]byte, 64<<10)
 	for stop == nil {
 		n, err := resp.Body.Read(buf)
-		at := l.Now()
+		at, came := t.now()
 		t.tell(func() {
-			x.arrived(at, 0)
+			x.arrived(at, came)
 			if n > 0 {
 				x.Outcome.BytesIn += int64(n)
 				stop = errors.Join(x.piece(buf[:n]), x.hold(0))

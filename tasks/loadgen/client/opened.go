@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"sync"
+
+	"bflow.dev/bflow/tasks/loadgen/stamp"
 )
 
 // opened are the connections of a Fallback, so that it can close them: one of HTTP/2 whose last stream was given up a
@@ -30,10 +32,13 @@ func (o *opened) dial(ctx context.Context, d *net.Dialer, network, address strin
 		_ = conn.Close()
 		return nil, net.ErrClosed
 	}
-	c := &tracked{conn, o}
+	c := &tracked{stamp.On(conn), o}
 	o.conns[c] = struct{}{}
 	return c, nil
 }
+
+// NetConn returns what is below.
+func (c *tracked) NetConn() net.Conn { return c.Conn }
 
 // Close implements net.Conn.
 func (c *tracked) Close() error {

@@ -102,6 +102,7 @@ type chain struct {
 }
 
 func (c *chain) Sent(int64) { c.sentAll = true }
+func (c *chain) Went(int64) {}
 func (c *chain) Data([]byte, int64, int64) {
 	c.rounds++
 	if !c.sentAll {
@@ -157,7 +158,7 @@ func TestAnAnswerComesBehindTheEndOfItsRequest(t *testing.T) {
 }
 
 func TestAClosedLoopTakesNothing(t *testing.T) {
-	l, err := New(time.Now(), true)
+	l, err := New(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

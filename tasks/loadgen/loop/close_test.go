@@ -26,7 +26,7 @@ func TestALoopIsClosedWhenNobodyMovesBytesAnyMore(t *testing.T) {
 		"a stream that nobody has closed": func(Stream) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := New(time.Now(), true)
+			l, err := New(time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

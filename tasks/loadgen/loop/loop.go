@@ -32,7 +32,9 @@ type mail struct {
 	f     func()
 	relay *relay
 	piece []byte
-	at    int64
+	at    int64 // when it was read, or the Write had ended
+	came  int64 // when the kernel received it; 0 = not known
+	went  int64 // when the kernel was given the first byte of the Write; 0 = not known
 	err   error
 }
 
@@ -41,6 +43,9 @@ type Handler interface {
 	// Data is called with bytes that came: user is when they were read, kernel when the kernel received the last of
 	// them, 0 where it does not say. The bytes are valid during the call.
 	Data(p []byte, user, kernel int64)
+	// Went is called, once in a Write at most and before Sent and what answers it, where its first byte was given to the
+	// kernel later than Write was called.
+	Went(at int64)
 	// Sent is called when the last byte of a Write was given to the kernel.
 	Sent(at int64)
 	// Closed is called once, when nothing more comes: with io.EOF at the end of the stream. It is not called after
@@ -57,9 +62,9 @@ type Stream interface {
 	Close()
 }
 
-// New returns a loop whose stamps are nanoseconds since anchor. Without kernel it asks the kernel for none.
-func New(anchor time.Time, kernel bool) (*Loop, error) {
-	p, err := newPoller(anchor, kernel)
+// New returns a loop whose stamps are nanoseconds since anchor.
+func New(anchor time.Time) (*Loop, error) {
+	p, err := newPoller(anchor)
 	if err != nil {
 		return nil, fmt.Errorf("starting the event loop: %w", err)
 	}
@@ -82,6 +87,9 @@ func (l *Loop) Close() {
 
 // Now returns the stamp of this moment.
 func (l *Loop) Now() int64 { return int64(time.Since(l.anchor)) }
+
+// Anchor is the moment of stamp 0.
+func (l *Loop) Anchor() time.Time { return l.anchor }
 
 // Post makes the loop call f; false where the loop is closed and never will. It may be called from any goroutine.
 func (l *Loop) Post(f func()) bool { return l.post(mail{f: f}) }

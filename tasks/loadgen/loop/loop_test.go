@@ -11,13 +11,14 @@ import (
 
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/internal/realtime"
+	"bflow.dev/bflow/tasks/loadgen/stamp"
 )
 
 // heard is a handler that keeps what it is told.
 type heard struct {
 	data         []byte
 	user, kernel int64
-	sent         int64
+	sent, went   int64
 	closed       error
 }
 
@@ -25,11 +26,12 @@ func (h *heard) Data(p []byte, user, kernel int64) {
 	h.data, h.user, h.kernel = append(h.data, p...), user, kernel
 }
 func (h *heard) Sent(at int64)    { h.sent = at }
+func (h *heard) Went(at int64)    { h.went = at }
 func (h *heard) Closed(err error) { h.closed = err }
 
 func newLoop(t *testing.T) *Loop {
 	t.Helper()
-	l, err := New(time.Now(), true)
+	l, err := New(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +49,11 @@ func until(t *testing.T, l *Loop, ok func() bool) {
 		l.Wait(l.Now()+1e8, false)
 	}
 }
+
+// hidden is a connection that is no plain socket, as TLS makes them.
+type hidden struct{ net.Conn }
+
+func (h hidden) NetConn() net.Conn { return h.Conn }
 
 // pair returns both ends of a connection over network; the first is on l.
 func pair(t *testing.T, l *Loop, network string, hide bool) (Stream, *heard, net.Conn) {
@@ -71,7 +78,7 @@ func pair(t *testing.T, l *Loop, network string, hide bool) (Stream, *heard, net
 	t.Cleanup(func() { far.Close() })
 	h := &heard{}
 	if hide {
-		near = struct{ net.Conn }{near} // a connection that is no plain socket, as TLS makes them
+		near = hidden{stamp.On(near)}
 	}
 	s, err := l.Attach(near, h)
 	if err != nil {
@@ -94,6 +101,9 @@ func TestStreams(t *testing.T) {
 			var got [5]byte
 			if _, err := io.ReadFull(far, got[:]); err != nil || string(got[:]) != "hello" {
 				t.Fatalf("got %q, %v", got, err)
+			}
+			if stamped := tt.hide && runtime.GOOS == "linux"; stamped != (h.went > 0) || h.went > h.sent {
+				t.Errorf("given to the kernel at %d, all of it at %d", h.went, h.sent)
 			}
 			before := l.Now()
 			io.WriteString(far, "world")

@@ -9,13 +9,14 @@ import (
 	"time"
 	"unsafe"
 
+	"bflow.dev/bflow/tasks/loadgen/stamp"
+
 	"golang.org/x/sys/unix"
 )
 
 // epoll waits for sockets by epoll, level-triggered: one wait tells of many, and each is read by one call.
 type epoll struct {
 	anchor time.Time
-	stamps bool // of the kernel are asked for
 	fd     int
 	bell   int // eventfd that wakes it
 	coarse bool
@@ -25,7 +26,7 @@ type epoll struct {
 	next, n int // events that are not handled yet
 
 	buf  []byte // one for all sockets: handlers keep nothing of it
-	oob  [64]byte
+	oob  [stamp.Room]byte
 	vec  unix.Iovec
 	msg  unix.Msghdr
 	wall int64 // wall clock minus stamp, at the last poll
@@ -35,7 +36,7 @@ type epoll struct {
 // those who receive.
 const batch = 32
 
-func newPoller(anchor time.Time, kernel bool) (poller, error) {
+func newPoller(anchor time.Time) (poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("creating an epoll set: %w", err)
@@ -44,7 +45,7 @@ func newPoller(anchor time.Time, kernel bool) (poller, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("creating an eventfd: %w", err), unix.Close(fd))
 	}
-	e := &epoll{anchor: anchor, stamps: kernel, fd: fd, bell: bell, buf: make([]byte, 256<<10)}
+	e := &epoll{anchor: anchor, fd: fd, bell: bell, buf: make([]byte, 256<<10)}
 	if err := e.watch(bell, unix.EPOLL_CTL_ADD, unix.EPOLLIN); err != nil {
 		return nil, errors.Join(err, unix.Close(bell), unix.Close(fd))
 	}
@@ -98,10 +99,7 @@ func (e *epoll) attach(conn net.Conn, h Handler) (Stream, error) {
 		}
 		return nil, fmt.Errorf("taking over a connection: %w", err)
 	}
-	if e.stamps {
-		// Without stamps of the kernel there are still those of the reader.
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, unix.SOF_TIMESTAMPING_RX_SOFTWARE|unix.SOF_TIMESTAMPING_SOFTWARE)
-	}
+	_ = stamp.Ask(fd) // without stamps of the kernel there are still those of the reader
 	s := &socket{epoll: e, fd: fd, handler: h}
 	for len(e.sockets) <= fd {
 		e.sockets = append(e.sockets, nil)

@@ -10,7 +10,7 @@ import (
 // timer waits without sockets: every stream is a relay, whose mail wakes it.
 type timer struct{ woken chan struct{} }
 
-func newPoller(time.Time, bool) (poller, error) { return &timer{woken: make(chan struct{}, 1)}, nil }
+func newPoller(time.Time) (poller, error) { return &timer{woken: make(chan struct{}, 1)}, nil }
 
 func (t *timer) attach(net.Conn, Handler) (Stream, error) { return nil, nil }
 

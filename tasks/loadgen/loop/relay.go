@@ -4,6 +4,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"bflow.dev/bflow/tasks/loadgen/stamp"
 )
 
 // relay is a stream whose bytes are read and written by goroutines of its own, because they must be decrypted or because
@@ -17,14 +19,17 @@ type relay struct {
 	back    chan struct{} // the loop has used what was read
 	gone    chan struct{} // closed with the stream
 	writing atomic.Bool
-	closed  bool // nothing is told any more
+	stamps  *stamp.Conn // below the encryption; nil where nobody knows more than the reader
+	told    bool        // Went, of the Write under way
+	closed  bool        // nothing is told any more
 }
 
 // relayBuffer is how much one read takes at most: the largest record of TLS.
 const relayBuffer = 16 << 10
 
 func newRelay(l *Loop, conn net.Conn, h Handler) *relay {
-	r := &relay{loop: l, conn: conn, handler: h, out: make(chan []byte, 1), back: make(chan struct{}, 1), gone: make(chan struct{})}
+	r := &relay{loop: l, conn: conn, handler: h, out: make(chan []byte, 1), back: make(chan struct{}, 1), gone: make(chan struct{}),
+		stamps: stamp.Below(conn)}
 	l.relays[r] = struct{}{}
 	l.carried.Go(r.reads)
 	l.carried.Go(r.writes)
@@ -38,7 +43,11 @@ func (r *relay) reads() {
 		at := r.loop.Now()
 		if n > 0 {
 			r.letSent()
-			r.loop.post(mail{relay: r, piece: buf[:n], at: at})
+			m := mail{relay: r, piece: buf[:n], at: at}
+			if r.stamps != nil {
+				m.came, m.went = r.stamps.Came(r.loop.anchor), r.stamps.First(r.loop.anchor)
+			}
+			r.loop.post(m)
 			select {
 			case <-r.back:
 			case <-r.gone:
@@ -64,7 +73,11 @@ func (r *relay) letSent() {
 func (r *relay) writes() {
 	for p := range r.out {
 		if _, err := r.conn.Write(p); err == nil {
-			r.loop.post(mail{relay: r, at: r.loop.Now()})
+			m := mail{relay: r, at: r.loop.Now()}
+			if r.stamps != nil {
+				m.went = r.stamps.First(r.loop.anchor)
+			}
+			r.loop.post(m)
 		}
 		r.writing.Store(false)
 	}
@@ -75,7 +88,8 @@ func (r *relay) take(m *mail) {
 	switch {
 	case m.piece != nil:
 		if !r.closed {
-			r.handler.Data(m.piece, m.at, 0)
+			r.tellWent(m.went)
+			r.handler.Data(m.piece, m.at, m.came)
 		}
 		r.back <- struct{}{}
 	case r.closed:
@@ -83,14 +97,25 @@ func (r *relay) take(m *mail) {
 		r.Close()
 		r.handler.Closed(m.err)
 	default:
+		r.tellWent(m.went)
 		r.handler.Sent(m.at)
+	}
+}
+
+func (r *relay) tellWent(at int64) {
+	if at > 0 && !r.told {
+		r.told = true
+		r.handler.Went(at)
 	}
 }
 
 // Write implements Stream.
 func (r *relay) Write(p []byte) {
 	if !r.closed {
-		r.buf = append(r.buf[:0], p...)
+		r.buf, r.told = append(r.buf[:0], p...), false
+		if r.stamps != nil {
+			r.stamps.Mark()
+		}
 		r.writing.Store(true)
 		r.out <- r.buf
 	}

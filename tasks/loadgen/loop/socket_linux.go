@@ -6,6 +6,8 @@ import (
 	"time"
 	"unsafe"
 
+	"bflow.dev/bflow/tasks/loadgen/stamp"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -50,23 +52,13 @@ func (s *socket) receive() int64 {
 	return user
 }
 
-// stamp returns when the kernel received the bytes that were just read, 0 where it did not say. The kernel's clock is
-// the wall clock; a stamp outside the last hour or after the reading is that of a clock that was set.
+// stamp returns when the kernel received the bytes that were just read, 0 where it did not say.
 func (e *epoll) stamp(user int64) int64 {
-	const head = unix.SizeofCmsghdr
-	if int(e.msg.Controllen) < head+int(unsafe.Sizeof(unix.Timespec{})) {
-		return 0
+	wall := stamp.Of(e.oob[:min(int(e.msg.Controllen), len(e.oob))])
+	if at := wall - e.wall; wall != 0 && stamp.Plausible(at, user) {
+		return at
 	}
-	h := (*unix.Cmsghdr)(unsafe.Pointer(&e.oob[0]))
-	if h.Level != unix.SOL_SOCKET || h.Type != unix.SO_TIMESTAMPING {
-		return 0
-	}
-	ts := (*unix.Timespec)(unsafe.Pointer(&e.oob[head]))
-	at := ts.Nano() - e.wall
-	if at > user || user-at > int64(time.Hour) || ts.Sec == 0 {
-		return 0
-	}
-	return at
+	return 0
 }
 
 // Write implements Stream.

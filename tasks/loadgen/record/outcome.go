@@ -26,6 +26,9 @@ type Outcome struct {
 	Conn, Reused, StaleRetries int64
 	Retries                    int64 // times that it was put again by the retry policy
 	LagMax                     int64 // largest user stamp minus kernel stamp, ns; Absent without kernel stamps
+	LateFirst, LateEnd         int64 // ns by which First and End are later than the kernel had them: 0 where their stamps are its own
+	Behind                     int64 // token events that a read that was late brought together with the first, and behind it
+	Bunched                    int64 // token events that late reads brought together with an earlier one, Behind among them
 	Adapter                    int64 // index into the adapters of the plan
 	PrefixBucket, PrefixIndex  int64
 	Status, Class, Error       string // words of package report

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"bflow.dev/bflow/tasks/loadgen/stamp"
 )
 
 // DialError is a failure to connect; TLS says that TCP was connected and the handshake failed.
@@ -30,7 +32,7 @@ func (s Server) Dial(ctx context.Context, timeout time.Duration) (net.Conn, erro
 	if s.TLS == nil {
 		return conn, nil
 	}
-	secure := tls.Client(conn, s.TLS)
+	secure := tls.Client(stamp.On(conn), s.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
 		if why := s.Explain(err); why != nil {
