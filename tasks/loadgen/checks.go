@@ -3,6 +3,9 @@ package loadgen
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
+	"time"
 
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/report"
@@ -23,24 +26,37 @@ const (
 )
 
 // checks are those that the client can make of itself for one stage.
-func checks(in *record.Stage, r *report.StageResult, used self, exact bool) []report.Check {
+func checks(in *record.Stage, r *report.StageResult, used self, m *runplan.Measurement, slo *runplan.SLO) []report.Check {
+	var out []report.Check
+	add := adder(&out)
+	scheduleChecks(in, r, m.Data.Think.D(), add)
+	out = append(out, latenessChecks(r, verdict.Counted(slo, r))...)
+	out = append(out, causes(r, used)...)
+	if n := r.Counts.All; n > 0 {
+		add("connections_per_request", float64(used.conns.Churn)/float64(n), 0.01, reasonChurn, "the server closes connections that could be kept")
+	}
+	add("clock_drift_ms", float64(used.drift)/1e6, 1, reasonClock, "the wall clock was set during the stage")
+	tokenChecks(r, m.API.ExactOutput, add)
+	return append(out, findings(in, r)...)
+}
+
+// causes are why a client may be late. Where the stamps of the kernel tell how late it was they are findings: what it has
+// changed is judged by itself.
+func causes(r *report.StageResult, used self) []report.Check {
 	var out []report.Check
 	add := adder(&out)
 	wall := float64(r.DrainEndNS-r.StartNS) / 1e9
-	scheduleChecks(in, r, add)
-	lagCheck(r, "client_lag", 1, add, reasonClient, "answers were read late: give load-gen a core of its own, or divide the load among shards")
 	add("run_queue_share", used.longest.Seconds()/wall, 0.05, reasonClient, "load-gen waited for a processor: give it a core of its own")
 	add("cpu_share", used.cpu.Seconds()/wall/used.limit, 0.8, reasonClient, "load-gen used more than 80 % of its processors")
 	if used.throttled >= 0 {
 		add("throttled_share", used.throttled, 0.05, reasonClient, "the processor quota of load-gen throttled it")
 	}
 	add("gc_pause_max_ms", float64(used.gcPause)/1e6, 1, reasonClient, "a garbage collection stopped load-gen")
-	if n := r.Counts.All; n > 0 {
-		add("connections_per_request", float64(used.conns.Churn)/float64(n), 0.01, reasonChurn, "the server closes connections that could be kept")
+	_, known := r.Metrics["client_lag"]
+	for i := range out {
+		out[i].Note = known
 	}
-	add("clock_drift_ms", float64(used.drift)/1e6, 1, reasonClock, "the wall clock was set during the stage")
-	tokenChecks(r, exact, add)
-	return append(out, findings(in, r)...)
+	return out
 }
 
 // adder returns what appends a check to out.
@@ -88,16 +104,18 @@ func waitCheck(r *report.StageResult) (report.Check, bool) {
 
 type addCheck func(name string, value, limit float64, reason, text string)
 
-// scheduleChecks compare what was sent with what should have been.
-func scheduleChecks(in *record.Stage, r *report.StageResult, add addCheck) {
-	limit, offered := 1.0, r.Rates["offered_rate"]
-	switch {
-	case in.Plan.Shape == runplan.ShapeOpen && in.Rate > 0:
-		limit = max(limit, 0.01*1000/in.Rate)
-	case offered > 0:
-		limit = max(limit, 0.01*1000/offered)
+// lateShare is the part of its time that a request may spend in the client's own lateness.
+const lateShare = 0.01
+
+// scheduleChecks compare what was sent with what should have been. A request that is sent late is in flight late: in a
+// closed loop that is load that was never there, in an open one load at another time.
+func scheduleChecks(in *record.Stage, r *report.StageResult, think time.Duration, add addCheck) {
+	if lag, e2e := r.Metrics["sched_lag"], r.Metrics["e2e"]; lag.N > 0 && e2e.N > 0 && (in.ClosedLoop() || lag.Mean > leastLag) {
+		share := lag.Mean / (lag.Mean + e2e.Mean + think.Seconds()*1000)
+		add("late_send_share", share, lateShare, reasonSchedule,
+			fmt.Sprintf("requests were sent %.3g ms late on average: so much of the load was missing, or came at another time", lag.Mean))
 	}
-	lagCheck(r, "sched_lag", limit, add, reasonSchedule, "requests were sent later than planned")
+	offered := r.Rates["offered_rate"]
 	if offered > 0 && in.Plan.MaxInflight == 0 {
 		achieved := r.Rates["achieved_rate"] + refusedRate(r) // a server that takes no connection is no fault of ours
 		// One request over a border of the window is no missed schedule, however few there are.
@@ -107,29 +125,27 @@ func scheduleChecks(in *record.Stage, r *report.StageResult, add addCheck) {
 	}
 }
 
-// fewFactor is by how much more the p99 of few requests may be late, because it is hardly another than their largest.
-const fewFactor = 10
+// leastLag is a mean lateness in ms that is nobody's concern in an open loop, however short its requests are.
+const leastLag = 0.05
 
-// lagCheck holds the p99 of a lag against its limit. Fewer than a thousand requests say little of a p99: it is held
-// against a higher limit then, and the highest quantile that they do tell against the limit itself.
-func lagCheck(r *report.StageResult, metric string, limit float64, add addCheck, reason, text string) {
-	lag, ok := r.Metrics[metric]
-	if !ok {
-		return
-	}
-	if !report.LowN(lag.N, 99) {
-		add(metric+"_p99_ms", lag.Quantiles["p99"], limit, reason, text)
-		return
-	}
-	add(metric+"_p99_ms", lag.Quantiles["p99"], fewFactor*limit, reason, text)
-	known := 50.0
-	for _, q := range []float64{75, 90, 95} {
-		if !report.LowN(lag.N, q) {
-			known = q
+// latenessChecks say which numbers lateness of the client has changed, of those that count and of the others.
+func latenessChecks(r *report.StageResult, counted []report.Number) []report.Check {
+	read := report.Check{Name: "read_lateness", Limit: 1, OK: true}
+	sent := report.Check{Name: "send_lateness", Limit: 1, OK: true}
+	for _, s := range r.Shifts {
+		c, reason, why := &read, reasonClient, "answers were read late: give load-gen a core of its own, or divide the load among shards"
+		if strings.HasSuffix(s.Metric, "_intended") {
+			c, reason, why = &sent, reasonSchedule, "requests were sent late"
 		}
+		c.Touches = append(c.Touches, s.Number)
+		times := math.Abs(s.By) / s.Limit
+		if !slices.Contains(counted, s.Number) || times <= c.Value {
+			continue
+		}
+		c.Value, c.OK, c.Reason = times, false, reason
+		c.Text = fmt.Sprintf("%s: %s is wrong by %.3g ms, where %.3g are allowed", why, s.Number, math.Abs(s.By), s.Limit)
 	}
-	name := fmt.Sprintf("p%g", known)
-	add(metric+"_"+name+"_ms", lag.Quantiles[name], limit, reason, text)
+	return []report.Check{read, sent}
 }
 
 // refusedRate is how many requests per second of the window were due and found nobody to send them to.

@@ -15,6 +15,7 @@ import (
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/verdict"
 )
 
 // mergeWord is the subcommand that joins what shards have measured.
@@ -96,7 +97,7 @@ func mergeMeasurement(out string, shards []string, plan *runplan.RunPlan, n int)
 	if m.Record != nil {
 		keep = *m.Record
 	}
-	if err := record.Merge(dir, dirs, keep, judgeWhole(m.API.ExactOutput)); err != nil {
+	if err := record.Merge(dir, dirs, keep, judgeWhole(m, plan.SLO)); err != nil {
 		return false, err
 	}
 	return true, noteMerge(dir, len(dirs))
@@ -132,11 +133,12 @@ func noteMerge(dir string, shards int) error {
 
 // judgeWhole returns what judges a merged stage: checks of the load over all its requests, checks of a process by the
 // worst of them.
-func judgeWhole(exact bool) func(in *record.Stage, r *report.StageResult, shards []report.StageResult) {
+func judgeWhole(m *runplan.Measurement, slo *runplan.SLO) func(in *record.Stage, r *report.StageResult, shards []report.StageResult) {
 	return func(in *record.Stage, r *report.StageResult, shards []report.StageResult) {
 		add := adder(&r.Checks)
-		scheduleChecks(in, r, add)
-		tokenChecks(r, exact, add)
+		scheduleChecks(in, r, m.Data.Think.D(), add)
+		r.Checks = append(r.Checks, latenessChecks(r, verdict.Counted(slo, r))...)
+		tokenChecks(r, m.API.ExactOutput, add)
 		r.Checks = append(r.Checks, findings(in, r)...)
 		own := len(r.Checks)
 		for _, shard := range shards {

@@ -29,6 +29,7 @@ type StageResult struct {
 	ErrorRate   *float64           `json:"error_rate,omitempty"`
 	Goodput     *GoodputResult     `json:"goodput,omitempty"`
 	Checks      []Check            `json:"checks"`           // validity
+	Shifts      []Shift            `json:"shifts,omitempty"` // numbers that are not to be relied on
 	Series      []Second           `json:"series,omitempty"` // one per second of the stage, from StartNS
 	Tokens      TokenSums          `json:"tokens"`
 	Client      Client             `json:"client,omitzero"`
@@ -161,6 +162,8 @@ type Check struct {
 	Reason string  `json:"reason,omitempty"` // the reason word when not OK: schedule_missed, client_limited, ...
 	Note   bool    `json:"note,omitempty"`   // a finding that does not make the measurement invalid (server_saturated)
 	Text   string  `json:"text,omitempty"`   // one sentence for a person
+	// Touches are the numbers that what was found has changed; absent = all of the stage.
+	Touches []Number `json:"touches,omitempty"`
 }
 
 // NotChecked is the reason of a check that nobody could make: the rows are another tool's.

@@ -35,8 +35,11 @@ func Table(w io.Writer, reports ...*Report) error {
 		}
 	}
 	t.line("latencies are in ms, from the send")
-	if t.marked {
-		t.line("~ fewer than ten values lie beyond this quantile")
+	if t.marked[fewMark] {
+		t.line(fewMark + " fewer than ten values lie beyond this quantile")
+	}
+	if t.marked[lateMark] {
+		t.line(lateMark + " load-gen was late: this number is wrong by more than 1 %%")
 	}
 	return t.err
 }
@@ -75,10 +78,11 @@ func PointName(r *Report) string {
 func lastWord(path string) string { return path[strings.LastIndexAny(path, ".")+1:] }
 
 func tableRow(s *Stage) []string {
-	return []string{s.Planned.Name, rate(s, "request_rate"), rate(s, "output_token_rate"),
-		quantile(s, "ttft", "p50"), quantile(s, "ttft", "p95"), quantile(s, "ttft", "p99"),
-		quantile(s, "itl", "p50"), quantile(s, "itl", "p99"), quantile(s, "e2e", "p50"), quantile(s, "e2e", "p99"),
-		percent(s.ErrorRate), attainment(s), s.Verdict}
+	cells := []string{s.Planned.Name, rate(s, "request_rate"), rate(s, "output_token_rate")}
+	for _, n := range Headlines() {
+		cells = append(cells, quantile(s, n))
+	}
+	return append(cells, percent(s.ErrorRate), attainment(s), s.Verdict)
 }
 
 func rate(s *Stage, name string) string {
@@ -88,17 +92,26 @@ func rate(s *Stage, name string) string {
 	return "-"
 }
 
-func quantile(s *Stage, metric, q string) string {
-	m, ok := s.Metrics[metric]
-	if !ok || !m.Has(q) {
+func quantile(s *Stage, n Number) string {
+	m, ok := s.Metrics[n.Metric]
+	if !ok || !m.Has(n.Quantile) {
 		return "-"
 	}
-	text := short(m.Quantiles[q])
-	if m.IsLowN(q) {
-		text += "~"
+	text := short(m.Quantiles[n.Quantile])
+	if _, late := s.Shifted(n); late {
+		text += lateMark
+	}
+	if m.IsLowN(n.Quantile) {
+		text += fewMark
 	}
 	return text
 }
+
+// Marks behind numbers that must not be relied on.
+const (
+	fewMark  = "~"
+	lateMark = "*"
+)
 
 // IsLowN says whether quantile q has too few values to be relied on.
 func (m Metric) IsLowN(q string) bool {
@@ -144,11 +157,11 @@ func short(v float64) string {
 type text struct {
 	w      io.Writer
 	rows   [][]string
-	marked bool
+	marked map[string]bool // marks that the table holds
 	err    error
 }
 
-func newText(w io.Writer) *text { return &text{w: w} }
+func newText(w io.Writer) *text { return &text{w: w, marked: map[string]bool{}} }
 
 func (t *text) row(cells ...string) { t.rows = append(t.rows, cells) }
 
@@ -162,7 +175,10 @@ func (t *text) measure() []int {
 		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
 		for i, cell := range row {
 			widths[i] = max(widths[i], len([]rune(cell)))
-			t.marked = t.marked || strings.HasSuffix(cell, "~")
+			if i >= 2 { // the others are names
+				t.marked[fewMark] = t.marked[fewMark] || strings.Contains(cell, fewMark)
+				t.marked[lateMark] = t.marked[lateMark] || strings.Contains(cell, lateMark)
+			}
 		}
 	}
 	room := columns - len(widths)

@@ -209,11 +209,12 @@ func (a *account) summary(values func(metric string, d *report.Distribution) err
 		Counts: counts, Metrics: map[string]report.Metric{}, Rates: a.rates(), ErrorRate: errorRate(counts),
 		Series: a.series.finish(), Tokens: a.tokens, Checks: []report.Check{}, Adapters: a.shares.results(),
 	}
-	err := a.dists.each(func(names []string, d *report.Distribution) error {
+	err := a.dists.each(func(names []string, d, timely *report.Distribution) error {
 		m, ok := d.Metric()
 		for _, name := range names {
 			if ok {
 				r.Metrics[name] = m
+				r.Shifts = append(r.Shifts, shifts(name, m, timely)...)
 			}
 			if err := values(name, d); err != nil {
 				return err

@@ -39,6 +39,8 @@ func (m metric) name() string { return report.MetricNames()[m] }
 type distributions struct {
 	store   *store
 	columns [metrics]*column[float64]
+	timely  [metrics]*column[float64] // without the lateness of the client; nil = it changes nothing
+	late    lateness
 }
 
 func (d *distributions) add(m metric, x float64) {
@@ -62,33 +64,39 @@ func (d *distributions) sent(o *Outcome) {
 
 // ok adds the numbers of a request that ended well.
 func (d *distributions) ok(o *Outcome) {
+	t := d.late.of(o)
+	lag := sentLate(o)
 	d.add(mTTFB, ms(o.FirstByte-o.Send))
-	d.add(mE2E, ms(o.End-o.Send))
-	d.add(mE2EIntended, ms(o.End-o.Intended))
+	d.both(mE2E, ms(o.End-o.Send), ms(t.end-o.Send))
+	d.both(mE2EIntended, ms(o.End-o.Intended), ms(o.End-o.Intended-lag))
 	if o.In >= 0 {
 		d.add(mTokensIn, float64(o.In))
 	}
 	if o.Out > 0 {
-		d.output(o)
+		d.output(o, t)
 	}
 	if o.First < 0 {
 		return
 	}
-	d.add(mTTFT, ms(o.First-o.Send))
-	d.add(mTTFTIntended, ms(o.First-o.Intended))
-	d.add(mE2ELastToken, ms(o.Last-o.Send))
+	d.both(mTTFT, ms(o.First-o.Send), ms(t.first-o.Send))
+	d.both(mTTFTIntended, ms(o.First-o.Intended), ms(o.First-o.Intended-lag))
+	d.both(mE2ELastToken, ms(o.Last-o.Send), ms(t.last-o.Send))
 	if o.Content >= 0 {
-		d.add(mTTFC, ms(o.Content-o.Send))
-		d.add(mTTFCIntended, ms(o.Content-o.Intended))
+		content := o.Content - o.LateFirst
+		if o.Content == o.First {
+			content = t.first
+		}
+		d.both(mTTFC, ms(o.Content-o.Send), ms(content-o.Send))
+		d.both(mTTFCIntended, ms(o.Content-o.Intended), ms(o.Content-o.Intended-lag))
 	}
-	d.gaps(o)
+	d.gaps(o, t)
 }
 
 // output adds what needs the number of output tokens.
-func (d *distributions) output(o *Outcome) {
+func (d *distributions) output(o *Outcome, t timely) {
 	n := float64(o.Out)
 	d.add(mTokensOut, n)
-	d.add(mNTPOT, ms(o.End-o.Send)/n)
+	d.both(mNTPOT, ms(o.End-o.Send)/n, ms(t.end-o.Send)/n)
 	if seconds := float64(o.End-o.Send) / 1e9; seconds > 0 {
 		d.add(mOutputRateUser, n/seconds)
 		if o.In >= 0 {
@@ -98,26 +106,29 @@ func (d *distributions) output(o *Outcome) {
 	if o.First < 0 {
 		return
 	}
-	d.add(mTPOTIncl, ms(o.Last-o.Send)/n)
+	d.both(mTPOTIncl, ms(o.Last-o.Send)/n, ms(t.last-o.Send)/n)
 	if o.Out >= 2 {
-		d.add(mTPOT, ms(o.Last-o.First)/(n-1))
+		d.both(mTPOT, ms(o.Last-o.First)/(n-1), ms(t.last-t.first)/(n-1))
 	}
 	if k := o.TokensOf(0); k > 1 && o.Out > k {
-		d.add(mTPOTStrict, ms(o.Last-o.First)/(n-float64(k)))
+		d.both(mTPOTStrict, ms(o.Last-o.First)/(n-float64(k)), ms(t.last-t.first)/(n-float64(k)))
 	}
 }
 
-func (d *distributions) gaps(o *Outcome) {
+func (d *distributions) gaps(o *Outcome, t timely) {
 	if len(o.Gaps) == 0 {
 		return
+	}
+	if t.gaps == nil {
+		t.gaps = o.Gaps
 	}
 	several := len(o.Tokens) > 0
 	if several && d.columns[mITLPerceived] == nil && d.columns[mITL] != nil {
 		// Until now every event held one token, so that the three were the same.
 		d.columns[mITLPerceived], d.columns[mITLSmoothed] = d.columns[mITL].clone(), d.columns[mITL].clone()
 	}
-	for _, g := range o.Gaps {
-		d.add(mITL, ms(1000*int64(g)))
+	for i, g := range o.Gaps {
+		d.both(mITL, ms(1000*int64(g)), ms(1000*int64(t.gaps[i])))
 	}
 	if !several && d.columns[mITLPerceived] == nil {
 		return
@@ -133,10 +144,10 @@ func (d *distributions) gaps(o *Outcome) {
 	}
 }
 
-// each calls f with every distribution that has values, one after the other, and the metrics that have it; d is valid
-// during the call.
-func (d *distributions) each(f func(names []string, d *report.Distribution) error) error {
-	room := report.NewDistribution("")
+// each calls f with every distribution that has values, one after the other, and the metrics that have it; timely is nil
+// where the client was in time. Both are valid during the call.
+func (d *distributions) each(f func(names []string, d, timely *report.Distribution) error) error {
+	room, other := report.NewDistribution(""), report.NewDistribution("")
 	for m, c := range d.columns {
 		if c == nil {
 			continue
@@ -145,14 +156,17 @@ func (d *distributions) each(f func(names []string, d *report.Distribution) erro
 		if metric(m) == mITL && d.columns[mITLPerceived] == nil { // they are equal to it
 			names = append(names, mITLPerceived.name(), mITLSmoothed.name())
 		}
-		values := distribution(c, report.Unit(names[0]), room)
+		values, timely := distribution(c, report.Unit(names[0]), room), (*report.Distribution)(nil)
+		if t := d.timely[m]; t != nil {
+			timely = distribution(t, report.Unit(names[0]), other)
+		}
 		if err := d.store.failed(); err != nil {
 			return err
 		}
-		if err := f(names, values); err != nil {
+		if err := f(names, values, timely); err != nil {
 			return err
 		}
-		d.columns[m] = nil
+		d.columns[m], d.timely[m] = nil, nil
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func near(a, b float64) bool { return math.Abs(a-b) < 5e-6 }
 func (d *distributions) all(t *testing.T) map[string]report.Metric {
 	t.Helper()
 	out := map[string]report.Metric{}
-	err := d.each(func(names []string, values *report.Distribution) error {
+	err := d.each(func(names []string, values, _ *report.Distribution) error {
 		for _, name := range names {
 			out[name], _ = values.Metric()
 		}

@@ -67,6 +67,7 @@ func (m *measured) pool(samples []report.Stage) report.Stage {
 		addTokens(&p.Tokens, s.Tokens)
 		addGoodput(&p, s)
 		addChecks(&p, s.Checks)
+		p.AddShifts(s.Shifts)
 	}
 	p.Rates = pooledRates(samples)
 	if share, ok := p.Tokens.CacheHitRate(); ok {

@@ -1,0 +1,132 @@
+package record
+
+import (
+	"slices"
+
+	"bflow.dev/bflow/tasks/report"
+)
+
+// timely are the stamps of a request as they would be had the client been in time, as far as is known.
+type timely struct {
+	first, last, end int64
+	gaps             []int32 // nil = those of the outcome
+}
+
+// lateness knows what late reads have done to the requests of a stage.
+type lateness struct {
+	recent  [256]int64 // ns by which reads were late, the last ones: where stamps are those of the reader
+	n, draw int
+	gaps    []int32
+}
+
+// of returns the stamps of a request without the lateness of the client.
+//
+// A read that was late and brought k token events together has the stamp of the last. The server is taken to have sent them
+// as far apart as it usually sent those of this answer. Stamps of the reader are later than the kernel's by what is known of
+// the first and the last read; what two neighbours differ by is taken from such reads.
+func (l *lateness) of(o *Outcome) timely {
+	t := timely{first: o.First - o.LateFirst, last: o.Last - o.LateEnd, end: o.End - o.LateEnd}
+	if o.First < 0 {
+		t.first, t.last = o.First, o.Last
+		return t
+	}
+	if o.Behind > 0 {
+		t.first -= o.Behind * l.usual(o)
+	}
+	if t.first = max(t.first, o.Send); o.Events() == 1 {
+		t.last = t.first
+	}
+	switch {
+	case o.LateFirst > 0 || o.LateEnd > 0:
+		t.gaps = l.jittered(o)
+	case o.Bunched > 0:
+		t.gaps = l.evened(o)
+	}
+	return t
+}
+
+// noMatter is a lateness in ns that changes no number by more than is allowed of small ones.
+const noMatter = 50e3
+
+// sentLate is by how much the client was late to send a request, in ns.
+func sentLate(o *Outcome) int64 {
+	if lag := o.Send - o.Intended - o.QueueWait - o.Dial; lag > noMatter {
+		return lag
+	}
+	return 0
+}
+
+// usual is the time between token events of an answer in ns: the median of those that differ from zero, else an even
+// share of the time since the send.
+func (l *lateness) usual(o *Outcome) int64 {
+	l.gaps = l.gaps[:0]
+	for _, g := range o.Gaps {
+		if g > 0 {
+			l.gaps = append(l.gaps, g)
+		}
+	}
+	if len(l.gaps) == 0 {
+		return (o.First - o.Send) / (o.Behind + 1)
+	}
+	slices.Sort(l.gaps)
+	return 1000 * int64(l.gaps[len(l.gaps)/2])
+}
+
+// evened spreads each gap over the events that came with the one at its end.
+func (l *lateness) evened(o *Outcome) []int32 {
+	l.gaps = l.gaps[:0]
+	for i := 0; i < len(o.Gaps); {
+		n := 1
+		for i+n < len(o.Gaps) && o.Gaps[i+n] == 0 {
+			n++
+		}
+		for range n {
+			l.gaps = append(l.gaps, o.Gaps[i]/int32(n))
+		}
+		i += n
+	}
+	return l.gaps
+}
+
+// jittered adds to each gap what the lateness of its two reads may have added, once more: what that changes is about what it
+// has changed.
+func (l *lateness) jittered(o *Outcome) []int32 {
+	l.recent[l.n%len(l.recent)], l.recent[(l.n+1)%len(l.recent)] = o.LateFirst, o.LateEnd
+	l.n += 2
+	known := min(l.n, len(l.recent))
+	l.gaps = l.gaps[:0]
+	before := l.recent[l.draw%known]
+	for _, g := range o.Gaps {
+		l.draw += 7 // no divisor of the length: neighbours are not read together
+		after := l.recent[l.draw%known]
+		l.gaps = append(l.gaps, max(0, g+int32((after-before)/1000)))
+		before = after
+	}
+	return l.gaps
+}
+
+// both adds x to a metric, and to what the metric is without lateness another value. Until one differs they are one.
+func (d *distributions) both(m metric, x, timely float64) {
+	if x != timely && d.timely[m] == nil {
+		d.timely[m] = &column[float64]{store: d.store}
+		if c := d.columns[m]; c != nil {
+			d.timely[m] = c.clone()
+		}
+	}
+	d.add(m, x)
+	if c := d.timely[m]; c != nil {
+		c.add(timely)
+	}
+}
+
+// shifts are the numbers of a metric that lateness has changed; d is what the metric is without it.
+func shifts(name string, m report.Metric, d *report.Distribution) []report.Shift {
+	if d == nil {
+		return nil
+	}
+	timely, ok := d.Metric()
+	if !ok {
+		return nil
+	}
+	return report.Shifts(name, m, timely)
+}
