@@ -17,7 +17,7 @@ export CGO_ENABLED := 0
 export GOFLAGS     ?= -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build images test race lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full e2e-runs e2e-rights e2e-soak e2e-soaking kind bench-cluster bench-queue ci-table ci-prove clean
+.PHONY: help build images test race lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full e2e-runs e2e-rights e2e-soak e2e-soaking kind bench-cluster bench-queue bench-validity ci-table ci-prove clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ bench: ## print the benchmark figures, those of exports and imports, and the goa
 
 bench-peers: ## compare load-gen with GuideLLM, AIPerf and inference-perf from PyPI, about 15 minutes; BFLOW_PEERS=DIR keeps their environments
 	$(GO) run ./bench/peers $(PEERS)
+
+bench-validity: ## hold what load-gen says of its own numbers against the packets on the wire, as root, about 100 minutes; VALIDITY='-results FILE' goes on
+	$(GO) run ./bench/validity $(VALIDITY)
 
 soak: ## 24 hours of load in miniature, seven minutes; SOAK='-requests 200000' is the short one
 	$(GO) run ./bench/soak $(SOAK)

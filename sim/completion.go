@@ -74,7 +74,7 @@ func (x *exchange) record() *Record {
 	s := x.srv
 	r := s.truth.blank()
 	*r = Record{
-		Number: s.requests.Add(1) - 1, RequestID: x.req.ID, Conn: x.id, ConnReused: x.served > 0, Path: x.req.Path,
+		Number: s.requests.Add(1) - 1, RequestID: x.req.ID, Conn: x.id, Port: x.port, ConnReused: x.served > 0, Path: x.req.Path,
 		Arrival: x.arrival, ArrivalRead: x.read, ArrivalUnix: s.clock.Wall(x.arrival),
 		Events: r.Events[:0], EventTokens: r.EventTokens[:0],
 	}

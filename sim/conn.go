@@ -27,6 +27,7 @@ type conn struct {
 	id     int64
 	r      *bufio.Reader
 	body   []byte
+	port   int64
 	served int
 
 	running *stream       // the last stream, until it was awaited
@@ -46,7 +47,7 @@ type conn struct {
 
 // newConn returns a connection that speaks TLS unless cfg is nil.
 func newConn(s *Server, nc net.Conn, cfg *tls.Config, id int64) *conn {
-	c := &conn{srv: s, nc: nc, base: nc, id: id, done: make(chan struct{}, 1)}
+	c := &conn{srv: s, nc: nc, base: nc, id: id, port: portOf(nc.RemoteAddr()), done: make(chan struct{}, 1)}
 	out := newWriter(nc)
 	c.in, c.out = newReceiver(nc, s.clock), out
 	var from io.Reader = c.in
@@ -156,4 +157,12 @@ func (c *conn) close() {
 		_ = tcp.SetLinger(0)
 	}
 	_ = c.nc.Close()
+}
+
+// portOf is the port of a TCP address, 0 of others.
+func portOf(a net.Addr) int64 {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return int64(tcp.Port)
+	}
+	return 0
 }

@@ -26,6 +26,7 @@ type Record struct {
 	Number        int64    `json:"number"` // of the request, from 0
 	RequestID     string   `json:"request_id"`
 	Conn          int64    `json:"conn"`
+	Port          int64    `json:"port,omitempty"` // of the client, where it came by TCP
 	ConnReused    bool     `json:"conn_reused"`
 	Path          string   `json:"path"`
 	Model         string   `json:"model,omitempty"`

@@ -12,6 +12,9 @@ func (r *Record) appendJSON(b []byte) []byte {
 	l.number("number", r.Number)
 	l.text("request_id", r.RequestID)
 	l.number("conn", r.Conn)
+	if r.Port != 0 {
+		l.number("port", r.Port)
+	}
 	l.bool("conn_reused", r.ConnReused)
 	l.text("path", r.Path)
 	l.optional("model", r.Model)

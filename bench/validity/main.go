@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// options are the flags.
+type options struct {
+	seed   uint64
+	stages int
+	long   time.Duration
+	file   string
+	busy   bool
+	check  bool
+}
+
+func parseFlags(args []string, errs io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("validity", flag.ContinueOnError)
+	f.SetOutput(errs)
+	f.Uint64Var(&o.seed, "seed", 0, "of the scenes; 0 takes the time")
+	f.IntVar(&o.stages, "stages", goalStages, "how many")
+	f.DurationVar(&o.long, "for", 3*time.Hour, "end after so long, and go on the next time")
+	f.StringVar(&o.file, "results", "", "file that results are kept in, and gone on with (default: one of the seed)")
+	f.BoolVar(&o.check, "check", false, "fail only for stages that are judged wrongly, not for too few that are wrong")
+	f.BoolVar(&o.busy, "busy", false, "be a busy process, until standard input ends")
+	return o, f.Parse(args)
+}
+
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	o, err := parseFlags(args, errs)
+	if err != nil {
+		return 2
+	}
+	if o.busy {
+		beBusy(os.Stdin)
+		return 0
+	}
+	met, err := o.measure(ctx, out, errs)
+	switch {
+	case err != nil:
+		fmt.Fprintf(errs, "validity: %v\n", err)
+		return 1
+	case !met:
+		return 1
+	}
+	return 0
+}
+
+// measure runs the scenes that are missing and prints the table; false where the goals are missed.
+func (o *options) measure(ctx context.Context, out, errs io.Writer) (bool, error) {
+	if o.seed == 0 && o.file == "" {
+		o.seed = uint64(time.Now().UnixNano())
+	}
+	if o.file == "" {
+		o.file = fmt.Sprintf("validity-%d.jsonl", o.seed)
+	}
+	results, err := o.read()
+	if err != nil {
+		return false, err
+	}
+	l, err := newLab(ctx, errs)
+	if err != nil {
+		return false, err
+	}
+	defer l.close()
+	end := time.Now().Add(o.long)
+	for len(results) < o.stages && time.Now().Before(end) && ctx.Err() == nil {
+		r, err := l.try(draw(o.seed, len(results)))
+		if err != nil {
+			return false, errors.Join(err, ctx.Err())
+		}
+		if results = append(results, r); ctx.Err() == nil {
+			err = o.keep(r)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	met := print(out, o.seed, results)
+	wrong := 0
+	for i := range results {
+		if results[i].Void == "" && results[i].wrong() {
+			wrong++
+		}
+	}
+	enough := len(results) >= o.stages && (o.check || wrong >= goalWrong)
+	if !enough {
+		fmt.Fprintf(out, "not enough yet: %d of %d stages, %d of %d that are wrong; go on with -results %s\n", len(results), o.stages, wrong, goalWrong, o.file)
+	}
+	return met && enough, ctx.Err()
+}
+
+// head is the first line of a file of results.
+type head struct {
+	Seed uint64 `json:"seed"`
+}
+
+// read returns what an earlier call has kept, and takes its seed.
+func (o *options) read() ([]result, error) {
+	f, err := os.Open(o.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, o.append(head{o.seed})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading earlier results: %w", err)
+	}
+	defer f.Close()
+	d := json.NewDecoder(bufio.NewReader(f))
+	var h head
+	if err := d.Decode(&h); err != nil {
+		return nil, fmt.Errorf("reading %q: %w", o.file, err)
+	}
+	if o.seed != 0 && o.seed != h.Seed {
+		return nil, fmt.Errorf("%q holds the results of seed %d, not of %d", o.file, h.Seed, o.seed)
+	}
+	o.seed = h.Seed
+	var out []result
+	for {
+		var r result
+		err := d.Decode(&r)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading result %d of %q: %w", len(out), o.file, err)
+		}
+		out = append(out, r)
+	}
+}
+
+func (o *options) keep(r result) error { return o.append(r) }
+
+func (o *options) append(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("writing a result: %w", err)
+	}
+	f, err := os.OpenFile(o.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("keeping a result: %w", err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// beBusy takes the processor until r ends.
+func beBusy(r io.Reader) {
+	done := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, r)
+		close(done)
+	}()
+	for n := 0; ; n++ {
+		if n%(1<<20) == 0 {
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// tally counts how scenes of a kind were judged.
+type tally struct{ wrong, found, right, blamed, between, void int }
+
+func (t *tally) add(r *result) {
+	switch {
+	case r.Void != "":
+		t.void++
+	case r.wrong():
+		t.wrong++
+		if r.Flagged {
+			t.found++
+		}
+	case r.right():
+		t.right++
+		if r.Flagged {
+			t.blamed++
+		}
+	default:
+		t.between++
+	}
+}
+
+// Goals, as shares.
+const (
+	goalFound  = 0.98
+	goalBlamed = 0.02
+	goalWrong  = 100
+	goalStages = 300
+)
+
+// print writes the table and says whether the goals are met.
+func print(w io.Writer, seed uint64, results []result) bool {
+	var all tally
+	by := map[string]*tally{}
+	var names []string
+	for i := range results {
+		r := &results[i]
+		all.add(r)
+		for _, busy := range []string{"idle", "busy"} {
+			name := r.Scene.Clock + ", " + busy
+			if by[name] == nil && (busy == "busy") == (r.Scene.Busy > 0) {
+				by[name] = &tally{}
+				names = append(names, name)
+			}
+			if (busy == "busy") == (r.Scene.Busy > 0) {
+				by[name].add(r)
+			}
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "stages\twrong\tof them flagged\tright\tof them flagged\tbetween\tvoid\t\n")
+	for _, name := range names {
+		by[name].row(t, name)
+	}
+	all.row(t, "all")
+	_ = t.Flush()
+	for i := range results {
+		r := &results[i]
+		switch {
+		case r.Void != "":
+			fmt.Fprintf(w, "void: %s: %s\n", r.Scene, r.Void)
+		case r.wrong() && !r.Flagged:
+			fmt.Fprintf(w, "missed: %s: %v, load off by %.2f %%\n", r.Scene, r.Numbers, 100*r.Off)
+		case r.right() && r.Flagged:
+			fmt.Fprintf(w, "blamed: %s: %s\n", r.Scene, r.Why)
+		}
+	}
+	fmt.Fprintf(w, "seed %d: %d stages; flagged are %s of those that are wrong (goal %.0f %%), %s of those that are right (goal at most %.0f %%)\n",
+		seed, len(results), share(all.found, all.wrong), 100*goalFound, share(all.blamed, all.right), 100*goalBlamed)
+	return float64(all.found) >= goalFound*float64(all.wrong) && float64(all.blamed) <= goalBlamed*float64(all.right)
+}
+
+func (t *tally) row(w io.Writer, name string) {
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.wrong, t.found, t.right, t.blamed, t.between, t.void)
+}
+
+func share(n, of int) string {
+	if of == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
+}
