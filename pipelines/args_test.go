@@ -31,6 +31,7 @@ func flagSets() map[string]*flag.FlagSet {
 		"load-gen":             loadgen.Flags(&loadgen.Options{}),
 		"collect":              collect.Flags(&collect.Options{}),
 		"mlflow-push push":     mlflow.Flags("push", &mlflow.Options{}),
+		"mlflow-push verdict":  mlflow.Flags("verdict", &mlflow.Options{}),
 		"mlflow-push finalize": mlflow.Flags("finalize", &mlflow.Options{}),
 	}
 }

@@ -17,13 +17,13 @@ const (
 	metricsVolume = "metrics"
 )
 
-// stepPart is a step before the parts that all steps share.
+// stepPart is a step before the parts that follow from them.
 type stepPart struct {
 	name    string
 	binary  string
 	sub     string          // subcommand in front of the common flags, "" for none
 	args    []string        // after the common flags
-	env     []corev1.EnvVar // besides HOME
+	env     []corev1.EnvVar // besides those of shared
 	target  bool            // deploys on the target, or removes there
 	secrets bool            // it needs values of the Secrets that the plan refers to
 	goOn    bool            // the next step runs whatever happened in this one
@@ -31,6 +31,15 @@ type stepPart struct {
 	most    string          // the binary whose limits it has, because it may do the work of that; "" for its own
 
 	metrics bool // asks Prometheus
+}
+
+// shared is what all steps have, said once because Tekton bounds the size of what it resolves.
+func shared() *tektonv1.StepTemplate {
+	return &tektonv1.StepTemplate{
+		Env:             []corev1.EnvVar{{Name: "HOME", Value: "/tmp"}},
+		VolumeMounts:    []corev1.VolumeMount{{Name: tmpVolume, MountPath: "/tmp"}},
+		SecurityContext: restricted(),
+	}
 }
 
 // step completes p. It always names a command: without one Tekton asks the registry for the image's entrypoint,
@@ -41,10 +50,8 @@ func step(p stepPart, image string) tektonv1.Step {
 		Image:            image,
 		Command:          []string{"/" + p.binary},
 		Args:             p.arguments(),
-		Env:              slices.Concat([]corev1.EnvVar{{Name: "HOME", Value: "/tmp"}}, p.env),
+		Env:              slices.Clone(p.env),
 		ComputeResources: p.size().requirements(),
-		VolumeMounts:     []corev1.VolumeMount{{Name: tmpVolume, MountPath: "/tmp"}},
-		SecurityContext:  restricted(),
 	}
 	if p.goOn {
 		s.OnError = tektonv1.Continue

@@ -59,6 +59,8 @@ func (p part) task(r Release) (*tektonv1.Task, error) {
 			Results:     resultSpecs(p.results),
 			Workspaces:  p.workspaces(),
 			Volumes:     p.volumes(),
+
+			StepTemplate: shared(),
 		},
 	}
 	for _, s := range p.steps {

@@ -84,13 +84,14 @@ func mlflowPush() part {
 		name: contract.MLflowPush, display: "Push to MLflow",
 		about:   "Writes the results to MLflow where a tracking server is set, then ends by the verdict of the run.",
 		results: []string{contract.ResultVerdict, contract.ResultMLflowRunID, contract.ResultMLflowURL},
-		steps: []stepPart{{name: contract.MLflowPush, binary: contract.MLflowPush, sub: "push",
-			env: mlflowEnv(),
-			args: []string{
+		steps: []stepPart{
+			{name: "push", binary: contract.MLflowPush, sub: "push", env: mlflowEnv(), args: []string{
 				"--verdict-result=" + resultPath(contract.ResultVerdict),
 				"--run-id-result=" + resultPath(contract.ResultMLflowRunID),
 				"--url-result=" + resultPath(contract.ResultMLflowURL),
-			}}},
+			}},
+			{name: "verdict", binary: contract.MLflowPush, sub: "verdict"},
+		},
 	}
 }
 

@@ -68,10 +68,13 @@ func TestEverythingIsDescribed(t *testing.T) {
 
 func TestCredentialsComeFromSecretsOnly(t *testing.T) {
 	for _, task := range makeTasks(t) {
+		if env := task.Spec.StepTemplate.Env; len(env) != 1 || env[0].Name != "HOME" {
+			t.Errorf("%s: all steps have %v", task.Name, env)
+		}
 		for _, step := range task.Spec.Steps {
 			for _, env := range step.Env {
 				switch from := env.ValueFrom; {
-				case env.Name == "HOME" || env.Name == contract.EnvSimImage:
+				case env.Name == contract.EnvSimImage:
 				case from == nil:
 					t.Errorf("%s: variable %s is written down", task.Name, env.Name)
 				case from.FieldRef != nil || from.ConfigMapKeyRef != nil && *from.ConfigMapKeyRef.Optional:

@@ -18,7 +18,11 @@ func podSecurity(obj any) []error {
 		return nil
 	}
 	pod := corev1.PodSpec{Volumes: task.Spec.Volumes}
-	for _, s := range task.Spec.Steps {
+	steps, err := tektonv1.MergeStepsWithStepTemplate(task.Spec.StepTemplate, task.Spec.Steps)
+	if err != nil {
+		return []error{fmt.Errorf("merging the step template: %w", err)}
+	}
+	for _, s := range steps {
 		pod.Containers = append(pod.Containers, *s.ToK8sContainer())
 	}
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)

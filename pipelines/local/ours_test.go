@@ -57,7 +57,7 @@ func TestThePipelineOfARunRunsHere(t *testing.T) {
 	got := strings.Split(strings.TrimSpace(read(t, filepath.Join(s.RunDir, "notes"))), "\n")
 	want := []string{
 		"provision up", "smoketest", "load-gen --measurement=0", "load-gen --measurement=1", "provision release", "collect",
-		"mlflow-push push", "provision down", "mlflow-push finalize --status=Succeeded", "provision summary --status=Succeeded",
+		"mlflow-push push", "mlflow-push verdict", "provision down", "mlflow-push finalize --status=Succeeded", "provision summary --status=Succeeded",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("calls:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

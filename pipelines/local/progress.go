@@ -57,7 +57,7 @@ func (p *progress) applyTask(t *Task, r Record) {
 		t.State, t.Started, t.Attempt = Running, r.Time, p.status.Attempt
 		delete(p.finished, t.Name)
 	case TaskFinished:
-		t.State, t.Reason, t.Message, t.ExitCode = r.State, r.Reason, r.Message, r.ExitCode
+		t.State, t.Reason, t.Message, t.Step, t.ExitCode = r.State, r.Reason, r.Message, r.Step, r.ExitCode
 		t.Ignored, t.Results, t.Finished = r.Ignored, r.Results, r.Time
 		if t.State == Succeeded {
 			p.finished[t.Name] = *t

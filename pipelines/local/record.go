@@ -38,7 +38,7 @@ type Record struct {
 	Tasks    []Task    `json:"tasks,omitempty"`   // attempt_started: all tasks; task_kept: the one
 	Task     string    `json:"task,omitempty"`    // name of the task
 	TaskRun  string    `json:"taskRun,omitempty"` // name of the TaskRun
-	Step     string    `json:"step,omitempty"`
+	Step     string    `json:"step,omitempty"`    // task_finished: the step that failed, where the task has others
 	Program  string    `json:"program,omitempty"`
 	Path     string    `json:"path,omitempty"`
 	Log      string    `json:"log,omitempty"`

@@ -55,6 +55,7 @@ type Task struct {
 	Message  string    `json:"message,omitempty"`
 	Attempt  int       `json:"attempt,omitempty"` // attempt of the run in which it ran; lower than the run's: kept by a resume
 	Ignored  bool      `json:"ignored,omitempty"` // it failed, and onError says to go on
+	Step     string    `json:"step,omitempty"`    // that failed, where the task has others
 	ExitCode int       `json:"exitCode"`          // of its first failed step
 	Started  time.Time `json:"started,omitzero"`
 	Finished time.Time `json:"finished,omitzero"`

@@ -26,6 +26,7 @@ type outcome struct {
 	state    State
 	reason   string
 	message  string
+	step     string // that failed, where the task has others
 	exitCode int
 	results  Results
 }
@@ -74,6 +75,9 @@ func (t *taskRun) try(ctx context.Context, try int) outcome {
 	out := outcome{state: Succeeded, reason: v1.TaskRunReasonSuccessful.String()}
 	for i := range steps {
 		if out = t.step(ctx, &steps[i], room, scope, mounted); out.state != Succeeded {
+			if len(steps) > 1 {
+				out.step = steps[i].Name
+			}
 			break
 		}
 	}

@@ -72,7 +72,7 @@ func pushTo(t *testing.T, dir, uri string, args ...string) (int, string) {
 	return step.Run(context.Background(), "mlflow-push", Run, s, args), out.String()
 }
 
-func TestPushExitsByTheVerdict(t *testing.T) {
+func TestPushAloneFailsNoRunAndTheVerdictDoes(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		v    report.Verdict
@@ -85,8 +85,11 @@ func TestPushExitsByTheVerdict(t *testing.T) {
 			dir := runDir(t, row.v)
 			result := filepath.Join(dir, "verdict")
 			code, out := pushTo(t, dir, "", "push", "--verdict-result="+result)
-			if code != row.v.ExitCode || !strings.Contains(out, "no tracking server is set") {
-				t.Errorf("exit %d: %s", code, out)
+			if code != contract.ExitPass || !strings.Contains(out, "no tracking server is set") {
+				t.Errorf("push: exit %d: %s", code, out)
+			}
+			if code, out := pushTo(t, dir, "::no server::", "verdict"); code != row.v.ExitCode || strings.Contains(out, "the verdict is "+row.v.Verdict) != (code != 0) {
+				t.Errorf("verdict: exit %d: %s", code, out)
 			}
 			if word, _ := os.ReadFile(result); string(word) != row.v.Verdict {
 				t.Errorf("the result is %q", word)

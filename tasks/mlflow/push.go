@@ -16,7 +16,7 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// Options are the flags of push and finalize.
+// Options are the flags of push, verdict and finalize.
 type Options struct {
 	step.Options
 	Patience                              time.Duration // how long a server may be away
@@ -31,12 +31,15 @@ type Options struct {
 func Flags(sub string, o *Options) *flag.FlagSet {
 	fs := flag.NewFlagSet("mlflow-push "+sub, flag.ContinueOnError)
 	o.Register(fs)
-	fs.DurationVar(&o.Patience, "patience", 2*time.Minute, "how long to wait for a server that is away")
+	if sub != "verdict" {
+		fs.DurationVar(&o.Patience, "patience", 2*time.Minute, "how long to wait for a server that is away")
+	}
 	switch sub {
 	case "push":
 		fs.StringVar(&o.VerdictResult, "verdict-result", "", "file for the result verdict")
 		fs.StringVar(&o.RunIDResult, "run-id-result", "", "file for the result mlflow-run-id")
 		fs.StringVar(&o.URLResult, "url-result", "", "file for the result mlflow-url")
+	case "verdict":
 	case "finalize":
 		fs.DurationVar(&o.Deadline, "deadline", time.Minute, "give up after this long, with exit code 0")
 		fs.StringVar(&o.Loads, "loads", "", "why the load-gen tasks ended: Tekton's `reasons` in the order of the measurements, by commas")
@@ -50,16 +53,19 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 // Run is the task.
 func Run(ctx context.Context, s step.Streams, args []string) error {
 	if len(args) == 0 {
-		return step.Usagef("reading arguments: want push or finalize")
+		return step.Usagef("reading arguments: want push, verdict or finalize")
 	}
 	var o Options
 	fs := Flags(args[0], &o)
 	if fs == nil {
-		return step.Usagef("reading arguments: unknown subcommand %q: want push or finalize", args[0])
+		return step.Usagef("reading arguments: unknown subcommand %q: want push, verdict or finalize", args[0])
 	}
 	plan, err := o.Begin(fs, args[1:], s.Err)
 	if err != nil {
 		return err
+	}
+	if args[0] == "verdict" {
+		return verdict(o.RunDir)
 	}
 	o.Parent = s.Env(contract.EnvMLflowParent)
 	plan = plan.On(s.Env(contract.EnvTarget))
@@ -73,8 +79,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	return push(ctx, s, o, plan, client)
 }
 
-// push sends the run, publishes the results, and then exits by the verdict: it is the last task of a run, and what
-// turns it red.
+// push sends the run and publishes the results: it fails only where that fails.
 func push(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client) error {
 	end, err := report.ReadVerdict(o.RunDir)
 	if err != nil {
@@ -90,7 +95,13 @@ func push(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan,
 	if err := publish(o.RunIDResult, there.RunID); err != nil {
 		return err
 	}
-	if err := publish(o.URLResult, there.URL); err != nil {
+	return publish(o.URLResult, there.URL)
+}
+
+// verdict exits by the verdict: it is the last step of a run, and what turns it red.
+func verdict(runDir string) error {
+	end, err := report.ReadVerdict(runDir)
+	if err != nil {
 		return err
 	}
 	if end.ExitCode != contract.ExitPass {

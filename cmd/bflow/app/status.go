@@ -66,7 +66,7 @@ func statusTable(w io.Writer, r clusterrun.Status) error {
 		fmt.Fprintln(w, "\nTASK\tSTATE\tTIME\tEXIT\tMESSAGE")
 	}
 	for _, t := range r.Tasks {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", t.Name, t.State, took(t.Started, t.Finished, r.Alive && t.State == local.Running), t.ExitCode, progress.Reason(t.Message))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", progress.Part(t.Name, t.Step), t.State, took(t.Started, t.Finished, r.Alive && t.State == local.Running), t.ExitCode, progress.Reason(t.Message))
 	}
 	if len(r.Engine) > 0 {
 		fmt.Fprintln(w, "\nENGINE POD\tSTATE\tRESTARTS\tNODE\tMESSAGE")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -178,13 +177,13 @@ const wordTime = 20 * time.Second
 
 // lastWord is the last line of the first step that failed, "" where it is gone or not for whoever asks.
 func (c *Cluster) lastWord(ctx context.Context, tr *tektonv1.TaskRun) (string, error) {
-	failed := slices.IndexFunc(tr.Status.Steps, func(st tektonv1.StepState) bool { return st.Terminated != nil && st.Terminated.ExitCode != 0 })
-	if failed < 0 {
+	failed := failedStep(tr)
+	if failed == nil {
 		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, wordTime)
 	defer cancel()
-	of := LogOf{Namespace: tr.Namespace, Pod: tr.Status.PodName, Container: tr.Status.Steps[failed].Container, Last: 5}
+	of := LogOf{Namespace: tr.Namespace, Pod: tr.Status.PodName, Container: failed.Container, Last: 5}
 	for {
 		var last string
 		err := c.Log(ctx, of, func(line string) error {

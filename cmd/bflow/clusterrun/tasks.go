@@ -78,7 +78,13 @@ func fill(task *local.Task, tr *tektonv1.TaskRun) {
 	for _, st := range tr.Status.Steps {
 		run.Steps = append(run.Steps, stepStatus(st))
 	}
-	task.Message, task.ExitCode = taskMessage(task, tr), exitCode(tr)
+	task.Message = taskMessage(task, tr)
+	if st := failedStep(tr); st != nil {
+		task.ExitCode = int(st.Terminated.ExitCode)
+		if len(tr.Status.Steps) > 1 && task.State != local.Succeeded {
+			task.Step = st.Name
+		}
+	}
 	run.Message = task.Message
 	task.Runs = []local.TaskRun{run}
 }
@@ -117,14 +123,14 @@ func stepStatus(st tektonv1.StepState) local.StepStatus {
 	return s
 }
 
-// exitCode is that of the first step that failed.
-func exitCode(tr *tektonv1.TaskRun) int {
-	for _, st := range tr.Status.Steps {
+// failedStep is the first step that failed, nil where none has.
+func failedStep(tr *tektonv1.TaskRun) *tektonv1.StepState {
+	for i, st := range tr.Status.Steps {
 		if st.Terminated != nil && st.Terminated.ExitCode != 0 {
-			return int(st.Terminated.ExitCode)
+			return &tr.Status.Steps[i]
 		}
 	}
-	return 0
+	return nil
 }
 
 // taskMessage says why a task fell, by the task's own word where it left one, or what keeps it from its work.
@@ -151,10 +157,8 @@ func taskMessage(task *local.Task, tr *tektonv1.TaskRun) string {
 
 // stepMessage is the sentence of a failed step as the local executor writes it.
 func stepMessage(tr *tektonv1.TaskRun, why string) string {
-	for _, st := range tr.Status.Steps {
-		if st.Terminated != nil && st.Terminated.ExitCode != 0 {
-			return fmt.Sprintf("step %q exited with code %d: %s", st.Name, st.Terminated.ExitCode, why)
-		}
+	if st := failedStep(tr); st != nil {
+		return fmt.Sprintf("step %q exited with code %d: %s", st.Name, st.Terminated.ExitCode, why)
 	}
 	return why
 }

@@ -156,12 +156,20 @@ func (o *observer) Changed(r local.Record) {
 		}
 	case local.TaskFinished:
 		delete(o.d.load, o.run)
-		o.d.line("  %s%-12s %s", o.d.prefix(o.run), r.Task, ending(r, o.began[r.Task]))
+		o.d.line("  %s%-12s %s", o.d.prefix(o.run), Part(r.Task, r.Step), ending(r, o.began[r.Task]))
 	case local.TaskKept:
 		o.d.line("  %s%-12s kept from an earlier attempt", o.d.prefix(o.run), r.Task)
 	case local.CancelRequested:
 		o.d.line("  %scancelling: %s", o.d.prefix(o.run), r.Message)
 	}
+}
+
+// Part names what of a run ended so: a task, and its step where one of several failed.
+func Part(task, step string) string {
+	if step == "" {
+		return task
+	}
+	return task + "/" + step
 }
 
 func ending(r local.Record, began time.Time) string {
