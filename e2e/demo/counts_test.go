@@ -13,11 +13,16 @@ import (
 	"bflow.dev/bflow/tasks/report"
 )
 
-// measured counts the rows of a stage that are its measured part, by status.
-func measured(rows []report.Row, stage int) map[string]int {
+// measured counts the rows of a stage that are its measured part, by status. Of a stage that is measured, those that are
+// unmeasured are of tries that were thrown away.
+func measured(rows []report.Row, s *report.Stage) map[string]int {
 	counts := map[string]int{}
+	phase := report.PhaseUnmeasured
+	if s.Planned.Measure {
+		phase = report.PhaseMeasured
+	}
 	for _, row := range rows {
-		if row.Stage == stage && (row.Phase == report.PhaseMeasured || row.Phase == report.PhaseUnmeasured) {
+		if row.Stage == s.Stage && row.Phase == phase {
 			counts[row.Status]++
 		}
 	}
@@ -29,7 +34,7 @@ func checkCounts(t *testing.T, run product.Run, rows []report.Row) {
 	t.Helper()
 	lines := summary(t, run)
 	for _, s := range run.Report().Measurements[0].Pooled.Stages {
-		want := measured(rows, s.Stage)
+		want := measured(rows, &s)
 		for _, status := range []string{report.StatusOK, report.StatusFailed, report.StatusTimeout, report.StatusEmpty, report.StatusDropped, report.StatusCut} {
 			if got := s.Counts.ByStatus[status]; got != want[status] {
 				t.Errorf("%s: stage %q: the report has %d %s, the rows have %d", run.ID(), s.Planned.Name, got, status, want[status])

@@ -9,6 +9,7 @@ import (
 	"bflow.dev/bflow/cmd/bflow/localrun"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/verdict"
 )
 
 // headline prints the table of runs and where their reports are; several runs get a page of their own beside them, in
@@ -31,6 +32,9 @@ func headline(s Streams, root string, outcomes []localrun.Outcome) error {
 	}
 	if err := report.Table(s.Out, reports...); err != nil {
 		return err
+	}
+	if text := verdict.Sustained(reports); text != "" {
+		fmt.Fprintf(s.Out, "found: %s\n", text)
 	}
 	path := filepath.Join(dirs[0], contract.FileReportHTML)
 	if len(reports) > 1 {
