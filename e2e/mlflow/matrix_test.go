@@ -6,7 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"bflow.dev/bflow/tasks/mlflow"
 )
 
 // experiment is a matrix of two points, each one short stage.
@@ -48,19 +52,30 @@ func runMatrix(t *testing.T, uri string, flags ...string) []string {
 	return dirs
 }
 
-func TestAMatrixRunIsOneRunPerPoint(t *testing.T) {
+func TestAMatrixRunIsOneRunPerPointBelowItsParent(t *testing.T) {
 	s := startServer(t)
 	dirs := runMatrix(t, s.url())
 	if len(dirs) != 2 {
 		t.Fatalf("the matrix has 2 points, there are %d runs", len(dirs))
 	}
 	held := s.runs(t, "e2e")
-	if len(held) != 2 {
-		t.Fatalf("the server holds %d runs of the experiment, want one per point", len(held))
+	if len(held) != 3 {
+		t.Fatalf("the server holds %d runs of the experiment, want one per point and their parent", len(held))
+	}
+	at := slices.IndexFunc(held, func(r serverRun) bool { return pairs(r.Data.Tags)["bflow.matrix"] != "" })
+	if at < 0 {
+		t.Fatal("none of them is that of the matrix")
+	}
+	parent := held[at]
+	if tags := pairs(parent.Data.Tags); parent.Info.Status != mlflow.Finished || tags["verdict"] == "" || !strings.Contains(tags["mlflow.note.content"], "2 points, ") {
+		t.Errorf("the parent is %s with %v", parent.Info.Status, tags)
 	}
 	for _, dir := range dirs {
 		r := replayOf(t, dir)
 		got := s.read(t, r, 1)
+		if got.Tags[mlflow.ParentTag] != parent.Info.RunID || got.Tags["verdict"] != got.Tags["bflow.verdict"] {
+			t.Errorf("run %q has the tags %v, its parent is %s", got.Name, got.Tags, parent.Info.RunID)
+		}
 		got.compare(t, r)
 		got.compareFiles(t, dir, r)
 		if got.Status != r.Status || got.Name != filepath.Base(dir) {

@@ -14,6 +14,9 @@ import (
 // ParentTag is the tag by which MLflow shows a run below another one.
 const ParentTag = "mlflow.parentRunId"
 
+// VerdictTag is the tag that holds the word of a verdict, for people who search.
+const VerdictTag = "verdict"
+
 // Group is the run of a matrix, which those of its points belong below.
 type Group struct {
 	Experiment string

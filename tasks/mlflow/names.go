@@ -236,7 +236,7 @@ func tags(o Options, plan *runplan.RunPlan, end *report.Verdict) []Pair {
 		"benchmark_profile": plan.Measurements[0].Name, "deployment_profile": d.Profile, "deployment_type": d.Platform + "-" + d.Mode,
 		"model": d.Model.Name, "version": plan.Sinks.MLflow.Version, "execution_name": o.RunID,
 		"bflow.run": o.RunID, RunKeyTag: RunKey(o.RunID, plan), "bflow.plan_hash": plan.Hash, "bflow.attempt": strconv.Itoa(o.Attempt),
-		"bflow.verdict": end.Verdict, "bflow.valid": strconv.FormatBool(end.Verdict != "invalid"),
+		VerdictTag: end.Verdict, "bflow.verdict": end.Verdict, "bflow.valid": strconv.FormatBool(end.Verdict != "invalid"),
 		"bflow.invalid_reasons": strings.Join(end.Reasons, "; "), "bflow.target": plan.Target.Name,
 		"bflow.release": runplan.Release(plan, o.RunID), "bflow.version": step.Version,
 		"mlflow.runName": clip(o.RunID, 250), "mlflow.source.name": "bflow", "mlflow.source.type": "JOB", "mlflow.note.content": note(o, end),

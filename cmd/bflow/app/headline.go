@@ -12,9 +12,9 @@ import (
 	"bflow.dev/bflow/tasks/verdict"
 )
 
-// headline prints the table of runs and where their reports are; several runs get a page of their own beside them, in
-// root. A run that came to no report has been explained.
-func headline(s Streams, root string, outcomes []localrun.Outcome) error {
+// headline prints the table of runs and where their reports are, and returns the page of the last line, "" without one;
+// several runs get a page of their own beside them, in root. A run that came to no report has been explained.
+func headline(s Streams, root string, outcomes []localrun.Outcome) (string, error) {
 	var reports []*report.Report
 	var dirs []string
 	for _, out := range outcomes {
@@ -23,15 +23,15 @@ func headline(s Streams, root string, outcomes []localrun.Outcome) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 		reports, dirs = append(reports, r), append(dirs, out.RunDir)
 	}
 	if len(reports) == 0 {
-		return nil
+		return "", nil
 	}
 	if err := report.Table(s.Out, reports...); err != nil {
-		return err
+		return "", err
 	}
 	if text := verdict.Sustained(reports); text != "" {
 		fmt.Fprintf(s.Out, "found: %s\n", text)
@@ -40,12 +40,12 @@ func headline(s Streams, root string, outcomes []localrun.Outcome) error {
 	if len(reports) > 1 {
 		var err error
 		if path, err = matrixPage(filepath.Join(root, "matrix-"+outcomes[0].RunID+".html"), reports); err != nil {
-			return err
+			return "", err
 		}
 		for _, dir := range dirs {
 			fmt.Fprintf(s.Out, "run: %s\n", dir)
 		}
 	}
 	_, err := fmt.Fprintf(s.Out, "report: %s\n", path)
-	return err
+	return path, err
 }

@@ -159,11 +159,7 @@ func (a *aggregate) track(ctx context.Context, g mlflow.Group) error {
 	if err != nil {
 		return err
 	}
-	n := a.summary.Counts
-	info, err := client.Finish(ctx, g, dir, mlflow.Outcome{End: time.Now(), ExitCode: a.summary.ExitCode,
-		Tags: map[string]string{"bflow.verdict": a.summary.Verdict, "mlflow.note.content": fmt.Sprintf("**%s**: %d points, %s", a.summary.Verdict, a.summary.Points, n)},
-		Metrics: map[string]float64{"points": float64(a.summary.Points), "passed": float64(n.Passed), "failed": float64(n.Failed), "invalid": float64(n.Invalid),
-			"inconclusive": float64(n.Inconclusive), "cancelled": float64(n.Cancelled + n.Deleted + n.Skipped)}})
+	info, err := client.Finish(ctx, g, dir, groupOutcome(a.summary.Counts, a.summary.Points, a.summary.ExitCode))
 	if err != nil {
 		return err
 	}

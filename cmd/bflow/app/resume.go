@@ -88,5 +88,9 @@ func resume(c *cli.Context, s Streams, dir, runID string, again []string) error 
 	if err != nil {
 		return err
 	}
-	return conclude(s, o.Root, []localrun.Outcome{{RunID: runID, RunDir: dir, Plan: plan, Status: status, Code: status.ExitCode}})
+	_, code, err := conclude(s, o.Root, []localrun.Outcome{{RunID: runID, RunDir: dir, Plan: plan, Status: status, Code: status.ExitCode}})
+	if err != nil {
+		return err
+	}
+	return silently(code)
 }

@@ -136,11 +136,20 @@ func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Opt
 	}
 	defer end()
 	opt.Compile, opt.Secrets = o, keys
+	group, err := beginGroup(c.Context, s, plans, &opt)
+	if err != nil {
+		return err
+	}
 	display := newDisplay(c, s, len(plans))
 	opt.Observe = display.Start
 	outcomes := localrun.Run(c.Context, plans, opt)
 	display.Close()
-	return conclude(s, opt.Root, outcomes)
+	page, code, err := conclude(s, opt.Root, outcomes)
+	group.end(c.Context, s, outcomes, page, code)
+	if err != nil {
+		return err
+	}
+	return silently(code)
 }
 
 func newDisplay(c *cli.Context, s Streams, total int) *progress.Display {
@@ -163,8 +172,8 @@ func width(w io.Writer, plain bool) int {
 	return max(columns, 40)
 }
 
-// conclude prints the table of runs and ends with the code that stands for all of them.
-func conclude(s Streams, root string, outcomes []localrun.Outcome) error {
+// conclude prints the table of runs and returns their page, and the code that stands for all of them.
+func conclude(s Streams, root string, outcomes []localrun.Outcome) (page string, code int, err error) {
 	var codes []int
 	for _, out := range outcomes {
 		codes = append(codes, out.Code)
@@ -172,10 +181,8 @@ func conclude(s Streams, root string, outcomes []localrun.Outcome) error {
 			explainOutcome(s, out)
 		}
 	}
-	if err := headline(s, root, outcomes); err != nil {
-		return err
-	}
-	return silently(worst(codes))
+	page, err = headline(s, root, outcomes)
+	return page, worst(codes), err
 }
 
 // explainOutcome says why a run is not green, in one sentence.

@@ -170,7 +170,7 @@ func concludeCluster(c *cli.Context, s Streams, cluster *clusterrun.Cluster, run
 		if err != nil {
 			return err
 		}
-		if err := headline(s, filepath.Join(root, copiesDir), outcomes); err != nil {
+		if _, err := headline(s, filepath.Join(root, copiesDir), outcomes); err != nil {
 			return err
 		}
 	}
