@@ -174,7 +174,8 @@ func apart(a, b map[string]string) bool {
 }
 
 func (a *adding) render() (err error) {
-	if a.objects, err = targetObjects(a.o.Name, a.s, a.namespaces()); err != nil {
+	policies := a.s.options.NetworkPolicies
+	if a.objects, err = targetObjects(a.o.Name, a.s, a.namespaces(), policies != nil && *policies); err != nil {
 		return err
 	}
 	rights, err := rightsOnTargets()
@@ -192,8 +193,8 @@ func (a *adding) namespaces() []string {
 	return a.s.options.Namespaces
 }
 
-func targetObjects(name string, s survey, namespaces []string) ([]*unstructured.Unstructured, error) {
-	return objects.Target{Name: name, Namespaces: namespaces, Hub: s.found.Platform.Hub, Version: s.options.Version}.Objects()
+func targetObjects(name string, s survey, namespaces []string, policies bool) ([]*unstructured.Unstructured, error) {
+	return objects.Target{Name: name, Namespaces: namespaces, Hub: s.found.Platform.Hub, Version: s.options.Version, NetworkPolicies: policies}.Objects()
 }
 
 // present refuses, before anything is changed, where somebody has deleted a namespace in which its queue is to be.

@@ -161,7 +161,7 @@ func (l *leaving) leaveThere(ctx context.Context) error {
 		return fmt.Errorf("context %q is another cluster (its kube-system is %s, and that of the target is %s); choose the right --context", far.Context, found.UID, was)
 	}
 	return far.Remove(ctx, func(namespaces []string) ([]*unstructured.Unstructured, error) {
-		return targetObjects(l.o.Name, l.s, namespaces)
+		return targetObjects(l.o.Name, l.s, namespaces, true) // also those of a setting that was another once
 	}, l.s.found.Platform.Hub, func(text string) { l.note("%s", text) })
 }
 

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -28,10 +29,10 @@ type network struct {
 	namespaces map[string]map[string]string // labels
 }
 
-func networkOf(t *testing.T, c Config) network {
+func networkOf(t *testing.T, all []*unstructured.Unstructured) network {
 	t.Helper()
 	n := network{t: t, namespaces: map[string]map[string]string{}}
-	for _, o := range objectsOf(t, c) {
+	for _, o := range all {
 		switch o.GetKind() {
 		case "Namespace":
 			n.namespaces[o.GetName()] = o.GetLabels()
@@ -101,7 +102,7 @@ func (n network) selects(selector *metav1.LabelSelector, of map[string]string) b
 
 // TestNetworkPoliciesLetThroughWhatRunsNeed and nothing else.
 func TestNetworkPoliciesLetThroughWhatRunsNeed(t *testing.T) {
-	n := networkOf(t, full())
+	n := networkOf(t, objectsOf(t, full()))
 	n.namespaces["monitoring"] = map[string]string{contract.Prefix + "scrapes": "true"}
 	n.namespaces["openshift-monitoring"] = map[string]string{"network.openshift.io/policy-group": "monitoring"}
 	n.namespaces["default"] = map[string]string{}
@@ -178,7 +179,54 @@ func TestNetworkPoliciesLetThroughWhatRunsNeed(t *testing.T) {
 }
 
 func TestNetworkPoliciesAreThereWhenTheyAreAskedFor(t *testing.T) {
-	if n := networkOf(t, Config{}); len(n.policies) > 0 {
+	if n := networkOf(t, objectsOf(t, Config{})); len(n.policies) > 0 {
 		t.Errorf("%d policies that nobody asked for", len(n.policies))
+	}
+	if n := networkOf(t, targetOf(t, false)); len(n.policies) > 0 {
+		t.Errorf("%d policies on a target that nobody asked for", len(n.policies))
+	}
+}
+
+func targetOf(t *testing.T, policies bool) []*unstructured.Unstructured {
+	t.Helper()
+	all, err := Target{Name: "worker", Hub: "h", Namespaces: []string{"bench", "nightly"}, NetworkPolicies: policies}.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestNetworkPoliciesOfATarget let through what a hub does there by its API server, whose address nobody knows.
+func TestNetworkPoliciesOfATarget(t *testing.T) {
+	n := networkOf(t, targetOf(t, true))
+	pod := func(namespace, role string) place {
+		return place{namespace: namespace, labels: map[string]string{contract.LabelPlanHash: "h", contract.LabelRun: "r", contract.LabelRole: role}}
+	}
+	outside, strangers := place{}, place{namespace: "bench"}
+	tcp, udp := corev1.ProtocolTCP, corev1.ProtocolUDP
+	for _, row := range []struct {
+		name     string
+		from, to place
+		protocol corev1.Protocol
+		port     int32
+		want     bool
+	}{
+		{"the API server's proxy reaches the files of a Job", outside, pod("bench", contract.RoleLoad), tcp, 8080, true},
+		{"in every namespace of runs", outside, pod("nightly", contract.RoleCollect), tcp, 8080, true},
+		{"and nobody reaches anything else of it", outside, pod("bench", contract.RoleSmoketest), tcp, 22, false},
+		{"not even from beside it", strangers, pod("bench", contract.RoleLoad), tcp, 9090, false},
+		{"a Job calls the model server", pod("bench", contract.RoleLoad), pod("bench", contract.RoleEngine), tcp, 8000, true},
+		{"and what an experiment names", pod("bench", contract.RoleLoad), outside, tcp, 12345, true},
+		{"the API server's proxy asks the model server", outside, pod("bench", contract.RoleEngine), tcp, 8000, true},
+		{"which asks for names", pod("bench", contract.RoleEngine), outside, udp, 53, true},
+		{"and fetches weights", pod("bench", contract.RoleEngine), outside, tcp, 443, true},
+		{"and does not reach an API server", pod("bench", contract.RoleEngine), outside, tcp, 6443, false},
+		{"nor another model server", pod("bench", contract.RoleEngine), pod("bench", contract.RoleEngine), tcp, 8000, false},
+		{"nor the files of a Job", pod("bench", contract.RoleEngine), pod("bench", contract.RoleLoad), tcp, 8080, false},
+		{"what belongs to others stays as it is", outside, strangers, tcp, 80, true},
+	} {
+		if got := n.allows(row.from, row.to, row.protocol, row.port); got != row.want {
+			t.Errorf("%s: %v", row.name, got)
+		}
 	}
 }

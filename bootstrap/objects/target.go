@@ -18,6 +18,8 @@ type Target struct {
 	Namespaces []string          // of runs; none = DefaultNamespace
 	Hub        string            // identity of the hub
 	Version    string            // of bflow
+
+	NetworkPolicies bool // who may talk to whom
 }
 
 func (t Target) withDefaults() Target {
@@ -33,11 +35,15 @@ func (t Target) withDefaults() Target {
 // Objects returns what the cluster gets that is to be the target.
 func (t Target) Objects() ([]*unstructured.Unstructured, error) {
 	t = t.withDefaults()
-	rendered, err := render(types.Kustomization{
+	k := types.Kustomization{
 		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
 		Resources: []string{"../overlays/target"},
 		Labels:    []types.Label{{Pairs: map[string]string{labelVersion: labelValue(t.Version)}}},
-	})
+	}
+	if t.NetworkPolicies {
+		k.Components = []string{"../overlays/components/network-target"}
+	}
+	rendered, err := render(k)
 	if err != nil {
 		return nil, fmt.Errorf("rendering overlay %q: %w", "target", err)
 	}
