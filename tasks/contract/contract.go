@@ -264,7 +264,7 @@ const (
 	EnvTarget         = "BFLOW_TARGET"          // label LabelTarget of the PipelineRun: where the run was let start
 	EnvFence          = "BFLOW_FENCE"           // annotation AnnotationFence of the PipelineRun; empty for a run that shares no platform
 	EnvSimImage       = "BFLOW_SIM_IMAGE"       // image of sim-engine, for plans that name none
-	EnvMLflowParent   = "BFLOW_MLFLOW_PARENT"   // annotation AnnotationMLflowParent of the PipelineRun
+	EnvMLflowParent   = "BFLOW_MLFLOW_PARENT"   // annotation AnnotationMLflowParent of the PipelineRun; here of a matrix, from bflow run
 
 	SimEngine = "sim-engine"            // name of the simulated engine's binary and image
 	TargetDir = "/var/run/bflow/target" // where a step of provision finds the content of TargetSecret

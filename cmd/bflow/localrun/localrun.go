@@ -131,7 +131,7 @@ func execute(ctx context.Context, objects pipelines.Bundle, out Outcome, o Optio
 func Executor(o Options, runDir string, plan *runplan.RunPlan) (local.Options, error) {
 	env := append(slices.Clone(o.Env), contract.EnvHostHome+"="+value(o.Env, "HOME"), contract.EnvHostTmp+"="+cmp.Or(value(o.Env, "TMPDIR"), "/tmp"))
 	opt := local.Options{RunDir: runDir, BinDir: filepath.Dir(o.Self), Self: o.Self, Env: env,
-		PassEnv: append(inherited(o.Env), contract.EnvHostHome, contract.EnvHostTmp),
+		PassEnv: append(inherited(o.Env), contract.EnvHostHome, contract.EnvHostTmp, contract.EnvMLflowParent),
 		Stop:    o.Stop, Clock: o.Now, SecretEnv: map[string]string{}}
 	err := provideSecrets(&opt, o, plan)
 	return opt, err
