@@ -13,7 +13,7 @@ import (
 func sinksOf(m spec.MLflow, plan *runplan.RunPlan, benchmark, metrics string, commit string) runplan.Sinks {
 	d := &plan.Deployment
 	tags := map[string]string{
-		"deployment_type": d.Platform + "-" + d.Mode, "deployment_profile": d.Profile,
+		"deployment_type": d.Type(), "deployment_profile": d.Profile,
 		"benchmark_profile": benchmark, "metrics_profile": metrics,
 	}
 	maps.Copy(tags, m.Tags)

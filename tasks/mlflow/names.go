@@ -233,7 +233,7 @@ func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 func tags(o Options, plan *runplan.RunPlan, end *report.Verdict) []Pair {
 	d := plan.Deployment
 	t := map[string]string{
-		"benchmark_profile": plan.Measurements[0].Name, "deployment_profile": d.Profile, "deployment_type": d.Platform + "-" + d.Mode,
+		"benchmark_profile": plan.Measurements[0].Name, "deployment_profile": d.Profile, "deployment_type": d.Type(),
 		"model": d.Model.Name, "version": plan.Sinks.MLflow.Version, "execution_name": o.RunID,
 		"bflow.run": o.RunID, RunKeyTag: RunKey(o.RunID, plan), "bflow.plan_hash": plan.Hash, "bflow.attempt": strconv.Itoa(o.Attempt),
 		VerdictTag: end.Verdict, "bflow.verdict": end.Verdict, "bflow.valid": strconv.FormatBool(end.Verdict != "invalid"),

@@ -30,6 +30,18 @@ type Deployment struct {
 	Options json.RawMessage `json:"options,omitempty"`
 }
 
+// Type says in a word what is measured: an existing endpoint, an engine other than vLLM, or how vLLM is deployed, as in
+// "llm-d-inference-scheduling".
+func (d *Deployment) Type() string {
+	switch {
+	case d.Endpoint != nil:
+		return "endpoint"
+	case d.Engine.Kind != "vllm":
+		return d.Engine.Kind
+	}
+	return d.Platform + "-" + d.Mode
+}
+
 // Model is what is served.
 type Model struct {
 	Name     string `json:"name"`
