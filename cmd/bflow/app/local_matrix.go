@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"bflow.dev/bflow/cmd/bflow/localrun"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
@@ -64,21 +62,15 @@ func (g *localGroup) end(ctx context.Context, s Streams, outcomes []localrun.Out
 func (g *localGroup) finish(ctx context.Context, outcomes []localrun.Outcome, page string, code int) error {
 	counts := countsOf(outcomes)
 	counts.Skipped = g.points - len(outcomes)
-	dir, err := os.MkdirTemp("", "bflow-matrix-")
-	if err != nil {
-		return fmt.Errorf("keeping the page of the matrix: %w", err)
-	}
-	defer os.RemoveAll(dir)
+	files := map[string][]byte{}
 	if page != "" {
 		html, err := os.ReadFile(page)
-		if err == nil {
-			err = durable.WriteFile(filepath.Join(dir, contract.FileReportHTML), html)
-		}
 		if err != nil {
-			return fmt.Errorf("keeping the page of the matrix: %w", err)
+			return fmt.Errorf("reading the page of the matrix: %w", err)
 		}
+		files[contract.FileReportHTML] = html
 	}
-	_, err = g.client.Finish(ctx, g.group, dir, groupOutcome(counts, g.points, code))
+	_, err := pushGroup(ctx, g.client, g.group, files, groupOutcome(counts, g.points, code))
 	return err
 }
 

@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -147,22 +147,33 @@ func (a *aggregate) track(ctx context.Context, g mlflow.Group) error {
 	if client == nil || err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "bflow-matrix-")
+	text, err := json.Marshal(a.summary)
 	if err != nil {
-		return fmt.Errorf("keeping the page of the matrix: %w", err)
+		return fmt.Errorf("summing up the matrix: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	files := map[string][]byte{clusterrun.KeyMatrix: text}
 	if a.html != nil {
-		err = durable.WriteFile(filepath.Join(dir, contract.FileReportHTML), a.html)
+		files[contract.FileReportHTML] = a.html
 	}
-	err = errors.Join(err, durable.WriteJSON(filepath.Join(dir, clusterrun.KeyMatrix), a.summary))
-	if err != nil {
-		return err
-	}
-	info, err := client.Finish(ctx, g, dir, groupOutcome(a.summary.Counts, a.summary.Points, a.summary.ExitCode))
+	info, err := pushGroup(ctx, client, g, files, groupOutcome(a.summary.Counts, a.summary.Points, a.summary.ExitCode))
 	if err != nil {
 		return err
 	}
 	a.summary.Links = map[string]string{"mlflow": client.Base + "/#/experiments/" + info.ExperimentID + "/runs/" + info.RunID}
 	return nil
+}
+
+// pushGroup pushes what a matrix came to, with files by name, and ends its run.
+func pushGroup(ctx context.Context, client *mlflow.Client, g mlflow.Group, files map[string][]byte, o mlflow.Outcome) (*mlflow.RunInfo, error) {
+	dir, err := os.MkdirTemp("", "bflow-matrix-")
+	if err != nil {
+		return nil, fmt.Errorf("keeping the page of the matrix: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	for name, text := range files {
+		if err := durable.WriteFile(filepath.Join(dir, name), text); err != nil {
+			return nil, err
+		}
+	}
+	return client.Finish(ctx, g, dir, o)
 }
