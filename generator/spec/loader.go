@@ -1,9 +1,11 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"bflow.dev/bflow/tasks/problem"
 )
@@ -23,7 +25,11 @@ type Set struct {
 	Experiments []*Experiment
 	RunPlans    []*RunPlan
 	Catalogue   *Catalogue
+	Profiles    []Profile // of the files themselves, by kind and name
 }
+
+// Profile names one of the catalogue.
+type Profile struct{ Kind, Name string }
 
 // loader is one Load.
 type loader struct {
@@ -80,6 +86,10 @@ func cause(err error) string {
 // finish builds the catalogue, decodes everything that counts and sorts the problems.
 func (l *loader) finish() (*Set, problem.List) {
 	set := &Set{Catalogue: l.catalogue()}
+	for id := range l.beside {
+		set.Profiles = append(set.Profiles, Profile{id.kind, id.name})
+	}
+	slices.SortFunc(set.Profiles, func(a, b Profile) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
 	flags := l.parseFlags()
 	refs := references{catalogue: set.Catalogue, seen: map[profileID]bool{}}
 	for i := range l.experiments {

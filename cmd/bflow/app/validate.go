@@ -5,7 +5,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/generator/plan"
+	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/tasks/problem"
 )
 
 func validateCommand(s Streams) *cli.Command {
@@ -20,6 +23,9 @@ func validateCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := planProfiles(c, s, in); err != nil {
+				return err
+			}
 			points := 0
 			if len(in.set.Experiments) > 0 {
 				all, err := matrices(c, s, in)
@@ -30,10 +36,57 @@ func validateCommand(s Streams) *cli.Command {
 					points += m.Len()
 				}
 			}
-			fmt.Fprintf(s.Err, "valid: %s, %s\n", counted(len(in.set.Experiments), "experiment"), counted(points, "run"))
+			text := fmt.Sprintf("%s, %s", counted(len(in.set.Experiments), "experiment"), counted(points, "run"))
+			if n := len(in.set.Profiles); n > 0 {
+				text = counted(n, "profile") + ", " + text
+			}
+			fmt.Fprintf(s.Err, "valid: %s\n", text)
 			return nil
 		},
 	}
+}
+
+// anExperiment is the name of a file that nobody has.
+const anExperiment = "an experiment"
+
+// planProfiles plans an experiment with each profile of the files, and tells what that finds in the profile itself: a
+// profile alone may read well and mean nothing.
+func planProfiles(c *cli.Context, s Streams, in input) error {
+	opt, err := planOptions(c)
+	if err != nil {
+		return err
+	}
+	var found problem.List
+	for _, p := range in.set.Profiles {
+		set, _ := spec.LoadBytes(spec.Options{Shipped: profiles.FS}, anExperiment, []byte(experimentWith(p)))
+		if len(set.Experiments) != 1 {
+			continue
+		}
+		m, problems := plan.Expand(set.Experiments[0], in.set.Catalogue, opt)
+		if m != nil {
+			problems = append(problems, m.Check()...)
+		}
+		for _, wrong := range problems {
+			if wrong.File != anExperiment {
+				found.Add(wrong)
+			}
+		}
+	}
+	return tell(s, found)
+}
+
+// experimentWith is the smallest experiment that uses a profile.
+func experimentWith(p spec.Profile) string {
+	const base = "apiVersion: bflow.dev/v1alpha1\nkind: Experiment\nmetadata: {name: it}\nspec:\n  model: {name: acme/model}\n  stages: {collect: false}\n"
+	const sim, load = "  deployment_profile: sim\n", "  load: {data: {input: 8, output: 8}, stages: [{rate: 1, duration: 1s}]}\n"
+	switch p.Kind {
+	case spec.KindBenchmark:
+		return base + sim + fmt.Sprintf("  benchmark_profile: %q\n", p.Name)
+	case spec.KindMetrics:
+		return base + sim + load + fmt.Sprintf("  metrics_profile: %q\n", p.Name)
+	}
+	// An image is what a profile may leave to its experiments.
+	return base + load + fmt.Sprintf("  deployment_profile: %q\n  overrides: {images: {runtime: registry.example/server:v1}}\n", p.Name)
 }
 
 // counted is "1 run", "2 runs".
