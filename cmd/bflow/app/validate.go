@@ -46,8 +46,8 @@ func validateCommand(s Streams) *cli.Command {
 	}
 }
 
-// anExperiment is the name of a file that nobody has.
-const anExperiment = "an experiment"
+// noFile is the name of a file that nobody has.
+const noFile = "an experiment"
 
 // planProfiles plans an experiment with each profile of the files, and tells what that finds in the profile itself: a
 // profile alone may read well and mean nothing.
@@ -58,7 +58,7 @@ func planProfiles(c *cli.Context, s Streams, in input) error {
 	}
 	var found problem.List
 	for _, p := range in.set.Profiles {
-		set, _ := spec.LoadBytes(spec.Options{Shipped: profiles.FS}, anExperiment, []byte(experimentWith(p)))
+		set, _ := spec.LoadBytes(spec.Options{Shipped: profiles.FS}, noFile, []byte(experimentWith(p)))
 		if len(set.Experiments) != 1 {
 			continue
 		}
@@ -67,7 +67,7 @@ func planProfiles(c *cli.Context, s Streams, in input) error {
 			problems = append(problems, m.Check()...)
 		}
 		for _, wrong := range problems {
-			if wrong.File != anExperiment {
+			if wrong.File != noFile {
 				found.Add(wrong)
 			}
 		}
