@@ -30,6 +30,7 @@ func (h *Hub) Install(ctx context.Context, o Options) error {
 	}
 	if err := perform(ctx, []step{
 		{"looking at the cluster", func(context.Context) error { return h.agree(s) }},
+		{"looking for images", func(ctx context.Context) error { return h.own(ctx, s) }},
 		{"resolving images", func(ctx context.Context) error { return h.pin(ctx, &s) }},
 		{"looking for objects of others", func(ctx context.Context) error { return h.claim(ctx, &s) }},
 		{"asking the server what it would refuse", func(ctx context.Context) error { return h.foresee(ctx, s) }},

@@ -33,7 +33,13 @@ func bareServer(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 		}
 		return 0, ""
 	})
-	s.Put("/api/v1/nodes/n", holding(foreignImages(all)...))
+	refs := foreignImages(all)
+	for _, version := range []string{"v1.0.0", "v1.1.0", "v2.0.0"} {
+		ours, err := components(Options{Version: version}, detect.Found{}, Inventory{})
+		must(t, err)
+		refs = append(refs, ownImages(ours)...)
+	}
+	s.Put("/api/v1/nodes/n", holding(refs...))
 	works(t, s)
 	var said strings.Builder
 	hub, err := Connect(s.Config(), &said)

@@ -26,6 +26,8 @@ type Cluster struct {
 	objects dynamic.Interface
 	apis    discovery.DiscoveryInterface
 	mapper  meta.ResettableRESTMapper
+
+	patience time.Duration // with images that cannot be pulled
 }
 
 // Connect returns the cluster that cfg leads to; it opens no connection yet.
@@ -41,7 +43,7 @@ func Connect(cfg *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the way to %q: %w", cfg.Host, err)
 	}
-	return &Cluster{manager: Manager, objects: objects, apis: apis,
+	return &Cluster{manager: Manager, objects: objects, apis: apis, patience: imagePatience,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(apis))}, nil
 }
 

@@ -56,6 +56,7 @@ func order(r Ref) int {
 // await returns no reason when the object satisfies the condition, and the last one when ctx has ended.
 func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(string)) (string, error) {
 	last, since, told := "", time.Now(), map[string]bool{} // an image that cannot be pulled has two reasons, in turn
+	var unpulled time.Time
 	for {
 		obj, err := c.Get(ctx, ref)
 		if err != nil && !passing(err) && ctx.Err() == nil {
@@ -74,6 +75,14 @@ func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(str
 		if ctx.Err() != nil {
 			return cmp.Or(last, why), nil // what was seen while the server could still be asked
 		}
+		switch {
+		case !imageTrouble(why):
+			unpulled = time.Time{}
+		case unpulled.IsZero():
+			unpulled = time.Now()
+		case time.Since(unpulled) >= c.patience:
+			return why, nil // the kubelet tries for ever
+		}
 		if why != last {
 			last, since = why, time.Now()
 		}
@@ -83,6 +92,15 @@ func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(str
 		}
 		c.untilEvent(ctx, ref, obj)
 	}
+}
+
+// imagePatience is how long an image may fail to be pulled: a registry may be away for a moment.
+const imagePatience = 30 * time.Second
+
+// imageTrouble says whether a reason is the kubelet's for an image that it cannot get.
+func imageTrouble(why string) bool {
+	return strings.Contains(why, "ErrImagePull") || strings.Contains(why, "ImagePullBackOff") || strings.Contains(why, "InvalidImageName") ||
+		strings.Contains(why, "ErrImageNeverPull")
 }
 
 // untilEvent returns when the object changes, and after a look at most. A watch that fails costs a second.

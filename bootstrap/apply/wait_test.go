@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +32,7 @@ func inMemory(objects ...runtime.Object) *Cluster {
 	mapper.Add(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, meta.RESTScopeNamespace)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, meta.RESTScopeNamespace)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
-	return &Cluster{objects: fake.NewSimpleDynamicClientWithCustomListKinds(scheme, lists, objects...), mapper: fixed{mapper}}
+	return &Cluster{objects: fake.NewSimpleDynamicClientWithCustomListKinds(scheme, lists, objects...), mapper: fixed{mapper}, patience: imagePatience}
 }
 
 const starting = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: s},
@@ -54,6 +55,28 @@ func TestWaitSaysWhichPodIsInTrouble(t *testing.T) {
 	}
 	if len(told) != 1 || !strings.HasPrefix(told[0], `waiting for Deployment "d" in "s": 0 of 1 ready`) {
 		t.Errorf("was told %q", told)
+	}
+}
+
+// TestWaitDoesNotGoOnForAnImageThatNobodyCanPull though time is left.
+func TestWaitDoesNotGoOnForAnImageThatNobodyCanPull(t *testing.T) {
+	for reason, gives := range map[string]bool{"ErrImagePull": true, "ImagePullBackOff": true, "InvalidImageName": true, "CrashLoopBackOff": false} {
+		pod := parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: d-1, namespace: s, labels: {app: d}},
+  status: {containerStatuses: [{state: {waiting: {reason: `+reason+`}}}]}}`)
+		deployment := parse(t, starting)
+		c := inMemory(deployment, pod)
+		c.patience = time.Nanosecond
+		ctx, cancel := context.WithCancel(t.Context())
+		told := false
+		err := c.Wait(ctx, []Ref{RefOf(deployment)}, Ready, func(string) { // what stands for some seconds is told
+			told = true
+			cancel()
+		})
+		var wait *WaitError
+		if !errors.As(err, &wait) || !strings.Contains(wait.Reason, reason) || told == gives {
+			t.Errorf("%s: it was waited for %v, and then: %v", reason, told, err)
+		}
+		cancel()
 	}
 }
 

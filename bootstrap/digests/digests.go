@@ -26,13 +26,16 @@ type Answer struct {
 	Err    error  // why nobody did
 }
 
+// ErrAbsent is why no digest is known of an image that its registry does not have.
+var ErrAbsent = errors.New("the registry has no such image")
+
 // ByTag tells whether a reference names an image by a tag alone.
 func ByTag(ref string) bool { return !strings.Contains(ref, "@") }
 
 // With is a reference with its digest beside its tag, which says what the digest is of.
 func With(ref, digest string) string { return ref + "@" + digest }
 
-// Resolve asks for the digests of references by tag. It takes Patience at most. Credentials are those that docker login
+// Resolve asks for the digests of references, mostly by tag. It takes Patience at most. Credentials are those that docker login
 // has left on this machine.
 func Resolve(ctx context.Context, refs []string) map[string]Answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, Patience, errors.New("the registry does not answer"))
@@ -61,7 +64,7 @@ func Resolve(ctx context.Context, refs []string) map[string]Answer {
 }
 
 func ask(ctx context.Context, over http.RoundTripper, ref string) (string, error) {
-	tag, err := name.NewTag(ref, name.WithDefaultTag("latest"))
+	tag, err := name.ParseReference(ref, name.WithDefaultTag("latest"))
 	if err != nil {
 		return "", fmt.Errorf("reading image %q: %w", ref, err)
 	}
@@ -82,7 +85,7 @@ func reason(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound:
-		return errors.New("the registry has no such image")
+		return ErrAbsent
 	case errors.As(err, &refused):
 		return fmt.Errorf("the registry answers %d %s", refused.StatusCode, http.StatusText(refused.StatusCode))
 	}
