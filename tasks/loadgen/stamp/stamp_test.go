@@ -38,11 +38,14 @@ func pair(t *testing.T) (*Conn, net.Conn) {
 	return c, far
 }
 
+// at is this moment in ns since anchor.
+func at(anchor time.Time) int64 { return time.Now().UnixNano() - anchor.UnixNano() }
+
 // late waits until the kernel has something for c, and then for longer, as a reader who is late; it returns when it was there.
 func late(t *testing.T, c *Conn, anchor time.Time) (there int64) {
 	t.Helper()
 	eventually.True(t, "the kernel has it", func() bool { return readable(t, c) })
-	for there = int64(time.Since(anchor)); int64(time.Since(anchor)) < there+20e6; {
+	for there = at(anchor); at(anchor) < there+20e6; {
 		runtime.Gosched()
 	}
 	return there
@@ -72,15 +75,15 @@ func TestAStampTellsOfTheArrivalAndNotOfTheReading(t *testing.T) {
 			}
 			buf := make([]byte, 100)
 			for _, word := range []string{"first", "second"} {
-				before := int64(time.Since(anchor))
+				before := at(anchor)
 				io.WriteString(far, word)
 				there := late(t, c, anchor)
 				n, err := near.Read(buf)
 				if err != nil || string(buf[:n]) != word {
 					t.Fatalf("read %q, %v", buf[:n], err)
 				}
-				if at := c.Came(anchor); at < before-1e6 || at > there+1e6 {
-					t.Errorf("%q was written after %d and there at %d; its stamp is %d", word, before, there, at)
+				if came := c.Came(anchor); came < before-1e6 || came > there+1e6 {
+					t.Errorf("%q was written after %d and there at %d; its stamp is %d", word, before, there, came)
 				}
 			}
 		})
@@ -93,14 +96,14 @@ func TestAWriteIsStampedBeforeItGoes(t *testing.T) {
 	if c.First(anchor) != 0 || c.Last(anchor) != 0 || c.Came(anchor) != 0 {
 		t.Error("something is stamped before anything came or went")
 	}
-	begin := int64(time.Since(anchor))
+	begin := at(anchor)
 	for range 2 {
 		io.WriteString(c, "x")
 	}
 	if _, err := io.ReadFull(far, make([]byte, 2)); err != nil {
 		t.Fatal(err)
 	}
-	first, last, there := c.First(anchor), c.Last(anchor), int64(time.Since(anchor))
+	first, last, there := c.First(anchor), c.Last(anchor), at(anchor)
 	if first < begin || last <= first || last > there {
 		t.Errorf("written from %d to %d: first %d, last %d", begin, there, first, last)
 	}
