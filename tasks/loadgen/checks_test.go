@@ -59,6 +59,7 @@ func TestLatenessIsJudgedByTheNumbersThatItTouches(t *testing.T) {
 		{name: "the one that stands for it", n: 200, shifts: []report.Shift{shift("ttft", "p95", 3)}, want: reasonClient},
 		{name: "from the intended send, without an objective", n: 2000, shifts: []report.Shift{shift("ttft_intended", "p90", 3)}},
 		{name: "with an objective", n: 2000, slo: gate, shifts: []report.Shift{shift("ttft_intended", "p90", 3)}, want: reasonSchedule},
+		{name: "of a late read, in the number behind an objective", n: 2000, slo: gate, shifts: []report.Shift{shift("ttft", "p90", 3)}, want: reasonClient},
 		{name: "another than that of the objective", n: 2000, slo: gate, shifts: []report.Shift{shift("ttft_intended", "p99", 3)}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -26,16 +26,20 @@ func Counted(slo *runplan.SLO, r *report.StageResult) []report.Number {
 	if slo == nil {
 		return out
 	}
+	gated := func(metric, quantile string) { // a late read is in both, and looked for in the first
+		add(report.Number{Metric: metric, Quantile: quantile})
+		add(report.Number{Metric: judged(metric), Quantile: quantile})
+	}
 	for metric, limits := range slo.Latency {
 		for quantile := range limits {
-			add(report.Number{Metric: judged(metric), Quantile: quantile})
+			gated(metric, quantile)
 		}
 	}
 	if g := slo.Goodput; g != nil { // requests are judged one by one
 		for metric, limit := range map[string]runplan.Duration{"ttft": g.TTFT, "tpot": g.TPOT, "e2e": g.E2E} {
 			for _, quantile := range []string{"p50", "p90", "p95", "p99"} {
 				if limit > 0 {
-					add(report.Number{Metric: judged(metric), Quantile: quantile})
+					gated(metric, quantile)
 				}
 			}
 		}
