@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -13,22 +15,31 @@ import (
 // extension that kubectl reads.
 const Index = "INDEX"
 
-// rank starts the names of files, so that a folder created in the order of its names has what runs need before them.
+// The folders of a compilation. What is shared is named by its content, so applying it again changes nothing; a run
+// has no name until the server gives it one, so each creation is another run.
+const (
+	Shared = "shared"
+	Runs   = "runs"
+)
+
+// rank is the folder of a kind and how the names of its files begin, so that a folder created in the order of its
+// names has what others need before them.
 func rank(kind string) string {
 	switch kind {
 	case "Task":
-		return "0-task-"
+		return Shared + "/0-task-"
 	case "Pipeline":
-		return "1-pipeline-"
+		return Shared + "/1-pipeline-"
 	case "ConfigMap":
-		return "2-configmap-"
+		return Shared + "/2-configmap-"
 	default:
-		return "3-pipelinerun-"
+		return Runs + "/"
 	}
 }
 
-// WriteDir compiles plans into folder dir, one file per object, for kubectl create -f DIR. The folder is made where it
-// is missing. One that holds anything but an earlier compilation is refused; files of that are replaced.
+// WriteDir compiles plans into folder dir, one file per object: dir/shared for kubectl apply, dir/runs for kubectl
+// create. The folder is made where it is missing. One that holds anything but an earlier compilation is refused; files
+// of that are replaced.
 func WriteDir(dir string, plans Plans, o Options) error {
 	if err := clearDir(dir); err != nil {
 		return err
@@ -72,34 +83,44 @@ func (d *dirWriter) fileName(f file) string {
 	return name + ".yaml"
 }
 
-// clearDir makes dir and removes the files that the index of an earlier compilation lists.
+// clearDir removes the files that the index of an earlier compilation lists, and makes dir and its folders unless they
+// hold what we did not write.
 func clearDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("writing compiled objects: %w", err)
-	}
 	old, err := os.ReadFile(filepath.Join(dir, Index))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading the earlier compilation: %w", err)
 	}
 	for name := range strings.FieldsSeq(string(old)) {
-		if name != filepath.Base(name) {
-			return fmt.Errorf("reading the earlier compilation: %q in %s is no file name", name, filepath.Join(dir, Index))
+		if folder, file := path.Split(name); folder != Shared+"/" && folder != Runs+"/" || file == "" || file == ".." {
+			return fmt.Errorf("reading the earlier compilation: %q in %s is no file of one", name, filepath.Join(dir, Index))
 		}
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing the earlier compilation: %w", err)
 		}
 	}
-	return refuseStrangers(dir)
+	if err := refuseStrangers(dir, Index, Shared, Runs); err != nil {
+		return err
+	}
+	for _, folder := range []string{Shared, Runs} {
+		folder = filepath.Join(dir, folder)
+		if err := refuseStrangers(folder); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return fmt.Errorf("writing compiled objects: %w", err)
+		}
+	}
+	return nil
 }
 
-// refuseStrangers keeps kubectl create -f DIR from creating what we did not write.
-func refuseStrangers(dir string) error {
+// refuseStrangers keeps kubectl from creating what we did not write.
+func refuseStrangers(dir string, ours ...string) error {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading folder %q: %w", dir, err)
 	}
 	for _, e := range entries {
-		if e.Name() != Index {
+		if !slices.Contains(ours, e.Name()) {
 			return fmt.Errorf("writing compiled objects: folder %q holds %q; name an empty folder", dir, e.Name())
 		}
 	}

@@ -20,8 +20,8 @@ type file struct {
 	text       []byte // valid until the next file
 }
 
-// Write compiles plans one by one and writes one YAML stream for kubectl create: what runs share stands before the
-// first run that needs it, and once. Besides names, only what runs share is kept in memory.
+// Write compiles plans one by one and writes one YAML stream: what runs share stands before the first run that needs
+// it, and once. Besides names, only what runs share is kept in memory.
 func Write(w io.Writer, plans Plans, o Options) error {
 	if _, err := io.WriteString(w, header(o)); err != nil {
 		return fmt.Errorf("writing compiled objects: %w", err)

@@ -124,7 +124,7 @@ func TestWriteDirHoldsOneFilePerObjectAndAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := strings.Fields(string(index))
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,12 +149,54 @@ func TestWriteDirHoldsOneFilePerObjectAndAnIndex(t *testing.T) {
 }
 
 func TestWriteDirKeepsFilesOfOthers(t *testing.T) {
+	for _, stranger := range []string{"secret.yaml", "shared/secret.yaml", "runs/secret.yaml", "old/secret.yaml"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, stranger)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("kind: Secret\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		err := WriteDir(dir, matrix(t, 1), Options{})
+		if err == nil || !strings.Contains(err.Error(), "name an empty folder") {
+			t.Errorf("%s: got %v, want a refusal", stranger, err)
+		}
+		if files, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(files) > 1 {
+			t.Errorf("%s: %q were written", stranger, files)
+		}
+	}
+}
+
+// TestAnIndexOfFilesElsewhereRemovesNothing: somebody may have written it.
+func TestAnIndexOfFilesElsewhereRemovesNothing(t *testing.T) {
+	for _, name := range []string{"../kept", "shared/../kept", "shared/sub/kept", "/etc/hostname", "kept", "runs/..", "shared/"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, Index), []byte(name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteDir(dir, matrix(t, 1), Options{}); err == nil || !strings.Contains(err.Error(), "is no file of one") {
+			t.Errorf("%s: got %v, want a refusal", name, err)
+		}
+	}
+}
+
+// TestOnlyRunsHaveNoName: what lies in shared can be applied again, what lies in runs is made anew each time.
+func TestOnlyRunsHaveNoName(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "secret.yaml"), []byte("kind: Secret\n"), 0o600); err != nil {
+	if err := WriteDir(dir, matrix(t, 3), Options{Matrix: true}); err != nil {
 		t.Fatal(err)
 	}
-	err := WriteDir(dir, matrix(t, 1), Options{})
-	if err == nil || !strings.Contains(err.Error(), `holds "secret.yaml"; name an empty folder`) {
-		t.Errorf("got %v, want a refusal that names the file", err)
+	for folder, named := range map[string]bool{Shared: true, Runs: false} {
+		files, err := filepath.Glob(filepath.Join(dir, folder, "*.yaml"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s holds %d files, %v", folder, len(files), err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := !bytes.Contains(text, []byte("\n  generateName: ")); got != named {
+				t.Errorf("%s: its object has a name: %v, want %v", file, got, named)
+			}
+		}
 	}
 }

@@ -56,7 +56,7 @@ func compileCommand(s Streams) *cli.Command {
 		Name:      "compile",
 		Usage:     "print the Tekton objects of an experiment",
 		ArgsUsage: "FILE...",
-		Flags:     compileFlags(&cli.StringFlag{Name: "out", Usage: "folder for one file per object (default: standard output)"}),
+		Flags:     compileFlags(&cli.StringFlag{Name: "out", Usage: "folder for one file per object: OUT/shared for kubectl apply, OUT/runs for kubectl create (default: standard output)"}),
 		Action: func(c *cli.Context) error {
 			in, err := readFiles(c, s, spec.Options{})
 			if err != nil {
