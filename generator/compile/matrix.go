@@ -58,6 +58,7 @@ type gathering struct {
 	shared map[string]bool
 	points *shard.Writer
 	first  *runplan.RunPlan
+	model  string // of all points, "several" where they differ
 	out    MatrixObjects
 }
 
@@ -75,7 +76,10 @@ func (m *gathering) add(plan *runplan.RunPlan) error {
 
 func (m *gathering) addCompiled(plan *runplan.RunPlan, objs Objects) error {
 	if m.first == nil {
-		m.first = plan
+		m.first, m.model = plan, plan.Deployment.Model.Name
+	}
+	if plan.Deployment.Model.Name != m.model {
+		m.model = "several"
 	}
 	if plan.Target.Namespace != m.first.Target.Namespace {
 		return fmt.Errorf("compiling plan %q: its namespace is %q, and that of the matrix %q; name one with -n, or compile a run for every point",
@@ -181,6 +185,9 @@ func ReadPiece(cm *corev1.ConfigMap) (shard.Piece, error) {
 
 func (m *gathering) parent(pieces []shard.Piece, meta metav1.ObjectMeta) *tektonv1.PipelineRun {
 	meta.GenerateName = parentBase(m.first) + "-"
+	meta.Annotations = maps.Clone(meta.Annotations)
+	meta.Annotations[contract.AnnotationModel] = m.model
+	meta.Annotations[contract.AnnotationLoad] = fmt.Sprintf("%d points", m.out.Points)
 	spec := pipelines.Matrix{
 		Image: m.parentImage(), Root: pieces[0].Header.Root, Pieces: len(pieces), Points: m.out.Points,
 		MaxParallel: m.first.Execution.MaxParallel, FailFast: m.first.Execution.FailFast, Experiment: m.first.Sinks.MLflow.Experiment,

@@ -52,7 +52,8 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 		GenerateName: plan.Name + "-",
 		Namespace:    plan.Target.Namespace,
 		Labels:       planLabels(plan),
-		Annotations:  map[string]string{contract.AnnotationRequests: requests, contract.AnnotationName: plan.Experiment},
+		Annotations: map[string]string{contract.AnnotationRequests: requests, contract.AnnotationName: plan.Experiment,
+			contract.AnnotationModel: plan.Deployment.Model.Name, contract.AnnotationLoad: plan.Load()},
 	}
 	if plan.Queue.SetupKey != "" {
 		meta.Annotations[contract.AnnotationSetupKey] = plan.Queue.SetupKey

@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -125,7 +126,7 @@ func (e *executor) onStop(cancelRoot context.CancelCauseFunc) func() {
 
 func (e *executor) opening() Record {
 	return Record{
-		Kind: AttemptStarted, RunID: e.o.RunID, Pipeline: e.program.pipeline, Attempt: e.o.Attempt, PID: os.Getpid(),
+		Kind: AttemptStarted, RunID: e.o.RunID, Pipeline: e.program.pipeline, Matrix: e.program.run.Labels[contract.LabelMatrix], Attempt: e.o.Attempt, PID: os.Getpid(),
 		Tasks: freshTasks(e.program.spec),
 	}
 }

@@ -27,7 +27,7 @@ func (p *progress) apply(r Record) {
 	switch r.Kind {
 	case AttemptStarted:
 		p.status = Status{
-			RunID: r.RunID, Pipeline: r.Pipeline, Attempt: r.Attempt, PID: r.PID,
+			RunID: r.RunID, Pipeline: r.Pipeline, Matrix: r.Matrix, Attempt: r.Attempt, PID: r.PID,
 			State: Running, Phase: "tasks", Started: r.Time, Tasks: slices.Clone(r.Tasks),
 		}
 	case CancelRequested:

@@ -33,6 +33,7 @@ type Record struct {
 	Attempt  int       `json:"attempt,omitempty"`
 	RunID    string    `json:"runId,omitempty"`
 	Pipeline string    `json:"pipeline,omitempty"`
+	Matrix   string    `json:"matrix,omitempty"`
 	PID      int       `json:"pid,omitempty"`
 	Ticks    uint64    `json:"ticks,omitempty"`
 	Tasks    []Task    `json:"tasks,omitempty"`   // attempt_started: all tasks; task_kept: the one

@@ -29,6 +29,7 @@ type Status struct {
 	RunID    string    `json:"runId"`
 	RunDir   string    `json:"runDir"`
 	Pipeline string    `json:"pipeline,omitempty"`
+	Matrix   string    `json:"matrix,omitempty"` // that the run is a point of
 	Attempt  int       `json:"attempt"`
 	State    State     `json:"state"`
 	Reason   string    `json:"reason,omitempty"`  // one of Tekton's words where it has one

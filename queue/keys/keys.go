@@ -80,19 +80,24 @@ type Key struct {
 // String is the key in a sentence, and in the policy.
 func (k Key) String() string { return string(k.Kind) + " " + k.Name }
 
+// Compiled are the annotations that the compiler writes from the plan of a run: each attempt at it has them.
+func Compiled() []string {
+	return []string{contract.AnnotationRequests, contract.AnnotationPods, contract.AnnotationSetupKey, contract.AnnotationMetrics,
+		contract.AnnotationName, contract.AnnotationModel, contract.AnnotationLoad}
+}
+
 // Table returns the rule of every key under contract.Prefix and PrefixKueue that is known.
 func Table() map[Key]Rule {
 	table := map[Key]Rule{}
 	for rule, kinds := range map[Rule]map[Kind][]string{
 		Fixed: {
 			Label: {contract.LabelExperiment, contract.LabelPlanHash, contract.LabelParent, contract.LabelRole},
-			Annotation: {
-				contract.AnnotationRequests, contract.AnnotationPods, contract.AnnotationSetupKey, contract.AnnotationMetrics, contract.AnnotationName,
+			Annotation: append(Compiled(),
 				contract.AnnotationTargets, contract.AnnotationTargetSelector, contract.AnnotationCacheKey,
 				contract.AnnotationSource, contract.AnnotationStarted,
 				// What a webhook says of a run of bflow-experiment: overlays/components/triggers.
-				contract.Prefix + "event", contract.Prefix + "repository", contract.Prefix + "commit", contract.Prefix + "author",
-			},
+				contract.Prefix+"event", contract.Prefix+"repository", contract.Prefix+"commit", contract.Prefix+"author",
+			),
 		},
 		Queued:   {Label: {contract.LabelQueue, contract.LabelPriority}},
 		Placed:   {Label: {contract.LabelTarget}},

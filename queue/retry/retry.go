@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"bflow.dev/bflow/queue/enabled"
+	"bflow.dev/bflow/queue/keys"
 	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
@@ -147,8 +148,7 @@ const tektonPrefix = "tekton.dev/"
 
 // keptAnnotations are what the compiler wrote: what happened to the old attempt does not hold for the new one.
 func keptAnnotations() []string {
-	return []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey, contract.AnnotationMetrics, contract.AnnotationPods,
-		contract.AnnotationSource, contract.AnnotationStarted, contract.AnnotationPoint, contract.AnnotationMLflowParent}
+	return append(keys.Compiled(), contract.AnnotationSource, contract.AnnotationStarted, contract.AnnotationPoint, contract.AnnotationMLflowParent)
 }
 
 func withParam(params tektonv1.Params, name, value string) tektonv1.Params {

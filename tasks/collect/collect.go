@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/tasks/checksums"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -64,7 +65,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	for _, reason := range r.Verdict.Reasons {
 		fmt.Fprintf(s.Err, "collect: %s\n", reason)
 	}
-	return report.Table(s.Err, r)
+	return report.Table(s.Err, screen.Screen{}, r)
 }
 
 // stamp adds what only the task knows: its flags and the machine it runs on.

@@ -131,6 +131,8 @@ const (
 	AnnotationSetupKey = Prefix + "setup-key"
 	AnnotationMetrics  = Prefix + "prometheus" // on a PipelineRun: URL of the Prometheus that collect asks, where it is https
 	AnnotationName     = Prefix + "experiment" // the name as written, which a label may not be able to hold
+	AnnotationModel    = Prefix + "model"      // for people: name of the model
+	AnnotationLoad     = Prefix + "load"       // for people: what is measured, as RunPlan.Load says it
 
 	LabelHub           = Prefix + "hub"            // UID of the namespace kube-system of the hub, on every object on a target
 	LabelEnabled       = Prefix + "enabled"        // "true" on a namespace where runs may live

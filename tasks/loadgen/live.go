@@ -25,7 +25,16 @@ type live struct {
 }
 
 // counts are the numbers of a stage so far.
-type counts struct{ Sent, Done, Errors, InFlight int }
+type counts struct {
+	Sent, Done, Errors, InFlight int
+	firsts                       int           // answers that have begun, and ended well
+	waits                        time.Duration // for their first tokens, from the send
+}
+
+// ttft is the mean TTFT in ms, 0 without one.
+func (c counts) ttft() float64 {
+	return float64(c.waits) / float64(max(c.firsts, 1)) / float64(time.Millisecond)
+}
 
 func (l *live) plan() {
 	l.mu.Lock()
@@ -55,6 +64,8 @@ func (l *live) end(o *record.Outcome) {
 		l.counts.Done++
 		l.judge(false)
 		if o.First >= 0 {
+			l.counts.firsts++
+			l.counts.waits += time.Duration(o.First - o.Send)
 			l.rules.FirstToken(time.Since(l.since).Seconds(), float64(o.First-o.Send)/1e9)
 		}
 	case report.StatusCut, report.StatusCancelled:

@@ -35,7 +35,7 @@ func (m *measurement) report(d *driver, sample, stage int, aloud bool) {
 	p := report.Progress{Measurement: m.Measurement, Sample: sample, Samples: max(1, m.plan.Samples), Stage: stage,
 		Stages: len(m.plan.Stages), Name: d.plan.Name, Measure: d.plan.Measure,
 		ElapsedS: max(0, float64(d.now()-d.start)/1e9), ExpectedS: expected(d), Planned: planned(d),
-		Sent: c.Sent, Done: c.Done, InFlight: c.InFlight, Errors: c.Errors, Rate: d.live.rate()}
+		Sent: c.Sent, Done: c.Done, InFlight: c.InFlight, Errors: c.Errors, Rate: d.live.rate(), TTFTMS: c.ttft()}
 	p.ETAS = m.remaining(p)
 	m.last = p
 	// A full disk ends the load by the spill; whatever else is wrong with this file is no reason to.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -62,17 +63,23 @@ func TestTableFitsAndMarksWhatIsUnreliable(t *testing.T) {
 	for _, name := range []string{"ttft", "itl", "e2e"} {
 		s.Metrics[name] = Metric{Quantiles: map[string]float64{"p50": 123.4, "p95": 12345.6, "p99": 123456}, LowN: []string{"p99"}}
 	}
-	var b bytes.Buffer
-	if err := Table(&b, r, ladder()); err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
-	for line := range strings.Lines(text) {
-		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 120 && !strings.HasPrefix(line, "  ") {
-			t.Errorf("%d columns: %s", n, line)
+	for width, most := range map[int]int{0: 120, 200: 200, 80: 80, 60: 60} {
+		var b bytes.Buffer
+		if err := Table(&b, screen.Screen{Width: width}, r, ladder()); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if !strings.Contains(text, "123k~") || strings.Contains(text, "12.3k~") || !strings.Contains(text, "~ fewer than ten values") {
-		t.Errorf("low_n is not marked:\n%s", text)
+		text := b.String()
+		head, _, _ := strings.Cut(text, "verdict of")
+		for line := range strings.Lines(head) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > most {
+				t.Errorf("%d columns of %d: %s", n, most, line)
+			}
+		}
+		if missing := strings.Contains(text, "columns have no room here"); missing != (most < 120) {
+			t.Errorf("with %d columns it says that some are missing: %v\n%s", width, missing, text)
+		}
+		if most >= 120 && (!strings.Contains(text, "123k~") || strings.Contains(text, "12.3k~") || !strings.Contains(text, "~ fewer than ten values")) {
+			t.Errorf("low_n is not marked:\n%s", text)
+		}
 	}
 }

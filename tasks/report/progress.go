@@ -19,7 +19,8 @@ type Progress struct {
 	Done        int     `json:"done"` // ok
 	Errors      int     `json:"errors"`
 	InFlight    int     `json:"in_flight"`
-	Rate        float64 `json:"rate"`            // requests per second that ended well, over the last second
-	ETAS        float64 `json:"eta_s,omitempty"` // until the end of the measurement; 0 = not known
+	Rate        float64 `json:"rate"`                   // requests per second that ended well, over the last second
+	TTFTMS      float64 `json:"ttft_mean_ms,omitempty"` // of this stage so far, from the send; 0 = none
+	ETAS        float64 `json:"eta_s,omitempty"`        // until the end of the measurement; 0 = not known
 	Finished    bool    `json:"finished,omitempty"`
 }

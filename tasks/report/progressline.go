@@ -18,13 +18,17 @@ func (p Progress) Line() string {
 	if p.ExpectedS > 0 {
 		text += fmt.Sprintf(" of %.0f s", p.ExpectedS)
 	}
-	return text + fmt.Sprintf(": %d sent, %d done, %d in flight, %d errors, %.2f req/s", p.Sent, p.Done, p.InFlight, p.Errors, p.Rate)
+	text += fmt.Sprintf(": %d sent, %d done, %d in flight, %d errors, %.2f req/s", p.Sent, p.Done, p.InFlight, p.Errors, p.Rate)
+	if p.TTFTMS > 0 {
+		text += fmt.Sprintf(", mean TTFT %.3f ms", p.TTFTMS)
+	}
+	return text
 }
 
 const progressHead = "sample "
 
 // progressLine matches what Line writes.
-const progressLine = progressHead + `(\d+)/(\d+) stage (\d+)(?:/(\d+))? ("(?:[^"\\]|\\.)*") (\d+) s(?: of (\d+) s)?: (\d+) sent, (\d+) done, (\d+) in flight, (\d+) errors, ([\d.]+) req/s`
+const progressLine = progressHead + `(\d+)/(\d+) stage (\d+)(?:/(\d+))? ("(?:[^"\\]|\\.)*") (\d+) s(?: of (\d+) s)?: (\d+) sent, (\d+) done, (\d+) in flight, (\d+) errors, ([\d.]+) req/s(?:, mean TTFT ([\d.]+) ms)?`
 
 // ParseProgress reads what Line wrote, with anything before it; false where line is something else. Every stage that is
 // told of counts as measured: the line does not say.
@@ -45,7 +49,8 @@ func ParseProgress(line string) (Progress, bool) {
 		return Progress{}, false
 	}
 	rate, _ := strconv.ParseFloat(m[12], 64)
+	ttft, _ := strconv.ParseFloat(m[13], 64)
 	p := Progress{Sample: whole(1) - 1, Samples: whole(2), Stage: whole(3) - 1, Stages: whole(4), Name: name, Measure: true,
-		ElapsedS: float64(whole(6)), ExpectedS: float64(whole(7)), Sent: whole(8), Done: whole(9), InFlight: whole(10), Errors: whole(11), Rate: rate}
+		ElapsedS: float64(whole(6)), ExpectedS: float64(whole(7)), Sent: whole(8), Done: whole(9), InFlight: whole(10), Errors: whole(11), Rate: rate, TTFTMS: ttft}
 	return p, true
 }

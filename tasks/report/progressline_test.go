@@ -17,6 +17,9 @@ func TestParseProgress(t *testing.T) {
 		{name: "a level of a search, which no plan counts", ok: true,
 			line: `load-gen: sample 1/1 stage 4 "level \"4\"" 5 s: 1 sent, 0 done, 1 in flight, 2 errors, 0.00 req/s`,
 			want: Progress{Samples: 1, Stage: 3, Name: `level "4"`, Measure: true, ElapsedS: 5, Sent: 1, InFlight: 1, Errors: 2}},
+		{name: "answers have begun", ok: true,
+			line: `sample 1/1 stage 1/1 "c8" 5 s: 9 sent, 8 done, 1 in flight, 0 errors, 1.60 req/s, mean TTFT 40.250 ms`,
+			want: Progress{Samples: 1, Stages: 1, Name: "c8", Measure: true, ElapsedS: 5, Sent: 9, Done: 8, InFlight: 1, Rate: 1.6, TTFTMS: 40.25}},
 		{name: "anything else", line: "load-gen: the engine is gone"},
 	}
 	for _, tt := range tests {

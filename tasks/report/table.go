@@ -5,43 +5,95 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"bflow.dev/bflow/internal/screen"
 )
 
-// Table writes the headline numbers of every measured stage as plain text of at most 120 columns. A quantile with too
-// few values beyond it is marked with ~. Latencies are in ms, from the send.
-func Table(w io.Writer, reports ...*Report) error {
-	t := newText(w)
-	t.row("point", "stage", "req/s", "tok/s", "TTFT p50", "p95", "p99", "ITL p50", "p99", "E2E p50", "p99", "errors", "goodput", "verdict")
+// paper is the width of a table that no terminal shows, in columns.
+const paper = 120
+
+// Table writes the headline numbers of every measured stage in as many columns as the screen has, 120
+// without one.
+// A quantile with too few values beyond it is marked with ~. Latencies are in ms, from the send.
+func Table(w io.Writer, on screen.Screen, reports ...*Report) error {
+	t := headlines()
 	for _, r := range reports {
 		for i := range r.Measurements {
 			for j := range r.Measurements[i].Pooled.Stages {
 				if s := &r.Measurements[i].Pooled.Stages[j]; s.Planned.Measure {
-					t.row(append([]string{PointName(r)}, tableRow(s)...)...)
+					t.add(r, tableRow(s)...)
 				}
 			}
 		}
 		if len(r.Measurements) == 0 || Headline(r) == nil {
-			t.row(PointName(r), "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", r.Verdict.Verdict)
+			t.add(r, "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", r.Verdict.Verdict)
 		}
 	}
-	t.flush()
+	if on.Width == 0 {
+		on.Width = paper
+	}
+	left, err := t.Write(w, on)
+	if err != nil {
+		return err
+	}
+	out := lines{w: w}
 	for _, r := range reports {
-		t.line("verdict of %s: %s (exit code %d)", r.Run.ID, r.Verdict.Verdict, r.Verdict.ExitCode)
+		out.line("verdict of %s: %s (exit code %d)", r.Run.ID, on.Paint(r.Verdict.Verdict), r.Verdict.ExitCode)
 		for _, reason := range r.Verdict.Reasons {
-			t.line("  %s", reason)
+			out.line("  %s", reason)
 		}
 		for _, note := range answers(r) {
-			t.line("  %s", note)
+			if !slices.ContainsFunc(r.Verdict.Reasons, func(reason string) bool { return strings.HasSuffix(reason, note) }) {
+				out.line("  %s", note)
+			}
 		}
 	}
-	t.line("latencies are in ms, from the send")
+	out.line("latencies are in ms, from the send")
 	if t.marked[fewMark] {
-		t.line(fewMark + " fewer than ten values lie beyond this quantile")
+		out.line(fewMark + " fewer than ten values lie beyond this quantile")
 	}
 	if t.marked[lateMark] {
-		t.line(lateMark + " load-gen was late: this number is wrong by more than 1 %%")
+		out.line(lateMark + " load-gen was late: this number is wrong by more than 1 %%")
 	}
-	return t.err
+	if len(left) > 0 {
+		out.line("%d columns have no room here; the report has them", len(left))
+	}
+	return out.err
+}
+
+// numbers are the columns of Table, those that a narrow screen can do without with a rank.
+type numbers struct {
+	screen.Table
+	marked map[string]bool // marks that the table holds
+}
+
+func headlines() *numbers {
+	number := func(head string, rank int) screen.Column { return screen.Column{Head: head, Right: true, Rank: rank} }
+	return &numbers{marked: map[string]bool{}, Table: screen.Table{Gap: 1, Columns: []screen.Column{
+		{Head: "point", Cut: screen.Middle}, {Head: "stage", Cut: screen.Middle}, number("req/s", 0), number("tok/s", 1),
+		number("TTFT p50", 0), number("p95", 4), number("p99", 2), number("ITL p50", 1), number("p99", 6), number("E2E p50", 3), number("p99", 5),
+		number("errors", 0), number("goodput", 2), {Head: "verdict", Paint: true}}}}
+}
+
+func (t *numbers) add(r *Report, cells ...string) {
+	for _, cell := range cells[1:] { // the first is a name
+		for _, mark := range []string{fewMark, lateMark} {
+			t.marked[mark] = t.marked[mark] || strings.Contains(cell, mark)
+		}
+	}
+	t.Row(append([]string{PointName(r)}, cells...)...)
+}
+
+// lines writes lines until one cannot be written.
+type lines struct {
+	w   io.Writer
+	err error
+}
+
+func (l *lines) line(format string, args ...any) {
+	if l.err == nil {
+		_, l.err = fmt.Fprintf(l.w, format+"\n", args...)
+	}
 }
 
 // answers are the notes that no number of the table says: what a search found, and why a stage was not carried out.
@@ -151,74 +203,4 @@ func short(v float64) string {
 		return fmt.Sprintf("%.2f", v)
 	}
 	return fmt.Sprintf("%.3f", v)
-}
-
-// text lays out columns, the first two to the left, the others to the right.
-type text struct {
-	w      io.Writer
-	rows   [][]string
-	marked map[string]bool // marks that the table holds
-	err    error
-}
-
-func newText(w io.Writer) *text { return &text{w: w, marked: map[string]bool{}} }
-
-func (t *text) row(cells ...string) { t.rows = append(t.rows, cells) }
-
-// columns is the width of the table.
-const columns = 120
-
-// measure returns the width of every column. Those of names share what the numbers leave, the stage first.
-func (t *text) measure() []int {
-	var widths []int
-	for _, row := range t.rows {
-		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
-		for i, cell := range row {
-			widths[i] = max(widths[i], len([]rune(cell)))
-			if i >= 2 { // the others are names
-				t.marked[fewMark] = t.marked[fewMark] || strings.Contains(cell, fewMark)
-				t.marked[lateMark] = t.marked[lateMark] || strings.Contains(cell, lateMark)
-			}
-		}
-	}
-	room := columns - len(widths)
-	for _, w := range widths[2:] {
-		room -= w
-	}
-	widths[1] = min(widths[1], max(room/2, room-widths[0]))
-	widths[0] = min(widths[0], room-widths[1])
-	return widths
-}
-
-func (t *text) flush() {
-	widths := t.measure()
-	for _, row := range t.rows {
-		var b strings.Builder
-		for i, cell := range row {
-			cell = clip(cell, widths[i])
-			gap := strings.Repeat(" ", widths[i]-len([]rune(cell)))
-			if i < 2 || i == len(row)-1 {
-				b.WriteString(cell + gap + " ")
-			} else {
-				b.WriteString(gap + cell + " ")
-			}
-		}
-		t.line("%s", strings.TrimRight(b.String(), " "))
-	}
-}
-
-// clip shortens a name in its middle: what tells it from its like is mostly at the end.
-func clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	head := (n - 1) / 2
-	return string(r[:head]) + "." + string(r[len(r)-(n-1-head):])
-}
-
-func (t *text) line(format string, args ...any) {
-	if t.err == nil {
-		_, t.err = fmt.Fprintf(t.w, format+"\n", args...)
-	}
 }

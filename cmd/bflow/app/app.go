@@ -26,7 +26,7 @@ func Main(ctx context.Context, s Streams, argv []string) int {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	app := newApp(s)
-	err := app.RunContext(ctx, reorder(app, argv))
+	err := app.RunContext(ctx, completes(app, s.Out, argv))
 	var silent *silentError
 	if err != nil && !errors.As(err, &silent) {
 		fmt.Fprintf(s.Err, "bflow: %s\n", strings.TrimSpace(err.Error()))
@@ -94,7 +94,16 @@ func prepare(c *cli.Command) {
 
 func usageError(c *cli.Context, err error, _ bool) error {
 	verb := strings.TrimPrefix(c.Command.HelpName, "bflow")
-	return step.Usagef("reading flags: %v; see %s --help", err, strings.TrimSpace("bflow "+strings.TrimSpace(verb)))
+	return step.Usagef("reading flags: %v%s; see %s --help", err, meant(c, err), strings.TrimSpace("bflow "+strings.TrimSpace(verb)))
+}
+
+// meant suggests the flag that somebody may have meant who wrote an unknown one.
+func meant(c *cli.Context, err error) string {
+	_, name, unknown := strings.Cut(err.Error(), "flag provided but not defined: ")
+	if !unknown {
+		return ""
+	}
+	return near("--"+strings.TrimLeft(name, "-"), flagNames(c.Command))
 }
 
 func help(c *cli.Context) error {

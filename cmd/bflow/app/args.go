@@ -95,14 +95,13 @@ func bindEnv(f cli.Flag) {
 }
 
 func suggestion(commands []*cli.Command, word string) string {
-	var names []string
-	for _, c := range commands {
-		if !c.Hidden {
-			names = append(names, c.Name)
-		}
-	}
-	if near := problem.Closest(word, names, 1); len(near) > 0 {
-		return fmt.Sprintf(" (did you mean %q?)", near[0])
+	return near(word, commandNames(commands))
+}
+
+// near is what somebody may have meant by word, in brackets, "" where nothing known is like it.
+func near(word string, known []string) string {
+	if hits := problem.Closest(word, known, 1); len(hits) > 0 {
+		return fmt.Sprintf(" (did you mean %q?)", hits[0])
 	}
 	return ""
 }

@@ -27,6 +27,9 @@ func cancelCommand(s Streams) *cli.Command {
 			if p.matrix != nil {
 				return cancelMatrix(c, s, p)
 			}
+			if p.points != nil {
+				return p.points.cancel(s)
+			}
 			if p.run != nil {
 				return cancelOnCluster(c, s, p)
 			}

@@ -8,23 +8,27 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// Scripts ask bflow itself (--generate-bash-completion), so that they never fall behind.
+// Scripts ask bflow itself, so that they never fall behind; where it has nothing to say they offer files.
 const (
 	bashCompletion = `_bflow() {
-  local words="${COMP_WORDS[@]:0:$COMP_CWORD}"
-  local cur="${COMP_WORDS[COMP_CWORD]}"
-  COMPREPLY=($(compgen -W "$($words ${cur:+$cur} --generate-bash-completion 2>/dev/null)" -f -- "$cur"))
+  local cur="${COMP_WORDS[COMP_CWORD]}" IFS=$'\n'
+  COMPREPLY=($("${COMP_WORDS[@]:0:COMP_CWORD}" "$cur" ` + completionFlag + ` 2>/dev/null))
 }
-complete -F _bflow bflow
+complete -o default -F _bflow bflow
 `
 	zshCompletion = `#compdef bflow
 _bflow() {
-  local -a opts
-  opts=("${(@f)$(${words[@]:0:#words[@]-1} --generate-bash-completion 2>/dev/null)}")
-  _describe 'bflow' opts
-  _files
+  local -a found
+  found=("${(@f)$("${(@)words[1,CURRENT-1]}" "${words[CURRENT]}" ` + completionFlag + ` 2>/dev/null)}")
+  if [[ -n "${found[1]}" ]]; then compadd -a found; else _files; fi
 }
-compdef _bflow bflow
+if [[ "${funcstack[1]}" = _bflow ]]; then _bflow "$@"; else compdef _bflow bflow; fi
+`
+	fishCompletion = `function __bflow_complete
+  set -l words (commandline -opc)
+  command $words[1] $words[2..-1] (commandline -ct) ` + completionFlag + ` 2>/dev/null
+end
+complete -c bflow -a '(__bflow_complete)'
 `
 )
 
@@ -41,12 +45,7 @@ func completionCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			script := map[string]string{"bash": bashCompletion, "zsh": zshCompletion}[shell]
-			if shell == "fish" {
-				if script, err = c.App.ToFishCompletion(); err != nil {
-					return fmt.Errorf("writing the fish completion: %w", err)
-				}
-			}
+			script := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[shell]
 			if script == "" {
 				return step.Usagef("writing a completion script: unknown shell %q: want bash, zsh or fish", shell)
 			}

@@ -40,6 +40,8 @@ func deleteCommand(s Streams) *cli.Command {
 				case err != nil:
 				case p.matrix != nil:
 					err = deleteMatrix(c, s, p)
+				case p.points != nil:
+					err = p.points.delete(c)
 				case p.run != nil:
 					err = deleteOnCluster(c, s, p)
 				default:

@@ -15,6 +15,7 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/problem"
@@ -38,7 +39,7 @@ func (e *expedition) run(ctx context.Context) error {
 		return nil
 	}
 	e.warn()
-	display := progress.New(e.s.Err, 0, len(e.runs), time.Now)
+	display := progress.New(e.s.Err, screen.Screen{}, len(e.runs), time.Now)
 	ended, err := e.cluster.Follow(ctx, e.runs, newFollower(e.s, display, e.runs, e.plans))
 	display.Close()
 	if ctx.Err() != nil {

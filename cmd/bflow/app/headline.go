@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/urfave/cli/v2"
+
 	"bflow.dev/bflow/cmd/bflow/localrun"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -13,8 +15,8 @@ import (
 )
 
 // headline prints the table of runs and where their reports are, and returns the page of the last line, "" without one;
-// several runs get a page of their own beside them, in root. A run that came to no report has been explained.
-func headline(s Streams, root string, outcomes []localrun.Outcome) (string, error) {
+// several runs get a page of their own, at over. A run that came to no report has been explained.
+func headline(c *cli.Context, s Streams, over string, outcomes []localrun.Outcome) (string, error) {
 	var reports []*report.Report
 	var dirs []string
 	for _, out := range outcomes {
@@ -30,7 +32,7 @@ func headline(s Streams, root string, outcomes []localrun.Outcome) (string, erro
 	if len(reports) == 0 {
 		return "", nil
 	}
-	if err := report.Table(s.Out, reports...); err != nil {
+	if err := report.Table(s.Out, screenOf(c, s.Out), reports...); err != nil {
 		return "", err
 	}
 	if text := verdict.Sustained(reports); text != "" {
@@ -39,7 +41,7 @@ func headline(s Streams, root string, outcomes []localrun.Outcome) (string, erro
 	path := filepath.Join(dirs[0], contract.FileReportHTML)
 	if len(reports) > 1 {
 		var err error
-		if path, err = matrixPage(filepath.Join(root, "matrix-"+outcomes[0].RunID+".html"), reports); err != nil {
+		if path, err = matrixPage(over, reports); err != nil {
 			return "", err
 		}
 		for _, dir := range dirs {

@@ -45,7 +45,7 @@ func importCommand(s Streams) *cli.Command {
 				return err
 			}
 			return show(c, s.Out, []*report.Report{r}, func(w io.Writer) error {
-				if err := report.Table(w, r); err != nil {
+				if err := report.Table(w, screenOf(c, s.Out), r); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(w, "run: %s\nreport: %s\n", dir, filepath.Join(dir, contract.FileReportHTML))

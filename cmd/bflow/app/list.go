@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,10 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/cmd/bflow/progress"
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -21,14 +25,17 @@ func listCommand(s Streams) *cli.Command {
 		Name:        "list",
 		Usage:       "list runs, newest first",
 		Description: "Runs of this machine and, where a kubeconfig is set, of the cluster. Naming the cluster by a flag lists only its runs.",
-		Flags:       worldFlags(outputFlag(), &cli.BoolFlag{Name: "all", Usage: "also the runs of matrices"}),
+		Flags:       worldFlags(outputFlag(), plainFlag(), &cli.BoolFlag{Name: "all", Usage: "also the runs of matrices"}),
 		Action: func(c *cli.Context) error {
 			runs, err := everyRun(c, s)
 			if err != nil {
 				return err
 			}
+			if !c.Bool("all") {
+				runs = together(runs)
+			}
 			slices.SortStableFunc(runs, func(a, b clusterrun.Status) int { return b.Started.Compare(a.Started) })
-			return show(c, s.Out, runs, func(w io.Writer) error { return listTable(w, runs) })
+			return show(c, s.Out, runs, func(w io.Writer) error { return listTable(w, screenOf(c, s.Out), runs) })
 		},
 	}
 }
@@ -68,9 +75,36 @@ func localRuns(c *cli.Context) ([]clusterrun.Status, error) {
 	}
 	runs := []clusterrun.Status{}
 	for _, r := range append(here, importedRuns(root)...) {
-		runs = append(runs, clusterrun.Status{Status: r})
+		status := clusterrun.Status{Status: r}
+		describe(&status)
+		runs = append(runs, status)
 	}
 	return runs, nil
+}
+
+// describe adds what a run of this machine is for and what it has found, as far as its folder tells.
+func describe(s *clusterrun.Status) {
+	var plan *runplan.RunPlan
+	if r, err := report.Read(s.RunDir); err == nil {
+		plan, s.TTFT = r.Plan, ttftOf(r)
+	}
+	if plan == nil {
+		plan, _ = runplan.Read(s.RunDir) // one that cannot be read tells nothing
+	}
+	if plan != nil {
+		s.Experiment, s.Model, s.Load, s.PlanHash = plan.Experiment, plan.Deployment.Model.Name, plan.Load(), plan.Hash
+	}
+}
+
+// ttftOf is the median TTFT of the headline stage in ms, nil without one.
+func ttftOf(r *report.Report) *float64 {
+	if stage := report.Headline(r); stage != nil {
+		if m := stage.Metrics["ttft"]; m.Has("p50") {
+			value := m.Quantiles["p50"]
+			return &value
+		}
+	}
+	return nil
 }
 
 // clusterRuns lists all namespaces where that is allowed, else those that a run would be looked for in.
@@ -95,10 +129,14 @@ func clusterRuns(c *cli.Context) ([]clusterrun.Status, error) {
 			}
 		}
 	}
+	briefs := cluster.BriefsOf(c.Context, found)
 	var out []clusterrun.Status
 	for _, r := range found {
 		status := clusterrun.StatusOf(&r, nil)
 		status.Cluster = cluster.Name
+		if b := briefs[r.Namespace+"/"+r.ID]; b != nil {
+			status.TTFT = ttftOf(b.Report())
+		}
 		out = append(out, status)
 	}
 	for _, m := range matrices {
@@ -112,34 +150,27 @@ func clusterRuns(c *cli.Context) ([]clusterrun.Status, error) {
 	return out, denied
 }
 
-func listTable(w io.Writer, runs []clusterrun.Status) error {
-	where := slices.ContainsFunc(runs, func(r clusterrun.Status) bool { return r.Namespace != "" })
-	head := "RUN\tSTATE\tVERDICT\tATTEMPT\tSTARTED\tTIME\tMESSAGE"
-	if where {
-		head = "RUN\tNAMESPACE\tSTATE\tVERDICT\tATTEMPT\tSTARTED\tTIME\tMESSAGE"
-	}
-	fmt.Fprintln(w, head)
+func listTable(w io.Writer, on screen.Screen, runs []clusterrun.Status) error {
+	t := screen.Table{Gap: 2, Columns: []screen.Column{{Head: "RUN"}, {Head: "NAMESPACE", Rank: 4}, {Head: "STATE", Paint: true},
+		{Head: "VERDICT", Paint: true}, {Head: "MODEL", Cut: screen.Middle, Rank: 1}, {Head: "LOAD", Cut: screen.End, Rank: 1},
+		{Head: "TTFT p50", Right: true, Rank: 1}, {Head: "STARTED", Rank: 2}, {Head: "TIME", Rank: 3}, {Head: "MESSAGE", Cut: screen.End, Rank: 5}}}
 	for _, r := range runs {
-		place := ""
-		if where {
-			place = r.Namespace + "\t"
-			if r.Namespace == "" {
-				place = "(here)\t"
-			}
+		ttft := ""
+		if r.TTFT != nil {
+			ttft = fmt.Sprintf("%.1f ms", *r.TTFT)
 		}
-		fmt.Fprintf(w, "%s\t%s%s\t%s\t%d\t%s\t%s\t%s\n", r.RunID, place, r.State, r.Verdict(), r.Attempt,
-			r.Started.Local().Format("2006-01-02 15:04:05"), took(r.Started, r.Finished, r.Alive), clip(progress.Reason(r.Message)))
+		message := progress.Reason(r.Message)
+		if r.Attempt > 1 {
+			message = fmt.Sprintf("attempt %d: %s", r.Attempt, message)
+		}
+		t.Row(r.RunID, cmp.Or(r.Namespace, "(here)"), string(r.State), r.Verdict(), r.Model, r.Load, ttft,
+			r.Started.Local().Format("2006-01-02 15:04"), took(r.Started, r.Finished, r.Alive), message)
 	}
-	return nil
-}
-
-// clip keeps a line of the listing on one line of most screens; bflow status has the whole message.
-func clip(s string) string {
-	const widest = 80
-	if r := []rune(s); len(r) > widest {
-		return string(r[:widest-3]) + "..."
+	if !slices.ContainsFunc(runs, func(r clusterrun.Status) bool { return r.Namespace != "" }) {
+		t.Without("NAMESPACE")
 	}
-	return s
+	_, err := t.Write(w, on)
+	return err
 }
 
 // took is how long something ran, or has run.

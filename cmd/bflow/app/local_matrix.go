@@ -35,8 +35,7 @@ func beginGroup(ctx context.Context, s Streams, plans []*runplan.RunPlan, o *loc
 	if client == nil || err != nil {
 		return nil, err
 	}
-	now := o.Now()
-	name := localrun.NewRunID(plans[0].Experiment, now)
+	now, name := o.Now(), o.Matrix
 	g := &localGroup{client: client, points: len(plans), group: mlflow.Group{Experiment: plans[0].Sinks.MLflow.Experiment, Name: name, ID: name, Start: now}}
 	info, err := client.Begin(ctx, g.group)
 	if err != nil {
@@ -81,18 +80,7 @@ func countsOf(outcomes []localrun.Outcome) (n state.Counts) {
 		if end, err := report.ReadVerdict(out.RunDir); err == nil {
 			word = end.Verdict
 		}
-		switch {
-		case out.Code == contract.ExitInterrupted:
-			n.Cancelled++
-		case word == verdict.Pass:
-			n.Passed++
-		case word == verdict.Invalid:
-			n.Invalid++
-		case word == verdict.Inconclusive:
-			n.Inconclusive++
-		default:
-			n.Failed++
-		}
+		tally(&n, word, out.Code == contract.ExitInterrupted)
 	}
 	return n
 }

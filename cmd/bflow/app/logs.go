@@ -28,8 +28,8 @@ func logsCommand(s Streams) *cli.Command {
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: go on until the run ends"}),
 		Action: func(c *cli.Context) error {
 			p, err := placeArg(c)
-			if err == nil && p.matrix != nil {
-				err = notMatrix(c, p)
+			if err == nil {
+				err = p.single(c)
 			}
 			if err != nil {
 				return err

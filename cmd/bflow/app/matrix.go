@@ -67,7 +67,7 @@ func toldMatrix(s Streams, cluster *clusterrun.Cluster, m *clusterrun.Matrix, po
 
 // followMatrix shows a matrix until it ends, and exits as its runs did.
 func followMatrix(c *cli.Context, s Streams, cluster *clusterrun.Cluster, m *clusterrun.Matrix) (int, error) {
-	t := newLiveTable(s.Err, width(s.Err, c.Bool("plain")), time.Now)
+	t := newLiveTable(s.Err, screenOf(c, s.Err), time.Now)
 	ended, err := cluster.FollowMatrix(c.Context, m, t.show, func(err error) { t.say("%s", interruption(err)) })
 	t.close()
 	if c.Err() != nil {
@@ -122,7 +122,7 @@ func concludeMatrix(c *cli.Context, s Streams, cluster *clusterrun.Cluster, m *c
 	if n := clusterrun.Failed(outcomes); n > 0 {
 		fmt.Fprintf(s.Err, "bflow rerun %s --failed runs %d points again\n", m.Name(), n)
 	}
-	if err := briefTable(s.Out, briefs); err != nil {
+	if err := briefTable(s.Out, screenOf(c, s.Out), briefs); err != nil {
 		return 0, err
 	}
 	return m.Exit(briefs)
@@ -272,7 +272,8 @@ func matrixRow(m *clusterrun.Matrix) (clusterrun.Status, error) {
 	if err != nil {
 		return clusterrun.Status{}, err
 	}
-	s := clusterrun.Status{Namespace: ms.Namespace, Experiment: ms.Experiment, Created: ms.Created}
+	s := clusterrun.Status{Namespace: ms.Namespace, Experiment: ms.Experiment, Created: ms.Created,
+		Model: m.Parent.Annotations[contract.AnnotationModel], Load: m.Parent.Annotations[contract.AnnotationLoad]}
 	s.RunID, s.State, s.Alive, s.Started, s.Finished, s.Message, s.ExitCode, s.Attempt = ms.Matrix, ms.State, ms.Alive, ms.Created, ms.Finished, ms.Message, ms.ExitCode, 1
 	if ms.Verdict != "" {
 		s.Results = local.Results{contract.ResultVerdict: *tektonv1.NewStructuredValues(ms.Verdict)}

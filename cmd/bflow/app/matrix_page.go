@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -29,12 +30,12 @@ func reportsOf(briefs []*brief.Brief) []*report.Report {
 // rowsShown bounds the table that a command prints at the end: the page has all.
 const rowsShown = 50
 
-func briefTable(w io.Writer, briefs []*brief.Brief) error {
+func briefTable(w io.Writer, on screen.Screen, briefs []*brief.Brief) error {
 	reports := reportsOf(briefs)
 	if len(reports) == 0 {
 		return nil
 	}
-	err := report.Table(w, reports[:min(rowsShown, len(reports))]...)
+	err := report.Table(w, on, reports[:min(rowsShown, len(reports))]...)
 	if more := len(reports) - rowsShown; err == nil && more > 0 {
 		_, err = fmt.Fprintf(w, "and %d more points; bflow report makes a page of all\n", more)
 	}
@@ -75,7 +76,7 @@ func reportMatrix(c *cli.Context, s Streams, p place) error {
 		fmt.Fprintf(s.Err, "%d of %d points are in it; the others have not ended, or left no summary\n", len(reports), len(briefs))
 	}
 	return show(c, s.Out, reports, func(w io.Writer) error {
-		if err := briefTable(w, briefs); err != nil {
+		if err := briefTable(w, screenOf(c, s.Out), briefs); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(w, "report: %s\n", path)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/tasks/report/brief"
@@ -16,21 +17,21 @@ import (
 // counts have changed.
 type liveTable struct {
 	w     io.Writer
-	width int // columns; 0 = no terminal
+	on    screen.Screen
 	now   func() time.Time
 	drawn int // lines on the screen
 	said  string
 }
 
-func newLiveTable(w io.Writer, width int, now func() time.Time) *liveTable {
-	return &liveTable{w: w, width: width, now: now}
+func newLiveTable(w io.Writer, on screen.Screen, now func() time.Time) *liveTable {
+	return &liveTable{w: w, on: on, now: now}
 }
 
 // linesShown bounds the runs of the table: a screen has no room for hundreds.
 const linesShown = 16
 
 func (t *liveTable) show(v clusterrun.MatrixView) {
-	if t.width == 0 {
+	if !t.on.Live {
 		text := fmt.Sprintf("%d of %d ended: %s", v.Counts.Ended(), v.Points, v.Counts)
 		if len(v.Waits) > 0 {
 			text += "; " + v.Waits[0]
@@ -41,7 +42,7 @@ func (t *liveTable) show(v clusterrun.MatrixView) {
 		}
 		return
 	}
-	t.draw(tableOf(v, t.now(), t.width))
+	t.draw(tableOf(v, t.now(), t.on.Width))
 }
 
 // ending is the guess of the end.

@@ -13,6 +13,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
@@ -233,11 +234,11 @@ func TestTheTableOfAMatrix(t *testing.T) {
 	if last := lines[len(lines)-1]; last != "  and 4 more" {
 		t.Errorf("the last line is %q", last)
 	}
-	var screen safeBuffer
-	table := newLiveTable(&screen, 80, func() time.Time { return now })
+	var shown safeBuffer
+	table := newLiveTable(&shown, screen.Screen{Width: 80, Live: true}, func() time.Time { return now })
 	table.show(v)
 	table.show(v)
-	if up := fmt.Sprintf("\x1b[%dA\x1b[J", len(lines)); strings.Count(screen.String(), up) != 1 {
-		t.Errorf("%q is not drawn over", screen.String())
+	if up := fmt.Sprintf("\x1b[%dA\x1b[J", len(lines)); strings.Count(shown.String(), up) != 1 {
+		t.Errorf("%q is not drawn over", shown.String())
 	}
 }

@@ -38,6 +38,9 @@ func show(c *cli.Context, w io.Writer, v any, table func(io.Writer) error) error
 		_, err = w.Write(data)
 		return err
 	default:
-		return step.Usagef("reading flag --output: %q: want json, yaml or table", format)
+		return step.Usagef("reading flag --output: %q: want json, yaml or table%s", format, near(format, outputs()))
 	}
 }
+
+// outputs are the values of --output.
+func outputs() []string { return []string{"json", "yaml", "table"} }

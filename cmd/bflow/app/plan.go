@@ -99,34 +99,9 @@ func planTable(w io.Writer, plans compile.Plans) error {
 		if p.Deployment.Endpoint != nil {
 			engine = p.Deployment.Endpoint.BaseURL
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%.12s\t%s\n", p.Index, p.Name, p.Deployment.Model.Name, engine, loads(p), expected(p), p.Hash, point(p))
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%.12s\t%s\n", p.Index, p.Name, p.Deployment.Model.Name, engine, p.Load(), expected(p), p.Hash, point(p))
 	}
 	return tw.Flush()
-}
-
-// loads names the measured load values.
-func loads(p *runplan.RunPlan) string {
-	var parts []string
-	for _, m := range p.Measurements {
-		for _, st := range m.Stages {
-			switch {
-			case !st.Measure:
-			case st.Rate > 0:
-				parts = append(parts, fmt.Sprintf("%g/s", st.Rate))
-			case st.Concurrency > 0:
-				parts = append(parts, fmt.Sprintf("c%d", st.Concurrency))
-			default:
-				parts = append(parts, st.Shape)
-			}
-		}
-		if s := m.Search; s != nil {
-			parts = append(parts, fmt.Sprintf("search %g..%g", s.Low, s.High))
-		}
-	}
-	if len(parts) > 6 {
-		parts = append(parts[:5], fmt.Sprintf("... %d stages", len(parts)))
-	}
-	return strings.Join(parts, " ")
 }
 
 func expected(p *runplan.RunPlan) string {

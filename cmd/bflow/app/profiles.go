@@ -25,7 +25,7 @@ func profilesCommand(s Streams) *cli.Command {
 		Usage: "list and show profiles",
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "list profiles by kind", Flags: flags(outputFlag()), Action: func(c *cli.Context) error { return listProfiles(c, s) }},
-			{Name: "show", Usage: "print profiles of that name as YAML", ArgsUsage: "NAME", Flags: flags(), Action: func(c *cli.Context) error { return showProfile(c, s) }},
+			{Name: "show", Usage: "print profiles of that name as YAML", ArgsUsage: "PROFILE", Flags: flags(), Action: func(c *cli.Context) error { return showProfile(c, s) }},
 		},
 	}
 }
@@ -105,4 +105,13 @@ func showProfile(c *cli.Context, s Streams) error {
 		return step.Usagef("showing profile: no profile named %q; closest: %s", name, strings.Join(problem.Closest(name, names, 3), ", "))
 	}
 	return errors.Join(err, enc.Close())
+}
+
+// profileNames are those of all profiles that can be found.
+func profileNames(c *cli.Context) (names []string) {
+	set, _ := spec.Load(spec.Options{Shipped: profiles.FS, ProfileDirs: c.StringSlice("profiles")}) // a broken one has no name to offer
+	for _, r := range set.Catalogue.Profiles() {
+		names = append(names, r.Name)
+	}
+	return names
 }

@@ -25,7 +25,7 @@ func reportCommand(s Streams) *cli.Command {
 		ArgsUsage: "RUN...",
 		Description: "One run: every file of its report is made again from its measurements. Several: --out names the page over all of them. " +
 			"The results of a cluster run are fetched first, once.",
-		Flags: worldFlags(outputFlag(), &cli.StringFlag{Name: "out", Usage: "file for the page over several runs (default: bflow-report.html)"}),
+		Flags: worldFlags(outputFlag(), plainFlag(), &cli.StringFlag{Name: "out", Usage: "file for the page over several runs (default: bflow-report.html)"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"report\": want at least one run")
@@ -33,18 +33,22 @@ func reportCommand(s Streams) *cli.Command {
 			if p, ok := matrixArg(c); ok {
 				return reportMatrix(c, s, p)
 			}
-			reports, last, err := rebuild(c, s)
+			names, out, err := reported(c, s)
+			if err != nil {
+				return err
+			}
+			reports, last, err := rebuild(c, s, names)
 			if err != nil {
 				return err
 			}
 			path := filepath.Join(last, contract.FileReportHTML)
-			if len(reports) > 1 || c.IsSet("out") {
-				if path, err = matrixPage(c.String("out"), reports); err != nil {
+			if len(reports) > 1 || out != "" {
+				if path, err = matrixPage(out, reports); err != nil {
 					return err
 				}
 			}
 			return show(c, s.Out, reports, func(w io.Writer) error {
-				if err := report.Table(w, reports...); err != nil {
+				if err := report.Table(w, screenOf(c, s.Out), reports...); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(w, "report: %s\n", path)
@@ -54,11 +58,38 @@ func reportCommand(s Streams) *cli.Command {
 	}
 }
 
+// reported are the runs that the arguments name, those of a matrix of this machine for its name, and the file for the
+// page over them.
+func reported(c *cli.Context, s Streams) (names []string, out string, err error) {
+	names, out = c.Args().Slice(), c.String("out")
+	if len(names) > 1 || c.Bool("cluster") {
+		return names, out, nil
+	}
+	if _, err := runDir(c, names[0]); err == nil {
+		return names, out, nil
+	}
+	m, err := findPoints(c, names[0])
+	if err != nil || m == nil {
+		return names, out, err
+	}
+	if out == "" {
+		out, err = m.page(c)
+	}
+	names = m.reported()
+	switch n := len(m.runs); {
+	case len(names) == 0:
+		return nil, "", fmt.Errorf("reporting matrix %s: none of its %d runs has come to a report; bflow status %s says why", m.name, n, m.name)
+	case len(names) < n:
+		fmt.Fprintf(s.Err, "%d of %d points are in it; the others have not come to a report\n", len(names), n)
+	}
+	return names, out, err
+}
+
 // rebuild makes the files of every named run anew and returns the reports and the last run's directory.
-func rebuild(c *cli.Context, s Streams) ([]*report.Report, string, error) {
+func rebuild(c *cli.Context, s Streams, names []string) ([]*report.Report, string, error) {
 	var reports []*report.Report
 	var dir string
-	for _, name := range c.Args().Slice() {
+	for _, name := range names {
 		var err error
 		if dir, err = resultsDir(c, s, name); err != nil {
 			return nil, "", err

@@ -35,6 +35,9 @@ func rerunCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if m := pointsToRepeat(c, what); m != nil {
+				return rerunPoints(c, s, m)
+			}
 			plan, from, err := findPlan(c, what)
 			if err != nil {
 				return err
@@ -58,6 +61,31 @@ func rerunCommand(s Streams) *cli.Command {
 			return runLocal(c, s, []*runplan.RunPlan{plan}, opt, nil)
 		},
 	}
+}
+
+// pointsToRepeat is the matrix of this machine that what names, nil where it names a file or a run, or where the cluster
+// is asked for one of its own.
+func pointsToRepeat(c *cli.Context, what string) *points {
+	if _, err := os.Stat(what); err == nil || c.Bool("cluster") {
+		return nil
+	}
+	if _, err := runDir(c, what); err == nil {
+		return nil
+	}
+	m, _ := findPoints(c, what) // whoever looks next says what is wrong
+	return m
+}
+
+func rerunPoints(c *cli.Context, s Streams, m *points) error {
+	plans, err := m.plans(c.Bool("failed"))
+	if err != nil {
+		return err
+	}
+	if len(plans) == 0 {
+		fmt.Fprintf(s.Err, "every point of %s has come to a good end; nothing is run again\n", m.name)
+		return nil
+	}
+	return runLocal(c, s, plans, compileOptions(c, input{sum: "plans of " + m.name}), nil)
 }
 
 // findPlan looks for a plan file, a run of this machine of that name, one whose plan has that hash, a run of the cluster,

@@ -88,7 +88,7 @@ func resume(c *cli.Context, s Streams, dir, runID string, again []string) error 
 	if err != nil {
 		return err
 	}
-	_, code, err := conclude(s, o.Root, []localrun.Outcome{{RunID: runID, RunDir: dir, Plan: plan, Status: status, Code: status.ExitCode}})
+	_, code, err := conclude(c, s, o, []localrun.Outcome{{RunID: runID, RunDir: dir, Plan: plan, Status: status, Code: status.ExitCode}})
 	if err != nil {
 		return err
 	}

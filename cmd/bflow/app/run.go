@@ -3,16 +3,14 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"strconv"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"bflow.dev/bflow/cmd/bflow/localrun"
 	"bflow.dev/bflow/cmd/bflow/progress"
@@ -25,7 +23,7 @@ import (
 )
 
 func plainFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "plain", Usage: "no bars, also on a terminal"}
+	return &cli.BoolFlag{Name: "plain", Usage: "no bars and no colours, also on a terminal"}
 }
 
 // secretFlag is for the commands that run something on this machine.
@@ -136,6 +134,9 @@ func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Opt
 	}
 	defer end()
 	opt.Compile, opt.Secrets = o, keys
+	if len(plans) > 1 {
+		opt.Matrix = newName(plans[0].Experiment)
+	}
 	group, err := beginGroup(c.Context, s, plans, &opt)
 	if err != nil {
 		return err
@@ -144,7 +145,7 @@ func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Opt
 	opt.Observe = display.Start
 	outcomes := localrun.Run(c.Context, plans, opt)
 	display.Close()
-	page, code, err := conclude(s, opt.Root, outcomes)
+	page, code, err := conclude(c, s, opt, outcomes)
 	group.end(c.Context, s, outcomes, page, code)
 	if err != nil {
 		return err
@@ -152,28 +153,8 @@ func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Opt
 	return silently(code)
 }
 
-func newDisplay(c *cli.Context, s Streams, total int) *progress.Display {
-	return progress.New(s.Err, width(s.Err, c.Bool("plain")), total, time.Now)
-}
-
-// width is that of the terminal behind w, 0 where there is none.
-func width(w io.Writer, plain bool) int {
-	f, ok := w.(*os.File)
-	if !ok || plain || !term.IsTerminal(int(f.Fd())) {
-		return 0
-	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns == 0 { // some terminals do not say
-		columns, _ = strconv.Atoi(os.Getenv("COLUMNS"))
-	}
-	if columns == 0 {
-		columns = 80
-	}
-	return max(columns, 40)
-}
-
 // conclude prints the table of runs and returns their page, and the code that stands for all of them.
-func conclude(s Streams, root string, outcomes []localrun.Outcome) (page string, code int, err error) {
+func conclude(c *cli.Context, s Streams, o localrun.Options, outcomes []localrun.Outcome) (page string, code int, err error) {
 	var codes []int
 	for _, out := range outcomes {
 		codes = append(codes, out.Code)
@@ -181,7 +162,7 @@ func conclude(s Streams, root string, outcomes []localrun.Outcome) (page string,
 			explainOutcome(s, out)
 		}
 	}
-	page, err = headline(s, root, outcomes)
+	page, err = headline(c, s, filepath.Join(o.Root, o.Matrix+".html"), outcomes)
 	return page, worst(codes), err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/cmd/bflow/progress"
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
 )
 
@@ -21,7 +22,7 @@ func statusCommand(s Streams) *cli.Command {
 		Name:      "status",
 		Usage:     "say how far a run is",
 		ArgsUsage: "RUN",
-		Flags:     worldFlags(outputFlag()),
+		Flags:     worldFlags(outputFlag(), plainFlag()),
 		Action: func(c *cli.Context) error {
 			p, err := placeArg(c)
 			if err != nil {
@@ -29,6 +30,9 @@ func statusCommand(s Streams) *cli.Command {
 			}
 			if p.matrix != nil {
 				return showMatrix(c, s, p)
+			}
+			if p.points != nil {
+				return p.points.show(c, s)
 			}
 			var status clusterrun.Status
 			if p.run != nil {
@@ -39,13 +43,13 @@ func statusCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return show(c, s.Out, status, func(w io.Writer) error { return statusTable(w, status) })
+			return show(c, s.Out, status, func(w io.Writer) error { return statusTable(w, screenOf(c, s.Out), status) })
 		},
 	}
 }
 
-func statusTable(w io.Writer, r clusterrun.Status) error {
-	fmt.Fprintf(w, "Run:\t%s\nState:\t%s\nAttempt:\t%d\n", r.RunID, r.State, r.Attempt)
+func statusTable(w io.Writer, on screen.Screen, r clusterrun.Status) error {
+	fmt.Fprintf(w, "Run:\t%s\nState:\t%s\nAttempt:\t%d\n", r.RunID, on.Paint(string(r.State)), r.Attempt)
 	if r.RunDir != "" {
 		fmt.Fprintf(w, "Folder:\t%s\n", r.RunDir)
 	}
@@ -54,13 +58,16 @@ func statusTable(w io.Writer, r clusterrun.Status) error {
 	}
 	queueRows(w, r)
 	if v := r.Verdict(); v != "" {
-		fmt.Fprintf(w, "Verdict:\t%s\n", v)
+		fmt.Fprintf(w, "Verdict:\t%s\n", on.Paint(v))
 	}
 	if r.Message != "" {
 		fmt.Fprintf(w, "Message:\t%s\n", r.Message)
 	}
 	if r.State == local.Interrupted {
 		fmt.Fprintf(w, "Next:\tbflow resume %s\n", r.RunID)
+	}
+	if r.Queue != nil && r.Queue.Neighbours != nil {
+		neighbourRows(w, r.Queue.Neighbours, time.Now())
 	}
 	if len(r.Tasks) > 0 {
 		fmt.Fprintln(w, "\nTASK\tSTATE\tTIME\tEXIT\tMESSAGE")
@@ -83,13 +90,9 @@ func queueRows(w io.Writer, r clusterrun.Status) {
 	if q == nil {
 		return
 	}
-	var asks []string
-	for _, name := range slices.Sorted(maps.Keys(q.Requests)) {
-		asks = append(asks, q.Requests[name]+" "+name)
-	}
 	fmt.Fprintf(w, "Queue:\t%s\n", q.Name)
-	if len(asks) > 0 {
-		fmt.Fprintf(w, "Asks for:\t%s\n", strings.Join(asks, ", "))
+	if text := amounts(q.Requests); text != "" {
+		fmt.Fprintf(w, "Asks for:\t%s\n", text)
 	}
 	if !q.Admitted.IsZero() {
 		fmt.Fprintf(w, "Admitted:\t%s, after %s\n", clock(q.Admitted), q.Admitted.Sub(r.Created).Round(time.Second))
@@ -105,3 +108,44 @@ func queueRows(w io.Writer, r clusterrun.Status) {
 }
 
 func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// amounts are what a run asks its queue for: "4 nvidia.com/gpu".
+func amounts(requests map[string]string) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		out = append(out, requests[name]+" "+name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// neighboursShown bounds the rows about other runs.
+const neighboursShown = 10
+
+// neighbourRows say who holds what a run waits for, since when, and which runs come before it.
+func neighbourRows(w io.Writer, near *clusterrun.Neighbours, now time.Time) {
+	rows := func(head string, runs []clusterrun.Neighbour, since func(clusterrun.Neighbour) string) {
+		for i, n := range runs {
+			if i == 0 {
+				fmt.Fprintf(w, "\n%s\tNAMESPACE\tASKS FOR\tSINCE\n", head)
+			}
+			if i == neighboursShown {
+				fmt.Fprintf(w, "and %d more\n", len(runs)-i)
+				break
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n.Run, n.Namespace, amounts(n.Requests), since(n))
+		}
+	}
+	rows("HELD BY", near.Holders, func(n clusterrun.Neighbour) string {
+		text := fmt.Sprintf("%s (%s)", clock(n.Since), now.Sub(n.Since).Round(time.Second))
+		if n.Ending {
+			text += ", it has ended and is being taken down"
+		}
+		return text
+	})
+	rows("BEFORE IT", near.Before, func(n clusterrun.Neighbour) string {
+		return fmt.Sprintf("%s, place %d", clock(n.Since), n.Place)
+	})
+	if near.Hidden {
+		fmt.Fprintln(w, "\nruns of other namespaces may hold the rest; they are not shown to you")
+	}
+}

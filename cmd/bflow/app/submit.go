@@ -170,7 +170,7 @@ func concludeCluster(c *cli.Context, s Streams, cluster *clusterrun.Cluster, run
 		if err != nil {
 			return err
 		}
-		if _, err := headline(s, filepath.Join(root, copiesDir), outcomes); err != nil {
+		if _, err := headline(c, s, filepath.Join(root, copiesDir, "matrix-"+outcomes[0].RunID+".html"), outcomes); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,9 @@ func watchCommand(s Streams) *cli.Command {
 				}
 				return silently(code)
 			}
+			if p.points != nil {
+				return p.points.single(c)
+			}
 			if p.run != nil {
 				return followCluster(c, s, p.cluster, []*clusterrun.Run{p.run}, nil)
 			}

@@ -36,6 +36,7 @@ type place struct {
 	cluster *clusterrun.Cluster
 	run     *clusterrun.Run
 	matrix  *clusterrun.Matrix // of several runs; only locateAny finds it
+	points  *points            // the same on this machine
 }
 
 // placeArg finds the run, or the matrix, that the command's one argument names.
@@ -50,10 +51,21 @@ func placeArg(c *cli.Context) (place, error) {
 // locate looks for a run on this machine and then, where a cluster is known, there.
 func locate(c *cli.Context, name string) (place, error) {
 	p, err := locateAny(c, name)
-	if err == nil && p.matrix != nil {
-		err = notMatrix(c, p)
+	if err == nil {
+		err = p.single(c)
 	}
 	return p, err
+}
+
+// single refuses a matrix where one run is asked for.
+func (p place) single(c *cli.Context) error {
+	switch {
+	case p.points != nil:
+		return p.points.single(c)
+	case p.matrix != nil:
+		return notMatrix(c, p)
+	}
+	return nil
 }
 
 // yesFlag lets a verb that destroys take a run by the start of its name.
@@ -67,6 +79,8 @@ func (p place) certain(c *cli.Context) error {
 	switch {
 	case p.matrix != nil:
 		whole = p.matrix.Name()
+	case p.points != nil:
+		whole = p.points.name
 	case p.run != nil && slices.ContainsFunc(p.run.Attempts, func(pr tektonv1.PipelineRun) bool { return pr.Name == p.name }):
 		return nil
 	case p.run != nil:
@@ -96,6 +110,9 @@ func locateAny(c *cli.Context, name string) (place, error) {
 		dir, err := runDir(c, name)
 		if err == nil {
 			return place{name: name, dir: dir}, nil
+		}
+		if m, err := findPoints(c, name); err == nil && m != nil {
+			return place{name: name, points: m}, nil
 		}
 		if c.Bool("local") || !clusterKnown(c) {
 			return place{}, err

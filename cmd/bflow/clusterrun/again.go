@@ -114,8 +114,7 @@ func copyOf(old *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 			pr.Labels[k] = v
 		}
 	}
-	for _, k := range []string{contract.AnnotationRequests, contract.AnnotationName, contract.AnnotationSetupKey,
-		contract.AnnotationMetrics, contract.AnnotationPods} {
+	for _, k := range keys.Compiled() {
 		if v, ok := annotations[k]; ok {
 			pr.Annotations[k] = v
 		}

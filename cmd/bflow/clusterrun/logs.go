@@ -24,6 +24,7 @@ func (c *Cluster) Status(ctx context.Context, run *Run) (Status, error) {
 	s := StatusOf(run, tasks)
 	s.Cluster = c.Name
 	c.WhyWaiting(ctx, &s, run.Last())
+	c.neighbours(ctx, &s)
 	c.lastWords(ctx, &s, tasks, map[string]string{})
 	c.noNodes(ctx, &s, tasks)
 	if s.Alive {

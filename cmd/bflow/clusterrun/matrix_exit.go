@@ -2,7 +2,6 @@ package clusterrun
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"bflow.dev/bflow/pipelines/local"
@@ -54,7 +53,7 @@ func codeOf(o state.Outcome) int {
 
 // Briefs are the summaries of the runs of a matrix, by point, nil where there is none.
 func (c *Cluster) Briefs(ctx context.Context, m *Matrix) ([]*brief.Brief, error) {
-	sel := contract.LabelRole + "=result"
+	sel := results
 	if experiment := m.Parent.Labels[contract.LabelExperiment]; experiment != "" {
 		sel += "," + contract.LabelExperiment + "=" + experiment
 	}
@@ -62,21 +61,17 @@ func (c *Cluster) Briefs(ctx context.Context, m *Matrix) ([]*brief.Brief, error)
 	if err != nil {
 		return nil, fmt.Errorf("reading the summaries of matrix %s: %w", m.Name(), err)
 	}
-	found := map[string]string{}
-	for _, cm := range maps {
-		found[cm.Labels[contract.LabelRun]] = cm.Data[brief.Key]
+	found := map[string]*corev1.ConfigMap{}
+	for i := range maps {
+		found[maps[i].Labels[contract.LabelRun]] = &maps[i]
 	}
 	out := make([]*brief.Brief, m.Points())
 	for i := range out {
-		text, ok := found[m.Child(i)]
-		if !ok {
-			continue
+		if cm := found[m.Child(i)]; cm != nil {
+			if out[i], err = briefIn(cm); err != nil {
+				return nil, err
+			}
 		}
-		var b brief.Brief
-		if err := json.Unmarshal([]byte(text), &b); err != nil {
-			return nil, fmt.Errorf("reading the summary of run %s: %w", m.Child(i), err)
-		}
-		out[i] = &b
 	}
 	return out, nil
 }

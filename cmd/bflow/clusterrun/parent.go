@@ -189,9 +189,39 @@ func (c *Cluster) Brief(ctx context.Context, run *Run) (*brief.Brief, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the summary of run %s: %w", run.ID, err)
 	}
+	return briefIn(cm)
+}
+
+// briefIn is the summary that a ConfigMap holds.
+func briefIn(cm *corev1.ConfigMap) (*brief.Brief, error) {
 	var b brief.Brief
 	if err := json.Unmarshal([]byte(cm.Data[brief.Key]), &b); err != nil {
-		return nil, fmt.Errorf("reading the summary of run %s: %w", run.ID, err)
+		return nil, fmt.Errorf("reading the summary of run %s: %w", cm.Labels[contract.LabelRun], err)
 	}
 	return &b, nil
+}
+
+// results selects the summaries of runs.
+const results = contract.LabelRole + "=result"
+
+// BriefsOf are the summaries of runs by namespace/name. It is a courtesy of listings: what may not be read, or is none, is
+// left out.
+func (c *Cluster) BriefsOf(ctx context.Context, runs []Run) map[string]*brief.Brief {
+	out, asked := map[string]*brief.Brief{}, map[string]bool{}
+	for _, r := range runs {
+		if asked[r.Namespace] {
+			continue
+		}
+		asked[r.Namespace] = true
+		maps, _, err := list[corev1.ConfigMap](ctx, c, configMaps(r.Namespace, ""), selector{labels: results})
+		if err != nil {
+			continue
+		}
+		for i := range maps {
+			if b, err := briefIn(&maps[i]); err == nil && maps[i].Namespace == r.Namespace {
+				out[r.Namespace+"/"+maps[i].Labels[contract.LabelRun]] = b
+			}
+		}
+	}
+	return out
 }

@@ -23,6 +23,9 @@ type Status struct {
 	Cluster    string    `json:"cluster,omitempty"`
 	Namespace  string    `json:"namespace,omitempty"`
 	Experiment string    `json:"experiment,omitempty"`
+	Model      string    `json:"model,omitempty"`
+	Load       string    `json:"load,omitempty"`      // what is measured, in a few words
+	TTFT       *float64  `json:"ttftP50Ms,omitempty"` // of the headline stage
 	PlanHash   string    `json:"planHash,omitempty"`
 	Created    time.Time `json:"created,omitzero"` // of the first attempt
 	Queue      *Queue    `json:"queue,omitempty"`  // nil: the run does not queue
@@ -39,6 +42,8 @@ type Queue struct {
 	Admitted time.Time         `json:"admitted,omitzero"`
 	Freed    time.Time         `json:"freed,omitzero"`    // no pod holds a device since
 	Released time.Time         `json:"released,omitzero"` // nothing of it is left on its target since
+
+	Neighbours *Neighbours `json:"neighbours,omitempty"` // of one that waits, where somebody asks for its status
 }
 
 // Verdict is the word of the run's last task, "" before it has spoken.
@@ -60,6 +65,7 @@ func StatusOf(run *Run, tasks []tektonv1.TaskRun) Status {
 	s := Status{Namespace: run.Namespace, Experiment: pr.Annotations[contract.AnnotationName], PlanHash: pr.Labels[contract.LabelPlanHash],
 		Created: run.Attempts[0].CreationTimestamp.UTC(), Queue: queueOf(pr)}
 	s.RunID, s.Attempt = run.ID, queuerun.Attempt(pr)
+	s.Model, s.Load, s.Matrix = pr.Annotations[contract.AnnotationModel], pr.Annotations[contract.AnnotationLoad], pr.Labels[contract.LabelMatrix]
 	if pr.Spec.PipelineRef != nil {
 		s.Pipeline = pr.Spec.PipelineRef.Name
 	}

@@ -23,11 +23,14 @@ import (
 	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Options say where and how plans run.
 type Options struct {
 	Root    string // folder of runs
+	Matrix  string // name of the matrix whose points the plans are, "" of a run alone
 	Self    string // path of bflow
 	Env     []string
 	Compile compile.Options
@@ -102,6 +105,11 @@ func runOne(ctx context.Context, p *runplan.RunPlan, o Options) Outcome {
 	out := Outcome{RunID: NewRunID(p.Name, o.Now()), Plan: p}
 	out.RunDir = filepath.Join(o.Root, out.RunID)
 	objects, err := compiled(p, o.Compile)
+	if err == nil && o.Matrix != "" {
+		for _, run := range objects.PipelineRuns {
+			metav1.SetMetaDataLabel(&run.ObjectMeta, contract.LabelMatrix, o.Matrix)
+		}
+	}
 	if err == nil {
 		out.Status, err = execute(ctx, objects, out, o)
 	}

@@ -25,8 +25,9 @@ func (d *Display) draw() {
 		if !ok {
 			continue
 		}
-		if d.width > 0 {
-			fmt.Fprintln(d.w, bar(p, d.width-1))
+		d.over(run, l, p)
+		if d.on.Live {
+			fmt.Fprintln(d.w, bar(p, d.on.Width-1))
 			d.bars++
 			continue
 		}
@@ -36,9 +37,33 @@ func (d *Display) draw() {
 			d.line("  %s%s", d.prefix(run), numbers(p))
 		}
 	}
+	d.drawBusy()
 }
 
 // erase removes the bars, so that the next line takes their place.
+// over leaves a line of the stage before p, once.
+func (d *Display) over(run string, l *loading, p report.Progress) {
+	if l.last != nil && (l.last.Sample != p.Sample || l.last.Stage != p.Stage) {
+		d.line("  %s%s", d.prefix(run), outcome(*l.last))
+	}
+	l.last = &p
+}
+
+// ended leaves a line of the last stage of a load that is over.
+func (d *Display) ended(run string) {
+	l := d.load[run]
+	if l == nil {
+		return
+	}
+	if p, ok := l.progress(); ok {
+		d.over(run, l, p)
+	}
+	if l.last != nil {
+		d.line("  %s%s", d.prefix(run), outcome(*l.last))
+	}
+	delete(d.load, run)
+}
+
 func (d *Display) erase() {
 	if d.bars > 0 {
 		fmt.Fprintf(d.w, "\x1b[%dA\x1b[J", d.bars)
@@ -85,23 +110,40 @@ func bar(p report.Progress, width int) string {
 }
 
 // numbers is the state of a stage as text.
-func numbers(p report.Progress) string {
-	place := fmt.Sprintf("stage %d", p.Stage+1)
+func place(p report.Progress) string {
+	text := fmt.Sprintf("stage %d", p.Stage+1)
 	if p.Stage < p.Stages { // a search adds stages that no plan lists
-		place += fmt.Sprintf("/%d", p.Stages)
+		text += fmt.Sprintf("/%d", p.Stages)
 	}
-	text := place + " " + p.Name
+	text += " " + p.Name
 	if p.Samples > 1 {
 		text = fmt.Sprintf("sample %d/%d %s", p.Sample+1, p.Samples, text)
 	}
 	if !p.Measure {
 		text += " (not measured)"
 	}
-	text += fmt.Sprintf("  %.0f", p.ElapsedS)
+	return text
+}
+
+// outcome is what has become of a stage that is over.
+func outcome(p report.Progress) string {
+	return fmt.Sprintf("%s  %.0f s  %d ok  %d errors%s", place(p), p.ElapsedS, p.Done, p.Errors, ttft(p))
+}
+
+// ttft is the mean so far.
+func ttft(p report.Progress) string {
+	if p.TTFTMS == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  TTFT %.1f ms", p.TTFTMS)
+}
+
+func numbers(p report.Progress) string {
+	text := fmt.Sprintf("%s  %.0f", place(p), p.ElapsedS)
 	if p.ExpectedS > 0 {
 		text += fmt.Sprintf("/%.0f", p.ExpectedS)
 	}
-	text += fmt.Sprintf(" s  %.1f req/s  %d in flight  %d errors", p.Rate, p.InFlight, p.Errors)
+	text += fmt.Sprintf(" s  %.1f req/s  %d in flight  %d errors%s", p.Rate, p.InFlight, p.Errors, ttft(p))
 	if p.ETAS > 0 {
 		text += "  ETA " + (time.Duration(p.ETAS) * time.Second).String()
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
@@ -18,7 +19,7 @@ import (
 // Display shows any number of runs on one writer.
 type Display struct {
 	w     io.Writer
-	width int // columns of the terminal; 0 = no terminal, plain lines only
+	on    screen.Screen // where it has no live lines, plain ones are written
 	now   func() time.Time
 	total int  // runs to come
 	names bool // every line names its run: several go on side by side
@@ -26,6 +27,7 @@ type Display struct {
 	mu      sync.Mutex
 	started int
 	load    map[string]*loading // run id -> its running load-gen
+	busy    map[string]*working // run id and task -> a task that runs
 	bars    int                 // lines drawn below the last line
 	stop    chan struct{}
 	done    chan struct{}
@@ -35,14 +37,14 @@ type Display struct {
 type loading struct {
 	folder   string // measurements/<n> of the run; its progress.json is read where nobody tells the progress
 	told     *report.Progress
-	reported string // plain: stage that was last announced
+	last     *report.Progress // that was shown
+	reported string           // plain: stage that was last announced
 	lastLine time.Time
 }
 
-// New returns a display on w. A width above 0 means that w is a terminal of so many columns; total is the number of
-// runs to come. Close it.
-func New(w io.Writer, width, total int, now func() time.Time) *Display {
-	d := &Display{w: w, width: width, total: total, now: now, load: map[string]*loading{}, stop: make(chan struct{}), done: make(chan struct{})}
+// New returns a display on w, which shows what on says; total is the number of runs to come. Close it.
+func New(w io.Writer, on screen.Screen, total int, now func() time.Time) *Display {
+	d := &Display{w: w, on: on, total: total, now: now, load: map[string]*loading{}, busy: map[string]*working{}, stop: make(chan struct{}), done: make(chan struct{})}
 	go d.refresh()
 	return d
 }
@@ -151,12 +153,18 @@ func (o *observer) Changed(r local.Record) {
 			o.began = map[string]time.Time{}
 		}
 		o.began[r.Task] = r.Time
+		o.d.busy[o.run+" "+r.Task] = &working{run: o.run, task: r.Task, since: o.d.now()}
 		if n, ok := strings.CutPrefix(r.Task, contract.LoadGen+"-"); ok {
 			o.d.load[o.run] = &loading{folder: filepath.Join(o.dir, contract.DirMeasurement, n), lastLine: o.d.now()}
 		}
+	case local.StepStarted:
+		if b := o.d.busy[o.run+" "+r.Task]; b != nil {
+			b.log = filepath.Join(o.dir, r.Log)
+		}
 	case local.TaskFinished:
-		delete(o.d.load, o.run)
-		o.d.line("  %s%-12s %s", o.d.prefix(o.run), Part(r.Task, r.Step), ending(r, o.began[r.Task]))
+		delete(o.d.busy, o.run+" "+r.Task)
+		o.d.ended(o.run)
+		o.d.line("  %s%-12s %s", o.d.prefix(o.run), Part(r.Task, r.Step), o.d.ending(r, o.began[r.Task]))
 	case local.TaskKept:
 		o.d.line("  %s%-12s kept from an earlier attempt", o.d.prefix(o.run), r.Task)
 	case local.CancelRequested:
@@ -172,11 +180,12 @@ func Part(task, step string) string {
 	return task + "/" + step
 }
 
-func ending(r local.Record, began time.Time) string {
+func (d *Display) ending(r local.Record, began time.Time) string {
 	text := "ok"
 	if r.State != local.Succeeded {
 		text = strings.ToLower(string(r.State))
 	}
+	text = d.on.Paint(text)
 	if !began.IsZero() && !r.Time.IsZero() {
 		text += fmt.Sprintf("  %.1fs", r.Time.Sub(began).Seconds())
 	}

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/loadgen/words"
@@ -157,7 +158,7 @@ func (r *run) report() (*report.Report, error) {
 
 // summarise prints the table of every run and where its files are.
 func (r *run) summarise(w io.Writer, rep *report.Report) error {
-	if err := report.Table(w, rep); err != nil {
+	if err := report.Table(w, screen.Screen{}, rep); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "run: %s\n", r.dir)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/report"
@@ -30,10 +31,10 @@ func TestPagesOverBriefsShowWhatPagesOverReportsShow(t *testing.T) {
 	}
 	back := b.Report()
 	var want, got bytes.Buffer
-	if err := report.Table(&want, r); err != nil {
+	if err := report.Table(&want, screen.Screen{}, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := report.Table(&got, back); err != nil {
+	if err := report.Table(&got, screen.Screen{}, back); err != nil {
 		t.Fatal(err)
 	}
 	// Goodput and the doubt about quantiles of few values stand in the report alone.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/tasks/problem"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/report/tools"
 	"bflow.dev/bflow/tasks/report/tools/aiperf"
@@ -109,7 +110,10 @@ func Formats() []string { return slices.Sorted(maps.Keys(all())) }
 func New(format string) (Exporter, error) {
 	e := all()[format]
 	if e == nil {
-		return nil, fmt.Errorf("choosing a format: %q is none of %s", format, strings.Join(Formats(), ", "))
+		if near := problem.Closest(format, Formats(), 1); len(near) > 0 {
+			return nil, fmt.Errorf("choosing a format: %q is no format of results (did you mean %q?)", format, near[0])
+		}
+		return nil, fmt.Errorf("choosing a format: %q is no format of results; want one of %s", format, strings.Join(Formats(), ", "))
 	}
 	return e, nil
 }

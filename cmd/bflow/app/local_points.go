@@ -1,0 +1,234 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	"github.com/urfave/cli/v2"
+
+	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/queue/matrix/state"
+	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
+	"bflow.dev/bflow/tasks/verdict"
+)
+
+// points are the runs of one matrix on this machine, in the order in which they began.
+type points struct {
+	name string
+	runs []clusterrun.Status
+}
+
+// together puts the runs of each matrix of this machine into one row; those of a cluster have theirs already.
+func together(runs []clusterrun.Status) []clusterrun.Status {
+	alone, matrices := parted(runs)
+	for _, m := range matrices {
+		alone = append(alone, m.row())
+	}
+	return alone
+}
+
+// parted are the runs that belong to no matrix of this machine, and those matrices.
+func parted(runs []clusterrun.Status) (alone []clusterrun.Status, matrices []*points) {
+	found := map[string]*points{}
+	for _, r := range runs {
+		if r.Matrix == "" || r.Namespace != "" {
+			alone = append(alone, r)
+			continue
+		}
+		if found[r.Matrix] == nil {
+			found[r.Matrix] = &points{name: r.Matrix}
+			matrices = append(matrices, found[r.Matrix])
+		}
+		found[r.Matrix].runs = append(found[r.Matrix].runs, r)
+	}
+	for _, m := range matrices {
+		slices.SortStableFunc(m.runs, func(a, b clusterrun.Status) int { return a.Started.Compare(b.Started) })
+	}
+	return alone, matrices
+}
+
+// findPoints finds a matrix of this machine by its name or the only start of one; nil where there is none.
+func findPoints(c *cli.Context, name string) (*points, error) {
+	runs, err := localRuns(c)
+	if err != nil || name == "" {
+		return nil, err
+	}
+	_, matrices := parted(runs)
+	var hits []*points
+	for _, m := range matrices {
+		if m.name == name {
+			return m, nil
+		}
+		if strings.HasPrefix(m.name, name) {
+			hits = append(hits, m)
+		}
+	}
+	if len(hits) != 1 {
+		return nil, nil
+	}
+	return hits[0], nil
+}
+
+// row is the matrix as one line among runs.
+func (m *points) row() clusterrun.Status {
+	first := m.runs[0]
+	s := clusterrun.Status{Experiment: first.Experiment, Model: first.Model, Load: fmt.Sprintf("%d points", len(m.runs)), Created: first.Started}
+	s.RunID, s.Matrix, s.Attempt, s.Started = m.name, m.name, 1, first.Started
+	counts := m.counts()
+	var codes []int
+	for _, r := range m.runs {
+		if r.Model != s.Model {
+			s.Model = "several"
+		}
+		s.Alive = s.Alive || r.Alive
+		if r.Finished.After(s.Finished) {
+			s.Finished = r.Finished
+		}
+		codes = append(codes, r.ExitCode)
+	}
+	s.Message = counts.String()
+	if s.Alive {
+		s.State, s.Finished = local.Running, time.Time{}
+		return s
+	}
+	s.ExitCode, s.State = worst(codes), m.state()
+	s.Results = local.Results{contract.ResultVerdict: *v1.NewStructuredValues(counts.Verdict())}
+	return s
+}
+
+// state is that of a matrix that has ended: the worst of its runs.
+func (m *points) state() local.State {
+	for _, state := range []local.State{local.Interrupted, local.Cancelled, local.TimedOut, local.Failed} {
+		if slices.ContainsFunc(m.runs, func(r clusterrun.Status) bool { return r.State == state }) {
+			return state
+		}
+	}
+	return local.Succeeded
+}
+
+func (m *points) counts() (n state.Counts) {
+	for _, r := range m.runs {
+		switch word := r.Verdict(); {
+		case r.Alive:
+			n.Running++
+		default:
+			tally(&n, cmp.Or(word, verdict.Fail), r.ExitCode == contract.ExitInterrupted)
+		}
+	}
+	return n
+}
+
+// tally counts a run that has ended.
+func tally(n *state.Counts, word string, interrupted bool) {
+	switch {
+	case interrupted:
+		n.Cancelled++
+	case word == verdict.Pass:
+		n.Passed++
+	case word == verdict.Invalid:
+		n.Invalid++
+	case word == verdict.Inconclusive:
+		n.Inconclusive++
+	default:
+		n.Failed++
+	}
+}
+
+// show says how far the matrix is, and each of its runs.
+func (m *points) show(c *cli.Context, s Streams) error {
+	return show(c, s.Out, m.runs, func(w io.Writer) error {
+		row := m.row()
+		on := screenOf(c, s.Out)
+		fmt.Fprintf(w, "Matrix:\t%s\nState:\t%s\nPoints:\t%d: %s\n", m.name, on.Paint(string(row.State)), len(m.runs), row.Message)
+		if word := row.Verdict(); word != "" {
+			fmt.Fprintf(w, "Verdict:\t%s\n", on.Paint(word))
+		}
+		fmt.Fprintln(w)
+		return listTable(w, on, m.runs)
+	})
+}
+
+// reported are the names of its runs that have come to a report.
+func (m *points) reported() (names []string) {
+	for _, r := range m.runs {
+		if _, err := os.Stat(filepath.Join(r.RunDir, contract.FileReport)); err == nil {
+			names = append(names, r.RunID)
+		}
+	}
+	return names
+}
+
+// page is where the page over all runs lies.
+func (m *points) page(c *cli.Context) (string, error) {
+	root, err := runsDir(c)
+	return filepath.Join(root, m.name+".html"), err
+}
+
+// cancel stops those that run.
+func (m *points) cancel(s Streams) error {
+	told := 0
+	for _, r := range m.runs {
+		if !r.Alive {
+			continue
+		}
+		if err := local.Cancel(r.RunDir); err != nil {
+			return err
+		}
+		told++
+	}
+	if told == 0 {
+		return fmt.Errorf("cancelling matrix %s: no run of it goes on", m.name)
+	}
+	fmt.Fprintf(s.Err, "told the executor of %s to stop; bflow status %s says how far it is\n", m.name, m.name)
+	return nil
+}
+
+// delete removes all runs with the page over them.
+func (m *points) delete(c *cli.Context) error {
+	for _, r := range m.runs {
+		if err := deleteHere(c, r.RunDir); err != nil {
+			return err
+		}
+	}
+	path, err := m.page(c)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("deleting the page of %s: %w", m.name, err)
+	}
+	return nil
+}
+
+// plans are those of its runs, or of those that did not come to a good end.
+func (m *points) plans(failed bool) (plans []*runplan.RunPlan, err error) {
+	for _, r := range m.runs {
+		if failed && r.ExitCode == contract.ExitPass && !r.Alive {
+			continue
+		}
+		plan, err := runplan.Read(r.RunDir)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, plan)
+	}
+	return plans, nil
+}
+
+// single refuses a matrix where one run is asked for.
+func (m *points) single(c *cli.Context) error {
+	return step.Usagef("reading arguments of %q: %s is a matrix of %d runs; name one of them, such as %s",
+		c.Command.Name, m.name, len(m.runs), m.runs[0].RunID)
+}
