@@ -1,6 +1,7 @@
 package ends
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/e2e/product"
+	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/verdict"
@@ -216,6 +219,38 @@ func TestAMatrixEndsAsItsPointsDo(t *testing.T) {
 				t.Errorf("exit code %d of %d runs, want %d of %d, and %q:\n%s\n%s", got.Code, runs, row.code, row.runs, row.says, got.Out, got.Err)
 			}
 		})
+	}
+}
+
+// TestAMatrixIsCancelledByItsName: its runs share an executor, which takes a second signal for impatience.
+func TestAMatrixIsCancelledByItsName(t *testing.T) {
+	t.Parallel()
+	p := product.New(t)
+	p.Write("ends.yaml", experiment+"  matrix: {max_parallel: 2, axes: {engine.sim.ttft: [10ms, 12ms]}}\n")
+	cmd := p.Start("run", "--local", "--plain", "ends.yaml", "--set", endless)
+	eventually.Nil(t, "two runs that load", func() error {
+		for _, run := range p.Every() {
+			if !run.Has("measurements/0/progress.json") {
+				return fmt.Errorf("%s does not load yet", run.ID())
+			}
+		}
+		if n := len(p.Every()); n != 2 {
+			return fmt.Errorf("%d runs", n)
+		}
+		return nil
+	})
+	name := regexp.MustCompile(`ends-\d+-\d+-\S+`).FindString(p.Run("list").Out)
+	if got := p.Run("cancel", name); got.Code != contract.ExitPass {
+		t.Fatalf("bflow cancel %s: exit code %d:\n%s", name, got.Code, got.Err)
+	}
+	if got := cmd.Wait(); got.Code != contract.ExitInterrupted {
+		t.Errorf("exit code %d:\n%s\n%s", got.Code, got.Out, got.Err)
+	}
+	for _, run := range p.Every() {
+		s, err := local.StatusOf(run.Dir)
+		if err != nil || s.State != local.Cancelled || s.Message != "the run was cancelled" {
+			t.Errorf("%s is %s: %q, %v", run.ID(), s.State, s.Message, err)
+		}
 	}
 }
 

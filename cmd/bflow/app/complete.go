@@ -142,9 +142,9 @@ func argumentsOf(c *cli.Context, usage string) []string {
 // allRunNames are those of the runs and matrices here, and of the cluster where one is known and answers at once.
 func allRunNames(c *cli.Context) (names []string) {
 	if root, err := runsDir(c); err == nil && !c.Bool("cluster") {
-		runs, _ := local.List(root) // what cannot be read has no name to offer
-		for _, r := range append(runs, importedRuns(root)...) {
-			names = append(names, r.RunID)
+		names, _ = runNames(root) // what cannot be read has no name to offer
+		runs, _ := local.List(root)
+		for _, r := range runs {
 			if r.Matrix != "" {
 				names = append(names, r.Matrix)
 			}

@@ -73,13 +73,19 @@ func localRuns(c *cli.Context) ([]clusterrun.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := []clusterrun.Status{}
-	for _, r := range append(here, importedRuns(root)...) {
-		status := clusterrun.Status{Status: r}
-		describe(&status)
-		runs = append(runs, status)
+	runs := statuses(append(here, importedRuns(root)...))
+	for i := range runs {
+		describe(&runs[i])
 	}
 	return runs, nil
+}
+
+func statuses(runs []local.Status) []clusterrun.Status {
+	out := make([]clusterrun.Status, len(runs))
+	for i, r := range runs {
+		out[i] = clusterrun.Status{Status: r}
+	}
+	return out
 }
 
 // describe adds what a run of this machine is for and what it has found, as far as its folder tells.

@@ -61,15 +61,19 @@ func parted(runs []clusterrun.Status) (alone []clusterrun.Status, matrices []*po
 
 // findPoints finds a matrix of this machine by its name or the only start of one; nil where there is none.
 func findPoints(c *cli.Context, name string) (*points, error) {
-	runs, err := localRuns(c)
+	root, err := runsDir(c)
 	if err != nil || name == "" {
 		return nil, err
 	}
-	_, matrices := parted(runs)
+	here, err := local.List(root)
+	if err != nil {
+		return nil, err
+	}
+	_, matrices := parted(statuses(here))
 	var hits []*points
 	for _, m := range matrices {
 		if m.name == name {
-			return m, nil
+			return m.described(), nil
 		}
 		if strings.HasPrefix(m.name, name) {
 			hits = append(hits, m)
@@ -78,7 +82,15 @@ func findPoints(c *cli.Context, name string) (*points, error) {
 	if len(hits) != 1 {
 		return nil, nil
 	}
-	return hits[0], nil
+	return hits[0].described(), nil
+}
+
+// described is m with what its runs are for, and have found.
+func (m *points) described() *points {
+	for i := range m.runs {
+		describe(&m.runs[i])
+	}
+	return m
 }
 
 // row is the matrix as one line among runs.
@@ -176,19 +188,19 @@ func (m *points) page(c *cli.Context) (string, error) {
 	return filepath.Join(root, m.name+".html"), err
 }
 
-// cancel stops those that run.
+// cancel stops those that run. Runs side by side have one executor, for which a second signal means: at once.
 func (m *points) cancel(s Streams) error {
-	told := 0
+	told := map[int]bool{}
 	for _, r := range m.runs {
-		if !r.Alive {
+		if !r.Alive || told[r.PID] {
 			continue
 		}
 		if err := local.Cancel(r.RunDir); err != nil {
 			return err
 		}
-		told++
+		told[r.PID] = true
 	}
-	if told == 0 {
+	if len(told) == 0 {
 		return fmt.Errorf("cancelling matrix %s: no run of it goes on", m.name)
 	}
 	fmt.Fprintf(s.Err, "told the executor of %s to stop; bflow status %s says how far it is\n", m.name, m.name)
