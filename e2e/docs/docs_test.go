@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -9,8 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"bflow.dev/bflow/e2e/product"
+	"bflow.dev/bflow/tasks/runplan"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -196,5 +199,36 @@ func (w *walk) run(t *testing.T, b block, c command) {
 	}
 	if want := missing(c.says, string(printed)); want != "" {
 		t.Errorf("%s:%d: %s does not print %q, but:\n%s", b.page, b.line, c.line, want, printed)
+	}
+}
+
+// TestExamplesSayHowLongTheyTake: nobody waits three hours for eight requests.
+func TestExamplesSayHowLongTheyTake(t *testing.T) {
+	const most = 30 * time.Minute
+	p := product.New(t)
+	examples, err := filepath.Glob("../../examples/*.yaml")
+	if err != nil || len(examples) == 0 {
+		t.Fatalf("%d examples, %v", len(examples), err)
+	}
+	for _, path := range examples {
+		full, err := filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := p.Run("plan", full, "-o", "json")
+		var plans []*runplan.RunPlan
+		if err := json.Unmarshal([]byte(got.Out), &plans); err != nil || got.Code != 0 {
+			t.Errorf("%s: exit code %d, %v:\n%s", path, got.Code, err, got.Err)
+			continue
+		}
+		for _, plan := range plans {
+			var sum time.Duration
+			for _, d := range plan.Timeouts.Measurement {
+				sum += d.D()
+			}
+			if sum > most {
+				t.Errorf("%s: its load takes up to %s, more than %s", path, sum, most)
+			}
+		}
 	}
 }
