@@ -85,12 +85,12 @@ func mlflowPush() part {
 		about:   "Writes the results to MLflow where a tracking server is set, then ends by the verdict of the run.",
 		results: []string{contract.ResultVerdict, contract.ResultMLflowRunID, contract.ResultMLflowURL},
 		steps: []stepPart{
-			{name: "push", binary: contract.MLflowPush, sub: "push", env: mlflowEnv(), args: []string{
+			{name: contract.StepPush, binary: contract.MLflowPush, sub: contract.StepPush, env: mlflowEnv(), args: []string{
 				"--verdict-result=" + resultPath(contract.ResultVerdict),
 				"--run-id-result=" + resultPath(contract.ResultMLflowRunID),
 				"--url-result=" + resultPath(contract.ResultMLflowURL),
 			}},
-			{name: "verdict", binary: contract.MLflowPush, sub: "verdict"},
+			{name: contract.StepVerdict, binary: contract.MLflowPush, sub: contract.StepVerdict},
 		},
 	}
 }

@@ -93,6 +93,9 @@ func (e end) check(t *testing.T, p *product.Product, got product.Result) {
 	if strings.Contains(got.Err, "goroutine ") {
 		t.Error("a stack trace was printed")
 	}
+	if strings.Count(got.Err, "the verdict is") > 1 {
+		t.Error("the verdict is told twice beside the table")
+	}
 	word := ""
 	for _, run := range p.Every() {
 		if left := run.Processes(); len(left) > 0 {

@@ -67,6 +67,12 @@ const (
 	ParamMLflowRun   = "mlflow-parent" // MLflow run of the matrix; empty without a tracking server
 )
 
+// Steps of MLflowPush.
+const (
+	StepPush    = "push"    // what was measured, to the tracking server
+	StepVerdict = "verdict" // ends with the exit code of the run
+)
+
 // Results. Each stays under 1 KiB: results travel in the termination message (4 KiB per container).
 const (
 	ResultReason      = "reason"        // provision: why it failed, in one sentence; absent when it did not

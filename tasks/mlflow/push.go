@@ -31,15 +31,15 @@ type Options struct {
 func Flags(sub string, o *Options) *flag.FlagSet {
 	fs := flag.NewFlagSet("mlflow-push "+sub, flag.ContinueOnError)
 	o.Register(fs)
-	if sub != "verdict" {
+	if sub != contract.StepVerdict {
 		fs.DurationVar(&o.Patience, "patience", 2*time.Minute, "how long to wait for a server that is away")
 	}
 	switch sub {
-	case "push":
+	case contract.StepPush:
 		fs.StringVar(&o.VerdictResult, "verdict-result", "", "file for the result verdict")
 		fs.StringVar(&o.RunIDResult, "run-id-result", "", "file for the result mlflow-run-id")
 		fs.StringVar(&o.URLResult, "url-result", "", "file for the result mlflow-url")
-	case "verdict":
+	case contract.StepVerdict:
 	case "finalize":
 		fs.DurationVar(&o.Deadline, "deadline", time.Minute, "give up after this long, with exit code 0")
 		fs.StringVar(&o.Loads, "loads", "", "why the load-gen tasks ended: Tekton's `reasons` in the order of the measurements, by commas")
@@ -64,7 +64,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if args[0] == "verdict" {
+	if args[0] == contract.StepVerdict {
 		return verdict(o.RunDir)
 	}
 	o.Parent = s.Env(contract.EnvMLflowParent)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/loadgen/external"
 	"bflow.dev/bflow/tasks/runplan"
@@ -171,9 +174,16 @@ func explainOutcome(s Streams, out localrun.Outcome) {
 	switch {
 	case out.Err != nil:
 		fmt.Fprintf(s.Err, "%s: %v\n", out.RunID, out.Err)
+	case judged(out.Status): // the table says it, with its reasons
 	case out.Status.Message != "":
 		fmt.Fprintf(s.Err, "%s: %s; see bflow logs %s\n", out.RunID, progress.Reason(out.Status.Message), out.RunID)
 	}
+}
+
+// judged says whether a run is red for nothing but its verdict.
+func judged(s local.Status) bool {
+	fell := slices.IndexFunc(s.Tasks, func(t local.Task) bool { return t.State == local.Failed || t.State == local.TimedOut })
+	return fell >= 0 && s.Tasks[fell].Name == contract.MLflowPush && s.Tasks[fell].Step == contract.StepVerdict
 }
 
 // worst is the code for several runs; an interruption is only that where nothing worse happened.
