@@ -53,13 +53,13 @@ func TestEveryCommandOfAPageRuns(t *testing.T) {
 			if page == "README.md" { // it speaks of a file that the reader has
 				w.write("experiment.yaml", strings.Replace(w.first(t), "name: first", "name: experiment", 1))
 			}
-			for _, b := range read(t, page) {
-				if b.kind == "yaml" {
+			for _, b := range blocks(t, page) {
+				if b.Kind == "yaml" {
 					w.file(t, b)
 					continue
 				}
-				for _, c := range b.commands() {
-					if why := reason(page, c.line, used); why != "" {
+				for _, c := range b.Commands() {
+					if why := reason(page, c.Line, used); why != "" {
 						w.left++
 						continue
 					}
@@ -69,6 +69,15 @@ func TestEveryCommandOfAPageRuns(t *testing.T) {
 			t.Logf("%s: %d commands ran, %d are run elsewhere, %d files are valid", page, w.ran, w.left, w.files)
 		})
 	}
+}
+
+func blocks(t *testing.T, page string) []Block {
+	t.Helper()
+	all, err := Read(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func reason(page, line string, used map[string]bool) string {
@@ -112,9 +121,9 @@ func (w *walk) write(name, text string) {
 // first is the first experiment of the guide.
 func (w *walk) first(t *testing.T) string {
 	t.Helper()
-	for _, b := range read(t, "docs/guide.md") {
-		if b.file() == "first.yaml" {
-			return b.text
+	for _, b := range blocks(t, "docs/guide.md") {
+		if b.File() == "first.yaml" {
+			return b.Text
 		}
 	}
 	t.Fatal("the guide has no first.yaml")
@@ -122,14 +131,14 @@ func (w *walk) first(t *testing.T) string {
 }
 
 // file writes a block that is a file, and validates it; one that is a part of a spec is put into the first experiment.
-func (w *walk) file(t *testing.T, b block) {
+func (w *walk) file(t *testing.T, b Block) {
 	t.Helper()
-	name, text := b.file(), b.text
+	name, text := b.File(), b.Text
 	if strings.HasPrefix(text, "  ") {
-		name, text = fmt.Sprintf("part-%d.yaml", b.line), w.whole(t, b)
+		name, text = fmt.Sprintf("part-%d.yaml", b.Line), w.whole(t, b)
 	}
 	if name == "" {
-		t.Errorf("%s:%d: this file has no name: its first line should be # NAME.yaml", b.page, b.line)
+		t.Errorf("%s:%d: this file has no name: its first line should be # NAME.yaml", b.Page, b.Line)
 		return
 	}
 	w.write(name, text)
@@ -138,19 +147,19 @@ func (w *walk) file(t *testing.T, b block) {
 		return
 	}
 	if got := w.Run("validate", name); got.Code != 0 {
-		t.Errorf("%s:%d: bflow validate ends with %d:\n%s%s", b.page, b.line, got.Code, got.Out, got.Err)
+		t.Errorf("%s:%d: bflow validate ends with %d:\n%s%s", b.Page, b.Line, got.Code, got.Out, got.Err)
 	}
 }
 
 // whole is the first experiment with the fields of a part of a spec in place of its own.
-func (w *walk) whole(t *testing.T, b block) string {
+func (w *walk) whole(t *testing.T, b Block) string {
 	t.Helper()
 	var whole, part map[string]any
 	if err := yaml.Unmarshal([]byte(w.first(t)), &whole); err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal([]byte(b.text), &part); err != nil {
-		t.Fatalf("%s:%d: %v", b.page, b.line, err)
+	if err := yaml.Unmarshal([]byte(b.Text), &part); err != nil {
+		t.Fatalf("%s:%d: %v", b.Page, b.Line, err)
 	}
 	spec := whole["spec"].(map[string]any)
 	for key, value := range part {
@@ -174,7 +183,7 @@ func (w *walk) whole(t *testing.T, b block) string {
 }
 
 // run runs a command in a shell. One that prints what the page says may end with another code than 0.
-func (w *walk) run(t *testing.T, b block, c command) {
+func (w *walk) run(t *testing.T, b Block, c Command) {
 	t.Helper()
 	w.ran++
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -182,7 +191,7 @@ func (w *walk) run(t *testing.T, b block, c command) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	line := strings.NewReplacer(":8000", ":"+w.port, "--port 8000", "--port "+w.port).Replace(c.line)
+	line := strings.NewReplacer(":8000", ":"+w.port, "--port 8000", "--port "+w.port).Replace(c.Line)
 	cmd := exec.CommandContext(t.Context(), "bash", "-eu", "-o", "pipefail", "-c", line)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = w.Dir, out, out
 	cmd.Env = append(os.Environ(), w.Env...)
@@ -194,11 +203,11 @@ func (w *walk) run(t *testing.T, b block, c command) {
 	if unread != nil {
 		t.Fatal(unread)
 	}
-	if err != nil && len(c.says) == 0 {
-		t.Errorf("%s:%d: %s: %v:\n%s", b.page, b.line, c.line, err, printed)
+	if err != nil && len(c.Says) == 0 {
+		t.Errorf("%s:%d: %s: %v:\n%s", b.Page, b.Line, c.Line, err, printed)
 	}
-	if want := missing(c.says, string(printed)); want != "" {
-		t.Errorf("%s:%d: %s does not print %q, but:\n%s", b.page, b.line, c.line, want, printed)
+	if want := Missing(c.Says, string(printed)); want != "" {
+		t.Errorf("%s:%d: %s does not print %q, but:\n%s", b.Page, b.Line, c.Line, want, printed)
 	}
 }
 
