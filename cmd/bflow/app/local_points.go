@@ -132,12 +132,11 @@ func (m *points) state() local.State {
 
 func (m *points) counts() (n state.Counts) {
 	for _, r := range m.runs {
-		switch word := r.Verdict(); {
-		case r.Alive:
+		if r.Alive {
 			n.Running++
-		default:
-			tally(&n, cmp.Or(word, verdict.Fail), r.ExitCode == contract.ExitInterrupted)
+			continue
 		}
+		tally(&n, cmp.Or(r.Verdict(), verdict.Fail), r.ExitCode == contract.ExitInterrupted)
 	}
 	return n
 }
