@@ -40,8 +40,8 @@ func parseFlags(args []string, errs io.Writer) (options, error) {
 	f.Uint64Var(&o.seed, "seed", 0, "of the scenes; 0 takes the time")
 	f.IntVar(&o.stages, "stages", goalStages, "how many")
 	f.DurationVar(&o.long, "for", 3*time.Hour, "end after so long, and go on the next time")
-	f.StringVar(&o.file, "results", "", "file that results are kept in, and gone on with (default: one of the seed)")
-	f.BoolVar(&o.check, "check", false, "fail only for stages that are judged wrongly, not for too few that are wrong")
+	f.StringVar(&o.file, "results", "", "file that results are kept in, and gone on with (default: one of the seed; none of a check)")
+	f.BoolVar(&o.check, "check", false, "fail only where so many are judged wrongly that the goals are hardly met, not for too few that are wrong")
 	f.BoolVar(&o.busy, "busy", false, "be a busy process, until standard input ends")
 	return o, f.Parse(args)
 }
@@ -71,7 +71,7 @@ func (o *options) measure(ctx context.Context, out, errs io.Writer) (bool, error
 	if o.seed == 0 && o.file == "" {
 		o.seed = uint64(time.Now().UnixNano())
 	}
-	if o.file == "" {
+	if o.file == "" && !o.check {
 		o.file = fmt.Sprintf("validity-%d.jsonl", o.seed)
 	}
 	results, err := o.read()
@@ -96,18 +96,12 @@ func (o *options) measure(ctx context.Context, out, errs io.Writer) (bool, error
 			return false, err
 		}
 	}
-	met := print(out, o.seed, results)
-	wrong := 0
-	for i := range results {
-		if results[i].Void == "" && results[i].wrong() {
-			wrong++
-		}
-	}
-	enough := len(results) >= o.stages && (o.check || wrong >= goalWrong)
+	all := print(out, o.seed, results)
+	enough := len(results) >= o.stages && (o.check || all.wrong >= goalWrong)
 	if !enough {
-		fmt.Fprintf(out, "not enough yet: %d of %d stages, %d of %d that are wrong; go on with -results %s\n", len(results), o.stages, wrong, goalWrong, o.file)
+		fmt.Fprintf(out, "not enough yet: %d of %d stages, %d of %d that are wrong; go on with -results %s\n", len(results), o.stages, all.wrong, goalWrong, o.file)
 	}
-	return met && enough, ctx.Err()
+	return all.met(o.check) && enough, ctx.Err()
 }
 
 // head is the first line of a file of results.
@@ -117,6 +111,9 @@ type head struct {
 
 // read returns what an earlier call has kept, and takes its seed.
 func (o *options) read() ([]result, error) {
+	if o.file == "" {
+		return nil, nil
+	}
 	f, err := os.Open(o.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, o.append(head{o.seed})
@@ -151,6 +148,9 @@ func (o *options) read() ([]result, error) {
 func (o *options) keep(r result) error { return o.append(r) }
 
 func (o *options) append(v any) error {
+	if o.file == "" {
+		return nil
+	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("writing a result: %w", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 )
 
@@ -36,8 +37,34 @@ const (
 	goalStages = 300
 )
 
-// print writes the table and says whether the goals are met.
-func print(w io.Writer, seed uint64, results []result) bool {
+// met says whether the goals are, as shares of what was seen; of few stages where check is set, whether what was seen is
+// likely where they are.
+func (t *tally) met(check bool) bool {
+	missed := t.wrong - t.found
+	if check {
+		return likely(t.wrong, missed, 1-goalFound) && likely(t.right, t.blamed, goalBlamed)
+	}
+	return float64(t.found) >= goalFound*float64(t.wrong) && float64(t.blamed) <= goalBlamed*float64(t.right)
+}
+
+// unlikely is what happens by chance in one check of a thousand.
+const unlikely = 0.001
+
+// likely says whether k or more of n are no wonder where each is one with probability p: the upper tail of the binomial
+// distribution.
+func likely(n, k int, p float64) bool {
+	tail, term := 0.0, math.Pow(1-p, float64(n)) // of none
+	for i := range n + 1 {
+		if i >= k {
+			tail += term
+		}
+		term *= float64(n-i) / float64(i+1) * p / (1 - p)
+	}
+	return tail >= unlikely
+}
+
+// print writes the table and returns the sums.
+func print(w io.Writer, seed uint64, results []result) tally {
 	var all tally
 	by := map[string]*tally{}
 	var names []string
@@ -75,7 +102,7 @@ func print(w io.Writer, seed uint64, results []result) bool {
 	}
 	fmt.Fprintf(w, "seed %d: %d stages; flagged are %s of those that are wrong (goal %.0f %%), %s of those that are right (goal at most %.0f %%)\n",
 		seed, len(results), share(all.found, all.wrong), 100*goalFound, share(all.blamed, all.right), 100*goalBlamed)
-	return float64(all.found) >= goalFound*float64(all.wrong) && float64(all.blamed) <= goalBlamed*float64(all.right)
+	return all
 }
 
 func (t *tally) row(w io.Writer, name string) {

@@ -119,6 +119,8 @@ func (b breaker) command(r choose.Row) []string {
 		return []string{"make", "e2e-mlflow", "MLFLOW_PYTHON=" + filepath.Join(b.cache, "mlflow-3/bin/python")}
 	case rowSoak:
 		return []string{"make", "soak", "SOAK=-requests 2000"}
+	case rowValidity:
+		return []string{"make", "bench-validity", "VALIDITY=-stages 3 -check"}
 	}
 	return []string{"go", "test", "-count", "1", "-failfast", r.Tests[0]}
 }

@@ -18,6 +18,7 @@ import (
 const (
 	rowMLflow   = "MLflow"
 	rowSoak     = "soak"
+	rowValidity = "validity"
 	rowClusters = "clusters"
 )
 
@@ -31,6 +32,7 @@ func rows(m *choose.Module) []choose.Row {
 	all := []choose.Row{
 		{Name: rowMLflow, Tests: m.Packages("e2e/mlflow"), Programs: programs},
 		{Name: rowSoak, Programs: m.Mains("bench/soak")},
+		{Name: rowValidity, Programs: m.Mains("bench/validity")},
 		{Name: rowClusters, Tests: m.Packages("e2e/cluster"), Programs: programs},
 	}
 	for _, folder := range concurrent() {

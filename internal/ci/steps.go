@@ -26,6 +26,7 @@ const (
 	verify       = "verify"
 	newest       = "MLflow 3"
 	oldest       = "MLflow 2"
+	validity     = "validity"
 	soak         = "soak"
 )
 
@@ -40,7 +41,7 @@ type check struct {
 // leaves its caches to the next.
 func checks(p place, c chosen) []check {
 	racing := strings.Join(c.race(), " ")
-	clusters, mlflow, soaking, noRace := c.idle(rowClusters), c.idle(rowMLflow), c.idle(rowSoak), ""
+	clusters, mlflow, soaking, judging, noRace := c.idle(rowClusters), c.idle(rowMLflow), c.idle(rowSoak), c.idle(rowValidity), ""
 	if racing == "" {
 		noRace = "no package that it tests has changed"
 	}
@@ -68,8 +69,10 @@ func checks(p place, c chosen) []check {
 		{step.Step{Name: verify, Needs: []string{packages}, After: []string{lint}}, []string{"make", "verify"}},
 		{step.Step{Name: newest, Needs: []string{build, environments}, After: []string{verify}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("3")}},
 		{step.Step{Name: oldest, Needs: []string{build, environments}, After: []string{newest}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("2")}},
+		// What goes on beside it makes more of its stages wrong, which is what it is about.
+		{step.Step{Name: validity, Needs: []string{build}, After: []string{oldest}, Skip: judging}, []string{"make", "bench-validity", "VALIDITY=-stages 20 -check"}},
 		// These two judge what a busy host would change.
-		{step.Step{Name: soak, Needs: []string{build}, After: []string{oldest, down}, Skip: soaking}, []string{"make", "soak", "SOAK=-requests 200000"}},
+		{step.Step{Name: soak, Needs: []string{build}, After: []string{validity, down}, Skip: soaking}, []string{"make", "soak", "SOAK=-requests 200000"}},
 		{step.Step{Name: "demo", Needs: []string{build}, After: []string{soak}}, []string{".ci/demo"}},
 	}
 }
