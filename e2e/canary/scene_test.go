@@ -151,11 +151,10 @@ func (s *scene) readings(run string) {
 // exports writes a run in every format.
 func (s *scene) exports(run string) {
 	s.t.Helper()
-	help := s.Run("export", "--format", "?", run)
-	_, list, _ := strings.Cut(help.Err, " is none of ")
-	formats := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+	offered := s.Run("export", "--format", "", "--generate-bash-completion")
+	formats := strings.Fields(offered.Out)
 	if len(formats) < 10 {
-		s.t.Errorf("only %d formats are known: %s", len(formats), help.Err)
+		s.t.Errorf("only %d formats are known: %s%s", len(formats), offered.Out, offered.Err)
 	}
 	for _, format := range formats {
 		s.do("export", "--format", strings.TrimRight(format, "."), "--out", filepath.Join("exported-"+run, format), run)

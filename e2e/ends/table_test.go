@@ -36,7 +36,7 @@ const (
 	short  = "engine.sim.faults=[{kind: short_output}]"
 	half   = "engine.sim.faults=[{kind: http_500, share: 0.5}]"
 	all    = "engine.sim.faults=[{kind: http_500}]"
-	search = "load={data: {input: 8, output: 4}, search: {goodput: 0.9, low: 10, high: 80, tolerance: 0.9, level: {duration: 1s, skip_first: 0s}}}"
+	search = "load={data: {input: 8, output: 4}, search: {goodput: 0.5, low: 10, high: 80, tolerance: 0.9, level: {arrival: constant, duration: 2s, skip_first: 0s}}}"
 
 	endless = "load.stages=[{concurrency: 2, duration: 10m}]"
 )
