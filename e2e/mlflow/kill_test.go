@@ -94,8 +94,16 @@ func (f finished) push(runID string) {
 func (f finished) killedAt(g *gate, runID string, n int, after bool) {
 	f.t.Helper()
 	cmd := f.command(runID)
-	g.arm(n, after, func() { cmd.Process.Kill() })
-	if err := cmd.Run(); err == nil {
+	started := make(chan struct{})
+	g.arm(n, after, func() {
+		<-started // the request may be here before the process has its number
+		cmd.Process.Kill()
+	})
+	if err := cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	close(started)
+	if err := cmd.Wait(); err == nil {
 		f.t.Fatalf("the push was not killed at request %d", n)
 	}
 	g.arm(0, false, nil)
