@@ -28,7 +28,9 @@ func TestEveryCommandOfAPageRunsOnACluster(t *testing.T) {
 	l := newLab(t, runs(4))
 	ran := 0
 	l.write("first.yaml", firstOfTheGuide(t))
-	t.Cleanup(func() { l.admin("delete", "serviceaccount/ci", "rolebinding/ci", "-n", namespace, "--ignore-not-found") })
+	t.Cleanup(func() {
+		l.admin("delete", "serviceaccount/ci", "rolebinding/ci", "-n", namespace, "--ignore-not-found")
+	})
 	for _, page := range []string{"docs/cluster.md", "docs/start.md", "docs/ci.md"} {
 		blocks, err := docs.Read(page)
 		if err != nil {
