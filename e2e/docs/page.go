@@ -93,6 +93,7 @@ type change struct {
 func changes() []change {
 	return []change{
 		{regexp.MustCompile(`\b[a-z0-9]+(-[a-z0-9]+)*-\d{8}-\d{6}-[a-z0-9]{5}\b`), "RUN"},
+		{regexp.MustCompile(`\bbflow-experiment-run-[a-z0-9]{5}\b`), "RUN"},
 		{regexp.MustCompile(`(/[\w.-]+)*/runs/`), "RUNS/"},
 		{regexp.MustCompile(`\d\d:\d\d:\d\d`), "TIME"},
 		{regexp.MustCompile(`\b[0-9a-f]{12,}\b`), "HASH"},
