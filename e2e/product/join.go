@@ -9,9 +9,9 @@ import (
 	"bflow.dev/bflow/tasks/report"
 )
 
-// stageID is the form of the ids of a stage's requests: run, attempt, measurement, sample, stage, session, turn. Those
-// of the smoketest and of the probes before a stage have other forms.
-var stageID = regexp.MustCompile(`-m\d+-r\d+-s\d+-\d+-\d+$`)
+// stageID is the form of the ids of a stage's requests: run, attempt, measurement, sample, stage, try where it is not the
+// first, session, turn. Those of the smoketest and of the probes before a stage have other forms.
+var stageID = regexp.MustCompile(`-m\d+-r\d+-s\d+(-t\d+)?-\d+-\d+$`)
 
 // answered are the ids of the load's requests that the engine has answered whole.
 func answered(r Run) []string {
