@@ -61,7 +61,7 @@ func statusTable(w io.Writer, on screen.Screen, r clusterrun.Status) error {
 		fmt.Fprintf(w, "Verdict:\t%s\n", on.Paint(v))
 	}
 	if r.Message != "" {
-		fmt.Fprintf(w, "Message:\t%s\n", r.Message)
+		fmt.Fprintf(w, "Message:\t%s\n", screen.Plain(r.Message))
 	}
 	if r.State == local.Interrupted {
 		fmt.Fprintf(w, "Next:\tbflow resume %s\n", r.RunID)
@@ -73,7 +73,7 @@ func statusTable(w io.Writer, on screen.Screen, r clusterrun.Status) error {
 		fmt.Fprintln(w, "\nTASK\tSTATE\tTIME\tEXIT\tMESSAGE")
 	}
 	for _, t := range r.Tasks {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", progress.Part(t.Name, t.Step), t.State, took(t.Started, t.Finished, r.Alive && t.State == local.Running), t.ExitCode, progress.Reason(t.Message))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", progress.Part(t.Name, t.Step), t.State, took(t.Started, t.Finished, r.Alive && t.State == local.Running), t.ExitCode, screen.Plain(progress.Reason(t.Message)))
 	}
 	if len(r.Engine) > 0 {
 		fmt.Fprintln(w, "\nENGINE POD\tSTATE\tRESTARTS\tNODE\tMESSAGE")

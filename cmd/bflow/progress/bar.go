@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/tasks/report"
 )
 
@@ -115,7 +116,7 @@ func place(p report.Progress) string {
 	if p.Stage < p.Stages { // a search adds stages that no plan lists
 		text += fmt.Sprintf("/%d", p.Stages)
 	}
-	text += " " + p.Name
+	text += " " + screen.Plain(p.Name) // it may be of somebody else's log
 	if p.Samples > 1 {
 		text = fmt.Sprintf("sample %d/%d %s", p.Sample+1, p.Samples, text)
 	}

@@ -41,3 +41,9 @@ func TestReason(t *testing.T) {
 		})
 	}
 }
+
+func TestANameOfSomebodyElseMovesNoCursor(t *testing.T) {
+	if got := outcome(report.Progress{Stages: 1, Name: "a\x1b[2Jb", Measure: true}); strings.Contains(got, "\x1b") {
+		t.Errorf("got %q", got)
+	}
+}
