@@ -232,7 +232,7 @@ func checkVerdict(t *testing.T, run product.Run, want outcome) {
 	t.Helper()
 	v := run.Report().Verdict
 	stage := run.Report().Measurements[0].Pooled.Stages[0]
-	found := slices.DeleteFunc(slices.Clone(stage.InvalidReasons), ofThisMachine)
+	found := slices.DeleteFunc(slices.Clone(stage.InvalidReasons), product.OfThisMachine)
 	word := v.Verdict
 	if word == verdict.Invalid && len(found) == 0 {
 		word = verdict.Pass
@@ -249,11 +249,6 @@ func checkVerdict(t *testing.T, run product.Run, want outcome) {
 	if stage.ErrorRate == nil {
 		t.Error("the stage has no error rate")
 	}
-}
-
-// ofThisMachine says whether a finding is about the machine of the test, which may be busy, and not about the engine.
-func ofThisMachine(reason string) bool {
-	return slices.Contains([]string{"schedule_missed", "client_limited", "clock_step", "path_delay"}, reason)
 }
 
 // TestNothingButErrorsIsNeverGreen lets every request of the load fail, which the smoketest did not foresee.

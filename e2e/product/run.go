@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -146,3 +147,11 @@ func (r Run) Inject(faults ...runplan.Fault) {
 		r.t.Fatalf("injecting %v: %s", faults, resp.Status)
 	}
 }
+
+// FindingsOfThisMachine are reasons why a stage is invalid that say nothing of the engine: the machine of a test may be busy.
+func FindingsOfThisMachine() []string {
+	return []string{"schedule_missed", "client_limited", "clock_step", "path_delay"}
+}
+
+// OfThisMachine says whether a reason is one of them.
+func OfThisMachine(reason string) bool { return slices.Contains(FindingsOfThisMachine(), reason) }

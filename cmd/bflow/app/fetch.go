@@ -28,7 +28,7 @@ func fetchCommand(s Streams) *cli.Command {
 			}
 			p, err := onCluster(c, name)
 			if err == nil && p.matrix != nil {
-				err = notMatrix(c, p)
+				err = several(c, p.matrix.Name(), p.matrix.Points(), p.matrix.Child(0))
 			}
 			if err != nil {
 				return err

@@ -20,7 +20,6 @@ import (
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/step"
 	"bflow.dev/bflow/tasks/verdict"
 )
 
@@ -240,6 +239,5 @@ func (m *points) plans(failed bool) (plans []*runplan.RunPlan, err error) {
 
 // single refuses a matrix where one run is asked for.
 func (m *points) single(c *cli.Context) error {
-	return step.Usagef("reading arguments of %q: %s is a matrix of %d runs; name one of them, such as %s",
-		c.Command.Name, m.name, len(m.runs), m.runs[0].RunID)
+	return several(c, m.name, len(m.runs), m.runs[0].RunID)
 }

@@ -63,7 +63,7 @@ func (p place) single(c *cli.Context) error {
 	case p.points != nil:
 		return p.points.single(c)
 	case p.matrix != nil:
-		return notMatrix(c, p)
+		return several(c, p.matrix.Name(), p.matrix.Points(), p.matrix.Child(0))
 	}
 	return nil
 }
@@ -94,10 +94,9 @@ func (p place) certain(c *cli.Context) error {
 	return step.Usagef("reading arguments of %q: %q is the start of a name; write the whole one, %s, or add --yes", c.Command.Name, p.name, whole)
 }
 
-// notMatrix refuses a matrix where one run is asked for.
-func notMatrix(c *cli.Context, p place) error {
-	return step.Usagef("reading arguments of %q: %s is a matrix of %d runs; name one of them, such as %s",
-		c.Command.Name, p.matrix.Name(), p.matrix.Points(), p.matrix.Child(0))
+// several refuses a matrix where one run is asked for.
+func several(c *cli.Context, matrix string, runs int, such string) error {
+	return step.Usagef("reading arguments of %q: %s is a matrix of %d runs; name one of them, such as %s", c.Command.Name, matrix, runs, such)
 }
 
 // locateAny is locate for commands that know what to do with a matrix.
