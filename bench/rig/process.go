@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Command is a program to run on a core.
@@ -85,9 +87,11 @@ func (p *Process) Pause(length time.Duration) error {
 
 // Wait waits for the exit. An exit code other than 0 is no error: it is in the Usage.
 func (p *Process) Wait() (Usage, error) {
-	err := p.cmd.Wait()
+	awaitExit(p.Pid)
 	u := Usage{Started: p.Started, Ended: Now()}
+	// Before the process is reaped: Linux 6.18 may spin for minutes while another thread reads its folder in /proc.
 	u.PeakRSS, u.PeakTree = p.watch.stop()
+	err := p.cmd.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return u, fmt.Errorf("waiting for %q: %w", p.name, err)
@@ -98,6 +102,16 @@ func (p *Process) Wait() (Usage, error) {
 		u.Preempted = r.Nivcsw
 	}
 	return u, nil
+}
+
+// awaitExit returns when process pid has ended, and leaves it unreaped.
+func awaitExit(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
 }
 
 // Run starts c and waits for its exit.
