@@ -177,7 +177,7 @@ func (r *result) judge(load rig.LoadGenRun, packets map[int64][]packet, log stri
 	if err != nil {
 		return err
 	}
-	_, rows, err := report.ReadRows(load.Rows)
+	header, rows, err := report.ReadRows(load.Rows)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (r *result) judge(load rig.LoadGenRun, packets map[int64][]packet, log stri
 	if len(pairs) == 0 {
 		return errors.New("no request was measured")
 	}
-	numbers, err := realOf(pairs, packets, stage)
+	numbers, err := realOf(pairs, packets, stage, header.AnchorUnixNS)
 	if err == nil {
 		r.compare(stage, numbers)
 	}

@@ -68,13 +68,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 
 // measure runs the scenes that are missing and prints the table; false where the goals are missed.
 func (o *options) measure(ctx context.Context, out, errs io.Writer) (bool, error) {
-	if o.seed == 0 && o.file == "" {
-		o.seed = uint64(time.Now().UnixNano())
-	}
-	if o.file == "" && !o.check {
-		o.file = fmt.Sprintf("validity-%d.jsonl", o.seed)
-	}
-	results, err := o.read()
+	results, err := o.begin()
 	if err != nil {
 		return false, err
 	}
@@ -102,6 +96,17 @@ func (o *options) measure(ctx context.Context, out, errs io.Writer) (bool, error
 		fmt.Fprintf(out, "not enough yet: %d of %d stages, %d of %d that are wrong; go on with -results %s\n", len(results), o.stages, all.wrong, goalWrong, o.file)
 	}
 	return all.met(o.check) && enough, ctx.Err()
+}
+
+// begin draws a seed where none is given and nothing is gone on with, and returns what an earlier call has kept.
+func (o *options) begin() ([]result, error) {
+	if _, err := os.Stat(o.file); o.seed == 0 && err != nil {
+		o.seed = uint64(time.Now().UnixNano())
+	}
+	if o.file == "" && !o.check {
+		o.file = fmt.Sprintf("validity-%d.jsonl", o.seed)
+	}
+	return o.read()
 }
 
 // head is the first line of a file of results.
@@ -163,6 +168,9 @@ func (o *options) append(v any) error {
 	return errors.Join(err, f.Close())
 }
 
+// busyAtMost ends a busy process that nobody has ended: several times what a stage takes.
+const busyAtMost = 3 * time.Minute
+
 // beBusy takes the processor until r ends.
 func beBusy(r io.Reader) {
 	done := make(chan struct{})
@@ -170,10 +178,14 @@ func beBusy(r io.Reader) {
 		_, _ = io.Copy(io.Discard, r)
 		close(done)
 	}()
+	over := time.NewTimer(busyAtMost)
+	defer over.Stop()
 	for n := 0; ; n++ {
 		if n%(1<<20) == 0 {
 			select {
 			case <-done:
+				return
+			case <-over.C:
 				return
 			default:
 			}

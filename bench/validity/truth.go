@@ -16,10 +16,12 @@ type real struct {
 	off            float64   // by what share the load was another than was asked
 }
 
-// realOf measures the requests of a stage by their packets.
-func realOf(pairs []truth.Pair, packets map[int64][]packet, stage *report.StageResult) (real, error) {
+// realOf measures the requests of a stage by their packets. anchor is the wall time, in ns, of the zero of their rows. A load is
+// another than was asked by the time in which a place was empty that should not have been: between two requests of a
+// stream in a closed loop, from the time at which a request was due in an open one, which is load at another time.
+func realOf(pairs []truth.Pair, packets map[int64][]packet, stage *report.StageResult, anchor int64) (real, error) {
 	var out real
-	var busy, idle float64
+	var busy, idle, late float64
 	within := 0
 	for _, p := range pairs {
 		seen, err := follow(p, packets[p.Truth.Port])
@@ -35,6 +37,7 @@ func realOf(pairs []truth.Pair, packets map[int64][]packet, stage *report.StageR
 			within++
 		}
 		busy += ms(seen.end - seen.sent)
+		late += max(0, ms(seen.sent-anchor-p.Row.TIntended))
 		if seen.before > 0 {
 			idle += ms(seen.sent - seen.before)
 		}
@@ -46,8 +49,9 @@ func realOf(pairs []truth.Pair, packets map[int64][]packet, stage *report.StageR
 		out.off = idle / (idle + busy)
 		return out, nil
 	}
+	out.off = late / (late + busy)
 	if offered := stage.Rates["offered_rate"]; offered > 0 {
-		out.off = max(0, 1-float64(within)/(offered*seconds(stage.Window)))
+		out.off = max(out.off, 1-float64(within)/(offered*seconds(stage.Window)))
 	}
 	return out, nil
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"bflow.dev/bflow/bench/truth"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestOneSeedIsOneListOfScenes(t *testing.T) {
@@ -89,6 +92,38 @@ func TestARequestIsFollowedOnItsConnection(t *testing.T) {
 	}
 }
 
+func TestALoadIsOffByTheTimeInWhichPlacesWereEmpty(t *testing.T) {
+	const millisecond, anchor = int64(1e6), int64(5e9)
+	for _, row := range []struct {
+		name  string
+		shape string
+		late  int64 // ms by which each request was sent after it was due
+		want  float64
+	}{
+		{"requests that are sent when they are due", runplan.ShapeOpen, 0, 0},
+		{"requests that are sent late by a tenth of what they take", runplan.ShapeOpen, 1, 1.0 / 11},
+		{"streams that pause for a tenth of what a request takes", runplan.ShapeClosed, 1, 1.0 / 11},
+	} {
+		var pairs []truth.Pair
+		packets := map[int64][]packet{}
+		at := anchor
+		for i := range int64(100) { // each on a connection: sent, answered 10 ms later
+			port := int64(9)
+			due := at
+			at += row.late * millisecond
+			packets[port] = append(packets[port], packet{at: at, client: true, port: port}, packet{at: at + 10*millisecond, port: port})
+			pairs = append(pairs, truth.Pair{Row: &report.Row{ID: fmt.Sprint(i), TIntended: due - anchor},
+				Truth: &sim.Record{Port: port, Arrival: at, ArrivalUnix: at, ArrivalRead: at, Events: []int64{10 * millisecond}}})
+			at += 10 * millisecond
+		}
+		stage := &report.StageResult{Planned: runplan.Stage{Shape: row.shape}}
+		got, err := realOf(pairs, packets, stage, anchor)
+		if err != nil || math.Abs(got.off-row.want) > 0.002 {
+			t.Errorf("%s: off by %.4f, want %.4f (%v)", row.name, got.off, row.want, err)
+		}
+	}
+}
+
 func TestBothEndsOfAConnectionAreCaptured(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -134,7 +169,7 @@ func TestBothEndsOfAConnectionAreCaptured(t *testing.T) {
 
 func TestResultsAreGoneOnWith(t *testing.T) {
 	o := options{seed: 5, file: filepath.Join(t.TempDir(), "results")}
-	if got, err := o.read(); err != nil || len(got) != 0 {
+	if got, err := o.begin(); err != nil || len(got) != 0 {
 		t.Fatalf("a new file: %v, %v", got, err)
 	}
 	want := result{Scene: draw(5, 0), Requests: 3, Numbers: []number{{"ttft p50", 1, 2}}, Flagged: true, Why: "x"}
@@ -142,19 +177,30 @@ func TestResultsAreGoneOnWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := options{file: o.file}
-	got, err := again.read()
+	got, err := again.begin()
 	if err != nil || again.seed != 5 || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("got %+v of seed %d, %v", got, again.seed, err)
 	}
 	other := options{seed: 6, file: o.file}
-	if _, err := other.read(); err == nil || !strings.Contains(err.Error(), "seed 5, not of 6") {
+	if _, err := other.begin(); err == nil || !strings.Contains(err.Error(), "seed 5, not of 6") {
 		t.Errorf("another seed: %v", err)
 	}
 	if err := os.WriteFile(o.file, []byte("{\"seed\":5}\n{\"sce"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := again.read(); err == nil || !strings.Contains(err.Error(), "result 0") {
+	if _, err := again.begin(); err == nil || !strings.Contains(err.Error(), "result 0") {
 		t.Errorf("a file that was cut: %v", err)
+	}
+}
+
+func TestANewFileHasASeedOfItsOwn(t *testing.T) {
+	o := options{file: filepath.Join(t.TempDir(), "results")}
+	if _, err := o.begin(); err != nil || o.seed == 0 {
+		t.Fatalf("seed %d, %v", o.seed, err)
+	}
+	again := options{file: o.file}
+	if _, err := again.begin(); err != nil || again.seed != o.seed {
+		t.Errorf("gone on with seed %d, want %d: %v", again.seed, o.seed, err)
 	}
 }
 

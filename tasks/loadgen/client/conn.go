@@ -56,14 +56,14 @@ func (c *conn) Sent(at int64) {
 }
 
 // Data implements loop.Handler.
-func (c *conn) Data(p []byte, user, kernel int64) {
+func (c *conn) Data(p []byte, at loop.Stamps) {
 	x := c.x
 	if x == nil { // nobody asked for it
 		c.stream.Close()
 		c.pool.lost(c)
 		return
 	}
-	x.arrived(user, kernel)
+	x.arrived(at)
 	n, err := c.parse.Feed(p, c)
 	if c.x != x { // given up meanwhile
 		return
@@ -71,13 +71,13 @@ func (c *conn) Data(p []byte, user, kernel int64) {
 	switch {
 	case err != nil:
 		c.leave()
-		x.end(err, user)
+		x.end(err, at.User)
 	case c.parse.Done():
 		c.finish(n == len(p))
 	default:
 		if err := x.hold(c.parse.Held()); err != nil {
 			c.leave()
-			x.end(err, user)
+			x.end(err, at.User)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (c *conn) finish(clean bool) {
 		c.stream.Close()
 		c.pool.lost(c)
 	}
-	x.end(err, x.user)
+	x.end(err, x.read.User)
 }
 
 // Closed implements loop.Handler.

@@ -5,6 +5,7 @@ package client
 import (
 	"errors"
 
+	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/sse"
 	"bflow.dev/bflow/tasks/loadgen/wire"
@@ -54,9 +55,8 @@ type Exchange struct {
 	delta    delta // of the event that is being read
 	answer   answer
 	at       int64 // stamp of what is being read
-	user     int64 // when it was read
-	kernel   int64 // when the kernel had received it, 0 = not known
-	inRead   int   // token events that this read has brought
+	read     loop.Stamps
+	inRead   int // token events that this read has brought
 	lastByte int64
 	body     []byte // of an answer that does not stream, or of an error
 	free     int    // bytes that the answer may hold beside the budget
@@ -91,7 +91,7 @@ func (x *Exchange) start(l carrier) {
 	x.line, x.running = l, true
 	x.answer, x.body = answer{}, x.body[:0]
 	x.free = freeFor(x.Outcome)
-	x.kernel, x.inRead = 0, 0
+	x.read, x.inRead = loop.Stamps{}, 0
 	x.scan.Reset()
 	x.Outcome.TokensAssumed = x.API.Stream
 }
@@ -132,18 +132,18 @@ func (x *Exchange) left(at int64) {
 	}
 }
 
-// arrived stamps bytes that have come, read at user; kernel is 0 where it did not say when it received them.
-func (x *Exchange) arrived(user, kernel int64) {
+// arrived stamps bytes that have come.
+func (x *Exchange) arrived(at loop.Stamps) {
 	o := x.Outcome
-	x.at, x.user = user, user
-	if kernel <= 0 || kernel != x.kernel { // records that one read brought have one stamp
+	x.at = at.User
+	if at.Kernel <= 0 || at.Kernel != x.read.Kernel { // records that one read brought have one stamp
 		x.inRead = 0
 	}
-	x.kernel = kernel
-	if kernel > 0 && kernel >= o.Send {
-		o.LagMax = max(o.LagMax, user-kernel)
+	x.read = at
+	if at.Kernel > 0 && at.Kernel >= o.Send {
+		o.LagMax = max(o.LagMax, at.User-at.Kernel)
 		if !x.ByReader {
-			x.at = max(kernel, x.lastByte) // the clocks are read one after the other: time may seem to go back a little
+			x.at = max(at.Kernel, x.lastByte) // the clocks are read one after the other: time may seem to go back a little
 			o.Kernel = true
 		}
 	}
@@ -159,22 +159,33 @@ const onTime = 50e3
 
 // late returns by how much what is being read came before its stamp: 0 where the stamp is the kernel's.
 func (x *Exchange) late() int64 {
-	if x.kernel <= 0 {
+	if x.read.Kernel <= 0 {
 		return 0
 	}
-	return max(0, x.at-x.kernel)
+	return max(0, x.at-x.read.Kernel)
 }
 
 // bunch counts a token event that a late read has brought behind another one.
 func (x *Exchange) bunch() {
 	o := x.Outcome
-	if x.inRead++; x.inRead == 1 || x.kernel <= 0 || x.user-x.kernel <= onTime {
+	if x.inRead++; x.inRead == 1 || x.read.Kernel <= 0 || x.read.User-x.read.Kernel <= onTime {
 		return
 	}
 	o.Bunched++
+	o.Within = max(o.Within, x.within())
 	if int64(o.Events()) == int64(x.inRead) { // of the read that brought the first
 		o.Behind++
 	}
+}
+
+// within returns how long before its stamp the first of what is being read came at most: after the loop had last seen that
+// nothing was there. What had its stamp by then was held up below the socket, where the loop sees nothing.
+func (x *Exchange) within() int64 {
+	after := x.read.After
+	if after >= x.read.Kernel {
+		after = 0
+	}
+	return x.read.Kernel - max(after, x.Outcome.Send)
 }
 
 // head takes the head of the answer.

@@ -53,14 +53,14 @@ func BenchmarkAnswers(b *testing.B) {
 					}
 					c.carry(x)
 					c.Sent(1)
-					c.Data(head, int64(n), 0)
+					c.Data(head, loop.Stamps{User: int64(n)})
 				}
 				if n++; tt.cut > 0 {
-					c.Data(chunk[:tt.cut], int64(n), 0)
+					c.Data(chunk[:tt.cut], loop.Stamps{User: int64(n)})
 				}
-				c.Data(chunk[tt.cut:], int64(n), 0)
+				c.Data(chunk[tt.cut:], loop.Stamps{User: int64(n)})
 				if n%128 == 0 {
-					c.Data(last, int64(n), 0)
+					c.Data(last, loop.Stamps{User: int64(n)})
 				}
 			}
 			if over != n/128 || strings.Contains(x.Outcome.Error, "x") {

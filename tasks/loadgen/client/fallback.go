@@ -141,7 +141,7 @@ func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
 		},
 		GotFirstResponseByte: func() {
 			now, came := t.now()
-			t.tell(func() { x.arrived(now, came) })
+			t.tell(func() { x.arrived(loop.Stamps{User: now, Kernel: came}) })
 		},
 	}
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost, t.fallback.url+x.API.Path(), bytes.NewReader(body))
@@ -209,7 +209,7 @@ func (t *trip) answer(resp *http.Response) {
 		n, err := resp.Body.Read(buf)
 		at, came := t.now()
 		t.tell(func() {
-			x.arrived(at, came)
+			x.arrived(loop.Stamps{User: at, Kernel: came})
 			if n > 0 {
 				x.Outcome.BytesIn += int64(n)
 				stop = errors.Join(x.piece(buf[:n]), x.hold(0))

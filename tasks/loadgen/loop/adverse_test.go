@@ -103,7 +103,7 @@ type chain struct {
 
 func (c *chain) Sent(int64) { c.sentAll = true }
 func (c *chain) Went(int64) {}
-func (c *chain) Data([]byte, int64, int64) {
+func (c *chain) Data([]byte, Stamps) {
 	c.rounds++
 	if !c.sentAll {
 		c.early++
@@ -190,7 +190,7 @@ type closer struct {
 	calls   int
 }
 
-func (c *closer) Data([]byte, int64, int64) {
+func (c *closer) Data([]byte, Stamps) {
 	c.calls++
 	for _, s := range c.streams {
 		s.Close()

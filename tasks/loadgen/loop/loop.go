@@ -38,11 +38,17 @@ type mail struct {
 	err   error
 }
 
+// Stamps are what is known of the moment at which bytes came.
+type Stamps struct {
+	User   int64 // when they were read
+	Kernel int64 // when the kernel received the last of them; 0 = not known
+	After  int64 // when none of them was there yet, as the loop saw; 0 = not known
+}
+
 // Handler is told what happens on a stream.
 type Handler interface {
-	// Data is called with bytes that came: user is when they were read, kernel when the kernel received the last of
-	// them, 0 where it does not say. The bytes are valid during the call.
-	Data(p []byte, user, kernel int64)
+	// Data is called with bytes that came. They are valid during the call.
+	Data(p []byte, at Stamps)
 	// Went is called, once in a Write at most and before Sent and what answers it, where its first byte was given to the
 	// kernel later than Write was called.
 	Went(at int64)

@@ -16,18 +16,16 @@ import (
 
 // heard is a handler that keeps what it is told.
 type heard struct {
-	data         []byte
-	user, kernel int64
-	sent, went   int64
-	closed       error
+	data       []byte
+	at         Stamps
+	sent, went int64
+	closed     error
 }
 
-func (h *heard) Data(p []byte, user, kernel int64) {
-	h.data, h.user, h.kernel = append(h.data, p...), user, kernel
-}
-func (h *heard) Sent(at int64)    { h.sent = at }
-func (h *heard) Went(at int64)    { h.went = at }
-func (h *heard) Closed(err error) { h.closed = err }
+func (h *heard) Data(p []byte, at Stamps) { h.data, h.at = append(h.data, p...), at }
+func (h *heard) Sent(at int64)            { h.sent = at }
+func (h *heard) Went(at int64)            { h.went = at }
+func (h *heard) Closed(err error)         { h.closed = err }
 
 func newLoop(t *testing.T) *Loop {
 	t.Helper()
@@ -108,8 +106,8 @@ func TestStreams(t *testing.T) {
 			before := l.Now()
 			io.WriteString(far, "world")
 			until(t, l, func() bool { return len(h.data) == 5 })
-			if h.user < before || h.kernel > h.user || h.kernel > 0 && h.kernel < before-1e6 {
-				t.Errorf("written after %d, stamps: kernel %d, user %d", before, h.kernel, h.user)
+			if h.at.User < before || h.at.Kernel > h.at.User || h.at.Kernel > 0 && h.at.Kernel < before-1e6 {
+				t.Errorf("written after %d, stamps: %+v", before, h.at)
 			}
 			far.Close()
 			until(t, l, func() bool { return h.closed != nil })
@@ -130,11 +128,28 @@ func TestTheKernelStampsWhatCameLongBeforeItWasRead(t *testing.T) {
 		runtime.Gosched()
 	}
 	until(t, l, func() bool { return h.data != nil })
-	if h.kernel == 0 {
+	if h.at.Kernel == 0 {
 		t.Skip("this kernel gives no receive stamps")
 	}
-	if late := h.kernel - there; late > 1e6 || h.user < there+20e6 {
-		t.Errorf("stamped %d ns after it was there, read %d ns after it", late, h.user-there)
+	if late := h.at.Kernel - there; late > 1e6 || h.at.User < there+20e6 {
+		t.Errorf("stamped %d ns after it was there, read %d ns after it", late, h.at.User-there)
+	}
+}
+
+func TestTheLoopSaysUntilWhenNothingHadCome(t *testing.T) {
+	l := newLoop(t)
+	_, other, farOther := pair(t, l, "tcp", false)
+	_, h, far := pair(t, l, "tcp", false)
+	begin := l.Now()
+	io.WriteString(farOther, "x")
+	until(t, l, func() bool { return other.data != nil })
+	io.WriteString(far, "y")
+	until(t, l, func() bool { return h.data != nil })
+	if h.at.After == 0 && runtime.GOOS != "linux" {
+		t.Skip("only on Linux does the loop poll sockets itself")
+	}
+	if at := h.at; at.After < begin || at.After <= other.at.After || at.After > at.User {
+		t.Errorf("begun at %d, then came %+v, then %+v", begin, other.at, at)
 	}
 }
 

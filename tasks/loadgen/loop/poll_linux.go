@@ -25,11 +25,16 @@ type epoll struct {
 	events  [256]unix.EpollEvent
 	next, n int // events that are not handled yet
 
-	buf  []byte // one for all sockets: handlers keep nothing of it
-	oob  [stamp.Room]byte
-	vec  unix.Iovec
-	msg  unix.Msghdr
-	wall int64 // wall clock minus stamp, at the last poll
+	buf      []byte // one for all sockets: handlers keep nothing of it
+	receiver stamp.Receiver
+	wall     int64 // wall clock minus stamp, at the last poll
+
+	polled int64 // when the last poll ended
+	before int64 // when the one before it ended: what only the last lists had nothing to read then
+
+	careful int64 // until then it is asked whether the loop was away
+	used    int64 // processor time of the thread at the last poll, ns; 0 = not asked
+	away    bool  // before the last poll: sockets are read by segment
 }
 
 // batch is how many ready sockets are handled at least, however late the loop is: those who wait to send must not starve
@@ -49,10 +54,6 @@ func newPoller(anchor time.Time) (poller, error) {
 	if err := e.watch(bell, unix.EPOLL_CTL_ADD, unix.EPOLLIN); err != nil {
 		return nil, errors.Join(err, unix.Close(bell), unix.Close(fd))
 	}
-	e.vec.Base = &e.buf[0]
-	e.vec.SetLen(len(e.buf))
-	e.msg.Iov, e.msg.Control = &e.vec, &e.oob[0]
-	e.msg.SetIovlen(1)
 	return e, nil
 }
 
@@ -109,6 +110,9 @@ func (e *epoll) attach(conn net.Conn, h Handler) (Stream, error) {
 }
 
 func (e *epoll) poll(ns int64) {
+	if e.n < len(e.events) { // else there may have been more
+		e.before = e.polled
+	}
 	n := 0
 	var errno syscall.Errno
 	if ns <= 0 {
@@ -118,14 +122,32 @@ func (e *epoll) poll(ns int64) {
 	} else {
 		n, errno = e.sleep(ns)
 	}
+	e.next, e.n = 0, 0
 	if errno != 0 {
-		n = 0 // a signal; the caller looks again
+		return // a signal; the caller looks again
 	}
-	e.next, e.n = 0, n
-	if n > 0 {
-		now := time.Now()
-		e.wall = now.UnixNano() - int64(now.Sub(e.anchor))
+	e.n = n
+	now := time.Now()
+	last := e.polled
+	e.polled = int64(now.Sub(e.anchor))
+	e.wall = now.UnixNano() - e.polled
+	e.wasAway(last)
+}
+
+// wasAway finds out whether the thread slept, or waited for a processor, since the poll that ended at last. Peeking would
+// only delay a loop further that is late because of its own work.
+func (e *epoll) wasAway(last int64) {
+	if e.away = false; e.polled >= e.careful {
+		e.used = 0
+		return
 	}
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
+		return
+	}
+	used := ts.Nano()
+	e.away = e.used > 0 && e.polled-last-(used-e.used) > int64(stamp.Late)
+	e.used = used
 }
 
 // sleep waits with a timeout in nanoseconds; kernels before 5.11 know milliseconds only, of which none may be too many.

@@ -89,7 +89,7 @@ func (r *relay) take(m *mail) {
 	case m.piece != nil:
 		if !r.closed {
 			r.tellWent(m.went)
-			r.handler.Data(m.piece, m.at, m.came)
+			r.handler.Data(m.piece, Stamps{User: m.at, Kernel: m.came})
 		}
 		r.back <- struct{}{}
 	case r.closed:

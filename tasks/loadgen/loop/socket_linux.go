@@ -33,12 +33,28 @@ func (s *socket) ready(events uint32) int64 {
 
 func (s *socket) now() int64 { return int64(time.Since(s.anchor)) }
 
-// receive reads once: what is left is seen at the next poll, because the set is level-triggered.
+// mostSegments bounds how many are read at one go: a server that sends tiny ones must not hold the loop.
+const mostSegments = 64
+
+// receive reads once, or, where the loop was away, segment by segment. What is left is seen at the next poll, because the
+// set is level-triggered.
 func (s *socket) receive() int64 {
-	e := s.epoll
-	e.msg.SetControllen(len(e.oob))
-	e.msg.Flags = 0
-	n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&e.msg)), unix.MSG_DONTWAIT)
+	if !s.away {
+		return s.take(s.buf)
+	}
+	for range mostSegments {
+		n, more := s.receiver.Segment(s.fd, s.buf, s.now()+s.wall)
+		at := s.take(s.buf[:n])
+		if !more || s.fd < 0 {
+			return at
+		}
+	}
+	return s.now()
+}
+
+// take reads into p, and returns when.
+func (s *socket) take(p []byte) int64 {
+	n, errno := s.receiver.Receive(s.fd, p, 0)
 	user := s.now()
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR:
@@ -47,14 +63,18 @@ func (s *socket) receive() int64 {
 	case n == 0:
 		s.fail(io.EOF)
 	default:
-		s.handler.Data(e.buf[:n], user, e.stamp(user))
+		kernel := s.stamp(user)
+		if kernel > 0 && user-kernel > int64(stamp.Late) {
+			s.careful = user + int64(stamp.Watchful)
+		}
+		s.handler.Data(p[:n], Stamps{User: user, Kernel: kernel, After: s.before})
 	}
 	return user
 }
 
 // stamp returns when the kernel received the bytes that were just read, 0 where it did not say.
 func (e *epoll) stamp(user int64) int64 {
-	wall := stamp.Of(e.oob[:min(int(e.msg.Controllen), len(e.oob))])
+	wall := e.receiver.Wall()
 	if at := wall - e.wall; wall != 0 && stamp.Plausible(at, user) {
 		return at
 	}

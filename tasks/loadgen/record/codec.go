@@ -30,11 +30,11 @@ func (o *Outcome) stamps() [7]*int64 {
 }
 
 // counts are the fields that are small numbers or Absent, written plus 1.
-func (o *Outcome) counts() [25]*int64 {
+func (o *Outcome) counts() [26]*int64 {
 	return [...]*int64{&o.Index, &o.Session, &o.Turn, &o.Slot, &o.QueueWait, &o.Dial, &o.HTTPStatus, &o.InAsked, &o.In,
 		&o.Cached, &o.OutAsked, &o.Out, &o.Reasoning, &o.BytesOut, &o.BytesIn, &o.Conn, &o.StaleRetries,
 		&o.PrefixBucket, &o.PrefixIndex, &o.Adapter,
-		&o.LagMax, &o.LateFirst, &o.LateEnd, &o.Behind, &o.Bunched}
+		&o.LagMax, &o.LateFirst, &o.LateEnd, &o.Behind, &o.Bunched, &o.Within}
 }
 
 // words are the fields that hold one of a few texts.
@@ -44,7 +44,7 @@ func (o *Outcome) words() [5]*string {
 
 // room is an upper bound of the bytes that appendTo takes.
 func (o *Outcome) room() int {
-	return 450 + 5*len(o.Gaps) + 10*len(o.Tokens) + len(o.Error)
+	return 460 + 5*len(o.Gaps) + 10*len(o.Tokens) + len(o.Error)
 }
 
 // appendTo appends the frame of the outcome; words are the numbers of its words.

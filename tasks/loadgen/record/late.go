@@ -22,17 +22,20 @@ type lateness struct {
 // of returns the stamps of a request without the lateness of the client.
 //
 // A read that was late and brought k token events together has the stamp of the last. The server is taken to have sent them
-// as far apart as it usually sent those of this answer. Stamps of the reader are later than the kernel's by what is known of
-// the first and the last read; what two neighbours differ by is taken from such reads.
+// as far apart as it usually sent those of this answer, but none before the client had last found the connection empty. Stamps
+// of the reader are later than the kernel's by what is known of the first and the last read; what two neighbours differ by is
+// taken from such reads.
 func (l *lateness) of(o *Outcome) timely {
 	t := timely{first: o.First - o.LateFirst, last: o.Last - o.LateEnd, end: o.End - o.LateEnd}
 	if o.First < 0 {
 		t.first, t.last = o.First, o.Last
 		return t
 	}
-	if o.Behind > 0 {
-		t.first -= o.Behind * l.usual(o)
+	var usual int64
+	if o.Bunched > 0 {
+		usual = l.usual(o)
 	}
+	t.first -= min(o.Behind*usual, o.Within)
 	if t.first = max(t.first, o.Send); o.Events() == 1 {
 		t.last = t.first
 	}
@@ -40,7 +43,7 @@ func (l *lateness) of(o *Outcome) timely {
 	case o.LateFirst > 0 || o.LateEnd > 0:
 		t.gaps = l.jittered(o)
 	case o.Bunched > 0:
-		t.gaps = l.evened(o)
+		t.gaps = l.apart(o, usual)
 	}
 	return t
 }
@@ -56,7 +59,7 @@ func sentLate(o *Outcome) int64 {
 	return 0
 }
 
-// usual is the time between token events of an answer in ns: the median of those that differ from zero, else an even
+// usual is the time between token events of an answer in ns: the lower median of those that differ from zero, else an even
 // share of the time since the send.
 func (l *lateness) usual(o *Outcome) int64 {
 	l.gaps = l.gaps[:0]
@@ -69,21 +72,28 @@ func (l *lateness) usual(o *Outcome) int64 {
 		return (o.First - o.Send) / (o.Behind + 1)
 	}
 	slices.Sort(l.gaps)
-	return 1000 * int64(l.gaps[len(l.gaps)/2])
+	return 1000 * int64(l.gaps[(len(l.gaps)-1)/2])
 }
 
-// evened spreads each gap over the events that came with the one at its end.
-func (l *lateness) evened(o *Outcome) []int32 {
+// apart returns the gaps of an answer with those events apart that came together: usual ns, where there is room.
+func (l *lateness) apart(o *Outcome, usual int64) []int32 {
 	l.gaps = l.gaps[:0]
 	for i := 0; i < len(o.Gaps); {
-		n := 1
-		for i+n < len(o.Gaps) && o.Gaps[i+n] == 0 {
-			n++
+		gap, with := int64(o.Gaps[i]), int64(0) // before events that have one stamp, and how many have it beside the first
+		room := min(gap, o.Within/1000)
+		if i++; gap == 0 { // the first of all is among them: there is no gap before it
+			with, room = 1, min(o.Behind, 1)*o.Within/1000
 		}
-		for range n {
-			l.gaps = append(l.gaps, o.Gaps[i]/int32(n))
+		for ; i < len(o.Gaps) && o.Gaps[i] == 0; i++ {
+			with++
 		}
-		i += n
+		step := min(usual/1000, room/max(1, with))
+		if gap > 0 {
+			l.gaps = append(l.gaps, int32(gap-with*step))
+		}
+		for range with {
+			l.gaps = append(l.gaps, int32(step))
+		}
 	}
 	return l.gaps
 }

@@ -22,10 +22,11 @@ func answer(arrivals ...int64) *Outcome {
 }
 
 func TestStampsWithoutTheLatenessOfTheReader(t *testing.T) {
-	behind := func(o *Outcome, first, all int64) *Outcome {
-		o.Behind, o.Bunched = first, all
+	within := func(room int64, o *Outcome, first, all int64) *Outcome { // µs
+		o.Behind, o.Bunched, o.Within = first, all, 1000*room
 		return o
 	}
+	behind := func(o *Outcome, first, all int64) *Outcome { return within(o.Last/1000, o, first, all) }
 	for _, row := range []struct {
 		name             string
 		o                *Outcome
@@ -34,11 +35,17 @@ func TestStampsWithoutTheLatenessOfTheReader(t *testing.T) {
 	}{
 		{name: "a reader in time", o: answer(10_000, 14_000, 18_000), first: 10_000, last: 18_000, end: 18_000},
 		{name: "the first came with the second", o: behind(answer(14_000, 14_000, 18_000, 22_000), 1, 1), first: 10_000, last: 22_000, end: 22_000,
-			gaps: []int32{0, 4000, 4000}},
+			gaps: []int32{4000, 4000, 4000}},
 		{name: "two in the middle came together", o: behind(answer(10_000, 18_000, 18_000, 22_000), 0, 1), first: 10_000, last: 22_000, end: 22_000,
 			gaps: []int32{4000, 4000, 4000}},
+		{name: "the first came with the second, and nothing was there 300 µs before", o: within(300, answer(14_000, 14_000, 18_000, 22_000), 1, 1),
+			first: 13_700, last: 22_000, end: 22_000, gaps: []int32{300, 4000, 4000}},
+		{name: "three in the middle came together, and nothing was there 600 µs before", o: within(600, answer(10_000, 18_000, 18_000, 18_000, 22_000), 0, 2),
+			first: 10_000, last: 22_000, end: 22_000, gaps: []int32{7400, 300, 300, 4000}},
+		{name: "the first two in time, and two later ones", o: within(4000, answer(10_000, 10_000, 18_000, 18_000, 22_000), 0, 1),
+			first: 10_000, last: 22_000, end: 22_000, gaps: []int32{0, 4000, 4000, 4000}},
 		{name: "the server sent two at once, and the reader was in time", o: answer(10_000, 18_000, 18_000, 22_000), first: 10_000, last: 22_000, end: 22_000},
-		{name: "all came together", o: behind(answer(40_000, 40_000, 40_000, 40_000), 3, 3), first: 10_000, last: 40_000, end: 40_000, gaps: []int32{0, 0, 0}},
+		{name: "all came together", o: behind(answer(40_000, 40_000, 40_000, 40_000), 3, 3), first: 10_000, last: 40_000, end: 40_000, gaps: []int32{10_000, 10_000, 10_000}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var l lateness

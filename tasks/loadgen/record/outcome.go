@@ -29,6 +29,7 @@ type Outcome struct {
 	LateFirst, LateEnd         int64 // ns by which First and End are later than the kernel had them: 0 where their stamps are its own
 	Behind                     int64 // token events that a read that was late brought together with the first, and behind it
 	Bunched                    int64 // token events that late reads brought together with an earlier one, Behind among them
+	Within                     int64 // ns before their common stamp in which events that came together came, at most
 	Adapter                    int64 // index into the adapters of the plan
 	PrefixBucket, PrefixIndex  int64
 	Status, Class, Error       string // words of package report

@@ -12,16 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Room is how many bytes of control messages a read needs to hold a stamp.
-const Room = 64
-
 // Ask makes the kernel stamp what a socket receives.
 func Ask(fd int) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, unix.SOF_TIMESTAMPING_RX_SOFTWARE|unix.SOF_TIMESTAMPING_SOFTWARE)
 }
 
-// Of returns the stamp in the control messages of a read, as the wall clock in ns; 0 where there is none.
-func Of(control []byte) int64 {
+// of returns the stamp in the control messages of a read, as the wall clock in ns; 0 where there is none.
+func of(control []byte) int64 {
 	const head = unix.SizeofCmsghdr
 	if len(control) < head+int(unsafe.Sizeof(unix.Timespec{})) {
 		return 0
@@ -44,9 +41,8 @@ func Plausible(at, user int64) bool { return at <= user && user-at <= int64(time
 // reader reads with control messages.
 type reader struct {
 	raw     syscall.RawConn
-	control [Room]byte
-	vec     unix.Iovec
-	msg     unix.Msghdr
+	socket  Receiver
+	careful time.Time // until then it looks before it reads
 	into    []byte
 	n       int
 	errno   syscall.Errno
@@ -94,20 +90,19 @@ func (c *Conn) Read(p []byte) (int, error) {
 
 // recvmsg reads once; false where there is nothing yet.
 func (c *Conn) recvmsg(fd uintptr) bool {
-	c.vec.Base = &c.into[0]
-	c.vec.SetLen(len(c.into))
-	c.msg = unix.Msghdr{Iov: &c.vec, Control: &c.control[0]}
-	c.msg.SetIovlen(1)
+	p := c.into
+	if !c.careful.IsZero() {
+		p = p[:c.segment(int(fd))]
+	}
 	for {
-		c.msg.SetControllen(len(c.control))
-		n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&c.msg)), unix.MSG_DONTWAIT)
+		n, errno := c.socket.Receive(int(fd), p, 0)
 		if errno == unix.EINTR {
 			continue
 		}
 		if errno == unix.EAGAIN {
 			return false
 		}
-		c.n, c.errno = int(n), errno
+		c.n, c.errno = n, errno
 		if errno == 0 && n > 0 {
 			c.stamped()
 		}
@@ -115,14 +110,28 @@ func (c *Conn) recvmsg(fd uintptr) bool {
 	}
 }
 
+// segment returns how much of what waits is to be read at one go.
+func (c *Conn) segment(fd int) int {
+	now := time.Now()
+	if now.After(c.careful) {
+		c.careful = time.Time{}
+		return len(c.into)
+	}
+	n, _ := c.socket.Segment(fd, c.into, now.UnixNano())
+	return n
+}
+
 // stamped keeps the stamp of what was just read. The kernel's clock is the wall clock.
 func (c *Conn) stamped() {
 	now := time.Now()
 	user, wall := int64(now.Sub(c.base)), now.UnixNano()
-	at := Of(c.control[:min(int(c.msg.Controllen), len(c.control))])
+	at := c.socket.Wall()
 	if at == 0 || !Plausible(at, wall) {
 		c.came.Store(0)
 		return
+	}
+	if wall-at > int64(Late) {
+		c.careful = now.Add(Watchful)
 	}
 	c.came.Store(max(1, user-(wall-at)))
 }

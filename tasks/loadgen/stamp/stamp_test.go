@@ -177,3 +177,44 @@ func TestReadingLeavesNoGarbage(t *testing.T) {
 		t.Errorf("a read leaves %v pieces of garbage", n)
 	}
 }
+
+// TestALateReaderTellsWhenEachSegmentCame: what came by several writes before it was read is read write by write, each with
+// the stamp of its own.
+func TestALateReaderTellsWhenEachSegmentCame(t *testing.T) {
+	anchor := time.Now()
+	c, far := pair(t)
+	texts := []string{"one", "two and more", "three", "and the fourth"}
+	var got []string
+	for range 50 { // a connection begins with segments that are acknowledged at once, and joined
+		io.WriteString(c, "ask")
+		if _, err := io.ReadFull(far, make([]byte, 3)); err != nil {
+			t.Fatal(err)
+		}
+		var written [][2]int64
+		for _, text := range texts {
+			begin := at(anchor)
+			io.WriteString(far, text)
+			written = append(written, [2]int64{begin, at(anchor)})
+			for at(anchor) < begin+1e6 { // what waits for 40 ms is acknowledged
+				runtime.Gosched()
+			}
+		}
+		got = nil
+		good, buf := true, make([]byte, 100)
+		for left := len("onetwo and morethreeand the fourth"); left > 0; {
+			n, err := c.Read(buf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := len(got)
+			const slip = 20e3 // between the clocks, which are read one after the other
+			came := c.Came(anchor)
+			good = good && i < len(texts) && string(buf[:n]) == texts[i] && came >= written[i][0]-slip && came <= written[i][1]+slip
+			got, left = append(got, string(buf[:n])), left-n
+		}
+		if good && len(got) == len(texts) {
+			return
+		}
+	}
+	t.Errorf("in no round were they told apart; in the last came %q", got)
+}
