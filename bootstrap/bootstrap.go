@@ -123,9 +123,7 @@ func (o Options) Resume(s Settings) Options {
 	if o.LoadNodes == nil {
 		o.LoadNodes = s.LoadNodes
 	}
-	if len(o.Controller) == 0 {
-		o.Controller = s.Controller
-	}
+	o.Controller = overlaid(s.Controller, o.Controller)
 	if o.Prometheus == nil {
 		o.Prometheus = s.Prometheus
 	}
@@ -142,6 +140,18 @@ func (o Options) Resume(s Settings) Options {
 		o.Targets = s.Targets
 	}
 	return o
+}
+
+// overlaid are the flags of before, but those that are given anew, and then these.
+func overlaid(before, anew []string) []string {
+	name := func(flag string) string {
+		name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+		return name
+	}
+	stay := slices.DeleteFunc(slices.Clone(before), func(old string) bool {
+		return slices.ContainsFunc(anew, func(flag string) bool { return name(flag) == name(old) })
+	})
+	return append(stay, anew...)
 }
 
 // follow lets the image of the controller go along with an upgrade, where its tag was the version.

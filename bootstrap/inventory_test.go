@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,6 +37,23 @@ func TestInventoryHoldsEachObjectOnce(t *testing.T) {
 	}
 	if len(old.Parts[partBflow]) != 1 {
 		t.Error("the old inventory was changed")
+	}
+}
+
+func TestAFlagOfTheControllerReplacesTheOneOfItsNameAlone(t *testing.T) {
+	before := Settings{Controller: []string{"--force-after=5m", "--keep-pods=1h"}}
+	for _, row := range []struct {
+		name       string
+		anew, want []string
+	}{
+		{"none is given", nil, []string{"--force-after=5m", "--keep-pods=1h"}},
+		{"another one", []string{"--keep-runs=forever"}, []string{"--force-after=5m", "--keep-pods=1h", "--keep-runs=forever"}},
+		{"the same with another value", []string{"--keep-pods=2h"}, []string{"--force-after=5m", "--keep-pods=2h"}},
+		{"the same spelt with one dash", []string{"-force-after=1m"}, []string{"--keep-pods=1h", "-force-after=1m"}},
+	} {
+		if got := (Options{Controller: row.anew}).Resume(before).Controller; !slices.Equal(got, row.want) {
+			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
+		}
 	}
 }
 
