@@ -9,7 +9,7 @@ import (
 )
 
 // progress tells how far the stage is until the returned function is called.
-func (m *measurement) progress(d *driver, sample, stage int) (stop func()) {
+func (m *measurement) progress(d *driver, t *trySpec) (stop func()) {
 	done, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -18,11 +18,11 @@ func (m *measurement) progress(d *driver, sample, stage int) (stop func()) {
 		for n := 1; ; n++ {
 			select {
 			case <-done:
-				m.report(d, sample, stage, true)
+				m.report(d, t, true)
 				return
 			case <-tick.C:
 				d.spill.Sync()
-				m.report(d, sample, stage, n%5 == 0)
+				m.report(d, t, n%5 == 0)
 			}
 		}
 	}()
@@ -30,10 +30,10 @@ func (m *measurement) progress(d *driver, sample, stage int) (stop func()) {
 }
 
 // report writes progress.json, and a line for a person where aloud.
-func (m *measurement) report(d *driver, sample, stage int, aloud bool) {
+func (m *measurement) report(d *driver, t *trySpec, aloud bool) {
 	c := d.live.sample()
-	p := report.Progress{Measurement: m.Measurement, Sample: sample, Samples: max(1, m.plan.Samples), Stage: stage,
-		Stages: len(m.plan.Stages), Name: d.plan.Name, Measure: d.plan.Measure,
+	p := report.Progress{Measurement: m.Measurement, Sample: t.sample, Samples: max(1, m.plan.Samples), Stage: t.index,
+		Stages: len(m.plan.Stages), Try: t.try, After: t.after, Name: d.plan.Name, Measure: d.plan.Measure,
 		ElapsedS: max(0, float64(d.now()-d.start)/1e9), ExpectedS: expected(d), Planned: planned(d),
 		Sent: c.Sent, Done: c.Done, InFlight: c.InFlight, Errors: c.Errors, Rate: d.live.rate(), TTFTMS: c.ttft()}
 	p.ETAS = m.remaining(p)

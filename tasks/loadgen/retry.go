@@ -31,17 +31,18 @@ func (m *measurement) stage(ctx context.Context, sample, i int, plan runplan.Sta
 	if err != nil {
 		return m.skipped(sample, i, plan, err.Error())
 	}
-	for try := 0; ; try++ {
-		r, err := m.once(ctx, trySpec{sample, i, try, plan, rate})
+	spec := trySpec{sample: sample, index: i, plan: plan, rate: rate}
+	for ; ; spec.try++ {
+		r, err := m.once(ctx, &spec)
 		if r != nil || err != nil {
 			return r, err
 		}
 	}
 }
 
-// once measures a stage, and returns nil where that is to be done again.
-func (m *measurement) once(ctx context.Context, spec trySpec) (*report.StageResult, error) {
-	t, err := m.try(ctx, spec)
+// once measures a stage, and returns nil where that is to be done again; spec then says why.
+func (m *measurement) once(ctx context.Context, spec *trySpec) (*report.StageResult, error) {
+	t, err := m.try(ctx, *spec)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +56,7 @@ func (m *measurement) once(ctx context.Context, spec trySpec) (*report.StageResu
 			return nil, err
 		}
 		if reason != "" {
+			spec.after = reason
 			m.note("sample %d stage %d %q is measured again: %s", spec.sample, spec.index, spec.plan.Name, reason)
 			return nil, nil
 		}
@@ -65,6 +67,7 @@ func (m *measurement) once(ctx context.Context, spec trySpec) (*report.StageResu
 // trySpec names one try at a stage.
 type trySpec struct {
 	sample, index, try int
+	after              string // why the try before must not be believed
 	plan               runplan.Stage
 	rate               float64
 }

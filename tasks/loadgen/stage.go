@@ -36,7 +36,7 @@ func (m *measurement) try(ctx context.Context, t trySpec) (*tried, error) {
 	m.startTogether(ctx)
 	before := readSelf(m)
 	d.begun()
-	stopProgress := m.progress(d, t.sample, t.index)
+	stopProgress := m.progress(d, &t)
 	d.run(ctx)
 	stopProgress()
 	out := &tried{trySpec: t, driver: d, spill: spill, used: readSelf(m).since(before), in: d.summary(t, m)}

@@ -10,7 +10,9 @@ type Progress struct {
 	Samples     int     `json:"samples"` // of the measurement
 	Stage       int     `json:"stage"`   // from 0
 	Stages      int     `json:"stages"`
-	Name        string  `json:"name"` // of the stage
+	Name        string  `json:"name"`            // of the stage
+	Try         int     `json:"try,omitempty"`   // from 0, where an invalid stage is measured again
+	After       string  `json:"after,omitempty"` // reason for which the try before must not be believed
 	Measure     bool    `json:"measure"`
 	ElapsedS    float64 `json:"elapsed_s"`            // in this stage
 	ExpectedS   float64 `json:"expected_s,omitempty"` // of this stage; 0 = not known

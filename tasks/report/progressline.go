@@ -14,7 +14,7 @@ func (p Progress) Line() string {
 	if p.Stage < p.Stages { // the levels of a search come after the stages, and nobody knows how many
 		text += fmt.Sprintf("/%d", p.Stages)
 	}
-	text += fmt.Sprintf(" %q %.0f s", p.Name, p.ElapsedS)
+	text += fmt.Sprintf(" %q%s %.0f s", p.Name, p.Again(), p.ElapsedS)
 	if p.ExpectedS > 0 {
 		text += fmt.Sprintf(" of %.0f s", p.ExpectedS)
 	}
@@ -25,10 +25,18 @@ func (p Progress) Line() string {
 	return text
 }
 
+// Again says which try at its stage it is, and why the one before was not the last; nothing of the first.
+func (p Progress) Again() string {
+	if p.Try == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (try %d, after %s)", p.Try+1, p.After)
+}
+
 const progressHead = "sample "
 
 // progressLine matches what Line writes.
-const progressLine = progressHead + `(\d+)/(\d+) stage (\d+)(?:/(\d+))? ("(?:[^"\\]|\\.)*") (\d+) s(?: of (\d+) s)?: (\d+) sent, (\d+) done, (\d+) in flight, (\d+) errors, ([\d.]+) req/s(?:, mean TTFT ([\d.]+) ms)?`
+const progressLine = progressHead + `(\d+)/(\d+) stage (\d+)(?:/(\d+))? ("(?:[^"\\]|\\.)*")(?: \(try (\d+), after (\w+)\))? (\d+) s(?: of (\d+) s)?: (\d+) sent, (\d+) done, (\d+) in flight, (\d+) errors, ([\d.]+) req/s(?:, mean TTFT ([\d.]+) ms)?`
 
 // ParseProgress reads what Line wrote, with anything before it; false where line is something else. Every stage that is
 // told of counts as measured: the line does not say.
@@ -48,9 +56,10 @@ func ParseProgress(line string) (Progress, bool) {
 	if err != nil {
 		return Progress{}, false
 	}
-	rate, _ := strconv.ParseFloat(m[12], 64)
-	ttft, _ := strconv.ParseFloat(m[13], 64)
+	rate, _ := strconv.ParseFloat(m[14], 64)
+	ttft, _ := strconv.ParseFloat(m[15], 64)
 	p := Progress{Sample: whole(1) - 1, Samples: whole(2), Stage: whole(3) - 1, Stages: whole(4), Name: name, Measure: true,
-		ElapsedS: float64(whole(6)), ExpectedS: float64(whole(7)), Sent: whole(8), Done: whole(9), InFlight: whole(10), Errors: whole(11), Rate: rate, TTFTMS: ttft}
+		Try: max(0, whole(6)-1), After: m[7], ElapsedS: float64(whole(8)), ExpectedS: float64(whole(9)),
+		Sent: whole(10), Done: whole(11), InFlight: whole(12), Errors: whole(13), Rate: rate, TTFTMS: ttft}
 	return p, true
 }

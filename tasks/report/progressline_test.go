@@ -20,6 +20,10 @@ func TestParseProgress(t *testing.T) {
 		{name: "answers have begun", ok: true,
 			line: `sample 1/1 stage 1/1 "c8" 5 s: 9 sent, 8 done, 1 in flight, 0 errors, 1.60 req/s, mean TTFT 40.250 ms`,
 			want: Progress{Samples: 1, Stages: 1, Name: "c8", Measure: true, ElapsedS: 5, Sent: 9, Done: 8, InFlight: 1, Rate: 1.6, TTFTMS: 40.25}},
+		{name: "a stage that is measured again", ok: true,
+			line: `sample 1/1 stage 2/4 "rate-150" (try 2, after client_limited) 3 s of 8 s: 9 sent, 8 done, 1 in flight, 0 errors, 1.60 req/s`,
+			want: Progress{Samples: 1, Stage: 1, Stages: 4, Name: "rate-150", Try: 1, After: "client_limited", Measure: true,
+				ElapsedS: 3, ExpectedS: 8, Sent: 9, Done: 8, InFlight: 1, Rate: 1.6}},
 		{name: "anything else", line: "load-gen: the engine is gone"},
 	}
 	for _, tt := range tests {

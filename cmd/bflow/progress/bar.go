@@ -32,7 +32,7 @@ func (d *Display) draw() {
 			d.bars++
 			continue
 		}
-		stage := fmt.Sprint(p.Sample, "/", p.Stage)
+		stage := fmt.Sprint(p.Sample, "/", p.Stage, "/", p.Try)
 		if stage != l.reported || d.now().Sub(l.lastLine) >= quiet {
 			l.reported, l.lastLine = stage, d.now()
 			d.line("  %s%s", d.prefix(run), numbers(p))
@@ -41,10 +41,9 @@ func (d *Display) draw() {
 	d.drawBusy()
 }
 
-// erase removes the bars, so that the next line takes their place.
-// over leaves a line of the stage before p, once.
+// over leaves a line of the stage, or of the try at one, that was before p, once.
 func (d *Display) over(run string, l *loading, p report.Progress) {
-	if l.last != nil && (l.last.Sample != p.Sample || l.last.Stage != p.Stage) {
+	if l.last != nil && (l.last.Sample != p.Sample || l.last.Stage != p.Stage || l.last.Try != p.Try) {
 		d.line("  %s%s", d.prefix(run), outcome(*l.last))
 	}
 	l.last = &p
@@ -65,6 +64,7 @@ func (d *Display) ended(run string) {
 	delete(d.load, run)
 }
 
+// erase removes the bars, so that the next line takes their place.
 func (d *Display) erase() {
 	if d.bars > 0 {
 		fmt.Fprintf(d.w, "\x1b[%dA\x1b[J", d.bars)
@@ -110,7 +110,7 @@ func bar(p report.Progress, width int) string {
 	return indent + "[" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "] " + text
 }
 
-// numbers is the state of a stage as text.
+// place names a stage and the try at it.
 func place(p report.Progress) string {
 	text := fmt.Sprintf("stage %d", p.Stage+1)
 	if p.Stage < p.Stages { // a search adds stages that no plan lists
@@ -123,7 +123,7 @@ func place(p report.Progress) string {
 	if !p.Measure {
 		text += " (not measured)"
 	}
-	return text
+	return text + screen.Plain(p.Again())
 }
 
 // outcome is what has become of a stage that is over.
@@ -139,6 +139,7 @@ func ttft(p report.Progress) string {
 	return fmt.Sprintf("  TTFT %.1f ms", p.TTFTMS)
 }
 
+// numbers is the state of a stage as text.
 func numbers(p report.Progress) string {
 	text := fmt.Sprintf("%s  %.0f", place(p), p.ElapsedS)
 	if p.ExpectedS > 0 {

@@ -162,9 +162,13 @@ func (o *observer) Changed(r local.Record) {
 			b.log = filepath.Join(o.dir, r.Log)
 		}
 	case local.TaskFinished:
+		told := ""
+		if b := o.d.busy[o.run+" "+r.Task]; b != nil {
+			told = b.told
+		}
 		delete(o.d.busy, o.run+" "+r.Task)
 		o.d.ended(o.run)
-		o.d.line("  %s%-12s %s", o.d.prefix(o.run), Part(r.Task, r.Step), o.d.ending(r, o.began[r.Task]))
+		o.d.line("  %s%-12s %s", o.d.prefix(o.run), Part(r.Task, r.Step), o.d.ending(r, o.began[r.Task], told))
 	case local.TaskKept:
 		o.d.line("  %s%-12s kept from an earlier attempt", o.d.prefix(o.run), r.Task)
 	case local.CancelRequested:
@@ -180,7 +184,8 @@ func Part(task, step string) string {
 	return task + "/" + step
 }
 
-func (d *Display) ending(r local.Record, began time.Time) string {
+// ending says how a task ended. told is what was said of it last, which is not said again.
+func (d *Display) ending(r local.Record, began time.Time, told string) string {
 	text := "ok"
 	if r.State != local.Succeeded {
 		text = strings.ToLower(string(r.State))
@@ -189,8 +194,8 @@ func (d *Display) ending(r local.Record, began time.Time) string {
 	if !began.IsZero() && !r.Time.IsZero() {
 		text += fmt.Sprintf("  %.1fs", r.Time.Sub(began).Seconds())
 	}
-	if r.State != local.Succeeded && r.Message != "" {
-		text += "  " + Reason(r.Message)
+	if reason := Reason(r.Message); r.State != local.Succeeded && reason != "" && reason != told {
+		text += "  " + reason
 	}
 	return text
 }
