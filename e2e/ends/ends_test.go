@@ -14,44 +14,52 @@ import (
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/verdict"
 )
 
 func TestMain(m *testing.M) { product.Main(m) }
 
-const experiment = `
-apiVersion: bflow.dev/v1alpha1
-kind: DeploymentProfile
-metadata: {name: here}
-spec: {platform: kubernetes, mode: plain, engine: {kind: sim}}
----
-apiVersion: bflow.dev/v1alpha1
-kind: Experiment
-metadata: {name: ends}
-spec:
-  model: {name: acme/tiny}
-  deployment_profile: here
-  engine: {kind: sim, sim: {ttft: 10ms, itl: 1ms}}
-  execution: {on_invalid: mark}
-  load: {data: {input: 8, output: 4}, stages: [{rate: 20, duration: 2s}]}
-`
+// end is a row, and what happens while it goes on; nil = nothing.
+type end struct {
+	End
+	act act
+}
+
+// act does something to a run that goes on and returns how bflow ended, which act may have started anew.
+type act func(p *product.Product, cmd *product.Command) product.Result
+
+// disturbed are ends that somebody or something brought about.
+func disturbed() []end {
+	return []end{
+		{End{Name: "somebody ends it while it loads", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `stopping: taking everything down`}, signalled(syscall.SIGINT)},
+		{End{Name: "the machine shuts down while it loads", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `stopping: taking everything down`}, signalled(syscall.SIGTERM)},
+		{End{Name: "somebody else cancels it", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `goes on with it, bflow report `}, cancelled},
+		{End{Name: "bflow is killed, and the run resumed", Word: verdict.Pass, Says: `verdict of `}, resumed},
+		{End{Name: "the load generator is killed", Set: []string{endless}, Code: contract.ExitFail, Word: verdict.Fail}, killed("load-gen")},
+		{End{Name: "the engine is killed", Set: []string{"load.stages=[{concurrency: 2, duration: 10m, stop: [{kind: max_errors, count: 5}]}]"}, Code: contract.ExitUnhealthy, Word: verdict.Fail}, killed("sim-engine")},
+		{End{Name: "its time is over", Set: []string{endless, "execution.timeout=8s"}, Code: contract.ExitFail, Says: `timeouts.tasks of 8s is over`}, nil},
+	}
+}
 
 func TestARunEndsAsTheTableSays(t *testing.T) {
-	for _, e := range slices.Concat(judged(), unfit(), disturbed(), refused()) {
-		t.Run(e.name, func(t *testing.T) {
+	rows := disturbed()
+	for _, e := range slices.Concat(Judged(), Unfit(), Refused()) {
+		rows = append(rows, end{e, nil})
+	}
+	for _, e := range rows {
+		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			for range attempts {
 				p := product.New(t)
-				p.Write("ends.yaml", experiment)
-				cmd := p.Start(append([]string{"run", "--local", "--plain", "ends.yaml"}, sets(e.set)...)...)
+				p.Write("ends.yaml", Experiment)
+				cmd := p.Start(append([]string{"run", "--local", "--plain", "ends.yaml"}, Sets(e.Set)...)...)
 				var got product.Result
 				if e.act == nil {
 					got = cmd.Wait()
 				} else {
 					got = e.act(p, cmd)
 				}
-				if e.quiet && busy(got.Out) {
+				if e.Quiet && Busy(got.Out) {
 					continue
 				}
 				e.check(t, p, got)
@@ -65,19 +73,6 @@ func TestARunEndsAsTheTableSays(t *testing.T) {
 // attempts is how often a row runs that a busy machine ends in another way.
 const attempts = 5
 
-// busy says whether what a run has printed is about other work on this machine.
-func busy(text string) bool {
-	return slices.ContainsFunc(product.FindingsOfThisMachine(), func(reason string) bool { return strings.Contains(text, reason) })
-}
-
-// sets are overrides as arguments.
-func sets(overrides []string) (args []string) {
-	for _, o := range overrides {
-		args = append(args, "--set", o)
-	}
-	return args
-}
-
 // check compares how a run has ended with the row.
 func (e end) check(t *testing.T, p *product.Product, got product.Result) {
 	t.Helper()
@@ -86,11 +81,11 @@ func (e end) check(t *testing.T, p *product.Product, got product.Result) {
 			t.Logf("bflow printed:\n%s\n%s", got.Out, got.Err)
 		}
 	}()
-	if got.Code != e.code {
-		t.Errorf("exit code %d, want %d", got.Code, e.code)
+	if got.Code != e.Code {
+		t.Errorf("exit code %d, want %d", got.Code, e.Code)
 	}
-	if !regexp.MustCompile(e.says).MatchString(got.Out + got.Err) {
-		t.Errorf("nothing printed says %q", e.says)
+	if !regexp.MustCompile(e.Says).MatchString(got.Out + got.Err) {
+		t.Errorf("nothing printed says %q", e.Says)
 	}
 	if strings.Contains(got.Err, "goroutine ") {
 		t.Error("a stack trace was printed")
@@ -104,52 +99,15 @@ func (e end) check(t *testing.T, p *product.Product, got product.Result) {
 			t.Errorf("processes are left: %q", left)
 		}
 		if run.Has(contract.FileReport) {
-			word = wordOf(run.Report())
+			word = WordOf(run.Report())
 		}
-		if status := p.Run("watch", run.ID()); status.Code != e.code {
-			t.Errorf("bflow watch ends with %d, want %d", status.Code, e.code)
-		}
-	}
-	if word != e.word {
-		t.Errorf("verdict %q, want %q", word, e.word)
-	}
-}
-
-// wordOf is the word of a verdict as it would be on a machine that is not busy with other tests.
-func wordOf(r *report.Report) string {
-	if r.Verdict.Verdict != verdict.Invalid {
-		return r.Verdict.Verdict
-	}
-	if !busy(strings.Join(r.Verdict.Reasons, " ")) {
-		return verdict.Invalid
-	}
-	var codes []int
-	for i := range r.Measurements {
-		m := &r.Measurements[i]
-		for j := range m.Pooled.Stages {
-			s := m.Pooled.Stages[j]
-			if s.InvalidReasons = slices.DeleteFunc(slices.Clone(s.InvalidReasons), product.OfThisMachine); len(s.InvalidReasons) == 0 {
-				s.Valid = true
-			}
-			if s.Planned.Measure {
-				codes = append(codes, codeOf(verdict.Stage(&s)))
-			}
+		if status := p.Run("watch", run.ID()); status.Code != e.Code {
+			t.Errorf("bflow watch ends with %d, want %d", status.Code, e.Code)
 		}
 	}
-	return verdict.Word(verdict.ExitCode(codes...))
-}
-
-// codeOf is the code of a word of a stage.
-func codeOf(word string) int {
-	switch word {
-	case verdict.Pass:
-		return contract.ExitPass
-	case verdict.Invalid:
-		return contract.ExitInvalid
-	case verdict.Inconclusive:
-		return contract.ExitInconclusive
+	if word != e.Word {
+		t.Errorf("verdict %q, want %q", word, e.Word)
 	}
-	return contract.ExitFail
 }
 
 // signalled sends a signal to bflow once the load has begun.
@@ -187,36 +145,14 @@ func resumed(p *product.Product, cmd *product.Command) product.Result {
 
 // TestAMatrixEndsAsItsPointsDo: the first of 2, 3, 1, 4, 5, 6 that a point ended with.
 func TestAMatrixEndsAsItsPointsDo(t *testing.T) {
-	const (
-		well    = "10ms"
-		slow    = "300ms" // misses the objective
-		kinds   = "engine.sim.faults"
-		nothing = "[]"
-	)
-	fault := func(kind string) string { return "[{kind: " + kind + "}]" }
-	for _, row := range []struct {
-		name, axis string
-		values     []string
-		set        []string
-		code, runs int
-		says       string
-	}{
-		{"all are well", "engine.sim.ttft", []string{well, "12ms"}, []string{held}, contract.ExitPass, 2, "verdict of ends-m2-"},
-		{"one misses its objective, to be reported", "engine.sim.ttft", []string{well, slow}, []string{"slo.ttft.p50=100ms"}, contract.ExitPass, 2, "objective ≤ 100 ms"},
-		{"one misses its objective", "engine.sim.ttft", []string{well, slow}, []string{"slo.ttft.p50=100ms", fail}, contract.ExitBreach, 2, "objective ≤ 100 ms"},
-		{"one must not be believed", kinds, []string{nothing, fault("short_output")}, []string{blind, strict}, contract.ExitInvalid, 2, "token_mismatch"},
-		{"one is marked", kinds, []string{nothing, fault("short_output")}, []string{blind}, contract.ExitPass, 2, "token_mismatch"},
-		{"one fails and one must not be believed", kinds, []string{fault("http_500"), fault("short_output")}, []string{blind, strict}, contract.ExitFail, 2, "no request succeeded"},
-		{"one is unfit and one fails", kinds, []string{fault("wrong_model"), fault("http_500")}, []string{blind}, contract.ExitUnhealthy, 2, "it serves"},
-		{"the first fails, and the rest is not begun", kinds, []string{fault("http_500"), nothing}, []string{blind, "matrix.fail_fast=true"}, contract.ExitFail, 1, "no request succeeded"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
+	for _, row := range Matrices() {
+		t.Run(row.Name, func(t *testing.T) {
 			t.Parallel()
 			p := product.New(t)
-			p.Write("ends.yaml", experiment+"  matrix: {axes: {"+row.axis+": ["+strings.Join(row.values, ", ")+"]}}\n")
-			got := p.Run(append([]string{"run", "--local", "--plain", "ends.yaml"}, sets(row.set)...)...)
-			if runs := len(p.Every()); got.Code != row.code || runs != row.runs || !strings.Contains(got.Out+got.Err, row.says) {
-				t.Errorf("exit code %d of %d runs, want %d of %d, and %q:\n%s\n%s", got.Code, runs, row.code, row.runs, row.says, got.Out, got.Err)
+			p.Write("ends.yaml", Experiment+row.Axes())
+			got := p.Run(append([]string{"run", "--local", "--plain", "ends.yaml"}, Sets(row.Set)...)...)
+			if runs := len(p.Every()); got.Code != row.Code || runs != row.Runs || !strings.Contains(got.Out+got.Err, row.Says) {
+				t.Errorf("exit code %d of %d runs, want %d of %d, and %q:\n%s\n%s", got.Code, runs, row.Code, row.Runs, row.Says, got.Out, got.Err)
 			}
 		})
 	}
@@ -226,7 +162,7 @@ func TestAMatrixEndsAsItsPointsDo(t *testing.T) {
 func TestAMatrixIsCancelledByItsName(t *testing.T) {
 	t.Parallel()
 	p := product.New(t)
-	p.Write("ends.yaml", experiment+"  matrix: {max_parallel: 2, axes: {engine.sim.ttft: [10ms, 12ms]}}\n")
+	p.Write("ends.yaml", Experiment+"  matrix: {max_parallel: 2, axes: {engine.sim.ttft: [10ms, 12ms]}}\n")
 	cmd := p.Start("run", "--local", "--plain", "ends.yaml", "--set", endless)
 	eventually.Nil(t, "two runs that load", func() error {
 		for _, run := range p.Every() {
@@ -257,7 +193,7 @@ func TestAMatrixIsCancelledByItsName(t *testing.T) {
 // TestVerbsOfARunThatHasEnded tells what they end with, whatever the run did.
 func TestVerbsOfARunThatHasEnded(t *testing.T) {
 	p := product.New(t)
-	p.Write("ends.yaml", experiment)
+	p.Write("ends.yaml", Experiment)
 	if got := p.Run("run", "--local", "--plain", "ends.yaml", "--set", missed, "--set", fail); got.Code != contract.ExitBreach {
 		t.Fatalf("exit code %d:\n%s%s", got.Code, got.Out, got.Err)
 	}
