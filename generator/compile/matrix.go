@@ -59,6 +59,7 @@ type gathering struct {
 	points *shard.Writer
 	first  *runplan.RunPlan
 	model  string // of all points, "several" where they differ
+	room   int64  // bytes of the results of all points
 	out    MatrixObjects
 }
 
@@ -91,6 +92,7 @@ func (m *gathering) addCompiled(plan *runplan.RunPlan, objs Objects) error {
 	}
 	m.share(objs)
 	m.out.Points++
+	m.room += plan.Room()
 	return m.points.Add(point)
 }
 
@@ -187,7 +189,11 @@ func (m *gathering) parent(pieces []shard.Piece, meta metav1.ObjectMeta) *tekton
 	meta.GenerateName = parentBase(m.first) + "-"
 	meta.Annotations = maps.Clone(meta.Annotations)
 	meta.Annotations[contract.AnnotationModel] = m.model
-	meta.Annotations[contract.AnnotationLoad] = fmt.Sprintf("%d points", m.out.Points)
+	meta.Annotations[contract.AnnotationLoad] = loadOf(m.out.Points)
+	maps.Copy(meta.Annotations, lifetime(m.first))
+	if m.ResultsClaim == "" {
+		meta.Annotations[contract.AnnotationResultsSize] = volume(m.room).String()
+	}
 	spec := pipelines.Matrix{
 		Image: m.parentImage(), Root: pieces[0].Header.Root, Pieces: len(pieces), Points: m.out.Points,
 		MaxParallel: m.first.Execution.MaxParallel, FailFast: m.first.Execution.FailFast, Experiment: m.first.Sinks.MLflow.Experiment,
@@ -203,6 +209,14 @@ func (m *gathering) parent(pieces []shard.Piece, meta metav1.ObjectMeta) *tekton
 			TaskRunTemplate: m.parentTemplate(),
 		},
 	}
+}
+
+// loadOf says to people what a matrix measures.
+func loadOf(points int) string {
+	if points == 1 {
+		return "1 point"
+	}
+	return fmt.Sprintf("%d points", points)
 }
 
 func (m *gathering) parentTemplate() tektonv1.PipelineTaskRunTemplate {

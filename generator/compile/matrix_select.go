@@ -41,6 +41,12 @@ func Select(parent *tektonv1.PipelineRun, points *shard.Points, keep []int) (Mat
 	}
 	out.Parent = &tektonv1.PipelineRun{TypeMeta: metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"}, ObjectMeta: meta, Spec: *parent.Spec.DeepCopy()}
 	out.Parent.Spec.Status = ""
+	for _, key := range []string{contract.AnnotationModel, contract.AnnotationTTL, contract.AnnotationResultsSize} {
+		if value, ok := parent.Annotations[key]; ok {
+			metav1.SetMetaDataAnnotation(&out.Parent.ObjectMeta, key, value)
+		}
+	}
+	metav1.SetMetaDataAnnotation(&out.Parent.ObjectMeta, contract.AnnotationLoad, loadOf(len(keep)))
 	values := map[string]string{contract.ParamPlans: pieces[0].Header.Root, contract.ParamPieces: strconv.Itoa(len(pieces)), contract.ParamPoints: strconv.Itoa(len(keep))}
 	for i := range out.Parent.Spec.PipelineSpec.Tasks {
 		for j := range out.Parent.Spec.PipelineSpec.Tasks[i].Params {

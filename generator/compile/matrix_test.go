@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -262,4 +263,23 @@ func BenchmarkMatrix10000(b *testing.B) {
 		}
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/op")
+}
+
+func TestPointsThatAreTakenOfAMatrixKeepWhatItSaysOfItself(t *testing.T) {
+	ttl := int64(60)
+	plans := several(t, func(p *runplan.RunPlan) { p.Execution.TTLSeconds = &ttl })
+	whole, err := Matrix(all(plans), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := Select(whole.Parent, readPoints(t, whole.Plans, rootOf(t, whole)), []int{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := maps.Clone(whole.Parent.Annotations)
+	want[contract.AnnotationLoad] = "1 point"
+	if want[contract.AnnotationTTL] != "60" || want[contract.AnnotationResultsSize] == "" {
+		t.Errorf("the matrix says %v", want)
+	}
+	same(t, want, taken.Parent.Annotations)
 }

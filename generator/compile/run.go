@@ -20,9 +20,6 @@ import (
 // runnerGroup owns the files of a volume on Kubernetes, where a user that is not root could not write it otherwise.
 const runnerGroup = 65532
 
-// runVolume is the size of what holds rows, samples and logs of one run: 10 GiB.
-const runVolume = 10 << 30
-
 func (c *compiler) pipelineRun(plan *runplan.RunPlan, f *flow, configMap string, secrets []runplan.SecretKey) *tektonv1.PipelineRun {
 	run := &tektonv1.PipelineRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
@@ -65,6 +62,7 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 		meta.Annotations[contract.AnnotationMetrics] = m.PrometheusURL
 	}
 	maps.Copy(meta.Annotations, choice(plan))
+	maps.Copy(meta.Annotations, lifetime(plan))
 	if c.NoQueue {
 		return meta
 	}
@@ -73,6 +71,14 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 		meta.Labels[contract.LabelPriority] = plan.Queue.Priority
 	}
 	return meta
+}
+
+// lifetime says how long the run is kept after its end, where the experiment does.
+func lifetime(plan *runplan.RunPlan) map[string]string {
+	if ttl := plan.Execution.TTLSeconds; ttl != nil {
+		return map[string]string{contract.AnnotationTTL: strconv.FormatInt(*ttl, 10)}
+	}
+	return nil
 }
 
 // planLabels are on every object of a plan. The labels of run and attempt are not: only the server knows the name.
@@ -105,7 +111,7 @@ func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string, secrets [
 		{Name: contract.WorkspacePlan, ConfigMap: &corev1.ConfigMapVolumeSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Optional: &optional,
 		}},
-		c.runWorkspace(),
+		c.runWorkspace(plan),
 	}
 	if secret := plan.Target.KubeconfigSecret; secret != "" && c.NoQueue { // else the controller hands it over
 		ws = append(ws, tektonv1.WorkspaceBinding{Name: contract.WorkspaceTarget, Secret: &corev1.SecretVolumeSource{SecretName: secret}})
@@ -133,7 +139,7 @@ func projections(secrets []runplan.SecretKey) []corev1.VolumeProjection {
 }
 
 // runWorkspace is a volume of the run's own, or its own folder on a shared one.
-func (c *compiler) runWorkspace() tektonv1.WorkspaceBinding {
+func (c *compiler) runWorkspace(plan *runplan.RunPlan) tektonv1.WorkspaceBinding {
 	if c.ResultsClaim != "" {
 		return tektonv1.WorkspaceBinding{
 			Name:                  contract.WorkspaceRun,
@@ -144,7 +150,7 @@ func (c *compiler) runWorkspace() tektonv1.WorkspaceBinding {
 	return tektonv1.WorkspaceBinding{Name: contract.WorkspaceRun, VolumeClaimTemplate: &corev1.PersistentVolumeClaim{
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(runVolume, resource.BinarySI)}},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *volumeOf(plan)}},
 		},
 	}}
 }

@@ -22,8 +22,8 @@ func phasesOf(s spec.Phases, d *runplan.Deployment) runplan.Phases {
 	return phases
 }
 
-func executionOf(e spec.Execution, ttl int) runplan.Execution {
-	out := runplan.Execution{VerifyCompletions: e.VerifyCompletions, OnInvalid: e.OnInvalid, TTLSeconds: int64(ttl)}
+func executionOf(e spec.Execution, ttl *int64) runplan.Execution {
+	out := runplan.Execution{VerifyCompletions: e.VerifyCompletions, OnInvalid: e.OnInvalid, TTLSeconds: ttl}
 	if e.Profiling != nil && e.Profiling.Enabled {
 		out.Profiling = &runplan.Profiling{CallRanges: orElse(strings.Join(strings.Fields(e.Profiling.CallRanges), ""), "100-150"), IdleSeconds: e.Profiling.IdleSeconds}
 	}

@@ -11,7 +11,7 @@ type ExperimentSpec struct {
 	MetricsProfile    Axis[string] `json:"metrics_profile,omitempty" default:"detailed" doc:"MetricsProfile by name: what is queried afterwards"`
 	Namespace         string       `json:"namespace,omitempty" is:"label" implied:"benchflow" doc:"namespace where everything runs; beats the profile's"`
 	ServiceAccount    string       `json:"service_account,omitempty" is:"subdomain" implied:"benchflow-runner" doc:"account of the pipeline pods, not of the model pods; on a cluster one that is marked for runs"`
-	TTLSeconds        int          `json:"ttl_seconds_after_finished,omitempty" default:"3600" min:"0" unit:"s" doc:"lifetime of a finished run"`
+	TTLSeconds        *int64       `json:"ttl_seconds_after_finished,omitempty" min:"0" implied:"what bflow bootstrap was told to keep" unit:"s" doc:"how long a finished run stays on its cluster, at least until its results are fetched or pushed"`
 	Stages            Phases       `json:"stages,omitempty" doc:"which phases run"`
 	MLflow            MLflow       `json:"mlflow,omitempty" doc:"where results are tracked"`
 	Execution         Execution    `json:"execution,omitempty" doc:"how the run is carried out"`

@@ -23,7 +23,6 @@ func TestDefaultsOfAnExperiment(t *testing.T) {
 	want := ExperimentSpec{
 		Model:             Model{Name: Axis[string]{"acme/tiny-1b"}},
 		DeploymentProfile: Axis[string]{"plain"}, BenchmarkProfile: Axis[string]{"chat"}, MetricsProfile: Axis[string]{"detailed"},
-		TTLSeconds: 3600,
 		Stages:     Phases{Download: true, Deploy: true, Benchmark: true, Collect: true, Cleanup: true},
 		Execution:  Execution{Timeout: 3 * time.Hour, VerifyCompletions: true, Samples: 1, OnInvalid: "mark"},
 		Matrix:     Matrix{Repeat: 1, Order: "sequential"},

@@ -105,7 +105,7 @@ func serve(ctx context.Context, o Options, log *slog.Logger) error {
 		Cache:                               cacheOptions(),
 		NewCache:                            caches.newCache,
 		NewClient:                           readEnabled,
-		Controller:                          ctrlconfig.Controller{CacheSyncTimeout: o.CacheTimeout, SkipNameValidation: new(true)}, // a test runs several
+		Controller:                          controllers(o),
 		GracefulShutdownTimeout:             new(stopGrace),
 		LeaderElection:                      o.LeaderElection,
 		LeaderElectionResourceLockInterface: lock,
@@ -132,6 +132,17 @@ func serve(ctx context.Context, o Options, log *slog.Logger) error {
 		return cause
 	}
 	return err
+}
+
+// controllers is what all controllers of the process have in common.
+func controllers(o Options) ctrlconfig.Controller {
+	return ctrlconfig.Controller{
+		CacheSyncTimeout:   o.CacheTimeout,
+		SkipNameValidation: new(true), // a test runs several in one process
+		// The priority queue of controller-runtime 0.24 can hold its lock for good when it is shut down while it hands out an
+		// item (kubernetes-sigs/controller-runtime issue 3538, mended in 0.25): the lease would be given back after stopGrace only.
+		UsePriorityQueue: new(false),
+	}
 }
 
 // restConfig reads the way to the cluster. The API server's own fairness limits us, not a guess of ours.

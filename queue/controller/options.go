@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/release"
+	"bflow.dev/bflow/queue/retention"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -28,6 +29,7 @@ type Options struct {
 	Prebuilt        bool
 	ForceAfter      time.Duration
 	Prometheus      string // file with the servers that get a token; see contract.ConfigMapPrometheus
+	Keep            retention.Keep
 	LogLevel        slog.Level
 	Version         bool
 }
@@ -53,6 +55,10 @@ func Flags(o *Options, errOut io.Writer) *flag.FlagSet {
 	fs.BoolVar(&o.Prebuilt, "prebuilt-workloads", false, "make the Workloads of runs here and take the queue label off them: for a Kueue that manages pods")
 	fs.DurationVar(&o.ForceAfter, "force-after", release.ForceAfter, "how `long` an ended run keeps its quota when something of it cannot be removed")
 	fs.StringVar(&o.Prometheus, "prometheus-file", "/etc/bflow/prometheus/"+contract.PrometheusKey, "`file` that lists the Prometheus servers which get a token; it need not be there")
+	keep := retention.Defaults()
+	fs.TextVar(&o.Keep.Pods, "keep-pods", keep.Pods, "how `long` pods of tasks are kept after the end of their run, a duration or forever")
+	fs.TextVar(&o.Keep.Volumes, "keep-volumes", keep.Volumes, "how `long` a volume is kept after the end of its run whose results were fetched or pushed")
+	fs.TextVar(&o.Keep.Runs, "keep-runs", keep.Runs, "how `long` a run whose results were fetched or pushed is kept after its end, where its experiment does not say")
 	fs.TextVar(&o.LogLevel, "log-level", slog.LevelInfo, "`level` of the log: debug, info, warn or error")
 	fs.BoolVar(&o.Version, "version", false, "print the version")
 	return fs

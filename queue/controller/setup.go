@@ -19,6 +19,7 @@ import (
 	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/release"
+	"bflow.dev/bflow/queue/retention"
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/stuck"
@@ -74,7 +75,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
-		{"matrices", func() error { return matrix.Setup(ctx, mgr, log) }},
+		{"matrices, and what ended runs keep", func() error { return setupMatrices(ctx, mgr, o.Keep, log) }},
 		{"tokens of tasks", func() error { return token.Setup(mgr, log) }},
 		{"tokens for Prometheus", func() error { return token.SetupPrometheus(mgr, o.Prometheus) }},
 		{"tasks without a place", func() error { return stuck.Setup(mgr, log) }},
@@ -100,6 +101,18 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 		}
 	}
 	return nil
+}
+
+// setupMatrices registers those who look after matrices: until they end, and after that with all that has ended.
+func setupMatrices(ctx context.Context, mgr ctrl.Manager, keep retention.Keep, log *slog.Logger) error {
+	matrices, err := matrix.Watch(mgr)
+	if err != nil {
+		return err
+	}
+	if err := matrix.Setup(ctx, mgr, matrices, log); err != nil {
+		return err
+	}
+	return retention.Setup(mgr, matrices, keep, log)
 }
 
 // pastCaches is a client without a cache, for what decides about a quota, and the identity of the hub.

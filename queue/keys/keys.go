@@ -83,7 +83,7 @@ func (k Key) String() string { return string(k.Kind) + " " + k.Name }
 // Compiled are the annotations that the compiler writes from the plan of a run: each attempt at it has them.
 func Compiled() []string {
 	return []string{contract.AnnotationRequests, contract.AnnotationPods, contract.AnnotationSetupKey, contract.AnnotationMetrics,
-		contract.AnnotationName, contract.AnnotationModel, contract.AnnotationLoad}
+		contract.AnnotationName, contract.AnnotationModel, contract.AnnotationLoad, contract.AnnotationTTL}
 }
 
 // Table returns the rule of every key under contract.Prefix and PrefixKueue that is known.
@@ -94,14 +94,14 @@ func Table() map[Key]Rule {
 			Label: {contract.LabelExperiment, contract.LabelPlanHash, contract.LabelParent, contract.LabelRole},
 			Annotation: append(Compiled(),
 				contract.AnnotationTargets, contract.AnnotationTargetSelector, contract.AnnotationCacheKey,
-				contract.AnnotationSource, contract.AnnotationStarted,
+				contract.AnnotationSource, contract.AnnotationStarted, contract.AnnotationResultsSize,
 				// What a webhook says of a run of bflow-experiment: overlays/components/triggers.
 				contract.Prefix+"event", contract.Prefix+"repository", contract.Prefix+"commit", contract.Prefix+"author",
 			),
 		},
 		Queued:   {Label: {contract.LabelQueue, contract.LabelPriority}},
 		Placed:   {Label: {contract.LabelTarget}},
-		Wish:     {Annotation: {contract.AnnotationCancel, contract.AnnotationForce}},
+		Wish:     {Annotation: {contract.AnnotationCancel, contract.AnnotationForce, contract.AnnotationFetched}},
 		Identity: {Label: {contract.LabelRun, contract.LabelAttempt}},
 		Controller: {
 			Label: {contract.LabelMatrix},
@@ -109,6 +109,7 @@ func Table() map[Key]Rule {
 				contract.AnnotationAdmitted, contract.AnnotationAdmittedTo, contract.AnnotationFreed, contract.AnnotationReleased,
 				contract.AnnotationReason, contract.AnnotationChosen, contract.AnnotationFence, contract.AnnotationPoint,
 				contract.AnnotationMLflowParent, contract.AnnotationWorkload, run.AnnotationQueue, run.AnnotationStopped, run.AnnotationNext,
+				contract.AnnotationVolumeDeleted, contract.AnnotationResults,
 			},
 		},
 	} {

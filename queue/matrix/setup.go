@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -33,19 +34,24 @@ const Index = "bflow-matrix"
 // gather is how long changes of runs are gathered before their matrix is looked at: many of them change together.
 const gather = 300 * time.Millisecond
 
-// Setup registers the reconciler, the index and the watches: of CustomRuns, of the runs that they own, and of their
-// parents.
-func Setup(ctx context.Context, mgr ctrl.Manager, log *slog.Logger) error {
+// Watch makes a cache of matrices: of CustomRuns, and of the PipelineRuns that they stand in.
+func Watch(mgr ctrl.Manager) (cache.Cache, error) {
+	matrices, err := apart.Cache(mgr, labels.Set{contract.LabelRole: contract.RoleMatrix})
+	if err != nil {
+		return nil, fmt.Errorf("watching matrices: %w", err)
+	}
+	return matrices, nil
+}
+
+// Setup registers the reconciler, the index and the watches: of CustomRuns and their parents, from a cache of matrices, and of
+// the runs that they own.
+func Setup(ctx context.Context, mgr ctrl.Manager, matrices cache.Cache, log *slog.Logger) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &tektonv1.PipelineRun{}, Index, IndexOf); err != nil {
 		return fmt.Errorf("indexing runs by their matrix: %w", err)
 	}
-	matrices, err := apart.Cache(mgr, labels.Set{contract.LabelRole: contract.RoleMatrix})
-	if err != nil {
-		return fmt.Errorf("watching matrices: %w", err)
-	}
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-matrix"), clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("matrix").
-		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, matrixOf)).
+		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, Of)).
 		WatchesRawSource(source.Kind(matrices, &tektonv1beta1.CustomRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1beta1.CustomRun]{})).
 		WatchesRawSource(source.Kind(matrices, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(endingIn))).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.All(matrices, &tektonv1beta1.CustomRunList{})), builder.WithPredicates(enabled.Becomes())).
@@ -75,8 +81,8 @@ func IndexOf(o client.Object) []string {
 	return nil
 }
 
-// matrixOf asks for the matrix of a run.
-func matrixOf(_ context.Context, o client.Object) (out []reconcile.Request) {
+// Of asks for the matrix of a run.
+func Of(_ context.Context, o client.Object) (out []reconcile.Request) {
 	for _, name := range IndexOf(o) {
 		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}})
 	}

@@ -218,8 +218,8 @@ type LoadGen struct {
 }
 
 // Unfinished is what is said of a load whose loadgen.json is Cut.
-const Unfinished = "load-gen did not come to its end: unless it still runs it was killed, most likely because memory ran out (OOMKilled, exit code 137); " +
-	"send fewer requests at once, ask for shorter answers, or give it more memory"
+const Unfinished = "load-gen did not come to its end: unless it still runs it was killed, by somebody or because memory ran out (OOMKilled, exit code 137); " +
+	"where it was memory, send fewer requests at once, ask for shorter answers, or give it more memory"
 
 // Cut says whether load-gen has begun, and neither come to its end nor said why not.
 func (l *LoadGen) Cut() bool { return !l.Complete && !l.Interrupted && l.Error == "" }

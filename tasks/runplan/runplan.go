@@ -44,8 +44,8 @@ type AxisValue struct {
 // Execution holds the rules for carrying a plan out that do not change what is measured.
 type Execution struct {
 	VerifyCompletions bool       `json:"verifyCompletions"`
-	OnInvalid         string     `json:"onInvalid,omitempty"` // mark (default), fail, retry
-	TTLSeconds        int64      `json:"ttlSeconds,omitempty"`
+	OnInvalid         string     `json:"onInvalid,omitempty"`  // mark (default), fail, retry
+	TTLSeconds        *int64     `json:"ttlSeconds,omitempty"` // how long the ended run stays on its cluster; nil = as the cluster has it
 	Phases            Phases     `json:"phases"`
 	Profiling         *Profiling `json:"profiling,omitempty"`
 	FailFast          bool       `json:"failFast,omitempty"`

@@ -49,7 +49,7 @@ func mirrorFlags(more ...cli.Flag) []cli.Flag {
 }
 
 func installFlags(more ...cli.Flag) []cli.Flag {
-	return kubeFlags(mirrorFlags(append([]cli.Flag{
+	return kubeFlags(mirrorFlags(append(append([]cli.Flag{
 		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where runs live, beside where they do already; repeatable or by commas (default: " + objects.DefaultNamespace + ")"},
 		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: by the platform)"},
 		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...] of the nodes for task pods (default: nodes without GPUs where a label tells them)"},
@@ -61,7 +61,7 @@ func installFlags(more ...cli.Flag) []cli.Flag {
 		&cli.BoolFlag{Name: "adopt", Usage: "take over what others have installed"},
 		&cli.BoolFlag{Name: "force-conflicts", Usage: "take fields that others own, except how many and how large things are"},
 		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long each component may take until it works"},
-	}, more...)...)...)
+	}, keepFlags()...), more...)...)...)
 }
 
 func installOptions(c *cli.Context) (bootstrap.Options, error) {
@@ -81,12 +81,16 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 	if err != nil {
 		return bootstrap.Options{}, err
 	}
+	controller, err := controllerFlags(c)
+	if err != nil {
+		return bootstrap.Options{}, err
+	}
 	var namespaces []string
 	for _, n := range c.StringSlice("namespace") {
 		namespaces = append(namespaces, strings.Split(n, ",")...)
 	}
 	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, Client: client, LoadNodes: nodes,
-		Controller: c.StringSlice("controller-flag"), Replicas: c.Int("controller-replicas"), Prometheus: servers, DevicePods: c.String("device-pods"),
+		Controller: controller, Replicas: c.Int("controller-replicas"), Prometheus: servers, DevicePods: c.String("device-pods"),
 		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
 	if c.IsSet("network-policies") {
 		o.NetworkPolicies = new(c.Bool("network-policies"))

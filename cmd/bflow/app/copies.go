@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -101,6 +102,7 @@ func fetchCopy(c *cli.Context, s Streams, p place, only func(string) bool) (stri
 		}
 	}
 	if old.UID == of.UID && old.Complete {
+		noteFetched(c, s, p)
 		return dir, nil
 	}
 	ended := pr.IsDone()
@@ -111,15 +113,34 @@ func fetchCopy(c *cli.Context, s Streams, p place, only func(string) bool) (stri
 	return dir, durable.WriteJSON(filepath.Join(dir, copyMark), of)
 }
 
+// noteFetched tells the cluster that it need not keep the volume for the sake of the results. A person who may not say so
+// has them all the same.
+func noteFetched(c *cli.Context, s Streams, p place) {
+	if err := p.cluster.Fetched(c.Context, p.run, time.Now()); err != nil {
+		fmt.Fprintf(s.Err, "warning: %v; the cluster keeps them\n", err)
+	}
+}
+
 func fetchInto(c *cli.Context, s Streams, p place, dir string, only func(string) bool) error {
 	if pr := p.run.Last(); len(pr.Status.ChildReferences) == 0 {
 		return fmt.Errorf("fetching the results of %s: %w", p.run.ID, errNoResults(pr.IsDone()))
+	}
+	gone := p.run.Last().Annotations
+	if why := gone[contract.AnnotationVolumeDeleted]; why != "" && gone[contract.AnnotationResults] == "" {
+		return fmt.Errorf("fetching the results of %s: its volume was deleted on %s", p.run.ID, why)
 	}
 	fmt.Fprintf(s.Err, "fetching the results of %s from cluster %s\n", p.run.ID, p.cluster.Name)
 	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("making the folder of the results: %w", err)
 	}
-	return fetch.Run(c.Context, p.cluster.Config, p.run.Namespace, p.run.ID, dir, only)
+	ended := p.run.Last().IsDone()
+	if err := fetch.Run(c.Context, p.cluster.Config, p.run.Namespace, p.run.ID, dir, only); err != nil {
+		return err
+	}
+	if only == nil && ended {
+		noteFetched(c, s, p)
+	}
+	return nil
 }
 
 func errNoResults(ended bool) error {

@@ -42,7 +42,9 @@ func experimentCommand(s Streams) *cli.Command {
 			if c.String("pipelinerun") == "" || c.String("namespace") == "" {
 				return step.Usagef("reading flags of \"experiment\": no PipelineRun says what to run; start Pipeline %s, whose task this is", contract.Experiment)
 			}
-			e := &expedition{s: s, taskRun: c.String("taskrun"), gitDir: c.String("git-dir"),
+			// A log has one order, which two pipes do not keep.
+			said := Streams{In: s.In, Out: s.Err, Err: s.Err}
+			e := &expedition{s: said, taskRun: c.String("taskrun"), gitDir: c.String("git-dir"),
 				results: experiment.Results{Verdict: c.String("verdict-result"), Runs: c.String("runs-result"), PlanHashes: c.String("plan-hashes-result")}}
 			if err := e.begin(c); err != nil {
 				return err

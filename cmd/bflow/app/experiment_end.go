@@ -8,17 +8,19 @@ import (
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/cmd/bflow/experiment"
 	"bflow.dev/bflow/cmd/bflow/progress"
+	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
-	"bflow.dev/bflow/tasks/verdict"
 )
 
 // conclude says how the runs ended, and ends as they did.
 func (e *expedition) conclude(ctx context.Context, ended map[string]clusterrun.Status) error {
 	var codes []int
+	var outcomes []state.Outcome
 	for _, r := range e.runs {
 		status := ended[r.ID]
 		codes = append(codes, status.ExitCode)
+		outcomes = append(outcomes, outcomeOf(status.Verdict(), status.ExitCode))
 		if status.ExitCode != contract.ExitPass {
 			fmt.Fprintf(e.s.Err, "%s: %s\n", r.ID, progress.Reason(status.Message))
 		}
@@ -31,7 +33,7 @@ func (e *expedition) conclude(ctx context.Context, ended map[string]clusterrun.S
 	code := worst(codes)
 	word := ""
 	if code != contract.ExitInterrupted {
-		word = verdict.Word(code)
+		word = state.Tally(outcomes).Verdict()
 	}
 	fmt.Fprintf(e.s.Err, "verdict: %s; bflow report %s shows the whole\n", word, e.runs[0].ID)
 	if err := e.results.End(word); err != nil {

@@ -151,12 +151,17 @@ func (d *desk) says(words ...string) {
 func TestAnExperimentInTheParamsRunsToItsVerdict(t *testing.T) {
 	for _, row := range []struct {
 		name, status, reason string
+		judged               string // by the run's own task
 		code                 int
 		verdict              string
 	}{
-		{"a run that passes", "True", "Succeeded", 0, "pass"},
-		{"a run that fails", "False", "Failed", 1, "fail"},
-		{"a run that somebody cancels", "False", "Cancelled", 130, ""},
+		{"a run that passes", "True", "Succeeded", "pass", 0, "pass"},
+		{"a run that fails", "False", "Failed", "fail", 1, "fail"},
+		{"a run whose numbers are marked as invalid, and which is green for all that", "True", "Succeeded", "invalid", 0, "invalid"},
+		{"a run that is red and whose numbers cannot be believed", "False", "Failed", "invalid", 4, "invalid"},
+		{"a run that left something behind after it had passed", "False", "Failed", "pass", 1, "fail"},
+		{"a run that came to no verdict", "False", "Failed", "", 1, "fail"},
+		{"a run that somebody cancels", "False", "Cancelled", "", 130, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := newDesk(t, map[string]string{"experiment": smallExperiment, "overrides": "load.stages=[{rate: 20, duration: 2s}]"})
@@ -165,12 +170,16 @@ func TestAnExperimentInTheParamsRunsToItsVerdict(t *testing.T) {
 				for _, path := range d.children() {
 					d.srv.Change(path, func(o apitest.Object) {
 						delete(o["spec"].(apitest.Object), "status")
-						o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": row.status, "reason": row.reason, "message": "so it is"}}}
+						o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": row.status, "reason": row.reason, "message": "so it is"}},
+							"results": []any{apitest.Object{"name": contract.ResultVerdict, "value": row.judged}}}
 					})
 				}
 			}()
 			if code := d.step(eventually.Context(t)); code != row.code {
 				t.Fatalf("exit code %d, want %d\n%s", code, row.code, d.err.String())
+			}
+			if out := d.out.String(); out != "" {
+				t.Errorf("a log of two streams has no order, and this is on the other:\n%s", out)
 			}
 			run := d.srv.Get(d.children()[0])
 			meta := run["metadata"].(apitest.Object)

@@ -1,20 +1,23 @@
 package app
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 
 func fetchCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:        "fetch",
-		Usage:       "bring the results of a cluster run to this machine",
+		Usage:       "bring the results of a cluster run, or of all runs of a matrix, to this machine",
 		ArgsUsage:   "RUN",
-		Description: "Prints the folder. What is there already is not fetched again; an interrupted transfer goes on where it was.",
+		Description: "Prints the folder, of a matrix one for each run. What is there already is not fetched again; an interrupted transfer goes on where it was.",
 		Flags: worldFlags(
 			&cli.StringFlag{Name: "out", Usage: "folder (default: cluster/RUN in the folder of local runs)"},
 			&cli.StringSliceFlag{Name: "only", Usage: "start of the paths to fetch, such as deployment/; repeatable"}),
@@ -27,24 +30,58 @@ func fetchCommand(s Streams) *cli.Command {
 				return step.Usagef("fetching %s: runs of this machine are here already; see bflow status", name)
 			}
 			p, err := onCluster(c, name)
-			if err == nil && p.matrix != nil {
-				err = several(c, p.matrix.Name(), p.matrix.Points(), p.matrix.Child(0))
-			}
 			if err != nil {
 				return err
 			}
-			dir := c.String("out")
-			if dir != "" {
-				err = fetchInto(c, s, p, dir, only(c.StringSlice("only")))
-			} else {
-				dir, err = fetchCopy(c, s, p, only(c.StringSlice("only")))
+			if p.matrix != nil {
+				return fetchMatrix(c, s, p)
 			}
-			if err == nil {
-				_, err = fmt.Fprintln(s.Out, dir)
-			}
-			return err
+			return fetchRun(c, s, p, c.String("out"))
 		},
 	}
+}
+
+// fetchRun brings the results of one run to a folder, "" for that of its copy.
+func fetchRun(c *cli.Context, s Streams, p place, dir string) (err error) {
+	if dir != "" {
+		err = fetchInto(c, s, p, dir, only(c.StringSlice("only")))
+	} else {
+		dir, err = fetchCopy(c, s, p, only(c.StringSlice("only")))
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(s.Out, dir)
+	}
+	return err
+}
+
+// fetchMatrix brings those of all runs of a matrix that have any. One whose results cannot be had keeps nobody from the
+// others.
+func fetchMatrix(c *cli.Context, s Streams, p place) error {
+	runs, err := p.cluster.RunsOf(c.Context, p.matrix)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	begun := 0
+	for i := range runs {
+		run := &runs[i]
+		if len(run.Last().Status.ChildReferences) == 0 || c.Err() != nil {
+			continue
+		}
+		begun++
+		dir := c.String("out")
+		if dir != "" {
+			dir = filepath.Join(dir, run.ID)
+		}
+		problems = append(problems, fetchRun(c, s, place{name: run.ID, cluster: p.cluster, run: run}, dir))
+	}
+	if c.Err() != nil {
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("fetching the results of %s: interrupted; what has come stays", p.matrix.Name()))
+	}
+	if begun == 0 {
+		return fmt.Errorf("fetching the results of %s: none of its runs has started", p.matrix.Name())
+	}
+	return errors.Join(problems...)
 }
 
 // only accepts paths that begin with one of prefixes; nil accepts all.

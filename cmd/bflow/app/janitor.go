@@ -15,7 +15,7 @@ func janitorCommand(s Streams) *cli.Command {
 		Name:  "janitor",
 		Usage: "find and delete what runs have left on targets",
 		Description: "Objects of this hub that no run needs any more: of runs that are gone, or that were released more than ten minutes ago. " +
-			"bflow-controller does the same by itself every ten minutes.",
+			"bflow-controller does the same by itself every ten minutes. It also reports what ended runs keep on purpose, and how much of that can be deleted.",
 		Flags: kubeFlags(
 			&cli.StringSliceFlag{Name: "target", Usage: "look there only; repeatable (default: all, which needs the right to read their credentials)"},
 			&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "of runs; repeatable or by commas (default: all)"},
@@ -39,6 +39,7 @@ func janitorCommand(s Streams) *cli.Command {
 				return err
 			}
 			tellLeaks(s, found, o.DryRun)
+			tellKept(c.Context, s.Err, cfg, o.Namespaces)
 			return failed
 		},
 	}

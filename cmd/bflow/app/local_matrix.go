@@ -12,7 +12,6 @@ import (
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/verdict"
 )
 
 // localGroup is the MLflow run of a matrix that runs here: those of its points belong below it.
@@ -74,15 +73,16 @@ func (g *localGroup) finish(ctx context.Context, outcomes []localrun.Outcome, pa
 }
 
 // countsOf counts runs by what became of them.
-func countsOf(outcomes []localrun.Outcome) (n state.Counts) {
+func countsOf(outcomes []localrun.Outcome) state.Counts {
+	var ended []state.Outcome
 	for _, out := range outcomes {
-		word := verdict.Fail
+		word := ""
 		if end, err := report.ReadVerdict(out.RunDir); err == nil {
 			word = end.Verdict
 		}
-		tally(&n, word, out.Code == contract.ExitInterrupted)
+		ended = append(ended, outcomeOf(word, out.Code))
 	}
-	return n
+	return state.Tally(ended)
 }
 
 // groupOutcome is what MLflow is told of a matrix.

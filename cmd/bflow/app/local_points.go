@@ -129,31 +129,27 @@ func (m *points) state() local.State {
 	return local.Succeeded
 }
 
-func (m *points) counts() (n state.Counts) {
+func (m *points) counts() state.Counts {
+	var ended []state.Outcome
+	alive := 0
 	for _, r := range m.runs {
 		if r.Alive {
-			n.Running++
+			alive++
 			continue
 		}
-		tally(&n, cmp.Or(r.Verdict(), verdict.Fail), r.ExitCode == contract.ExitInterrupted)
+		ended = append(ended, outcomeOf(r.Verdict(), r.ExitCode))
 	}
+	n := state.Tally(ended)
+	n.Running = alive
 	return n
 }
 
-// tally counts a run that has ended.
-func tally(n *state.Counts, word string, interrupted bool) {
-	switch {
-	case interrupted:
-		n.Cancelled++
-	case word == verdict.Pass:
-		n.Passed++
-	case word == verdict.Invalid:
-		n.Invalid++
-	case word == verdict.Inconclusive:
-		n.Inconclusive++
-	default:
-		n.Failed++
+// outcomeOf is what became of a run that has ended with a verdict, "" where it came to none, and an exit code.
+func outcomeOf(word string, code int) state.Outcome {
+	if code == contract.ExitInterrupted {
+		return state.Cancelled
 	}
+	return state.Of(cmp.Or(word, verdict.Word(code)), code == contract.ExitPass)
 }
 
 // show says how far the matrix is, and each of its runs.

@@ -14,6 +14,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/mlflow"
+	"bflow.dev/bflow/tasks/report/brief"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -36,6 +37,7 @@ func matrixCommand(s Streams) *cli.Command {
 				Flags: flags(&cli.StringFlag{Name: "run-id-result", Usage: "file for the id of the MLflow run"})},
 			{Name: contract.MatrixAggregate, Usage: "sum the runs of a matrix up", Action: func(c *cli.Context) error { return matrixAggregate(c, s) },
 				Flags: flags(&cli.StringFlag{Name: "verdict-result", Usage: "file for the verdict"})},
+			gatherCommand(s),
 		},
 	}
 }
@@ -159,7 +161,7 @@ func (a *aggregate) track(ctx context.Context, g mlflow.Group) error {
 	if err != nil {
 		return err
 	}
-	a.summary.Links = map[string]string{"mlflow": client.Base + "/#/experiments/" + info.ExperimentID + "/runs/" + info.RunID}
+	a.summary.Links = map[string]string{brief.LinkMLflow: client.Base + "/#/experiments/" + info.ExperimentID + "/runs/" + info.RunID}
 	return nil
 }
 

@@ -127,7 +127,7 @@ func TestTheLifeOfAMatrixAtTheCommandLine(t *testing.T) {
 	l.customRun("pFo", false)
 	l.says(l.wants(0, "status", "many"), "Points:   3: 1 passed, 1 failed", l.name+"-00002  2      failed", "Note:")
 	l.says(l.wants(2, "logs", "many"), "is a matrix of 3 runs; name one of them, such as "+l.name+"-00001")
-	l.says(l.wants(2, "fetch", "many"), "is a matrix of 3 runs")
+	l.says(l.wants(1, "fetch", "many"), "none of its runs has started")
 	l.says(l.wants(1, "report", "many"), "no run of it has come to its summary yet")
 	l.summary(1, 0)
 	l.summary(2, contract.ExitBreach)

@@ -175,9 +175,19 @@ func explainOutcome(s Streams, out localrun.Outcome) {
 	case out.Err != nil:
 		fmt.Fprintf(s.Err, "%s: %v\n", out.RunID, out.Err)
 	case judged(out.Status): // the table says it, with its reasons
+	case out.Status.State == local.Cancelled:
+		fmt.Fprintf(s.Err, "%s: %s; bflow resume %s goes on with it%s\n", out.RunID, out.Status.Message, out.RunID, partOf(out))
 	case out.Status.Message != "":
 		fmt.Fprintf(s.Err, "%s: %s; see bflow logs %s\n", out.RunID, progress.Reason(out.Status.Message), out.RunID)
 	}
+}
+
+// partOf says how what a run has measured so far is shown, where it has begun to.
+func partOf(out localrun.Outcome) string {
+	if _, err := os.Stat(filepath.Join(out.RunDir, contract.DirMeasurement)); err != nil {
+		return ""
+	}
+	return ", bflow report " + out.RunID + " shows what was measured"
 }
 
 // judged says whether a run is red for nothing but its verdict.

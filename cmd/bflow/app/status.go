@@ -60,6 +60,9 @@ func statusTable(w io.Writer, on screen.Screen, r clusterrun.Status) error {
 	if v := r.Verdict(); v != "" {
 		fmt.Fprintf(w, "Verdict:\t%s\n", on.Paint(v))
 	}
+	if r.Volume != "" {
+		fmt.Fprintf(w, "Volume:\t%s\n", screen.Plain(r.Volume))
+	}
 	if r.Message != "" {
 		fmt.Fprintf(w, "Message:\t%s\n", screen.Plain(r.Message))
 	}

@@ -86,11 +86,12 @@ func follow(c *cli.Context, s Streams, dir string) (local.Status, error) {
 func changes(status local.Status, seen map[string]local.State) []local.Record {
 	var out []local.Record
 	for _, t := range status.Tasks {
-		if t.State == seen[t.Name] {
+		before := seen[t.Name]
+		if t.State == before || t.State == local.Running && t.Started.IsZero() {
 			continue
 		}
 		seen[t.Name] = t.State
-		if !t.Started.IsZero() {
+		if !t.Started.IsZero() && before != local.Running { // it begins once: what was shown of it would be forgotten
 			out = append(out, local.Record{Kind: local.TaskStarted, Task: t.Name, Time: t.Started})
 		}
 		if t.State.Done() && t.State != local.Skipped {

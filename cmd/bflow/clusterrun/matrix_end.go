@@ -71,7 +71,7 @@ func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func
 	if err := c.markMatrix(ctx, m); err != nil { // first: a controller that comes back makes no more runs of it
 		return err
 	}
-	runs, err := c.runs(ctx, m.Namespace(), ours+","+contract.LabelMatrix+"="+m.Name())
+	runs, err := c.RunsOf(ctx, m)
 	if err != nil {
 		return fmt.Errorf("deleting matrix %s: %w", m.Name(), err)
 	}

@@ -37,6 +37,11 @@ func (c *Cluster) RunsAlone(ctx context.Context, namespace string) ([]Run, error
 	return c.runs(ctx, namespace, ours+",!"+contract.LabelMatrix)
 }
 
+// RunsOf are those of a matrix, as far as they have been made.
+func (c *Cluster) RunsOf(ctx context.Context, m *Matrix) ([]Run, error) {
+	return c.runs(ctx, m.Namespace(), ours+","+contract.LabelMatrix+"="+m.Name())
+}
+
 func (c *Cluster) runs(ctx context.Context, namespace, labels string) ([]Run, error) {
 	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, ""), selector{labels: labels})
 	if err != nil {

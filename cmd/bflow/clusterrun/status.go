@@ -30,6 +30,7 @@ type Status struct {
 	Created    time.Time `json:"created,omitzero"` // of the first attempt
 	Queue      *Queue    `json:"queue,omitempty"`  // nil: the run does not queue
 	Engine     []Pod     `json:"engine,omitempty"` // pods of the server under test, while there are some
+	Volume     string    `json:"volume,omitempty"` // what has become of its volume and results since its end, "" for nothing
 }
 
 // Queue is the run's place before its GPUs and its hold on them.
@@ -65,6 +66,7 @@ func StatusOf(run *Run, tasks []tektonv1.TaskRun) Status {
 	s := Status{Namespace: run.Namespace, Experiment: pr.Annotations[contract.AnnotationName], PlanHash: pr.Labels[contract.LabelPlanHash],
 		Created: run.Attempts[0].CreationTimestamp.UTC(), Queue: queueOf(pr)}
 	s.RunID, s.Attempt = run.ID, queuerun.Attempt(pr)
+	s.Volume = afterwards(pr)
 	s.Model, s.Load, s.Matrix = pr.Annotations[contract.AnnotationModel], pr.Annotations[contract.AnnotationLoad], pr.Labels[contract.LabelMatrix]
 	if pr.Spec.PipelineRef != nil {
 		s.Pipeline = pr.Spec.PipelineRef.Name
@@ -129,6 +131,17 @@ func stateOf(pr *tektonv1.PipelineRun) (local.State, string) {
 		return local.TimedOut, cond.Reason
 	}
 	return local.Failed, cond.Reason
+}
+
+// afterwards says what has become of the volume and the results of a run since its end.
+func afterwards(pr *tektonv1.PipelineRun) string {
+	if gone := pr.Annotations[contract.AnnotationVolumeDeleted]; gone != "" {
+		return "deleted on " + gone
+	}
+	if at := pr.Annotations[contract.AnnotationFetched]; at != "" {
+		return "its results were fetched on " + at
+	}
+	return ""
 }
 
 // times are when the attempt began and ended. One that waits began when it was made: that is how long somebody waits.

@@ -46,7 +46,7 @@ func (c *client) locate(ctx context.Context, namespace, run, image string) (*pla
 			return nil, err
 		}
 		p := &place{run: run, owner: pr, image: image, attempts: len(attempts)}
-		if !p.volume(taskRuns.Items) {
+		if !p.gathered(pr) && !p.volume(taskRuns.Items) {
 			continue
 		}
 		if p.image == "" {
@@ -81,6 +81,13 @@ func attempt(pr *tektonv1.PipelineRun) int {
 		return 1
 	}
 	return n
+}
+
+// gathered takes the volume from a run of a matrix whose results were copied to that of the matrix.
+func (p *place) gathered(pr *tektonv1.PipelineRun) bool {
+	var there bool
+	p.claim, p.subPath, there = strings.Cut(pr.Annotations[contract.AnnotationResults], "/")
+	return there
 }
 
 // volume takes the volume from a TaskRun: only there has Tekton filled in the name of the claim it made.

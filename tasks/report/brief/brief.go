@@ -162,6 +162,17 @@ func stage(m *report.Measurement, s *report.Stage) Stage {
 	return short
 }
 
+// LinkMLflow is the link to the MLflow run that holds all results of a run: it is there once they were read back.
+const LinkMLflow = "mlflow"
+
+// Pushed is where the results of an attempt are in MLflow, "" where they are not: a summary vouches for no other attempt than its own.
+func (b *Brief) Pushed(attempt int) string {
+	if b == nil || b.Attempt != attempt {
+		return ""
+	}
+	return b.Links[LinkMLflow]
+}
+
 // addLinks names the places that results went to.
 func (b *Brief) addLinks(runDir string) error {
 	var pushed struct {
@@ -169,7 +180,7 @@ func (b *Brief) addLinks(runDir string) error {
 	}
 	err := step.ReadJSON(filepath.Join(runDir, report.FileMLflow), &pushed)
 	if err == nil && pushed.URL != "" {
-		b.Links = map[string]string{"mlflow": pushed.URL}
+		b.Links = map[string]string{LinkMLflow: pushed.URL}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

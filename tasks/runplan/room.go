@@ -1,0 +1,66 @@
+package runplan
+
+// Bytes that results take, more rather than less. A row of 8 demo runs is 100 bytes packed, 250 with long names.
+const (
+	roomRow    = 512       // a request, packed, with its part of what is made of it
+	roomGaps   = 2 << 10   // the gaps between its tokens
+	roomText   = 16 << 10  // its prompt and its answer
+	roomStage  = 8 << 20   // distributions, scrapes, slices
+	roomRun    = 256 << 20 // logs, rendered files, reports
+	roomUnsaid = 4 << 30   // of a search, or of a tool of others: how much they write nobody knows before
+)
+
+// fastStream is how many requests one stream makes in a second at most, where the plan names streams and no rate.
+const fastStream = 20
+
+// Room is how many bytes the results of a run take, as far as its plan tells: an upper guess.
+func (p *RunPlan) Room() int64 {
+	total := int64(roomRun)
+	for i := range p.Measurements {
+		total += p.Measurements[i].room(p.Execution.OnInvalid)
+	}
+	return total
+}
+
+func (m *Measurement) room(onInvalid string) int64 {
+	total := int64(0)
+	if m.Search != nil || m.Runner == RunnerExternal {
+		total += roomUnsaid
+	}
+	for i := range m.Stages {
+		total += roomStage + m.Stages[i].requests()*m.row() + int64(m.texts())*roomText
+	}
+	total *= int64(max(1, m.Samples))
+	if onInvalid == InvalidRetry {
+		total *= MaxTries
+	}
+	return total
+}
+
+func (m *Measurement) row() int64 {
+	switch {
+	case m.Record == nil:
+		return roomRow
+	case m.Record.Gaps:
+		return roomRow + roomGaps
+	case m.Record.Parquet:
+		return 2 * roomRow
+	}
+	return roomRow
+}
+
+func (m *Measurement) texts() int {
+	if m.Record == nil {
+		return 0
+	}
+	return m.Record.Texts
+}
+
+// requests are those of a stage at most.
+func (s *Stage) requests() int64 {
+	if s.Requests > 0 {
+		return int64(s.Requests)
+	}
+	perSecond := max(s.Rate, float64(s.Concurrency*fastStream))
+	return int64(perSecond * s.Duration.D().Seconds())
+}
