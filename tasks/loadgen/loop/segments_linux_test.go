@@ -2,10 +2,12 @@ package loop
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -135,6 +137,27 @@ func TestAStreamMayBeClosedBetweenSegments(t *testing.T) {
 		lateRound(t, l, s, h, far, []string{"c", "d", "e"}, time.Millisecond)
 		if len(h.all) != 1 || h.closed != nil {
 			t.Fatalf("after Close came %+v, %v", h.all, h.closed)
+		}
+	}
+}
+
+// TestALateLoopIsToldOfAReset: the kernel tells an error of a socket once, and looking before reading must not lose it.
+func TestALateLoopIsToldOfAReset(t *testing.T) {
+	for _, text := range []string{"", "and what was sent before"} {
+		l := newLoop(t)
+		s, h, far := newPieces(t, l)
+		lateRound(t, l, s, h, far, []string{"a", "b"}, time.Millisecond) // it is late, and looks from now on
+		lateRound(t, l, s, h, far, []string{"a", "b"}, time.Millisecond)
+		h.data = nil
+		io.WriteString(far, text)
+		far.(*net.TCPConn).SetLinger(0)
+		far.Close()
+		for begin := l.Now(); l.Now() < begin+1e6; {
+			runtime.Gosched()
+		}
+		until(t, l, func() bool { return h.closed != nil })
+		if !errors.Is(h.closed, syscall.ECONNRESET) || string(h.data) != text {
+			t.Errorf("got %q, then %v, want %q and a reset", h.data, h.closed, text)
 		}
 	}
 }

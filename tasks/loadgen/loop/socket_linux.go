@@ -43,7 +43,11 @@ func (s *socket) receive() int64 {
 		return s.take(s.buf)
 	}
 	for range mostSegments {
-		n, more := s.receiver.Segment(s.fd, s.buf, s.now()+s.wall)
+		n, more, errno := s.receiver.Segment(s.fd, s.buf, s.now()+s.wall)
+		if errno != 0 {
+			s.fail(errno)
+			break
+		}
 		at := s.take(s.buf[:n])
 		if !more || s.fd < 0 {
 			return at

@@ -52,30 +52,34 @@ func (r *Receiver) Receive(fd int, p []byte, flags int) (int, syscall.Errno) {
 func (r *Receiver) Wall() int64 { return of(r.control[:min(int(r.msg.Controllen), len(r.control))]) }
 
 // Segment peeks at the receive queue of fd and returns how many of its first bytes to read so that all have one stamp, at most
-// len(p), and whether there are more behind them. wall is the time now, in ns of the wall clock. It writes into p.
-func (r *Receiver) Segment(fd int, p []byte, wall int64) (n int, more bool) {
-	first := r.peek(fd, p[:1])
-	if first.wall == 0 || wall-first.wall <= prompt {
-		return len(p), false
+// len(p), and whether there are more behind them. wall is the time now, in ns of the wall clock. It writes into p. An error is
+// that of the socket, to be taken for what reading would have met: the kernel tells it once, of a peek too.
+func (r *Receiver) Segment(fd int, p []byte, wall int64) (n int, more bool, errno syscall.Errno) {
+	first, errno := r.peek(fd, p[:1])
+	if errno != 0 || first.wall == 0 || wall-first.wall <= prompt {
+		return len(p), false, errno
 	}
 	p = p[:min(len(p), far)]
-	all := r.peek(fd, p)
+	all, _ := r.peek(fd, p) // there is something: an error comes after it
 	if all.n <= 0 || all.wall == first.wall {
-		return max(1, all.n), all.n == len(p)
+		return max(1, all.n), all.n == len(p), 0
 	}
 	have, beyond := 1, all.n
 	for guess := r.size; have+1 < beyond; guess = 0 {
 		if guess <= have || guess >= beyond {
 			guess = have + (beyond-have)/2
 		}
-		if r.peek(fd, p[:guess]).wall != first.wall {
+		if at, _ := r.peek(fd, p[:guess]); at.wall != first.wall {
 			beyond = guess
-		} else if have = guess + 1; r.peek(fd, p[:have]).wall != first.wall { // it is as long as the one before it
+			continue
+		}
+		have = guess + 1
+		if at, _ := r.peek(fd, p[:have]); at.wall != first.wall { // it is as long as the one before it
 			have, beyond = guess, guess+1
 		}
 	}
 	r.size = have
-	return have, true
+	return have, true, 0
 }
 
 // looked is the answer of a peek: how many bytes there are, and the stamp of the last of them.
@@ -84,10 +88,13 @@ type looked struct {
 	wall int64
 }
 
-func (r *Receiver) peek(fd int, p []byte) looked {
+func (r *Receiver) peek(fd int, p []byte) (looked, syscall.Errno) {
 	n, errno := r.Receive(fd, p, unix.MSG_PEEK)
-	if errno != 0 || n <= 0 {
-		return looked{}
+	if errno == unix.EAGAIN || errno == unix.EINTR {
+		errno = 0
 	}
-	return looked{n, r.Wall()}
+	if errno != 0 || n <= 0 {
+		return looked{}, errno
+	}
+	return looked{n, r.Wall()}, 0
 }

@@ -92,7 +92,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 func (c *Conn) recvmsg(fd uintptr) bool {
 	p := c.into
 	if !c.careful.IsZero() {
-		p = p[:c.segment(int(fd))]
+		var n int
+		if n, c.errno = c.segment(int(fd)); c.errno != 0 {
+			return true
+		}
+		p = p[:n]
 	}
 	for {
 		n, errno := c.socket.Receive(int(fd), p, 0)
@@ -111,14 +115,14 @@ func (c *Conn) recvmsg(fd uintptr) bool {
 }
 
 // segment returns how much of what waits is to be read at one go.
-func (c *Conn) segment(fd int) int {
+func (c *Conn) segment(fd int) (int, syscall.Errno) {
 	now := time.Now()
 	if now.After(c.careful) {
 		c.careful = time.Time{}
-		return len(c.into)
+		return len(c.into), 0
 	}
-	n, _ := c.socket.Segment(fd, c.into, now.UnixNano())
-	return n
+	n, _, errno := c.socket.Segment(fd, c.into, now.UnixNano())
+	return n, errno
 }
 
 // stamped keeps the stamp of what was just read. The kernel's clock is the wall clock.
