@@ -8,6 +8,8 @@ import (
 	"slices"
 	"unsafe"
 
+	"bflow.dev/bflow/tasks/loadgen/stamp"
+
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +25,7 @@ type packet struct {
 type capture struct {
 	fd   int
 	stop int // eventfd
+	keep *stamp.Keeper
 	done chan error
 	got  []packet
 }
@@ -39,6 +42,9 @@ func startCapture(server int) (*capture, error) {
 	c := &capture{fd: fd, done: make(chan error, 1)}
 	if c.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err == nil {
 		err = c.listen(server)
+	}
+	if err == nil {
+		c.keep, err = stamp.Keep()
 	}
 	if err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
@@ -157,6 +163,7 @@ func parse(b []byte, at int64, leaves bool) (packet, bool) {
 func (c *capture) end() (map[int64][]packet, error) {
 	_, err := unix.Write(c.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	err = errors.Join(err, <-c.done)
+	c.keep.Close()
 	stats, serr := unix.GetsockoptTpacketStats(c.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	err = errors.Join(err, serr, unix.Close(c.fd), unix.Close(c.stop))
 	if err != nil {

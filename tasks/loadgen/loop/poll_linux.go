@@ -20,6 +20,7 @@ type epoll struct {
 	fd     int
 	bell   int // eventfd that wakes it
 	coarse bool
+	keeper *stamp.Keeper // nil where the kernel gives no stamps: there are still those of the reader
 
 	sockets []*socket // by descriptor
 	events  [256]unix.EpollEvent
@@ -54,6 +55,7 @@ func newPoller(anchor time.Time) (poller, error) {
 	if err := e.watch(bell, unix.EPOLL_CTL_ADD, unix.EPOLLIN); err != nil {
 		return nil, errors.Join(err, unix.Close(bell), unix.Close(fd))
 	}
+	e.keeper, _ = stamp.Keep()
 	return e, nil
 }
 
@@ -72,6 +74,7 @@ func (e *epoll) wake() {
 }
 
 func (e *epoll) close() {
+	e.keeper.Close()
 	_ = unix.Close(e.bell)
 	_ = unix.Close(e.fd)
 }

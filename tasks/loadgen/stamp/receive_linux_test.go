@@ -22,12 +22,10 @@ func TestALateReaderIsToldOfAReset(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			c, far := pair(t)
 			buf := make([]byte, 100)
-			for c.careful.IsZero() { // the kernel begins to stamp a moment after it was asked to
-				io.WriteString(far, "late")
-				wait(time.Millisecond)
-				if _, err := c.Read(buf); err != nil {
-					t.Fatal(err)
-				}
+			io.WriteString(far, "late")
+			wait(time.Millisecond)
+			if _, err := c.Read(buf); err != nil || c.careful.IsZero() {
+				t.Fatalf("a late read: %v, it looks before the next: %v", err, !c.careful.IsZero())
 			}
 			want := ""
 			for _, text := range row.texts {
@@ -50,6 +48,23 @@ func TestALateReaderIsToldOfAReset(t *testing.T) {
 				return
 			}
 		})
+	}
+}
+
+// TestWhatIsReadFirstHasAStampOfItsArrival: not none, and not that of its reading.
+func TestWhatIsReadFirstHasAStampOfItsArrival(t *testing.T) {
+	anchor := time.Now()
+	for range 50 {
+		c, far := pair(t)
+		io.WriteString(far, "first")
+		sent := at(anchor)
+		wait(time.Millisecond)
+		if _, err := c.Read(make([]byte, 5)); err != nil {
+			t.Fatal(err)
+		}
+		if came := c.Came(anchor); came == 0 || came > sent+500e3 {
+			t.Errorf("it came at %d, sent at %d and read a millisecond later", came, sent)
+		}
 	}
 }
 

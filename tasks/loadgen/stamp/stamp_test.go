@@ -17,6 +17,11 @@ import (
 // pair returns both ends of a connection; the first has stamps.
 func pair(t *testing.T) (*Conn, net.Conn) {
 	t.Helper()
+	k, err := Keep()
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(k.Close)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
