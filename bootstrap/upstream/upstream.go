@@ -40,6 +40,8 @@ func Tekton() ([]*unstructured.Unstructured, error) { return copied(tektonOnce()
 func Kueue() ([]*unstructured.Unstructured, error) { return copied(kueueOnce()) }
 
 // Reading takes ten times as long as copying what was read.
+//
+//nolint:gochecknoglobals // constants, of which only copies are given away
 var (
 	tektonOnce = sync.OnceValues(func() ([]*unstructured.Unstructured, error) { return Parse("tekton.yaml", tekton) })
 	kueueOnce  = sync.OnceValues(func() ([]*unstructured.Unstructured, error) { return Parse("kueue.yaml", kueue) })
