@@ -214,6 +214,24 @@ func TestWhatCannotBeCarriedOutIsRefusedBeforeAnyLoad(t *testing.T) {
 	}
 }
 
+// TestAStageIsKnownBeforeItsFirstRequest: whoever is killed in the first second of one was in it.
+func TestAStageIsKnownBeforeItsFirstRequest(t *testing.T) {
+	b := makeBench(t, sim.Config{}, openLoop(50, 0.9))
+	b.plan.Measurements[0].Stages[0].Name = "load"
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		b.measure(t)
+	}()
+	eventually.True(t, "answers, not only to what is asked before the load", func() bool { return len(b.engine.Truth()) >= 10 })
+	var p report.Progress
+	err := step.ReadJSON(filepath.Join(report.MeasurementDir(b.runDir, 0), report.FileProgress), &p)
+	<-over
+	if err != nil || p.Name != "load" || p.Stages != 1 || p.ElapsedS > 0.9 {
+		t.Errorf("progress %+v, %v", p, err)
+	}
+}
+
 func TestProgressAndEventsAreWritten(t *testing.T) {
 	b := makeBench(t, sim.Config{}, openLoop(20, 1.2))
 	b.measure(t)

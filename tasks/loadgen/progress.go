@@ -31,11 +31,14 @@ func (m *measurement) progress(d *driver, t *trySpec) (stop func()) {
 
 // report writes progress.json, and a line for a person where aloud.
 func (m *measurement) report(d *driver, t *trySpec, aloud bool) {
-	c := d.live.sample()
 	p := report.Progress{Measurement: m.Measurement, Sample: t.sample, Samples: max(1, m.plan.Samples), Stage: t.index,
 		Stages: len(m.plan.Stages), Try: t.try, After: t.after, Name: d.plan.Name, Measure: d.plan.Measure,
-		ElapsedS: max(0, float64(d.now()-d.start)/1e9), ExpectedS: expected(d), Planned: planned(d),
-		Sent: c.Sent, Done: c.Done, InFlight: c.InFlight, Errors: c.Errors, Rate: d.live.rate(), TTFTMS: c.ttft()}
+		ExpectedS: expected(d), Planned: planned(d)}
+	if d.start > 0 { // it has begun
+		c := d.live.sample()
+		p.ElapsedS, p.Rate, p.TTFTMS = max(0, float64(d.now()-d.start)/1e9), d.live.rate(), c.ttft()
+		p.Sent, p.Done, p.InFlight, p.Errors = c.Sent, c.Done, c.InFlight, c.Errors
+	}
 	p.ETAS = m.remaining(p)
 	m.last = p
 	// A full disk ends the load by the spill; whatever else is wrong with this file is no reason to.

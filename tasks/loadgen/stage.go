@@ -33,6 +33,7 @@ func (m *measurement) try(ctx context.Context, t trySpec) (*tried, error) {
 		m.scrape(ctx, t.sample, t.index, "before")
 	}
 	m.event("stage_started", t, nil)
+	m.report(d, &t, false) // killed within the first second, it is known where
 	m.startTogether(ctx)
 	before := readSelf(m)
 	d.begun()

@@ -32,6 +32,9 @@ func (d *Display) draw() {
 			d.bars++
 			continue
 		}
+		if p.ElapsedS == 0 { // there are no numbers yet
+			continue
+		}
 		stage := fmt.Sprint(p.Sample, "/", p.Stage, "/", p.Try)
 		if stage != l.reported || d.now().Sub(l.lastLine) >= quiet {
 			l.reported, l.lastLine = stage, d.now()
