@@ -214,8 +214,8 @@ func TestWhatCannotBeCarriedOutIsRefusedBeforeAnyLoad(t *testing.T) {
 	}
 }
 
-// TestAStageIsKnownBeforeItsFirstRequest: whoever is killed in the first second of one was in it.
-func TestAStageIsKnownBeforeItsFirstRequest(t *testing.T) {
+// TestTheFirstStageIsKnownBeforeItsFirstRequest: whoever is killed in its first second was in it.
+func TestTheFirstStageIsKnownBeforeItsFirstRequest(t *testing.T) {
 	b := makeBench(t, sim.Config{}, openLoop(50, 0.9))
 	b.plan.Measurements[0].Stages[0].Name = "load"
 	over := make(chan struct{})

@@ -33,7 +33,9 @@ func (m *measurement) try(ctx context.Context, t trySpec) (*tried, error) {
 		m.scrape(ctx, t.sample, t.index, "before")
 	}
 	m.event("stage_started", t, nil)
-	m.report(d, &t, false) // killed within the first second, it is known where
+	if m.last.Stages == 0 { // else what became of the stage before is there until this one has numbers
+		m.report(d, &t, false)
+	}
 	m.startTogether(ctx)
 	before := readSelf(m)
 	d.begun()

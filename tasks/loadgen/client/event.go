@@ -103,9 +103,8 @@ func (x *Exchange) token(d *delta, streamed bool) {
 	if d.out > 0 {
 		x.answer.counted = d.out
 	}
-	if o.Token(x.at, k); o.Events() == 1 {
-		o.LateFirst = x.late()
-	}
+	o.Token(x.at, k)
+	o.LateBy(x.late())
 	x.bunch()
 	if d.class == content && o.Content < 0 {
 		o.Content = x.at

@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 )
 
@@ -44,7 +45,7 @@ func (o *Outcome) words() [5]*string {
 
 // room is an upper bound of the bytes that appendTo takes.
 func (o *Outcome) room() int {
-	return 460 + 5*len(o.Gaps) + 10*len(o.Tokens) + len(o.Error)
+	return 460 + 5*len(o.Gaps) + 10*len(o.Tokens) + 5*len(o.Late) + len(o.Error)
 }
 
 // appendTo appends the frame of the outcome; words are the numbers of its words.
@@ -81,6 +82,10 @@ func (o *Outcome) appendTo(b []byte, words [5]uint64) []byte {
 	for _, k := range o.Tokens {
 		b = appendVarint(b, uint64(k))
 	}
+	b = appendVarint(b, uint64(len(o.Late)))
+	for _, late := range o.Late {
+		b = appendVarint(b, uint64(late))
+	}
 	binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-frameHead))
 	return b
 }
@@ -113,7 +118,7 @@ var errSpill = errors.New("the spill file is damaged")
 // decode reads what appendTo wrote, without the length; words are the texts of the file so far. Its buffers are reused.
 func (o *Outcome) decode(b []byte, words []string) error {
 	d := decoder{b: b}
-	*o = Outcome{Gaps: o.Gaps[:0], Tokens: o.Tokens[:0], Text: o.Text[:0]}
+	*o = Outcome{Gaps: o.Gaps[:0], Tokens: o.Tokens[:0], Late: o.Late[:0], Text: o.Text[:0]}
 	o.Intended = int64(d.fixed())
 	flags := d.bytes(1)[0]
 	for _, p := range o.stamps() {
@@ -165,6 +170,11 @@ func (d *decoder) lists(o *Outcome) {
 	o.Tokens = slices.Grow(o.Tokens, n)
 	for range n {
 		o.Tokens = append(o.Tokens, int64(d.varint()))
+	}
+	n = d.count()
+	o.Late = slices.Grow(o.Late, n)
+	for range n {
+		o.Late = append(o.Late, int32(min(d.varint(), math.MaxInt32)))
 	}
 }
 

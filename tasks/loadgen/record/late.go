@@ -14,17 +14,14 @@ type timely struct {
 
 // lateness knows what late reads have done to the requests of a stage.
 type lateness struct {
-	recent  [256]int64 // ns by which reads were late, the last ones: where stamps are those of the reader
-	n, draw int
-	gaps    []int32
+	gaps []int32
 }
 
 // of returns the stamps of a request without the lateness of the client.
 //
 // A read that was late and brought k token events together has the stamp of the last. The server is taken to have sent them
-// as far apart as it usually sent those of this answer, but none before the client had last found the connection empty. Stamps
-// of the reader are later than the kernel's by what is known of the first and the last read; what two neighbours differ by is
-// taken from such reads.
+// as far apart as it usually sent those of this answer, but none before the client had last found the connection empty. By how
+// much stamps of the reader are later than the kernel's is known of each token event.
 func (l *lateness) of(o *Outcome) timely {
 	t := timely{first: o.First - o.LateFirst, last: o.Last - o.LateEnd, end: o.End - o.LateEnd}
 	if o.First < 0 {
@@ -40,8 +37,8 @@ func (l *lateness) of(o *Outcome) timely {
 		t.last = t.first
 	}
 	switch {
-	case o.LateFirst > 0 || o.LateEnd > 0:
-		t.gaps = l.jittered(o)
+	case len(o.Late) > 0:
+		t.gaps = l.inTime(o)
 	case o.Bunched > 0:
 		t.gaps = l.apart(o, usual)
 	}
@@ -98,21 +95,21 @@ func (l *lateness) apart(o *Outcome, usual int64) []int32 {
 	return l.gaps
 }
 
-// jittered adds to each gap what the lateness of its two reads may have added, once more: what that changes is about what it
-// has changed.
-func (l *lateness) jittered(o *Outcome) []int32 {
-	l.recent[l.n%len(l.recent)], l.recent[(l.n+1)%len(l.recent)] = o.LateFirst, o.LateEnd
-	l.n += 2
-	known := min(l.n, len(l.recent))
+// inTime returns the gaps between the kernel's stamps of events that have those of the reader.
+func (l *lateness) inTime(o *Outcome) []int32 {
 	l.gaps = l.gaps[:0]
-	before := l.recent[l.draw%known]
-	for _, g := range o.Gaps {
-		l.draw += 7 // no divisor of the length: neighbours are not read together
-		after := l.recent[l.draw%known]
-		l.gaps = append(l.gaps, max(0, g+int32((after-before)/1000)))
-		before = after
+	for i, g := range o.Gaps {
+		l.gaps = append(l.gaps, max(0, g-(o.lateBy(i+1)-o.lateBy(i))))
 	}
 	return l.gaps
+}
+
+// lateBy returns the µs by which token event i was late.
+func (o *Outcome) lateBy(i int) int32 {
+	if i < len(o.Late) {
+		return o.Late[i]
+	}
+	return 0
 }
 
 // both adds x to a metric, and to what the metric is without lateness another value. Until one differs they are one.

@@ -37,6 +37,7 @@ type Outcome struct {
 	PromptHash                 uint64  // 0 = none
 	Gaps                       []int32 // µs between token events, one less than these
 	Tokens                     []int64 // of each token event; empty = one each
+	Late                       []int32 // µs by which token events are later than the kernel had them; empty = none is
 	TokensAssumed              bool    // the server did not say how many tokens an event holds
 	Kernel                     bool    // stamps of arrival are the kernel's
 	Text                       []byte  // of the answer, where the next turn needs it; not spilled
@@ -44,8 +45,8 @@ type Outcome struct {
 
 // Reset makes o the outcome of a request of which nothing is known yet, keeping its buffers.
 func (o *Outcome) Reset() {
-	gaps, tokens, text := o.Gaps[:0], o.Tokens[:0], o.Text[:0]
-	*o = Outcome{Gaps: gaps, Tokens: tokens, Text: text}
+	gaps, tokens, late, text := o.Gaps[:0], o.Tokens[:0], o.Late[:0], o.Text[:0]
+	*o = Outcome{Gaps: gaps, Tokens: tokens, Late: late, Text: text}
 	for _, p := range []*int64{&o.Send, &o.Sent, &o.FirstByte, &o.First, &o.Content, &o.Last, &o.End, &o.InAsked, &o.In,
 		&o.Cached, &o.OutAsked, &o.Out, &o.Reasoning, &o.PrefixBucket, &o.PrefixIndex, &o.LagMax, &o.Adapter} {
 		*p = Absent
@@ -53,10 +54,10 @@ func (o *Outcome) Reset() {
 }
 
 // Held returns how many bytes of memory the lists and the text take.
-func (o *Outcome) Held() int { return 4*cap(o.Gaps) + 8*cap(o.Tokens) + cap(o.Text) }
+func (o *Outcome) Held() int { return 4*cap(o.Gaps) + 8*cap(o.Tokens) + 4*cap(o.Late) + cap(o.Text) }
 
 // Drop gives up the lists and the text, and their memory.
-func (o *Outcome) Drop() { o.Gaps, o.Tokens, o.Text = nil, nil, nil }
+func (o *Outcome) Drop() { o.Gaps, o.Tokens, o.Late, o.Text = nil, nil, nil, nil }
 
 // move moves every stamp by d.
 func (o *Outcome) move(d int64) {
@@ -101,6 +102,21 @@ func (o *Outcome) Token(now, k int64) {
 	if k != 1 || len(o.Tokens) > 0 {
 		o.Tokens = append(o.Tokens, k)
 	}
+}
+
+// LateBy says by how many ns the stamp of the last token event is later than the kernel's.
+func (o *Outcome) LateBy(ns int64) {
+	if ns == 0 && len(o.Late) == 0 {
+		return
+	}
+	n := o.Events()
+	if n == 1 {
+		o.LateFirst = ns
+	}
+	for len(o.Late) < n-1 {
+		o.Late = append(o.Late, 0)
+	}
+	o.Late = append(o.Late, int32(min(micros(ns), math.MaxInt32)))
 }
 
 // gap returns the microseconds between two stamps. Each stamp is rounded before they are subtracted, so that the errors

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,13 +35,14 @@ func TestOutcomesRoundTripInOrderOfTheirIntendedSend(t *testing.T) {
 	early.Send = 101
 	for i := range 9 {
 		early.Token(int64(110+i*i), int64(i%3+1))
+		early.LateBy(int64(i%4) * 1e6)
 	}
 	s.Add(late)
 	s.Add(early)
 	var got []Outcome
 	err = s.Each(func(i int, o *Outcome) error {
 		c := *o
-		c.Gaps, c.Tokens = append([]int32(nil), o.Gaps...), append([]int64(nil), o.Tokens...)
+		c.Gaps, c.Tokens, c.Late = slices.Clone(o.Gaps), slices.Clone(o.Tokens), slices.Clone(o.Late)
 		got = append(got, c)
 		return nil
 	})
@@ -159,6 +161,7 @@ func FuzzDecode(f *testing.F) {
 	o := new(Outcome)
 	typical(o, 7)
 	o.Token(o.Last+5_000, 3)
+	o.LateBy(7_000)
 	f.Add(o.appendTo(nil, [5]uint64{1, 0, 2, 0, 3})[frameHead:])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		words := []string{"a", "b", "c"}
