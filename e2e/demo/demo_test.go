@@ -30,7 +30,8 @@ func TestTheDemoTellsOneStory(t *testing.T) {
 	if len(runs) != 2 {
 		t.Fatalf("%d runs, want 2", len(runs))
 	}
-	valid := strings.Contains(got.Out, " pass\n") || strings.Contains(got.Out, " fail\n") // a row at least: on a busy machine there may be none
+	// On a busy machine there may be no valid row.
+	valid := strings.Contains(got.Out, " pass\n") || strings.Contains(got.Out, " fail\n")
 	if valid != strings.Contains(got.Out, "\nfound: max_num_seqs=") {
 		t.Errorf("it says what it has found, or does not, against its table:\n%s", got.Out)
 	}

@@ -68,7 +68,8 @@ func TestShiftsAreWhatLatenessHasDone(t *testing.T) {
 		want bool                     // a median is wrong
 	}{
 		{name: "in time", late: func(r *rand.Rand) int64 { return r.Int64N(5_000) }},
-		{name: "a little late, behind an engine that is even", even: true, late: func(r *rand.Rand) int64 { return int64(r.ExpFloat64() * 25e3) }},
+		{name: "a little late, and the gaps of the engine are even", even: true,
+			late: func(r *rand.Rand) int64 { return int64(r.ExpFloat64() * 25e3) }},
 		{name: "always late", late: func(r *rand.Rand) int64 { return 1e6 + r.Int64N(1e6) }, want: true},
 		{name: "one of ten very late", want: true, late: func(r *rand.Rand) int64 { return 5e6 * int64((9+r.IntN(10))/18) }},
 		{name: "one of a hundred very late", late: func(r *rand.Rand) int64 { return 5e6 * int64((99+r.IntN(100))/198) }},

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keeper has the kernel stamp what arrives until it is closed. Without one the kernel stamps while any socket asks for it, and
-// begins a moment after the first did (net_enable_timestamp of net/core/dev.c): what comes before has no stamp, or that of its
-// reading (__sock_recv_timestamp of net/socket.c).
+// Keeper keeps the kernel's receive stamps enabled until it is closed. The kernel enables them when the first socket asks,
+// but asynchronously (net_enable_timestamp of net/core/dev.c): a packet that comes earlier has no stamp, or, with
+// SO_TIMESTAMPNS, the time at which it was read (__sock_recv_timestamp of net/socket.c).
 type Keeper struct{ fd int }
 
-// patience bounds the wait for the kernel to begin, which takes a few milliseconds where processors are busy.
-const patience = 250 * time.Millisecond
+// enableTimeout bounds the wait for stamps; on a busy host they take some milliseconds.
+const enableTimeout = 250 * time.Millisecond
 
-// Keep returns once the kernel stamps what arrives; an error where it does not.
+// Keep enables receive stamps and returns once packets have them; an error where they never do.
 func Keep() (*Keeper, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -69,14 +69,14 @@ func (k *Keeper) await() error {
 			return nil
 		case !due && errno != unix.EAGAIN && errno != unix.EINTR:
 			return errno
-		case now.Sub(begin) > patience:
-			return fmt.Errorf("none within %v", patience)
+		case now.Sub(begin) > enableTimeout:
+			return fmt.Errorf("none within %v", enableTimeout)
 		}
 		runtime.Gosched()
 	}
 }
 
-// Close lets the kernel stop, where nobody else asks.
+// Close gives the stamps up; the kernel disables them when no other socket asks. A nil Keeper may be closed.
 func (k *Keeper) Close() {
 	if k != nil {
 		_ = unix.Close(k.fd)

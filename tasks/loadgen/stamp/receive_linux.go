@@ -52,8 +52,8 @@ func (r *Receiver) Receive(fd int, p []byte, flags int) (int, syscall.Errno) {
 func (r *Receiver) Wall() int64 { return of(r.control[:min(int(r.msg.Controllen), len(r.control))]) }
 
 // Segment peeks at the receive queue of fd and returns how many of its first bytes to read so that all have one stamp, at most
-// len(p), and whether there are more behind them. wall is the time now, in ns of the wall clock. It writes into p. An error is
-// that of the socket, to be taken for what reading would have met: the kernel tells it once, of a peek too.
+// len(p), and whether there are more behind them. wall is the time now, in ns of the wall clock. It writes into p. errno is
+// the pending error of the socket, which the peek has cleared: the caller takes it as the result of its read.
 func (r *Receiver) Segment(fd int, p []byte, wall int64) (n int, more bool, errno syscall.Errno) {
 	first, errno := r.peek(fd, p[:1])
 	if errno != 0 || first.wall == 0 || wall-first.wall <= prompt {
