@@ -70,7 +70,7 @@ func statusTable(w io.Writer, on screen.Screen, r clusterrun.Status) error {
 		fmt.Fprintf(w, "Next:\tbflow resume %s\n", r.RunID)
 	}
 	if r.Queue != nil && r.Queue.Neighbours != nil {
-		neighbourRows(w, r.Queue.Neighbours, time.Now())
+		neighbourRows(w, on, r.Queue.Neighbours, time.Now())
 	}
 	if len(r.Tasks) > 0 {
 		fmt.Fprintln(w, "\nTASK\tSTATE\tTIME\tEXIT\tMESSAGE")
@@ -112,10 +112,14 @@ func queueRows(w io.Writer, r clusterrun.Status) {
 
 func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// amounts are what a run asks its queue for: "4 nvidia.com/gpu".
+// amounts are what a run asks its queue for, devices first: "4 nvidia.com/gpu, 8 cpu".
 func amounts(requests map[string]string) string {
+	names := slices.Sorted(maps.Keys(requests))
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/")) // extended resources have a domain
+	})
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(requests)) {
+	for _, name := range names {
 		out = append(out, requests[name]+" "+name)
 	}
 	return strings.Join(out, ", ")
@@ -124,31 +128,37 @@ func amounts(requests map[string]string) string {
 // neighboursShown bounds the rows about other runs.
 const neighboursShown = 10
 
-// neighbourRows say who holds what a run waits for, since when, and which runs come before it.
-func neighbourRows(w io.Writer, near *clusterrun.Neighbours, now time.Time) {
-	rows := func(head string, runs []clusterrun.Neighbour, since func(clusterrun.Neighbour) string) {
-		for i, n := range runs {
-			if i == 0 {
-				fmt.Fprintf(w, "\n%s\tNAMESPACE\tASKS FOR\tSINCE\n", head)
-			}
-			if i == neighboursShown {
-				fmt.Fprintf(w, "and %d more\n", len(runs)-i)
-				break
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n.Run, n.Namespace, amounts(n.Requests), since(n))
-		}
-	}
-	rows("HELD BY", near.Holders, func(n clusterrun.Neighbour) string {
-		text := fmt.Sprintf("%s (%s)", clock(n.Since), now.Sub(n.Since).Round(time.Second))
+// neighbourRows say who holds what a run waits for, for how long, and which runs come before it.
+func neighbourRows(w io.Writer, on screen.Screen, near *clusterrun.Neighbours, now time.Time) {
+	since := func(n clusterrun.Neighbour) string { return now.Sub(n.Since).Round(time.Second).String() }
+	neighbourTable(w, on, near.Holders, "HELD BY", "FOR", func(n clusterrun.Neighbour) string {
 		if n.Ending {
-			text += ", it has ended and is being taken down"
+			return since(n) + ", ending"
 		}
-		return text
+		return since(n)
 	})
-	rows("BEFORE IT", near.Before, func(n clusterrun.Neighbour) string {
-		return fmt.Sprintf("%s, place %d", clock(n.Since), n.Place)
+	neighbourTable(w, on, near.Before, "BEFORE IT", "WAITS", func(n clusterrun.Neighbour) string {
+		return fmt.Sprintf("%s, place %d", since(n), n.Place)
 	})
 	if near.Hidden {
 		fmt.Fprintln(w, "\nruns of other namespaces may hold the rest; they are not shown to you")
+	}
+}
+
+func neighbourTable(w io.Writer, on screen.Screen, runs []clusterrun.Neighbour, head, since string,
+	span func(clusterrun.Neighbour) string,
+) {
+	if len(runs) == 0 {
+		return
+	}
+	t := screen.Table{Gap: 2, Columns: []screen.Column{{Head: head}, {Head: "NAMESPACE", Rank: 1}, {Head: since},
+		{Head: "ASKS FOR", Cut: screen.End}}}
+	for _, n := range runs[:min(len(runs), neighboursShown)] {
+		t.Row(n.Run, n.Namespace, span(n), amounts(n.Requests))
+	}
+	fmt.Fprintln(w)
+	_, _ = t.Write(w, on) // into the buffer of a tab writer
+	if rest := len(runs) - neighboursShown; rest > 0 {
+		fmt.Fprintf(w, "and %d more\n", rest)
 	}
 }
