@@ -6,6 +6,7 @@ package quiet
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -17,6 +18,13 @@ import (
 // attempts bounds how often a body runs: once, and twice again where the host was too busy.
 const attempts = 3
 
+// A body can take a minute, a look takes a fraction of a second: no attempt is begun on a host that is far too busy.
+const (
+	looks  = 10                     // before an attempt, until the host is not that busy
+	moment = 200 * time.Millisecond // of a look
+	far    = 10                     // times the share that body is allowed to wait
+)
+
 // reading is what the kernel has counted until a moment.
 type reading struct {
 	at      time.Time
@@ -27,12 +35,13 @@ type reading struct {
 type host struct {
 	lock func() (unlock func(), err error)
 	read func() reading
+	spin func() // wants a processor for a moment
 }
 
 // Run runs body alone on this machine. What body reports counts only where no thread of the test waited longer for a
 // processor than the given share of the time that body took. Else body runs again, whether it passed or failed, and where
-// the host is too busy three times the test is skipped: it has found out nothing. Elsewhere than on Linux every attempt
-// counts.
+// the host is too busy three times, or so busy that no attempt is worth its time, the test is skipped: it has found out
+// nothing. Elsewhere than on Linux every attempt counts.
 //
 // Body gets a test of its own, whose cleanups run at the end of the attempt. It must not be used beyond that, and has no
 // subtests.
@@ -53,6 +62,9 @@ func (h host) run(t testing.TB, share float64, body func(t testing.TB)) {
 	defer unlock()
 	said := ""
 	for range attempts {
+		if said = h.hopeless(share); said != "" {
+			t.Skipf("host too busy to begin: %d looks, the last: %s", looks, said)
+		}
 		a := &attempt{TB: t}
 		before := h.read()
 		a.run(body)
@@ -66,6 +78,18 @@ func (h host) run(t testing.TB, share float64, body func(t testing.TB)) {
 		t.Logf("host too busy: %s", said)
 	}
 	t.Skipf("host too busy: %d attempts of %d, the last: %s", attempts, attempts, said)
+}
+
+// hopeless says by which figures the host is far too busy for an attempt, "" where it is not.
+func (h host) hopeless(share float64) (said string) {
+	for range looks {
+		before := h.read()
+		h.spin()
+		if said = busy(before, h.read(), far*share); said == "" {
+			return ""
+		}
+	}
+	return said
 }
 
 // busy says by which figures the host was too busy between two readings, "" where it was not.
@@ -83,5 +107,11 @@ func thisHost() host {
 	return host{
 		lock: func() (func(), error) { return takeLock(lockPath) },
 		read: func() reading { return reading{time.Now(), runqueue.Threads()} },
+		spin: func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for end := time.Now().Add(moment); time.Now().Before(end); {
+			}
+		},
 	}
 }

@@ -38,24 +38,60 @@ func (o *outcome) says(word string) bool {
 	return slices.ContainsFunc(o.said, func(line string) bool { return strings.Contains(line, word) })
 }
 
-// judge runs body on a host that is busy in the attempts that are said, each of which takes a second.
+// judge runs body on a host that is busy in the attempts that are said, each of which takes a second, and idle before.
 func judge(t *testing.T, waits []time.Duration, body func(t testing.TB)) (*outcome, int) {
 	t.Helper()
 	o := &outcome{TB: t}
-	ran, reads := 0, 0
-	at, waiting := time.Unix(0, 0), time.Duration(0)
+	ran := 0
+	now := reading{at: time.Unix(0, 0)}
 	h := host{
 		lock: func() (func(), error) { return func() {}, nil },
-		read: func() reading {
-			if reads%2 == 1 {
-				at, waiting = at.Add(time.Second), waiting+waits[min(reads/2, len(waits)-1)]
-			}
-			reads++
-			return reading{at, map[string]runqueue.Turns{"1": {Waiting: waiting}, "2": {}}}
-		},
+		read: func() reading { return now },
+		spin: func() { now = later(now, 0) },
 	}
-	aside(func() { h.run(o, 0.05, func(t testing.TB) { ran++; body(t) }) })
+	aside(func() {
+		h.run(o, 0.05, func(t testing.TB) {
+			now = later(now, waits[min(ran, len(waits)-1)])
+			ran++
+			body(t)
+		})
+	})
 	return o, ran
+}
+
+// later is what is read a second later, when a thread has waited so much longer.
+func later(r reading, wait time.Duration) reading {
+	waited := r.threads["1"].Waiting + wait
+	return reading{r.at.Add(time.Second), map[string]runqueue.Turns{"1": {Waiting: waited}, "2": {}}}
+}
+
+func TestNoAttemptIsBegunOnAHostThatIsFarTooBusy(t *testing.T) {
+	const ms = time.Millisecond
+	for _, row := range []struct {
+		name    string
+		waits   []time.Duration // of each look, of a second; the body may wait 50 ms
+		ran     int
+		skipped bool
+	}{
+		{"it is begun where the host is somewhat too busy", []time.Duration{500 * ms}, 1, false},
+		{"and where it was, and is no longer", []time.Duration{900 * ms, 501 * ms, 0}, 1, false},
+		{"not where it stays so", []time.Duration{501 * ms}, 0, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := &outcome{TB: t}
+			now, ran, looked := reading{at: time.Unix(0, 0)}, 0, 0
+			h := host{
+				lock: func() (func(), error) { return func() {}, nil },
+				read: func() reading { return now },
+				spin: func() { now = later(now, row.waits[min(looked, len(row.waits)-1)]); looked++ },
+			}
+			aside(func() { h.run(o, 0.05, func(testing.TB) { ran++ }) })
+			told := o.says("host too busy to begin: 10 looks, the last: a thread waited 501ms of 1s")
+			if ran != row.ran || o.skipped != row.skipped || told != row.skipped || o.failed {
+				t.Errorf("it ran %d times after %d looks, skipped %v: %q", ran, looked, o.skipped, o.said)
+			}
+		})
+	}
 }
 
 func TestWhatABodyReportsCountsOnAQuietHostOnly(t *testing.T) {
