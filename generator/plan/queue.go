@@ -9,9 +9,6 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-// slotResource is what every run asks for, 100 per target: a shared run takes one, an exclusive one all.
-const slotResource = "bflow.dev/cluster-slot"
-
 // queueOf is what a plan asks of its queue: a slot, and the devices of all its pods.
 func queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.RunPlan) (runplan.Queue, error) {
 	if q == nil {
@@ -20,10 +17,10 @@ func queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.RunPlan) (runp
 	out := runplan.Queue{
 		Name:     orElse(q.Name, orElse(cluster.Queue, plan.Target.Name)),
 		Priority: q.Priority, Isolation: orElse(q.Isolation, "shared"), SetupKey: setupKey(plan),
-		Requests: map[string]string{slotResource: "1"},
+		Requests: map[string]string{contract.ResourceSlot: "1"},
 	}
 	if out.Isolation == "exclusive" {
-		out.Requests[slotResource] = "100"
+		out.Requests[contract.ResourceSlot] = strconv.Itoa(contract.Slots)
 	}
 	if !plan.Execution.Phases.Deploy {
 		return out, nil

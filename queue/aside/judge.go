@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/tasks/contract"
 )
 
 // Lack is what a target does not have for a run; the zero value is that it has enough.
@@ -29,7 +29,7 @@ type Wants struct {
 // what pods of others and lost nodes leave.
 func Judge(target string, w Wants, promised devices.Amounts, inv *devices.Inventory) Lack {
 	best := inv.Full()
-	best[capacity.Slot] = max(promised[capacity.Slot], capacity.Slots)
+	best[contract.ResourceSlot] = max(promised[contract.ResourceSlot], contract.Slots)
 	var now, ever []string
 	for _, name := range slices.Sorted(maps.Keys(w.All)) {
 		n := w.All[name]

@@ -5,26 +5,20 @@ import (
 	"slices"
 
 	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/tasks/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-const (
-	// Slot is the lock of a whole target as plain quota: a shared run takes one slot, an exclusive one all.
-	Slot = "bflow.dev/cluster-slot"
-	// Slots is how many a target has.
-	Slots = 100
-
-	maxCovered = 64 // resources of one group, by Kueue's rules
-)
+const maxCovered = 64 // resources of one group, by Kueue's rules
 
 // Groups returns the resource groups of a queue with one flavor: slots, and every device and product of quota. What
 // the queue covered before stays, with a quota of 0, because Kueue would lose count of runs that hold it and refuse
 // those that wait for it; when there are too many resources, such ones go first.
 func Groups(before []kueue.ResourceGroup, flavor string, quota devices.Amounts) []kueue.ResourceGroup {
-	resources := []kueue.ResourceQuota{amount(Slot, Slots)}
+	resources := []kueue.ResourceQuota{amount(contract.ResourceSlot, contract.Slots)}
 	for _, name := range covered(before, quota) {
 		resources = append(resources, amount(name, quota[name]))
 	}
@@ -46,7 +40,7 @@ func covered(before []kueue.ResourceGroup, quota devices.Amounts) []string {
 			all[string(name)] = true
 		}
 	}
-	delete(all, Slot)
+	delete(all, contract.ResourceSlot)
 	var names []string
 	for name := range all {
 		names = append(names, name)

@@ -19,6 +19,13 @@ const (
 	AnnotationCacheKey       = Prefix + "cache-key"       // of what a target keeps of a run for the next: weights and images of the engine
 )
 
+// A target has Slots of ResourceSlot, the lock of the whole of it as plain quota: a shared run takes one, an exclusive one
+// all.
+const (
+	ResourceSlot = Prefix + "cluster-slot"
+	Slots        = 100
+)
+
 // TargetCredentials is the name, in NamespaceSystem of the hub, of the Secret with the way to a target. Its label
 // LabelTarget is the target; keys: kubeconfig (which names the other two as files), token and ca.crt.
 func TargetCredentials(target string) string { return "bflow-target-" + target }

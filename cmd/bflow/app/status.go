@@ -15,6 +15,7 @@ import (
 	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/contract"
 )
 
 func statusCommand(s Streams) *cli.Command {
@@ -112,17 +113,26 @@ func queueRows(w io.Writer, r clusterrun.Status) {
 
 func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// amounts are what a run asks its queue for, devices first: "4 nvidia.com/gpu, 8 cpu".
+// amounts are what a run asks its queue for, devices first: "4 nvidia.com/gpu, 1 bflow.dev/cluster-slot".
 func amounts(requests map[string]string) string {
-	names := slices.Sorted(maps.Keys(requests))
-	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/")) // extended resources have a domain
+	names := slices.SortedFunc(maps.Keys(requests), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 	})
 	var out []string
 	for _, name := range names {
 		out = append(out, requests[name]+" "+name)
 	}
 	return strings.Join(out, ", ")
+}
+
+func rank(resource string) int {
+	switch {
+	case resource == contract.ResourceSlot: // which every run asks for
+		return 2
+	case strings.Contains(resource, "/"): // as all names of devices do
+		return 0
+	}
+	return 1
 }
 
 // neighboursShown bounds the rows about other runs.

@@ -12,7 +12,7 @@ import (
 // What a run asks for is more than a line holds: the devices, which are waited for, stay.
 func TestWhoHoldsAQueueFitsATerminal(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	asked := map[string]string{"cpu": "13250m", "ephemeral-storage": "20Gi", "memory": "90Gi", "nvidia.com/gpu": "8", "pods": "6"}
+	asked := map[string]string{"bflow.dev/cluster-slot": "1", "cpu": "13250m", "ephemeral-storage": "20Gi", "memory": "90Gi", "nvidia.com/gpu": "8", "pods": "6"}
 	near := &clusterrun.Neighbours{
 		Holders: []clusterrun.Neighbour{
 			{Run: "holder-20260301-101112-ab12", Namespace: "team-a", Requests: asked, Since: now.Add(-75 * time.Minute)},

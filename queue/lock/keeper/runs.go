@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/lock"
 	"bflow.dev/bflow/queue/lock/history"
@@ -22,7 +21,7 @@ import (
 // KeyOf is the setup key of a run, "" for one that needs no shared state.
 func KeyOf(o metav1.Object) string {
 	if demand, err := run.Demand(o); err == nil { // one that cannot be read is never let start
-		if slots := demand[capacity.Slot]; slots.Value() >= capacity.Slots {
+		if slots := demand[contract.ResourceSlot]; slots.Value() >= contract.Slots {
 			return lock.Exclusive(name(o))
 		}
 	}
