@@ -20,7 +20,7 @@ func queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.RunPlan) (runp
 		Requests: map[string]string{contract.ResourceSlot: "1"},
 	}
 	if out.Isolation == "exclusive" {
-		out.Requests[contract.ResourceSlot] = strconv.Itoa(contract.Slots)
+		out.Requests[contract.ResourceSlot] = strconv.Itoa(contract.TargetSlots)
 	}
 	if !plan.Execution.Phases.Deploy {
 		return out, nil

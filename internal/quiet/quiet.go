@@ -18,11 +18,11 @@ import (
 // attempts bounds how often a body runs: once, and twice again where the host was too busy.
 const attempts = 3
 
-// A body can take a minute, a look takes a fraction of a second: no attempt is begun on a host that is far too busy.
+// An attempt can take a minute, a look takes a fraction of a second: on an overloaded host no attempt is begun.
 const (
-	looks  = 10                     // before an attempt, until the host is not that busy
-	moment = 200 * time.Millisecond // of a look
-	far    = 10                     // times the share that body is allowed to wait
+	looks    = 10                     // at most, before an attempt
+	moment   = 200 * time.Millisecond // of a look
+	overload = 10                     // times the share that body may wait
 )
 
 // reading is what the kernel has counted until a moment.
@@ -40,7 +40,7 @@ type host struct {
 
 // Run runs body alone on this machine. What body reports counts only where no thread of the test waited longer for a
 // processor than the given share of the time that body took. Else body runs again, whether it passed or failed, and where
-// the host is too busy three times, or so busy that no attempt is worth its time, the test is skipped: it has found out
+// the host is too busy three times, or is overloaded before an attempt, the test is skipped: it has found out
 // nothing. Elsewhere than on Linux every attempt counts.
 //
 // Body gets a test of its own, whose cleanups run at the end of the attempt. It must not be used beyond that, and has no
@@ -62,7 +62,7 @@ func (h host) run(t testing.TB, share float64, body func(t testing.TB)) {
 	defer unlock()
 	said := ""
 	for range attempts {
-		if said = h.hopeless(share); said != "" {
+		if said = h.overloaded(share); said != "" {
 			t.Skipf("host too busy to begin: %d looks, the last: %s", looks, said)
 		}
 		a := &attempt{TB: t}
@@ -80,12 +80,12 @@ func (h host) run(t testing.TB, share float64, body func(t testing.TB)) {
 	t.Skipf("host too busy: %d attempts of %d, the last: %s", attempts, attempts, said)
 }
 
-// hopeless says by which figures the host is far too busy for an attempt, "" where it is not.
-func (h host) hopeless(share float64) (said string) {
+// overloaded says by which figures the host is too busy to begin an attempt, "" where it is not.
+func (h host) overloaded(share float64) (said string) {
 	for range looks {
 		before := h.read()
 		h.spin()
-		if said = busy(before, h.read(), far*share); said == "" {
+		if said = busy(before, h.read(), overload*share); said == "" {
 			return ""
 		}
 	}

@@ -65,7 +65,7 @@ func later(r reading, wait time.Duration) reading {
 	return reading{r.at.Add(time.Second), map[string]runqueue.Turns{"1": {Waiting: waited}, "2": {}}}
 }
 
-func TestNoAttemptIsBegunOnAHostThatIsFarTooBusy(t *testing.T) {
+func TestNoAttemptIsBegunOnAnOverloadedHost(t *testing.T) {
 	const ms = time.Millisecond
 	for _, row := range []struct {
 		name    string

@@ -29,7 +29,7 @@ type Wants struct {
 // what pods of others and lost nodes leave.
 func Judge(target string, w Wants, promised devices.Amounts, inv *devices.Inventory) Lack {
 	best := inv.Full()
-	best[contract.ResourceSlot] = max(promised[contract.ResourceSlot], contract.Slots)
+	best[contract.ResourceSlot] = max(promised[contract.ResourceSlot], contract.TargetSlots)
 	var now, ever []string
 	for _, name := range slices.Sorted(maps.Keys(w.All)) {
 		n := w.All[name]

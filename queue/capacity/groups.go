@@ -18,7 +18,7 @@ const maxCovered = 64 // resources of one group, by Kueue's rules
 // the queue covered before stays, with a quota of 0, because Kueue would lose count of runs that hold it and refuse
 // those that wait for it; when there are too many resources, such ones go first.
 func Groups(before []kueue.ResourceGroup, flavor string, quota devices.Amounts) []kueue.ResourceGroup {
-	resources := []kueue.ResourceQuota{amount(contract.ResourceSlot, contract.Slots)}
+	resources := []kueue.ResourceQuota{amount(contract.ResourceSlot, contract.TargetSlots)}
 	for _, name := range covered(before, quota) {
 		resources = append(resources, amount(name, quota[name]))
 	}

@@ -25,10 +25,10 @@ func TestGroups(t *testing.T) {
 		quota  devices.Amounts
 		want   devices.Amounts
 	}{
-		{"a target without devices has its slots", nil, nil, devices.Amounts{contract.ResourceSlot: contract.Slots}},
-		{"devices and products beside them", nil, devices.Amounts{gpu: 8, h100: 8}, devices.Amounts{contract.ResourceSlot: contract.Slots, gpu: 8, h100: 8}},
-		{"what was covered stays, at 0", before, devices.Amounts{"amd.com/gpu": 4}, devices.Amounts{contract.ResourceSlot: contract.Slots, gpu: 0, h100: 0, "amd.com/gpu": 4}},
-		{"what a person added stays, at 0", []kueue.ResourceGroup{{CoveredResources: []corev1.ResourceName{"cpu"}}}, devices.Amounts{gpu: 1}, devices.Amounts{contract.ResourceSlot: contract.Slots, "cpu": 0, gpu: 1}},
+		{"a target without devices has its slots", nil, nil, devices.Amounts{contract.ResourceSlot: 100}},
+		{"devices and products beside them", nil, devices.Amounts{gpu: 8, h100: 8}, devices.Amounts{contract.ResourceSlot: 100, gpu: 8, h100: 8}},
+		{"what was covered stays, at 0", before, devices.Amounts{"amd.com/gpu": 4}, devices.Amounts{contract.ResourceSlot: 100, gpu: 0, h100: 0, "amd.com/gpu": 4}},
+		{"what a person added stays, at 0", []kueue.ResourceGroup{{CoveredResources: []corev1.ResourceName{"cpu"}}}, devices.Amounts{gpu: 1}, devices.Amounts{contract.ResourceSlot: 100, "cpu": 0, gpu: 1}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got := Groups(row.before, "local", row.quota)

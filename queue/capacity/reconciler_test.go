@@ -115,7 +115,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 				sight.nodes = []corev1.Node{node("a", 8), node("b", 8)}
 			}
 			got := reconcileQueue(t, r, c)
-			if diff := cmp.Diff(devices.Amounts{contract.ResourceSlot: contract.Slots, gpu: row.want, "bflow.dev/gpu-h100": row.want}, Promised(got.Spec.ResourceGroups)); diff != "" {
+			if diff := cmp.Diff(devices.Amounts{contract.ResourceSlot: 100, gpu: row.want, "bflow.dev/gpu-h100": row.want}, Promised(got.Spec.ResourceGroups)); diff != "" {
 				t.Errorf("promised (-want +got):\n%s", diff)
 			}
 			if got.Spec.QueueingStrategy != kueue.StrictFIFO {

@@ -19,11 +19,11 @@ const (
 	AnnotationCacheKey       = Prefix + "cache-key"       // of what a target keeps of a run for the next: weights and images of the engine
 )
 
-// A target has Slots of ResourceSlot, the lock of the whole of it as plain quota: a shared run takes one, an exclusive one
-// all.
+// ResourceSlot is a quota that every run asks for. A target has TargetSlots of it: a shared run takes one, an exclusive run
+// all, so that nothing runs beside it.
 const (
 	ResourceSlot = Prefix + "cluster-slot"
-	Slots        = 100
+	TargetSlots  = 100
 )
 
 // TargetCredentials is the name, in NamespaceSystem of the hub, of the Secret with the way to a target. Its label

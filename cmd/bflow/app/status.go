@@ -125,6 +125,7 @@ func amounts(requests map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
+// rank orders what a run asks for by how much people wait for it.
 func rank(resource string) int {
 	switch {
 	case resource == contract.ResourceSlot: // which every run asks for
@@ -140,31 +141,34 @@ const neighboursShown = 10
 
 // neighbourRows say who holds what a run waits for, for how long, and which runs come before it.
 func neighbourRows(w io.Writer, on screen.Screen, near *clusterrun.Neighbours, now time.Time) {
-	since := func(n clusterrun.Neighbour) string { return now.Sub(n.Since).Round(time.Second).String() }
+	age := func(n clusterrun.Neighbour) string {
+		return max(0, now.Sub(n.Since)).Round(time.Second).String() // this clock may be behind the cluster's
+	}
 	neighbourTable(w, on, near.Holders, "HELD BY", "FOR", func(n clusterrun.Neighbour) string {
 		if n.Ending {
-			return since(n) + ", ending"
+			return age(n) + ", ending"
 		}
-		return since(n)
+		return age(n)
 	})
-	neighbourTable(w, on, near.Before, "BEFORE IT", "WAITS", func(n clusterrun.Neighbour) string {
-		return fmt.Sprintf("%s, place %d", since(n), n.Place)
+	neighbourTable(w, on, near.Before, "BEFORE IT", "WAITING", func(n clusterrun.Neighbour) string {
+		return fmt.Sprintf("%s, place %d", age(n), n.Place)
 	})
 	if near.Hidden {
 		fmt.Fprintln(w, "\nruns of other namespaces may hold the rest; they are not shown to you")
 	}
 }
 
-func neighbourTable(w io.Writer, on screen.Screen, runs []clusterrun.Neighbour, head, since string,
-	span func(clusterrun.Neighbour) string,
+// neighbourTable writes a row per run; runHead and timeHead are the heads of its name and of what timeOf says of it.
+func neighbourTable(w io.Writer, on screen.Screen, runs []clusterrun.Neighbour, runHead, timeHead string,
+	timeOf func(clusterrun.Neighbour) string,
 ) {
 	if len(runs) == 0 {
 		return
 	}
-	t := screen.Table{Gap: 2, Columns: []screen.Column{{Head: head}, {Head: "NAMESPACE", Rank: 1}, {Head: since},
+	t := screen.Table{Gap: 2, Columns: []screen.Column{{Head: runHead}, {Head: "NAMESPACE", Rank: 1}, {Head: timeHead},
 		{Head: "ASKS FOR", Cut: screen.End}}}
 	for _, n := range runs[:min(len(runs), neighboursShown)] {
-		t.Row(n.Run, n.Namespace, span(n), amounts(n.Requests))
+		t.Row(n.Run, n.Namespace, timeOf(n), amounts(n.Requests))
 	}
 	fmt.Fprintln(w)
 	_, _ = t.Write(w, on) // into the buffer of a tab writer

@@ -21,7 +21,7 @@ import (
 // KeyOf is the setup key of a run, "" for one that needs no shared state.
 func KeyOf(o metav1.Object) string {
 	if demand, err := run.Demand(o); err == nil { // one that cannot be read is never let start
-		if slots := demand[contract.ResourceSlot]; slots.Value() >= contract.Slots {
+		if slots := demand[contract.ResourceSlot]; slots.Value() >= contract.TargetSlots {
 			return lock.Exclusive(name(o))
 		}
 	}
