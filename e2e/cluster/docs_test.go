@@ -30,7 +30,7 @@ func TestEveryCommandOfAPageRunsOnACluster(t *testing.T) {
 	l := newLab(t, runs(4))
 	ran := 0
 	first := firstOfTheGuide(t)
-	l.deleteFirst() // what an earlier make e2e that was cut off has left has the same name
+	l.deleteFirst() // an interrupted make e2e leaves runs of the same name
 	l.write("first.yaml", first)
 	l.write("sweep.yaml", strings.Replace(first, "name: first", "name: sweep", 1)+"  matrix: {repeat: 240}\n")
 	t.Cleanup(func() {
@@ -57,7 +57,7 @@ func TestEveryCommandOfAPageRunsOnACluster(t *testing.T) {
 	l.deleteFirst()
 }
 
-// deleteFirst ends the runs of the guide's experiment and deletes them: pages call one by the beginning of its name.
+// deleteFirst ends and deletes the runs of the guide's experiment, which the pages name by their first letters.
 func (l *lab) deleteFirst() {
 	l.t.Helper()
 	for _, run := range l.list(pipelineRuns, "bflow.dev/experiment=first") {
