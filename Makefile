@@ -29,10 +29,10 @@ images: build ## build the images of every program into bflow-images/, for linux
 	bin/bflow images build
 
 test: ## run the unit tests; WITHOUT='PACKAGES' leaves some out
-	$(GO_TEST) -timeout 20m $(if $(WITHOUT),$$($(GO) list ./... | grep -vxF "$$($(GO) list $(WITHOUT))"),./...)
+	$(GO_TEST) -timeout 40m $(if $(WITHOUT),$$($(GO) list ./... | grep -vxF "$$($(GO) list $(WITHOUT))"),./...)
 
 race: ## run the packages that do much at the same time under the race detector; RACE='PACKAGES' runs others
-	CGO_ENABLED=1 $(GO_TEST) -race -timeout 20m $(RACE)
+	CGO_ENABLED=1 $(GO_TEST) -race -timeout 40m $(RACE)
 
 lint: ## gofmt, go vet and the pinned linters, of Go and of workflows
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these'; exit 1; }
