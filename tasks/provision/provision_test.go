@@ -145,6 +145,7 @@ func TestEngineDiesWithTheRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer reader.Close() // not before: a file that nobody refers to is closed by the garbage collector
 		b.env[contract.EnvLifeline] = fmt.Sprint(reader.Fd())
 		if code, out := b.run("up"); code != 0 {
 			t.Fatal(out)
