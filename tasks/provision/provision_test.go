@@ -145,7 +145,7 @@ func TestEngineDiesWithTheRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer reader.Close() // not before: a file that nobody refers to is closed by the garbage collector
+		defer reader.Close() // holds it open: the garbage collector closes a file that nothing refers to
 		b.env[contract.EnvLifeline] = fmt.Sprint(reader.Fd())
 		if code, out := b.run("up"); code != 0 {
 			t.Fatal(out)
