@@ -77,6 +77,9 @@ func TestADeletedNamespaceLeavesNothingOnATarget(t *testing.T) {
 	})
 }
 
+// newTeam is a namespace of runs that a hub has for a while, and that its targets do not serve.
+const newTeam = "bflow-e2e-team"
+
 // TestATeamComesAndGoes: bflow bootstrap makes a namespace one of runs, which a run there shows, and takes it away once what
 // runs there has ended. What somebody else has put there stays, and the namespace with it.
 func TestATeamComesAndGoes(t *testing.T) {
@@ -84,7 +87,7 @@ func TestATeamComesAndGoes(t *testing.T) {
 		t.Skip("it waits for two runs; without runs it is tried on an API server in memory")
 	}
 	l := newLab(t, alone)
-	const team = "bflow-e2e-team"
+	const team = newTeam
 	l.must("bootstrap", "namespace", "add", team)
 	t.Cleanup(func() {
 		if t.Failed() {

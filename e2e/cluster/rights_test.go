@@ -3,9 +3,11 @@
 package cluster
 
 import (
+	"bufio"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -138,7 +140,8 @@ func has(granted []audit.Right, refused audit.Right) bool {
 	return slices.Contains(granted, refused) || slices.Contains(granted, everywhere)
 }
 
-// wholeLog is the log with what the API server has rotated away from it.
+// wholeLog is the log with what the API server has rotated away from it. A test that fails tells where it begins: rights that
+// were used before that look unused.
 func wholeLog(t *testing.T, path string) io.Reader {
 	t.Helper()
 	names, err := filepath.Glob(strings.TrimSuffix(path, ".log") + "*.log") // audit-2026-11-22T06-47-01.889.log
@@ -154,8 +157,18 @@ func wholeLog(t *testing.T, path string) io.Reader {
 		t.Cleanup(func() { file.Close() })
 		parts = append(parts, file)
 	}
-	return io.MultiReader(parts...)
+	whole := bufio.NewReader(io.MultiReader(parts...))
+	first, _ := whole.Peek(4096)
+	t.Cleanup(func() {
+		if began := received.FindSubmatch(first); t.Failed() && began != nil {
+			t.Logf("%s begins at %s; if tests ran before that, let the API server keep more of its audit log", names[0], began[1])
+		}
+	})
+	return whole
 }
+
+// received is when a request came, in an event of an audit log.
+var received = regexp.MustCompile(`"requestReceivedTimestamp":"([^"]+)"`)
 
 func words(m map[string]string) []string {
 	var out []string

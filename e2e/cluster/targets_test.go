@@ -175,7 +175,8 @@ func TestRightsOnATargetAreRightsUsed(t *testing.T) {
 		}
 	}
 	for r, n := range log.Refused {
-		if !has(granted, r) {
+		onlyOnHub := r.Namespace == newTeam && r.Verb == "list" // the hub looks there, too, for what runs have left
+		if !onlyOnHub && !has(granted, r) {
 			t.Errorf("refused %d times: %s", n, r)
 		}
 	}
