@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -253,28 +254,33 @@ func TestAMatrixIsCancelled(t *testing.T) {
 	t.Logf("from the beginning of teardown until the GPUs were free: median %s of %v", took[len(took)/2], took)
 }
 
-// nothingStarted asks the audit log of the hub: after the request that cancelled a matrix no run of it was made, nor the
-// first task of one that had not been let start before: Tekton takes seconds from there to its first task. What was on
-// its way then has a moment.
+// nothingStarted asks the audit log of the hub: after the request that cancelled a matrix no run of it was made but one
+// that was on its way, nor the first task of one that had not been let start before: Tekton takes seconds from there to
+// its first task. What was on its way there has a moment.
 func (l *lab) nothingStarted(from time.Time, parent string) {
 	l.t.Helper()
 	const moment = 2 * time.Second
 	var cancelled time.Time
+	var made []string
 	before := func(task string) bool {
 		admitted, err := time.Parse(time.RFC3339, l.run(strings.TrimSuffix(task, "-"+contract.Provision)).GetAnnotations()[contract.AnnotationAdmitted])
 		return err == nil && !admitted.After(cancelled)
 	}
 	for _, a := range l.audited(from) {
-		ours := a.ObjectRef.Resource == "pipelineruns" || a.ObjectRef.Resource == "taskruns" && strings.HasSuffix(a.ObjectRef.Name, "-"+contract.Provision)
+		late := a.made() && strings.HasPrefix(a.ObjectRef.Name, parent+"-") && !cancelled.IsZero() &&
+			a.RequestReceivedTimestamp.After(cancelled)
 		switch {
 		case a.Verb == "patch" && a.ObjectRef.Resource == "pipelineruns" && a.ObjectRef.Name == parent && a.ObjectRef.Subresource == "" && !strings.HasPrefix(a.User.Username, "system:"):
-			cancelled = a.RequestReceivedTimestamp
-		case ours && a.made() && strings.HasPrefix(a.ObjectRef.Name, parent+"-") && !cancelled.IsZero() && a.RequestReceivedTimestamp.After(cancelled.Add(moment)):
-			if a.ObjectRef.Resource == "taskruns" && before(a.ObjectRef.Name) {
-				continue
-			}
+			cancelled = a.StageTimestamp
+		case late && a.ObjectRef.Resource == "pipelineruns":
+			made = append(made, fmt.Sprintf("%s %s after it", a.ObjectRef.Name, a.RequestReceivedTimestamp.Sub(cancelled)))
+		case late && a.ObjectRef.Resource == "taskruns" && strings.HasSuffix(a.ObjectRef.Name, "-"+contract.Provision) &&
+			a.RequestReceivedTimestamp.After(cancelled.Add(moment)) && !before(a.ObjectRef.Name):
 			l.t.Errorf("%s %s was made %s after the cancel", a.ObjectRef.Resource, a.ObjectRef.Name, a.RequestReceivedTimestamp.Sub(cancelled))
 		}
+	}
+	if len(made) > 1 {
+		l.t.Errorf("%d runs were made after the cancel: %s", len(made), strings.Join(made, ", "))
 	}
 	if cancelled.IsZero() {
 		l.t.Errorf("the audit log knows of no cancel of %s", parent)

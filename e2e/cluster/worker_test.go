@@ -160,6 +160,7 @@ type action struct {
 	ObjectRef                struct{ Resource, Namespace, Name, Subresource string }
 	ResponseStatus           struct{ Code int }
 	RequestReceivedTimestamp time.Time
+	StageTimestamp           time.Time // of its response, in stage ResponseComplete
 }
 
 // made says whether something was created.

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 // story is the life of a matrix of three points; between is called where something may happen to the controller.
@@ -188,6 +191,29 @@ func (s *story) check(w *world, n int) {
 	}
 	if good := !strings.ContainsAny(s.end, "Fcds"); cr.IsSuccessful() != good {
 		w.t.Errorf("killed after write %d: successful %v", n, cr.IsSuccessful())
+	}
+}
+
+func TestNoRunIsMadeAfterItsMatrixWasCancelled(t *testing.T) {
+	w := newWorld(t, makePlans(t, 3))
+	made := 0
+	w.with(interceptor.NewClient(w.client, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if _, ok := o.(*tektonv1.PipelineRun); ok {
+				if made++; made == 2 { // it is just on its way
+					w.edit("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
+				}
+			}
+			return c.Create(ctx, o, opts...)
+		},
+	}))
+	w.must(w.reconcile())
+	if made != 2 {
+		t.Errorf("%d runs were made, want the two that were before the cancel", made)
+	}
+	w.settle()
+	if got := w.state().Outcomes; got != "2cs" || made != 2 {
+		t.Errorf("outcomes %s, %d runs were made", got, made)
 	}
 }
 

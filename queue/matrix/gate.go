@@ -13,13 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Gate keeps runs of a matrix that ends from being let start.
+// Gate keeps runs of a matrix that ends from being made or let start.
 type Gate struct {
 	live client.Reader
 }
 
 // NewGate makes a Gate; live reads past caches: what was cancelled a moment ago must not start.
 func NewGate(live client.Reader) *Gate { return &Gate{live: live} }
+
+// endsError says of which matrix no run may start any more.
+type endsError struct{ matrix string }
+
+func (e *endsError) Error() string { return fmt.Sprintf("its matrix %q ends", e.matrix) }
 
 // MayStart returns why a run must not be let start, nil where it may. A run of no matrix always may.
 func (g *Gate) MayStart(ctx context.Context, pr *tektonv1.PipelineRun) error {
@@ -31,7 +36,7 @@ func (g *Gate) MayStart(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	err := g.live.Get(ctx, client.ObjectKey{Namespace: pr.Namespace, Name: owner.Name}, cr)
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && (cr.UID != owner.UID || Ending(cr)):
-		return fmt.Errorf("its matrix %q ends", pr.Labels[contract.LabelMatrix])
+		return &endsError{pr.Labels[contract.LabelMatrix]}
 	case err != nil:
 		return fmt.Errorf("reading its matrix: %w", err)
 	}
@@ -43,7 +48,7 @@ func (g *Gate) MayStart(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	err = g.live.Get(ctx, client.ObjectKey{Namespace: pr.Namespace, Name: ref.Name}, parent)
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && (parent.UID != ref.UID || parentEnding(parent)):
-		return fmt.Errorf("its matrix %q ends", ref.Name)
+		return &endsError{ref.Name}
 	case err != nil:
 		return fmt.Errorf("reading its matrix: %w", err)
 	}

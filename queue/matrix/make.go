@@ -20,7 +20,7 @@ import (
 )
 
 // make makes the runs that are next; more says that some are left for another time. Points of which none may be made are
-// unfit, each with the reason.
+// unfit, each with the reason. A matrix that is told to end meanwhile is left for another look at it.
 func (r *Reconciler) make(ctx context.Context, m *matrix) (unfit map[int]error, more bool, err error) {
 	unfit = map[int]error{}
 	for n, i := range m.next() {
@@ -28,9 +28,13 @@ func (r *Reconciler) make(ctx context.Context, m *matrix) (unfit map[int]error, 
 			return unfit, true, nil
 		}
 		err := r.makeOne(ctx, m, i)
-		if why := new(unfitError); errors.As(err, &why) {
+		why, ends := new(unfitError), new(endsError)
+		switch {
+		case errors.As(err, &why):
 			unfit[i] = why
-		} else if err != nil {
+		case errors.As(err, &ends):
+			return unfit, true, nil
+		case err != nil:
 			return unfit, false, fmt.Errorf("making the run of point %d: %w", i+1, err)
 		}
 	}
@@ -42,7 +46,8 @@ type unfitError struct{ why string }
 
 func (e *unfitError) Error() string { return e.why }
 
-// makeOne makes one run and, before, its plan: a run that is let start finds it there.
+// makeOne makes one run and, before, its plan: a run that is let start finds it there. Whether the matrix goes on is asked
+// for each: where the API server is busy, a batch takes half a minute.
 func (r *Reconciler) makeOne(ctx context.Context, m *matrix, i int) error {
 	point, err := m.points.Point(i)
 	if err != nil {
@@ -57,6 +62,9 @@ func (r *Reconciler) makeOne(ctx context.Context, m *matrix, i int) error {
 	}
 	m.dress(pr, i)
 	if err := r.plan(ctx, m.CustomRun, plan); err != nil {
+		return err
+	}
+	if err := r.gate.MayStart(ctx, pr); err != nil {
 		return err
 	}
 	err = r.client.Create(ctx, pr)

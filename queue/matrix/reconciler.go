@@ -44,6 +44,7 @@ const (
 type Reconciler struct {
 	client client.Client // reads from caches
 	live   client.Reader // reads past them
+	gate   *Gate
 	events events.EventRecorder
 	clock  clock.PassiveClock
 	log    *slog.Logger
@@ -55,7 +56,7 @@ type Reconciler struct {
 
 // NewReconciler makes the reconciler of CustomRuns.
 func NewReconciler(c client.Client, live client.Reader, recorder events.EventRecorder, clk clock.PassiveClock, log *slog.Logger) *Reconciler {
-	return &Reconciler{client: c, live: live, events: recorder, clock: clk, log: log,
+	return &Reconciler{client: c, live: live, gate: NewGate(live), events: recorder, clock: clk, log: log,
 		read: map[types.UID]*shard.Points{}, wrote: map[types.UID]time.Time{}}
 }
 
