@@ -7,9 +7,6 @@ import (
 	"bflow.dev/bflow/tasks/report"
 )
 
-// uncapped is how many requests a throughput stage without a cap or a request bound keeps in flight.
-const uncapped = 512
-
 // closedShape keeps slots busy: each sends its next request when the one before has ended.
 type closedShape struct {
 	*driver

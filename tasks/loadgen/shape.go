@@ -80,5 +80,5 @@ func (d *driver) slots() int {
 	case d.plan.Requests > 0:
 		return d.plan.Requests
 	}
-	return uncapped
+	return runplan.Uncapped
 }

@@ -209,6 +209,9 @@ const (
 	ShapeTrace      = "trace"      // recorded send times
 )
 
+// Uncapped is how many requests a throughput stage without a cap or a request bound keeps in flight.
+const Uncapped = 512
+
 // Stage is a span of load with one shape. A bound that is zero does not bind; at least one is set.
 type Stage struct {
 	Name        string     `json:"name"`

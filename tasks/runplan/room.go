@@ -1,5 +1,7 @@
 package runplan
 
+import "cmp"
+
 // Bytes that results take, more rather than less. A row of 8 demo runs is 100 bytes packed, 250 with long names.
 const (
 	roomRow    = 512       // a request, packed, with its part of what is made of it
@@ -61,6 +63,9 @@ func (s *Stage) requests() int64 {
 	if s.Requests > 0 {
 		return int64(s.Requests)
 	}
-	perSecond := max(s.Rate, float64(s.Concurrency*fastStream))
-	return int64(perSecond * s.Duration.D().Seconds())
+	streams := s.Concurrency
+	if streams == 0 && s.Rate == 0 && s.Shape != ShapeTrace { // as much as the server takes, or a rate found on the way there
+		streams = cmp.Or(s.MaxInflight, Uncapped)
+	}
+	return int64(max(s.Rate, float64(streams*fastStream)) * s.Duration.D().Seconds())
 }
