@@ -54,12 +54,13 @@ type Keeper struct {
 
 // way is what is known of the Secret of one run.
 type way struct {
-	mu     sync.Mutex // held while it is written
-	pr     types.NamespacedName
-	target string    // that was asked for it last; "" for none
-	over   bool      // the run needs it no more
-	digest string    // of what lies beside the run
-	secret types.UID // of the Secret that we have made; "" for none
+	mu      sync.Mutex // held while it is asked for and written
+	pr      types.NamespacedName
+	target  string    // that was asked for it last; "" for none; the Keeper's mu guards it
+	over    bool      // the run needs it no more
+	dropped bool      // and nothing is left of it
+	digest  string    // of what lies beside the run
+	secret  types.UID // of the Secret that we have made; "" for none
 }
 
 // errOver says that a run is being released.
@@ -81,43 +82,42 @@ func (k *Keeper) of(pr *tektonv1.PipelineRun) *way {
 
 // Ready is nil when the way to a target can be written at once, and target.ErrNotYet while it is being made.
 func (k *Keeper) Ready(name string, pr *tektonv1.PipelineRun) error {
-	t, err := k.targets.Find(name)
-	if err != nil {
-		return err
-	}
-	k.asks(name, pr)
-	_, err = t.Access(Ask(pr))
+	w := k.of(pr)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, _, err := k.ask(w, name, pr)
 	return err
 }
 
-// asks remembers that a target was asked for the way of a run: what it gave has to be taken back.
-func (k *Keeper) asks(name string, pr *tektonv1.PipelineRun) {
-	w := k.of(pr)
+// ask asks a target for the way of a run, and remembers that: what it gave has to be taken back. w is held.
+func (k *Keeper) ask(w *way, name string, pr *tektonv1.PipelineRun) (target.Target, target.Grant, error) {
+	t, err := k.targets.Find(name)
+	if err != nil {
+		return t, target.Grant{}, err
+	}
+	if w.over {
+		return t, target.Grant{}, errOver
+	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	w.target = name
+	k.mu.Unlock()
+	grant, err := t.Access(Ask(pr))
+	return t, grant, err
 }
 
 // Put makes the Secret of a run with the way to the target of that name, unless this very grant lies there. It replaces
 // what is there: of an attempt before, of a start that died half-way, or with a token that ends soon. Volumes of pods
 // that run follow it. It returns when the token ends, zero for never.
 func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun) (time.Time, error) {
-	t, err := k.targets.Find(name)
-	if err != nil {
-		return time.Time{}, err
-	}
-	k.asks(name, pr)
-	grant, err := t.Access(Ask(pr))
+	w := k.of(pr)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, grant, err := k.ask(w, name, pr)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("asking target %q for credentials: %w", name, err)
 	}
-	w, digest := k.of(pr), digestOf(grant.Data)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case w.over:
-		return time.Time{}, errOver
-	case w.digest == digest:
+	digest := digestOf(grant.Data)
+	if w.digest == digest {
 		return grant.Expires, nil
 	}
 	if w.secret, err = Replace(ctx, k.client, t.Secret(pr.Namespace, run.ID(pr), run.Owner(pr), grant)); err != nil {
@@ -173,19 +173,49 @@ func EndMetrics(ctx context.Context, c client.Client, pr *tektonv1.PipelineRun) 
 	return nil
 }
 
-// Revoke ends what a target has given a run that was never let start, and is over or gone. Nothing of it lies beside the
-// run: that goes with it.
+// Revoke ends what a target has given a run that was never let start and is gone: its Secret went with it.
 func (k *Keeper) Revoke(ctx context.Context, pr types.NamespacedName) error {
 	for uid, name := range k.askedBy(pr) {
-		t, err := k.targets.Find(name)
-		if err != nil {
-			return err
-		}
-		if err := t.Revoke(ctx, pr.Namespace, uid); err != nil {
+		if err := k.revoke(ctx, name, pr.Namespace, uid); err != nil {
 			return err
 		}
 		k.Forget(name, uid)
 	}
+	return nil
+}
+
+func (k *Keeper) revoke(ctx context.Context, name, namespace string, uid types.UID) error {
+	t, err := k.targets.Find(name)
+	if err != nil {
+		return err
+	}
+	return t.Revoke(ctx, namespace, uid)
+}
+
+// Drop takes back what a run was given that is over and was never let start: the way beside it, which was written before
+// somebody cancelled it, and the token. It is remembered until the run is gone, so that a start on the word of an older
+// cache writes nothing.
+func (k *Keeper) Drop(ctx context.Context, pr *tektonv1.PipelineRun) error {
+	w := k.of(pr)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dropped {
+		return nil
+	}
+	w.over = true
+	if err := client.IgnoreNotFound(k.client.Delete(ctx, secretOf(pr))); err != nil {
+		return err
+	}
+	w.secret = ""
+	k.mu.Lock()
+	name := w.target
+	k.mu.Unlock()
+	if name != "" {
+		if err := k.revoke(ctx, name, pr.Namespace, pr.UID); err != nil {
+			return err
+		}
+	}
+	w.dropped = true
 	return nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 // giver hands out what a test says.
@@ -236,6 +237,57 @@ func TestAWayThatWasWrittenTooLateIsTakenAway(t *testing.T) {
 	}
 }
 
+// cancelled is a run that was over before it was let start.
+func cancelled(pr *tektonv1.PipelineRun) *tektonv1.PipelineRun {
+	pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
+	pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: "False", Reason: "Cancelled"})
+	return pr
+}
+
+// TestAWayThatWasWrittenForARunThatNeverStartedIsTakenAway: between the way and the start lies a patch, and it was
+// cancelled there.
+func TestAWayThatWasWrittenForARunThatNeverStartedIsTakenAway(t *testing.T) {
+	for _, row := range []struct {
+		name, at string
+		between  func(w *world)
+	}{
+		{"by this controller", "far", func(*world) {}},
+		{"on the hub", contract.TargetLocal, func(*world) {}},
+		{"by a controller that has ended", "far", func(w *world) { w.restart() }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			pr := makeRun(row.at)
+			w := newWorld(t, pr)
+			w.token("one", time.Hour)
+			if _, err := w.keeper.Put(t.Context(), row.at, pr); err != nil {
+				t.Fatal(err)
+			}
+			if _, version := w.holds(); version == "" {
+				t.Fatal("no way was written")
+			}
+			row.between(w)
+			old := pr.DeepCopy()
+			if err := w.client.Update(t.Context(), cancelled(pr)); err != nil {
+				t.Fatal(err)
+			}
+			if !ends().Create(event.CreateEvent{Object: pr}) {
+				t.Error("a controller that starts looks at no run that is over")
+			}
+			w.look()
+			if _, version := w.holds(); version != "" {
+				t.Error("the way lies beside a run that is over")
+			}
+			if _, err := w.keeper.Put(t.Context(), row.at, old); !errors.Is(err, errOver) {
+				t.Errorf("written by who has not seen the end: %v", err)
+			}
+			w.look()
+			if len(w.giver.revoked) > 1 {
+				t.Errorf("revoked again: %v", w.giver.revoked)
+			}
+		})
+	}
+}
+
 // TestWhatARunNeverNeededIsTakenBack: its target was asked just before somebody cancelled it, or deleted it.
 func TestWhatARunNeverNeededIsTakenBack(t *testing.T) {
 	for _, row := range []struct {
@@ -243,9 +295,7 @@ func TestWhatARunNeverNeededIsTakenBack(t *testing.T) {
 		end  func(w *world, pr *tektonv1.PipelineRun) error
 	}{
 		{"cancelled", func(w *world, pr *tektonv1.PipelineRun) error {
-			pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
-			pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: "False", Reason: "Cancelled"})
-			return w.client.Update(w.t.Context(), pr)
+			return w.client.Update(w.t.Context(), cancelled(pr))
 		}},
 		{"deleted", func(w *world, pr *tektonv1.PipelineRun) error { return w.client.Delete(w.t.Context(), pr) }},
 	} {

@@ -85,14 +85,18 @@ func Holding() predicate.Predicate {
 	}
 }
 
-// ends passes the end of a run of ours, also of one that was never let start: its target may have been asked already.
+// ends passes the end of a run of ours, also of one that was never let start: its way may have been written already, by a
+// controller before this one too.
 func ends() predicate.Predicate {
 	over := func(o client.Object) bool {
 		pr, ok := o.(*tektonv1.PipelineRun)
 		return ok && run.Ours(pr) && run.Over(pr)
 	}
 	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
+		CreateFunc: func(e event.CreateEvent) bool {
+			pr, ok := e.Object.(*tektonv1.PipelineRun)
+			return ok && over(pr) && !run.Started(pr)
+		},
 		UpdateFunc: func(e event.UpdateEvent) bool { return over(e.ObjectOld) != over(e.ObjectNew) },
 		DeleteFunc: func(e event.DeleteEvent) bool { return run.Ours(e.Object) },
 	}
@@ -103,7 +107,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	pr := &tektonv1.PipelineRun{}
 	err := r.client.Get(ctx, req.NamespacedName, pr)
 	if apierrors.IsNotFound(err) {
-		return r.revoke(ctx, req)
+		return takenBack(ctx, req.Name, r.keeper.Revoke(ctx, req.NamespacedName))
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -113,7 +117,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !run.Ours(pr):
 		return ctrl.Result{}, nil
 	case run.Over(pr) && !run.Started(pr):
-		return r.revoke(ctx, req)
+		return takenBack(ctx, req.Name, r.keeper.Drop(ctx, pr))
 	case !run.Holding(pr):
 		if run.Released(pr) {
 			if err := r.keeper.sweep(ctx, pr); err != nil {
@@ -128,13 +132,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.renew(ctx, name, pr)
 }
 
-// revoke ends what a target gave a run that will never need it. One that is being made is waited for.
-func (r *Reconciler) revoke(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	switch err := r.keeper.Revoke(ctx, req.NamespacedName); {
+// takenBack says when to take back again what a run was given that will never need it, after an attempt that ended with
+// err. A token that is being made is waited for.
+func takenBack(ctx context.Context, name string, err error) (ctrl.Result, error) {
+	switch {
 	case errors.Is(err, target.ErrNotYet):
 		return ctrl.Result{RequeueAfter: soon}, nil
 	case err != nil:
-		ctrl.LoggerFrom(ctx).Info("the token of a run that was not let start could not be ended", "run", req.Name, "why", err.Error())
+		ctrl.LoggerFrom(ctx).Info("the way of a run that was not let start could not be taken back", "run", name, "why", err.Error())
 		return ctrl.Result{RequeueAfter: seldom}, nil
 	}
 	return ctrl.Result{}, nil
