@@ -65,6 +65,7 @@ type Admission struct {
 	starter *starter
 	opts    Options
 	line    *line
+	failed  failedStarts
 }
 
 // NewAdmission makes the reconciler of PipelineRuns for Kueue.
@@ -138,6 +139,9 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request, entering bo
 		return ctrl.Result{}, err
 	}
 	result, err := a.join(ctx, req, pr, entering)
+	if !entering {
+		result, err = a.bound(ctx, req, pr, result, err)
+	}
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
@@ -184,15 +188,7 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 		if settled, err := a.settled(ctx, pr); settled || err != nil {
 			return ctrl.Result{}, err
 		}
-		if wait, err := a.account(ctx, pr); wait > 0 || err != nil {
-			return ctrl.Result{RequeueAfter: wait}, err
-		}
-		if queued {
-			if wait, err := a.turn(ctx, pr); wait > 0 || err != nil {
-				return ctrl.Result{RequeueAfter: wait}, err
-			}
-		}
-		if wait, err := a.way(ctx, pr); wait > 0 || err != nil {
+		if wait, err := a.mayGo(ctx, pr, queued); wait > 0 || err != nil {
 			return ctrl.Result{RequeueAfter: wait}, err
 		}
 	}
@@ -213,6 +209,22 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 		err = a.keepPlace(ctx, pr)
 	}
 	return result, err
+}
+
+// mayGo is how long a run waits before it may enter its queue, or be let start. Losing its quota waits for nothing.
+func (a *Admission) mayGo(ctx context.Context, pr *tektonv1.PipelineRun, queued bool) (time.Duration, error) {
+	if losing, err := a.losing(ctx, pr); losing || err != nil {
+		return 0, err
+	}
+	if wait, err := a.account(ctx, pr); wait > 0 || err != nil {
+		return wait, err
+	}
+	if queued {
+		if wait, err := a.turn(ctx, pr); wait > 0 || err != nil {
+			return wait, err
+		}
+	}
+	return a.way(ctx, pr)
 }
 
 // turn is how long a run waits for those that were made before it. Where Kueue manages pods its Workload is made here.
@@ -288,7 +300,7 @@ func (a *Admission) settled(ctx context.Context, pr *tektonv1.PipelineRun) (bool
 }
 
 // way is how long an admitted run waits for the way to its target, which may have to be asked for it. One that cannot be
-// had keeps the quota: the target is there, and its check would not have let the run pass else.
+// had keeps the quota for a while: the target is there, and its check would not have let the run pass else.
 func (a *Admission) way(ctx context.Context, pr *tektonv1.PipelineRun) (time.Duration, error) {
 	if !run.Ours(pr) || !pr.IsPending() || run.Queue(pr) == "" || run.Cancelling(pr) || !pr.DeletionTimestamp.IsZero() {
 		return 0, nil
@@ -302,7 +314,7 @@ func (a *Admission) way(ctx context.Context, pr *tektonv1.PipelineRun) (time.Dur
 	case errors.Is(err, target.ErrNotYet):
 		return moment, nil
 	case err != nil:
-		return noWay, a.explain(ctx, pr, "NoWay", "Admitted, and waits for credentials: "+err.Error())
+		return noWay, a.explain(ctx, pr, "NoWay", waitsForWay+err.Error())
 	}
 	return 0, nil
 }

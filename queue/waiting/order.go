@@ -46,13 +46,23 @@ func priority(wl *kueue.Workload) int32 {
 	return *wl.Spec.Priority
 }
 
-// since is later than the creation for a Workload that a check has just sent back: Kueue would put it to the end.
+// since is later than the creation for a Workload that a check has just sent back, and for one that could not be let
+// start: Kueue puts it to the end.
 func since(wl *kueue.Workload) time.Time {
 	evicted := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
-	if evicted != nil && evicted.Status == "True" && evicted.Reason == kueue.WorkloadEvictedByAdmissionCheck {
+	if evicted != nil && evicted.Status == "True" && (evicted.Reason == kueue.WorkloadEvictedByAdmissionCheck || unstartable(wl) != "") {
 		return evicted.LastTransitionTime.Time
 	}
 	return wl.CreationTimestamp.Time
+}
+
+// unstartable is why a Workload was sent back that was admitted and could not be let start, "" for any other.
+func unstartable(wl *kueue.Workload) string {
+	evicted := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
+	if evicted == nil || evicted.Status != "True" || evicted.Reason != kueue.WorkloadEvictedByPodsReadyTimeout {
+		return ""
+	}
+	return cmp.Or(evicted.Message, "nobody said why")
 }
 
 // near is how far a place is told exactly.

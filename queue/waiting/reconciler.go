@@ -175,6 +175,9 @@ func (r *Reconciler) explain(ctx context.Context, pr *tektonv1.PipelineRun, reas
 	if was, known := r.told[pr.UID]; known && was == reason.Kind || !known && before != "" {
 		return nil
 	}
+	if reason.Kind == KindSentBack { // who sent it back has told of it
+		return nil
+	}
 	kind := corev1.EventTypeNormal
 	if reason.Kind == KindTooBig || reason.Kind == KindNotQueued || reason.Kind == KindDeactivated {
 		kind = corev1.EventTypeWarning

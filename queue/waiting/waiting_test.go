@@ -50,9 +50,13 @@ func check(state kueue.CheckState, message string) edit {
 
 func TestKueuesOrder(t *testing.T) {
 	reserved := condition(kueue.WorkloadQuotaReserved, "True", "QuotaReserved", "")
+	later := func(wl *kueue.Workload) {
+		wl.Status.Conditions[0].LastTransitionTime.Time = wl.Status.Conditions[0].LastTransitionTime.Add(time.Hour)
+	}
 	all := []kueue.Workload{
 		makeWorkload("younger", 3), makeWorkload("older", 1), makeWorkload("urgent", 9, withPriority(5)),
 		makeWorkload("sent-back", 0, condition(kueue.WorkloadEvicted, "True", kueue.WorkloadEvictedByAdmissionCheck, "")),
+		makeWorkload("unstartable", 0, condition(kueue.WorkloadEvicted, "True", kueue.WorkloadEvictedByPodsReadyTimeout, ""), later),
 		makeWorkload("running", 0, reserved), makeWorkload("over", 0, condition(kueue.WorkloadFinished, "True", "Succeeded", "")),
 		makeWorkload("out", 0, inactive),
 	}
@@ -60,7 +64,7 @@ func TestKueuesOrder(t *testing.T) {
 	for _, wl := range Waiting(all) {
 		names = append(names, wl.Name)
 	}
-	if got := strings.Join(names, " "); got != "urgent older younger sent-back" {
+	if got := strings.Join(names, " "); got != "urgent older younger sent-back unstartable" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -92,6 +96,11 @@ func TestWords(t *testing.T) {
 	}
 	reserved := condition(kueue.WorkloadQuotaReserved, "True", "QuotaReserved", "")
 	waits := pending(kueue.WorkloadQuotaReservedReasonWaitingForQuota, "couldn't assign flavors to pod set run: insufficient unused quota")
+	admitted := condition(kueue.WorkloadAdmitted, "True", "Admitted", "")
+	unstarted := condition(kueue.WorkloadEvicted, "True", kueue.WorkloadEvictedByPodsReadyTimeout, `there is no namespace "bench" on it`)
+	again := func(wl *kueue.Workload) {
+		wl.Status.RequeueState = &kueue.RequeueState{RequeueAt: &metav1.Time{Time: time.Unix(300, 0)}}
+	}
 	for _, row := range []struct {
 		name, kind, want string
 		edits            []edit
@@ -111,6 +120,14 @@ func TestWords(t *testing.T) {
 				wl.Annotations = map[string]string{run.AnnotationAside: `asks for 16 x, and target "local" has 8 in all`}
 			}}, 0},
 		{"deactivated", KindDeactivated, `Taken out of the queue: its Workload is deactivated`, []edit{waits, inactive}, 0},
+		{"sent back, and giving its quota back", KindSentBack,
+			`Sent back, so that others go first: it was admitted and could not be let start: there is no namespace "bench" on it`,
+			[]edit{reserved, admitted, unstarted}, 0},
+		{"sent back, and not queued for a while", KindSentBack, `Sent back, so that others go first: it was admitted and could not be let start: ` +
+			`there is no namespace "bench" on it; it queues again at 00:05:00 UTC`, []edit{pending("Pending", ""), unstarted, again}, 4},
+		{"sent back, and queued again", KindNext, `Next in queue "local", waits for 4 nvidia.com/gpu; ` +
+			`it was admitted before and could not be let start: there is no namespace "bench" on it`, []edit{waits, unstarted}, 1},
+		{"admitted again", KindStarting, `Admitted; it starts now`, []edit{reserved, admitted}, 0},
 		{"not looked at yet", KindNoController, `Place 2 in queue "local", waits for 4 nvidia.com/gpu`, nil, 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {

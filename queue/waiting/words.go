@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
@@ -28,6 +29,7 @@ const (
 	KindTooBig       = "TooBig"       // it asks for more than there is
 	KindNotQueued    = "NotQueued"    // its queue is missing, stopped or misconfigured
 	KindDeactivated  = "Deactivated"  // somebody took it out of the queue
+	KindSentBack     = "SentBack"     // it was admitted, could not be let start, and lets others go first
 	KindStarting     = "Starting"     // everything is there
 	KindNoController = "NoController" // Kueue has not looked at it
 )
@@ -41,6 +43,8 @@ func Explain(wl *kueue.Workload, place int) Reason {
 		return Reason{KindTooBig, tidy("Set aside, out of the way of others: it " + aside + "; it takes its place again as soon as there is enough")}
 	case !active(wl):
 		return Reason{KindDeactivated, "Taken out of the queue: its Workload is deactivated"}
+	case unstartable(wl) != "" && (away(wl) || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved)):
+		return Reason{KindSentBack, sentBack(wl)}
 	case apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadAdmitted):
 		return Reason{KindStarting, "Admitted; it starts now"}
 	case reserved != nil && reserved.Status == "True":
@@ -58,9 +62,31 @@ func Explain(wl *kueue.Workload, place int) Reason {
 		return Reason{KindNotQueued, fmt.Sprintf("Not queued in %q: %s", wl.Spec.QueueName, tidy(reserved.Message))}
 	}
 	if place == 1 {
-		return Reason{KindNext, fmt.Sprintf("Next in queue %q, waits for %s", wl.Spec.QueueName, asks(wl))}
+		return Reason{KindNext, fmt.Sprintf("Next in queue %q, waits for %s", wl.Spec.QueueName, asks(wl)) + before(wl)}
 	}
-	return Reason{KindQueued, queued(wl, place)}
+	return Reason{KindQueued, queued(wl, place) + before(wl)}
+}
+
+// away says whether Kueue lets the Workload wait before it queues it again.
+func away(wl *kueue.Workload) bool {
+	return wl.Status.RequeueState != nil && wl.Status.RequeueState.RequeueAt != nil
+}
+
+// sentBack is what keeps a run that could not be let start, and when it is tried again.
+func sentBack(wl *kueue.Workload) string {
+	text := "Sent back, so that others go first: it was admitted and could not be let start: " + tidy(unstartable(wl))
+	if away(wl) {
+		text += "; it queues again at " + wl.Status.RequeueState.RequeueAt.UTC().Format(time.TimeOnly+" UTC")
+	}
+	return text
+}
+
+// before is what kept a run that queues again, "" for one that was not sent back.
+func before(wl *kueue.Workload) string {
+	if why := unstartable(wl); why != "" {
+		return "; it was admitted before and could not be let start: " + tidy(why)
+	}
+	return ""
 }
 
 func queued(wl *kueue.Workload, n int) string {
