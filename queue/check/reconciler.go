@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"bflow.dev/bflow/queue/capacity"
@@ -12,6 +14,7 @@ import (
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/tasks/contract"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -156,7 +159,8 @@ func (r *Reconciler) sight(ctx context.Context, name string, in target.Sight, fl
 	return s, nil
 }
 
-// answer writes what has changed. One that cannot be written stops the rest: they were judged beside it.
+// answer writes what has changed. What the API server refuses of one run keeps no answer from the others: they were judged
+// beside it, as if it had its own. A run that has changed meanwhile stops the rest, and so does an API server that is away.
 func (r *Reconciler) answer(ctx context.Context, check string, waiting []reservation, s Sight) (ctrl.Result, error) {
 	now := r.clock.Now()
 	runs := make([]Waiting, len(waiting))
@@ -164,18 +168,53 @@ func (r *Reconciler) answer(ctx context.Context, check string, waiting []reserva
 		runs[i] = waitingOf(w)
 	}
 	var result ctrl.Result
+	var failed []error
 	for i, d := range Decide(now, s, runs) {
 		if told := runs[i].Reserved.Add(patience); d.soon && now.Before(told) {
 			d = Decision{State: d.State, Message: stateOf(waiting[i].workload, check).Message, Until: told}
 		}
 		if err := r.write(ctx, check, waiting[i].workload, d); err != nil {
-			return ctrl.Result{}, fmt.Errorf("answering for run %q: %w", runs[i].Run, err)
+			failed = append(failed, fmt.Errorf("answering for run %q: %w", runs[i].Run, err))
+			if !refused(err) {
+				break
+			}
+			continue
 		}
 		if wait := d.Until.Sub(now); !d.Until.IsZero() && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {
 			result.RequeueAfter = wait
 		}
 	}
+	if len(failed) > 0 {
+		return ctrl.Result{}, errors.Join(failed...)
+	}
 	return result, nil
+}
+
+// refused says whether the API server has judged this very answer, and would do so again: it is not valid, or a policy or
+// a webhook is against it, also one that cannot be called.
+func refused(err error) bool {
+	var answered apierrors.APIStatus
+	if !errors.As(err, &answered) {
+		return false
+	}
+	switch status := answered.Status(); {
+	case status.Code == http.StatusConflict, status.Code == http.StatusTooManyRequests:
+		return false
+	case status.Code >= http.StatusInternalServerError:
+		return strings.Contains(status.Message, "webhook")
+	}
+	return true
+}
+
+// mostSaid is the longest answer in bytes. The API server takes no more than 32 KiB, and people read less.
+const mostSaid = 1000
+
+// cut shortens an answer: what a run says of itself may be in it, whole.
+func cut(text string) string {
+	if len(text) <= mostSaid {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostSaid], "") + "…"
 }
 
 func (r *Reconciler) write(ctx context.Context, check string, cached *kueue.Workload, d Decision) error {
@@ -183,6 +222,7 @@ func (r *Reconciler) write(ctx context.Context, check string, cached *kueue.Work
 	if before == nil {
 		return errors.New("the check is gone from its status")
 	}
+	d.Message = cut(d.Message)
 	if before.State == d.State && before.Message == d.Message {
 		return nil
 	}
