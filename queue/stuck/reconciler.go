@@ -50,7 +50,7 @@ func Setup(mgr ctrl.Manager, log *slog.Logger) error {
 		Complete(r)
 }
 
-// Reconcile looks at one task. A task has one pod in its life, so it waits for a place since it was made.
+// Reconcile looks at one task.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	task := &tektonv1.TaskRun{}
 	if err := r.client.Get(ctx, req.NamespacedName, task); err != nil {
@@ -61,11 +61,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if why == "" || of == "" || !run.Ours(task) || task.IsCancelled() { // a finish of the controller's own has its time
 		return ctrl.Result{}, nil
 	}
-	if left := Limit - r.clock.Since(task.CreationTimestamp.Time); left > 0 {
+	since, err := r.since(ctx, task)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if left := Limit - r.clock.Since(since); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
 	pr := &tektonv1.PipelineRun{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: of}, pr)
+	err = r.client.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: of}, pr)
 	if err != nil || pr.IsDone() || !pr.DeletionTimestamp.IsZero() { // a run that ends is released in any case
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -75,6 +79,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// since is when the task began to wait for a place: when its pod was made. Tekton makes another one for a task that it
+// tries again, and for one whose pod was lost. Where it may make none, it tries since it has started the task, or the
+// next try of it.
+func (r *Reconciler) since(ctx context.Context, task *tektonv1.TaskRun) (time.Time, error) {
+	if task.Status.PodName != "" {
+		pod := &corev1.Pod{}
+		err := r.client.Get(ctx, client.ObjectKey{Namespace: task.Namespace, Name: task.Status.PodName}, pod)
+		if client.IgnoreNotFound(err) != nil {
+			return time.Time{}, fmt.Errorf("reading the pod of task %q: %w", task.Name, err)
+		}
+		if err == nil {
+			return pod.CreationTimestamp.Time, nil
+		}
+	}
+	since := task.CreationTimestamp.Time
+	if started := task.Status.StartTime; started != nil && started.After(since) {
+		since = started.Time
+	}
+	return since, nil
 }
 
 // end lets a run come to its last task. Where that is what waits, it is ended too: the controller tears down itself.

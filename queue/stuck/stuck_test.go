@@ -103,6 +103,62 @@ func TestARunWhoseTaskFindsNoPlaceEnds(t *testing.T) {
 	}
 }
 
+// TestATaskThatIsTriedAgainWaitsForAPlaceSinceThen: its first try found one, and failed 40 minutes later.
+func TestATaskThatIsTriedAgainWaitsForAPlaceSinceThen(t *testing.T) {
+	const again = 40 * time.Minute
+	made := time.Unix(1000, 0)
+	pod := func(at time.Time) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "r-load-gen-0-pod-retry1", Namespace: "bench", CreationTimestamp: metav1.NewTime(at)}}
+	}
+	for _, row := range []struct {
+		name string
+		pod  *corev1.Pod // nil for none
+		task func(*tektonv1.TaskRun)
+	}{
+		{"its pod is the one of the second try", pod(made.Add(again)), nil},
+		{"its pod was lost and made anew, and the task is in its first try", pod(made.Add(again)),
+			func(task *tektonv1.TaskRun) { task.Status.StartTime = &metav1.Time{Time: made} }},
+		{"no pod of the second try may be made", nil, func(task *tektonv1.TaskRun) {
+			task.Status.PodName = ""
+			task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionUnknown, Reason: reasonQuota})
+		}},
+		{"its pod has not been seen yet", nil, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			for _, add := range []func(*runtime.Scheme) error{tektonv1.AddToScheme, corev1.AddToScheme} {
+				if err := add(scheme); err != nil {
+					t.Fatal(err)
+				}
+			}
+			task := makeTask("load-gen-0", corev1.ConditionUnknown, "Pending", noNode)
+			task.Status.PodName, task.Status.StartTime = "r-load-gen-0-pod-retry1", &metav1.Time{Time: made.Add(again)}
+			if row.task != nil {
+				row.task(task)
+			}
+			pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "bench", Labels: map[string]string{contract.LabelPlanHash: "h"}}}
+			objects := []client.Object{pr, task}
+			if row.pod != nil {
+				objects = append(objects, row.pod)
+			}
+			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+			clock := clocktesting.NewFakeClock(made.Add(again + Limit - time.Second))
+			r := NewReconciler(c, events.NewFakeRecorder(5), clock, slog.New(slog.DiscardHandler))
+			req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(task)}
+			result, err := r.Reconcile(t.Context(), req)
+			look(t, c, "load-gen-0", "", false)
+			if err != nil || result.RequeueAfter != time.Second {
+				t.Errorf("a second too early: %v, %v", result, err)
+			}
+			clock.Step(time.Second)
+			if _, err := r.Reconcile(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+			look(t, c, "load-gen-0", tektonv1.PipelineRunSpecStatusCancelledRunFinally, false)
+		})
+	}
+}
+
 // look compares the states of the run and of its task, and returns why the run was stopped.
 func look(t *testing.T, c client.Client, task string, want tektonv1.PipelineRunSpecStatus, ended bool) string {
 	t.Helper()
