@@ -71,26 +71,28 @@ func (r *Reconciler) mark(ctx context.Context, cr *tektonv1beta1.CustomRun, e en
 }
 
 // cancel tells runs to end: first those that wait, so that none takes the place of one that goes, then those that run.
-// Where the matrix only starts nothing more, those that run go on.
+// Where the matrix only starts nothing more, those that run go on. One that cannot be told keeps it from no other: it is
+// not let start either, for its matrix ends.
 func (r *Reconciler) cancel(ctx context.Context, m *matrix) error {
 	if !m.ending {
 		return nil
 	}
+	var problems []error
 	for _, want := range []phase{queued, running} {
 		if want == running && !m.end.wanted {
 			break
 		}
-		var problems []error
 		for _, i := range slices.Sorted(maps.Keys(m.children)) {
-			if c := m.children[i]; c.phase() == want {
-				problems = append(problems, r.stop(ctx, c.last(), m.end.force))
+			c := m.children[i]
+			if c.phase() != want {
+				continue
+			}
+			if err := r.stop(ctx, c.last(), m.end.force); err != nil {
+				problems = append(problems, fmt.Errorf("telling run %q to end: %w", c.last().Name, err))
 			}
 		}
-		if err := errors.Join(problems...); err != nil {
-			return err
-		}
 	}
-	return nil
+	return errors.Join(problems...)
 }
 
 // stop tells one run to end. One that waits is Cancelled: to run its finally tasks would be to let it start. By force also

@@ -79,11 +79,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	mine, strangers := of(cr, runs)
-	if err := r.letGo(ctx, strangers); err != nil || cr == nil || !Ours(cr) {
-		return r.again(err)
+	refused := r.letGo(ctx, strangers)
+	if cr == nil || !Ours(cr) {
+		return r.again(refused)
 	}
 	result, err := r.advance(ctx, cr, mine)
-	if err != nil {
+	if err := errors.Join(refused, err); err != nil {
 		return r.again(fmt.Errorf("looking after matrix %q: %w", nameOf(cr), err))
 	}
 	return result, nil
@@ -200,20 +201,18 @@ func (r *Reconciler) act(ctx context.Context, m *matrix, missing error) (ctrl.Re
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.letGo(ctx, m.written()); err != nil {
-		return ctrl.Result{}, err
-	}
-	if err := r.cancel(ctx, m); err != nil {
-		return ctrl.Result{}, err
-	}
+	// A run that takes no change keeps its turn from no other: neither the end, nor the making of the next.
+	refused := errors.Join(r.letGo(ctx, m.written()), r.cancel(ctx, m))
 	unfit, more, err := r.make(ctx, m)
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, errors.Join(refused, err)
 	}
 	switch {
 	case len(unfit) > 0:
 		_, err := r.write(ctx, m, m.without(now, unfit))
-		return ctrl.Result{RequeueAfter: soon}, err
+		return ctrl.Result{RequeueAfter: soon}, errors.Join(refused, err)
+	case refused != nil:
+		return ctrl.Result{}, refused
 	case m.over():
 		return r.conclude(ctx, m, now)
 	case more:
