@@ -88,7 +88,7 @@ func movables(runs []tektonv1.PipelineRun, workloads []kueue.Workload) []free {
 	var out []free
 	for i := range runs {
 		pr := &runs[i]
-		if !several(pr) || run.Queue(pr) == "" || !pr.IsPending() || run.Cancelling(pr) || !pr.DeletionTimestamp.IsZero() {
+		if !run.Several(pr) || run.Queue(pr) == "" || !pr.IsPending() || run.Cancelling(pr) || !pr.DeletionTimestamp.IsZero() {
 			continue
 		}
 		mine := turn{since: pr.CreationTimestamp.Time, uid: pr.UID}
@@ -102,12 +102,6 @@ func movables(runs []tektonv1.PipelineRun, workloads []kueue.Workload) []free {
 	}
 	slices.SortFunc(out, func(a, b free) int { return a.turn.compare(b.turn) })
 	return out
-}
-
-// several says whether a run may go to more than the target of its queue.
-func several(o metav1.Object) bool {
-	a := o.GetAnnotations()
-	return run.Ours(o) && (a[contract.AnnotationTargets] != "" || a[contract.AnnotationTargetSelector] != "")
 }
 
 func (r *Reconciler) settle(ctx context.Context, w *world, f free) error {

@@ -5,6 +5,7 @@ import (
 
 	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/later"
+	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -28,7 +29,7 @@ func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
 		WatchesRawSource(targets.OnChange(all)).
 		Watches(&tektonv1.PipelineRun{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
 			pr, ok := o.(*tektonv1.PipelineRun)
-			return ok && several(pr) && pr.IsPending()
+			return ok && run.Several(pr) && pr.IsPending()
 		}))).
 		Watches(&kueue.Workload{}, all, builder.WithPredicates(moved())).
 		Watches(&corev1.Namespace{}, all, builder.WithPredicates(enabled.Becomes())).

@@ -113,7 +113,8 @@ func (r *Reconciler) mark(ctx context.Context, pr *tektonv1.PipelineRun, next st
 	return nil
 }
 
-// Next is the PipelineRun of the next attempt of the run of pr: the same plan, pending, in the same queue.
+// Next is the PipelineRun of the next attempt of the run of pr: the same plan, pending, in the same queue. One that may go
+// to several targets is in the queue of none, as it was compiled: where the last attempt was may be what it lost.
 func Next(pr *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 	id, attempt := run.ID(pr), strconv.Itoa(run.Attempt(pr)+1)
 	labels := maps.Clone(pr.Labels)
@@ -125,6 +126,9 @@ func Next(pr *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 	labels[contract.LabelRun], labels[contract.LabelAttempt] = id, attempt
 	if queue := run.Queue(pr); queue != "" {
 		labels[contract.LabelQueue] = queue
+		if run.Several(pr) {
+			labels[contract.LabelQueue], labels[contract.LabelTarget] = contract.TargetAny, contract.TargetAny
+		}
 	}
 	annotations := map[string]string{}
 	for _, key := range keptAnnotations() {
@@ -146,9 +150,16 @@ func Next(pr *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 
 const tektonPrefix = "tekton.dev/"
 
-// keptAnnotations are what the compiler wrote: what happened to the old attempt does not hold for the new one.
+// keptAnnotations are what whoever made the run wrote, and which point of a matrix it is: what happened to the old attempt
+// does not hold for the new one.
 func keptAnnotations() []string {
-	return append(keys.Compiled(), contract.AnnotationSource, contract.AnnotationStarted, contract.AnnotationPoint, contract.AnnotationMLflowParent)
+	kept := []string{contract.AnnotationPoint, contract.AnnotationMLflowParent}
+	for key, rule := range keys.Table() {
+		if key.Kind == keys.Annotation && rule == keys.Fixed {
+			kept = append(kept, key.Name)
+		}
+	}
+	return kept
 }
 
 func withParam(params tektonv1.Params, name, value string) tektonv1.Params {

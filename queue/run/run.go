@@ -46,6 +46,12 @@ func Cause(o metav1.Object) string {
 // Again says whether a run ended for no fault of its own, so that a further attempt follows.
 func Again(o metav1.Object) bool { return Cause(o) == CauseEvicted || Cause(o) == CauseLost }
 
+// Several says whether the run may go to more than one target.
+func Several(o metav1.Object) bool {
+	a := o.GetAnnotations()
+	return Ours(o) && (a[contract.AnnotationTargets] != "" || a[contract.AnnotationTargetSelector] != "")
+}
+
 // Ours says whether the object is a PipelineRun of bflow. Others are never touched.
 func Ours(o metav1.Object) bool { return o.GetLabels()[contract.LabelPlanHash] != "" }
 
