@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"strconv"
+	"time"
 
 	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/keys"
@@ -30,7 +31,7 @@ import (
 )
 
 // None is the next attempt of a run that gets none.
-const None = "none"
+const None = run.NoNext
 
 // MaxAttempts ends the attempts of a run that is taken off again and again.
 const MaxAttempts = 5
@@ -66,28 +67,93 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.client.Get(ctx, req.NamespacedName, pr); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !Due(pr) {
+	if !Due(pr) && !givenUp(pr) {
 		return ctrl.Result{}, nil
 	}
-	if run.Attempt(pr) >= MaxAttempts {
-		r.events.Eventf(pr, nil, corev1.EventTypeWarning, "NoMoreAttempts", "Retry", "It %s in attempt %d, the last one; run it again when the cluster is calmer", what(pr), run.Attempt(pr))
-		return ctrl.Result{}, r.mark(ctx, pr, None)
-	}
-	whole := &tektonv1.PipelineRun{} // caches hold less than a copy needs
+	whole := &tektonv1.PipelineRun{} // caches hold less than a copy needs, and may not know of a cancel yet
 	if err := r.live.Get(ctx, req.NamespacedName, whole); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	next := Next(whole)
+	var err error
+	switch {
+	case givenUp(whole):
+		err = r.giveUp(ctx, whole)
+	case Due(whole):
+		err = r.goOn(ctx, whole)
+	}
+	if apierrors.IsConflict(err) { // somebody wants its end just now, perhaps
+		return ctrl.Result{RequeueAfter: soon}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// soon is when a change that met another one is tried again.
+const soon = 200 * time.Millisecond
+
+// goOn makes the next attempt of pr.
+func (r *Reconciler) goOn(ctx context.Context, pr *tektonv1.PipelineRun) error {
+	if run.Attempt(pr) >= MaxAttempts {
+		if err := r.mark(ctx, pr, None); err != nil {
+			return err
+		}
+		r.events.Eventf(pr, nil, corev1.EventTypeWarning, "NoMoreAttempts", "Retry",
+			"It %s in attempt %d, the last one; run it again when the cluster is calmer", what(pr), run.Attempt(pr))
+		return nil
+	}
+	next := Next(pr)
 	if err := r.client.Create(ctx, next); err != nil && !apierrors.IsAlreadyExists(err) {
-		return ctrl.Result{}, fmt.Errorf("making attempt %q: %w", next.Name, err)
+		return fmt.Errorf("making attempt %q: %w", next.Name, err)
 	}
 	if err := r.mark(ctx, pr, next.Name); err != nil {
-		return ctrl.Result{}, err
+		return err
 	}
 	r.metrics.Attempts.WithLabelValues(run.Cause(pr)).Inc()
 	r.log.Info("attempt made", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(next), "cause", run.Cause(pr))
 	r.events.Eventf(pr, next, corev1.EventTypeNormal, "NextAttempt", "Retry", "It %s; attempt %s waits in the queue", what(pr), next.Name)
-	return ctrl.Result{}, nil
+	return nil
+}
+
+// giveUp ends the attempts of a run that was cancelled between two of them. The next one may have been made on the word
+// of a moment before, and not been written down: it is cancelled too.
+func (r *Reconciler) giveUp(ctx context.Context, pr *tektonv1.PipelineRun) error {
+	next := &tektonv1.PipelineRun{}
+	err := r.live.Get(ctx, client.ObjectKey{Namespace: pr.Namespace, Name: nextName(pr)}, next)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("looking for the next attempt of run %q: %w", run.ID(pr), err)
+	case err == nil && run.Key(next) == run.Key(pr) && !run.Over(next) && !run.Cancelling(next):
+		if err := r.cancel(ctx, next, pr.Annotations[contract.AnnotationCancel]); err != nil {
+			return err
+		}
+	}
+	if err := r.mark(ctx, pr, None); err != nil {
+		return err
+	}
+	r.log.Info("no further attempt of a run that was cancelled",
+		"namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr))
+	r.events.Eventf(pr, nil, corev1.EventTypeNormal, "Cancelled", "Retry",
+		"It %s and was cancelled then, so it gets no further attempt", what(pr))
+	return nil
+}
+
+// cancel ends an attempt as a person does: one that has begun with its last tasks.
+func (r *Reconciler) cancel(ctx context.Context, pr *tektonv1.PipelineRun, since string) error {
+	lock := client.MergeFromWithOptimisticLock{} // it may be let start just now
+	before := client.MergeFromWithOptions(pr.DeepCopy(), lock)
+	pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally
+	if !run.Started(pr) {
+		pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
+	}
+	annotations := maps.Clone(pr.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[contract.AnnotationCancel] = since
+	pr.Annotations = annotations
+	if err := client.IgnoreNotFound(r.client.Patch(ctx, pr, before)); err != nil {
+		return fmt.Errorf("cancelling attempt %q: %w", pr.Name, err)
+	}
+	return nil
 }
 
 // what happened to a run.
@@ -100,17 +166,27 @@ func what(pr *tektonv1.PipelineRun) string {
 
 // Due says whether the run gets another attempt.
 func Due(pr *tektonv1.PipelineRun) bool {
-	return run.Ours(pr) && run.Again(pr) && pr.IsDone() && !pr.IsSuccessful() && run.Released(pr) &&
-		pr.DeletionTimestamp.IsZero() && !run.Cancelling(pr) && pr.Annotations[run.AnnotationNext] == ""
+	return run.Between(pr) && run.Released(pr) && !run.Cancelling(pr)
 }
 
+// givenUp says whether somebody wants the end of a run that would get another attempt.
+func givenUp(pr *tektonv1.PipelineRun) bool {
+	return run.Between(pr) && run.Released(pr) && run.Cancelling(pr)
+}
+
+// mark writes down what the next attempt is, on the run as it was seen: a cancel of just now comes first.
 func (r *Reconciler) mark(ctx context.Context, pr *tektonv1.PipelineRun, next string) error {
-	before := client.MergeFrom(pr.DeepCopy())
+	before := client.MergeFromWithOptions(pr.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	pr.Annotations[run.AnnotationNext] = next
 	if err := client.IgnoreNotFound(r.client.Patch(ctx, pr, before)); err != nil {
 		return fmt.Errorf("marking run %q: %w", pr.Name, err)
 	}
 	return nil
+}
+
+// nextName is that of the PipelineRun of the next attempt.
+func nextName(pr *tektonv1.PipelineRun) string {
+	return kmeta.ChildName(run.ID(pr), "-a"+strconv.Itoa(run.Attempt(pr)+1))
 }
 
 // Next is the PipelineRun of the next attempt of the run of pr: the same plan, pending, in the same queue. One that may go
@@ -138,7 +214,7 @@ func Next(pr *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 	}
 	next := &tektonv1.PipelineRun{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: kmeta.ChildName(id, "-a"+attempt), Namespace: pr.Namespace, Labels: labels, Annotations: annotations,
+			Name: nextName(pr), Namespace: pr.Namespace, Labels: labels, Annotations: annotations,
 			OwnerReferences: pr.OwnerReferences, // whoever started the run takes all of it along
 		},
 		Spec: *pr.Spec.DeepCopy(),

@@ -46,6 +46,24 @@ func Cause(o metav1.Object) string {
 // Again says whether a run ended for no fault of its own, so that a further attempt follows.
 func Again(o metav1.Object) bool { return Cause(o) == CauseEvicted || Cause(o) == CauseLost }
 
+// Between says whether the run is between two attempts: this one was the last, it ended for no fault of its own, and
+// nobody has made the next one yet, or said that there is none.
+func Between(pr *tektonv1.PipelineRun) bool {
+	return Ours(pr) && Again(pr) && pr.IsDone() && !pr.IsSuccessful() && pr.DeletionTimestamp.IsZero() &&
+		pr.Annotations[AnnotationNext] == ""
+}
+
+// NoNext is the next attempt of a run that gets none.
+const NoNext = "none"
+
+// Next is the PipelineRun of the next attempt, "" where there is none, or none yet.
+func Next(o metav1.Object) string {
+	if next := o.GetAnnotations()[AnnotationNext]; next != NoNext {
+		return next
+	}
+	return ""
+}
+
 // Several says whether the run may go to more than one target.
 func Several(o metav1.Object) bool {
 	a := o.GetAnnotations()

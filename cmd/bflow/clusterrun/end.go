@@ -21,23 +21,35 @@ type Ended string
 
 // What a cancellation met.
 const (
-	WasQueued Ended = "queued" // it will never start
+	WasQueued Ended = "queued" // it will never start, or not again: it was between two attempts
 	WasAlive  Ended = "alive"  // its last tasks take everything down
 	WasOver   Ended = "over"   // it had ended by itself
 )
 
 // Cancel asks for the end of a run. One that waits is Cancelled: to run its finally tasks would be to let it start. One
 // that has started is CancelledRunFinally, so that its teardown runs; with force nothing of it runs any more, and the
-// controller takes everything down.
+// controller takes everything down. One that is between two attempts gets no further one, and where that has been made since
+// run was read, it is that which ends.
 func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Time) (Ended, error) {
 	pr := run.Last()
 	for {
 		held := force && pr.Annotations[contract.AnnotationAdmitted] != "" && pr.Annotations[contract.AnnotationReleased] == ""
-		if pr.IsDone() && !held {
-			return WasOver, nil
+		between := queuerun.Between(pr)
+		if pr.IsDone() && !held && !between {
+			next, err := c.nextOf(ctx, pr)
+			if err != nil {
+				return "", fmt.Errorf("cancelling run %s: %w", run.ID, err)
+			}
+			if next == nil {
+				return WasOver, nil
+			}
+			pr = next
+			continue
 		}
 		status, met := tektonv1.PipelineRunSpecStatusCancelledRunFinally, WasAlive
 		switch {
+		case between && !held:
+			met = WasQueued
 		case pr.Spec.Status == tektonv1.PipelineRunSpecStatusPending:
 			status, met = tektonv1.PipelineRunSpecStatusCancelled, WasQueued
 		case force || pr.IsCancelled(): // what was cancelled outright stays so
@@ -60,6 +72,19 @@ func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Tim
 			return "", fmt.Errorf("cancelling run %s: %w", run.ID, err)
 		}
 	}
+}
+
+// nextOf is the attempt that came after pr, nil where there is none.
+func (c *Cluster) nextOf(ctx context.Context, pr *tektonv1.PipelineRun) (*tektonv1.PipelineRun, error) {
+	name := queuerun.Next(pr)
+	if name == "" {
+		return nil, nil
+	}
+	next, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(pr.Namespace, name))
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return next, err
 }
 
 func wrap(act string, err error) error {

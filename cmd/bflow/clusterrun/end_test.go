@@ -12,6 +12,7 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
+	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -31,6 +32,7 @@ func TestCancel(t *testing.T) {
 		met    clusterrun.Ended
 		status any
 		forced bool // its quota is to be given back at once
+		marked bool // though its status stays as it is
 	}{
 		{name: "one that waits must not start", run: pending, met: clusterrun.WasQueued, status: "Cancelled"},
 		{name: "one that waits is not forced to start either", run: pending, force: true, met: clusterrun.WasQueued, status: "Cancelled"},
@@ -49,6 +51,17 @@ func TestCancel(t *testing.T) {
 			condition(corev1.ConditionTrue, "Succeeded", "")(pr)
 			pr.Annotations = map[string]string{contract.AnnotationAdmitted: "x", contract.AnnotationReleased: "x"}
 		}, force: true, met: clusterrun.WasOver},
+		{name: "one between two attempts gets no further one", run: taken(true), met: clusterrun.WasQueued, marked: true},
+		{name: "also while it still holds its devices", run: taken(false), met: clusterrun.WasQueued, marked: true},
+		{name: "and by force", run: taken(true), force: true, met: clusterrun.WasQueued, marked: true},
+		{name: "one that gets none has ended", run: func(pr *tektonv1.PipelineRun) {
+			taken(true)(pr)
+			pr.Annotations[queuerun.AnnotationNext] = queuerun.NoNext
+		}, met: clusterrun.WasOver},
+		{name: "one whose next attempt was deleted has ended", run: func(pr *tektonv1.PipelineRun) {
+			taken(true)(pr)
+			pr.Annotations[queuerun.AnnotationNext] = "r-a2"
+		}, met: clusterrun.WasOver},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,8 +83,52 @@ func TestCancel(t *testing.T) {
 			if forced := annotations[contract.AnnotationForce] != nil; forced != tt.forced {
 				t.Errorf("annotations %v", annotations)
 			}
-			if marked := annotations[contract.AnnotationCancel] != nil; marked != (tt.status != nil || tt.forced) {
+			if marked := annotations[contract.AnnotationCancel] != nil; marked != (tt.status != nil || tt.forced || tt.marked) {
 				t.Errorf("annotations %v", annotations)
+			}
+		})
+	}
+}
+
+// taken is a run that lost its quota to others, and that may be released.
+func taken(released bool) func(*tektonv1.PipelineRun) {
+	return func(pr *tektonv1.PipelineRun) {
+		condition(corev1.ConditionFalse, "Cancelled", "")(pr)
+		pr.Annotations = map[string]string{contract.AnnotationAdmitted: "x", queuerun.AnnotationStopped: queuerun.CauseEvicted + ": x"}
+		if released {
+			pr.Annotations[contract.AnnotationReleased] = "x"
+		}
+	}
+}
+
+// TestACancelReachesTheAttemptThatWasJustMade: the list that names the run is older than its next attempt.
+func TestACancelReachesTheAttemptThatWasJustMade(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		late bool // the next attempt is written down only after the run was read
+	}{{"it was written down", false}, {"it is written down while the cancel is on its way", true}} {
+		t.Run(row.name, func(t *testing.T) {
+			srv, c := newCluster(t)
+			named := func(pr *tektonv1.PipelineRun) { pr.Annotations[queuerun.AnnotationNext] = "r-a2" }
+			first := makeRun("r", taken(true))
+			if !row.late {
+				named(first)
+			}
+			srv.Put(runsAt+"/r", first)
+			found, err := c.Find(t.Context(), "r", namespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row.late {
+				named(first)
+				srv.Put(runsAt+"/r", first)
+			}
+			srv.Put(runsAt+"/r-a2", makeRun("r-a2", pending))
+			if met, err := c.Cancel(t.Context(), found, false, time.Now()); err != nil || met != clusterrun.WasQueued {
+				t.Fatalf("met %s, %v", met, err)
+			}
+			if status := srv.Get(runsAt + "/r-a2")["spec"].(apitest.Object)["status"]; status != "Cancelled" {
+				t.Errorf("status of the next attempt: %v", status)
 			}
 		})
 	}
