@@ -2,6 +2,7 @@ package devices
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,9 +32,9 @@ func ParseRequests(text string) (Amounts, error) {
 func parse(raw map[string]string) (Amounts, error) {
 	out := make(Amounts, len(raw))
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
-		q, err := resource.ParseQuantity(raw[name])
+		q, err := ParseQuantity(name, raw[name])
 		if err != nil {
-			return nil, fmt.Errorf("reading the request of %s: %q: %w", name, raw[name], err)
+			return nil, fmt.Errorf("reading the request of %s: %w", name, err)
 		}
 		n, whole := q.AsInt64()
 		if !whole || n < 0 {
@@ -42,6 +43,46 @@ func parse(raw map[string]string) (Amounts, error) {
 		out[name] = n
 	}
 	return out, nil
+}
+
+const (
+	// MostDevices is more than any cluster has of one resource: who asks for more has mistyped, or wants to do harm.
+	MostDevices = 1_000_000
+	// An amount is read only where its text is this short and its exponent this small: "1e999999999" is a number of a
+	// billion digits, and all of them are computed when it is compared with another.
+	maxDigits, maxExponent = 64, 18
+)
+
+// ParseQuantity reads an amount of the resource name, from text that anybody may have written. It refuses one of which
+// a computation would take all memory, and more devices than MostDevices.
+func ParseQuantity(name, text string) (resource.Quantity, error) {
+	if at := strings.IndexAny(text, "eE"); len(text) > maxDigits || at >= 0 && tooGreat(text[at+1:]) {
+		return resource.Quantity{}, fmt.Errorf("%q is too long, or its exponent is beyond %d; write it as a plain number",
+			clip(text), maxExponent)
+	}
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return resource.Quantity{}, fmt.Errorf("%q is no quantity", text)
+	}
+	if (IsDevice(name) || IsProduct(name)) && q.CmpInt64(MostDevices) > 0 {
+		return resource.Quantity{}, fmt.Errorf("%q is more than the %d devices that a run may ask for; ask for what one run needs",
+			text, MostDevices)
+	}
+	return q, nil
+}
+
+// tooGreat says whether the exponent is beyond maxExponent, on either side. "E" and "Ei" are units, and no exponents.
+func tooGreat(exponent string) bool {
+	n, err := strconv.Atoi(exponent)
+	return errors.Is(err, strconv.ErrRange) || err == nil && (n > maxExponent || n < -maxExponent)
+}
+
+// clip shortens what is too long for a sentence.
+func clip(text string) string {
+	if len(text) > maxDigits {
+		return text[:maxDigits] + "..."
+	}
+	return text
 }
 
 // Devices returns what of a is a device or a product: a run also asks for slots, which no node has.
@@ -80,6 +121,16 @@ func (a Amounts) less(b Amounts) Amounts {
 		out[name] = max(0, n-b[name])
 	}
 	return out
+}
+
+// times is how often b fits into a, at most most times.
+func (a Amounts) times(b Amounts, most int64) int64 {
+	for name, n := range b {
+		if n > 0 {
+			most = min(most, a[name]/n)
+		}
+	}
+	return max(0, most)
 }
 
 // holds says whether b fits into a.

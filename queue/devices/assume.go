@@ -15,6 +15,9 @@ func (f spaces) assume(pods []Shape, want Amounts) bool {
 // sum over all nodes of what k pods cost there, where the k add up (a knapsack, exact).
 func (f spaces) harm(p Shape, want Amounts) bool {
 	const impossible = -1
+	if f.slots(p) < p.Count {
+		return false // whatever number a run names: what follows takes memory for each pod
+	}
 	best := make([]int64, p.Count+1) // places lost by so many pods on the nodes seen
 	for i := range best[1:] {
 		best[i+1] = impossible

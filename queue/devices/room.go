@@ -73,6 +73,17 @@ func (s *space) slots(a Amounts) int64 {
 	return max(0, least)
 }
 
+// slots is how many pods of shape p would find room together, each node for itself.
+func (f spaces) slots(p Shape) int64 {
+	var sum int64
+	for _, s := range f {
+		if sum += s.slots(p.Requests); sum >= p.Count {
+			return p.Count
+		}
+	}
+	return sum
+}
+
 // left is how many devices of a's kinds are free here.
 func (s *space) left(a Amounts) int64 {
 	var sum int64

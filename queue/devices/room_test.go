@@ -2,6 +2,7 @@ package devices_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -65,6 +66,32 @@ func TestRoom(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAbsurdNumbersTakeNoMemory: what a run says of itself does not decide how much memory its judgement takes.
+func TestAbsurdNumbersTakeNoMemory(t *testing.T) {
+	inv := devices.Of([]corev1.Node{makeNode("a", offers(gpu, 8)), makeNode("b", offers(gpu, 8))}, nil)
+	const absurd = 100_000_000
+	before := allocated()
+	missing := devices.Missing(devices.Shapes(amounts(gpu, absurd)), amounts(gpu, 4))
+	if diff := cmp.Diff([]devices.Shape{pods(absurd-4, gpu, 1)}, missing); diff != "" {
+		t.Errorf("missing (-want +got):\n%s", diff)
+	}
+	if room := inv.Room([]devices.Shape{pods(1, gpu, 8)}, missing); room.Enough {
+		t.Error("there is no room behind a run that waits for more than there is")
+	}
+	if room := inv.Room(missing, []devices.Shape{pods(1, gpu, 8)}); !room.Never {
+		t.Errorf("there is never room for %d devices: %+v", absurd, room)
+	}
+	if took := allocated() - before; took > 1<<20 {
+		t.Errorf("it took %d KiB", took>>10)
+	}
+}
+
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }
 
 // TestRoomIsRealForAnyPlacement: when there is said to be room, it is there wherever the scheduler puts what was let

@@ -91,12 +91,11 @@ func Missing(shapes []Shape, held Amounts) []Shape {
 	left.add(held)
 	var out []Shape
 	for _, s := range shapes {
-		count := s.Count
-		for count > 0 && left.holds(s.Requests) {
-			left = left.less(s.Requests)
-			count--
+		there := left.times(s.Requests, s.Count)
+		for name, n := range s.Requests {
+			left[name] -= there * n
 		}
-		if count > 0 {
+		if count := s.Count - there; count > 0 {
 			out = append(out, Shape{Count: count, Requests: s.Requests})
 		}
 	}

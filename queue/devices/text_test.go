@@ -20,13 +20,24 @@ func TestRequestsAreWholeDevices(t *testing.T) {
 	if diff := cmp.Diff(amounts(gpu, 4), got.Devices()); diff != "" {
 		t.Errorf("a slot is no device:\n%s", diff)
 	}
-	for text, want := range map[string]string{`{"nvidia.com/gpu":"500m"}`: "whole number", `{"nvidia.com/gpu":"-1"}`: "whole number", `{"nvidia.com/gpu":4}`: "reading requests", `{"a/b":"x"}`: `"x"`} {
+	for text, want := range map[string]string{`{"nvidia.com/gpu":"500m"}`: "whole number", `{"nvidia.com/gpu":"-1"}`: "whole number", `{"nvidia.com/gpu":4}`: "reading requests", `{"a/b":"x"}`: `"x"`,
+		`{"nvidia.com/gpu":"100000000"}`: "ask for what one run needs", `{"bflow.dev/gpu-h100":"1e17"}`: "ask for what one run needs",
+		`{"a/b":"1e999999999"}`: "write it as a plain number", `{"a/b":"1e-999999999"}`: "write it as a plain number", `{"a/b":"1E99999999999999999999"}`: "plain number",
+		`{"a/b":"` + strings.Repeat("9", 100) + `"}`: "write it as a plain number"} {
 		if _, err := devices.ParseRequests(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want an error with %q", text, err, want)
 		}
 	}
 	if got, err := devices.ParseRequests(""); err != nil || len(got) != 0 {
 		t.Errorf("no annotation is no request: %v, %v", got, err)
+	}
+}
+
+func TestAmountsThatAreNoDevicesMayBeLarge(t *testing.T) {
+	for _, text := range []string{"1E", "2Ei", "1e18", "64Gi", "1000000000000"} {
+		if _, err := devices.ParseQuantity("memory", text); err != nil {
+			t.Errorf("%s of memory: %v", text, err)
+		}
 	}
 }
 

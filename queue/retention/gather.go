@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/pipelines"
+	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/tasks/contract"
 
@@ -18,7 +19,6 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"knative.dev/pkg/kmeta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -153,7 +153,7 @@ func volumeOf(tr *tektonv1.TaskRun, claims []corev1.PersistentVolumeClaim) *pipe
 
 // claim makes the volume of a matrix.
 func (m *Matrices) claim(ctx context.Context, parent *tektonv1.PipelineRun) error {
-	size, err := resource.ParseQuantity(parent.Annotations[contract.AnnotationResultsSize])
+	size, err := devices.ParseQuantity(string(corev1.ResourceStorage), parent.Annotations[contract.AnnotationResultsSize])
 	if err != nil {
 		return fmt.Errorf("reading annotation %s: %w", contract.AnnotationResultsSize, err)
 	}

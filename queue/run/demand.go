@@ -8,7 +8,6 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -47,9 +46,9 @@ func Demand(o metav1.Object) (corev1.ResourceList, error) {
 	}
 	demand := make(corev1.ResourceList, len(asked))
 	for name, amount := range asked {
-		quantity, err := resource.ParseQuantity(amount)
+		quantity, err := devices.ParseQuantity(name, amount)
 		if err != nil {
-			return nil, fmt.Errorf("reading annotation %q: %s: %q is no quantity", contract.AnnotationRequests, name, amount)
+			return nil, fmt.Errorf("reading annotation %q: %s: %w", contract.AnnotationRequests, name, err)
 		}
 		if quantity.Sign() < 0 {
 			return nil, fmt.Errorf("reading annotation %q: %s: %q is below zero", contract.AnnotationRequests, name, amount)

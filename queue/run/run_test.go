@@ -126,6 +126,10 @@ func TestDemand(t *testing.T) {
 		{"nothing", ``, ""},
 		{"no JSON", `4 GPUs`, `reading annotation "bflow.dev/requests": invalid character 'G' after top-level value; want JSON such as {"nvidia.com/gpu":"4"}`},
 		{"no quantity", `{"nvidia.com/gpu":"four"}`, `reading annotation "bflow.dev/requests": nvidia.com/gpu: "four" is no quantity`},
+		{"more than any cluster has", `{"nvidia.com/gpu":"100000000"}`,
+			`reading annotation "bflow.dev/requests": nvidia.com/gpu: "100000000" is more than the 1000000 devices that a run may ask for; ask for what one run needs`},
+		{"a number of a billion digits", `{"memory":"1e999999999"}`,
+			`reading annotation "bflow.dev/requests": memory: "1e999999999" is too long, or its exponent is beyond 18; write it as a plain number`},
 		{"less than nothing", `{"nvidia.com/gpu":"-4"}`, `reading annotation "bflow.dev/requests": nvidia.com/gpu: "-4" is below zero`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
