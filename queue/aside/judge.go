@@ -37,7 +37,7 @@ func Judge(target string, w Wants, promised devices.Amounts, inv *devices.Invent
 		case n > most:
 			ever = append(ever, fmt.Sprintf("asks for %d %s, and target %q has %s in all", n, name, target, count(most)))
 		case n > promised[name]:
-			now = append(now, fmt.Sprintf("asks for %d %s, and target %q has %s now%s", n, name, target, count(promised[name]), missing(inv, name)))
+			now = append(now, fmt.Sprintf("asks for %d %s, and target %q has %s now%s", n, name, target, count(promised[name]), missing(inv, name, w.Pods)))
 		}
 	}
 	switch {
@@ -51,7 +51,7 @@ func Judge(target string, w Wants, promised devices.Amounts, inv *devices.Invent
 		return Lack{Why: tooLarge(target, w.Pods, inv), Ever: true}
 	case room.Outsider:
 		asked := words(w.Pods)
-		return Lack{Why: fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold now%s", asked, target, missing(inv, first(w.Pods)))}
+		return Lack{Why: fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold now%s", asked, target, missing(inv, first(w.Pods), w.Pods))}
 	}
 	return Lack{}
 }
@@ -75,13 +75,17 @@ func count(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// missing says where the rest of a resource is, in brackets.
-func missing(inv *devices.Inventory, name string) string {
+// missing says where the rest of a resource is, in brackets. Nodes that could not hold the pods anyway are not named.
+func missing(inv *devices.Inventory, name string, pods []devices.Shape) string {
 	var parts []string
 	if others := inv.Foreign()[name]; others > 0 {
 		parts = append(parts, fmt.Sprintf("others hold %d", others))
 	}
-	if lost := inv.Lost(); len(lost) > 0 {
+	lost := inv.LostFor(pods...)
+	if len(pods) == 0 { // who says nothing of them takes any device
+		lost = inv.Lost()
+	}
+	if len(lost) > 0 {
 		parts = append(parts, "no pods on "+strings.Join(lost[:min(3, len(lost))], ", "))
 	}
 	if len(parts) == 0 {

@@ -58,6 +58,8 @@ func TestWhatATargetLacks(t *testing.T) {
 			`asks for a pod with 12 nvidia.com/gpu, which the nodes of target "lab" cannot hold even when they are empty: a node has at most 8 nvidia.com/gpu`},
 		{"a node in maintenance comes back", []corev1.Node{node("a", 8), node("b", 8, cordoned)}, nil, Wants{All: devices.Amounts{gpu: 16}}, false,
 			`asks for 16 nvidia.com/gpu, and target "lab" has 8 now (no pods on b (cordoned))`},
+		{"a lost node that is too small for it is no reason", []corev1.Node{node("a", 8), node("b", 4, cordoned)}, []corev1.Pod{pod("a", 4)},
+			Wants{All: devices.Amounts{gpu: 8}, Pods: one(8)}, false, `asks for 8 nvidia.com/gpu, and target "lab" has 4 now (others hold 4)`},
 		{"others give back what they hold", two, []corev1.Pod{pod("a", 4)}, Wants{All: devices.Amounts{gpu: 16}}, false,
 			`asks for 16 nvidia.com/gpu, and target "lab" has 12 now (others hold 4)`},
 		{"others on every node leave room in all and on none", two, []corev1.Pod{pod("a", 1), pod("b", 1)}, Wants{All: devices.Amounts{gpu: 8}, Pods: one(8)}, false,

@@ -135,10 +135,12 @@ func (inv *Inventory) sum(of func(*Node) Amounts) Amounts {
 }
 
 // Lost lists the nodes that take no pods, as "gpu-3 (cordoned)".
-func (inv *Inventory) Lost() []string {
+func (inv *Inventory) Lost() []string { return inv.lostOf(func(*Node) bool { return true }) }
+
+func (inv *Inventory) lostOf(which func(*Node) bool) []string {
 	var out []string
 	for _, n := range inv.Nodes {
-		if n.Lost != "" {
+		if n.Lost != "" && which(n) {
 			out = append(out, n.Name+" ("+n.Lost+")")
 		}
 	}

@@ -15,6 +15,7 @@ import (
 const (
 	h100  = "NVIDIA-H100-80GB-HBM3"
 	qH100 = "bflow.dev/gpu-h100-80gb-hbm3"
+	qL40  = "bflow.dev/gpu-l40s"
 )
 
 func TestWhatAClusterHas(t *testing.T) {

@@ -21,6 +21,7 @@ func (inv *Inventory) Room(want, assumed []Shape) Room {
 	if len(want) == 0 {
 		return Room{Enough: true}
 	}
+	assumed = inv.rivals(want, assumed)
 	free := inv.spaces((*Node).Free)
 	if !free.assume(assumed, want[0].Requests) {
 		return Room{Why: "a run that was let start before still waits for its devices"}
@@ -128,7 +129,8 @@ func (f spaces) choose(a Amounts) *space {
 	return best
 }
 
-// why tells what is there of the kinds that a shape asks for.
+// why tells what is there of the kinds that a shape asks for, on the nodes where it could lie; where there are none, on
+// all.
 func (inv *Inventory) why(want Shape, assumed []Shape) string {
 	promised := Amounts{}
 	for _, s := range assumed {
@@ -136,22 +138,27 @@ func (inv *Inventory) why(want Shape, assumed []Shape) string {
 			promised[name] += s.Count * n
 		}
 	}
+	here := &Inventory{Nodes: slices.DeleteFunc(slices.Clone(inv.Nodes), func(n *Node) bool { return !n.matters(want.Requests) })}
+	if len(here.Nodes) == 0 {
+		here = inv
+	}
+	free, total, foreign := here.Free(), here.Total(), here.Foreign()
 	var parts []string
 	for _, name := range sorted(want.Requests) {
 		var most int64
-		for _, n := range inv.Nodes {
+		for _, n := range here.Nodes {
 			most = max(most, n.Free()[name])
 		}
-		part := fmt.Sprintf("%d of %d %s are free, at most %d on one node", inv.Free()[name], inv.Total()[name], name, most)
+		part := fmt.Sprintf("%d of %d %s are free, at most %d on one node", free[name], total[name], name, most)
 		if n := promised[name]; n > 0 {
 			part += fmt.Sprintf("; %d of them are for runs that were let start", n)
 		}
-		if others := inv.Foreign()[name]; others > 0 {
+		if others := foreign[name]; others > 0 {
 			part += fmt.Sprintf("; others hold %d", others)
 		}
 		parts = append(parts, part)
 	}
-	if lost := inv.Lost(); len(lost) > 0 {
+	if lost := here.Lost(); len(lost) > 0 {
 		parts = append(parts, "no pods on "+strings.Join(lost[:min(3, len(lost))], ", "))
 	}
 	return "no room for " + want.String() + ": " + strings.Join(parts, "; ")

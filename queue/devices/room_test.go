@@ -19,6 +19,7 @@ func pods(count int64, pairs ...any) devices.Shape {
 func TestRoom(t *testing.T) {
 	eight := func(name string) corev1.Node { return makeNode(name, offers(gpu, 8), label(gpu+".product", h100)) }
 	l40 := makeNode("l", offers(gpu, 8), label(gpu+".product", "NVIDIA-L40S"))
+	lost := makeNode("h", offers(gpu, 8), label(gpu+".product", h100), notReady)
 	rows := []struct {
 		name          string
 		nodes         []corev1.Node
@@ -47,6 +48,14 @@ func TestRoom(t *testing.T) {
 			want: []devices.Shape{pods(1, gpu, 2)}, assumed: []devices.Shape{pods(1, gpu, 4)}, room: devices.Room{Why: "a run that was let start before still waits for its devices"}},
 		{name: "a product is found on its nodes only", nodes: []corev1.Node{eight("a"), l40}, pods: []corev1.Pod{makePod("a", gpu, 8, mine)},
 			want: []devices.Shape{pods(1, gpu, 4, qH100, 4)}, room: devices.Room{Why: qH100}},
+		{name: "a lost node of one product holds up no run of another", nodes: []corev1.Node{lost, l40}, want: []devices.Shape{pods(1, gpu, 8, qL40, 8)},
+			assumed: []devices.Shape{pods(1, gpu, 8, qH100, 8)}, room: devices.Room{Enough: true}},
+		{name: "nor one that takes any product, and finds it elsewhere", nodes: []corev1.Node{lost, l40}, want: []devices.Shape{pods(1, gpu, 8)},
+			assumed: []devices.Shape{pods(1, gpu, 8, qH100, 8)}, room: devices.Room{Enough: true}},
+		{name: "it holds up a run of its own product", nodes: []corev1.Node{lost, eight("a")}, want: []devices.Shape{pods(1, gpu, 8, qH100, 8)},
+			assumed: []devices.Shape{pods(1, gpu, 8, qH100, 8)}, room: devices.Room{Why: "no room"}},
+		{name: "it is a reason for one of its own", nodes: []corev1.Node{lost, l40}, want: []devices.Shape{pods(1, gpu, 8, qH100, 8)},
+			room: devices.Room{Outsider: true, Why: "no pods on h (not ready)"}},
 		{name: "a product alone takes the devices too", nodes: []corev1.Node{eight("a")}, want: []devices.Shape{pods(1, gpu, 4)}, assumed: []devices.Shape{pods(1, qH100, 8)},
 			room: devices.Room{Why: "no room"}},
 		{name: "slices and whole cards are different things", nodes: []corev1.Node{makeNode("a", offers(gpu, 1), offers("nvidia.com/mig-1g.10gb", 7))},
@@ -65,6 +74,19 @@ func TestRoom(t *testing.T) {
 				t.Errorf("room (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestWhyThereIsNoRoomIsToldOfNodesThatMatter(t *testing.T) {
+	inv := devices.Of([]corev1.Node{
+		makeNode("h", offers(gpu, 8), label(gpu+".product", h100), notReady), makeNode("i", offers(gpu, 8), label(gpu+".product", h100)),
+		makeNode("l", offers(gpu, 8), label(gpu+".product", "NVIDIA-L40S")),
+	}, nil)
+	inv.Hold([]corev1.Pod{makePod("l", gpu, 4, mine), makePod("i", gpu, 1)}, nil, ours)
+	want := "no room for a pod with 8 bflow.dev/gpu-l40s and 8 nvidia.com/gpu: 4 of 8 bflow.dev/gpu-l40s are free, at most 4 on one node; " +
+		"4 of 8 nvidia.com/gpu are free, at most 4 on one node"
+	if got := inv.Room([]devices.Shape{pods(1, gpu, 8, qL40, 8)}, nil).Why; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
