@@ -115,7 +115,7 @@ func (m *Matrices) findVolumes(ctx context.Context, g *gathering) error {
 	if len(all) == 0 {
 		return nil
 	}
-	claims, err := m.runs.claims(ctx, all)
+	claims, err := m.runs.volumes.of(ctx, all)
 	if err != nil || len(claims) == 0 {
 		return err
 	}
@@ -260,7 +260,7 @@ func (m *Matrices) replace(ctx context.Context, g *gathering, name string) error
 	if !e.last.IsSuccessful() && !d.pods {
 		return nil
 	}
-	claims, err := m.runs.claims(ctx, e.attempts)
+	claims, err := m.runs.volumes.of(ctx, e.attempts)
 	if err != nil || len(claims) == 0 {
 		return err
 	}

@@ -31,18 +31,20 @@ const unsaved = time.Hour
 
 // Reconciler looks after ended runs, by namespace and identity.
 type Reconciler struct {
-	client client.Client
-	live   client.Reader
-	keep   Keep
-	clock  clock.PassiveClock
-	log    *slog.Logger
+	client  client.Client
+	live    client.Reader
+	volumes *volumes
+	keep    Keep
+	clock   clock.PassiveClock
+	log     *slog.Logger
 }
 
 var _ reconcile.Reconciler = (*Reconciler)(nil)
 
 // NewReconciler makes the reconciler of runs. live reads past the cache.
 func NewReconciler(c client.Client, live client.Reader, keep Keep, clk clock.PassiveClock, log *slog.Logger) *Reconciler {
-	return &Reconciler{client: c, live: live, keep: keep, clock: clk, log: log}
+	known := &volumes{live: live, clock: clk, known: map[string]listing{}}
+	return &Reconciler{client: c, live: live, volumes: known, keep: keep, clock: clk, log: log}
 }
 
 // Reconcile looks at one run: all of its attempts.
@@ -130,7 +132,7 @@ func (r *Reconciler) attempts(ctx context.Context, key types.NamespacedName) ([]
 // letGo deletes what has had its time. kept says that something has had it and holds results that are nowhere else.
 func (r *Reconciler) letGo(ctx context.Context, attempts []tektonv1.PipelineRun, last *tektonv1.PipelineRun, d due) (kept bool, err error) {
 	if d.run || d.volume || d.pods && gatheredAt(last) != "" {
-		claims, err := r.claims(ctx, attempts)
+		claims, err := r.volumes.of(ctx, attempts)
 		if err != nil {
 			return false, err
 		}
@@ -192,19 +194,6 @@ func (r *Reconciler) note(ctx context.Context, pr *tektonv1.PipelineRun, key, va
 	return nil
 }
 
-// claims are the volumes that were made for a run, all attempts together. One that runs share is none.
-func (r *Reconciler) claims(ctx context.Context, attempts []tektonv1.PipelineRun) ([]corev1.PersistentVolumeClaim, error) {
-	var list corev1.PersistentVolumeClaimList
-	if err := r.live.List(ctx, &list, client.InNamespace(attempts[0].Namespace)); err != nil {
-		return nil, fmt.Errorf("listing volumes: %w", err)
-	}
-	return slices.DeleteFunc(list.Items, func(claim corev1.PersistentVolumeClaim) bool {
-		return !claim.DeletionTimestamp.IsZero() || !slices.ContainsFunc(attempts, func(pr tektonv1.PipelineRun) bool {
-			return slices.ContainsFunc(claim.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == pr.UID })
-		})
-	}), nil
-}
-
 // saved says where the results of a run are beside its volume, "" where they are nowhere else.
 func (r *Reconciler) saved(ctx context.Context, last *tektonv1.PipelineRun) (string, error) {
 	if at := last.Annotations[contract.AnnotationFetched]; at != "" {
@@ -237,6 +226,7 @@ func (r *Reconciler) deleteVolumes(ctx context.Context, attempts []tektonv1.Pipe
 			return fmt.Errorf("deleting volume %q: %w", claims[i].Name, err)
 		}
 	}
+	r.volumes.forget(attempts)
 	r.log.Info("deleted the volume of an ended run", "namespace", attempts[0].Namespace, "run", run.ID(&attempts[0]), "volumes", len(claims))
 	return nil
 }

@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -198,6 +199,74 @@ func TestWhatAnEndedRunKeepsGoesInItsTime(t *testing.T) {
 				t.Errorf("it is looked at again after %s, want %s", again, row.again)
 			}
 		})
+	}
+}
+
+// listings counts how often the volumes of a namespace are listed.
+type listings struct {
+	client.Client
+	volumes int
+}
+
+func (l *listings) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := list.(*corev1.PersistentVolumeClaimList); ok {
+		l.volumes++
+	}
+	return l.Client.List(ctx, list, opts...)
+}
+
+func TestTheVolumesOfAThousandRunsAreListedOnce(t *testing.T) {
+	const runs, looked = 1000, 20 // every one is looked for, and some are looked after: a cluster in memory is slow
+	var objects []client.Object
+	for i := range runs {
+		made := attempt(fmt.Sprintf("r%d", i), 1, nil)
+		if i >= looked {
+			made = made[3:4]
+		}
+		objects = append(objects, made...)
+	}
+	w := newWorld(t, objects...)
+	counted := &listings{Client: w.Client}
+	w.runs = NewReconciler(w.Client, counted, Defaults(), w.clock, slog.New(slog.DiscardHandler))
+	for i, want := range []int{1, 2} {
+		w.clock.SetTime(begin().Add(8*day + time.Duration(i)*hour))
+		for n := range runs {
+			id := fmt.Sprintf("r%d", n)
+			claims, err := w.runs.volumes.of(t.Context(), []tektonv1.PipelineRun{*attempt(id, 1, nil)[0].(*tektonv1.PipelineRun)})
+			if err != nil || len(claims) != 1 || claims[0].Name != "pvc-"+id {
+				t.Fatalf("volumes of %s are %v, error %v", id, claims, err)
+			}
+			if n >= looked {
+				continue
+			}
+			if again := w.reconcile(id).RequeueAfter; again != unsaved {
+				t.Fatalf("%s is looked at again after %s", id, again)
+			}
+		}
+		if counted.volumes != want {
+			t.Fatalf("volumes were listed %d times for %d runs, want %d", counted.volumes, (i+1)*runs, want)
+		}
+	}
+}
+
+// TestAVolumeThatCameAfterTheListKeepsItsRun: what is deleted with a run that ended after the list would be lost.
+func TestAVolumeThatCameAfterTheListKeepsItsRun(t *testing.T) {
+	w := newWorld(t, attempt("old", 1, nil)...)
+	w.clock.SetTime(begin().Add(40 * day))
+	w.reconcile("old")
+	now := w.clock.Now().Add(time.Second)
+	for _, o := range attempt("new", 1, map[string]string{contract.AnnotationTTL: "0", contract.AnnotationReleased: now.Format(time.RFC3339)}) {
+		if pr, ok := o.(*tektonv1.PipelineRun); ok {
+			pr.Status.CompletionTime = &metav1.Time{Time: now}
+		}
+		if err := w.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.clock.SetTime(now.Add(time.Second))
+	w.reconcile("new")
+	if got := w.left(); !slices.Contains(got, "run new") || !slices.Contains(got, "volume pvc-new") {
+		t.Errorf("left are %v", got)
 	}
 }
 
