@@ -67,49 +67,6 @@ func having(label string) labels.Selector {
 	return labels.NewSelector().Add(*has)
 }
 
-// slimRun leaves out the Pipeline, which is most of a run that has begun.
-func slimRun(o any) (any, error) {
-	if pr, ok := o.(*tektonv1.PipelineRun); ok {
-		pr.ManagedFields = nil
-		pr.Status.PipelineSpec = nil
-		pr.Status.Provenance = nil
-	}
-	return o, nil
-}
-
-func slimTask(o any) (any, error) {
-	if tr, ok := o.(*tektonv1.TaskRun); ok {
-		tr.ManagedFields = nil
-		tr.Status.TaskSpec = nil
-		tr.Status.Steps = nil
-		tr.Status.Provenance = nil
-		tr.Status.RetriesStatus = nil
-	}
-	return o, nil
-}
-
-// slimPod keeps who a pod belongs to and how it is.
-func slimPod(o any) (any, error) {
-	if pod, ok := o.(*corev1.Pod); ok {
-		pod.ManagedFields = nil
-		pod.Annotations = nil
-		pod.Spec = corev1.PodSpec{}
-		pod.Status = corev1.PodStatus{Phase: pod.Status.Phase}
-	}
-	return o, nil
-}
-
-// slimWorkload leaves out the pods of Workloads that are no run's: a Kueue that serves others has thousands of those.
-func slimWorkload(o any) (any, error) {
-	if wl, ok := o.(*kueue.Workload); ok {
-		wl.ManagedFields = nil
-		if len(wl.OwnerReferences) > 0 && wl.OwnerReferences[0].Kind != "PipelineRun" {
-			wl.Spec.PodSets = nil
-		}
-	}
-	return o, nil
-}
-
 // filling is the filling of caches: how long it may take, and what keeps it.
 type filling struct {
 	limit time.Duration
