@@ -10,14 +10,14 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// What follows is what caches keep of an object. Whoever changes one patches what differs from what is kept, so that what
-// is left out stays on the server. Whoever makes something of a whole run reads it past the cache.
+// What follows is what caches keep of an object. Whoever changes one patches what differs from what is kept, so that
+// what is left out stays on the server. Whoever makes something of a whole run reads it past the cache.
 
 // lastApplied is where kubectl apply writes the whole object once more.
 const lastApplied = corev1.LastAppliedConfigAnnotation
 
-// slimRun leaves out the Pipeline, which is most of a run that has begun, and of one that is over for everybody also what it
-// was to do: thousands of those are there for a month.
+// slimRun leaves out the Pipeline, which is most of a run that has begun, and of one that is over for everybody also what
+// it was to do: thousands of those are there for a month.
 func slimRun(o any) (any, error) {
 	pr, ok := o.(*tektonv1.PipelineRun)
 	if !ok {

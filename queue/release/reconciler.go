@@ -56,6 +56,7 @@ type Reconciler struct {
 	events events.EventRecorder
 	opts   Options
 	born   func() time.Time
+	lanes  *lanes
 }
 
 // NewReconciler makes the reconciler that releases runs.
@@ -63,7 +64,7 @@ func NewReconciler(c client.Client, live client.Reader, recorder events.EventRec
 	if opts.ForceAfter == 0 {
 		opts.ForceAfter = ForceAfter
 	}
-	return &Reconciler{client: c, live: live, events: recorder, opts: opts, born: sync.OnceValue(opts.Clock.Now)}
+	return &Reconciler{client: c, live: live, events: recorder, opts: opts, born: sync.OnceValue(opts.Clock.Now), lanes: newLanes()}
 }
 
 // Reconcile brings one run nearer to its release.
@@ -71,11 +72,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.born()
 	pr := &tektonv1.PipelineRun{}
 	if err := r.client.Get(ctx, req.NamespacedName, pr); err != nil {
+		r.lanes.skip(req)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !run.Ours(pr) || !run.Started(pr) {
+		r.lanes.skip(req)
 		return ctrl.Result{}, nil
 	}
+	lane := run.Target(pr)
+	if !r.lanes.enter(lane, req) {
+		return ctrl.Result{RequeueAfter: lookAgain}, nil // at the latest
+	}
+	defer r.lanes.leave(lane)
 	result, err := r.advance(ctx, pr)
 	switch {
 	case apierrors.IsConflict(err): // somebody else changed it: look again at what it is now

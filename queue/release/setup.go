@@ -24,8 +24,8 @@ import (
 )
 
 // atOnce is how many runs, or targets, are looked after at a time. Each waits for a dozen answers, and some for a target
-// that is slow to give them.
-const atOnce = 32
+// that is slow to give them: there are workers for the runs of many such targets, and of others beside them.
+const atOnce = 16 * perTarget
 
 // Setup registers the reconcilers and the watches: of runs, of their tasks, and of every pod that belongs to
 // a run, on its way to the end or on the target.
@@ -37,6 +37,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(endedPods())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
 		WatchesRawSource(opts.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(r.ofTarget))).
+		WatchesRawSource(r.lanes.source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: later.Retries()}).
 		Complete(r)
 	if err != nil {
