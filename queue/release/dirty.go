@@ -134,7 +134,7 @@ func (s *Sweeper) pay(ctx context.Context, t target.Target, entry string) bool {
 	if !ok {
 		return true // nothing that we have written
 	}
-	if err := t.Revoke(ctx, namespace, types.UID(uid)); err != nil {
+	if err := t.Revoke(ctx, namespace, types.UID(uid)); err != nil && !s.gone(ctx, t, namespace, err) {
 		s.opts.Log.Warn("ending the token of a run that was released by force", "target", t.Name, "namespace", namespace, "error", err.Error())
 		return false
 	}
@@ -163,11 +163,14 @@ func (s *Sweeper) dirty(ctx context.Context, t target.Target, entry string) bool
 			s.opts.Log.Info("deleted what a run had left", "namespace", namespace, "run", id, "target", t.Name, "object", o.String())
 		})
 	}
-	if err != nil {
-		s.opts.Log.Warn("cleaning a dirty target", "target", t.Name, "run", id, "error", err.Error())
-		return true
+	switch {
+	case err == nil:
+		return leftover.Holding(left)
+	case s.gone(ctx, t, namespace, err):
+		return false
 	}
-	return leftover.Holding(left)
+	s.opts.Log.Warn("cleaning a dirty target", "target", t.Name, "run", id, "error", err.Error())
+	return true
 }
 
 // works says whether somebody may make something for a run on a target: it is not released yet, or a pod of one of its
