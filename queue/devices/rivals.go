@@ -2,8 +2,8 @@ package devices
 
 import "slices"
 
-// matters says whether a pod that asks for a could lie on the node on its best day. What happens to other nodes, be it that
-// they are lost, is nothing to it.
+// matters says whether a pod that asks for a could lie on the node on its best day. What happens to other nodes, be
+// it that they are lost, is nothing to it.
 func (n *Node) matters(a Amounts) bool { return n.Full().holds(n.withProducts(a)) }
 
 // LostFor lists the nodes that take no pods and on which a pod of shapes could lie otherwise, as "gpu-3 (cordoned)".
@@ -13,8 +13,8 @@ func (inv *Inventory) LostFor(shapes ...Shape) []string {
 	})
 }
 
-// rivals returns what of others may take from the places of pods of shapes: what could lie on a node that takes pods and
-// that such a pod could have too. A run of another product is none, whatever becomes of the nodes of its own.
+// rivals returns what of others may take from the places of pods of shapes: what could lie on a node that takes pods
+// and that such a pod could have too. A run of another product is none, whatever becomes of the nodes of its own.
 func (inv *Inventory) rivals(shapes, others []Shape) []Shape {
 	var out []Shape
 	for _, other := range others {

@@ -11,8 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// settled is how long a target must have answered before its view is believed to show no pod: a watch that an outage has
-// cut without a word is made anew by then.
+// settled is how long a target must have answered before its view is believed to show no pod: a watch that an outage
+// has cut without a word is made anew by then.
 const settled = 2 * time.Minute
 
 // vacancies is a sight that tells what is left in a namespace without any right there.
@@ -22,9 +22,10 @@ type vacancies interface {
 
 var _ vacancies = (*view.Target)(nil)
 
-// gone says whether err is the answer of a target where a namespace of runs was deleted, and the rights there with it:
-// nothing can be deleted in it any more, and nothing has to be. That is so only where the API server itself refuses, and
-// what is seen of all namespaces shows no pod of this hub in that one, and no account whose tokens could make any.
+// gone says whether err is the answer of a target where a namespace of runs was deleted, and the rights there with
+// it: nothing can be deleted in it any more, and nothing has to be. That is so only where the API server itself
+// refuses, and what is seen of all namespaces shows no pod of this hub in that one, and no account whose tokens could
+// make any.
 func (s *Sweeper) gone(ctx context.Context, t target.Target, namespace string, err error) bool {
 	sight, sees := t.Sight.(vacancies)
 	if !sees || namespace == "" || !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {

@@ -13,8 +13,8 @@ import (
 // seconds with each call, and leaves the others to other targets.
 const perTarget = 16
 
-// lanes lets so many runs of each target pass at a time. Who finds no place waits without a worker, and is asked for again
-// when one is free, in the order in which they came.
+// lanes lets so many runs of each target pass at a time. Who finds no place waits without a worker, and is asked for
+// again when one is free, in the order in which they came.
 type lanes struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request] // nil before the controller starts
@@ -72,8 +72,8 @@ func (l *lanes) leave(target string) {
 	l.wake(target)
 }
 
-// skip is for who enters no lane: its run is gone, or is none of ours. Where it was asked for again, the place that it was
-// to have is the next one's.
+// skip is for who enters no lane: its run is gone, or is none of ours. Where it was asked for again, the place that
+// it was to have is the next one's.
 func (l *lanes) skip(req reconcile.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

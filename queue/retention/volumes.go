@@ -10,7 +10,6 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,11 +34,14 @@ type volumes struct {
 
 type listing struct {
 	at     time.Time // before it was asked for
-	owners map[types.UID][]corev1.PersistentVolumeClaim
+	owners owners
 }
 
-// of returns the volumes that attempts own which have ended. They make no more, so that any list will do that is younger
-// than their end: from an older one a volume could be missing, and would go with its run, whatever it holds.
+// owners are volumes by what owns them.
+type owners map[types.UID][]corev1.PersistentVolumeClaim
+
+// of returns the volumes that attempts own which have ended. They make no more, so that any list will do that is
+// younger than their end: from an older one a volume could be missing, and would go with its run, whatever it holds.
 func (v *volumes) of(ctx context.Context, attempts []tektonv1.PipelineRun) ([]corev1.PersistentVolumeClaim, error) {
 	var ended time.Time
 	for i := range attempts {
@@ -49,14 +51,14 @@ func (v *volumes) of(ctx context.Context, attempts []tektonv1.PipelineRun) ([]co
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	owners, err := v.since(ctx, attempts[0].Namespace, ended.Add(apartClocks))
+	known, err := v.since(ctx, attempts[0].Namespace, ended.Add(apartClocks))
 	if err != nil {
 		return nil, err
 	}
 	var out []corev1.PersistentVolumeClaim
 	told := map[types.UID]bool{}
 	for i := range attempts {
-		for _, claim := range owners[attempts[i].UID] {
+		for _, claim := range known[attempts[i].UID] {
 			if !told[claim.UID] {
 				told[claim.UID] = true
 				out = append(out, claim)
@@ -76,7 +78,7 @@ func (v *volumes) forget(attempts []tektonv1.PipelineRun) {
 }
 
 // since lists the volumes of a namespace, unless they were listed within the round and after a time.
-func (v *volumes) since(ctx context.Context, namespace string, after time.Time) (map[types.UID][]corev1.PersistentVolumeClaim, error) {
+func (v *volumes) since(ctx context.Context, namespace string, after time.Time) (owners, error) {
 	now := v.clock.Now()
 	for name, l := range v.known {
 		if now.Sub(l.at) >= round {
@@ -90,13 +92,14 @@ func (v *volumes) since(ctx context.Context, namespace string, after time.Time) 
 	if err := v.live.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("listing volumes: %w", err)
 	}
-	l := listing{at: now, owners: map[types.UID][]corev1.PersistentVolumeClaim{}}
+	l := listing{at: now, owners: owners{}}
 	for i := range list.Items {
 		claim := &list.Items[i]
 		if !claim.DeletionTimestamp.IsZero() {
 			continue
 		}
-		slim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}}
+		slim := corev1.PersistentVolumeClaim{}
+		slim.Namespace, slim.Name, slim.UID = claim.Namespace, claim.Name, claim.UID
 		for _, owner := range claim.OwnerReferences {
 			l.owners[owner.UID] = append(l.owners[owner.UID], slim)
 		}

@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Vacant says whether a namespace of the cluster has no pod that is one of ours by its labels (those of stripPod), and none
-// of the accounts that are watched besides. Where that is not known it is an error: a view that is not complete, an API
-// server that does not answer, accounts that nobody watches or may watch.
+// Vacant says whether a namespace of the cluster has no pod that is one of ours by its labels (those of stripPod),
+// and none of the accounts that are watched besides. Where that is not known it is an error: a view that is not
+// complete, an API server that does not answer, accounts that nobody watches or may watch.
 func (t *Target) Vacant(ctx context.Context, namespace string, ours func(labels map[string]string) bool) (bool, error) {
 	s := t.sight()
 	switch {
