@@ -36,6 +36,7 @@ type site struct {
 	assumed   []devices.Shape
 	warm      map[string]bool // keys of caches
 	lacks     map[string]string
+	frees     map[string]bool
 }
 
 // turn is the place of a run in a queue: before others that have less priority or came later.
@@ -96,7 +97,7 @@ func (r *Reconciler) read(ctx context.Context, runs []tektonv1.PipelineRun, work
 
 // site reads one target. wait is how long until it has been away for long.
 func (r *Reconciler) site(ctx context.Context, t target.Target, owner devices.Owner, runs []tektonv1.PipelineRun) (s *site, wait time.Duration, err error) {
-	s = &site{name: t.Name, warm: map[string]bool{}, lacks: map[string]string{}}
+	s = &site{name: t.Name, warm: map[string]bool{}, lacks: map[string]string{}, frees: map[string]bool{}}
 	flavor, queue := &kueue.ResourceFlavor{}, &kueue.ClusterQueue{}
 	for _, o := range []client.Object{flavor, queue} {
 		if err := r.client.Get(ctx, client.ObjectKey{Name: t.Name}, o); client.IgnoreNotFound(err) != nil {
@@ -162,7 +163,7 @@ func (s *site) lack(pr *tektonv1.PipelineRun) string {
 	if s.inventory == nil {
 		return ""
 	}
-	key := pr.Annotations[contract.AnnotationRequests] + " " + pr.Annotations[contract.AnnotationPods]
+	key := asks(pr)
 	if why, known := s.lacks[key]; known {
 		return why
 	}
@@ -182,6 +183,27 @@ func (s *site) lack(pr *tektonv1.PipelineRun) string {
 	return why
 }
 
+// asks is the same for runs that ask for the same.
+func asks(pr *tektonv1.PipelineRun) string {
+	return pr.Annotations[contract.AnnotationRequests] + " " + pr.Annotations[contract.AnnotationPods]
+}
+
+// free says whether there is room for a run beside what holds devices, or is about to.
+func (s *site) free(pr *tektonv1.PipelineRun) bool {
+	if s.inventory == nil {
+		return false
+	}
+	free, known := s.frees[asks(pr)]
+	if known {
+		return free
+	}
+	if shapes, err := run.Shapes(pr); err == nil {
+		free = s.inventory.Room(shapes, s.assumed).Enough
+	}
+	s.frees[asks(pr)] = free
+	return free
+}
+
 // place is the target as it looks to a run.
 func (w *world) place(s *site, pr *tektonv1.PipelineRun, mine turn, wish int) Place {
 	p := Place{Name: s.name, Unfit: s.unfit, Warm: s.warm[pr.Annotations[contract.AnnotationCacheKey]], Wish: wish}
@@ -192,9 +214,7 @@ func (w *world) place(s *site, pr *tektonv1.PipelineRun, mine turn, wish int) Pl
 		p.Unfit = s.lack(pr)
 	}
 	p.Waiting, _ = slices.BinarySearchFunc(w.turns[s.name], mine, turn.compare)
-	if shapes, err := run.Shapes(pr); err == nil && s.inventory != nil {
-		p.Free = s.inventory.Room(shapes, s.assumed).Enough
-	}
+	p.Free = s.free(pr)
 	return p
 }
 

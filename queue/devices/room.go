@@ -21,12 +21,12 @@ func (inv *Inventory) Room(want, assumed []Shape) Room {
 	if len(want) == 0 {
 		return Room{Enough: true}
 	}
-	assumed = inv.rivals(want, assumed)
+	assumed = inv.rivals(want, merged(assumed))
 	free := inv.spaces((*Node).Free)
-	if !free.assume(assumed, want[0].Requests) {
+	if free.place(assumed) != nil {
 		return Room{Why: "a run that was let start before still waits for its devices"}
 	}
-	missed := free.place(want)
+	missed := inv.beside(free, want, assumed)
 	if missed == nil {
 		return Room{Enough: true}
 	}
@@ -41,6 +41,41 @@ func (inv *Inventory) Room(want, assumed []Shape) Room {
 		Outsider: inv.spaces(unheld).place(want) != nil,
 		Why:      inv.why(*missed, assumed),
 	}
+}
+
+// beside returns the first shape of want that finds no room wherever assumed may lie, nil where all do. Pods of several
+// shapes that compete with each other count as if each were as large as all of them: which places are left for which is
+// not known.
+func (inv *Inventory) beside(free spaces, want, assumed []Shape) *Shape {
+	if len(assumed) == 0 {
+		return free.place(want)
+	}
+	for _, group := range inv.groups(want) {
+		all := kind{}
+		for _, s := range group {
+			all.shapes, all.count = append(all.shapes, s.Requests), all.count+s.Count
+		}
+		if free.worst(kindsOf(inv.rivals(group, assumed)), all) < all.count {
+			return &group[0]
+		}
+	}
+	return nil
+}
+
+// groups are the shapes of pods that compete with each other, also by way of others.
+func (inv *Inventory) groups(shapes []Shape) (out [][]Shape) {
+	for _, s := range shapes {
+		joined := []Shape{s}
+		out = slices.DeleteFunc(out, func(group []Shape) bool {
+			if len(inv.rivals([]Shape{s}, group)) == 0 {
+				return false
+			}
+			joined = append(joined, group...)
+			return true
+		})
+		out = append(out, joined)
+	}
+	return out
 }
 
 // spaces are the nodes with what is free on each.
@@ -63,28 +98,6 @@ func (s *space) holds(a Amounts) bool { return s.free.holds(s.node.withProducts(
 
 func (s *space) take(a Amounts) { s.free = s.free.less(s.node.withProducts(a)) }
 
-// slots is how many pods of shape a would find room here.
-func (s *space) slots(a Amounts) int64 {
-	least := int64(-1)
-	for name, n := range s.node.withProducts(a) {
-		if n > 0 && (least < 0 || s.free[name]/n < least) {
-			least = s.free[name] / n
-		}
-	}
-	return max(0, least)
-}
-
-// slots is how many pods of shape p would find room together, each node for itself.
-func (f spaces) slots(p Shape) int64 {
-	var sum int64
-	for _, s := range f {
-		if sum += s.slots(p.Requests); sum >= p.Count {
-			return p.Count
-		}
-	}
-	return sum
-}
-
 // left is how many devices of a's kinds are free here.
 func (s *space) left(a Amounts) int64 {
 	var sum int64
@@ -94,20 +107,53 @@ func (s *space) left(a Amounts) int64 {
 	return sum
 }
 
-// place puts pods, large ones first, where the least is left. It returns the first shape that finds no room.
+// place puts pods where the least is left: large ones first, and where that does not do, first those that fit on the
+// fewest nodes. It returns the first shape that finds no room.
 func (f spaces) place(pods []Shape) *Shape {
-	pods = slices.Clone(pods)
-	slices.SortStableFunc(pods, func(a, b Shape) int { return cmp.Compare(b.size(), a.size()) })
+	bySize := slices.SortedStableFunc(slices.Values(pods), func(a, b Shape) int { return cmp.Compare(b.size(), a.size()) })
+	missed := f.inOrder(bySize)
+	if missed == nil || len(pods) == 1 {
+		return missed
+	}
+	nodes := func(p Shape) (n int) {
+		for _, s := range f {
+			if s.holds(p.Requests) {
+				n++
+			}
+		}
+		return n
+	}
+	byNodes := slices.SortedStableFunc(slices.Values(bySize), func(a, b Shape) int { return cmp.Compare(nodes(a), nodes(b)) })
+	if f.inOrder(byNodes) == nil {
+		return nil
+	}
+	return missed
+}
+
+func (f spaces) inOrder(pods []Shape) *Shape {
+	f = f.copied()
 	for _, p := range pods {
+		needs := make([]Amounts, len(f))
+		for i, s := range f {
+			needs[i] = s.node.withProducts(p.Requests)
+		}
 		for range p.Count {
-			best := f.choose(p.Requests)
-			if best == nil {
+			i := f.choose(needs, p.Requests)
+			if i < 0 {
 				return &p
 			}
-			best.take(p.Requests)
+			f[i].free = f[i].free.less(needs[i])
 		}
 	}
 	return nil
+}
+
+func (f spaces) copied() spaces {
+	out := make(spaces, len(f))
+	for i, s := range f {
+		out[i] = &space{node: s.node, free: s.free} // who takes from it replaces free
+	}
+	return out
 }
 
 func (s Shape) size() int64 {
@@ -118,12 +164,13 @@ func (s Shape) size() int64 {
 	return sum
 }
 
-// choose returns the node with room for a that has the least left.
-func (f spaces) choose(a Amounts) *space {
-	var best *space
-	for _, s := range f {
-		if s.holds(a) && (best == nil || s.left(a) < best.left(a)) {
-			best = s
+// choose returns the node with room for a pod that has the least left of what it asks for, -1 where none has. needs are
+// what the pod takes on each.
+func (f spaces) choose(needs []Amounts, asks Amounts) int {
+	best := -1
+	for i, s := range f {
+		if s.free.holds(needs[i]) && (best < 0 || s.left(asks) < f[best].left(asks)) {
+			best = i
 		}
 	}
 	return best
@@ -138,7 +185,12 @@ func (inv *Inventory) why(want Shape, assumed []Shape) string {
 			promised[name] += s.Count * n
 		}
 	}
-	here := &Inventory{Nodes: slices.DeleteFunc(slices.Clone(inv.Nodes), func(n *Node) bool { return !n.matters(want.Requests) })}
+	here := &Inventory{}
+	for _, n := range inv.Nodes {
+		if n.matters(want.Requests) {
+			here.Nodes = append(here.Nodes, n)
+		}
+	}
 	if len(here.Nodes) == 0 {
 		here = inv
 	}
