@@ -54,26 +54,37 @@ type Decision struct {
 	soon   bool // with Pending: it is decided again in a moment
 }
 
-// Decide answers for all runs that wait, in their order. Who comes later does not pass one that waits for devices:
-// small runs would keep a large one waiting for ever.
+// Decide answers for all runs that wait, in their order. Who comes later does not pass one that waits for devices which it
+// could have too: small runs would keep a large one waiting for ever. One that waits for nodes of another product is
+// passed.
 func Decide(now time.Time, s Sight, waiting []Waiting) []Decision {
 	out := make([]Decision, len(waiting))
 	assumed := s.Assumed
-	var door string // the run that waits for devices
+	var waits []Waiting // for devices
 	for i, w := range waiting {
-		d := decide(now, s, w, assumed, door)
+		d := decide(now, s, w, assumed, behind(s.Inventory, w, waits))
 		if d.State == kueue.CheckStateReady && s.Door != nil {
 			d = atTheDoor(d, s.Door.Ask(w.Lock))
 		}
 		switch {
 		case d.State == kueue.CheckStateReady, d.locked:
 			assumed = append(assumed, w.Shapes...)
-		case d.State == kueue.CheckStatePending && door == "":
-			door = w.Run
+		case d.State == kueue.CheckStatePending:
+			waits = append(waits, w)
 		}
 		out[i] = d
 	}
 	return out
+}
+
+// behind is the first of those who wait that w must not pass, "" where there is none.
+func behind(inv *devices.Inventory, w Waiting, waits []Waiting) string {
+	for _, other := range waits {
+		if inv == nil || inv.Compete(w.Shapes, other.Shapes) {
+			return other.Run
+		}
+	}
+	return ""
 }
 
 func decide(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door string) Decision {

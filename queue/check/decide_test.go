@@ -56,6 +56,42 @@ func waits(run string, shapes []devices.Shape) Waiting {
 	return Waiting{Run: run, Shapes: shapes, Reserved: ago(time.Second)}
 }
 
+// of is a node of a product, and of the pods that ask for it.
+func of(product string, n corev1.Node, lost bool) corev1.Node {
+	n.Labels = map[string]string{gpu + ".product": product}
+	n.Spec.Unschedulable = lost
+	return n
+}
+
+func asks(product string, gpus int64) []devices.Shape {
+	return []devices.Shape{{Count: 1, Requests: devices.Amounts{gpu: gpus, devices.Product(product): gpus}}}
+}
+
+func TestARunThatWaitsForALostNodeHoldsUpOnlyThoseThatCouldHaveItsDevices(t *testing.T) {
+	const ready, pending = kueue.CheckStateReady, kueue.CheckStatePending
+	lost, h100, l40 := of("H100", node("a", 8), true), of("H100", node("b", 4), false), of("L40S", node("c", 8), false)
+	for _, row := range []struct {
+		name   string
+		nodes  []corev1.Node
+		second []devices.Shape
+		want   kueue.CheckState
+	}{
+		{"a run of another product starts", []corev1.Node{lost, l40}, asks("L40S", 8), ready},
+		{"so does one that takes any", []corev1.Node{lost, l40}, shape(1, 8), ready},
+		{"and one of this product on a node that is too small for the first", []corev1.Node{lost, h100, l40}, asks("H100", 4), ready},
+		{"one that needs the same node waits", []corev1.Node{lost, l40}, asks("H100", 1), pending},
+		{"one that could have what the first is waiting for does too", []corev1.Node{of("H100", node("a", 8), false), l40}, shape(1, 1), pending},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := Sight{Reach: up(), Inventory: inventory(row.nodes, pod("a", 4, "x"))}
+			got := Decide(now, s, []Waiting{waits("first", asks("H100", 8)), waits("second", row.second)})
+			if got[0].State != pending || got[1].State != row.want {
+				t.Errorf("got %s (%s) and %s (%s), want %s", got[0].State, got[0].Message, got[1].State, got[1].Message, row.want)
+			}
+		})
+	}
+}
+
 func TestDecide(t *testing.T) {
 	one, two := []corev1.Node{node("a", 8)}, []corev1.Node{node("a", 8), node("b", 8)}
 	const (

@@ -25,6 +25,9 @@ func (inv *Inventory) rivals(shapes, others []Shape) []Shape {
 	return out
 }
 
+// Compete says whether pods of two runs may want the same device of a node that takes pods.
+func (inv *Inventory) Compete(a, b []Shape) bool { return len(inv.rivals(a, b)) > 0 }
+
 // compete says whether pods that ask for a and for b may want the same device.
 func (inv *Inventory) compete(a, b Amounts) bool {
 	return slices.ContainsFunc(inv.Nodes, func(n *Node) bool {
