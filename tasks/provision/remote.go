@@ -96,6 +96,7 @@ func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
 		return started{}, err
 	}
 	srv := started{url: r.c.URL(d.plan, runplan.Release(d.plan, r.o.RunID)), nodes: nodesOf(pods), deployed: true, alive: func() error { return nil }}
+	srv.restarts = func(ctx context.Context) (cluster.Restarts, error) { return r.c.Restarts(ctx, r.run) }
 	if len(pods) > 1 {
 		srv.replicas = cluster.PodURLs(d.plan, pods)
 	}
@@ -148,33 +149,36 @@ func nodesOf(pods []*corev1.Pod) []string {
 
 // keep also notes an engine that did not live through the load: its numbers are not to be believed.
 func (r *remote) keep(ctx context.Context) error {
-	pods, err := r.gather(ctx)
-	var end Endpoint
-	if r.plan == nil {
+	end, missing := r.endpoint()
+	pods, err := r.gather(ctx, end.Restarts)
+	if missing != nil && !errors.Is(missing, fs.ErrNotExist) {
+		err = errors.Join(err, missing)
+	}
+	if missing != nil || r.plan == nil {
 		return err
 	}
-	if missing := step.ReadJSON(filepath.Join(r.o.RunDir, contract.FileEndpoint), &end); missing != nil {
-		if !errors.Is(missing, fs.ErrNotExist) {
-			err = errors.Join(err, missing)
-		}
-		return err
-	}
-	if text := cluster.Interrupted(pods, r.plan.Deployment.Replicas, end.Ready); text != "" && pods != nil {
+	if text := cluster.Interrupted(pods, r.plan.Deployment.Replicas, end.Ready, end.Restarts); text != "" && pods != nil {
 		err = errors.Join(err, durable.WriteJSON(filepath.Join(r.o.RunDir, contract.FileEngineExit), exitRecord{Text: text}))
 	}
 	return err
 }
 
-func (r *remote) gather(ctx context.Context) ([]*corev1.Pod, error) {
+// endpoint is what was written down when the server was ready.
+func (r *remote) endpoint() (end Endpoint, err error) {
+	return end, step.ReadJSON(filepath.Join(r.o.RunDir, contract.FileEndpoint), &end)
+}
+
+func (r *remote) gather(ctx context.Context, before cluster.Restarts) ([]*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, diagnosticsTime)
 	defer cancel()
-	return r.c.Gather(ctx, r.run, r.o.RunDir)
+	return r.c.Gather(ctx, r.run, r.o.RunDir, before)
 }
 
 func (r *remote) teardown(ctx context.Context) error { return r.c.Remove(ctx, r.run) }
 
 func (r *remote) rescue(ctx context.Context) error {
-	if _, err := r.gather(ctx); err != nil {
+	end, _ := r.endpoint() // without one, the server never was ready
+	if _, err := r.gather(ctx, end.Restarts); err != nil {
 		fmt.Fprintf(r.s.Err, "provision: %v\n", err)
 	}
 	return r.teardown(ctx)

@@ -13,6 +13,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/openai"
+	"bflow.dev/bflow/tasks/provision/cluster"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -36,6 +37,8 @@ type Endpoint struct {
 	Ready        time.Time `json:"ready"`
 	TruthLog     string    `json:"truth_log,omitempty"` // engine sim: relative to the run directory
 	Nodes        []string  `json:"nodes,omitempty"`     // names of those that its pods run on
+
+	Restarts cluster.Restarts `json:"restarts,omitempty"` // of its containers, before it was ready
 }
 
 // deployer brings one kind of engine up. It returns as soon as the server was started.
@@ -59,6 +62,7 @@ type started struct {
 	alive    func() error
 	deployed bool
 	truthLog string
+	restarts func(ctx context.Context) (cluster.Restarts, error) // of its containers until now; nil: none are counted
 }
 
 // up deploys and waits. Why it failed goes to the result of that name and to the events, for those who see no log.
@@ -119,6 +123,9 @@ func bringUp(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPl
 	fmt.Fprintf(s.Err, "waiting for %s to serve %q\n", srv.url, plan.Deployment.Model.Name)
 	end, err := waitReady(ctx, s, client, plan, srv)
 	end.Release, end.Started, end.Ready = runplan.Release(plan, o.RunID), begin, time.Now().UTC()
+	if err == nil && srv.restarts != nil {
+		end.Restarts, err = srv.restarts(ctx)
+	}
 	return end, err
 }
 

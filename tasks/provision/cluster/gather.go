@@ -37,13 +37,14 @@ const (
 )
 
 // Gather writes what is there of the run into runDir: live objects, events and logs. What cannot be had is left out and
-// in the error. It returns the pods it found.
-func (c *Cluster) Gather(ctx context.Context, run Run, runDir string) ([]*corev1.Pod, error) {
+// in the error. It returns the pods it found. before are the restarts when the engine became ready, nil of one that never
+// did.
+func (c *Cluster) Gather(ctx context.Context, run Run, runDir string, before Restarts) ([]*corev1.Pod, error) {
 	found, err := all[corev1.Pod](ctx, c, pods, run.engines())
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(c.live(ctx, run, runDir, found), c.events(ctx, runDir, found), c.engineLog(ctx, runDir, found))
+	err = errors.Join(c.live(ctx, run, runDir, found), c.events(ctx, runDir, found), c.engineLog(ctx, runDir, found, before))
 	for i, pod := range found {
 		if i < maxLogPods {
 			err = errors.Join(err, c.logs(ctx, runDir, pod))
@@ -190,13 +191,14 @@ func (c *Cluster) logs(ctx context.Context, runDir string, pod *corev1.Pod) erro
 	return all
 }
 
-// engineLog writes the log of the first engine where that of a process would lie. Of one that was restarted it is the log
-// before, which says why.
-func (c *Cluster) engineLog(ctx context.Context, runDir string, found []*corev1.Pod) error {
+// engineLog writes the log of the first engine where that of a process would lie. Of one that was restarted since it was
+// ready it is the log before, which says why.
+func (c *Cluster) engineLog(ctx context.Context, runDir string, found []*corev1.Pod, before Restarts) error {
 	for _, pod := range found {
 		for _, status := range pod.Status.ContainerStatuses {
 			if status.State.Waiting == nil || status.LastTerminationState.Terminated != nil {
-				return c.log(ctx, pod.Name, status.Name, status.RestartCount > 0, filepath.Join(runDir, contract.FileEngineLog))
+				previous := status.RestartCount > before[pod.Name+"/"+status.Name]
+				return c.log(ctx, pod.Name, status.Name, previous, filepath.Join(runDir, contract.FileEngineLog))
 			}
 		}
 	}

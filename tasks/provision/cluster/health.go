@@ -173,33 +173,3 @@ func orElse(s, otherwise string) string {
 	}
 	return s
 }
-
-// Interrupted says how an engine of n pods, all ready at that time, did not live until now; "" where it did.
-func Interrupted(pods []*corev1.Pod, n int, ready time.Time) string {
-	for _, pod := range pods {
-		for _, c := range pod.Status.ContainerStatuses {
-			if end := orEnd(c.State.Terminated, c.LastTerminationState.Terminated); end != nil {
-				return fmt.Sprintf("%s (exit code %d) in pod %s", orElse(end.Reason, "Error"), end.ExitCode, pod.Name)
-			}
-		}
-		if pod.Status.Phase == corev1.PodFailed {
-			return fmt.Sprintf("%s of pod %s: %s", orElse(pod.Status.Reason, "the failure"), pod.Name, sentence(pod.Status.Message))
-		}
-		if pod.CreationTimestamp.After(ready.Add(time.Second)) {
-			return "the loss of a pod, in whose place came " + pod.Name
-		}
-	}
-	if len(pods) < n {
-		return fmt.Sprintf("the loss of %d of its %d pods", n-len(pods), n)
-	}
-	return ""
-}
-
-func orEnd(ends ...*corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
-	for _, end := range ends {
-		if end != nil {
-			return end
-		}
-	}
-	return nil
-}
