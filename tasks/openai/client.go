@@ -1,4 +1,4 @@
-// Package openai asks an OpenAI-compatible server the few questions that readiness and smoke checks need.
+// Package openai asks an OpenAI-compatible server, or Triton, the few questions that readiness and smoke checks need.
 // It must not be used to measure: it stamps nothing and decodes every event.
 package openai
 

@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,7 +37,7 @@ func waitReady(ctx context.Context, s step.Streams, client *openai.Client, plan 
 	limit := plan.Timeouts.Ready.D()
 	begin := time.Now()
 	for wait := pollFast; ; wait = min(wait*3/2, pollSlow) {
-		models, err := probe(ctx, client, plan.Deployment)
+		models, err := probe(ctx, client, plan)
 		if keyless(client, err) {
 			fmt.Fprintf(s.Err, "%s is up; from here nobody may ask more: %v\n", srv.url, err)
 			models, err = []string{}, nil
@@ -88,17 +89,14 @@ type refusedError struct{ err error }
 func (e *refusedError) Error() string { return e.err.Error() }
 func (e *refusedError) Unwrap() error { return e.err }
 
-func probe(ctx context.Context, client *openai.Client, d runplan.Deployment) ([]string, error) {
+func probe(ctx context.Context, client *openai.Client, plan *runplan.RunPlan) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	path := d.EndpointPath
-	if path == "" {
-		path = "/v1/models"
-	}
-	models, err := client.Models(ctx, path)
+	d := &plan.Deployment
+	models, err := client.Served(ctx, plan)
 	var status *openai.StatusError
 	if errors.As(err, &status) && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, status.Code) {
-		return nil, &refusedError{fmt.Errorf("%w; %s", err, hint(status.Code, path))}
+		return nil, &refusedError{fmt.Errorf("%w; %s", err, hint(status.Code, cmp.Or(d.EndpointPath, "/v1/models")))}
 	}
 	redirect, security := new(outbound.RedirectError), new(tlsclient.Error)
 	if errors.As(err, &redirect) || errors.As(err, &security) {
@@ -144,20 +142,25 @@ func describe(ctx context.Context, client *openai.Client, plan *runplan.RunPlan,
 	}
 	return Endpoint{
 		Schema: EndpointSchema, URL: srv.url, Replicas: replicas, Nodes: srv.nodes, Model: plan.Deployment.Model.Name, ServedModels: models,
-		Engine: plan.Deployment.Engine.Kind, Version: version(ctx, client), Deployed: srv.deployed, TruthLog: srv.truthLog,
+		Engine: plan.Deployment.Engine.Kind, Version: version(ctx, client, plan.Triton()), Deployed: srv.deployed, TruthLog: srv.truthLog,
 	}, nil
 }
 
-// version is what /version says, or "": most servers have no such path.
-func version(ctx context.Context, client *openai.Client) string {
+// version is what the server says of itself, or "": most have no path for it.
+func version(ctx context.Context, client *openai.Client, triton bool) string {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	body, err := client.Get(ctx, "/version")
-	var answer struct {
-		Version string `json:"version"`
+	paths := []string{"/version"}
+	if triton {
+		paths = append(paths, "/v2")
 	}
-	if err != nil || json.Unmarshal(body, &answer) != nil {
-		return ""
+	for _, path := range paths {
+		var answer struct {
+			Version string `json:"version"`
+		}
+		if body, err := client.Get(ctx, path); err == nil && json.Unmarshal(body, &answer) == nil && answer.Version != "" {
+			return answer.Version
+		}
 	}
-	return answer.Version
+	return ""
 }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/url"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"bflow.dev/bflow/tasks/contract"
@@ -81,7 +84,7 @@ func scrape(ctx context.Context, o Options, plan *runplan.RunPlan, where place) 
 	} else if err != nil {
 		return err
 	}
-	client, err := where.client(plan, end.URL)
+	client, err := where.client(atMetrics(plan, end.URL))
 	if err != nil || client == nil {
 		return err
 	}
@@ -93,4 +96,17 @@ func scrape(ctx context.Context, o Options, plan *runplan.RunPlan, where place) 
 		return fmt.Errorf("taking the last metrics: %w", err)
 	}
 	return durable.WriteFile(filepath.Join(o.RunDir, contract.FileLastScrape), body)
+}
+
+// atMetrics returns plan and url with the port of the engine's metrics, where they have one of their own.
+func atMetrics(plan *runplan.RunPlan, address string) (*runplan.RunPlan, string) {
+	engine := plan.Deployment.Engine
+	u, err := url.Parse(address)
+	if engine.MetricsPort == 0 || engine.MetricsPort == engine.Port || err != nil {
+		return plan, address
+	}
+	u.Host = net.JoinHostPort(u.Hostname(), strconv.Itoa(engine.MetricsPort))
+	there := *plan
+	there.Deployment.Engine.Port = engine.MetricsPort
+	return &there, u.String()
 }

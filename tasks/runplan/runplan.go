@@ -2,6 +2,8 @@
 // It holds types, reading and identity only: nothing here looks anything up, and it knows no experiment file.
 package runplan
 
+import "slices"
+
 // Version and kind of the document.
 const (
 	APIVersion = "benchflow.io/v1alpha1"
@@ -148,4 +150,10 @@ type Pins struct {
 	Repos          map[string]string `json:"repos,omitempty"`
 	Datasets       map[string]string `json:"datasets,omitempty"`
 	Require        string            `json:"require,omitempty"` // none, warn, all
+}
+
+// Triton says whether the server under test may speak Triton's own protocol alone, which has no list of models.
+func (p *RunPlan) Triton() bool {
+	return p.Deployment.Engine.Kind == "triton" ||
+		slices.ContainsFunc(p.Measurements, func(m Measurement) bool { return m.API.Type == APITriton })
 }

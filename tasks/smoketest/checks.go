@@ -154,7 +154,8 @@ func (e examiner) health(ctx context.Context) finding {
 	}
 	_, err := e.client.Get(ctx, path)
 	var status *openai.StatusError
-	if e.plan.Deployment.Endpoint != nil && errors.As(err, &status) && status.Code == http.StatusNotFound {
+	missing := errors.As(err, &status) && (status.Code == http.StatusNotFound || e.plan.Triton() && status.Code == http.StatusBadRequest)
+	if e.plan.Deployment.Endpoint != nil && missing {
 		return warned("%v; an existing endpoint need not have one", err)
 	}
 	if err != nil {
@@ -165,7 +166,7 @@ func (e examiner) health(ctx context.Context) finding {
 
 func (e examiner) servedModel(ctx context.Context) finding {
 	want := e.plan.Deployment.Model.Name
-	models, err := e.client.Models(ctx, "/v1/models")
+	models, err := e.client.Served(ctx, e.plan)
 	if err != nil {
 		return failed("%v", err)
 	}
@@ -186,7 +187,10 @@ func (e examiner) measuredAPI(ctx context.Context) finding {
 		return skipped("no generation to check on API %q", e.api.Type)
 	}
 	answer, err := e.client.Generate(ctx, e.ask(e.api.Path, false))
+	var status *openai.StatusError
 	switch {
+	case errors.As(err, &status) && status.Code == http.StatusNotFound && e.plan.Triton():
+		return failed("%v; Triton without its OpenAI frontend is measured with load.api.type: triton", err)
 	case err != nil:
 		return failed("%v", err)
 	case answer.Text == "":
