@@ -2,14 +2,17 @@ package provision
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -31,6 +34,7 @@ func hold(ctx context.Context, s step.Streams, args []string) error {
 	runDir := flags.String("run-dir", "", "run directory")
 	log := flags.String("log", "", "file for the engine's output, relative to the run directory")
 	port := flags.Int("port", 0, "port of the engine, for the record")
+	hide := flags.Bool("hide", false, "take the texts of the list on standard input out of the engine's output")
 	if err := flags.Parse(args); err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}
@@ -42,21 +46,33 @@ func hold(ctx context.Context, s step.Streams, args []string) error {
 	defer stop()
 	ctx, stop = step.WithLifeline(ctx, s.Env)
 	defer stop()
-	return supervise(ctx, *runDir, *log, *port, flags.Args())
+	var secrets []string
+	if *hide {
+		if err := json.NewDecoder(os.Stdin).Decode(&secrets); err != nil {
+			return fmt.Errorf("reading what the log of the engine may not show: %w", err)
+		}
+	}
+	return supervise(ctx, *runDir, *log, *port, flags.Args(), secrets)
 }
 
-func supervise(ctx context.Context, runDir, log string, port int, argv []string) error {
-	out, err := openLog(runDir, log)
+func supervise(ctx context.Context, runDir, log string, port int, argv, secrets []string) error {
+	file, err := openLog(runDir, log)
 	if err != nil {
 		return err
 	}
-	defer out.Close()
+	defer file.Close()
+	out, drain, err := without(secrets, file)
+	if err != nil {
+		return err
+	}
 	// Pdeathsig fires when the thread that started the child ends: this thread must live as long as the child.
 	runtime.LockOSThread()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = out, out, runDir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	defer drain()
+	if err != nil {
 		return errors.Join(recordExit(runDir, err), fmt.Errorf("starting the engine: %w", err))
 	}
 	if err := record(runDir, log, port, cmd.Process.Pid); err != nil {
@@ -68,11 +84,43 @@ func supervise(ctx context.Context, runDir, log string, port int, argv []string)
 	select {
 	case err := <-ended:
 		endGroup(cmd.Process.Pid, nil)
+		drain() // the last line of the log says why
 		return recordExit(runDir, err)
 	case <-ctx.Done():
 		endGroup(cmd.Process.Pid, ended)
 		return nil
 	}
+}
+
+// without returns a file for the output of an engine, which comes to log without the secrets, and what waits until all
+// of it is there once the engine has ended. Where there are no secrets that file is log.
+func without(secrets []string, log *os.File) (out *os.File, drain func(), err error) {
+	if len(secrets) == 0 {
+		return log, func() {}, nil
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a pipe for the output of the engine: %w", err)
+	}
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		w := step.NewRedaction(secrets...).Writer(log)
+		_, err := io.Copy(w, read)
+		if err = errors.Join(err, w.Close()); err != nil && !errors.Is(err, os.ErrClosed) {
+			fmt.Fprintf(log, "provision: the rest of the engine's output is lost: %v\n", err)
+			io.Copy(io.Discard, read) // an engine must not wait for room in its log
+		}
+	}()
+	return write, sync.OnceFunc(func() {
+		write.Close()
+		select {
+		case <-copied:
+		case <-time.After(grace): // a process that left the group still holds the pipe
+		}
+		read.Close()
+		<-copied
+	}), nil
 }
 
 // grace is what an engine has to end by itself, and then what the kernel has to end it: one that hangs in a driver cannot

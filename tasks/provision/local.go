@@ -95,8 +95,15 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 	if err != nil {
 		return started{}, err
 	}
-	self = append(self, "hold", "--run-dir="+d.runDir, "--log="+contract.FileEngineLog, "--port="+strconv.Itoa(port), "--")
-	cmd := exec.Command(self[0], append(self[1:], argv...)...)
+	self = append(self, "hold", "--run-dir="+d.runDir, "--log="+contract.FileEngineLog, "--port="+strconv.Itoa(port))
+	secrets, err := knownSecrets(d)
+	if err != nil {
+		return started{}, err
+	}
+	if len(secrets) > 0 {
+		self = append(self, "--hide")
+	}
+	cmd := exec.Command(self[0], slices.Concat(self[1:], []string{"--"}, argv)...)
 	var withheld []string
 	if cmd.Env, withheld, err = engineEnv(d); err != nil {
 		return started{}, err
@@ -120,7 +127,7 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 		fmt.Fprintf(log, "provision: the engine does not get the credentials %s of this environment\n", strings.Join(withheld, ", "))
 	}
 	cmd.Stderr = log
-	if err := cmd.Start(); err != nil {
+	if err := startKnowing(cmd, secrets); err != nil {
 		return started{}, fmt.Errorf("starting the supervisor of the engine: %w", err)
 	}
 	gone := make(chan error, 1)

@@ -49,6 +49,7 @@ func newRemote(s step.Streams, o Options, plan *runplan.RunPlan) (*remote, error
 	if err != nil {
 		return nil, err
 	}
+	c.Redaction, c.Unknown = redaction(s, o, plan)
 	hub := func() (*cluster.Cluster, error) { return cluster.Here(target.Namespace, s.Env) }
 	return &remote{s: s, o: o, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env), hub: hub}, nil
 }

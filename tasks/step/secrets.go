@@ -2,6 +2,7 @@ package step
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,6 +40,36 @@ func (s *Secrets) Find(k runplan.SecretKey) (string, error) {
 	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	s.read = append(s.read, value)
 	return value, nil
+}
+
+// ReadAll reads every value that the task was given, whoever refers to it.
+func (s *Secrets) ReadAll() error {
+	if s.dir == "" {
+		return nil
+	}
+	names, err := os.ReadDir(s.dir)
+	if err != nil {
+		return fmt.Errorf("reading the Secrets of the task: %w", err)
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name.Name(), "..") { // where Kubernetes keeps what the names are links to
+			continue
+		}
+		keys, err := os.ReadDir(filepath.Join(s.dir, name.Name()))
+		if err != nil {
+			return fmt.Errorf("reading Secret %q of the task: %w", name.Name(), err)
+		}
+		for _, key := range keys {
+			k := runplan.SecretKey{Name: name.Name(), Key: key.Name()}
+			if !k.Valid() {
+				continue
+			}
+			if _, err := s.Find(k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Values are those that were read and are long enough to be told from ordinary words.

@@ -82,7 +82,7 @@ func (p process) execute(ctx context.Context) error {
 	select {
 	case err = <-ended:
 		if line := step.LastLine(p.log.Name()); err != nil && line != "" {
-			return fmt.Errorf("%w: %s (see %s)", err, step.Redact(line, p.secrets...), LogFile)
+			return fmt.Errorf("%w: %s (see %s)", err, step.NewRedaction(p.secrets...).Text(step.Redact(line, p.secrets...)), LogFile)
 		} else if err != nil {
 			return fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
 		}
@@ -102,9 +102,11 @@ func (p process) hide() {
 		}
 	}
 	for _, secret := range p.secrets {
-		if secret != "" {
-			_ = redact(p.dir, secret)
-			_ = redact(p.log.Name(), secret)
+		for _, text := range append(step.Spellings(secret), secret) {
+			if text != "" {
+				_ = redact(p.dir, text)
+				_ = redact(p.log.Name(), text)
+			}
 		}
 	}
 }

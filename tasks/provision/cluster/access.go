@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/step"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -25,6 +26,11 @@ type Cluster struct {
 
 	Part  map[string]string // labels of the nodes that are the target, nil for all
 	Nodes map[string]string // on which tasks run there, nil for any
+
+	// Redaction takes the secrets that the step knows out of what is kept; where Unknown, the step was not given all of
+	// them, and what stands behind the name of one goes too.
+	Redaction *step.Redaction
+	Unknown   bool
 
 	core, apps, batch *rest.RESTClient
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/internal/bounded"
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 
@@ -31,9 +34,11 @@ const (
 
 // Bounds of the diagnostics.
 const (
-	maxLog     = 16 << 20
-	maxLines   = "50000"
-	maxLogPods = 64
+	maxLog   = 16 << 20
+	maxLines = "50000"
+
+	longestLine = 1 << 20 // that is looked through for the names of secrets; the rest of a longer one is left out
+	maxLogPods  = 64
 )
 
 // Gather writes what is there of the run into runDir: live objects, events and logs. What cannot be had is left out and
@@ -75,7 +80,7 @@ func (c *Cluster) live(ctx context.Context, run Run, runDir string, found []*cor
 	}
 	text, err4 := YAML(objects)
 	if err4 == nil {
-		err4 = durable.WriteFile(filepath.Join(runDir, FileLive), text)
+		err4 = durable.WriteFile(filepath.Join(runDir, FileLive), []byte(c.Redaction.Text(string(text))))
 	}
 	return errors.Join(err, err2, err3, err4)
 }
@@ -127,7 +132,7 @@ func (c *Cluster) events(ctx context.Context, runDir string, found []*corev1.Pod
 		}
 		b.Write(append(text, '\n'))
 	}
-	return durable.WriteFile(filepath.Join(runDir, FileEvents), []byte(b.String()))
+	return durable.WriteFile(filepath.Join(runDir, FileEvents), []byte(c.Redaction.Text(b.String())))
 }
 
 // named are the names of the first pods, their ReplicaSets and their Deployment, each once.
@@ -216,8 +221,27 @@ func (c *Cluster) log(ctx context.Context, pod, container string, previous bool,
 		return fmt.Errorf("keeping the log of pod %q: %w", pod, err)
 	}
 	defer f.Discard()
-	_, err = io.Copy(f, io.LimitReader(stream, maxLog))
+	err = c.redacted(f, io.LimitReader(stream, maxLog))
 	return errors.Join(err, f.Commit()) // the beginning of a log is better than none
+}
+
+// redacted copies a log without the secrets in it: an engine may print its own arguments.
+func (c *Cluster) redacted(to io.Writer, from io.Reader) error {
+	w := c.Redaction.Writer(to)
+	if !c.Unknown {
+		_, err := io.Copy(w, from)
+		return errors.Join(err, w.Close())
+	}
+	names := new(credential.Memo)
+	for in := bufio.NewReader(from); ; {
+		line, err := bounded.ReadLine(in, longestLine)
+		if _, failed := io.WriteString(w, names.Text(line)); failed != nil || err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return errors.Join(err, failed, w.Close())
+		}
+	}
 }
 
 func (c *Cluster) openLog(ctx context.Context, pod, container string, previous bool, lines string) (io.ReadCloser, error) {
@@ -242,9 +266,10 @@ func (c *Cluster) lastLine(ctx context.Context, pod, container string) string {
 		if err != nil {
 			continue
 		}
-		text, _ := io.ReadAll(io.LimitReader(stream, 64<<10))
+		var text strings.Builder
+		_ = c.redacted(&text, io.LimitReader(stream, 64<<10)) // what was read is told
 		stream.Close()
-		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 		if line := strings.TrimSpace(lines[len(lines)-1]); line != "" {
 			return strings.ToValidUTF8(line[:min(len(line), 400)], "")
 		}
