@@ -1,6 +1,7 @@
 package mlflow
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -101,5 +102,61 @@ func checkPartial(t *testing.T, dir string, r *report.Report, said string) {
 	}
 	if err := checksums.Verify(dir, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHalfALineThatAKillLeavesIsSaidAndEveryWholeOneIsPushed: stages are appended while the load runs.
+func TestHalfALineThatAKillLeavesIsSaidAndEveryWholeOneIsPushed(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error_code":"PERMISSION_DENIED","message":"not you"}`, http.StatusForbidden)
+	}))
+	defer srv.Close()
+	half := func(path string) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return os.Truncate(path, info.Size()-20)
+	}
+	for _, row := range []struct {
+		name, file, want string
+		stages           int
+		ruin             func(path string) error
+	}{
+		{"half a line of stages", contract.FileStages, "measurements/0/stages.jsonl: line 2 is not whole, so that stage is missing", 1, half},
+		{"a line of zeros, after a loss of power", contract.FileStages, "line 3 is not whole", 2, func(path string) error {
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.Write(make([]byte, 100))
+			return errors.Join(err, f.Close())
+		}},
+		{"rows that are cut off", contract.FileRequests, "measurements/0/requests.jsonl.gz: its rows cannot be read to their end", 2, half},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := killedRun(t)
+			if err := row.ruin(filepath.Join(report.MeasurementDir(dir, 0), row.file)); err != nil {
+				t.Fatal(err)
+			}
+			_, said := pushTo(t, dir, srv.URL, "finalize", "--patience=0s", "--status=Failed", "--loads="+contract.ReasonStepOOM)
+			if !strings.Contains(said, row.want) {
+				t.Errorf("said %q, want %q in it", said, row.want)
+			}
+			var r Replay
+			if err := step.ReadJSON(filepath.Join(dir, ReplayFile), &r); err != nil {
+				t.Fatal(err)
+			}
+			steps := map[int64]bool{}
+			for _, p := range r.Points {
+				steps[p.Step] = true
+			}
+			if len(r.Missing) != 1 || !slices.ContainsFunc(r.Tags, func(p Pair) bool { return p.Key == MissingTag && strings.Contains(p.Value, row.want) }) {
+				t.Errorf("missing %q, tags %v", r.Missing, r.Tags)
+			}
+			if len(steps) < row.stages {
+				t.Errorf("points of steps %v, want those of %d stages", steps, row.stages)
+			}
+		})
 	}
 }

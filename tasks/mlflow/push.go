@@ -155,6 +155,9 @@ func send(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan,
 	if err := durable.WriteJSON(filepath.Join(o.RunDir, ReplayFile), r); err != nil {
 		return nil, err
 	}
+	for _, text := range r.Missing {
+		fmt.Fprintf(s.Err, "mlflow-push: %s\n", text)
+	}
 	info, err := client.Push(ctx, o.RunDir, r)
 	if err != nil {
 		return nil, err

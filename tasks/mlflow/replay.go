@@ -25,6 +25,9 @@ const ReplayFile = "mlflow/replay.json"
 // ReplaySchema names its format.
 const ReplaySchema = "bflow.mlflow/1"
 
+// MissingTag says what a push could not tell, because a file of the run was cut off.
+const MissingTag = "bflow.missing"
+
 // Replay is everything that a push sends.
 type Replay struct {
 	Schema     string     `json:"schema"`
@@ -38,17 +41,22 @@ type Replay struct {
 	Params     []Pair     `json:"params"`
 	Points     []Point    `json:"points"`
 	Artifacts  []Artifact `json:"artifacts"`
+	Missing    []string   `json:"missing,omitempty"` // what files that were cut off do not tell, a sentence each
 }
 
 // Build makes the replay of the run in o.RunDir from its files alone: the same files give the same replay.
 func Build(o Options, plan *runplan.RunPlan, end *report.Verdict) (*Replay, error) {
-	stages, err := readStages(o.RunDir, len(plan.Measurements))
+	stages, missing, err := readStages(o.RunDir, len(plan.Measurements))
 	if err != nil {
 		return nil, err
 	}
 	r := &Replay{
 		Schema: ReplaySchema, Experiment: clip(plan.Sinks.MLflow.Experiment, 256), RunName: clip(o.RunID, 250), RunKey: RunKey(o.RunID, plan),
 		Status: status(end.ExitCode), Params: params(plan), Points: points(plan, stages, end), Tags: tags(o, plan, end),
+		Missing: missing,
+	}
+	if len(missing) > 0 {
+		r.Tags = append(r.Tags, Pair{MissingTag, clip(strings.Join(missing, "; "), 5000)})
 	}
 	r.Start, r.End = span(stages)
 	if r.Artifacts, err = artifacts(o.RunDir); err != nil {
@@ -63,22 +71,37 @@ func RunKey(runID string, plan *runplan.RunPlan) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// readStages returns the stage results of every measurement that has some.
-func readStages(runDir string, measurements int) ([]report.StageResult, error) {
-	var all []report.StageResult
+// readStages returns the stage results of every measurement that has some, and what is missing where a file was cut
+// off: a load generator that is killed leaves half a line.
+func readStages(runDir string, measurements int) (all []report.StageResult, missing []string, err error) {
 	for n := range measurements {
 		dir := report.MeasurementDir(runDir, n)
 		list, err := report.ReadStages(filepath.Join(dir, contract.FileStages))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			return nil, err
+		if cut := new(report.CutError); errors.As(err, &cut) {
+			missing = append(missing, fmt.Sprintf("%s: line %d is not whole, so that stage is missing",
+				relative(runDir, dir, contract.FileStages), cut.Whole+1))
+		} else if err != nil {
+			return nil, nil, err
 		}
-		addByToken(dir, list)
+		if err := addByToken(dir, list); err != nil && len(list) > 0 {
+			missing = append(missing, fmt.Sprintf("%s: %v; the latencies by token are missing",
+				relative(runDir, dir, contract.FileRequests), err))
+		}
 		all = append(all, list...)
 	}
-	return all, nil
+	return all, missing, nil
+}
+
+// relative is the name of a file of a measurement within its run.
+func relative(runDir, dir, file string) string {
+	name, err := filepath.Rel(runDir, filepath.Join(dir, file))
+	if err != nil {
+		return file
+	}
+	return filepath.ToSlash(name)
 }
 
 // span is the time of load. Without any stage it is empty, at the epoch: the push still tells what failed.

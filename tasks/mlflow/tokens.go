@@ -2,6 +2,8 @@ package mlflow
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -29,11 +31,14 @@ type value struct {
 }
 
 // addByToken adds the metrics weighted by tokens to the stages of the measurement in dir. They need the rows: without
-// whole ones they stay absent.
-func addByToken(dir string, stages []report.StageResult) {
-	incl, excl, ok := byToken(filepath.Join(dir, contract.FileRequests))
-	if !ok {
-		return
+// whole ones they stay absent, and the error says why; a measurement without rows has no error.
+func addByToken(dir string, stages []report.StageResult) error {
+	incl, excl, err := byToken(filepath.Join(dir, contract.FileRequests))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return errors.New("its rows cannot be read to their end")
 	}
 	for i := range stages {
 		s := &stages[i]
@@ -47,18 +52,19 @@ func addByToken(dir string, stages []report.StageResult) {
 			s.Metrics[name] = values.metric()
 		}
 	}
+	return nil
 }
 
-func byToken(path string) (incl, excl map[stageKey]weighed, ok bool) {
+func byToken(path string) (incl, excl map[stageKey]weighed, err error) {
 	rows, err := report.OpenRows(path)
 	if err != nil {
-		return nil, nil, false
+		return nil, nil, err
 	}
 	defer rows.Close()
 	incl, excl = map[stageKey]weighed{}, map[stageKey]weighed{}
 	for r, err := range rows.All() {
 		if err != nil {
-			return nil, nil, false
+			return nil, nil, err
 		}
 		if r.Phase != report.PhaseMeasured || r.Status != report.StatusOK || r.TokensOut == nil || r.TLast == nil {
 			continue
@@ -67,7 +73,7 @@ func byToken(path string) (incl, excl map[stageKey]weighed, ok bool) {
 		incl[key] = incl[key].add(*r.TLast-*r.TSend, n)
 		excl[key] = excl[key].add(*r.TLast-*r.TFirst, n-1)
 	}
-	return incl, excl, true
+	return incl, excl, nil
 }
 
 // add spreads a span over tokens; without any there is no value.

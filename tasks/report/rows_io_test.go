@@ -1,9 +1,11 @@
 package report
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,5 +91,33 @@ func TestStagesRoundTrip(t *testing.T) {
 	}
 	if _, err := ReadStages(path); err == nil {
 		t.Error("an unknown schema is read")
+	}
+}
+
+// TestWholeStagesAreReadBeforeALineThatIsNot: only the last line can be one that its writer did not finish.
+func TestWholeStagesAreReadBeforeALineThatIsNot(t *testing.T) {
+	const whole = `{"schema":"bflow.stages/1","stage":0}` + "\n"
+	for _, row := range []struct {
+		name, text string
+		stages     int
+		cut        bool
+	}{
+		{"half a line", whole + `{"schema":"bflow.sta`, 1, true},
+		{"zeros, after a loss of power", whole + whole + "\x00\x00\x00", 2, true},
+		{"half a line that has an end", whole + `{"schema":` + "\n", 1, true},
+		{"nothing whole", `{`, 0, true},
+		{"a last line without its end", whole + strings.TrimSpace(whole), 2, false},
+		{"a line in the middle is damage", whole + "{\n" + whole, 1, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "stages.jsonl")
+			if err := os.WriteFile(path, []byte(row.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			stages, err := ReadStages(path)
+			if cut := new(CutError); len(stages) != row.stages || errors.As(err, &cut) != row.cut {
+				t.Errorf("%d stages, %v; want %d, cut off: %v", len(stages), err, row.stages, row.cut)
+			}
+		})
 	}
 }

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +30,19 @@ func AppendStage(path string, s *StageResult) error {
 	return nil
 }
 
-// ReadStages returns the stages of the file at path in the order in which they ran. An unknown schema is an error.
+// CutError says that the last line of a stages file is not whole: whoever wrote it was killed. The stages before it are
+// good.
+type CutError struct {
+	Path  string
+	Whole int // lines that could be read
+}
+
+func (e *CutError) Error() string {
+	return fmt.Sprintf("reading %q: its last line, number %d, is not whole, so that stage is missing", e.Path, e.Whole+1)
+}
+
+// ReadStages returns the stages of the file at path in the order in which they ran. An unknown schema is an error, and
+// so is a line that cannot be read: a *CutError where it is the last one.
 func ReadStages(path string) ([]StageResult, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -36,16 +50,28 @@ func ReadStages(path string) ([]StageResult, error) {
 	}
 	defer f.Close()
 	var stages []StageResult
-	for dec := json.NewDecoder(f); ; {
-		var s StageResult
-		if err := dec.Decode(&s); errors.Is(err, io.EOF) {
-			return stages, nil
-		} else if err != nil {
+	for in := bufio.NewReader(f); ; {
+		line, err := in.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
 			return stages, fmt.Errorf("reading %q: %w", path, err)
 		}
-		if s.Schema != StagesSchema {
-			return stages, fmt.Errorf("reading %q: schema %q is not %q", path, s.Schema, StagesSchema)
+		last := err != nil
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			var s StageResult
+			err := json.Unmarshal(line, &s)
+			if _, rest := in.Peek(1); err != nil && (last || rest != nil) {
+				return stages, &CutError{path, len(stages)}
+			}
+			if err != nil {
+				return stages, fmt.Errorf("reading line %d of %q: %w", len(stages)+1, path, err)
+			}
+			if s.Schema != StagesSchema {
+				return stages, fmt.Errorf("reading %q: schema %q is not %q", path, s.Schema, StagesSchema)
+			}
+			stages = append(stages, s)
 		}
-		stages = append(stages, s)
+		if last {
+			return stages, nil
+		}
 	}
 }
