@@ -1,13 +1,12 @@
 package inferenceperf
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
-	"regexp"
-	"sort"
-	"strconv"
+	"maps"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -116,73 +115,55 @@ func looksPerRequest(doc tools.Document) bool {
 	return false
 }
 
-// folderFiles are the documents of a folder, sorted out.
-type folderFiles struct {
-	summary  *tools.Document
-	stages   map[int]tools.Document
-	requests *tools.Document
-	config   *tools.Document
-}
-
-func sortOut(docs []tools.Document) folderFiles {
-	stageName := regexp.MustCompile(`^(?:.*[-_])?stage_(\d+)_lifecycle_metrics\.json$`)
-	f := folderFiles{stages: map[int]tools.Document{}}
-	for i := range docs {
-		base := filepath.Base(docs[i].Path)
-		match := stageName.FindStringSubmatch(base)
-		switch {
-		case base == configFile:
-			f.config = &docs[i]
-		case match != nil:
-			if n, err := strconv.Atoi(match[1]); err == nil {
-				f.stages[n] = docs[i]
-			}
-		case looksPerRequest(docs[i]):
-			f.requests = &docs[i]
-		case f.summary == nil && Looks(docs[i]):
-			f.summary = &docs[i]
-		}
-	}
-	return f
-}
-
-// Read reads a folder or some files of it: the stages where there are any, else the summary as one stage; requests and
-// configuration where they are given.
+// Read reads folders, or some files of them, as stages of one load: of each its stages where there are any, else its
+// summary as one stage; requests and configuration where they are given.
 func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
-	f := sortOut(docs)
-	if f.summary == nil && len(f.stages) == 0 {
+	folders := sortOut(docs)
+	if len(folders) == 0 {
 		return nil, fmt.Errorf("reading %q: neither %s nor a stage_<N>_lifecycle_metrics.json is given", docs[0].Path, fileSummary)
 	}
 	in := &tools.Imported{Tool: Tool, TokenCountSource: "tokenizer", Notes: []string{
 		"inference-perf: ttfc is to the first content, reasoning unseen; its gaps are perceived ones; rates are over the whole run, drain included"}}
+	if len(folders) > 1 {
+		in.Note("the results are of %d runs of the tool: their stages follow each other as the files are named", len(folders))
+	}
+	rows := 0
+	for _, f := range folders {
+		n, err := f.read(ctx, in, rows)
+		if err != nil {
+			return nil, err
+		}
+		rows += n
+	}
+	return in, nil
+}
+
+// read adds the stages of a folder to in, and the requests behind rows others. It returns their number.
+func (f *folderFiles) read(ctx context.Context, in *tools.Imported, rows int) (int, error) {
 	conf, err := readConfig(in, f.config)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	numbers := make([]int, 0, len(f.stages))
-	for n := range f.stages {
-		numbers = append(numbers, n)
-	}
-	sort.Ints(numbers)
 	documents := []tools.Document{}
-	for _, n := range numbers {
+	for _, n := range slices.Sorted(maps.Keys(f.stages)) {
 		documents = append(documents, f.stages[n])
 	}
 	if len(documents) == 0 {
 		documents = append(documents, *f.summary)
 		in.Note("there is only the summary: all stages of the run are one")
 	}
+	from := len(in.Stages)
 	for i, doc := range documents {
-		s, err := readStage(in, doc, conf, i)
+		s, err := readStage(in, doc, conf, from+i, i == 0)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		in.Stages = append(in.Stages, s)
 	}
 	if f.requests == nil {
-		return in, nil
+		return 0, nil
 	}
-	return in, readRows(ctx, in, f.requests)
+	return readRows(ctx, in, in.Stages[from:], f.requests, rows)
 }
 
 // configuration is what is read of config.yaml.
@@ -213,7 +194,10 @@ func readConfig(in *tools.Imported, doc *tools.Document) (configuration, error) 
 	if err := yaml.Unmarshal(doc.Data, &c); err != nil {
 		return c, fmt.Errorf("reading %q: %w", doc.Path, err)
 	}
-	in.Model, in.Endpoint = c.Server.Model, c.Server.URL
+	if in.Model != "" && c.Server.Model != "" && in.Model != c.Server.Model {
+		return c, fmt.Errorf("reading %q: it is of model %q, and results before it of %q; import them one by one", doc.Path, c.Server.Model, in.Model)
+	}
+	in.Model, in.Endpoint = cmp.Or(c.Server.Model, in.Model), cmp.Or(c.Server.URL, in.Endpoint)
 	in.API = runplan.API{Type: runplan.APICompletions, Stream: c.API.Streaming}
 	switch c.API.Type {
 	case "chat":

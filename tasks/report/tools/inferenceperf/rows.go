@@ -43,18 +43,18 @@ type oneRequest struct {
 	} `json:"error"`
 }
 
-// readRows files the requests under their stages: by the stage that an entry names, else by the counts of the stages
-// in the order of the starts.
-func readRows(ctx context.Context, in *tools.Imported, doc *tools.Document) error {
+// readRows files the requests of a run of the tool under its stages: by the stage that an entry names, else by the
+// counts of the stages in the order of the starts. It returns their number; before others were read of other runs.
+func readRows(ctx context.Context, in *tools.Imported, stages []tools.ImportedStage, doc *tools.Document, before int) (int, error) {
 	l := placed{doc: doc, first: math.Inf(1)}
 	broken := 0
 	for i, r := range l.all(ctx) {
 		if r.Start == nil {
-			return tools.Malformed("reading %q: [%d].start_time: it is missing", doc.Path, i)
+			return 0, tools.Malformed("reading %q: [%d].start_time: it is missing", doc.Path, i)
 		}
 		l.starts = append(l.starts, *r.Start)
 		l.named = append(l.named, -1)
-		if n := pick(r.Stage, r.Info.Stage, r.Info.Extra.Stage); n != nil && *n < len(in.Stages) {
+		if n := pick(r.Stage, r.Info.Stage, r.Info.Extra.Stage); n != nil && *n < len(stages) {
 			l.named[i] = int32(*n)
 		}
 		l.first = min(l.first, *r.Start)
@@ -63,32 +63,34 @@ func readRows(ctx context.Context, in *tools.Imported, doc *tools.Document) erro
 		}
 	}
 	if l.err != nil {
-		return l.err
+		return 0, l.err
 	}
-	l.place(in.Stages)
-	ok := make([]int, len(in.Stages))
+	total := len(l.starts)
+	l.place(stages, before)
+	l.first -= float64(stages[0].StartNS-in.AnchorUnixNS) / 1e9 // whose requests begin with it
+	ok := make([]int, len(stages))
 	for i, r := range l.all(ctx) {
 		row, _, fits := r.row(l.first, int(l.rank[i]))
 		if !fits {
-			return tools.Malformed("reading %q: [%d]: its times are none of a run", doc.Path, i)
+			return 0, tools.Malformed("reading %q: [%d]: its times are none of a run", doc.Path, i)
 		}
 		if row.Status == report.StatusOK {
 			ok[l.named[i]]++
 		}
 	}
 	if l.err != nil {
-		return l.err
+		return 0, l.err
 	}
 	if broken > 0 {
 		in.Note("%d requests that inference-perf counts as successful have an error event in their stream", broken)
 	}
 	in.Note("rows say no time of day and no intended send: they are counted from the first send, and the delay from the schedule is known for each stage alone")
-	for i := range in.Stages {
-		s := &in.Stages[i]
+	for i := range stages {
+		s := &stages[i]
 		s.Rows = l.rows(i)
 		s.Whole = ok[i] == s.Counts.ByStatus[report.StatusOK]
 	}
-	return nil
+	return total, nil
 }
 
 // placed are the requests of a file with their places in the run.
@@ -101,8 +103,8 @@ type placed struct {
 	err    error   // of the last walk
 }
 
-// place ranks the requests by their starts and finds the stages that they do not name.
-func (l *placed) place(stages []tools.ImportedStage) {
+// place ranks the requests by their starts, behind others, and finds the stages that they do not name.
+func (l *placed) place(stages []tools.ImportedStage, before int) {
 	order := make([]int32, len(l.starts))
 	for i := range order {
 		order[i] = int32(i)
@@ -119,7 +121,7 @@ func (l *placed) place(stages []tools.ImportedStage) {
 			room = stages[at].Counts.Total
 		}
 		room--
-		l.rank[i] = int32(rank)
+		l.rank[i] = int32(before + rank)
 		if l.named[i] < 0 {
 			l.named[i] = int32(at)
 		}

@@ -10,7 +10,9 @@ import (
 	"bflow.dev/bflow/tasks/runplan"
 )
 
-func readStage(in *tools.Imported, doc tools.Document, c configuration, index int) (tools.ImportedStage, error) {
+// readStage reads the stage of that index. It begins where the one before it has ended, and the first of a run of the
+// tool when its file says so, but not before that.
+func readStage(in *tools.Imported, doc tools.Document, c configuration, index int, first bool) (tools.ImportedStage, error) {
 	var f file
 	if err := tools.Decode(doc, &f); err != nil {
 		return tools.ImportedStage{}, err
@@ -22,7 +24,10 @@ func readStage(in *tools.Imported, doc tools.Document, c configuration, index in
 	s := tools.ImportedStage{Planned: f.planned(c, index), Ended: "duration", Metrics: map[string]report.Metric{}, Rates: map[string]float64{}}
 	begin := doc.End() - *f.Time
 	if n := len(in.Stages); n > 0 {
-		begin = float64(in.Stages[n-1].DrainEndNS) / 1e9
+		before := float64(in.Stages[n-1].DrainEndNS) / 1e9
+		if begin = max(begin, before); !first {
+			begin = before
+		}
 	} else {
 		in.AnchorUnixNS = int64(begin * 1e9)
 	}
