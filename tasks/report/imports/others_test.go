@@ -190,6 +190,19 @@ func TestVLLMSummary(t *testing.T) {
 	}
 }
 
+// TestVLLMGoodputOfEveryRelease: the older ones have a colon in the name of its key.
+func TestVLLMGoodputOfEveryRelease(t *testing.T) {
+	for key, want := range map[string]float64{`"request_goodput":0.5`: .5, `"request_goodput:":0.5`: .5, `"request_goodput":null,"request_goodput:":0.5`: .5} {
+		path := filepath.Join(t.TempDir(), "r.json")
+		check(t, os.WriteFile(path, []byte(strings.Replace(vllm, `"request_goodput":null`, key, 1)+"}"), 0o644))
+		_, r := imported(t, path)
+		g := pooled(r).Goodput
+		if g == nil || g.RequestsPerS != want || g.Good != 1 || g.Of != 3 {
+			t.Errorf("%s: goodput %+v, want 1 of 3 requests", key, g)
+		}
+	}
+}
+
 func TestVLLMAppendedLinesAndDetails(t *testing.T) {
 	one := strings.ReplaceAll(vllm, "\n", "")
 	detailed := one + `,"input_lens":[10,10,10],"output_lens":[4,3,0],"ttfts":[0.05,0.06,0],"itls":[[0.01,0.01,0.01],[0.01,0.012],[]],"start_times":[100.5,100.6,100.7],

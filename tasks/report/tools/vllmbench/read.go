@@ -1,6 +1,7 @@
 package vllmbench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,7 @@ type file struct {
 	Output      float64         `json:"total_output_tokens"`
 	Requests    *float64        `json:"request_throughput"`
 	Goodput     *float64        `json:"request_goodput"`
+	OldGoodput  *float64        `json:"request_goodput:"` // as older releases spell it
 	OutputRate  *float64        `json:"output_throughput"`
 	TotalRate   *float64        `json:"total_token_throughput"`
 }
@@ -193,9 +195,10 @@ func (f *file) rates(s *tools.ImportedStage) {
 }
 
 func (f *file) goodput(s *tools.ImportedStage) {
-	if f.Goodput == nil || f.Duration <= 0 || *f.Goodput < 0 || s.Counts.Total == 0 {
+	rate := cmp.Or(f.Goodput, f.OldGoodput)
+	if rate == nil || f.Duration <= 0 || *rate < 0 || s.Counts.Total == 0 {
 		return
 	}
-	good := int(math.Round(min(*f.Goodput*f.Duration, float64(s.Counts.Total))))
-	s.Goodput = &report.GoodputResult{Good: good, Of: s.Counts.Total, Attainment: float64(good) / float64(s.Counts.Total), RequestsPerS: *f.Goodput}
+	good := int(math.Round(min(*rate*f.Duration, float64(s.Counts.Total))))
+	s.Goodput = &report.GoodputResult{Good: good, Of: s.Counts.Total, Attainment: float64(good) / float64(s.Counts.Total), RequestsPerS: *rate}
 }
