@@ -20,6 +20,7 @@ import (
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/tasks/step"
 	"bflow.dev/bflow/tasks/verdict"
 )
 
@@ -166,11 +167,11 @@ func (m *points) show(c *cli.Context, s Streams) error {
 	})
 }
 
-// reported are the names of its runs that have come to a report.
+// reported are the folders of its runs that have come to a report.
 func (m *points) reported() (names []string) {
 	for _, r := range m.runs {
 		if _, err := os.Stat(filepath.Join(r.RunDir, contract.FileReport)); err == nil {
-			names = append(names, r.RunID)
+			names = append(names, r.RunDir)
 		}
 	}
 	return names
@@ -179,7 +180,19 @@ func (m *points) reported() (names []string) {
 // page is where the page over all runs lies.
 func (m *points) page(c *cli.Context) (string, error) {
 	root, err := runsDir(c)
-	return filepath.Join(root, m.name+".html"), err
+	if err != nil {
+		return "", err
+	}
+	return pageIn(root, m.name)
+}
+
+// pageIn is where the page over the runs of a matrix lies in the folder of runs. A journal, which may come from anywhere,
+// says the name of the matrix: it must not lead out of that folder.
+func pageIn(root, matrix string) (string, error) {
+	if file := matrix + ".html"; !filepath.IsLocal(file) || filepath.Base(file) != file {
+		return "", step.Usagef("naming the page of matrix %q: that is no name of a file in %s; name the runs and a file for them with --out", matrix, root)
+	}
+	return filepath.Join(root, matrix+".html"), nil
 }
 
 // cancel stops those that run. Runs side by side have one executor, for which a second signal means: at once.
@@ -203,14 +216,14 @@ func (m *points) cancel(s Streams) error {
 
 // delete removes all runs with the page over them.
 func (m *points) delete(c *cli.Context) error {
+	path, err := m.page(c)
+	if err != nil {
+		return err
+	}
 	for _, r := range m.runs {
 		if err := deleteHere(c, r.RunDir); err != nil {
 			return err
 		}
-	}
-	path, err := m.page(c)
-	if err != nil {
-		return err
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("deleting the page of %s: %w", m.name, err)

@@ -138,7 +138,7 @@ func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Opt
 	defer end()
 	opt.Compile, opt.Secrets = o, keys
 	if len(plans) > 1 {
-		opt.Matrix = newName(plans[0].Experiment)
+		opt.Matrix = newName(runplan.Base(plans[0].Experiment)) // its page lies under this name
 	}
 	group, err := beginGroup(c.Context, s, plans, &opt)
 	if err != nil {
@@ -165,7 +165,13 @@ func conclude(c *cli.Context, s Streams, o localrun.Options, outcomes []localrun
 			explainOutcome(s, out)
 		}
 	}
-	page, err = headline(c, s, filepath.Join(o.Root, o.Matrix+".html"), outcomes)
+	over := ""
+	if o.Matrix != "" {
+		if over, err = pageIn(o.Root, o.Matrix); err != nil {
+			return "", worst(codes), err
+		}
+	}
+	page, err = headline(c, s, over, outcomes)
 	return page, worst(codes), err
 }
 
