@@ -32,6 +32,7 @@ type Run struct {
 	Stages    int            // stages that were written before load-gen was interrupted; 0: all
 	NoResult  bool           // load-gen left nothing
 	Name      string         // of the plan
+	Trim      runplan.Trim   // what is left out at both ends of each measured stage
 }
 
 // Start of every synthetic run.
@@ -90,7 +91,7 @@ func Plan(t testing.TB, r Run) *runplan.RunPlan {
 	stages := []runplan.Stage{{Name: "warm", Shape: runplan.ShapeOpen, Rate: 8, Arrival: "constant", Duration: runplan.Duration(2 * time.Second)}}
 	for _, rate := range r.Rates {
 		stages = append(stages, runplan.Stage{Name: fmt.Sprintf("rate-%g", rate), Measure: true, Shape: runplan.ShapeOpen, Rate: rate,
-			Arrival: "poisson", Duration: runplan.Duration(r.Length)})
+			Arrival: "poisson", Duration: runplan.Duration(r.Length), SkipFirst: r.Trim, SkipLast: r.Trim})
 	}
 	p := &runplan.RunPlan{
 		APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: r.Name, Experiment: "ladder", Index: 1, Axes: r.Axes, SLO: r.SLO,

@@ -82,12 +82,13 @@ func requestFormat(api string) string {
 
 func noTrim() object { return object{"percent": nil, "value": nil, "mode": "prefer_duration"} }
 
-// trim is what is left out at one end of a stage.
+// trim is what is left out at one end of a stage. A share is one of the duration, or of the requests where only those
+// bound the stage: that is what the tool prefers too.
 func trim(t runplan.Trim) object {
 	out := noTrim()
 	switch {
 	case t.Share > 0:
-		out["percent"], out["mode"] = t.Share, "percent"
+		out["percent"] = t.Share
 	case t.Duration > 0:
 		out["value"], out["mode"] = t.Duration.Seconds(), "duration"
 	case t.Requests > 0:

@@ -39,6 +39,7 @@ type bench2 struct {
 type trimConfig struct {
 	Percent *float64 `json:"percent"`
 	Value   *float64 `json:"value"`
+	Mode    string   `json:"mode"` // what Value counts
 }
 
 type row2 struct {
@@ -117,7 +118,10 @@ func (t trimConfig) trim() runplan.Trim {
 	switch {
 	case t.Percent != nil && *t.Percent > 0:
 		return runplan.Trim{Share: *t.Percent}
-	case t.Value != nil && *t.Value > 0 && *t.Value < 1e6:
+	case t.Value == nil || *t.Value <= 0 || *t.Value >= 1e6:
+	case t.Mode == "requests":
+		return runplan.Trim{Requests: int(*t.Value)}
+	default:
 		return runplan.Trim{Duration: runplan.Duration(*t.Value * 1e9)}
 	}
 	return runplan.Trim{}

@@ -89,19 +89,28 @@ func dataText(m *tools.Measurement) string {
 
 func (s *stage) args031(index int) object {
 	p := s.Planned
-	var seconds, first, last any
+	var seconds any
 	if p.Duration > 0 {
 		seconds = p.Duration.Seconds()
 	}
-	if p.SkipFirst.Duration > 0 {
-		first = p.SkipFirst.Duration.Seconds()
+	out := object{"profile": s.profile031(), "strategy_index": index, "strategy": s.strategy031(), "max_number": positive(p.Requests),
+		"max_duration": seconds}
+	out["warmup_number"], out["warmup_duration"] = trim031(p, p.SkipFirst)
+	out["cooldown_number"], out["cooldown_duration"] = trim031(p, p.SkipLast)
+	return out
+}
+
+// trim031 is what is left out at one end of a stage, as requests or as seconds: that generation knows no share.
+func trim031(p runplan.Stage, t runplan.Trim) (requests, seconds any) {
+	switch {
+	case t.Share > 0 && p.Duration > 0:
+		return nil, t.Share * p.Duration.Seconds()
+	case t.Share > 0:
+		return positive(int(math.Round(t.Share * float64(p.Requests)))), nil
+	case t.Duration > 0:
+		seconds = t.Duration.Seconds()
 	}
-	if p.SkipLast.Duration > 0 {
-		last = p.SkipLast.Duration.Seconds()
-	}
-	return object{"profile": s.profile031(), "strategy_index": index, "strategy": s.strategy031(), "max_number": positive(p.Requests),
-		"max_duration": seconds, "warmup_number": positive(p.SkipFirst.Requests), "warmup_duration": first,
-		"cooldown_number": positive(p.SkipLast.Requests), "cooldown_duration": last}
+	return positive(t.Requests), seconds
 }
 
 // strategy031 says initial_burst false: that generation began every rate with a burst, we do not.
