@@ -152,7 +152,9 @@ func TestAllSecretsOfATaskAreFound(t *testing.T) {
 	if diff := cmp.Diff([]string{"s3cret-2", "s3cret-1"}, secrets.Values()); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
-	if err := (&step.Options{}).Secrets().ReadAll(); err != nil {
-		t.Errorf("without a folder: %v", err)
+	for _, none := range []string{"", filepath.Join(dir, "missing")} {
+		if err := (&step.Options{SecretsDir: none}).Secrets().ReadAll(); err != nil {
+			t.Errorf("folder %q: %v", none, err)
+		}
 	}
 }
