@@ -104,26 +104,29 @@ type trip struct {
 func (t *trip) drop() { t.cancel() }
 
 // tell runs f on the loop and waits for it, unless the exchange is over, because another request may be in its place by
-// then, or the line is closed.
-func (t *trip) tell(f func()) {
+// then, or the line is closed: it is false then, and nobody wants to hear more.
+func (t *trip) tell(f func()) (told bool) {
 	done := make(chan struct{})
 	var taken atomic.Bool
 	posted := t.fallback.loop.Post(func() {
 		defer close(done)
 		if taken.CompareAndSwap(false, true) && t.x.line == carrier(t) {
 			f()
+			told = true
 		}
 	})
 	if !posted {
-		return
+		return false
 	}
 	select {
 	case <-done:
 	case <-t.fallback.ctx.Done():
-		if !taken.CompareAndSwap(false, true) {
-			<-done
+		if taken.CompareAndSwap(false, true) {
+			return false
 		}
+		<-done
 	}
+	return told
 }
 
 func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
@@ -203,12 +206,14 @@ func (t *trip) answer(resp *http.Response) {
 		head.Location = resp.Header.Get("Location")
 	}
 	var stop error
-	t.tell(func() { stop = x.head(&head) })
+	if !t.tell(func() { stop = x.head(&head) }) {
+		return
+	}
 	buf := make([]byte, 64<<10)
 	for stop == nil {
 		n, err := resp.Body.Read(buf)
 		at, came := t.now()
-		t.tell(func() {
+		told := t.tell(func() {
 			x.arrived(loop.Stamps{User: at, Kernel: came})
 			if n > 0 {
 				x.Outcome.BytesIn += int64(n)
@@ -223,7 +228,7 @@ func (t *trip) answer(resp *http.Response) {
 				stop = err
 			}
 		})
-		if t.fallback.ctx.Err() != nil {
+		if !told { // it was given up: its body gives the same error for ever
 			return
 		}
 	}
