@@ -2,7 +2,6 @@ package assemble
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 
 	"bflow.dev/bflow/tasks/report"
@@ -17,42 +16,34 @@ type difference struct {
 	err        error // why there is no difference
 }
 
-// differences pairs the readings before and after each stage. A stage without any reading has no entry.
-func differences(dir string, scrapes []report.Scrape) map[stageKey]*difference {
-	type pair struct{ before, after *report.Scrape }
+// differences pairs the readings before and after each stage; engines is how many may have answered them, 0 = not known.
+// A stage without any reading has no entry.
+func differences(dir string, scrapes []report.Scrape, engines int) map[stageKey]*difference {
+	type pair struct{ before, after *looked }
 	pairs := map[stageKey]pair{}
+	l := looks{engines: engines}
 	for i := range scrapes {
 		s := &scrapes[i]
 		key := stageKey{s.Sample, s.Stage}
 		p := pairs[key]
 		if s.When == "before" {
-			p.before = s
+			p.before = l.read(dir, s)
 		} else {
-			p.after = s
+			p.after = l.read(dir, s)
 		}
 		pairs[key] = p
 	}
 	out := map[stageKey]*difference{}
 	for key, p := range pairs {
-		before, errB := fetch(dir, p.before)
-		after, errA := fetch(dir, p.after)
+		before, errB := p.before.result()
+		after, errA := p.after.result()
 		if err := errors.Join(errB, errA); err != nil {
 			out[key] = &difference{err: err}
 			continue
 		}
-		out[key] = subtract(before, after)
+		out[key] = l.between(before, after)
 	}
 	return out
-}
-
-func fetch(dir string, s *report.Scrape) (*reading, error) {
-	switch {
-	case s == nil:
-		return nil, errors.New("the engine's metrics were read only once")
-	case s.Error != "":
-		return nil, errors.New(s.Error)
-	}
-	return readScrape(filepath.Join(dir, s.File))
 }
 
 // subtract returns after - before. A number that fell means that the engine started again in between: what it then
@@ -76,7 +67,7 @@ func subtract(before, after *reading) *difference {
 	}
 	if d.restarted {
 		d.counters, d.histograms = nil, nil
-		d.err = errors.New("the engine restarted during the stage")
+		d.err = errRestart
 	}
 	return d
 }

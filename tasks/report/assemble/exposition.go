@@ -15,6 +15,8 @@ type exposition struct {
 	sums    map[string]float64             // by plain name
 	lines   map[string]int                 // how many were added
 	buckets map[string]map[float64]float64 // by plain name without _bucket: upper bound to cumulative count
+	started float64                        // when the last of its processes started; 0 where none says
+	created float64                        // when the first of its metrics was made; 0 where none says
 }
 
 // maxLine bounds one line of a metrics text.
@@ -55,6 +57,7 @@ func (e *exposition) add(line string) error {
 		return nil
 	}
 	name = plainName(name)
+	e.date(name, value)
 	if base, ok := strings.CutSuffix(name, "_bucket"); ok && bound != "" {
 		return e.addBucket(base, bound, value)
 	}
@@ -63,6 +66,16 @@ func (e *exposition) add(line string) error {
 	}
 	e.lines[name]++
 	return nil
+}
+
+// date notes what tells one process from another.
+func (e *exposition) date(name string, value float64) {
+	switch {
+	case name == processStart:
+		e.started = max(e.started, value)
+	case strings.HasSuffix(name, "_created") && value > 0 && (e.created == 0 || value < e.created):
+		e.created = value
+	}
 }
 
 func (e *exposition) addBucket(base, bound string, count float64) error {

@@ -39,7 +39,7 @@ func measure(runDir string, plan *runplan.RunPlan, n int) *measured {
 	m.readStages()
 	m.openValues()
 	m.readRows()
-	m.server = differences(m.dir, m.loadgen.Scrapes)
+	m.server = differences(m.dir, m.loadgen.Scrapes, enginesOf(&plan.Deployment))
 	m.addSamples()
 	m.addPooled()
 	m.readSearch()

@@ -17,7 +17,12 @@ type reading struct {
 	gauges     map[string]float64
 	histograms map[string]buckets
 	started    float64 // process_start_time_seconds, summed; 0 where the engine does not say
+	born       float64 // when the process started that answered, the last where several did; 0 where it does not say
+	at         float64 // when it was read, as Unix seconds
 }
+
+// processStart is when a process started, as Unix seconds, in the metrics of most client libraries.
+const processStart = "process_start_time_seconds"
 
 // buckets is a histogram: cumulative counts at upper bounds in seconds, in ascending order, +Inf left out.
 type buckets struct {
@@ -45,7 +50,10 @@ func parseScrape(text io.Reader) (*reading, error) {
 		return nil, err
 	}
 	r := &reading{counters: map[string]float64{}, gauges: map[string]float64{}, histograms: map[string]buckets{},
-		started: e.sums["process_start_time_seconds"]}
+		started: e.sums[processStart], born: e.started}
+	if r.born == 0 {
+		r.born = e.created
+	}
 	for _, entry := range counters() {
 		if name, ok := e.find(entry); ok {
 			r.counters[entry.id] = e.sums[name]
