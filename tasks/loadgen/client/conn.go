@@ -18,6 +18,8 @@ type conn struct {
 	x      *Exchange // nil while it is idle
 	used   bool
 	sent   bool
+	idle   int64 // since when it is idle
+	rested int64 // for how long it was, before what it carries
 }
 
 var (
@@ -36,7 +38,9 @@ func (c *conn) carry(x *Exchange) {
 	}
 	c.x, c.used, c.sent = x, true, false
 	c.parse.Next()
-	x.sending(c.pool.loop.Now())
+	now := c.pool.loop.Now()
+	c.rested = now - c.idle
+	x.sending(now)
 	c.stream.Write(x.Message)
 }
 
@@ -58,8 +62,9 @@ func (c *conn) Sent(at int64) {
 // Data implements loop.Handler.
 func (c *conn) Data(p []byte, at loop.Stamps) {
 	x := c.x
-	if x == nil { // nobody asked for it
+	if x == nil { // nobody asked for it: some servers say why they are about to close
 		c.stream.Close()
+		c.retired(at.User - c.idle)
 		c.pool.lost(c)
 		return
 	}
@@ -106,11 +111,13 @@ func (c *conn) Closed(err error) {
 	c.pool.lost(c)
 	x := c.x
 	if x == nil {
+		c.retired(c.pool.loop.Now() - c.idle)
 		return
 	}
 	c.x = nil
 	x.Outcome.BytesIn = c.parse.Bytes
 	if x.Outcome.Reused == 1 && x.Outcome.FirstByte < 0 && isClosed(err) {
+		c.retired(c.rested) // the request and the end of its keep-alive time met on the way
 		c.again(x)
 		return
 	}
@@ -127,6 +134,14 @@ func (c *conn) Closed(err error) {
 		err = x.ended()
 	}
 	x.end(err, c.pool.loop.Now())
+}
+
+// retired notes that the server has closed the connection when it had been idle for so long. One that is closed because
+// it was idle costs a new connect, which is measured, and is replaced through no fault of the server.
+func (c *conn) retired(idle int64) {
+	if idle >= c.pool.keepAlive {
+		c.pool.peak--
+	}
 }
 
 // again puts x on a new connection: the server had given up the kept one.

@@ -33,8 +33,8 @@ type Line interface {
 	Close()
 }
 
-// Stats counts connections: Opened ever; Churn of them replaced one that had been lost, rather than that more were
-// needed at once than ever before.
+// Stats counts connections: Opened ever; Churn of them replaced one that the server had closed although it was in use,
+// rather than that more were needed at once than ever before, or that one had been idle for too long.
 type Stats struct{ Open, Opened, Churn int }
 
 // Exchange is one request and what becomes of it. It can be used again once it is over.

@@ -29,7 +29,13 @@ type Pool struct {
 
 	dialing int
 	most    int // connections that the limit of open files leaves room for; 0 = not known
+
+	keepAlive int64 // a server that closes a connection sooner after its answer does not keep it
 }
+
+// leastKeepAlive is less than any server's keep-alive time (gunicorn has 2 s, uvicorn 5 s), and more than one takes to
+// close a connection behind its answer.
+const leastKeepAlive = time.Second
 
 // spared are the descriptors that are left to files, when connections take all others.
 const spared = 256
@@ -41,7 +47,7 @@ var _ Line = (*Pool)(nil)
 
 // NewPool returns an empty pool; timeout bounds each attempt to connect.
 func NewPool(l *loop.Loop, server wire.Server, timeout time.Duration) *Pool {
-	p := &Pool{loop: l, server: server, timeout: timeout}
+	p := &Pool{loop: l, server: server, timeout: timeout, keepAlive: int64(leastKeepAlive)}
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
 		p.most = max(1, int(min(files.Cur, 1<<30))-spared)
@@ -180,6 +186,7 @@ func (p *Pool) keep(c *conn) {
 		p.stats.Open--
 		return
 	}
+	c.idle = p.loop.Now()
 	p.idle = append(p.idle, c)
 }
 
