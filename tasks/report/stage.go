@@ -153,6 +153,19 @@ func (g *GoodputResult) Attainments() map[string]float64 {
 	return out
 }
 
+// Unjudged returns the objectives that no answer could be held to, as a TTFT where answers do not stream: every request
+// that ended well counts as good then, and a share of good ones shows nothing.
+func (g *GoodputResult) Unjudged() []string {
+	var out []string
+	for name, n := range g.Undetermined {
+		if n > 0 && g.Met[name]+g.Missed[name] == 0 {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // Check is one validity check: its number, its limit, and what it found.
 type Check struct {
 	Name   string  `json:"name"` // e.g. "sched_lag_p99_ms"

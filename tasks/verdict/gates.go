@@ -144,7 +144,11 @@ func goodputGate(s report.Stage, limit float64) report.Gate {
 	}
 	g.N = int64(s.Goodput.Of)
 	low, high := Wilson(int64(s.Goodput.Good), g.N)
-	return decide(g, s.Goodput.Attainment, interval{&low, &high})
+	g = decide(g, s.Goodput.Attainment, interval{&low, &high})
+	if g.Verdict == Pass && len(s.Goodput.Unjudged()) > 0 {
+		g.Verdict = Inconclusive
+	}
+	return g
 }
 
 // decide fills in value and verdict: an interval wholly on one side of the limit decides, one across it is

@@ -80,12 +80,16 @@ func TestGoodputGate(t *testing.T) {
 	tests := []struct {
 		name     string
 		good, of int
+		met      int // answers that had a ttft, and met the objective for it; -1 = nobody says
 		want     string
 	}{
-		{name: "all of a thousand hold 95 %", good: 1000, of: 1000, want: Pass},
-		{name: "all of twenty cannot show 95 %", good: 20, of: 20, want: Inconclusive},
-		{name: "half of a thousand miss 95 %", good: 500, of: 1000, want: Fail},
-		{name: "no request is not a share", of: 0, want: Inconclusive},
+		{name: "all of a thousand hold 95 %", good: 1000, of: 1000, met: -1, want: Pass},
+		{name: "all of a thousand, of which some have no ttft", good: 1000, of: 1000, met: 10, want: Pass},
+		{name: "none of a thousand could be held to its objective", good: 1000, of: 1000, want: Inconclusive},
+		{name: "half of a thousand failed, and the rest could not be held to it", good: 500, of: 1000, want: Fail},
+		{name: "all of twenty cannot show 95 %", good: 20, of: 20, met: -1, want: Inconclusive},
+		{name: "half of a thousand miss 95 %", good: 500, of: 1000, met: -1, want: Fail},
+		{name: "no request is not a share", of: 0, met: -1, want: Inconclusive},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,6 +97,9 @@ func TestGoodputGate(t *testing.T) {
 			s.Goodput = &report.GoodputResult{Good: tt.good, Of: tt.of}
 			if tt.of > 0 {
 				s.Goodput.Attainment = float64(tt.good) / float64(tt.of)
+			}
+			if tt.met >= 0 {
+				s.Goodput.Met, s.Goodput.Undetermined = map[string]int{"ttft": tt.met}, map[string]int{"ttft": tt.good - tt.met}
 			}
 			if g := goodputGate(s, 0.95); g.Verdict != tt.want {
 				t.Errorf("got %s, want %s", g.Verdict, tt.want)

@@ -108,6 +108,7 @@ func stageFindings(r rules, s *report.Stage) []Finding {
 	var out []Finding
 	for _, g := range s.Gates {
 		if f, bad := gateFinding(r, place, g); bad {
+			f.Reason += unjudged(s, g)
 			out = append(out, f)
 		}
 	}
@@ -137,6 +138,14 @@ func gateFinding(r rules, place string, g report.Gate) (Finding, bool) {
 	}
 	f.Exit = r.exit(f.Code)
 	return f, true
+}
+
+// unjudged says of a goodput that cannot decide which objective no answer could be held to.
+func unjudged(s *report.Stage, g report.Gate) string {
+	if g.Metric != "goodput" || g.Verdict != Inconclusive || s.Goodput == nil || len(s.Goodput.Unjudged()) == 0 {
+		return ""
+	}
+	return ": no answer has a " + strings.Join(s.Goodput.Unjudged(), " or ")
 }
 
 // tally is the counts as text: "12 failed, 3 timeout; http_5xx 12, deadline 3".
