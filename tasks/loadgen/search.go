@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"bflow.dev/bflow/tasks/durable"
@@ -66,7 +67,11 @@ func trial(plan *runplan.Search, l search.Level) runplan.Stage {
 func outcome(r *report.StageResult) search.Outcome {
 	o := search.Outcome{}
 	if g := r.Goodput; g != nil {
-		o.Good, o.Of = int64(g.Good), int64(g.Of)
+		// A request that was dropped found no place: the level is beyond the server, however good the others are.
+		o.Good, o.Of = int64(g.Good), int64(g.Of+r.Counts.ByStatus[report.StatusDropped])
+		if names := g.Unjudged(); len(names) > 0 {
+			o.Invalid, o.Reason = true, "no answer has a "+strings.Join(names, " or ")
+		}
 	}
 	if reason := invalid(r); reason != "" {
 		o.Invalid, o.Reason = true, reason
