@@ -87,6 +87,11 @@ func (t *translator) finish() {
 	default:
 		t.block.errorf("tool_runner %s", notOneOf(t.src.Runner, []string{RunnerAuto, RunnerNative, RunnerExternal}))
 	}
+	if t.m.Runner == RunnerNative {
+		for _, problem := range t.m.Bounds() {
+			t.block.errorf("%v", problem)
+		}
+	}
 	t.envCredentials()
 	t.literals()
 	t.m.Notes = t.notes

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 // typed turns the text forms of a setting into a mapping: a bare word is its kind, "k=v,k=v" are pairs (a part
@@ -89,16 +91,13 @@ func (v value) mapping(kvs ...[2]string) value {
 	return v.at(n, v.path)
 }
 
-// mostAtOnce is the highest rate and concurrency of a stage: ten times what one host has ever sent.
-const mostAtOnce = 1e6
-
 // numbers reads a rate or concurrency, a list of them, or "a,b". Each must be above 0; whole says whether fractions are refused.
 func (v value) numbers(whole bool) []float64 {
 	var out []float64
 	for _, item := range v.commaItems() {
 		x := item.positive()
-		if x > mostAtOnce {
-			item.errorf("want at most %.0f, found %q", mostAtOnce, item.text())
+		if x > runplan.MostAtOnce {
+			item.errorf("want at most %d, found %q", runplan.MostAtOnce, item.text())
 			continue
 		}
 		if whole && x > 0 {

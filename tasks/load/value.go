@@ -103,8 +103,11 @@ func (v value) integer(low int) int {
 	switch {
 	case !v.set():
 		return 0
-	case x != math.Trunc(x) || math.Abs(x) > math.MaxInt32:
+	case x != math.Trunc(x):
 		v.errorf("want a whole number, found %q", v.text())
+		return 0
+	case math.Abs(x) > math.MaxInt32:
+		v.errorf("want a whole number of at most %d, found %q", math.MaxInt32, v.text())
 		return 0
 	case x < float64(low):
 		v.errorf("want a whole number of at least %d, found %q", low, v.text())
@@ -159,6 +162,10 @@ func (v value) duration() runplan.Duration {
 		v.errorf("want a duration such as 1h30m (units h, m, s, ms), found %q", s)
 		return 0
 	}
+	if d > runplan.LongestTime {
+		v.errorf("want a length of time from 0 to ten years, found %q", s)
+		return 0
+	}
 	return runplan.Duration(d)
 }
 
@@ -169,12 +176,10 @@ func (v value) durationOr(def time.Duration) runplan.Duration {
 	return v.duration()
 }
 
-const maxSeconds = 10 * 365 * 24 * 3600
-
 // seconds reads a number of seconds; per is the length of one unit: time.Millisecond for a number of those.
 func (v value) seconds(per time.Duration) runplan.Duration {
 	x := v.number()
-	if x < 0 || x*per.Seconds() > maxSeconds {
+	if x < 0 || x*per.Seconds() > runplan.LongestTime.Seconds() {
 		v.errorf("want a length of time from 0 to ten years, found %q", v.text())
 		return 0
 	}

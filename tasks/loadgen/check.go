@@ -12,7 +12,7 @@ import (
 
 // check says, before any load, what of a measurement cannot be carried out.
 func check(m *runplan.Measurement, slo *runplan.SLO) error {
-	var problems []error
+	problems := m.Bounds()
 	if m.Runner != "" && m.Runner != runplan.RunnerNative {
 		problems = append(problems, fmt.Errorf("runner %q is not load-gen's: its own image carries it out", m.Runner))
 	}

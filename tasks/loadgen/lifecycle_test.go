@@ -184,6 +184,12 @@ func TestWhatCannotBeCarriedOutIsRefusedBeforeAnyLoad(t *testing.T) {
 		{name: "an unknown flag", change: func(b *bench) { b.args = []string{"--rate", "3"} }, want: "flag provided but not defined"},
 		{name: "an endpoint without a scheme", change: func(b *bench) { b.args = []string{"--endpoint", "localhost:8000"} }, want: "want http://"},
 		{name: "a stage without an end", change: func(b *bench) { b.plan.Measurements[0].Stages[0].Requests = 0 }, want: "it never ends"},
+		{name: "requests that nobody can put", change: func(b *bench) {
+			b.plan.Measurements[0].Stages[0].Requests = 1 << 52 // the largest number that a plan can hold has one bit more
+		}, want: "stages[0].requests is 4503599627370496, want at most 2147483647"},
+		{name: "a prompt that nobody can make", change: func(b *bench) {
+			b.plan.Measurements[0].Data.Input = &runplan.Length{Shape: "fixed", Mean: 1 << 52}
+		}, want: "data.input.mean is 4503599627370496, want at most 10000000"},
 		{name: "a trace schedule without a trace", change: func(b *bench) {
 			b.plan.Measurements[0].Stages[0].Shape = runplan.ShapeTrace
 		}, want: "schedule: trace needs load.data.trace"},

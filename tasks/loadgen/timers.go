@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"container/heap"
+	"math"
 	"time"
 
 	"bflow.dev/bflow/tasks/loadgen/client"
@@ -117,7 +118,8 @@ func (d *driver) again(f *flight) bool {
 	if r == nil || f.attempts >= r.Attempts || d.state.halted || !retryable(&f.outcome) {
 		return false
 	}
-	wait := int64(r.Backoff) << min(f.attempts, 20)
+	shift := min(f.attempts, 20)
+	wait := min(int64(r.Backoff), math.MaxInt64>>(shift+1)) << shift // half of what a stamp holds is never over
 	f.attempts++
 	d.tickets++
 	ticket := d.tickets

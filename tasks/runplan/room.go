@@ -19,9 +19,20 @@ const fastStream = 20
 func (p *RunPlan) Room() int64 {
 	total := int64(roomRun)
 	for i := range p.Measurements {
-		total += p.Measurements[i].room(p.Execution.OnInvalid)
+		total += min(p.Measurements[i].room(p.Execution.OnInvalid), mostRoom-total)
 	}
 	return total
+}
+
+// mostRoom stands for all that is more: its sums do not overflow.
+const mostRoom = 1 << 61
+
+// fold is bytes taken n times.
+func fold(bytes, n int64) int64 {
+	if n > 0 && bytes > mostRoom/n {
+		return mostRoom
+	}
+	return bytes * n
 }
 
 func (m *Measurement) room(onInvalid string) int64 {
@@ -30,11 +41,11 @@ func (m *Measurement) room(onInvalid string) int64 {
 		total += roomUnsaid
 	}
 	for i := range m.Stages {
-		total += roomStage + m.Stages[i].requests()*m.row() + int64(m.texts())*roomText
+		total += roomStage + min(fold(m.row(), m.Stages[i].requests())+fold(roomText, int64(m.texts())), mostRoom-total)
 	}
-	total *= int64(max(1, m.Samples))
+	total = fold(total, int64(max(1, m.Samples)))
 	if onInvalid == InvalidRetry {
-		total *= MaxTries
+		total = fold(total, MaxTries)
 	}
 	return total
 }

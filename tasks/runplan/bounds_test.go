@@ -1,0 +1,52 @@
+package runplan
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWhatNoLoadCanHoldIsSaid(t *testing.T) {
+	const huge = 999_999_999_999_999_999
+	for _, row := range []struct {
+		name   string
+		change func(m *Measurement, s *Stage)
+		want   string // "" = it is within the bounds
+	}{
+		{name: "a stage of a million requests", change: func(_ *Measurement, s *Stage) { s.Requests = 1e6 }},
+		{name: "requests", change: func(_ *Measurement, s *Stage) { s.Requests = huge }, want: "stages[0].requests is 999999999999999999, want at most 2147483647"},
+		{name: "requests that are all put at once", want: "stages[0].requests is 2000000, want at most 1000000",
+			change: func(_ *Measurement, s *Stage) { s.Shape, s.Concurrency, s.Requests = ShapeThroughput, 0, 2e6 }},
+		{name: "streams", change: func(_ *Measurement, s *Stage) { s.Concurrency = huge }, want: "stages[0].concurrency is 999999999999999999, want at most 1000000"},
+		{name: "a cap of an open loop that is none", change: func(_ *Measurement, s *Stage) { s.Shape, s.MaxInflight = ShapeOpen, math.MaxInt32 }},
+		{name: "a rate", change: func(_ *Measurement, s *Stage) { s.Rate = huge }, want: "stages[0].rate is 1000000000000000000, want at most 1000000"},
+		{name: "a length of time", change: func(_ *Measurement, s *Stage) { s.Duration = huge * 9 }, want: "stages[0].duration is 2499999h59m59.999999991s, want at most ten years"},
+		{name: "ten years", change: func(_ *Measurement, s *Stage) { s.Duration = Duration(LongestTime) }},
+		{name: "a pause", change: func(m *Measurement, _ *Stage) { m.SamplePause = math.MaxInt64 }, want: "samplePause is"},
+		{name: "tokens of a prompt", change: func(m *Measurement, _ *Stage) { m.Data.Input = &Length{Mean: huge} }, want: "data.input.mean is 1000000000000000000, want at most 10000000"},
+		{name: "tokens of a shared prefix", change: func(_ *Measurement, s *Stage) { s.Prefixes = []Prefix{{Tokens: huge}} }, want: "stages[0].prefixes[0].tokens is"},
+		{name: "samples", change: func(m *Measurement, _ *Stage) { m.Samples = huge }, want: "samples is"},
+		{name: "plays of a trace", change: func(m *Measurement, _ *Stage) { m.Data.Trace = &Trace{Repeat: huge} }, want: "data.trace.repeat is"},
+		{name: "the wait before a repetition", change: func(m *Measurement, _ *Stage) { m.API.Retry = &Retry{Backoff: huge * 2} }, want: "api.retry.backoff is"},
+		{name: "a level of a search", change: func(m *Measurement, _ *Stage) { m.Search = &Search{Level: &Stage{Requests: huge}} }, want: "search.level.requests is"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			m := &Measurement{Samples: 1, Stages: []Stage{{Shape: ShapeClosed, Concurrency: 2, Duration: Duration(time.Minute)}}}
+			row.change(m, &m.Stages[0])
+			err := errors.Join(m.Bounds()...)
+			if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v, want %q", err, row.want)
+			}
+		})
+	}
+}
+
+func TestTheRoomOfAHugePlanIsAFigure(t *testing.T) {
+	p := &RunPlan{Execution: Execution{OnInvalid: InvalidRetry}}
+	m := Measurement{Samples: math.MaxInt32, Record: &Record{Gaps: true, Texts: math.MaxInt32}, Stages: []Stage{{Rate: 1e6, Duration: Duration(LongestTime)}}}
+	if p.Measurements = []Measurement{m, m}; p.Room() < 1<<60 {
+		t.Errorf("%d bytes", p.Room())
+	}
+}
