@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/url"
 
-	"golang.org/x/net/http/httpproxy"
-
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/record"
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -30,25 +29,12 @@ func (m *measurement) connect() (disconnect func(), err error) {
 	return func() { m.line.Close(); m.loop.Close() }, nil
 }
 
-// proxy returns the proxy that the environment names for the server, nil where it names none.
+// proxy returns the proxy on the way to the server, nil where there is none.
 func (m *measurement) proxy() (*url.URL, error) {
-	env := func(names ...string) string {
-		for _, name := range names {
-			if v := m.Env(name); v != "" {
-				return v
-			}
-		}
-		return ""
-	}
 	if m.server.Network == "unix" {
 		return nil, nil
 	}
-	c := httpproxy.Config{HTTPProxy: env("HTTP_PROXY", "http_proxy"), HTTPSProxy: env("HTTPS_PROXY", "https_proxy"), NoProxy: env("NO_PROXY", "no_proxy")}
-	u, err := url.Parse(m.base())
-	if err != nil {
-		return nil, err
-	}
-	return c.ProxyFunc()(u)
+	return outbound.Proxy(m.base(), &m.whole.Deployment, m.plan.API, m.Env)
 }
 
 // warmUp opens connections until n are open, and waits for it.

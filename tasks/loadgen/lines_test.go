@@ -191,6 +191,7 @@ func TestAProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	}})
 	defer proxy.Close()
 	b, _ := lineBench(t, "http://model.example:8000")
+	b.plan.Deployment.Endpoint = &runplan.Endpoint{BaseURL: b.endpoint}
 	b.env["HTTP_PROXY"] = proxy.URL
 	checkTen(t, b.measure(t))
 	if through.Load() < 10 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -106,11 +107,12 @@ func (m *measurement) ask(ctx context.Context, method, where string, body io.Rea
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking %q: %w", where, err)
 	}
-	for name, value := range m.api.Headers() {
-		if name != "Accept" && name != "Host" {
-			req.Header.Set(name, value)
-		}
+	headers := maps.Clone(m.api.Headers())
+	delete(headers, "Accept")
+	if headers["Host"] == m.server.Host { // nobody has set it, and metrics may have a port of their own
+		delete(headers, "Host")
 	}
+	outbound.SetHeaders(req, headers)
 	if m.asks == nil {
 		if m.asks, err = m.outside(); err != nil {
 			return 0, nil, err

@@ -31,10 +31,11 @@ type Client struct {
 	Proxied bool     // through somebody who keeps Authorization for himself: a refusal may be his, or that of a server that wants its key
 }
 
-// New returns a client for base that puts requests the way api does. Its error is one of the files that load.api.tls names.
-func New(base string, api runplan.API, key string) (*Client, error) {
+// New returns a client for base that puts requests the way api does, through proxy where it is not nil: see outbound.Proxy.
+// Its error is one of the files that load.api.tls names.
+func New(base string, api runplan.API, key string, proxy *url.URL) (*Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.Proxy = nil
+	transport.Proxy = http.ProxyURL(proxy)
 	transport.DisableKeepAlives = true // a server that closes a kept connection under us would look unfit
 	secure, err := tlsclient.Secure(transport, api)
 	if err != nil {
@@ -112,9 +113,7 @@ func (c *Client) do(ctx context.Context, method, path string, body any) (*http.R
 	if err != nil {
 		return nil, fmt.Errorf("asking %s: %w", c.shown(path), outbound.WithoutAddress(err))
 	}
-	for k, v := range c.Headers {
-		req.Header.Set(k, v)
-	}
+	outbound.SetHeaders(req, c.Headers)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

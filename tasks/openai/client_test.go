@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,7 +20,7 @@ func TestTheKeyGoesWhereTheExperimentSaysAndNowhereElse(t *testing.T) {
 	defer elsewhere.Close()
 	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		server := httptest.NewTLSServer(http.RedirectHandler(elsewhere.URL+"/v1", code))
-		client, err := openai.New(server.URL, runplan.API{Headers: map[string]string{"X-Team": "search"}}, "sk-1")
+		client, err := openai.New(server.URL, runplan.API{Headers: map[string]string{"X-Team": "search"}}, "sk-1", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +53,7 @@ func TestNoAnswerIsReadWithoutEnd(t *testing.T) {
 					}
 				}
 			}))
-			client, err := openai.New(server.URL, runplan.API{}, "")
+			client, err := openai.New(server.URL, runplan.API{}, "", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,5 +71,27 @@ func TestNoAnswerIsReadWithoutEnd(t *testing.T) {
 				t.Error("it was read until its server had enough")
 			}
 		})
+	}
+}
+
+func TestTheServerIsAskedThroughTheProxyThatIsGiven(t *testing.T) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.String() != "http://model.example/v1/models" {
+			t.Errorf("the proxy was asked for %q", r.URL)
+		}
+		io.WriteString(w, `{"data": [{"id": "tiny"}]}`)
+	}))
+	defer proxy.Close()
+	address, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := openai.New("http://model.example", runplan.API{}, "", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if models, err := client.Models(t.Context(), "/v1/models"); err != nil || len(models) != 1 {
+		t.Errorf("models %v, %v", models, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/durable"
 	"bflow.dev/bflow/tasks/openai"
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/provision/cluster"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -214,7 +215,11 @@ func newClient(env func(string) string, secrets *step.Secrets, plan *runplan.Run
 	if len(plan.Measurements) > 0 {
 		api = plan.Measurements[0].API
 	}
-	client, err := openai.New(url, api, key)
+	proxy, err := outbound.Proxy(url, &plan.Deployment, api, env)
+	if err != nil {
+		return nil, step.Exit(contract.ExitUsage, err)
+	}
+	client, err := openai.New(url, api, key, proxy)
 	if err != nil {
 		return nil, step.Exit(contract.ExitUsage, err)
 	}

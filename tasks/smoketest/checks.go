@@ -14,6 +14,7 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/openai"
+	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -43,6 +44,7 @@ type examiner struct {
 type server struct {
 	address, key string
 	secrets      []string
+	env          func(string) string // names a proxy
 }
 
 func examine(ctx context.Context, o Options, first server, plan *runplan.RunPlan) (Result, error) {
@@ -93,7 +95,11 @@ func newExaminer(s server, plan *runplan.RunPlan) (examiner, error) {
 	if len(plan.Measurements) > 0 {
 		api = plan.Measurements[0].API
 	}
-	client, err := openai.New(s.address, api, s.key)
+	proxy, err := outbound.Proxy(s.address, &plan.Deployment, api, s.env)
+	if err != nil {
+		return examiner{}, err
+	}
+	client, err := openai.New(s.address, api, s.key, proxy)
 	if err != nil {
 		return examiner{}, err
 	}

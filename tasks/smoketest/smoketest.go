@@ -79,7 +79,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if plan, err = plan.WithLoad(0, secrets.Find); err != nil {
 		return err
 	}
-	result, err := examine(ctx, o, server{address: endpoint, key: key, secrets: secrets.Values()}, plan)
+	result, err := examine(ctx, o, server{address: endpoint, key: key, secrets: secrets.Values(), env: s.Env}, plan)
 	if err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}

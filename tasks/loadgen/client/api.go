@@ -69,9 +69,16 @@ func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
 	return a, nil
 }
 
-// merge sets the headers of the plan, whatever the case of their names.
+// merge sets the headers of the plan, whatever the case of their names. One that is given twice is refused: it would be
+// sent as this or as that.
 func merge(headers, plan map[string]string) error {
+	given := map[string]bool{}
 	for name, value := range plan {
+		lower := strings.ToLower(name)
+		if given[lower] {
+			return fmt.Errorf("load.api.headers: header %q is given twice, in capital and small letters: keep one", lower)
+		}
+		given[lower] = true
 		if strings.ContainsAny(name, "\r\n: ") || strings.ContainsAny(value, "\r\n") {
 			return fmt.Errorf("load.api.headers: header %q holds a line end or a colon in its name", name)
 		}
@@ -80,7 +87,7 @@ func merge(headers, plan map[string]string) error {
 				delete(headers, have)
 			}
 		}
-		switch strings.ToLower(name) {
+		switch lower {
 		case "x-request-id", "content-length", "connection", "transfer-encoding":
 			return fmt.Errorf("load.api.headers: header %q belongs to the generator and cannot be set", name)
 		}

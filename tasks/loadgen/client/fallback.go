@@ -17,6 +17,7 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/stamp"
 	"bflow.dev/bflow/tasks/loadgen/wire"
+	"bflow.dev/bflow/tasks/outbound"
 )
 
 // Fallback is the Line of what Pool does not speak: HTTP/2 and proxies, by net/http. Every stamp is one of the reader: of
@@ -152,9 +153,7 @@ func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
 		t.tell(func() { x.end(err, l.Now()) })
 		return
 	}
-	for name, value := range t.fallback.headers {
-		req.Header.Set(name, value)
-	}
+	outbound.SetHeaders(req, t.fallback.headers)
 	req.Header.Set("X-Request-Id", id)
 	resp, err := t.fallback.http.Do(req)
 	if err != nil {

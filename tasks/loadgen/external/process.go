@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,6 +146,28 @@ func environ(inherited []string, env func(string) string, plan map[string]string
 		out = append(out, k+"="+v)
 	}
 	return out
+}
+
+// straight adds to an environment that nothing lies between the tool and the server at endpoint, as outbound.Proxy has it for
+// what bflow has deployed. What else the tool asks for, as the files of a tokenizer, goes where it went.
+func straight(env []string, endpoint string) []string {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Hostname() == "" {
+		return env
+	}
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		hosts := u.Hostname()
+		for _, kv := range slices.Backward(env) {
+			if have, ok := strings.CutPrefix(kv, name+"="); ok {
+				if have != "" {
+					hosts = have + "," + hosts
+				}
+				break
+			}
+		}
+		env = append(env, name+"="+hosts)
+	}
+	return env
 }
 
 // fetch downloads the data set.

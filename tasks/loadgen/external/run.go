@@ -171,7 +171,11 @@ func (r *run) sample(ctx context.Context, sample int) error {
 }
 
 func (r *run) command(ctx context.Context, c Command, p Plan) error {
-	proc := process{Command: c, dir: p.Dir, log: r.log, env: environ(r.Environ, r.Env, r.plan.Env), holder: r.Holder, secrets: append([]string{p.Key}, r.Secrets...)}
+	env := environ(r.Environ, r.Env, r.plan.Env)
+	if r.Plan.Deployment.Endpoint == nil {
+		env = straight(env, r.Endpoint)
+	}
+	proc := process{Command: c, dir: p.Dir, log: r.log, env: env, holder: r.Holder, secrets: append([]string{p.Key}, r.Secrets...)}
 	return proc.run(ctx)
 }
 

@@ -34,7 +34,11 @@ func firstModel(ctx context.Context, req words.Request, env func(string) string)
 			return "", err
 		}
 	}
-	t, err := tlsclient.Secure(&http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}, req.Measure.API)
+	proxy, err := outbound.Proxy(req.Endpoint, &planOf(req).Deployment, req.Measure.API, env)
+	if err != nil {
+		return "", err
+	}
+	t, err := tlsclient.Secure(&http.Transport{DisableKeepAlives: true, Proxy: http.ProxyURL(proxy)}, req.Measure.API)
 	if err != nil {
 		return "", err
 	}
