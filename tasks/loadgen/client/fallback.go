@@ -178,6 +178,7 @@ func (t *trip) got(reused bool, start, now int64) {
 	o := t.x.Outcome
 	if o.Send >= 0 { // net/http puts it again: the server had given up the kept connection
 		o.StaleRetries++
+		o.Sent, o.Dial = record.Absent, now-start // the wait for another one, be it a kept one too
 	}
 	o.Reused = 1
 	if !reused {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/runplan"
 )
 
@@ -31,6 +32,26 @@ func TestNobodyReadsAStreamThatWasGivenUp(t *testing.T) {
 			var left atomic.Bool
 			go func() { r.line.(*Fallback).trips.Wait(); left.Store(true) }()
 			r.until(left.Load)
+		})
+	}
+}
+
+func TestARequestThatIsPutAgainHasTheWaitInDial(t *testing.T) {
+	for name, kept := range map[string]bool{"on a kept connection": true, "on a new one": false} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, "http://127.0.0.1:1", runplan.API{Stream: true}, true)
+			x := r.exchange(10)
+			again := &trip{fallback: r.line.(*Fallback), x: x}
+			const start, first, second = 100, 200, 5000
+			again.got(true, start, first)
+			if o := x.Outcome; o.Send != first || o.Dial != 0 || o.Reused != 1 || o.StaleRetries != 0 {
+				t.Fatalf("at first: %+v", o)
+			}
+			x.Outcome.Sent = first + 10
+			again.got(kept, start, second)
+			if o := x.Outcome; o.Send != second || o.Sent != record.Absent || o.Dial != second-start || (o.Reused == 1) != kept || o.StaleRetries != 1 {
+				t.Errorf("then: %+v", o)
+			}
 		})
 	}
 }

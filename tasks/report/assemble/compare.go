@@ -39,7 +39,7 @@ func (m *measured) compareWithServer(s *report.Stage) {
 	if client.first == 0 || math.Abs(ttft.n-float64(client.first)) > tokenGap*float64(client.first) {
 		return // the engine counted other requests as well, or a part of ours: the means are not of the same
 	}
-	s.Checks = append(s.Checks, pathDelay(s, client, ttft))
+	s.Checks = append(s.Checks, pathDelay(client, ttft))
 	if generated, ok := d.counters["generation_tokens"]; ok && client.whole && client.tokensOut > 0 {
 		s.Checks = append(s.Checks, missingTokens(client, generated))
 	}
@@ -47,11 +47,8 @@ func (m *measured) compareWithServer(s *report.Stage) {
 
 // pathDelay compares the mean TTFT of the client with that of the server over the same requests: what lies between is
 // network, gateway and the two programs' own delays.
-func pathDelay(s *report.Stage, client clientSums, ttft buckets) report.Check {
-	trip := float64(roundTripMS)
-	if dial, ok := s.Metrics["dial"]; ok {
-		trip = max(trip, dial.Quantiles["p50"])
-	}
+func pathDelay(client clientSums, ttft buckets) report.Check {
+	trip := max(roundTripMS, float64(client.dialNS)/1e6)
 	server := ttft.sum / ttft.n * 1000
 	c := report.Check{Name: "path_delay_ms", Value: client.ttftMS/float64(client.first) - server, Limit: trip + pathShare*server}
 	c.OK = c.Value <= c.Limit

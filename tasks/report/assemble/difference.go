@@ -26,8 +26,8 @@ func differences(dir string, scrapes []report.Scrape, engines int) map[stageKey]
 		s := &scrapes[i]
 		key := stageKey{s.Sample, s.Stage}
 		p := pairs[key]
-		if s.When == "before" {
-			p.before = l.read(dir, s)
+		if s.When == "before" { // of another try at the stage, where there was one before
+			p = pair{before: l.read(dir, s)}
 		} else {
 			p.after = l.read(dir, s)
 		}

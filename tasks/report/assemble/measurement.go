@@ -109,12 +109,14 @@ func (m *measured) lack(err error) {
 	}
 }
 
-// clientSums are totals over the requests of a stage, those of its warm-up and drain included, as the engine counts.
+// clientSums are totals over the requests of a stage, those of its warm-up and drain included, as the engine counts. Those of
+// tries that were thrown away are not: the readings of the engine are of the last.
 type clientSums struct {
 	first     int64   // requests that saw a token
 	ttftMS    float64 // sum over those
 	tokensOut int64
-	whole     bool // every request was read to its end
+	whole     bool  // every request was read to its end
+	dialNS    int64 // the shortest that opened a connection took for it; 0 = none did
 }
 
 func (m *measured) readRows() {
@@ -137,6 +139,9 @@ func (m *measured) readRows() {
 			m.client = map[stageKey]clientSums{}
 			return
 		}
+		if row.Phase == report.PhaseUnmeasured {
+			continue
+		}
 		key := stageKey{row.Sample, row.Stage}
 		sums, known := m.client[key]
 		sums.whole = (sums.whole || !known) && row.Status == report.StatusOK
@@ -148,6 +153,10 @@ func (c clientSums) add(row *report.Row) clientSums {
 	if row.TFirst != nil && row.TSend != nil {
 		c.first++
 		c.ttftMS += float64(*row.TFirst-*row.TSend) / 1e6
+	}
+	// The shortest: a request whose kept connection was gone has the wait before the new one in its time, too.
+	if row.TFirst != nil && !row.ConnReused && row.Dial > 0 && (c.dialNS == 0 || row.Dial < c.dialNS) {
+		c.dialNS = row.Dial
 	}
 	if row.TokensOut != nil {
 		c.tokensOut += int64(*row.TokensOut)
