@@ -35,7 +35,7 @@ func Proxy(base string, d *runplan.Deployment, api runplan.API, env func(string)
 	if err != nil || proxy == nil {
 		return nil, err
 	}
-	if u.Scheme == "http" && host(api.Headers) != "" {
+	if h := host(api.Headers); u.Scheme == "http" && h != "" && h != u.Host {
 		return nil, fmt.Errorf("load.api.headers: Host cannot be set for an http:// address behind the proxy %q, which goes by it: remove Host, or put the address into NO_PROXY", bare(proxy))
 	}
 	return proxy, nil

@@ -30,6 +30,7 @@ func TestOnlyAnAddressThatWasThereBeforeIsReachedThroughAProxy(t *testing.T) {
 		{name: "what bflow has deployed", base: "http://llm.team.svc:8000", deployed: true, env: both},
 		{name: "a Host that the proxy would go by", base: "http://model.example", headers: map[string]string{"host": "other"}, env: both,
 			wrong: `Host cannot be set for an http:// address behind the proxy "http://proxy:3128"`},
+		{name: "a Host that is that of the address", base: "http://model.example", headers: map[string]string{"host": "model.example"}, env: both, want: plain},
 		{name: "a Host that only the server sees", base: "https://model.example", headers: map[string]string{"Host": "other"}, env: both, want: secure},
 		{name: "a Host without a proxy", base: "http://model.example", headers: map[string]string{"Host": "other"}},
 	} {

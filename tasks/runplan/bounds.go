@@ -13,6 +13,8 @@ const (
 	MostRequests = math.MaxInt32 // of a stage; it also bounds every other number that only counts
 	MostAtOnce   = 1_000_000     // requests in flight, or in a second: ten times what one host has ever sent
 	MostTokens   = 10_000_000    // of one prompt: ten times what a model reads
+	MostImages   = 1_000         // of one request
+	MostPixels   = 8_192         // of a side of one
 	LongestTime  = 10 * 365 * 24 * time.Hour
 )
 
@@ -106,9 +108,9 @@ func (b *bounds) data(d *Data) {
 		b.count("data.file.limit", d.File.Limit, MostRequests)
 	}
 	if i := d.Images; i != nil {
-		b.count("data.images.count", i.Count, MostRequests)
-		b.count("data.images.width", i.Width, MostRequests)
-		b.count("data.images.height", i.Height, MostRequests)
+		b.count("data.images.count", i.Count, MostImages)
+		b.count("data.images.width", i.Width, MostPixels)
+		b.count("data.images.height", i.Height, MostPixels)
 	}
 }
 
