@@ -43,7 +43,7 @@ func Expand(exp *spec.Experiment, cat *spec.Catalogue, opt Options) (*Matrix, pr
 	if problems.Err() != nil {
 		return nil, problems
 	}
-	m.units = newUnits(r, exp.Spec.Execution.ShareDeployment)
+	m.units = newUnits(r)
 	return m, problems
 }
 
@@ -62,13 +62,17 @@ func (m *Matrix) literalAxes() (problems problem.List) {
 	return problems
 }
 
-// outOfReach reports a target that only commands on this machine can reach.
-func (m *Matrix) outOfReach() problem.List {
-	target := m.exp.Spec.TargetCluster
-	if !m.r.opt.Submitted || target.Kubeconfig == "" || target.KubeconfigSecret != "" {
+// outOfReach reports targets that only commands on this machine can reach.
+func (m *Matrix) outOfReach() (problems problem.List) {
+	if !m.r.opt.Submitted {
 		return nil
 	}
-	return problem.List{m.exp.Problem("spec.target_cluster.kubeconfig", "%q is a file of this machine, which a submitted run cannot read; put it into a Secret and name that in kubeconfig_secret", target.Kubeconfig)}
+	for s := range m.r.variants("target_cluster") {
+		if target := s.TargetCluster; target.Kubeconfig != "" && target.KubeconfigSecret == "" {
+			problems.Add(m.exp.Problem("spec.target_cluster.kubeconfig", "%q is a file of this machine, which a submitted run cannot read; put it into a Secret and name that in kubeconfig_secret", target.Kubeconfig))
+		}
+	}
+	return problems
 }
 
 // Plan returns every plan of an experiment, in the order in which they run. It is Expand and a whole walk; no plan is

@@ -176,3 +176,79 @@ func TestALiteralKeyBecomesASecretAndIsInNoPlan(t *testing.T) {
 		}
 	}
 }
+
+// Every axis below is zipped with one that makes the plans differ, so that nothing else notices a value that is lost.
+func TestAnAxisTakesEffectWhateverSectionItIsIn(t *testing.T) {
+	model := func(p *runplan.RunPlan) any { return p.Deployment.Model.Name }
+	samples := func(p *runplan.RunPlan) any { return len(p.Measurements)*10 + p.Measurements[0].Samples }
+	for _, row := range []struct {
+		name, axis, values string
+		read               func(*runplan.RunPlan) any
+		want               []any
+	}{
+		{"the model's name", "model.name", "[acme/tiny-1b, acme/mid-8b]", model, []any{"acme/tiny-1b", "acme/mid-8b"}},
+		{"the whole model", "model", "[{name: acme/tiny-1b}, {name: acme/mid-8b}]", model, []any{"acme/tiny-1b", "acme/mid-8b"}},
+		{"samples", "execution.samples", "[1, 3]", samples, []any{11, 13}},
+		{"the whole execution", "execution", "[{samples: 1}, {samples: 3}]", samples, []any{11, 13}},
+		{"a limit in the whole execution", "execution", "[{timeout: 1h}, {timeout: 2h}]", func(p *runplan.RunPlan) any { return p.Timeouts.Pipeline.D().String() }, []any{"1h17m0s", "2h17m0s"}},
+		{"what an invalid measurement does", "execution.on_invalid", "[mark, fail]", func(p *runplan.RunPlan) any { return p.Execution.OnInvalid }, []any{"mark", "fail"}},
+		{"all overrides", "overrides", "[{benchmark: {max_seconds: 10}}, {benchmark: {max_seconds: 20}}]",
+			func(p *runplan.RunPlan) any { return p.Measurements[0].Stages[0].Duration.D().String() }, []any{"10s", "20s"}},
+		{"the whole target cluster", "target_cluster", "[{host_aliases: {a: 192.0.2.1}}, {host_aliases: {a: 192.0.2.2}}]",
+			func(p *runplan.RunPlan) any { return p.Target.HostAliases["a"] }, []any{"192.0.2.1", "192.0.2.2"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			text := layered + "  matrix: {axes: {" + row.axis + ": " + row.values + ", mlflow.version: [a, b]}, zip: [[" + row.axis + ", mlflow.version]]}\n"
+			plans, problems := planFile(t, "axis.yaml", []byte(text), Options{})
+			if err := problems.Err(); err != nil {
+				t.Fatal(err)
+			}
+			var got []any
+			for _, p := range plans {
+				got = append(got, row.read(p))
+			}
+			if !slices.Equal(got, row.want) {
+				t.Errorf("got %v, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+func TestOnlyPointsThatSayItShareADeployment(t *testing.T) {
+	const file = `
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: some-share}
+spec:
+  model: {name: acme/tiny-1b}
+  deployment_profile: sim
+  load: {data: {input: 10, output: 10}, stages: [{rate: 1, duration: 10s}]}
+  matrix: {axes: {AXIS, "load.stages[0].rate": [2, 8], mlflow.version: [a, b]}, zip: [[NAME, mlflow.version]]}
+`
+	for _, row := range []struct{ name, axis string }{
+		{"execution.share_deployment", "execution.share_deployment: [false, true]"},
+		{"execution", "execution: [{share_deployment: false}, {share_deployment: true}]"},
+	} {
+		t.Run("an axis on "+row.name, func(t *testing.T) {
+			plans, problems := planFile(t, "share.yaml", []byte(strings.NewReplacer("AXIS", row.axis, "NAME", row.name).Replace(file)), Options{})
+			if err := problems.Err(); err != nil {
+				t.Fatal(err)
+			}
+			var loads []int
+			for _, p := range plans {
+				loads = append(loads, len(p.Measurements))
+			}
+			if want := []int{1, 1, 2}; !slices.Equal(loads, want) {
+				t.Errorf("plans with %v loads, want %v", loads, want)
+			}
+		})
+	}
+}
+
+func TestAFileOfThisMachineIsFoundInEveryValueOfAnAxis(t *testing.T) {
+	text := layered + "  matrix: {axes: {target_cluster: [{host_aliases: {a: 192.0.2.1}}, {kubeconfig: ~/.kube/lab-b}]}}\n"
+	_, problems := planFile(t, "reach.yaml", []byte(text), Options{Submitted: true})
+	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), `"~/.kube/lab-b" is a file of this machine`) {
+		t.Errorf("problems %v", err)
+	}
+}

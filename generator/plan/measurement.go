@@ -40,8 +40,10 @@ func touchesLoad(path spec.Path) bool {
 	switch path[0].Key {
 	case "model", "pins":
 		return true
+	case "execution", "overrides": // the whole of it, which has a part that loadOnly names
+		return len(path) == 1 || loadOnly(path)
 	}
-	return loadOnly(path) || len(path) == 1 && path[0].Key == "overrides"
+	return loadOnly(path)
 }
 
 // axesThat returns the axes whose path satisfies ok.

@@ -38,7 +38,9 @@ func (p *point) spec(key string) *spec.ExperimentSpec {
 	return s
 }
 
-func (p *point) model() string { return pick(p.source, atModel, p.exp.Spec.Model.Name, p.digits) }
+func (p *point) model() string {
+	return pick(p.source, atModel, p.spec("model").Model.Name, p.digits)
+}
 
 // load returns the measurement of the point.
 func (p *point) load() measured {

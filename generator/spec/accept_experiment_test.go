@@ -47,6 +47,8 @@ func experimentRows() []row {
 		{name: "one rate, seconds, requests per stream, type and environment", fragment: "overrides: {benchmark: {rates: 4, max_seconds: 60, max_requests: 5*concurrency, request_type: text_completions, env: {A: 1}}}"},
 		{name: "a plain number of requests", fragment: "overrides: {benchmark: {max_requests: 500}}"},
 		{name: "overrides of a model", fragment: "model_overrides: {acme/tiny-1b: {scale: {tensor_parallelism: 2}, runtime: {vllm_extra_args: [--x]}, benchmark: {rates: [1, 2]}}}"},
+		{name: "overrides of a model that an axis on the whole model has", fragment: "model_overrides: {acme/other: {}}\nmatrix: {axes: {model: [{name: acme/tiny-1b}, {name: acme/other}]}}"},
+		{name: "overrides of a model that an included point has", fragment: "model_overrides: {acme/other: {}}\nmatrix: {include: [{model.name: acme/other}]}"},
 		{name: "overrides of a model outside the matrix are noted", fragment: "model_overrides: {acme/other: {}}",
 			want: `t.yaml:5:33: spec.model_overrides.acme/other: no point has model "acme/other"; these overrides are not used`},
 		{name: "anchors, aliases and merges", fragment: "overrides:\n  runtime: &r {env: &e {A: 1, B: 2}}\nmodel_overrides:\n  acme/tiny-1b: {runtime: {env: {<<: *e, B: 3}}}"},

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"bflow.dev/bflow/tasks/problem"
 )
 
@@ -115,12 +117,23 @@ func (s *ExperimentSpec) checkClusters() (out findings) {
 
 // checkModelKeys notes overrides that no point uses: legal, because one file serves many matrices.
 func (e *Experiment) checkModelKeys() (out problem.List) {
-	models := []string(e.Spec.Model.Name)
+	models := slices.Clone([]string(e.Spec.Model.Name))
+	add := func(path string, v *yaml.Node) {
+		if path == "model" {
+			v = child(v, Seg{Key: "name"})
+		}
+		if v != nil && (path == "model" || path == "model.name") {
+			models = append(models, v.Value)
+		}
+	}
 	for _, axis := range e.Spec.Matrix.Axes {
-		if axis.Path == "model.name" {
-			for _, v := range axis.Values {
-				models = append(models, v.Value)
-			}
+		for _, v := range axis.Values {
+			add(axis.Path, v)
+		}
+	}
+	for _, point := range e.Spec.Matrix.Include {
+		for _, c := range point {
+			add(c.Path, c.Value)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Spec.ModelOverrides)) {

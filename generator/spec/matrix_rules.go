@@ -91,8 +91,21 @@ func (m *matrixCheck) path(key *yaml.Node) (p Path, f *field, typ reflect.Type) 
 	case root == reflect.TypeFor[ExperimentSpec]() && (p[0].Key == "matrix" || p[0].Key == "target_clusters" || p[0].Key == "model_overrides"):
 		m.dec.report(key, "%s cannot vary inside a matrix", p[0].Key)
 		return nil, nil, nil
+	case m.entryOfAxis(root, rest):
+		m.dec.report(key, "%s is one value of an axis; name the axis itself, %s", p, p[:len(p)-1])
+		return nil, nil, nil
 	}
 	return p, f, typ
+}
+
+// entryOfAxis reports whether p is an index into the list of a field that is an axis. Each point has one value there.
+func (m *matrixCheck) entryOfAxis(root reflect.Type, p Path) bool {
+	last := len(p) - 1
+	if last < 1 || p[last].Key != "" {
+		return false
+	}
+	_, typ, _ := m.exp.codec.resolve(root, p[:last])
+	return isAxis(typ)
 }
 
 // profilePrefix is the type below deployment., benchmark. and metrics. in matrix paths.

@@ -160,7 +160,7 @@ func blank(n *yaml.Node) bool {
 }
 
 // oneOrMany reads a value or a list of them. An axis must not be empty, nor hold a value twice, nor be in
-// model_overrides, which is applied when a point has one value each.
+// model_overrides, which is applied when a point has one value each, nor in a value of another axis.
 func oneOrMany(many reader, axis bool) reader {
 	return func(d *decoder, n *yaml.Node, v reflect.Value, f *field) {
 		if blank(n) {
@@ -178,6 +178,10 @@ func oneOrMany(many reader, axis bool) reader {
 		}
 		if axis && len(d.path) > 1 && d.path[1].Key == "model_overrides" {
 			d.report(n, "want one value, found a list: a model's overrides apply to one point")
+			return
+		}
+		if axis && len(d.path) > 1 && d.path[1].Key == "matrix" {
+			d.report(n, "want one value, found a list: an axis cannot hold another; write it as an axis of its own")
 			return
 		}
 		many(d, n, v, f)

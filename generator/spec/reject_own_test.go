@@ -49,6 +49,13 @@ t.yaml:5:52: spec.matrix.axes["overrides.scale.replicas"][2]: want at least 1, f
 			"matrix: {exclude: [a, {}]}",
 			"t.yaml:5:22: spec.matrix.exclude[0]: want a mapping of path to value, found \"a\"\n" +
 				"t.yaml:5:25: spec.matrix.exclude[1]: want a mapping of path to value, found a mapping"},
+		{"one value of an axis is no axis of its own",
+			"model: {name: [acme/tiny-1b]}\nmatrix: {axes: {'model.name[0]': [a, b]}}",
+			`t.yaml:6:19: spec.matrix.axes["model.name[0]"]: model.name[0] is one value of an axis; name the axis itself, model.name`},
+		{"an axis inside of a value of another",
+			"matrix: {axes: {model: [{name: [a, b]}, {name: c}], overrides.scale: [{replicas: [1, 2]}]}}",
+			"t.yaml:5:34: spec.matrix.axes.model[0].name: want one value, found a list: an axis cannot hold another; write it as an axis of its own\n" +
+				"t.yaml:5:84: spec.matrix.axes[\"overrides.scale\"][0].replicas: want one value, found a list: an axis cannot hold another; write it as an axis of its own"},
 		{"the matrix is no axis",
 			"matrix: {axes: {matrix.repeat: [1, 2]}}",
 			`t.yaml:5:19: spec.matrix.axes["matrix.repeat"]: matrix cannot vary inside a matrix`},
