@@ -16,6 +16,7 @@ type setting struct {
 	named Path // as the flag has it: path differs where a list makes an axis
 	text  string
 	value *yaml.Node
+	axis  bool // its list makes an axis
 }
 
 // parseFlags reads Options.Set.
@@ -36,12 +37,12 @@ func (l *loader) parseFlags() []setting {
 	return out
 }
 
-// replacedBy returns the setting before f whose list f would take away, or that f takes away by a list: a later value wins,
-// but two lists of one value are meant to be one.
+// replacedBy returns the setting before f that f would take away where one of them makes an axis: a later value wins, but
+// two lists of one value are meant to be one, and of an axis nothing is lost unsaid.
 func replacedBy(before []setting, f setting) *setting {
 	i := slices.IndexFunc(before, func(s setting) bool {
 		list := s.value.Kind == yaml.SequenceNode || f.value.Kind == yaml.SequenceNode
-		return list && slices.Equal(s.named, f.named)
+		return list && slices.Equal(s.named, f.named) || (s.axis || f.axis) && s.named.hasPrefix(f.named)
 	})
 	if i < 0 {
 		return nil
@@ -70,7 +71,9 @@ func (l *loader) parseFlag(text string) (setting, string) {
 	if len(roots) == 1 {
 		f.value = placeless(roots[0])
 	}
-	if f.value.Kind == yaml.SequenceNode && typ != nil && !takesList(typ) {
+	byPath := typ != nil && !takesList(typ)
+	f.axis = f.value.Kind == yaml.SequenceNode && (byPath || isAxis(typ))
+	if f.axis && byPath {
 		f.path = Path{{Key: "spec"}, {Key: "matrix"}, {Key: "axes"}, {Key: p.String()}}
 	}
 	return f, ""
@@ -101,49 +104,4 @@ func placeless(n *yaml.Node) *yaml.Node {
 		placeless(c)
 	}
 	return n
-}
-
-// apply sets the flags in the tree of d. A flag beats every layer, so weaker places for the same value give way.
-func (d *Doc) apply(flags []setting) (out problem.List) {
-	for _, f := range flags {
-		d.flags = append(d.flags, f)
-		root, err := With(d.Root, f.path, f.value)
-		if err != nil {
-			out.Add(problem.Problem{File: "--set " + f.text, Path: f.path.String(), Text: err.Error()})
-			continue
-		}
-		d.Root = d.yield(root, f)
-	}
-	return out
-}
-
-// yield takes f's path out of matrix.axes and of model_overrides.
-func (d *Doc) yield(root *yaml.Node, f setting) *yaml.Node {
-	p := f.path[1:]
-	root = without(root, Path{{Key: "spec"}, {Key: "matrix"}, {Key: "axes"}, {Key: p.String()}})
-	models := Get(root, Path{{Key: "spec"}, {Key: "model_overrides"}})
-	if p[0].Key != "overrides" || len(p) < 2 || models == nil || models.Kind != yaml.MappingNode {
-		return root
-	}
-	for i := 0; i+1 < len(models.Content); i += 2 {
-		model := Path{{Key: "spec"}, {Key: "model_overrides"}, {Key: models.Content[i].Value}}
-		root = yieldModel(root, model, p[1:], f.value)
-	}
-	return root
-}
-
-// yieldModel removes a value from one model's overrides. Two fields combine in other ways: extra arguments are
-// appended, so they stay; a model's resources replace the experiment's as a block, so the value goes into both.
-func yieldModel(root *yaml.Node, model, p Path, value *yaml.Node) *yaml.Node {
-	inside := append(model, p...)
-	switch {
-	case p.hasPrefix(Path{{Key: "runtime"}, {Key: "vllm_extra_args"}}):
-		return root
-	case len(p) > 2 && p[1].Key == "resources" && Get(root, append(model, p[:2]...)) != nil:
-		if out, err := With(root, inside, value); err == nil {
-			return out
-		}
-		return root
-	}
-	return without(root, inside)
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -49,6 +50,81 @@ func TestSetBeatsAnAxisByPath(t *testing.T) {
 	}
 }
 
+// wholeAxes are the axes of e: path and values as JSON.
+func wholeAxes(t *testing.T, e *Experiment) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, a := range e.Spec.Matrix.Axes {
+		var values []any
+		for _, n := range a.Values {
+			var v any
+			if err := n.Decode(&v); err != nil {
+				t.Fatal(err)
+			}
+			values = append(values, v)
+		}
+		text, err := json.Marshal(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[a.Path] = string(text)
+	}
+	return out
+}
+
+func TestSetHoldsAgainstAxesAboveAndBelow(t *testing.T) {
+	const load = "load: {data: {input: 8, output: 8}, stages: [{rate: 1, duration: 1m}]}\n"
+	for _, row := range []struct {
+		name, file string
+		set        []string
+		axes       map[string]string
+		got        func(*ExperimentSpec) any
+		want       any
+	}{
+		{name: "an axis below gives way to the whole", file: "matrix: {axes: {engine.sim.itl: [4ms, 8ms]}}", set: []string{"engine={kind: sim}"},
+			axes: map[string]string{}, got: func(s *ExperimentSpec) any { return s.Engine.Sim == nil }, want: true},
+		{name: "a value goes into each value of an axis above", file: "matrix: {axes: {engine: [{kind: sim, port: 1}, {kind: sim, port: 2}]}}",
+			set: []string{"engine.sim.itl=3ms"}, axes: map[string]string{"engine": `[{"kind":"sim","port":1,"sim":{"itl":"3ms"}},{"kind":"sim","port":2,"sim":{"itl":"3ms"}}]`}},
+		{name: "an axis above that then varies nothing is none", file: "matrix: {axes: {execution: [{samples: 1}, {samples: 2}]}}",
+			set: []string{"execution.samples=5"}, axes: map[string]string{}, got: func(s *ExperimentSpec) any { return s.Execution.Samples }, want: 5},
+		{name: "values that are short forms are written out", file: load + "matrix: {axes: {load.data.input: [16, 64]}}",
+			set: []string{"load.data.input.stdev=4"}, axes: map[string]string{"load.data.input": `[{"mean":16,"stdev":4},{"mean":64,"stdev":4}]`}},
+		{name: "an axis in another spelling", file: "matrix: {axes: {'engine[\"port\"]': [1, 2]}}", set: []string{"engine.port=3"},
+			axes: map[string]string{}, got: func(s *ExperimentSpec) any { return *s.Engine.Port }, want: 3},
+		{name: "a list takes the place of an axis in another spelling", file: "matrix: {axes: {'engine[\"port\"]': [1, 2], engine.kind: [sim, vllm]}}",
+			set: []string{"engine.port=[3, 4]"}, axes: map[string]string{"engine.port": "[3,4]", "engine.kind": `["sim","vllm"]`}},
+		{name: "a value goes into an axis that a flag made", file: "namespace: perf", set: []string{"engine=[{port: 1}, {port: 2}]", "engine.kind=sim"},
+			axes: map[string]string{"engine": `[{"kind":"sim","port":1},{"kind":"sim","port":2}]`}},
+		{name: "an axis of a profile stays", file: "matrix: {axes: {deployment.engine: [{kind: sim, port: 1}, {kind: sim, port: 2}]}}", set: []string{"engine.port=3"},
+			axes: map[string]string{"deployment.engine": `[{"kind":"sim","port":1},{"kind":"sim","port":2}]`}},
+		{name: "a point that is included loses what the flag sets", file: "matrix: {include: [{execution.samples: 9, namespace: other}]}", set: []string{"execution.samples=5"},
+			axes: map[string]string{}, got: func(s *ExperimentSpec) any { return len(s.Matrix.Include[0]) }, want: 1},
+		{name: "all overrides beat all of a model", file: "model_overrides: {acme/tiny-1b: {scale: {replicas: 8}}}", set: []string{"overrides={scale: {replicas: 2}}"},
+			axes: map[string]string{}, got: func(s *ExperimentSpec) any { return len(s.ModelOverrides["acme/tiny-1b"].Scale.Replicas) }, want: 0},
+		{name: "a key that the file spells otherwise", file: "matrix: {maxParallel: 2}", set: []string{"matrix.max_parallel=4"},
+			axes: map[string]string{}, got: func(s *ExperimentSpec) any { return s.Matrix.MaxParallel }, want: 4},
+		{name: "a part of a short form", file: load, set: []string{"load.data.input.stdev=2"}, axes: map[string]string{},
+			got: func(s *ExperimentSpec) any { return s.Load.Data.Input.Mean }, want: 8.0},
+		{name: "a part of a cluster that is written as its name", file: "target_clusters: [lab-a]", set: []string{"target_clusters[0].queue=fast"}, axes: map[string]string{},
+			got: func(s *ExperimentSpec) any { return s.TargetClusters[0] }, want: ClusterAt{Name: "lab-a", Queue: "fast"}},
+		{name: "an entry of a list that is written as its one value", file: "model: {name: acme/tiny-1b}", set: []string{"model.name[0]=acme/mid-8b"}, axes: map[string]string{},
+			got: func(s *ExperimentSpec) any { return s.Model.Name }, want: Axis[string]{"acme/mid-8b"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			e := loaded(t, row.file, row.set...)
+			if diff := cmp.Diff(row.axes, wholeAxes(t, e)); diff != "" {
+				t.Errorf("axes (-want +got)\n%s", diff)
+			}
+			if row.got == nil {
+				return
+			}
+			if diff := cmp.Diff(row.want, row.got(&e.Spec)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestMistakesInSetNameTheFlag(t *testing.T) {
 	for _, row := range []struct{ name, set, want string }{
 		{"no value", "namespace", "--set namespace: want path=value, such as load.stages[0].rate=4"},
@@ -83,11 +159,35 @@ func TestTwoOverridesOfOneValueAreAMistake(t *testing.T) {
 			"--set overrides.scale.replicas=[3]: spec.overrides.scale.replicas: it takes away what --set overrides.scale.replicas=[1, 2] sets; keep one of them"},
 		{"a list and a value", []string{"execution.samples=[1, 2]", "execution.samples=3"},
 			"--set execution.samples=3: spec.execution.samples: it takes away what --set execution.samples=[1, 2] sets; keep one of them"},
+		{"a list for the whole of what has a value", []string{"engine.kind=sim", "engine=[{port: 1}, {port: 2}]"},
+			"--set engine=[{port: 1}, {port: 2}]: spec.engine: it takes away what --set engine.kind=sim sets; keep one of them"},
+		{"the whole of what has a list", []string{"execution.samples=[1, 2]", "execution={samples: 3}"},
+			"--set execution={samples: 3}: spec.execution: it takes away what --set execution.samples=[1, 2] sets; keep one of them"},
 		{"the whole after a part wins", []string{"mlflow.version=x", "mlflow={version: y}"}, ""},
 		{"a part after the whole", []string{"mlflow={version: y}", "mlflow.version=x"}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, found := LoadBytes(Options{Shipped: shippedFS(), Set: row.set}, "t.yaml", []byte(makeDocument(KindExperiment, "namespace: perf")))
+			if got := found.Error(); got != row.want {
+				t.Errorf("got  %s\nwant %s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestMistakesInSetBesideAnAxisNameTheFlag(t *testing.T) {
+	for _, row := range []struct{ name, file, set, want string }{
+		{"a value that does not fit", "matrix: {axes: {engine: [{kind: sim}, {kind: vllm}]}}", "engine.port=x",
+			"--set engine.port=x: spec.matrix.axes.engine[0].port: want an integer, found \"x\"\n--set engine.port=x: spec.matrix.axes.engine[1].port: want an integer, found \"x\""},
+		{"a value that cannot be put there", "matrix: {axes: {execution.profiling: [{enabled: true}, 7]}}", "execution.profiling.idle_seconds=3",
+			"--set execution.profiling.idle_seconds=3: spec.matrix.axes[\"execution.profiling\"][1].idle_seconds: want a mapping to hold idle_seconds, found \"7\"\n" +
+				"t.yaml:5:58: spec.matrix.axes[\"execution.profiling\"][1]: want a mapping, found \"7\""},
+		{"a point of which nothing is left", "matrix: {include: [{execution.samples: 9}]}", "execution.samples=5",
+			"--set execution.samples=5: spec.matrix.include[0]: the flag sets all that this point names, so it is no point of its own; take it away"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			opt := Options{Shipped: shippedFS(), Set: []string{row.set}}
+			_, found := LoadBytes(opt, "t.yaml", []byte(makeDocument(KindExperiment, row.file)))
 			if got := found.Error(); got != row.want {
 				t.Errorf("got  %s\nwant %s", got, row.want)
 			}

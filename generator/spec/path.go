@@ -2,6 +2,8 @@ package spec
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -199,4 +201,60 @@ func without(root *yaml.Node, p Path) *yaml.Node {
 		out.Content = append(out.Content[:i], out.Content[i+1:]...)
 	}
 	return &out
+}
+
+// spelt returns n, which is of type t, with the keys along p in their first spellings and the short forms along it
+// written out: a value can be put at p whatever the words of the file are. It does not modify n.
+func (c *codec) spelt(n *yaml.Node, t reflect.Type, p Path) *yaml.Node {
+	if n == nil || t == nil || len(p) == 0 || isNull(n) {
+		return n
+	}
+	t = bare(t)
+	out := *longForm(n, t, p[0])
+	out.Content = slices.Clone(out.Content)
+	var elem reflect.Type
+	key := p[0]
+	switch tab := c.tables[t]; {
+	case tab != nil && out.Kind == yaml.MappingNode && tab.byName[key.Key] != nil:
+		elem = tab.byName[key.Key].typ
+		tab.rename(&out, key.Key)
+	case t.Kind() == reflect.Map || t.Kind() == reflect.Slice:
+		elem = t.Elem()
+	}
+	if i := slot(&out, key); i >= 0 && elem != nil {
+		out.Content[i] = c.spelt(out.Content[i], elem, p[1:])
+	}
+	return &out
+}
+
+// rename gives the key of a field in mapping n its first spelling.
+func (t *table) rename(n *yaml.Node, name string) {
+	f := t.byName[name]
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if t.byName[n.Content[i].Value] == f {
+			key := *n.Content[i]
+			key.Value = f.name
+			n.Content[i] = &key
+		}
+	}
+}
+
+// longForm returns scalar n as the mapping or the list that it is short for, where seg leads into one.
+func longForm(n *yaml.Node, t reflect.Type, seg Seg) *yaml.Node {
+	if n.Kind != yaml.ScalarNode {
+		return n
+	}
+	at := yaml.Node{Line: n.Line, Column: n.Column}
+	short, isShort := reflect.Zero(t).Interface().(shortType)
+	switch {
+	case isShort && seg.Key != "":
+		key := at
+		key.Kind, key.Tag, key.Value = yaml.ScalarNode, "!!str", short.shorthand()
+		at.Kind, at.Tag, at.Content = yaml.MappingNode, "!!map", []*yaml.Node{&key, n}
+	case seg.Key == "" && (isAxis(t) || t.Implements(reflect.TypeFor[listType]())):
+		at.Kind, at.Tag, at.Content = yaml.SequenceNode, "!!seq", []*yaml.Node{n}
+	default:
+		return n
+	}
+	return &at
 }
