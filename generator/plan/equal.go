@@ -44,16 +44,22 @@ func contentOf(plan *runplan.RunPlan) [32]byte {
 	return sha256.Sum256(b)
 }
 
-// equalLoads reports points of one plan that put the same load on it.
-func (w *walk) equalLoads(loads []measured, points []int) problem.List {
+// equalLoads reports points of one plan that put the same load on it and judge it alike.
+func (w *walk) equalLoads(loads []runplan.Measurement, points []int) problem.List {
 	var problems problem.List
-	seen := map[string]int{}
+	type identity struct{ load, slo string }
+	seen := map[identity]int{}
 	for i, l := range loads {
-		if first, known := seen[l.measurement.Hash]; known {
+		slo, err := runplan.Sum(l.SLO)
+		if err != nil {
+			problems.Add(w.exp.Problem("spec.slo", "%s", err))
+		}
+		key := identity{l.Hash, slo}
+		if first, known := seen[key]; known {
 			problems.Add(w.same(first, points[i])...)
 			continue
 		}
-		seen[l.measurement.Hash] = points[i]
+		seen[key] = points[i]
 	}
 	return problems
 }

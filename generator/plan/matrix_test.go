@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/tasks/runplan"
@@ -240,6 +241,59 @@ spec:
 			}
 			if want := []int{1, 1, 2}; !slices.Equal(loads, want) {
 				t.Errorf("plans with %v loads, want %v", loads, want)
+			}
+		})
+	}
+}
+
+func TestEachLoadOfASharedDeploymentIsJudgedByItsOwnObjectives(t *testing.T) {
+	const file = `
+apiVersion: bflow.dev/v1alpha1
+kind: BenchmarkProfile
+metadata: {name: NAME}
+spec:
+  tool: native
+  load: {api: {API}, data: {input: 10, output: 10}, stages: [{rate: RATE, duration: 10s}]}
+---`
+	var text string
+	for _, p := range [][]string{{"quick", "slo_headers: {ttft: 50ms}", "1"}, {"slow", "slo_headers: {ttft: 2s}", "2"}, {"any", "stream: true", "3"}} {
+		text += strings.NewReplacer("NAME", p[0], "API", p[1], "RATE", p[2]).Replace(file)
+	}
+	text += `
+apiVersion: bflow.dev/v1alpha1
+kind: Experiment
+metadata: {name: own-objectives}
+spec:
+  model: {name: acme/tiny-1b}
+  deployment_profile: sim
+  execution: {share_deployment: true}
+  benchmark_profile: [quick, slow, any]
+`
+	goodput := func(s *runplan.SLO) runplan.Duration {
+		if s == nil || s.Goodput == nil {
+			return 0
+		}
+		return s.Goodput.TTFT
+	}
+	for _, row := range []struct {
+		name, slo string
+		whole     time.Duration
+		want      []time.Duration
+	}{
+		{"those that its words name", "", 0, []time.Duration{50 * time.Millisecond, 2 * time.Second, 0}},
+		{"those of the experiment where it has any", "  slo: {goodput: {min: 0.9, ttft: 1s}}\n", time.Second, []time.Duration{time.Second, time.Second, time.Second}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			plans, problems := planFile(t, "own.yaml", []byte(text+row.slo), Options{})
+			if err := problems.Err(); err != nil || len(plans) != 1 {
+				t.Fatalf("%d plans, %v", len(plans), err)
+			}
+			var got []time.Duration
+			for i := range plans[0].Measurements {
+				got = append(got, goodput(plans[0].Objectives(i)).D())
+			}
+			if !slices.Equal(got, row.want) || goodput(plans[0].SLO).D() != row.whole {
+				t.Errorf("got %v, and %v for all, want %v and %v", got, goodput(plans[0].SLO), row.want, row.whole)
 			}
 		})
 	}

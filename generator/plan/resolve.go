@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -97,7 +98,8 @@ func (p *point) resolve(loads []measured, benchmark string) *runplan.RunPlan {
 	for _, l := range loads {
 		plan.Measurements = append(plan.Measurements, l.measurement)
 	}
-	p.surround(plan, d, loads[0].slo)
+	p.objectives(plan, loads)
+	p.surround(plan, d)
 	if plan.Execution.Phases.Collect {
 		plan.Metrics = p.metricsOf(metrics, d, plan)
 	}
@@ -135,15 +137,34 @@ func (p *point) deploy(plan *runplan.RunPlan, profile *spec.DeploymentProfile, d
 	}
 }
 
-// surround fills in what is around the measurement: objectives, target, queue, execution.
-func (p *point) surround(plan *runplan.RunPlan, d *spec.DeploymentSpec, toolSLO *runplan.SLO) {
-	plan.SLO = toolSLO
-	if slo := p.spec("slo").SLO; slo != nil {
+// objectives fills in what the loads of plan are judged by: what the experiment says, else what the words of each load
+// name. Those stand beside the load where loads of one deployment differ in them.
+func (p *point) objectives(plan *runplan.RunPlan, loads []measured) {
+	alike := !slices.ContainsFunc(loads, func(l measured) bool { return !reflect.DeepEqual(l.slo, loads[0].slo) })
+	switch slo := p.spec("slo").SLO; {
+	case slo != nil:
 		plan.SLO = sloOf(slo)
+	case alike:
+		plan.SLO = loads[0].slo
+	default:
+		for i := range loads {
+			plan.Measurements[i].SLO = loads[i].slo
+		}
 	}
-	if searches(plan) && (plan.SLO == nil || plan.SLO.Goodput == nil) {
-		p.problems.Add(p.exp.Problem("spec", "a search needs slo.goodput: it says which requests are good, such as {min: 0.95, ttft: 500ms}"))
+	for i := range plan.Measurements {
+		if slo := plan.Objectives(i); searches(&plan.Measurements[i]) && (slo == nil || slo.Goodput == nil) {
+			p.problems.Add(p.exp.Problem("spec", "a search needs slo.goodput: it says which requests are good, such as {min: 0.95, ttft: 500ms}"))
+		}
 	}
+}
+
+// searches says whether load-gen looks for the highest load: the judge of a level is the goodput.
+func searches(m *runplan.Measurement) bool {
+	return m.Search != nil && m.Runner != runplan.RunnerExternal
+}
+
+// surround fills in what is around the measurement: target, queue, execution.
+func (p *point) surround(plan *runplan.RunPlan, d *spec.DeploymentSpec) {
 	cluster := pick(p.source, atTarget, p.exp.Spec.TargetClusters, p.digits)
 	experiment := *p.spec("target_cluster")
 	experiment.ServiceAccount = p.spec("service_account").ServiceAccount
@@ -159,13 +180,6 @@ func (p *point) surround(plan *runplan.RunPlan, d *spec.DeploymentSpec, toolSLO 
 	if plan.Queue, err = queueOf(p.spec("queue").Queue, cluster, plan); err != nil {
 		p.problems.Add(p.exp.Problem("spec", "deployment: %s", err))
 	}
-}
-
-// searches says whether load-gen looks for the highest load: the judge of a level is the goodput.
-func searches(plan *runplan.RunPlan) bool {
-	return slices.ContainsFunc(plan.Measurements, func(m runplan.Measurement) bool {
-		return m.Search != nil && m.Runner != runplan.RunnerExternal
-	})
 }
 
 // pin replaces names by immutable ones and names where results go, which may depend on them.

@@ -60,7 +60,7 @@ func (w *walk) resolve(u int) (*runplan.RunPlan, problem.List) {
 	plan := p.resolve(loads, w.benchmarks(loads))
 	if plan != nil && len(points) > 1 {
 		w.nameMeasurements(plan, points)
-		p.problems.Add(w.equalLoads(loads, points)...)
+		p.problems.Add(w.equalLoads(plan.Measurements, points)...)
 	}
 	return plan, p.problems
 }

@@ -83,7 +83,7 @@ func (m *measurement) skipsRest(plan runplan.Stage, r *report.StageResult) strin
 	if verdict.SkipsRest(plan.Stop, r.Ended) {
 		return fmt.Sprintf("stage %d ended by %s with scope all", r.Stage, r.Ended)
 	}
-	if m.whole.SLO != nil && m.whole.SLO.OnBreach == "stop" && plan.Measure && breached(m.whole.SLO, r, m.values(r)) {
+	if m.slo != nil && m.slo.OnBreach == "stop" && plan.Measure && breached(m.slo, r, m.values(r)) {
 		return fmt.Sprintf("stage %d breached an objective, and slo.on_breach is stop", r.Stage)
 	}
 	return ""

@@ -32,6 +32,7 @@ type measurement struct {
 	step.Streams
 	whole *runplan.RunPlan
 	plan  *runplan.Measurement
+	slo   *runplan.SLO // what it is judged by; nil = nothing
 	dir   string
 
 	anchor  time.Time
@@ -65,11 +66,11 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 	if whole, err = whole.WithLoad(o.Measurement, secrets.Find); err != nil {
 		return nil, err
 	}
-	plan := &whole.Measurements[o.Measurement]
-	if err := check(plan, whole.SLO); err != nil {
+	plan, slo := &whole.Measurements[o.Measurement], whole.Objectives(o.Measurement)
+	if err := check(plan, slo); err != nil {
 		return nil, fmt.Errorf("measurement %d (%q): %w", o.Measurement, plan.Name, err)
 	}
-	m := &measurement{Options: o, Streams: s, whole: whole, plan: plan, dir: report.MeasurementDir(o.RunDir, o.Measurement),
+	m := &measurement{Options: o, Streams: s, whole: whole, plan: plan, slo: slo, dir: report.MeasurementDir(o.RunDir, o.Measurement),
 		sources: map[string]int{}, anchor: time.Now()}
 	key, err := step.APIKey(s.Env)
 	if err != nil {

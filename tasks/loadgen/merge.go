@@ -97,7 +97,7 @@ func mergeMeasurement(out string, shards []string, plan *runplan.RunPlan, n int)
 	if m.Record != nil {
 		keep = *m.Record
 	}
-	if err := record.Merge(dir, dirs, keep, judgeWhole(m, plan.SLO)); err != nil {
+	if err := record.Merge(dir, dirs, keep, judgeWhole(m, plan.Objectives(n))); err != nil {
 		return false, err
 	}
 	return true, noteMerge(dir, len(dirs))

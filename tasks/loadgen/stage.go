@@ -89,7 +89,7 @@ func (m *measurement) result(t *tried, sum *record.Summary) *report.StageResult 
 	r.Measurement, r.Ended, r.Interrupted = m.Measurement, t.driver.state.by, t.driver.state.by == endedInterrupted
 	r.Client = t.used.client()
 	r.Client.StaleRetries = sum.StaleRetries
-	r.Checks = checks(t.in, r, t.used, m.plan, m.whole.SLO)
+	r.Checks = checks(t.in, r, t.used, m.plan, m.slo)
 	return r
 }
 
@@ -157,8 +157,8 @@ func (d *driver) summary(t trySpec, m *measurement) *record.Stage {
 	for _, a := range m.plan.API.Adapters {
 		s.Adapters = append(s.Adapters, a.Name)
 	}
-	if m.whole.SLO != nil && m.whole.SLO.Goodput != nil {
-		s.Objectives = m.whole.SLO.Goodput
+	if m.slo != nil && m.slo.Goodput != nil {
+		s.Objectives = m.slo.Goodput
 	}
 	return s
 }

@@ -13,12 +13,19 @@ type measured struct {
 	Repos        map[string]string `json:"repos,omitempty"` // pinned commits
 	Measurements []string          `json:"measurements"`    // their hashes
 	SLO          *SLO              `json:"slo,omitempty"`
+	Objectives   map[int]*SLO      `json:"objectives,omitempty"` // of the measurements that have their own
 }
 
 func hashed(p *RunPlan) measured {
 	m := measured{Deployment: hashedDeployment(p.Deployment), SLO: p.SLO, Measurements: make([]string, len(p.Measurements))}
 	for i := range p.Measurements {
 		m.Measurements[i] = p.Measurements[i].Hash
+		if slo := p.Measurements[i].SLO; slo != nil {
+			if m.Objectives == nil {
+				m.Objectives = map[int]*SLO{}
+			}
+			m.Objectives[i] = slo
+		}
 	}
 	if p.Pins != nil {
 		m.Repos = p.Pins.Repos
@@ -82,10 +89,10 @@ func withoutPlacement(runtime json.RawMessage) json.RawMessage {
 	return kept
 }
 
-// hashedMeasurement clears the names and labels, the credentials and what the translation said. Whose words described the
-// load counts only where that tool runs.
+// hashedMeasurement clears the names and labels, the objectives, the credentials and what the translation said. Whose words
+// described the load counts only where that tool runs.
 func hashedMeasurement(m Measurement) Measurement {
-	m.Hash, m.Name, m.Labels, m.Notes, m.Record, m.Venv = "", "", nil, nil, nil, ""
+	m.Hash, m.Name, m.Labels, m.Notes, m.Record, m.Venv, m.SLO = "", "", nil, nil, nil, "", nil
 	if m.Runner != RunnerExternal {
 		m.Tool = ""
 	}

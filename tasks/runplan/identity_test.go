@@ -3,6 +3,7 @@ package runplan
 import (
 	"encoding/json"
 	"testing"
+	"time"
 )
 
 func TestAToolCountsWhereItRuns(t *testing.T) {
@@ -49,6 +50,21 @@ func TestAMeasurementHasOneHashOnASharedDeploymentAndAlone(t *testing.T) {
 	}
 	if alone.Hash != single.Hash {
 		t.Error("a point with one measurement depends on its name or index")
+	}
+}
+
+func TestObjectivesOfALoadCountInThePlanAndNotInTheMeasurement(t *testing.T) {
+	one := Measurement{Name: "a", Samples: 1}
+	judged := one
+	judged.SLO = &SLO{Goodput: &Goodput{Min: 0.9, TTFT: Duration(time.Second)}}
+	plain, strict := &RunPlan{Measurements: []Measurement{one}}, &RunPlan{Measurements: []Measurement{judged}}
+	for _, p := range []*RunPlan{plain, strict} {
+		if err := Identify(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if plain.Measurements[0].Hash != strict.Measurements[0].Hash || plain.Hash == strict.Hash {
+		t.Error("want one measurement in two plans")
 	}
 }
 

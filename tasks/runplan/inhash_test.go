@@ -286,4 +286,12 @@ var inHash = map[string]bool{
 	"measurements[].record.slice":                    false,
 	"measurements[].record.parquet":                  false,
 	"measurements[].venv":                            false,
+	"measurements[].slo.latency":                     true,
+	"measurements[].slo.errorRate":                   true,
+	"measurements[].slo.minThroughput":               true,
+	"measurements[].slo.goodput.min":                 true,
+	"measurements[].slo.goodput.ttft":                true,
+	"measurements[].slo.goodput.tpot":                true,
+	"measurements[].slo.goodput.e2e":                 true,
+	"measurements[].slo.onBreach":                    true,
 }

@@ -18,6 +18,7 @@ type Measurement struct {
 	Notes       []string          `json:"notes,omitempty"`    // what the translation had to say; not in the hash
 	Record      *Record           `json:"record,omitempty"`   // nil = rows without gaps and texts; not in the hash
 	Venv        string            `json:"venv,omitempty"`     // virtual environment of the real tool, for runner external on this host; not in the hash
+	SLO         *SLO              `json:"slo,omitempty"`      // where loads of one deployment are judged by different ones; see RunPlan.Objectives; not in the hash
 }
 
 // Record says what is kept beside rows and distributions.
@@ -304,4 +305,13 @@ type Goodput struct {
 	TTFT Duration `json:"ttft,omitempty"`
 	TPOT Duration `json:"tpot,omitempty"`
 	E2E  Duration `json:"e2e,omitempty"`
+}
+
+// Objectives are what measurement i is judged by: its own, where the loads of a deployment differ in theirs, else those
+// of the plan; nil where there are none.
+func (p *RunPlan) Objectives(i int) *SLO {
+	if i >= 0 && i < len(p.Measurements) && p.Measurements[i].SLO != nil {
+		return p.Measurements[i].SLO
+	}
+	return p.SLO
 }

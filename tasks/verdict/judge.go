@@ -32,10 +32,11 @@ func Skipped(s *report.Stage) bool { return s.Ended == "skipped" }
 // rules are the words of the experiment about consequences.
 type rules struct{ breach, invalid bool }
 
-func rulesOf(p *runplan.RunPlan) rules {
+// rulesOf are those of a measurement of p.
+func rulesOf(p *runplan.RunPlan, measurement int) rules {
 	r := rules{invalid: p.Execution.OnInvalid == runplan.InvalidFail || p.Execution.OnInvalid == runplan.InvalidRetry}
-	if p.SLO != nil {
-		r.breach = p.SLO.OnBreach == "fail" || p.SLO.OnBreach == "stop"
+	if slo := p.Objectives(measurement); slo != nil {
+		r.breach = slo.OnBreach == "fail" || slo.OnBreach == "stop"
 	}
 	return r
 }
@@ -56,8 +57,8 @@ func (r rules) exit(code int) int {
 }
 
 // Found is a finding of a measurement of the plan, with what the experiment wants to follow from it.
-func Found(p *runplan.RunPlan, code int, reason string) Finding {
-	return Finding{Code: code, Exit: rulesOf(p).exit(code), Reason: reason}
+func Found(p *runplan.RunPlan, measurement, code int, reason string) Finding {
+	return Finding{Code: code, Exit: rulesOf(p, measurement).exit(code), Reason: reason}
 }
 
 // Run judges a run by the pooled stages of its measurements, whose gates are judged, and by findings from outside
@@ -69,7 +70,7 @@ func Run(p *runplan.RunPlan, measurements []report.Measurement, findings []Findi
 		for j := range stages {
 			v.Gates = append(v.Gates, stages[j].Gates...)
 			if stages[j].Planned.Measure {
-				findings = append(findings, stageFindings(rulesOf(p), &stages[j])...)
+				findings = append(findings, stageFindings(rulesOf(p, measurements[i].Index), &stages[j])...)
 			}
 		}
 		v.Validity = append(v.Validity, validity(&measurements[i])...)

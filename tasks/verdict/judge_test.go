@@ -89,6 +89,16 @@ func TestRun(t *testing.T) {
 	}
 }
 
+func TestEachMeasurementIsJudgedByItsOwnObjectives(t *testing.T) {
+	p := &runplan.RunPlan{Measurements: []runplan.Measurement{{SLO: &runplan.SLO{OnBreach: "report"}}, {SLO: &runplan.SLO{OnBreach: "fail"}}}}
+	breached := report.Pooled{Stages: []report.Stage{stageWith(100, 0, false, gate(Fail))}}
+	for i, want := range []int{0, 5} {
+		if v := Run(p, []report.Measurement{{Index: i, Pooled: breached}}, nil); v.ExitCode != want {
+			t.Errorf("a breach of measurement %d has exit code %d, want %d", i, v.ExitCode, want)
+		}
+	}
+}
+
 func TestReasonsComeGravestFirst(t *testing.T) {
 	p := &runplan.RunPlan{SLO: &runplan.SLO{OnBreach: "fail"}}
 	m := report.Measurement{Pooled: report.Pooled{Stages: []report.Stage{stageWith(9, 0, false, gate(Fail)), stageWith(0, 9, false)}}}

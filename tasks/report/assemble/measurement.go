@@ -185,7 +185,7 @@ func (m *measured) judge(imported bool) {
 			s.Verdict = verdict.NotJudged
 			continue
 		}
-		s.Gates = verdict.Gates(m.plan.SLO, verdict.Evidence{Stage: *s, OutputPerSecond: m.outputPerSecond(s.Stage),
+		s.Gates = verdict.Gates(m.plan.Objectives(m.Index), verdict.Evidence{Stage: *s, OutputPerSecond: m.outputPerSecond(s.Stage),
 			Values: func(metric string) *report.Distribution { return m.pooledValues(s.Stage, metric) }})
 		s.Verdict = verdict.Stage(s)
 	}

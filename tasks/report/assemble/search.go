@@ -32,7 +32,7 @@ func (m *measured) readSearch() {
 	}
 	if f.Value == nil && f.Ended != "" {
 		reason := fmt.Sprintf("measurement %d (%q): search: %s", m.Index, m.Name, f.Conclusion)
-		m.findings = append(m.findings, verdict.Found(m.plan, verdictOf(f.Ended), reason))
+		m.findings = append(m.findings, verdict.Found(m.plan, m.Index, verdictOf(f.Ended), reason))
 	}
 }
 

@@ -33,7 +33,7 @@ func config(run tools.Run, ms []tools.Measurement) object {
 			"seed":               object{"kind": "static", "value": m.Plan.Data.Seed},
 			"outputs":            []object{{"kind": "json", "path": "benchmarks.json"}},
 			"metrics": object{"kind": "generative", "warnings": []object{}, "sample_size": nil, "prefer_response_metrics": true,
-				"confidence": nil, "slo": objectives(run)},
+				"confidence": nil, "slo": objectives(run, m)},
 		},
 		"benchmarks": []any{nil},
 	}
@@ -195,11 +195,15 @@ func constraints(s runplan.Stage) object {
 }
 
 // objectives are those of the tool: goodput by ttft, tpot and e2e.
-func objectives(run tools.Run) any {
-	if run.Report.Plan == nil || run.Report.Plan.SLO == nil || run.Report.Plan.SLO.Goodput == nil {
+func objectives(run tools.Run, m *tools.Measurement) any {
+	if run.Report.Plan == nil {
 		return nil
 	}
-	g := run.Report.Plan.SLO.Goodput
+	slo := run.Report.Plan.Objectives(m.Index)
+	if slo == nil || slo.Goodput == nil {
+		return nil
+	}
+	g := slo.Goodput
 	out, set := object{"ttft_ms": nil, "tpot_ms": nil, "e2el_ms": nil}, false
 	for name, d := range map[string]runplan.Duration{"ttft_ms": g.TTFT, "tpot_ms": g.TPOT, "e2el_ms": g.E2E} {
 		if d > 0 {

@@ -119,7 +119,7 @@ func (s *stage) schedule(m object) {
 // goodput is given where objectives are that the tool has words for.
 func (s *stage) goodput(run tools.Run, m object) {
 	m["slo_attainment"], m["slo_determined_requests"], m["request_goodput"] = nil, 0, nil
-	if s.Goodput == nil || objectives(run) == nil {
+	if s.Goodput == nil || objectives(run, s.measurement) == nil {
 		return
 	}
 	m["slo_attainment"], m["slo_determined_requests"] = s.Goodput.Attainment, s.Goodput.Of

@@ -63,7 +63,7 @@ func (s *stage) config2(run tools.Run, index int) object {
 	return object{
 		"id_": s.id(run), "run_id": run.Report.Run.ID, "run_index": index, "strategy": strategy(s.Stage), "constraints": constraints(s.Planned),
 		"sample_size": nil, "warmup": trim(s.Planned.SkipFirst), "cooldown": trim(s.Planned.SkipLast), "prefer_response_metrics": true,
-		"slo": objectives(run), "confidence": nil, "warnings": []object{}, "profile": profile(s.measurement), "requests": dataLoader(),
+		"slo": objectives(run, s.measurement), "confidence": nil, "warnings": []object{}, "profile": profile(s.measurement), "requests": dataLoader(),
 		"backend":     backend(run, s.measurement),
 		"environment": object{"exported_by": tools.ExportedBy, "tool": s.measurement.Tool, "tool_version": s.measurement.ToolVersion},
 	}
