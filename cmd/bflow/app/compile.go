@@ -62,6 +62,9 @@ func compileCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := tell(s, oneName(in)); err != nil {
+				return err
+			}
 			opt, err := planOptions(c)
 			if err != nil {
 				return err

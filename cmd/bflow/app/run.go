@@ -50,6 +50,9 @@ func runCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := tell(s, oneName(in)); err != nil {
+				return err
+			}
 			opt, err := planOptions(c)
 			if err != nil {
 				return err
