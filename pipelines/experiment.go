@@ -40,8 +40,8 @@ func experimentParams() []experimentParam {
 func experimentResults() []tektonv1.TaskResult {
 	return []tektonv1.TaskResult{
 		{Name: contract.ResultVerdict, Type: tektonv1.ResultsTypeString, Description: "pass, fail, inconclusive or invalid: the worst of all runs. Empty where nobody waited for it."},
-		{Name: contract.ResultRuns, Type: tektonv1.ResultsTypeString, Description: "Names of the runs, by commas."},
-		{Name: contract.ResultPlanHashes, Type: tektonv1.ResultsTypeString, Description: "Hashes of their plans, in the same order: equal hashes measured the same."},
+		{Name: contract.ResultRuns, Type: tektonv1.ResultsTypeString, Description: "Names of the runs, by commas; the points of an experiment that has several go by the name of their matrix."},
+		{Name: contract.ResultPlanHashes, Type: tektonv1.ResultsTypeString, Description: "Hashes of their plans, in the same order, of a matrix those of its points: equal hashes measured the same."},
 	}
 }
 

@@ -32,7 +32,9 @@ func Select(parent *tektonv1.PipelineRun, points *shard.Points, keep []int) (Mat
 	}
 	meta := metav1.ObjectMeta{Namespace: parent.Namespace, Labels: maps.Clone(parent.Labels), GenerateName: parent.Name + "-",
 		Annotations: map[string]string{contract.AnnotationName: parent.Annotations[contract.AnnotationName]}}
-	maps.DeleteFunc(meta.Labels, func(key, _ string) bool { return strings.HasPrefix(key, "tekton.dev/") })
+	maps.DeleteFunc(meta.Labels, func(key, _ string) bool {
+		return strings.HasPrefix(key, "tekton.dev/") || key == contract.LabelParent // whoever started that one did not start this
+	})
 	out := MatrixObjects{Points: len(keep)}
 	bare := *meta.DeepCopy()
 	bare.GenerateName = ""

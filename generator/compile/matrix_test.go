@@ -272,9 +272,13 @@ func TestPointsThatAreTakenOfAMatrixKeepWhatItSaysOfItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	whole.Parent.Labels[contract.LabelParent] = "somebody's" // who did not start what is taken of it
 	taken, err := Select(whole.Parent, readPoints(t, whole.Plans, rootOf(t, whole)), []int{1})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if by, has := taken.Parent.Labels[contract.LabelParent]; has {
+		t.Errorf("it belongs to %q", by)
 	}
 	want := maps.Clone(whole.Parent.Annotations)
 	want[contract.AnnotationLoad] = "1 point"

@@ -65,7 +65,11 @@ type expedition struct {
 	request experiment.Request
 	source  string // where the file came from
 	plans   []*runplan.RunPlan
-	runs    []*clusterrun.Run
+
+	matrices []*clusterrun.Matrix
+	runs     []*clusterrun.Run
+	alone    []*runplan.RunPlan // plans of runs
+	names    []string           // of matrices, then of runs
 }
 
 // begin finds out what is asked for.

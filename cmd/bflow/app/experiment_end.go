@@ -8,15 +8,18 @@ import (
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/cmd/bflow/experiment"
 	"bflow.dev/bflow/cmd/bflow/progress"
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 
-// conclude says how the runs ended, and ends as they did.
+// conclude says how matrices and runs ended, and ends as they did.
 func (e *expedition) conclude(ctx context.Context, ended map[string]clusterrun.Status) error {
-	var codes []int
-	var outcomes []state.Outcome
+	codes, outcomes, err := e.concludeMatrices(ctx)
+	if err != nil {
+		return err
+	}
 	for _, r := range e.runs {
 		status := ended[r.ID]
 		codes = append(codes, status.ExitCode)
@@ -35,11 +38,30 @@ func (e *expedition) conclude(ctx context.Context, ended map[string]clusterrun.S
 	if code != contract.ExitInterrupted {
 		word = state.Tally(outcomes).Verdict()
 	}
-	fmt.Fprintf(e.s.Err, "verdict: %s; bflow report %s shows the whole\n", word, e.runs[0].ID)
+	fmt.Fprintf(e.s.Err, "verdict: %s; bflow report %s shows the whole\n", word, e.names[0])
 	if err := e.results.End(word); err != nil {
 		return err
 	}
 	return silently(code)
+}
+
+// concludeMatrices says how matrices ended, and returns the code of each and what became of their points.
+func (e *expedition) concludeMatrices(ctx context.Context) (codes []int, outcomes []state.Outcome, err error) {
+	for _, m := range e.matrices {
+		code, err := concludeMatrix(ctx, e.s, screen.Screen{}, e.cluster, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, points, err := m.State()
+		if err != nil {
+			return nil, nil, err
+		}
+		codes, outcomes = append(codes, code), append(outcomes, points...)
+		if code == contract.ExitFail && m.Custom == nil {
+			outcomes = append(outcomes, outcomeOf("", code)) // it ended before anything was made
+		}
+	}
+	return codes, outcomes, nil
 }
 
 // Time that a pod has between the signal and its end is thirty seconds.
@@ -56,7 +78,7 @@ func (e *expedition) farewell(ctx context.Context) error {
 	defer cancel()
 	why := e.cluster.WhyEnds(asking, e.parent, e.taskRun)
 	if why != clusterrun.ParentCancelled {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("waiting for %s: PipelineRun %s %s; the runs go on: bflow watch follows them, bflow cancel ends them", e.runs[0].ID, e.parent.Name, ended(why)))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("waiting for %s: PipelineRun %s %s; the runs go on: bflow watch follows them, bflow cancel ends them", e.names[0], e.parent.Name, ended(why)))
 	}
 	ending, stop := context.WithTimeout(ctx, timeToEnd)
 	defer stop()

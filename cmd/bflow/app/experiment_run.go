@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/literal"
 	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -35,13 +38,11 @@ func (e *expedition) run(ctx context.Context) error {
 		return e.farewell(ctx)
 	}
 	if !e.request.Wait {
-		fmt.Fprintf(e.s.Err, "nobody waits for the verdict; bflow watch %s follows the run\n", e.runs[0].ID)
+		fmt.Fprintf(e.s.Err, "nobody waits for the verdict; bflow watch %s follows it\n", e.names[0])
 		return nil
 	}
 	e.warn()
-	display := progress.New(e.s.Err, screen.Screen{}, len(e.runs), time.Now)
-	ended, err := e.cluster.Follow(ctx, e.runs, newFollower(e.s, display, e.runs, e.plans))
-	display.Close()
+	ended, err := e.follow(ctx)
 	if ctx.Err() != nil {
 		return e.farewell(ctx)
 	}
@@ -51,11 +52,33 @@ func (e *expedition) run(ctx context.Context) error {
 	return e.conclude(ctx, ended)
 }
 
+// follow shows matrices until they end, one after another, and then runs, of which it returns how they ended.
+func (e *expedition) follow(ctx context.Context) (map[string]clusterrun.Status, error) {
+	for i, m := range e.matrices {
+		t := newLiveTable(e.s.Err, screen.Screen{}, time.Now)
+		ended, err := e.cluster.FollowMatrix(ctx, m, t.show, func(err error) { t.say("%s", interruption(err)) })
+		t.close()
+		if err != nil {
+			return nil, err
+		}
+		e.matrices[i] = ended
+	}
+	if len(e.runs) == 0 {
+		return nil, nil
+	}
+	display := progress.New(e.s.Err, screen.Screen{}, len(e.runs), time.Now)
+	defer display.Close()
+	return e.cluster.Follow(ctx, e.runs, newFollower(e.s, display, e.runs, e.alone))
+}
+
 // resolve makes plans of the experiment, by the very steps of bflow run.
 func (e *expedition) resolve(ctx context.Context) ([]literal.Secret, compile.Options, error) {
 	in, found, err := e.read(ctx)
 	if err != nil {
 		return nil, compile.Options{}, err
+	}
+	if found.Err() == nil {
+		found.Add(oneName(in)...)
 	}
 	if err := tell(e.s, found); err != nil {
 		return nil, compile.Options{}, err
@@ -129,38 +152,108 @@ func (e *expedition) pin(ctx context.Context, git *gitsource.Source) error {
 	})
 }
 
-// submit makes the runs, or finds those of an earlier try, and writes down what they are called. A signal does not cut it
-// short: what is half done could not be cancelled.
+// submit makes matrices and runs, or finds those of an earlier try, and writes down what they are called. A signal does not
+// cut it short: what is half done could not be cancelled.
 func (e *expedition) submit(ctx context.Context, o compile.Options, keys []literal.Secret) error {
 	started := e.parent.Annotations[contract.AnnotationStarted]
 	if started == "" {
 		started = "PipelineRun " + e.parent.Name
 	}
-	notes := map[string]string{contract.AnnotationSource: e.source, contract.AnnotationStarted: started}
-	err := e.patiently(ctx, func(ctx context.Context) (err error) {
-		e.runs, err = e.cluster.Submit(context.WithoutCancel(ctx), clusterrun.Submission{Plans: e.plans, Compile: o, Secrets: keys,
-			Name: experiment.Names(string(e.parent.UID), e.parent.Created), Parent: e.parent, Notes: notes})
-		return err
-	})
-	if err != nil {
-		return refused(err)
+	sub := clusterrun.Submission{Compile: o, Secrets: keys, Parent: e.parent,
+		Notes: map[string]string{contract.AnnotationSource: e.source, contract.AnnotationStarted: started}}
+	if err := e.patiently(ctx, func(ctx context.Context) error { return e.make(context.WithoutCancel(ctx), sub) }); err != nil {
+		return errors.Join(refused(err), e.takeBack(ctx))
 	}
-	var names, hashes []string
+	var hashes []string
+	for _, group := range e.groups() {
+		if len(group) > 1 {
+			hashes = append(hashes, hashesOf(group)...)
+		}
+	}
+	e.names = nil
+	for _, m := range e.matrices {
+		e.names = append(e.names, m.Name())
+		fmt.Fprintf(e.s.Out, "%s, a matrix of %d points\n", m.Name(), m.Points())
+	}
 	for i, r := range e.runs {
-		names, hashes = append(names, r.ID), append(hashes, e.plans[i].Hash)
-		fmt.Fprintf(e.s.Out, "%s %s\n", r.ID, e.plans[i].Hash)
+		e.names = append(e.names, r.ID)
+		fmt.Fprintf(e.s.Out, "%s %s\n", r.ID, e.alone[i].Hash)
 	}
-	return e.results.Begin(names, hashes)
+	return e.results.Begin(e.names, append(hashes, hashesOf(e.alone)...))
+}
+
+// takeBack cancels the matrices of the experiments before one that is refused: nobody would wait for them.
+func (e *expedition) takeBack(ctx context.Context) error {
+	if len(e.matrices) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeToEnd)
+	defer cancel()
+	met, err := e.cluster.CancelChildren(ctx, e.parent)
+	for name := range met {
+		fmt.Fprintf(e.s.Err, "cancelled %s, which was made before\n", name)
+	}
+	return err
+}
+
+// groups are the plans of each experiment.
+func (e *expedition) groups() [][]*runplan.RunPlan { return byExperiment(e.plans) }
+
+func hashesOf(plans []*runplan.RunPlan) (hashes []string) {
+	for _, p := range plans {
+		hashes = append(hashes, p.Hash)
+	}
+	return hashes
+}
+
+// make makes a matrix of every experiment of several points, as bflow run does, and runs of the others. Each has its name
+// by its place, so that another try finds what this one has made.
+func (e *expedition) make(ctx context.Context, sub clusterrun.Submission) error {
+	sub.Name = experiment.Names(string(e.parent.UID), e.parent.Created)
+	e.matrices, e.alone = nil, nil
+	for _, group := range e.groups() {
+		if len(group) == 1 {
+			e.alone = append(e.alone, group...)
+			continue
+		}
+		sub.Plans = group
+		m, err := e.cluster.SubmitMatrix(ctx, sub)
+		if err != nil {
+			return err
+		}
+		e.matrices = append(e.matrices, m)
+	}
+	if len(e.alone) == 0 {
+		return nil
+	}
+	var err error
+	sub.Plans = e.alone
+	e.runs, err = e.cluster.Submit(ctx, sub)
+	return err
 }
 
 // warn says so when the PipelineRun ends before its runs can: an hour is what Tekton gives one of which nobody says more.
 func (e *expedition) warn() {
 	var longest time.Duration
-	for _, p := range e.plans {
-		longest = max(longest, p.Timeouts.Pipeline.D())
+	for _, group := range e.groups() {
+		longest = max(longest, longestOf(group))
 	}
 	if t := e.parent.Timeout; t > 0 && t < longest {
-		fmt.Fprintf(e.s.Err, "warning: this PipelineRun waits for %s at most, and a run may take %s after its time in the queue; when it ends before, the runs go on. Give it more time: tkn pipeline start --pipeline-timeout 24h\n",
+		fmt.Fprintf(e.s.Err, "warning: this PipelineRun waits for %s at most, and its runs may take %s after their time in the queue; when it ends before, the runs go on. Give it more time: tkn pipeline start --pipeline-timeout 24h\n",
 			t, longest.Round(time.Minute))
 	}
+}
+
+// longestOf is how long the runs of an experiment may take once they start: as many beside each other as it lets, each
+// for all of its time.
+func longestOf(plans []*runplan.RunPlan) time.Duration {
+	slots := make([]time.Duration, len(plans))
+	if most := plans[0].Execution.MaxParallel; most > 0 && most < len(plans) {
+		slots = slots[:most]
+	}
+	for _, p := range plans {
+		first := slices.Index(slots, slices.Min(slots))
+		slots[first] += p.Timeouts.Pipeline.D()
+	}
+	return slices.Max(slots)
 }

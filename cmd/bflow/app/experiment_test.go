@@ -217,14 +217,31 @@ func planHash(t *testing.T, text, set string) string {
 }
 
 func TestASecondTryFindsTheRunsOfTheFirst(t *testing.T) {
-	d := newDesk(t, map[string]string{"experiment": smallExperiment, "overrides": "load.data.input=[16, 32]", "wait": "false"})
-	for range 2 {
-		if code := d.step(eventually.Context(t)); code != 0 {
-			t.Fatalf("exit code %d\n%s", code, d.err.String())
-		}
-	}
-	if runs := d.children(); len(runs) != 2 || len(strings.Split(d.result(contract.ResultRuns), ",")) != 2 || d.result(contract.ResultVerdict) != "" {
-		t.Errorf("runs %v, results %q and verdict %q", runs, d.result(contract.ResultRuns), d.result(contract.ResultVerdict))
+	for _, row := range []struct {
+		name, overrides string
+		hashes          int
+		role            any
+	}{
+		{"a run", "load.data.input=16", 1, nil},
+		{"a matrix", "load.data.input=[16, 32]", 2, contract.RoleMatrix},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d := newDesk(t, map[string]string{"experiment": smallExperiment, "overrides": row.overrides, "wait": "false"})
+			for range 2 {
+				if code := d.step(eventually.Context(t)); code != 0 {
+					t.Fatalf("exit code %d\n%s", code, d.err.String())
+				}
+			}
+			runs := d.children()
+			if len(runs) != 1 || d.result(contract.ResultRuns) != filepath.Base(runs[0]) || d.result(contract.ResultVerdict) != "" ||
+				len(strings.Split(d.result(contract.ResultPlanHashes), ",")) != row.hashes {
+				t.Fatalf("runs %v, results %q, %q and verdict %q", runs, d.result(contract.ResultRuns), d.result(contract.ResultPlanHashes), d.result(contract.ResultVerdict))
+			}
+			if role := d.srv.Get(runs[0])["metadata"].(apitest.Object)["labels"].(apitest.Object)[contract.LabelRole]; role != row.role {
+				t.Errorf("its role is %v, want %v", role, row.role)
+			}
+			d.mayAll()
+		})
 	}
 }
 

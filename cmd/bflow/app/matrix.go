@@ -12,6 +12,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/tasks/contract"
@@ -76,7 +77,7 @@ func followMatrix(c *cli.Context, s Streams, cluster *clusterrun.Cluster, m *clu
 	if err != nil {
 		return 0, err
 	}
-	return concludeMatrix(c, s, cluster, ended)
+	return concludeMatrix(c.Context, s, screenOf(c, s.Out), cluster, ended)
 }
 
 func interruption(err error) string {
@@ -87,12 +88,12 @@ func interruption(err error) string {
 }
 
 // concludeMatrix says how a matrix ended, and returns the code that stands for all its runs.
-func concludeMatrix(c *cli.Context, s Streams, cluster *clusterrun.Cluster, m *clusterrun.Matrix) (int, error) {
+func concludeMatrix(ctx context.Context, s Streams, on screen.Screen, cluster *clusterrun.Cluster, m *clusterrun.Matrix) (int, error) {
 	status, err := m.Status()
 	if err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(c.Context, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	briefs, err := cluster.Briefs(ctx, m)
 	if err != nil {
@@ -122,7 +123,7 @@ func concludeMatrix(c *cli.Context, s Streams, cluster *clusterrun.Cluster, m *c
 	if n := clusterrun.Failed(outcomes); n > 0 {
 		fmt.Fprintf(s.Err, "bflow rerun %s --failed runs %d points again\n", m.Name(), n)
 	}
-	if err := briefTable(s.Out, screenOf(c, s.Out), briefs); err != nil {
+	if err := briefTable(s.Out, on, briefs); err != nil {
 		return 0, err
 	}
 	return m.Exit(briefs)

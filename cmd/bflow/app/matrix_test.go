@@ -83,22 +83,25 @@ func (l *lab) says(text string, words ...string) {
 }
 
 // customRun acts Tekton and the controller.
-func (l *lab) customRun(outcomes string, over bool) {
+func (l *lab) customRun(outcomes string, over bool) { actMatrix(l.srv, l.name, outcomes, over) }
+
+// actMatrix acts Tekton and the controller for a matrix of three points.
+func actMatrix(srv *apitest.Server, name, outcomes string, over bool) {
 	all, _ := state.Decode(outcomes, 3)
 	s := state.State{Schema: state.Schema, Points: 3, Outcomes: outcomes, Counts: state.Tally(all), Notes: []string{"run x was deleted before its end"}}
 	status := "Unknown"
 	if over {
 		status = "False"
 	}
-	uid := l.srv.Get(benchRuns + l.name)["metadata"].(apitest.Object)["uid"]
-	l.srv.Put("/apis/tekton.dev/v1beta1/namespaces/bench/customruns/"+l.name+"-children", map[string]any{
-		"metadata": map[string]any{"labels": map[string]any{contract.LabelRole: contract.RoleMatrix, "tekton.dev/pipelineRun": l.name},
-			"ownerReferences": []any{map[string]any{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "name": l.name, "uid": uid}}},
+	uid := srv.Get(benchRuns + name)["metadata"].(apitest.Object)["uid"]
+	srv.Put("/apis/tekton.dev/v1beta1/namespaces/bench/customruns/"+name+"-children", map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{contract.LabelRole: contract.RoleMatrix, "tekton.dev/pipelineRun": name},
+			"ownerReferences": []any{map[string]any{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "name": name, "uid": uid}}},
 		"status": map[string]any{"extraFields": s, "conditions": []any{map[string]any{"type": "Succeeded", "status": status, "message": "m"}}}})
 	if !over {
 		return
 	}
-	l.srv.Change(benchRuns+l.name, func(o apitest.Object) {
+	srv.Change(benchRuns+name, func(o apitest.Object) {
 		o["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Succeeded", "status": "False", "reason": "Failed"}}, "completionTime": time.Now().UTC().Format(time.RFC3339)}
 	})
 }

@@ -9,16 +9,16 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/runplan"
 
-	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // longestMatrix leaves room in the 63 characters of a run's name for time, random part, its place and the number of a
 // later attempt.
 const longestMatrix = 32
 
-// SubmitMatrix makes plans one matrix. The server checks everything before anything is made: also the first run of each
-// queue, as the controller will make it.
+// SubmitMatrix makes plans one matrix, or finds the one that its parent has made before. The server checks everything
+// before anything is made: also the first run of each queue, as the controller will make it.
 func (c *Cluster) SubmitMatrix(ctx context.Context, sub Submission) (*Matrix, error) {
 	objects, err := compile.Matrix(func(yield func(*runplan.RunPlan, error) bool) {
 		for _, p := range sub.Plans {
@@ -32,6 +32,7 @@ func (c *Cluster) SubmitMatrix(ctx context.Context, sub Submission) (*Matrix, er
 	}
 	base := strings.TrimSuffix(objects.Parent.GenerateName, "-")
 	objects.Parent.GenerateName, objects.Parent.Name = "", sub.Name(strings.TrimRight(base[:min(len(base), longestMatrix)], "-"))
+	sub.Parent.adopt(objects.Parent, sub.Notes)
 	samples, err := sub.samples(objects.Parent.Name)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,8 @@ func (c *Cluster) SubmitMatrix(ctx context.Context, sub Submission) (*Matrix, er
 		return nil, err
 	}
 	for _, o := range samples {
-		if err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, true, nil); err != nil {
+		err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, true, nil)
+		if err != nil && !sub.madeBefore(err) {
 			return nil, fmt.Errorf("checking the first run of queue %s: %w", o.PipelineRun.Labels[contract.LabelQueue], err)
 		}
 	}
@@ -98,7 +100,16 @@ func (c *Cluster) makeMatrix(ctx context.Context, m compile.MatrixObjects, sub S
 	if !dry {
 		return nil
 	}
-	return wrap("checking matrix "+m.Parent.Name, c.create(ctx, pipelineRuns(m.Parent.Namespace, ""), m.Parent, true, nil))
+	err := c.create(ctx, pipelineRuns(m.Parent.Namespace, ""), m.Parent, true, nil)
+	if sub.madeBefore(err) {
+		return nil
+	}
+	return wrap("checking matrix "+m.Parent.Name, err)
+}
+
+// madeBefore reports whether a server refuses what an earlier try of the parent's task may have made.
+func (sub *Submission) madeBefore(err error) bool {
+	return sub.Parent != nil && apierrors.IsAlreadyExists(err)
 }
 
 // credentials are those that the file held literally and a run of the matrix needs.
@@ -120,15 +131,18 @@ func (sub *Submission) credentials(m compile.MatrixObjects) []*corev1.Secret {
 
 // startMatrix makes the parent, and it an owner of what it needs.
 func (c *Cluster) startMatrix(ctx context.Context, m compile.MatrixObjects, sub Submission) (*Matrix, error) {
-	var pr tektonv1.PipelineRun
-	if err := c.create(ctx, pipelineRuns(m.Parent.Namespace, ""), m.Parent, false, &pr); err != nil {
+	pr, err := c.begin(ctx, m.Parent, sub.Parent)
+	if err != nil {
 		return nil, fmt.Errorf("submitting matrix %s: %w", m.Parent.Name, err)
 	}
 	for _, cm := range m.Plans {
-		c.own(ctx, &pr, configMaps(pr.Namespace, cm.Name), cm)
+		c.own(ctx, pr, configMaps(pr.Namespace, cm.Name), cm)
+	}
+	if sub.Parent != nil {
+		return &Matrix{Parent: *pr}, nil // its Secrets are its own: see start
 	}
 	for _, secret := range sub.credentials(m) {
-		c.own(ctx, &pr, path{prefix: coreAPI, namespace: pr.Namespace, resource: "secrets", name: secret.Name}, secret)
+		c.own(ctx, pr, path{prefix: coreAPI, namespace: pr.Namespace, resource: "secrets", name: secret.Name}, secret)
 	}
-	return &Matrix{Parent: pr}, nil
+	return &Matrix{Parent: *pr}, nil
 }

@@ -11,7 +11,9 @@ import (
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/report/brief"
 
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -144,7 +146,8 @@ func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) Farewe
 	return ""
 }
 
-// CancelChildren asks for the end of every run that p has submitted, as Cancel does, and returns those that had not ended.
+// CancelChildren asks for the end of every run and matrix that p has submitted, as Cancel and CancelMatrix do, and returns
+// those that had not ended.
 // Where the API server does not answer it tries again until ctx ends.
 func (c *Cluster) CancelChildren(ctx context.Context, p *Parent) (map[string]Ended, error) {
 	met := map[string]Ended{}
@@ -167,17 +170,44 @@ func (c *Cluster) cancelChildren(ctx context.Context, p *Parent, met map[string]
 		return fmt.Errorf("looking for runs of %s: %w", p.Name, err)
 	}
 	var problems []error
-	for _, run := range group(all) {
-		if _, done := met[run.ID]; done {
-			continue
+	told := func(name string, cancel func() (Ended, error)) {
+		if _, done := met[name]; done {
+			return
 		}
-		was, err := c.Cancel(ctx, &run, false, time.Now())
+		was, err := cancel()
 		if err == nil && was != WasOver {
-			met[run.ID] = was
+			met[name] = was
 		}
 		problems = append(problems, err)
 	}
+	var runs []tektonv1.PipelineRun
+	for i := range all {
+		if all[i].Labels[contract.LabelRole] != contract.RoleMatrix {
+			runs = append(runs, all[i])
+			continue
+		}
+		told(all[i].Name, func() (Ended, error) { return c.cancelFound(ctx, all[i]) })
+	}
+	for _, run := range group(runs) {
+		told(run.ID, func() (Ended, error) { return c.Cancel(ctx, &run, false, time.Now()) })
+	}
 	return errors.Join(problems...)
+}
+
+// cancelFound is CancelMatrix for a parent of which nothing else is known yet.
+func (c *Cluster) cancelFound(ctx context.Context, parent tektonv1.PipelineRun) (Ended, error) {
+	m := &Matrix{Parent: parent}
+	customs, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(parent.Namespace, ""),
+		selector{labels: pipeline.PipelineRunLabelKey + "=" + parent.Name})
+	if err != nil {
+		return "", fmt.Errorf("cancelling matrix %s: %w", m.Name(), err)
+	}
+	for i := range customs {
+		if owns(&parent, &customs[i]) {
+			m.Custom = &customs[i]
+		}
+	}
+	return c.CancelMatrix(ctx, m, false, time.Now())
 }
 
 // Brief is what the last task of a run has left of it beside the run, nil where it left nothing.

@@ -53,7 +53,7 @@ func (c *Cluster) Submit(ctx context.Context, sub Submission) ([]*Run, error) {
 		}
 		for _, o := range objects {
 			err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, true, nil)
-			if err != nil && (sub.Parent == nil || !apierrors.IsAlreadyExists(err)) {
+			if err != nil && !sub.madeBefore(err) {
 				return nil, fmt.Errorf("checking run %s: %w", o.PipelineRun.Name, err)
 			}
 		}
