@@ -3,6 +3,7 @@ package clusterrun_test
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -10,6 +11,8 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/tasks/literal"
+	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestSubmitMakesARunThatWaits(t *testing.T) {
@@ -76,6 +79,49 @@ func TestRunsOfOnePlanShareIt(t *testing.T) {
 	}
 	if owners := srv.Get(cms[0])["metadata"].(apitest.Object)["ownerReferences"].([]any); len(owners) != 2 {
 		t.Errorf("owners %v", owners)
+	}
+}
+
+// TestALiteralCredentialGoesWithItsRunsWhereItMayBePatched: role bflow-user lets nobody patch Secrets. A run that had one to
+// itself from the start would take it away from others, whose file holds the same credential.
+func TestALiteralCredentialGoesWithItsRunsWhereItMayBePatched(t *testing.T) {
+	const secretsAt = "/api/v1/namespaces/bench/secrets"
+	for _, row := range []struct {
+		name string
+		may  bool
+		want int
+	}{
+		{"with the right to patch Secrets", true, 2},
+		{"without it", false, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			srv, c := newCluster(t)
+			srv.Refuse(func(q apitest.Request) (int, string) {
+				if q.Resource == "secrets" && q.Verb == "patch" && !row.may {
+					return http.StatusForbidden, "secrets is forbidden"
+				}
+				return 0, ""
+			})
+			p := *makePlan(t)
+			p.Measurements = slices.Clone(p.Measurements)
+			p.Measurements[0].API.APIKeySecret = &runplan.SecretKey{Name: contract.SecretLiteral + "0123456789ab", Key: "key"}
+			if err := runplan.Identify(&p); err != nil {
+				t.Fatal(err)
+			}
+			sub := submission(compile.Options{}, &p, &p)
+			sub.Secrets = []literal.Secret{{Name: contract.SecretLiteral + "0123456789ab", Key: "key", Value: "s3cret"}}
+			if _, err := c.Submit(t.Context(), sub); err != nil {
+				t.Fatal(err)
+			}
+			made := srv.List(secretsAt + "/")
+			if len(made) != 1 {
+				t.Fatalf("Secrets %v", made)
+			}
+			owners, _ := srv.Get(made[0])["metadata"].(apitest.Object)["ownerReferences"].([]any)
+			if len(owners) != row.want {
+				t.Errorf("owners %v, want %d", owners, row.want)
+			}
+		})
 	}
 }
 
