@@ -53,13 +53,34 @@ func (m *Matrix) literalAxes() (problems problem.List) {
 		var taker literal.Taker
 		last := ax.path[strings.LastIndexByte(ax.path, '.')+1:]
 		for _, v := range ax.values {
-			taker.Tree("", map[string]any{last: v.data})
+			taker.Tree("", withoutNames(map[string]any{last: v.data}))
 		}
 		if len(taker.Taken) > 0 && len(ax.values) > 1 {
 			problems.Add(m.exp.Problem(ax.place, "an axis must not hold literal credentials: put each into a Secret, and list references to them"))
 		}
 	}
 	return problems
+}
+
+// withoutNames returns v without the members that name Secrets: no credential is in them, whatever they are called.
+func withoutNames(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, member := range v {
+			if key != "kubeconfig_secret" && key != "api_key_secret" && key != "secretKeyRef" {
+				out[key] = withoutNames(member)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = withoutNames(v[i])
+		}
+		return out
+	}
+	return v
 }
 
 // outOfReach reports targets that only commands on this machine can reach.

@@ -246,6 +246,21 @@ spec:
 	}
 }
 
+func TestAnAxisMayNameSecrets(t *testing.T) {
+	for _, axis := range []string{
+		"target_cluster.kubeconfig_secret: [lab-a, lab-b]",
+		"target_cluster: [{kubeconfig_secret: lab-a}, {kubeconfig_secret: lab-b}]",
+		"overrides.runtime.env.HF_TOKEN: [{valueFrom: {secretKeyRef: {name: hub, key: one}}}, {valueFrom: {secretKeyRef: {name: hub, key: two}}}]",
+	} {
+		t.Run(axis, func(t *testing.T) {
+			text := layered + "  matrix: {axes: {" + axis + "}}\n"
+			if plans, problems := planFile(t, "secrets.yaml", []byte(text), Options{}); problems.Err() != nil || len(plans) != 2 {
+				t.Errorf("%d plans, %v", len(plans), problems.Err())
+			}
+		})
+	}
+}
+
 func TestEachLoadOfASharedDeploymentIsJudgedByItsOwnObjectives(t *testing.T) {
 	const file = `
 apiVersion: bflow.dev/v1alpha1
