@@ -4,13 +4,17 @@ package cluster
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"bflow.dev/bflow/tasks/contract"
 )
 
 const threePoints = `
@@ -77,6 +81,30 @@ func TestADeletedMatrixGoesWithAllItMade(t *testing.T) {
 	}
 	if open := l.trackedOpen(parent); len(open) > 0 {
 		t.Errorf("left open: %v", open)
+	}
+}
+
+// TestPipelineExperimentMakesAMatrixOfSeveralPoints: its result names the matrix, whose points run one at a time where the
+// experiment says so.
+func TestPipelineExperimentMakesAMatrixOfSeveralPoints(t *testing.T) {
+	l := newLab(t)
+	started := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: "load.data.output=[4, 8]\nmatrix.max_parallel=1"})
+	parent := l.child(started)
+	l.ended(started, 20*time.Minute)
+	said := l.results(started)
+	if !measured(said[contract.ResultVerdict]) || said[contract.ResultRuns] != parent || strings.Count(said[contract.ResultPlanHashes], ",") != 1 {
+		t.Fatalf("results %v of matrix %s, log:\n%s", said, parent, l.tkn("pipelinerun", "logs", started))
+	}
+	if points := l.list(pipelineRuns, contract.LabelMatrix+"="+parent); len(points) != 2 {
+		t.Fatalf("%s has %d runs, want 2", parent, len(points))
+	}
+	first, second := l.run(parent+"-00001"), l.run(parent+"-00002")
+	over, _, _ := unstructured.NestedString(first.Object, "status", "completionTime")
+	if begun := second.GetCreationTimestamp().UTC().Format(time.RFC3339); begun < over {
+		t.Errorf("the second run was made at %s, before the first ended at %s", begun, over)
+	}
+	for _, run := range []string{first.GetName(), second.GetName()} {
+		l.nothingLeft(run, beforeForce)
 	}
 }
 
