@@ -32,3 +32,15 @@ func TestARunOfAClusterLeavesALineOfEachStage(t *testing.T) {
 		t.Errorf("it shows:\n%s", got)
 	}
 }
+
+func TestEachNamespaceThatRunsWentToIsNamed(t *testing.T) {
+	var out, err strings.Builder
+	runs := []*clusterrun.Run{{ID: "a", Namespace: "bench"}, {ID: "b", Namespace: "bench"}, {ID: "c", Namespace: "team"}}
+	told(Streams{Out: &out, Err: &err}, &clusterrun.Cluster{Name: "hub"}, runs, true)
+	if want := "submitted to namespace bench of cluster hub\nsubmitted to namespace team of cluster hub\n"; err.String() != want {
+		t.Errorf("it says %q, want %q", err.String(), want)
+	}
+	if want := "a\nb\nc\n"; out.String() != want {
+		t.Errorf("it prints %q, want %q", out.String(), want)
+	}
+}

@@ -117,8 +117,10 @@ func refused(err error) error {
 
 // told prints the names of new runs, one a line, and what to do with them.
 func told(s Streams, cluster *clusterrun.Cluster, runs []*clusterrun.Run, follow bool) {
-	fmt.Fprintf(s.Err, "submitted to namespace %s of cluster %s\n", runs[0].Namespace, cluster.Name)
-	for _, r := range runs {
+	for i, r := range runs {
+		if i == 0 || r.Namespace != runs[i-1].Namespace {
+			fmt.Fprintf(s.Err, "submitted to namespace %s of cluster %s\n", r.Namespace, cluster.Name)
+		}
 		fmt.Fprintln(s.Out, r.ID)
 	}
 	if !follow {

@@ -29,8 +29,8 @@ type Observer interface {
 // ErrDeleted is a run that was deleted while it was followed.
 var ErrDeleted = errors.New("the run was deleted")
 
-// Follow tells o of runs of one namespace until all of them have ended, and returns how, by run. When ctx ends before,
-// it returns what is known so far: the runs go on.
+// Follow tells o of runs until all of them have ended, and returns how, by run; they may lie in several namespaces. When
+// ctx ends before, it returns what is known so far: the runs go on.
 func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[string]Status, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	f := newFollower(c, runs, o)
@@ -38,25 +38,17 @@ func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[stri
 	defer f.wait()
 	defer watching.Wait()
 	defer cancel() // before the waits
-	failed := make(chan error, 2)
-	watching.Go(func() {
-		failed <- keep(ctx, c, pipelineRuns(f.namespace, ""), f.selected(), send(ctx, f.runNews), send(ctx, f.trouble))
-	})
-	watching.Go(func() {
-		failed <- keep(ctx, c, taskRuns(f.namespace, ""), f.selected(), send(ctx, f.taskNews), func(error) {})
-	})
+	failed := make(chan error, 2*len(f.views))
+	for _, v := range f.views {
+		watching.Go(func() { failed <- f.watchRuns(ctx, v) })
+		watching.Go(func() { failed <- f.watchTasks(ctx, v) })
+	}
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
 	for {
 		select {
-		case n := <-f.runNews:
-			f.runs(n)
-		case n := <-f.taskNews:
-			f.tasks(n)
-		case p := <-f.progress:
-			o.Progress(p.run, p.task, p.at)
-		case err := <-f.trouble:
-			o.Trouble(err)
+		case tell := <-f.news:
+			tell()
 		case <-look.C:
 			if !c.Modest {
 				f.waiting(ctx)
@@ -83,27 +75,20 @@ func send[T any](ctx context.Context, c chan<- T) func(T) {
 	}
 }
 
-// follower is what is known of runs that are followed.
+// follower is what is known of runs that are followed. Only the loop of Follow touches it.
 type follower struct {
-	c         *Cluster
-	o         Observer
-	namespace string
-	ids       []string
-	plans     []string // label values of their plans, each once
-	listed    struct{ runs, tasks bool }
+	c     *Cluster
+	o     Observer
+	views []*view
 
-	attempts map[string]tektonv1.PipelineRun // by name
-	taskRuns map[string]tektonv1.TaskRun     // by name
-	latest   map[string]Status               // by run
-	queues   map[string]Queue                // what Kueue said of runs that wait
-	words    map[string]string               // last words of failed TaskRuns
-	ended    map[string]time.Time            // when an attempt was first seen to have ended
-	tails    *tails
+	latest map[string]Status    // by run
+	queues map[string]Queue     // what Kueue said of runs that wait
+	words  map[string]string    // last words of failed TaskRuns
+	ended  map[string]time.Time // when an attempt was first seen to have ended, by run and attempt
+	silent map[string]bool      // the namespaces whose watch is interrupted
+	tails  *tails
 
-	runNews  chan change[tektonv1.PipelineRun]
-	taskNews chan change[tektonv1.TaskRun]
-	trouble  chan error
-	progress chan told
+	news chan func() // what watches and logs tell, for the loop to carry out
 }
 
 // told is a word of a load-gen about how far it is.
@@ -113,77 +98,59 @@ type told struct {
 }
 
 func newFollower(c *Cluster, runs []*Run, o Observer) *follower {
-	f := &follower{c: c, o: o, namespace: runs[0].Namespace,
-		attempts: map[string]tektonv1.PipelineRun{}, taskRuns: map[string]tektonv1.TaskRun{}, latest: map[string]Status{},
-		queues: map[string]Queue{}, words: map[string]string{}, ended: map[string]time.Time{},
-		runNews: make(chan change[tektonv1.PipelineRun]), taskNews: make(chan change[tektonv1.TaskRun]),
-		trouble: make(chan error), progress: make(chan told)}
-	for _, r := range runs {
-		f.ids = append(f.ids, r.ID)
-		if plan := r.Last().Labels[contract.LabelPlanHash]; !slices.Contains(f.plans, plan) {
-			f.plans = append(f.plans, plan)
-		}
-	}
-	f.tails = newTails(c, f.namespace)
-	return f
+	return &follower{c: c, o: o, views: viewsOf(runs), latest: map[string]Status{}, queues: map[string]Queue{},
+		words: map[string]string{}, ended: map[string]time.Time{}, silent: map[string]bool{}, tails: newTails(c), news: make(chan func())}
 }
 
 func (f *follower) wait() { f.tails.wait() }
 
-// manyPlans is how many fit into the address of a watch; beyond it everything of bflow's is watched.
-const manyPlans = 40
-
-// selected selects the PipelineRuns, and the TaskRuns, which inherit the labels of theirs. All attempts of a run have its
-// plan from the moment that they are made; the name of the run they get later, from the controller.
-func (f *follower) selected() selector {
-	if len(f.plans) > manyPlans {
-		return selector{labels: ours}
-	}
-	return selector{labels: contract.LabelPlanHash + " in (" + strings.Join(f.plans, ",") + ")"}
+func (f *follower) watchRuns(ctx context.Context, v *view) error {
+	tell := send(ctx, f.news)
+	return keep(ctx, f.c, pipelineRuns(v.namespace, ""), v.selected(),
+		func(n change[tektonv1.PipelineRun]) { tell(func() { v.runs(n) }) },
+		func(err error) { tell(func() { f.trouble(v, err) }) })
 }
 
-func (f *follower) runs(n change[tektonv1.PipelineRun]) {
-	if n.Reset {
-		clear(f.attempts)
-		f.listed.runs = true
-	}
-	for _, pr := range append(n.All, n.Object) {
-		if pr.Name != "" && slices.Contains(f.ids, queuerun.ID(&pr)) {
-			f.attempts[pr.Name] = pr
-		}
-	}
-	if n.Deleted {
-		delete(f.attempts, n.Object.Name)
-	}
+func (f *follower) watchTasks(ctx context.Context, v *view) error {
+	tell := send(ctx, f.news)
+	return keep(ctx, f.c, taskRuns(v.namespace, ""), v.selected(),
+		func(n change[tektonv1.TaskRun]) { tell(func() { v.tasks(n) }) }, func(error) {})
 }
 
-func (f *follower) tasks(n change[tektonv1.TaskRun]) {
-	if n.Reset {
-		clear(f.taskRuns)
-		f.listed.tasks = true
+// trouble tells of an interruption once, however many namespaces are watched, and of its end when all answer again.
+func (f *follower) trouble(v *view, err error) {
+	before := len(f.silent)
+	if err != nil {
+		f.silent[v.namespace] = true
+	} else {
+		delete(f.silent, v.namespace)
 	}
-	for _, tr := range append(n.All, n.Object) {
-		if tr.Name != "" {
-			f.taskRuns[tr.Name] = tr
-		}
-	}
-	if n.Deleted {
-		delete(f.taskRuns, n.Object.Name)
+	if (before == 0) != (len(f.silent) == 0) {
+		f.o.Trouble(err)
 	}
 }
 
 // update works out every run anew and tells what has changed. It reports whether all have ended.
 func (f *follower) update(ctx context.Context) (over bool, err error) {
-	if !f.listed.runs || !f.listed.tasks {
+	over = true
+	for _, v := range f.views {
+		viewOver, viewErr := f.updateView(ctx, v)
+		over, err = over && viewOver, errors.Join(err, viewErr)
+	}
+	return over, err
+}
+
+func (f *follower) updateView(ctx context.Context, v *view) (over bool, err error) {
+	if !v.listed.runs || !v.listed.tasks {
 		return false, nil
 	}
 	over = true
-	tasks := slices.Collect(maps.Values(f.taskRuns))
+	tasks := slices.Collect(maps.Values(v.taskRuns))
 	current := map[string]*Run{}
-	for _, r := range group(slices.Collect(maps.Values(f.attempts))) {
+	for _, r := range group(slices.Collect(maps.Values(v.attempts))) {
 		current[r.ID] = &r
 	}
-	for _, id := range f.ids {
+	for _, id := range v.ids {
 		run := current[id]
 		if run == nil {
 			if f.latest[id].Alive || f.latest[id].RunID == "" {
@@ -191,12 +158,12 @@ func (f *follower) update(ctx context.Context) (over bool, err error) {
 			}
 			continue
 		}
-		if f.unsettled(run) {
+		if f.unsettled(v, run) {
 			over = false
 			continue
 		}
 		s := f.status(ctx, run, tasks)
-		f.follow(ctx, &s)
+		f.follow(ctx, v, &s)
 		if old, known := f.latest[id]; !known || !same(&old, &s) {
 			f.latest[id] = s
 			f.o.Changed(s)
@@ -220,19 +187,20 @@ const settleTime = 5 * time.Second
 
 // unsettled reports whether a run has ended and a task of it has not, as far as is known: its news is on its way, unless
 // somebody has deleted it.
-func (f *follower) unsettled(run *Run) bool {
+func (f *follower) unsettled(v *view, run *Run) bool {
 	pr := run.Last()
 	if !pr.IsDone() {
 		return false
 	}
-	if _, known := f.ended[pr.Name]; !known {
-		f.ended[pr.Name] = time.Now()
+	attempt := run.ID + "/" + pr.Name
+	if _, known := f.ended[attempt]; !known {
+		f.ended[attempt] = time.Now()
 	}
 	missing := slices.ContainsFunc(pr.Status.ChildReferences, func(child tektonv1.ChildStatusReference) bool {
-		tr, ok := f.taskRuns[child.Name]
+		tr, ok := v.taskRuns[child.Name]
 		return !ok || !tr.IsDone()
 	})
-	return missing && time.Since(f.ended[pr.Name]) < settleTime
+	return missing && time.Since(f.ended[attempt]) < settleTime
 }
 
 // status completes what the objects say by last words and by what Kueue said.
@@ -252,20 +220,26 @@ func (f *follower) status(ctx context.Context, run *Run, tasks []tektonv1.TaskRu
 func (f *follower) waiting(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for _, pr := range f.attempts {
-		id := queuerun.ID(&pr)
-		s, ok := f.latest[id]
-		if !ok || s.State != local.Pending || s.Queue == nil {
-			continue
+	for _, v := range f.views {
+		for _, pr := range v.attempts {
+			f.whyWaiting(ctx, &pr)
 		}
-		q := *s.Queue
-		s.Queue = &q
-		f.c.WhyWaiting(ctx, &s, &pr)
-		f.queues[id] = q
-		if old := f.latest[id]; !same(&old, &s) {
-			f.latest[id] = s
-			f.o.Changed(s)
-		}
+	}
+}
+
+func (f *follower) whyWaiting(ctx context.Context, pr *tektonv1.PipelineRun) {
+	id := queuerun.ID(pr)
+	s, ok := f.latest[id]
+	if !ok || s.State != local.Pending || s.Queue == nil {
+		return
+	}
+	q := *s.Queue
+	s.Queue = &q
+	f.c.WhyWaiting(ctx, &s, pr)
+	f.queues[id] = q
+	if old := f.latest[id]; !same(&old, &s) {
+		f.latest[id] = s
+		f.o.Changed(s)
 	}
 }
 
@@ -283,22 +257,26 @@ func same(a, b *Status) bool {
 }
 
 // follow reads the logs of steps that run.
-func (f *follower) follow(ctx context.Context, s *Status) {
+func (f *follower) follow(ctx context.Context, v *view, s *Status) {
+	tell := send(ctx, f.news)
 	for _, t := range s.Tasks {
 		if len(t.Runs) == 0 {
 			continue
 		}
-		tr, ok := f.taskRuns[t.Runs[0].Name]
+		tr, ok := v.taskRuns[t.Runs[0].Name]
 		if !ok || tr.Status.PodName == "" {
 			continue
 		}
 		for _, st := range tr.Status.Steps {
-			if st.Running == nil && st.Terminated == nil || !f.tails.first(tr.Name, st.Container) {
+			if st.Running == nil && st.Terminated == nil || !f.tails.first(&tr, st.Container) {
 				continue
 			}
 			f.o.Started(s.RunID, t.Name, tr.Name, tr.Status.PodName, st.Container)
 			if strings.HasPrefix(t.Name, contract.LoadGen+"-") && st.Running != nil {
-				f.tails.load(ctx, tr.Status.PodName, st.Container, send(ctx, f.progress), told{run: s.RunID, task: t.Name})
+				of := LogOf{Namespace: v.namespace, Pod: tr.Status.PodName, Container: st.Container, Follow: true, Last: 20}
+				f.tails.load(ctx, of, told{run: s.RunID, task: t.Name}, func(word told) {
+					tell(func() { f.o.Progress(word.run, word.task, word.at) })
+				})
 			}
 		}
 	}

@@ -160,6 +160,96 @@ func TestFollowSaysThatARunWasDeleted(t *testing.T) {
 	}
 }
 
+// inNamespace turns an object of the one namespace that the builders know into the same of another.
+func inNamespace(other string) func(*tektonv1.PipelineRun) {
+	return func(pr *tektonv1.PipelineRun) { pr.Namespace = other }
+}
+
+// submitApart makes a run of the same plan in each of two namespaces.
+func submitApart(t *testing.T, srv *apitest.Server, c *clusterrun.Cluster) []*clusterrun.Run {
+	t.Helper()
+	srv.Put("/api/v1/namespaces/team", apitest.Object{})
+	srv.Put(strings.Replace(queueAt, namespace, "team", 1), map[string]any{})
+	here, there := makePlan(t), makePlan(t)
+	there.Target.Namespace = "team"
+	runs, err := c.Submit(t.Context(), submission(compile.Options{}, here, there))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs
+}
+
+func TestFollowHearsOfRunsInSeveralNamespaces(t *testing.T) {
+	srv, c := newCluster(t)
+	runs := submitApart(t, srv, c)
+	teamsRun := strings.Replace(runsAt, namespace, "team", 1) + "/demo-2"
+	teamsTask := strings.Replace(tasksAt, namespace, "team", 1) + "/demo-2-load-gen-0"
+	s := &script{t: t, steps: []scene{
+		{"it waits", change(srv, runsAt+"/demo-1", condition(corev1.ConditionTrue, "Succeeded", ""))},
+		{"Succeeded", func() {
+			srv.Say("team", "demo-2-load-gen-0-pod", "step-load-gen-0",
+				`load-gen: sample 1/1 stage 1/1 "rate-10" 1 s of 2 s: 10 sent, 9 done, 1 in flight, 0 errors, 9.00 req/s`)
+			tr := makeTask("demo-2", "load-gen-0", corev1.ConditionUnknown, "Running", "", nil)
+			tr.Namespace = "team"
+			srv.Put(teamsTask, tr)
+			change(srv, teamsRun, func(pr *tektonv1.PipelineRun) {
+				inNamespace("team")(pr)
+				begun("load-gen-0")(pr)
+				condition(corev1.ConditionUnknown, "Running", "")(pr)
+			})()
+		}},
+		{"demo-2 load-gen-0 rate-10", func() { srv.Down(true) }},
+		{"trouble: ", func() { srv.Down(false) }},
+		{"the cluster answers again", func() {
+			srv.EndLog("team", "demo-2-load-gen-0-pod", "step-load-gen-0")
+			tr := makeTask("demo-2", "load-gen-0", corev1.ConditionTrue, "Succeeded", "", code(0))
+			tr.Namespace = "team"
+			srv.Put(teamsTask, tr)
+			change(srv, teamsRun, func(pr *tektonv1.PipelineRun) {
+				inNamespace("team")(pr)
+				begun("load-gen-0")(pr)
+				condition(corev1.ConditionTrue, "Succeeded", "")(pr)
+			})()
+		}},
+	}}
+	ended, err := c.Follow(eventually.Context(t), runs, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.done()
+	for _, r := range runs {
+		if got := ended[r.ID]; got.State != local.Succeeded || got.Namespace != r.Namespace {
+			t.Errorf("%s: %s in namespace %q, want it to have succeeded in %q", r.ID, got.State, got.Namespace, r.Namespace)
+		}
+	}
+	for _, words := range []string{"trouble: ", "the cluster answers again"} {
+		if n := heardTimes(s, words); n != 1 {
+			t.Errorf("heard %q %d times, want once", words, n)
+		}
+	}
+}
+
+func heardTimes(s *script, words string) int {
+	n := 0
+	for _, h := range s.heard {
+		if strings.HasPrefix(h, words) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestFollowSaysThatARunOfAnotherNamespaceWasDeleted(t *testing.T) {
+	srv, c := newCluster(t)
+	runs := submitApart(t, srv, c)
+	s := &script{t: t}
+	s.steps = []scene{{"it waits", func() {}}, {"it waits", func() { srv.Remove(strings.Replace(runsAt, namespace, "team", 1) + "/demo-2") }}}
+	_, err := c.Follow(eventually.Context(t), runs, s)
+	if !errors.Is(err, clusterrun.ErrDeleted) || !strings.Contains(err.Error(), "demo-2") {
+		t.Errorf("got %v, want it to say that demo-2 was deleted", err)
+	}
+}
+
 func TestALogThatIsFollowedOverAnInterruptionRepeatsNoLine(t *testing.T) {
 	srv, c := newCluster(t)
 	srv.Say(namespace, "p", "c", "one", "two")

@@ -22,21 +22,18 @@ import (
 
 // tails read the logs of steps while they run, each once.
 type tails struct {
-	c         *Cluster
-	namespace string
-	read      map[string]bool // TaskRun and container
-	running   sync.WaitGroup
+	c       *Cluster
+	read    map[string]bool // TaskRun and container
+	running sync.WaitGroup
 }
 
-func newTails(c *Cluster, namespace string) *tails {
-	return &tails{c: c, namespace: namespace, read: map[string]bool{}}
-}
+func newTails(c *Cluster) *tails { return &tails{c: c, read: map[string]bool{}} }
 
 func (t *tails) wait() { t.running.Wait() }
 
 // first reports whether a step is met for the first time.
-func (t *tails) first(taskRun, container string) bool {
-	key := taskRun + "/" + container
+func (t *tails) first(tr *tektonv1.TaskRun, container string) bool {
+	key := tr.Namespace + "/" + tr.Name + "/" + container
 	if t.read[key] {
 		return false
 	}
@@ -45,9 +42,9 @@ func (t *tails) first(taskRun, container string) bool {
 }
 
 // load tells what a load-gen says of its progress until its log ends.
-func (t *tails) load(ctx context.Context, pod, container string, tell func(told), as told) {
+func (t *tails) load(ctx context.Context, of LogOf, as told, tell func(told)) {
 	t.running.Go(func() {
-		err := t.c.Log(ctx, LogOf{Namespace: t.namespace, Pod: pod, Container: container, Follow: true, Last: 20}, func(line string) error {
+		err := t.c.Log(ctx, of, func(line string) error {
 			if p, ok := report.ParseProgress(line); ok {
 				as.at = p
 				tell(as)
@@ -145,14 +142,15 @@ func (c *Cluster) lastWords(ctx context.Context, s *Status, runs []tektonv1.Task
 			if tr.Name != t.Runs[0].Name {
 				continue
 			}
-			word, ok := known[tr.Name]
+			key := tr.Namespace + "/" + tr.Name
+			word, ok := known[key]
 			if !ok {
 				var err error
 				if word, err = c.lastWord(ctx, &tr); err != nil {
 					t.Message += fmt.Sprintf("; what it said could not be read (%v): bflow logs %s tells it", err, s.RunID)
 					continue
 				}
-				known[tr.Name] = word
+				known[key] = word
 			}
 			if word != "" {
 				t.Message = stepMessage(&tr, word)
