@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/content"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -46,7 +47,11 @@ func (d Data) String() string {
 
 // dataOf counts what would be lost. A volume that no run made is somebody else's, and stays.
 func (h *Hub) dataOf(ctx context.Context, inv Inventory) (Data, error) {
-	d, whose := Data{In: map[string]int{}}, h.origins(inv)
+	d := Data{In: map[string]int{}}
+	whose, err := h.origins(ctx, inv)
+	if err != nil {
+		return d, err
+	}
 	runs, err := h.cluster.List(ctx, runKind(), "", selectRuns)
 	if err != nil {
 		return d, err
@@ -61,11 +66,11 @@ func (h *Hub) dataOf(ctx context.Context, inv Inventory) (Data, error) {
 			return d, err
 		}
 		for _, volume := range volumes {
-			origin, err := whose.of(ctx, volume)
+			origin, err := whose.Of(ctx, volume)
 			if err != nil {
 				return d, err
 			}
-			if origin == ofRuns {
+			if origin == content.OfRuns {
 				d.Volumes++
 				d.In[namespace]++
 			}
@@ -100,11 +105,11 @@ func (r *removal) results(ctx context.Context) error {
 
 // sweep deletes what runs left in a namespace. Runs go first, so that nobody makes anew what they had.
 func (r *removal) sweep(ctx context.Context, namespace string) error {
-	c, err := r.contentOf(ctx, namespace, r.origins(r.inventory))
+	c, err := r.contentOf(ctx, namespace, r.inventory)
 	if err != nil {
 		return err
 	}
-	refs := apply.RefsOf(c.results)
+	refs := apply.RefsOf(c.Results)
 	isRun := func(ref apply.Ref) bool { return ref.Group == tektonGroup }
 	rest := slices.DeleteFunc(slices.Clone(refs), isRun)
 	for _, some := range [][]apply.Ref{slices.DeleteFunc(refs, func(ref apply.Ref) bool { return !isRun(ref) }), rest} {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/content"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -292,7 +293,11 @@ func (h *Hub) prune(ctx context.Context, c Component, inv Inventory) (int, error
 // unneeded are those of refs with which people lose nothing: the objects of a CRD, what is in a namespace beside what
 // bootstrap put there, and the account by which results in it are fetched.
 func (h *Hub) unneeded(ctx context.Context, refs []apply.Ref, inv Inventory) ([]apply.Ref, error) {
-	whose, kept := h.origins(inv), map[string]bool{}
+	whose, err := h.origins(ctx, inv)
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]bool{}
 	var out []apply.Ref
 	for _, ref := range refs {
 		why, results, err := h.needed(ctx, ref, whose)
@@ -354,7 +359,7 @@ func counted(total int, count map[apply.Action]int, pruned int) string {
 }
 
 // needed says what people would lose with an object, "" where that is nothing, and whether results are among it.
-func (h *Hub) needed(ctx context.Context, ref apply.Ref, whose *origins) (why string, results bool, err error) {
+func (h *Hub) needed(ctx context.Context, ref apply.Ref, whose *content.Origins) (why string, results bool, err error) {
 	if !defines(ref) {
 		return "", false, nil
 	}
@@ -363,8 +368,8 @@ func (h *Hub) needed(ctx context.Context, ref apply.Ref, whose *origins) (why st
 		return "", false, err
 	}
 	if isNamespace(ref) {
-		c, err := h.contentOf(ctx, ref.Name, whose)
-		return c.stays(false), len(c.results) > 0, err
+		c, err := whose.In(ctx, ref.Name)
+		return c.Stays(false), len(c.Results) > 0, err
 	}
 	all, err := h.cluster.List(ctx, kindOf(live), "", "")
 	if err != nil || len(all) == 0 {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/content"
 	"bflow.dev/bflow/tasks/contract"
 )
 
@@ -150,13 +151,16 @@ func (r *removal) instances(ctx context.Context, ref apply.Ref) (all, others []*
 	if all, err = r.cluster.List(ctx, kindOf(crd), "", ""); err != nil {
 		return nil, nil, err
 	}
-	whose := r.origins(r.inventory)
+	whose, err := r.origins(ctx, r.inventory)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, u := range all {
-		origin, err := whose.of(ctx, u)
+		origin, err := whose.Of(ctx, u)
 		if err != nil {
 			return nil, nil, err
 		}
-		if origin == ofOthers {
+		if origin == content.OfOthers {
 			others = append(others, u)
 		}
 	}
@@ -172,7 +176,7 @@ func (r *removal) definitions(ctx context.Context) error {
 		case err != nil:
 			return err
 		case len(others) > 0:
-			r.note("%s stays: others have objects of it: %s", ref, namesOf(others))
+			r.note("%s stays: others have objects of it: %s", ref, content.Names(others))
 		case len(all) > 0 && !r.drop:
 			r.note("%s stays: there are %d objects of it", ref, len(all))
 		default:
@@ -240,11 +244,11 @@ func (r *removal) vacant(ctx context.Context, ref apply.Ref) bool {
 	if err == nil && live == nil {
 		return true
 	}
-	var c content
+	var c content.Content
 	if err == nil {
-		c, err = r.contentOf(ctx, ref.Name, r.origins(r.inventory))
+		c, err = r.contentOf(ctx, ref.Name, r.inventory)
 	}
-	why := c.stays(r.drop)
+	why := c.Stays(r.drop)
 	if err != nil {
 		why = err.Error()
 	}

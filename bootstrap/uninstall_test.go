@@ -155,6 +155,12 @@ func TestAnUninstallationKeepsWhatIsOfOthers(t *testing.T) {
 			"/bench/secrets/theirs", "bench", `Secret "theirs"`},
 		{"a Secret beside the controller", "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bflow-system}",
 			"/bflow-system/secrets/theirs", "bflow-system", `Secret "theirs"`},
+		{"the account of another hub, whose target this is", "apiVersion: v1\nkind: ServiceAccount\n" +
+			"metadata: {name: bflow-agent, namespace: bflow-system, labels: {app.kubernetes.io/managed-by: bflow, bflow.dev/hub: another}}",
+			"/bflow-system/serviceaccounts/bflow-agent", "bflow-system", `ServiceAccount "bflow-agent"`},
+		{"a model server of another hub, whose target this is", "apiVersion: apps/v1\nkind: Deployment\n" +
+			"metadata: {name: engine, namespace: bench, labels: {app.kubernetes.io/managed-by: bflow, bflow.dev/run: theirs, bflow.dev/hub: another}}",
+			"/bench/deployments/engine", "bench", `Deployment "engine"`},
 		{"a Task elsewhere", "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: theirs, namespace: lab}",
 			"/lab/tasks/theirs", "/customresourcedefinitions/tasks.tekton.dev", `others have objects of it: Task "theirs"`},
 	} {

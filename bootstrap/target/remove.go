@@ -6,14 +6,16 @@ import (
 	"slices"
 
 	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/content"
 	"bflow.dev/bflow/tasks/contract"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Remove takes away what Prepare has written for a hub. What another hub needs stays, and so does a namespace that was
-// there before or holds volumes or pods of others: each of these is told to say.
+// there before, holds objects of others, or volumes or pods of runs: each of these is told to say.
 func (c *Cluster) Remove(ctx context.Context, objects func(namespaces []string) ([]*unstructured.Unstructured, error), hub string, say func(string)) error {
 	namespaces, err := c.objects.List(ctx, schema.GroupKind{Kind: "Namespace"}, "", contract.LabelManagedBy+"="+contract.ManagedBy)
 	if err != nil {
@@ -42,9 +44,10 @@ func (c *Cluster) Remove(ctx context.Context, objects func(namespaces []string) 
 	if err := c.removeObjects(ctx, all, shared); err != nil {
 		return err
 	}
+	l := leaving{Cluster: c, hub: hub, whose: content.NewOrigins(c.objects, ofHub(hub, all)), say: say}
 	for _, ns := range namespaces {
 		if others, ours := shared[ns.GetName()]; ours {
-			if err := c.leave(ctx, ns, hub, others, say); err != nil {
+			if err := l.leave(ctx, ns, others); err != nil {
 				return c.sentence("leaving the target", err)
 			}
 		}
@@ -55,20 +58,20 @@ func (c *Cluster) Remove(ctx context.Context, objects func(namespaces []string) 
 // removeObjects deletes what lies in namespaces that nobody else needs, and what is bound for them elsewhere. What the
 // cluster has once stays as long as another hub is there.
 func (c *Cluster) removeObjects(ctx context.Context, all []*unstructured.Unstructured, shared map[string]bool) error {
-	var going []apply.Ref
+	var refs []apply.Ref
 	for _, o := range all {
 		ref := apply.RefOf(o)
 		switch {
 		case ref.Kind == "Namespace":
 		case ref.Namespace == contract.NamespaceSystem || ref.Namespace == "":
 			if !shared[contract.NamespaceSystem] {
-				going = append(going, ref)
+				refs = append(refs, ref)
 			}
 		case !shared[ref.Namespace]:
-			going = append(going, ref)
+			refs = append(refs, ref)
 		}
 	}
-	for _, phase := range apply.DeletePhases(going) {
+	for _, phase := range apply.DeletePhases(refs) {
 		for _, ref := range phase {
 			if _, err := c.objects.Delete(ctx, ref); err != nil {
 				return c.sentence("removing what is ours on the target", err)
@@ -78,43 +81,70 @@ func (c *Cluster) removeObjects(ctx context.Context, all []*unstructured.Unstruc
 	return nil
 }
 
+// ofHub knows what is of a hub on a target: what was written for it, and what its runs have left. All else is of others,
+// also where the target is a hub of its own.
+func ofHub(hub string, written []*unstructured.Unstructured) func(*unstructured.Unstructured) (content.Origin, bool) {
+	refs := map[apply.Ref]bool{}
+	for _, o := range written {
+		refs[apply.RefOf(o)] = true
+	}
+	return func(u *unstructured.Unstructured) (content.Origin, bool) {
+		switch {
+		case refs[apply.RefOf(u)]:
+			return content.OfInstallation, true
+		case u.GetLabels()[contract.LabelHub] == hub:
+			return content.OfRuns, true
+		}
+		return content.OfOthers, false
+	}
+}
+
+// leaving is a target that a hub leaves, from where the objects of the hub are deleted.
+type leaving struct {
+	*Cluster
+	hub   string
+	whose *content.Origins
+	say   func(string)
+}
+
 // leave deletes a namespace, or takes our name off it.
-func (c *Cluster) leave(ctx context.Context, ns *unstructured.Unstructured, hub string, shared bool, say func(string)) error {
+func (l *leaving) leave(ctx context.Context, ns *unstructured.Unstructured, shared bool) error {
 	ref := apply.Ref{Kind: "Namespace", Name: ns.GetName()}
 	if shared {
-		say(fmt.Sprintf("%s stays: another hub needs it", ref))
-		return c.objects.Merge(ctx, ref, map[string]any{"metadata": map[string]any{"annotations": map[string]any{hubPrefix + hub: nil}}})
+		l.say(fmt.Sprintf("%s stays: another hub needs it", ref))
+		return l.objects.Merge(ctx, ref, map[string]any{"metadata": map[string]any{"annotations": map[string]any{hubPrefix + l.hub: nil}}})
 	}
-	used, err := c.used(ctx, ns.GetName())
+	why, err := l.stays(ctx, ns)
 	if err != nil {
 		return err
 	}
-	if ns.GetAnnotations()[annotationMade] == "" || used != "" {
-		say(fmt.Sprintf("%s stays: %s", ref, reason(used)))
-		return c.objects.Release(ctx, ref, "v1")
+	if why != "" {
+		l.say(fmt.Sprintf("%s stays: %s", ref, why))
+		return l.objects.Release(ctx, ref, "v1")
 	}
-	_, err = c.objects.Delete(ctx, ref)
+	_, err = l.objects.Delete(ctx, ref)
 	return err
 }
 
-func reason(used string) string {
-	if used == "" {
-		return "it was there before bflow"
+// stays says why a namespace is not deleted, "" where nothing is lost with it. Where that cannot be found out it stays,
+// unless somebody with more rights can.
+func (l *leaving) stays(ctx context.Context, ns *unstructured.Unstructured) (string, error) {
+	if ns.GetAnnotations()[annotationMade] == "" {
+		return "it was there before bflow", nil
 	}
-	return "it holds " + used
+	there, err := l.whose.In(ctx, ns.GetName())
+	switch {
+	case ctx.Err() != nil, apierrors.IsForbidden(err):
+		return "", err
+	case err != nil:
+		return err.Error(), nil
+	}
+	there.Others = slices.DeleteFunc(there.Others, going)
+	there.Results = slices.DeleteFunc(there.Results, func(u *unstructured.Unstructured) bool {
+		return going(u) || u.GetKind() != "PersistentVolumeClaim" && u.GetKind() != "Pod" // all else is of no use without its run
+	})
+	return there.Stays(false), nil
 }
 
-// used is what of others a namespace holds.
-func (c *Cluster) used(ctx context.Context, namespace string) (string, error) {
-	for _, kind := range []string{"PersistentVolumeClaim", "Pod"} {
-		all, err := c.objects.List(ctx, schema.GroupKind{Kind: kind}, namespace, "")
-		if err != nil {
-			return "", err
-		}
-		all = slices.DeleteFunc(all, func(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil })
-		if len(all) > 0 {
-			return fmt.Sprintf("%s %q", all[0].GetKind(), all[0].GetName()), nil
-		}
-	}
-	return "", nil
-}
+// going tells whether somebody has deleted an object already.
+func going(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }

@@ -1,6 +1,7 @@
 package target_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -143,12 +144,117 @@ func TestWhatWasThereBefore(t *testing.T) {
 	if err := open(t, path).Remove(t.Context(), made("hub-a"), "hub-a", func(text string) { said = append(said, text) }); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`Namespace "bench" stays: it was there before bflow`, `Namespace "lab" stays: it holds PersistentVolumeClaim "models"`}
+	want := []string{`Namespace "bench" stays: it was there before bflow`, `Namespace "lab" stays: others have objects in it: PersistentVolumeClaim "models"`}
 	if !slices.Equal(said, want) {
 		t.Errorf("said %q", said)
 	}
 	if s.Get("/apis/rbac.authorization.k8s.io/v1/namespaces/lab/roles/bflow-target-runner") != nil {
 		t.Error("rights are left in a namespace that stays")
+	}
+}
+
+// TestANamespaceGoesOnlyWithNothingOfOthersInIt: everything else that lies there is of Kubernetes or of this hub.
+func TestANamespaceGoesOnlyWithNothingOfOthersInIt(t *testing.T) {
+	const held = "others have objects in it: "
+	for _, row := range []struct{ name, object, stays, why string }{
+		{"a Secret of others among the runs", "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bench}", "bench", held + `Secret "theirs"`},
+		{"a Secret beside the hub's account", "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bflow-system}",
+			"bflow-system", held + `Secret "theirs"`},
+		{"an object of a kind that nobody has heard of", "apiVersion: example.com/v7\nkind: Widget\nmetadata: {name: theirs, namespace: bench}",
+			"bench", held + `Widget "theirs"`},
+		{"a Deployment of others, named rather than its pod", `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: theirs, namespace: bench, uid: d}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: theirs-1, namespace: bench, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: theirs, uid: d}]}`,
+			"bench", held + `Deployment "theirs"`},
+		{"what bootstrap made, where the target is a hub of its own", "apiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: bflow-hub, namespace: bench, labels: {app.kubernetes.io/managed-by: bflow, bflow.dev/part: bflow}}", "bench", held + `ConfigMap "bflow-hub"`},
+		{"a run of a hub of its own", "apiVersion: tekton.dev/v1\nkind: PipelineRun\nmetadata: {name: r, namespace: bench, labels: {bflow.dev/plan-hash: h}}",
+			"bench", held + `PipelineRun "r"`},
+		{"a pod that a run of this hub has left", "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: bench, labels: {bflow.dev/run: r, bflow.dev/hub: hub-a}}",
+			"bench", `it holds data of runs: Pod "p"`},
+		{"a volume that a run of this hub has left",
+			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: p, namespace: bench, labels: {bflow.dev/run: r, bflow.dev/hub: hub-a}}", "bench",
+			`it holds data of runs: PersistentVolumeClaim "p"`},
+		{"what Kubernetes keeps everywhere", `apiVersion: v1
+kind: ConfigMap
+metadata: {name: kube-root-ca.crt, namespace: bench}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: default, namespace: bench}
+---
+apiVersion: v1
+kind: Event
+metadata: {name: e, namespace: bench}
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: bflow-platform, namespace: bflow-system}`, "", ""},
+		{"what a run of this hub has left, without data", `apiVersion: v1
+kind: Secret
+metadata: {name: bflow-grant-u, namespace: bench, labels: {bflow.dev/hub: hub-a}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: of-r, namespace: bench, labels: {bflow.dev/run: r, bflow.dev/hub: hub-a}}`, "", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s, path := bare(t)
+			prepare(t, path, "hub-a", "bench")
+			s.Add(t, row.object)
+			var said []string
+			if err := open(t, path).Remove(t.Context(), made("hub-a"), "hub-a", func(text string) { said = append(said, text) }); err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			if row.stays != "" {
+				want = []string{fmt.Sprintf("Namespace %q stays: %s", row.stays, row.why)}
+			}
+			if !slices.Equal(said, want) {
+				t.Errorf("said %q, want %q", said, want)
+			}
+			for _, name := range []string{"bench", "bflow-system"} {
+				if there := s.Get("/api/v1/namespaces/"+name) != nil; there != (name == row.stays) {
+					t.Errorf("namespace %q is there: %t", name, there)
+				}
+			}
+		})
+	}
+}
+
+func TestANamespaceThatCannotBeLookedIntoStays(t *testing.T) {
+	s, path := bare(t)
+	prepare(t, path, "hub-a", "bench")
+	s.Serve("example.com/v1", "Widget", true)
+	broken := func(code int) {
+		s.Refuse(func(q apitest.Request) (int, string) {
+			if q.Resource == "widgets" {
+				return code, "no " + q.String()
+			}
+			return 0, ""
+		})
+	}
+	var said []string
+	remove := func() error {
+		return open(t, path).Remove(t.Context(), made("hub-a"), "hub-a", func(text string) { said = append(said, text) })
+	}
+	broken(http.StatusForbidden)
+	if err := remove(); err == nil || !strings.Contains(err.Error(), "takes the kubeconfig of an administrator of that cluster") || len(said) > 0 {
+		t.Errorf("where it is forbidden: %v; said %q", err, said)
+	}
+	broken(http.StatusServiceUnavailable)
+	if err := remove(); err != nil {
+		t.Errorf("where it is broken: %v", err)
+	}
+	for _, name := range []string{"bench", "bflow-system"} {
+		want := fmt.Sprintf("Namespace %q stays: looking into namespace %q: listing widgets.example.com", name, name)
+		if s.Get("/api/v1/namespaces/"+name) == nil || !slices.ContainsFunc(said, func(text string) bool { return strings.HasPrefix(text, want) }) {
+			t.Errorf("%q is not among %q", want, said)
+		}
 	}
 }
 
