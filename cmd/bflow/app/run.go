@@ -152,11 +152,25 @@ func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Opt
 	outcomes := localrun.Run(c.Context, plans, opt)
 	display.Close()
 	page, code, err := conclude(c, s, opt, outcomes)
+	code = neverBegan(c.Context, s, len(plans), len(outcomes), code)
 	group.end(c.Context, s, outcomes, page, code)
 	if err != nil {
 		return err
 	}
 	return silently(code)
+}
+
+// neverBegan adds to code that a signal came before runs were made: what is not there was not measured.
+func neverBegan(ctx context.Context, s Streams, plans, made, code int) int {
+	if ctx.Err() == nil || made == plans {
+		return code
+	}
+	if plans == 1 {
+		fmt.Fprintln(s.Err, "interrupted before the run began")
+	} else {
+		fmt.Fprintf(s.Err, "interrupted before %d of %d runs began\n", plans-made, plans)
+	}
+	return worst([]int{code, contract.ExitInterrupted})
 }
 
 // conclude prints the table of runs and returns their page, and the code that stands for all of them.
