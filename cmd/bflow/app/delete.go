@@ -31,6 +31,11 @@ func deleteCommand(s Streams) *cli.Command {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"delete\": want at least one run")
 			}
+			for _, name := range c.Args().Slice() { // before any is deleted
+				if err := named(name, "run"); err != nil {
+					return err
+				}
+			}
 			for _, name := range c.Args().Slice() {
 				p, err := locateDeletable(c, name)
 				if err == nil {

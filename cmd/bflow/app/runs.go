@@ -28,12 +28,15 @@ func runsDir(c *cli.Context) (string, error) {
 
 // runDir finds the directory of a run by its name, an unambiguous start of it, or a path.
 func runDir(c *cli.Context, name string) (string, error) {
+	if err := named(name, "run"); err != nil {
+		return "", err
+	}
 	root, err := runsDir(c)
 	if err != nil {
 		return "", err
 	}
 	for _, dir := range []string{filepath.Join(root, name), name} {
-		if info, err := os.Stat(dir); name != "" && err == nil && info.IsDir() {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			return filepath.Abs(dir)
 		}
 	}

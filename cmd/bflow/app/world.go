@@ -101,6 +101,9 @@ func several(c *cli.Context, matrix string, runs int, such string) error {
 
 // locateAny is locate for commands that know what to do with a matrix.
 func locateAny(c *cli.Context, name string) (place, error) {
+	if err := named(name, "run"); err != nil {
+		return place{}, err
+	}
 	if c.Bool("local") && c.Bool("cluster") {
 		return place{}, step.Usagef("reading flags of %q: --local and --cluster exclude each other", c.Command.Name)
 	}
@@ -131,6 +134,9 @@ func locateAny(c *cli.Context, name string) (place, error) {
 
 // onCluster finds a run on the cluster.
 func onCluster(c *cli.Context, name string) (place, error) {
+	if err := named(name, "run"); err != nil {
+		return place{}, err
+	}
 	cluster, namespaces, err := connect(c)
 	if err != nil {
 		return place{}, err
