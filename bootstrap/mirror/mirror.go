@@ -4,9 +4,10 @@ package mirror
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
+
+	"bflow.dev/bflow/internal/bounded"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -18,12 +19,15 @@ type Mirror struct {
 	Map      map[string]string // reference, repository or prefix (ends in "/") -> what takes its place; goes before Registry
 }
 
+// maxMap bounds the file of a map, which has a line for an image.
+const maxMap = 16 << 20
+
 // ReadMap reads a YAML file of "from: to" lines. No file name is no map.
 func ReadMap(file string) (map[string]string, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := bounded.ReadFile(file, maxMap)
 	if err != nil {
 		return nil, fmt.Errorf("reading the image map: %w", err)
 	}

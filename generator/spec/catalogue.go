@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/tasks/problem"
 )
 
@@ -122,10 +123,10 @@ func profileKind(kind string) bool {
 func (l *loader) readTree(fsys fs.FS, dir string) tree {
 	t := tree{}
 	err := fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || path.Ext(name) != ".yaml" {
+		if err != nil || !isYAML(fsys, name, e) {
 			return err
 		}
-		data, err := fs.ReadFile(fsys, name)
+		data, err := readBounded(fsys, name)
 		if err != nil {
 			return err
 		}
@@ -136,6 +137,22 @@ func (l *loader) readTree(fsys fs.FS, dir string) tree {
 		l.found.Add(problem.Problem{File: dir, Text: "reading profiles: " + err.Error()})
 	}
 	return t
+}
+
+// maxFile bounds a file of profiles, which are some kilobytes.
+const maxFile = 16 << 20
+
+func readBounded(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := bounded.ReadAll(f, maxFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return data, nil
 }
 
 // treeFile adds the profiles of one file.

@@ -17,8 +17,9 @@ import (
 // folder reads every *.yaml below dir. Documents of no kind of ours are skipped there: a folder holds other files too.
 func (l *loader) folder(dir string) {
 	files := 0
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || path.Ext(name) != ".yaml" {
+	fsys := os.DirFS(dir)
+	err := fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !isYAML(fsys, name, e) {
 			return err
 		}
 		files++
@@ -35,6 +36,16 @@ func (l *loader) folder(dir string) {
 	if err != nil {
 		l.found.Add(problem.Problem{File: dir, Text: "reading folder: " + cause(err)})
 	}
+}
+
+// isYAML reports whether an entry of a folder is a file to read, by itself or by a link. A pipe and a device, which may have
+// no end, are nobody's profile; a link to nowhere is told of when it is read.
+func isYAML(fsys fs.FS, name string, e fs.DirEntry) bool {
+	if e.IsDir() || path.Ext(name) != ".yaml" {
+		return false
+	}
+	info, err := fs.Stat(fsys, name)
+	return err != nil || info.Mode().IsRegular()
 }
 
 // file reads every document of one file.

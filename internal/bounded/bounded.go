@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 )
 
 // TooLongError is an answer, or a file, that holds more than the reader takes.
@@ -44,6 +45,16 @@ func ReadAll(r io.Reader, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	return data, nil
+}
+
+// ReadFile reads a file that somebody names: of what is longer, or never ends, it returns a *TooLongError.
+func ReadFile(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadAll(f, limit)
 }
 
 // ReadLine is in.ReadString('\n') for lines of any length: of a longer one it returns the first limit bytes, and drops the

@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -46,5 +49,22 @@ func TestALongLineIsCutAndTheNextIsWhole(t *testing.T) {
 	}
 	if got, err := ReadLine(in, 20); got != "last" || !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %q, %v", got, err)
+	}
+}
+
+func TestAFileIsReadAsFarAsThereIsRoom(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(name, []byte("1234"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := ReadFile(name, 4); err != nil || string(data) != "1234" {
+		t.Errorf("a file that fits: %q, %v", data, err)
+	}
+	var long *TooLongError
+	if _, err := ReadFile(name, 3); !errors.As(err, &long) {
+		t.Errorf("a file that is longer: %v", err)
+	}
+	if _, err := ReadFile(name+"x", 3); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
 	}
 }

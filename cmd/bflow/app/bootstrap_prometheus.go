@@ -1,9 +1,9 @@
 package app
 
 import (
-	"os"
 	"strings"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -20,7 +20,7 @@ func prometheusServers(values []string) ([]contract.PrometheusServer, error) {
 			case key == "audience" && text != "":
 				server.Audience = text
 			case key == "ca" && text != "":
-				ca, err := os.ReadFile(text)
+				ca, err := bounded.ReadFile(text, maxInput)
 				if err != nil {
 					return nil, step.Usagef("reading flag --prometheus: %w", err)
 				}

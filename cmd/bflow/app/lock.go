@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/images/lock"
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -30,7 +30,7 @@ func imageLock(c *cli.Context) (plan.Lock, error) {
 		}
 		path = lock.Name
 	}
-	data, err := os.ReadFile(path)
+	data, err := bounded.ReadFile(path, maxInput)
 	if !asked && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

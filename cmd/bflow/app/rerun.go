@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/runplan"
@@ -143,7 +144,7 @@ func fromMLflow(c *cli.Context, what string, missing error) (*runplan.RunPlan, e
 }
 
 func readPlan(path string) (*runplan.RunPlan, error) {
-	data, err := os.ReadFile(path)
+	data, err := bounded.ReadFile(path, maxInput)
 	if err != nil {
 		return nil, step.Usagef("reading plan: %w", err)
 	}

@@ -2,14 +2,18 @@ package app
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/pipelines/local"
+	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -37,7 +41,7 @@ func runDir(c *cli.Context, name string) (string, error) {
 	}
 	for _, dir := range []string{filepath.Join(root, name), name} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			return filepath.Abs(dir)
+			return safe(dir)
 		}
 	}
 	names, err := runNames(root)
@@ -51,9 +55,39 @@ func runDir(c *cli.Context, name string) (string, error) {
 		}
 	}
 	if len(hits) == 1 {
-		return filepath.Join(root, hits[0]), nil
+		return safe(filepath.Join(root, hits[0]))
 	}
 	return "", step.Usagef("looking for run %q: %s", name, notFound(root, name, names, hits))
+}
+
+// safe is a folder of a run as an absolute path. One that comes from elsewhere may hold a device or a pipe under the name of a
+// file: whoever reads that reads for ever.
+func safe(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if !holdsRun(dir) {
+		return dir, nil // whoever looks next says so
+	}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Type().IsRegular() {
+			return nil // what cannot be read is told of by whoever wants it
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe) != 0 {
+			return step.Usagef("reading run %q: %q is a device or a pipe, which no run makes; remove it", filepath.Base(dir), path)
+		}
+		return nil
+	})
+	return dir, err
+}
+
+// holdsRun reports whether a folder looks like that of a run, so that it is no large one of something else.
+func holdsRun(dir string) bool {
+	return slices.ContainsFunc([]string{runplan.FileJSON, runplan.FileGzip, contract.FileReport}, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	})
 }
 
 func notFound(root, name string, names, hits []string) string {

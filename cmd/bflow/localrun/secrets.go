@@ -2,9 +2,9 @@ package localrun
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
+	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
@@ -44,6 +44,9 @@ func Variable(k runplan.SecretKey) string {
 	return "BFLOW_SECRET_" + strings.Map(word, k.Name) + "_" + strings.Map(word, k.Key)
 }
 
+// maxSecret is how long a value of a Secret may be: no Secret of a cluster holds more.
+const maxSecret = 1 << 20
+
 // find returns the value of k, which is read of no place but the one that was given, where one was.
 func (g Given) find(k runplan.SecretKey, env []string) (string, error) {
 	kind, place, named := strings.Cut(g[k], ":")
@@ -51,7 +54,7 @@ func (g Given) find(k runplan.SecretKey, env []string) (string, error) {
 		kind, place = "env", Variable(k)
 	}
 	if kind == "file" {
-		text, err := os.ReadFile(place)
+		text, err := bounded.ReadFile(place, maxSecret)
 		if err != nil {
 			return "", step.Usagef("reading key %q of Secret %q: %w", k.Key, k.Name, err)
 		}
