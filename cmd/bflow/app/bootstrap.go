@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -248,7 +249,7 @@ func bootstrapUninstallCommand(s Streams) *cli.Command {
 			}
 			o := bootstrap.UninstallOptions{Data: c.Bool("data"), Timeout: c.Duration("timeout")}
 			if !c.Bool("yes") {
-				ask, err := asker(s)
+				ask, err := asker(c.Context, s)
 				if err != nil {
 					return err
 				}
@@ -263,20 +264,26 @@ func bootstrapUninstallCommand(s Streams) *cli.Command {
 }
 
 // asker puts questions to the person at the terminal; without one there is nobody to ask.
-func asker(s Streams) (func(string) bool, error) {
+func asker(ctx context.Context, s Streams) (func(string) bool, error) {
 	in, ok := s.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return nil, step.Usagef("reading flags of \"uninstall\": there is no terminal to ask at; give --yes, and --data to delete results as well")
 	}
+	return questions(ctx, in, s.Err), nil
+}
+
+// questions asks one after another. An interruption is a no.
+func questions(ctx context.Context, in io.Reader, out io.Writer) func(string) bool {
 	lines := bufio.NewScanner(in)
 	return func(question string) bool {
-		fmt.Fprintf(s.Err, "%s [y/N] ", question)
-		answer := ""
-		if lines.Scan() {
-			answer = strings.ToLower(strings.TrimSpace(lines.Text()))
-		}
+		fmt.Fprintf(out, "%s [y/N] ", question)
+		text, _ := whileAsked(ctx, func() ([]byte, error) { // what cannot be read is no yes
+			lines.Scan()
+			return lines.Bytes(), lines.Err()
+		})
+		answer := strings.ToLower(strings.TrimSpace(string(text)))
 		return answer == "y" || answer == "yes"
-	}, nil
+	}
 }
 
 func bootstrapImagesCommand(s Streams) *cli.Command {

@@ -102,7 +102,7 @@ func (e *expedition) read(ctx context.Context) (input, problem.List, error) {
 	git := e.request.Git
 	if git == nil {
 		e.source = "param " + contract.ParamExperiment
-		in, found := loadFiles(opt, strings.NewReader(e.request.Text), "-")
+		in, found := loadFiles(ctx, opt, strings.NewReader(e.request.Text), "-")
 		for i := range found {
 			if found[i].File == "-" {
 				found[i].File = contract.ParamExperiment
@@ -131,7 +131,7 @@ func (e *expedition) read(ctx context.Context) (input, problem.List, error) {
 	for _, p := range git.Paths {
 		names = append(names, filepath.Join(dir, filepath.FromSlash(p)))
 	}
-	in, found := loadFiles(opt, strings.NewReader(""), names...)
+	in, found := loadFiles(ctx, opt, strings.NewReader(""), names...)
 	for i := range found {
 		found[i].File = strings.TrimPrefix(found[i].File, dir+string(filepath.Separator))
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -52,20 +53,38 @@ type input struct {
 const maxInput = 16 << 20
 
 // reader reads files and sums what it reads.
-func reader(in io.Reader, sum io.Writer) func(string) ([]byte, error) {
+func reader(ctx context.Context, in io.Reader, sum io.Writer) func(string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
-		from := in
-		if name != "-" {
-			f, err := os.Open(name)
-			if err != nil {
-				return nil, err
-			}
-			defer f.Close()
-			from = f
+		read := func() ([]byte, error) { return bounded.ReadFile(name, maxInput) }
+		if name == "-" {
+			read = func() ([]byte, error) { return bounded.ReadAll(in, maxInput) }
+		} else if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			data, err := read()
+			_, _ = sum.Write(data) // a hash never fails
+			return data, err
 		}
-		data, err := bounded.ReadAll(from, maxInput)
-		_, _ = sum.Write(data) // a hash never fails
+		data, err := whileAsked(ctx, read)
+		_, _ = sum.Write(data)
 		return data, err
+	}
+}
+
+// whileAsked is read, left alone when ctx ends: a terminal or a pipe may have nothing to say for ever.
+func whileAsked(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type answer struct {
+		data []byte
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		data, err := read()
+		answers <- answer{data, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case a := <-answers:
+		return a.data, a.err
 	}
 }
 
@@ -75,14 +94,17 @@ func readFiles(c *cli.Context, s Streams, opt spec.Options) (input, error) {
 		return input{}, step.Usagef("reading arguments of %q: want at least one file, or - for standard input", c.Command.FullName())
 	}
 	opt.ProfileDirs, opt.Set, opt.Lenient = c.StringSlice("profiles"), c.StringSlice("set"), c.Bool("lenient")
-	in, found := loadFiles(opt, s.In, c.Args().Slice()...)
+	in, found := loadFiles(c.Context, opt, s.In, c.Args().Slice()...)
+	if c.Err() != nil && found.Err() != nil {
+		return input{}, step.Exit(contract.ExitInterrupted, errors.New("reading files: interrupted"))
+	}
 	return in, tell(s, found)
 }
 
 // loadFiles reads files; - stands for stdin.
-func loadFiles(opt spec.Options, stdin io.Reader, names ...string) (input, problem.List) {
+func loadFiles(ctx context.Context, opt spec.Options, stdin io.Reader, names ...string) (input, problem.List) {
 	sum := sha256.New()
-	opt.Shipped, opt.ReadFile = profiles.FS, reader(stdin, sum)
+	opt.Shipped, opt.ReadFile = profiles.FS, reader(ctx, stdin, sum)
 	set, found := spec.Load(opt, names...)
 	for _, v := range opt.Set {
 		fmt.Fprintf(sum, "\x00%s", v)

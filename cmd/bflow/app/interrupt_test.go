@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,52 @@ import (
 
 	"bflow.dev/bflow/tasks/contract"
 )
+
+// quietTerminal is a terminal at which nobody types.
+type quietTerminal struct{ asked, over chan struct{} }
+
+func (q quietTerminal) Read([]byte) (int, error) {
+	close(q.asked)
+	<-q.over
+	return 0, io.EOF
+}
+
+// TestWaitingForATerminalCanBeInterrupted: whoever forgot to name a file sees nothing happen.
+func TestWaitingForATerminalCanBeInterrupted(t *testing.T) {
+	in := quietTerminal{make(chan struct{}), make(chan struct{})}
+	defer close(in.over)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		<-in.asked
+		cancel()
+	}()
+	var out, err strings.Builder
+	code := Main(ctx, Streams{In: in, Out: &out, Err: &err}, []string{"bflow", "validate", "-"})
+	if want := "bflow: reading files: interrupted\n"; code != contract.ExitInterrupted || err.String() != want {
+		t.Errorf("exit code %d, and it says %q; want %d and %q", code, err.String(), contract.ExitInterrupted, want)
+	}
+}
+
+// TestAQuestionCanBeInterrupted: nothing is deleted by somebody who answers with a signal.
+func TestAQuestionCanBeInterrupted(t *testing.T) {
+	in := quietTerminal{make(chan struct{}), make(chan struct{})}
+	defer close(in.over)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		<-in.asked
+		cancel()
+	}()
+	if questions(ctx, in, io.Discard)("Delete that too?") {
+		t.Error("an interruption was taken for a yes")
+	}
+	for text, want := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "": false, "no\n": false} {
+		if got := questions(t.Context(), strings.NewReader(text), io.Discard)("Delete that too?"); got != want {
+			t.Errorf("the answer %q is taken for %t", text, got)
+		}
+	}
+}
 
 const onePoint = `
 apiVersion: bflow.dev/v1alpha1
