@@ -40,7 +40,7 @@ func slimRun(o any) (any, error) {
 	return o, nil
 }
 
-// slimTask keeps whose a task is, how it is, and which volume it has: a run has a dozen of them.
+// slimTask keeps whose a task is, how it is, its pod, and which volume it has: a run has a dozen of them.
 func slimTask(o any) (any, error) {
 	tr, ok := o.(*tektonv1.TaskRun)
 	if !ok {
@@ -61,6 +61,7 @@ func slimTask(o any) (any, error) {
 	tr.Spec = spec
 	status := tektonv1.TaskRunStatus{}
 	status.Conditions = tr.Status.Conditions
+	status.PodName = tr.Status.PodName
 	status.StartTime, status.CompletionTime = tr.Status.StartTime, tr.Status.CompletionTime
 	tr.Status = status
 	return o, nil

@@ -85,7 +85,7 @@ func TestASlimRunKeepsWhatIsRead(t *testing.T) {
 	}
 	for _, o := range tasks {
 		tr := o.(*tektonv1.TaskRun)
-		if !tr.IsSuccessful() || !tr.HasStarted() || tr.Status.CompletionTime == nil || tr.Labels[pipeline.PipelineTaskLabelKey] == "" || len(tr.Spec.Workspaces) != 1 ||
+		if !tr.IsSuccessful() || !tr.HasStarted() || tr.Status.CompletionTime == nil || tr.Status.PodName == "" || tr.Labels[pipeline.PipelineTaskLabelKey] == "" || len(tr.Spec.Workspaces) != 1 ||
 			tr.Spec.Workspaces[0].PersistentVolumeClaim.ClaimName != "pvc-"+pr.Name || tr.Spec.Workspaces[0].SubPath != "s" {
 			t.Errorf("task %s has workspaces %v and status %v", tr.Name, tr.Spec.Workspaces, tr.Status.Conditions)
 		}
