@@ -96,8 +96,6 @@ func (inv *Inventory) spaces(free func(*Node) Amounts) spaces {
 
 func (s *space) holds(a Amounts) bool { return s.free.holds(s.node.withProducts(a)) }
 
-func (s *space) take(a Amounts) { s.free = s.free.less(s.node.withProducts(a)) }
-
 // left is how many devices of a's kinds are free here.
 func (s *space) left(a Amounts) int64 {
 	var sum int64

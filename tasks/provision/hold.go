@@ -109,7 +109,7 @@ func without(secrets []string, log *os.File) (out *os.File, drain func(), err er
 		_, err := io.Copy(w, read)
 		if err = errors.Join(err, w.Close()); err != nil && !errors.Is(err, os.ErrClosed) {
 			fmt.Fprintf(log, "provision: the rest of the engine's output is lost: %v\n", err)
-			io.Copy(io.Discard, read) // an engine must not wait for room in its log
+			_, _ = io.Copy(io.Discard, read) // an engine must not wait for room in its log
 		}
 	}()
 	return write, sync.OnceFunc(func() {

@@ -38,8 +38,8 @@ func NewRedaction(secrets ...string) *Redaction {
 func (r *Redaction) Text(text string) string {
 	var clean bytes.Buffer
 	w := r.Writer(&clean)
-	w.Write([]byte(text)) // into memory, as all of it
-	w.finish(false)
+	_, _ = w.Write([]byte(text)) // into memory, as all of it
+	_ = w.finish(false)
 	return clean.String()
 }
 

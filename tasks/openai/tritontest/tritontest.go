@@ -38,7 +38,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 			index = append(index, model{name, "1", state})
 		}
-		json.NewEncoder(w).Encode(index)
+		_ = json.NewEncoder(w).Encode(index)
 	case r.Method == http.MethodGet && isModel && strings.HasSuffix(name, "/ready"):
 		name, _, _ = strings.Cut(name, "/")
 		status(w, ready && s.has(name))

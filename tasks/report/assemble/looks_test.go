@@ -57,7 +57,7 @@ func TestAnotherReplicaIsNoRestart(t *testing.T) {
 			got := differences(dir, scrapes, row.engines)
 			for stage, want := range row.want {
 				d := got[stageKey{0, stage}]
-				if !errors.Is(d.err, want) || d.restarted != (want == errRestart) || (len(d.counters) > 0) != (want == nil) {
+				if !errors.Is(d.err, want) || d.restarted != errors.Is(want, errRestart) || (len(d.counters) > 0) != (want == nil) {
 					t.Errorf("stage %d: restarted %t, counters %v, error %v, want %v", stage, d.restarted, d.counters, d.err, want)
 				}
 			}
