@@ -36,8 +36,13 @@ const (
 	// A run that was sent back stays away for a minute, then for two, and so on, as one whose pods were not ready in time.
 	firstBackoffSeconds, longestBackoffSeconds = 60, 30 * 60
 
-	// waitsForWay begins the reason of an admitted run that has no credentials of its target.
+	// sayAfter is how long the tries to let a run start fail before it says so: most pass at the second.
+	sayAfter = 5 * time.Second
+
+	// waitsForWay begins the reason of an admitted run that has no credentials of its target, cannotStart that of one whose
+	// start fails.
 	waitsForWay = "Admitted, and waits for credentials: "
+	cannotStart = "Admitted, and cannot be let start: "
 )
 
 // failedStarts are the admitted runs that could not be let start, and since when. A process that has just begun to lead
@@ -79,7 +84,8 @@ func (f *failedStarts) forget(name types.NamespacedName) {
 func (a *Admission) bound(
 	ctx context.Context, req ctrl.Request, pr *tektonv1.PipelineRun, result ctrl.Result, err error,
 ) (ctrl.Result, error) {
-	why := cmp.Or(strings.TrimPrefix(pr.Annotations[contract.AnnotationReason], waitsForWay), "it could not be let start")
+	why := strings.TrimPrefix(pr.Annotations[contract.AnnotationReason], waitsForWay)
+	why = cmp.Or(strings.TrimPrefix(why, cannotStart), "it could not be let start")
 	switch {
 	case !waits(pr) || err == nil && result.IsZero():
 		a.failed.forget(req.NamespacedName)
@@ -94,7 +100,11 @@ func (a *Admission) bound(
 		a.failed.forget(req.NamespacedName)
 		return result, err
 	}
-	if a.failed.add(req.NamespacedName, pr.UID, a.opts.Clock.Now()) < startWithin {
+	failing := a.failed.add(req.NamespacedName, pr.UID, a.opts.Clock.Now())
+	if failing >= sayAfter && err != nil { // what the run cannot be told, because that is refused too, its events say later
+		_ = a.explain(ctx, pr, "CannotStart", api.TruncateEventMessage(cannotStart+why))
+	}
+	if failing < startWithin {
 		return result, err
 	}
 	if sending := a.sendBack(ctx, pr, wl, why); sending != nil {

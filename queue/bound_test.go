@@ -132,25 +132,26 @@ func TestARunThatCannotBeLetStartLetsOthersGoFirst(t *testing.T) {
 		name string
 		keep func(w *world) // keeps run a from its start
 		why  string
+		mute bool // nor can the run be told
 	}{
 		{"its target does not know its namespace", func(w *world) {
 			local := w.local(w.client)
 			local.Way = &refusing{w.lender, "a"}
 			w.opts.Targets.Put(local)
-		}, `there is no namespace "bench" on it`},
+		}, `there is no namespace "bench" on it`, false},
 		{"the way to its target is refused", func(w *world) {
 			w.refuse("create Secret bflow-a-target", denied())
-		}, "denied the request"},
+		}, "denied the request", false},
 		{"every change of it is refused", func(w *world) {
 			w.refuse("patch PipelineRun a", denied())
-		}, "denied the request"},
+		}, "denied the request", true},
 		{"a webhook of its namespace does not answer", func(w *world) {
 			silent := errors.New(`failed calling webhook "stranger": no endpoints`)
 			w.refuse("patch PipelineRun a", apierrors.NewInternalError(silent))
-		}, `failed calling webhook "stranger"`},
+		}, `failed calling webhook "stranger"`, true},
 		{"its account is not marked for runs any more", func(w *world) {
 			w.must(w.client.Delete(w.t.Context(), theirs))
-		}, "ServiceAccount theirs"},
+		}, "ServiceAccount theirs", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newWorld(t, 4)
@@ -162,6 +163,9 @@ func TestARunThatCannotBeLetStartLetsOthersGoFirst(t *testing.T) {
 			w.looks(100*time.Second, "a", "b")
 			if !w.run("b").IsPending() || w.saw("SentBack") {
 				t.Fatal("what may pass is given no time")
+			}
+			if reason := w.run("a").Annotations[contract.AnnotationReason]; !row.mute && !strings.Contains(reason, row.why) {
+				t.Errorf("meanwhile it says %q", reason)
 			}
 			w.looks(time.Minute, "a", "b")
 			if !w.run("a").IsPending() || w.run("b").IsPending() || w.held() != 4 || !w.saw("SentBack") {
