@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/kueue/pkg/util/api"
@@ -30,11 +31,14 @@ const (
 	// startWithin is how long an admitted run may hold its quota while every try to let it start fails: as long as the
 	// check of its target lets one wait for what may pass.
 	startWithin = 2 * time.Minute
+	// againWithin is the same for a run that was sent back before: nobody waits long for what has failed already.
+	againWithin = 10 * time.Second
 	// longestGap between two failed tries: what would have come of one between them is not known, so the later one is the
 	// first again. Tries that fail are at most half a minute apart, unless the controller was away or had too much to do.
 	longestGap = time.Minute
-	// A run that was sent back stays away for a minute, then for two, and so on, as one whose pods were not ready in time.
-	firstBackoffSeconds, longestBackoffSeconds = 60, 30 * 60
+	// backoffSeconds is how long a run that was sent back stays away, however often: it starts within a minute after what
+	// kept it has gone.
+	backoffSeconds = 45
 
 	// sayAfter is how long the tries to let a run start fail before it says so: most pass at the second.
 	sayAfter = 5 * time.Second
@@ -102,12 +106,16 @@ func (a *Admission) bound(
 	}
 	failing := a.failed.add(req.NamespacedName, pr.UID, a.opts.Clock.Now())
 	if failing >= sayAfter && err != nil { // what the run cannot be told, because that is refused too, its events say later
-		_ = a.explain(ctx, pr, "CannotStart", api.TruncateEventMessage(cannotStart+why))
+		_ = a.explain(ctx, pr, "StartFailed", api.TruncateEventMessage(cannotStart+why))
 	}
-	if failing < startWithin {
+	within := startWithin
+	if again := wl.Status.RequeueState; again != nil && ptr.Deref(again.Count, 0) > 0 {
+		within = againWithin
+	}
+	if failing < within {
 		return result, err
 	}
-	if sending := a.sendBack(ctx, pr, wl, why); sending != nil {
+	if sending := a.sendBack(ctx, pr, wl, within, why); sending != nil {
 		return ctrl.Result{}, errors.Join(err, sending)
 	}
 	a.failed.forget(req.NamespacedName)
@@ -115,9 +123,11 @@ func (a *Admission) bound(
 }
 
 // sendBack takes the quota of a run that holds nothing else. Package waiting writes onto the run what its Workload says.
-func (a *Admission) sendBack(ctx context.Context, pr *tektonv1.PipelineRun, wl *kueue.Workload, why string) error {
+func (a *Admission) sendBack(
+	ctx context.Context, pr *tektonv1.PipelineRun, wl *kueue.Workload, failing time.Duration, why string,
+) error {
 	backoff := evict.WithCustomPrepare(func(wl *kueue.Workload) {
-		workload.UpdateRequeueState(wl, firstBackoffSeconds, longestBackoffSeconds, a.opts.Clock)
+		workload.UpdateRequeueState(wl, backoffSeconds, backoffSeconds, a.opts.Clock)
 	})
 	// The reason is one of the two after which Kueue queues a Workload again once its time is over; by this one it goes
 	// behind those that wait already.
@@ -130,7 +140,7 @@ func (a *Admission) sendBack(ctx context.Context, pr *tektonv1.PipelineRun, wl *
 		"namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "why", why)
 	a.events.Eventf(pr, nil, corev1.EventTypeWarning, "SentBack", "Admit", "%s", api.TruncateEventMessage(fmt.Sprintf(
 		"It was admitted and could not be let start for %s, so others go first, and it is tried again later: %s",
-		startWithin, why)))
+		failing, why)))
 	return nil
 }
 
