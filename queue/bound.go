@@ -97,7 +97,7 @@ func (a *Admission) bound(
 	case err == nil && result.RequeueAfter <= soon, err != nil && passing(err): // nothing is known of the next try
 		return result, err
 	case err != nil:
-		why = err.Error()
+		why = strings.TrimPrefix(err.Error(), fmt.Sprintf("letting run %q start: ", pr.Name))
 	}
 	wl, reading := a.workload(ctx, pr)
 	if reading != nil || wl == nil || !admitted(wl) {
