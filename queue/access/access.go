@@ -21,6 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -57,6 +58,7 @@ type way struct {
 	mu      sync.Mutex // held while it is asked for and written
 	pr      types.NamespacedName
 	target  string    // that was asked for it last; "" for none; the Keeper's mu guards it
+	left    []string  // targets that were asked for it before, and have not taken back yet what they gave; likewise
 	over    bool      // the run needs it no more
 	dropped bool      // and nothing is left of it
 	digest  string    // of what lies beside the run
@@ -99,6 +101,10 @@ func (k *Keeper) ask(w *way, name string, pr *tektonv1.PipelineRun) (target.Targ
 		return t, target.Grant{}, errOver
 	}
 	k.mu.Lock()
+	if w.target != "" && w.target != name && !slices.Contains(w.left, w.target) {
+		w.left = append(w.left, w.target)
+	}
+	w.left = slices.DeleteFunc(w.left, func(left string) bool { return left == name })
 	w.target = name
 	k.mu.Unlock()
 	grant, err := t.Access(Ask(pr))
@@ -116,6 +122,7 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("asking target %q for credentials: %w", name, err)
 	}
+	k.leave(ctx, w, pr)
 	digest := digestOf(grant.Data)
 	if w.digest == digest {
 		return grant.Expires, nil
@@ -125,6 +132,27 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 	}
 	w.digest = digest
 	return grant.Expires, nil
+}
+
+// leave has the targets end their tokens that a run was admitted to and did not start on. One that is away holds nothing
+// up: it is asked again at the next call of Put, and its token ends with its time. w is held.
+func (k *Keeper) leave(ctx context.Context, w *way, pr *tektonv1.PipelineRun) {
+	k.mu.Lock()
+	all := slices.Clone(w.left)
+	k.mu.Unlock()
+	for _, name := range all {
+		if err := k.revoke(ctx, name, pr.Namespace, pr.UID); err != nil {
+			ctrl.LoggerFrom(ctx).Info("the token of a target that a run has left could not be ended",
+				"run", pr.Name, "target", name, "why", err.Error())
+			continue
+		}
+		if t, err := k.targets.Find(name); err == nil {
+			t.Forget(pr.UID)
+		}
+		k.mu.Lock()
+		w.left = slices.DeleteFunc(w.left, func(left string) bool { return left == name })
+		k.mu.Unlock()
+	}
 }
 
 // Replace makes a Secret instead of one of its name, which nobody may read, and returns its UID.
@@ -175,11 +203,15 @@ func EndMetrics(ctx context.Context, c client.Client, pr *tektonv1.PipelineRun) 
 
 // Revoke ends what a target has given a run that was never let start and is gone: its Secret went with it.
 func (k *Keeper) Revoke(ctx context.Context, pr types.NamespacedName) error {
-	for uid, name := range k.askedBy(pr) {
-		if err := k.revoke(ctx, name, pr.Namespace, uid); err != nil {
-			return err
+	for uid, names := range k.askedBy(pr) {
+		for _, name := range names {
+			if err := k.revoke(ctx, name, pr.Namespace, uid); err != nil {
+				return err
+			}
 		}
-		k.Forget(name, uid)
+		for _, name := range names {
+			k.Forget(name, uid)
+		}
 	}
 	return nil
 }
@@ -207,10 +239,7 @@ func (k *Keeper) Drop(ctx context.Context, pr *tektonv1.PipelineRun) error {
 		return err
 	}
 	w.secret = ""
-	k.mu.Lock()
-	name := w.target
-	k.mu.Unlock()
-	if name != "" {
+	for _, name := range k.askedBy(client.ObjectKeyFromObject(pr))[pr.UID] {
 		if err := k.revoke(ctx, name, pr.Namespace, pr.UID); err != nil {
 			return err
 		}
@@ -219,14 +248,14 @@ func (k *Keeper) Drop(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	return nil
 }
 
-// askedBy are the targets that were asked for PipelineRuns of a name.
-func (k *Keeper) askedBy(pr types.NamespacedName) map[types.UID]string {
+// askedBy are the targets that were asked for PipelineRuns of a name and have something to take back.
+func (k *Keeper) askedBy(pr types.NamespacedName) map[types.UID][]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	out := map[types.UID]string{}
+	out := map[types.UID][]string{}
 	for uid, w := range k.ways {
 		if w.pr == pr && w.target != "" {
-			out[uid] = w.target
+			out[uid] = append(slices.Clone(w.left), w.target)
 		}
 	}
 	return out

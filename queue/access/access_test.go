@@ -323,6 +323,32 @@ func TestWhatARunNeverNeededIsTakenBack(t *testing.T) {
 	}
 }
 
+// TestARunThatGoesElsewhereLeavesNoTokenBehind: it was admitted to one target, could not be let start, and is admitted to
+// another.
+func TestARunThatGoesElsewhereLeavesNoTokenBehind(t *testing.T) {
+	pr := makeRun("far")
+	w := newWorld(t, pr)
+	w.token("one", time.Hour)
+	if _, err := w.keeper.Put(t.Context(), "far", pr); err != nil {
+		t.Fatal(err)
+	}
+	w.giver.refuses = errors.New("no route to host")
+	for range 2 {
+		if _, err := w.keeper.Put(t.Context(), contract.TargetLocal, pr); err != nil {
+			t.Errorf("a target that is away holds the start elsewhere up: %v", err)
+		}
+	}
+	w.giver.refuses = nil
+	for range 2 {
+		if _, err := w.keeper.Put(t.Context(), contract.TargetLocal, pr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.giver.revoked) != 1 || len(w.giver.forgotten) != 1 {
+		t.Errorf("revoked %v, forgotten %v, want the run once", w.giver.revoked, w.giver.forgotten)
+	}
+}
+
 // TestTheWayOfTheNextAttemptStays: it has the name of the one before.
 func TestTheWayOfTheNextAttemptStays(t *testing.T) {
 	w := newWorld(t, makeRun("far", "admitted"))
