@@ -82,5 +82,15 @@ func (l *lab) brokenWebhook(in string) (repair func()) {
 	}
 	repair = func() { _ = at.Delete(context.WithoutCancel(l.t.Context()), in, metav1.DeleteOptions{}) }
 	l.t.Cleanup(repair)
+	probe := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "probe"},
+	}}
+	l.awaitAnswer(time.Minute, "the webhook to be asked", func() string {
+		_, err := l.api.Resource(secrets).Namespace(in).Create(l.t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil || !strings.Contains(err.Error(), "webhook") {
+			return fmt.Sprintf("a Secret is made: %v", err)
+		}
+		return ""
+	})
 	return repair
 }
