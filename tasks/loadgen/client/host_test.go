@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"bflow.dev/bflow/tasks/loadgen/wire"
@@ -14,9 +15,9 @@ import (
 
 // TestEveryLineSendsTheHostThatThePlanGives: a gateway finds the model server by it. A server of Go refuses two of them.
 func TestEveryLineSendsTheHostThatThePlanGives(t *testing.T) {
-	var host string
+	var heard atomic.Value
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host = r.Host
+		heard.Store(r.Host)
 		io.Copy(io.Discard, r.Body)
 		io.WriteString(w, good)
 	}))
@@ -36,7 +37,8 @@ func TestEveryLineSendsTheHostThatThePlanGives(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := newRig(t, srv.URL, runplan.API{Stream: true, HTTP2: row.fall, Headers: row.headers}, row.fall)
-			if o := r.put(10); o.Status != report.StatusOK || host != row.want {
+			o := r.put(10)
+			if host := heard.Load(); o.Status != report.StatusOK || host != row.want {
 				t.Errorf("host %q, want %q; %s %s", host, row.want, o.Status, o.Error)
 			}
 		})
