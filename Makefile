@@ -7,9 +7,10 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -s -w -X bflow.dev/bflow/tasks/step.Version=$(VERSION)
 E2E_ROWS ?= -short
 E2E_LAST := '^TestRights' # they read what the others have done
-TOOL     := $(GO) tool -modfile=tools/go.mod
+TOOL     := $(GO) tool -modfile=internal/tools/go.mod
 SOAK_FOR ?= 1h
-RACE     ?= ./pipelines/local/... ./sim/... ./tasks/... ./cmd/bflow/...
+RACE     ?= ./pipelines/local/... ./sim/... ./tasks/... ./load/... ./report/... ./results/... ./runplan/... ./verdict/... ./internal/durable/... ./internal/problem/... \
+            ./cmd/bflow/...
 WITHOUT  ?=
 
 # One set of build flags: what one target has compiled, no other compiles again.
@@ -92,7 +93,7 @@ bench-cluster: build ## what a run costs on the cluster of KUBECONFIG beside its
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(GO) run ./bench/cluster $(CLUSTER)
 
 bench-queue: build ## how fast thousands of runs over 20 targets are admitted on the cluster of KUBECONFIG, against Jobs; BFLOW_E2E_WORKER_KUBECONFIG is cut into targets
-	cd tools/kwok && $(GO) build -o ../../bin/kwok sigs.k8s.io/kwok/cmd/kwok
+	cd internal/tools/kwok && $(GO) build -o ../../../bin/kwok sigs.k8s.io/kwok/cmd/kwok
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(GO) run ./bench/queue $(QUEUE)
 
 ci-table: ## compare the times of two runs of the checks: BEFORE=FILE AFTER=FILE, as CI_TIMES has kept them

@@ -22,7 +22,7 @@ import (
 	"bflow.dev/bflow/bootstrap/target"
 	"bflow.dev/bflow/queue/target/credentials"
 	"bflow.dev/bflow/queue/target/seen"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // longestTarget leaves room for what is put around the name of a target.

@@ -21,7 +21,7 @@ import (
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/bootstrap/upstream"
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Options are the wishes for an installation. The zero value, with a Version, installs everything that is missing.

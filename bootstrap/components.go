@@ -12,7 +12,7 @@ import (
 	"bflow.dev/bflow/bootstrap/mirror"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/bootstrap/upstream"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Parts of an installation: keys of the inventory and values of label contract.LabelPart.

@@ -12,7 +12,7 @@ import (
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/mirror"
 	"bflow.dev/bflow/bootstrap/upstream"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestWhatOthersInstalledIsLeftAlone(t *testing.T) {

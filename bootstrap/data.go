@@ -10,7 +10,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/apply"
 	"bflow.dev/bflow/bootstrap/content"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Kinds that hold data of runs, and the place of a run in its queue.

@@ -15,7 +15,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/apply"
 	queuerun "bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // orphanedError are runs and matrices that are held for a controller which does not run, so that to wait would be for ever.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bflow.dev/bflow/bootstrap/apply"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestInventoryIsReadAsItWasWritten(t *testing.T) {

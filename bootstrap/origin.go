@@ -5,7 +5,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/apply"
 	"bflow.dev/bflow/bootstrap/content"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

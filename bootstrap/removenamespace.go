@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/bootstrap/apply"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // RemoveNamespace drains a namespace of runs and takes away what makes it one. It refuses while runs are queued or running

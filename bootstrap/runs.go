@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/bootstrap/apply"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // endRuns cancels what runs or waits, and returns when the controller has given everything back. Finished runs stay: they

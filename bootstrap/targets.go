@@ -14,7 +14,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/apply"
 	"bflow.dev/bflow/queue/target/seen"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // TargetState is one target as the hub knows it.

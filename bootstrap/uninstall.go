@@ -12,7 +12,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/apply"
 	"bflow.dev/bflow/bootstrap/content"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // UninstallOptions are the wishes for taking an installation away.

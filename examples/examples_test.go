@@ -8,7 +8,7 @@ import (
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func load(t *testing.T, files ...string) *spec.Set {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // TestEveryProgramStarts builds the program of each image as for an image and asks it for help: it says its name. Only

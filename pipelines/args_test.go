@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/pipelines"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/collect"
-	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/loadgen"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/provision"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/pipelines"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )

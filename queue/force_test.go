@@ -12,7 +12,7 @@ import (
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"

@@ -9,7 +9,7 @@ import (
 	"bflow.dev/bflow/queue/access"
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"k8s.io/utils/clock"

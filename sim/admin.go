@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Stats is what GET /sim/stats answers: how well the engine keeps its own deadlines.

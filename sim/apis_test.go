@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // TestEveryAPI asks for three tokens in the words of every API and looks for what its clients live by.

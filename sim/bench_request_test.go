@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // The variables that make the test binary a client of closed loops, and say how many requests each makes.

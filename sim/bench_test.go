@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"bflow.dev/bflow/internal/leakcheck"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // The load of the benchmark: one event per stream and gap.

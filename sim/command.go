@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim/engine"
 	"bflow.dev/bflow/sim/wire"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // naturalLen is the number of tokens after which the model stops by itself, where nothing asks for more.

@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim/engine"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // DefaultModelLen is the context length, in tokens, where the configuration has none.

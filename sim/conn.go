@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim/wire"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // past is a deadline that ends a blocked read at once.

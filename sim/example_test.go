@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // An engine in a test: it listens on a free port and keeps the truth in memory.

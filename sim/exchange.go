@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim/wire"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // exchange is one request and its short answer.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // window is a fault with its time span on the monotonic clock.

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // faulty returns an engine with one fault, 5 ms to the first token and 1 ms between tokens; half a second to the first

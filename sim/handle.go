@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim/wire"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // handle answers req, whose first byte came at the monotonic time arrival and was read at read. It returns whether the connection can

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim/wire"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // testKey marks what must not be found in any output.

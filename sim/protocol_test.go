@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestRequestsAreRefusedWithTheFieldAtFault(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim/engine"
 	"bflow.dev/bflow/sim/pace"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

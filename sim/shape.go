@@ -1,6 +1,6 @@
 package sim
 
-import "bflow.dev/bflow/tasks/runplan"
+import "bflow.dev/bflow/runplan"
 
 // ending is how an answer ends.
 type ending uint8

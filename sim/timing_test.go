@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // TestExactTimingIsNeverEarly runs 32 streams at once. How late events are depends on the host and is logged; that

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim/certs"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 const threeTokens = `{"prompt":"a","max_tokens":3,"stream":true}`

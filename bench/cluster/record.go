@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // measured is one run.

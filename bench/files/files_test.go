@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/bench/rig"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestTheMadeUpRunIsAWholeOne(t *testing.T) {

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/assemble"
-	"bflow.dev/bflow/tasks/report/tools"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/assemble"
+	"bflow.dev/bflow/report/tools"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // tokensOut is the length of every answer.

@@ -6,7 +6,7 @@ import (
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/bench/truth"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // burst measures G14: a first stage opens 1 000 connections, the second sends on all of them at once.

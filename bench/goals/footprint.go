@@ -9,7 +9,7 @@ import (
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/bench/truth"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // megabyte of the goals.

@@ -7,8 +7,8 @@ import (
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/bench/truth"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/omission"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // frozenCase is G10. The moment of the freeze is not exact, because the engine hears of it while load-gen starts, and

@@ -13,9 +13,9 @@ import (
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/bench/truth"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // maxLateness is the p99 of the engine's own lateness above which a figure is void.

@@ -8,8 +8,8 @@ import (
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/bench/truth"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // levels are the numbers of streams that are tried, upwards until the engine fails its proof or the client's core is

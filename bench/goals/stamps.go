@@ -6,7 +6,7 @@ import (
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/bench/truth"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // stamps measures G5 with the stamps of both clocks, and G6: 200 streams of a token every 10 ms, spread evenly.

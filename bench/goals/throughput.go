@@ -7,8 +7,8 @@ import (
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/bench/truth"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // promptBytes is the least length of a request body whose prompt is 1 kB.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // guideBlock is a load in GuideLLM's words.

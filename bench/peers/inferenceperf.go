@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // inferenceBlock is a load in inference-perf's words. Its chat prompts come as a shared prefix and a question; here the

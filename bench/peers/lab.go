@@ -10,8 +10,8 @@ import (
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/bench/truth"
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
 )
 
 // lab is where everything runs.

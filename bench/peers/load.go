@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Shapes of a load.

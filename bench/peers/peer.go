@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"bflow.dev/bflow/bench/rig"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/loadgen/external"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // peer is another load tool.

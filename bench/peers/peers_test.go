@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/loadgen/external"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestJudge(t *testing.T) {

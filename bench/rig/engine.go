@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // ModelName is the model that the engine serves.

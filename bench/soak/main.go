@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/bench/rig"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 func main() {

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
 )
 
 // Arrivals returns the arrival times of the records in order, in seconds since the first.

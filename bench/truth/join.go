@@ -3,8 +3,8 @@ package truth
 import (
 	"fmt"
 
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
 )
 
 // Pair is one request, as both sides saw it.

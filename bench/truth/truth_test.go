@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
 )
 
 func near(t *testing.T, what string, got, want, tolerance float64) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/bench/rig"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Clocks of a case.

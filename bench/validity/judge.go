@@ -3,8 +3,8 @@ package main
 import (
 	"math"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/verdict"
 )
 
 // number is one number of a stage, as load-gen and as the packets have it, in ms.

@@ -20,7 +20,7 @@ import (
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/bench/truth"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // lab runs scenes.

@@ -6,8 +6,8 @@ import (
 	"sort"
 
 	"bflow.dev/bflow/bench/truth"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // real are the numbers of a stage as the packets tell them.

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"bflow.dev/bflow/bench/truth"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestOneSeedIsOneListOfScenes(t *testing.T) {

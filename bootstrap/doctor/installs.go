@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/bootstrap/detect"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"

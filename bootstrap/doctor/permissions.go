@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"bflow.dev/bflow/overlays"
+	"bflow.dev/bflow/bootstrap/overlays"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

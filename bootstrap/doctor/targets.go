@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	install "bflow.dev/bflow/bootstrap"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // targets looks at what other clusters were prepared for. Their side is written by whoever administers them, so that an

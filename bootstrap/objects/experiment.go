@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"bflow.dev/bflow/pipelines"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -191,7 +191,7 @@ func TestOnlyPrometheusObjectsCarryItsLabels(t *testing.T) {
 // Task are no YAML.
 func TestPlainKustomizeBuildsEveryOverlay(t *testing.T) {
 	for _, overlay := range []string{Vanilla, OpenShift, AirGapped, Dev} {
-		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../overlays/"+overlay)
+		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../overlays/"+overlay)
 		if err != nil {
 			t.Errorf("%s: %v", overlay, err)
 			continue

@@ -6,8 +6,8 @@ import (
 	"path"
 	"strings"
 
-	"bflow.dev/bflow/overlays"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/bootstrap/overlays"
+	"bflow.dev/bflow/runplan/contract"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/krusty"

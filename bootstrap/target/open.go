@@ -13,7 +13,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/apply"
 	"bflow.dev/bflow/queue/target/credentials"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

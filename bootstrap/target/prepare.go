@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/bootstrap/apply"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )

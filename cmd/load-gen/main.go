@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/loadgen"
 	"bflow.dev/bflow/tasks/step"
 )

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/e2e/product"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // foreign is the name under which this binary is an engine of somebody else.

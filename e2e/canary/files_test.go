@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // written are experiments that hold secrets in plain text: they may be refused, or their secrets moved elsewhere.
@@ -78,7 +78,7 @@ spec: {prometheus_url: %q, queries: {up: up}}
 }
 
 // recorded are results as the tools themselves have written them.
-const recorded = "../../tasks/report/imports/testdata/"
+const recorded = "../../report/imports/testdata/"
 
 // imported are results of other tools with secrets in each place where they lie in practice.
 func imported(s *scene) {

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // bare is a cluster that may be filled and emptied, and the flags (BFLOW_E2E_BOOTSTRAP_FLAGS) that say where its images

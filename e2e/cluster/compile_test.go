@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // TestWhatIsCompiledIsAppliedAgain walks the lines of docs/start.md twice: what runs share is there already, by bflow run

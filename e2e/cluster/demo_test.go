@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // small is an experiment that runs the same here and there.

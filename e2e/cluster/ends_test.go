@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/e2e/ends"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -20,8 +20,8 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/gitsource/gittest"
 	"bflow.dev/bflow/pipelines/bundle"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/verdict"
 )
 
 // brief is an experiment that takes few seconds.

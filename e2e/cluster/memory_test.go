@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // hungry is a load whose second stage takes more memory than its load generator gets.

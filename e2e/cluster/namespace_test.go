@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"bflow.dev/bflow/bootstrap/objects"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // goneWithin is how long a namespace of runs that somebody deletes may take to go.

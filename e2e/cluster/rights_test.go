@@ -17,7 +17,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/internal/audit"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // spare are rights that the log of these tests need not show, and why they are granted all the same. A word stands for

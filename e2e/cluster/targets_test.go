@@ -12,7 +12,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/internal/audit"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

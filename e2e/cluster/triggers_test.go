@@ -143,7 +143,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 
 func sampleEvents(t *testing.T) []event {
 	t.Helper()
-	text, err := os.ReadFile("../../overlays/testdata/events.yaml")
+	text, err := os.ReadFile("../../bootstrap/overlays/testdata/events.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

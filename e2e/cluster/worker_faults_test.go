@@ -17,7 +17,7 @@ import (
 
 	"bflow.dev/bflow/queue/retry"
 	queuerun "bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 var serviceAccounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/e2e/product"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // measured counts the rows of a stage that are its measured part, by status. Of a stage that is measured, those that are

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/e2e/product"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestMain(m *testing.M) { product.Main(m) }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/e2e/product"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 
 	"go.yaml.in/yaml/v3"
 )

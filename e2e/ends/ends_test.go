@@ -13,8 +13,8 @@ import (
 	"bflow.dev/bflow/e2e/product"
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/verdict"
 )
 
 func TestMain(m *testing.M) { product.Main(m) }
@@ -224,7 +224,7 @@ func TestVerbsOfARunThatHasEnded(t *testing.T) {
 
 // TestAnImportJudgesNothing: another tool has measured it, and nobody has said what would be good enough.
 func TestAnImportJudgesNothing(t *testing.T) {
-	samples, err := filepath.Abs("../../tasks/report/imports/testdata")
+	samples, err := filepath.Abs("../../report/imports/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,8 @@ package ends
 import (
 	"strings"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/verdict"
 )
 
 // End is one way of ending.

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/e2e/product"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/verdict"
 )
 
 // Busy says whether what a run has printed is about other work on this machine.

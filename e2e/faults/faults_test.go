@@ -12,10 +12,10 @@ import (
 	"bflow.dev/bflow/e2e/product"
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/verdict"
 )
 
 func TestMain(m *testing.M) { product.Main(m) }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/pipelines/check"
-	"bflow.dev/bflow/tasks/problem"
 )
 
 // TestRows runs the rows of every file in testdata: those that must be accepted resolve, compile to objects that a

@@ -9,8 +9,8 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/problem"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runplan"
 )
 
 // outcome is what became of a file.

@@ -17,8 +17,8 @@ import (
 
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/report/assemble"
-	"bflow.dev/bflow/tasks/report/reporttest"
+	"bflow.dev/bflow/report/assemble"
+	"bflow.dev/bflow/report/reporttest"
 )
 
 var update = flag.Bool("update", false, "write testdata/sums.txt anew")
@@ -32,9 +32,9 @@ const (
 func golden() []string {
 	return []string{
 		"../../generator/plan/testdata/*.output.json", "../../generator/compile/testdata/*.yaml",
-		"../../tasks/load/testdata/[!r]*.output.json", // but for those that say what is refused, in words
+		"../../load/testdata/[!r]*.output.json", // but for those that say what is refused, in words
 		"../../tasks/provision/cluster/testdata/render/*.output.yaml",
-		"../../tasks/report/export/testdata/golden/*/*", "../../tasks/report/export/testdata/golden/*/*/*",
+		"../../report/export/testdata/golden/*/*", "../../report/export/testdata/golden/*/*/*",
 	}
 }
 

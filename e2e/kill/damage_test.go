@@ -8,7 +8,7 @@ import (
 
 	"bflow.dev/bflow/e2e/product"
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // TestAMeasurementThatIsDamagedIsMadeAgain: the run was killed in its second measurement, so no report vouches for the

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/e2e/product"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestAFullDiskIsSaidOnce(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"bflow.dev/bflow/e2e/product"
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // TestALoadGeneratorThatMemoryRunsOutForIsReported lets the kernel kill the load generator: all of the run lies in a

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
 )
 
 // stageID is the form of the ids of a stage's requests: run, attempt, measurement, sample, stage, try where it is not the

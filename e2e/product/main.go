@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/cmd/bflow/app"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/collect"
-	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/loadgen"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/provision"

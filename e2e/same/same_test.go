@@ -11,7 +11,7 @@ import (
 	"bflow.dev/bflow/e2e/product"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 func TestMain(m *testing.M) { product.Main(m) }

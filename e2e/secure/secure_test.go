@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/e2e/product"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/sim/certs"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"bflow.dev/bflow/e2e/product"
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // edges is a run of stages in which numbers do not exist: answers of one token, a window without a request, a cap that

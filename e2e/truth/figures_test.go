@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // part is one stage of one sample: its rows, and its window [from, to) in ns since the anchor of the rows.

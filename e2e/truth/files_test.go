@@ -10,9 +10,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/mlflow"
-	"bflow.dev/bflow/tasks/report"
 	tasks "bflow.dev/bflow/tasks/step"
 )
 

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"bflow.dev/bflow/e2e/product"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestMain(m *testing.M) { product.Main(m) }

@@ -11,7 +11,7 @@ import (
 
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/check"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"sigs.k8s.io/yaml"
 )

@@ -6,7 +6,7 @@ import (
 
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // tenThousand is an experiment of 10 x 10 x 10 x 10 points of one shape.

@@ -5,7 +5,7 @@ import (
 
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/bundle/content"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )

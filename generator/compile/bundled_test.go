@@ -8,7 +8,7 @@ import (
 
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/bundle/content"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // usual gives a plan the time of finally that every experiment gets unless it says otherwise.

@@ -3,7 +3,7 @@ package compile
 import (
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 
 	"github.com/google/go-cmp/cmp"
 )

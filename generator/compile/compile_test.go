@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/queue/keys"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestWhatTektonWouldRefuseLaterIsRefusedNow(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"bflow.dev/bflow/generator/compile"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // A plan from a file, as a run that starts at once.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/pipelines/check"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // TestEveryPlanThatThePlannerIsKnownToMakeCompiles takes the golden plans of package plan: all platforms, shared

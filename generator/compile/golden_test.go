@@ -10,7 +10,7 @@ import (
 
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/check"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -9,8 +9,8 @@ import (
 
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/literal"
 )
 
 // canary is a credential that must be found in nothing but the Secret that it is moved into.

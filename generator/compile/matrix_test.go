@@ -12,8 +12,8 @@ import (
 	"bflow.dev/bflow/generator/shard"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/check"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"

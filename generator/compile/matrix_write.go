@@ -1,7 +1,7 @@
 package compile
 
 import (
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // eachMatrix emits the objects of plans: those of one experiment that stand together as a matrix, a plan that stands

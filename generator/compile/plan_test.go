@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // MakePlan returns a sealed plan of one measurement on the simulated engine, changed by edits.

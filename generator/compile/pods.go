@@ -3,7 +3,7 @@ package compile
 import (
 	"strconv"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // podsOf is annotation bflow.dev/pods: how the pods of the model server share what the run requests, which the sum does

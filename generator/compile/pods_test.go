@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/queue/devices"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 
 	"github.com/google/go-cmp/cmp"
 )

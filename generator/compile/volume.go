@@ -1,7 +1,7 @@
 package compile
 
 import (
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )

@@ -6,7 +6,7 @@ import (
 	"io"
 	"iter"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )

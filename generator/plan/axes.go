@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // axesOf collects the axes of an experiment in the order of the format: the built-in ones, then matrix.axes as

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // check finds what only the layers together break: each of them alone was valid.

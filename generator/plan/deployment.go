@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // deploymentOf writes a resolved profile as the plan has it. Images are still as the file names them.

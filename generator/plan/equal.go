@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/problem"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runplan"
 )
 
 // twins are plans of one hash: they measure the same, so they may be the same. Contents are compared only then.

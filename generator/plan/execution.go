@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // phasesOf says which parts of a run happen. An existing endpoint is neither made nor removed, and only a release name

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/problem"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/literal"
 )
 
 // Matrix is an experiment whose points can be walked. It holds no plans: walking makes them one by one, again each

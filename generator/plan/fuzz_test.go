@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // FuzzPlan plans whatever loads: it must not panic, and every plan must verify.

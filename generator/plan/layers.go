@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/load"
 )
 
 // layers are what a deployment is made of, weakest first: the profile, overrides, the overrides of the model. A value

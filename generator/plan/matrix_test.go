@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestAHundredThousandPointsAreWalkedWithoutHoldingThem(t *testing.T) {

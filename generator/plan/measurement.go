@@ -6,10 +6,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/load"
-	"bflow.dev/bflow/tasks/problem"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/literal"
 )
 
 // measured is the load of a point.

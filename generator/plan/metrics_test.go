@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestPlaceholders(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runplan/literal"
 )
 
 // pinner gives names their immutable form and records which it used. It asks no registry: what is not in the

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // misplaced reports placement that the platform of some points cannot honour, once per profile and with all the

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // layered is a profile that sets everything, below an experiment whose layers each row fills in.

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // deployment returns the DeploymentProfile of a point.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // queueOf is what a plan asks of its queue: a slot, and the devices of all its pods.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/problem"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/literal"
 )
 
 // resolver makes plans of points.

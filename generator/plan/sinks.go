@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // sinksOf names the MLflow experiment, the version and the tags of a plan, with the defaults of the format.

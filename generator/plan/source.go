@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // Prefixes of axis paths that lead into the resolved profile instead of the experiment.

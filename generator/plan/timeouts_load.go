@@ -3,8 +3,8 @@ package plan
 import (
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/search"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // What a search does that its plan does not say.

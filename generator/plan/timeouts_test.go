@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func d(v time.Duration) runplan.Duration { return runplan.Duration(v) }

@@ -1,6 +1,6 @@
 package plan
 
-import "bflow.dev/bflow/tasks/problem"
+import "bflow.dev/bflow/internal/problem"
 
 // variants keeps what is made per combination of the axes it depends on, so that ten thousand points do not decode
 // one profile ten thousand times.

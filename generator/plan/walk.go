@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/tasks/problem"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runplan"
 )
 
 // walk makes the plans of a matrix one after the other and remembers what it needs to find equal ones.

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"io"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Points are those of a matrix, unpacked one by one when they are asked for. It is safe for concurrent reads.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func makePoint(n int) Point {

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/bounded"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // Catalogue holds the profiles of all folders by kind and name; of two with one name the stronger folder's counts.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // makeDocument puts a fragment, indented by two, right below "spec:" (line 5) and adds what the kind requires.

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // decoder reads one document. It goes on after a problem, so that all of them are found at once.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // Modes returns the modes of a platform, nil for an unknown one.

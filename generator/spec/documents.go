@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // DecodeExperiment decodes a tree of the experiment d, changed by With, and checks all but the matrix, which a point

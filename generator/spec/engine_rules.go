@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 
-	"bflow.dev/bflow/tasks/problem"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runplan"
 )
 
 // check finds settings of another kind of engine, and faults that the simulated one has not.

@@ -3,7 +3,7 @@ package spec
 import (
 	"fmt"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // Finding is a broken rule that concerns more than one field. Path is relative to the value that was checked, so that

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // folder reads every *.yaml below dir. Documents of no kind of ours are skipped there: a folder holds other files too.

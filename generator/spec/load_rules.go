@@ -4,8 +4,8 @@ import (
 	"math"
 	"strconv"
 
-	"bflow.dev/bflow/tasks/load"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/runplan"
 )
 
 // check finds stages that never end or mix shapes, and lengths that cannot be drawn.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // Options say where profiles come from and how strict reading is.

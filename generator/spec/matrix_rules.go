@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // matrixCheck checks the paths and values of spec.matrix against the types they change.

@@ -3,7 +3,7 @@ package spec
 import (
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // Doc is a document as read: anchors, aliases and merges are resolved, keys have their first spelling, and every node

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // resolve walks p from struct type t and rewrites its keys in first spellings. It returns the field that p ends in,

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/load"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/runplan"
 )
 
 // rule is what the text of a field must look like. pattern is the part of it that a JSON Schema can say.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // RunPlan is a resolved plan given as input. Both apiVersion and api_version are read.

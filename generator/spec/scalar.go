@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/problem"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runplan"
 )
 
 // scalar reports whether n is one, with a problem when it is not.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // syntaxProblem places an error of the YAML library, whose text is the only thing that knows the line.

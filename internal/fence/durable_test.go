@@ -3,25 +3,26 @@ package fence
 import (
 	"go/ast"
 	"go/parser"
+	"slices"
 	"testing"
 )
 
 // namesFiles are the files that name others without package durable, each with its reason.
 var namesFiles = map[string]string{
-	"tasks/durable/durable.go":               "it is the package",
+	"internal/durable/durable.go":            "it is the package",
 	"tasks/loadgen/record/column.go":         "scratch of one stage",
 	"tasks/loadgen/dataset/source.go":        "a copy among temporary files, of what is asked for again",
 	"tasks/loadgen/record/merge.go":          "scrapes of a shard, which are brought to disk with the folder",
 	"tasks/loadgen/files.go":                 "attempt-<k>, which must be new; the moves into it bring it to disk",
 	"tasks/provision/away/inputs.go":         "attempt-<k>, which must be new; the moves into it bring it to disk",
 	"tasks/loadgen/external/process.go":      "inputs of a tool with modes of their own, and its secrets taken out in place",
-	"tasks/report/rows_io.go":                "rows that a killed process had flushed are gone on with",
-	"tasks/report/imports/rows.go":           "rows on their way into an order, in a file without a name",
-	"tasks/report/tools/spill.go":            "requests of another tool on their way into a run, in a file without a name",
-	"tasks/report/imports/write.go":          "the folder of a run, which must be new; what is written below it brings it to disk",
-	"tasks/report/reporttest/run.go":         "made-up runs of tests",
-	"tasks/report/reporttest/load.go":        "made-up runs of tests",
-	"tasks/results/transfer/fetch.go":        "half a file, which is gone on with, and brought to disk before it gets its name",
+	"report/rows_io.go":                      "rows that a killed process had flushed are gone on with",
+	"report/imports/rows.go":                 "rows on their way into an order, in a file without a name",
+	"report/tools/spill.go":                  "requests of another tool on their way into a run, in a file without a name",
+	"report/imports/write.go":                "the folder of a run, which must be new; what is written below it brings it to disk",
+	"report/reporttest/run.go":               "made-up runs of tests",
+	"report/reporttest/load.go":              "made-up runs of tests",
+	"results/transfer/fetch.go":              "half a file, which is gone on with, and brought to disk before it gets its name",
 	"pipelines/local/journal.go":             "it brings every record to disk",
 	"pipelines/local/lock.go":                "a lock ends with its holder",
 	"pipelines/local/keyfiles.go":            "volumes of a TaskRun, with modes of their own, made anew by every attempt",
@@ -40,7 +41,7 @@ var namesFiles = map[string]string{
 // TestFilesOfARunGetTheirNamesDurably: a file that is named before it is on disk may be empty after a loss of power,
 // beside one that says it is whole.
 func TestFilesOfARunGetTheirNamesDurably(t *testing.T) {
-	onlyIn(t, []string{"tasks", "pipelines/local", "cmd"}, naming, namesFiles,
+	onlyIn(t, slices.Concat(foundations, []string{"cmd", "pipelines/local", "tasks"}), naming, namesFiles,
 		"a loss of power may leave what this names empty: use package durable, or say in namesFiles why it does not matter")
 }
 

@@ -20,13 +20,18 @@ var (
 	heavy     = slices.Concat(tekton, kueue, kustomize)
 )
 
-// rules say what the closure of a package must not hold. A pattern that ends in "/..." stands for the folder.
-var rules = []struct {
+// foundations are the folders of what steps and the programs that start them share.
+var foundations = []string{"internal/durable", "internal/problem", "load", "report", "results", "runplan", "verdict"}
+
+// A rule says what the closure of a package must not hold. A pattern that ends in "/..." stands for the folder.
+type rule struct {
 	name    string
 	pattern string
 	except  []string // packages that another row judges
 	banned  []string
-}{
+}
+
+var rules = []rule{
 	{"tasks know neither Tekton nor Kueue nor kustomize nor the generator", "./tasks/...", nil, slices.Concat(heavy, generator, []string{module + "pipelines"})},
 	{"of the tasks only provision, smoketest and collect may use client-go", "./tasks/...",
 		[]string{"tasks/provision", "tasks/provision/cluster", "tasks/provision/away", "tasks/smoketest", "tasks/collect"}, clientgo},
@@ -45,18 +50,32 @@ var rules = []struct {
 
 func TestImportRules(t *testing.T) {
 	for _, rule := range rules {
-		t.Run(rule.name, func(t *testing.T) {
-			for _, pkg := range list(t, "{{if .GoFiles}}{{.ImportPath}}{{end}}", rule.pattern) {
-				if slices.Contains(rule.except, strings.TrimPrefix(pkg, module)) {
-					continue
-				}
-				for _, dep := range list(t, "{{range .Deps}}{{.}}\n{{end}}", pkg) {
-					if banned(dep, rule.banned) {
-						t.Errorf("%s must not import %s", pkg, dep)
-					}
-				}
-			}
+		t.Run(rule.name, func(t *testing.T) { judge(t, rule) })
+	}
+}
+
+// TestFoundationsAreLight: what steps share is linked into each of their images.
+func TestFoundationsAreLight(t *testing.T) {
+	for _, folder := range foundations {
+		t.Run(folder, func(t *testing.T) {
+			judge(t, rule{pattern: "./" + folder + "/...", banned: slices.Concat(heavy, clientgo, generator, []string{
+				module + "pipelines", module + "cmd", module + "queue", module + "bootstrap",
+			})})
 		})
+	}
+}
+
+func judge(t *testing.T, rule rule) {
+	t.Helper()
+	for _, pkg := range list(t, "{{if .GoFiles}}{{.ImportPath}}{{end}}", rule.pattern) {
+		if slices.Contains(rule.except, strings.TrimPrefix(pkg, module)) {
+			continue
+		}
+		for _, dep := range list(t, "{{range .Deps}}{{.}}\n{{end}}", pkg) {
+			if banned(dep, rule.banned) {
+				t.Errorf("%s must not import %s", pkg, dep)
+			}
+		}
 	}
 }
 

@@ -3,41 +3,20 @@ package fence
 import (
 	"go/ast"
 	"go/parser"
-	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
+// redirects are the files whose clients may be sent elsewhere, each with its reason.
+var redirects = map[string]string{
+	"tasks/outbound/outbound.go":       "it says where requests may go",
+	"tasks/loadgen/client/fallback.go": "a redirect is an outcome that it counts",
+}
+
 // TestTasksSayWhereTheirRequestsMayGo: a client of net/http follows every redirect, with the headers of the request.
 func TestTasksSayWhereTheirRequestsMayGo(t *testing.T) {
-	const root = "../../tasks"
-	except := []string{
-		"outbound/outbound.go",       // says it
-		"loadgen/client/fallback.go", // a redirect is an outcome that it counts
-	}
-	files := token.NewFileSet()
-	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		if rel, _ := filepath.Rel(root, path); slices.Contains(except, filepath.ToSlash(rel)) {
-			return nil
-		}
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, n := range astray(file) {
-			t.Errorf("%s: this client follows redirects: put it into outbound.Stay or outbound.Download", files.Position(n.Pos()))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	onlyIn(t, slices.Concat(foundations, []string{"tasks"}), astray, redirects,
+		"this client follows redirects: put it into outbound.Stay or outbound.Download")
 }
 
 // astray are the clients of net/http below n that package outbound was not asked about.

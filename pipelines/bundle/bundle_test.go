@@ -18,7 +18,7 @@ import (
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/bundle"
 	"bflow.dev/bflow/pipelines/bundle/content"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // longPrefix is as long as names of registries in clouds get: a bundle must have room for them.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
 )
 
 // ErrNoRun means that a folder holds no local run.

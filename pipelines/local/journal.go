@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
 )
 
 // journal is the append-only record of a run: one JSON line per transition, on disk before the next thing happens.

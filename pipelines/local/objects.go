@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/pipelines"
-	"bflow.dev/bflow/tasks/durable"
 
 	"sigs.k8s.io/yaml"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/pipelines"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )

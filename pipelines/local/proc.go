@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"golang.org/x/sys/unix"
 )

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"bflow.dev/bflow/pipelines"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/uuid"
 	"github.com/tektoncd/pipeline/pkg/apis/config"

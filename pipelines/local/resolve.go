@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )

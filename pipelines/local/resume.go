@@ -3,7 +3,7 @@ package local
 import (
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"golang.org/x/sys/unix"
 )

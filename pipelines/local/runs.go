@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"golang.org/x/sys/unix"
 )

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestRunsAreListedNewestFirst(t *testing.T) {

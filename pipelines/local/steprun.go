@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/cgroup"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"

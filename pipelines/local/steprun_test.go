@@ -3,7 +3,7 @@ package local
 import (
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )

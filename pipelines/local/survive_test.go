@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // long is a run like ours: a deployment that lives in the background, a check of it, a measurement that needs both, a

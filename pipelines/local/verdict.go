@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )

@@ -17,7 +17,7 @@ import (
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/internal/leakcheck"
 	"bflow.dev/bflow/pipelines"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // TestMain lets the test binary stand in for the programs that steps name, and for an executor of its own.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/queue/devices"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Lack is what a target does not have for a run; the zero value is that it has enough.

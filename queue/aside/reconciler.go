@@ -12,7 +12,7 @@ import (
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/queue/devices"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"

@@ -10,7 +10,7 @@ import (
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"

@@ -12,7 +12,7 @@ import (
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"

@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 
 	"github.com/go-logr/logr"

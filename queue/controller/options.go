@@ -11,7 +11,7 @@ import (
 
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retention"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Options are the flags of the controller.

@@ -28,7 +28,7 @@ import (
 	"bflow.dev/bflow/queue/target/teller"
 	"bflow.dev/bflow/queue/token"
 	"bflow.dev/bflow/queue/waiting"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"

@@ -8,7 +8,7 @@ import (
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"

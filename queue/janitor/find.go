@@ -10,7 +10,7 @@ import (
 	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/leftover"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

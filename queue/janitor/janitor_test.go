@@ -14,7 +14,7 @@ import (
 	"bflow.dev/bflow/queue/leftover"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"

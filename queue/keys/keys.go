@@ -1,6 +1,6 @@
 // Package keys is the one table of the labels and annotations that a PipelineRun of bflow may carry and of who writes
 // each: the admission policy is made of it, the controller holds the points of a matrix to it, and docs/queue.md shows
-// it. What a key means is said in tasks/contract. It must not speak to a cluster.
+// it. What a key means is said in runplan/contract. It must not speak to a cluster.
 //
 //go:generate go test . -run TestTheTableIsWritten -update
 package keys
@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // PrefixKueue is that of the keys that Kueue reads. Of a PipelineRun that is no run of bflow they are nobody's business.
@@ -95,7 +95,7 @@ func Table() map[Key]Rule {
 			Annotation: append(Compiled(),
 				contract.AnnotationTargets, contract.AnnotationTargetSelector, contract.AnnotationCacheKey,
 				contract.AnnotationSource, contract.AnnotationStarted, contract.AnnotationResultsSize,
-				// What a webhook says of a run of bflow-experiment: overlays/components/triggers.
+				// What a webhook says of a run of bflow-experiment: bootstrap/overlays/components/triggers.
 				contract.Prefix+"event", contract.Prefix+"repository", contract.Prefix+"commit", contract.Prefix+"author",
 			),
 		},

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/queue/keys"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the table into the policy and the
 // TestTheTableIsWritten keeps the policy and the guide at what the table says.
 func TestTheTableIsWritten(t *testing.T) {
 	for _, row := range []struct{ file, from, to, want string }{
-		{"../../overlays/base/policy.yaml", "  - name: rules ", "  - name: changed ", expression()},
+		{"../../bootstrap/overlays/base/policy.yaml", "  - name: rules ", "  - name: changed ", expression()},
 		{"../../docs/queue.md", "## Keys of a run", "## The controller", section()},
 	} {
 		have, err := os.ReadFile(row.file)

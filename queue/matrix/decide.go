@@ -10,7 +10,7 @@ import (
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"

@@ -19,8 +19,8 @@ import (
 	"bflow.dev/bflow/generator/shard"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"

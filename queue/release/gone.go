@@ -6,7 +6,7 @@ import (
 
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )

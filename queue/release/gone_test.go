@@ -10,7 +10,7 @@ import (
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

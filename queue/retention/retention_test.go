@@ -14,8 +14,8 @@ import (
 
 	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report/brief"
+	"bflow.dev/bflow/report/brief"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"

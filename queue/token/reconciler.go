@@ -9,7 +9,7 @@ import (
 	"bflow.dev/bflow/queue/apart"
 	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/later"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"

@@ -17,7 +17,7 @@ import (
 
 	"bflow.dev/bflow/queue/access"
 	"bflow.dev/bflow/queue/target/credentials"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/metrics"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"

@@ -7,13 +7,13 @@ import (
 	"fmt"
 
 	"bflow.dev/bflow/internal/screen"
-	"bflow.dev/bflow/tasks/checksums"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/assemble"
-	"bflow.dev/bflow/tasks/report/write"
-	"bflow.dev/bflow/tasks/results"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/assemble"
+	"bflow.dev/bflow/report/write"
+	"bflow.dev/bflow/results"
+	"bflow.dev/bflow/results/checksums"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

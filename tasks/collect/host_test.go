@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestEngineAndLoadMayShareANode(t *testing.T) {

@@ -18,10 +18,10 @@ import (
 
 	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/report/assemble"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/outbound"
-	"bflow.dev/bflow/tasks/report/assemble"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 const (

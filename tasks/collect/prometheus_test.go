@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report/assemble"
-	"bflow.dev/bflow/tasks/report/reporttest"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report/assemble"
+	"bflow.dev/bflow/report/reporttest"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // script is a server that answers every request on path with the same body, once want is found in the request.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // Limits above which a measurement of the error is void: the engine itself was late, or the client had no processor.

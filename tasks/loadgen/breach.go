@@ -1,9 +1,9 @@
 package loadgen
 
 import (
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/verdict"
 )
 
 // breached says whether a stage misses an objective of slo for certain: where the data cannot decide, the load goes on.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/schedule"
 	"bflow.dev/bflow/tasks/loadgen/search"
-	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/verdict"
 )
 
 // check says, before any load, what of a measurement cannot be carried out.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/record"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // judge returns a stage with the checks of an open loop at so many requests per second, or of a closed one where that is 0.

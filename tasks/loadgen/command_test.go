@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/imports"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/imports"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -3,12 +3,12 @@ package loadgen
 import (
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/trace"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // driver puts the load of one stage: it decides who sends when, and hands outcomes to the spill. All of it runs on the

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/client"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // Why a stage ended, beside the kinds of its stop rules.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/loop"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // sends is a shape that only notes what it is asked to send.

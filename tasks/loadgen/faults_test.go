@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // untilStalled is the timeout of a request whose answer stops after 26 ms: its half, in which tokens are to come, is long

@@ -16,9 +16,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/stamp"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // twoTokens is the answer of the servers of these tests.

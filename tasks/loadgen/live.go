@@ -4,9 +4,9 @@ import (
 	"sync"
 	"time"
 
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/tasks/loadgen/record"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/verdict"
 )
 
 // live counts what happens while it happens, for progress and stop rules.

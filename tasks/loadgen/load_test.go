@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // truthOf returns what the engine knows of the requests of the stages, without the probes.

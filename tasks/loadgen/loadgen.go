@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/loadgen/external"
 	"bflow.dev/bflow/tasks/step"
 )

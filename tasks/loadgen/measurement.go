@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/cgroup"
-	"bflow.dev/bflow/tasks/checksums"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/results/checksums"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
@@ -21,8 +23,6 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/search"
 	"bflow.dev/bflow/tasks/loadgen/trace"
 	"bflow.dev/bflow/tasks/loadgen/wire"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/loadgen/record"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/verdict"
 )
 
 // mergeWord is the subcommand that joins what shards have measured.

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/loadgen/omission"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // TestNoWaitIsOmitted has the engine stand still for 1 s of 10 at 100 requests per second: the percentile from the

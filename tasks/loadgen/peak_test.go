@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // mostMemory is what a step of load-gen asks for on a cluster.

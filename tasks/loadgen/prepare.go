@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
 	"bflow.dev/bflow/tasks/loadgen/record"
-	"bflow.dev/bflow/tasks/report"
 )
 
 // prepare finds out how to write prompts for the server, before any load. Its error is a server that cannot be

@@ -3,9 +3,9 @@ package loadgen
 import (
 	"time"
 
-	"bflow.dev/bflow/tasks/durable"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // progress tells how far the stage is until the returned function is called.

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/loadgen/record"
-	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/step"
 )
 

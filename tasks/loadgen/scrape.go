@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/bounded"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/tasks/outbound"
-	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/tlsclient"
 )
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/search"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // Bounds of a level of a search where the plan gives none.

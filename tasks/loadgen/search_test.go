@@ -3,8 +3,8 @@ package loadgen
 import (
 	"testing"
 
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/tasks/loadgen/search"
-	"bflow.dev/bflow/tasks/report"
 )
 
 func TestWhatAStageSaysAboutALevelOfASearch(t *testing.T) {

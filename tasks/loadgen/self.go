@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/runqueue"
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/tasks/loadgen/client"
-	"bflow.dev/bflow/tasks/report"
 )
 
 // self is what this process knows of itself, at one moment or between two.

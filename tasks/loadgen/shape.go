@@ -3,8 +3,8 @@ package loadgen
 import (
 	"fmt"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/schedule"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // shaper decides when the requests of a stage are sent.

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // spelling is an answer as a server may write it, and what a row must say of it.

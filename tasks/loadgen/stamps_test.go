@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // clockSlack is how far the wall clock and the monotonic one may have moved against each other during a test.

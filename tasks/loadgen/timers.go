@@ -5,9 +5,9 @@ import (
 	"math"
 	"time"
 
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/record"
-	"bflow.dev/bflow/tasks/report"
 )
 
 // timers call functions when their time has come, the earliest first.

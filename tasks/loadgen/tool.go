@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/loadgen/external"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/step"
 )

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"bflow.dev/bflow/tasks/report/partial"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report/partial"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

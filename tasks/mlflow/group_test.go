@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // TestTheRunOfAMatrixIsMadeOnce: a second try of the task finds that of the first.

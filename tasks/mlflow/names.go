@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

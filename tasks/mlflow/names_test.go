@@ -3,8 +3,8 @@ package mlflow
 import (
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestRequestsThatWereCutOffHaveNotFailed(t *testing.T) {

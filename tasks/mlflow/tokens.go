@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Metrics that only exist here: per-token latencies in which a request weighs as much as it has tokens, which is what

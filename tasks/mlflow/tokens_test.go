@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // answer is a row whose tokens came evenly, the first and every later one after the given ms.

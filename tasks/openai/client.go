@@ -15,8 +15,8 @@ import (
 
 	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/internal/credential"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/outbound"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 	"bflow.dev/bflow/tasks/tlsclient"
 )

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/openai"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestTheKeyGoesWhereTheExperimentSaysAndNowhereElse(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/bounded"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Served returns the models that the server of plan lists at its readiness path. Triton has no such list on the port of

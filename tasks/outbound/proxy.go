@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Proxy returns the proxy between bflow and a server under test at base, nil where there is none. What bflow has deployed

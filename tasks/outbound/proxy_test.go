@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/outbound"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestOnlyAnAddressThatWasThereBeforeIsReachedThroughAProxy(t *testing.T) {

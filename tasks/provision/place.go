@@ -3,9 +3,9 @@ package provision
 import (
 	"context"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/openai"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

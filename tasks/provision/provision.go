@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/provision/away"
 	"bflow.dev/bflow/tasks/step"
 )

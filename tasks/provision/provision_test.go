@@ -15,9 +15,9 @@ import (
 
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/internal/leakcheck"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"slices"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/provision/cluster"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/provision/cluster"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

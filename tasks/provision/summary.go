@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/report/brief"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/provision/cluster"
-	"bflow.dev/bflow/tasks/report/brief"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

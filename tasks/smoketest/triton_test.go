@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/openai/tritontest"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // TestTritonIsFitWhenItsModelIsReady: on the port of its own protocol it has no list of models.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Begin is how every task starts: it parses args into fs, which o has registered its flags with, demands the common

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // ReadJSON reads path into v.

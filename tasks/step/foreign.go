@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Foreign returns what of an environment (NAME=value) a program gets that an experiment names and that is no part of bflow: all but

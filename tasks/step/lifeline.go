@@ -6,7 +6,7 @@ import (
 	"os"
 	"strconv"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // WithLifeline returns a context that also ends when the local executor that started this process is gone, however it

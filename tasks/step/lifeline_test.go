@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestLifeline(t *testing.T) {

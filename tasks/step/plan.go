@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // KeepPlan writes plan into the run directory where none is there yet: whoever finds the directory finds what was run,

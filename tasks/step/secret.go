@@ -4,7 +4,7 @@ import (
 	"os"
 	"strings"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Environment that carries the API key of the server under test.

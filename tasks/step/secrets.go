@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // shortestHidden is the length from which a value is taken out of texts: a shorter one is found in words that have nothing to do

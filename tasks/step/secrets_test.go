@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 
 	"github.com/google/go-cmp/cmp"

@@ -12,7 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Streams are what a task may use of its process, so that it runs in memory under test.

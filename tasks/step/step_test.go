@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestCode(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Error is a connection to a server under test that could not be secured.

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"os"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Config returns how to check a server, and the certificate to show to it where the plan names one. The name of the

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/sim/certs"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/tlsclient"
 )
 

@@ -16,7 +16,7 @@ import (
 	"bflow.dev/bflow/bootstrap"
 	"bflow.dev/bflow/bootstrap/mirror"
 	"bflow.dev/bflow/bootstrap/objects"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

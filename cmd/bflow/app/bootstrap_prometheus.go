@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/bounded"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

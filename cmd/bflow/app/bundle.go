@@ -14,7 +14,7 @@ import (
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/bundle"
 	"bflow.dev/bflow/pipelines/bundle/content"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/tasks/results"
+	"bflow.dev/bflow/results"
 )
 
 // servers is where a script keeps its API server.

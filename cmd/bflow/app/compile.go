@@ -9,7 +9,7 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/literal"
+	"bflow.dev/bflow/runplan/literal"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/report/export"
-	"bflow.dev/bflow/tasks/report/imports"
+	"bflow.dev/bflow/report/export"
+	"bflow.dev/bflow/report/imports"
 )
 
 // completionFlag follows the words of a command line whose last one, which may be empty, is to be completed.

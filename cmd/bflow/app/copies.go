@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/cmd/bflow/fetch"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

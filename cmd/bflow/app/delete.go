@@ -11,7 +11,7 @@ import (
 	"bflow.dev/bflow/cmd/bflow/leaks"
 	"bflow.dev/bflow/pipelines/local"
 	queuerun "bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/provision"
 	"bflow.dev/bflow/tasks/step"
 

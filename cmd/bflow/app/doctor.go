@@ -12,7 +12,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/doctor"
 	"bflow.dev/bflow/bootstrap/objects"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

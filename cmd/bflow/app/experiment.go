@@ -14,8 +14,8 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/cmd/bflow/experiment"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

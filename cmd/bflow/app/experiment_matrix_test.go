@@ -19,15 +19,15 @@ import (
 
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // mayAll fails where the step has asked the API server for what Role bflow-submit does not let its account do.
 func (d *desk) mayAll() {
 	d.t.Helper()
 	var rules []rbacv1.PolicyRule
-	text, err := os.ReadFile("../../../overlays/runs/rbac.yaml")
+	text, err := os.ReadFile("../../../bootstrap/overlays/runs/rbac.yaml")
 	if err != nil {
 		d.t.Fatal(err)
 	}

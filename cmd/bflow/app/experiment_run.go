@@ -17,11 +17,11 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/screen"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/problem"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runplan/literal"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

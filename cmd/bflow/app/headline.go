@@ -9,9 +9,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/cmd/bflow/localrun"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/verdict"
 )
 
 // headline prints the table of runs and where their reports are, and returns the page of the last line, "" without one;

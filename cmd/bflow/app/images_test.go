@@ -16,9 +16,9 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/images"
+	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/pipelines/bundle"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // TestImagesAreCalledAsRunsCallThem: where a plan names no image, compile makes up the name that images build gives.

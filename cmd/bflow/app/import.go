@@ -14,15 +14,15 @@ import (
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/assemble"
-	"bflow.dev/bflow/tasks/report/export"
-	"bflow.dev/bflow/tasks/report/imports"
-	"bflow.dev/bflow/tasks/report/tools"
-	"bflow.dev/bflow/tasks/report/write"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/assemble"
+	"bflow.dev/bflow/report/export"
+	"bflow.dev/bflow/report/imports"
+	"bflow.dev/bflow/report/tools"
+	"bflow.dev/bflow/report/write"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

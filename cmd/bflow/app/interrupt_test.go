@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // quietTerminal is a terminal at which nobody types.

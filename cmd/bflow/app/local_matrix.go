@@ -8,10 +8,10 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/localrun"
 	"bflow.dev/bflow/queue/matrix/state"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/mlflow"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // localGroup is the MLflow run of a matrix that runs here: those of its points belong below it.

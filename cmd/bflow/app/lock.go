@@ -10,7 +10,7 @@ import (
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/images/lock"
 	"bflow.dev/bflow/internal/bounded"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -15,9 +15,9 @@ import (
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runplan/literal"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/results/gather"
+	"bflow.dev/bflow/results/gather"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -10,10 +10,10 @@ import (
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/queue/matrix/state"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/brief"
-	"bflow.dev/bflow/tasks/report/page"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/brief"
+	"bflow.dev/bflow/report/page"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // reportsOf are the reports of points, as far as their summaries go, in the order of the points.

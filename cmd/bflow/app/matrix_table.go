@@ -10,7 +10,7 @@ import (
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
-	"bflow.dev/bflow/tasks/report/brief"
+	"bflow.dev/bflow/report/brief"
 )
 
 // liveTable shows a matrix that goes on: on a terminal a table that is drawn anew with every change, else a line when the

@@ -11,10 +11,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report/brief"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/mlflow"
-	"bflow.dev/bflow/tasks/report/brief"
 	"bflow.dev/bflow/tasks/step"
 )
 

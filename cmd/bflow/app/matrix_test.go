@@ -17,8 +17,8 @@ import (
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report/brief"
+	"bflow.dev/bflow/report/brief"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 const manyPoints = `

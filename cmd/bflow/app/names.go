@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // oneName reports experiments that are to be submitted together under one name: what belongs together is told by it, so

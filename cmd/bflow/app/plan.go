@@ -13,7 +13,7 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

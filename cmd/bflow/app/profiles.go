@@ -12,7 +12,7 @@ import (
 
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/internal/bounded"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/mlflow"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -10,10 +10,10 @@ import (
 	"bflow.dev/bflow/cmd/bflow/localrun"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/checksums"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/results/checksums"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/provision"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

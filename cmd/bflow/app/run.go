@@ -18,11 +18,11 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/literal"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runplan/literal"
 	"bflow.dev/bflow/tasks/loadgen/external"
-	"bflow.dev/bflow/tasks/runplan"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/verdict"
 )
 
 func plainFlag() cli.Flag {

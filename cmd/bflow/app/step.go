@@ -5,9 +5,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/collect"
-	"bflow.dev/bflow/tasks/contract"
 	"bflow.dev/bflow/tasks/loadgen"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/provision"

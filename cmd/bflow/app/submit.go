@@ -18,10 +18,10 @@ import (
 	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runplan/literal"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -8,7 +8,7 @@ import (
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 func validateCommand(s Streams) *cli.Command {

@@ -9,8 +9,8 @@ import (
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

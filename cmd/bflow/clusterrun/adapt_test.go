@@ -5,7 +5,7 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 )

@@ -12,8 +12,8 @@ import (
 
 	"bflow.dev/bflow/pipelines/local"
 	queuerun "bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )

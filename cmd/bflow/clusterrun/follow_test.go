@@ -12,8 +12,8 @@ import (
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"

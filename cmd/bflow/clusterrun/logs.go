@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"

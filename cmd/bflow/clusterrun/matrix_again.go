@@ -9,7 +9,7 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/shard"
 	"bflow.dev/bflow/queue/matrix/state"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 )

@@ -6,9 +6,9 @@ import (
 
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report/brief"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/report/brief"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/verdict"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

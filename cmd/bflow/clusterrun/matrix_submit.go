@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/compile"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

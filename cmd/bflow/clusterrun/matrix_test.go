@@ -17,9 +17,9 @@ import (
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report/brief"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report/brief"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )

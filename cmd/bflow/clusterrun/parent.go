@@ -8,8 +8,8 @@ import (
 	"maps"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report/brief"
+	"bflow.dev/bflow/report/brief"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/internal/problem"
 	queuerun "bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

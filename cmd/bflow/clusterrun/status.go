@@ -9,8 +9,8 @@ import (
 
 	"bflow.dev/bflow/pipelines/local"
 	queuerun "bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/verdict"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/compile"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runplan/literal"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"

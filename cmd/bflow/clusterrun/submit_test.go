@@ -10,9 +10,9 @@ import (
 	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runplan/literal"
 )
 
 func TestSubmitMakesARunThatWaits(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

@@ -10,7 +10,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/gitsource"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Request is what somebody wants who started the Pipeline.

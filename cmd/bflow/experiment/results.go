@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
 )
 
 // Names returns how the runs of a PipelineRun are called: always alike, so that a second try of its task finds those of

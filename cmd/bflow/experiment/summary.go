@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"bflow.dev/bflow/tasks/report/brief"
+	"bflow.dev/bflow/report/brief"
 )
 
 // Summary says in a few lines what a run came to.

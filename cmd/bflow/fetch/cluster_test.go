@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/tasks/results"
+	"bflow.dev/bflow/results"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"

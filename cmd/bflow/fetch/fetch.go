@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"bflow.dev/bflow/tasks/checksums"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/results/transfer"
+	"bflow.dev/bflow/results/checksums"
+	"bflow.dev/bflow/results/transfer"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"

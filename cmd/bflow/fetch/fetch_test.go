@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/checksums"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/results"
+	"bflow.dev/bflow/results"
+	"bflow.dev/bflow/results/checksums"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 
 	"github.com/google/go-cmp/cmp"

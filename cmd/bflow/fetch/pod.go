@@ -8,9 +8,9 @@ import (
 	"io"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/results"
-	"bflow.dev/bflow/tasks/results/transfer"
+	"bflow.dev/bflow/results"
+	"bflow.dev/bflow/results/transfer"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

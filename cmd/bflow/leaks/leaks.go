@@ -13,7 +13,7 @@ import (
 	"bflow.dev/bflow/queue/janitor"
 	"bflow.dev/bflow/queue/leftover"
 	"bflow.dev/bflow/queue/target/credentials"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"

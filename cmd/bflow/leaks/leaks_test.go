@@ -8,7 +8,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/leaks"
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // lab is a hub with the target "lab" beside itself; each has a pod of a run that nobody knows.

@@ -6,7 +6,7 @@ import (
 
 	"bflow.dev/bflow/cmd/bflow/leaks"
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"k8s.io/utils/clock"
 )

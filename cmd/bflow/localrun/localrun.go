@@ -19,9 +19,9 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/literal"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runplan/literal"
 	"bflow.dev/bflow/tasks/step"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

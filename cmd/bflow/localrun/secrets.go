@@ -6,7 +6,7 @@ import (
 
 	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

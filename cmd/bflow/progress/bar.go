@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/screen"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // quiet is how often a log gets a line while a stage runs.

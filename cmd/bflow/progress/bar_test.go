@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 func TestBarFitsTheTerminal(t *testing.T) {

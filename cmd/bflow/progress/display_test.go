@@ -9,8 +9,8 @@ import (
 
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestALineStaysForEveryStage(t *testing.T) {

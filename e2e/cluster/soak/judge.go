@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Hub is the cluster of that name in events; every other one is the target of its name.

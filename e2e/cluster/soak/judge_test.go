@@ -11,7 +11,7 @@ import (
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // tale is what was told, an event a second.

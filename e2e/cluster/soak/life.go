@@ -8,7 +8,7 @@ import (
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // life is what was told of an object, and when it became what it is; what has not happened is nil.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 const (

@@ -2,7 +2,7 @@ package view
 
 import (
 	"bflow.dev/bflow/queue/devices"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/queue/devices"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"

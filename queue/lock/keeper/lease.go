@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/queue/lock"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"

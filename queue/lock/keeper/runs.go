@@ -10,7 +10,7 @@ import (
 	"bflow.dev/bflow/queue/lock"
 	"bflow.dev/bflow/queue/lock/history"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

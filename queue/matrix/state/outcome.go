@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/verdict"
 )
 
 // Outcome is what became of a point. Capital letters are runs that failed as PipelineRuns: what is found of a point, and

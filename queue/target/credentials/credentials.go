@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

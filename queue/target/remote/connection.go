@@ -9,7 +9,7 @@ import (
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/credentials"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 
 	corev1 "k8s.io/api/core/v1"

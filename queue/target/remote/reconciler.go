@@ -11,7 +11,7 @@ import (
 	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/credentials"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"

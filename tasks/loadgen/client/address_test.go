@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/wire"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 func TestCredentialsOfTheAddressGoIntoTheRequest(t *testing.T) {

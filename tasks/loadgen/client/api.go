@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/credential"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/wire"
 	"bflow.dev/bflow/tasks/outbound"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // API is how requests of one kind are written and their answers read.

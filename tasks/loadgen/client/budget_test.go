@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // inPieces answers requests with a text in two parts; the second is sent once the loop has seen the first.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // TestAConnectionThatWasIdleForTooLongIsNoChurn: what it costs is a new connect, which the next request shows.

@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"time"
 
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/tasks/loadgen/jsonscan"
 	"bflow.dev/bflow/tasks/loadgen/sse"
 	"bflow.dev/bflow/tasks/loadgen/wire"
-	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/tlsclient"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/wire"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // maxErrorTime is what the thread of the loop may take for an error: less than half of the wait for the next of 20 sends

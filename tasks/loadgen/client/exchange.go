@@ -5,12 +5,12 @@ package client
 import (
 	"errors"
 
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/sse"
 	"bflow.dev/bflow/tasks/loadgen/wire"
 	"bflow.dev/bflow/tasks/outbound"
-	"bflow.dev/bflow/tasks/report"
 )
 
 // Causes with which a request is given up before its end.

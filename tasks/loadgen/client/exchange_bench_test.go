@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/wire"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // silent is a stream of which nobody reads.

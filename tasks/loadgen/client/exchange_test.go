@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/record"
 	"bflow.dev/bflow/tasks/loadgen/wire"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // rig is a line to a server and what was put on it.

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/record"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // TestNobodyReadsAStreamThatWasGivenUp: who did would find the same error again and again, for as long as the load goes on.

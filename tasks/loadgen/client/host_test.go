@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/wire"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // TestEveryLineSendsTheHostThatThePlanGives: a gateway finds the model server by it. A server of Go refuses two of them.

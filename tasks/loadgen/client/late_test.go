@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/loop"
 	"bflow.dev/bflow/tasks/loadgen/wire"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // TestAReadThatWasLateSaysWhatItHasDone reads an answer of four events, each read with so many of them, taken by the kernel

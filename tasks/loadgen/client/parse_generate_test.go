@@ -3,7 +3,7 @@ package client
 import (
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // said is what a test wants to see of an event; counts that the event does not have are -1.

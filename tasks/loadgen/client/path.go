@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // modelPlace stands in a path for the name of the model.

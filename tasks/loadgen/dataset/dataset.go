@@ -11,8 +11,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/prompt"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // Options say how a file is read.

@@ -16,8 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/outbound"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // source is a file on its way in.

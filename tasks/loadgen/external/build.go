@@ -7,8 +7,8 @@ import (
 	"maps"
 	"strings"
 
-	"bflow.dev/bflow/tasks/load"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/runplan"
 )
 
 // Plan is what a tool is told, and where.

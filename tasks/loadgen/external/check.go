@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // check makes the validity checks that the stamps of a tool allow, by the limits of native measurements.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/load"
 )
 
 // EnvVenv names a virtual environment for every tool; BFLOW_GUIDELLM_VENV, BFLOW_INFERENCE_PERF_VENV, BFLOW_AIPERF_VENV

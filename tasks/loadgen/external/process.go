@@ -16,8 +16,8 @@ import (
 	"syscall"
 
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/step"
 )

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"bflow.dev/bflow/tasks/load"
-	"bflow.dev/bflow/tasks/report/tools"
-	"bflow.dev/bflow/tasks/report/tools/aiperf"
-	"bflow.dev/bflow/tasks/report/tools/guidellm"
-	"bflow.dev/bflow/tasks/report/tools/inferenceperf"
-	"bflow.dev/bflow/tasks/report/tools/vllmbench"
+	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/report/tools"
+	"bflow.dev/bflow/report/tools/aiperf"
+	"bflow.dev/bflow/report/tools/guidellm"
+	"bflow.dev/bflow/report/tools/inferenceperf"
+	"bflow.dev/bflow/report/tools/vllmbench"
 )
 
 // reader returns who reads the results of a tool.

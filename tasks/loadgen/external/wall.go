@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bflow.dev/bflow/tasks/load"
-	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/report/tools"
 )
 
 // toWall gives the results of inference-perf their place in time. Its files hold the monotonic clock alone, which means

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/tasks/checksums"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/tools"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/tools"
+	"bflow.dev/bflow/results/checksums"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func (r *run) file(name string) string { return filepath.Join(r.dir, name) }

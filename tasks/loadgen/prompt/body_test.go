@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestEveryAPIHasItsBody(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Methods by which prompts get their length, from the most exact to the least.

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"testing"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // asker asks the simulated engine.

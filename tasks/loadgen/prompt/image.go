@@ -7,7 +7,7 @@ import (
 	stdimage "image"
 	"image/png"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // image is one picture of the pool.

@@ -3,7 +3,7 @@ package prompt
 import (
 	"strconv"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // layout is a body cut at the places where something changes from request to request.

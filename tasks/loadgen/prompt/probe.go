@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // errNoCount is an answer without a token count.

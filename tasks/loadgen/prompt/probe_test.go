@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestCountsAreReadInEveryShape(t *testing.T) {

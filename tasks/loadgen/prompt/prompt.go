@@ -5,7 +5,7 @@ package prompt
 import (
 	"strings"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Prompt is the content of one request.

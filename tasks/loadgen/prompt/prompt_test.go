@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func makeSource(t *testing.T, api runplan.API, data runplan.Data) *Source {

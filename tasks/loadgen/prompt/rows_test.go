@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // scripted are the rows of a test: of each conversation its turns.

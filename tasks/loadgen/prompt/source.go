@@ -3,7 +3,7 @@ package prompt
 import (
 	"errors"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Source makes the prompts of a measurement. Prepare comes before the load; after it one goroutine may use the source.

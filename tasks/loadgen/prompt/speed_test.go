@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // numbered is a source whose rows have a text.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Style is how prompts are written for one server: as token ids or as words, and with which names of fields.

@@ -3,7 +3,7 @@ package prompt
 import (
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // sum returns the sum of two stages for a plan.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestPromptsInTextFormAreTheSameForChatAndCompletions(t *testing.T) {

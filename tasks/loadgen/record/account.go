@@ -3,8 +3,8 @@ package record
 import (
 	"time"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // account adds up the outcomes of a stage.

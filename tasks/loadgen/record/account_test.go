@@ -3,7 +3,7 @@ package record
 import (
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // accountOf is the account of outcomes that are all measured, over a window of a second.

@@ -1,6 +1,6 @@
 package record
 
-import "bflow.dev/bflow/tasks/report"
+import "bflow.dev/bflow/report"
 
 // adapters split the measured requests of a stage by the adapter that they drew.
 type adapters struct {

@@ -3,7 +3,7 @@ package record
 import (
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 func TestRequestsAreSplitByAdapter(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"os"
 	"unsafe"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // chunk is how many values of a column are in memory at most until it is summarised.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // storeIn keeps everything on disk.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"path/filepath"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/parquet"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/parquet"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // Files are what a measurement writes beside its stages: rows and values always, the rest where the plan asks for it.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/radix"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/radix"
 )
 
 // flight holds the moments at which the number of requests in flight changes, as keys of package radix.

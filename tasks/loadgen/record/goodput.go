@@ -1,8 +1,8 @@
 package record
 
 import (
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // goodness judges requests by their objectives. Objectives of waiting count from the intended send.

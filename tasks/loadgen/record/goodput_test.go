@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestGoodputOfEachObjective(t *testing.T) {

@@ -3,7 +3,7 @@ package record
 import (
 	"slices"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // timely are the stamps of a request as they would be had the client been in time, as far as is known.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // answer is a request whose answer brought token events at these µs after its send.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // status returns a number of /proc/self/status in MB.

@@ -1,6 +1,6 @@
 package record
 
-import "bflow.dev/bflow/tasks/report"
+import "bflow.dev/bflow/report"
 
 // metric numbers the distributions of a stage.
 type metric int

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) < 5e-6 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestPhases(t *testing.T) {

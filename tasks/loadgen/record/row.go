@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // Names are what rows spell out and outcomes only number.

@@ -3,7 +3,7 @@ package record
 import (
 	"math"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // series is a stage second by second.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"bflow.dev/bflow/tasks/durable"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -3,7 +3,7 @@ package record
 import (
 	"time"
 
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/report"
 )
 
 // slicer cuts a stage into slices of time. Outcomes come in order of their intended send, so that the values of one

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 func TestSlicesOfTime(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
 )
 
 // Spill holds the outcomes of one stage on disk. Its memory is a few buffers, whatever the number of outcomes. Add is

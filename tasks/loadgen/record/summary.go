@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // Stage is what is known of a stage when its last request has ended. Stamps are nanoseconds since the anchor.

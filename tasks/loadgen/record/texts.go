@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
 )
 
 // FileTexts holds prompts and answers of the first requests of each stage, in measurements/<n>/, where the plan asks

@@ -3,8 +3,8 @@ package record
 import (
 	"math"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // span is the measured part of a stage: stamps in [start, end), and by trims that count requests also a range of

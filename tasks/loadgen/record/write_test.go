@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
 )
 
 // outputsIn are the files of a measurement in dir.

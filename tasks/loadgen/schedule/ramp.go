@@ -5,7 +5,7 @@ import (
 	"math"
 	"sort"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Shapes of a ramp from rate r0 to r1 over T, and the expected count N(t) of sends up to t.

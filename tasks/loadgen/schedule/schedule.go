@@ -7,7 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Arrivals of an open loop.

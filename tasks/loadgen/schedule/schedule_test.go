@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 func opened(t testing.TB, s runplan.Stage, rate float64, seed uint64) Schedule {

@@ -3,7 +3,7 @@ package search
 import (
 	"slices"
 
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/verdict"
 )
 
 // Verdicts of a level.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"bflow.dev/bflow/tasks/verdict"
+	"bflow.dev/bflow/verdict"
 )
 
 // Ways in which a search ends.

@@ -15,7 +15,7 @@ import (
 	"math"
 	"slices"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // defaultTolerance is the relative width of the bracket at which a search ends.

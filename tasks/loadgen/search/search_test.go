@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // server is a model of one under load: the share of good requests falls from base around its capacity.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // keptUp is the share of the offered rate that a stage has to reach.

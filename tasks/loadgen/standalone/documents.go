@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/tools"
 )
 
 type object = map[string]any

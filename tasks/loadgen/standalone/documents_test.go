@@ -10,8 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/report/tools"
 	"bflow.dev/bflow/tasks/loadgen/words"
-	"bflow.dev/bflow/tasks/report/tools"
 )
 
 func TestFilesOfVLLMAreNamedAsByTheTool(t *testing.T) {

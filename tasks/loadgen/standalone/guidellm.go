@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/report/tools"
+	"bflow.dev/bflow/report/tools"
 )
 
 // isYAML says whether the report is to be YAML.

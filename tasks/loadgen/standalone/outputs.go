@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/export"
+	"bflow.dev/bflow/report/tools"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/loadgen/words"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/export"
-	"bflow.dev/bflow/tasks/report/tools"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/loadgen/words"
 	"bflow.dev/bflow/tasks/openai"
 	"bflow.dev/bflow/tasks/outbound"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 	"bflow.dev/bflow/tasks/tlsclient"
 )

@@ -13,13 +13,13 @@ import (
 	"os/signal"
 	"syscall"
 
+	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/internal/screen"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/assemble"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/loadgen/words"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/report/assemble"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 )
 

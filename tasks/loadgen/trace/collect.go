@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // collector gathers rows in the order of the file and makes a trace of them.

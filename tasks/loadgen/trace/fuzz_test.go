@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // fuzz reads what is mutated from the files of testdata. What can be read must hang together.

@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/outbound"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // Open reads the trace of a plan from its path or https address. Where the plan has a checksum, the bytes must have it.

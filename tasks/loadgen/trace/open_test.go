@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // sum is that of the content below.

@@ -9,7 +9,7 @@ import (
 	"math"
 	"time"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // maxLine bounds the memory that one line of a file takes: 16 MiB hold a prompt of four million tokens.

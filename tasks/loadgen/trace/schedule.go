@@ -3,8 +3,8 @@ package trace
 import (
 	"fmt"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/schedule"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 // Schedule returns the starts of the sessions: Send.Index is the index that Session takes, so a shard of it has whole

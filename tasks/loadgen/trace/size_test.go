@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // rows is an endless file of the shape of the public Mooncake traces: inputs of 8,000 tokens, whose first blocks are

@@ -6,7 +6,7 @@ package trace
 import (
 	"encoding/binary"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // BlockTokens is the length of a block that a hash id stands for; the last block of a request is the rest.

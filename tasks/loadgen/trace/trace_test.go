@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/schedule"
-	"bflow.dev/bflow/tasks/runplan"
 )
 
 func file(t testing.TB, name string, plan runplan.Trace) *Trace {

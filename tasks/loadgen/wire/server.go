@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/tlsclient"
 )
 

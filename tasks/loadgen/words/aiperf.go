@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/tasks/load"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/runplan"
 )
 
 // aiperf reads the flags of `aiperf profile`, whose defaults are the tool's: no streaming, a chat, 550 tokens.

@@ -4,7 +4,7 @@
 package words
 
 import (
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 )
 
 // Request is what the words of another tool ask of load-gen.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
 )
 
 // arity is how many values a flag takes.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/load"
 )
 
 // guidellm reads the words of GuideLLM: of 0.7 and later where the command is run, where the scenario has a spec or where

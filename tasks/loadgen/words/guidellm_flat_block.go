@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/load"
 )
 
 // flatBlock writes what was said as a block of the newest words.

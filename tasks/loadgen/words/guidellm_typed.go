@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/load"
 )
 
 // typedFlags are the flags of 0.7 and later with the key of the scenario's spec that they are.

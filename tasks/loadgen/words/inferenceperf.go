@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/load"
 )
 
 // perfRoots are the keys at the top of inference-perf's configuration.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/load"
 )
 
 // Parse reads the command line of another tool: args without the program's own name, as in "guidellm benchmark --rate 4",

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/tasks/load"
-	"bflow.dev/bflow/tasks/problem"
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/load"
 )
 
 // translate turns the block into a measurement.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/tasks/load"
+	"bflow.dev/bflow/load"
 )
 
 // vllmFlags are the flags of `vllm bench serve` with the number of their values.

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/results/transfer"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/provision/cluster"
-	"bflow.dev/bflow/tasks/results/transfer"
 	"bflow.dev/bflow/tasks/step"
 
 	corev1 "k8s.io/api/core/v1"

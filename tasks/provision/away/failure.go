@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/tasks/step"
 )
 

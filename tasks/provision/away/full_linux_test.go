@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
-	"bflow.dev/bflow/tasks/report"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // inputs are the files of the run directory that a task needs, by their paths with slashes. A load needs none: what it

@@ -12,11 +12,11 @@ import (
 	"slices"
 	"time"
 
-	"bflow.dev/bflow/tasks/checksums"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
-	"bflow.dev/bflow/tasks/report"
-	"bflow.dev/bflow/tasks/results/transfer"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/results/checksums"
+	"bflow.dev/bflow/results/transfer"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // lookTime bounds one look at a file that is followed: the next look comes soon.

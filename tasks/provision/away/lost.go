@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/provision/cluster"
-	"bflow.dev/bflow/tasks/report"
 	"bflow.dev/bflow/tasks/step"
 
 	corev1 "k8s.io/api/core/v1"

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/results/transfer"
 	"bflow.dev/bflow/tasks/provision/cluster"
-	"bflow.dev/bflow/tasks/results/transfer"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"bflow.dev/bflow/results/transfer"
 	"bflow.dev/bflow/tasks/provision/cluster"
-	"bflow.dev/bflow/tasks/results/transfer"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )

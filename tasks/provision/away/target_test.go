@@ -18,10 +18,10 @@ import (
 
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/results"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/provision/cluster"
-	"bflow.dev/bflow/tasks/results"
-	"bflow.dev/bflow/tasks/runplan"
 	"bflow.dev/bflow/tasks/step"
 
 	batchv1 "k8s.io/api/batch/v1"

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 
 	appsv1 "k8s.io/api/apps/v1"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 // TestNothingIsMadeForARunThatTheControllerHasNotLetStart: what the pod of the step says of itself does not count.

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/outbound"
-	"bflow.dev/bflow/tasks/runplan"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"

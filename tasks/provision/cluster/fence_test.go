@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestFenced(t *testing.T) {

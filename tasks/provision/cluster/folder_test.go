@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/tasks/contract"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"

@@ -15,8 +15,8 @@ import (
 
 	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/internal/credential"
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/durable"
+	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/runplan/contract"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/results"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/results"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"

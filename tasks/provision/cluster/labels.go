@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"

@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"strings"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/results/transfer"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/results/transfer"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"

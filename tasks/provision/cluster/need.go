@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"bflow.dev/bflow/tasks/contract"
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"

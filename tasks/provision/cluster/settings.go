@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"bflow.dev/bflow/tasks/runplan"
+	"bflow.dev/bflow/runplan"
 
 	corev1 "k8s.io/api/core/v1"
 )

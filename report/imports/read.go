@@ -1,0 +1,128 @@
+package imports
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/report/tools"
+	"bflow.dev/bflow/report/tools/aiperf"
+	"bflow.dev/bflow/report/tools/guidellm"
+	"bflow.dev/bflow/report/tools/inferenceperf"
+	"bflow.dev/bflow/report/tools/vllmbench"
+)
+
+// Auto finds the format by the shape of the files.
+const Auto = "auto"
+
+// format is a tool whose files can be read.
+type format struct {
+	name  string
+	looks func(doc tools.Document) bool
+	read  tools.Reader
+}
+
+func formats() []format {
+	return []format{
+		{guidellm.Tool, guidellm.Looks, guidellm.Read},
+		{inferenceperf.Tool, inferenceperf.Looks, inferenceperf.Read},
+		{aiperf.Tool, aiperf.Looks, aiperf.Read},
+		{vllmbench.Tool, vllmbench.Looks, vllmbench.Read},
+	}
+}
+
+// Formats returns the names of all formats, Auto first.
+func Formats() []string {
+	names := []string{Auto}
+	for _, f := range formats() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Open reads files, without what may be secret in them; of a folder it takes the files that a tool writes results into,
+// sorted by name, with those of its direct sub-folders. Their requests are kept aside in scratch, a folder on a disk with
+// room for all of them.
+func Open(ctx context.Context, paths []string, scratch string) ([]tools.Document, error) {
+	var docs []tools.Document
+	for _, path := range paths {
+		found := []string{path}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			if found = results(path); len(found) == 0 {
+				return nil, fmt.Errorf("reading %q: the folder has no .json, .jsonl or config.yaml", path)
+			}
+		}
+		for _, p := range found {
+			doc, err := tools.OpenDocument(ctx, p, scratch)
+			if err != nil {
+				return nil, err
+			}
+			docs = append(docs, doc)
+		}
+	}
+	return docs, nil
+}
+
+func results(dir string) []string {
+	var out []string
+	for _, pattern := range []string{"*", "*/*"} {
+		found, _ := filepath.Glob(filepath.Join(dir, pattern)) // the only error is a bad pattern
+		for _, p := range found {
+			switch base := filepath.Base(p); {
+			case base == "config.yaml", strings.HasSuffix(base, ".json"), strings.HasSuffix(base, ".jsonl"):
+				out = append(out, p)
+			}
+		}
+		if len(out) > 0 {
+			break
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Read reads documents of one tool; as names its format, or is Auto.
+func Read(ctx context.Context, docs []tools.Document, as string) (*tools.Imported, error) {
+	if len(docs) == 0 {
+		return nil, fmt.Errorf("reading results: there is no file")
+	}
+	for _, f := range formats() {
+		if as != Auto && as != "" && as != f.name {
+			continue
+		}
+		mine := slices.DeleteFunc(slices.Clone(docs), func(d tools.Document) bool { return !f.looks(d) && !beside(d) })
+		if as == f.name {
+			mine = docs
+		}
+		if !slices.ContainsFunc(mine, f.looks) && as != f.name {
+			continue
+		}
+		for _, d := range mine {
+			if d.Broken != nil {
+				return nil, unreadable(d)
+			}
+		}
+		return f.read(ctx, mine)
+	}
+	if !slices.Contains(Formats(), as) && as != "" {
+		return nil, fmt.Errorf("choosing a format: %q is none of %s", as, strings.Join(Formats(), ", "))
+	}
+	if docs[0].Broken != nil {
+		return nil, unreadable(docs[0])
+	}
+	return nil, fmt.Errorf("reading %q: it has the shape of no format that is known (%s); name one with --as to see what it lacks",
+		docs[0].Path, strings.Join(Formats()[1:], ", "))
+}
+
+func unreadable(d tools.Document) error {
+	if filepath.Ext(d.Path) == ".json" {
+		return fmt.Errorf("reading %q: it is no whole JSON document: %w", d.Path, d.Broken)
+	}
+	return fmt.Errorf("reading %q: %w", d.Path, d.Broken)
+}
+
+// beside says whether a document belongs to results without being one.
+func beside(d tools.Document) bool { return filepath.Base(d.Path) == "config.yaml" }

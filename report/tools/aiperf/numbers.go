@@ -1,0 +1,136 @@
+package aiperf
+
+import (
+	"encoding/json"
+	"math"
+
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/tools"
+)
+
+// results are the members that are metrics: objects with a unit.
+func results(doc tools.Document, members map[string]json.RawMessage) (map[string]result, error) {
+	out := map[string]result{}
+	for name, raw := range members {
+		var head struct {
+			Unit *json.RawMessage `json:"unit"`
+		}
+		if json.Unmarshal(raw, &head) != nil || head.Unit == nil {
+			continue
+		}
+		var r result
+		if err := tools.Decode(tools.Document{Path: doc.Path + ": " + name, Data: raw}, &r); err != nil {
+			return nil, err
+		}
+		out[name] = r
+	}
+	return out, nil
+}
+
+// toMS are the factors of units of time to ms.
+func toMS(unit string) float64 {
+	switch unit {
+	case "sec", "s":
+		return 1e3
+	case "us":
+		return 1e-3
+	case "ns":
+		return 1e-6
+	}
+	return 1
+}
+
+// metric turns a result into ours; false without a mean or a count.
+func (r result) metric(unit string) (report.Metric, bool) {
+	if r.Avg == nil || r.Count == nil || *r.Count <= 0 {
+		return report.Metric{}, false
+	}
+	factor := 1.0
+	if unit == "ms" || unit == "ms_per_token" {
+		factor = toMS(r.Unit)
+	}
+	m := report.Metric{Unit: unit, N: *r.Count, Mean: *r.Avg * factor, Sum: *r.Avg * factor * float64(*r.Count), Quantiles: map[string]float64{}}
+	if r.Std != nil {
+		m.Stdev = *r.Std * factor
+	}
+	if r.Sum != nil {
+		m.Sum = *r.Sum * factor
+	}
+	if r.Min != nil && r.Max != nil {
+		m.Min, m.Max = *r.Min*factor, *r.Max*factor
+	} else {
+		m.Absent = []string{"min", "max"}
+	}
+	for name, v := range r.quantiles() {
+		if *v != nil {
+			m.Quantiles[name] = **v * factor
+		}
+	}
+	for _, q := range report.Quantiles {
+		if report.LowN(m.N, q.P) {
+			m.LowN = append(m.LowN, q.Name)
+		}
+	}
+	return m, true
+}
+
+// numbers takes counts, rates and distributions of the summary. Clean runs leave the count of errors out: it is 0.
+func (f *file) numbers(in *tools.Imported, s *tools.ImportedStage, all map[string]result) {
+	count := func(name string) int {
+		r := all[name]
+		if r.Avg == nil || *r.Avg < 0 || *r.Avg > 1e12 {
+			return 0
+		}
+		return int(math.Round(*r.Avg))
+	}
+	ok, bad := count("request_count"), count("error_request_count")
+	if n := count("osl_mismatch_count"); n > 0 {
+		in.Note("%d requests have not the number of tokens that was asked for: AIPerf counts a stream that broke off or brought an error event as success", n)
+	}
+	s.Counts = report.Counts{ByStatus: map[string]int{}, Total: ok + bad, All: ok + bad}
+	for status, n := range map[string]int{report.StatusOK: ok, report.StatusFailed: bad} {
+		if n > 0 {
+			s.Counts.ByStatus[status] = n
+		}
+	}
+	for _, e := range f.Errors {
+		if e.Count <= 0 || bad == 0 {
+			continue
+		}
+		class, _ := tools.Classify(e.Details.Code, e.Details.Type, e.Details.Message)
+		if s.Counts.ByClass == nil {
+			s.Counts.ByClass = map[string]int{}
+		}
+		s.Counts.ByClass[class] += e.Count
+	}
+	for theirs, ours := range map[string]string{"time_to_first_token": "ttft", "time_to_first_output_token": "ttfc", "inter_token_latency": "tpot",
+		"inter_chunk_latency": "itl", "request_latency": "e2e_last_token", "input_sequence_length": "tokens_in", "output_sequence_length": "tokens_out",
+		"credit_to_start_latency": "sched_lag"} {
+		if m, ok := all[theirs].metric(report.Unit(ours)); ok {
+			s.Metrics[ours] = m
+		}
+	}
+	s.Tokens.In, s.Tokens.Out = int64(count("total_isl")), int64(count("total_osl"))
+	f.rates(s, all)
+	if good, found := all["good_request_count"]; found && good.Avg != nil && s.Counts.Total > 0 {
+		g := &report.GoodputResult{Good: min(count("good_request_count"), s.Counts.Total), Of: s.Counts.Total}
+		g.Attainment = float64(g.Good) / float64(g.Of)
+		if r := all["goodput"]; r.Avg != nil {
+			g.RequestsPerS = *r.Avg
+		}
+		s.Goodput = g
+	}
+}
+
+// rates are over the whole run; with no other window they are those of the window too.
+func (f *file) rates(s *tools.ImportedStage, all map[string]result) {
+	for theirs, ours := range map[string]string{"request_throughput": "request_rate", "output_token_throughput": "output_token_rate",
+		"input_token_throughput": "input_token_rate", "total_token_throughput": "total_token_rate"} {
+		if r := all[theirs]; r.Avg != nil {
+			s.Rates[ours], s.Rates[ours+"_run"] = *r.Avg, *r.Avg
+		}
+	}
+	if s.Planned.Rate > 0 {
+		s.Rates["offered_rate"] = s.Planned.Rate
+	}
+}

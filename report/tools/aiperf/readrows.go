@@ -1,0 +1,236 @@
+package aiperf
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"math"
+
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/tools"
+)
+
+// line is one request. Its stamps are wall time in ns.
+type line struct {
+	Metadata struct {
+		ID           string `json:"x_request_id"`
+		Conversation string `json:"conversation_id"`
+		Turn         int    `json:"turn_index"`
+		Issued       *int64 `json:"credit_issued_ns"`
+		Start        *int64 `json:"request_start_ns"`
+		Ack          *int64 `json:"request_ack_ns"`
+		End          *int64 `json:"request_end_ns"`
+		Phase        string `json:"benchmark_phase"`
+		Cancelled    bool   `json:"was_cancelled"`
+	} `json:"metadata"`
+	Metrics map[string]struct {
+		Value json.RawMessage `json:"value"`
+		Unit  string          `json:"unit"`
+	} `json:"metrics"`
+	Error *struct {
+		Code    *int   `json:"code"`
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// number is a metric of the request, times in ms.
+func (l *line) number(name string) (float64, bool) {
+	m, ok := l.Metrics[name]
+	var v *float64
+	if !ok || json.Unmarshal(m.Value, &v) != nil || v == nil || math.IsNaN(*v) {
+		return 0, false
+	}
+	return *v * toMS(m.Unit), true
+}
+
+func (l *line) count(name string) *int {
+	v, ok := l.number(name)
+	if !ok || v < 0 || v > 1e12 {
+		return nil
+	}
+	n := int(math.Round(v))
+	return &n
+}
+
+// shortOutput is how many percent of the tokens asked for a successful request may lack before it is remarked on.
+const shortOutput = 50
+
+// totals are what is known of the requests once all were looked at.
+type totals struct {
+	n, ok, short int
+	first, last  int64 // stamps, wall time in ns
+	statuses     map[string]int
+	tokens       report.TokenSums
+}
+
+// readRows reads the requests; those of the warm-up are no results. Without a summary the counts are those of the rows.
+func readRows(ctx context.Context, in *tools.Imported, s *tools.ImportedStage, doc *tools.Document, alone bool) error {
+	sessions := tools.Sessions{}
+	t := totals{statuses: map[string]int{}}
+	for l, err := range lines(ctx, doc) {
+		if err != nil {
+			return err
+		}
+		t.add(l, sessions)
+	}
+	if t.n == 0 {
+		return nil
+	}
+	if alone || s.StartNS == 0 {
+		s.StartNS, s.EndNS, s.DrainEndNS, s.WindowStart, s.WindowEnd = t.first, t.last, t.last, t.first, t.last
+	}
+	if in.AnchorUnixNS == 0 {
+		in.AnchorUnixNS = t.first
+	}
+	s.Rows = rowsOf(doc, in.AnchorUnixNS, in.TokenCountSource, sessions)
+	if t.short > 0 {
+		in.Note("%d requests that AIPerf counts as successful have at most half of the tokens that were asked for: it counts a stream that broke off or brought an error event as success", t.short)
+	}
+	if alone {
+		in.Note("there are only the rows: counts are those of the rows, and rates are theirs over the whole run")
+		t.count(s)
+	}
+	s.Whole = t.ok == s.Counts.ByStatus[report.StatusOK]
+	return nil
+}
+
+func (t *totals) add(l *line, sessions tools.Sessions) {
+	start := *l.Metadata.Start
+	if t.n++; t.n == 1 {
+		t.first, t.last = start, start
+	}
+	t.first = min(t.first, start)
+	if end := l.Metadata.End; end != nil {
+		t.last = max(t.last, *end)
+	}
+	row, _ := l.row(start, sessions)
+	t.statuses[row.Status]++
+	if n := row.TokensOut; n != nil {
+		t.tokens.Out += int64(*n)
+	}
+	if n := row.TokensIn; n != nil {
+		t.tokens.In += int64(*n)
+	}
+	if row.Status == report.StatusOK {
+		t.ok++
+		if missing, known := l.number("osl_mismatch_diff_pct"); known && missing <= -shortOutput {
+			t.short++
+		}
+	}
+}
+
+func (t *totals) count(s *tools.ImportedStage) {
+	for status, n := range t.statuses {
+		s.Counts.ByStatus[status] += n
+	}
+	s.Counts.Total += t.n
+	s.Tokens.In, s.Tokens.Out = s.Tokens.In+t.tokens.In, s.Tokens.Out+t.tokens.Out
+	s.Counts.All = s.Counts.Total
+	seconds := float64(t.last-t.first) / 1e9
+	if ok := s.Counts.ByStatus[report.StatusOK]; ok > 0 && seconds > 0 {
+		s.Rates["request_rate"], s.Rates["output_token_rate"] = float64(ok)/seconds, float64(s.Tokens.Out)/seconds
+	}
+}
+
+// lines yields the requests that count.
+func lines(ctx context.Context, doc *tools.Document) iter.Seq2[*line, error] {
+	return func(yield func(*line, error) bool) {
+		i := 0
+		for value, err := range doc.Values(ctx) {
+			var l line
+			if err == nil {
+				err = tools.DecodeValue(doc, i, value, &l)
+			}
+			if i++; err == nil && (l.Metadata.Phase == "warmup" || l.Metadata.Start == nil) {
+				continue
+			}
+			if !yield(&l, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func rowsOf(doc *tools.Document, anchor int64, source string, sessions tools.Sessions) tools.ImportedRows {
+	return func(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
+		return func(yield func(*tools.ImportedRow, error) bool) {
+			for l, err := range lines(ctx, doc) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				row, gaps := l.row(anchor, sessions)
+				row.TokenSource = source
+				if !yield(&tools.ImportedRow{Row: row, GapsMS: gaps}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// row turns a request into ours. Stamps of tokens are the start and what the metrics say after it: they are finer than
+// the stamps, which are rounded.
+func (l *line) row(anchor int64, sessions tools.Sessions) (report.Row, []float64) {
+	m := &l.Metadata
+	at := func(wall *int64) *int64 {
+		if wall == nil {
+			return nil
+		}
+		ns := *wall - anchor
+		return &ns
+	}
+	send := at(m.Start)
+	row := report.Row{ID: m.ID, Session: sessions.Number(m.Conversation), Turn: m.Turn, Phase: report.PhaseMeasured, Status: report.StatusOK,
+		TIntended: *send, TSend: send, TFirstByte: at(m.Ack), TEnd: at(m.End), TokensIn: l.count("input_sequence_length")}
+	if m.Issued != nil {
+		row.TIntended = *m.Issued - anchor
+	}
+	switch {
+	case l.Error != nil:
+		code := 0
+		if l.Error.Code != nil {
+			code = *l.Error.Code
+		}
+		row.ErrorClass, row.Status = tools.Classify(code, l.Error.Type, l.Error.Message)
+		row.Error, row.HTTPStatus = tools.Brief(l.Error.Message), code
+		row.TokensIn = l.count("error_isl")
+		if m.Cancelled {
+			row.Status, row.ErrorClass = report.StatusCancelled, report.ErrCancelled
+		}
+		return row, nil
+	case m.Cancelled:
+		row.Status = report.StatusCancelled
+		return row, nil
+	}
+	return row, l.answer(&row)
+}
+
+// answer adds tokens and their stamps and returns the gaps between events in ms.
+func (l *line) answer(row *report.Row) []float64 {
+	row.TokensOut, row.TokensReasoning = l.count("output_sequence_length"), l.count("reasoning_token_count")
+	after := func(name string) *int64 {
+		v, ok := l.number(name)
+		if !ok || math.Abs(v) > 1e12 {
+			return nil
+		}
+		ns := *row.TSend + int64(math.Round(v*1e6))
+		return &ns
+	}
+	row.TFirst, row.TContent, row.TLast = after("time_to_first_token"), after("time_to_first_output_token"), after("request_latency")
+	if row.TFirst == nil { // it did not stream: its latency is that of the whole answer
+		row.TLast = nil
+	} else { // the end that the tool says is the last token: when the terminator came is not known
+		row.TEnd = nil
+	}
+	var gaps []float64
+	if m, ok := l.Metrics["inter_chunk_latency"]; ok && json.Unmarshal(m.Value, &gaps) == nil && len(gaps) > 0 {
+		factor := toMS(m.Unit)
+		for i := range gaps {
+			gaps[i] *= factor
+		}
+		tools.SetGaps(row, gaps)
+	}
+	return gaps
+}

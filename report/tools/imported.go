@@ -1,0 +1,90 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/runplan"
+)
+
+// Reader reads files of one tool. An error names the file and the path into it; it never panics, whatever the bytes.
+type Reader func(ctx context.Context, docs []Document) (*Imported, error)
+
+// ImportedRow is a request of another tool. Gaps are all between its token events, in ms; nil where the file does not
+// hold them.
+type ImportedRow struct {
+	report.Row
+	GapsMS []float64
+}
+
+// ImportedRows yields requests, read anew from their file by every walk, in its order. A FormatError is one of the file.
+type ImportedRows func(ctx context.Context) iter.Seq2[*ImportedRow, error]
+
+// Imported is a run of another tool in native words. What the files do not say is left zero or nil.
+type Imported struct {
+	Tool, Version    string // of the tool, in the words of runplan.Measurement.Tool
+	Endpoint, Model  string
+	API              runplan.API
+	Data             runplan.Data
+	TokenCountSource string
+	AnchorUnixNS     int64 // wall time of the zero of all t_* of the rows
+	Notes            []string
+	Stages           []ImportedStage
+}
+
+// ImportedStage is one load value. Times are unix ns.
+type ImportedStage struct {
+	Planned                                            runplan.Stage
+	StartNS, EndNS, DrainEndNS, WindowStart, WindowEnd int64
+	Ended                                              string
+	Counts                                             report.Counts // from the totals of the file, never from the length of a list
+	Rows                                               ImportedRows  // those the file holds, nil for none; Stage is set by who writes them
+	// Whole says that Rows hold every request behind the latencies, so that these are computed from the rows.
+	Whole   bool
+	Metrics map[string]report.Metric // as the tool says, in native units
+	Rates   map[string]float64
+	Tokens  report.TokenSums
+	Goodput *report.GoodputResult
+	Checks  []report.Check
+}
+
+// Note adds a sentence, once.
+func (in *Imported) Note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, have := range in.Notes {
+		if have == text {
+			return
+		}
+	}
+	in.Notes = append(in.Notes, text)
+}
+
+// Span sets the times of a stage from unix seconds: first and last of it, and the measured part. What is no time is
+// left out; the measured part is the whole stage where the file does not say it.
+func (s *ImportedStage) Span(start, end, measureStart, measureEnd float64) {
+	s.StartNS, _ = Seconds(start)
+	s.EndNS, _ = Seconds(end)
+	s.EndNS = max(s.EndNS, s.StartNS)
+	s.DrainEndNS = s.EndNS
+	s.WindowStart, s.WindowEnd = s.StartNS, s.EndNS
+	from, ok := Seconds(measureStart)
+	to, both := Seconds(measureEnd)
+	if ok && both && from > 0 && to >= from {
+		s.WindowStart, s.WindowEnd = from, to
+	}
+}
+
+// SetGoodput makes a goodput of a share and the number of requests it is of; nothing where either is missing.
+func (s *ImportedStage) SetGoodput(share *float64, of int) {
+	if share == nil || of <= 0 || !(*share >= 0 && *share <= 1) {
+		return
+	}
+	g := &report.GoodputResult{Good: int(math.Round(*share * float64(of))), Of: of, Attainment: *share}
+	if w := float64(s.WindowEnd-s.WindowStart) / 1e9; w > 0 {
+		g.RequestsPerS = float64(g.Good) / w
+	}
+	s.Goodput = g
+}

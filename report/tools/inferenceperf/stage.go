@@ -1,0 +1,146 @@
+package inferenceperf
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"bflow.dev/bflow/report"
+	"bflow.dev/bflow/report/tools"
+	"bflow.dev/bflow/runplan"
+)
+
+// readStage reads the stage of that index. It begins where the one before it has ended, and the first of a run of the
+// tool when its file says so, but not before that.
+func readStage(in *tools.Imported, doc tools.Document, c configuration, index int, first bool) (tools.ImportedStage, error) {
+	var f file
+	if err := tools.Decode(doc, &f); err != nil {
+		return tools.ImportedStage{}, err
+	}
+	if f.Time == nil || *f.Time < 0 || *f.Time > 1e7 {
+		return tools.ImportedStage{}, fmt.Errorf("reading %q: benchmark_time_seconds: want the seconds of a run", doc.Path)
+	}
+	in.Note(tools.NoTimeOfDay) // they hold monotonic stamps alone
+	s := tools.ImportedStage{Planned: f.planned(c, index), Ended: "duration", Metrics: map[string]report.Metric{}, Rates: map[string]float64{}}
+	begin := doc.End() - *f.Time
+	if n := len(in.Stages); n > 0 {
+		before := float64(in.Stages[n-1].DrainEndNS) / 1e9
+		if begin = max(begin, before); !first {
+			begin = before
+		}
+	} else {
+		in.AnchorUnixNS = int64(begin * 1e9)
+	}
+	s.Span(begin, begin+*f.Time, begin, begin+*f.Time)
+	if f.Load.SendDuration != nil && *f.Load.SendDuration >= 0 && *f.Load.SendDuration <= *f.Time {
+		s.EndNS = s.StartNS + int64(*f.Load.SendDuration*1e9)
+	}
+	s.Counts = f.counts()
+	f.metrics(&s)
+	f.rates(&s)
+	return s, nil
+}
+
+func (f *file) planned(c configuration, index int) runplan.Stage {
+	s := runplan.Stage{Name: "stage-" + strconv.Itoa(index), Measure: true, Shape: runplan.ShapeThroughput}
+	switch {
+	case f.Load.Concurrency != nil && *f.Load.Concurrency > 0 && (c.Load.Type == "concurrent" || c.Load.Type == ""):
+		s.Shape, s.Concurrency, s.Name = runplan.ShapeClosed, *f.Load.Concurrency, fmt.Sprintf("concurrency-%d", *f.Load.Concurrency)
+	case f.Load.Requested != nil && *f.Load.Requested > 0:
+		s.Shape, s.Rate, s.Name = runplan.ShapeOpen, *f.Load.Requested, fmt.Sprintf("rate-%g", *f.Load.Requested)
+		s.Arrival = "poisson" // its constant load has random gaps too
+	}
+	return s
+}
+
+// counts: requests that are in neither list were cut off.
+func (f *file) counts() report.Counts {
+	c := report.Counts{ByStatus: map[string]int{}, All: max(0, f.Load.Count)}
+	for status, n := range map[string]int{report.StatusOK: f.Successes.Count, report.StatusFailed: f.Failures.Count,
+		report.StatusCut: f.Load.Count - f.Successes.Count - f.Failures.Count} {
+		if n > 0 {
+			c.ByStatus[status] = n
+			c.Total += n
+		}
+	}
+	c.All = max(c.All, c.Total)
+	for label, l := range f.Failures.ByLabel {
+		if l.Count <= 0 {
+			continue
+		}
+		class, _ := tools.Classify(statusOf(label), label)
+		if c.ByClass == nil {
+			c.ByClass = map[string]int{}
+		}
+		c.ByClass[class] += l.Count
+	}
+	return c
+}
+
+// statusOf is the HTTP status that a label begins with: "504 - Gateway Timeout".
+func statusOf(label string) int {
+	head, _, _ := strings.Cut(label, " ")
+	n, err := strconv.Atoi(head)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (f *file) metrics(s *tools.ImportedStage) {
+	for theirs, ours := range map[string]string{"request_latency": "e2e", "normalized_time_per_output_token": "ntpot", "time_per_output_token": "tpot",
+		"time_to_first_token": "ttfc", "inter_token_latency": "itl_perceived"} {
+		if m, ok := f.Successes.Latency[theirs].metric(report.Unit(ours), f.Successes.Count, 1e3); ok {
+			s.Metrics[ours] = m
+		}
+	}
+	if m, ok := f.Load.Delay.metric("ms", f.Load.Count, 1e3); ok {
+		s.Metrics["sched_lag"] = m
+	}
+	// prompt_len was dropped in 0.7; output_tokens are the server's, output_len the tool's tokenizer's.
+	for ours, from := range map[string][]*values{"tokens_in": {f.Successes.Prompt, f.Successes.PromptLen}, "tokens_out": {f.Successes.OutputLen, f.Successes.Output}} {
+		for _, v := range from {
+			if m, ok := v.metric("tokens", f.Successes.Count, 1); ok {
+				s.Metrics[ours] = m
+				break
+			}
+		}
+	}
+	s.Tokens.In, s.Tokens.Out = f.Successes.Prompt.total(), f.Successes.Output.total()
+	if s.Tokens.In == 0 {
+		s.Tokens.In = int64(s.Metrics["tokens_in"].Sum + .5)
+	}
+	if s.Tokens.Out == 0 {
+		s.Tokens.Out = int64(s.Metrics["tokens_out"].Sum + .5)
+	}
+	if v := f.Successes.Prompt; v != nil && (*v)["cached"] != nil && *(*v)["cached"] > 0 {
+		s.Tokens.Cached, s.Tokens.CachedOf = int64(*(*v)["cached"]), s.Tokens.In
+	}
+}
+
+// rates are over the whole run; with no other window they are those of the window too.
+func (f *file) rates(s *tools.ImportedStage) {
+	for theirs, ours := range map[string]string{"input_tokens_per_sec": "input_token_rate", "output_tokens_per_sec": "output_token_rate",
+		"total_tokens_per_sec": "total_token_rate", "requests_per_sec": "request_rate"} {
+		if v := f.Successes.Throughput[theirs]; v != nil {
+			s.Rates[ours], s.Rates[ours+"_run"] = *v, *v
+		}
+	}
+	if v := f.Load.Achieved; v != nil {
+		s.Rates["achieved_rate"] = *v
+	}
+	if s.Planned.Rate > 0 {
+		s.Rates["offered_rate"] = s.Planned.Rate
+	}
+	g := f.Successes.Goodput
+	if g == nil || g.Total <= 0 || g.Good < 0 {
+		return
+	}
+	// Its share leaves out requests that failed; ours has them.
+	of := s.Counts.ByStatus[report.StatusOK] + s.Counts.ByStatus[report.StatusFailed]
+	s.Goodput = &report.GoodputResult{Good: g.Good, Of: max(of, g.Total)}
+	s.Goodput.Attainment = min(1, float64(g.Good)/float64(s.Goodput.Of))
+	if g.Requests != nil {
+		s.Goodput.RequestsPerS = *g.Requests
+	}
+}
