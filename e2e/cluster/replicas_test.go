@@ -25,8 +25,7 @@ func TestTwoControllersDoNothingTwice(t *testing.T) {
 	l.started(run, "provision")
 
 	first := l.leader("")
-	l.fault("stop", "bflow-controller", "15", first) // a lease is 6 s long
-	second := l.leader(first)
+	second := l.pauseLeader(first)
 	l.started(run, "load-gen-0")
 	if err := l.api.Resource(pods).Namespace(ourController.namespace).Delete(t.Context(), second, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
@@ -59,6 +58,32 @@ func (l *lab) oneController() {
 		}
 		return ""
 	})
+}
+
+// pauseLeader stops the leader until another one has taken over, and returns that one. A lease is 6 s long, but on a busy
+// host the other one may be too slow to notice a short pause.
+func (l *lab) pauseLeader(leader string) (next string) {
+	l.t.Helper()
+	for _, seconds := range []string{"15", "30", "60"} {
+		l.fault("stop", "bflow-controller", seconds, leader)
+		if l.holder() != leader {
+			break
+		}
+		l.t.Logf("%s leads again after a pause of %s s", leader, seconds)
+	}
+	return l.leader(leader)
+}
+
+// holder is the pod that holds the Lease of the controllers, "" where none does.
+func (l *lab) holder() (pod string) {
+	l.t.Helper()
+	lease, err := l.getIn(leases, ourController.namespace, "bflow-controller")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	identity, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
+	pod, _, _ = strings.Cut(identity, "_")
+	return pod
 }
 
 // leader is the pod that holds the Lease of the controllers, and another one than old.
