@@ -59,9 +59,9 @@ func checks(p place, c chosen) []check {
 		{step.Step{Name: unit, Needs: []string{build, environments}}, []string{"make", "test", "WITHOUT=" + racing}},
 		{step.Step{Name: race, Needs: []string{build, environments}, After: []string{unit}, Skip: noRace}, []string{"make", "race", "RACE=" + racing}},
 
-		// The tests above judge time here and there, so the runs of these wait for them.
-		{step.Step{Name: bootstrap, Needs: []string{up}, After: []string{race}, Skip: clusters}, []string{".ci/cluster", "bootstrap"}},
-		{step.Step{Name: runs, Needs: []string{bootstrap}, Skip: clusters}, []string{".ci/cluster", "runs"}},
+		// Unit tests judge time here and there, so bootstrap waits for them, and the runs also for the race detector.
+		{step.Step{Name: bootstrap, Needs: []string{up}, After: []string{unit}, Skip: clusters}, []string{".ci/cluster", "bootstrap"}},
+		{step.Step{Name: runs, Needs: []string{bootstrap}, After: []string{race}, Skip: clusters}, []string{".ci/cluster", "runs"}},
 		{step.Step{Name: rights, Needs: []string{runs}, Skip: clusters}, []string{".ci/cluster", "rights"}},
 		{step.Step{Name: down, After: []string{rights}, Skip: clusters, Always: true}, []string{".ci/cluster", "down"}},
 
