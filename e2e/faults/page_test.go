@@ -29,11 +29,11 @@ func TestTheTableIsPrinted(t *testing.T) {
 	}
 }
 
-const preface = `# What a fault looks like
+const preface = `# How server faults show in a run
 
-Each kind of fault that the simulated engine can be told to have, and what becomes of a run that meets it: once when it
-is there from the start, once when it begins in the middle of the load. Harmless is what a client has to bear: every
-request is ok, with the right number of tokens. This page is printed from ` + "`e2e/faults`" + `, whose tests run every row.
+Each fault that the simulated engine can produce, and its effect on a run: when it is there from the start, and when it
+begins in the middle of the load. "Harmless" means that a client must tolerate the fault: every request is ok and has
+the right number of tokens. This page is generated from ` + "`e2e/faults`" + `, whose tests run every row.
 
 | fault | from the start | in the middle of the load: request | verdict | exit code |
 |---|---|---|---|---|
