@@ -9,7 +9,6 @@ import (
 
 // redirects are the files whose clients may be sent elsewhere, each with its reason.
 var redirects = map[string]string{
-	"tasks/outbound/outbound.go":       "it says where requests may go",
 	"tasks/loadgen/client/fallback.go": "a redirect is an outcome that it counts",
 }
 
