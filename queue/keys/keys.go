@@ -53,13 +53,13 @@ func Rules() []Rule { return []Rule{Fixed, Queued, Placed, Wish, Identity, Contr
 func (r Rule) Sentence() string {
 	switch r {
 	case Fixed:
-		return "whoever makes the PipelineRun, with it; it never changes"
+		return "whoever creates the PipelineRun, on creation; immutable from then on"
 	case Queued:
-		return "whoever makes the PipelineRun, and whoever may change it while it waits; then it never changes"
+		return "whoever creates the PipelineRun, and whoever may change it while it waits; immutable once it has started"
 	case Placed:
-		return "whoever makes the PipelineRun, and the controller while it waits; once it is let start it never changes"
+		return "whoever creates the PipelineRun, and the controller while it waits; immutable once it has started"
 	case Wish:
-		return "anybody who may change the PipelineRun, at any time; it is not taken back"
+		return "whoever may change the PipelineRun, at any time; it cannot be removed"
 	case Identity:
 		return "the controller, once"
 	case Controller:

@@ -66,9 +66,10 @@ func expression() string {
 func section() string {
 	var b strings.Builder
 	b.WriteString(`
-Labels and annotations under ` + "`bflow.dev/`" + ` of a PipelineRun in a namespace for runs, and of a run those under ` + "`kueue.x-k8s.io/`" + `, are
-the ones below, each for whoever writes it; the API server refuses all others (ValidatingAdmissionPolicy ` + "`bflow-runs`" + `). The controller
-holds the points of a matrix to the same table. Keys of others are free.
+The API server accepts only the labels and annotations below, each only from the writer that the table names
+(ValidatingAdmissionPolicy ` + "`bflow-runs`" + `). This applies to keys under ` + "`bflow.dev/`" + ` of every PipelineRun in a
+namespace of runs, and for keys under ` + "`kueue.x-k8s.io/`" + ` of runs. The controller holds the points of a matrix to the
+same table. Other keys are not restricted.
 
 | written by | labels | annotations |
 |---|---|---|

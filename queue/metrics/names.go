@@ -52,18 +52,18 @@ func HoursStates() []string {
 func Help(name string) string {
 	return map[string]string{
 		Runs:             "PipelineRuns of bflow by state: queued, running, releasing, done.",
-		QueueWaitSeconds: "Time from the creation of a run until it was let start.",
-		ReleaseSeconds:   "Time from the end of a run until nothing of it was left on its target.",
-		ForcedReleases:   "Runs whose quota was given back though something of them was left on the target.",
+		QueueWaitSeconds: "Time from the creation of a run to its start.",
+		ReleaseSeconds:   "Time from the end of a run until all its objects were gone from its target.",
+		ForcedReleases:   "Runs whose quota was returned by force, with objects of theirs left on the target.",
 		Leftovers:        "Objects of ended runs that the controller deleted itself.",
 		Attempts:         "Further attempts of runs that the controller made, by cause.",
-		Unstartable:      "Admitted runs that the API server refused to let start.",
+		Unstartable:      "Admitted runs whose start the API server rejected for good.",
 		GPUs:             "Devices of a target by state: total, foreign, ours, leaked.",
-		GPUSeconds:       "Seconds for which runs held devices, times devices, by what for: provisioning, measuring, idle, leaked.",
-		AdmissionSeconds: "Time from the reservation of quota for a run until it was let start.",
+		GPUSeconds:       "Device-seconds that runs held, by use: provisioning, measuring, idle, leaked.",
+		AdmissionSeconds: "Time from the reservation of quota for a run to its start.",
 		TargetReachable:  "1 when the API server of the target answers.",
-		TargetDirty:      "1 when something of a run that was released by force may still hold devices of the target.",
-		Leaked:           "Objects on a target that no run needed when the janitor last looked.",
-		ReasonWrites:     "Writes of the reason why a run waits.",
+		TargetDirty:      "1 when a run that was released by force may still hold devices of the target.",
+		Leaked:           "Orphaned objects that the janitor found on a target when it last looked.",
+		ReasonWrites:     "Updates of the reason why a run waits.",
 	}[name]
 }
