@@ -18,7 +18,7 @@ export CGO_ENABLED := 0
 export GOFLAGS     ?= -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build images test race lint verify generate demo bench bench-peers soak e2e-mlflow e2e e2e-full e2e-runs e2e-rights e2e-soak e2e-soaking kind bench-cluster bench-queue bench-validity ci-table ci-prove clean
+.PHONY: help build images test race lint verify generate demo docs-picture bench bench-peers soak e2e-mlflow e2e e2e-full e2e-runs e2e-rights e2e-soak e2e-soaking kind bench-cluster bench-queue bench-validity ci-table ci-prove clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ verify: generate ## fail when a generated file or go.mod is not up to date
 
 demo: build ## run the shipped demo on this machine, about a minute and a half
 	bin/bflow run --local examples/demo.yaml
+
+docs-picture: build ## run the demo and take a picture of its report for the README, with Chromium on an idle machine
+	internal/docgen/picture docs/images/report.png
 
 bench: ## print the benchmark figures, those of exports and imports, and the goals of load-gen, on an idle machine; GOALS='-goal G5,G7 -repeats 1' measures some
 	$(GO) test -p 1 -run '^$$' -bench . -timeout 40m ./generator/... ./sim/... ./tasks/loadgen/...
