@@ -50,7 +50,7 @@ func silently(code int) error {
 func newApp(s Streams) *cli.App {
 	app := &cli.App{
 		Name:                      "bflow",
-		Usage:                     "benchmark LLM inference servers and get numbers that can be believed",
+		Usage:                     "benchmark LLM inference servers and get numbers you can trust",
 		Writer:                    s.Out,
 		ErrWriter:                 s.Err,
 		Reader:                    s.In,

@@ -23,14 +23,14 @@ import (
 func bootstrapCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "bootstrap",
-		Usage: "install Tekton, Kueue and bflow on a cluster, as far as they are missing",
-		Description: "Installs what is missing and leaves alone what others have installed. A second call changes nothing. " +
-			"The manifests are in this program: no network but the cluster's is needed.",
+		Usage: "install bflow on a cluster, with Tekton and Kueue where they are missing",
+		Description: "Installs what is missing and does not touch what others have installed. Running it again changes nothing. " +
+			"The manifests are part of this program, so only the cluster must be reachable.",
 		Flags: installFlags(
-			&cli.BoolFlag{Name: "single-cluster", Usage: "runs and model servers live on this one cluster"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print as a diff what the server would change, and change nothing"},
-			&cli.BoolFlag{Name: "export", Usage: "print the YAML instead of applying it; asks no cluster"},
-			&cli.BoolFlag{Name: "digests", Usage: "with --export: ask registries for the digests of Tekton's and Kueue's images, as an installation does"},
+			&cli.BoolFlag{Name: "single-cluster", Usage: "use this one cluster for runs and model servers"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print the changes as a diff without applying them"},
+			&cli.BoolFlag{Name: "export", Usage: "print the manifests instead of applying them; needs no cluster"},
+			&cli.BoolFlag{Name: "digests", Usage: "with --export: look up the digests of Tekton's and Kueue's images in their registries, as an installation does"},
 		),
 		Action: func(c *cli.Context) error { return bootstrapAction(c, s) },
 		Subcommands: []*cli.Command{bootstrapStatusCommand(s), bootstrapUpgradeCommand(s), bootstrapUninstallCommand(s), bootstrapImagesCommand(s),
@@ -41,27 +41,27 @@ func bootstrapCommand(s Streams) *cli.Command {
 // mirrorFlags say which images are meant and where they come from.
 func mirrorFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "registry", Usage: "REGISTRY[/PATH] of a mirror, in place of the registry of every image"},
-		&cli.StringFlag{Name: "image-map", Usage: "YAML file of lines FROM: TO; FROM is an image, a repository, or a prefix that ends in /"},
-		&cli.StringFlag{Name: "controller-image", Usage: "image of bflow-controller (default: that of the lock or of --image-prefix)"},
-		&cli.StringFlag{Name: "image-prefix", Usage: "registry and folder of bflow's images, by tag"},
+		&cli.StringFlag{Name: "registry", Usage: "REGISTRY[/PATH] of a mirror that replaces the registry of every image"},
+		&cli.StringFlag{Name: "image-map", Usage: "YAML file with lines FROM: TO, where FROM is an image, a repository, or a prefix that ends in /"},
+		&cli.StringFlag{Name: "controller-image", Usage: "image of bflow-controller (default: from --lock or --image-prefix)"},
+		&cli.StringFlag{Name: "image-prefix", Usage: "registry and path of bflow's images, referenced by tag"},
 		lockFlag(),
 	}, more...)
 }
 
 func installFlags(more ...cli.Flag) []cli.Flag {
 	return kubeFlags(mirrorFlags(append(append([]cli.Flag{
-		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where runs live, beside where they do already; repeatable or by commas (default: " + objects.DefaultNamespace + ")"},
-		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: by the platform)"},
-		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...] of the nodes for task pods (default: nodes without GPUs where a label tells them)"},
-		&cli.StringSliceFlag{Name: "prometheus", Usage: "URL[,ca=FILE][,audience=NAME] of a Prometheus that gets a token when a run asks it; repeatable (default: on OpenShift its Thanos)"},
-		&cli.BoolFlag{Name: "network-policies", Usage: "say who may talk to pods of bflow, for networks that enforce it; =false takes that back"},
-		&cli.StringSliceFlag{Name: "controller-flag", Usage: "flag of bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
-		&cli.StringFlag{Name: "device-pods", Usage: "who makes pods that ask for devices where runs live: " + objects.DevicesOfRuns + " or " + objects.DevicesOfAnyone + " (default: " + objects.DevicesOfRuns + ")"},
-		&cli.IntFlag{Name: "controller-replicas", Usage: "pods of bflow-controller, of which one leads (default: as before, at first 1)"},
-		&cli.BoolFlag{Name: "adopt", Usage: "take over what others have installed"},
-		&cli.BoolFlag{Name: "force-conflicts", Usage: "take fields that others own, except how many and how large things are"},
-		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long each component may take until it works"},
+		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace for runs, added to the existing ones; repeatable or comma-separated (default: " + objects.DefaultNamespace + ")"},
+		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: chosen by platform)"},
+		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...]: labels of the nodes for task pods (default: nodes without GPUs, if a label identifies them)"},
+		&cli.StringSliceFlag{Name: "prometheus", Usage: "URL[,ca=FILE][,audience=NAME] of a Prometheus that runs may query with a token from bflow-controller; repeatable (default: Thanos on OpenShift)"},
+		&cli.BoolFlag{Name: "network-policies", Usage: "create NetworkPolicies that restrict access to bflow's pods; =false removes them"},
+		&cli.StringSliceFlag{Name: "controller-flag", Usage: "pass a flag to bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
+		&cli.StringFlag{Name: "device-pods", Usage: "who may create pods that request devices in namespaces for runs: " + objects.DevicesOfRuns + " or " + objects.DevicesOfAnyone + " (default: " + objects.DevicesOfRuns + ")"},
+		&cli.IntFlag{Name: "controller-replicas", Usage: "replicas of bflow-controller, of which one is the leader (default: unchanged, initially 1)"},
+		&cli.BoolFlag{Name: "adopt", Usage: "take over Tekton and Kueue from others who installed them"},
+		&cli.BoolFlag{Name: "force-conflicts", Usage: "take ownership of fields that other field managers own, except replicas and resources"},
+		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long to wait for each component to become ready"},
 	}, keepFlags()...), more...)...)...)
 }
 
@@ -180,8 +180,8 @@ func hubOf(c *cli.Context, s Streams) (*bootstrap.Hub, error) {
 func bootstrapStatusCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:        "status",
-		Usage:       "compare the cluster with what should be on it",
-		Description: "Changes nothing. Exit code 1 when something is missing, changed or does not work.",
+		Usage:       "compare the cluster with the expected installation",
+		Description: "Changes nothing. Exits with 1 if anything is missing, modified or not ready.",
 		Flags:       installFlags(outputFlag()),
 		Action: func(c *cli.Context) error {
 			o, err := installOptions(c)
@@ -210,9 +210,9 @@ func bootstrapStatusCommand(s Streams) *cli.Command {
 func bootstrapUpgradeCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:        "upgrade",
-		Usage:       "bring an installation to the versions of this bflow",
-		Description: "Goes on with the flags of the installation, as far as none are given, and deletes what this version no longer has.",
-		Flags:       installFlags(&cli.BoolFlag{Name: "dry-run", Usage: "print as a diff what the server would change, and change nothing"}),
+		Usage:       "upgrade an installation to the versions of this bflow",
+		Description: "Keeps the flags of the installation except for those given now, and deletes objects that this version no longer has.",
+		Flags:       installFlags(&cli.BoolFlag{Name: "dry-run", Usage: "print the changes as a diff without applying them"}),
 		Action: func(c *cli.Context) error {
 			o, err := installOptions(c)
 			if err != nil {
@@ -234,13 +234,13 @@ func bootstrapUpgradeCommand(s Streams) *cli.Command {
 func bootstrapUninstallCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "uninstall",
-		Usage: "take away what bootstrap installed",
-		Description: "Ends runs, then deletes exactly what bootstrap made. Objects of others stay, with the namespaces and kinds that hold them. " +
-			"Results of runs stay unless --data is given or the question is answered with yes.",
+		Usage: "remove what bootstrap installed",
+		Description: "Ends all runs, then deletes exactly what bootstrap created. Keeps objects of others, with their namespaces and CRDs. " +
+			"Keeps the results of runs unless --data is given or you confirm their deletion.",
 		Flags: kubeFlags(
-			&cli.BoolFlag{Name: "data", Usage: "delete results of runs as well"},
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing: uninstall, and keep data unless --data is given"},
-			&cli.DurationFlag{Name: "timeout", Value: 15 * time.Minute, Usage: "how long each step may take"},
+			&cli.BoolFlag{Name: "data", Usage: "also delete the results of runs"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "uninstall without asking; data is kept unless --data is given"},
+			&cli.DurationFlag{Name: "timeout", Value: 15 * time.Minute, Usage: "how long to wait for each step"},
 		),
 		Action: func(c *cli.Context) error {
 			hub, err := hubOf(c, s)
@@ -289,8 +289,8 @@ func questions(ctx context.Context, in io.Reader, out io.Writer) func(string) bo
 func bootstrapImagesCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:        "images",
-		Usage:       "list the images that bootstrap installs, for a mirror",
-		Description: "One image per line, by its public name; with --registry or --image-map, then where it would come from. Asks no cluster.",
+		Usage:       "list the images that bootstrap installs, to mirror them",
+		Description: "Prints one image per line by its public name, followed by its mirrored name if --registry or --image-map is given. Needs no cluster.",
 		Flags:       mirrorFlags(),
 		Action: func(c *cli.Context) error {
 			o, err := installOptions(c)

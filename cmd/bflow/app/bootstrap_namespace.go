@@ -12,30 +12,30 @@ import (
 )
 
 func bootstrapNamespaceCommand(s Streams) *cli.Command {
-	timeout := &cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long objects may take to work, or to be gone"}
+	timeout := &cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long to wait until objects are ready or deleted"}
 	return &cli.Command{
 		Name:  "namespace",
-		Usage: "let a team's namespace of runs come and go, on a cluster where bflow is installed",
+		Usage: "add and remove namespaces for runs on a cluster where bflow is installed",
 		Subcommands: []*cli.Command{{
 			Name:      "add",
-			Usage:     "make a namespace one of runs, or renew what makes it one",
+			Usage:     "set up a namespace for runs, or update its setup",
 			ArgsUsage: "NAME",
-			Description: "Makes the namespace where it is missing, and in it the accounts, rights, queues and ConfigMap that bootstrap makes in others. " +
-				"The rest of the installation stays as it is.",
+			Description: "Creates the namespace if it does not exist, and in it the service accounts, RBAC, queues and ConfigMap that bootstrap creates. " +
+				"Leaves the rest of the installation unchanged.",
 			Flags: kubeFlags(
-				&cli.BoolFlag{Name: "adopt", Usage: "take over what others have made there under names of ours"},
-				&cli.BoolFlag{Name: "force-conflicts", Usage: "take fields that others own"},
+				&cli.BoolFlag{Name: "adopt", Usage: "take over existing objects that have the names of bflow's objects"},
+				&cli.BoolFlag{Name: "force-conflicts", Usage: "take ownership of fields that other field managers own"},
 				timeout),
 			Action: onNamespace(s, (*bootstrap.Hub).AddNamespace),
 		}, {
 			Name:      "remove",
-			Usage:     "drain a namespace of runs and take away what makes it one",
+			Usage:     "drain a namespace for runs and remove its setup",
 			ArgsUsage: "NAME",
-			Description: "Refuses while runs are queued or running there, or waits for them with --wait. The namespace is deleted where bootstrap made it " +
-				"and nothing else is in it; objects of others stay, and so do results of runs unless --data is given.",
+			Description: "Fails while runs are queued or running there, unless --wait is given. Deletes the namespace if bootstrap created it " +
+				"and it holds nothing else. Keeps objects of others, and the results of runs unless --data is given.",
 			Flags: kubeFlags(
-				&cli.DurationFlag{Name: "wait", Usage: "how long to wait for runs that are queued or running there (default: not at all)"},
-				&cli.BoolFlag{Name: "data", Usage: "delete results of runs as well"},
+				&cli.DurationFlag{Name: "wait", Usage: "how long to wait for runs that are queued or running there (default: do not wait)"},
+				&cli.BoolFlag{Name: "data", Usage: "also delete the results of runs"},
 				timeout),
 			Action: onNamespace(s, (*bootstrap.Hub).RemoveNamespace),
 		}},

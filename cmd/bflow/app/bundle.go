@@ -29,12 +29,12 @@ func bundleCommand(s Streams) *cli.Command {
 func bundlePushCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "push",
-		Usage:     "push the bundle and print its reference by digest, for compile --bundle",
+		Usage:     "push the bundle and print its digest reference, for --bundle of compile and run",
 		ArgsUsage: "REF",
 		Flags: []cli.Flag{
 			lockFlag(),
-			&cli.StringFlag{Name: "image-prefix", Usage: "registry and folder of the task images, by tag, instead of a lock"},
-			&cli.StringFlag{Name: "out", Usage: "write the bundle to this file, an OCI layout as a tarball, and push nothing"},
+			&cli.StringFlag{Name: "image-prefix", Usage: "registry and path of the task images, referenced by tag, instead of --lock"},
+			&cli.StringFlag{Name: "out", Usage: "write the bundle to this file, a tarball of an OCI layout, instead of pushing it"},
 			insecureFlag(),
 		},
 		Action: func(c *cli.Context) error {

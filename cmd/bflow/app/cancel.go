@@ -13,9 +13,9 @@ import (
 func cancelCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "cancel",
-		Usage:     "stop a run, or all runs of a matrix; its finally tasks still take everything down",
+		Usage:     "cancel a run, or all runs of a matrix; finally tasks still clean up",
 		ArgsUsage: "RUN",
-		Flags:     worldFlags(yesFlag(), &cli.BoolFlag{Name: "force", Usage: "on a cluster: run none of its tasks any more and give its quota back at once; bflow-controller takes everything down when it can"}),
+		Flags:     worldFlags(yesFlag(), &cli.BoolFlag{Name: "force", Usage: "on a cluster: skip the remaining tasks and release the quota at once; bflow-controller cleans up as soon as it can"}),
 		Action: func(c *cli.Context) error {
 			p, err := placeArg(c)
 			if err == nil {

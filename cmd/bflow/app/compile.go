@@ -22,17 +22,17 @@ func compileFlags(more ...cli.Flag) []cli.Flag {
 func submitFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		namespaceFlag(),
-		&cli.StringFlag{Name: "platform", Value: compile.Kubernetes, Usage: "kubernetes or openshift"},
-		&cli.StringFlag{Name: "bundle", Usage: "REF@sha256:... of a bundle that holds the Tasks"},
-		&cli.StringFlag{Name: "results-claim", Usage: "PersistentVolumeClaim shared by runs (default: a volume per run)"},
+		&cli.StringFlag{Name: "platform", Value: compile.Kubernetes, Usage: "platform of the cluster: kubernetes or openshift"},
+		&cli.StringFlag{Name: "bundle", Usage: "REF@sha256:... of the bundle with the Tasks"},
+		&cli.StringFlag{Name: "results-claim", Usage: "PersistentVolumeClaim that all runs share for their results (default: one volume per run)"},
 		&cli.StringSliceFlag{Name: "load-node-selector", Usage: "KEY=VALUE: label of the nodes for task pods, which need no GPU; repeatable"},
-		&cli.StringFlag{Name: "load-cpu", Usage: "cores that a load generator asks for, such as 500m or 4 (default: 1, less where bootstrap found small nodes only)"},
-		&cli.BoolFlag{Name: "no-queue", Usage: "start at once instead of waiting for Kueue"},
+		&cli.StringFlag{Name: "load-cpu", Usage: "CPU request of a load generator, such as 500m or 4 (default: 1, or less if bootstrap found only small nodes)"},
+		&cli.BoolFlag{Name: "no-queue", Usage: "start at once, without waiting for admission by Kueue"},
 	}, more...)
 }
 
 func namespaceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where the runs go, on the hub and on their targets (default: as the experiment says)"}
+	return &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of the runs, on the hub and on their targets (default: from the experiment)"}
 }
 
 func compileOptions(c *cli.Context, in input) compile.Options {
@@ -56,7 +56,7 @@ func compileCommand(s Streams) *cli.Command {
 		Name:      "compile",
 		Usage:     "print the Tekton objects of an experiment",
 		ArgsUsage: "FILE...",
-		Flags:     compileFlags(&cli.StringFlag{Name: "out", Usage: "folder for one file per object: OUT/shared for kubectl apply, OUT/runs for kubectl create (default: standard output)"}),
+		Flags:     compileFlags(&cli.StringFlag{Name: "out", Usage: "folder to write one file per object to: OUT/shared for kubectl apply, OUT/runs for kubectl create (default: standard output)"}),
 		Action: func(c *cli.Context) error {
 			in, err := readFiles(c, s, spec.Options{})
 			if err != nil {

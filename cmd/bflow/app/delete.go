@@ -22,11 +22,11 @@ import (
 func deleteCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "delete",
-		Usage:     "delete runs and everything they left behind",
+		Usage:     "delete runs and all their objects and results",
 		ArgsUsage: "RUN...",
 		Flags: worldFlags(yesFlag(),
-			&cli.BoolFlag{Name: "force", Usage: "on a cluster: also a run that has not ended; where bflow-controller is gone, take it down without it, and say what could not be verified"},
-			&cli.BoolFlag{Name: "keep-results", Usage: "on a cluster: fetch the results of the run before, and keep that copy"}),
+			&cli.BoolFlag{Name: "force", Usage: "on a cluster: also delete a run that has not ended; without bflow-controller, clean up from here and report what could not be verified"},
+			&cli.BoolFlag{Name: "keep-results", Usage: "on a cluster: fetch the results first, and keep that copy"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"delete\": want at least one run")

@@ -15,7 +15,7 @@ import (
 func explainCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
-		Usage:     "say what a field of the files means: type, default, unit",
+		Usage:     "explain a field of the files: meaning, type, default, unit",
 		ArgsUsage: "KIND.spec.FIELD",
 		Flags:     []cli.Flag{outputFlag(), &cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of the files instead"}},
 		Action: func(c *cli.Context) error {

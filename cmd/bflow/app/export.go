@@ -20,11 +20,11 @@ import (
 func exportCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "export",
-		Usage:     "write a run's results in another tool's format",
+		Usage:     "export the results of a run in another tool's format",
 		ArgsUsage: "RUN",
 		Flags: worldFlags(
-			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(export.Formats(), ", ")},
-			&cli.StringFlag{Name: "out", Usage: "file, or folder for a format of several files (default: standard output)"}),
+			&cli.StringFlag{Name: "format", Usage: "format to write: " + strings.Join(export.Formats(), ", ")},
+			&cli.StringFlag{Name: "out", Usage: "file to write to, or a folder if the format has several files (default: standard output)"}),
 		Action: func(c *cli.Context) error {
 			name, err := oneArg(c, "run")
 			if err != nil {

@@ -27,8 +27,8 @@ func buildFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringSliceFlag{Name: "platform", Usage: "linux/amd64 or linux/arm64; repeatable (default: both)"},
 		&cli.StringSliceFlag{Name: "only", Usage: "name of an image; repeatable (default: all)"},
-		&cli.StringFlag{Name: "source", Usage: "folder of bflow's source (default: the checkout around the working directory)"},
-		&cli.StringFlag{Name: "image-version", Usage: "version that is compiled in and names the tags (default: that of this bflow)"},
+		&cli.StringFlag{Name: "source", Usage: "folder with bflow's source (default: the checkout that contains the working directory)"},
+		&cli.StringFlag{Name: "image-version", Usage: "version to compile in and to tag the images with (default: the version of this bflow)"},
 	}, more...)
 }
 
@@ -55,7 +55,7 @@ func imagesBuildCommand(s Streams) *cli.Command {
 		Usage: "compile bflow and write its images to a folder",
 		Flags: buildFlags(
 			&cli.StringFlag{Name: "out", Value: "bflow-images", Usage: "folder for the OCI layout, the tarballs and " + lock.Name},
-			&cli.StringFlag{Name: "prefix", Value: images.LocalPrefix, Usage: "registry and folder that begin the names in the tarballs"}),
+			&cli.StringFlag{Name: "prefix", Value: images.LocalPrefix, Usage: "registry and path of the image names in the tarballs"}),
 		Action: func(c *cli.Context) error {
 			o, err := buildOptions(c, s)
 			if err != nil {
@@ -114,9 +114,9 @@ func imagesPushCommand(s Streams) *cli.Command {
 		Name:  "push",
 		Usage: "push the images to a registry and write " + lock.Name,
 		Flags: buildFlags(
-			&cli.StringFlag{Name: "prefix", Usage: "registry and folder, such as registry.example/team/bflow; needed"},
-			&cli.StringFlag{Name: "from", Usage: "folder that images build wrote, here or elsewhere (default: build now)"},
-			&cli.StringFlag{Name: "lock", Value: lock.Name, Usage: "file for the images by digest"},
+			&cli.StringFlag{Name: "prefix", Usage: "registry and path to push to, such as registry.example/team/bflow; required"},
+			&cli.StringFlag{Name: "from", Usage: "push the images in this folder, written by bflow images build (default: build them now)"},
+			&cli.StringFlag{Name: "lock", Value: lock.Name, Usage: "file to write the images to, by digest"},
 			insecureFlag()),
 		Action: func(c *cli.Context) error {
 			if c.String("prefix") == "" {
@@ -140,7 +140,7 @@ func imagesPushCommand(s Streams) *cli.Command {
 }
 
 func insecureFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "insecure", Usage: "plain HTTP, or a certificate that nobody vouches for"}
+	return &cli.BoolFlag{Name: "insecure", Usage: "allow plain HTTP and untrusted certificates"}
 }
 
 // layoutToPush opens the layout that --from names, or builds one; done removes what was built.

@@ -27,19 +27,19 @@ import (
 // fileFlags are the flags of every command that reads experiments.
 func fileFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringSliceFlag{Name: "profiles", Aliases: []string{"profiles-dir"}, Usage: "folder of profiles beside the shipped ones; repeatable, a later one wins"},
-		&cli.StringSliceFlag{Name: "set", Usage: "PATH=VALUE: dotted path from spec, YAML value; a list makes an axis; repeatable"},
-		&cli.BoolFlag{Name: "lenient", Usage: "an unknown key is a warning"},
+		&cli.StringSliceFlag{Name: "profiles", Aliases: []string{"profiles-dir"}, Usage: "folder with your own profiles; repeatable, later folders take precedence"},
+		&cli.StringSliceFlag{Name: "set", Usage: "PATH=VALUE: override a field; PATH is dotted and starts below spec, VALUE is YAML, and a list makes an axis; repeatable"},
+		&cli.BoolFlag{Name: "lenient", Usage: "report unknown keys as warnings, not errors"},
 	}, more...)
 }
 
 // planFlags are the flags of every command that resolves experiments.
 func planFlags(more ...cli.Flag) []cli.Flag {
 	return append(fileFlags(
-		&cli.IntFlag{Name: "max-points", Value: plan.DefaultMaxPoints, Usage: "refuse an experiment of more runs"},
-		&cli.StringSliceFlag{Name: "pin", Usage: "REFERENCE=sha256:...: digest of an image; repeatable"},
+		&cli.IntFlag{Name: "max-points", Value: plan.DefaultMaxPoints, Usage: "reject an experiment with more runs than this"},
+		&cli.StringSliceFlag{Name: "pin", Usage: "REFERENCE=sha256:...: use this digest for an image; repeatable"},
 		lockFlag(),
-		&cli.StringFlag{Name: "image-prefix", Usage: "registry and folder of the task images"},
+		&cli.StringFlag{Name: "image-prefix", Usage: "registry and path of the task images"},
 	), more...)
 }
 

@@ -13,13 +13,13 @@ import (
 func janitorCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "janitor",
-		Usage: "find and delete what runs have left on targets",
-		Description: "Objects of this hub that no run needs any more: of runs that are gone, or that were released more than ten minutes ago. " +
-			"bflow-controller does the same by itself every ten minutes. It also reports what ended runs keep on purpose, and how much of that can be deleted.",
+		Usage: "find and delete orphaned objects of runs",
+		Description: "Deletes objects of this hub that no run needs: those of runs that are gone or were released more than ten minutes ago. " +
+			"bflow-controller does the same every ten minutes. Also reports what ended runs keep on purpose, and how much of it can be deleted.",
 		Flags: kubeFlags(
-			&cli.StringSliceFlag{Name: "target", Usage: "look there only; repeatable (default: all, which needs the right to read their credentials)"},
-			&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "of runs; repeatable or by commas (default: all)"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be deleted"},
+			&cli.StringSliceFlag{Name: "target", Usage: "target to search; repeatable (default: all, which needs permission to read their credentials)"},
+			&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of runs to search; repeatable or comma-separated (default: all)"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be deleted, without deleting it"},
 			outputFlag(),
 		),
 		Action: func(c *cli.Context) error {

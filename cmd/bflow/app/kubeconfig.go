@@ -16,8 +16,8 @@ import (
 // kubeFlags say which cluster a command speaks to. Without them it is the one kubectl would speak to.
 func kubeFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "kubeconfig", Usage: "file with the way to the cluster (default: $KUBECONFIG, then ~/.kube/config, then the account of the pod)"},
-		&cli.StringFlag{Name: "context", Usage: "context in the kubeconfig (default: its current one)"},
+		&cli.StringFlag{Name: "kubeconfig", Usage: "path to the kubeconfig (default: $KUBECONFIG, then ~/.kube/config, then the pod's service account)"},
+		&cli.StringFlag{Name: "context", Usage: "context of the kubeconfig (default: its current context)"},
 	}, more...)
 }
 

@@ -24,8 +24,8 @@ func listCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:        "list",
 		Usage:       "list runs, newest first",
-		Description: "Runs of this machine and, where a kubeconfig is set, of the cluster. Naming the cluster by a flag lists only its runs.",
-		Flags:       worldFlags(outputFlag(), plainFlag(), &cli.BoolFlag{Name: "all", Usage: "also the runs of matrices"}),
+		Description: "Lists runs of this machine and, if a kubeconfig is set, of the cluster. With --kubeconfig or --context, lists only runs of the cluster.",
+		Flags:       worldFlags(outputFlag(), plainFlag(), &cli.BoolFlag{Name: "all", Usage: "also list the runs of matrices"}),
 		Action: func(c *cli.Context) error {
 			runs, err := everyRun(c, s)
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 
 func lockFlag() cli.Flag {
 	return &cli.StringFlag{Name: "lock", Aliases: []string{"images-lock"},
-		Usage: "images by digest: " + lock.Name + " of images push, or a JSON object of names to references (default: " + lock.Name + " in the working directory, unless --image-prefix or --local is given)"}
+		Usage: "file with images by digest: " + lock.Name + " from bflow images push, or a JSON object that maps names to references (default: " + lock.Name + " in the working directory, unless --image-prefix or --local is given)"}
 }
 
 // imageLock reads the lock that --lock names. Without it, the one that images push left in the working directory is

@@ -20,12 +20,12 @@ import (
 func logsCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "logs",
-		Usage:     "print what the tasks of a run have written",
+		Usage:     "print the logs of a run's tasks",
 		ArgsUsage: "RUN",
 		Flags: worldFlags(
-			&cli.StringFlag{Name: "task", Usage: "only this task"},
-			&cli.BoolFlag{Name: "engine", Usage: "the log of the server under test instead"},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: go on until the run ends"}),
+			&cli.StringFlag{Name: "task", Usage: "print the logs of this task only"},
+			&cli.BoolFlag{Name: "engine", Usage: "print the log of the server under test instead"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: keep printing until the run ends"}),
 		Action: func(c *cli.Context) error {
 			p, err := placeArg(c)
 			if err == nil {

@@ -22,7 +22,7 @@ import (
 )
 
 func flatFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "flat", Usage: "a run of its own for every point, all at once, instead of a matrix"}
+	return &cli.BoolFlag{Name: "flat", Usage: "submit an independent run for every point, all at once, instead of a matrix"}
 }
 
 // byExperiment divides plans into those that belong together.

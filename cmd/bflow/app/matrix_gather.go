@@ -16,11 +16,11 @@ import (
 // gatherCommand is the task that copies results of runs to the volume of their matrix.
 func gatherCommand(s Streams) *cli.Command {
 	return &cli.Command{
-		Name: contract.RoleGather, Usage: "copy the results of runs to the volume of their matrix",
+		Name: contract.RoleGather, Usage: "copy the results of runs to the shared volume of their matrix",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "folder with the volume of each run, by its name; needed"},
-			&cli.StringFlag{Name: "into", Usage: "folder that holds the results of all runs of the matrix; needed"},
-			&cli.StringFlag{Name: "gathered-result", Usage: "file for the names of the runs whose results are there"},
+			&cli.StringFlag{Name: "from", Usage: "folder with the volume of each run, named after the run; required"},
+			&cli.StringFlag{Name: "into", Usage: "folder for the results of all runs of the matrix; required"},
+			&cli.StringFlag{Name: "gathered-result", Usage: "file to write the names of the runs with copied results to"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.String("from") == "" || c.String("into") == "" {

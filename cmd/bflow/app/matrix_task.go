@@ -22,21 +22,21 @@ import (
 func matrixCommand(s Streams) *cli.Command {
 	flags := func(more ...cli.Flag) []cli.Flag {
 		return append([]cli.Flag{
-			&cli.StringFlag{Name: "kubeconfig", Usage: "file with the way to the cluster (default: $KUBECONFIG, then ~/.kube/config, then --token-dir, then the account of the pod)"},
-			&cli.StringFlag{Name: "token-dir", Usage: "folder of the Secret with the token of an account that may submit"},
-			&cli.StringFlag{Name: "pipelinerun", Usage: "the parent of the matrix; needed"},
-			&cli.StringFlag{Name: "pipelinerun-uid", Usage: "its UID"},
-			&cli.StringFlag{Name: "namespace", Usage: "of the matrix; needed"},
-			&cli.StringFlag{Name: "experiment", Usage: "experiment of MLflow"},
+			&cli.StringFlag{Name: "kubeconfig", Usage: "path to the kubeconfig (default: $KUBECONFIG, then ~/.kube/config, then --token-dir, then the pod's service account)"},
+			&cli.StringFlag{Name: "token-dir", Usage: "folder of the Secret with the token of a service account that may submit runs"},
+			&cli.StringFlag{Name: "pipelinerun", Usage: "parent PipelineRun of the matrix; required"},
+			&cli.StringFlag{Name: "pipelinerun-uid", Usage: "UID of the parent"},
+			&cli.StringFlag{Name: "namespace", Usage: "namespace of the matrix; required"},
+			&cli.StringFlag{Name: "experiment", Usage: "MLflow experiment"},
 		}, more...)
 	}
 	return &cli.Command{
-		Name: "matrix", Usage: "the tasks around the runs of a matrix", Hidden: true, // they are for pods
+		Name: "matrix", Usage: "tasks that run before and after the runs of a matrix", Hidden: true, // they are for pods
 		Subcommands: []*cli.Command{
-			{Name: contract.MatrixBegin, Usage: "make the MLflow run that those of the matrix belong below", Action: func(c *cli.Context) error { return matrixBegin(c, s) },
-				Flags: flags(&cli.StringFlag{Name: "run-id-result", Usage: "file for the id of the MLflow run"})},
-			{Name: contract.MatrixAggregate, Usage: "sum the runs of a matrix up", Action: func(c *cli.Context) error { return matrixAggregate(c, s) },
-				Flags: flags(&cli.StringFlag{Name: "verdict-result", Usage: "file for the verdict"})},
+			{Name: contract.MatrixBegin, Usage: "create the MLflow parent run of a matrix", Action: func(c *cli.Context) error { return matrixBegin(c, s) },
+				Flags: flags(&cli.StringFlag{Name: "run-id-result", Usage: "file to write the id of the MLflow run to"})},
+			{Name: contract.MatrixAggregate, Usage: "summarise the runs of a matrix", Action: func(c *cli.Context) error { return matrixAggregate(c, s) },
+				Flags: flags(&cli.StringFlag{Name: "verdict-result", Usage: "file to write the verdict to"})},
 			gatherCommand(s),
 		},
 	}

@@ -18,14 +18,14 @@ import (
 
 func profilesCommand(s Streams) *cli.Command {
 	flags := func(more ...cli.Flag) []cli.Flag {
-		return append([]cli.Flag{&cli.StringSliceFlag{Name: "profiles", Aliases: []string{"profiles-dir"}, Usage: "folder of profiles beside the shipped ones; repeatable"}}, more...)
+		return append([]cli.Flag{&cli.StringSliceFlag{Name: "profiles", Aliases: []string{"profiles-dir"}, Usage: "folder with your own profiles; repeatable"}}, more...)
 	}
 	return &cli.Command{
 		Name:  "profiles",
 		Usage: "list and show profiles",
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "list profiles by kind", Flags: flags(outputFlag()), Action: func(c *cli.Context) error { return listProfiles(c, s) }},
-			{Name: "show", Usage: "print profiles of that name as YAML", ArgsUsage: "PROFILE", Flags: flags(), Action: func(c *cli.Context) error { return showProfile(c, s) }},
+			{Name: "show", Usage: "print the profiles with this name as YAML", ArgsUsage: "PROFILE", Flags: flags(), Action: func(c *cli.Context) error { return showProfile(c, s) }},
 		},
 	}
 }

@@ -21,11 +21,11 @@ import (
 func reportCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "report",
-		Usage:     "make the report of a run anew, or one page over several runs",
+		Usage:     "rebuild the report of a run, or compare several runs on one page",
 		ArgsUsage: "RUN...",
-		Description: "One run: every file of its report is made again from its measurements. Several: --out names the page over all of them. " +
-			"The results of a cluster run are fetched first, once.",
-		Flags: worldFlags(outputFlag(), plainFlag(), &cli.StringFlag{Name: "out", Usage: "file for the page over several runs (default: bflow-report.html)"}),
+		Description: "For one run, rebuilds every file of its report from its measurements. For several, writes one page that compares them to --out. " +
+			"Fetches the results of a cluster run first, if they are not on this machine yet.",
+		Flags: worldFlags(outputFlag(), plainFlag(), &cli.StringFlag{Name: "out", Usage: "file for the page that compares several runs (default: bflow-report.html)"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"report\": want at least one run")

@@ -21,16 +21,16 @@ import (
 func rerunCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "rerun",
-		Usage:     "make a new run of the same plan, or a new matrix of the same points",
+		Usage:     "start a new run of the same plan, or a new matrix of the same points",
 		ArgsUsage: "RUN|HASH|PLAN.json|MLFLOW-RUN-ID",
-		Description: "HASH is the start (8 characters or more) of a plan's hash. A run of MLflow is looked up at MLFLOW_TRACKING_URI.\n" +
-			"A run of the cluster runs there again, with its queue and Pipeline, and anything else here; --local and --cluster say otherwise.",
+		Description: "HASH is the first 8 or more characters of a plan hash. An MLflow run is looked up at MLFLOW_TRACKING_URI.\n" +
+			"A cluster run runs on the cluster again, with the same queue and Pipeline; anything else runs on this machine. --local and --cluster override this.",
 		Flags: append(submitFlags(append(kubeFlags(), runsDirFlag(), plainFlag(), secretFlag(),
-			&cli.BoolFlag{Name: "local", Usage: "run it on this machine"},
-			&cli.BoolFlag{Name: "cluster", Usage: "run it on the cluster"},
-			&cli.BoolFlag{Name: "failed", Usage: "of a matrix: only the points that have not come to a good end"},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: stay until the run ends, and exit as it does"})...),
-			&cli.StringFlag{Name: "image-prefix", Usage: "registry and folder of task images that the plan does not name"}),
+			&cli.BoolFlag{Name: "local", Usage: "run on this machine"},
+			&cli.BoolFlag{Name: "cluster", Usage: "run on the cluster"},
+			&cli.BoolFlag{Name: "failed", Usage: "only the points of a matrix that did not succeed"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: wait until the run ends, and exit with its code"})...),
+			&cli.StringFlag{Name: "image-prefix", Usage: "registry and path of task images that the plan does not name"}),
 		Action: func(c *cli.Context) error {
 			what, err := oneArg(c, "run, plan hash, plan file or MLflow run id")
 			if err != nil {

@@ -20,7 +20,7 @@ import (
 func resumeCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "resume",
-		Usage:     "go on with an interrupted run after its last finished task",
+		Usage:     "resume an interrupted run after its last completed task",
 		ArgsUsage: "RUN",
 		Flags:     []cli.Flag{runsDirFlag(), plainFlag(), secretFlag()},
 		Action: func(c *cli.Context) error {

@@ -26,25 +26,25 @@ import (
 )
 
 func plainFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "plain", Usage: "no bars and no colours, also on a terminal"}
+	return &cli.BoolFlag{Name: "plain", Usage: "print no progress bars and no colours, even on a terminal"}
 }
 
 // secretFlag is for the commands that run something on this machine.
 func secretFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "secret", Usage: "NAME/KEY=env:VARIABLE or file:PATH: where a value of a Secret is on this machine (default: variable BFLOW_SECRET_NAME_KEY); repeatable"}
+	return &cli.StringSliceFlag{Name: "secret", Usage: "NAME/KEY=env:VARIABLE or NAME/KEY=file:PATH: read the value of a Secret's key from this machine (default: variable BFLOW_SECRET_NAME_KEY); repeatable"}
 }
 
 func runCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
-		Usage:     "run an experiment, on the cluster or here",
+		Usage:     "run an experiment on the cluster or on this machine",
 		ArgsUsage: "FILE...",
-		Description: "Without --local the runs are submitted to the cluster of the kubeconfig, and their names printed. They go on by themselves:\n" +
-			"bflow watch, status, logs, cancel and report speak of them. --follow stays until they end and exits as they do.",
+		Description: "Without --local, submits the runs to the cluster of the kubeconfig, prints their names and returns. Use bflow watch, status,\n" +
+			"logs, cancel and report with these names. With --follow, waits until the runs end and exits with their code.",
 		Flags: compileFlags(append(kubeFlags(), runsDirFlag(), plainFlag(), secretFlag(),
-			&cli.BoolFlag{Name: "local", Usage: "on this machine, without a cluster"},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: stay until the runs end, and exit as they do"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and run nothing"})...),
+			&cli.BoolFlag{Name: "local", Usage: "run on this machine, without a cluster"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: wait until the runs end, and exit with their code"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, without running it"})...),
 		Action: func(c *cli.Context) error {
 			in, err := readFiles(c, s, spec.Options{})
 			if err != nil {

@@ -21,7 +21,7 @@ import (
 func statusCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "status",
-		Usage:     "say how far a run is",
+		Usage:     "show the progress of a run",
 		ArgsUsage: "RUN",
 		Flags:     worldFlags(outputFlag(), plainFlag()),
 		Action: func(c *cli.Context) error {

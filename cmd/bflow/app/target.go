@@ -15,8 +15,8 @@ import (
 func targetCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:        "target",
-		Usage:       "clusters where model servers run, beside the hub itself",
-		Description: "A target needs neither Tekton nor Kueue, and the hub keeps no credential of yours: it has an account of its own there.",
+		Usage:       "manage targets: clusters other than the hub where model servers run",
+		Description: "A target needs neither Tekton nor Kueue. The hub does not store your credentials: it uses a service account of its own there.",
 		Subcommands: []*cli.Command{targetAddCommand(s), targetListCommand(s), targetRemoveCommand(s)},
 	}
 }
@@ -24,28 +24,28 @@ func targetCommand(s Streams) *cli.Command {
 // targetFlags say which cluster is the target, and which one the hub.
 func targetFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "kubeconfig", Usage: "file with the way to the target, for an administrator of it; kept nowhere"},
-		&cli.StringFlag{Name: "context", Usage: "context of the target in that file (default: its current one)"},
-		&cli.StringSliceFlag{Name: "host-alias", Usage: "HOST=IP of the target's API server, where no name server of the hub knows it; repeatable (default: as before)"},
-		&cli.StringFlag{Name: "hub-kubeconfig", Usage: "file with the way to the hub (default: $KUBECONFIG, then ~/.kube/config, then the account of the pod)"},
-		&cli.StringFlag{Name: "hub-context", Usage: "context of the hub in its kubeconfig (default: its current one)"},
+		&cli.StringFlag{Name: "kubeconfig", Usage: "path to a kubeconfig with administrator rights on the target; not stored"},
+		&cli.StringFlag{Name: "context", Usage: "context of the target in that kubeconfig (default: its current context)"},
+		&cli.StringSliceFlag{Name: "host-alias", Usage: "HOST=IP of the target's API server, if the hub's DNS does not resolve it; repeatable (default: unchanged)"},
+		&cli.StringFlag{Name: "hub-kubeconfig", Usage: "path to the kubeconfig of the hub (default: $KUBECONFIG, then ~/.kube/config, then the pod's service account)"},
+		&cli.StringFlag{Name: "hub-context", Usage: "context of the hub in its kubeconfig (default: its current context)"},
 	}, more...)
 }
 
 func targetAddCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "add",
-		Usage:     "make a cluster a target of the hub, or renew what makes it one",
+		Usage:     "register a cluster as a target of the hub, or update its registration",
 		ArgsUsage: "NAME",
-		Description: "Makes namespaces, accounts and rights on the target, and a queue for it on the hub. A second call changes only what is to change; " +
-			"it also renews a token that has expired.",
+		Description: "Creates namespaces, service accounts and RBAC on the target, and a queue for it on the hub. Running it again applies only changes; " +
+			"it also renews an expired token.",
 		Flags: targetFlags(
-			&cli.StringSliceFlag{Name: "label", Usage: "KEY=VALUE by which runs may choose targets; repeatable (default: as before)"},
-			&cli.StringSliceFlag{Name: "node-selector", Usage: "KEY=VALUE of the nodes that are the target, where it is a part of a cluster; repeatable or by commas (default: as before, at first all)"},
-			&cli.StringSliceFlag{Name: "load-node-selector", Usage: "KEY=VALUE of the nodes for the tasks of runs there, which need no GPU; repeatable or by commas (default: as before, at first any)"},
-			&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "of the hub, where runs may use the target; repeatable or by commas (default: as before, at first all)"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print as a diff what both servers would change, and change nothing"},
-			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "how long the controller of the hub may take to reach it"},
+			&cli.StringSliceFlag{Name: "label", Usage: "KEY=VALUE: label by which runs can select the target; repeatable (default: unchanged)"},
+			&cli.StringSliceFlag{Name: "node-selector", Usage: "KEY=VALUE: label of the nodes that belong to the target, if it is part of a cluster; repeatable or comma-separated (default: unchanged, initially all nodes)"},
+			&cli.StringSliceFlag{Name: "load-node-selector", Usage: "KEY=VALUE: label of the nodes for task pods, which need no GPU; repeatable or comma-separated (default: unchanged, initially any node)"},
+			&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of the hub whose runs may use the target; repeatable or comma-separated (default: unchanged, initially all)"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print the changes on hub and target as a diff without applying them"},
+			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "how long to wait until bflow-controller has reached the target"},
 		),
 		Action: func(c *cli.Context) error { return addTarget(c, s) },
 	}
@@ -88,14 +88,14 @@ func addTarget(c *cli.Context, s Streams) error {
 func targetRemoveCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "remove",
-		Usage:     "drain a target and take away what makes it one, there and on the hub",
+		Usage:     "drain a target and remove its setup from the target and from the hub",
 		ArgsUsage: "NAME",
-		Description: "From the first moment on nothing starts there. Runs that are there are waited for with --wait, and are a refusal without; " +
-			"bflow target add with the same name lets the queue go on.",
+		Description: "Stops admitting runs to the target at once. Fails if runs are still there, unless --wait is given; " +
+			"run bflow target add with the same name to resume its queue.",
 		Flags: targetFlags(
-			&cli.BoolFlag{Name: "force", Usage: "though runs are there, or the target is not: what is there stays there"},
-			&cli.DurationFlag{Name: "wait", Usage: "how long to wait for the runs that are there (default: not at all)"},
-			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long what is deleted may take to be gone"},
+			&cli.BoolFlag{Name: "force", Usage: "remove the target even if it has runs or cannot be reached; whatever is on it stays there"},
+			&cli.DurationFlag{Name: "wait", Usage: "how long to wait for the runs on the target (default: do not wait)"},
+			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long to wait until deleted objects are gone"},
 		),
 		Action: func(c *cli.Context) error {
 			name, err := oneTarget(c)

@@ -18,8 +18,8 @@ import (
 func targetListCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:        "list",
-		Usage:       "list targets: whether they answer, their devices, and who holds them",
-		Description: "As the controller of the hub sees them; the targets themselves are not asked.",
+		Usage:       "list targets with their status, their devices and the runs that use them",
+		Description: "Shows what bflow-controller last observed; the targets themselves are not contacted.",
 		Flags:       kubeFlags(outputFlag()),
 		Action: func(c *cli.Context) error {
 			hub, err := hubOf(c, s)

@@ -14,9 +14,9 @@ import (
 func validateCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:        "validate",
-		Usage:       "check files, or every profile below a folder",
+		Usage:       "validate files, or every profile in a folder",
 		ArgsUsage:   "FILE|DIR...",
-		Description: "Prints every problem with its position and a hint, and exits with 2 when there is an error.",
+		Description: "Prints every problem with its position and a hint, and exits with 2 if any is an error.",
 		Flags:       planFlags(),
 		Action: func(c *cli.Context) error {
 			in, err := readFiles(c, s, spec.Options{CheckAll: true})

@@ -17,7 +17,7 @@ import (
 func watchCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "watch",
-		Usage:     "follow a run to its end, and exit as it does",
+		Usage:     "follow a run until it ends, and exit with its code",
 		ArgsUsage: "RUN",
 		Flags:     worldFlags(plainFlag()),
 		Action: func(c *cli.Context) error {

@@ -23,9 +23,9 @@ const defaultNamespace = "benchflow"
 // worldFlags say where a run is looked for: first on this machine, then on the cluster.
 func worldFlags(more ...cli.Flag) []cli.Flag {
 	return append(append([]cli.Flag{runsDirFlag(),
-		&cli.BoolFlag{Name: "local", Usage: "only runs of this machine"},
-		&cli.BoolFlag{Name: "cluster", Usage: "only runs of the cluster"},
-		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "of the run (default: looked for in all that may be listed)"},
+		&cli.BoolFlag{Name: "local", Usage: "look only for runs of this machine"},
+		&cli.BoolFlag{Name: "cluster", Usage: "look only for runs of the cluster"},
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of the run (default: all that you may list)"},
 	}, kubeFlags()...), more...)
 }
 
@@ -70,7 +70,7 @@ func (p place) single(c *cli.Context) error {
 
 // yesFlag lets a verb that destroys take a run by the start of its name.
 func yesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "yes", Usage: "take the one run whose name begins as given"}
+	return &cli.BoolFlag{Name: "yes", Usage: "accept the start of a name, if only one run matches"}
 }
 
 // certain refuses a run that was found by the start of its name only, where it may have been another that was meant.
