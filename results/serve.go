@@ -37,11 +37,11 @@ func Flags(o *Options) *flag.FlagSet {
 	fs := flag.NewFlagSet("collect "+Subcommand, flag.ContinueOnError)
 	fs.StringVar(&o.RunDir, "run-dir", "", "run directory (workspace run)")
 	fs.StringVar(&o.Listen, "listen", ":8080", "address to serve on")
-	fs.DurationVar(&o.Idle, "idle", 5*time.Minute, "end when nothing was asked for so long")
-	fs.StringVar(&o.TokenFile, "token-file", "", "file with the token that every request needs in "+HeaderToken)
-	fs.StringVar(&o.TokenSum, "token-sha256", "", "SHA-256 of that token, in hexadecimal, in place of --token-file")
-	fs.BoolVar(&o.Receive, "receive", false, "take files in; an end that nobody asked for is a failure")
-	fs.DurationVar(&o.Linger, "linger", 0, "go on for so long after a signal, until told to end")
+	fs.DurationVar(&o.Idle, "idle", 5*time.Minute, "exit after this long without a request")
+	fs.StringVar(&o.TokenFile, "token-file", "", "file with the token that every request must send in "+HeaderToken)
+	fs.StringVar(&o.TokenSum, "token-sha256", "", "SHA-256 of that token in hexadecimal, instead of --token-file")
+	fs.BoolVar(&o.Receive, "receive", false, "receive files; exiting without a request to do so is a failure")
+	fs.DurationVar(&o.Linger, "linger", 0, "keep serving for this long after a signal, or until asked to exit")
 	return fs
 }
 

@@ -84,14 +84,14 @@ func parseFlags(s step.Streams, args []string) (*flags, error) {
 	f := &flags{}
 	fs := flag.NewFlagSet("sim-engine", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // the caller prints the error, once
-	fs.StringVar(&f.host, "host", "127.0.0.1", "address to listen on")
-	fs.IntVar(&f.port, "port", 8000, "port to listen on; 0 = a free one")
-	fs.StringVar(&f.addressFile, "address-file", "", "file that gets host:port once the engine listens")
-	fs.StringVar(&f.config, "config", "", "JSON file with the keys of engine.sim")
-	fs.StringVar(&f.configJSON, "config-json", "", "the same as text")
-	fs.Var(&f.models, "model", "served model name; repeat for more, the first is the default")
-	fs.StringVar(&f.truthLog, "truth-log", "", "file that gets one JSON line per request")
-	fs.StringVar(&f.apiKeyEnv, "api-key-env", "", "variable that holds the required API key; without it none is required")
+	fs.StringVar(&f.host, "host", "127.0.0.1", "host to listen on")
+	fs.IntVar(&f.port, "port", 8000, "port to listen on; 0 picks a free port")
+	fs.StringVar(&f.addressFile, "address-file", "", "file to write host:port to once the engine listens")
+	fs.StringVar(&f.config, "config", "", "JSON file with the fields of engine.sim")
+	fs.StringVar(&f.configJSON, "config-json", "", "the same JSON inline")
+	fs.Var(&f.models, "model", "served model name; repeatable, the first is the default")
+	fs.StringVar(&f.truthLog, "truth-log", "", "file to write one JSON line per request to")
+	fs.StringVar(&f.apiKeyEnv, "api-key-env", "", "environment variable with the API key that clients must send (default: none required)")
 	f.register(fs)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -110,12 +110,12 @@ func parseFlags(s step.Streams, args []string) (*flags, error) {
 // register adds the flags of the connection and of the events.
 func (f *flags) register(fs *flag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", "", "host:port or unix:/path to listen on instead of --host and --port")
-	fs.StringVar(&f.tls.Cert, "tls-cert", "", "PEM file of the certificate; with it the engine speaks TLS")
-	fs.StringVar(&f.tls.Key, "tls-key", "", "PEM file of the key of --tls-cert")
-	fs.StringVar(&f.tls.ClientCA, "tls-client-ca", "", "PEM file; clients have to show a certificate of this CA")
+	fs.StringVar(&f.tls.Cert, "tls-cert", "", "PEM file of the certificate; enables TLS")
+	fs.StringVar(&f.tls.Key, "tls-key", "", "PEM file of the private key for --tls-cert")
+	fs.StringVar(&f.tls.ClientCA, "tls-client-ca", "", "PEM file of the CA that must have signed client certificates")
 	fs.BoolVar(&f.tls.HTTP2, "http2", false, "offer HTTP/2 over TLS")
-	fs.BoolVar(&f.stamps, "event-stamps", true, "every event carries its send time")
-	fs.IntVar(&f.eventBytes, "event-bytes", 0, "make chat and completion events of one token this long; 0 = as they are")
+	fs.BoolVar(&f.stamps, "event-stamps", true, "add the send time to every event")
+	fs.IntVar(&f.eventBytes, "event-bytes", 0, "pad chat and completion events of one token to this many bytes; 0 for no padding")
 }
 
 // load makes the configuration that the flags ask for.

@@ -25,8 +25,8 @@ const mergeWord = "merge"
 func merge(s step.Streams, args []string) error {
 	fs := flag.NewFlagSet(contract.LoadGen+" "+mergeWord, flag.ContinueOnError)
 	fs.SetOutput(s.Err)
-	out := fs.String("run-dir", "", "run directory that is made of those of the shards, which follow")
-	planDir := fs.String("plan-dir", "", "folder of the plan, where the run directories do not hold it")
+	out := fs.String("run-dir", "", "run directory to write; the run directories of the shards follow as arguments")
+	planDir := fs.String("plan-dir", "", "folder with the plan, if the run directories do not contain it")
 	if err := fs.Parse(args); err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}

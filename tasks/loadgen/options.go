@@ -54,12 +54,12 @@ func Flags(o *Options) *flag.FlagSet {
 	fs := flag.NewFlagSet(contract.LoadGen, flag.ContinueOnError)
 	o.Register(fs)
 	fs.StringVar(&o.Endpoint, contract.ParamEndpoint, "", "base URL of the server under test")
-	fs.IntVar(&o.Measurement, contract.ParamMeasurement, 0, "index into the measurements of the plan, from 0")
+	fs.IntVar(&o.Measurement, contract.ParamMeasurement, 0, "index of the measurement in the plan, counting from 0")
 	o.Shard = Shard{Of: 1}
-	fs.Var(&o.Shard, "shard", "K/N: put part K of N of the load, K from 0; load-gen merge joins the results")
-	fs.Int64Var(&o.StartAt, "start-at", 0, "unix nanoseconds at which the first stage starts, so that shards start together")
-	fs.StringVar(&o.OnInvalid, "on-invalid", "", "what an invalid stage does: mark, fail or retry (default: what the plan says)")
-	fs.StringVar(&o.Clock, "clock", clockKernel, "receive stamps: kernel, where the platform has them, or user, when load-gen reads")
+	fs.Var(&o.Shard, "shard", "K/N: generate part K of N of the load, counting from 0; load-gen merge joins the results")
+	fs.Int64Var(&o.StartAt, "start-at", 0, "start time of the first stage in Unix nanoseconds, so that shards start together")
+	fs.StringVar(&o.OnInvalid, "on-invalid", "", "what to do with an invalid stage: mark, fail or retry (default: from the plan)")
+	fs.StringVar(&o.Clock, "clock", clockKernel, "source of receive timestamps: kernel, where supported, or user, taken when load-gen reads")
 	return fs
 }
 

@@ -32,18 +32,18 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 	fs := flag.NewFlagSet("mlflow-push "+sub, flag.ContinueOnError)
 	o.Register(fs)
 	if sub != contract.StepVerdict {
-		fs.DurationVar(&o.Patience, "patience", 2*time.Minute, "how long to wait for a server that is away")
+		fs.DurationVar(&o.Patience, "patience", 2*time.Minute, "how long to wait for a server that does not answer")
 	}
 	switch sub {
 	case contract.StepPush:
-		fs.StringVar(&o.VerdictResult, "verdict-result", "", "file for the result verdict")
-		fs.StringVar(&o.RunIDResult, "run-id-result", "", "file for the result mlflow-run-id")
-		fs.StringVar(&o.URLResult, "url-result", "", "file for the result mlflow-url")
+		fs.StringVar(&o.VerdictResult, "verdict-result", "", "file to write result verdict to")
+		fs.StringVar(&o.RunIDResult, "run-id-result", "", "file to write result mlflow-run-id to")
+		fs.StringVar(&o.URLResult, "url-result", "", "file to write result mlflow-url to")
 	case contract.StepVerdict:
 	case "finalize":
 		fs.DurationVar(&o.Deadline, "deadline", time.Minute, "give up after this long, with exit code 0")
-		fs.StringVar(&o.Loads, "loads", "", "why the load-gen tasks ended: Tekton's `reasons` in the order of the measurements, by commas")
-		fs.StringVar(&o.Status, "status", "", "how the tasks of the Pipeline ended: Succeeded, Completed, Failed or None")
+		fs.StringVar(&o.Loads, "loads", "", "comma-separated `reasons` of the load-gen tasks as Tekton reports them, in the order of the measurements")
+		fs.StringVar(&o.Status, "status", "", "aggregate status of the Pipeline's tasks: Succeeded, Completed, Failed or None")
 	default:
 		return nil
 	}

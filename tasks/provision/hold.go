@@ -32,9 +32,9 @@ func hold(ctx context.Context, s step.Streams, args []string) error {
 	flags := flag.NewFlagSet("provision hold", flag.ContinueOnError)
 	flags.SetOutput(s.Err)
 	runDir := flags.String("run-dir", "", "run directory")
-	log := flags.String("log", "", "file for the engine's output, relative to the run directory")
-	port := flags.Int("port", 0, "port of the engine, for the record")
-	hide := flags.Bool("hide", false, "take the texts of the list on standard input out of the engine's output")
+	log := flags.String("log", "", "file for the output of the engine, relative to the run directory")
+	port := flags.Int("port", 0, "port of the engine, to record")
+	hide := flags.Bool("hide", false, "redact the texts listed on standard input from the output of the engine")
 	if err := flags.Parse(args); err != nil {
 		return step.Exit(contract.ExitUsage, err)
 	}

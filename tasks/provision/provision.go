@@ -29,8 +29,8 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 	o.Register(fs)
 	switch sub {
 	case "up":
-		fs.StringVar(&o.EndpointResult, "endpoint-result", "", "file for the result endpoint")
-		fs.StringVar(&o.ReasonResult, "reason-result", "", "file for the result reason")
+		fs.StringVar(&o.EndpointResult, "endpoint-result", "", "file to write result endpoint to")
+		fs.StringVar(&o.ReasonResult, "reason-result", "", "file to write result reason to")
 	case "down", "summary":
 		fs.DurationVar(&o.Deadline, "deadline", 2*time.Minute, "give up after this long, with exit code 0")
 	case "release":
@@ -38,10 +38,10 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 		return nil
 	}
 	if sub == "summary" {
-		fs.StringVar(&o.Status, "status", "", "how the tasks of the Pipeline ended: Succeeded, Completed, Failed or None")
+		fs.StringVar(&o.Status, "status", "", "aggregate status of the Pipeline's tasks: Succeeded, Completed, Failed or None")
 	} else {
 		fs.StringVar(&o.TargetDir, "target-dir", "", "folder with the kubeconfig of the target cluster")
-		fs.StringVar(&o.TargetWorkspace, "target-workspace", "", "another one, which is stronger")
+		fs.StringVar(&o.TargetWorkspace, "target-workspace", "", "another folder with a kubeconfig; takes precedence")
 	}
 	return fs
 }

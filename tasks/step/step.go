@@ -35,11 +35,11 @@ type Options struct {
 
 // Register adds the common flags to fs.
 func (o *Options) Register(fs *flag.FlagSet) {
-	fs.StringVar(&o.PlanDir, "plan-dir", "", "folder of the plan (workspace plan)")
+	fs.StringVar(&o.PlanDir, "plan-dir", "", "folder with the plan (workspace plan)")
 	fs.StringVar(&o.RunDir, "run-dir", "", "run directory (workspace run)")
 	fs.StringVar(&o.RunID, "run-id", "", "name of the run")
-	fs.StringVar(&o.SecretsDir, "secrets-dir", "", "folder with the values of the Secrets that the plan refers to, as NAME/KEY (workspace secrets)")
-	fs.IntVar(&o.Attempt, "attempt", 1, "attempt of the run, from 1")
+	fs.StringVar(&o.SecretsDir, "secrets-dir", "", "folder with the Secrets that the plan refers to, one file NAME/KEY per value (workspace secrets)")
+	fs.IntVar(&o.Attempt, "attempt", 1, "attempt of the run, counting from 1")
 }
 
 // ExitError carries the documented exit code of an error.

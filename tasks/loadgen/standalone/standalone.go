@@ -31,8 +31,8 @@ type options struct {
 
 func flags(o *options) *flag.FlagSet {
 	fs := flag.NewFlagSet(contract.LoadGen, flag.ContinueOnError)
-	fs.BoolVar(&o.Lenient, "lenient", false, "leave out words that load-gen cannot follow, with a warning")
-	fs.StringVar(&o.RunDir, "run-dir", "", "run directory (default: "+contract.EnvRunDir+", else a new folder here)")
+	fs.BoolVar(&o.Lenient, "lenient", false, "ignore options that load-gen does not support, with a warning")
+	fs.StringVar(&o.RunDir, "run-dir", "", "run directory (default: "+contract.EnvRunDir+", else a new folder in the working directory)")
 	return fs
 }
 

@@ -45,23 +45,23 @@ type Options struct {
 func Flags(o *Options) *flag.FlagSet {
 	fs := flag.NewFlagSet("provision "+Subcommand, flag.ContinueOnError)
 	o.Register(fs)
-	fs.StringVar(&o.Task, "task", "", "what to run on the target: load-gen, smoketest or collect")
+	fs.StringVar(&o.Task, "task", "", "task to run on the target: load-gen, smoketest or collect")
 	fs.StringVar(&o.Image, "image", "", "image of the task")
 	fs.StringVar(&o.FilesImage, "files-image", "", "image of collect, which serves the files of the task")
 	fs.StringVar(&o.TargetDir, "target-dir", "", "folder with the kubeconfig of the target cluster")
-	fs.StringVar(&o.TargetWorkspace, "target-workspace", "", "another one, which is stronger")
-	fs.StringVar(&o.ReasonResult, "reason-result", "", "file for the result reason, when the task was lost")
-	fs.StringVar(&o.LostResult, "lost-result", "", "file for the result lost, when the target took the task away")
-	fs.DurationVar(&o.Deadline, "deadline", 0, "end the task after this long (default: what the plan gives it, and two outages)")
-	fs.DurationVar(&o.Patience, "patience", runplan.Outage, "how long the target may not answer")
-	fs.StringVar(&o.APIKey.Name, "api-key-secret", "", "Secret on the target with the key of the server under test, where "+contract.EnvAPIKey+" is not set here")
-	fs.StringVar(&o.APIKey.Key, "api-key-key", "", "key in it")
+	fs.StringVar(&o.TargetWorkspace, "target-workspace", "", "another folder with a kubeconfig; takes precedence")
+	fs.StringVar(&o.ReasonResult, "reason-result", "", "file to write result reason to if the task is lost")
+	fs.StringVar(&o.LostResult, "lost-result", "", "file to write result lost to if the target evicted or deleted the task")
+	fs.DurationVar(&o.Deadline, "deadline", 0, "end the task after this long (default: its timeout in the plan plus two outages)")
+	fs.DurationVar(&o.Patience, "patience", runplan.Outage, "how long the target may be unreachable")
+	fs.StringVar(&o.APIKey.Name, "api-key-secret", "", "Secret on the target with the API key of the server under test, if "+contract.EnvAPIKey+" is not set here")
+	fs.StringVar(&o.APIKey.Key, "api-key-key", "", "key of that Secret")
 	for _, q := range []struct {
 		into              *resource.QuantityValue
 		name, text, about string
 	}{
-		{&o.CPU, "cpu", "50m", "cores that the task asks for"}, {&o.MaxCPU, "max-cpu", "1", "cores that it may use"},
-		{&o.Memory, "memory", "64Mi", "memory that the task asks for"}, {&o.MaxMemory, "max-memory", "512Mi", "memory that it may use"},
+		{&o.CPU, "cpu", "50m", "CPU request of the task"}, {&o.MaxCPU, "max-cpu", "1", "CPU limit of the task"},
+		{&o.Memory, "memory", "64Mi", "memory request of the task"}, {&o.MaxMemory, "max-memory", "512Mi", "memory limit of the task"},
 		{&o.Room, "room", "10Gi", "size of the task's run directory"},
 	} {
 		q.into.Quantity = resource.MustParse(q.text)
