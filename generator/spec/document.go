@@ -14,8 +14,8 @@ const (
 
 // Metadata names an object.
 type Metadata struct {
-	Name   string            `json:"name" req:"true" doc:"name of the object, any text"`
-	Labels map[string]string `json:"labels,omitempty" keys:"labelkey" is:"labelvalue" doc:"labels of every object made for it"`
+	Name   string            `json:"name" req:"true" doc:"name of the object; any text"`
+	Labels map[string]string `json:"labels,omitempty" keys:"labelkey" is:"labelvalue" doc:"labels for every object created from it"`
 }
 
 // Experiment is the file a person writes.
@@ -42,7 +42,7 @@ type BenchmarkProfile struct {
 	APIVersion string        `json:"apiVersion" doc:"version of the format"`
 	Kind       string        `json:"kind" doc:"BenchmarkProfile"`
 	Metadata   Metadata      `json:"metadata" req:"true" doc:"name and labels"`
-	Spec       BenchmarkSpec `json:"spec" req:"true" doc:"what load is put on the server"`
+	Spec       BenchmarkSpec `json:"spec" req:"true" doc:"the load on the server"`
 }
 
 // MetricsProfile says what Prometheus is asked afterwards.
@@ -51,5 +51,5 @@ type MetricsProfile struct {
 	APIVersion string      `json:"apiVersion" doc:"version of the format"`
 	Kind       string      `json:"kind" doc:"MetricsProfile"`
 	Metadata   Metadata    `json:"metadata" req:"true" doc:"name and labels"`
-	Spec       MetricsSpec `json:"spec" req:"true" doc:"what Prometheus is asked after the load"`
+	Spec       MetricsSpec `json:"spec" req:"true" doc:"Prometheus queries to run after the load"`
 }

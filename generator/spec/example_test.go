@@ -40,5 +40,5 @@ spec: {platform: kubernetes, mode: plain}
 func ExampleExplain() {
 	e, err := spec.Explain("experiment.spec.execution.timeout")
 	fmt.Println(e.Type, e.Default, e.Meaning, err)
-	// Output: duration 3h limit of the whole run <nil>
+	// Output: duration 3h timeout of the whole run <nil>
 }

@@ -14,17 +14,17 @@ func TestExplain(t *testing.T) {
 		want       Explanation
 	}{
 		{"a list of objects", "experiment.spec.load.stages.rate",
-			Explanation{Type: "number or list of number", Unit: "requests/s", Range: "above 0", Meaning: "open loop: sends whatever the server does"}},
+			Explanation{Type: "number or list of number", Unit: "requests/s", Range: "above 0", Meaning: "open loop: requests per second, independent of the server's speed"}},
 		{"a default that the loader fills in", "experiment.spec.execution.timeout",
-			Explanation{Type: "duration", Default: "3h", Unit: "duration: h, m, s, ms", Meaning: "limit of the whole run"}},
+			Explanation{Type: "duration", Default: "3h", Unit: "duration: h, m, s, ms", Meaning: "timeout of the whole run"}},
 		{"a default that is resolved later", "Experiment.spec.namespace",
-			Explanation{Type: "text", Default: "benchflow", Range: "at most 63 lower-case letters, digits and inner -", Meaning: "namespace where everything runs; beats the profile's"}},
+			Explanation{Type: "text", Default: "benchflow", Range: "at most 63 lower-case letters, digits and inner -", Meaning: "namespace of all objects; overrides the profile's"}},
 		{"an axis", "experiment.spec.overrides.scale.replicas",
-			Explanation{Type: "integer or list of integer", Range: "at least 1", Axis: true, Meaning: "model pods"}},
+			Explanation{Type: "integer or list of integer", Range: "at least 1", Axis: true, Meaning: "number of model pods"}},
 		{"an alias and an enum", "deploymentprofile.spec.runtime.pvc_mounts[0].access_mode",
 			Explanation{Type: "text or list of text", Aliases: []string{"access_mode"}, Values: []string{"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"}, Meaning: "access modes of a created claim"}},
 		{"a key of a map", "experiment.spec.overrides.runtime.env.SEED",
-			Explanation{Type: "text or secretKeyRef", Meaning: "environment, merged by key; a blank one removes the variable"}},
+			Explanation{Type: "text or secretKeyRef", Meaning: "environment variables, merged by name; an empty value removes the variable"}},
 		{"overrides of a model", "experiment.spec.model_overrides.x.rhoai.enable_auth",
 			Explanation{Type: "boolean", Meaning: "sets options.enable_auth"}},
 		{"a Kubernetes type", "deploymentprofile.spec.runtime.tolerations.operator",
@@ -45,7 +45,7 @@ func TestExplain(t *testing.T) {
 
 func TestExplainListsTheFieldsBelow(t *testing.T) {
 	e, err := Explain("experiment.spec.load.stages")
-	if err != nil || len(e.Fields) < 10 || e.Fields[0] != (FieldBrief{Name: "name", Type: "text", Meaning: "name in reports"}) {
+	if err != nil || len(e.Fields) < 10 || e.Fields[0] != (FieldBrief{Name: "name", Type: "text", Meaning: "name of the stage in reports"}) {
 		t.Errorf("got %+v, %v", e, err)
 	}
 }

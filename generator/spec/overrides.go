@@ -4,29 +4,29 @@ import corev1 "k8s.io/api/core/v1"
 
 // Overrides beat the profiles. model_overrides has the same shape.
 type Overrides struct {
-	Images    ImageOverrides     `json:"images,omitempty" doc:"images"`
-	Scale     ScaleOverrides     `json:"scale,omitempty" doc:"pods and GPUs"`
-	LLMD      LLMDOverrides      `json:"llm_d,omitempty" doc:"platform llm-d; ignored on others"`
-	RHOAI     RHOAIOverrides     `json:"rhoai,omitempty" doc:"platform rhoai; ignored on others"`
-	Runtime   RuntimeOverrides   `json:"runtime,omitempty" doc:"model pods"`
-	Benchmark BenchmarkOverrides `json:"benchmark,omitempty" doc:"the load"`
+	Images    ImageOverrides     `json:"images,omitempty" doc:"images to use"`
+	Scale     ScaleOverrides     `json:"scale,omitempty" doc:"number of pods and GPUs"`
+	LLMD      LLMDOverrides      `json:"llm_d,omitempty" doc:"only for platform llm-d; ignored on others"`
+	RHOAI     RHOAIOverrides     `json:"rhoai,omitempty" doc:"only for platform rhoai; ignored on others"`
+	Runtime   RuntimeOverrides   `json:"runtime,omitempty" doc:"settings of the model pods"`
+	Benchmark BenchmarkOverrides `json:"benchmark,omitempty" doc:"settings of the load"`
 }
 
 // ImageOverrides replaces images.
 type ImageOverrides struct {
-	Runtime   Axis[string] `json:"runtime,omitempty" is:"image" doc:"model-server image"`
-	Scheduler Axis[string] `json:"scheduler,omitempty" is:"image" doc:"endpoint-picker image: llm-d, and rhoai except mode isvc"`
+	Runtime   Axis[string] `json:"runtime,omitempty" is:"image" doc:"image of the model server"`
+	Scheduler Axis[string] `json:"scheduler,omitempty" is:"image" doc:"image of the endpoint picker: llm-d, and rhoai except mode isvc"`
 }
 
 // ScaleOverrides replaces counts.
 type ScaleOverrides struct {
-	Replicas          Axis[int] `json:"replicas,omitempty" min:"1" doc:"model pods"`
+	Replicas          Axis[int] `json:"replicas,omitempty" min:"1" doc:"number of model pods"`
 	TensorParallelism Axis[int] `json:"tensor_parallelism,omitempty" min:"1" doc:"GPUs per pod"`
 }
 
 // LLMDOverrides is for platform llm-d.
 type LLMDOverrides struct {
-	RepoRef Axis[string] `json:"repo_ref,omitempty" doc:"llm-d release"`
+	RepoRef Axis[string] `json:"repo_ref,omitempty" doc:"release of llm-d"`
 }
 
 // RHOAIOverrides is for platform rhoai.
@@ -36,24 +36,24 @@ type RHOAIOverrides struct {
 
 // RuntimeOverrides changes the model pods.
 type RuntimeOverrides struct {
-	Env                map[string]string            `json:"env,omitempty" keys:"env" secret:"true" doc:"environment, merged by key; a blank one removes the variable"`
-	VLLMArgs           Replace[[]string]            `json:"vllm_args,omitzero" doc:"replaces every weaker list; [] clears"`
-	VLLMExtraArgs      []string                     `json:"vllm_extra_args,omitempty" doc:"appended to the chosen vllm_args"`
-	HostPaths          Replace[[]HostPath]          `json:"host_paths,omitzero" null:"clears" doc:"replaces the profile's; empty clears"`
-	ServiceAccountName string                       `json:"service_account_name,omitempty" is:"subdomain" doc:"account of the model pods"`
-	NodeSelector       Replace[map[string]string]   `json:"node_selector,omitzero" null:"clears" keys:"labelkey" is:"labelvalue" doc:"replaces the profile's; empty clears"`
-	Affinity           Replace[*corev1.Affinity]    `json:"affinity,omitzero" null:"clears" doc:"replaces the profile's; empty clears"`
-	Placement          Replace[Placement]           `json:"placement,omitzero" null:"clears" doc:"replaces the profile's; empty clears"`
-	Tolerations        Replace[[]corev1.Toleration] `json:"tolerations,omitzero" null:"clears" doc:"replaces the profile's; empty clears"`
-	Resources          *Resources                   `json:"resources,omitempty" doc:"changes requests and limits; a model's block replaces the experiment's"`
+	Env                map[string]string            `json:"env,omitempty" keys:"env" secret:"true" doc:"environment variables, merged by name; an empty value removes the variable"`
+	VLLMArgs           Replace[[]string]            `json:"vllm_args,omitzero" doc:"replaces the lists with lower precedence; [] clears them"`
+	VLLMExtraArgs      []string                     `json:"vllm_extra_args,omitempty" doc:"arguments appended to the effective vllm_args"`
+	HostPaths          Replace[[]HostPath]          `json:"host_paths,omitzero" null:"clears" doc:"replaces the profile's list; an empty list clears it"`
+	ServiceAccountName string                       `json:"service_account_name,omitempty" is:"subdomain" doc:"service account of the model pods"`
+	NodeSelector       Replace[map[string]string]   `json:"node_selector,omitzero" null:"clears" keys:"labelkey" is:"labelvalue" doc:"replaces the profile's value; empty clears it"`
+	Affinity           Replace[*corev1.Affinity]    `json:"affinity,omitzero" null:"clears" doc:"replaces the profile's value; empty clears it"`
+	Placement          Replace[Placement]           `json:"placement,omitzero" null:"clears" doc:"replaces the profile's value; empty clears it"`
+	Tolerations        Replace[[]corev1.Toleration] `json:"tolerations,omitzero" null:"clears" doc:"replaces the profile's value; empty clears it"`
+	Resources          *Resources                   `json:"resources,omitempty" doc:"changes to requests and limits; a block in model_overrides replaces the experiment's"`
 }
 
 // BenchmarkOverrides changes the load of a tool block.
 type BenchmarkOverrides struct {
-	Rates       List[float64]     `json:"rates,omitempty" above:"0" doc:"load points of a guidellm profile, not an axis"`
-	MaxSeconds  int               `json:"max_seconds,omitempty" min:"1" unit:"s" doc:"replaces the duration bound"`
-	MaxRequests Count             `json:"max_requests,omitzero" doc:"replaces the request bound: a number or N*concurrency"`
+	Rates       List[float64]     `json:"rates,omitempty" above:"0" doc:"load points of a guidellm profile; not an axis"`
+	MaxSeconds  int               `json:"max_seconds,omitempty" min:"1" unit:"s" doc:"replaces the time limit"`
+	MaxRequests Count             `json:"max_requests,omitzero" doc:"replaces the request limit: an integer or N*concurrency"`
 	RequestType string            `json:"request_type,omitempty" is:"requesttype" doc:"API of the requests"`
-	PromptForm  string            `json:"prompt_form,omitempty" enum:"auto|text" implied:"auto" doc:"text = words whatever the API, so that chat and completions are sent the same prompts"`
-	Env         map[string]string `json:"env,omitempty" keys:"env" secret:"true" doc:"environment of the load pod, merged by key; a blank one removes the variable"`
+	PromptForm  string            `json:"prompt_form,omitempty" enum:"auto|text" implied:"auto" doc:"text = words for every API, so that chat and completions send the same prompts"`
+	Env         map[string]string `json:"env,omitempty" keys:"env" secret:"true" doc:"environment variables of the load pod, merged by name; an empty value removes the variable"`
 }
