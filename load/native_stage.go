@@ -134,7 +134,7 @@ func (t *translator) openLoop(f *fields, s *runplan.Stage) {
 	arrival, burst := f.get("arrival"), f.get("burstiness")
 	limit, full := f.get("max_inflight"), f.get("on_full")
 	if s.MaxInflight = limit.integer(1); limit.set() && s.Shape == runplan.ShapeClosed {
-		limit.errorf("concurrency is a cap already: remove max_inflight")
+		limit.errorf("concurrency already limits them: remove max_inflight")
 	}
 	if s.Shape != runplan.ShapeOpen {
 		for _, v := range []value{arrival, burst} {

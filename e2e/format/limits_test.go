@@ -50,7 +50,7 @@ func TestValuesThatAliasesMakeAreCounted(t *testing.T) {
 		r.Experiment = strings.Replace(r.Experiment, "M:", fmt.Sprintf("m%d:", i), 1)
 	}
 	got := text(r.resolve().problems.Errors())
-	if want := "want at most 10000 values in a document, aliases expanded; this is one more"; !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
+	if want := "want at most 10000 values in a document after alias expansion; this is one more"; !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
 		t.Errorf("want one problem saying %q, got\n%.500s", want, got)
 	}
 }

@@ -64,7 +64,7 @@ func (c *axesOf) declared(decl spec.AxisDecl) {
 	}
 	place := "spec." + spec.Path{{Key: "matrix"}, {Key: "axes"}, {Key: decl.Path}}.String()
 	if clash := c.overlaps(path); clash != "" {
-		c.problems.Add(problem.At(c.exp.File, decl.Key, place, "%s is an axis already; give its values in one place", clash))
+		c.problems.Add(problem.At(c.exp.File, decl.Key, place, "%s is already an axis; list its values in one place", clash))
 		return
 	}
 	a := &axis{path: path.String(), place: place}
@@ -155,7 +155,7 @@ func (c *axesOf) exclude(i int, p spec.PartialPoint) {
 	for _, entry := range p {
 		a, ok := c.find(entry.Path)
 		if !ok {
-			c.problems.Add(problem.At(c.exp.File, entry.Key, place, "%q is no axis, so this excludes nothing", entry.Path))
+			c.problems.Add(problem.At(c.exp.File, entry.Key, place, "%q is not an axis, so this excludes nothing", entry.Path))
 			return
 		}
 		v, err := nodeValue(entry.Value)
@@ -164,7 +164,7 @@ func (c *axesOf) exclude(i int, p spec.PartialPoint) {
 			return
 		}
 		if match[a] = c.grid.axes[a].find(v); match[a] < 0 {
-			c.problems.Add(problem.At(c.exp.File, entry.Value, place, "%s is no value of axis %q, so this excludes nothing", v.key, entry.Path))
+			c.problems.Add(problem.At(c.exp.File, entry.Value, place, "%s is not a value of axis %q, so this excludes nothing", v.key, entry.Path))
 			return
 		}
 	}
@@ -214,7 +214,7 @@ func (c *axesOf) include(i int, p spec.PartialPoint) {
 		digits[a] = c.grid.axes[a].add(v)
 	}
 	if len(p) == 0 {
-		c.problems.Add(c.exp.Problem(place, "it names no value, so it appends no point"))
+		c.problems.Add(c.exp.Problem(place, "it has no values, so it appends no point"))
 		return
 	}
 	c.grid.included = append(c.grid.included, digits)

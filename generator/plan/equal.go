@@ -99,7 +99,7 @@ func (w *walk) flattened(i int, digits []int) string {
 		return fmt.Sprintf("they differ in %s, but spec.load replaces the profile's load", path)
 	}
 	profile := pick(w.r.source, atDeploy, w.r.exp.Spec.DeploymentProfile, digits)
-	return fmt.Sprintf("they differ in %s, which makes no difference with deployment_profile %q", path, profile)
+	return fmt.Sprintf("they differ in %s, which has no effect with deployment_profile %q", path, profile)
 }
 
 func belowOverrides(path spec.Path) (spec.Path, bool) {

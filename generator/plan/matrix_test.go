@@ -317,7 +317,7 @@ spec:
 func TestAFileOfThisMachineIsFoundInEveryValueOfAnAxis(t *testing.T) {
 	text := layered + "  matrix: {axes: {target_cluster: [{host_aliases: {a: 192.0.2.1}}, {kubeconfig: ~/.kube/lab-b}]}}\n"
 	_, problems := planFile(t, "reach.yaml", []byte(text), Options{Submitted: true})
-	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), `"~/.kube/lab-b" is a file of this machine`) {
+	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), `"~/.kube/lab-b" is a file on this machine`) {
 		t.Errorf("problems %v", err)
 	}
 }

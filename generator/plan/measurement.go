@@ -102,7 +102,7 @@ func (p *point) toolMissing(m *runplan.Measurement) problem.List {
 	case m.Runner != load.RunnerExternal:
 	case p.opt.Submitted:
 		return problem.List{p.exp.Problem("spec.tool_runner",
-			"%s makes the load itself in local runs only: no image of it exists for a cluster; run with --local, or remove tool_runner", m.Tool)}
+			"%s generates the load in local runs only, because there is no image of it; run with --local, or remove tool_runner", m.Tool)}
 	case p.opt.FindTool != nil:
 		if err := p.opt.FindTool(m.Tool, m.Venv); err != nil {
 			return problem.List{p.exp.Problem("spec.tool_runner", "%s", err)}

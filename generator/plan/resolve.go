@@ -153,7 +153,7 @@ func (p *point) objectives(plan *runplan.RunPlan, loads []measured) {
 	}
 	for i := range plan.Measurements {
 		if slo := plan.Objectives(i); searches(&plan.Measurements[i]) && (slo == nil || slo.Goodput == nil) {
-			p.problems.Add(p.exp.Problem("spec", "a search needs slo.goodput: it says which requests are good, such as {min: 0.95, ttft: 500ms}"))
+			p.problems.Add(p.exp.Problem("spec", "a search needs slo.goodput, which defines the requests that count as good, such as {min: 0.95, ttft: 500ms}"))
 		}
 	}
 }
@@ -199,6 +199,6 @@ func (p *point) bound(plan *runplan.RunPlan) {
 		sum = plus(sum, d.D())
 	}
 	if sum > limit {
-		p.problems.Add(p.exp.Warning("spec.execution.timeout", "the load alone takes %s, but the run is ended after %s; raise execution.timeout", sum, limit))
+		p.problems.Add(p.exp.Warning("spec.execution.timeout", "the load alone takes %s, but the run times out after %s; raise execution.timeout", sum, limit))
 	}
 }

@@ -50,7 +50,7 @@ func experimentRows() []row {
 		{name: "overrides of a model that an axis on the whole model has", fragment: "model_overrides: {acme/other: {}}\nmatrix: {axes: {model: [{name: acme/tiny-1b}, {name: acme/other}]}}"},
 		{name: "overrides of a model that an included point has", fragment: "model_overrides: {acme/other: {}}\nmatrix: {include: [{model.name: acme/other}]}"},
 		{name: "overrides of a model outside the matrix are noted", fragment: "model_overrides: {acme/other: {}}",
-			want: `t.yaml:5:33: spec.model_overrides.acme/other: no point has model "acme/other"; these overrides are not used`},
+			want: `t.yaml:5:33: spec.model_overrides.acme/other: no point has model "acme/other", so these overrides have no effect`},
 		{name: "anchors, aliases and merges", fragment: "overrides:\n  runtime: &r {env: &e {A: 1, B: 2}}\nmodel_overrides:\n  acme/tiny-1b: {runtime: {env: {<<: *e, B: 3}}}"},
 	}
 }

@@ -51,7 +51,7 @@ func (s *BenchmarkSpec) check() (out findings) {
 // checkLoadEnv finds variables that the runner of the load sets itself.
 func checkLoadEnv(env map[string]string) (out findings) {
 	if _, ok := env["GUIDELLM_OUTPUT_PATH"]; ok {
-		out.add("GUIDELLM_OUTPUT_PATH", "the runner owns this variable; remove it")
+		out.add("GUIDELLM_OUTPUT_PATH", "bflow sets this variable itself; remove it")
 	}
 	return out
 }

@@ -78,7 +78,7 @@ func (d *decoder) entry(tab *table, key, value *yaml.Node, v reflect.Value, seen
 		f.read(d, value, slot, f)
 	case f.nullClear:
 		slot.FieldByName("Set").SetBool(true)
-		d.warn(key, "null clears the weaker values; write [] or {} to say so")
+		d.warn(key, "null clears the values of lower precedence; write [] or {} instead")
 	}
 	if key.Value != f.name { // a plain write would race with other decoders of a shared tree
 		key.Value = f.name

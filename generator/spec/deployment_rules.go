@@ -45,7 +45,7 @@ func CheckDeployment(s *DeploymentSpec) []Finding {
 		out.add("runtime.placement", "placement needs platform rhoai and a mode other than isvc, found %s/%s", s.Platform, s.Mode)
 	}
 	if _, set := r.Env["PYTHONHASHSEED"]; set && s.llmService() && s.Mode == "precise-prefix-cache" {
-		out.add("runtime.env.PYTHONHASHSEED", "the platform sets it to 42, which the endpoint picker must know; remove it")
+		out.add("runtime.env.PYTHONHASHSEED", "the platform sets this variable to 42 to match the endpoint picker; remove it")
 	}
 	out.under("runtime", s.checkNodeFolders())
 	out.under("options", s.checkOptions())
@@ -62,7 +62,7 @@ func (s *DeploymentSpec) checkNodeFolders() (out findings) {
 	}
 	for i, h := range s.Runtime.HostPaths {
 		if h.Type != "DirectoryOrCreate" || h.ReadOnly {
-			out.add("host_paths["+strconv.Itoa(i)+"]", "platform llm-d takes only writable host paths of type DirectoryOrCreate")
+			out.add("host_paths["+strconv.Itoa(i)+"]", "platform llm-d accepts only writable host paths of type DirectoryOrCreate")
 		}
 	}
 	if a := s.Runtime.ServiceAccountName; a != "" && a != account {

@@ -64,7 +64,7 @@ func (p *Profiling) check() (out findings) {
 	for _, part := range strings.Split(p.CallRanges, ",") {
 		m := shape.FindStringSubmatch(part)
 		if m == nil {
-			out.add("call_ranges", "want a comma list of ranges such as 100-150, found %q", p.CallRanges)
+			out.add("call_ranges", "want a comma-separated list of ranges such as 100-150, found %q", p.CallRanges)
 			return out
 		}
 		from, _ := strconv.Atoi(m[1])
@@ -93,13 +93,13 @@ func (s *ExperimentSpec) checkClusters() (out findings) {
 		out.add("target_clusters", "target_clusters excludes target_cluster; keep one")
 	}
 	if several && (c.KubeconfigSecret != "" || c.Kubeconfig != "") {
-		out.add("target_cluster", "any_of and selector name targets of the hub, whose credentials it has; leave out kubeconfig_secret and kubeconfig")
+		out.add("target_cluster", "any_of and selector choose among targets of the hub, which has their credentials; remove kubeconfig_secret and kubeconfig")
 	}
 	for i, name := range c.AnyOf {
 		at := "target_cluster.any_of[" + strconv.Itoa(i) + "]"
 		switch {
 		case name == "local":
-			out.add(at, "the own cluster is no choice beside others: its runs make their load in another way; list it in target_clusters")
+			out.add(at, "the hub itself cannot be one choice among others, because its runs generate their load differently; list it in target_clusters")
 		case slices.Contains(c.AnyOf[:i], name):
 			out.add(at, "duplicate target %q", name)
 		}
@@ -138,7 +138,7 @@ func (e *Experiment) checkModelKeys() (out problem.List) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Spec.ModelOverrides)) {
 		if !slices.Contains(models, name) {
-			out.Add(e.Warning("spec.model_overrides"+bracketed(name), "no point has model %q; these overrides are not used", name))
+			out.Add(e.Warning("spec.model_overrides"+bracketed(name), "no point has model %q, so these overrides have no effect", name))
 		}
 	}
 	return out

@@ -29,7 +29,7 @@ func (l *loader) parseFlags() []setting {
 			continue
 		}
 		if lost := replacedBy(out, f); lost != nil {
-			l.found.Add(problem.Problem{File: "--set " + text, Text: "spec." + f.named.String() + ": it takes away what --set " + lost.text + " sets; keep one of them"})
+			l.found.Add(problem.Problem{File: "--set " + text, Text: "spec." + f.named.String() + ": it removes what --set " + lost.text + " sets; keep one of them"})
 			continue
 		}
 		out = append(out, f)

@@ -168,7 +168,7 @@ func (d *Doc) yieldPoints(f setting) (out problem.List) {
 		out.Add(problems...)
 		if kept.Content[i] = less; len(less.Content) == 0 && len(point.Content) > 0 {
 			kept.Content[i] = point // nothing else is to be said of it
-			out.Add(f.problem(place, "the flag sets all that this point names, so it is no point of its own; take it away"))
+			out.Add(f.problem(place, "the flag overrides every value of this point, so the point has no effect; remove it"))
 		}
 	}
 	if root, err := With(d.Root, at, &kept); err == nil {

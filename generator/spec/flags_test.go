@@ -134,7 +134,7 @@ func TestMistakesInSetNameTheFlag(t *testing.T) {
 		{"a wrong field in a mapping", "queue={nam: a}", `--set queue={nam: a}: spec.queue.nam: unknown field "nam" (did you mean "name"?)`},
 		{"an index that is not there", "load.stages[5].rate=1", "--set load.stages[5].rate=1: spec.load.stages[5].rate: want an index of at most 0, found 5"},
 		{"an index between dots", "load.stages.1.rate=20", "--set load.stages.1.rate=20: spec.load.stages.1.rate: load.stages is a list: want load.stages[1]"},
-		{"an index into a mapping", "queue[0]=1", "--set queue[0]=1: spec.queue[0]: queue is no list, index [0] does not exist"},
+		{"an index into a mapping", "queue[0]=1", "--set queue[0]=1: spec.queue[0]: queue is not a list, so there is no index [0]"},
 		{"broken YAML", "namespace=[", "--set namespace=[: spec.namespace: want a YAML value: reading YAML: did not find expected node content"},
 		{"an unknown profile", "deployment_profile=plian", `--set deployment_profile=plian: spec.deployment_profile: no DeploymentProfile named "plian"; closest: "plain" (1 in the catalogue)`},
 		{"a rule between fields", "target.path=/x", "--set target.path=/x: spec.target.path: path needs base_url, the URL of an existing endpoint"},
@@ -156,13 +156,13 @@ func TestTwoOverridesOfOneValueAreAMistake(t *testing.T) {
 		want string
 	}{
 		{"two lists for one element", []string{"overrides.scale.replicas=[1, 2]", "overrides.scale.replicas=[3]"},
-			"--set overrides.scale.replicas=[3]: spec.overrides.scale.replicas: it takes away what --set overrides.scale.replicas=[1, 2] sets; keep one of them"},
+			"--set overrides.scale.replicas=[3]: spec.overrides.scale.replicas: it removes what --set overrides.scale.replicas=[1, 2] sets; keep one of them"},
 		{"a list and a value", []string{"execution.samples=[1, 2]", "execution.samples=3"},
-			"--set execution.samples=3: spec.execution.samples: it takes away what --set execution.samples=[1, 2] sets; keep one of them"},
+			"--set execution.samples=3: spec.execution.samples: it removes what --set execution.samples=[1, 2] sets; keep one of them"},
 		{"a list for the whole of what has a value", []string{"engine.kind=sim", "engine=[{port: 1}, {port: 2}]"},
-			"--set engine=[{port: 1}, {port: 2}]: spec.engine: it takes away what --set engine.kind=sim sets; keep one of them"},
+			"--set engine=[{port: 1}, {port: 2}]: spec.engine: it removes what --set engine.kind=sim sets; keep one of them"},
 		{"the whole of what has a list", []string{"execution.samples=[1, 2]", "execution={samples: 3}"},
-			"--set execution={samples: 3}: spec.execution: it takes away what --set execution.samples=[1, 2] sets; keep one of them"},
+			"--set execution={samples: 3}: spec.execution: it removes what --set execution.samples=[1, 2] sets; keep one of them"},
 		{"the whole after a part wins", []string{"mlflow.version=x", "mlflow={version: y}"}, ""},
 		{"a part after the whole", []string{"mlflow={version: y}", "mlflow.version=x"}, ""},
 	} {
@@ -183,7 +183,7 @@ func TestMistakesInSetBesideAnAxisNameTheFlag(t *testing.T) {
 			"--set execution.profiling.idle_seconds=3: spec.matrix.axes[\"execution.profiling\"][1].idle_seconds: want a mapping to hold idle_seconds, found \"7\"\n" +
 				"t.yaml:5:58: spec.matrix.axes[\"execution.profiling\"][1]: want a mapping, found \"7\""},
 		{"a point of which nothing is left", "matrix: {include: [{execution.samples: 9}]}", "execution.samples=5",
-			"--set execution.samples=5: spec.matrix.include[0]: the flag sets all that this point names, so it is no point of its own; take it away"},
+			"--set execution.samples=5: spec.matrix.include[0]: the flag overrides every value of this point, so the point has no effect; remove it"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			opt := Options{Shipped: shippedFS(), Set: []string{row.set}}

@@ -31,7 +31,7 @@ func (l *loader) folder(dir string) {
 		return err
 	})
 	if err == nil && files == 0 {
-		err = errors.New("no *.yaml in it")
+		err = errors.New("it contains no *.yaml file")
 	}
 	if err != nil {
 		l.found.Add(problem.Problem{File: dir, Text: "reading folder: " + cause(err)})

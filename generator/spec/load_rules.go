@@ -100,7 +100,7 @@ func (s shapeWords) check(open, closed bool) (out findings) {
 		out.add("slot_per", "slot_per needs concurrency")
 	}
 	if s.maxInflight > 0 && closed {
-		out.add("max_inflight", "max_inflight needs rate or schedule; concurrency is a cap already")
+		out.add("max_inflight", "max_inflight needs rate or schedule; concurrency already limits them")
 	}
 	if s.onFull != "" && s.maxInflight == 0 {
 		out.add("on_full", "on_full needs max_inflight")
@@ -210,7 +210,7 @@ func (d *LoadData) check() (out findings) {
 // checkFile finds words that a file of prompts leaves no room for.
 func (d *LoadData) checkFile() (out findings) {
 	if d.File.Format == "" && load.FileFormat(d.File.URL) == "" {
-		out.add("file.format", "required field is missing: the name of the file does not say it")
+		out.add("file.format", "required field is missing: the file extension does not imply it")
 	}
 	for _, other := range []struct {
 		name string

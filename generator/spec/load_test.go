@@ -74,8 +74,8 @@ func TestLimits(t *testing.T) {
 		{"nesting of 40 levels is fine", KindBenchmark, "guidellm: " + nested, ""},
 		{"nesting of 41 levels", KindBenchmark, "guidellm: {a: " + nested + "}", "want at most 40 levels of nesting"},
 		{"a list of 1001", KindBenchmark, "guidellm: {a: " + many + "}", "t.yaml:5:17: spec.guidellm.a: want at most 1000 entries, found 1001"},
-		{"10,000 values that aliases make", KindBenchmark, "guidellm: {a: &a [" + strings.Repeat("1,", 900) + "1], b: &b [*a, *a, *a, *a], c: [*b, *b, *b]}", "want at most 10000 values in a document, aliases expanded; this is one more"},
-		{"aliases that double each time", KindBenchmark, "guidellm: {a0: &a0 [x, x]" + doubling(60) + "}", "want at most 10000 values in a document, aliases expanded; this is one more"},
+		{"10,000 values that aliases make", KindBenchmark, "guidellm: {a: &a [" + strings.Repeat("1,", 900) + "1], b: &b [*a, *a, *a, *a], c: [*b, *b, *b]}", "want at most 10000 values in a document after alias expansion; this is one more"},
+		{"aliases that double each time", KindBenchmark, "guidellm: {a0: &a0 [x, x]" + doubling(60) + "}", "want at most 10000 values in a document after alias expansion; this is one more"},
 		{"501 queries", KindMetrics, queries + "}", "t.yaml:5:12: spec.queries: want at most 500 entries, found 501"},
 		{"an endpoint-picker configuration of more than 64 KiB", KindDeployment, "platform: llm-d\nmode: inference-scheduling\noptions: {epp_config: \"" + strings.Repeat("x", 65537) + "\"}", "t.yaml:7:25: spec.options.epp_config: want at most 64 KiB, found 65537 bytes"},
 	} {

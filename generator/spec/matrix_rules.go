@@ -48,7 +48,7 @@ func (m *matrixCheck) axes() {
 			continue
 		}
 		if list := Get(m.exp.Root, append(Path{{Key: "spec"}}, p...)); list != nil && list.Kind == yaml.SequenceNode && isAxis(typ) {
-			m.dec.report(axis.Key, "%s is an axis already, at %s:%d:%d; keep one list", axis.Path, m.exp.File, list.Line, list.Column)
+			m.dec.report(axis.Key, "%s is already an axis, at %s:%d:%d; keep one list", axis.Path, m.exp.File, list.Line, list.Column)
 		}
 		if _, twice := m.lists[axis.Path]; twice {
 			m.dec.report(axis.Key, "duplicate axis %s", axis.Path)
@@ -154,12 +154,12 @@ func (m *matrixCheck) zipPath(n *yaml.Node, path *string, length int) int {
 	}
 	switch {
 	case list == nil:
-		m.dec.report(n, "%s is no axis; give it a list, here or in matrix.axes", *path)
+		m.dec.report(n, "%s is not an axis; give it a list, here or in matrix.axes", *path)
 		return length
 	case m.zipped[*path] != nil:
 		m.dec.report(n, "%s is zipped twice", *path)
 	case length > 0 && length != len(list.Content):
-		m.dec.report(n, "zipped lists must be of one length: %s has %d values, the first %d", *path, len(list.Content), length)
+		m.dec.report(n, "zipped lists must have the same length: %s has %d values, the first %d", *path, len(list.Content), length)
 	}
 	m.zipped[*path] = n
 	if length == 0 {

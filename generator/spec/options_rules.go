@@ -19,12 +19,12 @@ func (s *DeploymentSpec) checkOptions() (out findings) {
 	}
 	out.under("epp_config", checkEPP(s.Platform, o.EPPConfig))
 	if o.StartupProbe != nil && !s.llmService() {
-		out.warn("startup_probe", "without effect: only platform rhoai, modes other than isvc, reads it")
+		out.warn("startup_probe", "it has no effect: only platform rhoai with a mode other than isvc uses it")
 	}
 	switch {
 	case o.StorageOffloading == nil:
 	case s.Platform != "llm-d":
-		out.warn("storage_offloading", "without effect: only platform llm-d reads it")
+		out.warn("storage_offloading", "it has no effect: only platform llm-d uses it")
 	case beforeOffloading(s.RepoRef):
 		out.warn("storage_offloading", "needs llm-d 0.6.0 or later, found repo_ref %q", s.RepoRef)
 	}

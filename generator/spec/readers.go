@@ -181,7 +181,7 @@ func oneOrMany(many reader, axis bool) reader {
 			return
 		}
 		if axis && len(d.path) > 1 && d.path[1].Key == "matrix" {
-			d.report(n, "want one value, found a list: an axis cannot hold another; write it as an axis of its own")
+			d.report(n, "want one value, found a list: an axis cannot contain another; make it a separate axis")
 			return
 		}
 		many(d, n, v, f)

@@ -29,7 +29,7 @@ func (c *codec) resolve(t reflect.Type, p Path) (f *field, typ reflect.Type, tex
 		case typ.Kind() == reflect.Slice && seg.Key == "":
 			typ = typ.Elem()
 		case seg.Key == "":
-			return nil, nil, p[:i].String() + " is no list, index [" + strconv.Itoa(seg.Index) + "] does not exist"
+			return nil, nil, p[:i].String() + " is not a list, so there is no index [" + strconv.Itoa(seg.Index) + "]"
 		case typ.Kind() == reflect.Slice && strings.Trim(seg.Key, "0123456789") == "":
 			return nil, nil, p[:i].String() + " is a list: want " + p[:i].String() + "[" + seg.Key + "]"
 		default:

@@ -34,7 +34,7 @@ func rules() map[string]rule {
 		"ip":       {want: "an IP address", holds: func(s string) bool { _, err := netip.ParseAddr(s); return err == nil }},
 		"folder":   {want: `an absolute path without ".." parts`, holds: isFolder, pattern: `^/`},
 		"relpath":  {want: `a relative path without "." or ".." parts`, holds: isRelative},
-		"tag": {want: "another name than that of a credential: tags are shown to whoever reads the tracking server",
+		"tag": {want: "a name that does not look like a credential (everybody who can read the tracking server sees the tags)",
 			holds: func(s string) bool { return !credential.Name(s) }},
 		"requesttype": {want: "completions, chat, responses, embeddings, messages, triton, tgi, or a path such as /v1/chat/completions",
 			holds: isRequestType},
@@ -61,7 +61,7 @@ func rules() map[string]rule {
 	}
 	named := out["subdomain"]
 	out["secret"] = rule{pattern: named.pattern, holds: func(s string) bool { return named.holds(s) && !runplan.OwnSecret(s) },
-		want: "the name of a Secret of yours: those that begin with bflow- are what bflow and its tasks have"}
+		want: "the name of one of your own Secrets (names that begin with bflow- are reserved)"}
 	return out
 }
 

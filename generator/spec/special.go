@@ -96,7 +96,7 @@ func (d *decoder) axes(n *yaml.Node, v reflect.Value, _ *field) {
 		key, list := n.Content[i], n.Content[i+1]
 		d.in(Seg{Key: key.Value}, func() {
 			if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
-				d.report(list, "want a list of values, found %s", found(list))
+				d.report(list, "want a list of at least one value, found %s", found(list))
 				return
 			}
 			d.duplicates(list)

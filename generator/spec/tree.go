@@ -105,7 +105,7 @@ func (f *flattener) admit(n *yaml.Node, nesting int) bool {
 	switch {
 	case f.nodes > maxNodes:
 		if f.nodes == maxNodes+1 {
-			f.report(n, "want at most %d values in a document, aliases expanded; this is one more", maxNodes)
+			f.report(n, "want at most %d values in a document after alias expansion; this is one more", maxNodes)
 		}
 		return false
 	case n.Kind != yaml.ScalarNode && nesting > maxNesting:
@@ -132,7 +132,7 @@ func coreTag(tag string) bool {
 func (f *flattener) alias(n *yaml.Node, nesting int) *yaml.Node {
 	if f.open[n.Alias] || f.nodes > maxNodes {
 		if f.open[n.Alias] {
-			f.report(n, "alias *%s holds itself", n.Value)
+			f.report(n, "alias *%s contains itself", n.Value)
 		}
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null", Line: n.Line, Column: n.Column}
 	}
