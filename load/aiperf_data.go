@@ -19,7 +19,7 @@ func (t *translator) aiperfData(f *fields) {
 	synthetic := t.aiperfSynthetic(f)
 	switch {
 	case public.set() && (url.set() || kind.set()):
-		public.errorf("takes the place of dataset_url and dataset_type: remove one of them")
+		public.errorf("excludes dataset_url and dataset_type: remove one of them")
 	case public.set() && limit.set():
 		limit.errorf("belongs to dataset_url, not to public_dataset")
 	case public.set():

@@ -98,7 +98,7 @@ func (f *fields) get(names ...string) value {
 		}
 		f.taken[name] = true
 		if found.set() && e.value.set() {
-			e.keyAt.errorf("says the same as %q: remove one", found.path)
+			e.keyAt.errorf("duplicates %q: remove one", found.path)
 		} else if e.value.set() {
 			found = e.value
 		}

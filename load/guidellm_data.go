@@ -158,7 +158,7 @@ func isZero(v value) bool {
 func guidePrefixes(f *fields) []runplan.Prefix {
 	buckets, tokens, count := f.get("prefix_buckets"), f.get("prefix_tokens"), f.get("prefix_count")
 	if buckets.set() && (tokens.set() || count.set()) {
-		buckets.errorf("takes the place of prefix_tokens and prefix_count: remove one of them")
+		buckets.errorf("excludes prefix_tokens and prefix_count: remove one of them")
 	}
 	if !buckets.set() {
 		if n := tokens.integer(0); n > 0 {

@@ -58,7 +58,7 @@ func kneeStreams(g guide, f *fields) []float64 {
 		xs := list.numbers(true)
 		for i := range xs {
 			if i > 0 && xs[i] <= xs[i-1] {
-				list.errorf("want numbers of streams in rising order")
+				list.errorf("want numbers of streams in ascending order")
 				break
 			}
 		}

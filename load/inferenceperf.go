@@ -42,7 +42,7 @@ func perfTokenizer(v value) {
 	}
 	f := v.fields()
 	if d := f.get("data"); d.set() {
-		d.errorf("stands below tokenizer: move it to the left, beside load")
+		d.errorf("is nested below tokenizer: move it to the level of load")
 	}
 	f.ignore("pretrained_model_name_or_path", "trust_remote_code", "token", "load_timeout")
 	f.close()

@@ -55,7 +55,7 @@ func (t *translator) literals() {
 	taker := literal.Taker{Told: t.block.told}
 	if t.src.Alone {
 		taker.Told = func(string) {
-			t.block.errorf("it holds a credential, which would be in the plan of this load: give the key of the server as its API key, and leave others out")
+			t.block.errorf("it contains a credential, which would be written to the plan: pass the server's key as its API key, and remove other credentials")
 		}
 	}
 	api, data := &t.m.API, &t.m.Data

@@ -77,7 +77,7 @@ func (v value) fill(n *yaml.Node, load *float64) {
 	m := templateText.FindStringSubmatch(n.Value)
 	switch {
 	case m == nil:
-		at.errorf("%q is no template: want N*concurrency, N being a whole number", n.Value)
+		at.errorf("%q is not a template: want N*concurrency, where N is a whole number", n.Value)
 		n.Value = "1"
 	case load == nil:
 		at.errorf("%q needs a load value: this profile has none", strings.TrimSpace(n.Value))

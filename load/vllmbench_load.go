@@ -77,7 +77,7 @@ func (t *translator) vllmRamp(f *fields, s *runplan.Stage, rate value) {
 	case kind.word("linear", "exponential") == "exponential":
 		kind.needsTool("a ramp that is exponential over the requests")
 	case rate.set() && !infinite(rate):
-		rate.errorf("takes the place of ramp-up-strategy: remove one of them")
+		rate.errorf("excludes ramp-up-strategy: remove one of them")
 	case start == 0 || end == 0:
 		kind.errorf("needs ramp-up-start-rps and ramp-up-end-rps, both above 0")
 		return
