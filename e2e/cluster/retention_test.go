@@ -42,7 +42,7 @@ func TestARunWithALifetimeLeavesNothing(t *testing.T) {
 	if left := names(l, claims, team, ""); left == "" {
 		t.Fatal("its volume went with its results")
 	}
-	if told := l.bflow("janitor", "-n", team, "--dry-run", "--target", contract.TargetLocal); !strings.Contains(told.err, "the results are nowhere else; bflow fetch "+run) {
+	if told := l.bflow("janitor", "-n", team, "--dry-run", "--target", contract.TargetLocal); !strings.Contains(told.err, "the results exist only there; fetch them with bflow fetch "+run) {
 		t.Errorf("bflow janitor says:\n%s", told.err)
 	}
 	dir := strings.TrimSpace(l.must("fetch", run, "-n", team, "--out", filepath.Join(t.TempDir(), "fetched")))

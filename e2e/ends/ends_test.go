@@ -31,9 +31,9 @@ type act func(p *product.Product, cmd *product.Command) product.Result
 // disturbed are ends that somebody or something brought about.
 func disturbed() []end {
 	return []end{
-		{End{Name: "somebody ends it while it loads", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `stopping: taking everything down`}, signalled(syscall.SIGINT)},
-		{End{Name: "the machine shuts down while it loads", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `stopping: taking everything down`}, signalled(syscall.SIGTERM)},
-		{End{Name: "somebody else cancels it", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `goes on with it, bflow report `}, cancelled},
+		{End{Name: "somebody ends it while it loads", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `stopping: cleaning up`}, signalled(syscall.SIGINT)},
+		{End{Name: "the machine shuts down while it loads", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `stopping: cleaning up`}, signalled(syscall.SIGTERM)},
+		{End{Name: "somebody else cancels it", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `, or see what was measured with bflow report `}, cancelled},
 		{End{Name: "bflow is killed, and the run resumed", Word: verdict.Pass, Says: `verdict of `}, resumed},
 		{End{Name: "the load generator is killed", Set: []string{endless}, Code: contract.ExitFail, Word: verdict.Fail}, killed("load-gen")},
 		{End{Name: "the engine is killed", Set: []string{"load.stages=[{concurrency: 2, duration: 10m, stop: [{kind: max_errors, count: 5}]}]"}, Code: contract.ExitUnhealthy, Word: verdict.Fail}, killed("sim-engine")},

@@ -29,7 +29,7 @@ func Write(ctx context.Context, runDir, name string, in *tools.Imported, docs []
 		return fmt.Errorf("making the run directory: %w", err)
 	}
 	if err := os.Mkdir(runDir, 0o755); err != nil { // not MkdirAll: it must be new
-		return fmt.Errorf("making the run directory: %w; name another run with --name", err)
+		return fmt.Errorf("making the run directory: %w; choose another name with --name", err)
 	}
 	if err := keep(ctx, filepath.Join(runDir, contract.DirSource), in, docs); err != nil {
 		return err

@@ -133,7 +133,7 @@ func bootstrapAction(c *cli.Context, s Streams) error {
 		return group(c)
 	}
 	if !c.Bool("single-cluster") {
-		return step.Usagef("reading flags of \"bootstrap\": say --single-cluster; runs and model servers then share the cluster of the kubeconfig")
+		return step.Usagef("reading flags of \"bootstrap\": give --single-cluster, so that runs and model servers share the cluster of the kubeconfig")
 	}
 	o, err := installOptions(c)
 	if err != nil {
@@ -267,7 +267,7 @@ func bootstrapUninstallCommand(s Streams) *cli.Command {
 func asker(ctx context.Context, s Streams) (func(string) bool, error) {
 	in, ok := s.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return nil, step.Usagef("reading flags of \"uninstall\": there is no terminal to ask at; give --yes, and --data to delete results as well")
+		return nil, step.Usagef("reading flags of \"uninstall\": there is no terminal to ask for confirmation; give --yes, and --data to also delete results")
 	}
 	return questions(ctx, in, s.Err), nil
 }

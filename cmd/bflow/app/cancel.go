@@ -36,7 +36,7 @@ func cancelCommand(s Streams) *cli.Command {
 			if err := local.Cancel(p.dir); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Err, "told the executor of %s to stop; bflow watch follows it\n", p.name)
+			fmt.Fprintf(s.Err, "asked the executor of %s to stop; follow it with bflow watch\n", p.name)
 			return nil
 		},
 	}
@@ -51,9 +51,9 @@ func cancelOnCluster(c *cli.Context, s Streams, p place) error {
 	case clusterrun.WasQueued:
 		fmt.Fprintf(s.Err, "cancelled %s; it was waiting and will not start\n", id)
 	case clusterrun.WasOver:
-		fmt.Fprintf(s.Err, "%s had ended already; nothing was cancelled\n", id)
+		fmt.Fprintf(s.Err, "%s has already ended; nothing was cancelled\n", id)
 	default:
-		fmt.Fprintf(s.Err, "told %s to stop; its last tasks take everything down; bflow watch %s follows it\n", id, id)
+		fmt.Fprintf(s.Err, "stopping %s; its finally tasks clean up; follow it with bflow watch %s\n", id, id)
 	}
 	return nil
 }

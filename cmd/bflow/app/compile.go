@@ -95,6 +95,6 @@ func compileCommand(s Streams) *cli.Command {
 // nameSecrets says which Secrets somebody has to make: compiled objects never hold a credential.
 func nameSecrets(s Streams, list []literal.Secret) {
 	for _, secret := range list {
-		fmt.Fprintf(s.Err, "warning: create Secret %q with key %q: the file holds this credential literally\n", secret.Name, secret.Key)
+		fmt.Fprintf(s.Err, "warning: create Secret %q with key %q: the file contains this credential as a literal\n", secret.Name, secret.Key)
 	}
 }

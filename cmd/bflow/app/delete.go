@@ -97,10 +97,10 @@ func deleteOnCluster(c *cli.Context, s Streams, p place) error {
 	}
 	err := deleteRun(c, s, p)
 	if c.Err() != nil {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion goes on", p.run.ID))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion continues", p.run.ID))
 	}
 	if errors.Is(err, clusterrun.ErrAlive) {
-		return fmt.Errorf("%w; bflow cancel %s ends it, --force deletes it all the same", err, p.run.ID)
+		return fmt.Errorf("%w; cancel it with bflow cancel %s, or delete it anyway with --force", err, p.run.ID)
 	}
 	if err != nil || c.Bool("keep-results") {
 		return err
@@ -124,7 +124,7 @@ func deleteRun(c *cli.Context, s Streams, p place) error {
 	for _, pr := range p.run.Attempts {
 		orphan.Attempts, orphan.UIDs = append(orphan.Attempts, pr.Name), append(orphan.UIDs, string(pr.UID))
 	}
-	fmt.Fprintf(s.Err, "%s does not run; taking %s down without it\n", contract.AccountController, p.run.ID)
+	fmt.Fprintf(s.Err, "%s is not running; deleting %s without it\n", contract.AccountController, p.run.ID)
 	return p.cluster.DeleteOrphan(c.Context, p.run, func(ctx context.Context) {
 		for _, what := range leaks.TearDown(ctx, p.cluster.Config, orphan, wallclock.RealClock{}) {
 			fmt.Fprintf(s.Err, "could not verify that %s\n", what)

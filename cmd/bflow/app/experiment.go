@@ -40,7 +40,7 @@ func experimentCommand(s Streams) *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.String("pipelinerun") == "" || c.String("namespace") == "" {
-				return step.Usagef("reading flags of \"experiment\": no PipelineRun says what to run; start Pipeline %s, whose task this is", contract.Experiment)
+				return step.Usagef("reading flags of \"experiment\": --pipelinerun is required; this command is a task of Pipeline %s, so start that Pipeline", contract.Experiment)
 			}
 			// A log has one order, which two pipes do not keep.
 			said := Streams{In: s.In, Out: s.Err, Err: s.Err}

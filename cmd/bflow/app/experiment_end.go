@@ -38,7 +38,7 @@ func (e *expedition) conclude(ctx context.Context, ended map[string]clusterrun.S
 	if code != contract.ExitInterrupted {
 		word = state.Tally(outcomes).Verdict()
 	}
-	fmt.Fprintf(e.s.Err, "verdict: %s; bflow report %s shows the whole\n", word, e.names[0])
+	fmt.Fprintf(e.s.Err, "verdict: %s; for details see bflow report %s\n", word, e.names[0])
 	if err := e.results.End(word); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (e *expedition) concludeMatrices(ctx context.Context) (codes []int, outcome
 		}
 		codes, outcomes = append(codes, code), append(outcomes, points...)
 		if code == contract.ExitFail && m.Custom == nil {
-			outcomes = append(outcomes, outcomeOf("", code)) // it ended before anything was made
+			outcomes = append(outcomes, outcomeOf("", code)) // it ended before any run was created
 		}
 	}
 	return codes, outcomes, nil
@@ -78,7 +78,7 @@ func (e *expedition) farewell(ctx context.Context) error {
 	defer cancel()
 	why := e.cluster.WhyEnds(asking, e.parent, e.taskRun)
 	if why != clusterrun.ParentCancelled {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("waiting for %s: PipelineRun %s %s; the runs go on: bflow watch follows them, bflow cancel ends them", e.names[0], e.parent.Name, ended(why)))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("waiting for %s: PipelineRun %s %s; the runs continue; follow them with bflow watch, or end them with bflow cancel", e.names[0], e.parent.Name, ended(why)))
 	}
 	ending, stop := context.WithTimeout(ctx, timeToEnd)
 	defer stop()
@@ -87,11 +87,11 @@ func (e *expedition) farewell(ctx context.Context) error {
 		if was == clusterrun.WasQueued {
 			fmt.Fprintf(e.s.Err, "cancelled %s; it was waiting and will not start\n", run)
 		} else {
-			fmt.Fprintf(e.s.Err, "told %s to stop; its last tasks take everything down\n", run)
+			fmt.Fprintf(e.s.Err, "stopping %s; its finally tasks clean up\n", run)
 		}
 	}
 	if err != nil {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("cancelling the runs of %s: %w; bflow cancel ends them", e.parent.Name, err))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("cancelling the runs of %s: %w; cancel them with bflow cancel", e.parent.Name, err))
 	}
 	return silently(contract.ExitInterrupted)
 }
@@ -99,7 +99,7 @@ func (e *expedition) farewell(ctx context.Context) error {
 // ended says what happened to a PipelineRun.
 func ended(why clusterrun.Farewell) string {
 	if why == clusterrun.ParentTimedOut {
-		return "has waited for as long as its timeout allows"
+		return "has reached its timeout"
 	}
-	return "has lost its pod"
+	return "lost its pod"
 }

@@ -138,11 +138,11 @@ func TestTheEndOfTheTaskAndItsMatrix(t *testing.T) {
 	}{
 		{"a cancelled PipelineRun cancels it", func(s *apitest.Server) {
 			s.Change(benchRuns+starter, func(o apitest.Object) { o["spec"].(apitest.Object)["status"] = "Cancelled" })
-		}, "CancelledRunFinally", "its last tasks take everything down"},
+		}, "CancelledRunFinally", "its finally tasks clean up"},
 		{"one that has waited too long lets it go on", func(s *apitest.Server) {
 			s.Put(benchTasks+starter+"-experiment", map[string]any{"spec": map[string]any{"status": "TaskRunCancelled",
 				"statusMessage": "TaskRun cancelled as the PipelineRun it belongs to has timed out."}})
-		}, nil, "the runs go on"},
+		}, nil, "the runs continue"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := newDesk(t, map[string]string{"experiment": threePoints})
@@ -179,7 +179,7 @@ func TestAnExperimentThatIsRefusedTakesTheMatrixBeforeItAlong(t *testing.T) {
 	if code := d.step(eventually.Context(t)); code != contract.ExitFail {
 		t.Errorf("exit code %d", code)
 	}
-	d.says("no more of these", "cancelled "+d.matrix()+", which was made before")
+	d.says("no more of these", "cancelled "+d.matrix()+", which had been created before")
 	if got := d.srv.Get(benchRuns + d.matrix())["spec"].(apitest.Object)["status"]; got != "CancelledRunFinally" {
 		t.Errorf("the first matrix is %v", got)
 	}

@@ -38,7 +38,7 @@ func (e *expedition) run(ctx context.Context) error {
 		return e.farewell(ctx)
 	}
 	if !e.request.Wait {
-		fmt.Fprintf(e.s.Err, "nobody waits for the verdict; bflow watch %s follows it\n", e.names[0])
+		fmt.Fprintf(e.s.Err, "not waiting for the verdict; follow it with bflow watch %s\n", e.names[0])
 		return nil
 	}
 	e.warn()
@@ -121,7 +121,7 @@ func (e *expedition) read(ctx context.Context) (input, problem.List, error) {
 	fmt.Fprintf(e.s.Err, "read %s\n", e.source)
 	dir, err := os.MkdirTemp("", "bflow-git-")
 	if err != nil {
-		return input{}, nil, fmt.Errorf("keeping the files of the repository: %w", err)
+		return input{}, nil, fmt.Errorf("storing the files of the repository: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	if err := files.WriteTo(dir); err != nil {
@@ -191,7 +191,7 @@ func (e *expedition) takeBack(ctx context.Context) error {
 	defer cancel()
 	met, err := e.cluster.CancelChildren(ctx, e.parent)
 	for name := range met {
-		fmt.Fprintf(e.s.Err, "cancelled %s, which was made before\n", name)
+		fmt.Fprintf(e.s.Err, "cancelled %s, which had been created before\n", name)
 	}
 	return err
 }
@@ -239,7 +239,7 @@ func (e *expedition) warn() {
 		longest = max(longest, longestOf(group))
 	}
 	if t := e.parent.Timeout; t > 0 && t < longest {
-		fmt.Fprintf(e.s.Err, "warning: this PipelineRun waits for %s at most, and its runs may take %s after their time in the queue; when it ends before, the runs go on. Give it more time: tkn pipeline start --pipeline-timeout 24h\n",
+		fmt.Fprintf(e.s.Err, "warning: this PipelineRun times out after %s, but its runs may take %s plus their time in the queue; if it times out first, the runs continue without it; raise its timeout with tkn pipeline start --pipeline-timeout 24h\n",
 			t, longest.Round(time.Minute))
 	}
 }

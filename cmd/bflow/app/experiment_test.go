@@ -259,7 +259,7 @@ func TestTheEndOfTheTaskAndItsRuns(t *testing.T) {
 		{"one that has waited too long lets them go on", func(s *apitest.Server) {
 			s.Put(benchTasks+starter+"-experiment", map[string]any{"spec": map[string]any{"status": "TaskRunCancelled",
 				"statusMessage": "TaskRun cancelled as the PipelineRun it belongs to has timed out."}})
-		}, "PipelineRunPending", "PipelineRun start-1 has waited for as long as its timeout allows; the runs go on"},
+		}, "PipelineRunPending", "PipelineRun start-1 has reached its timeout; the runs go on"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := newDesk(t, map[string]string{"experiment": smallExperiment})
@@ -342,7 +342,7 @@ func TestAnAPIServerThatIsAwayIsWaitedFor(t *testing.T) {
 	d.srv.Down(true)
 	code := make(chan int)
 	go func() { code <- d.step(eventually.Context(t)) }()
-	d.awaits("trying again")
+	d.awaits("retrying")
 	d.srv.Down(false)
 	if got := <-code; got != 0 || len(d.children()) != 1 {
 		t.Errorf("exit code %d, runs %v\n%s", got, d.children(), d.err.String())
@@ -355,7 +355,7 @@ func TestARestartOfTheAPIServerIsLivedThrough(t *testing.T) {
 	go func() { code <- d.step(eventually.Context(t)) }()
 	d.awaits("waits in queue")
 	d.srv.Down(true)
-	d.awaits("trying again, the runs go on")
+	d.awaits("retrying, the runs continue")
 	d.srv.Change(d.children()[0], func(o apitest.Object) {
 		delete(o["spec"].(apitest.Object), "status")
 		o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": "True", "reason": "Succeeded"}}}

@@ -58,7 +58,7 @@ func explanation(w io.Writer, e spec.Explanation) error {
 		row("Required", "yes")
 	}
 	if e.Axis {
-		row("Axis", "a list here makes a matrix")
+		row("Axis", "a list makes a matrix axis")
 	}
 	for i, f := range e.Fields {
 		if i == 0 {

@@ -62,7 +62,7 @@ func writeRun(c *cli.Context, s Streams, exporter export.Exporter, run export.Ru
 	case c.String("out") != "":
 		return writeExport(c.Context, c.String("out"), files)
 	case len(files) != 1:
-		return step.Usagef("reading flags of \"export\": %s is %d files: name a folder with --out", c.String("format"), len(files))
+		return step.Usagef("reading flags of \"export\": %s has %d files; name a folder with --out", c.String("format"), len(files))
 	}
 	return files[0].Write(c.Context, s.Out)
 }
@@ -88,7 +88,7 @@ func writeExport(ctx context.Context, path string, files []export.File) error {
 func writeWhole(ctx context.Context, path string, from export.File) error {
 	f, err := durable.Create(path)
 	if err != nil {
-		return fmt.Errorf("beginning the export: %w", err)
+		return fmt.Errorf("starting the export: %w", err)
 	}
 	defer f.Discard()
 	if err := from.Write(ctx, f); err != nil {

@@ -27,7 +27,7 @@ func fetchCommand(s Streams) *cli.Command {
 				return err
 			}
 			if c.Bool("local") {
-				return step.Usagef("fetching %s: runs of this machine are here already; see bflow status", name)
+				return step.Usagef("fetching %s: it ran on this machine, so its results are already here; see bflow status", name)
 			}
 			p, err := onCluster(c, name)
 			if err != nil {
@@ -76,7 +76,7 @@ func fetchMatrix(c *cli.Context, s Streams, p place) error {
 		problems = append(problems, fetchRun(c, s, place{name: run.ID, cluster: p.cluster, run: run}, dir))
 	}
 	if c.Err() != nil {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("fetching the results of %s: interrupted; what has come stays", p.matrix.Name()))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("fetching the results of %s: interrupted; the files fetched so far are kept", p.matrix.Name()))
 	}
 	if begun == 0 {
 		return fmt.Errorf("fetching the results of %s: none of its runs has started", p.matrix.Name())

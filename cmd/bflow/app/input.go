@@ -164,7 +164,7 @@ func expandAll(s Streams, in input, opt plan.Options, from string) ([]*plan.Matr
 		return nil, err
 	}
 	if len(all)+len(in.set.RunPlans) == 0 {
-		return nil, step.Usagef("planning %s: there is no document of kind Experiment in it", from)
+		return nil, step.Usagef("planning %s: it contains no document of kind Experiment", from)
 	}
 	return all, nil
 }

@@ -67,10 +67,10 @@ func tellLeaks(s Streams, found []leaks.Leak, dry bool) {
 	}
 	switch {
 	case len(found) == 0:
-		fmt.Fprintln(s.Err, "nothing was found that no run needs")
+		fmt.Fprintln(s.Err, "no orphaned objects found")
 	case dry:
-		fmt.Fprintf(s.Err, "found %d; without --dry-run they are deleted\n", len(found))
+		fmt.Fprintf(s.Err, "found %d orphaned objects; run without --dry-run to delete them\n", len(found))
 	default: // what its owner takes along is not deleted by itself
-		fmt.Fprintf(s.Err, "deleted %d of %d; the others go with them, or were going already\n", deleted, len(found))
+		fmt.Fprintf(s.Err, "deleted %d of %d; the others are deleted with them, or were already being deleted\n", deleted, len(found))
 	}
 }

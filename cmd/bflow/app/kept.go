@@ -28,7 +28,7 @@ func tellKept(ctx context.Context, w io.Writer, cfg *rest.Config, namespaces []s
 		all = append(all, kept...)
 	}
 	if err != nil {
-		fmt.Fprintf(w, "warning: what ended runs keep is not known: %v\n", err)
+		fmt.Fprintf(w, "warning: what ended runs keep could not be determined: %v\n", err)
 		return
 	}
 	fmt.Fprint(w, keptText(all))
@@ -47,7 +47,7 @@ func keptText(all []clusterrun.Kept) string {
 		}
 	}
 	if len(all) == 0 {
-		return "no run that ended keeps a pod or a volume\n"
+		return "no ended run keeps a pod or a volume\n"
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "kept by %s that %s ended: %s\n", counted(len(all), "run"), have(len(all)), amount(all))
@@ -55,7 +55,7 @@ func keptText(all []clusterrun.Kept) string {
 		fmt.Fprintf(&out, "  %s: the results were fetched, pushed or gathered; --keep-volumes of bflow bootstrap says how long they stay, bflow delete %s\n", amount(free), names(free))
 	}
 	if len(needed) > 0 {
-		fmt.Fprintf(&out, "  %s: the results are nowhere else; bflow fetch %s", amount(needed), needed[0].Run)
+		fmt.Fprintf(&out, "  %s: the results exist only there; fetch them with bflow fetch %s", amount(needed), needed[0].Run)
 		if more := needed[1:]; len(more) > 0 { // it takes one run at a time
 			fmt.Fprintf(&out, ", likewise %s", names(more))
 		}

@@ -39,7 +39,7 @@ func readKubeconfig(file, context, flag string) (*rest.Config, string, error) {
 		return nil, "", step.Usagef("reading the kubeconfig: %v; name one with %s or KUBECONFIG", err, flag)
 	}
 	if credential.Text(cfg.Host) != cfg.Host {
-		return nil, "", step.Usagef("reading the kubeconfig: the server's address holds a credential, which would be shown; name a user with a token instead")
+		return nil, "", step.Usagef("reading the kubeconfig: the server's address contains a credential, which would be printed; use a user with a token instead")
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {

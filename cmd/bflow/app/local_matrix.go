@@ -53,7 +53,7 @@ func (g *localGroup) end(ctx context.Context, s Streams, outcomes []localrun.Out
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*groupPatience)
 	defer cancel()
 	if err := g.finish(ctx, outcomes, page, code); err != nil {
-		fmt.Fprintf(s.Err, "warning: %v; the page is here all the same\n", err)
+		fmt.Fprintf(s.Err, "warning: %v; the page is available here anyway\n", err)
 	}
 }
 

@@ -190,7 +190,7 @@ func (m *points) page(c *cli.Context) (string, error) {
 // says the name of the matrix: it must not lead out of that folder.
 func pageIn(root, matrix string) (string, error) {
 	if file := matrix + ".html"; !filepath.IsLocal(file) || filepath.Base(file) != file {
-		return "", step.Usagef("naming the page of matrix %q: that is no name of a file in %s; name the runs and a file for them with --out", matrix, root)
+		return "", step.Usagef("naming the page of matrix %q: this is not a valid file name in %s; name the runs, and a file with --out", matrix, root)
 	}
 	return filepath.Join(root, matrix+".html"), nil
 }
@@ -208,9 +208,9 @@ func (m *points) cancel(s Streams) error {
 		told[r.PID] = true
 	}
 	if len(told) == 0 {
-		return fmt.Errorf("cancelling matrix %s: no run of it goes on", m.name)
+		return fmt.Errorf("cancelling matrix %s: none of its runs is running", m.name)
 	}
-	fmt.Fprintf(s.Err, "told the executor of %s to stop; bflow status %s says how far it is\n", m.name, m.name)
+	fmt.Fprintf(s.Err, "asked the executor of %s to stop; see its progress with bflow status %s\n", m.name, m.name)
 	return nil
 }
 

@@ -46,7 +46,7 @@ func imageLock(c *cli.Context) (plan.Lock, error) {
 		return nil, step.Exit(contract.ExitUsage, err)
 	}
 	if f.Version != step.Version {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %s holds images of bflow %s, this is %s; push images again, or remove the file\n", path, f.Version, step.Version)
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s contains images of bflow %s, but this is bflow %s; push the images again, or remove the file\n", path, f.Version, step.Version)
 	}
 	return f.References(), nil
 }

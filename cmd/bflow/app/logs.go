@@ -38,7 +38,7 @@ func logsCommand(s Streams) *cli.Command {
 				return clusterLogs(c, s, p)
 			}
 			if c.Bool("follow") {
-				return step.Usagef("reading logs of %s: --follow is for runs on a cluster; bflow watch %s follows this one", p.name, p.name)
+				return step.Usagef("reading logs of %s: --follow is for runs on a cluster; follow this one with bflow watch %s", p.name, p.name)
 			}
 			if c.Bool("engine") {
 				return copyLog(s.Out, filepath.Join(p.dir, contract.FileEngineLog), "")
@@ -59,7 +59,7 @@ func clusterLogs(c *cli.Context, s Streams, p place) error {
 		return err
 	}
 	gone := func(task string) {
-		fmt.Fprintf(s.Err, "the pod of task %s is gone, and its log with it; bflow fetch %s brings what the run has recorded\n", task, p.run.ID)
+		fmt.Fprintf(s.Err, "the pod of task %s is gone with its log; fetch what the run has recorded with bflow fetch %s\n", task, p.run.ID)
 	}
 	var err error
 	switch {

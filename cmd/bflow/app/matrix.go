@@ -62,7 +62,7 @@ func toldMatrix(s Streams, cluster *clusterrun.Cluster, m *clusterrun.Matrix, po
 	fmt.Fprintf(s.Err, "submitted a matrix of %d points to namespace %s of cluster %s\n", points, m.Namespace(), cluster.Name)
 	fmt.Fprintln(s.Out, m.Name())
 	if !follow {
-		fmt.Fprintf(s.Err, "bflow watch %s follows it; see also bflow status, cancel, report and rerun --failed\n", m.Name())
+		fmt.Fprintf(s.Err, "follow it with bflow watch %s; see also bflow status, cancel, report and rerun --failed\n", m.Name())
 	}
 }
 
@@ -72,7 +72,7 @@ func followMatrix(c *cli.Context, s Streams, cluster *clusterrun.Cluster, m *clu
 	ended, err := cluster.FollowMatrix(c.Context, m, t.show, func(err error) { t.say("%s", interruption(err)) })
 	t.close()
 	if c.Err() != nil {
-		return 0, step.Exit(contract.ExitInterrupted, fmt.Errorf("following %s: interrupted; it goes on: bflow watch %s follows it again, bflow cancel %s ends it", m.Name(), m.Name(), m.Name()))
+		return 0, step.Exit(contract.ExitInterrupted, fmt.Errorf("following %s: interrupted; it continues; follow it again with bflow watch %s, or end it with bflow cancel %s", m.Name(), m.Name(), m.Name()))
 	}
 	if err != nil {
 		return 0, err
@@ -84,7 +84,7 @@ func interruption(err error) string {
 	if err == nil {
 		return "the cluster answers again"
 	}
-	return err.Error() + "; trying again, the runs go on"
+	return err.Error() + "; retrying, the runs continue"
 }
 
 // concludeMatrix says how a matrix ended, and returns the code that stands for all its runs.
@@ -176,16 +176,16 @@ func cancelMatrix(c *cli.Context, s Streams, p place) error {
 		return err
 	}
 	if met == clusterrun.WasOver {
-		fmt.Fprintf(s.Err, "%s had ended already; nothing was cancelled\n", p.matrix.Name())
+		fmt.Fprintf(s.Err, "%s has already ended; nothing was cancelled\n", p.matrix.Name())
 		return nil
 	}
-	fmt.Fprintf(s.Err, "told %s to stop: nothing more starts, and what runs is taken down; bflow watch %s follows it\n", p.matrix.Name(), p.matrix.Name())
+	fmt.Fprintf(s.Err, "stopping %s: no more runs start, and running ones are cleaned up; follow it with bflow watch %s\n", p.matrix.Name(), p.matrix.Name())
 	return nil
 }
 
 func deleteMatrix(c *cli.Context, s Streams, p place) error {
 	if c.Bool("keep-results") {
-		return step.Usagef("deleting %s: --keep-results is for single runs; bflow fetch brings the results of one", p.matrix.Name())
+		return step.Usagef("deleting %s: --keep-results is for single runs; fetch the results of a matrix with bflow fetch", p.matrix.Name())
 	}
 	held := func(why string) { fmt.Fprintf(s.Err, "waiting for %s: %s\n", p.matrix.Name(), why) }
 	var err error
@@ -197,10 +197,10 @@ func deleteMatrix(c *cli.Context, s Streams, p place) error {
 		err = p.cluster.DeleteMatrix(c.Context, p.matrix, c.Bool("force"), held)
 	}
 	if c.Err() != nil {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion goes on", p.matrix.Name()))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion continues", p.matrix.Name()))
 	}
 	if errors.Is(err, clusterrun.ErrAlive) {
-		return fmt.Errorf("%w; bflow cancel %s ends it, --force deletes it all the same", err, p.matrix.Name())
+		return fmt.Errorf("%w; cancel it with bflow cancel %s, or delete it anyway with --force", err, p.matrix.Name())
 	}
 	return err
 }

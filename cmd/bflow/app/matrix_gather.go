@@ -24,7 +24,7 @@ func gatherCommand(s Streams) *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.String("from") == "" || c.String("into") == "" {
-				return step.Usagef("reading flags of \"matrix %s\": want --from and --into; it is a task of a matrix that bflow run has submitted", contract.RoleGather)
+				return step.Usagef("reading flags of \"matrix %s\": want --from and --into; this command is a task of a matrix that bflow run submitted", contract.RoleGather)
 			}
 			return gatherAll(c, s)
 		},
@@ -40,7 +40,7 @@ func gatherAll(c *cli.Context, s Streams) error {
 	var gathered []string
 	for _, folder := range folders {
 		if c.Err() != nil {
-			return step.Exit(contract.ExitInterrupted, fmt.Errorf("gathering results: interrupted; what is there stays"))
+			return step.Exit(contract.ExitInterrupted, fmt.Errorf("gathering results: interrupted; the files copied so far are kept"))
 		}
 		if err := gather.Copy(filepath.Join(c.String("from"), folder.Name()), c.String("into"), folder.Name()); err != nil {
 			fmt.Fprintf(s.Err, "warning: %v; its volume is kept\n", err)

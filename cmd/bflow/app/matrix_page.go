@@ -37,7 +37,7 @@ func briefTable(w io.Writer, on screen.Screen, briefs []*brief.Brief) error {
 	}
 	err := report.Table(w, on, reports[:min(rowsShown, len(reports))]...)
 	if more := len(reports) - rowsShown; err == nil && more > 0 {
-		_, err = fmt.Fprintf(w, "and %d more points; bflow report makes a page of all\n", more)
+		_, err = fmt.Fprintf(w, "and %d more points; bflow report shows all of them\n", more)
 	}
 	return err
 }
@@ -63,7 +63,7 @@ func reportMatrix(c *cli.Context, s Streams, p place) error {
 	}
 	reports := reportsOf(briefs)
 	if len(reports) == 0 {
-		return fmt.Errorf("reporting matrix %s: no run of it has come to its summary yet; bflow status %s says how far it is", p.matrix.Name(), p.matrix.Name())
+		return fmt.Errorf("reporting matrix %s: none of its runs has a summary yet; see its progress with bflow status %s", p.matrix.Name(), p.matrix.Name())
 	}
 	path := c.String("out")
 	if path == "" {
@@ -73,7 +73,7 @@ func reportMatrix(c *cli.Context, s Streams, p place) error {
 		return err
 	}
 	if n := len(briefs) - len(reports); n > 0 {
-		fmt.Fprintf(s.Err, "%d of %d points are in it; the others have not ended, or left no summary\n", len(reports), len(briefs))
+		fmt.Fprintf(s.Err, "it shows %d of %d points; the others have not ended, or have no summary\n", len(reports), len(briefs))
 	}
 	return show(c, s.Out, reports, func(w io.Writer) error {
 		if err := briefTable(w, screenOf(c, s.Out), briefs); err != nil {

@@ -45,7 +45,7 @@ func matrixCommand(s Streams) *cli.Command {
 // groupOf is the MLflow run of a matrix. Its start is that of its task where nobody knows better.
 func groupOf(c *cli.Context, start time.Time) (mlflow.Group, error) {
 	if c.String("pipelinerun") == "" || c.String("namespace") == "" {
-		return mlflow.Group{}, step.Usagef("reading flags of \"matrix\": no PipelineRun says which matrix; it is a task of one that bflow run has submitted")
+		return mlflow.Group{}, step.Usagef("reading flags of \"matrix\": --pipelinerun is required; this command is a task of a matrix that bflow run submitted")
 	}
 	return mlflow.Group{Experiment: c.String("experiment"), Name: c.String("pipelinerun"), ID: c.String("pipelinerun-uid"), Start: start}, nil
 }
@@ -69,7 +69,7 @@ func matrixBegin(c *cli.Context, s Streams) error {
 		}
 	}
 	if err != nil {
-		fmt.Fprintf(s.Err, "warning: %v; the runs of the matrix will stand side by side there\n", err)
+		fmt.Fprintf(s.Err, "warning: %v; the runs of the matrix will not be nested there\n", err)
 	}
 	return writeResult(c.String("run-id-result"), id)
 }
@@ -110,7 +110,7 @@ func matrixAggregate(c *cli.Context, s Streams) error {
 		return err
 	}
 	if err := a.track(c.Context, g); err != nil {
-		fmt.Fprintf(s.Err, "warning: %v; the page is beside the matrix all the same\n", err)
+		fmt.Fprintf(s.Err, "warning: %v; the page is stored with the matrix anyway\n", err)
 	}
 	fmt.Fprintf(s.Err, "%s: %s: %s\n", a.matrix.Name(), a.summary.Verdict, a.summary.Counts)
 	return e.patiently(c.Context, func(ctx context.Context) error {
@@ -151,7 +151,7 @@ func (a *aggregate) track(ctx context.Context, g mlflow.Group) error {
 	}
 	text, err := json.Marshal(a.summary)
 	if err != nil {
-		return fmt.Errorf("summing up the matrix: %w", err)
+		return fmt.Errorf("summarising the matrix: %w", err)
 	}
 	files := map[string][]byte{clusterrun.KeyMatrix: text}
 	if a.html != nil {
@@ -169,7 +169,7 @@ func (a *aggregate) track(ctx context.Context, g mlflow.Group) error {
 func pushGroup(ctx context.Context, client *mlflow.Client, g mlflow.Group, files map[string][]byte, o mlflow.Outcome) (*mlflow.RunInfo, error) {
 	dir, err := os.MkdirTemp("", "bflow-matrix-")
 	if err != nil {
-		return nil, fmt.Errorf("keeping the page of the matrix: %w", err)
+		return nil, fmt.Errorf("storing the page of the matrix: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	for name, text := range files {

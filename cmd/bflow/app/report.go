@@ -78,9 +78,9 @@ func reported(c *cli.Context, s Streams) (names []string, out string, err error)
 	names = m.reported()
 	switch n := len(m.runs); {
 	case len(names) == 0:
-		return nil, "", fmt.Errorf("reporting matrix %s: none of its %d runs has come to a report; bflow status %s says why", m.name, n, m.name)
+		return nil, "", fmt.Errorf("reporting matrix %s: none of its %d runs has a report; see why with bflow status %s", m.name, n, m.name)
 	case len(names) < n:
-		fmt.Fprintf(s.Err, "%d of %d points are in it; the others have not come to a report\n", len(names), n)
+		fmt.Fprintf(s.Err, "it shows %d of %d points; the others have no report\n", len(names), n)
 	}
 	return names, out, err
 }

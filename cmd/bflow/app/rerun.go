@@ -83,7 +83,7 @@ func rerunPoints(c *cli.Context, s Streams, m *points) error {
 		return err
 	}
 	if len(plans) == 0 {
-		fmt.Fprintf(s.Err, "every point of %s has come to a good end; nothing is run again\n", m.name)
+		fmt.Fprintf(s.Err, "every point of %s succeeded; there is nothing to run again\n", m.name)
 		return nil
 	}
 	return runLocal(c, s, plans, compileOptions(c, input{sum: "plans of " + m.name}), nil)

@@ -33,7 +33,7 @@ func resumeCommand(s Streams) *cli.Command {
 				return err
 			}
 			if status.State == local.Succeeded {
-				return step.Usagef("resuming run %q: nothing is left to do; bflow rerun makes a new run of the same plan", status.RunID)
+				return step.Usagef("resuming run %q: nothing is left to do; start a new run of the same plan with bflow rerun", status.RunID)
 			}
 			var again []string
 			if !status.Alive {
@@ -61,7 +61,7 @@ func measuredAgain(s Streams, dir string) (tasks []string, err error) {
 		return nil, err
 	}
 	for _, n := range slices.Sorted(maps.Keys(damaged)) {
-		fmt.Fprintf(s.Err, "measurement %d (%q) is made again: %q %s\n", n, plan.Measurements[n].Name, damaged[n].Path, damaged[n].Problem)
+		fmt.Fprintf(s.Err, "measurement %d (%q) is repeated: %q %s\n", n, plan.Measurements[n].Name, damaged[n].Path, damaged[n].Problem)
 		tasks = append(tasks, pipelines.LoadTask(n))
 	}
 	return tasks, nil

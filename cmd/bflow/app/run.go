@@ -117,7 +117,7 @@ func secondSignal(ctx context.Context, s Streams) (second <-chan struct{}, end f
 		case <-over:
 			return
 		}
-		fmt.Fprintln(s.Err, "stopping: taking everything down; once more to stop at once")
+		fmt.Fprintln(s.Err, "stopping: cleaning up; interrupt again to stop at once")
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(again)
@@ -199,7 +199,7 @@ func explainOutcome(s Streams, out localrun.Outcome) {
 		fmt.Fprintf(s.Err, "%s: %v\n", out.RunID, out.Err)
 	case judged(out.Status): // the table says it, with its reasons
 	case out.Status.State == local.Cancelled:
-		fmt.Fprintf(s.Err, "%s: %s; bflow resume %s goes on with it%s\n", out.RunID, out.Status.Message, out.RunID, partOf(out))
+		fmt.Fprintf(s.Err, "%s: %s; resume it with bflow resume %s%s\n", out.RunID, out.Status.Message, out.RunID, partOf(out))
 	case out.Status.Message != "":
 		fmt.Fprintf(s.Err, "%s: %s; see bflow logs %s\n", out.RunID, progress.Reason(out.Status.Message), out.RunID)
 	}
@@ -210,7 +210,7 @@ func partOf(out localrun.Outcome) string {
 	if _, err := os.Stat(filepath.Join(out.RunDir, contract.DirMeasurement)); err != nil {
 		return ""
 	}
-	return ", bflow report " + out.RunID + " shows what was measured"
+	return ", or see what was measured with bflow report " + out.RunID
 }
 
 // judged says whether a run is red for nothing but its verdict.

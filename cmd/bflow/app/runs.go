@@ -75,7 +75,7 @@ func safe(dir string) (string, error) {
 			return nil // what cannot be read is told of by whoever wants it
 		}
 		if info, err := os.Stat(path); err == nil && info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe) != 0 {
-			return step.Usagef("reading run %q: %q is a device or a pipe, which no run makes; remove it", filepath.Base(dir), path)
+			return step.Usagef("reading run %q: %q is a device or a pipe, which no run creates; remove it", filepath.Base(dir), path)
 		}
 		return nil
 	})
@@ -92,7 +92,7 @@ func holdsRun(dir string) bool {
 
 func notFound(root, name string, names, hits []string) string {
 	if len(hits) > 1 {
-		return fmt.Sprintf("%d runs begin so: %s", len(hits), strings.Join(hits[:min(4, len(hits))], ", "))
+		return fmt.Sprintf("%d runs match: %s", len(hits), strings.Join(hits[:min(4, len(hits))], ", "))
 	}
 	if near := problem.Closest(name, names, 3); len(near) > 0 {
 		return "no such run in " + root + "; closest: " + strings.Join(near, ", ")

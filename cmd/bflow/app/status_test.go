@@ -36,7 +36,7 @@ BEFORE IT  NAMESPACE  WAITING       ASKS FOR
 earlier    team-b     30s, place 1  8 nvidia.com/gpu, 13250m cpu, 20Gi ephemer..
 next       team-b     0s, place 2   8 nvidia.com/gpu, 13250m cpu, 20Gi ephemer..
 
-runs of other namespaces may hold the rest; they are not shown to you
+runs in other namespaces may use the rest; you are not allowed to see them
 `
 	if out.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", out.String(), want)

@@ -35,7 +35,7 @@ func runCluster(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.O
 		return err
 	}
 	if len(plans) > 1 && o.NoQueue {
-		fmt.Fprintf(s.Err, "warning: %d runs start at once and share what is free; with a queue they would wait for each other\n", len(plans))
+		fmt.Fprintf(s.Err, "warning: %d runs start at once and compete for free devices; with a queue they would wait for each other\n", len(plans))
 	}
 	if err := cluster.Adapt(c.Context, &o, plans[0], c.IsSet("platform")); err != nil {
 		return err
@@ -124,7 +124,7 @@ func told(s Streams, cluster *clusterrun.Cluster, runs []*clusterrun.Run, follow
 		fmt.Fprintln(s.Out, r.ID)
 	}
 	if !follow {
-		fmt.Fprintf(s.Err, "bflow watch %s follows it; see also bflow status, logs and cancel\n", runs[0].ID)
+		fmt.Fprintf(s.Err, "follow it with bflow watch %s; see also bflow status, logs and cancel\n", runs[0].ID)
 	}
 }
 
@@ -135,7 +135,7 @@ func followCluster(c *cli.Context, s Streams, cluster *clusterrun.Cluster, runs 
 	ended, err := cluster.Follow(c.Context, runs, f)
 	f.display.Close()
 	if c.Err() != nil {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("following %s: interrupted; it goes on: bflow watch %s follows it again, bflow cancel %s ends it",
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("following %s: interrupted; it continues; follow it again with bflow watch %s, or end it with bflow cancel %s",
 			runs[0].ID, runs[0].ID, runs[0].ID))
 	}
 	if err != nil {
@@ -160,7 +160,7 @@ func concludeCluster(c *cli.Context, s Streams, cluster *clusterrun.Cluster, run
 		}
 		dir, err := briefCopy(c, s, cluster, r)
 		if err != nil {
-			fmt.Fprintf(s.Err, "warning: no report of %s yet: %v; bflow report %s tries again\n", r.ID, err, r.ID)
+			fmt.Fprintf(s.Err, "warning: no report of %s yet: %v; retry with bflow report %s\n", r.ID, err, r.ID)
 			continue
 		}
 		if dir != "" {
@@ -266,7 +266,7 @@ func (f *clusterFollower) Trouble(err error) {
 		f.display.Say("", "the cluster answers again")
 		return
 	}
-	f.display.Say("", "%v; trying again, the runs go on", err)
+	f.display.Say("", "%v; retrying, the runs continue", err)
 }
 
 // trouble is the same without a display.
@@ -275,5 +275,5 @@ func trouble(s Streams, err error) {
 		fmt.Fprintln(s.Err, "the cluster answers again")
 		return
 	}
-	fmt.Fprintf(s.Err, "%v; trying again\n", err)
+	fmt.Fprintf(s.Err, "%v; retrying\n", err)
 }

@@ -31,7 +31,7 @@ func targetListCommand(s Streams) *cli.Command {
 				return unread
 			}
 			if unread != nil {
-				fmt.Fprintf(s.Err, "warning: not all is known of them: %v\n", unread)
+				fmt.Fprintf(s.Err, "warning: the list is incomplete: %v\n", unread)
 			}
 			return show(c, s.Out, all, func(w io.Writer) error { return targetTable(w, all, time.Now()) })
 		},
@@ -85,11 +85,11 @@ func note(t bootstrap.TargetState) string {
 	case t.Seen != nil && t.Seen.Why != "":
 		return oneLine(t.Seen.Why)
 	case len(t.Dirty) > 0:
-		return "nothing starts: it may still hold devices of " + strings.Join(t.Dirty, ", ")
+		return "no run starts there: it may still hold devices of " + strings.Join(t.Dirty, ", ")
 	case len(t.Lacks) > 0:
-		return fmt.Sprintf("its accounts lack rights for runs of %s: bflow target add %s --kubeconfig FILE", strings.Join(t.Lacks, ", "), t.Name)
+		return fmt.Sprintf("its service accounts lack permissions for runs of %s: run bflow target add %s --kubeconfig FILE", strings.Join(t.Lacks, ", "), t.Name)
 	case t.Held:
-		return "nothing starts: it is being removed"
+		return "no run starts there: it is being removed"
 	case t.Seen != nil && len(t.Seen.Lost) > 0:
 		return "no pods on " + strings.Join(t.Seen.Lost[:min(3, len(t.Seen.Lost))], ", ")
 	}

@@ -32,10 +32,10 @@ func TestTheTableOfTargets(t *testing.T) {
 	want := `
 TARGET  ANSWERS        VERSION  DEVICES                 TOTAL  FREE  OURS  OTHERS  RUNS  WAITING  NOTE
 away    no, for 1m30s  -        -                       -      -     -     -       0     3        no route to host
-far     yes            v1.34.4  bflow.dev/gpu-h100      8      5     2     1       2     0        nothing starts: it is being removed
+far     yes            v1.34.4  bflow.dev/gpu-h100      8      5     2     1       2     0        no run starts there: it is being removed
                                 nvidia.com/mig-1g.10gb  7      7     0     0                      
 new     unknown        -        -                       -      -     -     -       0     0        
-old     yes            v1.34.4  -                       -      -     -     -       0     0        its accounts lack rights for runs of bench, lab: bflow target add old --kubeconfig FILE
+old     yes            v1.34.4  -                       -      -     -     -       0     0        its service accounts lack permissions for runs of bench, lab: run bflow target add old --kubeconfig FILE
 `
 	if diff := cmp.Diff(strings.TrimLeft(want, "\n"), out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -73,7 +73,7 @@ func follow(c *cli.Context, s Streams, dir string) (local.Status, error) {
 		}
 		select {
 		case <-c.Done():
-			return status, step.Exit(contract.ExitInterrupted, fmt.Errorf("watching %s: interrupted; the run goes on", status.RunID))
+			return status, step.Exit(contract.ExitInterrupted, fmt.Errorf("watching %s: interrupted; the run continues", status.RunID))
 		case <-tick.C:
 		}
 		if status, err = local.StatusOf(dir); err != nil {

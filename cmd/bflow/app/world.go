@@ -91,7 +91,7 @@ func (p place) certain(c *cli.Context) error {
 	if whole == p.name || c.Bool("yes") {
 		return nil
 	}
-	return step.Usagef("reading arguments of %q: %q is the start of a name; write the whole one, %s, or add --yes", c.Command.Name, p.name, whole)
+	return step.Usagef("reading arguments of %q: %q is the start of a name; give the full name, %s, or add --yes", c.Command.Name, p.name, whole)
 }
 
 // several refuses a matrix where one run is asked for.

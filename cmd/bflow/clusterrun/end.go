@@ -119,7 +119,7 @@ func (c *Cluster) DeleteOrphan(ctx context.Context, run *Run, teardown func(cont
 	teardown(ctx)
 	for _, pr := range run.Attempts {
 		if err := c.letGo(ctx, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
-			return fmt.Errorf("letting run %s go: %w", run.ID, err)
+			return fmt.Errorf("removing the finalizers of run %s: %w", run.ID, err)
 		}
 	}
 	return c.gone(ctx, run, held)
@@ -192,7 +192,7 @@ func (c *Cluster) gone(ctx context.Context, run *Run, held func(string)) error {
 			}, func(error) {})
 		})
 		if err != nil {
-			return fmt.Errorf("waiting until run %s is gone: %w; its deletion goes on", run.ID, err)
+			return fmt.Errorf("waiting until run %s is gone: %w; its deletion continues", run.ID, err)
 		}
 	}
 	return nil
@@ -218,13 +218,13 @@ func awaitGone(left <-chan bool, ended <-chan error, held func()) error {
 // holding says what keeps a deleted run.
 func (c *Cluster) holding(ctx context.Context, run *Run) string {
 	if engine, err := c.Engine(ctx, run); err == nil && len(engine) > 0 {
-		return fmt.Sprintf("%d pods of the server under test are being taken down", len(engine))
+		return fmt.Sprintf("%d pods of the server under test are being deleted", len(engine))
 	}
 	deployment, err := get[appsv1.Deployment](ctx, c, controllerPath())
 	if apierrors.IsNotFound(err) || err == nil && deployment.Status.AvailableReplicas == 0 {
-		return fmt.Sprintf("%s holds it, and does not run: see bflow doctor, or --force where it is gone for good", contract.AccountController)
+		return fmt.Sprintf("%s has to release it, but is not running: see bflow doctor, or use --force if it is gone for good", contract.AccountController)
 	}
-	return fmt.Sprintf("%s holds it until nothing of it is left on its target", contract.AccountController)
+	return fmt.Sprintf("%s keeps it until all its objects on the target are deleted", contract.AccountController)
 }
 
 // Plan is the plan of a run, from its ConfigMap.

@@ -165,7 +165,7 @@ func TestDeleteWaitsForTheRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said != "bflow-controller holds it, and does not run: see bflow doctor, or --force where it is gone for good" {
+	if said != "bflow-controller has to release it, but is not running: see bflow doctor, or use --force if it is gone for good" {
 		t.Errorf("said %q", said)
 	}
 	if left := append(srv.List(runsAt+"/"), srv.List(mapsAt)...); len(left) > 0 {
@@ -261,7 +261,7 @@ func TestConnectSaysWhyThereIsNoAnswer(t *testing.T) {
 	srv := apitest.New(t)
 	srv.Refuse(func(apitest.Request) (int, string) { return http.StatusUnauthorized, "Unauthorized" })
 	_, err = clusterrun.Connect(t.Context(), srv.Config(), "hub")
-	wants(t, err, "cluster hub does not know who you are", "log in again")
+	wants(t, err, "cluster hub does not accept your credentials", "log in again")
 }
 
 func TestFind(t *testing.T) {

@@ -23,7 +23,7 @@ func (e *Unreachable) Error() string {
 	if e.Cluster != e.Host {
 		at = e.Cluster + " (" + e.Host + ")"
 	}
-	return fmt.Sprintf("the API server of cluster %s does not answer: %v; is the network up, and is this the right cluster? (--context, --kubeconfig)", at, e.Err)
+	return fmt.Sprintf("the API server of cluster %s does not answer: %v; check the network, and that this is the right cluster (--context, --kubeconfig)", at, e.Err)
 }
 
 func (e *Unreachable) Unwrap() error { return e.Err }
@@ -31,7 +31,7 @@ func (e *Unreachable) Unwrap() error { return e.Err }
 // away explains why the first question had no answer.
 func (c *Cluster) away(ctx context.Context, err error) error {
 	if apierrors.IsUnauthorized(err) {
-		return fmt.Errorf("cluster %s does not know who you are (%w); log in again, or name other credentials with --kubeconfig", c.Name, err)
+		return fmt.Errorf("cluster %s does not accept your credentials (%w); log in again, or use others with --kubeconfig", c.Name, err)
 	}
 	if apierrors.ReasonForError(err) != metav1.StatusReasonUnknown && !apierrors.IsTimeout(err) && !apierrors.IsInternalError(err) {
 		return c.explain(err)
@@ -66,9 +66,9 @@ func (c *Cluster) explain(err error) error {
 	case noSuchKind(err):
 		return c.missing(err)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w; ask for this right, or see bflow doctor", err)
+		return fmt.Errorf("%w; ask an administrator for this permission, or see bflow doctor", err)
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("cluster %s does not know who you are any more (%w); log in again", c.Name, err)
+		return fmt.Errorf("cluster %s no longer accepts your credentials (%w); log in again", c.Name, err)
 	case errors.As(err, &network) && !errors.Is(err, context.Canceled), errors.As(err, &closed):
 		return &Unreachable{Cluster: c.Name, Host: c.Config.Host, Err: cause(err)}
 	}

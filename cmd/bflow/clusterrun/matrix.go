@@ -191,11 +191,11 @@ func (m *Matrix) Status() (MatrixStatus, error) {
 func (m *Matrix) sentence(s *state.State, out *MatrixStatus) string {
 	switch {
 	case m.Custom == nil && out.Alive:
-		return "its first task begins; nothing is made yet"
+		return "its first task is starting; it has no runs yet"
 	case m.Custom == nil:
-		return cmp.Or(message(&m.Parent), "it ended before anything was made")
+		return cmp.Or(message(&m.Parent), "it ended before any run was created")
 	case m.Custom.Status.GetCondition("Succeeded") == nil:
-		return fmt.Sprintf("%s has not taken it up yet: see bflow doctor", contract.AccountController)
+		return fmt.Sprintf("%s has not picked it up yet: see bflow doctor", contract.AccountController)
 	case m.Custom.IsDone() && s.Outcomes == "":
 		return m.Custom.Status.GetCondition("Succeeded").Message
 	case m.Custom.IsCancelled() && out.Alive:

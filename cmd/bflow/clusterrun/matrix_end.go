@@ -61,7 +61,7 @@ func (c *Cluster) DeleteMatrix(ctx context.Context, m *Matrix, force bool, held 
 		return err
 	}
 	return c.matrixGone(ctx, m, func() {
-		held(fmt.Sprintf("%s holds it until nothing of its runs is left on their targets", contract.AccountController))
+		held(fmt.Sprintf("%s keeps it until all objects of its runs on targets are deleted", contract.AccountController))
 	})
 }
 
@@ -86,11 +86,11 @@ func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func
 			return fmt.Errorf("deleting CustomRun %s of matrix %s: %w", m.Custom.Name, m.Name(), err)
 		}
 		if err := c.letGo(ctx, at); err != nil {
-			return fmt.Errorf("letting matrix %s go: %w", m.Name(), err)
+			return fmt.Errorf("removing the finalizers of matrix %s: %w", m.Name(), err)
 		}
 	}
 	if err := c.letGo(ctx, pipelineRuns(m.Namespace(), m.Name())); err != nil {
-		return fmt.Errorf("letting matrix %s go: %w", m.Name(), err)
+		return fmt.Errorf("removing the finalizers of matrix %s: %w", m.Name(), err)
 	}
 	return c.matrixGone(ctx, m, func() { held("what belongs to it is being deleted") })
 }
@@ -135,7 +135,7 @@ func (c *Cluster) markMatrix(ctx context.Context, m *Matrix) error {
 func (c *Cluster) matrixGone(ctx context.Context, m *Matrix, held func()) error {
 	err := errors.Join(c.customGone(ctx, m, held), c.runsGone(ctx, m, held))
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("waiting until matrix %s is gone: %w; its deletion goes on", m.Name(), err)
+		return fmt.Errorf("waiting until matrix %s is gone: %w; its deletion continues", m.Name(), err)
 	}
 	return err
 }

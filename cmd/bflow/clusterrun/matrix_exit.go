@@ -93,7 +93,7 @@ func (m *Matrix) Exit(briefs []*brief.Brief) (int, error) {
 		codes = append(codes, code)
 		cancelled = cancelled || o == state.Cancelled || o == state.Deleted
 	}
-	if m.Custom == nil && parent == local.Failed { // it ended before anything was made
+	if m.Custom == nil && parent == local.Failed { // it ended before any run was created
 		codes = append(codes, contract.ExitFail)
 	}
 	return settle(codes, cancelled), nil

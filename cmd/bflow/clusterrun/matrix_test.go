@@ -119,7 +119,7 @@ func TestTheStatusOfAMatrix(t *testing.T) {
 		message        string
 		exit           int
 	}{
-		{name: "before Tekton has begun it", do: func(*apitest.Server, *clusterrun.Matrix) {}, state: local.Running, alive: true, message: "nothing is made yet"},
+		{name: "before Tekton has begun it", do: func(*apitest.Server, *clusterrun.Matrix) {}, state: local.Running, alive: true, message: "it has no runs yet"},
 		{name: "while it goes on", do: func(srv *apitest.Server, m *clusterrun.Matrix) { begins(srv, m, "pF.") }, state: local.Running, alive: true, message: "3 points: 1 passed, 1 failed, 1 waiting"},
 		{name: "cancelled outright, while runs are taken down", do: func(srv *apitest.Server, m *clusterrun.Matrix) {
 			begins(srv, m, "p2o", func(cr map[string]any) { cr["spec"] = map[string]any{"status": "RunCancelled"} })
@@ -300,7 +300,7 @@ func TestDeletingAMatrixWaitsForItsController(t *testing.T) {
 	srv.Put(runsAt+"/"+m.Child(0), map[string]any{"metadata": map[string]any{"labels": map[string]any{contract.LabelMatrix: m.Name()}}})
 	held := false
 	err := c.DeleteMatrix(eventually.Context(t), find(t, c, "demo-1"), false, func(why string) {
-		held = strings.Contains(why, "nothing of its runs is left")
+		held = strings.Contains(why, "all objects of its runs on targets are deleted")
 		srv.Remove(customsAt + "/demo-1-children")
 		srv.Remove(runsAt + "/" + m.Child(0))
 	})

@@ -63,7 +63,7 @@ func (c *Cluster) WhyWaiting(ctx context.Context, s *Status, pr *tektonv1.Pipeli
 	switch {
 	case err != nil:
 	case len(loads) == 0:
-		q.Reason = "nothing has taken it up yet; if that lasts, bflow doctor says whether bflow-controller runs"
+		q.Reason = "not picked up yet; if this persists, check with bflow doctor that bflow-controller runs"
 	default:
 		q.Reason = loads[0].reason()
 		q.Position = c.position(ctx, pr.Namespace, q.Name, loads[0].Name)

@@ -130,7 +130,7 @@ func notFound(name string, names []string, hits []*Run) string {
 		for _, h := range hits[:min(4, len(hits))] {
 			begin = append(begin, h.ID)
 		}
-		return fmt.Sprintf("%d runs begin so: %s", len(hits), strings.Join(begin, ", "))
+		return fmt.Sprintf("%d runs match: %s", len(hits), strings.Join(begin, ", "))
 	}
 	if near := problem.Closest(name, names, 3); len(near) > 0 {
 		return "no such run; closest: " + strings.Join(near, ", ")

@@ -164,7 +164,7 @@ func (s *Status) sentence(pr *tektonv1.PipelineRun) string {
 	_, stopped, _ := strings.Cut(pr.Annotations[queuerun.AnnotationStopped], ":")
 	switch {
 	case s.State == local.Pending && s.Queue == nil:
-		return "it waits for somebody to let it start: it is pending and names no queue"
+		return "it is pending and names no queue, so it has to be started by hand"
 	case s.State == local.Pending:
 		return s.Queue.Sentence()
 	case s.State == local.Running && pr.DeletionTimestamp != nil:
@@ -172,7 +172,7 @@ func (s *Status) sentence(pr *tektonv1.PipelineRun) string {
 	case s.State == local.Running && stopping && !queuerun.Started(pr):
 		return "it is being cancelled; it had not started"
 	case s.State == local.Running && stopping:
-		return "it is being cancelled; its last tasks take everything down"
+		return "it is being cancelled; its finally tasks clean up"
 	case s.State == local.Running:
 		return s.waiting()
 	case s.State == local.Cancelled && stopped != "":
@@ -208,7 +208,7 @@ func plain(message string) string {
 		return strings.TrimSpace(message)
 	}
 	if failed > 0 {
-		return fmt.Sprintf("%d succeeded, %d failed, %d skipped; bflow status says why", completed-failed-cancelled, failed, skipped)
+		return fmt.Sprintf("%d succeeded, %d failed, %d skipped; see bflow status", completed-failed-cancelled, failed, skipped)
 	}
 	return fmt.Sprintf("%d succeeded, %d skipped", completed-failed-cancelled, skipped)
 }

@@ -42,7 +42,7 @@ func TestStatusOf(t *testing.T) {
 		}), state: local.Pending, message: `Place 3 in queue "local", waits for 4 nvidia.com/gpu`},
 		{name: "one without a queue label is pending by somebody's hand", run: makeRun("r", func(pr *tektonv1.PipelineRun) {
 			pr.Spec.Status = tektonv1.PipelineRunSpecStatusPending
-		}), state: local.Pending, message: "it waits for somebody to let it start: it is pending and names no queue"},
+		}), state: local.Pending, message: "it is pending and names no queue, so it has to be started by hand"},
 		{name: "one that goes on has nothing to say", run: makeRun("r", begun(contract.Provision), condition(running, "Running", "Tasks Completed: 0")), state: local.Running},
 		{name: "a pod that cannot start is named",
 			run:     makeRun("r", begun(contract.Provision), condition(running, "Running", "")),
@@ -78,7 +78,7 @@ func TestStatusOf(t *testing.T) {
 			state: local.Cancelled, exit: contract.ExitInterrupted, message: "the run was cancelled"},
 		{name: "one that is being cancelled goes on", run: makeRun("r", begun(contract.Provision), condition(running, "Running", ""), func(pr *tektonv1.PipelineRun) {
 			pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally
-		}), state: local.Running, message: "it is being cancelled; its last tasks take everything down"},
+		}), state: local.Running, message: "it is being cancelled; its finally tasks clean up"},
 		{name: "a timeout is no failure of a task", run: makeRun("r", begun(contract.Provision), condition(failed, "PipelineRunTimeout", `"r" failed to finish within "1h"`)),
 			state: local.TimedOut, exit: contract.ExitFail, message: `"r" failed to finish within "1h"`},
 		{name: "a green run is green", run: makeRun("r", begun(contract.Provision), condition(corev1.ConditionTrue, "Succeeded", "Tasks Completed: 7")),
@@ -131,7 +131,7 @@ func TestTheLastLineOfAFailedStepIsItsReason(t *testing.T) {
 		{"a busy one that answers the second time", []int{http.StatusInternalServerError}, `task "provision": step "provision" exited with code 3: CrashLoopBackOff: it ended with exit code 2`},
 		{"a log that whoever asks may not read", slices.Repeat([]int{http.StatusForbidden}, 99), alone},
 		{"a pod that is gone", slices.Repeat([]int{http.StatusNotFound}, 99), alone},
-		{"a node that does not answer", slices.Repeat([]int{http.StatusInternalServerError}, 99), alone + "; what it said could not be read ("},
+		{"a node that does not answer", slices.Repeat([]int{http.StatusInternalServerError}, 99), alone + "; its log could not be read ("},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			srv, c := newCluster(t)

@@ -102,7 +102,7 @@ func (c *Cluster) ready(ctx context.Context, objects []compile.Objects) error {
 		case errors.As(err, &missing):
 			return fmt.Errorf("submitting %s: %w, or start without a queue (--no-queue)", pr.Name, err)
 		case apierrors.IsNotFound(err):
-			return fmt.Errorf("submitting %s: there is no queue %q in namespace %s of cluster %s; bflow bootstrap namespace add %s makes queue %q, bflow target add that of another cluster, and --no-queue starts at once",
+			return fmt.Errorf("submitting %s: there is no queue %q in namespace %s of cluster %s; bflow bootstrap namespace add %s creates queue %q, bflow target add creates that of another cluster, and --no-queue starts without one",
 				pr.Name, queue, pr.Namespace, c.Name, pr.Namespace, contract.TargetLocal)
 		case err != nil && !apierrors.IsForbidden(err): // whoever may not look may still submit
 			return err

@@ -57,7 +57,7 @@ func TestARunThatAsksForMoreThanThereIsIsTold(t *testing.T) {
 		}}}})
 	}
 	quota("8")
-	want := `queue "local" has 8 nvidia.com/gpu in all, and 16 is asked for; until there is more, such a run lets others pass`
+	want := `queue "local" has 8 nvidia.com/gpu in total, but the run requests 16; until the quota is raised, other runs may pass it`
 	if got := c.TooBig(t.Context(), runs); len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q once", got, want)
 	}

@@ -147,7 +147,7 @@ func (c *Cluster) lastWords(ctx context.Context, s *Status, runs []tektonv1.Task
 			if !ok {
 				var err error
 				if word, err = c.lastWord(ctx, &tr); err != nil {
-					t.Message += fmt.Sprintf("; what it said could not be read (%v): bflow logs %s tells it", err, s.RunID)
+					t.Message += fmt.Sprintf("; its log could not be read (%v): see bflow logs %s", err, s.RunID)
 					continue
 				}
 				known[key] = word
