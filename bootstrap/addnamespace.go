@@ -55,7 +55,7 @@ func (h *Hub) lookAt(ctx context.Context, o NamespaceOptions) (*membership, erro
 	m := &membership{Hub: h, o: o, s: s, without: map[string]byRef{}}
 	m.others = slices.DeleteFunc(slices.Clone(s.options.Namespaces), func(n string) bool { return n == o.Name })
 	if len(m.others) == 0 {
-		return nil, errors.New("it is the only namespace of runs; bflow bootstrap upgrade renews it, and bflow bootstrap uninstall takes it away")
+		return nil, errors.New("it is the only namespace for runs; update it with bflow bootstrap upgrade, or remove it with bflow bootstrap uninstall")
 	}
 	with := s.options
 	with.Namespaces = append(slices.Clone(m.others), o.Name)
@@ -141,7 +141,7 @@ func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
 		}
 		h.done("%s (%s, %s)", c.Name, counted(len(c.Objects), count, 0), time.Since(began).Round(time.Second))
 	}
-	m.sayTargets("knows namespace %q only when it is added again: bflow target add %s --kubeconfig FILE")
+	m.sayTargets("does not know namespace %q until it is added again: bflow target add %s --kubeconfig FILE")
 	return nil
 }
 

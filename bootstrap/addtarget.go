@@ -51,7 +51,7 @@ func (o TargetOptions) Validate() error {
 	case o.Name == contract.TargetLocal:
 		problems = append(problems, fmt.Errorf("target %q is the hub itself; choose another name", o.Name))
 	case o.Name == contract.TargetAny:
-		problems = append(problems, fmt.Errorf("target %q is what runs say that name none; choose another name", o.Name))
+		problems = append(problems, fmt.Errorf("target %q is the name for runs without a target; choose another name", o.Name))
 	case len(o.Name) > longestTarget:
 		problems = append(problems, fmt.Errorf("target %q: a name has at most %d characters", o.Name, longestTarget))
 	}
@@ -61,7 +61,7 @@ func (o TargetOptions) Validate() error {
 		}
 	}
 	if o.Kubeconfig == "" {
-		problems = append(problems, errors.New("a target is reached by --kubeconfig: a file with the way to it, for an administrator"))
+		problems = append(problems, errors.New("--kubeconfig is required: give a kubeconfig with administrator rights on the target"))
 	}
 	return errors.Join(append(problems, Options{Namespaces: o.Namespaces}.Validate())...)
 }
@@ -84,10 +84,10 @@ func (h *Hub) AddTarget(ctx context.Context, o TargetOptions, dry io.Writer) err
 	steps := []step{{"looking at the hub", a.lookHere}, {"looking at the target", a.lookThere}, {"comparing", a.agree},
 		{"looking for its namespaces", a.present}}
 	if dry != nil {
-		steps = append(steps, step{"asking what would change", func(ctx context.Context) error { return a.preview(ctx, dry) }})
+		steps = append(steps, step{"checking what would change", func(ctx context.Context) error { return a.preview(ctx, dry) }})
 	} else {
-		steps = append(steps, step{"preparing the target", a.prepare}, step{"keeping its credentials", a.keep},
-			step{"making its queue", a.queue}, step{"waiting for the controller", a.reached})
+		steps = append(steps, step{"preparing the target", a.prepare}, step{"storing its credentials", a.keep},
+			step{"creating its queue", a.queue}, step{"waiting for the controller", a.reached})
 	}
 	for _, s := range steps {
 		if err := s.do(ctx); err != nil {
@@ -133,11 +133,11 @@ func (a *adding) agree(context.Context) error {
 	}
 	for name, other := range all {
 		if name != a.o.Name && other.UID == a.found.UID && !apart(a.settings.Nodes, other.Nodes) {
-			return fmt.Errorf("context %q is target %q already; devices are counted once, so a cluster has one name, or one for each part by --node-selector", a.far.Context, name)
+			return fmt.Errorf("context %q is already target %q; because devices are counted once, a cluster can be one target, or one target for each --node-selector", a.far.Context, name)
 		}
 	}
 	if was := a.settings.UID; was != "" && was != a.found.UID {
-		return fmt.Errorf("that name is another cluster's (its kube-system is %s, and that of context %q is %s); choose the right --context, or remove the target first",
+		return fmt.Errorf("that name belongs to another cluster (its kube-system is %s, and that of context %q is %s); choose the right --context, or remove the target first",
 			was, a.far.Context, a.found.UID)
 	}
 	a.settings.UID, a.settings.Aliases = a.found.UID, a.o.Aliases
@@ -149,7 +149,7 @@ func (a *adding) agree(context.Context) error {
 	}
 	for _, n := range a.settings.Namespaces {
 		if !slices.Contains(a.s.options.Namespaces, n) {
-			return fmt.Errorf("namespace %q is none of the hub's (%s); bflow bootstrap namespace add %s makes it one", n, strings.Join(a.s.options.Namespaces, ", "), n)
+			return fmt.Errorf("namespace %q is not one of the hub's namespaces for runs (%s); add it with bflow bootstrap namespace add %s", n, strings.Join(a.s.options.Namespaces, ", "), n)
 		}
 	}
 	a.s.options.Targets = maps.Clone(all)
@@ -205,7 +205,7 @@ func (a *adding) present(ctx context.Context) error {
 			return err
 		}
 		if live == nil {
-			return fmt.Errorf("namespace %q of the hub is gone; forget it with bflow bootstrap namespace remove %s, or make it again with bflow bootstrap upgrade", n, n)
+			return fmt.Errorf("namespace %q of the hub is gone; unregister it with bflow bootstrap namespace remove %s, or recreate it with bflow bootstrap upgrade", n, n)
 		}
 	}
 	return nil
@@ -254,7 +254,7 @@ func (a *adding) prepare(ctx context.Context) error {
 	a.done("target %q: Kubernetes %s (%s)", a.o.Name, strings.TrimPrefix(a.found.Version, "v"), told(result))
 	for hub, name := range a.found.Hubs {
 		if hub != a.s.found.Platform.Hub {
-			a.note("another hub uses it too, as %q; what it runs there counts as held by others", name)
+			a.note("another hub also uses it, as %q; devices of its runs count as used by others", name)
 		}
 	}
 	return nil
@@ -296,7 +296,7 @@ func (a *adding) queue(ctx context.Context) error {
 			return err
 		}
 		if live != nil && live.GetLabels()[contract.LabelManagedBy] != contract.ManagedBy {
-			return fmt.Errorf("%s is there and was not made by bflow; choose another name for the target, or remove it", ref)
+			return fmt.Errorf("%s exists and was not created by bflow; choose another name for the target, or remove the object", ref)
 		}
 		entries = append(entries, Entry{Ref: ref})
 	}
@@ -328,7 +328,7 @@ func (a *adding) reached(ctx context.Context) error {
 		return last.Up && last.Complete, notReached(last)
 	}, a.waiting)
 	if err != nil {
-		return fmt.Errorf("it is added, and the controller of the hub does not reach it: %s; its address must lead there from pods of the hub: --host-alias NAME=IP helps where only the name does not", notReached(last))
+		return fmt.Errorf("it was added, but bflow-controller on the hub cannot reach it: %s; its address must be reachable from pods of the hub; if only its name does not resolve there, use --host-alias NAME=IP", notReached(last))
 	}
 	a.done("the controller reaches it: %s", devicesSeen(last))
 	return nil
@@ -339,7 +339,7 @@ func notReached(t seen.Target) string {
 	case t.Why != "":
 		return t.Why
 	case !t.Up:
-		return "the controller has not told of it yet"
+		return "the controller has not reported on it yet"
 	}
 	return "its nodes and pods are being read"
 }

@@ -70,7 +70,7 @@ func (o Options) Validate() error {
 			problems = append(problems, fmt.Errorf("namespace %q: %s", n, wrong[0]))
 		}
 		if n == contract.NamespaceSystem || n == upstream.TektonNamespace || n == upstream.KueueNamespace || strings.HasPrefix(n, "kube-") {
-			problems = append(problems, fmt.Errorf("namespace %q is not for runs", n))
+			problems = append(problems, fmt.Errorf("namespace %q is reserved and cannot hold runs", n))
 		}
 	}
 	for _, s := range o.Prometheus {
@@ -89,10 +89,10 @@ func (o Options) Validate() error {
 func checkServer(s contract.PrometheusServer) error {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("address %q of a Prometheus server: want https://HOST[:PORT][/PATH], because a token goes there", credential.URL(s.URL))
+		return fmt.Errorf("address %q of a Prometheus server: want https://HOST[:PORT][/PATH], because a token is sent to it", credential.URL(s.URL))
 	}
 	if s.CA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(s.CA)) {
-		return fmt.Errorf("authority of Prometheus server %s: there is no certificate in it; want PEM", s.URL)
+		return fmt.Errorf("CA of Prometheus server %s: it contains no certificate; want PEM", s.URL)
 	}
 	return nil
 }

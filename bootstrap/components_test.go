@@ -322,9 +322,9 @@ func TestPrometheusServersThatGetAToken(t *testing.T) {
 func TestWhatIsNoServerForATokenIsRefused(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://p.example:9091/prom":   "",
-		"http://p.example":              "because a token goes there",
-		"https://jane:s3cret@p.example": "because a token goes there",
-		"p.example":                     "because a token goes there",
+		"http://p.example":              "because a token is sent to it",
+		"https://jane:s3cret@p.example": "because a token is sent to it",
+		"p.example":                     "because a token is sent to it",
 	} {
 		err := Options{Prometheus: []contract.PrometheusServer{{URL: address}}}.Validate()
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret")) {

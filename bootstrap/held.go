@@ -23,8 +23,8 @@ type orphanedError struct{ held []apply.Ref }
 
 func (e *orphanedError) Error() string {
 	first := e.held[0]
-	return fmt.Sprintf("%s does not run, so nobody releases the runs and matrices that it holds: %d, %s first; "+
-		"delete each by bflow delete --force --yes %s -n %s, and repeat this, or see bflow doctor",
+	return fmt.Sprintf("%s is not running, so the runs and matrices with its finalizer cannot be deleted: %d, %s first; "+
+		"delete each with bflow delete --force --yes %s -n %s and try again, or see bflow doctor",
 		contract.AccountController, len(e.held), first.Name, first.Name, first.Namespace)
 }
 
@@ -132,5 +132,5 @@ func orByHand(err error, finalizer, of string) error {
 	if err == nil || errors.As(err, &orphaned) {
 		return err
 	}
-	return fmt.Errorf("%w; look at the controller in %q, or remove finalizer %q from the %s when nothing of it is left", err, contract.NamespaceSystem, finalizer, of)
+	return fmt.Errorf("%w; check the controller in %q, or remove finalizer %q from the %s once all its objects are deleted", err, contract.NamespaceSystem, finalizer, of)
 }

@@ -34,7 +34,7 @@ func (h *Hub) Install(ctx context.Context, o Options) error {
 		{"looking for images", func(ctx context.Context) error { return h.own(ctx, s) }},
 		{"resolving images", func(ctx context.Context) error { return h.pin(ctx, &s) }},
 		{"looking for objects of others", func(ctx context.Context) error { return h.claim(ctx, &s) }},
-		{"asking the server what it would refuse", func(ctx context.Context) error { return h.foresee(ctx, s) }},
+		{"checking what the server would reject", func(ctx context.Context) error { return h.foresee(ctx, s) }},
 		{"writing the inventory", func(ctx context.Context) error { return h.begin(ctx, s) }},
 	}); err != nil {
 		return err
@@ -72,20 +72,20 @@ func (h *Hub) agree(s survey) error {
 		problems = append(problems, fmt.Errorf("%s has no ValidatingAdmissionPolicy; Kubernetes 1.30 or later is needed", platform))
 	}
 	if by, foreign := keep(partTekton, s.found.Tekton, s.options, s.inventory); foreign {
-		h.note("Tekton %s by %s is left alone", s.found.Tekton.Version, by)
+		h.note("Tekton %s by %s is left unchanged", s.found.Tekton.Version, by)
 		problems = append(problems, atLeast("Tekton", s.found.Tekton.Version, oldestTekton))
 	}
 	if by, foreign := keep(partKueue, s.found.Kueue.Install, s.options, s.inventory); foreign {
-		h.note("Kueue %s by %s is left alone", s.found.Kueue.Version, by)
+		h.note("Kueue %s by %s is left unchanged", s.found.Kueue.Version, by)
 		if !s.found.Kueue.Usable() {
-			problems = append(problems, fmt.Errorf("the Kueue %s there serves %v, and our queues are v1beta2; upgrade it", s.found.Kueue.Version, s.found.Kueue.Served))
+			problems = append(problems, fmt.Errorf("the Kueue %s there serves %v, but bflow needs v1beta2; upgrade it", s.found.Kueue.Version, s.found.Kueue.Served))
 		}
 		if s.found.Kueue.ManagesPods() {
-			h.note("its pod framework is on: runs carry no queue label, and the controller makes their Workloads")
+			h.note("its pod integration is enabled: runs have no queue label, and bflow-controller creates their Workloads")
 		}
 	}
 	if len(s.beside) > 0 {
-		h.note("runs live in %s as before; bflow bootstrap namespace remove NAME takes one of these away", strings.Join(s.beside, ", "))
+		h.note("namespaces for runs are %s as before; remove one with bflow bootstrap namespace remove NAME", strings.Join(s.beside, ", "))
 	}
 	return errors.Join(append(problems, sameVersion(s))...)
 }
@@ -149,7 +149,7 @@ func (h *Hub) claim(ctx context.Context, s *survey) error {
 			}
 			there := live != nil && !apply.Owns(live)
 			if there && ref.Kind != "Namespace" && !s.options.Adopt {
-				strangers = append(strangers, fmt.Errorf("%s is there and was not made by bflow; remove it, or take it over with --adopt", ref))
+				strangers = append(strangers, fmt.Errorf("%s exists and was not created by bflow; remove it, or take it over with --adopt", ref))
 			}
 			entries = append(entries, Entry{Ref: ref, Shared: there && ref.Kind == "Namespace"})
 		}
@@ -250,7 +250,7 @@ func (h *Hub) between(ctx context.Context, phase int, objects []*unstructured.Un
 // withRemedy says what to do where that is known.
 func withRemedy(err error) error {
 	if err != nil && strings.Contains(err.Error(), "ImagePull") {
-		return fmt.Errorf("%w; where the cluster cannot pull an image, name a mirror with --registry or --image-map (bflow bootstrap images lists them all)", err)
+		return fmt.Errorf("%w; if the cluster cannot pull an image, use a mirror with --registry or --image-map (bflow bootstrap images lists all images)", err)
 	}
 	return err
 }
@@ -305,7 +305,7 @@ func (h *Hub) unneeded(ctx context.Context, refs []apply.Ref, inv Inventory) ([]
 			return nil, err
 		}
 		if why != "" {
-			h.note("%s is no longer wanted and stays: %s", ref, why)
+			h.note("%s is no longer needed but stays: %s", ref, why)
 			kept[ref.Name] = results
 			continue
 		}

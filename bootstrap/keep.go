@@ -46,7 +46,7 @@ func (h *Hub) sayKept(all []apply.Kept, force bool) {
 	for _, k := range all {
 		text := k.String()
 		if !force && !keeps(true)(k.Ref, k.Path) {
-			text += "; --force-conflicts takes it"
+			text += "; --force-conflicts takes ownership of it"
 		}
 		h.note("%s", text)
 	}

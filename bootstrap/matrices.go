@@ -55,7 +55,7 @@ func settled(custom *unstructured.Unstructured) (bool, string) {
 	case custom == nil || finished(custom) && !slices.Contains(custom.GetFinalizers(), contract.FinalizerMatrix):
 		return true, ""
 	case finished(custom):
-		return false, "the controller has not let it go yet"
+		return false, "the controller has not removed its finalizer yet"
 	}
 	return false, "its runs have not ended yet"
 }

@@ -132,7 +132,7 @@ func TestANamespaceIsNotRemovedFromUnderRuns(t *testing.T) {
 			path := row.put(s)
 			n := len(s.Requests())
 			err := hub.RemoveNamespace(t.Context(), NamespaceOptions{Name: "lab", Version: "v1.0.0"})
-			want := `removing namespace "lab": runs are there: 1, r first; wait for them with --wait, or cancel them`
+			want := `removing namespace "lab": it has active runs: 1, r first; wait for them with --wait, or cancel them`
 			if err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
 			}
@@ -201,7 +201,7 @@ func TestASecondInstallationTakesNoNamespaceAway(t *testing.T) {
 	if err != nil || len(state.Findings) > 0 || !slices.Equal(state.Namespaces, []string{"bench", "lab", "more"}) {
 		t.Errorf("status says %+v, %v", state, err)
 	}
-	if want := "runs live in bench as before; bflow bootstrap namespace remove NAME"; !strings.Contains(said.String(), want) {
+	if want := "namespaces for runs are bench as before; remove one with bflow bootstrap namespace remove NAME"; !strings.Contains(said.String(), want) {
 		t.Errorf("%q is not among\n%s", want, said)
 	}
 }
@@ -251,8 +251,8 @@ func TestNamespacesThatCannotComeOrGo(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"one that is none", hub.RemoveNamespace(t.Context(), o("other")), `it is none of the namespaces of runs: bench, lab`},
-		{"one where somebody has made what we make", hub.AddNamespace(t.Context(), o("taken")), `ServiceAccount "bflow-load" in "taken" is there and was not made by bflow`},
+		{"one that is none", hub.RemoveNamespace(t.Context(), o("other")), `it is not one of the namespaces for runs: bench, lab`},
+		{"one where somebody has made what we make", hub.AddNamespace(t.Context(), o("taken")), `ServiceAccount "bflow-load" in "taken" exists and was not created by bflow`},
 		{"another version", hub.AddNamespace(t.Context(), NamespaceOptions{Name: "x", Version: "v1.1.0"}), "bflow bootstrap upgrade"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

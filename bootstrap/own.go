@@ -52,14 +52,14 @@ func (h *Hub) own(ctx context.Context, s survey) error {
 		case errors.Is(err, digests.ErrAbsent):
 			absent = append(absent, ref)
 		case err != nil:
-			h.note("%s may be there or not: %v", ref, err)
+			h.note("%s may or may not exist: %v", ref, err)
 		}
 	}
 	if len(absent) == 0 {
 		return nil
 	}
-	return fmt.Errorf("bflow's own images are missing: %s; `bflow images push --prefix REGISTRY/PATH` in a checkout makes them and writes images.lock.yaml, "+
-		"which bootstrap reads from the working directory, or where --lock names it", strings.Join(absent, ", "))
+	return fmt.Errorf("bflow's own images are missing: %s; `bflow images push --prefix REGISTRY/PATH` in a checkout builds and pushes them and writes images.lock.yaml, "+
+		"which bootstrap reads from the working directory or from --lock", strings.Join(absent, ", "))
 }
 
 // localRegistry begins images that were built here and are loaded into nodes: no registry has them.

@@ -32,7 +32,7 @@ func TestAnInstallationWithoutItsOwnImagesChangesNothing(t *testing.T) {
 		{name: "loaded into a node", nodes: []string{"localhost/bflow/bflow-controller:v3.0.0", "localhost/bflow/bflow:v3.0.0"}},
 		{name: "a node tells only of its largest images", nodes: full},
 		{name: "a registry that has it not", image: there, want: there},
-		{name: "a registry that nobody reaches from here", image: "registry.invalid/bflow-controller:v1", said: "may be there or not: the registry cannot be reached"},
+		{name: "a registry that nobody reaches from here", image: "registry.invalid/bflow-controller:v1", said: "may or may not exist: the registry cannot be reached"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, hub, said := bareServer(t)

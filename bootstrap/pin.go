@@ -60,7 +60,7 @@ func (h *Hub) pin(ctx context.Context, s *survey) error {
 // node by its tag stays at that: the node could not pull another by digest, or would pull one that nobody means.
 func resolve(ctx context.Context, refs []string, onNodes map[string][]string) (found map[string]string, why map[string][]string) {
 	found, why = map[string]string{}, map[string][]string{}
-	const loaded = "nodes have another image of that name, which was put there"
+	const loaded = "nodes have a different image of that name, which was loaded onto them"
 	var ask []string
 	for _, ref := range refs {
 		on, there := onNodes[ref]

@@ -56,7 +56,7 @@ func TestImagesAreInstalledByDigestWhereTheirRegistryAnswers(t *testing.T) {
 	if got != ref+"@"+digest {
 		t.Errorf("Kueue is %v, want digest %s", got, digest)
 	}
-	if !strings.Contains(said.String(), "installed by tag, because nodes have another image of that name") || strings.Contains(said.String(), ref) {
+	if !strings.Contains(said.String(), "installed by tag, because nodes have a different image of that name") || strings.Contains(said.String(), ref) {
 		t.Errorf("said\n%s", said)
 	}
 	state := State{Images: imageNames(s)}

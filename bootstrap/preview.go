@@ -95,7 +95,7 @@ func notChecked(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; the server could not check %d, whose namespace or kind is yet to be made", n)
+	return fmt.Sprintf("; the server could not check %d, whose namespace or kind does not exist yet", n)
 }
 
 // Images are the images that an installation pulls, by their public names, and where they would come from.

@@ -31,11 +31,11 @@ func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
 	ref := apply.Ref{Kind: "Namespace", Name: o.Name}
 	own, known := m.s.inventory.Find(partBflow, ref)
 	if !known || !slices.Contains(m.s.options.Namespaces, o.Name) {
-		return fmt.Errorf("it is none of the namespaces of runs: %s", strings.Join(m.s.options.Namespaces, ", "))
+		return fmt.Errorf("it is not one of the namespaces for runs: %s", strings.Join(m.s.options.Namespaces, ", "))
 	}
 	for target, settings := range m.s.options.Targets {
 		if slices.Equal(settings.Namespaces, []string{o.Name}) {
-			return fmt.Errorf("target %q is for its runs alone; give that to others with bflow target add %s --namespace, or remove the target first", target, target)
+			return fmt.Errorf("target %q serves only its runs; open the target to other namespaces with bflow target add %s --namespace, or remove the target first", target, target)
 		}
 	}
 	if err := m.drain(ctx); err != nil {
@@ -49,7 +49,7 @@ func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
 	defer cancel()
 	for _, s := range []step{
 		{"deleting results", m.results},
-		{"telling the controller", func(ctx context.Context) error { return m.dismiss(ctx, own) }},
+		{"updating the controller", func(ctx context.Context) error { return m.dismiss(ctx, own) }},
 		{"deleting its objects", func(ctx context.Context) error { return m.clear(ctx, own) }},
 		{"finishing the inventory", m.forget},
 	} {
@@ -57,7 +57,7 @@ func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	m.sayTargets("keeps namespace %q and the accounts in it; an administrator of %s may delete them")
+	m.sayTargets("keeps namespace %q and the service accounts in it; an administrator of %s can delete them")
 	m.done("namespace %q is removed", o.Name)
 	return nil
 }
@@ -89,7 +89,7 @@ func (m *membership) drain(ctx context.Context) error {
 			}
 		}
 		if m.o.Wait <= 0 {
-			return fmt.Errorf("runs are there: %d, %s first; wait for them with --wait, or cancel them: bflow cancel RUN -n %s",
+			return fmt.Errorf("it has active runs: %d, %s first; wait for them with --wait, or cancel them with bflow cancel RUN -n %s",
 				len(there), there[0].Name, m.o.Name)
 		}
 		if err := m.awaitRelease(ctx, there, settledOrReleased); err != nil {

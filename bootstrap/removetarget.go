@@ -39,7 +39,7 @@ type leaving struct {
 func (h *Hub) RemoveTarget(ctx context.Context, o RemoveOptions) error {
 	l := &leaving{Hub: h, o: o}
 	for _, s := range []step{
-		{"looking at the hub", l.find}, {"holding its queue", l.hold}, {"looking for its runs", l.drain}, {"leaving the target", l.leave},
+		{"looking at the hub", l.find}, {"stopping its queue", l.hold}, {"looking for its runs", l.drain}, {"leaving the target", l.leave},
 		{"deleting its queue", l.drop}, {"finishing the inventory", l.finish},
 	} {
 		if err := s.do(ctx); err != nil {
@@ -62,7 +62,7 @@ func (l *leaving) find(ctx context.Context) (err error) {
 		return fmt.Errorf("the hub has no such target; it has %s", strings.Join(append(slices.Sorted(maps.Keys(known)), contract.TargetLocal), ", "))
 	}
 	if l.o.Kubeconfig == "" && !l.o.Force {
-		return errors.New("what bflow made on the target is removed by --kubeconfig, the way to it for an administrator; --force leaves it there")
+		return errors.New("--kubeconfig is required to delete what bflow created on the target: give a kubeconfig with administrator rights on it, or leave its objects there with --force")
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (l *leaving) drain(ctx context.Context) error {
 		}
 	}
 	if len(waiting) > 0 {
-		l.note("runs that wait in its queues: %d, %s first; they wait until they are cancelled, or a target of that name is there again", len(waiting), waiting[0].GetName())
+		l.note("runs still wait in its queues: %d, %s first; they wait until they are cancelled or a target of that name is added again", len(waiting), waiting[0].GetName())
 	}
 	if len(holding) == 0 || l.o.Force {
 		return nil
@@ -116,7 +116,7 @@ func (l *leaving) drain(ctx context.Context) error {
 		return orphansAmong(holding)
 	}
 	if l.o.Wait <= 0 {
-		return fmt.Errorf("runs are there: %d, %s first; its queue lets no other start now. Wait for them with --wait, cancel them, or leave them there with --force",
+		return fmt.Errorf("it has active runs: %d, %s first; its queue is stopped; wait for them with --wait, cancel them, or leave them there with --force",
 			len(holding), holding[0].GetName())
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.o.Wait)
@@ -127,18 +127,18 @@ func (l *leaving) drain(ctx context.Context) error {
 // leave removes what is ours on the target.
 func (l *leaving) leave(ctx context.Context) error {
 	if l.o.Kubeconfig == "" {
-		l.note("what bflow made on the target stays there: namespace %q, accounts and rights", contract.NamespaceSystem)
+		l.note("what bflow created on the target stays there: namespace %q, accounts and rights", contract.NamespaceSystem)
 		return nil
 	}
 	for name, other := range l.s.options.Targets {
 		if name != l.o.Name && other.UID == l.s.options.Targets[l.o.Name].UID {
-			l.note("what bflow made on the target stays there: target %q is a part of the same cluster", name)
+			l.note("what bflow created on the target stays there: target %q is a part of the same cluster", name)
 			return nil
 		}
 	}
 	err := l.leaveThere(ctx)
 	if err != nil && l.o.Force {
-		l.note("what bflow made on the target stays there: %v", err)
+		l.note("what bflow created on the target stays there: %v", err)
 		return nil
 	}
 	return err

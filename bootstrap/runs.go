@@ -90,7 +90,7 @@ func released(run *unstructured.Unstructured) (bool, string) {
 	case run == nil:
 		return true, ""
 	case slices.Contains(run.GetFinalizers(), contract.Finalizer):
-		return false, "its GPUs are not given back yet"
+		return false, "its quota is not released yet"
 	case !finished(run):
 		return false, "it has not ended yet"
 	}

@@ -118,12 +118,12 @@ func (h *Hub) compare(ctx context.Context, c Component, s survey) ([]Finding, er
 // Print writes a state for people.
 func (s State) Print(w io.Writer) {
 	for _, c := range s.Components {
-		mark, word := "✓", "as it should be"
+		mark, word := "✓", "as expected"
 		if c.Findings > 0 {
-			mark, word = "✗", fmt.Sprintf("%d not as they should be", c.Findings)
+			mark, word = "✗", fmt.Sprintf("%d not as expected", c.Findings)
 		}
 		if c.By != "bflow" {
-			fmt.Fprintf(w, "• %s %s by %s, left alone\n", c.Name, c.Version, c.By)
+			fmt.Fprintf(w, "• %s %s by %s, left unchanged\n", c.Name, c.Version, c.By)
 			continue
 		}
 		fmt.Fprintf(w, "%s %s %s: %d objects, %s\n", mark, c.Name, c.Version, c.Objects, word)
@@ -135,7 +135,7 @@ func (s State) Print(w io.Writer) {
 		fmt.Fprintf(w, "• installed by tag: %s\n", strings.Join(s.Images.ByTag, ", "))
 	}
 	if len(s.Namespaces) > 0 {
-		fmt.Fprintf(w, "• runs live in %s\n", strings.Join(s.Namespaces, ", "))
+		fmt.Fprintf(w, "• namespaces for runs: %s\n", strings.Join(s.Namespaces, ", "))
 	}
 	for _, f := range s.Findings {
 		fmt.Fprintf(w, "  %s: %s\n", f.Object, f.Problem)

@@ -153,7 +153,7 @@ func TestATargetOfEarlierRightsIsSaid(t *testing.T) {
 	controllers(t, s, inSight())
 	must(t, hub.AddTarget(t.Context(), TargetOptions{Name: "far", Kubeconfig: path, Version: "v1.0.0"}, nil))
 	must(t, hub.Install(t.Context(), Options{Version: "v1.0.0"}))
-	if strings.Contains(said.String(), "lacks rights") {
+	if strings.Contains(said.String(), "lacks permissions") {
 		t.Errorf("said of a target that was added just now\n%s", said)
 	}
 	s.Change("/api/v1/namespaces/bflow-system/configmaps/bflow-inventory", func(o apitest.Object) {
@@ -163,7 +163,7 @@ func TestATargetOfEarlierRightsIsSaid(t *testing.T) {
 		data[settingsKey] = strings.Replace(data[settingsKey].(string), `"lab": "`+rights, `"lab": "of an earlier version`, 1)
 	})
 	must(t, hub.Install(t.Context(), Options{Version: "v1.0.0"}))
-	if want := `target "far" lacks rights that this version needs for runs of lab: bflow target add far --kubeconfig FILE gives them`; !strings.Contains(said.String(), want) {
+	if want := `target "far" lacks permissions that this version needs for runs of lab: grant them with bflow target add far --kubeconfig FILE`; !strings.Contains(said.String(), want) {
 		t.Errorf("%q is not among\n%s", want, said)
 	}
 	for version, want := range map[string][]string{"v1.0.0": {"lab"}, "v0.9.0": nil} {
@@ -200,12 +200,12 @@ func TestWhatIsRefused(t *testing.T) {
 	}{
 		{"the hub itself", add("other", herself), `is the hub itself, whose target is named "local"`},
 		{"one cluster under two names", add("other", path), `is target "far" already`},
-		{"another cluster under a name that is taken", add("far", elsewhere), "that name is another cluster's"},
-		{"a namespace that is none of the hub's", add("other", elsewhere, func(o *TargetOptions) { o.Namespaces = []string{"lab"} }), `namespace "lab" is none of the hub's (bench)`},
+		{"another cluster under a name that is taken", add("far", elsewhere), "that name belongs to another cluster"},
+		{"a namespace that is none of the hub's", add("other", elsewhere, func(o *TargetOptions) { o.Namespaces = []string{"lab"} }), `namespace "lab" is not one of the hub's namespaces for runs (bench)`},
 		{"a target that is not there", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "x", Version: "v1"}), "it has far, local"},
 		{"the hub itself is not removed", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "local", Version: "v1"}), "bflow bootstrap uninstall"},
-		{"removal here only", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Version: "v1"}), "--force leaves it there"},
-		{"a target with runs", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Kubeconfig: path, Version: "v1"}), "runs are there: 1, r first"},
+		{"removal here only", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Version: "v1"}), "leave its objects there with --force"},
+		{"a target with runs", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Kubeconfig: path, Version: "v1"}), "it has active runs: 1, r first"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.err == nil || !strings.Contains(row.err.Error(), row.want) || strings.Contains(row.err.Error(), "\n") {
@@ -225,7 +225,7 @@ func TestWhatIsRefused(t *testing.T) {
 	must(t, hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Force: true, Version: "v1"}))
 	s.Remove("/api/v1/namespaces/bench")
 	n := len(s.Requests())
-	if err := add("far", path); err == nil || !strings.Contains(err.Error(), `namespace "bench" of the hub is gone; forget it with bflow bootstrap namespace remove bench`) {
+	if err := add("far", path); err == nil || !strings.Contains(err.Error(), `namespace "bench" of the hub is gone; unregister it with bflow bootstrap namespace remove bench`) {
 		t.Errorf("a namespace that somebody has deleted: %v", err)
 	}
 	if got := writes(s, n); len(got) > 0 {
@@ -264,7 +264,7 @@ func TestATargetThatTheHubDoesNotReach(t *testing.T) {
 	_, path := farServer(t)
 	controllers(t, s, seen.Target{Since: time.Unix(1000, 0), Why: "no route to host"})
 	err := hub.AddTarget(t.Context(), TargetOptions{Name: "far", Kubeconfig: path, Version: "v1", Wait: 3 * time.Second}, nil)
-	if err == nil || !strings.Contains(err.Error(), "does not reach it: no route to host; its address must lead there from pods of the hub") {
+	if err == nil || !strings.Contains(err.Error(), "cannot reach it: no route to host; its address must be reachable from pods of the hub") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -62,7 +62,7 @@ func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 
 func (r *removal) run(ctx context.Context) error {
 	for _, s := range []step{
-		{"looking for who releases runs", func(ctx context.Context) error { return r.attended(ctx, "") }},
+		{"looking for the controller that releases runs", func(ctx context.Context) error { return r.attended(ctx, "") }},
 		{"ending matrices", r.endMatrices},
 		{"ending runs", r.endRuns},
 		{"deleting targets", r.targets},
@@ -93,7 +93,7 @@ func (r *removal) targets(ctx context.Context) error {
 		if _, err := r.remove(ctx, credentialsOf(name)); err != nil {
 			return err
 		}
-		r.note("target %q keeps namespaces, accounts and rights of bflow: bflow target remove takes them away before an uninstallation", name)
+		r.note("target %q keeps namespaces, service accounts and RBAC of bflow: remove them with bflow target remove before you uninstall", name)
 	}
 	return nil
 }
@@ -262,10 +262,10 @@ func (r *removal) vacant(ctx context.Context, ref apply.Ref) bool {
 func (r *removal) sayWhatStays(left Inventory) {
 	for _, e := range left.Parts[partBflow] {
 		if r.holdsResults(e.Ref) {
-			r.note("results in %q can be fetched as before: bflow fetch RUN -n %s", e.Name, e.Name)
+			r.note("results in %q can still be fetched with bflow fetch RUN -n %s", e.Name, e.Name)
 		}
 	}
-	r.note("the inventory stays in %q: bflow bootstrap uninstall goes on with what stays, results go with --data",
+	r.note("the inventory stays in %q: run bflow bootstrap uninstall again to delete what is left, with --data to delete results as well",
 		contract.NamespaceSystem)
 }
 

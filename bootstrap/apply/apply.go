@@ -48,7 +48,7 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("applying %s: others own fields of it (%s); undo that, or take them with --force-conflicts", e.Ref, strings.Join(e.Fields, "; "))
+	return fmt.Sprintf("applying %s: other field managers own fields of it (%s); revert their changes, or take ownership with --force-conflicts", e.Ref, strings.Join(e.Fields, "; "))
 }
 
 // Apply writes one object under our field manager. Errors that pass by themselves (a webhook that has just started, a

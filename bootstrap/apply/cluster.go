@@ -37,11 +37,11 @@ func Connect(cfg *rest.Config) (*Cluster, error) {
 	cfg.WarningHandler = rest.NoWarnings{}
 	objects, err := dynamic.NewForConfig(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("preparing the way to %q: %w", cfg.Host, err)
+		return nil, fmt.Errorf("preparing access to %q: %w", cfg.Host, err)
 	}
 	apis, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("preparing the way to %q: %w", cfg.Host, err)
+		return nil, fmt.Errorf("preparing access to %q: %w", cfg.Host, err)
 	}
 	return &Cluster{manager: Manager, objects: objects, apis: apis, patience: imagePatience,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(apis))}, nil

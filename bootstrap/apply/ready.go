@@ -59,7 +59,7 @@ func Gone(u *unstructured.Unstructured) (bool, string) {
 		}
 	}
 	if phase, _, _ := unstructured.NestedString(u.Object, "status", "phase"); phase == "Terminating" {
-		return false, "what is in it is being deleted"
+		return false, "its content is being deleted"
 	}
 	return false, "it is still there"
 }
@@ -75,13 +75,13 @@ func deployed(u *unstructured.Unstructured) (bool, string) {
 	all, _, _ := unstructured.NestedInt64(u.Object, "status", "replicas")
 	switch {
 	case generation < u.GetGeneration():
-		return false, "it is yet to be looked at"
+		return false, "its controller has not observed it yet"
 	case updated < want:
 		return false, fmt.Sprintf("%d of %d pods are of the new version", updated, want)
 	case available < want:
 		return false, fmt.Sprintf("%d of %d ready", available, want)
 	case all > want:
-		return false, fmt.Sprintf("%d old pods are yet to end", all-want)
+		return false, fmt.Sprintf("%d old pods have not ended yet", all-want)
 	}
 	return true, ""
 }

@@ -28,7 +28,7 @@ func TestReady(t *testing.T) {
 	for _, row := range []struct{ name, object, why string }{
 		{name: "a ConfigMap need only be there", object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"},
 		{name: "a namespace that ends is not ready", object: "{apiVersion: v1, kind: Namespace, metadata: {name: n}, status: {phase: Terminating}}", why: "it is Terminating"},
-		{name: "a Deployment nobody has looked at", object: deployment + "status: {observedGeneration: 1, updatedReplicas: 1, availableReplicas: 1, replicas: 1}}", why: "yet to be looked at"},
+		{name: "a Deployment nobody has looked at", object: deployment + "status: {observedGeneration: 1, updatedReplicas: 1, availableReplicas: 1, replicas: 1}}", why: "its controller has not observed it yet"},
 		{name: "a Deployment of old pods", object: deployment + "status: {observedGeneration: 2, updatedReplicas: 0, availableReplicas: 1, replicas: 1}}", why: "0 of 1 pods are of the new version"},
 		{name: "a Deployment that starts", object: deployment + "spec: {replicas: 2}, status: {observedGeneration: 2, updatedReplicas: 2, availableReplicas: 1, replicas: 2}}", why: "1 of 2 ready"},
 		{name: "a Deployment whose old pod lingers", object: deployment + "status: {observedGeneration: 2, updatedReplicas: 1, availableReplicas: 1, replicas: 2}}", why: "1 old pods"},

@@ -28,15 +28,15 @@ type Cluster struct {
 func Connect(cfg *rest.Config) (Cluster, error) {
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
-		return Cluster{}, fmt.Errorf("reading the way to the cluster: %w", err)
+		return Cluster{}, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	d, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
 	if err != nil {
-		return Cluster{}, fmt.Errorf("reading the way to the cluster: %w", err)
+		return Cluster{}, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	dyn, err := dynamic.NewForConfigAndClient(cfg, client)
 	if err != nil {
-		return Cluster{}, fmt.Errorf("reading the way to the cluster: %w", err)
+		return Cluster{}, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	return Cluster{Discovery: d, Dynamic: dyn}, nil
 }
@@ -77,7 +77,7 @@ type API map[string][]string
 func (c Cluster) API() (API, error) {
 	_, lists, err := c.Discovery.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-		return nil, fmt.Errorf("asking the cluster what it serves: %w", err)
+		return nil, fmt.Errorf("reading the API groups of the cluster: %w", err)
 	}
 	api := API{}
 	for _, list := range lists {

@@ -24,7 +24,7 @@ func (c Cluster) Platform(ctx context.Context, api API) (Platform, error) {
 	p := Platform{AdmissionPolicy: api.Serves("admissionregistration.k8s.io/v1", "validatingadmissionpolicies")}
 	version, err := c.Discovery.ServerVersion()
 	if err != nil {
-		return p, fmt.Errorf("asking the cluster for its version: %w", err)
+		return p, fmt.Errorf("reading the version of the cluster: %w", err)
 	}
 	p.Kubernetes = version.GitVersion
 	if len(api.Versions("security.openshift.io")) > 0 {

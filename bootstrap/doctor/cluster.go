@@ -18,21 +18,21 @@ func (d *doctor) reachable(ctx context.Context) []Line {
 	const check = "cluster"
 	api, err := d.cluster.API()
 	if err != nil {
-		return []Line{fail(check, "see whether the address, the credentials and a VPN or proxy are right: --kubeconfig, --context",
+		return []Line{fail(check, "check address, credentials, VPN and proxy: --kubeconfig, --context",
 			"%s does not answer: %v", d.config.Host, rootCause(err.Error()))}
 	}
 	d.api = api
 	d.platform, err = d.cluster.Platform(ctx, api)
 	if d.platform.Kubernetes == "" {
 		d.api = nil
-		return []Line{fail(check, "see whether the API server is well, and try again", "%v", err)}
+		return []Line{fail(check, "check the API server, and try again", "%v", err)}
 	}
 	says := "Kubernetes " + d.platform.Kubernetes
 	if d.platform.IsOpenShift() {
 		says = "OpenShift " + d.platform.OpenShift + ", " + says
 	}
 	if older(d.platform.Kubernetes, minKubernetes) {
-		return []Line{warn(check, "update the cluster, or let only bflow create PipelineRuns", "%s is older than %s: nothing stops a run from starting past its queue", says, minKubernetes)}
+		return []Line{warn(check, "update the cluster, or let only bflow create PipelineRuns", "%s is older than %s: runs can start without passing their queue", says, minKubernetes)}
 	}
 	return []Line{ok(check, "%s at %s", says, d.config.Host)}
 }
@@ -62,7 +62,7 @@ func (d *doctor) clock(ctx context.Context) []Line {
 	_ = answer.Body.Close() // only its header matters
 	theirs, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
-		return []Line{warn(check, "compare the clocks by hand", "the API server does not say its time")}
+		return []Line{warn(check, "compare the clocks by hand", "the API server does not report its time")}
 	}
 	return []Line{skewLine(check, "the API server", skew(theirs, before, after, time.Second))}
 }
@@ -87,7 +87,7 @@ func skewLine(check, who string, off time.Duration) Line {
 	if off < 0 {
 		direction, off = "behind", -off
 	}
-	return warn(check, "let both follow a time server (chrony, ntp)", "%s is %s %s this machine: times in reports will not agree", who, off.Round(time.Second), direction)
+	return warn(check, "synchronise both with a time server (chrony, ntp)", "%s is %s %s this machine: times in reports will not agree", who, off.Round(time.Second), direction)
 }
 
 func (d *doctor) host() string {

@@ -62,7 +62,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) ([]Line, error) {
 	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("reading the way to the cluster: %w", err)
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -95,7 +95,7 @@ func together(lines []Line) []Line {
 	if len(hidden) == 0 {
 		return out
 	}
-	return append(out, warn("access", "nothing, if runs work; else ask an administrator to run bflow doctor", "your account may not look at: %s", strings.Join(hidden, ", ")))
+	return append(out, warn("access", "nothing, if runs work; else ask an administrator to run bflow doctor", "your account may not read: %s", strings.Join(hidden, ", ")))
 }
 
 // Failed reports whether a line fails.
@@ -149,7 +149,7 @@ func unread(check string, err error) []Line {
 	if apierrors.IsForbidden(err) {
 		return []Line{{Check: check, hidden: true}}
 	}
-	return []Line{fail(check, "see whether the API server is well, and try again", "%v", err)}
+	return []Line{fail(check, "check the API server, and try again", "%v", err)}
 }
 
 // rootCause drops what clients put before the reason: every layer quotes what it was doing.

@@ -34,8 +34,8 @@ func (d *doctor) tekton(ctx context.Context) []Line {
 	}
 	line := d.installed(ctx, check, "Tekton Pipelines", i, minTekton)
 	if line.Level == OK && d.down(ctx, i.Namespace, "tekton-pipelines-webhook") {
-		line = fail(check, fmt.Sprintf("look at its pods: kubectl get pods -n %s", i.Namespace),
-			"Deployment tekton-pipelines-webhook in %s is not available%s: no run is made, and none goes on", i.Namespace, d.trouble(ctx, i.Namespace))
+		line = fail(check, fmt.Sprintf("check its pods: kubectl get pods -n %s", i.Namespace),
+			"Deployment tekton-pipelines-webhook in %s is not available%s: no run can be created, and none makes progress", i.Namespace, d.trouble(ctx, i.Namespace))
 	}
 	if line.Level != OK || d.platform.IsOpenShift() {
 		return []Line{line}
@@ -87,7 +87,7 @@ func (d *doctor) kueue(ctx context.Context) []Line {
 	}
 	line := d.installed(ctx, check, "Kueue", k.Install, minKueue)
 	if line.Level == OK && k.ManagesPods() {
-		line = warn(check, "take pod out of integrations.frameworks of Kueue, or leave it: runs then wait by a Workload that the controller makes",
+		line = warn(check, "remove pod from integrations.frameworks of Kueue, or keep it: bflow-controller then creates the Workloads of runs",
 			"Kueue %s (%s) manages single pods too, so runs may carry no queue label", k.Version, k.By)
 	}
 	return []Line{line}
@@ -97,9 +97,9 @@ func (d *doctor) kueue(ctx context.Context) []Line {
 func (d *doctor) installed(ctx context.Context, check, what string, i detect.Install, oldest string) Line {
 	switch {
 	case i.Namespace == "":
-		return fail(check, bootstrap, "the API of %s is served, and its controller is nowhere", what)
+		return fail(check, bootstrap, "the API of %s is served, but its controller was not found", what)
 	case !i.Ready:
-		return fail(check, fmt.Sprintf("look at its pods: kubectl get pods -n %s", i.Namespace), "%s %s in %s is not available%s", what, i.Version, i.Namespace, d.trouble(ctx, i.Namespace))
+		return fail(check, fmt.Sprintf("check its pods: kubectl get pods -n %s", i.Namespace), "%s %s in %s is not available%s", what, i.Version, i.Namespace, d.trouble(ctx, i.Namespace))
 	case older(i.Version, oldest):
 		return warn(check, fmt.Sprintf("update it to %s or later", oldest), "%s %s (%s) is older than what bflow is tested with, %s", what, i.Version, i.By, oldest)
 	default:
@@ -125,14 +125,14 @@ func (d *doctor) controller(ctx context.Context) []Line {
 	const check = "controller"
 	o, err := d.get(ctx, deployments(), contract.NamespaceSystem, contract.AccountController)
 	if apierrors.IsNotFound(err) {
-		return []Line{fail(check, bootstrap, "bflow-controller is not installed: runs would wait for ever")}
+		return []Line{fail(check, bootstrap, "bflow-controller is not installed: runs would wait forever")}
 	}
 	if err != nil {
 		return unread(check, err)
 	}
 	d.deployed = o
 	if n, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas"); n == 0 {
-		look := "look at its pod and its log: kubectl describe pods -n %[1]s; kubectl logs -n %[1]s deployment/%[2]s"
+		look := "check its pod and its log: kubectl describe pods -n %[1]s; kubectl logs -n %[1]s deployment/%[2]s"
 		return []Line{fail(check, fmt.Sprintf(look, contract.NamespaceSystem, contract.AccountController),
 			"bflow-controller is not available%s", d.trouble(ctx, contract.NamespaceSystem))}
 	}

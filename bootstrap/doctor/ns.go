@@ -16,19 +16,19 @@ import (
 func (d *doctor) policy(ctx context.Context) []Line {
 	const check = "policy"
 	if !d.platform.AdmissionPolicy {
-		return []Line{warn(check, "update the cluster to Kubernetes "+minKubernetes+" or later", "the API server knows no admission policies")}
+		return []Line{warn(check, "update the cluster to Kubernetes "+minKubernetes+" or later", "the API server does not support admission policies")}
 	}
 	for _, resource := range []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"} {
 		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
 		_, err := d.get(ctx, gvr, "", "bflow-runs")
 		if apierrors.IsNotFound(err) {
-			return []Line{fail(check, bootstrap, "%s bflow-runs is missing: anybody may start runs past their queue", resource)}
+			return []Line{fail(check, bootstrap, "%s bflow-runs is missing: runs can start without passing their queue", resource)}
 		}
 		if err != nil {
 			return unread(check, err)
 		}
 	}
-	return []Line{ok(check, "the API server keeps the rules for runs")}
+	return []Line{ok(check, "the API server enforces the rules for runs")}
 }
 
 // inNamespace is the remedy of what is missing there: that namespace alone where bflow is installed.
@@ -60,7 +60,7 @@ func (d *doctor) namespace(ctx context.Context) []Line {
 	}
 	d.images, _, _ = unstructured.NestedString(hub.Object, "data", contract.HubImages)
 	if id, _, _ := unstructured.NestedString(hub.Object, "data", contract.HubKey); d.platform.Hub != "" && id != d.platform.Hub {
-		return []Line{fail(check, d.inNamespace(), "ConfigMap %s in %s is of another cluster: %q, and this is %q", contract.ConfigMapHub, d.Namespace, id, d.platform.Hub)}
+		return []Line{fail(check, d.inNamespace(), "ConfigMap %s in %s belongs to another cluster: %q, but this is %q", contract.ConfigMapHub, d.Namespace, id, d.platform.Hub)}
 	}
 	for _, account := range []string{contract.AccountRunner, contract.AccountLoad} {
 		_, err := d.get(ctx, core("serviceaccounts"), d.Namespace, account)
@@ -91,6 +91,6 @@ func (d *doctor) podSecurity(ctx context.Context) []Line {
 			level = "nothing"
 		}
 		return []Line{warn(check, fmt.Sprintf("kubectl label namespace %s --overwrite %s=restricted", d.Namespace, label),
-			"namespace %s enforces %s: whoever may start runs there may take the node", d.Namespace, level)}
+			"namespace %s enforces %s: whoever may start runs there can take over the node", d.Namespace, level)}
 	}
 }

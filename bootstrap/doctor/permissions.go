@@ -52,11 +52,11 @@ func (d *doctor) permissions(ctx context.Context) []Line {
 	remedy := fmt.Sprintf("let an administrator run: kubectl create rolebinding bflow-users --clusterrole %s --user YOU -n %s", roleUser, d.Namespace)
 	switch {
 	case len(denied) == 0:
-		return []Line{ok(check, "your account may do all that bflow run does in namespace %s", d.Namespace)}
+		return []Line{ok(check, "your account has all permissions for bflow run in namespace %s", d.Namespace)}
 	case slices.ContainsFunc(denied, right.vital):
 		return []Line{fail(check, remedy, "your account may not start runs in namespace %s: %s", d.Namespace, words(denied))}
 	default:
-		return []Line{warn(check, remedy, "your account may start runs, and some verbs of bflow will not work: %s", words(denied))}
+		return []Line{warn(check, remedy, "your account may start runs, but some commands of bflow will not work: %s", words(denied))}
 	}
 }
 

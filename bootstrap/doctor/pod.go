@@ -32,14 +32,14 @@ func (d *doctor) pod(ctx context.Context) []Line {
 	}
 	prefix, tag := d.imageNames()
 	if prefix == "" {
-		return []Line{warn(check, "name them with --image-prefix", "where the images are is not known: bflow-controller is not there to tell")}
+		return []Line{warn(check, "name them with --image-prefix", "the location of the images is not known, because bflow-controller is not installed")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	pods := d.cluster.Dynamic.Resource(core("pods")).Namespace(d.Namespace)
 	pod, err := pods.Create(ctx, d.probe(prefix, tag), metav1.CreateOptions{})
 	if err != nil {
-		return []Line{fail(check, "mend what the API server says, or look without a pod: --no-pod", "a pod of bflow cannot be made in namespace %s: %s", d.Namespace, short(err))}
+		return []Line{fail(check, "fix what the API server reports, or check without a pod: --no-pod", "a pod of bflow cannot be made in namespace %s: %s", d.Namespace, short(err))}
 	}
 	name := pod.GetName()
 	defer func() { // also after an interrupt: the pod must not stay
@@ -181,14 +181,14 @@ func imageLines(pod *unstructured.Unstructured) []Line {
 	const check = "images"
 	node, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
 	if node == "" {
-		return []Line{fail(check, "see what the scheduler misses: a node that takes pods without tolerations", "a pod of bflow gets no node%s", unscheduled(pod))}
+		return []Line{fail(check, "check why the scheduler finds no node: pods of bflow need one that accepts pods without tolerations", "a pod of bflow cannot be scheduled%s", unscheduled(pod))}
 	}
 	lines := unpulled(pod, node)
 	switch {
 	case len(lines) > 0:
 		return lines
 	case !settled(pod):
-		return []Line{fail(check, "see what node "+node+" does: kubectl describe node "+node, "the images did not come up on node %s in time", node)}
+		return []Line{fail(check, "check node "+node+": kubectl describe node "+node, "the images did not start on node %s in time", node)}
 	default:
 		return []Line{ok(check, "all %d images start on node %s", len(statuses(pod)), node)}
 	}
@@ -232,7 +232,7 @@ func (d *doctor) egress(ctx context.Context, pod string, before time.Time) []Lin
 	const check = "egress"
 	told, err := d.log(ctx, pod)
 	if err != nil {
-		return []Line{warn(check, "see the lines above", "what pods can reach is not known: %v", err)}
+		return []Line{warn(check, "see the lines above", "what pods can reach could not be checked: %v", err)}
 	}
 	var lines []Line
 	for _, u := range told.URLs {
@@ -240,9 +240,9 @@ func (d *doctor) egress(ctx context.Context, pod string, before time.Time) []Lin
 		case u.Error == "":
 			lines = append(lines, ok(check, "pods reach %s", u.URL))
 		case len(d.Reach) > 0:
-			lines = append(lines, fail(check, "let pods of namespace "+d.Namespace+" out: proxy, firewall, NetworkPolicy", "pods do not reach %s: %s", u.URL, u.Error))
+			lines = append(lines, fail(check, "allow egress of pods in namespace "+d.Namespace+": proxy, firewall, NetworkPolicy", "pods do not reach %s: %s", u.URL, u.Error))
 		default:
-			lines = append(lines, warn(check, "keep models on a volume, or name your mirror with --reach URL and in HF_ENDPOINT of the deployment",
+			lines = append(lines, warn(check, "store models on a volume, or give your mirror with --reach URL and in HF_ENDPOINT of the deployment",
 				"pods do not reach %s: %s", u.URL, u.Error))
 		}
 	}

@@ -57,11 +57,11 @@ func inactive(check, resource string, o *unstructured.Unstructured) (Line, bool)
 	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
 		if condition["type"] == "Active" && condition["status"] != "True" {
-			return fail(check, "see that bflow-controller and Kueue are well", "%s %q is not active: %v", resource, o.GetName(), condition["message"]), true
+			return fail(check, "check that bflow-controller and Kueue are running", "%s %q is not active: %v", resource, o.GetName(), condition["message"]), true
 		}
 	}
 	if resource == "admissionchecks" && len(conditions) == 0 {
-		return fail(check, "see that bflow-controller is well", "nobody serves admission check %q yet", o.GetName()), true
+		return fail(check, "check that bflow-controller is running", "admission check %q has no active controller yet", o.GetName()), true
 	}
 	return Line{}, false
 }
@@ -77,7 +77,7 @@ func (d *doctor) quota(ctx context.Context, queue *unstructured.Unstructured) Li
 		covered = append(covered, names...)
 	}
 	if len(covered) == 0 {
-		return fail(check, "see that bflow-controller is well: it counts the nodes", "queue %s has no quota yet, so nothing is admitted", queue.GetName())
+		return fail(check, "check that bflow-controller is running: it sets the quota from the nodes", "queue %s has no quota yet, so nothing is admitted", queue.GetName())
 	}
 	nodes, err := d.readNodes(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *doctor) quota(ctx context.Context, queue *unstructured.Unstructured) Li
 	}
 	for _, g := range nodes.Devices {
 		if !slices.Contains(covered, g.Resource) {
-			return fail(check, "see that bflow-controller is well: it counts the nodes", "queue %s covers %s, and not %s of the nodes", queue.GetName(), strings.Join(covered, ", "), g.Resource)
+			return fail(check, "check that bflow-controller is running: it sets the quota from the nodes", "queue %s covers %s, but not %s of the nodes", queue.GetName(), strings.Join(covered, ", "), g.Resource)
 		}
 	}
 	return ok(check, "")

@@ -30,13 +30,13 @@ func (d *doctor) targets(ctx context.Context) []Line {
 		}
 		others++
 		if slices.Contains(t.Lacks, d.Namespace) {
-			remedy := fmt.Sprintf("run bflow target add %s --kubeconfig FILE, with the way to it for an administrator", t.Name)
+			remedy := fmt.Sprintf("run bflow target add %s --kubeconfig FILE with the kubeconfig of an administrator", t.Name)
 			lines = append(lines, warn(check, remedy,
-				"the accounts of bflow on target %q lack rights that this version needs for runs of namespace %s", t.Name, d.Namespace))
+				"the service accounts of bflow on target %q lack permissions that this version needs for runs of namespace %s", t.Name, d.Namespace))
 		}
 	}
 	if len(lines) == 0 && others > 0 {
-		return []Line{ok(check, "targets beside the hub: %d, with the rights that this version needs", others)}
+		return []Line{ok(check, "targets other than the hub: %d, with the permissions that this version needs", others)}
 	}
 	return lines
 }

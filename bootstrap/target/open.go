@@ -141,7 +141,7 @@ func (c *Cluster) Look(ctx context.Context) (Found, error) {
 		return found, c.sentence("reading the identity of the target", err)
 	}
 	if system == nil {
-		return found, fmt.Errorf("reading the identity of the target: it has no namespace %q; is context %q a cluster?", metav1.NamespaceSystem, c.Context)
+		return found, fmt.Errorf("reading the identity of the target: it has no namespace %q; check that context %q is a Kubernetes cluster", metav1.NamespaceSystem, c.Context)
 	}
 	found.UID = string(system.GetUID())
 	ours, err := c.objects.Get(ctx, apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem})
@@ -168,7 +168,7 @@ func (c *Cluster) Token(ctx context.Context, life time.Duration) (string, time.T
 	ends, _, _ := unstructured.NestedString(made.Object, "status", "expirationTimestamp")
 	expires, err := time.Parse(time.RFC3339, ends)
 	if err != nil || text == "" {
-		return "", time.Time{}, fmt.Errorf("making a token for the hub: the target answered without one")
+		return "", time.Time{}, fmt.Errorf("making a token for the hub: the target's answer contains none")
 	}
 	return text, expires, nil
 }
@@ -178,15 +178,15 @@ func (c *Cluster) sentence(act string, err error) error {
 	var network net.Error
 	switch {
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("%s: it does not take the credentials of context %q; log in there again, or choose another --context", act, c.Context)
+		return fmt.Errorf("%s: it does not accept the credentials of context %q; log in again, or choose another --context", act, c.Context)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return fmt.Errorf("%s: %w; try again when it is gone", act, err)
+		return fmt.Errorf("%s: %w; try again once it is gone", act, err)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s: %w; this takes the kubeconfig of an administrator of that cluster", act, err)
+		return fmt.Errorf("%s: %w; use the kubeconfig of an administrator of that cluster", act, err)
 	case errors.As(err, &network):
-		return fmt.Errorf("%s: context %q: %w; is it the right --context? Where no name server knows the host, --host-alias NAME=IP does", act, c.Context, err)
+		return fmt.Errorf("%s: context %q: %w; check that --context is right; if the host does not resolve, use --host-alias NAME=IP", act, c.Context, err)
 	case meta.IsNoMatchError(err):
-		return fmt.Errorf("%s: %w; is context %q a Kubernetes?", act, err, c.Context)
+		return fmt.Errorf("%s: %w; check that context %q is a Kubernetes cluster", act, err, c.Context)
 	}
 	return fmt.Errorf("%s: %w", act, err)
 }

@@ -243,7 +243,7 @@ func TestANamespaceThatCannotBeLookedIntoStays(t *testing.T) {
 		return open(t, path).Remove(t.Context(), made("hub-a"), "hub-a", func(text string) { said = append(said, text) })
 	}
 	broken(http.StatusForbidden)
-	if err := remove(); err == nil || !strings.Contains(err.Error(), "takes the kubeconfig of an administrator of that cluster") || len(said) > 0 {
+	if err := remove(); err == nil || !strings.Contains(err.Error(), "use the kubeconfig of an administrator of that cluster") || len(said) > 0 {
 		t.Errorf("where it is forbidden: %v; said %q", err, said)
 	}
 	broken(http.StatusServiceUnavailable)
@@ -298,12 +298,12 @@ func TestSentences(t *testing.T) {
 		{"another context than there is", func() error { return look(path, "prod") }, `has no context "prod"; it has hub, choose with --context`},
 		{"a file that is not there", func() error { return look(filepath.Join(t.TempDir(), "x"), "") }, "no such file"},
 		{"a file without anything", func() error { return look(none, "") }, `has no context ""`},
-		{"a cluster that is away", func() error { return look(gone, "") }, "--host-alias NAME=IP does"},
+		{"a cluster that is away", func() error { return look(gone, "") }, "use --host-alias NAME=IP"},
 		{"credentials that are not taken", func() error {
 			s.Authenticate(func(string) bool { return false })
 			defer s.Authenticate(nil)
 			return look(path, "")
-		}, "log in there again, or choose another --context"},
+		}, "log in again, or choose another --context"},
 		{"somebody who may not", func() error {
 			s.Refuse(func(r apitest.Request) (int, string) {
 				if r.Verb == "patch" {
@@ -318,7 +318,7 @@ func TestSentences(t *testing.T) {
 			}
 			_, err = open(t, path).Prepare(t.Context(), all, "hub-a", "far", false, io.Discard)
 			return err
-		}, "takes the kubeconfig of an administrator of that cluster"},
+		}, "use the kubeconfig of an administrator of that cluster"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if err := row.err(); err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "\n") {

@@ -104,7 +104,7 @@ func TestATeamComesAndGoes(t *testing.T) {
 	l.loads(team, second)
 
 	refused := l.bflow("bootstrap", "namespace", "remove", team)
-	if refused.code == 0 || !strings.Contains(refused.err, "runs are there: 1, "+second+" first") {
+	if refused.code == 0 || !strings.Contains(refused.err, "it has active runs: 1, "+second+" first") {
 		t.Errorf("with a run under way: exit %d\n%s", refused.code, refused.err)
 	}
 	drained := l.command(20*time.Minute, bflowPath(), "bootstrap", "namespace", "remove", team, "--wait", "15m", "--data")

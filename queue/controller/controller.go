@@ -153,7 +153,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	}
 	config, err := read()
 	if err != nil {
-		return nil, fmt.Errorf("reading the way to the cluster: %w", err)
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = 200, 400
 	config.UserAgent = "bflow-controller/" + step.Version
