@@ -266,7 +266,7 @@ func TestEveryFaultHasItsLine(t *testing.T) {
 				}
 				return 0, ""
 			})
-		}, "images", Fail, "a pod of bflow cannot be made in namespace bench: you may not create pods", "--no-pod"},
+		}, "images", Fail, "a pod of bflow cannot be created in namespace bench: you may not create pods", "--no-pod"},
 		{"nobody tells where the images are", gone("Deployment", "bflow-controller"), "images", Warn, "is not known", "--image-prefix"},
 
 		{"a URL that must be reached", func(_ *testing.T, p *patient) { p.told.URLs[0].Error = "no such host" }, "egress", Fail, "pods do not reach https://models.example: no such host", "firewall"},

@@ -79,7 +79,7 @@ func table() []row {
 		{runplan.FaultTruncated, smoke("measured API"), failed(report.ErrTruncated)},
 		{runplan.FaultErrorEvent, smoke("answered 500"), failed(report.ErrErrorInStream)},
 		{runplan.FaultStall, smoke("no answer"), spoils(report.StatusTimeout, report.ErrStall)},
-		{runplan.FaultShortOutput, smoke("asked for exactly 8 tokens, got 4"), mismatch()},
+		{runplan.FaultShortOutput, smoke("requested exactly 8 tokens, got 4"), mismatch()},
 		{runplan.FaultNoDone, smoke("without [DONE]"), failed(report.ErrTruncated)},
 		{runplan.FaultUsageMissing, harmless(), mismatch()},
 		{runplan.FaultSplit, harmless(), harmless()},

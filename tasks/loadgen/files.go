@@ -44,7 +44,7 @@ func keepOld(dir string, plan *runplan.RunPlan, o Options) error {
 	}
 	for _, name := range names {
 		if err := durable.Rename(filepath.Join(dir, name), filepath.Join(to, name)); err != nil {
-			return fmt.Errorf("keeping the attempt before: %w", err)
+			return fmt.Errorf("keeping the previous attempt: %w", err)
 		}
 	}
 	return recoverRows(to, report.Header{PlanHash: plan.Hash, Run: o.RunID, Measurement: o.Measurement, Interrupted: true})

@@ -49,7 +49,7 @@ func hold(ctx context.Context, s step.Streams, args []string) error {
 	var secrets []string
 	if *hide {
 		if err := json.NewDecoder(os.Stdin).Decode(&secrets); err != nil {
-			return fmt.Errorf("reading what the log of the engine may not show: %w", err)
+			return fmt.Errorf("reading the texts to redact from the log of the engine: %w", err)
 		}
 	}
 	return supervise(ctx, *runDir, *log, *port, flags.Args(), secrets)
@@ -108,7 +108,7 @@ func without(secrets []string, log *os.File) (out *os.File, drain func(), err er
 		w := step.NewRedaction(secrets...).Writer(log)
 		_, err := io.Copy(w, read)
 		if err = errors.Join(err, w.Close()); err != nil && !errors.Is(err, os.ErrClosed) {
-			fmt.Fprintf(log, "provision: the rest of the engine's output is lost: %v\n", err)
+			fmt.Fprintf(log, "provision: the rest of the engine's output could not be written: %v\n", err)
 			_, _ = io.Copy(io.Discard, read) // an engine must not wait for room in its log
 		}
 	}()

@@ -60,7 +60,7 @@ type command struct{}
 func (command) deploy(ctx context.Context, d deployment) (started, error) {
 	engine := d.plan.Deployment.Engine
 	if refs, err := runplan.ReferencesIn([][]string{engine.Command, engine.Args}); err != nil || len(refs) > 0 {
-		return started{}, cmp.Or(err, step.Usagef("starting engine command of %q: its arguments hold a credential, and everybody on this host can read arguments; give it as a variable, in runtime.env",
+		return started{}, cmp.Or(err, step.Usagef("starting engine command of %q: its arguments contain a credential, which everybody on this machine can read; pass it as a variable in runtime.env",
 			d.plan.Name))
 	}
 	if len(engine.Command) == 0 {
@@ -124,7 +124,7 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 	}
 	defer log.Close()
 	if len(withheld) > 0 {
-		fmt.Fprintf(log, "provision: the engine does not get the credentials %s of this environment\n", strings.Join(withheld, ", "))
+		fmt.Fprintf(log, "provision: the credentials %s of this environment are not passed to the engine\n", strings.Join(withheld, ", "))
 	}
 	cmd.Stderr = log
 	if err := startKnowing(cmd, secrets); err != nil {
@@ -145,7 +145,7 @@ func lifelineOf(d deployment) (*os.File, error) {
 	}
 	copied, err := syscall.Dup(fd)
 	if err != nil {
-		return nil, fmt.Errorf("handing the lifeline on: %w", err)
+		return nil, fmt.Errorf("passing the lifeline to the supervisor: %w", err)
 	}
 	syscall.CloseOnExec(copied)
 	return os.NewFile(uintptr(copied), "lifeline"), nil

@@ -64,10 +64,10 @@ func teardown(ctx context.Context, runDir string) error {
 	}
 	const grace = 10 * time.Second
 	if !endAll(ctx, procs, syscall.SIGTERM, grace) && !endAll(ctx, procs, syscall.SIGKILL, grace) {
-		return fmt.Errorf("ending the processes of %q: still running: %v; end them by hand", path, living(procs))
+		return fmt.Errorf("ending the processes of %q: still running: %v; kill them by hand", path, living(procs))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forgetting the processes of a run: %w", err)
+		return fmt.Errorf("deleting the record of the processes of a run: %w", err)
 	}
 	return nil
 }

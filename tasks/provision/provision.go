@@ -64,7 +64,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	}
 	plan, err := o.Begin(fs, args[1:], s.Err)
 	if lost := new(step.PlanError); errors.As(err, &lost) && (args[0] == "release" || args[0] == "down") {
-		fmt.Fprintf(s.Err, "provision: %v; removing what carries the labels of run %s\n", err, o.RunID)
+		fmt.Fprintf(s.Err, "provision: %v; removing all objects with the labels of run %s\n", err, o.RunID)
 		plan, err = nil, nil
 	}
 	if err != nil {

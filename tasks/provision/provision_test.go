@@ -207,12 +207,12 @@ func TestUpFailsWithTheReason(t *testing.T) {
 		{"a command that does not exist", func(p *runplan.RunPlan) {
 			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/no/such/server"}}
 		}, contract.ExitUnhealthy, "no such file or directory"},
-		{"another model than the plan's", existing(other.URL()), contract.ExitUnhealthy, `it serves "other", the plan asks for "tiny"`},
+		{"another model than the plan's", existing(other.URL()), contract.ExitUnhealthy, `it serves "other", but the plan asks for "tiny"`},
 		{"a server that wants a key", existing(locked.URL), contract.ExitUnhealthy, "set BFLOW_API_KEY"},
 		{"a server that leads elsewhere", existing(leads.URL), contract.ExitUnhealthy, `it redirects to "` + elsewhere.URL + `", where bflow does not follow`},
 		{"a credential in an argument, which everybody on this host can read", func(p *runplan.RunPlan) {
 			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/bin/sh", "-c", "sleep 1", runplan.SecretKey{Name: "hub", Key: "token"}.Reference()}}
-		}, contract.ExitUsage, "its arguments hold a credential, and everybody on this host can read arguments; give it as a variable"},
+		}, contract.ExitUsage, "its arguments contain a credential, which everybody on this machine can read; pass it as a variable"},
 		{"a Secret of bflow's own", func(p *runplan.RunPlan) {
 			p.Deployment.Env = map[string]string{"A": runplan.SecretKey{Name: "bflow-submit-token", Key: "token"}.Reference()}
 		}, contract.ExitUsage, "which is bflow's own; put the value into a Secret of yours"},

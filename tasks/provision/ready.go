@@ -39,7 +39,7 @@ func waitReady(ctx context.Context, s step.Streams, client *openai.Client, plan 
 	for wait := pollFast; ; wait = min(wait*3/2, pollSlow) {
 		models, err := probe(ctx, client, plan)
 		if keyless(client, err) {
-			fmt.Fprintf(s.Err, "%s is up; from here nobody may ask more: %v\n", srv.url, err)
+			fmt.Fprintf(s.Err, "%s is up; this account may not ask for more: %v\n", srv.url, err)
 			models, err = []string{}, nil
 		}
 		if err == nil {
@@ -106,7 +106,7 @@ func probe(ctx context.Context, client *openai.Client, plan *runplan.RunPlan) ([
 		return nil, err
 	}
 	if !slices.Contains(models, d.Model.Name) {
-		return nil, &refusedError{fmt.Errorf("it serves %s, the plan asks for %q; set model.name or the server's served model name",
+		return nil, &refusedError{fmt.Errorf("it serves %s, but the plan asks for %q; set model.name or the server's served model name",
 			quoted(models), d.Model.Name)}
 	}
 	if d.Endpoint == nil && d.Engine.HealthPath != "" {
@@ -119,7 +119,7 @@ func probe(ctx context.Context, client *openai.Client, plan *runplan.RunPlan) ([
 
 func hint(code int, path string) string {
 	if code == http.StatusNotFound {
-		return fmt.Sprintf("is %q the readiness path? (target.path)", path)
+		return fmt.Sprintf("check that %q is the readiness path (target.path)", path)
 	}
 	return "set " + step.EnvAPIKey + " or " + step.EnvAPIKeyFile
 }

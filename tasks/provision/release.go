@@ -25,7 +25,7 @@ func release(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPl
 		return step.Exit(contract.ExitUsage, err)
 	}
 	if plan == nil {
-		fmt.Fprintln(s.Err, "provision: the last metrics are not taken: only the plan says where they are")
+		fmt.Fprintln(s.Err, "provision: the last metrics are not scraped: only the plan says where they are")
 	} else if err := scrape(ctx, o, plan, where); err != nil {
 		fmt.Fprintf(s.Err, "provision: %v\n", err)
 	}
@@ -93,7 +93,7 @@ func scrape(ctx context.Context, o Options, plan *runplan.RunPlan, where place) 
 	defer cancel()
 	body, err := client.Get(ctx, plan.Deployment.Engine.MetricsPath)
 	if err != nil {
-		return fmt.Errorf("taking the last metrics: %w", err)
+		return fmt.Errorf("scraping the last metrics: %w", err)
 	}
 	return durable.WriteFile(filepath.Join(o.RunDir, contract.FileLastScrape), body)
 }

@@ -43,7 +43,7 @@ func newRemote(s step.Streams, o Options, plan *runplan.RunPlan) (*remote, error
 	if plan != nil {
 		target = plan.Target
 	} else if target.Namespace == "" { // nobody's objects but the run's own may go
-		return nil, fmt.Errorf("looking for what run %q has made: no namespace is known; set %s", o.RunID, contract.EnvNamespace)
+		return nil, fmt.Errorf("looking for the objects of run %q: the namespace is not known; set %s", o.RunID, contract.EnvNamespace)
 	}
 	c, err := cluster.Connect([]string{o.TargetWorkspace, o.TargetDir}, target.Name, target.Namespace, s.Env)
 	if err != nil {
@@ -69,9 +69,9 @@ func (r *remote) admitted(ctx context.Context) error {
 func (r *remote) deployer(plan *runplan.RunPlan) (deployer, error) {
 	switch {
 	case plan.Deployment.Engine.Kind == "command":
-		return nil, fmt.Errorf("provisioning %q: engine command runs on a host only; use an engine with an image, or bflow run --local", plan.Name)
+		return nil, fmt.Errorf("provisioning %q: engine command runs only on a local machine; use an engine with an image, or bflow run --local", plan.Name)
 	case plan.Deployment.Platform == "rhoai" || plan.Deployment.Platform == "llm-d":
-		return nil, fmt.Errorf("provisioning %q: platform %q is not deployed yet; use platform kubernetes, or target.base_url", plan.Name, plan.Deployment.Platform)
+		return nil, fmt.Errorf("provisioning %q: platform %q is not supported yet; use platform kubernetes, or target.base_url", plan.Name, plan.Deployment.Platform)
 	}
 	return r, cluster.Covered(plan, r.s.Env(contract.EnvRequests))
 }
@@ -111,7 +111,7 @@ func (r *remote) create(ctx context.Context, objects []runtime.Object) error {
 	if fence == "" {
 		return r.c.Create(ctx, objects)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, cluster.FenceHolds, fmt.Errorf("it took longer than the lock of the target may be relied on"))
+	ctx, cancel := context.WithTimeoutCause(ctx, cluster.FenceHolds, fmt.Errorf("it took longer than the lock of the target stays valid"))
 	defer cancel()
 	if err := r.c.Fenced(ctx, r.run.Hub, fence); err != nil {
 		return err

@@ -192,7 +192,7 @@ func TestAServerOnARemoteTargetIsAskedThroughItsAPIServer(t *testing.T) {
 			w.Header().Set("Location", elsewhere.URL)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, contract.ExitUnhealthy, `it redirects to "` + elsewhere.URL},
-		{"a server that wants its key", func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }, 0, "is up; from here nobody may ask more"},
+		{"a server that wants its key", func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }, 0, "is up; this account may not ask for more"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
@@ -278,7 +278,7 @@ func TestTeardownNeedsNoPlan(t *testing.T) {
 			if left := server.List(deploymentsAt); code != 0 || len(left) != 1 || left[0] != deploymentsAt+"theirs" || !b.event(row.event) {
 				t.Errorf("exit %d, left %q: %s", code, left, out)
 			}
-			if !strings.Contains(out, "removing what carries the labels of run p-1") {
+			if !strings.Contains(out, "removing all objects with the labels of run p-1") {
 				t.Errorf("it says nothing of the plan: %s", out)
 			}
 		})
@@ -290,7 +290,7 @@ func TestWithoutAPlanAndANamespaceNothingIsRemoved(t *testing.T) {
 	if err := os.Remove(filepath.Join(b.dir, contract.FilePlan)); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := b.run("down"); code != 0 || !strings.Contains(out, "no namespace is known") || len(server.Requests()) > 0 {
+	if code, out := b.run("down"); code != 0 || !strings.Contains(out, "the namespace is not known") || len(server.Requests()) > 0 {
 		t.Errorf("exit %d: %s; asked for %q", code, out, server.Requests())
 	}
 	if code, out := b.run("up"); code != contract.ExitUsage || !strings.Contains(out, "reading the plan") {
@@ -328,10 +328,10 @@ func TestPlansThatAClusterCannotTakeAreRefused(t *testing.T) {
 		edit func(*runplan.RunPlan)
 		want string
 	}{
-		{"a command line", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "command" }, "engine command runs on a host only"},
+		{"a command line", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "command" }, "engine command runs only on a local machine"},
 		{"a platform that is not there yet", func(p *runplan.RunPlan) { p.Deployment.Platform = "llm-d" }, `platform "llm-d" is not deployed yet`},
 		{"more than the run has asked for", func(p *runplan.RunPlan) { p.Deployment.Engine = runplan.Engine{Kind: "vllm", Image: "x"} },
-			"it needs 1 nvidia.com/gpu, and the run has asked for 0"},
+			"it needs 1 nvidia.com/gpu, but the run has requested 0"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b, server := newRemoteBench(t, row.edit)
@@ -350,7 +350,7 @@ func TestPlansThatAClusterCannotTakeAreRefused(t *testing.T) {
 func TestARemoteTargetWithoutCredentialsIsRefused(t *testing.T) {
 	b, _ := newRemoteBench(t, func(*runplan.RunPlan) {})
 	b.target = t.TempDir()
-	if code, out := b.run("up"); code != contract.ExitUsage || !strings.Contains(out, `connecting to target "lab": there is no way to it; start the run through its queue`) {
+	if code, out := b.run("up"); code != contract.ExitUsage || !strings.Contains(out, `connecting to target "lab": there are no credentials for it; start the run through its queue`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }
@@ -376,7 +376,7 @@ func TestARunThatWasNotLetStartTouchesNothing(t *testing.T) {
 	}
 	r.hub = func() (*cluster.Cluster, error) { return cluster.New(hub.Config(), "bench") }
 	err = upAt(t.Context(), s, o, plan, r)
-	if step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), "bflow-controller has not let it start") {
+	if step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), "bflow-controller has not admitted it") {
 		t.Errorf("exit %d: %v", step.Code(err), err)
 	}
 	if requests := server.Requests(); len(requests) > 0 {

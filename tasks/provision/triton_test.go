@@ -48,9 +48,9 @@ func TestTritonIsReadyWhenItsModelIs(t *testing.T) {
 		{name: "the profile says nothing of Triton", model: "tiny", models: []string{"tiny"},
 			edit: func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "vllm" }},
 		{name: "it has other models", model: "tiny", models: []string{"huge", "vast"}, code: contract.ExitUnhealthy,
-			want: `it serves "huge", "vast", the plan asks for "tiny"`},
+			want: `it serves "huge", "vast", but the plan asks for "tiny"`},
 		{name: "it is measured in another protocol, and is no Triton by the profile", model: "tiny", models: []string{"tiny"},
-			code: contract.ExitUnhealthy, want: `is "/v1/models" the readiness path?`,
+			code: contract.ExitUnhealthy, want: `check that "/v1/models" is the readiness path`,
 			edit: func(p *runplan.RunPlan) {
 				p.Deployment.Engine.Kind, p.Measurements[0].API.Type = "vllm", runplan.APIChat
 			}},

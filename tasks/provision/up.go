@@ -116,7 +116,7 @@ func bringUp(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPl
 		return Endpoint{}, err
 	}
 	if client == nil {
-		fmt.Fprintf(s.Err, "%s is asked on target %q only\n", srv.url, plan.Target.Name)
+		fmt.Fprintf(s.Err, "%s can be reached only from target %q\n", srv.url, plan.Target.Name)
 		return Endpoint{Schema: EndpointSchema, URL: srv.url, Replicas: []string{srv.url}, Model: plan.Deployment.Model.Name, ServedModels: []string{},
 			Engine: plan.Deployment.Engine.Kind, Release: runplan.Release(plan, o.RunID), Started: begin, Ready: time.Now().UTC()}, nil
 	}
@@ -181,14 +181,14 @@ func deployerFor(plan *runplan.RunPlan) (deployer, error) {
 		return nil, fmt.Errorf("provisioning %q: stages.deploy is false and target.base_url names no server to use", plan.Name)
 	case d.Engine.Kind == "sim" || d.Engine.Kind == "command":
 		if d.Replicas > 1 {
-			return nil, fmt.Errorf("provisioning %q: %d replicas need a cluster; on this host use one, or target.base_url", plan.Name, d.Replicas)
+			return nil, fmt.Errorf("provisioning %q: %d replicas need a cluster; on this machine use one, or target.base_url", plan.Name, d.Replicas)
 		}
 		if d.Engine.Kind == "sim" {
 			return simulated{}, nil
 		}
 		return command{}, nil
 	default:
-		return nil, fmt.Errorf("provisioning %q: engine %q on platform %q needs a cluster; on this host use engine sim, engine command or target.base_url",
+		return nil, fmt.Errorf("provisioning %q: engine %q on platform %q needs a cluster; on this machine use engine sim, engine command or target.base_url",
 			plan.Name, d.Engine.Kind, d.Platform)
 	}
 }

@@ -80,7 +80,7 @@ func (e examiner) all(ctx context.Context, list []check, replica string) []Check
 			continue
 		}
 		for _, rest := range list[i+1:] {
-			out = append(out, Check{Name: rest.name, Replica: replica, Verdict: Skip, Evidence: "not asked, because the check before had no answer"})
+			out = append(out, Check{Name: rest.name, Replica: replica, Verdict: Skip, Evidence: "skipped, because the check before had no answer"})
 		}
 		break
 	}
@@ -162,7 +162,7 @@ func (e examiner) health(ctx context.Context) finding {
 	var status *openai.StatusError
 	missing := errors.As(err, &status) && (status.Code == http.StatusNotFound || e.plan.Triton() && status.Code == http.StatusBadRequest)
 	if e.plan.Deployment.Endpoint != nil && missing {
-		return warned("%v; an existing endpoint need not have one", err)
+		return warned("%v; optional for an existing endpoint", err)
 	}
 	if err != nil {
 		return failed("%v", err)
@@ -177,7 +177,7 @@ func (e examiner) servedModel(ctx context.Context) finding {
 		return failed("%v", err)
 	}
 	if !slices.Contains(models, want) {
-		return failed("it serves %q, the plan asks for %q; set model.name or the server's served model name",
+		return failed("it serves %q, but the plan asks for %q; set model.name or the server's served model name",
 			strings.Join(models, ", "), want)
 	}
 	return passed("it serves %q", want)
@@ -190,13 +190,13 @@ func (e examiner) ask(path string, stream bool) openai.Ask {
 
 func (e examiner) measuredAPI(ctx context.Context) finding {
 	if !generates(e.api.Type) {
-		return skipped("no generation to check on API %q", e.api.Type)
+		return skipped("API %q has no generation to check", e.api.Type)
 	}
 	answer, err := e.client.Generate(ctx, e.ask(e.api.Path, false))
 	var status *openai.StatusError
 	switch {
 	case errors.As(err, &status) && status.Code == http.StatusNotFound && e.plan.Triton():
-		return failed("%v; Triton without its OpenAI frontend is measured with load.api.type: triton", err)
+		return failed("%v; for Triton without its OpenAI frontend, set load.api.type: triton", err)
 	case err != nil:
 		return failed("%v", err)
 	case answer.Text == "":
@@ -246,10 +246,10 @@ func (e examiner) length(ctx context.Context) finding {
 	case !answer.Usage:
 		return warned("the server reports no usage, so the length cannot be checked")
 	case answer.OutputTokens != askTokens:
-		return failed("asked for exactly %d tokens, got %d (finish_reason %q); a server without ignore_eos and min_tokens needs load.api.exact_output: false",
+		return failed("requested exactly %d tokens, got %d (finish_reason %q); if the server supports neither ignore_eos nor min_tokens, set load.api.exact_output: false",
 			askTokens, answer.OutputTokens, answer.FinishReason)
 	}
-	return passed("asked for %d tokens, got %d", askTokens, answer.OutputTokens)
+	return passed("requested %d tokens, got %d", askTokens, answer.OutputTokens)
 }
 
 // auth asks without the key: a server that answers all the same does not protect what we think it protects.
@@ -263,11 +263,11 @@ func (e examiner) auth(ctx context.Context) finding {
 	var status *openai.StatusError
 	switch {
 	case err == nil:
-		return warned("it answers without the key as well")
+		return warned("it also answers without the key")
 	case errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden):
 		return passed("without the key it answers %d", status.Code)
 	}
-	return warned("without the key it neither answers nor asks for one: %v", err)
+	return warned("without the key it gave no answer: %v", err)
 }
 
 // generates reports whether an API answers with text that these checks know how to read.

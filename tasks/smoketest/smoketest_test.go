@@ -92,10 +92,10 @@ func TestAnUnfitServerIsNamedInOneSentence(t *testing.T) {
 		cfg  sim.Config
 		want string
 	}{
-		{"another model", sim.Config{Models: []string{"big"}}, `served model: it serves "big", the plan asks for "tiny"`},
+		{"another model", sim.Config{Models: []string{"big"}}, `served model: it serves "big", but the plan asks for "tiny"`},
 		{"every request fails", sim.Config{Models: []string{"tiny"}, Sim: runplan.Sim{FailureRate: 1}}, "measured API: POST"},
 		{"it is not ready", sim.Config{Models: []string{"tiny"}, Sim: runplan.Sim{NotReady: runplan.Duration(time.Hour)}}, "health: GET"},
-		{"short answers", fault("short_output"), "requested length: asked for exactly 8 tokens"},
+		{"short answers", fault("short_output"), "requested length: requested exactly 8 tokens"},
 		{"an error event", fault("error_event"), "measured API: POST"},
 		{"a stream without its end", fault("no_done"), "ended without [DONE]"},
 	} {

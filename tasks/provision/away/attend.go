@@ -245,7 +245,7 @@ func (a *attendance) hopeless(s cluster.JobState, trouble *cluster.Trouble, star
 	if a.l.out() || a.sending != nil {
 		return now.Add(time.Minute), nil
 	}
-	why := "no pod was made"
+	why := "no pod was created"
 	if s.Pod != nil {
 		why = "pod " + s.Pod.Name + ": " + cluster.Phase(s.Pod)
 	} else if text := a.l.c.WhyNoPod(a.ctx, a.l.work.Name); text != "" {
@@ -324,7 +324,7 @@ func (l *launcher) sendAll(ctx context.Context, pod string) error {
 		})
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("sending %s what it needs on target %q: %w", l.Task, l.target(), err)
+		return fmt.Errorf("sending the inputs of %s to target %q: %w", l.Task, l.target(), err)
 	}
 	return nil
 }
@@ -341,7 +341,7 @@ func (l *launcher) interrupted(parent context.Context, a *attendance) error {
 	goesOn, err := l.goOn(asking)
 	enough()
 	if err == nil && goesOn {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("%w; job %s goes on and waits for its next launcher", errMoved, l.work.Name))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("%w; job %s continues and waits for its next launcher", errMoved, l.work.Name))
 	}
 	if err := l.again(ctx, func() error { return l.c.Delete(ctx, l.work.Name) }); err != nil {
 		return step.Exit(contract.ExitInterrupted, fmt.Errorf("interrupted; the end of the run removes job %s: %w", l.work.Name, err))
@@ -353,7 +353,7 @@ func (l *launcher) interrupted(parent context.Context, a *attendance) error {
 		if err := l.fetch(fetching, transfer.Tries(10, l.wait)); err != nil {
 			l.tell("%v", err)
 			if l.Task == contract.LoadGen {
-				err = markLost(l.RunDir, &l.Options, l.endpoint(), &lostError{why: "it was interrupted, and what it had measured is lost"}, time.Now())
+				err = markLost(l.RunDir, &l.Options, l.endpoint(), &lostError{why: "it was interrupted, and its measurements are lost"}, time.Now())
 			}
 			if err != nil {
 				l.tell("%v", err)

@@ -64,7 +64,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 		return step.Exit(contract.ExitUsage, err)
 	}
 	if c.Local {
-		return step.Usagef("running %s on target %q: it is the cluster of this step, where no Jobs are made; compile the experiment for target %q",
+		return step.Usagef("running %s on target %q: this step already runs on that cluster, where it creates no Jobs; compile the experiment for target %q",
 			o.Task, plan.Target.Name, contract.TargetLocal)
 	}
 	l, err := newLauncher(o, s, plan, c)
@@ -78,7 +78,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 // moved can go on with its Job, and it cannot tell the one from the other.
 func (l *launcher) once(ctx context.Context) error {
 	if f := failedBefore(l.RunDir, l.work.Name); f.Code != 0 {
-		l.tell("it is not tried again: this is how it ended")
+		l.tell("it is not retried: this is how it ended")
 		return errors.Join(f.err(), f.results(&l.Options))
 	}
 	err := l.carryOut(ctx)
@@ -184,7 +184,7 @@ func (l *launcher) launch(ctx context.Context) error {
 	}
 	l.token = launched.Token
 	if launched.Found {
-		l.tell("job %s was launched before: going on with it", l.work.Name)
+		l.tell("job %s was launched before: resuming it", l.work.Name)
 		return nil
 	}
 	l.tell("%s runs on target %q as job %s of namespace %s", l.Task, l.target(), l.work.Name, l.c.Namespace)

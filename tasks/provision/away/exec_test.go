@@ -326,7 +326,7 @@ func TestALauncherThatIsMovedFindsItsJob(t *testing.T) {
 	if err := h.launcher(contract.LoadGen, nil).once(t.Context()); err != nil {
 		t.Fatalf("%v: %s", err, h.out.String())
 	}
-	if !strings.Contains(h.out.String(), "was launched before: going on with it") || g.ran != 1 {
+	if !strings.Contains(h.out.String(), "was launched before: resuming it") || g.ran != 1 {
 		t.Errorf("run %d times: %s", g.ran, h.out.String())
 	}
 	if words := words(t, h); words != "stage_started stage_ended" {
@@ -413,7 +413,7 @@ func TestATaskThatIsLostIsMarked(t *testing.T) {
 			})
 			g.files = nil
 		}},
-		{"its node was started again", "its node has lost its container", true, func(g *target) {
+		{"its node was started again", "its node lost its container", true, func(g *target) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.change(func(p *corev1.Pod) {

@@ -41,7 +41,7 @@ func failureFile(runDir, job string) string { return filepath.Join(runDir, "."+j
 // note keeps how a task ended.
 func (f failure) note(runDir, job string) error {
 	if err := durable.WriteJSON(failureFile(runDir, job), f); err != nil {
-		return fmt.Errorf("noting how the task ended: %w", err)
+		return fmt.Errorf("recording how the task ended: %w", err)
 	}
 	return nil
 }

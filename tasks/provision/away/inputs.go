@@ -50,7 +50,7 @@ func visible(dir string, want func(path string) bool) (paths []string, err error
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("looking for what the task needs: %w", err)
+		return nil, fmt.Errorf("looking for the inputs of the task: %w", err)
 	}
 	return paths, nil
 }
@@ -64,7 +64,7 @@ func setAside(runDir string, measurement, attempt int) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("keeping the attempt before: %w", err)
+		return fmt.Errorf("keeping the previous attempt: %w", err)
 	}
 	to := ""
 	for _, e := range entries {
@@ -73,11 +73,11 @@ func setAside(runDir string, measurement, attempt int) error {
 		}
 		if to == "" {
 			if to, err = freeFolder(dir, max(1, attempt-1)); err != nil {
-				return fmt.Errorf("keeping the attempt before: %w", err)
+				return fmt.Errorf("keeping the previous attempt: %w", err)
 			}
 		}
 		if err := durable.Rename(filepath.Join(dir, e.Name()), filepath.Join(to, e.Name())); err != nil {
-			return fmt.Errorf("keeping the attempt before: %w", err)
+			return fmt.Errorf("keeping the previous attempt: %w", err)
 		}
 	}
 	return nil

@@ -96,7 +96,7 @@ func death(s cluster.JobState, task string) *lostError {
 		why := fmt.Sprintf("its pod was ended (%s): %s", pod.Status.Reason, oneLine(pod.Status.Message))
 		return &lostError{why: why, taken: !overfull(pod.Status.Message)}
 	case status != nil && forgotten(status.State.Terminated):
-		return &lostError{why: "its node has lost its container", taken: true}
+		return &lostError{why: "its node lost its container", taken: true}
 	case pod.DeletionTimestamp != nil && s.Failure() != "":
 		return &lostError{why: s.Failure(), taken: !s.OutOfTime()}
 	case pod.DeletionTimestamp != nil:

@@ -127,7 +127,7 @@ func TestAnOutageIsToldOnceAMinute(t *testing.T) {
 		return away
 	})
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-	if err != nil || len(lines) != 10 || lines[0] != `target "lab" has not answered for 1m0s: connection refused; trying on` ||
+	if err != nil || len(lines) != 10 || lines[0] != `target "lab" has not answered for 1m0s: connection refused; retrying` ||
 		lines[9] != `target "lab" answers again, after 9m50s` {
 		t.Errorf("%v: %d lines: %s", err, len(lines), said.String())
 	}

@@ -53,7 +53,7 @@ func (p *patience) hear(err error) {
 	case p.since.IsZero():
 		p.since = now
 	case now.Sub(p.since) >= sayEvery && now.Sub(p.told) >= sayEvery:
-		p.say("target %q has not answered for %s: %v; trying on", p.target, now.Sub(p.since).Round(time.Second), cause(err))
+		p.say("target %q has not answered for %s: %v; retrying", p.target, now.Sub(p.since).Round(time.Second), cause(err))
 		p.told = now
 	}
 }

@@ -36,7 +36,7 @@ type Cluster struct {
 }
 
 // ErrNoAccess means that a plan names a remote target and nobody handed over the way to it.
-var ErrNoAccess = errors.New("there is no way to it; start the run through its queue, so that the controller hands over the credentials")
+var ErrNoAccess = errors.New("there are no credentials for it; start the run through its queue, so that bflow-controller provides them")
 
 // Connect returns the target whose credentials lie in one of dirs: the first that has a kubeconfig. Without one it is
 // the cluster of this process, as its service account, which only target contract.TargetLocal may be.

@@ -26,35 +26,35 @@ type metadata struct {
 // mark is refused always: nobody would find what it leaves.
 func (c *Cluster) Admitted(ctx context.Context, run Run) error {
 	if run.Owner == nil {
-		return fmt.Errorf("deploying for run %q: its pod is of no PipelineRun; submit the run with bflow run, or bflow compile and kubectl create", run.ID)
+		return fmt.Errorf("deploying for run %q: its pod does not belong to a PipelineRun; submit the run with bflow run, or with bflow compile and kubectl create", run.ID)
 	}
 	pr, err := c.metadata(ctx, "/apis/tekton.dev/v1/namespaces/"+c.Namespace+"/pipelineruns/"+run.Owner.Name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("deploying for run %q: there is no PipelineRun %q in namespace %q any more", run.ID, run.Owner.Name, c.Namespace)
+		return fmt.Errorf("deploying for run %q: PipelineRun %q is no longer in namespace %q", run.ID, run.Owner.Name, c.Namespace)
 	case err != nil:
-		return fmt.Errorf("asking whether run %q was let start: %w", run.ID, err)
+		return fmt.Errorf("checking whether run %q was admitted: %w", run.ID, err)
 	}
 	id := orElse(pr.Labels[contract.LabelRun], run.Owner.Name)
 	switch {
 	case pr.UID != run.Owner.UID:
 		return fmt.Errorf("deploying for run %q: its PipelineRun %q is gone, and there is another one of that name", run.ID, run.Owner.Name)
 	case pr.Labels[contract.LabelPlanHash] == "":
-		return fmt.Errorf("deploying for run %q: PipelineRun %q has no label %s; compile the experiment with bflow and create what it prints as it is",
+		return fmt.Errorf("deploying for run %q: PipelineRun %q has no label %s; compile the experiment with bflow and create the objects unchanged",
 			run.ID, run.Owner.Name, contract.LabelPlanHash)
 	case id != run.ID:
-		return fmt.Errorf("deploying for run %q: PipelineRun %q is run %q; its param %s must not name another one", run.ID, run.Owner.Name, id, contract.ParamRunID)
+		return fmt.Errorf("deploying for run %q: PipelineRun %q is run %q, so its param %s must not name another run", run.ID, run.Owner.Name, id, contract.ParamRunID)
 	case pr.Annotations[contract.AnnotationAdmitted] != "" && pr.Annotations[contract.AnnotationReleased] == "":
 		return nil
 	}
 	namespace, err := c.metadata(ctx, "/api/v1/namespaces/"+c.Namespace)
 	if err != nil {
-		return fmt.Errorf("asking whether run %q may start without a queue: %w", run.ID, err)
+		return fmt.Errorf("checking whether run %q may start without a queue: %w", run.ID, err)
 	}
 	if namespace.Labels[contract.LabelAllowUnqueued] == "true" {
 		return nil
 	}
-	return fmt.Errorf("deploying for run %q: %s has not let it start; compile it with a queue, or label namespace %s %s=true to let runs start without one",
+	return fmt.Errorf("deploying for run %q: %s has not admitted it; compile it with a queue, or label namespace %s with %s=true to allow runs without one",
 		run.ID, contract.AccountController, c.Namespace, contract.LabelAllowUnqueued)
 }
 

@@ -20,16 +20,16 @@ func TestNothingIsMadeForARunThatTheControllerHasNotLetStart(t *testing.T) {
 		want                string // part of the refusal; "" = it may
 	}{
 		{name: "a run that was let start", uid: "u", annotations: apitest.Object{contract.AnnotationAdmitted: admitted}},
-		{name: "one that starts past the queue", uid: "u", want: `bflow-controller has not let it start; compile it with a queue, or label namespace bench bflow.dev/allow-unqueued=true`},
+		{name: "one that starts past the queue", uid: "u", want: `bflow-controller has not admitted it; compile it with a queue, or label namespace bench with bflow.dev/allow-unqueued=true`},
 		{name: "one that starts where no queue is needed", uid: "u", unqueued: true},
 		{name: "one that the compiler has not marked, which nobody would find", uid: "u", unqueued: true, labels: apitest.Object{}, want: `PipelineRun "r" has no label bflow.dev/plan-hash`},
-		{name: "one that was released", uid: "u", annotations: apitest.Object{contract.AnnotationAdmitted: admitted, contract.AnnotationReleased: admitted}, want: "has not let it start"},
+		{name: "one that was released", uid: "u", annotations: apitest.Object{contract.AnnotationAdmitted: admitted, contract.AnnotationReleased: admitted}, want: "has not admitted it"},
 		{name: "one of another run's name", uid: "u", labels: apitest.Object{contract.LabelPlanHash: "h", contract.LabelRun: "other"},
-			annotations: apitest.Object{contract.AnnotationAdmitted: admitted}, want: `PipelineRun "r" is run "other"; its param run-id must not name another one`},
+			annotations: apitest.Object{contract.AnnotationAdmitted: admitted}, want: `PipelineRun "r" is run "other", so its param run-id must not name another run`},
 		{name: "a further attempt, which has the name of the first", uid: "u", labels: apitest.Object{contract.LabelPlanHash: "h", contract.LabelRun: "run"},
 			annotations: apitest.Object{contract.AnnotationAdmitted: admitted}},
 		{name: "a pod that names a PipelineRun which is gone", uid: "before", annotations: apitest.Object{contract.AnnotationAdmitted: admitted}, want: "there is another one of that name"},
-		{name: "a pod of nobody", unqueued: true, want: "its pod is of no PipelineRun"},
+		{name: "a pod of nobody", unqueued: true, want: "its pod does not belong to a PipelineRun"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := apitest.New(t, "bench")

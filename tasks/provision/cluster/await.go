@@ -125,7 +125,7 @@ func (w *wait) describe() string {
 		for _, s := range refusals(w.deployment) {
 			return s.text
 		}
-		return "no pod was made yet"
+		return "no pod was created yet"
 	}
 	parts := make([]string, len(w.pods))
 	for i, pod := range w.pods {
@@ -161,7 +161,7 @@ func phase(pod *corev1.Pod) string {
 		}
 	}
 	if pod.Spec.NodeName == "" {
-		return "not yet on a node"
+		return "not scheduled yet"
 	}
 	return strings.ToLower(string(pod.Status.Phase))
 }

@@ -27,7 +27,7 @@ func (c *Cluster) Fenced(ctx context.Context, hub, fence string) error {
 	answer := c.core.Get().AbsPath(path).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx)
 	err := answer.Error()
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("looking at the lock of the target: there is none any more, so another run may use its platform; run it again")
+		return fmt.Errorf("looking at the lock of the target: it no longer exists, so another run may use the platform; run it again")
 	}
 	if err != nil {
 		return fmt.Errorf("looking at the lock of the target: %w", err)
@@ -48,7 +48,7 @@ func (c *Cluster) Fenced(ctx context.Context, hub, fence string) error {
 		return fmt.Errorf("looking at the lock of the target: %w", err)
 	}
 	if now := lease.Metadata.Annotations[contract.AnnotationFence]; now != fence || hub != "" && lease.Spec.Holder != hub {
-		return fmt.Errorf("looking at the lock of the target: it has moved on from fence %s to %s (hub %q, setup %q), so this run must not use its platform; run it again",
+		return fmt.Errorf("looking at the lock of the target: its fence moved from %s to %s (hub %q, setup %q), so this run must not use the platform; run it again",
 			fence, now, lease.Spec.Holder, lease.Metadata.Annotations[contract.AnnotationSetupKey])
 	}
 	return nil

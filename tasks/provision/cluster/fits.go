@@ -44,7 +44,7 @@ func obstacle(pod *corev1.Pod, need corev1.ResourceList, n *corev1.Node) (why st
 	for _, name := range slices.Sorted(maps.Keys(need)) {
 		want, have := need[name], n.Status.Allocatable[name]
 		if want.Cmp(have) > 0 {
-			return fmt.Sprintf("it asks for %s %s, node %s has %s", want.String(), name, n.Name, have.String()), false
+			return fmt.Sprintf("it requests %s %s, but node %s has %s", want.String(), name, n.Name, have.String()), false
 		}
 	}
 	return "", false

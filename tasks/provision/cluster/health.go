@@ -103,7 +103,7 @@ func waiting(pod *corev1.Pod, c corev1.ContainerStatus, w *corev1.ContainerState
 		return symptom{reason: "ImagePull", now: finalPull(w.Message), tries: 1, fresh: w.Reason == "ErrImagePull",
 			text: fmt.Sprintf("image %q of %s cannot be pulled (%s): %s", c.Image, at, w.Reason, sentence(w.Message))}, true
 	case "CreateContainerConfigError", "CreateContainerError":
-		return symptom{reason: w.Reason, now: !busy(w.Message), text: fmt.Sprintf("%s cannot be made: %s", at, sentence(w.Message, w.Reason))}, true
+		return symptom{reason: w.Reason, now: !busy(w.Message), text: fmt.Sprintf("%s cannot be created: %s", at, sentence(w.Message, w.Reason))}, true
 	case "RunContainerError", "StartError":
 		return symptom{reason: w.Reason, now: !busy(w.Message), text: fmt.Sprintf("%s cannot be started: %s", at, sentence(w.Message, w.Reason))}, true
 	}

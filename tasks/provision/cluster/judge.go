@@ -40,7 +40,7 @@ func (j *judge) look(now time.Time, pods []*corev1.Pod, deployment *appsv1.Deplo
 			return s, time.Time{}
 		case s.tries > 0: // only more of it decides
 		case !now.Before(end):
-			s.text += "; so for " + s.patience().String()
+			s.text += "; for " + s.patience().String()
 			return s, time.Time{}
 		case wake.IsZero() || end.Before(wake):
 			wake = end
@@ -63,7 +63,7 @@ func (j *judge) ofPods(pods []*corev1.Pod) []symptom {
 			}
 			if s.reason == corev1.PodReasonUnschedulable && j.fits != nil {
 				if ok, why := j.fits(pod); !ok {
-					s.now, s.text = true, s.text+"; no node could ever hold it: "+why
+					s.now, s.text = true, s.text+"; no node can ever fit it: "+why
 				}
 			}
 			found = append(found, s)
@@ -102,7 +102,7 @@ func refusals(d *appsv1.Deployment) []symptom {
 		switch {
 		case unanswered(c.Message):
 			s.id, s.most = "unanswered", maxUnanswered
-			s.text = "the pods of deployment " + d.Name + " cannot be made now: " + sentence(c.Message, c.Reason)
+			s.text = "the pods of deployment " + d.Name + " cannot be created now: " + sentence(c.Message, c.Reason)
 		case !strings.Contains(c.Message, "exceeded quota"):
 			s.now = true
 		}

@@ -62,7 +62,7 @@ func TestStartsThatCannotSucceedEndEarly(t *testing.T) {
 		{name: "wrong arguments stay wrong", end: 0, want: "CrashLoopBackOff: container vllm of pod p-0 ended with exit code 2", seen: []at{{0, crash(1, 2, "Error")}}},
 		{name: "a program that is not in the image stays away", end: 0, want: "StartError: ", seen: []at{{0, crash(0, 128, "StartError")}}},
 		{name: "too little memory stays too little", end: 0, want: "OOMKilled: container vllm of pod p-0 ended with more memory than its limit", seen: []at{{0, crash(1, 137, "OOMKilled")}}},
-		{name: "a Secret that is not there ends the wait at once", end: 0, want: `CreateContainerConfigError: container vllm of pod p-0 cannot be made: secret "key" not found`,
+		{name: "a Secret that is not there ends the wait at once", end: 0, want: `CreateContainerConfigError: container vllm of pod p-0 cannot be created: secret "key" not found`,
 			seen: []at{{0, waitsFor("CreateContainerConfigError", `secret "key" not found`)}}},
 		{name: "a kubelet that has not read a ConfigMap yet gets a minute", end: 60, want: "CreateContainerConfigError: ",
 			seen: []at{{0, waitsFor("CreateContainerConfigError", "failed to sync configmap cache: timed out waiting for the condition")}, {70, running}}},
@@ -72,9 +72,9 @@ func TestStartsThatCannotSucceedEndEarly(t *testing.T) {
 			seen: []at{{0, waitsFor("RunContainerError", "failed to create containerd task: timed out")}, {50, running}, {90, running}}},
 		{name: "a container that cannot be started ends the wait at once", end: 0, want: "RunContainerError: container vllm of pod p-0 cannot be started: no such device",
 			seen: []at{{0, waitsFor("RunContainerError", "no such device")}}},
-		{name: "no room now is borne for five minutes", seen: []at{{0, noRoom}, {299, noRoom}, {301, noRoom}}, end: 300, want: "Unschedulable: pod p-0 fits on no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu; so for 5m0s"},
+		{name: "no room now is borne for five minutes", seen: []at{{0, noRoom}, {299, noRoom}, {301, noRoom}}, end: 300, want: "Unschedulable: pod p-0 fits on no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu; for 5m0s"},
 		{name: "room within five minutes is in time", seen: []at{{0, noRoom}, {299, starting}, {302, noRoom}, {400, running}}, end: -1},
-		{name: "no room ever ends the wait at once", never: true, seen: []at{{0, noRoom}}, end: 0, want: "Unschedulable: pod p-0 fits on no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu; no node could ever hold it: too small"},
+		{name: "no room ever ends the wait at once", never: true, seen: []at{{0, noRoom}}, end: 0, want: "Unschedulable: pod p-0 fits on no node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu; no node can ever fit it: too small"},
 		{name: "a pod that its node evicted is made again", seen: []at{{0, `{phase: Failed, reason: Evicted, message: The node was low on resource}`}, {300, running}}, end: -1},
 		{name: "an init container that is done is fine", end: -1,
 			seen: []at{{0, `{phase: Pending, initContainerStatuses: [{name: download, state: {terminated: {exitCode: 0, reason: Completed}}}], containerStatuses: [{name: vllm, state: {waiting: {reason: PodInitializing}}}]}`}, {200, running}}},
@@ -153,12 +153,12 @@ func TestPodsThatMayNotBeMadeEndTheWait(t *testing.T) {
 
 func TestAWaitSaysWhyNoPodIsMade(t *testing.T) {
 	w := wait{deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}}}
-	if got := w.describe(); got != "no pod was made yet" {
+	if got := w.describe(); got != "no pod was created yet" {
 		t.Error(got)
 	}
 	w.deployment.Status.Conditions = []appsv1.DeploymentCondition{
 		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: webhookDown}}
-	if got := w.describe(); got != "the pods of deployment d cannot be made now: "+webhookDown {
+	if got := w.describe(); got != "the pods of deployment d cannot be created now: "+webhookDown {
 		t.Error(got)
 	}
 }

@@ -31,7 +31,7 @@ func Covered(plan *runplan.RunPlan, annotation string) error {
 			return fmt.Errorf("reading the requests of the run: %s is %q: %w", name, granted[name], err)
 		}
 		if have.CmpInt64(need) < 0 {
-			return fmt.Errorf("deploying %q: it needs %d %s, and the run has asked for %s; compile the experiment again", plan.Name, need, name, have.String())
+			return fmt.Errorf("deploying %q: it needs %d %s, but the run has requested %s; compile the experiment again", plan.Name, need, name, have.String())
 		}
 	}
 	return nil

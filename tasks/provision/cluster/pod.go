@@ -59,7 +59,7 @@ func (d *renderer) nodes() (map[string]string, error) {
 	nodes := maps.Clone(d.Part)
 	for key, want := range d.set.NodeSelector {
 		if of, is := d.Part[key]; is && of != want {
-			return nil, fmt.Errorf("deploying %q: its node_selector wants %s=%s, and the target is the nodes with %s=%s", d.plan.Name, key, want, key, of)
+			return nil, fmt.Errorf("deploying %q: its node_selector wants %s=%s, but the target consists of the nodes with %s=%s", d.plan.Name, key, want, key, of)
 		}
 		nodes[key] = want
 	}

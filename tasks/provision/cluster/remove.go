@@ -77,7 +77,7 @@ func goneOf[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selec
 
 // untilNone returns once a state has no objects; with an error it returns the names of those that there were last.
 func untilNone[P metav1.Object](ctx context.Context, states <-chan state[P]) (left []string, err error) {
-	left = []string{"nobody knows which"}
+	left = []string{"unknown"}
 	for {
 		select {
 		case s, ok := <-states:

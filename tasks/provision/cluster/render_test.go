@@ -61,7 +61,7 @@ func TestModelServersStayOnThePartOfAClusterThatIsTheirTarget(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			objects, err := Objects(readPlan(t, "testdata/render/vllm.input.yaml"), Run{ID: "demo-1", Attempt: 1}, Rendering{Namespace: "bench", Part: row.part})
 			if row.want == nil {
-				if err == nil || !strings.Contains(err.Error(), "node_selector wants pool=gpu, and the target is the nodes with pool=cpu") {
+				if err == nil || !strings.Contains(err.Error(), "node_selector wants pool=gpu, but the target consists of the nodes with pool=cpu") {
 					t.Errorf("got %v", err)
 				}
 				return
@@ -178,8 +178,8 @@ func TestARunGetsWhatItAskedFor(t *testing.T) {
 		name, annotation, want string
 	}{
 		{"enough was asked for", `{"nvidia.com/gpu":"4","bflow.dev/cluster-slot":"1"}`, ""},
-		{"too little was asked for", `{"nvidia.com/gpu":"2"}`, `deploying "4-gpus": it needs 4 nvidia.com/gpu, and the run has asked for 2; compile the experiment again`},
-		{"nothing was asked for", ``, `deploying "4-gpus": it needs 4 nvidia.com/gpu, and the run has asked for 0; compile the experiment again`},
+		{"too little was asked for", `{"nvidia.com/gpu":"2"}`, `deploying "4-gpus": it needs 4 nvidia.com/gpu, but the run has requested 2; compile the experiment again`},
+		{"nothing was asked for", ``, `deploying "4-gpus": it needs 4 nvidia.com/gpu, but the run has requested 0; compile the experiment again`},
 		{"the annotation is damaged", `{`, `reading the requests of the run "{": unexpected end of JSON input`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
