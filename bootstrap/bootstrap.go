@@ -1,5 +1,5 @@
-// Package bootstrap installs what runs need on a cluster (Tekton, Kueue, and the objects of bflow), tells whether it is
-// still as it should be, and takes it away again. It must not know experiments or runs beyond ending them.
+// Package bootstrap installs the prerequisites of runs on a cluster (Tekton, Kueue, and bflow's own objects), checks
+// the installation, upgrades it and uninstalls it. It must not know experiments, and of runs only how to end them.
 package bootstrap
 
 import (

@@ -1,5 +1,7 @@
-// Package images turns bflow's own programs into reproducible OCI images: an empty base, one static binary, no clock.
+// Package images builds reproducible OCI images of bflow's own programs: an empty base, one static binary, no
+// timestamps.
 //
-// Build writes them as an OCI layout, which is also what travels into a network without internet; Push and Archive read
-// it. The package knows platforms, layers and registries. It must hold no Docker and no shell, and nothing of Tekton.
+// Build writes an OCI layout, which can also be carried into a network without internet access; Push and Archive read
+// it. The package knows platforms, layers and registries. It must not use Docker or a shell, and knows nothing of
+// Tekton.
 package images

@@ -1,6 +1,6 @@
-// Package load turns the description of a load, in the words of the native block or of another tool, into a
-// runplan.Measurement. It is a pure translation that keeps positions for its messages: it opens no file, knows
-// no catalogue and no matrix, and decides nothing about the deployment.
+// Package load translates the description of a load, in the native format or that of another tool, into a
+// runplan.Measurement. It is a pure translation that keeps positions for its messages: it opens no file, knows no
+// catalogue and no matrix, and decides nothing about the deployment.
 package load
 
 import (

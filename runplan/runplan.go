@@ -1,5 +1,5 @@
-// Package runplan defines the RunPlan: one fully resolved point of an experiment, as every task reads it.
-// It holds types, reading and identity only: nothing here looks anything up, and it knows no experiment file.
+// Package runplan defines the RunPlan: one fully resolved point of an experiment, as every task reads it. It contains
+// only types, decoding and identity: nothing here resolves anything, and it does not know the experiment file.
 package runplan
 
 import "slices"

@@ -1,3 +1,4 @@
-// Package sim is the simulated engine: a server of the APIs of language models with programmable timing and faults that logs when
-// it really sent what. It must not hold anything that only a test needs: it is also the demo engine and an image.
+// Package sim is the simulated engine: a server of LLM APIs with programmable timing and faults, which logs the exact
+// time of everything it sends. It must not contain anything that only a test needs: it is also the demo engine and an
+// image.
 package sim

@@ -1,3 +1,3 @@
-// Package verdict judges: when load stops early, whether a stage holds its objectives, and what follows for the run.
-// It is arithmetic over plans and results; it reads no file, no clock and no socket.
+// Package verdict judges measurements: when a load stops early, whether a stage meets its objectives, and what
+// follows for the run. It is arithmetic over plans and results; it reads no file, no clock and no socket.
 package verdict

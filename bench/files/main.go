@@ -1,6 +1,6 @@
-// Command files measures `bflow export` of a made-up run of millions of requests, and `bflow import` of what it wrote, a
-// process for each format: how fast files are written and read, how much memory that takes, and how soon a signal ends it.
-// It makes the run as load-gen leaves one and puts no load.
+// Command files measures `bflow export` of a synthetic run of millions of requests, and `bflow import` of the
+// exported files, with one process per format: throughput, memory, and how fast a signal stops it. It creates the run
+// in the layout of load-gen and generates no load.
 package main
 
 import (

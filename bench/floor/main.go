@@ -1,5 +1,5 @@
-// Command floor is the client below which no load generator should fall: a bare net/http closed loop with a bare
-// reader of server-sent events. It keeps no stamp, counts no token and writes nothing but a line of totals.
+// Command floor is the baseline client: a bare net/http closed loop with a minimal reader of server-sent events. It
+// keeps no timestamps, counts no tokens and writes one line of totals. A load generator should not be slower.
 package main
 
 import (

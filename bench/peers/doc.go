@@ -1,7 +1,7 @@
-// Command peers puts the same load on the same simulated engine with load-gen and with the load tools of other projects,
-// and prints a table: goal, ours, each of the others, ratio, and who is ahead. The truth is what the engine logged. It
-// exits with 1 when another tool is ahead on a line.
+// Command peers runs the same load against the same simulated engine with load-gen and with the load tools of other
+// projects, and prints a table: goal, load-gen, each other tool, ratio, and the leader. The log of the engine is the
+// ground truth. It exits with 1 if another tool leads on any line.
 //
-// It must not hold statistics (bench/truth) nor start engines by itself (bench/rig), and it must not read a tool's
-// numbers more kindly than they are: what a tool does not say is absent.
+// It must not compute statistics (bench/truth) or start engines directly (bench/rig). It must not interpret the
+// numbers of a tool generously: a value that the tool does not report is absent.
 package main

@@ -1,3 +1,3 @@
-// Package rig starts the simulated engine and a client on processor cores of their own, and says what each of them used.
-// It must not know what a figure means: that is the business of bench/truth and bench/goals.
+// Package rig starts the simulated engine and a client on dedicated CPU cores and reports the resources that each
+// used. It must not know what a figure means; bench/truth and bench/goals do.
 package rig

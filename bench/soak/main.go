@@ -1,8 +1,9 @@
-// Command soak is 24 hours in miniature: millions of one-event requests at a constant rate through one load-gen. Its
-// memory has to stay within 4 % of that after the first tenth, and neither threads nor descriptors may grow.
+// Command soak simulates 24 hours in a few minutes: it sends millions of one-event requests at a constant rate
+// through one load-gen. Memory must stay within 4 % of its level after the first tenth of the requests, and the
+// numbers of threads and file descriptors must not grow.
 //
-// In the first tenth the engine is suspended once. The requests that pile up then are the most that load-gen holds, and it
-// keeps that memory. Otherwise the first stall of the host would look like growth.
+// In the first tenth the engine is suspended once. The requests that pile up are the most that load-gen ever holds,
+// and it keeps that memory. Otherwise the first stall of the host would look like growth.
 package main
 
 import (

@@ -1,6 +1,7 @@
-// Command validity holds load-gen's judgement of itself against the packets on the wire: stages of many shapes, beside up to
-// four busy processes, each with the kernel's stamps of its packets at both ends of the loopback interface. A stage whose
-// numbers are wrong has to be called invalid, one whose numbers are right must not be.
+// Command validity checks load-gen's judgement of its own results against packets on the wire: stages of many shapes,
+// next to up to four busy processes, with kernel timestamps of the packets at both ends of the loopback interface. A
+// stage with wrong numbers must be judged invalid, one with correct numbers must not.
 //
-// It needs CAP_NET_RAW, two cores, and nothing else that runs. Results are kept in a file, and a second call goes on with it.
+// It needs CAP_NET_RAW, two cores, and an otherwise idle machine. Results are kept in a file, from which a second
+// call resumes.
 package main

@@ -1,4 +1,5 @@
-// Package content tells what lies in a namespace beside what Kubernetes keeps in every one and what bflow put there: what
-// runs left, and what is of others. Whoever deletes a namespace asks here first. It changes nothing, and does not know how
-// an installation or a target marks what is its own: the caller says that.
+// Package content lists the content of a namespace, apart from what Kubernetes creates in every namespace and what
+// bflow created: data of runs, and objects of others. Code that deletes a namespace checks with this package first.
+// It changes nothing, and it does not know how an installation or a target marks its own objects: the caller provides
+// that.
 package content

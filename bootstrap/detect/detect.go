@@ -1,5 +1,5 @@
-// Package detect finds out what a cluster is and what is installed on it. It only reads, and every question is asked by
-// itself, so that an account with few rights still gets its answers.
+// Package detect finds out what a cluster is and what is installed on it. It only reads, and each check is
+// independent, so that an account with few permissions still gets partial answers.
 package detect
 
 import (

@@ -1,5 +1,5 @@
-// Package digests finds out which content stands behind tags of images: it asks the registries, all at once and once. It
-// must not know what the images are for, nor change anything.
+// Package digests resolves image tags to digests: it queries the registries in parallel, without retries. It must not
+// know what the images are for, or change anything.
 package digests
 
 import (

@@ -1,5 +1,5 @@
-// Package doctor says what is wrong with a cluster for bflow, and what to do about it. It reads, and starts one pod for
-// some seconds where that is wanted; it never repairs.
+// Package doctor finds problems of a cluster that affect bflow, and says how to fix them. It reads, and optionally
+// starts one pod for a few seconds; it never repairs anything.
 package doctor
 
 import (

@@ -1,4 +1,4 @@
-// Package mirror finds the images that objects name and replaces them by those of a mirror. It opens no socket.
+// Package mirror finds the images in objects and replaces them with those of a mirror. It opens no socket.
 package mirror
 
 import (

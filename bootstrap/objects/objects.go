@@ -1,5 +1,5 @@
-// Package objects makes the objects of ours that bootstrap puts into a cluster: the overlays, rendered in memory, and
-// what varies per call. It must not speak to a cluster, nor hold YAML.
+// Package objects builds bflow's own objects for an installation: the overlays, rendered in memory, and the settings
+// of the call. It must not connect to a cluster or contain YAML.
 package objects
 
 import (

@@ -1,5 +1,6 @@
-// Package overlays holds what bflow puts into a cluster as the kustomize folders that a person would patch: base and
-// runs, target (for clusters of a remote hub), the overlays vanilla, openshift, air-gapped and dev, and components. It holds no code that renders them.
+// Package overlays holds the manifests of bflow as kustomize folders that people can patch: base and runs, target
+// (for clusters of a remote hub), the overlays vanilla, openshift, air-gapped and dev, and components. It contains no
+// code that renders them.
 package overlays
 
 import "embed"

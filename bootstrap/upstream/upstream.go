@@ -1,5 +1,5 @@
 // Package upstream holds Tekton Pipelines and Kueue as they are installed: manifests rendered from the modules that
-// go.mod pins, committed and embedded, so that an installation needs no network. It must not talk to a cluster.
+// go.mod pins, committed and embedded, so that an installation needs no network. It must not connect to a cluster.
 package upstream
 
 //go:generate go run ./render .

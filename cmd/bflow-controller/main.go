@@ -1,4 +1,4 @@
-// Command bflow-controller queues runs, lets them start and takes them to their release: see package queue.
+// Command bflow-controller queues runs, starts admitted ones and releases their resources: see package queue.
 package main
 
 import (

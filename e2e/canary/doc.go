@@ -1,4 +1,4 @@
-// Package canary plants a different word in every place a secret can enter bflow, does everything that can be done on one
-// host, and searches every byte that came out: of files, standard output, logs, command lines, environments, and requests
-// to servers that are not entitled. find.go is the searcher, and knows nothing of bflow.
+// Package canary plants a distinct secret in every place where bflow accepts one, runs every command that works on
+// one machine, and searches all output for the secrets: files, standard output, logs, command lines, environments,
+// and requests to servers that must not get them. find.go is the search, which knows nothing of bflow.
 package canary

@@ -1,3 +1,3 @@
-// Package demo tests the shipped demo as a whole: what the load generator wrote down, what the engine wrote down, and
-// what people are shown, are three accounts of the same requests.
+// Package demo tests the shipped demo end to end: the records of the load generator, the log of the engine, and the
+// output for people must agree on the same requests.
 package demo

@@ -1,3 +1,3 @@
-// Package docs walks the pages for people as somebody new would: every command runs in a clean folder, in the order of
-// the page, and prints what the page says; every file is whole, and valid.
+// Package docs follows the documentation as a new user would: every command runs in an empty folder, in the order of
+// the page, and prints what the page shows; every file is complete and valid.
 package docs

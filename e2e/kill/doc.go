@@ -1,3 +1,3 @@
-// Package kill ends processes of a run by force, fills disks and closes folders under it, and wants what is documented:
-// nothing left running, nothing measured lost, one sentence, and a run that can be resumed.
+// Package kill kills processes of a run, fills its disk and revokes access to its folders, and checks the documented
+// outcome: no process is left, no measurement is lost, there is one clear message, and the run can be resumed.
 package kill

@@ -1,2 +1,2 @@
-// Package mlflow holds tests that push to a real MLflow server; they need -tags e2e and MLFLOW_PYTHON.
+// Package mlflow tests pushes to a real MLflow server; the tests need -tags e2e and MLFLOW_PYTHON.
 package mlflow

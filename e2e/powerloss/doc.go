@@ -1,5 +1,5 @@
-// Package powerloss takes the power away from a local run at every moment, on paper: it records once what a run writes,
-// renames and brings to disk, builds every state in which a crash could have left the disk, and lets the readers that
-// resume uses judge each. Some are resumed whole. What POSIX does not promise is lost: data that nobody synced, and
-// names whose folder nobody synced, in any order and by halves.
+// Package powerloss simulates a power failure at every moment of a local run: it records once what a run writes,
+// renames and syncs, constructs every state in which a crash can leave the disk, and lets the readers that resume
+// uses judge each state. Some runs are resumed to their end. Whatever POSIX does not guarantee is lost: data without
+// fsync, and names in folders without fsync, in any order and partially.
 package powerloss

@@ -1,3 +1,3 @@
-// Package same tests that what compile prints is what a local run executes: the same objects, and, for a fixed seed,
-// the same requests.
+// Package same tests that a local run executes exactly what bflow compile prints: the same objects and, for a fixed
+// seed, the same requests.
 package same

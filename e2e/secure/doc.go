@@ -1,2 +1,2 @@
-// Package secure tests runs against a server that is spoken to by TLS: every task that does so follows load.api.tls.
+// Package secure tests runs against a server with TLS: every task that connects to it uses load.api.tls.
 package secure

@@ -1,3 +1,3 @@
-// Package ci proves in its tests that the examples for CI systems beside it fit what they speak to: the Pipeline, the
-// command line. It holds those examples, and no code.
+// Package ci tests the CI examples next to it: they must match the Pipeline and the command line that they use. It
+// holds no code apart from those examples.
 package ci

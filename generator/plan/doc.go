@@ -1,3 +1,4 @@
-// Package plan turns an experiment and its profiles into RunPlans: one per point of the matrix, nothing left to
-// look up. It is pure: no socket, no process, no clock, and it asks no registry. It knows nothing of Tekton.
+// Package plan turns an experiment and its profiles into RunPlans: one per point of the matrix, with every value
+// resolved. It is pure: it opens no socket, runs no process, reads no clock and queries no registry. It knows nothing
+// of Tekton.
 package plan

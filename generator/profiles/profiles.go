@@ -1,5 +1,5 @@
-// Package profiles holds the catalogue that bflow ships: deployment, benchmark and metrics profiles as the files a
-// person would write. It holds no code that reads them.
+// Package profiles holds the profiles that bflow ships, for deployment, benchmark and metrics, as plain YAML files.
+// It contains no code that reads them.
 package profiles
 
 import "embed"

@@ -1,6 +1,6 @@
-// Package spec reads experiment files: kinds, strict loading, defaults, validation, the profile catalogue.
-// It opens files and nothing else: no network, no process, no clock; the matrix and resolved plans are package plan's,
-// the words of other load tools package load's.
+// Package spec reads experiment files: kinds, strict loading, defaults, validation, and the profile catalogue. It
+// reads files and nothing else: no network, no process, no clock. Package plan handles the matrix and resolved plans,
+// package load the options of other load tools.
 //
 // The types are the format. Their struct tags drive the decoder, Explain and Schema alike:
 //
@@ -13,7 +13,7 @@
 //	bare      bare number is seconds     null     "clears": null is a value
 //	maxitems  entries of a map
 //
-// A file is read in three steps: parse resolves anchors and merges and checks sizes, the decoder checks every field by
-// itself, and the check methods the rules between fields. Each step goes on after a problem, so that a person sees all
-// of them at once.
+// A file is read in three steps: parse resolves anchors and merges and checks sizes, the decoder checks each field on
+// its own, and the check methods check the rules between fields. Each step continues after a problem, so that a person
+// sees all problems at once.
 package spec

@@ -1,4 +1,4 @@
-// Package attest writes what goes beside an image: what is in it (SPDX) and how it was made (SLSA provenance).
+// Package attest writes the attestations of an image: its contents (SPDX) and how it was built (SLSA provenance).
 //
 // Both are pure functions of the program's build information. It must not know registries, and it signs nothing.
 package attest

@@ -1,6 +1,7 @@
-// Package lock reads and writes images.lock.yaml: which images belong together, by digest.
+// Package lock reads and writes images.lock.yaml: the images of one version of bflow, by digest.
 //
-// It is what `images push` leaves behind for `compile` and `bundle push`. It must not open sockets and knows no registry.
+// `bflow images push` writes it for `bflow compile` and `bflow bundle push`. It must not open sockets and knows no
+// registry.
 package lock
 
 import (

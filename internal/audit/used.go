@@ -1,5 +1,5 @@
-// Package audit compares the rights that roles grant with those that the audit log of an API server shows in use. It
-// serves tests of least privilege, and knows nothing of what the accounts are for.
+// Package audit compares the permissions that roles grant with those that the audit log of an API server shows in
+// use. It serves least-privilege tests, and knows nothing of what the accounts are for.
 package audit
 
 import (

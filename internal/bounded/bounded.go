@@ -1,5 +1,4 @@
-// Package bounded reads what others send, and no more of it than there is room for. It must not know who sends it, nor what
-// it means.
+// Package bounded reads untrusted input up to a limit. It must not know who sends the input or what it means.
 package bounded
 
 import (

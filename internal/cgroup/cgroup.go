@@ -1,5 +1,5 @@
-// Package cgroup reads what the kernel says of the memory of the control group that this process is in. It must not
-// know who asks, nor change a group.
+// Package cgroup reads the kernel's memory statistics of the control group of this process. It must not know its
+// callers or change a group.
 package cgroup
 
 import (

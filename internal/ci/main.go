@@ -1,6 +1,6 @@
-// Command ci runs what must pass before a change lands (.ci/run calls it): the README's test command, linters, generated
-// files, and the tests on real components, those of them that the change can break. It ends with a table of what each step
-// took.
+// Command ci runs the checks that must pass before a change is merged (.ci/run calls it): the test command of the
+// README, linters, generated files, and those tests on real components that the change can break. It ends with a
+// table of the time that each step took.
 //
 //	ci run            run the checks; CI_FULL=1 runs all of them, CI_TIMES names a file for the times
 //	ci choose         print what would be run, and why the rest would not

@@ -1,5 +1,5 @@
-// Package crd checks an object against the schema of a CustomResourceDefinition as the API server would: unknown
-// fields, types, CEL rules. It is made for tests: it is heavy, and a server says the same.
+// Package crd validates an object against the schema of a CustomResourceDefinition as the API server does: unknown
+// fields, types, CEL rules. It is for tests: it is heavy, and a real server does the same.
 package crd
 
 import (

@@ -1,5 +1,5 @@
-// Package credential knows by its name what holds a secret: the one rule for headers, variables, flags, members of bodies and
-// parameters of addresses. It must not hold secrets, and must not know where a name comes from.
+// Package credential decides by name whether something holds a secret: the one rule for headers, variables, flags,
+// fields of bodies and query parameters. It must not hold secrets or know where a name comes from.
 package credential
 
 import (

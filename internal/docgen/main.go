@@ -1,5 +1,5 @@
-// Command docgen writes the pages of docs that are generated: the commands, the fields of the files, their JSON Schema.
-// It must hold no text of its own about what it describes.
+// Command docgen writes the generated pages of docs: the commands, the fields of the files, and their JSON Schema. It
+// must not contain descriptions of its own.
 package main
 
 //go:generate go run . ../../docs

@@ -1,10 +1,10 @@
-// Package durable gives the files of a run their names, so that a host that loses power leaves each file whole, or as
-// it was before, and never loses what a later file vouches for.
+// Package durable writes the files of a run so that a power failure leaves each file complete or as it was before,
+// and never loses a file that a later one relies on.
 //
-// A file written as a whole (WriteFile, WriteJSON, Create) is on disk before it has its name, and its name is on disk
-// when the function returns. A file that grows under its name (CreateGrowing, AppendGrowing) is on disk once SyncTree
-// has passed over it, which whoever vouches for it calls before. Package fence keeps tasks, the local executor and
-// bflow from naming files in any other way. It must not know what the files mean.
+// A file written as a whole (WriteFile, WriteJSON, Create) is synced before it gets its name, and its name is synced
+// when the function returns. A file that grows under its name (CreateGrowing, AppendGrowing) is durable once SyncTree
+// has processed it; code that relies on the file calls SyncTree first. Package fence makes sure that tasks, the local
+// executor and bflow name files in no other way. The package must not know what the files mean.
 package durable
 
 import (

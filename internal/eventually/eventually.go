@@ -1,5 +1,5 @@
-// Package eventually waits in tests for what happens beside them: it looks again and again until what is awaited has come
-// about. It must not judge how long anything took, and no product code may import it.
+// Package eventually waits in tests for asynchronous conditions: it polls until a condition holds. It must not judge
+// how long anything took, and no product code may import it.
 package eventually
 
 import (

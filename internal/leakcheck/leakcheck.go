@@ -1,5 +1,5 @@
-// Package leakcheck fails the tests of a package that leave goroutines behind: whoever starts one ends it. It is for
-// TestMain alone; internal/fence tells which packages must have one.
+// Package leakcheck fails a package's tests if they leave goroutines behind. It is for TestMain only; internal/fence
+// defines which packages must use it.
 package leakcheck
 
 import (

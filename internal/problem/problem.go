@@ -1,5 +1,5 @@
-// Package problem says what is wrong with a file that a person wrote: position, path, sentence.
-// It knows nothing about experiments.
+// Package problem describes a problem in a file that a person wrote: position, path, message. It knows nothing about
+// experiments.
 package problem
 
 import (

@@ -1,6 +1,6 @@
-// Package quiet runs the tests that need a processor whenever they want one: alone on this machine, under a lock, and
-// believed only where their threads had it. Few tests need that: most can compare stamps of one request instead. No
-// product code may import it.
+// Package quiet runs tests that depend on prompt scheduling: one at a time on this machine, under a lock, and it
+// accepts their result only if their threads got the CPU when they needed it. Few tests need this: most can compare
+// timestamps of one request instead. No product code may import it.
 package quiet
 
 import (

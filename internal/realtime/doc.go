@@ -1,3 +1,3 @@
-// Package realtime makes one thread of a process prompt, as far as a program without privileges may: what must happen on
-// time happens there. It must not know what that is.
+// Package realtime gives one thread of a process real-time behaviour, as far as an unprivileged program can. It must
+// not know what the thread does.
 package realtime

@@ -1,5 +1,5 @@
-// Package runqueue reads from the kernel how long the threads of this process were ready to run while others had the
-// processor. It must not know who asks, nor judge what is much.
+// Package runqueue reads from the kernel how long the threads of this process were runnable but waiting for a CPU. It
+// must not know its callers or judge what is too long.
 package runqueue
 
 import (

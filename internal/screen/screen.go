@@ -1,5 +1,5 @@
-// Package screen lays text out for people: columns that fit a terminal, and words in colour where it has any. It must
-// not know what a cell means, nor ask a terminal itself.
+// Package screen formats text for people: columns that fit a terminal, and words in colour if the terminal supports
+// it. It must not know what a cell means or query a terminal itself.
 package screen
 
 import "strings"

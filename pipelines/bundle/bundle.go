@@ -1,4 +1,4 @@
-// Package bundle writes Tekton bundles and reads them: OCI images with one object per layer.
+// Package bundle writes and reads Tekton bundles: OCI images with one object per layer.
 //
 // It must not know what the objects are for: package content does.
 package bundle

@@ -1,4 +1,4 @@
-// Package check says without a cluster whether one would take our objects: the API server (schema, CEL), Tekton's
-// admission webhook, and Pod Security; and whether Pipelines, Tasks and runs fit each other, which no server checks
-// before it is too late. It is made for tests and must not be imported by a binary.
+// Package check validates objects without a cluster, as one would: the API server (schema, CEL), Tekton's admission
+// webhook, and Pod Security. It also checks that Pipelines, Tasks and runs match each other, which no server checks
+// at admission. It is for tests, and no binary may import it.
 package check

@@ -1,6 +1,6 @@
-// Package local executes a compiled Tekton Pipeline on this host: the same DAG, params, results, workspaces, timeouts
-// and finally tasks, with steps as processes and workspaces as folders. It must know nothing of experiments: what it
-// runs is any Pipeline whose steps are programs of ours.
+// Package local executes a compiled Tekton Pipeline on this machine: the same DAG, params, results, workspaces,
+// timeouts and finally tasks, with steps as processes and workspaces as folders. It must know nothing of experiments:
+// it runs any Pipeline whose steps are bflow's own programs.
 package local
 
 import (

@@ -1,5 +1,5 @@
-// Package brief sums a run up in so few bytes that a cluster can keep it beside the run: verdict, headline figures and
-// links. It computes nothing that the report does not hold.
+// Package brief summarises a run in few enough bytes to store next to the run on a cluster: verdict, headline figures
+// and links. It computes nothing that the report does not contain.
 package brief
 
 import (

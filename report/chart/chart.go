@@ -1,5 +1,5 @@
-// Package chart draws line charts as inline SVG: axes with units, ticks, a legend, a tooltip per point. Colours are CSS
-// classes, so that the page decides them for light and dark. It knows no metric and reads nothing.
+// Package chart draws line charts as inline SVG: axes with units, ticks, a legend, and a tooltip per point. Colours
+// are CSS classes, so that the page can define them for light and dark mode. It knows no metric and reads nothing.
 package chart
 
 import (

@@ -1,5 +1,5 @@
-// Package export writes a run in formats that other tools read: one file per format. It reads the report, and the rows
-// where a format needs them; it computes no result.
+// Package export writes a run in the formats of other tools, one Go file per format. It reads the report, and the
+// rows if a format needs them; it computes no results.
 package export
 
 import (

@@ -1,4 +1,4 @@
-// Package imports reads the result files of other load tools into a run directory, as if load-gen had left it: plan,
-// rows, stages, distributions. What follows from these (report, verdict, page) is made by who makes it for our own
-// runs. It starts no process, opens no connection and holds no format: those lie below report/tools.
+// Package imports converts the result files of other load tools to a run directory with the layout of load-gen: plan,
+// rows, stages, distributions. The code that processes native runs then makes report, verdict and page. It starts no
+// process, opens no connection and contains no format: formats are in report/tools.
 package imports

@@ -1,3 +1,3 @@
-// Package page writes a report as one HTML file that needs nothing else: styles and charts are inside, it runs no
-// script and loads nothing. It shows what the report says and computes no result.
+// Package page writes a report as one self-contained HTML file: styles and charts are inline, and it runs no script
+// and loads nothing. It shows the report and computes no results.
 package page

@@ -1,5 +1,5 @@
-// Package parquet writes rows as requests.parquet, for those who query them with SQL or pandas: the columns of package
-// report with the derived times in ms. It must not compute numbers of a stage or know where rows come from.
+// Package parquet writes rows as requests.parquet, for queries with SQL or pandas: the columns of package report plus
+// derived times in ms. It must not compute the numbers of a stage or know where rows come from.
 package parquet
 
 import (

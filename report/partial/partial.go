@@ -1,5 +1,5 @@
-// Package partial makes the report of a run whose load generator was killed, of what it had measured until then. It must
-// not judge how it was killed: whoever has seen it says so.
+// Package partial builds the report of a run whose load generator was killed, from the measurements until then. It
+// must not judge how the load generator was killed: the caller says so.
 package partial
 
 import (

@@ -1,5 +1,5 @@
-// Package radix sorts numbers in time linear in their count: a distribution of a million latencies is sorted in tens of
-// milliseconds instead of hundreds. It must not know what the numbers mean.
+// Package radix sorts numbers in linear time: it sorts a distribution of a million latencies in tens of milliseconds
+// instead of hundreds. It must not know what the numbers mean.
 package radix
 
 import (

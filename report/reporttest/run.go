@@ -1,6 +1,6 @@
-// Package reporttest writes run directories as load-gen leaves them, from seeded synthetic requests, for the tests of
-// what reads such directories. It holds no rule of its own that a test could rely on by accident: files go through the
-// writers that load-gen uses.
+// Package reporttest writes run directories in the layout of load-gen, from seeded synthetic requests, for the tests
+// of readers of such directories. It contains no rules of its own that a test could rely on by accident: files are
+// written by the writers of load-gen.
 package reporttest
 
 import (

@@ -1,4 +1,4 @@
-// Package sheet writes CSV for people who open it with a spreadsheet. It must not know what the columns mean.
+// Package sheet writes CSV that is safe to open in a spreadsheet. It must not know what the columns mean.
 package sheet
 
 import (

@@ -1,5 +1,5 @@
-// Package summary writes summary.csv: one row per measurement, sample and stage of a report, under flat names with the
-// unit in each. It computes nothing.
+// Package summary writes summary.csv: one row per measurement, sample and stage of a report, with flat column names
+// that include the unit. It computes nothing.
 package summary
 
 import (

@@ -1,4 +1,4 @@
-// Package tools is what the result files of other load tools share, one package per tool below it: the seam through
-// which a run is written in a tool's format, the seam through which a tool's files are read, and the numbers of a
-// request in the units of such files. It opens no connection and imports nothing heavy, so that load-gen may use it.
+// Package tools holds what the packages of the load tools below it share: the interface to write a run in a tool's
+// format, the interface to read a tool's files, and the numbers of a request in the units of such files. It opens no
+// connection and imports nothing heavy, so that load-gen may use it.
 package tools

@@ -1,6 +1,6 @@
 // Package v02 writes the benchmark report v0.2 of llm-d-benchmark: one document per stage. It maps a report and
-// computes nothing of its own; what has no place in that format goes under results.observability.bflow.
-// Only what both its published JSON Schema and its stricter models accept is written.
+// computes nothing of its own; whatever has no place in that format goes under results.observability.bflow. It writes
+// only what both the published JSON Schema and the stricter models accept.
 package v02
 
 import "bflow.dev/bflow/runplan"

@@ -1,5 +1,5 @@
-// Package write puts the files that are made from a report into the directory of its run. It must not compute what they
-// say.
+// Package write writes the files derived from a report to the directory of its run. It must not compute their
+// contents.
 package write
 
 import (

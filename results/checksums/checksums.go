@@ -1,9 +1,9 @@
-// Package checksums knows what the files of a run held when it ended: sizes and SHA-256, listed in checksums.json of
-// the run directory, which whoever goes on with a run, reports, pushes or fetches it holds the files against. A
-// measurement has such a list of its own from its end on. Listing and summing serve the transfer of files as well.
+// Package checksums records the contents of a run's files at its end: sizes and SHA-256 in checksums.json of the run
+// directory. Code that resumes, reports, pushes or fetches a run verifies the files against it. A measurement has a
+// list of its own as soon as it ends. The same listing and hashing serve the transfer of files.
 //
-// The list covers what a report is made of and what it says. What may change once the run has ended is not in it:
-// events, logs, the folder of the local executor, and what was sent to a tracking server. It must not know what the
+// The list covers the inputs and outputs of a report. It excludes what may change after the run has ended: events,
+// logs, the folder of the local executor, and what was sent to a tracking server. The package must not know what the
 // files mean.
 package checksums
 

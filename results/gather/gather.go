@@ -1,5 +1,5 @@
-// Package gather copies the results of runs from their volumes to one folder that holds those of many, and vouches for a
-// copy only once it has been read back. It must not know what the files mean.
+// Package gather copies the results of runs from their volumes to one folder for many runs, and marks a copy as
+// complete only after reading it back. It must not know what the files mean.
 package gather
 
 import (

@@ -1,7 +1,7 @@
-// Package transfer brings the files of a results server (results) to a folder of this host, and files of this host
-// to one that takes them in: in pieces, checked by SHA-256, and going on where a cut has stopped it.
+// Package transfer downloads the files of a results server (package results) to a local folder, and uploads local
+// files to one that receives them: in pieces, verified by SHA-256, and resumable after an interruption.
 //
-// It knows HTTP and files alone: who the server is, and what the files mean, is its caller's affair.
+// It knows only HTTP and files: the caller knows who the server is and what the files mean.
 package transfer
 
 import (

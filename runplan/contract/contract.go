@@ -1,6 +1,6 @@
-// Package contract holds the names that Pipelines, Tasks, task binaries and the local executor agree on:
-// tasks, params, results, workspaces, labels, exit codes and the files of a run directory.
-// It must not hold behaviour beyond the making of names, and it imports nothing.
+// Package contract holds the names that Pipelines, Tasks, task binaries and the local executor share: tasks, params,
+// results, workspaces, labels, exit codes and the files of a run directory. It must contain no behaviour beyond
+// constructing names, and it imports nothing.
 package contract
 
 // Tasks of a run, in the order in which they run. Each is also the name of a binary, except

@@ -1,5 +1,5 @@
-// Package literal takes the credentials that a file holds literally out of the texts of a plan, and leaves references to Secrets
-// in their places. It must not write anything down: what it took is in memory alone.
+// Package literal moves literal credentials of a file out of the texts of a plan, and replaces them with references
+// to Secrets. It must not write anything: it keeps the credentials in memory only.
 package literal
 
 import (

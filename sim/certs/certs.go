@@ -1,5 +1,5 @@
-// Package certs makes certificates that are thrown away, for an engine that speaks TLS and for its clients.
-// Nothing that has to be kept safe may use it.
+// Package certs creates throw-away certificates, for an engine with TLS and for its clients. Nothing that must stay
+// secret may use it.
 package certs
 
 import (

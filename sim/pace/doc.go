@@ -1,3 +1,3 @@
 // Package pace delivers the tokens of a timing model at their deadlines: one locked thread that sleeps, then spins.
-// It must not know what a token is sent as, nor HTTP.
+// It must not know the wire format of a token, or HTTP.
 package pace

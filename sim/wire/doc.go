@@ -1,3 +1,3 @@
-// Package wire is the bytes of the simulated engine: HTTP/1.1 requests in, JSON bodies in, server-sent events out.
-// It must not know connections, faults or time.
+// Package wire implements the wire format of the simulated engine: it parses HTTP/1.1 requests and JSON bodies, and
+// writes JSON bodies and server-sent events. It must not know connections, faults or time.
 package wire

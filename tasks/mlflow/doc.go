@@ -1,7 +1,7 @@
-// Package mlflow pushes a run to an MLflow tracking server and makes sure that it is all there.
+// Package mlflow pushes a run to an MLflow tracking server and verifies that it arrived completely.
 //
-// A push is a Replay: everything that will be sent, with its timestamps, fixed before the first call and kept in the run
-// directory. Every call can be repeated, so a push that was cut anywhere and is done again ends like one that was not.
-// The package must not compute results: it sends what load-gen and collect have written, or package partial where no
-// collect came after a load generator that was killed.
+// A push is a Replay: all requests with their timestamps are fixed before the first one is sent, and stored in the
+// run directory. Every request can be repeated, so that an interrupted push can be repeated with the same result. The
+// package must not compute results: it sends what load-gen and collect have written, or package partial if the load
+// generator was killed and collect did not run.
 package mlflow

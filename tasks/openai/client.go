@@ -1,5 +1,5 @@
-// Package openai asks an OpenAI-compatible server, or Triton, the few questions that readiness and smoke checks need.
-// It must not be used to measure: it stamps nothing and decodes every event.
+// Package openai sends an OpenAI-compatible server, or Triton, the few requests that readiness and smoke checks need.
+// It must not be used for measurements: it keeps no timestamps and decodes every event.
 package openai
 
 import (

@@ -1,8 +1,8 @@
-// Package outbound says where a request may go that bflow sends out.
+// Package outbound restricts where bflow's outgoing requests may go.
 //
-// A request to a server under test, to Prometheus, to MLflow or to what stands behind an API server carries a credential or
-// stands for a measurement: it goes where the experiment says, and nowhere else (Stay). What is downloaded may lie elsewhere
-// (Download). The package must not know what is asked, nor hold credentials.
+// A request to a server under test, to Prometheus, to MLflow or through an API server carries a credential or counts
+// as a measurement: it goes only where the experiment says (Stay). A download may be redirected (Download). The
+// package must not know the contents of a request or hold credentials.
 package outbound
 
 import (

@@ -1,3 +1,3 @@
-// Package smoketest says whether a server is fit to be measured: it asks for everything that the load will rely on,
-// once, and writes what it found to smoketest.json. It must not measure.
+// Package smoketest checks that a server is fit to be measured: it tries every feature that the load relies on once,
+// and writes its findings to smoketest.json. It must not measure.
 package smoketest

@@ -1,5 +1,5 @@
-// Package step is the harness of a task binary: streams, common flags, exit codes, result and event files.
-// It must not know what any task does.
+// Package step is the harness of a task binary: streams, common flags, exit codes, result and event files. It must
+// not know what any task does.
 package step
 
 import (

@@ -1,6 +1,6 @@
-// Package tlsclient secures the connections to a server under test, for every task that speaks to one: from load.api of a
-// plan comes one configuration, and of one mistake one sentence. It must not connect to anything, nor serve connections to
-// anybody else than the server under test.
+// Package tlsclient secures the connections to a server under test, for every task that connects to one: it turns
+// load.api of a plan into one TLS configuration, and each mistake into one message. It must not open connections, or
+// secure connections to other servers.
 package tlsclient
 
 import (

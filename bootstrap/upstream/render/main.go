@@ -1,5 +1,6 @@
-// Command render writes the manifests of Tekton and Kueue from their modules in the module cache. It must not hold a
-// version: that is the one in go.mod. What it changes is what upstream's own release does, and Kueue's configuration.
+// Command render writes the manifests of Tekton and Kueue from their modules in the module cache. It must not contain
+// a version: go.mod pins it. It applies only the changes of upstream's own release process, and the configuration of
+// Kueue.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package clusterrun is the life of runs on a cluster as a person at a command line sees it: submitted, followed,
-// listed, explained, logged, cancelled, run again, deleted. It speaks plain HTTP with the API server, by the types of
-// Tekton and Kubernetes and without generated clients. It must not know flags or terminals, and it never does what
-// belongs to the controller: it asks for the end of a run and lets the controller bring it about.
+// Package clusterrun implements the life of runs on a cluster for a person at a command line: submit, follow, list,
+// status, logs, cancel, rerun, delete. It uses plain HTTP requests to the API server, with the types of Tekton and
+// Kubernetes but without generated clients. It must not know flags or terminals, and it never does the work of the
+// controller: it requests the end of a run, and the controller carries it out.
 package clusterrun

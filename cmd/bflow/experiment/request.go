@@ -1,5 +1,5 @@
-// Package experiment is what the task of Pipeline bflow-experiment knows beyond bflow run: the words in the params of its
-// PipelineRun, the names of the runs it makes, and its results. It speaks to no cluster and no git server.
+// Package experiment holds what the task of Pipeline bflow-experiment adds to bflow run: the params of its
+// PipelineRun, the names of the runs it creates, and its results. It connects to no cluster and no git server.
 package experiment
 
 import (

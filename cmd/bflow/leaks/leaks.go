@@ -1,5 +1,5 @@
-// Package leaks finds and deletes, with the rights of a person, what the janitor of the controller looks for: objects on
-// targets that no run needs. It must not decide what a leak is.
+// Package leaks finds and deletes orphaned objects on targets with the permissions of a person, as the janitor of the
+// controller does with its own. It must not decide what an orphaned object is.
 package leaks
 
 import (

@@ -1,5 +1,5 @@
-// Package localrun carries plans out on this host: each is compiled, the YAML is parsed again, and the executor runs
-// what it says, so that a laptop runs exactly what a cluster would. It must not know flags or terminals.
+// Package localrun runs plans on this machine: each plan is compiled, the YAML is parsed again, and the local
+// executor runs it, so that a laptop runs exactly what a cluster would run. It must not know flags or terminals.
 package localrun
 
 import (

@@ -1,4 +1,4 @@
-// Package progress tells a person on a terminal, or a log, how far runs are: a line per finished task, and on a
-// terminal a bar per running stage. It reads what load-gen
-// writes about itself, or is told, and must not influence a run.
+// Package progress shows the progress of runs on a terminal or in a log: one line per finished task, and on a
+// terminal one bar per running stage. It reads the progress that load-gen writes, or is given events, and must not
+// influence a run.
 package progress

@@ -1,8 +1,8 @@
 //go:build linux && amd64
 
-// Skew shifts the wall clock of one process: `skew PID SECONDS`. Programs in Go ask the vDSO for the time, which a process
-// has to itself; skew puts a jump to a routine of its own there. The monotonic clock stays as it is, and so does what other
-// processes see. It is for processes of tests alone.
+// Command skew shifts the wall clock of one process: `skew PID SECONDS`. Go programs read the time from the vDSO, of
+// which each process has its own mapping; skew patches a jump to its own routine into it. The monotonic clock and
+// other processes are not affected. It is for test processes only.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package turns lets tests that share clusters go beside each other as far as they bear it. Each says what it needs of a
-// hub and of the worker, and waits for its turn. It speaks to no cluster and knows no test.
+// Package turns schedules tests that share clusters, so that as many as possible run in parallel. Each test declares
+// what it needs of a hub and of the worker, and waits for its turn. It connects to no cluster and knows no test.
 package turns
 
 import (

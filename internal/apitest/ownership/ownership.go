@@ -1,6 +1,6 @@
-// Package ownership lets the API server of package apitest know who owns which fields of its objects, by the code of real
-// API servers: conflicts, shared fields, and fields that go with the last who owned them. It knows the schemas of
-// Kubernetes' own kinds; in others a list is one value. It must not be used by anything but tests.
+// Package ownership adds field ownership to the API server of package apitest, with the code of real API servers:
+// conflicts, shared fields, and fields that are deleted with their last owner. It knows the schemas of Kubernetes'
+// own kinds; in others a list is atomic. Only tests may use it.
 package ownership
 
 import (

@@ -1,5 +1,6 @@
-// Package green remembers the last commit at which all checks passed. It trusts no record that it cannot prove to be whole,
-// of this version, of this user and of this repository: without one, every check runs. It must not know what the checks are.
+// Package green remembers the last commit at which all checks passed. It trusts only a record that it can prove to be
+// complete, of this version, of this user and of this repository; otherwise every check runs. It must not know what
+// the checks are.
 package green
 
 import (

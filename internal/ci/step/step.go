@@ -1,5 +1,5 @@
-// Package step runs the steps of the checks: those that wait for nothing of each other at the same time, each with a log of
-// its own that is printed when it ends. A step that fails stops only those that need it. It must not know what a step does.
+// Package step runs the steps of the checks: independent ones in parallel, each with its own log, which is printed
+// when the step ends. A failed step stops only the steps that depend on it. It must not know what a step does.
 package step
 
 import (

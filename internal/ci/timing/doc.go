@@ -1,3 +1,3 @@
-// Package timing turns what the steps of the checks took, and the output of `go test -json`, into a table and a file that two
-// runs can be compared by. It must not know which steps there are.
+// Package timing turns the durations of the check steps and the output of `go test -json` into a table, and into a
+// file to compare two runs by. It must not know which steps exist.
 package timing

@@ -1,7 +1,7 @@
-// Package content says what a bundle holds: every Task, the Pipelines that most runs share, each by a name that is a
-// function of what it does, and the Pipeline that starts runs.
+// Package content defines the contents of a bundle: every Task, the Pipelines that most runs share, each named by a
+// hash of its content, and the Pipeline that starts runs.
 //
-// So the compiler can refer to a bundle without opening it. It must not hold anything of registries.
+// The compiler can therefore refer to a bundle without opening it. The package must know nothing of registries.
 package content
 
 import (

@@ -1,5 +1,5 @@
-// Package importstest checks what a reader of other tools' files makes of any bytes. It is used by the fuzz tests of
-// the formats, which lie beside them so that their binaries are small.
+// Package importstest checks that a reader of other tools' files handles arbitrary bytes. It serves the fuzz tests of
+// the formats, which are in the packages of the formats so that their binaries stay small.
 package importstest
 
 import (

@@ -1,5 +1,5 @@
-// Package opensearch writes a run as flat documents for a search index: one summary per measured stage, then one per
-// request, under the names of existing dashboards with ours beside them. It talks to no server.
+// Package opensearch writes a run as flat documents for a search index: one summary per measured stage, then one
+// document per request, with the field names of existing dashboards in addition to bflow's. It connects to no server.
 package opensearch
 
 import (

@@ -1,5 +1,5 @@
-// Package client puts requests to a model server, reads their answers as they stream, and stamps both. All of it runs on
-// the thread of a loop. It must not decide when a request is sent or what its numbers mean.
+// Package client sends requests to a model server, reads the responses as they stream, and timestamps both. All of it
+// runs on the thread of a loop. It must not decide when a request is sent or what its numbers mean.
 package client
 
 import (

@@ -1,6 +1,6 @@
-// Package dataset reads files of prompts: lines, CSV, JSON lines, Parquet and ShareGPT's conversations. Prompts are sent
-// as they are, without a nonce: a row that comes again finds what the server's prefix cache kept of it. The package must
-// not know how a prompt is sent, nor count its tokens.
+// Package dataset reads files of prompts: lines, CSV, JSON lines, Parquet and conversations of ShareGPT. Prompts are
+// sent unchanged, without a nonce: a repeated row can hit the server's prefix cache. The package must not know how a
+// prompt is sent, or count its tokens.
 package dataset
 
 import (

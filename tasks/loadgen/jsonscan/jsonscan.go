@@ -1,5 +1,5 @@
-// Package jsonscan finds values in JSON text without decoding the rest of it: what a stream of small events needs,
-// thousands per second. It checks structure only as far as it has to find its way.
+// Package jsonscan finds values in JSON text without decoding the rest of it, for streams with thousands of small
+// events per second. It checks structure only as far as it needs to find the values.
 package jsonscan
 
 import "errors"

@@ -1,6 +1,6 @@
-// Package loop moves the bytes of many connections on one thread and says when each arrived: by the kernel's receive
-// stamp where the platform has one, else by the moment at which they were read. Everything that it calls runs on the
-// thread that calls Wait, so what hangs on it needs no locks. It must not know what the bytes mean.
+// Package loop moves the bytes of many connections on one thread and records when each arrived: by the kernel's
+// receive timestamp where the platform has one, otherwise by the time of reading. All callbacks run on the thread
+// that calls Wait, so they need no locks. It must not know what the bytes mean.
 package loop
 
 import (

@@ -1,5 +1,5 @@
-// Package prompt makes requests of exact length: which words, which answer length, which shared prefix, all drawn from
-// seeds. It must not know when a request is sent or read its answer from a connection.
+// Package prompt builds requests of exact length: words, output length and shared prefix, all drawn from seeds. It
+// must not know when a request is sent or read its response from a connection.
 package prompt
 
 import (

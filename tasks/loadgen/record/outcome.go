@@ -1,5 +1,5 @@
-// Package record keeps what became of requests: it spills them to disk while the load runs and afterwards makes rows,
-// distributions and the numbers of a stage from them. It must not send anything or read a clock.
+// Package record stores the outcomes of requests: it spills them to disk while the load runs, and afterwards derives
+// rows, distributions and the numbers of a stage from them. It must not send anything or read a clock.
 package record
 
 import (

@@ -1,5 +1,5 @@
-// Package schedule computes when requests are sent: pure arithmetic over seeds and rates, in nanoseconds from the start
-// of a stage. It must not read a clock, wait, or know a request.
+// Package schedule computes when requests are sent: pure arithmetic over seeds and rates, in nanoseconds from the
+// start of a stage. It must not read a clock, wait, or know a request.
 package schedule
 
 import (

@@ -1,13 +1,15 @@
-// Package search decides which load to try next: the highest rate or concurrency whose share of good requests holds, and
-// the arithmetic of sweeps. It is a state machine without a clock: it sends nothing and knows no request.
+// Package search chooses the next load to try: the highest rate or concurrency at which the share of good requests
+// meets its target, and the arithmetic of sweeps. It is a state machine without a clock: it sends nothing and knows
+// no request.
 //
 // A search doubles the load from the lowest until a level fails, never above the highest, then bisects between the
-// highest level that passed and the lowest that did not, until the two are within the tolerance. A level passes when
-// the lower end of the 95 % interval (Wilson) of its share of good requests reaches the target, and fails when the upper
-// end stays below. Where neither holds it is measured longer, up to three times the usual length in all; after that it
-// counts as unresolved, and the search goes on below and above it. At the end the answer and its neighbours are measured
-// again: all measurements of a level are judged together, so a lucky one is taken back. A measurement that
-// must not be believed, because the client was the limit, proves nothing: the search stays below it and says so.
+// highest level that passed and the lowest that did not, until the two are within the tolerance. A level passes if
+// the lower end of the 95 % interval (Wilson) of its share of good requests reaches the target, and fails if the
+// upper end stays below. If neither holds, the level is measured longer, up to three times the usual length in total;
+// after that it counts as unresolved, and the search continues below and above it. At the end the result and its
+// neighbours are measured again: all measurements of a level are judged together, so that a lucky one is corrected.
+// An invalid measurement, because the client was the bottleneck, proves nothing: the search stays below it and says
+// so.
 package search
 
 import (

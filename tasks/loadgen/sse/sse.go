@@ -1,5 +1,5 @@
-// Package sse cuts the body of a text/event-stream answer into events, whatever the borders of its reads.
-// It must not know what an event means.
+// Package sse splits the body of a text/event-stream response into events, wherever the reads split it. It must not
+// know what an event means.
 package sse
 
 import (

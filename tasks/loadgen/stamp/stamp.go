@@ -1,5 +1,5 @@
-// Package stamp tells when the kernel received what is read from a connection, and when it was given what is written,
-// also where the bytes pass through encryption above. It must not know what they mean.
+// Package stamp returns the kernel's timestamps of the bytes read from a connection and of the bytes written to it,
+// also under a layer of encryption. It must not know what the bytes mean.
 package stamp
 
 import (

@@ -1,6 +1,6 @@
-// Package standalone runs load-gen without a plan, by the words of other load tools: it makes the plan and the run
-// directory, has the measurement carried out like that of any plan, and writes the results where that tool would.
-// It puts no load itself and reads no words itself: see packages loadgen and words.
+// Package standalone runs load-gen without a plan, with the options of other load tools: it creates the plan and the
+// run directory, runs the measurement like that of any plan, and writes the results where the tool would write them.
+// It generates no load and parses no options itself: see packages loadgen and words.
 package standalone
 
 import (

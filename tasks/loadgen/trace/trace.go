@@ -1,6 +1,5 @@
-// Package trace reads recorded request traces: when requests came, how long they and their answers were, which blocks of
-// text they shared, which of them belong to one session. It reads bytes and computes times; it sends nothing, and does
-// not make the text of a prompt.
+// Package trace reads recorded request traces: arrival times, input and output lengths, shared blocks of text, and
+// sessions. It reads bytes and computes times; it sends nothing, and does not generate the text of a prompt.
 package trace
 
 import (

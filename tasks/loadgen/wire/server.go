@@ -1,6 +1,6 @@
-// Package wire speaks the HTTP/1.1 of a client: where connections go, how one is made, and how the bytes of an answer
-// become a head and pieces of a body, whatever the borders of the reads. It must not read a clock, keep connections or
-// know what a body means.
+// Package wire implements the client side of HTTP/1.1: where to connect, how to build a request, and how to parse the
+// bytes of a response into a head and pieces of a body, wherever the reads split them. It must not read a clock, keep
+// connections or know what a body means.
 package wire
 
 import (

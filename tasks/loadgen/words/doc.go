@@ -1,6 +1,6 @@
-// Package words reads what other load tools are told by environment variables, flags and files, so that load-gen can stand
-// in for them without a plan. Every input becomes the block of that tool and is translated by package load: there is no
-// second translation here. It opens nothing by itself and knows neither the network nor the clock.
+// Package words reads the environment variables, flags and files of other load tools, so that load-gen can replace
+// them without a plan. Every input becomes the block of that tool, which package load translates: there is no second
+// translation here. It opens nothing by itself and knows neither the network nor the clock.
 package words
 
 import (

@@ -1,4 +1,4 @@
-// Package tritontest answers over HTTP as Triton Inference Server does on the port of its own protocol, for tests.
+// Package tritontest is a fake Triton Inference Server for tests: it serves Triton's own protocol over HTTP.
 package tritontest
 
 import (

@@ -1,4 +1,4 @@
-// Package gittest is a real git server with one repository, for tests: git's own HTTP backend.
+// Package gittest is a real git server with one repository, for tests. It uses git's own HTTP backend.
 package gittest
 
 import (

@@ -1,5 +1,5 @@
-// Package randomness tests whether times look like the process that they claim to be: the arithmetic behind the proofs
-// of schedules, for tests and benchmarks. It draws nothing and reads no clock.
+// Package randomness tests whether times follow the process that they claim to follow: the statistics behind the
+// tests of schedules, for tests and benchmarks. It draws nothing and reads no clock.
 package randomness
 
 import (
