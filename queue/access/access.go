@@ -1,5 +1,5 @@
-// Package access gives a run the way to its target, as a Secret beside it, and keeps what is in it valid while the run
-// lives. It must not decide which target that is, nor read a Secret beside the runs: nobody may.
+// Package access gives a run access to its target, as a Secret next to the run, and keeps its content valid while the
+// run lives. It must not choose the target, or read a Secret in a namespace of runs, which nobody may.
 package access
 
 import (

@@ -1,6 +1,6 @@
-// Package apart makes caches beside that of the manager, which holds each kind by one label only, and which all runs wait
-// for: PipelineRuns and TaskRuns that are no runs of bflow, but ours, and what only some runs need. It must not know what
-// they are watched for.
+// Package apart creates caches in addition to the manager's cache, which selects each kind by one label only and
+// which all runs wait for: PipelineRuns and TaskRuns of bflow that are not runs, and objects that only some runs
+// need. It must not know what they are watched for.
 package apart
 
 import (

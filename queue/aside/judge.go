@@ -1,6 +1,6 @@
-// Package aside takes runs out of the way that their target cannot hold: a queue lets nobody pass its first, so that one
-// which can never start would stop all behind it. Such a run keeps its place, and takes it again when there is enough.
-// It must not judge what runs hold: every run ends, and a queue is there to wait for that.
+// Package aside parks runs that are too large for their target: a queue never lets a run pass its first one, so a run
+// that can never start would block all runs behind it. Such a run keeps its place, and returns to it once the target
+// is large enough. It must not consider what other runs hold: every run ends, and a queue exists to wait for that.
 package aside
 
 import (

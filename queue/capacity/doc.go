@@ -1,5 +1,5 @@
-// Package capacity keeps what a queue may promise in step with what its target has: it is the only writer of
-// spec.resourceGroups of the ClusterQueue of a target, since that list can have one writer only.
+// Package capacity keeps the quota of a queue in step with the capacity of its target: it is the only writer of
+// spec.resourceGroups of a target's ClusterQueue, because that list can have only one writer.
 //
-// It must not admit or evict anything: Kueue does, from what stands there.
+// It must not admit or evict anything: Kueue does that, from the quota.
 package capacity

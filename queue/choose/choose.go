@@ -1,6 +1,6 @@
-// Package choose puts a run that may go to several targets into the queue of one: where what it needs is warm, else where
-// the fewest wait. It chooses again when that target is away for long, and lets a target that has nothing to do take a
-// run that waits elsewhere. It must not touch a run that holds quota.
+// Package choose assigns a run that may use several targets to the queue of one: a target where its weights are
+// cached, otherwise the one with the fewest waiting runs. It chooses again if that target is unreachable for long,
+// and moves a waiting run to an idle target. It must not touch a run that holds quota.
 package choose
 
 import (

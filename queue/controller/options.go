@@ -1,5 +1,5 @@
-// Package controller puts the reconcilers of runs together into one process: flags, caches, leader election, probes,
-// metrics, logs. It decides nothing about runs.
+// Package controller assembles the reconcilers into one process: flags, caches, leader election, probes, metrics,
+// logs. It decides nothing about runs.
 package controller
 
 import (

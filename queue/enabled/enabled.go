@@ -1,6 +1,6 @@
-// Package enabled tells the namespaces of runs, which carry a label, from all others. What lies in another namespace is
-// nobody's business here, whatever its labels say: nothing there is held to the rules of runs, so anybody may claim there
-// to be a run that was let start. It must not decide anything about runs.
+// Package enabled distinguishes namespaces for runs, which have a label, from all others. Objects in other namespaces
+// are ignored, whatever their labels: the rules of runs are not enforced there, so anybody could create an object
+// there that claims to be an admitted run. It must not decide anything about runs.
 package enabled
 
 import (

@@ -1,7 +1,7 @@
-// Package hours accounts for the devices that runs hold: how long, and what for. Quota is the measure, not pods: what a
-// run holds nobody else can have, whether or not its engine is up already.
+// Package hours accounts for the time that runs hold devices, and for what purpose. It measures quota, not pods:
+// nobody else can use what a run holds, even before its engine is up.
 //
-// It only watches and adds up. It must not change a run, and it asks no API server: everything is in caches.
+// It only observes and sums. It must not change a run, and it sends no requests: everything is cached.
 package hours
 
 import (

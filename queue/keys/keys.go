@@ -1,6 +1,6 @@
-// Package keys is the one table of the labels and annotations that a PipelineRun of bflow may carry and of who writes
-// each: the admission policy is made of it, the controller holds the points of a matrix to it, and docs/queue.md shows
-// it. What a key means is said in runplan/contract. It must not speak to a cluster.
+// Package keys is the one table of the labels and annotations of a PipelineRun of bflow, and of who may write each:
+// the admission policy is generated from it, the controller enforces it for the points of a matrix, and docs/queue.md
+// shows it. runplan/contract documents the meaning of each key. It must not connect to a cluster.
 //
 //go:generate go test . -run TestTheTableIsWritten -update
 package keys

@@ -1,5 +1,6 @@
-// Package later asks for a look a while after a change, so that changes that come together cost one: a node that fails
-// takes many pods with it. It also spaces the looks that fail. It must not know what a change means.
+// Package later debounces reconciliation: it delays a request after a change, so that a burst of changes costs one
+// reconciliation (a node that fails takes many pods with it). It also backs off after failures. It must not know what
+// a change means.
 package later
 
 import (

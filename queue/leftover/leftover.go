@@ -1,5 +1,5 @@
-// Package leftover finds and deletes what runs leave on a target: the one list of kinds that may be there, and the labels
-// by which an object is known to be a run's of this hub. It must not decide whether a run lives.
+// Package leftover finds and deletes the objects of runs on a target: it holds the one list of their kinds, and the
+// labels that identify an object as that of a run of this hub. It must not decide whether a run is alive.
 package leftover
 
 import (

@@ -1,5 +1,5 @@
-// Package metrics names what the controller measures and holds the instruments, on a registry that is given.
-// It must not know Kubernetes: who counts runs or devices hands in numbers.
+// Package metrics names the metrics of the controller and holds the instruments, on a given registry. It must not
+// know Kubernetes: its callers count runs and devices and pass numbers.
 package metrics
 
 import "github.com/prometheus/client_golang/prometheus"

@@ -1,5 +1,6 @@
-// Package retry gives a run that lost its quota, or a task to its target, another attempt: a PipelineRun of the same plan, because one that has
-// begun cannot wait again. It must not judge results: a run that failed by itself gets none.
+// Package retry requeues a run that lost its quota, or a task to its target, as another attempt: a new PipelineRun of
+// the same plan, because a started one cannot be pending again. It must not judge results: a run that failed by
+// itself gets no further attempt.
 package retry
 
 import (

@@ -1,6 +1,6 @@
-// Package stuck ends runs whose task pods find no place. Tekton lets a task wait for as long as it may run, which for a
-// load of two hours is two hours, and the devices of the run wait with it. It must not judge the server under test:
-// provision does that.
+// Package stuck ends runs whose task pods cannot be scheduled. Tekton lets a task wait until its timeout, which for a
+// load of two hours is two hours, while the run holds its devices. It must not judge the server under test: provision
+// does that.
 package stuck
 
 import (

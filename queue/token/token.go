@@ -1,12 +1,12 @@
-// Package token makes tokens of accounts that do one thing each, and puts them beside what uses them. A task that asks by
-// contract.LabelToken has one of contract.AccountSubmit while it runs, whichever account its pod has; a run whose
-// Prometheus an administrator has listed has one of contract.AccountMetrics for that server. It must not read a Secret,
-// which nobody may beside runs, nor make a token of any other account.
+// Package token mints single-purpose tokens and stores them next to their users. A task with contract.LabelToken has
+// a token of contract.AccountSubmit while it runs, whatever the service account of its pod; a run whose Prometheus an
+// administrator has listed has a token of contract.AccountMetrics for that server. It must not read a Secret, which
+// nobody may in a namespace of runs, or mint a token of any other account.
 //
-// A token can be bound to a pod only where the pod runs as that very account. Those of a task are bound to a second Secret,
-// which is empty: all of them end when that is deleted. Both are owned by the TaskRun. What is known of them stands in
-// annotations of the TaskRun, so that a controller that starts again goes on with them: contract.AnnotationTokenBond and
-// contract.AnnotationTokenRenew.
+// A token can be bound to a pod only if the pod runs as that very account. The tokens of a task are bound to a
+// second, empty Secret instead: all of them are invalidated when it is deleted. Both Secrets are owned by the
+// TaskRun. Annotations of the TaskRun hold the state, so that a restarted controller can continue:
+// contract.AnnotationTokenBond and contract.AnnotationTokenRenew.
 package token
 
 import (

@@ -1,5 +1,5 @@
-// Package waiting says of each queued run why it waits and which place it has, in words, on its PipelineRun. It must
-// not change what is queued, nor in which order.
+// Package waiting writes the reason why each queued run waits, and its place, to its PipelineRun. It must not change
+// what is queued, or in which order.
 package waiting
 
 import (

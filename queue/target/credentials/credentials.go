@@ -1,5 +1,5 @@
-// Package credentials is the Secret with the way to a target: how it is written and read back. It holds no credential of
-// a person, and it must not speak to a cluster.
+// Package credentials encodes and decodes the Secret with access to a target. It stores no credential of a person,
+// and it must not connect to a cluster.
 package credentials
 
 import (

@@ -1,5 +1,6 @@
-// Package remote makes targets of Secrets: whatever cluster lies behind bflow-target-<name> is reached, looked at and let
-// go with it, and its token is renewed with the token itself. It must not know runs, nor hold a credential of a person.
+// Package remote turns Secrets into targets: it connects to the cluster of each Secret bflow-target-<name>, observes
+// it, disconnects when the Secret is deleted, and renews the token with the token itself. It must not know runs, or
+// hold a credential of a person.
 package remote
 
 import (

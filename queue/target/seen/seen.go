@@ -1,5 +1,5 @@
-// Package seen is what the controller writes down of a target, for people to read: whether it answers, what devices it
-// has, and who holds them. It must not speak to a cluster.
+// Package seen is the published state of a target for people: whether it answers, its devices, and who uses them. It
+// must not connect to a cluster.
 package seen
 
 import (

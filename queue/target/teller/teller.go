@@ -1,5 +1,5 @@
-// Package teller writes down what the controller sees of its targets, for bflow target list: a person at the hub has no
-// way to them. It decides nothing.
+// Package teller publishes the observed state of targets for bflow target list, because a person at the hub has no
+// access to them. It decides nothing.
 package teller
 
 import (
