@@ -72,7 +72,7 @@ func (l *Layout) read(root v1.ImageIndex) error {
 		name := d.Annotations[annotationName]
 		switch {
 		case name == "":
-			return fmt.Errorf("%s is no image of ours", d.Digest)
+			return fmt.Errorf("%s is not one of bflow's images", d.Digest)
 		case d.MediaType.IsIndex():
 			img, err := readImage(root, d)
 			if err != nil {

@@ -162,7 +162,7 @@ func TestServeEndsByItself(t *testing.T) {
 	if took := time.Since(begin); took < 20*time.Millisecond { //nolint:forbidigo // a busy host makes it no shorter
 		t.Errorf("it ended after %s", took)
 	}
-	if !strings.Contains(log.String(), "nobody asked for 20ms") {
+	if !strings.Contains(log.String(), "no request arrived for 20ms") {
 		t.Errorf("it does not say why: %s", log.String())
 	}
 }
@@ -172,7 +172,7 @@ func TestServeEndsWhenItIsTold(t *testing.T) {
 	cancel()
 	var log bytes.Buffer
 	s := step.Streams{Out: io.Discard, Err: &log, Env: func(string) string { return "" }}
-	if err := results.Run(ctx, s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", sumOfSecret}); err != nil || !strings.Contains(log.String(), "told to end") {
+	if err := results.Run(ctx, s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", sumOfSecret}); err != nil || !strings.Contains(log.String(), "asked to end") {
 		t.Errorf("got %v: %s", err, log.String())
 	}
 }

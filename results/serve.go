@@ -106,7 +106,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return fmt.Errorf("serving results: %w", err)
 	}
-	fmt.Fprintf(s.Err, "collect serve: serving %s on %s until nobody asks for %s\n", o.RunDir, listener.Addr(), o.Idle)
+	fmt.Fprintf(s.Err, "collect serve: serving %s on %s until no request arrives for %s\n", o.RunDir, listener.Addr(), o.Idle)
 	told := make(chan struct{})
 	h := Guarded(root, token, o.Receive, sync.OnceFunc(func() { close(told) }))
 	why, err := serving{idle: o.Idle, linger: o.Linger, told: told}.run(ctx, listener, h)
@@ -146,7 +146,7 @@ func Guarded(root *os.Root, sum string, receive bool, end func()) http.Handler {
 // Why a server ended.
 const (
 	whyTold   = "all that was wanted is there"
-	whySignal = "it was told to end"
+	whySignal = "it was asked to end"
 )
 
 // quiet is how long a server that was told to end by a signal waits for somebody who still wants something.
@@ -172,7 +172,7 @@ func (v serving) run(ctx context.Context, l net.Listener, h http.Handler) (strin
 		case err := <-failed:
 			return "", err
 		case <-watch.over:
-			why = fmt.Sprintf("nobody asked for %s", watch.patience())
+			why = fmt.Sprintf("no request arrived for %s", watch.patience())
 		case <-v.told:
 			why = whyTold
 		case <-late:

@@ -81,7 +81,7 @@ func CheckSecrets(p *RunPlan) error {
 	}
 	for _, name := range names {
 		if OwnSecret(name) {
-			return fmt.Errorf("plan %q names Secret %q, which is bflow's own; put the value into a Secret of yours, under a name that does not begin with bflow-",
+			return fmt.Errorf("plan %q names Secret %q, which is bflow's own; put the value into a Secret of your own, whose name does not begin with bflow-",
 				p.Name, name)
 		}
 	}

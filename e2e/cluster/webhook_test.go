@@ -88,7 +88,7 @@ func (l *listener) git(t *testing.T, want string, values map[string]string) {
 	})
 	t.Run("a comment on a pull request of a fork runs nothing", func(t *testing.T) {
 		l := l.in(t)
-		l.refused(l.start(comment(7), values), "commit "+fork+" is in no branch of the repository")
+		l.refused(l.start(comment(7), values), "commit "+fork+" is on no branch of the repository")
 	})
 	t.Run("the example for Pipelines-as-Code runs the experiment of the repository", func(t *testing.T) {
 		l := l.long(t)

@@ -134,7 +134,7 @@ func Write(path string, f File) error {
 	default:
 		before, err := Parse(old)
 		if err != nil {
-			return fmt.Errorf("updating %q: %w; remove the file to write it anew", path, err)
+			return fmt.Errorf("updating %q: %w; remove the file to recreate it", path, err)
 		}
 		f = Merge(before, f)
 	}

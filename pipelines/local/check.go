@@ -47,7 +47,7 @@ func (c *checker) binding(b v1.WorkspaceBinding) {
 	where := fmt.Sprintf("workspace %q", b.Name)
 	switch {
 	case b.CSI != nil:
-		c.refuse(where, "a CSI volume is no folder")
+		c.refuse(where, "a CSI volume is not a folder")
 	case b.Projected != nil:
 		c.projected(where, b.Projected)
 	case b.ConfigMap != nil:
@@ -144,7 +144,7 @@ func (c *checker) volume(where string, v corev1.Volume) {
 	case v.Secret != nil:
 		c.secret(where, v.Secret)
 	case v.EmptyDir == nil && v.PersistentVolumeClaim == nil:
-		c.refuse(where, "its kind is no folder")
+		c.refuse(where, "its kind is not a folder")
 	}
 }
 
@@ -158,7 +158,7 @@ func (c *checker) step(where string, s *v1.Step) {
 		{s.Ref != nil, "a StepAction is not resolved here"},
 		{len(s.When) > 0, "a when expression of a step is not evaluated here"},
 		{s.StdoutConfig != nil || s.StderrConfig != nil, "stdoutConfig and stderrConfig are not written here"},
-		{len(s.VolumeDevices) > 0, "block devices are no folders"},
+		{len(s.VolumeDevices) > 0, "block devices are not folders"},
 		{usesArtifacts(s), "artifacts are not gathered here"},
 	} {
 		if row.is {

@@ -33,7 +33,7 @@ func Run(ctx context.Context, o Options) (Status, error) {
 	}
 	defer held.close()
 	if len(held.records) > 0 {
-		return replay(held.records).status, fmt.Errorf("starting run %q: %q holds it already; resume it, or delete it first", o.RunID, o.RunDir)
+		return replay(held.records).status, fmt.Errorf("starting run %q: %q already contains it; resume it, or delete it first", o.RunID, o.RunDir)
 	}
 	if err := saveObjects(o.RunDir, o.Objects); err != nil {
 		return Status{}, err
@@ -58,7 +58,7 @@ func Resume(ctx context.Context, o Options) (Status, error) {
 		return before.status, fmt.Errorf("resuming run %q: it never started; run it again", filepath.Base(o.RunDir))
 	}
 	if before.status.State == Succeeded {
-		return before.status, fmt.Errorf("resuming run %q: nothing is left to do; rerun makes a new run of the same plan", filepath.Base(o.RunDir))
+		return before.status, fmt.Errorf("resuming run %q: nothing is left to do; start a new run of the same plan with bflow rerun", filepath.Base(o.RunDir))
 	}
 	if err := endLeftovers(o.RunDir, held.records); err != nil {
 		return before.status, err

@@ -36,5 +36,5 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("run %q is held by process %d; watch or cancel it, or wait for its end", e.RunDir, e.PID)
+	return fmt.Sprintf("run %q is in use by process %d; watch or cancel it, or wait for its end", e.RunDir, e.PID)
 }

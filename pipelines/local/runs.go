@@ -46,7 +46,7 @@ func StatusOf(runDir string) (Status, error) {
 	case alive:
 		s.PID = by.PID
 	case !s.State.Done():
-		s.State, s.Message, s.ExitCode = Interrupted, "its executor is gone; resume goes on with it", contract.ExitInterrupted
+		s.State, s.Message, s.ExitCode = Interrupted, "its executor is gone; bflow resume continues the run", contract.ExitInterrupted
 	}
 	if s.RunID == "" {
 		s.RunID = filepath.Base(runDir)

@@ -19,7 +19,7 @@ type RedirectError struct {
 }
 
 func (e *RedirectError) Error() string {
-	return fmt.Sprintf("it redirects to %q, where bflow does not follow with what this request carries; name that address if it is the right one", e.To)
+	return fmt.Sprintf("it redirects to %q, and bflow follows no redirect of a request that carries credentials or is measured; use that address if it is the right one", e.To)
 }
 
 // Stay returns c as a client that follows no redirect: its request fails with a *RedirectError.
@@ -85,9 +85,9 @@ func Download(c *http.Client) *http.Client {
 		next.Header.Del("Referer") // net/http writes the whole address before this one there
 		switch {
 		case next.URL.Scheme != "https":
-			return fmt.Errorf("it redirects to %q, and a download is led on over https alone", bare(next.URL))
+			return fmt.Errorf("it redirects to %q, and a download follows redirects to https only", bare(next.URL))
 		case len(before) >= maxRedirects:
-			return fmt.Errorf("it redirects more than %d times", maxRedirects)
+			return fmt.Errorf("it redirected more than %d times", maxRedirects)
 		}
 		return nil
 	}

@@ -209,13 +209,13 @@ func TestUpFailsWithTheReason(t *testing.T) {
 		}, contract.ExitUnhealthy, "no such file or directory"},
 		{"another model than the plan's", existing(other.URL()), contract.ExitUnhealthy, `it serves "other", but the plan asks for "tiny"`},
 		{"a server that wants a key", existing(locked.URL), contract.ExitUnhealthy, "set BFLOW_API_KEY"},
-		{"a server that leads elsewhere", existing(leads.URL), contract.ExitUnhealthy, `it redirects to "` + elsewhere.URL + `", where bflow does not follow`},
+		{"a server that leads elsewhere", existing(leads.URL), contract.ExitUnhealthy, `it redirects to "` + elsewhere.URL + `", and bflow follows no redirect`},
 		{"a credential in an argument, which everybody on this host can read", func(p *runplan.RunPlan) {
 			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/bin/sh", "-c", "sleep 1", runplan.SecretKey{Name: "hub", Key: "token"}.Reference()}}
 		}, contract.ExitUsage, "its arguments contain a credential, which everybody on this machine can read; pass it as a variable"},
 		{"a Secret of bflow's own", func(p *runplan.RunPlan) {
 			p.Deployment.Env = map[string]string{"A": runplan.SecretKey{Name: "bflow-submit-token", Key: "token"}.Reference()}
-		}, contract.ExitUsage, "which is bflow's own; put the value into a Secret of yours"},
+		}, contract.ExitUsage, "which is bflow's own; put the value into a Secret of your own"},
 		{"nobody listens", func(p *runplan.RunPlan) {
 			existing(closed)(p)
 			p.Timeouts.Ready = runplan.Duration(time.Second)

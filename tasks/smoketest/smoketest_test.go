@@ -119,7 +119,7 @@ func TestAServerThatLeadsElsewhereIsUnfit(t *testing.T) {
 	defer server.Close()
 	dir := planned(t, plan(nil))
 	code, out, r := ask(t, dir, server.URL, map[string]string{"BFLOW_API_KEY": "sesame"})
-	if want := `it redirects to "` + elsewhere.URL + `/v1", where bflow does not follow`; code != contract.ExitUnhealthy || r.Passed || !strings.Contains(out, want) {
+	if want := `it redirects to "` + elsewhere.URL + `/v1", and bflow follows no redirect`; code != contract.ExitUnhealthy || r.Passed || !strings.Contains(out, want) {
 		t.Errorf("exit %d, want 3 and %q: %s", code, want, out)
 	}
 	if strings.Contains(out, "sesame") || strings.Contains(out, "s3cret") {

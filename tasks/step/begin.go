@@ -48,6 +48,6 @@ func (o *Options) readPlan(errs io.Writer) (*runplan.RunPlan, error) {
 	if keptErr != nil {
 		return nil, err
 	}
-	fmt.Fprintf(errs, "%v; going on with the copy in the run directory\n", err)
+	fmt.Fprintf(errs, "%v; continuing with the copy in the run directory\n", err)
 	return kept, nil
 }

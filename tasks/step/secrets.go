@@ -32,7 +32,7 @@ func (s *Secrets) Find(k runplan.SecretKey) (string, error) {
 	}
 	text, err := os.ReadFile(filepath.Join(s.dir, k.Name, k.Key))
 	if s.dir == "" || errors.Is(err, fs.ErrNotExist) {
-		return "", Usagef("reading key %q of Secret %q: there is none; create the Secret beside the run, with that key", k.Key, k.Name)
+		return "", Usagef("reading key %q of Secret %q: it does not exist; create the Secret in the namespace of the run, with that key", k.Key, k.Name)
 	}
 	if err != nil {
 		return "", Usagef("reading key %q of Secret %q: %w", k.Key, k.Name, err)

@@ -38,7 +38,7 @@ func TestValuesOfSecretsAreReadFromFiles(t *testing.T) {
 		}
 	}
 	_, err = (&step.Options{}).Secrets().Find(runplan.SecretKey{Name: "llm", Key: "key"})
-	if err == nil || !strings.Contains(err.Error(), `key "key" of Secret "llm": there is none; create the Secret`) {
+	if err == nil || !strings.Contains(err.Error(), `key "key" of Secret "llm": it does not exist; create the Secret`) {
 		t.Errorf("without a folder: %v", err)
 	}
 }

@@ -75,7 +75,7 @@ func TestAPlanThatIsDeletedMeanwhileIsTakenFromTheRunDirectory(t *testing.T) {
 	if err := KeepPlan(o.RunDir, plan); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := begin(); err != nil || !strings.Contains(said, "going on with the copy in the run directory") {
+	if said, err := begin(); err != nil || !strings.Contains(said, "continuing with the copy in the run directory") {
 		t.Errorf("the kept plan: %v; said %q", err, said)
 	}
 	if err := os.WriteFile(filepath.Join(o.RunDir, contract.FilePlan), []byte(`{}`), 0o600); err != nil {

@@ -46,7 +46,7 @@ func Explain(address string, api runplan.API, err error) error {
 	case errors.As(err, &untrusted):
 		what = "the certificate of the server is not trusted: " + mistrust(untrusted.Err, files)
 	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
-		what = "the server does not speak TLS; is its address one of http://?"
+		what = "the server does not speak TLS; check whether its address has to begin with http://"
 	case errors.As(err, &op) && op.Op == "remote error": // crypto/tls: the server has sent an alert
 		what = fmt.Sprintf("the server refused it: %v; %s", op.Err, certificate(files))
 	default:
@@ -67,17 +67,17 @@ func mistrust(err error, files runplan.TLSFiles) string {
 	case !errors.As(err, &unknown):
 		return err.Error()
 	case files.CA == "":
-		return "no authority that this system knows has signed it; name the one that has in load.api.tls.ca"
+		return "no CA that this system trusts has signed it; set its CA in load.api.tls.ca"
 	}
-	return fmt.Sprintf("the authority of load.api.tls.ca %q has not signed it; name the one that has", files.CA)
+	return fmt.Sprintf("the CA in load.api.tls.ca %q has not signed it; set the CA that has", files.CA)
 }
 
 // certificate says what to do about the certificate that a server has seen, or has not.
 func certificate(files runplan.TLSFiles) string {
 	if files.Cert == "" {
-		return "where it wants a certificate, name one with its key in load.api.tls.cert and key"
+		return "if it requires a client certificate, set load.api.tls.cert and key"
 	}
-	return fmt.Sprintf("it was shown that of load.api.tls.cert %q", files.Cert)
+	return fmt.Sprintf("it was sent the one in load.api.tls.cert %q", files.Cert)
 }
 
 // address returns host and port of a URL.

@@ -60,13 +60,13 @@ func TestConnectionsAreSecuredAsThePlanSays(t *testing.T) {
 		{name: "the server gets the certificate of the plan", url: mutual.URL, files: &runplan.TLSFiles{CA: mine.CA, Cert: mine.ClientCert, Key: mine.ClientKey}},
 		{name: "with verify_tls off any is trusted", url: open.URL, loose: true},
 		{name: "and a certificate is shown all the same", url: mutual.URL, loose: true, files: &runplan.TLSFiles{Cert: mine.ClientCert, Key: mine.ClientKey}},
-		{name: "without an authority the system's count", url: open.URL, says: "no authority that this system knows has signed it; name the one that has in load.api.tls.ca"},
-		{name: "another authority", url: open.URL, files: &runplan.TLSFiles{CA: other.CA}, says: "has not signed it; name the one that has"},
+		{name: "without an authority the system's count", url: open.URL, says: "no CA that this system trusts has signed it; set its CA in load.api.tls.ca"},
+		{name: "another authority", url: open.URL, files: &runplan.TLSFiles{CA: other.CA}, says: "has not signed it; set the CA that has"},
 		{name: "another name", url: strings.Replace(open.URL, "127.0.0.1", "there.invalid", 1), files: &runplan.TLSFiles{CA: mine.CA}, says: "not there.invalid; name the server as its certificate does"},
 		{name: "a certificate of another authority", url: mutual.URL, files: &runplan.TLSFiles{CA: mine.CA, Cert: other.ClientCert, Key: other.ClientKey},
-			says: "it was shown that of load.api.tls.cert"},
-		{name: "no certificate", url: mutual.URL, files: &runplan.TLSFiles{CA: mine.CA}, says: "tls: certificate required; where it wants a certificate, name one"},
-		{name: "a server that does not speak TLS", url: strings.Replace(plain.URL, "http:", "https:", 1), says: "is its address one of http://?"},
+			says: "it was sent the one in load.api.tls.cert"},
+		{name: "no certificate", url: mutual.URL, files: &runplan.TLSFiles{CA: mine.CA}, says: "tls: certificate required; if it requires a client certificate, set"},
+		{name: "a server that does not speak TLS", url: strings.Replace(plain.URL, "http:", "https:", 1), says: "check whether its address has to begin with http://"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			here := func(ctx context.Context, network, address string) (net.Conn, error) {

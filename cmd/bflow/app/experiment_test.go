@@ -310,7 +310,7 @@ func TestAnExperimentOfARepository(t *testing.T) {
 	if code := d.step(eventually.Context(t)); code != 1 || len(d.children()) > 0 {
 		t.Errorf("a fork: exit code %d, runs %v", code, d.children())
 	}
-	d.says("commit "+fork+" is in no branch of the repository", "it may come from a fork")
+	d.says("commit "+fork+" is on no branch of the repository", "it may come from a fork")
 }
 
 func TestWrongExperimentsMakeNothing(t *testing.T) {
@@ -319,7 +319,7 @@ func TestWrongExperimentsMakeNothing(t *testing.T) {
 		params map[string]string
 		want   string
 	}{
-		{"nothing is given", nil, `there is no experiment: give its text as param "experiment"`},
+		{"nothing is given", nil, `no experiment is given: pass its text as param "experiment"`},
 		{"an unknown field", map[string]string{"experiment": strings.Replace(smallExperiment, "model:", "models:", 1)}, "experiment:7:3: spec.models: unknown field"},
 		{"an unknown override", map[string]string{"experiment": smallExperiment, "overrides": "nonsense=1"}, "nonsense"},
 		{"no document of ours", map[string]string{"experiment": "a: 1"}, "experiment:1:1"},

@@ -38,11 +38,11 @@ func TestRead(t *testing.T) {
 	}{
 		{"a text", map[string]string{"experiment": "kind: Experiment"}, nil},
 		{"a file in a repository", map[string]string{"git-url": "https://example.com/x", "path": "a.yaml profiles", "trusted-only": "true", "wait": "false"}, nil},
-		{"nothing", nil, []string{`give its text as param "experiment"`, `"git-url" with "path"`}},
-		{"both", map[string]string{"experiment": "x", "git-url": "y"}, []string{"are both given"}},
+		{"nothing", nil, []string{`pass its text as param "experiment"`, `"git-url" and "path"`}},
+		{"both", map[string]string{"experiment": "x", "git-url": "y"}, []string{"exclude each other"}},
 		{"no path", map[string]string{"git-url": "https://example.com/x"}, []string{`param "path" is empty`}},
 		{"several at once", map[string]string{"wait": "maybe", "trusted-only": "perhaps"},
-			[]string{`param "wait": "maybe": want true or false`, `param "trusted-only": "perhaps"`, "there is no experiment"}},
+			[]string{`param "wait": "maybe": want true or false`, `param "trusted-only": "perhaps"`, "no experiment is given"}},
 	} {
 		r, err := Read(row.params)
 		if (err != nil) != (row.want != nil) {

@@ -113,7 +113,7 @@ func (c *client) proxy(pod *corev1.Pod, token string) transfer.Server {
 func (c *client) waitReady(ctx context.Context, pod *corev1.Pod, patience time.Duration) error {
 	deadline, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	last := "it was not yet seen by a node"
+	last := "it is not scheduled yet"
 	for {
 		done, err := c.watchPod(deadline, pod, &last)
 		switch {
@@ -167,7 +167,7 @@ func (c *client) watchPod(ctx context.Context, pod *corev1.Pod, last *string) (b
 func judge(pod *corev1.Pod, event string) (bool, error) {
 	switch {
 	case event == "DELETED":
-		return false, errors.New("somebody deleted it")
+		return false, errors.New("it was deleted")
 	case event == "ERROR":
 		return false, nil
 	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:

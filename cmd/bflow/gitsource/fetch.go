@@ -114,9 +114,9 @@ func refused(url, key string, known bool, err error) error {
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return fmt.Errorf("%s: there is no such repository, or it is private; credentials go into Secret bflow-git under key %q", url, key)
 	case errors.Is(err, transport.ErrAuthenticationRequired) && !known:
-		return fmt.Errorf("%s: the server asks who you are; put a token into Secret bflow-git under key %q", url, key)
+		return fmt.Errorf("%s: the server requires authentication; put a token into Secret bflow-git under key %q", url, key)
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
-		return fmt.Errorf("%s: the server refuses the credentials under key %q of Secret bflow-git", url, key)
+		return fmt.Errorf("%s: the server rejects the credentials under key %q of Secret bflow-git", url, key)
 	}
 	return fmt.Errorf("%s: %w", url, err)
 }
@@ -139,7 +139,7 @@ func (r *remote) resolve(revision string) (plumbing.Hash, error) {
 	if whole.MatchString(revision) {
 		return plumbing.NewHash(revision), nil
 	}
-	return plumbing.ZeroHash, fmt.Errorf("it has no branch or tag %q; a commit is named by all of its 40 digits", revision)
+	return plumbing.ZeroHash, fmt.Errorf("it has no branch or tag %q; give a commit with all of its 40 digits", revision)
 }
 
 // take fetches a commit with its files. One that no ref names is asked for by name where the server gives it, and else
@@ -159,7 +159,7 @@ func (r *remote) take(ctx context.Context, commit plumbing.Hash) (*memory.Storag
 		return nil, err
 	}
 	if _, ok := objects.Commits[commit]; !ok {
-		return nil, fmt.Errorf("no branch holds commit %s among its last %d", commit, deepest)
+		return nil, fmt.Errorf("no branch contains commit %s among its last %d", commit, deepest)
 	}
 	return objects, nil
 }

@@ -77,7 +77,7 @@ func (f *Files) folder(tree *object.Tree, at string) error {
 		}
 	}
 	if len(f.Names) == before {
-		return fmt.Errorf("folder %q has no *.yaml in it", at)
+		return fmt.Errorf("folder %q contains no *.yaml file", at)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func TestCredentialsGoToTheirHostOnly(t *testing.T) {
 		}
 	}
 	write("wrong\n")
-	if _, err = Fetch(t.Context(), source, Options{Credentials: keys}); err == nil || !strings.Contains(err.Error(), "refuses the credentials under key") ||
+	if _, err = Fetch(t.Context(), source, Options{Credentials: keys}); err == nil || !strings.Contains(err.Error(), "rejects the credentials under key") ||
 		strings.Contains(err.Error(), "wrong") {
 		t.Errorf("a wrong one: %v", err)
 	}

@@ -63,7 +63,7 @@ type Files struct {
 func (s *Source) check() (*url.URL, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, errors.New("it is no URL; want https://host/path") // the error would repeat what may hold a password
+		return nil, errors.New("it is not a URL; want https://host/path") // the error would repeat what may hold a password
 	}
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
@@ -73,7 +73,7 @@ func (s *Source) check() (*url.URL, error) {
 	case u.Host == "" || strings.Trim(u.Path, "/") == "" || u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("%q: want https://host/path and nothing after it", s.URL)
 	case len(s.Paths) == 0:
-		return nil, errors.New("no path says which file of the repository is meant")
+		return nil, errors.New("no path is given; name the file in the repository")
 	}
 	for i, p := range s.Paths {
 		clean := path.Clean(strings.TrimLeft(p, "/"))

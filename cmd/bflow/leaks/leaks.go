@@ -110,7 +110,7 @@ func ways(ctx context.Context, hub client.Client, names []string) ([]way, error)
 	var secrets corev1.SecretList
 	err := hub.List(ctx, &secrets, client.InNamespace(contract.NamespaceSystem), client.HasLabels{contract.LabelTarget})
 	if err != nil {
-		err = fmt.Errorf("reading the credentials of targets: %w; without them only --target %s can be looked at, and bflow-controller looks at the others itself",
+		err = fmt.Errorf("reading the credentials of targets: %w; without them only --target %s can be searched; bflow-controller searches the others itself",
 			err, contract.TargetLocal)
 		if len(names) > 0 {
 			return nil, err
@@ -178,5 +178,5 @@ func identity(ctx context.Context, hub client.Client, namespaces []string) (stri
 			return told.Data[contract.HubKey], nil
 		}
 	}
-	return "", fmt.Errorf("reading the identity of the hub: %w; name a namespace of runs with --namespace, which has it too", err)
+	return "", fmt.Errorf("reading the identity of the hub: %w; give a namespace for runs with --namespace, which has it too", err)
 }

@@ -45,7 +45,7 @@ func TestClean(t *testing.T) {
 		{name: "a dry run deletes nothing", opts: leaks.Options{DryRun: true}, found: "local lab", left: "local lab"},
 		{name: "one target", opts: leaks.Options{Targets: []string{"lab"}}, found: "lab", left: "local"},
 		{name: "the hub alone needs no credentials", opts: leaks.Options{Targets: []string{"local"}}, refuse: forbid("secrets"), found: "local", left: "lab"},
-		{name: "who may not read credentials hears what that means", refuse: forbid("secrets"), found: "local", left: "lab", err: "bflow-controller looks at the others itself"},
+		{name: "who may not read credentials hears what that means", refuse: forbid("secrets"), found: "local", left: "lab", err: "bflow-controller searches the others itself"},
 		{name: "and is refused for a target that was named", opts: leaks.Options{Targets: []string{"lab"}}, refuse: forbid("secrets"), left: "local lab", err: "credentials of targets"},
 		{name: "a target that nobody knows", opts: leaks.Options{Targets: []string{"lob"}}, left: "local lab", err: `no target "lob"; there are local, lab`},
 		{name: "a target that is away hides no other", down: true, found: "local", left: "lab", err: `target "lab"`},

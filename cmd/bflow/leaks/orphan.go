@@ -52,13 +52,13 @@ func TearDown(ctx context.Context, cfg *rest.Config, run Orphan, clk clock.Clock
 		}
 	}
 	note("its tasks have ended", endTasks(ctx, hub, run, clk))
-	note(fmt.Sprintf("nothing of it is left on target %q", run.Target), clearTarget(ctx, hub, run, clk))
+	note(fmt.Sprintf("all its objects on target %q are deleted", run.Target), clearTarget(ctx, hub, run, clk))
 	way := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: contract.TargetSecret(run.ID)}}
-	note("its way to the target is deleted", client.IgnoreNotFound(hub.Delete(ctx, way)))
+	note("its credentials for the target are deleted", client.IgnoreNotFound(hub.Delete(ctx, way)))
 	if run.Metrics {
-		note("its token for Prometheus has ended", endMetrics(ctx, hub, run))
+		note("its token for Prometheus is invalidated", endMetrics(ctx, hub, run))
 	}
-	note("its quota is free", letWorkloadsGo(ctx, hub, run))
+	note("its quota is released", letWorkloadsGo(ctx, hub, run))
 	return unverified
 }
 
@@ -130,7 +130,7 @@ func endTokens(ctx context.Context, at way, run Orphan) error {
 	for _, uid := range run.UIDs {
 		grant := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: contract.GrantSecret(uid)}}
 		if err := client.IgnoreNotFound(at.client.Delete(ctx, grant)); err != nil {
-			return fmt.Errorf("ending its token: %w", err)
+			return fmt.Errorf("invalidating its token: %w", err)
 		}
 	}
 	return nil

@@ -73,10 +73,10 @@ func TestWhatCannotBeVerifiedOfAnOrphanIsSaid(t *testing.T) {
 		down   bool                                // of the target
 		want   string
 	}{
-		{name: "the target is away", down: true, want: `nothing of it is left on target "lab"`},
-		{name: "the credentials of targets may not be read", refuse: forbid("secrets"), want: `nothing of it is left on target "lab": reading the credentials of targets`},
+		{name: "the target is away", down: true, want: `all its objects on target "lab" are deleted`},
+		{name: "the credentials of targets may not be read", refuse: forbid("secrets"), want: `all its objects on target "lab" are deleted: reading the credentials of targets`},
 		{name: "tasks may not be read", refuse: forbid("taskruns"), want: "its tasks have ended"},
-		{name: "Workloads may not be read", refuse: forbid("workloads"), want: "its quota is free"},
+		{name: "Workloads may not be read", refuse: forbid("workloads"), want: "its quota is released"},
 		{name: "the identity of the hub may not be read", refuse: forbid("namespaces"), want: "reading the identity of the hub"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

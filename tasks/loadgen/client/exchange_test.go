@@ -157,7 +157,7 @@ func TestARedirectIsNotFollowedAndItsTargetIsNamed(t *testing.T) {
 		status         int
 		text           string // in the error; HOST stands for the server itself
 	}{
-		{name: "to another server", location: elsewhere.URL + "/v1?key=s3cret", status: 307, text: `HTTP 307: it redirects to "` + elsewhere.URL + `/v1", where bflow does not follow`},
+		{name: "to another server", location: elsewhere.URL + "/v1?key=s3cret", status: 307, text: `HTTP 307: it redirects to "` + elsewhere.URL + `/v1", and bflow follows no redirect`},
 		{name: "to another path", location: "/other", status: 308, text: `HTTP 308: it redirects to "http://HOST/other"`},
 		{name: "with the method changed", location: elsewhere.URL, status: 302, text: `it redirects to "` + elsewhere.URL + `"`},
 		{name: "to nowhere", status: 300, text: "HTTP 300: choose"},
