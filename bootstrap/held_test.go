@@ -47,7 +47,7 @@ func TestNobodyWaitsForAControllerThatIsGone(t *testing.T) {
 				"uninstalling":         hub.Uninstall(t.Context(), UninstallOptions{Data: true, Timeout: longEnough}),
 				"removing a namespace": hub.RemoveNamespace(t.Context(), NamespaceOptions{Name: "lab", Version: "v1.0.0", Wait: longEnough}),
 			} {
-				if err == nil || !strings.Contains(err.Error(), "bflow-controller does not run") || !strings.Contains(err.Error(), row.want) {
+				if err == nil || !strings.Contains(err.Error(), "bflow-controller is not running") || !strings.Contains(err.Error(), row.want) {
 					t.Errorf("%s: got %v, want a sentence with %q", what, err, row.want)
 				}
 			}
@@ -69,7 +69,7 @@ func TestAControllerThatGoesMeanwhileIsNotWaitedFor(t *testing.T) {
 		s.Remove(ofController)
 	}()
 	err := hub.Uninstall(t.Context(), UninstallOptions{Timeout: time.Hour})
-	if err == nil || !strings.HasPrefix(err.Error(), "ending runs: bflow-controller does not run") || strings.Contains(err.Error(), "remove finalizer") {
+	if err == nil || !strings.HasPrefix(err.Error(), "ending runs: bflow-controller is not running") || strings.Contains(err.Error(), "remove finalizer") {
 		t.Errorf("got %v", err)
 	}
 	<-gone

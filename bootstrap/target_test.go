@@ -199,7 +199,7 @@ func TestWhatIsRefused(t *testing.T) {
 		want string
 	}{
 		{"the hub itself", add("other", herself), `is the hub itself, whose target is named "local"`},
-		{"one cluster under two names", add("other", path), `is target "far" already`},
+		{"one cluster under two names", add("other", path), `is already target "far"`},
 		{"another cluster under a name that is taken", add("far", elsewhere), "that name belongs to another cluster"},
 		{"a namespace that is none of the hub's", add("other", elsewhere, func(o *TargetOptions) { o.Namespaces = []string{"lab"} }), `namespace "lab" is not one of the hub's namespaces for runs (bench)`},
 		{"a target that is not there", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "x", Version: "v1"}), "it has far, local"},

@@ -83,7 +83,7 @@ func TestWhatATargetMayNotBe(t *testing.T) {
 		want string
 	}{
 		{"the hub", []string{"add", "x", "--kubeconfig", here}, "is the hub itself"},
-		{"one cluster twice", []string{"add", "x", "--kubeconfig", there}, `is target "worker" already`},
+		{"one cluster twice", []string{"add", "x", "--kubeconfig", there}, `is already target "worker"`},
 		{"another context", []string{"add", "x", "--kubeconfig", there, "--context", "y"}, `has no context "y"`},
 		{"one that is not there", []string{"remove", "x"}, "the hub has no such target"},
 	} {

@@ -37,7 +37,7 @@ func TestAMeasurementThatIsDamagedIsMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := p.Run("resume", "--plain", run.ID())
-	says := ` is made again: "measurements/0/requests.jsonl.gz" does not hold what it held when its measurement ended`
+	says := ` is repeated: "measurements/0/requests.jsonl.gz" does not hold what it held when its measurement ended`
 	if got.Code != contract.ExitPass || !strings.Contains(got.Err, says) || strings.Contains(got.Err, "measurement 1 ") {
 		t.Errorf("resume: exit code %d:\n%s\n%s", got.Code, got.Out, got.Err)
 	}

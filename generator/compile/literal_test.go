@@ -241,7 +241,7 @@ func TestASecretOfBflowsOwnIsRefused(t *testing.T) {
 		},
 		"a kubeconfig": func(p *runplan.RunPlan) { p.Target.KubeconfigSecret = "bflow-x-target" },
 	} {
-		if _, err := Compile(MakePlan(t, change), Options{}); err == nil || !strings.Contains(err.Error(), "which is bflow's own; put the value into a Secret of yours") {
+		if _, err := Compile(MakePlan(t, change), Options{}); err == nil || !strings.Contains(err.Error(), "which is bflow's own; put the value into a Secret of your own") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -134,7 +134,7 @@ func TestAFolderMayHoldOtherFiles(t *testing.T) {
 		t.Errorf("want profile a, got %v", refs)
 	}
 	empty := t.TempDir()
-	if _, found := Load(Options{}, empty); found.Error() != empty+": reading folder: no *.yaml in it" {
+	if _, found := Load(Options{}, empty); found.Error() != empty+": reading folder: it contains no *.yaml file" {
 		t.Errorf("got %s", found.Error())
 	}
 }

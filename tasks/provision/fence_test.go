@@ -19,7 +19,7 @@ func TestARunThatIsFencedMakesNothing(t *testing.T) {
 	})
 	b.env[contract.EnvFence], b.env[contract.EnvHub] = "7", "me"
 	code, out := b.run("up")
-	if code != contract.ExitFail || !strings.Contains(out, "moved on from fence 7 to 8") {
+	if code != contract.ExitFail || !strings.Contains(out, "its fence moved from 7 to 8") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	for _, q := range server.Requests() {

@@ -246,7 +246,7 @@ func TestAServerOnARemoteTargetIsAskedThroughItsAPIServer(t *testing.T) {
 // TestAServerThatOnlyTheTargetReachesIsNotAskedFromHere: its smoke test will ask it.
 func TestAServerThatOnlyTheTargetReachesIsNotAskedFromHere(t *testing.T) {
 	b, server := newRemoteBench(t, func(p *runplan.RunPlan) { p.Deployment.Endpoint = &runplan.Endpoint{BaseURL: "http://there.invalid"} })
-	if code, out := b.run("up"); code != 0 || !strings.Contains(out, `http://there.invalid is asked on target "lab" only`) {
+	if code, out := b.run("up"); code != 0 || !strings.Contains(out, `http://there.invalid can be reached only from target "lab"`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	if code, out := b.run("release"); code != 0 || out != "" || len(server.Requests()) > 0 {
@@ -329,7 +329,7 @@ func TestPlansThatAClusterCannotTakeAreRefused(t *testing.T) {
 		want string
 	}{
 		{"a command line", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "command" }, "engine command runs only on a local machine"},
-		{"a platform that is not there yet", func(p *runplan.RunPlan) { p.Deployment.Platform = "llm-d" }, `platform "llm-d" is not deployed yet`},
+		{"a platform that is not there yet", func(p *runplan.RunPlan) { p.Deployment.Platform = "llm-d" }, `platform "llm-d" is not supported yet`},
 		{"more than the run has asked for", func(p *runplan.RunPlan) { p.Deployment.Engine = runplan.Engine{Kind: "vllm", Image: "x"} },
 			"it needs 1 nvidia.com/gpu, but the run has requested 0"},
 	} {

@@ -99,7 +99,7 @@ func TestAnExperimentOfSeveralPointsRunsAsAMatrixToItsVerdict(t *testing.T) {
 			if d.result(contract.ResultVerdict) != row.verdict || d.result(contract.ResultRuns) != name || len(strings.Split(d.result(contract.ResultPlanHashes), ",")) != 3 {
 				t.Errorf("results %q, %q, %q", d.result(contract.ResultVerdict), d.result(contract.ResultRuns), d.result(contract.ResultPlanHashes))
 			}
-			d.says(name+", a matrix of 3 points", "this PipelineRun waits for 1h0m0s at most", "verdict: "+row.verdict, "bflow report "+name)
+			d.says(name+", a matrix of 3 points", "this PipelineRun times out after 1h0m0s", "verdict: "+row.verdict, "bflow report "+name)
 			d.mayAll()
 		})
 	}

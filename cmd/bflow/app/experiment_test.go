@@ -196,7 +196,7 @@ func TestAnExperimentInTheParamsRunsToItsVerdict(t *testing.T) {
 			if owner["uid"] != parent["uid"] || owner["name"] != starter {
 				t.Errorf("owner %v, want %v", owner, parent)
 			}
-			d.says("this PipelineRun waits for 1h0m0s at most", "verdict: "+row.verdict)
+			d.says("this PipelineRun times out after 1h0m0s", "verdict: "+row.verdict)
 			if plan := planHash(t, smallExperiment, "load.stages=[{rate: 20, duration: 2s}]"); plan != labels[contract.LabelPlanHash] {
 				t.Errorf("plan %v, bflow compile says %s", labels[contract.LabelPlanHash], plan)
 			}
@@ -259,7 +259,7 @@ func TestTheEndOfTheTaskAndItsRuns(t *testing.T) {
 		{"one that has waited too long lets them go on", func(s *apitest.Server) {
 			s.Put(benchTasks+starter+"-experiment", map[string]any{"spec": map[string]any{"status": "TaskRunCancelled",
 				"statusMessage": "TaskRun cancelled as the PipelineRun it belongs to has timed out."}})
-		}, "PipelineRunPending", "PipelineRun start-1 has reached its timeout; the runs go on"},
+		}, "PipelineRunPending", "PipelineRun start-1 has reached its timeout; the runs continue"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := newDesk(t, map[string]string{"experiment": smallExperiment})

@@ -135,7 +135,7 @@ func TestTheLifeOfAMatrixAtTheCommandLine(t *testing.T) {
 	l.summary(1, 0)
 	l.summary(2, contract.ExitBreach)
 	page := filepath.Join(l.dir, "page.html")
-	l.says(l.wants(0, "report", "many", "--out", page), "2 of 3 points are in it", "many-m1", "report: "+page)
+	l.says(l.wants(0, "report", "many", "--out", page), "it shows 2 of 3 points", "many-m1", "report: "+page)
 	l.says(l.wants(1, "delete", "--yes", "many"), "it has not ended; bflow cancel "+l.name)
 	l.says(l.wants(0, "cancel", "--yes", "many"), "no more runs start")
 	l.customRun("pFp", true)
@@ -161,7 +161,7 @@ func TestAMatrixIsDeletedByForceWithoutAController(t *testing.T) {
 		l.srv.Change(path, func(o apitest.Object) { o["metadata"].(apitest.Object)["finalizers"] = []any{finalizer} })
 	}
 	l.srv.Remove(benchRuns + l.name) // as kubectl does
-	l.says(l.wants(0, "delete", "--force", "--yes", l.name), "bflow-controller does not run; taking "+l.name+"-00001 down without it", "deleted "+l.name)
+	l.says(l.wants(0, "delete", "--force", "--yes", l.name), "bflow-controller is not running; deleting "+l.name+"-00001 without it", "deleted "+l.name)
 	if left := append(l.srv.List(benchRuns), l.srv.List(custom)...); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}

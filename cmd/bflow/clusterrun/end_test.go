@@ -281,7 +281,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	_, err := c.Find(t.Context(), "demo", "")
-	wants(t, err, "2 runs begin so: demo-1, demo-2")
+	wants(t, err, "2 runs match: demo-1, demo-2")
 	_, err = c.Find(t.Context(), "stranger", "")
 	wants(t, err, "no such run among the 3 there")
 	srv.Refuse(func(q apitest.Request) (int, string) {

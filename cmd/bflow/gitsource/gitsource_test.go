@@ -169,7 +169,7 @@ func TestWhatIsNoRepository(t *testing.T) {
 		{"a query", "https://example.com/x?y", "", "nothing after it"},
 		{"no repository", r.URL + "x", "", "there is no such repository, or it is private"},
 		{"no branch", r.URL, "nowhere", `no branch or tag "nowhere"`},
-		{"no commit", r.URL, strings.Repeat("a", 40), "no branch holds commit aaaa"},
+		{"no commit", r.URL, strings.Repeat("a", 40), "no branch contains commit aaaa"},
 	} {
 		_, err := Fetch(t.Context(), Source{URL: row.url, Revision: row.revision, Paths: []string{"a.yaml"}}, Options{})
 		if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), ":pw@") {

@@ -66,7 +66,7 @@ func TestARunThatIsGoneGetsNothing(t *testing.T) {
 	run := RunOf("r", 1, func(name string) string {
 		return map[string]string{contract.EnvPipelineRun: "r", contract.EnvPipelineRunUID: "u"}[name]
 	})
-	if err := connect(t, s).Admitted(t.Context(), run); err == nil || !strings.Contains(err.Error(), `there is no PipelineRun "r" in namespace "bench" any more`) {
+	if err := connect(t, s).Admitted(t.Context(), run); err == nil || !strings.Contains(err.Error(), `PipelineRun "r" is no longer in namespace "bench"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -79,7 +79,7 @@ func TestWhatForbidsToAskIsSaid(t *testing.T) {
 	run := RunOf("r", 1, func(name string) string {
 		return map[string]string{contract.EnvPipelineRun: "r", contract.EnvPipelineRunUID: "u"}[name]
 	})
-	if err := connect(t, s).Admitted(t.Context(), run); err == nil || !strings.Contains(err.Error(), `asking whether run "r" was let start: pipelineruns is forbidden`) {
+	if err := connect(t, s).Admitted(t.Context(), run); err == nil || !strings.Contains(err.Error(), `checking whether run "r" was admitted: pipelineruns is forbidden`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -22,7 +22,7 @@ func TestFenced(t *testing.T) {
 	}{
 		{name: "a run that shares nothing asks nobody", code: 403},
 		{name: "its own fence", lease: lease("me", "7"), fence: "7"},
-		{name: "another key of its hub", lease: lease("me", "8"), fence: "7", want: "from fence 7 to 8"},
+		{name: "another key of its hub", lease: lease("me", "8"), fence: "7", want: "fence moved from 7 to 8"},
 		{name: "another hub", lease: lease("other", "8"), fence: "7", want: `hub "other", setup "k"`},
 		{name: "another hub with a fence that began anew", lease: lease("other", "7"), fence: "7", want: "must not use the platform"},
 		{name: "nobody holds it", lease: lease("", "7"), fence: "7", want: "must not use the platform"},
