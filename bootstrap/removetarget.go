@@ -127,7 +127,7 @@ func (l *leaving) drain(ctx context.Context) error {
 // leave removes what is ours on the target.
 func (l *leaving) leave(ctx context.Context) error {
 	if l.o.Kubeconfig == "" {
-		l.note("what bflow created on the target stays there: namespace %q, accounts and rights", contract.NamespaceSystem)
+		l.note("what bflow created on the target stays there: namespace %q, service accounts and RBAC", contract.NamespaceSystem)
 		return nil
 	}
 	for name, other := range l.s.options.Targets {

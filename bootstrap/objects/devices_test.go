@@ -62,7 +62,7 @@ func makeObject(t *testing.T, kind, pod, owner string, replicas int) *unstructur
 
 func TestThePolicyOfDevices(t *testing.T) {
 	p := compilePolicy(t, devicesPolicy)
-	const refusal = "pods that ask for devices are made in namespace bench by runs of bflow only"
+	const refusal = "only runs of bflow may create pods that request devices in namespace bench"
 	for _, row := range []struct {
 		name    string
 		by      string

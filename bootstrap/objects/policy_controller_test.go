@@ -30,8 +30,8 @@ func TestTheControllerWritesInNamespacesOfRunsOnly(t *testing.T) {
 		{name: "a namespace of runs", by: theController, namespace: "bench", enabled: "true"},
 		{name: "its own namespace", by: theController, namespace: "bflow-system"},
 		{name: "a namespace of somebody else", by: theController, namespace: "shop", want: "bflow bootstrap namespace add shop"},
-		{name: "a namespace of runs no more", by: theController, namespace: "bench", enabled: "false", want: "only in namespaces of runs"},
-		{name: "the system's", by: theController, namespace: "kube-system", want: "only in namespaces of runs"},
+		{name: "a namespace of runs no more", by: theController, namespace: "bench", enabled: "false", want: "only in namespaces for runs"},
+		{name: "the system's", by: theController, namespace: "kube-system", want: "only in namespaces for runs"},
 		{name: "what others write there is not looked at", by: somebody, namespace: "shop"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -37,15 +37,15 @@ func TestNobodyElseSaysWhatBecomesOfARun(t *testing.T) {
 			t.Errorf("%s: got %v, want a refusal with %q", change, err, want)
 		}
 	}
-	refused(`{"metadata":{"labels":{"bflow.dev/target":"elsewhere"}}}`, "says where it is")
+	refused(`{"metadata":{"labels":{"bflow.dev/target":"elsewhere"}}}`, "names its target")
 	refused(`{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"elsewhere"}}}`, "changes only while it waits")
-	refused(`{"metadata":{"labels":{"bflow.dev/run":"other"}}}`, "says whose devices are whose")
+	refused(`{"metadata":{"labels":{"bflow.dev/run":"other"}}}`, "identifies the owner of devices")
 	refused(`{"metadata":{"annotations":{"bflow.dev/freed":"2026-01-01T00:00:00Z"}}}`, "written by bflow-controller only")
 	refused(`{"metadata":{"annotations":{"bflow.dev/admitted-to":"elsewhere"}}}`, "written by bflow-controller only")
 	refused(`{"metadata":{"labels":{"bflow.dev/release":"other"}}}`, "has no label bflow.dev/release")
 	l.must("cancel", run)
 	refused(`{"spec":{"status":null}}`, "stays cancelled")
-	refused(`{"metadata":{"annotations":{"bflow.dev/cancelling":null}}}`, "is not taken back")
+	refused(`{"metadata":{"annotations":{"bflow.dev/cancelling":null}}}`, "cannot be withdrawn")
 	l.ended(run, 20*time.Minute)
 	l.nothingLeft(run, beforeForce)
 }
@@ -97,7 +97,7 @@ func TestPodsThatAskForDevicesAreThoseOfRuns(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	const refusal = "pods that ask for devices are made in namespace " + namespace + " by runs of bflow only"
+	const refusal = "only runs of bflow may create pods that request devices in namespace " + namespace
 	editor, runner := l.as("default"), l.as(contract.AccountRunner)
 	for _, row := range []struct {
 		name string

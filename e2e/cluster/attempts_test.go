@@ -33,7 +33,7 @@ func attempts() []attempt {
 		{name: "gives the runner more rights", args: "create role x -n TEAM --verb create --resource pods"},
 
 		// Runs of its own, past the queue.
-		{name: "lets a run of its own start", args: `patch pipelinerun OWN -n TEAM --type merge -p '{"spec":{"status":""}}'`, refuse: "let start by bflow-controller only"},
+		{name: "lets a run of its own start", args: `patch pipelinerun OWN -n TEAM --type merge -p '{"spec":{"status":""}}'`, refuse: "started by bflow-controller only"},
 		{name: "makes a run that does not wait", args: "create -n TEAM", file: runOf("", "", "", ""), refuse: "created with spec.status PipelineRunPending"},
 		{name: "makes a run without a queue", args: "create -n TEAM", file: runOf("-", "", "", ""), refuse: "allow-unqueued=true"},
 		{name: "makes a run that was admitted", args: "create -n TEAM", file: runOf("", "", "bflow.dev/admitted: now", "PipelineRunPending"), refuse: "bflow-controller only"},

@@ -1,7 +1,7 @@
 package app
 
-// Templates of the help texts. Flags are named once, with the word that stands for their value; every one of them can
-// also be set by its variable, so that is said at one place.
+// Templates of the help texts. Flags are listed once, with a placeholder for their value. Every flag can also be set with
+// an environment variable, so the help says that in one place.
 const (
 	flagHelp = `{{range .VisibleFlags}}   {{range $i, $n := .Names}}{{if $i}}, {{end}}{{if gt (len $n) 1}}-{{end}}-{{$n}}{{end}}{{if .TakesValue}} VALUE{{end}}{{"\t"}}{{.GetUsage}}{{if and .TakesValue .GetDefaultText}} (default: {{.GetDefaultText}}){{end}}
 {{end}}`
@@ -27,9 +27,9 @@ Commands:
 {{end}}
 Flags:
 ` + flagHelp + `
-Every flag --a-b of a command can also be set by the environment variable BFLOW_A_B. Data goes to standard output,
-progress and errors to standard error. Exit codes: 0 pass, 1 failed, 2 bad usage or an invalid file, 3 the server
-under test is not fit to be measured, 4 the measurement must not be believed, 5 an objective or a comparison is
-breached, 6 the data cannot decide, 130 interrupted.
+Every flag --a-b of a command can also be set with the environment variable BFLOW_A_B. Data goes to standard output,
+progress and errors to standard error. Exit codes: 0 pass, 1 failure, 2 usage error or invalid file, 3 server under
+test not fit to be measured, 4 invalid measurement, 5 objective or comparison breached, 6 inconclusive,
+130 interrupted.
 `
 )
