@@ -14,18 +14,18 @@ import (
 	"bflow.dev/bflow/bootstrap/apply"
 )
 
-// NamespaceOptions are the wishes for a namespace of runs that comes or goes.
+// NamespaceOptions configures AddNamespace and RemoveNamespace.
 type NamespaceOptions struct {
 	Name    string
 	Version string        // of bflow
-	Adopt   bool          // coming: take over what somebody else has made there
-	Force   bool          // coming: take fields that somebody else owns
-	Data    bool          // going: results of runs may go as well
-	Wait    time.Duration // going: for runs there to end; 0 = not at all
-	Timeout time.Duration // for objects to work, or to be gone; 0 = 5 minutes
+	Adopt   bool          // add: take over objects that somebody else created
+	Force   bool          // add: take ownership of fields of other field managers
+	Data    bool          // remove: also delete the results of runs
+	Wait    time.Duration // remove: how long to wait for runs to end; 0 = do not wait
+	Timeout time.Duration // for objects to become ready or to be deleted; 0 = 5 minutes
 }
 
-// Validate tells what of the options cannot be meant.
+// Validate returns an error for every invalid option.
 func (o NamespaceOptions) Validate() error { return Options{Namespaces: []string{o.Name}}.Validate() }
 
 // membership is a namespace of an installation that comes or goes, and what that changes.
@@ -105,8 +105,8 @@ func (m *membership) comes() []Component {
 	return out
 }
 
-// AddNamespace makes a namespace one of runs, or renews what makes it one. The rest of the installation stays as it is,
-// except for what tells the controller of it.
+// AddNamespace sets up a namespace for runs, or updates its setup. The rest of the installation stays unchanged,
+// except for the list of namespaces that the controller reads.
 func (h *Hub) AddNamespace(ctx context.Context, o NamespaceOptions) error {
 	if err := h.addNamespace(ctx, o); err != nil {
 		return fmt.Errorf("adding namespace %q: %w", o.Name, err)
@@ -145,8 +145,8 @@ func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
 	return nil
 }
 
-// sayTargets tells of what lies on other clusters, which only an administrator of theirs can change. The text is about the
-// namespace and the name of a target.
+// sayTargets tells of what lies on other clusters, which only an administrator of theirs can change. The text is about
+// the namespace and the name of a target.
 func (m *membership) sayTargets(text string) {
 	for _, name := range slices.Sorted(maps.Keys(m.s.options.Targets)) {
 		all := m.s.options.Targets[name].Namespaces

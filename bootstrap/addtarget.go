@@ -25,23 +25,23 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// longestTarget leaves room for what is put around the name of a target.
+// longestTarget leaves room for the prefixes and suffixes of names that contain the name of a target.
 const longestTarget = 40
 
-// TargetOptions are the wishes for a target.
+// TargetOptions configures AddTarget.
 type TargetOptions struct {
 	Name                string
-	Kubeconfig, Context string            // the way to the target for a person who may change it; kept nowhere
-	Aliases             map[string]string // hosts by name, where no name server of the hub knows them; nil = as before
-	Labels              map[string]string // by which runs may choose it; nil = as before
-	Nodes               map[string]string // labels of the nodes that are the target, where it is a part of a cluster; nil = as before
-	LoadNodes           map[string]string // node selector of the Jobs of tasks there; nil = as before
-	Namespaces          []string          // of runs; none = as before, at first those of the hub
+	Kubeconfig, Context string            // of an administrator of the target; stored nowhere
+	Aliases             map[string]string // IP addresses of hosts that the hub's DNS does not resolve; nil = unchanged
+	Labels              map[string]string // by which runs can select it; nil = unchanged
+	Nodes               map[string]string // labels of the target's nodes, if it is part of a cluster; nil = unchanged
+	LoadNodes           map[string]string // node selector of the Jobs of tasks there; nil = unchanged
+	Namespaces          []string          // of runs; none = unchanged, initially those of the hub
 	Version             string            // of bflow
-	Wait                time.Duration     // for the controller of the hub to reach it; 0 = a minute
+	Wait                time.Duration     // until bflow-controller reaches it; 0 = one minute
 }
 
-// Validate tells what of the options cannot be meant.
+// Validate returns an error for every invalid option.
 func (o TargetOptions) Validate() error {
 	var problems []error
 	for _, wrong := range validation.NameIsDNSLabel(o.Name, false) {
@@ -77,8 +77,8 @@ type adding struct {
 	objects  []*unstructured.Unstructured // on the target
 }
 
-// AddTarget makes a cluster a target of the hub, or renews what makes it one. Where dry is given nothing is changed, and
-// what would be is written there.
+// AddTarget registers a cluster as a target of the hub, or updates its registration. If dry is not nil, it changes
+// nothing and writes the changes to dry.
 func (h *Hub) AddTarget(ctx context.Context, o TargetOptions, dry io.Writer) error {
 	a := &adding{Hub: h, o: o}
 	steps := []step{{"looking at the hub", a.lookHere}, {"looking at the target", a.lookThere}, {"comparing", a.agree},

@@ -24,33 +24,33 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// Options are the wishes for an installation. The zero value, with a Version, installs everything that is missing.
+// Options configures an installation. The zero value plus a Version installs everything that is missing.
 type Options struct {
 	Version         string                      // of bflow
-	Namespaces      []string                    // where runs live, beside those where they do; none at all = objects.DefaultNamespace
-	Overlay         string                      // folder of package overlays; "" = by the platform
-	Image           string                      // of the controller; "" = by Version
-	Client          string                      // image of bflow itself; "" = beside Image
-	LoadNodes       map[string]string           // node selector of task pods; nil = nodes without GPUs where there are some
-	Controller      []string                    // more flags of the controller; nil = none
-	Prometheus      []contract.PrometheusServer // that get a token; nil = on OpenShift its Thanos, else none
-	DevicePods      string                      // who makes pods that ask for devices where runs live: objects.DevicesOfRuns, the default, or objects.DevicesOfAnyone
-	NetworkPolicies *bool                       // of pods of bflow; nil = as before, at first none
+	Namespaces      []string                    // for runs, added to the existing ones; if there are none, objects.DefaultNamespace
+	Overlay         string                      // folder of package overlays; "" = chosen by platform
+	Image           string                      // of the controller; "" = derived from Version
+	Client          string                      // image of bflow itself; "" = derived from Image
+	LoadNodes       map[string]string           // node selector of task pods; nil = nodes without GPUs, if there are any
+	Controller      []string                    // additional flags of the controller; nil = none
+	Prometheus      []contract.PrometheusServer // that get a token; nil = Thanos on OpenShift, otherwise none
+	DevicePods      string                      // who may create pods that request devices: objects.DevicesOfRuns (default) or objects.DevicesOfAnyone
+	NetworkPolicies *bool                       // for pods of bflow; nil = unchanged, initially none
 	Replicas        int                         // of the controller; 0 = one
 	Registry        string                      // of a mirror; see package mirror
 	ImageMap        map[string]string
 	Digests         map[string]string         // of images of Tekton and Kueue, by their references by tag
-	Targets         map[string]TargetSettings // beside the hub itself; always those of the installation
+	Targets         map[string]TargetSettings // other than the hub; always those of the installation
 
-	Adopt   bool          // take over a Tekton and a Kueue that somebody else installed
-	Force   bool          // take fields that somebody else owns
-	Upgrade bool          // another version than the installed one is meant
-	Timeout time.Duration // for each component to work; 0 = 5 minutes
+	Adopt   bool          // take over Tekton and Kueue from others who installed them
+	Force   bool          // take ownership of fields of other field managers
+	Upgrade bool          // the version may differ from the installed one
+	Timeout time.Duration // for each component to become ready; 0 = 5 minutes
 }
 
 const defaultTimeout = 5 * time.Minute
 
-// settings is what of the options the next call goes on with.
+// settings are the options that are stored for the next call.
 func (o Options) settings(all []Component) Settings {
 	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
 		Registry: o.Registry, ImageMap: o.ImageMap, Digests: o.Digests, LoadNodes: o.LoadNodes,
@@ -62,7 +62,7 @@ func (o Options) settings(all []Component) Settings {
 	return s
 }
 
-// Validate tells what of the options cannot be meant.
+// Validate returns an error for every invalid option.
 func (o Options) Validate() error {
 	var problems []error
 	for _, n := range o.Namespaces {
@@ -97,7 +97,7 @@ func checkServer(s contract.PrometheusServer) error {
 	return nil
 }
 
-// Resume fills in from an earlier installation what the options leave open.
+// Resume fills unset options from an earlier installation.
 func (o Options) Resume(s Settings) Options {
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = s.Namespaces
@@ -179,7 +179,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Hub is a cluster that bflow is installed on, and where progress is told.
+// Hub is a cluster that bflow is installed on, with a log for progress.
 type Hub struct {
 	cluster *apply.Cluster
 	asked   detect.Cluster

@@ -22,13 +22,13 @@ const (
 	partBflow  = contract.PartBflow
 )
 
-// Component is one thing that is installed as a whole.
+// Component is a set of objects that is installed as a unit.
 type Component struct {
 	Name, Version string
 	Part          string
 	Objects       []*unstructured.Unstructured
-	Probe         *unstructured.Unstructured // never made: the answer to a dry run proves that the webhooks work
-	Answer        apply.Condition            // of Probe; nil when any answer will do
+	Probe         *unstructured.Unstructured // never created: the answer to its dry run proves that the webhooks work
+	Answer        apply.Condition            // of Probe; nil accepts any answer
 }
 
 // components are what is to be on the cluster, in the order of installation. What somebody else has installed is not

@@ -23,13 +23,13 @@ func workloadKind() schema.GroupKind {
 // selectRuns selects runs, wherever they are.
 const selectRuns = contract.LabelPlanHash
 
-// Data is what an uninstallation would take from people: results of runs.
+// Data is what an uninstallation would delete for good: the results of runs.
 type Data struct {
 	Runs, Volumes int
 	In            map[string]int // namespace -> objects with data
 }
 
-// Empty tells whether nothing would be lost.
+// Empty reports whether nothing would be lost.
 func (d Data) Empty() bool { return d.Runs+d.Volumes == 0 }
 
 func (d Data) String() string {

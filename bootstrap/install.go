@@ -23,7 +23,7 @@ type step struct {
 	do   func(context.Context) error
 }
 
-// Install brings the cluster to what it should be and waits until everything works. Doing it again changes nothing.
+// Install applies all components and waits until they are ready. It is idempotent.
 func (h *Hub) Install(ctx context.Context, o Options) error {
 	s, err := h.look(ctx, o)
 	if err != nil {
@@ -158,8 +158,8 @@ func (h *Hub) claim(ctx context.Context, s *survey) error {
 	return errors.Join(strangers...)
 }
 
-// begin writes the inventory with the settings, so that a call after one that was cut off goes on with them, and before it
-// the namespace it lies in.
+// begin writes the inventory with the settings, so that a call after one that was cut off goes on with them, and before
+// it the namespace it lies in.
 func (h *Hub) begin(ctx context.Context, s survey) error {
 	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
 	for _, c := range s.components {
@@ -255,8 +255,8 @@ func withRemedy(err error) error {
 	return err
 }
 
-// prune deletes what an earlier installation had and this one has not. What people may miss stays: a namespace with runs
-// in it, a CRD that is in use.
+// prune deletes what an earlier installation had and this one has not. What people may miss stays: a namespace with
+// runs in it, a CRD that is in use.
 func (h *Hub) prune(ctx context.Context, c Component, inv Inventory) (int, error) {
 	wanted := apply.RefsOf(c.Objects)
 	var stale []apply.Ref

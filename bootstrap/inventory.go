@@ -13,14 +13,14 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// Inventory is what lies on the cluster because of us, kept there. It is written before the objects, so that an
-// installation that was cut off can be taken up again or taken away.
+// Inventory lists the objects of an installation and is stored on the cluster. It is written before the objects, so
+// that an interrupted installation can be resumed or uninstalled.
 type Inventory struct {
 	Settings Settings
 	Parts    map[string][]Entry // part -> objects, sorted
 }
 
-// Settings are the wishes of the last installation; upgrade and status use them again.
+// Settings are the stored options of the last installation; upgrade and status reuse them.
 type Settings struct {
 	Versions   map[string]string           `json:"versions,omitempty"` // part -> version
 	Namespaces []string                    `json:"namespaces,omitempty"`
@@ -41,7 +41,7 @@ type Settings struct {
 	Targets map[string]TargetSettings `json:"targets,omitempty"`
 }
 
-// TargetSettings are the wishes of the last bflow target add of a name.
+// TargetSettings are the stored options of the last bflow target add of a target.
 type TargetSettings struct {
 	UID        string            `json:"uid"` // of the target's kube-system
 	Labels     map[string]string `json:"labels,omitempty"`
@@ -52,7 +52,7 @@ type TargetSettings struct {
 	Rights     map[string]string `json:"rights,omitempty"`     // that were given there, by namespace: see rightsOnTargets
 }
 
-// Entry is one object. A shared one was there before us: it is given back, never deleted.
+// Entry is one object. A shared one existed before the installation: it is restored, never deleted.
 type Entry struct {
 	apply.Ref
 	Shared bool
@@ -92,7 +92,7 @@ func ReadInventory(ctx context.Context, c *apply.Cluster) (Inventory, error) {
 	return inv, nil
 }
 
-// Object is the inventory as it lies on the cluster. It is the same text for the same content.
+// Object encodes the inventory for the cluster. The same content gives the same text.
 func (inv Inventory) Object() (*unstructured.Unstructured, error) {
 	settings, err := json.MarshalIndent(inv.Settings, "", " ")
 	if err != nil {
@@ -134,7 +134,8 @@ func (inv Inventory) Find(part string, ref apply.Ref) (Entry, bool) {
 	return inv.Parts[part][i], true
 }
 
-// hasController tells whether bflow is installed: an uninstallation that has to leave something leaves the controller out.
+// hasController tells whether bflow is installed: an uninstallation that has to leave something leaves the controller
+// out.
 func (inv Inventory) hasController() bool {
 	_, found := inv.Find(partBflow, controllerRef())
 	return found

@@ -15,8 +15,8 @@ import (
 	"bflow.dev/bflow/bootstrap/mirror"
 )
 
-// foreignImages are the images that components name and that are not ours, each once and sorted. Ours are named by digest
-// where a lock is given.
+// foreignImages are the images that components name and that are not ours, each once and sorted. Ours are named by
+// digest where a lock is given.
 func foreignImages(all []Component) []string {
 	var refs []string
 	for _, c := range all {
@@ -31,8 +31,8 @@ func foreignImages(all []Component) []string {
 	return slices.Compact(refs)
 }
 
-// pin lets images of Tekton and Kueue that are named by a tag be installed by digest, where that can be found out. What an
-// earlier call has found out stays, so that a registry that is away changes nothing.
+// pin lets images of Tekton and Kueue that are named by a tag be installed by digest, where that can be found out. What
+// an earlier call has found out stays, so that a registry that is away changes nothing.
 func (h *Hub) pin(ctx context.Context, s *survey) error {
 	onNodes, err := h.onNodes(ctx)
 	if err != nil {
@@ -56,8 +56,8 @@ func (h *Hub) pin(ctx context.Context, s *survey) error {
 	return nil
 }
 
-// resolve finds the digests of references by tag; why tells of the others, by reason. An image that somebody has put onto a
-// node by its tag stays at that: the node could not pull another by digest, or would pull one that nobody means.
+// resolve finds the digests of references by tag; why tells of the others, by reason. An image that somebody has put
+// onto a node by its tag stays at that: the node could not pull another by digest, or would pull one that nobody means.
 func resolve(ctx context.Context, refs []string, onNodes map[string][]string) (found map[string]string, why map[string][]string) {
 	found, why = map[string]string{}, map[string][]string{}
 	const loaded = "nodes have a different image of that name, which was loaded onto them"
@@ -87,8 +87,8 @@ func resolve(ctx context.Context, refs []string, onNodes map[string][]string) (f
 	return found, why
 }
 
-// onNodes are the images by tag that nodes say they have, with the digests under which they have them. One without a digest
-// comes from no registry.
+// onNodes are the images by tag that nodes say they have, with the digests under which they have them. One without a
+// digest comes from no registry.
 func (h *Hub) onNodes(ctx context.Context) (map[string][]string, error) {
 	nodes, err := h.cluster.List(ctx, schema.GroupKind{Kind: "Node"}, "", "")
 	if err != nil {
@@ -139,7 +139,7 @@ func inUse(known map[string]string, all []Component) map[string]string {
 	return out
 }
 
-// ImageNames tell how the images of Tekton and Kueue are named.
+// ImageNames counts how the images of Tekton and Kueue are referenced.
 type ImageNames struct {
 	ByDigest map[string]string `json:"byDigest"` // reference by tag -> digest that it was resolved to
 	ByTag    []string          `json:"byTag"`    // those that no registry has resolved
@@ -155,8 +155,8 @@ func imageNames(s survey) ImageNames {
 	return names
 }
 
-// WithDigests asks registries for the digests of the images of Tekton and Kueue by tag, as an installation does, and returns
-// the options with them. What no registry told is written to note, by reason.
+// WithDigests asks registries for the digests of the images of Tekton and Kueue by tag, as an installation does, and
+// returns the options with them. What no registry told is written to note, by reason.
 func (o Options) WithDigests(ctx context.Context, note func(reason string, refs []string)) (Options, error) {
 	all, err := components(o.withDefaults(), detect.Found{}, Inventory{})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"bflow.dev/bflow/bootstrap/mirror"
 )
 
-// Export writes the objects of a whole installation as YAML, in the order in which they would be applied. It asks no
+// Export writes the objects of a whole installation as YAML, in the order of installation. It connects to no
 // cluster, so ConfigMap bflow-hub, which holds the identity of one, is not among them.
 func Export(w io.Writer, o Options) error {
 	all, err := components(o.withDefaults(), detect.Found{}, Inventory{})
@@ -98,7 +98,7 @@ func notChecked(n int) string {
 	return fmt.Sprintf("; the server could not check %d, whose namespace or kind does not exist yet", n)
 }
 
-// Images are the images that an installation pulls, by their public names, and where they would come from.
+// Images returns the images that an installation pulls: pairs of public name and mirrored name.
 func Images(o Options) ([][2]string, error) {
 	there, err := components(o.withDefaults(), detect.Found{}, Inventory{})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// RemoveNamespace drains a namespace of runs and takes away what makes it one. It refuses while runs are queued or running
-// there, or waits for them. The namespace itself goes when we made it and nothing of others, and no results, are in it.
+// RemoveNamespace drains a namespace for runs and removes its setup. It fails while runs are queued or running there,
+// or waits for them. It deletes the namespace if bflow created it and it holds no objects of others and no results.
 func (h *Hub) RemoveNamespace(ctx context.Context, o NamespaceOptions) error {
 	if err := h.removeNamespace(ctx, o); err != nil {
 		return fmt.Errorf("removing namespace %q: %w", o.Name, err)

@@ -16,15 +16,15 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// RemoveOptions are the wishes for the end of a target.
+// RemoveOptions configures RemoveTarget.
 type RemoveOptions struct {
 	Name                string
-	Kubeconfig, Context string // the way to the target; "" leaves there what is ours, which takes Force
+	Kubeconfig, Context string // of the target; "" leaves bflow's objects there, which requires Force
 	Aliases             map[string]string
 	Version             string
-	Force               bool          // though runs are there, or the target is not
-	Wait                time.Duration // for runs to end; 0 = not at all
-	Timeout             time.Duration // for what is deleted to be gone; 0 = 5 minutes
+	Force               bool          // even if the target has runs or is unreachable
+	Wait                time.Duration // for runs to end; 0 = do not wait
+	Timeout             time.Duration // for deleted objects to be gone; 0 = 5 minutes
 }
 
 // leaving is a target that is being removed.
@@ -34,8 +34,8 @@ type leaving struct {
 	s survey
 }
 
-// RemoveTarget drains a target and takes away what makes it one, there and here. Its queue lets nothing start from the
-// first moment on, also when the rest is refused.
+// RemoveTarget drains a target and removes its setup from target and hub. Its queue is stopped
+// first, even if the rest fails.
 func (h *Hub) RemoveTarget(ctx context.Context, o RemoveOptions) error {
 	l := &leaving{Hub: h, o: o}
 	for _, s := range []step{

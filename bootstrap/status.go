@@ -13,7 +13,7 @@ import (
 	"bflow.dev/bflow/bootstrap/apply"
 )
 
-// Finding is one thing that is not as it should be.
+// Finding is one deviation of the cluster from the expected installation.
 type Finding struct {
 	Component string `json:"component"`
 	Object    string `json:"object"`
@@ -21,7 +21,7 @@ type Finding struct {
 	Detail    string `json:"detail,omitempty"`
 }
 
-// State is how an installation stands. It is clean when there are no findings.
+// State is the state of an installation. It is clean if there are no findings.
 type State struct {
 	Namespaces []string         `json:"namespaces"` // of runs
 	Images     ImageNames       `json:"images"`
@@ -38,7 +38,7 @@ type ComponentState struct {
 	Findings int    `json:"findings"`
 }
 
-// Status compares the cluster with what should be there. It only reads, and asks the server for dry runs.
+// Status compares the cluster with the expected installation. It only reads and sends dry runs.
 func (h *Hub) Status(ctx context.Context, o Options) (State, error) {
 	s, err := h.look(ctx, o)
 	if err != nil {

@@ -17,20 +17,20 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// TargetState is one target as the hub knows it.
+// TargetState is one target as the hub observes it.
 type TargetState struct {
 	Name    string            `json:"name"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Seen    *seen.Target      `json:"seen,omitempty"` // nil where nothing is known, or may be read
 	Running int64             `json:"running"`        // runs that hold its devices
 	Waiting int64             `json:"waiting"`        // runs in its queue
-	Held    bool              `json:"held,omitempty"` // its queue lets nothing start
+	Held    bool              `json:"held,omitempty"` // its queue is stopped
 	Dirty   []string          `json:"dirty,omitempty"`
-	Lacks   []string          `json:"lacks,omitempty"` // namespaces for whose runs its accounts lack rights
+	Lacks   []string          `json:"lacks,omitempty"` // namespaces for whose runs its service accounts lack permissions
 }
 
-// Targets lists the targets of the hub; what rights they lack is told where that is of this version. What may not be read is
-// left out, and told by the error beside the rest.
+// Targets lists the targets of the hub, with missing permissions if the installation is of this version. What may not
+// be read is left out and reported by the error.
 func (h *Hub) Targets(ctx context.Context, version string) ([]TargetState, error) {
 	flavors, err := h.cluster.List(ctx, kueueKind("ResourceFlavor"), "", "")
 	if err != nil {

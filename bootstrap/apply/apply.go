@@ -17,7 +17,7 @@ import (
 // Options say how objects are written.
 type Options struct {
 	DryRun bool                  // the server checks and answers, but keeps nothing
-	Force  bool                  // take fields that somebody else owns
+	Force  bool                  // take ownership of fields of other field managers
 	Keep   func(Ref, Field) bool // such fields that stay as they are nevertheless; nil = none
 	Say    func(string)          // told why a write has to wait for long; may be nil
 }
@@ -146,7 +146,8 @@ func passing(err error) bool {
 		errors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }
 
-// within tells whether an object has every field of want, with its value. Nothing is within an object that is not there.
+// within tells whether an object has every field of want, with its value. Nothing is within an object that is not
+// there.
 func within(want map[string]any, have *unstructured.Unstructured) bool {
 	return have != nil && contains(have.Object, want)
 }
