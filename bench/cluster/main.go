@@ -31,15 +31,15 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	fs := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	fs.SetOutput(errs)
 	var o options
-	fs.StringVar(&o.bflow, "bflow", "bin/bflow", "the program")
-	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "file with the way to the cluster (default: $KUBECONFIG, then ~/.kube/config)")
-	fs.StringVar(&o.namespace, "namespace", "benchflow", "where the runs live")
-	fs.StringVar(&o.lock, "lock", os.Getenv("BFLOW_E2E_LOCK"), "images.lock.yaml; empty = the images that bootstrap found")
-	fs.StringVar(&o.bundle, "bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "REF@sha256:... of the bundle; empty = Tasks beside the run")
-	fs.StringVar(&o.loadCPU, "load-cpu", "200m", "cores that load-gen asks for, on both sides")
-	fs.IntVar(&o.runs, "runs", 5, "measured runs of each")
-	fs.DurationVar(&o.limit, "limit", 10*time.Minute, "longest time of one run, with its wait in the queue")
-	fs.DurationVar(&o.pause, "pause", 3*time.Second, "rest between runs")
+	fs.StringVar(&o.bflow, "bflow", "bin/bflow", "path to bflow")
+	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "path to the kubeconfig (default: $KUBECONFIG, then ~/.kube/config)")
+	fs.StringVar(&o.namespace, "namespace", "benchflow", "namespace of the runs")
+	fs.StringVar(&o.lock, "lock", os.Getenv("BFLOW_E2E_LOCK"), "images.lock.yaml; empty = the images of the installation")
+	fs.StringVar(&o.bundle, "bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "REF@sha256:... of the bundle; empty = emit Tasks with the run")
+	fs.StringVar(&o.loadCPU, "load-cpu", "200m", "CPU request of load-gen, on both sides")
+	fs.IntVar(&o.runs, "runs", 5, "measured runs per side")
+	fs.DurationVar(&o.limit, "limit", 10*time.Minute, "timeout of one run, including its time in the queue")
+	fs.DurationVar(&o.pause, "pause", 3*time.Second, "pause between runs")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}

@@ -37,8 +37,8 @@ func main() {
 	flag.IntVar(&f.requests, "requests", 2_000_000, "requests of the run")
 	flag.StringVar(&formats, "formats", "rows-csv,guidellm,guidellm-0.3.1,vllm-bench-detailed,inference-perf,aiperf,opensearch,opensearch-bulk,csv",
 		"formats to write, separated by commas")
-	flag.StringVar(&f.bflow, "bflow", "", "the program; empty = build it")
-	flag.StringVar(&f.work, "work", "", "folder for run and files, a disk with 40 GB free; empty = a temporary one")
+	flag.StringVar(&f.bflow, "bflow", "", "path to bflow; empty = build it")
+	flag.StringVar(&f.work, "work", "", "folder for run and files, with 40 GB of free space; empty = a temporary folder")
 	flag.Parse()
 	f.formats = strings.Split(formats, ",")
 	ok, err := f.run(ctx, os.Stdout)

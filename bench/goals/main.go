@@ -49,12 +49,12 @@ func parse(args []string) (options, error) {
 	fs.StringVar(&o.goals, "goal", "", "goals to measure, such as G5,G7; empty = all")
 	fs.IntVar(&o.repeats, "repeats", 3, "repeats of each measurement")
 	fs.StringVar(&o.bin, "bin", "", "folder with sim-engine, load-gen and floor; empty = build them")
-	fs.StringVar(&o.json, "json", "", "file that gets the table as JSON too")
-	fs.StringVar(&o.work, "work", "", "folder for runs, a disk with 1 GB free; empty = a temporary one")
+	fs.StringVar(&o.json, "json", "", "file to also write the table to, as JSON")
+	fs.StringVar(&o.work, "work", "", "folder for runs, with 1 GB of free space; empty = a temporary folder")
 	fs.BoolVar(&o.keep, "keep", false, "keep the run directories")
-	fs.BoolVar(&o.quick, "quick", false, "short measurements, to see that all of them work")
-	fs.BoolVar(&o.strict, "strict", false, "end with code 1 when a goal is missed")
-	fs.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for a quiet machine before each measurement")
+	fs.BoolVar(&o.quick, "quick", false, "run short measurements, to check that all of them work")
+	fs.BoolVar(&o.strict, "strict", false, "exit with 1 if a goal is missed")
+	fs.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for an idle machine before each measurement")
 	return o, fs.Parse(args)
 }
 

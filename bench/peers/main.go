@@ -28,10 +28,10 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	fs.SetOutput(errs)
 	var o options
 	fs.StringVar(&o.tools, "tools", "guidellm,aiperf,inference-perf", "tools to compare with")
-	fs.StringVar(&o.loads, "loads", "", "loads to run, by name; empty = all")
-	fs.StringVar(&o.venvs, "venvs", os.Getenv("BFLOW_PEERS"), "folder of virtual environments, one per tool by its name; made where they are missing")
-	fs.StringVar(&o.keep, "keep", "", "folder that keeps what every run left")
-	fs.DurationVar(&o.wait, "wait", 20*time.Second, "longest wait for a quiet machine before each run")
+	fs.StringVar(&o.loads, "loads", "", "names of the loads to run; empty = all")
+	fs.StringVar(&o.venvs, "venvs", os.Getenv("BFLOW_PEERS"), "folder of virtual environments, one per tool name; missing ones are created")
+	fs.StringVar(&o.keep, "keep", "", "folder to keep the files of every run in")
+	fs.DurationVar(&o.wait, "wait", 20*time.Second, "how long to wait for an idle machine before each run")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}

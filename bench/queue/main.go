@@ -34,18 +34,18 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	fs := flag.NewFlagSet("queue", flag.ContinueOnError)
 	fs.SetOutput(errs)
 	var o options
-	fs.StringVar(&o.bflow, "bflow", "bin/bflow", "the program")
-	fs.StringVar(&o.kwok, "kwok", "bin/kwok", "the program that keeps nodes alive which are not there")
+	fs.StringVar(&o.bflow, "bflow", "bin/bflow", "path to bflow")
+	fs.StringVar(&o.kwok, "kwok", "bin/kwok", "path to kwok, which simulates nodes")
 	fs.StringVar(&o.hub, "hub", os.Getenv("KUBECONFIG"), "kubeconfig of the cluster with Kueue and bflow")
-	fs.StringVar(&o.worker, "worker", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"), "kubeconfig of the cluster that is cut into targets")
-	fs.StringVar(&o.namespace, "namespace", "benchflow", "where the runs live")
+	fs.StringVar(&o.worker, "worker", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"), "kubeconfig of the cluster to split into targets")
+	fs.StringVar(&o.namespace, "namespace", "benchflow", "namespace of the runs")
 	fs.IntVar(&o.targets, "targets", 20, "targets, each a slice of the worker")
-	fs.IntVar(&o.count, "runs", 5000, "runs in all, and Jobs in all")
-	fs.IntVar(&o.nodes, "nodes", 4, "nodes of a target")
-	fs.IntVar(&o.gpus, "gpus", 8, "GPUs of a node")
-	fs.IntVar(&o.demand, "demand", 4, "GPUs that a run asks for")
-	fs.DurationVar(&o.limit, "limit", 40*time.Minute, "longest time of one side")
-	fs.BoolVar(&o.keep, "keep", false, "leave the targets there, to look at them")
+	fs.IntVar(&o.count, "runs", 5000, "number of runs, and of Jobs")
+	fs.IntVar(&o.nodes, "nodes", 4, "nodes per target")
+	fs.IntVar(&o.gpus, "gpus", 8, "GPUs per node")
+	fs.IntVar(&o.demand, "demand", 4, "GPUs per run")
+	fs.DurationVar(&o.limit, "limit", 40*time.Minute, "timeout of one side")
+	fs.BoolVar(&o.keep, "keep", false, "keep the targets, for inspection")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}

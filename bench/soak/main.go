@@ -27,10 +27,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var s soak
-	flag.IntVar(&s.requests, "requests", 2_000_000, "requests in all")
+	flag.IntVar(&s.requests, "requests", 2_000_000, "total number of requests")
 	flag.Float64Var(&s.rate, "rate", 5000, "requests per second")
 	flag.StringVar(&s.bin, "bin", "", "folder with sim-engine and load-gen; empty = build them")
-	flag.StringVar(&s.work, "work", "", "folder for the run, a disk with 1 GB free; empty = a temporary one")
+	flag.StringVar(&s.work, "work", "", "folder for the run, with 1 GB of free space; empty = a temporary folder")
 	flag.Parse()
 	ok, err := s.run(ctx, os.Stdout)
 	if err != nil {

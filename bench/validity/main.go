@@ -37,12 +37,12 @@ func parseFlags(args []string, errs io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("validity", flag.ContinueOnError)
 	f.SetOutput(errs)
-	f.Uint64Var(&o.seed, "seed", 0, "of the scenes; 0 takes the time")
-	f.IntVar(&o.stages, "stages", goalStages, "how many")
-	f.DurationVar(&o.long, "for", 3*time.Hour, "end after so long, and go on the next time")
-	f.StringVar(&o.file, "results", "", "file that results are kept in, and gone on with (default: one of the seed; none of a check)")
-	f.BoolVar(&o.check, "check", false, "fail only where so many are judged wrongly that the goals are hardly met, not for too few that are wrong")
-	f.BoolVar(&o.busy, "busy", false, "be a busy process, until standard input ends")
+	f.Uint64Var(&o.seed, "seed", 0, "random seed of the scenes; 0 = derived from the time")
+	f.IntVar(&o.stages, "stages", goalStages, "number of stages")
+	f.DurationVar(&o.long, "for", 3*time.Hour, "stop after this long; the next call resumes")
+	f.StringVar(&o.file, "results", "", "file to keep results in and to resume from (default: named after the seed; none with -check)")
+	f.BoolVar(&o.check, "check", false, "fail only if so many stages are misjudged that the goals are unlikely to be met, not if too few stages are invalid")
+	f.BoolVar(&o.busy, "busy", false, "run as a busy process until standard input ends")
 	return o, f.Parse(args)
 }
 
