@@ -24,7 +24,7 @@ func listCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:        "list",
 		Usage:       "list runs, newest first",
-		Description: "Lists runs of this machine and, if a kubeconfig is set, of the cluster. With --kubeconfig or --context, lists only runs of the cluster.",
+		Description: "Lists runs of this machine and, if a kubeconfig is set, of the cluster. With --cluster, --namespace, --kubeconfig or --context, lists only those of the cluster.",
 		Flags:       worldFlags(outputFlag(), plainFlag(), &cli.BoolFlag{Name: "all", Usage: "also list the runs of matrices"}),
 		Action: func(c *cli.Context) error {
 			runs, err := everyRun(c, s)

@@ -23,7 +23,7 @@ func reportCommand(s Streams) *cli.Command {
 		Name:      "report",
 		Usage:     "rebuild the report of a run, or compare several runs on one page",
 		ArgsUsage: "RUN...",
-		Description: "For one run, rebuilds every file of its report from its measurements. For several, writes one page that compares them to --out. " +
+		Description: "For one run, rebuilds every file of its report from its measurements. For several, writes a page that compares them (--out). " +
 			"Fetches the results of a cluster run first, if they are not on this machine yet.",
 		Flags: worldFlags(outputFlag(), plainFlag(), &cli.StringFlag{Name: "out", Usage: "file for the page that compares several runs (default: bflow-report.html)"}),
 		Action: func(c *cli.Context) error {
