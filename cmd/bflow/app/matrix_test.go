@@ -136,7 +136,7 @@ func TestTheLifeOfAMatrixAtTheCommandLine(t *testing.T) {
 	l.summary(2, contract.ExitBreach)
 	page := filepath.Join(l.dir, "page.html")
 	l.says(l.wants(0, "report", "many", "--out", page), "it shows 2 of 3 points", "many-m1", "report: "+page)
-	l.says(l.wants(1, "delete", "--yes", "many"), "it has not ended; bflow cancel "+l.name)
+	l.says(l.wants(1, "delete", "--yes", "many"), "it has not ended; cancel it with bflow cancel "+l.name)
 	l.says(l.wants(0, "cancel", "--yes", "many"), "no more runs start")
 	l.customRun("pFp", true)
 	l.says(l.wants(contract.ExitBreach, "watch", "many", "--plain"), "3 of 3 ended: 2 passed, 1 failed", l.name+"-00002: fail: ttft p99", "rerun "+l.name+" --failed runs 1 points again")
