@@ -33,9 +33,9 @@ func TestNobodyWaitsForAControllerThatIsGone(t *testing.T) {
 		put  func(*apitest.Server)
 		want string
 	}{
-		{"a run that has ended and holds GPUs", missing, func(s *apitest.Server) { run(s, "r", "", "True", "bflow.dev/release") }, "holds: 1, r first; delete each with bflow delete --force --yes r -n lab"},
-		{"a run that waits, with a Workload", noReplicas, func(s *apitest.Server) { run(s, "r", "PipelineRunPending", "Unknown") }, "holds: 1, r first"},
-		{"a matrix, which takes its runs with it", noReplicas, aMatrix, "holds: 1, m first; delete each with bflow delete --force --yes m -n lab"},
+		{"a run that has ended and holds GPUs", missing, func(s *apitest.Server) { run(s, "r", "", "True", "bflow.dev/release") }, "cannot be deleted: 1, r first; delete each with bflow delete --force --yes r -n lab"},
+		{"a run that waits, with a Workload", noReplicas, func(s *apitest.Server) { run(s, "r", "PipelineRunPending", "Unknown") }, "cannot be deleted: 1, r first"},
+		{"a matrix, which takes its runs with it", noReplicas, aMatrix, "cannot be deleted: 1, m first; delete each with bflow delete --force --yes m -n lab"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, hub, _ := twoTeams(t)
