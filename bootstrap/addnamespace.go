@@ -34,7 +34,7 @@ type membership struct {
 	o       NamespaceOptions
 	s       survey
 	others  []string         // the other namespaces of runs
-	with    []Component      // the installation with the namespace
+	with    []Part           // the installation with the namespace
 	without map[string]byRef // by part: the installation without it
 }
 
@@ -62,16 +62,16 @@ func (h *Hub) lookAt(ctx context.Context, o NamespaceOptions) (*membership, erro
 	if slices.Contains(s.options.Namespaces, o.Name) {
 		with.Namespaces = s.options.Namespaces // in its place among the others
 	}
-	if m.with, err = components(with, s.found, s.inventory); err != nil {
+	if m.with, err = render(with, s.components, s.found, s.inventory); err != nil {
 		return nil, err
 	}
 	rest := s.options
 	rest.Namespaces, rest.Targets = m.others, withoutNamespace(rest.Targets, o.Name)
-	all, err := components(rest, s.found, s.inventory)
-	for _, c := range all {
-		m.without[c.Part] = byRef{}
-		for _, o := range c.Objects {
-			m.without[c.Part][apply.RefOf(o)] = o
+	all, err := render(rest, s.components, s.found, s.inventory)
+	for _, p := range all {
+		m.without[p.Key] = byRef{}
+		for _, o := range p.Objects {
+			m.without[p.Key][apply.RefOf(o)] = o
 		}
 	}
 	return m, err
@@ -88,18 +88,18 @@ func withoutNamespace(targets map[string]TargetSettings, name string) map[string
 }
 
 // comes are the objects that are there, or other ones, because of the namespace, by component.
-func (m *membership) comes() []Component {
-	var out []Component
-	for _, c := range m.with {
-		before := m.without[c.Part]
-		c.Name = fmt.Sprintf("namespace %q, %s", m.o.Name, c.Name)
-		c.Probe, c.Answer = nil, nil
-		c.Objects = slices.DeleteFunc(slices.Clone(c.Objects), func(o *unstructured.Unstructured) bool {
+func (m *membership) comes() []Part {
+	var out []Part
+	for _, p := range m.with {
+		before := m.without[p.Key]
+		p.Name = fmt.Sprintf("namespace %q, %s", m.o.Name, p.Name)
+		p.Probe, p.Answer = nil, nil
+		p.Objects = slices.DeleteFunc(slices.Clone(p.Objects), func(o *unstructured.Unstructured) bool {
 			was := before[apply.RefOf(o)]
 			return was != nil && reflect.DeepEqual(was.Object, o.Object)
 		})
-		if len(c.Objects) > 0 {
-			out = append(out, c)
+		if len(p.Objects) > 0 {
+			out = append(out, p)
 		}
 	}
 	return out
@@ -120,7 +120,7 @@ func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
 		return err
 	}
 	s := m.s
-	s.components = m.comes()
+	s.parts = m.comes()
 	if err := h.claim(ctx, &s); err != nil {
 		return err
 	}
@@ -133,13 +133,13 @@ func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
 	if err := h.write(ctx, s.inventory); err != nil {
 		return err
 	}
-	for _, c := range s.components {
+	for _, p := range s.parts {
 		began := time.Now()
-		count, err := h.deploy(ctx, c, s)
+		count, err := h.deploy(ctx, p, s)
 		if err != nil {
 			return err
 		}
-		h.done("%s (%s, %s)", c.Name, counted(len(c.Objects), count, 0), time.Since(began).Round(time.Second))
+		h.done("%s (%s, %s)", p.Name, counted(len(p.Objects), count, 0), time.Since(began).Round(time.Second))
 	}
 	m.sayTargets("does not know namespace %q until it is added again: bflow target add %s --kubeconfig FILE")
 	return nil

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/bootstrap/target"
 	"bflow.dev/bflow/queue/target/credentials"
@@ -174,8 +175,11 @@ func apart(a, b map[string]string) bool {
 }
 
 func (a *adding) render() (err error) {
-	policies := a.s.options.NetworkPolicies
-	if a.objects, err = targetObjects(a.o.Name, a.s, a.namespaces(), policies != nil && *policies); err != nil {
+	policies, err := component.HasNetworkPolicies(a.s.options.Components)
+	if err != nil {
+		return err
+	}
+	if a.objects, err = targetObjects(a.o.Name, a.s, a.namespaces(), policies); err != nil {
 		return err
 	}
 	rights, err := rightsOnTargets()
@@ -211,13 +215,13 @@ func (a *adding) present(ctx context.Context) error {
 	return nil
 }
 
-// component is what the hub has for the target.
-func (a *adding) component() Component {
-	c := queueOf(a.o.Name, a.s.options)
-	for _, o := range c.Objects {
-		own(o, c.Part)
+// queuePart is what the hub has for the target.
+func (a *adding) queuePart() Part {
+	p := queueOf(a.o.Name, a.s.options)
+	for _, o := range p.Objects {
+		own(o, p.Key)
 	}
-	return c
+	return p
 }
 
 func (a *adding) preview(ctx context.Context, w io.Writer) error {
@@ -227,8 +231,8 @@ func (a *adding) preview(ctx context.Context, w io.Writer) error {
 	}
 	a.note("on the target: %s", told(result))
 	count := map[apply.Action]int{}
-	c := a.component()
-	for _, o := range c.Objects {
+	p := a.queuePart()
+	for _, o := range p.Objects {
 		change, err := a.cluster.Apply(ctx, o, apply.Options{DryRun: true})
 		if err != nil {
 			return err
@@ -238,7 +242,7 @@ func (a *adding) preview(ctx context.Context, w io.Writer) error {
 			return err
 		}
 	}
-	a.note("on the hub: %s, and the Secret with a token", counted(len(c.Objects), count, 0))
+	a.note("on the hub: %s, and the Secret with a token", counted(len(p.Objects), count, 0))
 	return nil
 }
 
@@ -288,9 +292,9 @@ func (a *adding) keep(ctx context.Context) error {
 
 // queue writes the inventory before the objects that it lists.
 func (a *adding) queue(ctx context.Context) error {
-	c := a.component()
+	p := a.queuePart()
 	var entries []Entry
-	for _, ref := range apply.RefsOf(c.Objects) {
+	for _, ref := range apply.RefsOf(p.Objects) {
 		live, err := a.cluster.Get(ctx, ref)
 		if err != nil {
 			return err
@@ -300,18 +304,18 @@ func (a *adding) queue(ctx context.Context) error {
 		}
 		entries = append(entries, Entry{Ref: ref})
 	}
-	a.s.inventory = a.s.inventory.With(c.Part, entries)
+	a.s.inventory = a.s.inventory.With(p.Key, entries)
 	a.s.inventory.Settings.Targets = a.s.options.Targets
 	versions := maps.Clone(a.s.inventory.Settings.Versions)
 	if versions == nil {
 		versions = map[string]string{}
 	}
-	versions[c.Part] = c.Version
+	versions[p.Key] = p.Version
 	a.s.inventory.Settings.Versions = versions
 	if err := a.write(ctx, a.s.inventory); err != nil {
 		return err
 	}
-	return a.install(ctx, c, a.s)
+	return a.install(ctx, p, a.s)
 }
 
 // reached waits until the controller has the target in sight.

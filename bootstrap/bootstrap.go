@@ -4,11 +4,9 @@ package bootstrap
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -17,30 +15,27 @@ import (
 	"k8s.io/client-go/rest"
 
 	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/bootstrap/upstream"
-	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/runplan/contract"
 )
 
 // Options configures an installation. The zero value plus a Version installs everything that is missing.
 type Options struct {
-	Version         string                      // of bflow
-	Namespaces      []string                    // for runs, added to the existing ones; if there are none, objects.DefaultNamespace
-	Overlay         string                      // folder of package overlays; "" = chosen by platform
-	Image           string                      // of the controller; "" = derived from Version
-	Client          string                      // image of bflow itself; "" = derived from Image
-	LoadNodes       map[string]string           // node selector of task pods; nil = nodes without GPUs, if there are any
-	Controller      []string                    // additional flags of the controller; nil = none
-	Prometheus      []contract.PrometheusServer // that get a token; nil = Thanos on OpenShift, otherwise none
-	DevicePods      string                      // who may create pods that request devices: objects.DevicesOfRuns (default) or objects.DevicesOfAnyone
-	NetworkPolicies *bool                       // for pods of bflow; nil = unchanged, initially none
-	Replicas        int                         // of the controller; 0 = one
-	Registry        string                      // of a mirror; see package mirror
-	ImageMap        map[string]string
-	Digests         map[string]string         // of images of Tekton and Kueue, by their references by tag
-	Targets         map[string]TargetSettings // other than the hub; always those of the installation
+	Version    string            // of bflow
+	Namespaces []string          // where runs live, beside those where they do; none at all = objects.DefaultNamespace
+	Overlay    string            // folder of package overlays; "" = by the platform
+	Image      string            // of the controller; "" = by Version
+	Client     string            // image of bflow itself; "" = beside Image
+	LoadNodes  map[string]string // node selector of task pods; nil = nodes without GPUs where there are some
+	Controller []string          // more flags of the controller; nil = none
+	Registry   string            // of a mirror; see package mirror
+	ImageMap   map[string]string
+	Digests    map[string]string         // of images of Tekton and Kueue, by their references by tag
+	Components component.Settings        // of the components that have settings; those that are not set stay as before
+	Targets    map[string]TargetSettings // beside the hub itself; always those of the installation
 
 	Adopt   bool          // take over Tekton and Kueue from others who installed them
 	Force   bool          // take ownership of fields of other field managers
@@ -50,14 +45,13 @@ type Options struct {
 
 const defaultTimeout = 5 * time.Minute
 
-// settings are the options that are stored for the next call.
-func (o Options) settings(all []Component) Settings {
+// settings is what of the options the next call goes on with.
+func (o Options) settings(parts []Part) Settings {
 	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
-		Registry: o.Registry, ImageMap: o.ImageMap, Digests: o.Digests, LoadNodes: o.LoadNodes,
-		Controller: o.Controller, Replicas: o.Replicas, Prometheus: o.Prometheus, DevicePods: o.DevicePods,
-		NetworkPolicies: o.NetworkPolicies, Targets: o.Targets}
-	for _, c := range all {
-		s.Versions[c.Part] = c.Version
+		Registry: o.Registry, ImageMap: o.ImageMap, Digests: o.Digests, LoadNodes: o.LoadNodes, Controller: o.Controller,
+		Components: o.Components, Targets: o.Targets}
+	for _, p := range parts {
+		s.Versions[p.Key] = p.Version
 	}
 	return s
 }
@@ -73,31 +67,10 @@ func (o Options) Validate() error {
 			problems = append(problems, fmt.Errorf("namespace %q is reserved and cannot hold runs", n))
 		}
 	}
-	for _, s := range o.Prometheus {
-		problems = append(problems, checkServer(s))
-	}
-	if d := o.DevicePods; d != "" && d != objects.DevicesOfRuns && d != objects.DevicesOfAnyone {
-		problems = append(problems, fmt.Errorf("--device-pods %q: it is %s or %s", d, objects.DevicesOfRuns, objects.DevicesOfAnyone))
-	}
-	if o.Replicas < 0 {
-		problems = append(problems, fmt.Errorf("%d replicas of the controller: want 1 or more", o.Replicas))
-	}
 	return errors.Join(problems...)
 }
 
-// checkServer refuses an address at which a token could be read on its way, and an authority that is none.
-func checkServer(s contract.PrometheusServer) error {
-	u, err := url.Parse(s.URL)
-	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("address %q of a Prometheus server: want https://HOST[:PORT][/PATH], because a token is sent to it", credential.URL(s.URL))
-	}
-	if s.CA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(s.CA)) {
-		return fmt.Errorf("CA of Prometheus server %s: it contains no certificate; want PEM", s.URL)
-	}
-	return nil
-}
-
-// Resume fills unset options from an earlier installation.
+// Resume fills in from an earlier installation what the options leave open.
 func (o Options) Resume(s Settings) Options {
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = s.Namespaces
@@ -124,18 +97,7 @@ func (o Options) Resume(s Settings) Options {
 		o.LoadNodes = s.LoadNodes
 	}
 	o.Controller = overlaid(s.Controller, o.Controller)
-	if o.Prometheus == nil {
-		o.Prometheus = s.Prometheus
-	}
-	if o.DevicePods == "" {
-		o.DevicePods = s.DevicePods
-	}
-	if o.Replicas == 0 {
-		o.Replicas = s.Replicas
-	}
-	if o.NetworkPolicies == nil {
-		o.NetworkPolicies = s.NetworkPolicies
-	}
+	o.Components = o.Components.Over(s.Components)
 	if o.Targets == nil {
 		o.Targets = s.Targets
 	}
@@ -184,6 +146,8 @@ type Hub struct {
 	cluster *apply.Cluster
 	asked   detect.Cluster
 	log     io.Writer
+
+	components func() []component.Component // new ones for every look
 }
 
 // Connect returns the cluster of cfg; it opens no connection yet. Progress goes to log, a line per step.
@@ -196,22 +160,24 @@ func Connect(cfg *rest.Config, log io.Writer) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Hub{cluster: cluster, asked: asked, log: log}, nil
+	return &Hub{cluster: cluster, asked: asked, log: log, components: component.All}, nil
 }
 
 // survey is what is known before anything is done.
 type survey struct {
 	options    Options
 	found      detect.Found
+	components []component.Component // that have looked at the cluster
 	inventory  Inventory
-	components []Component
+	parts      []Part   // that are to be there
 	adopted    []string // parts that are taken over now
 	beside     []string // namespaces of runs that stay though the options name only others
 }
 
 // look finds out what the cluster is and what is to be on it.
 func (h *Hub) look(ctx context.Context, o Options) (survey, error) {
-	found, err := detect.Of(ctx, h.asked)
+	all := h.components()
+	found, err := h.detect(ctx, all)
 	if err != nil {
 		return survey{}, fmt.Errorf("looking at the cluster: %w", err)
 	}
@@ -228,14 +194,28 @@ func (h *Hub) look(ctx context.Context, o Options) (survey, error) {
 	if inv.hasController() {
 		o.Namespaces, beside = joined(inv.Settings.Namespaces, asked)
 	}
-	all, err := components(o, found, inv)
-	s := survey{options: o, found: found, inventory: inv, components: all, beside: beside}
-	for _, c := range all {
-		if o.Adopt && c.Part != partBflow && len(inv.Parts[c.Part]) == 0 {
-			s.adopted = append(s.adopted, c.Part)
+	parts, err := render(o, all, found, inv)
+	s := survey{options: o, found: found, components: all, inventory: inv, parts: parts, beside: beside}
+	for _, p := range parts {
+		if o.Adopt && p.Key != partBflow && len(inv.Parts[p.Key]) == 0 {
+			s.adopted = append(s.adopted, p.Key)
 		}
 	}
 	return s, err
+}
+
+// detect asks what the cluster is, and lets every component look at it.
+func (h *Hub) detect(ctx context.Context, all []component.Component) (detect.Found, error) {
+	api, err := h.asked.API()
+	if err != nil {
+		return detect.Found{}, err
+	}
+	found, err := detect.Of(ctx, h.asked, api)
+	problems := []error{err}
+	for _, c := range all {
+		problems = append(problems, c.Detect(ctx, h.asked, api))
+	}
+	return found, errors.Join(problems...)
 }
 
 // joined are the namespaces of an installation and those that are asked for, each once, and beside those that are not

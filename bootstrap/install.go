@@ -40,14 +40,14 @@ func (h *Hub) Install(ctx context.Context, o Options) error {
 		return err
 	}
 	var steps []step
-	for _, c := range s.components {
-		steps = append(steps, step{"installing " + c.Name, func(ctx context.Context) error { return h.install(ctx, c, s) }})
+	for _, p := range s.parts {
+		steps = append(steps, step{"installing " + p.Name, func(ctx context.Context) error { return h.install(ctx, p, s) }})
 	}
 	steps = append(steps, step{"finishing the inventory", func(ctx context.Context) error { return h.end(ctx, s) }})
 	if err := perform(ctx, steps); err != nil {
 		return err
 	}
-	return h.sayLacking(s.options.settings(s.components))
+	return h.sayLacking(s.options.settings(s.parts))
 }
 
 func perform(ctx context.Context, steps []step) error {
@@ -71,18 +71,17 @@ func (h *Hub) agree(s survey) error {
 	if !p.AdmissionPolicy {
 		problems = append(problems, fmt.Errorf("%s has no ValidatingAdmissionPolicy; Kubernetes 1.30 or later is needed", platform))
 	}
-	if by, foreign := keep(partTekton, s.found.Tekton, s.options, s.inventory); foreign {
-		h.note("Tekton %s by %s is left unchanged", s.found.Tekton.Version, by)
-		problems = append(problems, atLeast("Tekton", s.found.Tekton.Version, oldestTekton))
-	}
-	if by, foreign := keep(partKueue, s.found.Kueue.Install, s.options, s.inventory); foreign {
-		h.note("Kueue %s by %s is left unchanged", s.found.Kueue.Version, by)
-		if !s.found.Kueue.Usable() {
-			problems = append(problems, fmt.Errorf("the Kueue %s there serves %v, but bflow needs v1beta2; upgrade it", s.found.Kueue.Version, s.found.Kueue.Served))
+	for _, c := range s.components {
+		e, foreign := isForeign(c, s.options, s.inventory)
+		if !foreign {
+			continue
 		}
-		if s.found.Kueue.ManagesPods() {
-			h.note("its pod integration is enabled: runs have no queue label, and bflow-controller creates their Workloads")
+		h.note("%s %s by %s is left alone", c.Definition().Name, e.Installed().Version, e.Installed().By)
+		notes, err := e.Check()
+		for _, text := range notes {
+			h.note("%s", text)
 		}
+		problems = append(problems, err)
 	}
 	if len(s.beside) > 0 {
 		h.note("namespaces for runs are %s as before; remove one with bflow bootstrap namespace remove NAME", strings.Join(s.beside, ", "))
@@ -101,33 +100,21 @@ func devicesOf(s survey) string {
 	return strings.Join(all, ", ")
 }
 
-// oldestTekton serves everything that our Pipelines use.
-const oldestTekton = "v1.0.0"
-
-// atLeast compares versions; one that nobody tells is taken as good.
-func atLeast(name, have, oldest string) error {
-	v, err := version.ParseGeneric(have)
-	if err != nil || v.AtLeast(version.MustParseGeneric(oldest)) {
-		return nil
-	}
-	return fmt.Errorf("%s %s is older than %s; upgrade it", name, have, oldest)
-}
-
 // sameVersion refuses to change versions by accident, and to go back.
 func sameVersion(s survey) error {
 	var problems []error
-	for _, c := range s.components {
-		have := s.inventory.Settings.Versions[c.Part]
+	for _, p := range s.parts {
+		have := s.inventory.Settings.Versions[p.Key]
 		was, err := version.ParseGeneric(have)
-		if have == c.Version || err != nil {
+		if have == p.Version || err != nil {
 			continue
 		}
-		now, err := version.ParseGeneric(c.Version)
+		now, err := version.ParseGeneric(p.Version)
 		switch {
 		case err == nil && now.LessThan(was):
-			problems = append(problems, fmt.Errorf("%s %s is installed, newer than %s of this bflow; use the bflow that installed it", c.Name, have, c.Version))
+			problems = append(problems, fmt.Errorf("%s %s is installed, newer than %s of this bflow; use the bflow that installed it", p.Name, have, p.Version))
 		case !s.options.Upgrade:
-			problems = append(problems, fmt.Errorf("%s %s is installed and this bflow has %s; use bflow bootstrap upgrade", c.Name, have, c.Version))
+			problems = append(problems, fmt.Errorf("%s %s is installed and this bflow has %s; use bflow bootstrap upgrade", p.Name, have, p.Version))
 		}
 	}
 	return errors.Join(problems...)
@@ -137,10 +124,10 @@ func sameVersion(s survey) error {
 // and not ours would be changed under somebody's hands, so that takes --adopt.
 func (h *Hub) claim(ctx context.Context, s *survey) error {
 	var strangers []error
-	for _, c := range s.components {
+	for _, p := range s.parts {
 		var entries []Entry
-		for _, ref := range apply.RefsOf(c.Objects) {
-			if _, known := s.inventory.Find(c.Part, ref); known {
+		for _, ref := range apply.RefsOf(p.Objects) {
+			if _, known := s.inventory.Find(p.Key, ref); known {
 				continue
 			}
 			live, err := h.cluster.Get(ctx, ref)
@@ -153,7 +140,7 @@ func (h *Hub) claim(ctx context.Context, s *survey) error {
 			}
 			entries = append(entries, Entry{Ref: ref, Shared: there && ref.Kind == "Namespace"})
 		}
-		s.inventory = s.inventory.With(c.Part, entries)
+		s.inventory = s.inventory.With(p.Key, entries)
 	}
 	return errors.Join(strangers...)
 }
@@ -162,8 +149,8 @@ func (h *Hub) claim(ctx context.Context, s *survey) error {
 // it the namespace it lies in.
 func (h *Hub) begin(ctx context.Context, s survey) error {
 	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
-	for _, c := range s.components {
-		for _, o := range c.Objects {
+	for _, p := range s.parts {
+		for _, o := range p.Objects {
 			if apply.RefOf(o) != home {
 				continue
 			}
@@ -172,7 +159,7 @@ func (h *Hub) begin(ctx context.Context, s survey) error {
 			}
 		}
 	}
-	s.inventory.Settings = s.options.settings(s.components)
+	s.inventory.Settings = s.options.settings(s.parts)
 	return h.write(ctx, s.inventory)
 }
 
@@ -187,28 +174,28 @@ func (h *Hub) write(ctx context.Context, inv Inventory) error {
 }
 
 // install writes the objects of a component, waits until they work, and deletes what an earlier installation had more.
-func (h *Hub) install(ctx context.Context, c Component, s survey) error {
+func (h *Hub) install(ctx context.Context, p Part, s survey) error {
 	began := time.Now()
-	count, err := h.deploy(ctx, c, s)
+	count, err := h.deploy(ctx, p, s)
 	if err != nil {
 		return err
 	}
-	pruned, err := h.prune(ctx, c, s.inventory)
+	pruned, err := h.prune(ctx, p, s.inventory)
 	if err != nil {
 		return err
 	}
-	h.done("%s %s (%s, %s)", c.Name, c.Version, counted(len(c.Objects), count, pruned), time.Since(began).Round(time.Second))
+	h.done("%s %s (%s, %s)", p.Name, p.Version, counted(len(p.Objects), count, pruned), time.Since(began).Round(time.Second))
 	return nil
 }
 
 // deploy writes objects in phases and waits until they work. It counts what was done to them.
-func (h *Hub) deploy(ctx context.Context, c Component, s survey) (map[apply.Action]int, error) {
+func (h *Hub) deploy(ctx context.Context, p Part, s survey) (map[apply.Action]int, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	count := map[apply.Action]int{}
-	options := s.writing(c)
+	options := s.writing(p)
 	options.Say = h.waiting
-	for i, phase := range apply.Phases(c.Objects) {
+	for i, phase := range apply.Phases(p.Objects) {
 		var problems []error
 		for _, o := range phase {
 			change, err := h.cluster.Apply(ctx, o, options)
@@ -225,24 +212,24 @@ func (h *Hub) deploy(ctx context.Context, c Component, s survey) (map[apply.Acti
 		if err := errors.Join(problems...); err != nil {
 			return nil, err
 		}
-		if err := h.between(ctx, i, phase); err != nil {
+		if err := h.between(ctx, i, phase, p.Ready); err != nil {
 			return nil, err
 		}
 	}
-	if err := h.cluster.Wait(ctx, apply.RefsOf(c.Objects), apply.Ready, h.waiting); err != nil {
+	if err := h.cluster.Wait(ctx, apply.RefsOf(p.Objects), p.Ready, h.waiting); err != nil {
 		return nil, err
 	}
-	return count, h.cluster.Answers(ctx, c.Probe, c.Answer, h.waiting)
+	return count, h.cluster.Answers(ctx, p.Probe, p.Answer, h.waiting)
 }
 
 // between waits for what the next phase needs of one: namespaces and CRDs before anything lies in them, and a running
 // server before its API is announced, which would else be looked at again only after half a minute.
-func (h *Hub) between(ctx context.Context, phase int, objects []*unstructured.Unstructured) error {
+func (h *Hub) between(ctx context.Context, phase int, objects []*unstructured.Unstructured, ready apply.Condition) error {
 	switch phase {
 	case apply.PhaseDefinitions:
 		return h.cluster.Wait(ctx, apply.RefsOf(objects), apply.Established, h.waiting)
 	case apply.PhaseWorkloads:
-		return withRemedy(h.cluster.Wait(ctx, apply.RefsOf(objects), apply.Ready, h.waiting))
+		return withRemedy(h.cluster.Wait(ctx, apply.RefsOf(objects), ready, h.waiting))
 	}
 	return nil
 }
@@ -255,12 +242,12 @@ func withRemedy(err error) error {
 	return err
 }
 
-// prune deletes what an earlier installation had and this one has not. What people may miss stays: a namespace with
-// runs in it, a CRD that is in use.
-func (h *Hub) prune(ctx context.Context, c Component, inv Inventory) (int, error) {
-	wanted := apply.RefsOf(c.Objects)
+// prune deletes what an earlier installation had and this one has not. What people may miss stays: a namespace with runs
+// in it, a CRD that is in use.
+func (h *Hub) prune(ctx context.Context, p Part, inv Inventory) (int, error) {
+	wanted := apply.RefsOf(p.Objects)
 	var stale []apply.Ref
-	for _, e := range inv.Parts[c.Part] {
+	for _, e := range inv.Parts[p.Key] {
 		switch {
 		case slices.Contains(wanted, e.Ref):
 		case e.Shared:
@@ -316,10 +303,10 @@ func (h *Hub) unneeded(ctx context.Context, refs []apply.Ref, inv Inventory) ([]
 
 // end leaves in the inventory what is on the cluster now, and the settings of this installation.
 func (h *Hub) end(ctx context.Context, s survey) error {
-	inv := Inventory{Settings: s.options.settings(s.components), Parts: map[string][]Entry{}}
+	inv := Inventory{Settings: s.options.settings(s.parts), Parts: map[string][]Entry{}}
 	wanted := map[apply.Ref]bool{}
-	for _, c := range s.components {
-		for _, ref := range apply.RefsOf(c.Objects) {
+	for _, p := range s.parts {
+		for _, ref := range apply.RefsOf(p.Objects) {
 			wanted[ref] = true
 		}
 	}

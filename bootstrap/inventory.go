@@ -20,39 +20,7 @@ type Inventory struct {
 	Parts    map[string][]Entry // part -> objects, sorted
 }
 
-// Settings are the stored options of the last installation; upgrade and status reuse them.
-type Settings struct {
-	Versions   map[string]string           `json:"versions,omitempty"` // part -> version
-	Namespaces []string                    `json:"namespaces,omitempty"`
-	Overlay    string                      `json:"overlay,omitempty"`
-	Image      string                      `json:"image,omitempty"`
-	Client     string                      `json:"client,omitempty"`
-	Registry   string                      `json:"registry,omitempty"`
-	ImageMap   map[string]string           `json:"imageMap,omitempty"`
-	Digests    map[string]string           `json:"digests,omitempty"` // of images of Tekton and Kueue, by their references by tag
-	LoadNodes  map[string]string           `json:"loadNodes,omitempty"`
-	Controller []string                    `json:"controller,omitempty"` // more flags of the controller
-	Replicas   int                         `json:"replicas,omitempty"`   // of the controller
-	Prometheus []contract.PrometheusServer `json:"prometheus,omitempty"` // that get a token
-	DevicePods string                      `json:"devicePods,omitempty"`
-
-	NetworkPolicies *bool `json:"networkPolicies,omitempty"`
-
-	Targets map[string]TargetSettings `json:"targets,omitempty"`
-}
-
-// TargetSettings are the stored options of the last bflow target add of a target.
-type TargetSettings struct {
-	UID        string            `json:"uid"` // of the target's kube-system
-	Labels     map[string]string `json:"labels,omitempty"`
-	Aliases    map[string]string `json:"aliases,omitempty"`    // hosts by name
-	Nodes      map[string]string `json:"nodes,omitempty"`      // labels of the nodes that are the target; none = all
-	LoadNodes  map[string]string `json:"loadNodes,omitempty"`  // node selector of the Jobs of tasks there
-	Namespaces []string          `json:"namespaces,omitempty"` // of runs; none = those of the hub
-	Rights     map[string]string `json:"rights,omitempty"`     // that were given there, by namespace: see rightsOnTargets
-}
-
-// Entry is one object. A shared one existed before the installation: it is restored, never deleted.
+// Entry is one object. A shared one was there before us: it is given back, never deleted.
 type Entry struct {
 	apply.Ref
 	Shared bool

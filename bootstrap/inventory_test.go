@@ -1,13 +1,14 @@
 package bootstrap
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"bflow.dev/bflow/bootstrap/apply"
-	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/bootstrap/component"
 )
 
 func TestInventoryIsReadAsItWasWritten(t *testing.T) {
@@ -59,12 +60,32 @@ func TestAFlagOfTheControllerReplacesTheOneOfItsNameAlone(t *testing.T) {
 
 func TestSettingsOfTheInstallationAreGoneOnWith(t *testing.T) {
 	before := Settings{Namespaces: []string{"a"}, Registry: "reg.example", Overlay: "dev", Image: "i", LoadNodes: map[string]string{"k": "v"},
-		Controller: []string{"--f"}, Replicas: 2, Prometheus: []contract.PrometheusServer{{URL: "https://p.example"}}, DevicePods: "anyone",
-		NetworkPolicies: new(true)}
-	got := Options{Registry: "other.example"}.Resume(before)
+		Controller: []string{"--f"}, Components: component.Settings{"replicas": []byte("2"), "networkPolicies": []byte("true")}}
+	got := Options{Registry: "other.example", Components: component.Settings{"replicas": []byte("3")}}.Resume(before)
 	if got.Registry != "other.example" || got.Namespaces[0] != "a" || got.Overlay != "dev" || got.Image != "i" || got.LoadNodes["k"] != "v" ||
-		got.Controller[0] != "--f" || got.Replicas != 2 || got.Prometheus[0].URL != "https://p.example" || !*got.NetworkPolicies ||
-		got.DevicePods != "anyone" {
+		got.Controller[0] != "--f" || string(got.Components["replicas"]) != "3" || string(got.Components["networkPolicies"]) != "true" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestTheInventoryKeepsSettingsAsEarlierVersionsDid: a cluster that they installed goes on with them, and is written the same.
+func TestTheInventoryKeepsSettingsAsEarlierVersionsDid(t *testing.T) {
+	const text = `{"versions":{"bflow":"v1"},"namespaces":["bench"],"overlay":"dev","controller":["--f"],"replicas":2,` +
+		`"prometheus":[{"url":"https://p.example","audience":"p"}],"devicePods":"anyone","networkPolicies":true,` +
+		`"targets":{"far":{"uid":"u"}}}`
+	var got Settings
+	must(t, json.Unmarshal([]byte(text), &got))
+	if len(got.Components) != 4 || got.Overlay != "dev" || got.Targets["far"].UID != "u" {
+		t.Errorf("read %+v", got)
+	}
+	again, err := json.Marshal(got)
+	must(t, err)
+	if diff := cmp.Diff(text, string(again)); diff != "" {
+		t.Errorf("written otherwise (-want +got)\n%s", diff)
+	}
+	for want, s := range map[string]Settings{`{}`: {}, `{"targets":{"far":{"uid":"u"}}}`: {Targets: map[string]TargetSettings{"far": {UID: "u"}}}} {
+		if text, err := json.Marshal(s); err != nil || string(text) != want {
+			t.Errorf("wrote %s, want %s: %v", text, want, err)
+		}
 	}
 }

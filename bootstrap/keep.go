@@ -32,10 +32,10 @@ func keeps(force bool) func(apply.Ref, apply.Field) bool {
 }
 
 // writing says how the objects of a component are written. What is taken over for the first time is taken as a whole.
-func (s survey) writing(c Component) apply.Options {
-	adopting := s.options.Adopt && c.Part != partBflow
+func (s survey) writing(p Part) apply.Options {
+	adopting := s.options.Adopt && p.Key != partBflow
 	o := apply.Options{Force: s.options.Force || adopting, Keep: keeps(s.options.Force)}
-	if slices.Contains(s.adopted, c.Part) {
+	if slices.Contains(s.adopted, p.Key) {
 		o.Keep = nil
 	}
 	return o
@@ -56,10 +56,10 @@ func (h *Hub) sayKept(all []apply.Kept, force bool) {
 // has changed anything. What a server cannot tell before (a kind is yet to be made, a webhook is down) is no reason.
 func (h *Hub) foresee(ctx context.Context, s survey) error {
 	var problems []error
-	for _, c := range s.components {
-		options := s.writing(c)
+	for _, p := range s.parts {
+		options := s.writing(p)
 		options.DryRun = true
-		for _, o := range c.Objects {
+		for _, o := range p.Objects {
 			_, err := h.cluster.Apply(ctx, o, options)
 			var conflict *apply.ConflictError
 			switch {

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/internal/apitest"
 )
@@ -20,7 +21,7 @@ func bareServer(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	s := apitest.New(t)
 	identify(s)
 	s.ServeRuns()
-	all, err := components(Options{}, detect.Found{}, Inventory{})
+	all, err := render(Options{}, component.All(), detect.Found{}, Inventory{})
 	must(t, err)
 	for _, c := range all {
 		for _, o := range c.Objects {
@@ -35,7 +36,7 @@ func bareServer(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	})
 	refs := foreignImages(all)
 	for _, version := range []string{"v1.0.0", "v1.1.0", "v2.0.0"} {
-		ours, err := components(Options{Version: version}, detect.Found{}, Inventory{})
+		ours, err := render(Options{Version: version}, component.All(), detect.Found{}, Inventory{})
 		must(t, err)
 		refs = append(refs, ownImages(ours)...)
 	}

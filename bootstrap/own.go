@@ -15,13 +15,13 @@ import (
 )
 
 // ownImages are the images of bflow that components name, each once and sorted.
-func ownImages(all []Component) []string {
+func ownImages(all []Part) []string {
 	var refs []string
-	for _, c := range all {
-		if c.Part != partBflow {
+	for _, p := range all {
+		if p.Key != partBflow {
 			continue
 		}
-		for _, o := range c.Objects {
+		for _, o := range p.Objects {
 			refs = append(refs, mirror.Images(o)...)
 		}
 	}
@@ -37,7 +37,7 @@ func (h *Hub) own(ctx context.Context, s survey) error {
 		return err
 	}
 	var absent, ask []string
-	for _, ref := range ownImages(s.components) {
+	for _, ref := range ownImages(s.parts) {
 		switch {
 		case have[ref]:
 		case !strings.HasPrefix(ref, localRegistry):

@@ -10,20 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/digests"
 	"bflow.dev/bflow/bootstrap/mirror"
 )
 
-// foreignImages are the images that components name and that are not ours, each once and sorted. Ours are named by
-// digest where a lock is given.
-func foreignImages(all []Component) []string {
+// foreignImages are the images that components name and that are not ours, each once and sorted. Ours are named by digest
+// where a lock is given.
+func foreignImages(all []Part) []string {
 	var refs []string
-	for _, c := range all {
-		if c.Part != partTekton && c.Part != partKueue {
+	for _, p := range all {
+		if p.Key == partBflow {
 			continue
 		}
-		for _, o := range c.Objects {
+		for _, o := range p.Objects {
 			refs = append(refs, mirror.Images(o)...)
 		}
 	}
@@ -38,18 +39,18 @@ func (h *Hub) pin(ctx context.Context, s *survey) error {
 	if err != nil {
 		return err
 	}
-	found, why := resolve(ctx, foreignImages(s.components), onNodes)
+	found, why := resolve(ctx, foreignImages(s.parts), onNodes)
 	if len(found) > 0 {
 		s.options.Digests = maps.Clone(s.options.Digests)
 		if s.options.Digests == nil {
 			s.options.Digests = map[string]string{}
 		}
 		maps.Copy(s.options.Digests, found)
-		if s.components, err = components(s.options, s.found, s.inventory); err != nil {
+		if s.parts, err = render(s.options, s.components, s.found, s.inventory); err != nil {
 			return err
 		}
 	}
-	s.options.Digests = inUse(s.options.Digests, s.components)
+	s.options.Digests = inUse(s.options.Digests, s.parts)
 	for _, reason := range slices.Sorted(maps.Keys(why)) {
 		h.note("installed by tag, because %s: %s", reason, strings.Join(why[reason], ", "))
 	}
@@ -132,7 +133,7 @@ func pinned(objects []*unstructured.Unstructured, known map[string]string) []*un
 }
 
 // inUse are the digests of images that components name.
-func inUse(known map[string]string, all []Component) map[string]string {
+func inUse(known map[string]string, all []Part) map[string]string {
 	refs := foreignImages(all)
 	out := maps.Clone(known)
 	maps.DeleteFunc(out, func(ref, digest string) bool { return !slices.Contains(refs, digests.With(ref, digest)) })
@@ -146,8 +147,8 @@ type ImageNames struct {
 }
 
 func imageNames(s survey) ImageNames {
-	names := ImageNames{ByDigest: inUse(s.options.Digests, s.components), ByTag: []string{}}
-	for _, ref := range foreignImages(s.components) {
+	names := ImageNames{ByDigest: inUse(s.options.Digests, s.parts), ByTag: []string{}}
+	for _, ref := range foreignImages(s.parts) {
 		if digests.ByTag(ref) {
 			names.ByTag = append(names.ByTag, ref)
 		}
@@ -158,7 +159,7 @@ func imageNames(s survey) ImageNames {
 // WithDigests asks registries for the digests of the images of Tekton and Kueue by tag, as an installation does, and
 // returns the options with them. What no registry told is written to note, by reason.
 func (o Options) WithDigests(ctx context.Context, note func(reason string, refs []string)) (Options, error) {
-	all, err := components(o.withDefaults(), detect.Found{}, Inventory{})
+	all, err := render(o.withDefaults(), component.All(), detect.Found{}, Inventory{})
 	if err != nil {
 		return o, err
 	}

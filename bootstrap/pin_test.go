@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/upstream"
 	"bflow.dev/bflow/internal/apitest"
@@ -41,7 +42,7 @@ func pinnedHub(t *testing.T, hub *Hub, images map[string]string, before Settings
 	s, err := hub.look(t.Context(), Options{Version: "v1.0.0", ImageMap: images, Adopt: true}.Resume(before))
 	must(t, err)
 	must(t, hub.pin(t.Context(), &s))
-	for _, ref := range foreignImages(s.components) {
+	for _, ref := range foreignImages(s.parts) {
 		if strings.HasPrefix(ref, "127.0.0.1:") {
 			image = ref
 		}
@@ -69,7 +70,7 @@ func TestImagesAreInstalledByDigestWhereTheirRegistryAnswers(t *testing.T) {
 		t.Errorf("status says\n%s", &text)
 	}
 	srv.Close()
-	if got, _ := pinnedHub(t, hub, images, s.options.settings(s.components)); got != ref+"@"+digest {
+	if got, _ := pinnedHub(t, hub, images, s.options.settings(s.parts)); got != ref+"@"+digest {
 		t.Errorf("with the registry away Kueue is %v", got)
 	}
 }
@@ -136,7 +137,7 @@ func TestAnExportNamesDigestsWhereThatIsAskedFor(t *testing.T) {
 
 func TestDigestsOfOtherVersionsAreForgotten(t *testing.T) {
 	o := Options{Version: "v1", Digests: map[string]string{"registry.k8s.io/kueue/kueue:" + upstream.KueueVersion: "sha256:1", "registry.k8s.io/kueue/kueue:v0.1.0": "sha256:2"}}
-	all, err := components(o, detect.Found{}, Inventory{})
+	all, err := render(o, component.All(), detect.Found{}, Inventory{})
 	must(t, err)
 	got := inUse(o.Digests, all)
 	if len(got) != 1 || got["registry.k8s.io/kueue/kueue:"+upstream.KueueVersion] != "sha256:1" {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/mirror"
 )
@@ -19,15 +20,15 @@ import (
 // Export writes the objects of a whole installation as YAML, in the order of installation. It connects to no
 // cluster, so ConfigMap bflow-hub, which holds the identity of one, is not among them.
 func Export(w io.Writer, o Options) error {
-	all, err := components(o.withDefaults(), detect.Found{}, Inventory{})
+	all, err := render(o.withDefaults(), component.All(), detect.Found{}, Inventory{})
 	if err != nil {
 		return err
 	}
-	for _, c := range all {
-		if _, err := fmt.Fprintf(w, "# %s %s: %d objects\n", c.Name, c.Version, len(c.Objects)); err != nil {
+	for _, p := range all {
+		if _, err := fmt.Fprintf(w, "# %s %s: %d objects\n", p.Name, p.Version, len(p.Objects)); err != nil {
 			return err
 		}
-		for _, phase := range apply.Phases(c.Objects) {
+		for _, phase := range apply.Phases(p.Objects) {
 			if err := writeYAML(w, phase); err != nil {
 				return err
 			}
@@ -66,10 +67,10 @@ func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 		return err
 	}
 	var problems []error
-	for _, c := range s.components {
-		count, unchecked, options := map[apply.Action]int{}, 0, s.writing(c)
+	for _, p := range s.parts {
+		count, unchecked, options := map[apply.Action]int{}, 0, s.writing(p)
 		options.DryRun = true
-		for _, phase := range apply.Phases(c.Objects) {
+		for _, phase := range apply.Phases(p.Objects) {
 			for _, object := range phase {
 				change, err := h.cluster.Apply(ctx, object, options)
 				if err != nil {
@@ -86,7 +87,7 @@ func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 				}
 			}
 		}
-		h.note("%s %s: %s%s", c.Name, c.Version, counted(len(c.Objects), count, 0), notChecked(unchecked))
+		h.note("%s %s: %s%s", p.Name, p.Version, counted(len(p.Objects), count, 0), notChecked(unchecked))
 	}
 	return errors.Join(problems...)
 }
@@ -100,12 +101,12 @@ func notChecked(n int) string {
 
 // Images returns the images that an installation pulls: pairs of public name and mirrored name.
 func Images(o Options) ([][2]string, error) {
-	there, err := components(o.withDefaults(), detect.Found{}, Inventory{})
+	there, err := render(o.withDefaults(), component.All(), detect.Found{}, Inventory{})
 	if err != nil {
 		return nil, err
 	}
 	o.Registry, o.ImageMap = "", nil
-	public, err := components(o.withDefaults(), detect.Found{}, Inventory{})
+	public, err := render(o.withDefaults(), component.All(), detect.Found{}, Inventory{})
 	if err != nil {
 		return nil, err
 	}

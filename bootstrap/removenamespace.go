@@ -138,8 +138,8 @@ func (m *membership) hold(ctx context.Context, stop bool) error {
 	if live, err := m.cluster.Get(ctx, apply.Ref{Kind: "Namespace", Name: m.o.Name}); err != nil || live == nil {
 		return err
 	}
-	for _, c := range m.comes() {
-		for _, o := range c.Objects {
+	for _, p := range m.comes() {
+		for _, o := range p.Objects {
 			if o.GetKind() != "LocalQueue" {
 				continue
 			}
@@ -174,16 +174,16 @@ func (m *membership) dismiss(ctx context.Context, own Entry) error {
 		return err
 	}
 	s := m.s
-	for _, c := range m.comes() {
-		before := m.without[c.Part]
-		c.Objects = slices.DeleteFunc(c.Objects, func(o *unstructured.Unstructured) bool { return before[apply.RefOf(o)] == nil })
-		for i, o := range c.Objects {
-			c.Objects[i] = before[apply.RefOf(o)]
+	for _, p := range m.comes() {
+		before := m.without[p.Key]
+		p.Objects = slices.DeleteFunc(p.Objects, func(o *unstructured.Unstructured) bool { return before[apply.RefOf(o)] == nil })
+		for i, o := range p.Objects {
+			p.Objects[i] = before[apply.RefOf(o)]
 		}
-		if len(c.Objects) == 0 {
+		if len(p.Objects) == 0 {
 			continue
 		}
-		if _, err := m.deploy(ctx, c, s); err != nil {
+		if _, err := m.deploy(ctx, p, s); err != nil {
 			return err
 		}
 	}
@@ -205,10 +205,10 @@ func (m *membership) unmark(ctx context.Context, own Entry) error {
 // clear deletes what is there because of the namespace, and then itself where nothing is lost with it.
 func (m *membership) clear(ctx context.Context, own Entry) error {
 	var going []apply.Ref
-	for _, c := range m.comes() {
-		before := m.without[c.Part]
-		for _, ref := range apply.RefsOf(c.Objects) {
-			e, known := m.s.inventory.Find(c.Part, ref)
+	for _, p := range m.comes() {
+		before := m.without[p.Key]
+		for _, ref := range apply.RefsOf(p.Objects) {
+			e, known := m.s.inventory.Find(p.Key, ref)
 			if before[ref] == nil && known && !e.Shared {
 				going = append(going, ref)
 			}

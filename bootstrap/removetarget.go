@@ -67,17 +67,18 @@ func (l *leaving) find(ctx context.Context) (err error) {
 	return nil
 }
 
-func (l *leaving) component() Component {
-	c := queueOf(l.o.Name, l.s.options)
-	for _, o := range c.Objects {
-		own(o, c.Part)
+// queuePart is what the hub has for the target.
+func (l *leaving) queuePart() Part {
+	p := queueOf(l.o.Name, l.s.options)
+	for _, o := range p.Objects {
+		own(o, p.Key)
 	}
-	return c
+	return p
 }
 
 // hold stops the queue: what waits goes on waiting, what runs goes on running. Adding the target again lets it go.
 func (l *leaving) hold(ctx context.Context) error {
-	for _, o := range l.component().Objects {
+	for _, o := range l.queuePart().Objects {
 		if o.GetKind() != "ClusterQueue" {
 			continue
 		}

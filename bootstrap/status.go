@@ -51,34 +51,34 @@ func (h *Hub) Status(ctx context.Context, o Options) (State, error) {
 			Detail: "bflow is not installed here; use bflow bootstrap --single-cluster"})
 		return state, nil
 	}
-	if by, foreign := keep(partTekton, s.found.Tekton, s.options, s.inventory); foreign {
-		state.Components = append(state.Components, ComponentState{Name: "Tekton", Version: s.found.Tekton.Version, By: by})
-	}
-	if by, foreign := keep(partKueue, s.found.Kueue.Install, s.options, s.inventory); foreign {
-		state.Components = append(state.Components, ComponentState{Name: "Kueue", Version: s.found.Kueue.Version, By: by})
-	}
 	for _, c := range s.components {
-		found, err := h.compare(ctx, c, s)
+		if e, foreign := isForeign(c, s.options, s.inventory); foreign {
+			i := e.Installed()
+			state.Components = append(state.Components, ComponentState{Name: c.Definition().Name, Version: i.Version, By: i.By})
+		}
+	}
+	for _, p := range s.parts {
+		found, err := h.compare(ctx, p, s)
 		if err != nil {
 			return state, err
 		}
-		state.Components = append(state.Components, ComponentState{Name: c.Name, Version: c.Version, By: "bflow", Objects: len(c.Objects), Findings: len(found)})
+		state.Components = append(state.Components, ComponentState{Name: p.Name, Version: p.Version, By: "bflow", Objects: len(p.Objects), Findings: len(found)})
 		state.Findings = append(state.Findings, found...)
 	}
 	return state, nil
 }
 
 // compare finds what of a component is missing, changed, not working, or left over from an earlier version.
-func (h *Hub) compare(ctx context.Context, c Component, s survey) ([]Finding, error) {
+func (h *Hub) compare(ctx context.Context, p Part, s survey) ([]Finding, error) {
 	var all []Finding
 	add := func(ref apply.Ref, problem, detail string) {
-		all = append(all, Finding{Component: c.Name, Object: ref.String(), Problem: problem, Detail: detail})
+		all = append(all, Finding{Component: p.Name, Object: ref.String(), Problem: problem, Detail: detail})
 	}
-	if have := s.inventory.Settings.Versions[c.Part]; have != c.Version {
-		all = append(all, Finding{Component: c.Name, Object: c.Name, Problem: "differs",
-			Detail: fmt.Sprintf("%s is installed, this bflow has %s; use bflow bootstrap upgrade", have, c.Version)})
+	if have := s.inventory.Settings.Versions[p.Key]; have != p.Version {
+		all = append(all, Finding{Component: p.Name, Object: p.Name, Problem: "differs",
+			Detail: fmt.Sprintf("%s is installed, this bflow has %s; use bflow bootstrap upgrade", have, p.Version)})
 	}
-	for _, object := range c.Objects {
+	for _, object := range p.Objects {
 		ref := apply.RefOf(object)
 		change, err := h.cluster.Apply(ctx, object, apply.Options{DryRun: true, Keep: keeps(false)})
 		var conflict *apply.ConflictError
@@ -94,14 +94,14 @@ func (h *Hub) compare(ctx context.Context, c Component, s survey) ([]Finding, er
 		case change.Action == apply.Changed:
 			add(ref, "differs", change.Diff())
 		default:
-			if ok, why := apply.Ready(change.Before); !ok {
+			if ok, why := p.Ready(change.Before); !ok {
 				add(ref, "not ready", why)
 			}
 		}
 	}
 	var stale []apply.Ref
-	for _, e := range s.inventory.Parts[c.Part] {
-		if !slices.ContainsFunc(c.Objects, func(o *unstructured.Unstructured) bool { return apply.RefOf(o) == e.Ref }) {
+	for _, e := range s.inventory.Parts[p.Key] {
+		if !slices.ContainsFunc(p.Objects, func(o *unstructured.Unstructured) bool { return apply.RefOf(o) == e.Ref }) {
 			stale = append(stale, e.Ref)
 		}
 	}

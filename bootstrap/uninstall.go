@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/content"
 	"bflow.dev/bflow/runplan/contract"
 )
@@ -61,19 +62,20 @@ func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 }
 
 func (r *removal) run(ctx context.Context) error {
-	for _, s := range []step{
-		{"looking for the controller that releases runs", func(ctx context.Context) error { return r.attended(ctx, "") }},
+	steps := []step{
+		{"looking for who releases runs", func(ctx context.Context) error { return r.attended(ctx, "") }},
 		{"ending matrices", r.endMatrices},
 		{"ending runs", r.endRuns},
 		{"deleting targets", r.targets},
-		{"deleting queues and the controller", func(ctx context.Context) error { return r.part(ctx, "bflow", partBflow) }},
-		{"deleting objects of Kueue", r.queued},
-		{"deleting Kueue", func(ctx context.Context) error { return r.part(ctx, "Kueue", partKueue) }},
-		{"deleting Tekton", func(ctx context.Context) error { return r.part(ctx, "Tekton", partTekton) }},
-		{"deleting results", r.results},
-		{"deleting CRDs", r.definitions},
-		{"deleting namespaces", r.namespaces},
-	} {
+	}
+	for _, d := range r.lastFirst() {
+		if d.DrainFirst {
+			steps = append(steps, step{"deleting objects of " + d.Name, func(ctx context.Context) error { return r.instancesOf(ctx, d.Part) }})
+		}
+		steps = append(steps, step{"deleting " + d.Name, func(ctx context.Context) error { return r.part(ctx, d.Name, d.Part) }})
+	}
+	steps = append(steps, step{"deleting results", r.results}, step{"deleting CRDs", r.definitions}, step{"deleting namespaces", r.namespaces})
+	for _, s := range steps {
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		err := s.do(ctx)
 		cancel()
@@ -82,6 +84,17 @@ func (r *removal) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// lastFirst returns the components that have a part of the inventory, those that were installed last first.
+func (r *removal) lastFirst() []component.Definition {
+	var all []component.Definition
+	for _, c := range slices.Backward(r.components()) {
+		if d := c.Definition(); d.Part != "" {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
 // targets deletes what the hub has for its targets, and says what they keep.
@@ -124,12 +137,13 @@ func isFetcher(ref apply.Ref) bool {
 	return ref.Kind == "ServiceAccount" && ref.Name == contract.AccountLoad
 }
 
-// queued deletes what runs have in our Kueue, when that may go: only a living Kueue takes its finalizers off.
-func (r *removal) queued(ctx context.Context) error {
+// instancesOf deletes the objects of the CRDs of a part that are not of others, when results may go: only the controller
+// of that part takes their finalizers off.
+func (r *removal) instancesOf(ctx context.Context, part string) error {
 	if !r.drop {
 		return nil
 	}
-	for _, ref := range r.owned(partKueue, isCRD) {
+	for _, ref := range r.owned(part, isCRD) {
 		all, others, err := r.instances(ctx, ref)
 		if err != nil {
 			return err
@@ -170,7 +184,11 @@ func (r *removal) instances(ctx context.Context, ref apply.Ref) (all, others []*
 // definitions deletes the CRDs of which there is nothing, or nothing but what may go.
 func (r *removal) definitions(ctx context.Context) error {
 	var going []apply.Ref
-	for _, ref := range append(r.owned(partKueue, isCRD), r.owned(partTekton, isCRD)...) {
+	var crds []apply.Ref
+	for _, d := range r.lastFirst() {
+		crds = append(crds, r.owned(d.Part, isCRD)...)
+	}
+	for _, ref := range crds {
 		all, others, err := r.instances(ctx, ref)
 		switch {
 		case err != nil:

@@ -71,6 +71,8 @@ func work(o apitest.Object) {
 			replicas = 1
 		}
 		o["status"] = apitest.Object{"replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas}
+	case "DaemonSet":
+		o["status"] = apitest.Object{"desiredNumberScheduled": int64(2), "numberReady": int64(2)}
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
 		webhooks, _ := o["webhooks"].([]any)
 		for _, w := range webhooks {

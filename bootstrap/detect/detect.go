@@ -41,32 +41,20 @@ func Connect(cfg *rest.Config) (Cluster, error) {
 	return Cluster{Discovery: d, Dynamic: dyn}, nil
 }
 
-// Found is all that there is to know before anything is installed.
+// Found is what a cluster is, whatever is installed on it.
 type Found struct {
-	Platform   Platform   `json:"platform"`
-	Tekton     Install    `json:"tekton"`
-	Triggers   Install    `json:"triggers"`
-	Kueue      Kueue      `json:"kueue"`
-	Monitoring Monitoring `json:"monitoring"`
-	Storage    []Storage  `json:"storage"`
-	Nodes      Nodes      `json:"nodes"`
+	Platform Platform  `json:"platform"`
+	Storage  []Storage `json:"storage"`
+	Nodes    Nodes     `json:"nodes"`
 }
 
 // Of asks everything. What could not be read is an error, and the rest is filled in all the same.
-func Of(ctx context.Context, c Cluster) (Found, error) {
+func Of(ctx context.Context, c Cluster, api API) (Found, error) {
 	var f Found
-	api, err := c.API()
-	if err != nil {
-		return f, err
-	}
-	problems := make([]error, 7)
+	problems := make([]error, 3)
 	f.Platform, problems[0] = c.Platform(ctx, api)
-	f.Tekton, problems[1] = c.Tekton(ctx, api)
-	f.Triggers, problems[2] = c.Triggers(ctx, api)
-	f.Kueue, problems[3] = c.Kueue(ctx, api)
-	f.Monitoring, problems[4] = c.Monitoring(ctx, api)
-	f.Storage, problems[5] = c.Storage(ctx)
-	f.Nodes, problems[6] = c.Nodes(ctx, api)
+	f.Storage, problems[1] = c.Storage(ctx)
+	f.Nodes, problems[2] = c.Nodes(ctx, api)
 	return f, errors.Join(problems...)
 }
 
@@ -105,8 +93,8 @@ func (a API) Versions(group string) []string {
 	return versions
 }
 
-// list reads all objects of a resource, of all namespaces when namespace is "".
-func (c Cluster) list(ctx context.Context, gvr schema.GroupVersionResource, namespace string, o metav1.ListOptions) ([]unstructured.Unstructured, error) {
+// List reads all objects of a resource, of all namespaces when namespace is "".
+func (c Cluster) List(ctx context.Context, gvr schema.GroupVersionResource, namespace string, o metav1.ListOptions) ([]unstructured.Unstructured, error) {
 	found, err := c.Dynamic.Resource(gvr).Namespace(namespace).List(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", gvr.Resource, err)
@@ -114,7 +102,8 @@ func (c Cluster) list(ctx context.Context, gvr schema.GroupVersionResource, name
 	return found.Items, nil
 }
 
-func (c Cluster) get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+// Get reads one object.
+func (c Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	o, err := c.Dynamic.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %q: %w", gvr.Resource, name, err)
@@ -122,10 +111,12 @@ func (c Cluster) get(ctx context.Context, gvr schema.GroupVersionResource, names
 	return o, nil
 }
 
-func core(resource string) schema.GroupVersionResource {
+// Core is a resource of the core API.
+func Core(resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: resource}
 }
 
-func in(group, version, resource string) schema.GroupVersionResource {
+// In is a resource of a group and version.
+func In(group, version, resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: resource}
 }

@@ -31,46 +31,11 @@ type Install struct {
 // Foreign reports whether somebody else installed it: it is then left alone.
 func (i Install) Foreign() bool { return i.Present && i.By != ByBflow }
 
-// Tekton looks for Tekton Pipelines.
-func (c Cluster) Tekton(ctx context.Context, api API) (Install, error) {
-	if !api.Serves("tekton.dev/v1", "pipelineruns") {
-		return Install{}, nil
-	}
-	i, deployment, err := c.install(ctx, "tekton-pipelines-controller")
-	if err != nil || deployment == nil {
-		return i, err
-	}
-	switch {
-	case i.By == ByBflow:
-	case strings.HasPrefix(i.Namespace, "openshift-"):
-		i.By = ByOpenShiftPipelines
-	case api.Serves("operator.tekton.dev/v1alpha1", "tektonconfigs"):
-		i.By = ByTektonOperator
-	}
-	// Made for this question: everybody may read it.
-	info, err := c.get(ctx, core("configmaps"), i.Namespace, "pipelines-info")
-	if err == nil {
-		if version, _, _ := unstructured.NestedString(info.Object, "data", "version"); version != "" {
-			i.Version = version
-		}
-	}
-	return i, nil
-}
-
-// Triggers looks for Tekton Triggers.
-func (c Cluster) Triggers(ctx context.Context, api API) (Install, error) {
-	if !api.Serves("triggers.tekton.dev/v1beta1", "eventlisteners") {
-		return Install{}, nil
-	}
-	i, _, err := c.install(ctx, "tekton-triggers-controller")
-	return i, err
-}
-
-// install finds the controller of a component whose API is served by its Deployment's name, which all distributions
-// keep while they choose the namespace.
-func (c Cluster) install(ctx context.Context, name string) (Install, *unstructured.Unstructured, error) {
+// Controller finds the controller of a component whose API is served by the name of its Deployment, which all
+// distributions keep while they choose the namespace. The Deployment is nil where there is none.
+func (c Cluster) Controller(ctx context.Context, name string) (Install, *unstructured.Unstructured, error) {
 	i := Install{Present: true, By: ByUpstream}
-	found, err := c.list(ctx, in("apps", "v1", "deployments"), "", metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	found, err := c.List(ctx, In("apps", "v1", "deployments"), "", metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 	if err != nil || len(found) == 0 {
 		return i, nil, err
 	}

@@ -45,13 +45,13 @@ type Ill struct {
 
 // Nodes reads the nodes and, where the cluster has them, the slices of dynamic resource allocation.
 func (c Cluster) Nodes(ctx context.Context, api API) (Nodes, error) {
-	nodes, err := typed[corev1.Node](ctx, c, core("nodes"))
+	nodes, err := typed[corev1.Node](ctx, c, Core("nodes"))
 	if err != nil {
 		return Nodes{}, err
 	}
 	var slices []resourcev1.ResourceSlice
 	if api.Serves("resource.k8s.io/v1", "resourceslices") {
-		slices, err = typed[resourcev1.ResourceSlice](ctx, c, in("resource.k8s.io", "v1", "resourceslices"))
+		slices, err = typed[resourcev1.ResourceSlice](ctx, c, In("resource.k8s.io", "v1", "resourceslices"))
 	}
 	return nodesOf(nodes, slices), err
 }
@@ -82,7 +82,7 @@ func ill(node *corev1.Node) []Ill {
 
 // typed reads all objects of a resource as T.
 func typed[T any](ctx context.Context, c Cluster, gvr schema.GroupVersionResource) ([]T, error) {
-	found, err := c.list(ctx, gvr, "", metav1.ListOptions{})
+	found, err := c.List(ctx, gvr, "", metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (c Cluster) Platform(ctx context.Context, api API) (Platform, error) {
 	if len(api.Versions("security.openshift.io")) > 0 {
 		p.OpenShift = c.openShift(ctx)
 	}
-	system, err := c.get(ctx, core("namespaces"), "", "kube-system")
+	system, err := c.Get(ctx, Core("namespaces"), "", "kube-system")
 	if err != nil {
 		return p, err
 	}
@@ -40,7 +40,7 @@ func (c Cluster) Platform(ctx context.Context, api API) (Platform, error) {
 
 // openShift returns the version in the cluster's own record. It may be hidden from an account, or missing (MicroShift).
 func (c Cluster) openShift(ctx context.Context) string {
-	o, err := c.get(ctx, in("config.openshift.io", "v1", "clusterversions"), "", "version")
+	o, err := c.Get(ctx, In("config.openshift.io", "v1", "clusterversions"), "", "version")
 	if err != nil {
 		return "unknown"
 	}
@@ -51,5 +51,5 @@ func (c Cluster) openShift(ctx context.Context) string {
 	return version
 }
 
-// missing reports whether err says that there is no such object, or no such kind of object.
-func missing(err error) bool { return apierrors.IsNotFound(err) }
+// IsMissing reports whether err says that there is no such object, or no such kind of object.
+func IsMissing(err error) bool { return apierrors.IsNotFound(err) }

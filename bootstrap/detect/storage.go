@@ -18,7 +18,7 @@ type Storage struct {
 
 // Storage lists the StorageClasses.
 func (c Cluster) Storage(ctx context.Context) ([]Storage, error) {
-	found, err := c.list(ctx, in("storage.k8s.io", "v1", "storageclasses"), "", metav1.ListOptions{})
+	found, err := c.List(ctx, In("storage.k8s.io", "v1", "storageclasses"), "", metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -23,7 +24,9 @@ const (
 
 func (d *doctor) tekton(ctx context.Context) []Line {
 	const check = "tekton"
-	i, err := d.cluster.Tekton(ctx, d.api)
+	var tekton component.Tekton
+	err := tekton.Detect(ctx, d.cluster, d.api)
+	i := tekton.Install
 	switch {
 	case err != nil && !i.Present:
 		return unread(check, err)
@@ -74,21 +77,23 @@ func (d *doctor) tektonSecurity(ctx context.Context, i detect.Install) Line {
 
 func (d *doctor) kueue(ctx context.Context) []Line {
 	const check = "kueue"
-	k, err := d.cluster.Kueue(ctx, d.api)
+	var k component.Kueue
+	err := k.Detect(ctx, d.cluster, d.api)
+	i := k.Install
 	switch {
-	case !k.Present && err != nil:
+	case !i.Present && err != nil:
 		return unread(check, err)
-	case !k.Present:
+	case !i.Present:
 		return []Line{fail(check, bootstrap, "Kueue is not installed")}
 	case !k.Usable():
 		return []Line{fail(check, "update Kueue to "+minKueue+" or later", "Kueue serves %s, and not v1beta2", strings.Join(k.Served, ", "))}
 	case err != nil:
 		return unread(check, err)
 	}
-	line := d.installed(ctx, check, "Kueue", k.Install, minKueue)
+	line := d.installed(ctx, check, "Kueue", i, minKueue)
 	if line.Level == OK && k.ManagesPods() {
-		line = warn(check, "remove pod from integrations.frameworks of Kueue, or keep it: bflow-controller then creates the Workloads of runs",
-			"Kueue %s (%s) manages single pods too, so runs may carry no queue label", k.Version, k.By)
+		line = warn(check, "take pod out of integrations.frameworks of Kueue, or leave it: runs then wait by a Workload that the controller makes",
+			"Kueue %s (%s) manages single pods too, so runs may carry no queue label", i.Version, i.By)
 	}
 	return []Line{line}
 }

@@ -1,4 +1,4 @@
-package objects
+package objects_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/bootstrap/component"
+	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/queue/devices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -24,6 +26,9 @@ const (
 	ofScaling     = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
 	ofTeam        = "system:serviceaccount:bench:default"
 )
+
+// devicesPolicy is the name of the rule for devices.
+const devicesPolicy = "bflow-devices"
 
 // Pods as parts of what makes them.
 const (
@@ -164,7 +169,7 @@ func TestThePolicyKnowsEveryDevice(t *testing.T) {
 }
 
 func TestAnyoneMayHaveDevicesWhereTheyAreTold(t *testing.T) {
-	for _, o := range objectsOf(t, Config{DevicePods: DevicesOfAnyone}) {
+	for _, o := range objectsOf(t, objects.Config{Pieces: pieces(component.Settings{"devicePods": []byte(`"anyone"`)}, &component.Devices{})}) {
 		if o.GetName() == devicesPolicy {
 			t.Errorf("%s %s is there", o.GetKind(), o.GetName())
 		}

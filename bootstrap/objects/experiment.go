@@ -28,7 +28,7 @@ func experiment(c Config, namespace string) ([]*unstructured.Unstructured, error
 		}
 		unstructured.RemoveNestedField(o.Object, "metadata", "creationTimestamp")
 		o.SetNamespace(namespace)
-		addLabels(o, map[string]string{labelPartOf: partOf})
+		AddLabels(o, map[string]string{labelPartOf: partOf})
 		all = append(all, o)
 	}
 	return all, nil

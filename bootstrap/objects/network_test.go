@@ -1,9 +1,10 @@
-package objects
+package objects_test
 
 import (
 	"slices"
 	"testing"
 
+	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
@@ -179,7 +180,7 @@ func TestNetworkPoliciesLetThroughWhatRunsNeed(t *testing.T) {
 }
 
 func TestNetworkPoliciesAreThereWhenTheyAreAskedFor(t *testing.T) {
-	if n := networkOf(t, objectsOf(t, Config{})); len(n.policies) > 0 {
+	if n := networkOf(t, objectsOf(t, objects.Config{})); len(n.policies) > 0 {
 		t.Errorf("%d policies that nobody asked for", len(n.policies))
 	}
 	if n := networkOf(t, targetOf(t, false)); len(n.policies) > 0 {
@@ -189,7 +190,7 @@ func TestNetworkPoliciesAreThereWhenTheyAreAskedFor(t *testing.T) {
 
 func targetOf(t *testing.T, policies bool) []*unstructured.Unstructured {
 	t.Helper()
-	all, err := Target{Name: "worker", Hub: "h", Namespaces: []string{"bench", "nightly"}, NetworkPolicies: policies}.Objects()
+	all, err := objects.Target{Name: "worker", Hub: "h", Namespaces: []string{"bench", "nightly"}, NetworkPolicies: policies}.Objects()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@
 package objects
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,21 +21,6 @@ const (
 	Dev       = "dev"
 )
 
-// Ways to bring the dashboard into Grafana.
-const (
-	DashboardConfigMap = "dashboard"        // a ConfigMap that the sidecar of Grafana's chart finds by its label
-	DashboardOperator  = "grafana-operator" // that ConfigMap, named by a GrafanaDashboard
-)
-
-// Who may make pods that ask for devices in namespaces of runs.
-const (
-	DevicesOfRuns   = "bflow"
-	DevicesOfAnyone = "anyone"
-)
-
-// devicesPolicy is the name of the ValidatingAdmissionPolicy that keeps others from it, and of its binding.
-const devicesPolicy = "bflow-devices"
-
 // DefaultNamespace is where runs live when nobody says otherwise.
 const DefaultNamespace = "benchflow"
 
@@ -53,10 +37,7 @@ type Config struct {
 	Image      string   // of the controller, by tag or digest; "" = DefaultImage with Version
 	Client     string   // image of bflow, for the task of Pipeline bflow-experiment; "" = beside Image, by Version
 	Namespaces []string // where runs live; none = DefaultNamespace
-	Prebuilt   bool     // Kueue manages pods, so the controller makes the Workloads of runs itself
 	Flags      []string // more of the controller
-	DevicePods string   // who makes pods that ask for devices where runs live: DevicesOfRuns or DevicesOfAnyone; "" = the first
-	Replicas   int      // of the controller; 0 = one
 
 	From func(image string) string // where the cluster pulls an image from; nil = from its own registry
 
@@ -64,15 +45,17 @@ type Config struct {
 	LoadNodes map[string]string // node selector of task pods; empty = anywhere
 	LoadCPU   string            // cores that a load generator asks for; "" = what its Task says
 
-	Prometheus       bool              // PrometheusRule and PodMonitor
-	PrometheusLabels map[string]string // that the operator's Prometheus selects these two by
-	Dashboard        string            // DashboardConfigMap, DashboardOperator or "" for none
+	Pieces []Piece // of components
+}
 
-	Servers []contract.PrometheusServer // that get a token
+// Piece is what a component adds to the objects of bflow. The zero value adds nothing.
+type Piece struct {
+	Folder    string                       // of overlays/components, rendered with the overlay; "" = none
+	Objects   []*unstructured.Unstructured // beside those of the overlays; they get the labels of bflow, and what lies in DefaultNamespace comes for every namespace of runs
+	Arguments []string                     // more arguments of the controller
 
-	NetworkPolicies bool // who may talk to whom
-
-	Triggers bool // an EventListener per namespace, and what it may
+	// Edit changes a rendered object in place, or leaves it out where keep is false; nil changes none.
+	Edit func(*unstructured.Unstructured) (keep bool, err error)
 }
 
 // Objects returns every object of ours, namespaces first, in an order that depends on nothing but c. ClusterQueue
@@ -85,18 +68,13 @@ func Objects(c Config) ([]*unstructured.Unstructured, error) {
 	}
 	var all []*unstructured.Unstructured
 	for _, o := range rendered {
-		if c.DevicePods == DevicesOfAnyone && o.GetName() == devicesPolicy {
-			continue
+		keep, err := edit(o, c)
+		if err != nil {
+			return nil, err
 		}
-		if c.Prometheus && o.GroupVersionKind().Group == groupPrometheus {
-			addLabels(o, c.PrometheusLabels)
+		if keep {
+			all = append(all, perNamespace(o, c.Namespaces)...)
 		}
-		if o.GetKind() == "Deployment" && o.GetName() == contract.AccountController {
-			if err := arguments(o, c); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, perNamespace(o, c.Namespaces)...)
 	}
 	for _, namespace := range c.Namespaces {
 		starter, err := experiment(c, namespace)
@@ -108,12 +86,12 @@ func Objects(c Config) ([]*unstructured.Unstructured, error) {
 			all = append(all, hub(c, namespace))
 		}
 	}
-	if len(c.Servers) > 0 {
-		list, err := servers(c)
-		if err != nil {
-			return nil, err
+	for _, p := range c.Pieces {
+		for _, o := range p.Objects {
+			o = o.DeepCopy()
+			own(o, c.Version)
+			all = append(all, perNamespace(o, c.Namespaces)...)
 		}
-		all = append(all, list)
 	}
 	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
 	return all, nil
@@ -141,16 +119,37 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// arguments tells the controller what Kueue does beside it, and what else is wished.
-func arguments(deployment *unstructured.Unstructured, c Config) error {
+// edit lets the components change an object, and gives the controller its arguments.
+func edit(o *unstructured.Unstructured, c Config) (keep bool, err error) {
+	for _, p := range c.Pieces {
+		if p.Edit == nil {
+			continue
+		}
+		if keep, err := p.Edit(o); err != nil || !keep {
+			return false, err
+		}
+	}
+	if !IsController(o) {
+		return true, nil
+	}
+	return true, addArguments(o, c)
+}
+
+// IsController reports whether an object is the Deployment of the controller.
+func IsController(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "Deployment" && o.GetName() == contract.AccountController
+}
+
+// addArguments gives the controller the arguments of components, then those that whoever installs asked for.
+func addArguments(deployment *unstructured.Unstructured, c Config) error {
 	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
 	if len(containers) == 0 {
 		return fmt.Errorf("reading Deployment %q: it has no containers", deployment.GetName())
 	}
 	container, _ := containers[0].(map[string]any)
 	args, _, _ := unstructured.NestedStringSlice(container, "args")
-	if c.Prebuilt {
-		args = append(args, "--prebuilt-workloads")
+	for _, p := range c.Pieces {
+		args = append(args, p.Arguments...)
 	}
 	args = append(args, c.Flags...)
 	if err := unstructured.SetNestedStringSlice(container, args, "args"); err != nil {
@@ -186,23 +185,13 @@ func hub(c Config, namespace string) *unstructured.Unstructured {
 			contract.HubImages:    prefix(c.Image),
 		},
 	}}
-	o.SetLabels(map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(c.Version)})
+	own(o, c.Version)
 	return o
 }
 
-// servers lists for the controller which Prometheus servers get a token.
-func servers(c Config) (*unstructured.Unstructured, error) {
-	text, err := json.MarshalIndent(c.Servers, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("writing the list of Prometheus servers: %w", err)
-	}
-	o := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"name": contract.ConfigMapPrometheus, "namespace": contract.NamespaceSystem},
-		"data":     map[string]any{contract.PrometheusKey: string(text)},
-	}}
-	o.SetLabels(map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(c.Version)})
-	return o, nil
+// own gives an object the labels of what bflow installs.
+func own(o *unstructured.Unstructured, version string) {
+	AddLabels(o, map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(version)})
 }
 
 // prefix is where the other images are: beside that of the controller. One that is named otherwise tells nothing.
@@ -222,7 +211,8 @@ func platform(overlay string) string {
 	return "kubernetes"
 }
 
-func addLabels(o *unstructured.Unstructured, more map[string]string) {
+// AddLabels gives an object more labels.
+func AddLabels(o *unstructured.Unstructured, more map[string]string) {
 	labels := o.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}

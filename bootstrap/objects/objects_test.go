@@ -1,4 +1,4 @@
-package objects
+package objects_test
 
 import (
 	"flag"
@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/bootstrap/component"
+	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,17 +22,30 @@ import (
 var update = flag.Bool("update", false, "rewrite the lists of objects")
 
 // full is a call that uses everything.
-func full() Config {
-	return Config{
+func full() objects.Config {
+	return objects.Config{
 		Version: "v0.1.0", Namespaces: []string{"bench", "nightly"}, Hub: "5d1c", LoadNodes: map[string]string{"pool": "cpu"}, LoadCPU: "250m",
-		Prometheus: true, PrometheusLabels: map[string]string{"release": "prom"}, Dashboard: DashboardOperator,
-		Triggers: true, Replicas: 3, NetworkPolicies: true,
+		Pieces: pieces(component.Settings{"replicas": []byte("3"), "networkPolicies": []byte("true")}, &component.Replicas{}, &component.Network{},
+			&component.Prometheus{Served: true, Labels: map[string]string{"release": "prom"}}, &component.Dashboard{Operator: true}, &component.Triggers{Served: true}),
 	}
 }
 
-func objectsOf(t *testing.T, c Config) []*unstructured.Unstructured {
+// pieces are what components add to the objects of bflow.
+func pieces(s component.Settings, all ...component.Component) []objects.Piece {
+	var pieces []objects.Piece
+	for _, c := range all {
+		out, err := c.Render(component.Site{Settings: s})
+		if err != nil {
+			panic(err)
+		}
+		pieces = append(pieces, out.Piece)
+	}
+	return pieces
+}
+
+func objectsOf(t *testing.T, c objects.Config) []*unstructured.Unstructured {
 	t.Helper()
-	all, err := Objects(c)
+	all, err := objects.Objects(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +64,8 @@ func find(t *testing.T, all []*unstructured.Unstructured, kind, namespace, name 
 }
 
 func TestObjectsAreThoseOfTheList(t *testing.T) {
-	for name, c := range map[string]Config{
-		"vanilla": {}, "openshift": {Overlay: OpenShift}, "air-gapped": {Overlay: AirGapped}, "dev": {Overlay: Dev}, "full": full(),
+	for name, c := range map[string]objects.Config{
+		"vanilla": {}, "openshift": {Overlay: objects.OpenShift}, "air-gapped": {Overlay: objects.AirGapped}, "dev": {Overlay: objects.Dev}, "full": full(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
@@ -81,7 +97,7 @@ func TestTwoCallsGiveTheSameObjects(t *testing.T) {
 
 func TestEveryObjectSaysWhoseItIs(t *testing.T) {
 	for _, o := range objectsOf(t, full()) {
-		for key, want := range map[string]string{labelPartOf: "bflow", contract.LabelManagedBy: "bflow", labelVersion: "v0.1.0"} {
+		for key, want := range map[string]string{"app.kubernetes.io/part-of": "bflow", contract.LabelManagedBy: "bflow", "app.kubernetes.io/version": "v0.1.0"} {
 			if got := o.GetLabels()[key]; got != want {
 				t.Errorf("%s %q: label %s is %q, want %q", o.GetKind(), o.GetName(), key, got, want)
 			}
@@ -122,7 +138,7 @@ func TestEveryNamespaceOfRunsIsComplete(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if slices.ContainsFunc(all, func(o *unstructured.Unstructured) bool { return o.GetNamespace() == DefaultNamespace }) {
+	if slices.ContainsFunc(all, func(o *unstructured.Unstructured) bool { return o.GetNamespace() == objects.DefaultNamespace }) {
 		t.Error("something lies in the default namespace though others were named")
 	}
 }
@@ -131,15 +147,15 @@ func TestTheControllersImage(t *testing.T) {
 	const digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 	for _, row := range []struct {
 		name   string
-		config Config
+		config objects.Config
 		want   string
 	}{
-		{"the version is the tag", Config{Version: "v1.2.0+dirty"}, "localhost/bflow/bflow-controller:v1.2.0-dirty"},
-		{"a registry with a port and no tag", Config{Image: "192.0.2.1:5000/bflow/bflow-controller"}, "192.0.2.1:5000/bflow/bflow-controller:dev"},
-		{"a tag", Config{Image: "reg.example/x/ctl:v1"}, "reg.example/x/ctl:v1"},
-		{"a digest", Config{Image: "reg.example/x/ctl@" + digest}, "reg.example/x/ctl@" + digest},
-		{"a digest wins over a tag", Config{Image: "reg.example:5000/x/ctl:v1@" + digest}, "reg.example:5000/x/ctl@" + digest},
-		{"an overlay that names a mirror", Config{Overlay: AirGapped, Image: "mirror.corp/bflow/bflow-controller:v1"}, "mirror.corp/bflow/bflow-controller:v1"},
+		{"the version is the tag", objects.Config{Version: "v1.2.0+dirty"}, "localhost/bflow/bflow-controller:v1.2.0-dirty"},
+		{"a registry with a port and no tag", objects.Config{Image: "192.0.2.1:5000/bflow/bflow-controller"}, "192.0.2.1:5000/bflow/bflow-controller:dev"},
+		{"a tag", objects.Config{Image: "reg.example/x/ctl:v1"}, "reg.example/x/ctl:v1"},
+		{"a digest", objects.Config{Image: "reg.example/x/ctl@" + digest}, "reg.example/x/ctl@" + digest},
+		{"a digest wins over a tag", objects.Config{Image: "reg.example:5000/x/ctl:v1@" + digest}, "reg.example:5000/x/ctl@" + digest},
+		{"an overlay that names a mirror", objects.Config{Overlay: objects.AirGapped, Image: "mirror.corp/bflow/bflow-controller:v1"}, "mirror.corp/bflow/bflow-controller:v1"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := find(t, objectsOf(t, row.config), "Deployment", "bflow-system", "bflow-controller")
@@ -154,13 +170,13 @@ func TestTheControllersImage(t *testing.T) {
 func TestTheControllersArguments(t *testing.T) {
 	for _, row := range []struct {
 		name   string
-		config Config
+		config objects.Config
 		want   []string
 	}{
 		{"none but what is wished: namespaces of runs are known by their label", full(), []string{}},
-		{"a Kueue that manages pods", Config{Prebuilt: true}, []string{"--prebuilt-workloads"}},
-		{"more flags", Config{Flags: []string{"--force-after=1m"}}, []string{"--force-after=1m"}},
-		{"a cluster to try things on", Config{Overlay: Dev}, []string{"--log-level=debug"}},
+		{"a Kueue that manages pods", objects.Config{Pieces: pieces(nil, &component.Kueue{Install: detect.Install{Present: true, By: detect.ByUpstream}, Frameworks: []string{"pod"}})}, []string{"--prebuilt-workloads"}},
+		{"more flags", objects.Config{Flags: []string{"--force-after=1m"}}, []string{"--force-after=1m"}},
+		{"a cluster to try things on", objects.Config{Overlay: objects.Dev}, []string{"--log-level=debug"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := find(t, objectsOf(t, row.config), "Deployment", "bflow-system", "bflow-controller")
@@ -174,14 +190,14 @@ func TestTheControllersArguments(t *testing.T) {
 }
 
 func TestAnUnknownOverlayIsAnError(t *testing.T) {
-	if _, err := Objects(Config{Overlay: "k3s"}); err == nil || !strings.Contains(err.Error(), `rendering overlay "k3s"`) {
+	if _, err := objects.Objects(objects.Config{Overlay: "k3s"}); err == nil || !strings.Contains(err.Error(), `rendering overlay "k3s"`) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestOnlyPrometheusObjectsCarryItsLabels(t *testing.T) {
 	for _, o := range objectsOf(t, full()) {
-		if _, ok := o.GetLabels()["release"]; ok != (o.GroupVersionKind().Group == groupPrometheus) {
+		if _, ok := o.GetLabels()["release"]; ok != (o.GroupVersionKind().Group == "monitoring.coreos.com") {
 			t.Errorf("%s %q: label release is there: %v", o.GetKind(), o.GetName(), ok)
 		}
 	}
@@ -190,14 +206,14 @@ func TestOnlyPrometheusObjectsCarryItsLabels(t *testing.T) {
 // TestPlainKustomizeBuildsEveryOverlay reads the folders from disk, as a person would. Pipeline bflow-experiment and its
 // Task are no YAML.
 func TestPlainKustomizeBuildsEveryOverlay(t *testing.T) {
-	for _, overlay := range []string{Vanilla, OpenShift, AirGapped, Dev} {
+	for _, overlay := range []string{objects.Vanilla, objects.OpenShift, objects.AirGapped, objects.Dev} {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../overlays/"+overlay)
 		if err != nil {
 			t.Errorf("%s: %v", overlay, err)
 			continue
 		}
-		if built.Size()+2 != len(objectsOf(t, Config{Overlay: overlay})) {
-			t.Errorf("%s: kustomize makes %d objects, bootstrap %d", overlay, built.Size(), len(objectsOf(t, Config{Overlay: overlay})))
+		if built.Size()+2 != len(objectsOf(t, objects.Config{Overlay: overlay})) {
+			t.Errorf("%s: kustomize makes %d objects, bootstrap %d", overlay, built.Size(), len(objectsOf(t, objects.Config{Overlay: overlay})))
 		}
 	}
 }
@@ -223,7 +239,7 @@ func TestMoreThanOneController(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range objectsOf(t, Config{}) {
+	for _, o := range objectsOf(t, objects.Config{}) {
 		if o.GetKind() == "PodDisruptionBudget" {
 			t.Error("a budget of one out of one keeps nodes from being drained")
 		}

@@ -1,9 +1,11 @@
-package objects
+package objects_test
 
 import (
 	"context"
 	"strings"
 	"testing"
+
+	"bflow.dev/bflow/bootstrap/objects"
 
 	"github.com/google/cel-go/cel"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -241,7 +243,7 @@ func oldest() *version.Version { return version.MajorMinor(1, 30) }
 
 func compilePolicy(t *testing.T, name string) *compiled {
 	t.Helper()
-	text, err := find(t, objectsOf(t, Config{}), "ValidatingAdmissionPolicy", "", name).MarshalJSON()
+	text, err := find(t, objectsOf(t, objects.Config{}), "ValidatingAdmissionPolicy", "", name).MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}

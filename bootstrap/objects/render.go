@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/bootstrap/overlays"
-	"bflow.dev/bflow/runplan/contract"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -22,8 +21,6 @@ const (
 	labelVersion = "app.kubernetes.io/version"
 	partOf       = "bflow"
 )
-
-const groupPrometheus = "monitoring.coreos.com"
 
 // render runs kustomize over the embedded overlays and what the call adds to them.
 func render(call types.Kustomization) ([]*unstructured.Unstructured, error) {
@@ -59,28 +56,17 @@ func render(call types.Kustomization) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// kustomization is the topmost one: the overlay, the components that this cluster has use for, and the image.
+// kustomization is the topmost one: the overlay, the folders of the components, and the image.
 func kustomization(c Config) types.Kustomization {
 	k := types.Kustomization{
 		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
 		Resources: []string{"../overlays/" + c.Overlay},
 		Labels:    []types.Label{{Pairs: map[string]string{labelVersion: labelValue(c.Version)}}},
 	}
-	if c.Prometheus {
-		k.Components = append(k.Components, "../overlays/components/prometheus")
-	}
-	if c.Dashboard != "" {
-		k.Components = append(k.Components, "../overlays/components/"+c.Dashboard)
-	}
-	if c.Replicas > 1 {
-		k.Components = append(k.Components, "../overlays/components/replicas")
-		k.Replicas = []types.Replica{{Name: contract.AccountController, Count: int64(c.Replicas)}}
-	}
-	if c.NetworkPolicies {
-		k.Components = append(k.Components, "../overlays/components/network")
-	}
-	if c.Triggers {
-		k.Components = append(k.Components, "../overlays/components/triggers")
+	for _, p := range c.Pieces {
+		if p.Folder != "" {
+			k.Components = append(k.Components, "../overlays/components/"+p.Folder)
+		}
 	}
 	image := imageOf(c.Image)
 	k.Images = []types.Image{image}

@@ -1,4 +1,4 @@
-package objects
+package objects_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bflow.dev/bflow/bootstrap/objects"
 
 	"bflow.dev/bflow/internal/crd"
 
@@ -47,7 +49,7 @@ func builtin() map[string]func() any {
 var elsewhere = []string{"PodMonitor", "PrometheusRule", "GrafanaDashboard", "EventListener", "Trigger", "TriggerBinding", "TriggerTemplate"}
 
 func TestEveryObjectFitsItsSchema(t *testing.T) {
-	for _, c := range []Config{full(), {Overlay: OpenShift}, {Overlay: AirGapped}, {Overlay: Dev}} {
+	for _, c := range []objects.Config{full(), {Overlay: objects.OpenShift}, {Overlay: objects.AirGapped}, {Overlay: objects.Dev}} {
 		for _, o := range objectsOf(t, c) {
 			name := fmt.Sprintf("%s %s %q", c.Overlay, o.GetKind(), o.GetName())
 			switch {
@@ -139,7 +141,7 @@ func TestTheControllerFitsARestrictedNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	var d appsv1.Deployment
-	text, err := find(t, objectsOf(t, Config{}), "Deployment", "bflow-system", "bflow-controller").MarshalJSON()
+	text, err := find(t, objectsOf(t, objects.Config{}), "Deployment", "bflow-system", "bflow-controller").MarshalJSON()
 	if err == nil {
 		err = yaml.Unmarshal(text, &d)
 	}

@@ -50,7 +50,7 @@ func (t Target) Objects() ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for _, o := range rendered {
 		if t.Hub != "" {
-			addLabels(o, map[string]string{contract.LabelHub: t.Hub})
+			AddLabels(o, map[string]string{contract.LabelHub: t.Hub})
 		}
 		all = append(all, perNamespace(o, t.Namespaces)...)
 	}
@@ -74,7 +74,7 @@ func (t Target) Queue() []*unstructured.Unstructured {
 			"admissionChecksStrategy": map[string]any{"admissionChecks": []any{map[string]any{"name": check}}},
 		}),
 	}
-	addLabels(all[0], t.Labels)
+	AddLabels(all[0], t.Labels)
 	for _, namespace := range t.Namespaces {
 		all = append(all, t.queued("LocalQueue", t.Name, namespace, map[string]any{"clusterQueue": t.Name}))
 	}

@@ -1,10 +1,12 @@
-package objects
+package objects_test
 
 import (
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"bflow.dev/bflow/bootstrap/objects"
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -13,7 +15,7 @@ import (
 
 func onTarget(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	all, err := Target{Name: "far", Namespaces: []string{"bench", "more"}, Hub: "uid-of-hub", Version: "v1"}.Objects()
+	all, err := objects.Target{Name: "far", Namespaces: []string{"bench", "more"}, Hub: "uid-of-hub", Version: "v1"}.Objects()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,13 +25,13 @@ func onTarget(t *testing.T) []*unstructured.Unstructured {
 // TestAQueueIsThatOfLocal: what the overlays write for the hub itself and what is made for others is the same.
 func TestAQueueIsThatOfLocal(t *testing.T) {
 	ours := objectsOf(t, full())
-	for _, o := range (Target{Name: "local", Namespaces: []string{"bench"}}).Queue() {
+	for _, o := range (objects.Target{Name: "local", Namespaces: []string{"bench"}}).Queue() {
 		want := find(t, ours, o.GetKind(), o.GetNamespace(), o.GetName())
 		if diff := cmp.Diff(want.Object["spec"], o.Object["spec"]); diff != "" {
 			t.Errorf("%s %q (-local +made):\n%s", o.GetKind(), o.GetName(), diff)
 		}
 	}
-	far := Target{Name: "far", Labels: map[string]string{"region": "eu"}, Namespaces: []string{"a", "b"}}.Queue()
+	far := objects.Target{Name: "far", Labels: map[string]string{"region": "eu"}, Namespaces: []string{"a", "b"}}.Queue()
 	var names []string
 	for _, o := range far {
 		names = append(names, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())

@@ -88,7 +88,7 @@ func TestRightsGrantedAreRightsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := objects.Objects(objects.Config{Namespaces: []string{namespace}, Triggers: knows(log, "bflow-listener")})
+	all, err := objects.Objects(objects.Config{Namespaces: []string{namespace}, Pieces: triggersPiece(t, knows(log, "bflow-listener"))})
 	if err != nil {
 		t.Fatal(err)
 	}

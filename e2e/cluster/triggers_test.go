@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/internal/audit"
 )
@@ -181,10 +182,20 @@ func sign(e event, keys map[string]string) map[string]string {
 	return header
 }
 
+// triggersPiece is what bootstrap adds where Tekton Triggers is served.
+func triggersPiece(t *testing.T, served bool) []objects.Piece {
+	t.Helper()
+	out, err := (&component.Triggers{Served: served}).Render(component.Site{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []objects.Piece{out.Piece}
+}
+
 // install makes what bootstrap would put into the namespace for its listener, and deletes it at the end.
 func (l *listener) install() {
 	l.t.Helper()
-	all, err := objects.Objects(objects.Config{Namespaces: []string{l.namespace}, Triggers: true})
+	all, err := objects.Objects(objects.Config{Namespaces: []string{l.namespace}, Pieces: triggersPiece(l.t, true)})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -384,7 +395,7 @@ func (l *listener) rights() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	all, err := objects.Objects(objects.Config{Namespaces: []string{l.namespace}, Triggers: true})
+	all, err := objects.Objects(objects.Config{Namespaces: []string{l.namespace}, Pieces: triggersPiece(l.t, true)})
 	if err != nil {
 		l.t.Fatal(err)
 	}

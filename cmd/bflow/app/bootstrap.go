@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"bflow.dev/bflow/bootstrap"
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/mirror"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/runplan/contract"
@@ -50,19 +52,19 @@ func mirrorFlags(more ...cli.Flag) []cli.Flag {
 }
 
 func installFlags(more ...cli.Flag) []cli.Flag {
-	return kubeFlags(mirrorFlags(append(append([]cli.Flag{
-		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace for runs, added to the existing ones; repeatable or comma-separated (default: " + objects.DefaultNamespace + ")"},
-		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: chosen by platform)"},
-		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...]: labels of the nodes for task pods (default: nodes without GPUs, if a label identifies them)"},
-		&cli.StringSliceFlag{Name: "prometheus", Usage: "URL[,ca=FILE][,audience=NAME] of a Prometheus that runs may query with a token from bflow-controller; repeatable (default: Thanos on OpenShift)"},
-		&cli.BoolFlag{Name: "network-policies", Usage: "create NetworkPolicies that restrict access to bflow's pods; =false removes them"},
-		&cli.StringSliceFlag{Name: "controller-flag", Usage: "pass a flag to bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
-		&cli.StringFlag{Name: "device-pods", Usage: "who may create pods that request devices in namespaces for runs: " + objects.DevicesOfRuns + " or " + objects.DevicesOfAnyone + " (default: " + objects.DevicesOfRuns + ")"},
-		&cli.IntFlag{Name: "controller-replicas", Usage: "replicas of bflow-controller, of which one is the leader (default: unchanged, initially 1)"},
-		&cli.BoolFlag{Name: "adopt", Usage: "take over Tekton and Kueue from others who installed them"},
-		&cli.BoolFlag{Name: "force-conflicts", Usage: "take ownership of fields that other field managers own, except replicas and resources"},
-		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long to wait for each component to become ready"},
-	}, keepFlags()...), more...)...)...)
+	flags := []cli.Flag{
+		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where runs live, beside where they do already; repeatable or by commas (default: " + objects.DefaultNamespace + ")"},
+		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: by the platform)"},
+		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...] of the nodes for task pods (default: nodes without GPUs where a label tells them)"},
+		&cli.StringSliceFlag{Name: "controller-flag", Usage: "flag of bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
+	}
+	flags = append(flags, componentFlags(component.Flags(component.All()))...)
+	flags = append(flags,
+		&cli.BoolFlag{Name: "adopt", Usage: "take over what others have installed"},
+		&cli.BoolFlag{Name: "force-conflicts", Usage: "take fields that others own, except how many and how large things are"},
+		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long each component may take until it works"},
+	)
+	return kubeFlags(mirrorFlags(slices.Concat(flags, keepFlags(), more)...)...)
 }
 
 func installOptions(c *cli.Context) (bootstrap.Options, error) {
@@ -78,7 +80,7 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 	if err != nil {
 		return bootstrap.Options{}, err
 	}
-	servers, err := prometheusServers(c.StringSlice("prometheus"))
+	settings, err := componentSettings(c, component.Flags(component.All()))
 	if err != nil {
 		return bootstrap.Options{}, err
 	}
@@ -91,11 +93,8 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 		namespaces = append(namespaces, strings.Split(n, ",")...)
 	}
 	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, Client: client, LoadNodes: nodes,
-		Controller: controller, Replicas: c.Int("controller-replicas"), Prometheus: servers, DevicePods: c.String("device-pods"),
+		Controller: controller, Components: settings,
 		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
-	if c.IsSet("network-policies") {
-		o.NetworkPolicies = new(c.Bool("network-policies"))
-	}
 	return o, step.Exit(contract.ExitUsage, o.Validate())
 }
 

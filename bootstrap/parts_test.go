@@ -9,10 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/mirror"
 	"bflow.dev/bflow/bootstrap/upstream"
 	"bflow.dev/bflow/runplan/contract"
+)
+
+// Parts of the two that others may have installed.
+const (
+	partTekton = "tekton"
+	partKueue  = "kueue"
 )
 
 func TestWhatOthersInstalledIsLeftAlone(t *testing.T) {
@@ -20,26 +27,28 @@ func TestWhatOthersInstalledIsLeftAlone(t *testing.T) {
 	begun := Inventory{Parts: map[string][]Entry{partTekton: {{Ref: apply.Ref{Kind: "Namespace", Name: upstream.TektonNamespace}}}}}
 	for _, row := range []struct {
 		name    string
-		found   detect.Found
+		tekton  detect.Install
+		kueue   detect.Install
 		options Options
 		inv     Inventory
 		want    []string
 	}{
 		{name: "a bare cluster gets everything", want: []string{partTekton, partKueue, partBflow}},
-		{name: "a Tekton of others stays", found: detect.Found{Tekton: foreign}, want: []string{partKueue, partBflow}},
-		{name: "a Kueue of others stays", found: detect.Found{Kueue: detect.Kueue{Install: foreign}}, want: []string{partTekton, partBflow}},
-		{name: "unless it is to be taken over", found: detect.Found{Tekton: foreign}, options: Options{Adopt: true}, want: []string{partTekton, partKueue, partBflow}},
-		{name: "our own is ours", found: detect.Found{Tekton: detect.Install{Present: true, By: detect.ByBflow}}, want: []string{partTekton, partKueue, partBflow}},
-		{name: "and so is one of which only CRDs were written before we were cut off", found: detect.Found{Tekton: foreign}, inv: begun, want: []string{partTekton, partKueue, partBflow}},
+		{name: "a Tekton of others stays", tekton: foreign, want: []string{partKueue, partBflow}},
+		{name: "a Kueue of others stays", kueue: foreign, want: []string{partTekton, partBflow}},
+		{name: "unless it is to be taken over", tekton: foreign, options: Options{Adopt: true}, want: []string{partTekton, partKueue, partBflow}},
+		{name: "our own is ours", tekton: detect.Install{Present: true, By: detect.ByBflow}, want: []string{partTekton, partKueue, partBflow}},
+		{name: "and so is one of which only CRDs were written before we were cut off", tekton: foreign, inv: begun, want: []string{partTekton, partKueue, partBflow}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			all, err := components(row.options, row.found, row.inv)
+			components := []component.Component{&component.Tekton{Install: row.tekton}, &component.Kueue{Install: row.kueue}, &component.Bflow{}}
+			all, err := render(row.options, components, detect.Found{}, row.inv)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
 			for _, c := range all {
-				got = append(got, c.Part)
+				got = append(got, c.Key)
 			}
 			if !slices.Equal(got, row.want) {
 				t.Errorf("installs %q, want %q", got, row.want)
@@ -49,7 +58,7 @@ func TestWhatOthersInstalledIsLeftAlone(t *testing.T) {
 }
 
 func TestEveryObjectIsKnownAsOurs(t *testing.T) {
-	all, err := components(Options{}, detect.Found{}, Inventory{})
+	all, err := render(Options{}, component.All(), detect.Found{}, Inventory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +66,7 @@ func TestEveryObjectIsKnownAsOurs(t *testing.T) {
 	for _, c := range all {
 		for _, o := range c.Objects {
 			labels := o.GetLabels()
-			if labels[contract.LabelManagedBy] != contract.ManagedBy || labels[contract.LabelPart] != c.Part {
+			if labels[contract.LabelManagedBy] != contract.ManagedBy || labels[contract.LabelPart] != c.Key {
 				t.Errorf("%s has labels %v", apply.RefOf(o), labels)
 			}
 			if seen[apply.RefOf(o)] {
@@ -70,7 +79,7 @@ func TestEveryObjectIsKnownAsOurs(t *testing.T) {
 
 // TestSelectorsOfUpstreamStay: Tekton's webhook finds its configuration by the label that says what it is part of.
 func TestSelectorsOfUpstreamStay(t *testing.T) {
-	all, err := components(Options{}, detect.Found{}, Inventory{})
+	all, err := render(Options{}, component.All(), detect.Found{}, Inventory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +91,7 @@ func TestSelectorsOfUpstreamStay(t *testing.T) {
 }
 
 func TestAMirrorServesEveryImage(t *testing.T) {
-	all, err := components(Options{Registry: "10.0.0.1:5000", ImageMap: map[string]string{"cgr.dev/chainguard/busybox": "10.0.0.1:5000/busybox"}}, detect.Found{}, Inventory{})
+	all, err := render(Options{Registry: "10.0.0.1:5000", ImageMap: map[string]string{"cgr.dev/chainguard/busybox": "10.0.0.1:5000/busybox"}}, component.All(), detect.Found{}, Inventory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +112,7 @@ func TestAMirrorServesEveryImage(t *testing.T) {
 }
 
 func TestAnImageThatIsNamedIsMeant(t *testing.T) {
-	all, err := components(Options{Registry: "reg.example", Image: "other.example/c@sha256:1"}, detect.Found{}, Inventory{})
+	all, err := render(Options{Registry: "reg.example", Image: "other.example/c@sha256:1"}, component.All(), detect.Found{}, Inventory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +139,7 @@ func TestRunsPullFromWhereTheControllerComesFrom(t *testing.T) {
 		{"beside an image that is named", Options{Version: "v1", Registry: "reg.example", Image: "other.example/x/bflow-controller@sha256:1"}, "other.example/x"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			all, err := components(row.o, detect.Found{Platform: detect.Platform{Hub: "h"}}, Inventory{})
+			all, err := render(row.o, component.All(), detect.Found{Platform: detect.Platform{Hub: "h"}}, Inventory{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +211,7 @@ func TestVersionsChangeOnlyWhenThatIsMeant(t *testing.T) {
 		{name: "a build without a version comes and goes", have: "dev", now: "3f2c1a0-dirty"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			err := sameVersion(survey{options: Options{Upgrade: row.upgrade}, components: []Component{{Name: "X", Part: "x", Version: row.now}},
+			err := sameVersion(survey{options: Options{Upgrade: row.upgrade}, parts: []Part{{Name: "X", Key: "x", Version: row.now}},
 				inventory: Inventory{Settings: Settings{Versions: map[string]string{"x": row.have}}}})
 			if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q", err, row.want)
@@ -235,7 +244,7 @@ func TestHowARunIsEnded(t *testing.T) {
 }
 
 func TestOpenShiftAssignsUsers(t *testing.T) {
-	all, err := components(Options{}, detect.Found{Platform: detect.Platform{OpenShift: "4.19.1"}}, Inventory{})
+	all, err := render(Options{}, component.All(), detect.Found{Platform: detect.Platform{OpenShift: "4.19.1"}}, Inventory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,54 +293,5 @@ func TestTheControllersImageFollowsAnUpgrade(t *testing.T) {
 				t.Errorf("got %q, %v", o.Image, err)
 			}
 		})
-	}
-}
-
-func TestPrometheusServersThatGetAToken(t *testing.T) {
-	openShift := detect.Found{Platform: detect.Platform{OpenShift: "4.19"}}
-	own := []contract.PrometheusServer{{URL: "https://p.example", Audience: "p"}}
-	for _, row := range []struct {
-		name  string
-		o     Options
-		found detect.Found
-		want  string
-	}{
-		{name: "none"},
-		{name: "on OpenShift its Thanos", found: openShift, want: thanos},
-		{name: "those that are named", o: Options{Prometheus: own}, want: `"audience": "p"`},
-		{name: "those that are named, on OpenShift", o: Options{Prometheus: own}, found: openShift, want: "https://p.example"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			c, err := ours(row.o.withDefaults(), row.found)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list := ""
-			for _, o := range c.Objects {
-				if o.GetName() == contract.ConfigMapPrometheus {
-					list, _, _ = unstructured.NestedString(o.Object, "data", contract.PrometheusKey)
-				}
-			}
-			if (list == "") != (row.want == "") || !strings.Contains(list, row.want) {
-				t.Errorf("the list is %q, want %q in it", list, row.want)
-			}
-		})
-	}
-}
-
-func TestWhatIsNoServerForATokenIsRefused(t *testing.T) {
-	for address, want := range map[string]string{
-		"https://p.example:9091/prom":   "",
-		"http://p.example":              "because a token is sent to it",
-		"https://jane:s3cret@p.example": "because a token is sent to it",
-		"p.example":                     "because a token is sent to it",
-	} {
-		err := Options{Prometheus: []contract.PrometheusServer{{URL: address}}}.Validate()
-		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret")) {
-			t.Errorf("%s: %v", address, err)
-		}
-	}
-	if err := (Options{Prometheus: []contract.PrometheusServer{{URL: "https://p.example", CA: "PEM"}}}).Validate(); err == nil {
-		t.Error("a file without a certificate is taken")
 	}
 }

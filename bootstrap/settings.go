@@ -1,0 +1,77 @@
+package bootstrap
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"bflow.dev/bflow/bootstrap/component"
+)
+
+// Settings are the wishes of the last installation; upgrade and status use them again.
+type Settings struct {
+	Versions   map[string]string `json:"versions,omitempty"` // part -> version
+	Namespaces []string          `json:"namespaces,omitempty"`
+	Overlay    string            `json:"overlay,omitempty"`
+	Image      string            `json:"image,omitempty"`
+	Client     string            `json:"client,omitempty"`
+	Registry   string            `json:"registry,omitempty"`
+	ImageMap   map[string]string `json:"imageMap,omitempty"`
+	Digests    map[string]string `json:"digests,omitempty"` // of images of Tekton and Kueue, by their references by tag
+	LoadNodes  map[string]string `json:"loadNodes,omitempty"`
+	Controller []string          `json:"controller,omitempty"` // more flags of the controller
+
+	Components component.Settings `json:"-"` // by the keys of components, beside these
+
+	Targets map[string]TargetSettings `json:"targets,omitempty"`
+}
+
+// TargetSettings are the wishes of the last bflow target add of a name.
+type TargetSettings struct {
+	UID        string            `json:"uid"` // of the target's kube-system
+	Labels     map[string]string `json:"labels,omitempty"`
+	Aliases    map[string]string `json:"aliases,omitempty"`    // hosts by name
+	Nodes      map[string]string `json:"nodes,omitempty"`      // labels of the nodes that are the target; none = all
+	LoadNodes  map[string]string `json:"loadNodes,omitempty"`  // node selector of the Jobs of tasks there
+	Namespaces []string          `json:"namespaces,omitempty"` // of runs; none = those of the hub
+	Rights     map[string]string `json:"rights,omitempty"`     // that were given there, by namespace: see rightsOnTargets
+}
+
+// MarshalJSON writes the settings of components as members beside the others, before the targets.
+func (s Settings) MarshalJSON() ([]byte, error) {
+	type plain Settings // has no methods
+	before, targets := plain(s), plain{Targets: s.Targets}
+	before.Targets = nil
+	all := []any{before}
+	for _, key := range s.Components.Keys() {
+		all = append(all, component.Settings{key: s.Components[key]})
+	}
+	var members [][]byte
+	for _, part := range append(all, targets) {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		if inner := text[1 : len(text)-1]; len(inner) > 0 {
+			members = append(members, inner)
+		}
+	}
+	return append(append([]byte{'{'}, bytes.Join(members, []byte{','})...), '}'), nil
+}
+
+// UnmarshalJSON takes every member that has no field for a setting of a component.
+func (s *Settings) UnmarshalJSON(text []byte) error {
+	type plain Settings // has no methods
+	if err := json.Unmarshal(text, (*plain)(s)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &s.Components); err != nil {
+		return err
+	}
+	for fields, i := reflect.TypeFor[Settings](), 0; i < fields.NumField(); i++ {
+		key, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
+		delete(s.Components, key)
+	}
+	return nil
+}
