@@ -40,8 +40,8 @@ type membership struct {
 
 type byRef = map[apply.Ref]*unstructured.Unstructured
 
-// lookAt reads the installation; with and without the namespace are what this bflow would install.
-func (h *Hub) lookAt(ctx context.Context, o NamespaceOptions) (*membership, error) {
+// lookAtNamespace reads the installation; with and without the namespace are what this bflow would install.
+func (h *Hub) lookAtNamespace(ctx context.Context, o NamespaceOptions) (*membership, error) {
 	s, err := h.look(ctx, Options{Version: o.Version, Adopt: o.Adopt, Force: o.Force, Timeout: o.Timeout})
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (h *Hub) lookAt(ctx context.Context, o NamespaceOptions) (*membership, erro
 	if len(s.inventory.Parts[partBflow]) == 0 {
 		return nil, errors.New("bflow is not installed here; use bflow bootstrap --single-cluster --namespace " + o.Name)
 	}
-	if err := sameVersion(s); err != nil {
+	if err := checkVersion(s); err != nil {
 		return nil, err
 	}
 	m := &membership{Hub: h, o: o, s: s, without: map[string]byRef{}}
@@ -87,8 +87,8 @@ func withoutNamespace(targets map[string]TargetSettings, name string) map[string
 	return targets
 }
 
-// comes are the objects that are there, or other ones, because of the namespace, by component.
-func (m *membership) comes() []Part {
+// changedParts are the objects that are there, or other ones, because of the namespace, by component.
+func (m *membership) changedParts() []Part {
 	var out []Part
 	for _, p := range m.with {
 		before := m.without[p.Key]
@@ -115,22 +115,22 @@ func (h *Hub) AddNamespace(ctx context.Context, o NamespaceOptions) error {
 }
 
 func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
-	m, err := h.lookAt(ctx, o)
+	m, err := h.lookAtNamespace(ctx, o)
 	if err != nil {
 		return err
 	}
 	s := m.s
-	s.parts = m.comes()
+	s.parts = m.changedParts()
 	if err := h.claim(ctx, &s); err != nil {
 		return err
 	}
-	if err := h.foresee(ctx, s); err != nil {
+	if err := h.checkConflicts(ctx, s); err != nil {
 		return err
 	}
 	if !slices.Contains(s.options.Namespaces, o.Name) {
 		s.inventory.Settings.Namespaces = append(slices.Clone(s.options.Namespaces), o.Name)
 	}
-	if err := h.write(ctx, s.inventory); err != nil {
+	if err := h.writeInventory(ctx, s.inventory); err != nil {
 		return err
 	}
 	for _, p := range s.parts {
@@ -139,19 +139,19 @@ func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
 		if err != nil {
 			return err
 		}
-		h.done("%s (%s, %s)", p.Name, counted(len(p.Objects), count, 0), time.Since(began).Round(time.Second))
+		h.printDone("%s (%s, %s)", p.Name, describeCounts(len(p.Objects), count, 0), time.Since(began).Round(time.Second))
 	}
-	m.sayTargets("does not know namespace %q until it is added again: bflow target add %s --kubeconfig FILE")
+	m.printTargets("knows namespace %q only when it is added again: bflow target add %s --kubeconfig FILE")
 	return nil
 }
 
-// sayTargets tells of what lies on other clusters, which only an administrator of theirs can change. The text is about
-// the namespace and the name of a target.
-func (m *membership) sayTargets(text string) {
+// printTargets tells of what lies on other clusters, which only an administrator of theirs can change. The text is about the
+// namespace and the name of a target.
+func (m *membership) printTargets(text string) {
 	for _, name := range slices.Sorted(maps.Keys(m.s.options.Targets)) {
 		all := m.s.options.Targets[name].Namespaces
 		if len(all) == 0 || slices.Contains(all, m.o.Name) {
-			m.note("target %q "+text, name, m.o.Name, name)
+			m.printNote("target %q "+text, name, m.o.Name, name)
 		}
 	}
 }

@@ -67,8 +67,8 @@ func (o TargetOptions) Validate() error {
 	return errors.Join(append(problems, Options{Namespaces: o.Namespaces}.Validate())...)
 }
 
-// adding is a target that is being added.
-type adding struct {
+// addition is a target that is being added.
+type addition struct {
 	*Hub
 	o        TargetOptions
 	s        survey
@@ -81,14 +81,14 @@ type adding struct {
 // AddTarget registers a cluster as a target of the hub, or updates its registration. If dry is not nil, it changes
 // nothing and writes the changes to dry.
 func (h *Hub) AddTarget(ctx context.Context, o TargetOptions, dry io.Writer) error {
-	a := &adding{Hub: h, o: o}
-	steps := []step{{"looking at the hub", a.lookHere}, {"looking at the target", a.lookThere}, {"comparing", a.agree},
-		{"looking for its namespaces", a.present}}
+	a := &addition{Hub: h, o: o}
+	steps := []step{{"looking at the hub", a.lookAtHub}, {"looking at the target", a.lookAtTarget}, {"comparing", a.checkIdentity},
+		{"looking for its namespaces", a.checkNamespaces}}
 	if dry != nil {
 		steps = append(steps, step{"checking what would change", func(ctx context.Context) error { return a.preview(ctx, dry) }})
 	} else {
-		steps = append(steps, step{"preparing the target", a.prepare}, step{"storing its credentials", a.keep},
-			step{"creating its queue", a.queue}, step{"waiting for the controller", a.reached})
+		steps = append(steps, step{"preparing the target", a.prepareTarget}, step{"keeping its credentials", a.writeCredentials},
+			step{"making its queue", a.installQueue}, step{"waiting for the controller", a.awaitController})
 	}
 	for _, s := range steps {
 		if err := s.do(ctx); err != nil {
@@ -98,7 +98,7 @@ func (h *Hub) AddTarget(ctx context.Context, o TargetOptions, dry io.Writer) err
 	return nil
 }
 
-func (a *adding) lookHere(ctx context.Context) (err error) {
+func (a *addition) lookAtHub(ctx context.Context) (err error) {
 	if a.s, err = a.look(ctx, Options{Version: a.o.Version}); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (a *adding) lookHere(ctx context.Context) (err error) {
 	return nil
 }
 
-func (a *adding) lookThere(ctx context.Context) (err error) {
+func (a *addition) lookAtTarget(ctx context.Context) (err error) {
 	if a.o.Aliases == nil {
 		a.o.Aliases = a.s.options.Targets[a.o.Name].Aliases
 	}
@@ -119,8 +119,8 @@ func (a *adding) lookThere(ctx context.Context) (err error) {
 	return err
 }
 
-// agree refuses the hub itself, one cluster under two names, and another cluster under a name that is taken.
-func (a *adding) agree(context.Context) error {
+// checkIdentity refuses the hub itself, one cluster under two names, and another cluster under a name that is taken.
+func (a *addition) checkIdentity(context.Context) error {
 	all := a.s.options.Targets
 	if a.found.UID == a.s.found.Platform.Hub {
 		return fmt.Errorf("context %q is the hub itself, whose target is named %q; choose the target with --kubeconfig and --context", a.far.Context, contract.TargetLocal)
@@ -133,8 +133,8 @@ func (a *adding) agree(context.Context) error {
 		a.settings.LoadNodes = a.o.LoadNodes
 	}
 	for name, other := range all {
-		if name != a.o.Name && other.UID == a.found.UID && !apart(a.settings.Nodes, other.Nodes) {
-			return fmt.Errorf("context %q is already target %q; because devices are counted once, a cluster can be one target, or one target for each --node-selector", a.far.Context, name)
+		if name != a.o.Name && other.UID == a.found.UID && !areApart(a.settings.Nodes, other.Nodes) {
+			return fmt.Errorf("context %q is target %q already; devices are counted once, so a cluster has one name, or one for each part by --node-selector", a.far.Context, name)
 		}
 	}
 	if was := a.settings.UID; was != "" && was != a.found.UID {
@@ -157,15 +157,15 @@ func (a *adding) agree(context.Context) error {
 	if a.s.options.Targets == nil {
 		a.s.options.Targets = map[string]TargetSettings{}
 	}
-	if err := a.render(); err != nil {
+	if err := a.renderTarget(); err != nil {
 		return err
 	}
 	a.s.options.Targets[a.o.Name] = a.settings
 	return nil
 }
 
-// apart says whether no node can be of both.
-func apart(a, b map[string]string) bool {
+// areApart says whether no node can be of both.
+func areApart(a, b map[string]string) bool {
 	for key, value := range a {
 		if other, both := b[key]; both && other != value {
 			return true
@@ -174,7 +174,7 @@ func apart(a, b map[string]string) bool {
 	return false
 }
 
-func (a *adding) render() (err error) {
+func (a *addition) renderTarget() (err error) {
 	policies, err := component.HasNetworkPolicies(a.s.options.Components)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (a *adding) render() (err error) {
 	return err
 }
 
-func (a *adding) namespaces() []string {
+func (a *addition) namespaces() []string {
 	if len(a.settings.Namespaces) > 0 {
 		return a.settings.Namespaces
 	}
@@ -201,8 +201,8 @@ func targetObjects(name string, s survey, namespaces []string, policies bool) ([
 	return objects.Target{Name: name, Namespaces: namespaces, Hub: s.found.Platform.Hub, Version: s.options.Version, NetworkPolicies: policies}.Objects()
 }
 
-// present refuses, before anything is changed, where somebody has deleted a namespace in which its queue is to be.
-func (a *adding) present(ctx context.Context) error {
+// checkNamespaces refuses, before anything is changed, where somebody has deleted a namespace in which its queue is to be.
+func (a *addition) checkNamespaces(ctx context.Context) error {
 	for _, n := range a.namespaces() {
 		live, err := a.cluster.Get(ctx, apply.Ref{Kind: "Namespace", Name: n})
 		if err != nil {
@@ -216,20 +216,20 @@ func (a *adding) present(ctx context.Context) error {
 }
 
 // queuePart is what the hub has for the target.
-func (a *adding) queuePart() Part {
+func (a *addition) queuePart() Part {
 	p := queueOf(a.o.Name, a.s.options)
 	for _, o := range p.Objects {
-		own(o, p.Key)
+		labelAsOurs(o, p.Key)
 	}
 	return p
 }
 
-func (a *adding) preview(ctx context.Context, w io.Writer) error {
+func (a *addition) preview(ctx context.Context, w io.Writer) error {
 	result, err := a.far.Prepare(ctx, a.objects, a.s.found.Platform.Hub, a.o.Name, true, w)
 	if err != nil {
 		return err
 	}
-	a.note("on the target: %s", told(result))
+	a.printNote("on the target: %s", describeResult(result))
 	count := map[apply.Action]int{}
 	p := a.queuePart()
 	for _, o := range p.Objects {
@@ -242,30 +242,30 @@ func (a *adding) preview(ctx context.Context, w io.Writer) error {
 			return err
 		}
 	}
-	a.note("on the hub: %s, and the Secret with a token", counted(len(p.Objects), count, 0))
+	a.printNote("on the hub: %s, and the Secret with a token", describeCounts(len(p.Objects), count, 0))
 	return nil
 }
 
-func told(r target.Result) string {
-	return counted(r.Objects, map[apply.Action]int{apply.Created: r.Created, apply.Changed: r.Changed}, 0)
+func describeResult(r target.Result) string {
+	return describeCounts(r.Objects, map[apply.Action]int{apply.Created: r.Created, apply.Changed: r.Changed}, 0)
 }
 
-func (a *adding) prepare(ctx context.Context) error {
+func (a *addition) prepareTarget(ctx context.Context) error {
 	result, err := a.far.Prepare(ctx, a.objects, a.s.found.Platform.Hub, a.o.Name, false, nil)
 	if err != nil {
 		return err
 	}
-	a.done("target %q: Kubernetes %s (%s)", a.o.Name, strings.TrimPrefix(a.found.Version, "v"), told(result))
+	a.printDone("target %q: Kubernetes %s (%s)", a.o.Name, strings.TrimPrefix(a.found.Version, "v"), describeResult(result))
 	for hub, name := range a.found.Hubs {
 		if hub != a.s.found.Platform.Hub {
-			a.note("another hub also uses it, as %q; devices of its runs count as used by others", name)
+			a.printNote("another hub uses it too, as %q; what it runs there counts as held by others", name)
 		}
 	}
 	return nil
 }
 
-// keep writes the Secret: the way, and a token of the hub's own.
-func (a *adding) keep(ctx context.Context) error {
+// writeCredentials writes the Secret: the way, and a token of the hub's own.
+func (a *addition) writeCredentials(ctx context.Context) error {
 	text, expires, err := a.far.Token(ctx, credentials.AgentToken)
 	if err != nil {
 		return err
@@ -290,8 +290,8 @@ func (a *adding) keep(ctx context.Context) error {
 	return err
 }
 
-// queue writes the inventory before the objects that it lists.
-func (a *adding) queue(ctx context.Context) error {
+// installQueue writes the inventory before the objects that it lists.
+func (a *addition) installQueue(ctx context.Context) error {
 	p := a.queuePart()
 	var entries []Entry
 	for _, ref := range apply.RefsOf(p.Objects) {
@@ -312,14 +312,14 @@ func (a *adding) queue(ctx context.Context) error {
 	}
 	versions[p.Key] = p.Version
 	a.s.inventory.Settings.Versions = versions
-	if err := a.write(ctx, a.s.inventory); err != nil {
+	if err := a.writeInventory(ctx, a.s.inventory); err != nil {
 		return err
 	}
 	return a.install(ctx, p, a.s)
 }
 
-// reached waits until the controller has the target in sight.
-func (a *adding) reached(ctx context.Context) error {
+// awaitController waits until the controller has the target in sight.
+func (a *addition) awaitController(ctx context.Context) error {
 	wait := a.o.Wait
 	if wait == 0 {
 		wait = time.Minute
@@ -328,17 +328,17 @@ func (a *adding) reached(ctx context.Context) error {
 	defer cancel()
 	var last seen.Target
 	err := a.cluster.Wait(ctx, []apply.Ref{seenRef(a.o.Name)}, func(u *unstructured.Unstructured) (bool, string) {
-		last = seenIn(u)
-		return last.Up && last.Complete, notReached(last)
-	}, a.waiting)
+		last = readSeen(u)
+		return last.Up && last.Complete, reasonNotReached(last)
+	}, a.printWaiting)
 	if err != nil {
-		return fmt.Errorf("it was added, but bflow-controller on the hub cannot reach it: %s; its address must be reachable from pods of the hub; if only its name does not resolve there, use --host-alias NAME=IP", notReached(last))
+		return fmt.Errorf("it is added, and the controller of the hub does not reach it: %s; its address must lead there from pods of the hub: --host-alias NAME=IP helps where only the name does not", reasonNotReached(last))
 	}
-	a.done("the controller reaches it: %s", devicesSeen(last))
+	a.printDone("the controller reaches it: %s", describeSeen(last))
 	return nil
 }
 
-func notReached(t seen.Target) string {
+func reasonNotReached(t seen.Target) string {
 	switch {
 	case t.Why != "":
 		return t.Why

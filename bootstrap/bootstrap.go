@@ -96,7 +96,7 @@ func (o Options) Resume(s Settings) Options {
 	if o.LoadNodes == nil {
 		o.LoadNodes = s.LoadNodes
 	}
-	o.Controller = overlaid(s.Controller, o.Controller)
+	o.Controller = mergeFlags(s.Controller, o.Controller)
 	o.Components = o.Components.Over(s.Components)
 	if o.Targets == nil {
 		o.Targets = s.Targets
@@ -104,8 +104,8 @@ func (o Options) Resume(s Settings) Options {
 	return o
 }
 
-// overlaid are the flags of before, but those that are given anew, and then these.
-func overlaid(before, anew []string) []string {
+// mergeFlags are the flags of before, but those that are given anew, and then these.
+func mergeFlags(before, anew []string) []string {
 	name := func(flag string) string {
 		name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
 		return name
@@ -116,8 +116,8 @@ func overlaid(before, anew []string) []string {
 	return append(stay, anew...)
 }
 
-// follow lets the image of the controller go along with an upgrade, where its tag was the version.
-func (o Options) follow(s Settings) (Options, error) {
+// followImage lets the image of the controller go along with an upgrade, where its tag was the version.
+func (o Options) followImage(s Settings) (Options, error) {
 	was := s.Versions[partBflow]
 	if !o.Upgrade || o.Image != "" || s.Image == "" || was == o.Version {
 		return o, nil
@@ -185,14 +185,14 @@ func (h *Hub) look(ctx context.Context, o Options) (survey, error) {
 	if err != nil {
 		return survey{}, err
 	}
-	if o, err = o.follow(inv.Settings); err != nil {
+	if o, err = o.followImage(inv.Settings); err != nil {
 		return survey{}, err
 	}
 	asked := o.Namespaces
 	o = o.Resume(inv.Settings).withDefaults()
 	var beside []string
 	if inv.hasController() {
-		o.Namespaces, beside = joined(inv.Settings.Namespaces, asked)
+		o.Namespaces, beside = joinNamespaces(inv.Settings.Namespaces, asked)
 	}
 	parts, err := render(o, all, found, inv)
 	s := survey{options: o, found: found, components: all, inventory: inv, parts: parts, beside: beside}
@@ -218,9 +218,9 @@ func (h *Hub) detect(ctx context.Context, all []component.Component) (detect.Fou
 	return found, errors.Join(problems...)
 }
 
-// joined are the namespaces of an installation and those that are asked for, each once, and beside those that are not
+// joinNamespaces are the namespaces of an installation and those that are asked for, each once, and beside those that are not
 // asked for though others are: a team's namespace goes by RemoveNamespace only, which drains it.
-func joined(have, asked []string) (all, beside []string) {
+func joinNamespaces(have, asked []string) (all, beside []string) {
 	all = slices.Clone(have)
 	for _, n := range asked {
 		if !slices.Contains(all, n) {
@@ -233,11 +233,11 @@ func joined(have, asked []string) (all, beside []string) {
 	return all, beside
 }
 
-// done prints a step that is over, in the manner of "✓ Tekton v1.13.1 (99 objects, 12 s)".
-func (h *Hub) done(format string, args ...any) { fmt.Fprintf(h.log, "✓ "+format+"\n", args...) }
+// printDone prints a step that is over, in the manner of "✓ Tekton v1.13.1 (99 objects, 12 s)".
+func (h *Hub) printDone(format string, args ...any) { fmt.Fprintf(h.log, "✓ "+format+"\n", args...) }
 
-// note prints something worth knowing.
-func (h *Hub) note(format string, args ...any) { fmt.Fprintf(h.log, "• "+format+"\n", args...) }
+// printNote prints something worth knowing.
+func (h *Hub) printNote(format string, args ...any) { fmt.Fprintf(h.log, "• "+format+"\n", args...) }
 
-// waiting prints what a step waits for, each new reason once.
-func (h *Hub) waiting(reason string) { fmt.Fprintf(h.log, "  %s\n", strings.TrimSpace(reason)) }
+// printWaiting prints what a step waits for, each new reason once.
+func (h *Hub) printWaiting(reason string) { fmt.Fprintf(h.log, "  %s\n", strings.TrimSpace(reason)) }

@@ -90,8 +90,8 @@ func (inv Inventory) namespaces() []string {
 	return names
 }
 
-// results deletes what runs left, when that may go, while Tekton's kinds are there: what a run owned goes with it.
-func (r *removal) results(ctx context.Context) error {
+// deleteResults deletes what runs left, when that may go, while Tekton's kinds are there: what a run owned goes with it.
+func (r *removal) deleteResults(ctx context.Context) error {
 	if !r.drop {
 		return nil
 	}

@@ -28,9 +28,9 @@ func (e *orphanedError) Error() string {
 		contract.AccountController, len(e.held), first.Name, first.Name, first.Namespace)
 }
 
-// heldFor is the run or matrix for which the controller holds an object, by the name that bflow delete takes. It is false
+// holderOf is the run or matrix for which the controller holds an object, by the name that bflow delete takes. It is false
 // for what Tekton, Kueue or Kubernetes let go themselves. A run that waits is held by its Workload.
-func heldFor(u *unstructured.Unstructured) (apply.Ref, bool) {
+func holderOf(u *unstructured.Unstructured) (apply.Ref, bool) {
 	if u == nil {
 		return apply.Ref{}, false
 	}
@@ -54,10 +54,10 @@ func heldFor(u *unstructured.Unstructured) (apply.Ref, bool) {
 	return ref, waits || slices.ContainsFunc(u.GetFinalizers(), func(f string) bool { return f == contract.Finalizer || f == contract.FinalizerMatrix })
 }
 
-// attended is an *orphanedError where runs or matrices are held and nobody will let them go. In namespace "" it looks
+// requireController is an *orphanedError where runs or matrices are held and nobody will let them go. In namespace "" it looks
 // everywhere.
-func (h *Hub) attended(ctx context.Context, namespace string) error {
-	if !h.orphaned(ctx) {
+func (h *Hub) requireController(ctx context.Context, namespace string) error {
+	if !h.isOrphaned(ctx) {
 		return nil
 	}
 	var all []*unstructured.Unstructured
@@ -79,7 +79,7 @@ func (h *Hub) attended(ctx context.Context, namespace string) error {
 func orphansAmong(all []*unstructured.Unstructured) error {
 	var held []apply.Ref
 	for _, u := range all {
-		ref, is := heldFor(u)
+		ref, is := holderOf(u)
 		whole := ref
 		whole.Name = u.GetLabels()[contract.LabelMatrix]
 		if is && !slices.Contains(held, ref) && !slices.Contains(held, whole) {
@@ -92,8 +92,8 @@ func orphansAmong(all []*unstructured.Unstructured) error {
 	return &orphanedError{held}
 }
 
-// orphaned tells whether nobody releases runs: see queuerun.Orphaned. Where that cannot be read there may be somebody.
-func (h *Hub) orphaned(ctx context.Context) bool {
+// isOrphaned tells whether nobody releases runs: see queuerun.Orphaned. Where that cannot be read there may be somebody.
+func (h *Hub) isOrphaned(ctx context.Context) bool {
 	u, err := h.cluster.Get(ctx, controllerRef())
 	if err != nil {
 		return false
@@ -114,11 +114,11 @@ func (h *Hub) awaitRelease(ctx context.Context, refs []apply.Ref, is apply.Condi
 	defer cancel(nil)
 	err := h.cluster.Wait(ctx, refs, func(u *unstructured.Unstructured) (bool, string) {
 		ok, why := is(u)
-		if held, waits := heldFor(u); !ok && waits && h.orphaned(ctx) {
+		if held, waits := holderOf(u); !ok && waits && h.isOrphaned(ctx) {
 			cancel(&orphanedError{[]apply.Ref{held}})
 		}
 		return ok, why
-	}, h.waiting)
+	}, h.printWaiting)
 	var orphaned *orphanedError
 	if errors.As(context.Cause(ctx), &orphaned) {
 		return orphaned
@@ -126,8 +126,8 @@ func (h *Hub) awaitRelease(ctx context.Context, refs []apply.Ref, is apply.Condi
 	return err
 }
 
-// orByHand says what else to do where a wait for the controller was too long.
-func orByHand(err error, finalizer, of string) error {
+// adviseByHand says what else to do where a wait for the controller was too long.
+func adviseByHand(err error, finalizer, of string) error {
 	var orphaned *orphanedError
 	if err == nil || errors.As(err, &orphaned) {
 		return err

@@ -29,13 +29,13 @@ func (h *Hub) Install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := perform(ctx, []step{
-		{"looking at the cluster", func(context.Context) error { return h.agree(s) }},
-		{"looking for images", func(ctx context.Context) error { return h.own(ctx, s) }},
+	if err := runSteps(ctx, []step{
+		{"looking at the cluster", func(context.Context) error { return h.checkCluster(s) }},
+		{"looking for images", func(ctx context.Context) error { return h.checkOwnImages(ctx, s) }},
 		{"resolving images", func(ctx context.Context) error { return h.pin(ctx, &s) }},
 		{"looking for objects of others", func(ctx context.Context) error { return h.claim(ctx, &s) }},
-		{"checking what the server would reject", func(ctx context.Context) error { return h.foresee(ctx, s) }},
-		{"writing the inventory", func(ctx context.Context) error { return h.begin(ctx, s) }},
+		{"asking the server what it would refuse", func(ctx context.Context) error { return h.checkConflicts(ctx, s) }},
+		{"writing the inventory", func(ctx context.Context) error { return h.beginInventory(ctx, s) }},
 	}); err != nil {
 		return err
 	}
@@ -43,14 +43,14 @@ func (h *Hub) Install(ctx context.Context, o Options) error {
 	for _, p := range s.parts {
 		steps = append(steps, step{"installing " + p.Name, func(ctx context.Context) error { return h.install(ctx, p, s) }})
 	}
-	steps = append(steps, step{"finishing the inventory", func(ctx context.Context) error { return h.end(ctx, s) }})
-	if err := perform(ctx, steps); err != nil {
+	steps = append(steps, step{"finishing the inventory", func(ctx context.Context) error { return h.finishInventory(ctx, s) }})
+	if err := runSteps(ctx, steps); err != nil {
 		return err
 	}
-	return h.sayLacking(s.options.settings(s.parts))
+	return h.printLacking(s.options.settings(s.parts))
 }
 
-func perform(ctx context.Context, steps []step) error {
+func runSteps(ctx context.Context, steps []step) error {
 	for _, step := range steps {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
@@ -59,14 +59,14 @@ func perform(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// agree refuses what cannot work, and says what is left alone.
-func (h *Hub) agree(s survey) error {
+// checkCluster refuses what cannot work, and says what is left alone.
+func (h *Hub) checkCluster(s survey) error {
 	p := s.found.Platform
 	platform := "Kubernetes " + p.Kubernetes
 	if p.IsOpenShift() {
 		platform = "OpenShift " + p.OpenShift + ", " + platform
 	}
-	h.done("%s, nodes: %d, %s", platform, s.found.Nodes.Count, devicesOf(s))
+	h.printDone("%s, nodes: %d, %s", platform, s.found.Nodes.Count, describeDevices(s))
 	var problems []error
 	if !p.AdmissionPolicy {
 		problems = append(problems, fmt.Errorf("%s has no ValidatingAdmissionPolicy; Kubernetes 1.30 or later is needed", platform))
@@ -76,20 +76,20 @@ func (h *Hub) agree(s survey) error {
 		if !foreign {
 			continue
 		}
-		h.note("%s %s by %s is left alone", c.Definition().Name, e.Installed().Version, e.Installed().By)
+		h.printNote("%s %s by %s is left alone", c.Definition().Name, e.Installed().Version, e.Installed().By)
 		notes, err := e.Check()
 		for _, text := range notes {
-			h.note("%s", text)
+			h.printNote("%s", text)
 		}
 		problems = append(problems, err)
 	}
 	if len(s.beside) > 0 {
-		h.note("namespaces for runs are %s as before; remove one with bflow bootstrap namespace remove NAME", strings.Join(s.beside, ", "))
+		h.printNote("runs live in %s as before; bflow bootstrap namespace remove NAME takes one of these away", strings.Join(s.beside, ", "))
 	}
-	return errors.Join(append(problems, sameVersion(s))...)
+	return errors.Join(append(problems, checkVersion(s))...)
 }
 
-func devicesOf(s survey) string {
+func describeDevices(s survey) string {
 	var all []string
 	for _, d := range s.found.Nodes.Devices {
 		all = append(all, fmt.Sprintf("%d %s", d.Total, strings.TrimSpace(d.Resource+" "+d.Product)))
@@ -100,8 +100,8 @@ func devicesOf(s survey) string {
 	return strings.Join(all, ", ")
 }
 
-// sameVersion refuses to change versions by accident, and to go back.
-func sameVersion(s survey) error {
+// checkVersion refuses to change versions by accident, and to go back.
+func checkVersion(s survey) error {
 	var problems []error
 	for _, p := range s.parts {
 		have := s.inventory.Settings.Versions[p.Key]
@@ -145,9 +145,9 @@ func (h *Hub) claim(ctx context.Context, s *survey) error {
 	return errors.Join(strangers...)
 }
 
-// begin writes the inventory with the settings, so that a call after one that was cut off goes on with them, and before
-// it the namespace it lies in.
-func (h *Hub) begin(ctx context.Context, s survey) error {
+// beginInventory writes the inventory with the settings, so that a call after one that was cut off goes on with them, and before it
+// the namespace it lies in.
+func (h *Hub) beginInventory(ctx context.Context, s survey) error {
 	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
 	for _, p := range s.parts {
 		for _, o := range p.Objects {
@@ -160,11 +160,11 @@ func (h *Hub) begin(ctx context.Context, s survey) error {
 		}
 	}
 	s.inventory.Settings = s.options.settings(s.parts)
-	return h.write(ctx, s.inventory)
+	return h.writeInventory(ctx, s.inventory)
 }
 
-// write keeps an inventory. It is ours alone, so nobody is asked.
-func (h *Hub) write(ctx context.Context, inv Inventory) error {
+// writeInventory keeps an inventory. It is ours alone, so nobody is asked.
+func (h *Hub) writeInventory(ctx context.Context, inv Inventory) error {
 	u, err := inv.Object()
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (h *Hub) install(ctx context.Context, p Part, s survey) error {
 	if err != nil {
 		return err
 	}
-	h.done("%s %s (%s, %s)", p.Name, p.Version, counted(len(p.Objects), count, pruned), time.Since(began).Round(time.Second))
+	h.printDone("%s %s (%s, %s)", p.Name, p.Version, describeCounts(len(p.Objects), count, pruned), time.Since(began).Round(time.Second))
 	return nil
 }
 
@@ -193,8 +193,8 @@ func (h *Hub) deploy(ctx context.Context, p Part, s survey) (map[apply.Action]in
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
 	count := map[apply.Action]int{}
-	options := s.writing(p)
-	options.Say = h.waiting
+	options := s.applyOptions(p)
+	options.Say = h.printWaiting
 	for i, phase := range apply.Phases(p.Objects) {
 		var problems []error
 		for _, o := range phase {
@@ -204,38 +204,38 @@ func (h *Hub) deploy(ctx context.Context, p Part, s survey) (map[apply.Action]in
 				continue
 			}
 			count[change.Action]++
-			h.sayKept(change.Kept, s.options.Force)
+			h.printKept(change.Kept, s.options.Force)
 			if change.Action == apply.Changed {
-				h.waiting("changed " + change.String())
+				h.printWaiting("changed " + change.String())
 			}
 		}
 		if err := errors.Join(problems...); err != nil {
 			return nil, err
 		}
-		if err := h.between(ctx, i, phase, p.Ready); err != nil {
+		if err := h.awaitPhase(ctx, i, phase, p.Ready); err != nil {
 			return nil, err
 		}
 	}
-	if err := h.cluster.Wait(ctx, apply.RefsOf(p.Objects), p.Ready, h.waiting); err != nil {
+	if err := h.cluster.Wait(ctx, apply.RefsOf(p.Objects), p.Ready, h.printWaiting); err != nil {
 		return nil, err
 	}
-	return count, h.cluster.Answers(ctx, p.Probe, p.Answer, h.waiting)
+	return count, h.cluster.AwaitAnswer(ctx, p.Probe, p.Answer, h.printWaiting)
 }
 
-// between waits for what the next phase needs of one: namespaces and CRDs before anything lies in them, and a running
+// awaitPhase waits for what the next phase needs of one: namespaces and CRDs before anything lies in them, and a running
 // server before its API is announced, which would else be looked at again only after half a minute.
-func (h *Hub) between(ctx context.Context, phase int, objects []*unstructured.Unstructured, ready apply.Condition) error {
+func (h *Hub) awaitPhase(ctx context.Context, phase int, objects []*unstructured.Unstructured, ready apply.Condition) error {
 	switch phase {
 	case apply.PhaseDefinitions:
-		return h.cluster.Wait(ctx, apply.RefsOf(objects), apply.Established, h.waiting)
+		return h.cluster.Wait(ctx, apply.RefsOf(objects), apply.Established, h.printWaiting)
 	case apply.PhaseWorkloads:
-		return withRemedy(h.cluster.Wait(ctx, apply.RefsOf(objects), ready, h.waiting))
+		return addRemedy(h.cluster.Wait(ctx, apply.RefsOf(objects), ready, h.printWaiting))
 	}
 	return nil
 }
 
-// withRemedy says what to do where that is known.
-func withRemedy(err error) error {
+// addRemedy says what to do where that is known.
+func addRemedy(err error) error {
 	if err != nil && strings.Contains(err.Error(), "ImagePull") {
 		return fmt.Errorf("%w; if the cluster cannot pull an image, use a mirror with --registry or --image-map (bflow bootstrap images lists all images)", err)
 	}
@@ -258,7 +258,7 @@ func (h *Hub) prune(ctx context.Context, p Part, inv Inventory) (int, error) {
 			stale = append(stale, e.Ref)
 		}
 	}
-	stale, err := h.unneeded(ctx, stale, inv)
+	stale, err := h.withoutNeeded(ctx, stale, inv)
 	if err != nil {
 		return 0, err
 	}
@@ -277,9 +277,9 @@ func (h *Hub) prune(ctx context.Context, p Part, inv Inventory) (int, error) {
 	return count, nil
 }
 
-// unneeded are those of refs with which people lose nothing: the objects of a CRD, what is in a namespace beside what
+// withoutNeeded are those of refs with which people lose nothing: the objects of a CRD, what is in a namespace beside what
 // bootstrap put there, and the account by which results in it are fetched.
-func (h *Hub) unneeded(ctx context.Context, refs []apply.Ref, inv Inventory) ([]apply.Ref, error) {
+func (h *Hub) withoutNeeded(ctx context.Context, refs []apply.Ref, inv Inventory) ([]apply.Ref, error) {
 	whose, err := h.origins(ctx, inv)
 	if err != nil {
 		return nil, err
@@ -287,12 +287,12 @@ func (h *Hub) unneeded(ctx context.Context, refs []apply.Ref, inv Inventory) ([]
 	kept := map[string]bool{}
 	var out []apply.Ref
 	for _, ref := range refs {
-		why, results, err := h.needed(ctx, ref, whose)
+		why, results, err := h.reasonToKeep(ctx, ref, whose)
 		if err != nil {
 			return nil, err
 		}
 		if why != "" {
-			h.note("%s is no longer needed but stays: %s", ref, why)
+			h.printNote("%s is no longer wanted and stays: %s", ref, why)
 			kept[ref.Name] = results
 			continue
 		}
@@ -301,8 +301,8 @@ func (h *Hub) unneeded(ctx context.Context, refs []apply.Ref, inv Inventory) ([]
 	return slices.DeleteFunc(out, func(ref apply.Ref) bool { return kept[ref.Namespace] && isFetcher(ref) }), nil
 }
 
-// end leaves in the inventory what is on the cluster now, and the settings of this installation.
-func (h *Hub) end(ctx context.Context, s survey) error {
+// finishInventory leaves in the inventory what is on the cluster now, and the settings of this installation.
+func (h *Hub) finishInventory(ctx context.Context, s survey) error {
 	inv := Inventory{Settings: s.options.settings(s.parts), Parts: map[string][]Entry{}}
 	wanted := map[apply.Ref]bool{}
 	for _, p := range s.parts {
@@ -325,11 +325,11 @@ func (h *Hub) end(ctx context.Context, s survey) error {
 			}
 		}
 	}
-	return h.write(ctx, inv)
+	return h.writeInventory(ctx, inv)
 }
 
-// counted is "99 objects: 2 changed, 1 pruned"; what is unchanged goes without saying.
-func counted(total int, count map[apply.Action]int, pruned int) string {
+// describeCounts is "99 objects: 2 changed, 1 pruned"; what is unchanged goes without saying.
+func describeCounts(total int, count map[apply.Action]int, pruned int) string {
 	var parts []string
 	for _, p := range []struct {
 		n    int
@@ -345,9 +345,9 @@ func counted(total int, count map[apply.Action]int, pruned int) string {
 	return fmt.Sprintf("%d objects: %s", total, strings.Join(parts, ", "))
 }
 
-// needed says what people would lose with an object, "" where that is nothing, and whether results are among it.
-func (h *Hub) needed(ctx context.Context, ref apply.Ref, whose *content.Origins) (why string, results bool, err error) {
-	if !defines(ref) {
+// reasonToKeep says what people would lose with an object, "" where that is nothing, and whether results are among it.
+func (h *Hub) reasonToKeep(ctx context.Context, ref apply.Ref, whose *content.Origins) (why string, results bool, err error) {
+	if !isDefinition(ref) {
 		return "", false, nil
 	}
 	live, err := h.cluster.Get(ctx, ref)
@@ -356,7 +356,7 @@ func (h *Hub) needed(ctx context.Context, ref apply.Ref, whose *content.Origins)
 	}
 	if isNamespace(ref) {
 		c, err := whose.In(ctx, ref.Name)
-		return c.Stays(false), len(c.Results) > 0, err
+		return c.ReasonToStay(false), len(c.Results) > 0, err
 	}
 	all, err := h.cluster.List(ctx, kindOf(live), "", "")
 	if err != nil || len(all) == 0 {

@@ -75,7 +75,7 @@ func (inv Inventory) Object() (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": data}}
 	u.SetNamespace(contract.NamespaceSystem)
 	u.SetName(inventoryName)
-	own(u, partBflow)
+	labelAsOurs(u, partBflow)
 	return u, nil
 }
 

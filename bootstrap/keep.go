@@ -12,9 +12,9 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// keeps tells which fields that people have set stay as they are: how many and how large, whatever is asked for, and what
+// fieldsToKeep tells which fields that people have set stay as they are: how many and how large, whatever is asked for, and what
 // else is set by kubectl set and in ConfigMaps, unless force takes it.
-func keeps(force bool) func(apply.Ref, apply.Field) bool {
+func fieldsToKeep(force bool) func(apply.Ref, apply.Field) bool {
 	const container = ".spec.template.spec.containers[]"
 	return func(ref apply.Ref, f apply.Field) bool {
 		switch ref.GroupKind().String() {
@@ -31,33 +31,33 @@ func keeps(force bool) func(apply.Ref, apply.Field) bool {
 	}
 }
 
-// writing says how the objects of a component are written. What is taken over for the first time is taken as a whole.
-func (s survey) writing(p Part) apply.Options {
+// applyOptions says how the objects of a component are written. What is taken over for the first time is taken as a whole.
+func (s survey) applyOptions(p Part) apply.Options {
 	adopting := s.options.Adopt && p.Key != partBflow
-	o := apply.Options{Force: s.options.Force || adopting, Keep: keeps(s.options.Force)}
+	o := apply.Options{Force: s.options.Force || adopting, Keep: fieldsToKeep(s.options.Force)}
 	if slices.Contains(s.adopted, p.Key) {
 		o.Keep = nil
 	}
 	return o
 }
 
-// sayKept tells of fields that stay as people have set them.
-func (h *Hub) sayKept(all []apply.Kept, force bool) {
+// printKept tells of fields that stay as people have set them.
+func (h *Hub) printKept(all []apply.Kept, force bool) {
 	for _, k := range all {
 		text := k.String()
-		if !force && !keeps(true)(k.Ref, k.Path) {
-			text += "; --force-conflicts takes ownership of it"
+		if !force && !fieldsToKeep(true)(k.Ref, k.Path) {
+			text += "; --force-conflicts takes it"
 		}
-		h.note("%s", text)
+		h.printNote("%s", text)
 	}
 }
 
-// foresee asks for every object what the server would answer, so that an installation that cannot finish ends before it
+// checkConflicts asks for every object what the server would answer, so that an installation that cannot finish ends before it
 // has changed anything. What a server cannot tell before (a kind is yet to be made, a webhook is down) is no reason.
-func (h *Hub) foresee(ctx context.Context, s survey) error {
+func (h *Hub) checkConflicts(ctx context.Context, s survey) error {
 	var problems []error
 	for _, p := range s.parts {
-		options := s.writing(p)
+		options := s.applyOptions(p)
 		options.DryRun = true
 		for _, o := range p.Objects {
 			_, err := h.cluster.Apply(ctx, o, options)

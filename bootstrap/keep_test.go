@@ -173,7 +173,7 @@ func TestTakingOverTakesAll(t *testing.T) {
 		{"bflow itself", survey{options: Options{Adopt: true}}, partBflow, false, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if o := row.s.writing(Part{Key: row.part}); o.Force != row.force || (o.Keep != nil) != row.keep {
+			if o := row.s.applyOptions(Part{Key: row.part}); o.Force != row.force || (o.Keep != nil) != row.keep {
 				t.Errorf("got %+v", o)
 			}
 		})

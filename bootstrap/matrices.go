@@ -27,7 +27,7 @@ func (r *removal) endMatrices(ctx context.Context) error {
 	}
 	ended := 0
 	for _, parent := range parents {
-		status, over := ending(parent)
+		status, over := endStatus(parent)
 		if over {
 			continue
 		}
@@ -41,10 +41,10 @@ func (r *removal) endMatrices(ctx context.Context) error {
 		return err
 	}
 	if err := r.awaitRelease(ctx, apply.RefsOf(customs), settled); err != nil {
-		return orByHand(err, contract.FinalizerMatrix, "CustomRun")
+		return adviseByHand(err, contract.FinalizerMatrix, "CustomRun")
 	}
 	if ended > 0 {
-		r.done("matrices (%d cancelled)", ended)
+		r.printDone("matrices (%d cancelled)", ended)
 	}
 	return nil
 }

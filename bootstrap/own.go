@@ -31,7 +31,7 @@ func ownImages(all []Part) []string {
 
 // own refuses an installation whose own images are nowhere: else it would wait for pods that never start. What cannot be
 // known from here, because nodes reach another network or have other credentials, is left to them.
-func (h *Hub) own(ctx context.Context, s survey) error {
+func (h *Hub) checkOwnImages(ctx context.Context, s survey) error {
 	have, all, err := h.nodeImages(ctx)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (h *Hub) own(ctx context.Context, s survey) error {
 		case errors.Is(err, digests.ErrAbsent):
 			absent = append(absent, ref)
 		case err != nil:
-			h.note("%s may or may not exist: %v", ref, err)
+			h.printNote("%s may be there or not: %v", ref, err)
 		}
 	}
 	if len(absent) == 0 {
@@ -66,7 +66,7 @@ func (h *Hub) own(ctx context.Context, s survey) error {
 const localRegistry = "localhost/"
 
 // mostTold is how many images a kubelet tells of at most, the largest.
-const mostTold = 50
+const maxReportedImages = 50
 
 // nodeImages are the names of images that nodes have; all says whether that is every image of every node.
 func (h *Hub) nodeImages(ctx context.Context) (have map[string]bool, all bool, err error) {
@@ -77,7 +77,7 @@ func (h *Hub) nodeImages(ctx context.Context) (have map[string]bool, all bool, e
 	have, all = map[string]bool{}, true
 	for _, node := range nodes {
 		images, _, _ := unstructured.NestedSlice(node.Object, "status", "images")
-		all = all && len(images) < mostTold
+		all = all && len(images) < maxReportedImages
 		for _, entry := range images {
 			image, _ := entry.(map[string]any)
 			names, _, _ := unstructured.NestedStringSlice(image, "names")

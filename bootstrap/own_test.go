@@ -17,7 +17,7 @@ func TestAnInstallationWithoutItsOwnImagesChangesNothing(t *testing.T) {
 	}))
 	defer registry.Close()
 	there := strings.TrimPrefix(registry.URL, "http://") + "/team/bflow-controller:v1"
-	full := make([]string, mostTold)
+	full := make([]string, maxReportedImages)
 	for i := range full {
 		full[i] = fmt.Sprintf("registry.example/other:%d", i)
 	}

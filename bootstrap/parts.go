@@ -56,13 +56,13 @@ func render(o Options, all []component.Component, f detect.Found, inv Inventory)
 	for i := range parts {
 		p := &parts[i]
 		if p.Key != partBflow { // its objects also tell where images are
-			p.Objects = pinned(mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}.Rewrite(p.Objects), o.Digests)
+			p.Objects = pinImages(mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}.Rewrite(p.Objects), o.Digests)
 		}
 		if f.Platform.IsOpenShift() {
-			withoutUsers(p.Objects)
+			removeUsers(p.Objects)
 		}
 		for _, object := range p.Objects {
-			own(object, p.Key)
+			labelAsOurs(object, p.Key)
 		}
 	}
 	return parts, nil
@@ -74,8 +74,8 @@ func (o Options) site(f detect.Found) component.Site {
 		LoadNodes: o.LoadNodes, Controller: o.Controller, Mirror: mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}, Settings: o.Components}
 }
 
-// withoutUsers takes users and groups out of pod templates: OpenShift assigns them, and refuses those of upstream.
-func withoutUsers(all []*unstructured.Unstructured) {
+// removeUsers takes users and groups out of pod templates: OpenShift assigns them, and refuses those of upstream.
+func removeUsers(all []*unstructured.Unstructured) {
 	for _, o := range all {
 		pod, found, _ := unstructured.NestedMap(o.Object, "spec", "template", "spec")
 		if !found || o.GroupVersionKind().Group != "apps" {
@@ -117,11 +117,11 @@ func queueOf(name string, o Options) Part {
 	if len(t.Namespaces) == 0 {
 		t.Namespaces = o.Namespaces
 	}
-	return Part{Key: partTarget(name), Name: fmt.Sprintf("target %q", name), Version: o.Version, Objects: t.Queue(), Ready: apply.Ready}
+	return Part{Key: partTarget(name), Name: fmt.Sprintf("target %q", name), Version: o.Version, Objects: t.QueueObjects(), Ready: apply.Ready}
 }
 
-// own writes the labels by which an object of ours is known.
-func own(u *unstructured.Unstructured, part string) {
+// labelAsOurs writes the labels by which an object of ours is known.
+func labelAsOurs(u *unstructured.Unstructured, part string) {
 	labels := maps.Clone(u.GetLabels())
 	if labels == nil {
 		labels = map[string]string{}

@@ -211,7 +211,7 @@ func TestVersionsChangeOnlyWhenThatIsMeant(t *testing.T) {
 		{name: "a build without a version comes and goes", have: "dev", now: "3f2c1a0-dirty"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			err := sameVersion(survey{options: Options{Upgrade: row.upgrade}, parts: []Part{{Name: "X", Key: "x", Version: row.now}},
+			err := checkVersion(survey{options: Options{Upgrade: row.upgrade}, parts: []Part{{Name: "X", Key: "x", Version: row.now}},
 				inventory: Inventory{Settings: Settings{Versions: map[string]string{"x": row.have}}}})
 			if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q", err, row.want)
@@ -236,7 +236,7 @@ func TestHowARunIsEnded(t *testing.T) {
 			if row.succeeded != "" {
 				run.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Succeeded", "status": row.succeeded}}}
 			}
-			if got, over := ending(run); got != row.want || over != row.over {
+			if got, over := endStatus(run); got != row.want || over != row.over {
 				t.Errorf("got %q, %v", got, over)
 			}
 		})
@@ -288,7 +288,7 @@ func TestTheControllersImageFollowsAnUpgrade(t *testing.T) {
 		{name: "the default needs no word", want: ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			o, err := Options{Upgrade: true, Version: "v2", Image: row.named}.follow(Settings{Image: row.was, Versions: map[string]string{partBflow: "v1"}})
+			o, err := Options{Upgrade: true, Version: "v2", Image: row.named}.followImage(Settings{Image: row.was, Versions: map[string]string{partBflow: "v1"}})
 			if (err == nil) != (row.err == "") || err == nil && o.Image != row.want {
 				t.Errorf("got %q, %v", o.Image, err)
 			}

@@ -35,7 +35,7 @@ func foreignImages(all []Part) []string {
 // pin lets images of Tekton and Kueue that are named by a tag be installed by digest, where that can be found out. What
 // an earlier call has found out stays, so that a registry that is away changes nothing.
 func (h *Hub) pin(ctx context.Context, s *survey) error {
-	onNodes, err := h.onNodes(ctx)
+	onNodes, err := h.imagesOnNodes(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,9 +50,9 @@ func (h *Hub) pin(ctx context.Context, s *survey) error {
 			return err
 		}
 	}
-	s.options.Digests = inUse(s.options.Digests, s.parts)
+	s.options.Digests = digestsInUse(s.options.Digests, s.parts)
 	for _, reason := range slices.Sorted(maps.Keys(why)) {
-		h.note("installed by tag, because %s: %s", reason, strings.Join(why[reason], ", "))
+		h.printNote("installed by tag, because %s: %s", reason, strings.Join(why[reason], ", "))
 	}
 	return nil
 }
@@ -88,9 +88,9 @@ func resolve(ctx context.Context, refs []string, onNodes map[string][]string) (f
 	return found, why
 }
 
-// onNodes are the images by tag that nodes say they have, with the digests under which they have them. One without a
-// digest comes from no registry.
-func (h *Hub) onNodes(ctx context.Context) (map[string][]string, error) {
+// imagesOnNodes are the images by tag that nodes say they have, with the digests under which they have them. One without a digest
+// comes from no registry.
+func (h *Hub) imagesOnNodes(ctx context.Context) (map[string][]string, error) {
 	nodes, err := h.cluster.List(ctx, schema.GroupKind{Kind: "Node"}, "", "")
 	if err != nil {
 		return nil, fmt.Errorf("reading which images nodes have: %w", err)
@@ -123,8 +123,8 @@ func digestsOf(byTag string, names []string) []string {
 	return all
 }
 
-// pinned are objects whose images have a digest where one is known.
-func pinned(objects []*unstructured.Unstructured, known map[string]string) []*unstructured.Unstructured {
+// pinImages are objects whose images have a digest where one is known.
+func pinImages(objects []*unstructured.Unstructured, known map[string]string) []*unstructured.Unstructured {
 	to := map[string]string{}
 	for ref, digest := range known {
 		to[ref] = digests.With(ref, digest)
@@ -132,8 +132,8 @@ func pinned(objects []*unstructured.Unstructured, known map[string]string) []*un
 	return mirror.Mirror{Map: to}.Rewrite(objects)
 }
 
-// inUse are the digests of images that components name.
-func inUse(known map[string]string, all []Part) map[string]string {
+// digestsInUse are the digests of images that components name.
+func digestsInUse(known map[string]string, all []Part) map[string]string {
 	refs := foreignImages(all)
 	out := maps.Clone(known)
 	maps.DeleteFunc(out, func(ref, digest string) bool { return !slices.Contains(refs, digests.With(ref, digest)) })
@@ -147,7 +147,7 @@ type ImageNames struct {
 }
 
 func imageNames(s survey) ImageNames {
-	names := ImageNames{ByDigest: inUse(s.options.Digests, s.parts), ByTag: []string{}}
+	names := ImageNames{ByDigest: digestsInUse(s.options.Digests, s.parts), ByTag: []string{}}
 	for _, ref := range foreignImages(s.parts) {
 		if digests.ByTag(ref) {
 			names.ByTag = append(names.ByTag, ref)

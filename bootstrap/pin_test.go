@@ -139,7 +139,7 @@ func TestDigestsOfOtherVersionsAreForgotten(t *testing.T) {
 	o := Options{Version: "v1", Digests: map[string]string{"registry.k8s.io/kueue/kueue:" + upstream.KueueVersion: "sha256:1", "registry.k8s.io/kueue/kueue:v0.1.0": "sha256:2"}}
 	all, err := render(o, component.All(), detect.Found{}, Inventory{})
 	must(t, err)
-	got := inUse(o.Digests, all)
+	got := digestsInUse(o.Digests, all)
 	if len(got) != 1 || got["registry.k8s.io/kueue/kueue:"+upstream.KueueVersion] != "sha256:1" {
 		t.Errorf("kept %v", got)
 	}

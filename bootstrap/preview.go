@@ -57,7 +57,7 @@ func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := h.agree(s); err != nil {
+	if err := h.checkCluster(s); err != nil {
 		return err
 	}
 	if err := h.pin(ctx, &s); err != nil {
@@ -68,7 +68,7 @@ func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 	}
 	var problems []error
 	for _, p := range s.parts {
-		count, unchecked, options := map[apply.Action]int{}, 0, s.writing(p)
+		count, unchecked, options := map[apply.Action]int{}, 0, s.applyOptions(p)
 		options.DryRun = true
 		for _, phase := range apply.Phases(p.Objects) {
 			for _, object := range phase {
@@ -78,7 +78,7 @@ func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 					continue
 				}
 				count[change.Action]++
-				h.sayKept(change.Kept, s.options.Force)
+				h.printKept(change.Kept, s.options.Force)
 				if change.Unchecked {
 					unchecked++
 				}
@@ -87,12 +87,12 @@ func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 				}
 			}
 		}
-		h.note("%s %s: %s%s", p.Name, p.Version, counted(len(p.Objects), count, 0), notChecked(unchecked))
+		h.printNote("%s %s: %s%s", p.Name, p.Version, describeCounts(len(p.Objects), count, 0), describeUnchecked(unchecked))
 	}
 	return errors.Join(problems...)
 }
 
-func notChecked(n int) string {
+func describeUnchecked(n int) string {
 	if n == 0 {
 		return ""
 	}

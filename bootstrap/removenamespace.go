@@ -24,7 +24,7 @@ func (h *Hub) RemoveNamespace(ctx context.Context, o NamespaceOptions) error {
 }
 
 func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
-	m, err := h.lookAt(ctx, o)
+	m, err := h.lookAtNamespace(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -48,23 +48,23 @@ func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for _, s := range []step{
-		{"deleting results", m.results},
-		{"updating the controller", func(ctx context.Context) error { return m.dismiss(ctx, own) }},
-		{"deleting its objects", func(ctx context.Context) error { return m.clear(ctx, own) }},
-		{"finishing the inventory", m.forget},
+		{"deleting results", m.deleteResults},
+		{"telling the controller", func(ctx context.Context) error { return m.withdrawController(ctx, own) }},
+		{"deleting its objects", func(ctx context.Context) error { return m.deleteObjects(ctx, own) }},
+		{"finishing the inventory", m.forgetNamespace},
 	} {
 		if err := s.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	m.sayTargets("keeps namespace %q and the service accounts in it; an administrator of %s can delete them")
-	m.done("namespace %q is removed", o.Name)
+	m.printTargets("keeps namespace %q and the accounts in it; an administrator of %s may delete them")
+	m.printDone("namespace %q is removed", o.Name)
 	return nil
 }
 
 // drain returns when nothing is queued or running there and nothing more can start.
 func (m *membership) drain(ctx context.Context) error {
-	if err := m.attended(ctx, m.o.Name); err != nil {
+	if err := m.requireController(ctx, m.o.Name); err != nil {
 		return err
 	}
 	if m.o.Wait > 0 {
@@ -78,13 +78,13 @@ func (m *membership) drain(ctx context.Context) error {
 			return err
 		}
 		if len(there) == 0 { // what is queued from here on waits behind a queue that is stopped
-			if err := m.hold(ctx, true); err != nil {
+			if err := m.setHold(ctx, true); err != nil {
 				return err
 			}
 			if there, err = m.active(ctx); err != nil || len(there) == 0 {
 				return err
 			}
-			if err := m.hold(ctx, false); err != nil {
+			if err := m.setHold(ctx, false); err != nil {
 				return err
 			}
 		}
@@ -133,12 +133,12 @@ func settledOrReleased(u *unstructured.Unstructured) (bool, string) {
 	return released(u)
 }
 
-// hold stops the queues of the namespace, or lets them go on. One that somebody has deleted has none.
-func (m *membership) hold(ctx context.Context, stop bool) error {
+// setHold stops the queues of the namespace, or lets them go on. One that somebody has deleted has none.
+func (m *membership) setHold(ctx context.Context, stop bool) error {
 	if live, err := m.cluster.Get(ctx, apply.Ref{Kind: "Namespace", Name: m.o.Name}); err != nil || live == nil {
 		return err
 	}
-	for _, p := range m.comes() {
+	for _, p := range m.changedParts() {
 		for _, o := range p.Objects {
 			if o.GetKind() != "LocalQueue" {
 				continue
@@ -158,8 +158,8 @@ func (m *membership) hold(ctx context.Context, stop bool) error {
 	return nil
 }
 
-// results deletes those in the namespace, when they may go.
-func (m *membership) results(ctx context.Context) error {
+// deleteResults deletes those in the namespace, when they may go.
+func (m *membership) deleteResults(ctx context.Context) error {
 	if !m.o.Data {
 		return nil
 	}
@@ -167,14 +167,14 @@ func (m *membership) results(ctx context.Context) error {
 	return r.sweep(ctx, m.o.Name)
 }
 
-// dismiss takes the controller out of the namespace before it loses its rights there: by the label that marks the
+// withdrawController takes the controller out of the namespace before it loses its rights there: by the label that marks the
 // namespace, and by what else of the installation speaks of it.
-func (m *membership) dismiss(ctx context.Context, own Entry) error {
+func (m *membership) withdrawController(ctx context.Context, own Entry) error {
 	if err := m.unmark(ctx, own); err != nil {
 		return err
 	}
 	s := m.s
-	for _, p := range m.comes() {
+	for _, p := range m.changedParts() {
 		before := m.without[p.Key]
 		p.Objects = slices.DeleteFunc(p.Objects, func(o *unstructured.Unstructured) bool { return before[apply.RefOf(o)] == nil })
 		for i, o := range p.Objects {
@@ -202,10 +202,10 @@ func (m *membership) unmark(ctx context.Context, own Entry) error {
 	return m.cluster.Merge(ctx, own.Ref, map[string]any{"metadata": map[string]any{"labels": map[string]any{contract.LabelEnabled: nil}}})
 }
 
-// clear deletes what is there because of the namespace, and then itself where nothing is lost with it.
-func (m *membership) clear(ctx context.Context, own Entry) error {
+// deleteObjects deletes what is there because of the namespace, and then itself where nothing is lost with it.
+func (m *membership) deleteObjects(ctx context.Context, own Entry) error {
 	var going []apply.Ref
-	for _, p := range m.comes() {
+	for _, p := range m.changedParts() {
 		before := m.without[p.Key]
 		for _, ref := range apply.RefsOf(p.Objects) {
 			e, known := m.s.inventory.Find(p.Key, ref)
@@ -215,7 +215,7 @@ func (m *membership) clear(ctx context.Context, own Entry) error {
 		}
 	}
 	began := time.Now()
-	going, err := m.unneeded(ctx, going, m.s.inventory)
+	going, err := m.withoutNeeded(ctx, going, m.s.inventory)
 	if err != nil {
 		return err
 	}
@@ -227,12 +227,12 @@ func (m *membership) clear(ctx context.Context, own Entry) error {
 		}
 		count += deleted
 	}
-	m.done("objects of namespace %q (%d deleted, %s)", own.Name, count, time.Since(began).Round(time.Second))
+	m.printDone("objects of namespace %q (%d deleted, %s)", own.Name, count, time.Since(began).Round(time.Second))
 	return nil
 }
 
-// forget leaves in the inventory what is there yet: a namespace that had to stay, and what brings its results.
-func (m *membership) forget(ctx context.Context) error {
+// forgetNamespace leaves in the inventory what is there yet: a namespace that had to stay, and what brings its results.
+func (m *membership) forgetNamespace(ctx context.Context) error {
 	inv := Inventory{Settings: m.s.inventory.Settings, Parts: map[string][]Entry{}}
 	inv.Settings.Namespaces, inv.Settings.Targets = m.others, withoutNamespace(inv.Settings.Targets, m.o.Name)
 	ref := apply.Ref{Kind: "Namespace", Name: m.o.Name}
@@ -253,5 +253,5 @@ func (m *membership) forget(ctx context.Context) error {
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
-	return m.write(ctx, inv)
+	return m.writeInventory(ctx, inv)
 }

@@ -27,8 +27,8 @@ type RemoveOptions struct {
 	Timeout             time.Duration // for deleted objects to be gone; 0 = 5 minutes
 }
 
-// leaving is a target that is being removed.
-type leaving struct {
+// targetRemoval is a target that is being removed.
+type targetRemoval struct {
 	*Hub
 	o RemoveOptions
 	s survey
@@ -37,20 +37,20 @@ type leaving struct {
 // RemoveTarget drains a target and removes its setup from target and hub. Its queue is stopped
 // first, even if the rest fails.
 func (h *Hub) RemoveTarget(ctx context.Context, o RemoveOptions) error {
-	l := &leaving{Hub: h, o: o}
+	l := &targetRemoval{Hub: h, o: o}
 	for _, s := range []step{
-		{"looking at the hub", l.find}, {"stopping its queue", l.hold}, {"looking for its runs", l.drain}, {"leaving the target", l.leave},
-		{"deleting its queue", l.drop}, {"finishing the inventory", l.finish},
+		{"looking at the hub", l.findTarget}, {"holding its queue", l.holdQueue}, {"looking for its runs", l.drain}, {"leaving the target", l.leaveTarget},
+		{"deleting its queue", l.deleteQueue}, {"finishing the inventory", l.forgetTarget},
 	} {
 		if err := s.do(ctx); err != nil {
 			return fmt.Errorf("removing target %q: %w", o.Name, err)
 		}
 	}
-	l.done("target %q is removed", o.Name)
+	l.printDone("target %q is removed", o.Name)
 	return nil
 }
 
-func (l *leaving) find(ctx context.Context) (err error) {
+func (l *targetRemoval) findTarget(ctx context.Context) (err error) {
 	if l.s, err = l.look(ctx, Options{Version: l.o.Version}); err != nil {
 		return err
 	}
@@ -68,16 +68,16 @@ func (l *leaving) find(ctx context.Context) (err error) {
 }
 
 // queuePart is what the hub has for the target.
-func (l *leaving) queuePart() Part {
+func (l *targetRemoval) queuePart() Part {
 	p := queueOf(l.o.Name, l.s.options)
 	for _, o := range p.Objects {
-		own(o, p.Key)
+		labelAsOurs(o, p.Key)
 	}
 	return p
 }
 
-// hold stops the queue: what waits goes on waiting, what runs goes on running. Adding the target again lets it go.
-func (l *leaving) hold(ctx context.Context) error {
+// holdQueue stops the queue: what waits goes on waiting, what runs goes on running. Adding the target again lets it go.
+func (l *targetRemoval) holdQueue(ctx context.Context) error {
 	for _, o := range l.queuePart().Objects {
 		if o.GetKind() != "ClusterQueue" {
 			continue
@@ -93,7 +93,7 @@ func (l *leaving) hold(ctx context.Context) error {
 	return nil
 }
 
-func (l *leaving) drain(ctx context.Context) error {
+func (l *targetRemoval) drain(ctx context.Context) error {
 	runs, err := l.cluster.List(ctx, runKind(), "", selectRuns)
 	if err != nil {
 		return err
@@ -108,12 +108,12 @@ func (l *leaving) drain(ctx context.Context) error {
 		}
 	}
 	if len(waiting) > 0 {
-		l.note("runs still wait in its queues: %d, %s first; they wait until they are cancelled or a target of that name is added again", len(waiting), waiting[0].GetName())
+		l.printNote("runs that wait in its queues: %d, %s first; they wait until they are cancelled, or a target of that name is there again", len(waiting), waiting[0].GetName())
 	}
 	if len(holding) == 0 || l.o.Force {
 		return nil
 	}
-	if l.orphaned(ctx) {
+	if l.isOrphaned(ctx) {
 		return orphansAmong(holding)
 	}
 	if l.o.Wait <= 0 {
@@ -125,27 +125,27 @@ func (l *leaving) drain(ctx context.Context) error {
 	return l.awaitRelease(ctx, apply.RefsOf(holding), released)
 }
 
-// leave removes what is ours on the target.
-func (l *leaving) leave(ctx context.Context) error {
+// leaveTarget removes what is ours on the target.
+func (l *targetRemoval) leaveTarget(ctx context.Context) error {
 	if l.o.Kubeconfig == "" {
-		l.note("what bflow created on the target stays there: namespace %q, service accounts and RBAC", contract.NamespaceSystem)
+		l.printNote("what bflow made on the target stays there: namespace %q, accounts and rights", contract.NamespaceSystem)
 		return nil
 	}
 	for name, other := range l.s.options.Targets {
 		if name != l.o.Name && other.UID == l.s.options.Targets[l.o.Name].UID {
-			l.note("what bflow created on the target stays there: target %q is a part of the same cluster", name)
+			l.printNote("what bflow made on the target stays there: target %q is a part of the same cluster", name)
 			return nil
 		}
 	}
-	err := l.leaveThere(ctx)
+	err := l.removeFromTarget(ctx)
 	if err != nil && l.o.Force {
-		l.note("what bflow created on the target stays there: %v", err)
+		l.printNote("what bflow made on the target stays there: %v", err)
 		return nil
 	}
 	return err
 }
 
-func (l *leaving) leaveThere(ctx context.Context) error {
+func (l *targetRemoval) removeFromTarget(ctx context.Context) error {
 	aliases := l.o.Aliases
 	if aliases == nil {
 		aliases = l.s.options.Targets[l.o.Name].Aliases
@@ -163,11 +163,11 @@ func (l *leaving) leaveThere(ctx context.Context) error {
 	}
 	return far.Remove(ctx, func(namespaces []string) ([]*unstructured.Unstructured, error) {
 		return targetObjects(l.o.Name, l.s, namespaces, true) // also those of a setting that was another once
-	}, l.s.found.Platform.Hub, func(text string) { l.note("%s", text) })
+	}, l.s.found.Platform.Hub, func(text string) { l.printNote("%s", text) })
 }
 
-// drop deletes the queue while the controller still knows the target, and then the way to it.
-func (l *leaving) drop(ctx context.Context) error {
+// deleteQueue deletes the queue while the controller still knows the target, and then the way to it.
+func (l *targetRemoval) deleteQueue(ctx context.Context) error {
 	timeout := l.o.Timeout
 	if timeout == 0 {
 		timeout = defaultTimeout
@@ -175,19 +175,19 @@ func (l *leaving) drop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	r := removal{Hub: l.Hub, inventory: l.s.inventory}
-	if err := r.part(ctx, fmt.Sprintf("queue %q", l.o.Name), partTarget(l.o.Name)); err != nil {
+	if err := r.deletePart(ctx, fmt.Sprintf("queue %q", l.o.Name), partTarget(l.o.Name)); err != nil {
 		return err
 	}
 	_, err := r.remove(ctx, credentialsOf(l.o.Name))
 	return err
 }
 
-func (l *leaving) finish(ctx context.Context) error {
+func (l *targetRemoval) forgetTarget(ctx context.Context) error {
 	inv := l.s.inventory.With(partTarget(l.o.Name), nil)
 	delete(inv.Parts, partTarget(l.o.Name))
 	inv.Settings.Targets = maps.Clone(inv.Settings.Targets)
 	delete(inv.Settings.Targets, l.o.Name)
 	inv.Settings.Versions = maps.Clone(inv.Settings.Versions)
 	delete(inv.Settings.Versions, partTarget(l.o.Name))
-	return l.write(ctx, inv)
+	return l.writeInventory(ctx, inv)
 }

@@ -40,15 +40,15 @@ func (s Settings) lacking(name, rights string) []string {
 	return slices.DeleteFunc(slices.Clone(namespaces), func(n string) bool { return s.Targets[name].Rights[n] == rights })
 }
 
-// sayLacking tells of targets whose side is to be written anew, by whoever administers them.
-func (h *Hub) sayLacking(s Settings) error {
+// printLacking tells of targets whose side is to be written anew, by whoever administers them.
+func (h *Hub) printLacking(s Settings) error {
 	rights, err := rightsOnTargets()
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Targets)) {
 		if lacks := s.lacking(name, rights); len(lacks) > 0 {
-			h.note("target %q lacks permissions that this version needs for runs of %s: grant them with bflow target add %s --kubeconfig FILE",
+			h.printNote("target %q lacks rights that this version needs for runs of %s: bflow target add %s --kubeconfig FILE gives them",
 				name, strings.Join(lacks, ", "), name)
 		}
 	}

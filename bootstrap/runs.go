@@ -21,7 +21,7 @@ func (r *removal) endRuns(ctx context.Context) error {
 	}
 	ended := 0
 	for _, run := range runs {
-		if status, over := ending(run); !over {
+		if status, over := endStatus(run); !over {
 			if err := r.cluster.Merge(ctx, apply.RefOf(run), map[string]any{"spec": map[string]any{"status": status}}); err != nil {
 				return err
 			}
@@ -29,23 +29,23 @@ func (r *removal) endRuns(ctx context.Context) error {
 		}
 	}
 	if err := r.awaitRelease(ctx, apply.RefsOf(runs), released); err != nil {
-		return orByHand(err, contract.Finalizer, "run")
+		return adviseByHand(err, contract.Finalizer, "run")
 	}
 	workloads, err := r.cluster.List(ctx, workloadKind(), "", "")
 	if err != nil {
 		return err
 	}
-	workloads = slices.DeleteFunc(workloads, func(w *unstructured.Unstructured) bool { return !ofRun(w) })
+	workloads = slices.DeleteFunc(workloads, func(w *unstructured.Unstructured) bool { return !isOfRun(w) })
 	if err := r.awaitRelease(ctx, apply.RefsOf(workloads), unheld); err != nil {
 		return err
 	}
 	if ended > 0 {
-		r.done("runs (%d cancelled)", ended)
+		r.printDone("runs (%d cancelled)", ended)
 	}
 	return nil
 }
 
-func ofRun(workload *unstructured.Unstructured) bool {
+func isOfRun(workload *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(workload.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.Kind == runKind().Kind })
 }
 
@@ -60,8 +60,8 @@ func unheld(u *unstructured.Unstructured) (bool, string) {
 // statusPending is spec.status of a run that waits to be let start.
 const statusPending = "PipelineRunPending"
 
-// ending is what to write into spec.status so that a run ends: one that was never let start must not run its finally.
-func ending(run *unstructured.Unstructured) (status string, over bool) {
+// endStatus is what to write into spec.status so that a run ends: one that was never let start must not run its finally.
+func endStatus(run *unstructured.Unstructured) (status string, over bool) {
 	now, _, _ := unstructured.NestedString(run.Object, "spec", "status")
 	switch {
 	case finished(run):

@@ -80,7 +80,7 @@ func (h *Hub) compare(ctx context.Context, p Part, s survey) ([]Finding, error) 
 	}
 	for _, object := range p.Objects {
 		ref := apply.RefOf(object)
-		change, err := h.cluster.Apply(ctx, object, apply.Options{DryRun: true, Keep: keeps(false)})
+		change, err := h.cluster.Apply(ctx, object, apply.Options{DryRun: true, Keep: fieldsToKeep(false)})
 		var conflict *apply.ConflictError
 		switch {
 		case errors.As(err, &conflict):
@@ -105,7 +105,7 @@ func (h *Hub) compare(ctx context.Context, p Part, s survey) ([]Finding, error) 
 			stale = append(stale, e.Ref)
 		}
 	}
-	stale, err := h.unneeded(ctx, stale, s.inventory)
+	stale, err := h.withoutNeeded(ctx, stale, s.inventory)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (h *Hub) Targets(ctx context.Context, version string) ([]TargetState, error
 		if dirty := flavor.GetAnnotations()[contract.AnnotationDirty]; dirty != "" {
 			state.Dirty = strings.Split(dirty, ",")
 		}
-		unread = errors.Join(unread, h.queueState(ctx, &state), h.seenState(ctx, &state))
+		unread = errors.Join(unread, h.readQueueState(ctx, &state), h.readSeenState(ctx, &state))
 		if _, remote := inv.Settings.Targets[name]; remote && inv.Settings.Versions[partBflow] == version {
 			state.Lacks = inv.Settings.lacking(name, rights)
 		}
@@ -61,7 +61,7 @@ func (h *Hub) Targets(ctx context.Context, version string) ([]TargetState, error
 	return all, unread
 }
 
-func (h *Hub) queueState(ctx context.Context, state *TargetState) error {
+func (h *Hub) readQueueState(ctx context.Context, state *TargetState) error {
 	queue, err := h.cluster.Get(ctx, apply.Ref{Group: kueueGroup, Kind: "ClusterQueue", Name: state.Name})
 	if err != nil || queue == nil {
 		return err
@@ -73,12 +73,12 @@ func (h *Hub) queueState(ctx context.Context, state *TargetState) error {
 	return nil
 }
 
-func (h *Hub) seenState(ctx context.Context, state *TargetState) error {
+func (h *Hub) readSeenState(ctx context.Context, state *TargetState) error {
 	u, err := h.cluster.Get(ctx, seenRef(state.Name))
 	if err != nil || u == nil {
 		return err
 	}
-	now := seenIn(u)
+	now := readSeen(u)
 	state.Seen = &now
 	return nil
 }
@@ -105,7 +105,7 @@ func credentialsOf(name string) []apply.Ref {
 	return []apply.Ref{{Kind: "Secret", Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials(name)}, seenRef(name)}
 }
 
-func seenIn(u *unstructured.Unstructured) seen.Target {
+func readSeen(u *unstructured.Unstructured) seen.Target {
 	if u == nil {
 		return seen.Target{}
 	}
@@ -117,8 +117,8 @@ func seenIn(u *unstructured.Unstructured) seen.Target {
 	return now
 }
 
-// devicesSeen is "8 nvidia.com/gpu, 5 free".
-func devicesSeen(t seen.Target) string {
+// describeSeen is "8 nvidia.com/gpu, 5 free".
+func describeSeen(t seen.Target) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(t.Devices)) {
 		parts = append(parts, fmt.Sprintf("%d %s, %d free", t.Devices[name].Total, name, t.Devices[name].Free))

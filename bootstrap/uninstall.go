@@ -43,7 +43,7 @@ func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 		return err
 	}
 	if len(inv.Parts) == 0 {
-		h.note("bflow is not installed here: nothing to do")
+		h.printNote("bflow is not installed here: nothing to do")
 		return nil
 	}
 	data, err := h.dataOf(ctx, inv)
@@ -63,18 +63,18 @@ func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 
 func (r *removal) run(ctx context.Context) error {
 	steps := []step{
-		{"looking for who releases runs", func(ctx context.Context) error { return r.attended(ctx, "") }},
+		{"looking for who releases runs", func(ctx context.Context) error { return r.requireController(ctx, "") }},
 		{"ending matrices", r.endMatrices},
 		{"ending runs", r.endRuns},
-		{"deleting targets", r.targets},
+		{"deleting targets", r.deleteTargets},
 	}
 	for _, d := range r.lastFirst() {
 		if d.DrainFirst {
-			steps = append(steps, step{"deleting objects of " + d.Name, func(ctx context.Context) error { return r.instancesOf(ctx, d.Part) }})
+			steps = append(steps, step{"deleting objects of " + d.Name, func(ctx context.Context) error { return r.deleteInstances(ctx, d.Part) }})
 		}
-		steps = append(steps, step{"deleting " + d.Name, func(ctx context.Context) error { return r.part(ctx, d.Name, d.Part) }})
+		steps = append(steps, step{"deleting " + d.Name, func(ctx context.Context) error { return r.deletePart(ctx, d.Name, d.Part) }})
 	}
-	steps = append(steps, step{"deleting results", r.results}, step{"deleting CRDs", r.definitions}, step{"deleting namespaces", r.namespaces})
+	steps = append(steps, step{"deleting results", r.deleteResults}, step{"deleting CRDs", r.deleteDefinitions}, step{"deleting namespaces", r.deleteNamespaces})
 	for _, s := range steps {
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		err := s.do(ctx)
@@ -97,24 +97,24 @@ func (r *removal) lastFirst() []component.Definition {
 	return all
 }
 
-// targets deletes what the hub has for its targets, and says what they keep.
-func (r *removal) targets(ctx context.Context) error {
+// deleteTargets deletes what the hub has for its targets, and says what they keep.
+func (r *removal) deleteTargets(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.inventory.Settings.Targets)) {
-		if err := r.part(ctx, fmt.Sprintf("target %q", name), partTarget(name)); err != nil {
+		if err := r.deletePart(ctx, fmt.Sprintf("target %q", name), partTarget(name)); err != nil {
 			return err
 		}
 		if _, err := r.remove(ctx, credentialsOf(name)); err != nil {
 			return err
 		}
-		r.note("target %q keeps namespaces, service accounts and RBAC of bflow: remove them with bflow target remove before you uninstall", name)
+		r.printNote("target %q keeps namespaces, accounts and rights of bflow: bflow target remove takes them away before an uninstallation", name)
 	}
 	return nil
 }
 
-// part deletes the objects of a part except CRDs and namespaces, and except what brings results that stay, phase by phase.
-func (r *removal) part(ctx context.Context, name, part string) error {
+// deletePart deletes the objects of a part except CRDs and namespaces, and except what brings results that stay, phase by phase.
+func (r *removal) deletePart(ctx context.Context, name, part string) error {
 	began, count := time.Now(), 0
-	for _, phase := range apply.DeletePhases(r.owned(part, func(ref apply.Ref) bool { return !defines(ref) && !r.fetches(ref) })) {
+	for _, phase := range apply.DeletePhases(r.soleRefs(part, func(ref apply.Ref) bool { return !isDefinition(ref) && !r.servesResults(ref) })) {
 		deleted, err := r.remove(ctx, phase)
 		if err != nil {
 			return err
@@ -122,13 +122,13 @@ func (r *removal) part(ctx context.Context, name, part string) error {
 		count += deleted
 	}
 	if count > 0 {
-		r.done("%s (%d objects deleted, %s)", name, count, time.Since(began).Round(time.Second))
+		r.printDone("%s (%d objects deleted, %s)", name, count, time.Since(began).Round(time.Second))
 	}
 	return nil
 }
 
-// fetches tells whether results that stay are fetched by an object.
-func (r *removal) fetches(ref apply.Ref) bool {
+// servesResults tells whether results that stay are fetched by an object.
+func (r *removal) servesResults(ref apply.Ref) bool {
 	return isFetcher(ref) && r.holdsResults(apply.Ref{Kind: "Namespace", Name: ref.Namespace})
 }
 
@@ -137,13 +137,13 @@ func isFetcher(ref apply.Ref) bool {
 	return ref.Kind == "ServiceAccount" && ref.Name == contract.AccountLoad
 }
 
-// instancesOf deletes the objects of the CRDs of a part that are not of others, when results may go: only the controller
+// deleteInstances deletes the objects of the CRDs of a part that are not of others, when results may go: only the controller
 // of that part takes their finalizers off.
-func (r *removal) instancesOf(ctx context.Context, part string) error {
+func (r *removal) deleteInstances(ctx context.Context, part string) error {
 	if !r.drop {
 		return nil
 	}
-	for _, ref := range r.owned(part, isCRD) {
+	for _, ref := range r.soleRefs(part, isCRD) {
 		all, others, err := r.instances(ctx, ref)
 		if err != nil {
 			return err
@@ -181,12 +181,12 @@ func (r *removal) instances(ctx context.Context, ref apply.Ref) (all, others []*
 	return all, others, nil
 }
 
-// definitions deletes the CRDs of which there is nothing, or nothing but what may go.
-func (r *removal) definitions(ctx context.Context) error {
+// deleteDefinitions deletes the CRDs of which there is nothing, or nothing but what may go.
+func (r *removal) deleteDefinitions(ctx context.Context) error {
 	var going []apply.Ref
 	var crds []apply.Ref
 	for _, d := range r.lastFirst() {
-		crds = append(crds, r.owned(d.Part, isCRD)...)
+		crds = append(crds, r.soleRefs(d.Part, isCRD)...)
 	}
 	for _, ref := range crds {
 		all, others, err := r.instances(ctx, ref)
@@ -194,23 +194,23 @@ func (r *removal) definitions(ctx context.Context) error {
 		case err != nil:
 			return err
 		case len(others) > 0:
-			r.note("%s stays: others have objects of it: %s", ref, content.Names(others))
+			r.printNote("%s stays: others have objects of it: %s", ref, content.Names(others))
 		case len(all) > 0 && !r.drop:
-			r.note("%s stays: there are %d objects of it", ref, len(all))
+			r.printNote("%s stays: there are %d objects of it", ref, len(all))
 		default:
 			going = append(going, ref)
 		}
 	}
 	deleted, err := r.remove(ctx, going)
 	if err == nil && deleted > 0 {
-		r.done("CRDs (%d deleted)", deleted)
+		r.printDone("CRDs (%d deleted)", deleted)
 	}
 	return err
 }
 
-// namespaces deletes those that we made and that hold nothing which is to stay, gives back those that were there before,
+// deleteNamespaces deletes those that we made and that hold nothing which is to stay, gives back those that were there before,
 // and leaves our own, with the inventory of what stayed, to the end.
-func (r *removal) namespaces(ctx context.Context) error {
+func (r *removal) deleteNamespaces(ctx context.Context) error {
 	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
 	var all []Entry
 	for _, entries := range r.inventory.Parts {
@@ -224,7 +224,7 @@ func (r *removal) namespaces(ctx context.Context) error {
 			if err := r.giveBack(ctx, e.Ref); err != nil {
 				return err
 			}
-		case r.vacant(ctx, e.Ref):
+		case r.isVacant(ctx, e.Ref):
 			going = append(going, e.Ref)
 		}
 	}
@@ -232,17 +232,17 @@ func (r *removal) namespaces(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	left, err := r.left(ctx)
+	left, err := r.remaining(ctx)
 	if err != nil {
 		return err
 	}
 	own, _ := r.inventory.Find(partBflow, home)
 	own.Ref = home
 	switch {
-	case len(left.Parts) > 0 || !own.Shared && !r.vacant(ctx, home):
+	case len(left.Parts) > 0 || !own.Shared && !r.isVacant(ctx, home):
 		left = left.With(partBflow, []Entry{own})
-		r.sayWhatStays(left)
-		return r.write(ctx, left)
+		r.printWhatStays(left)
+		return r.writeInventory(ctx, left)
 	case own.Shared:
 		if _, err := r.cluster.Delete(ctx, inventoryRef()); err != nil {
 			return err
@@ -252,12 +252,12 @@ func (r *removal) namespaces(ctx context.Context) error {
 	if _, err := r.remove(ctx, []apply.Ref{home}); err != nil {
 		return err
 	}
-	r.done("namespaces (%d deleted)", deleted+1)
+	r.printDone("namespaces (%d deleted)", deleted+1)
 	return nil
 }
 
-// vacant tells whether nothing is lost with a namespace, and says what would be. Where that cannot be found out it is not.
-func (r *removal) vacant(ctx context.Context, ref apply.Ref) bool {
+// isVacant tells whether nothing is lost with a namespace, and says what would be. Where that cannot be found out it is not.
+func (r *removal) isVacant(ctx context.Context, ref apply.Ref) bool {
 	live, err := r.cluster.Get(ctx, ref)
 	if err == nil && live == nil {
 		return true
@@ -266,24 +266,24 @@ func (r *removal) vacant(ctx context.Context, ref apply.Ref) bool {
 	if err == nil {
 		c, err = r.contentOf(ctx, ref.Name, r.inventory)
 	}
-	why := c.Stays(r.drop)
+	why := c.ReasonToStay(r.drop)
 	if err != nil {
 		why = err.Error()
 	}
 	if why != "" {
-		r.note("%s stays: %s", ref, why)
+		r.printNote("%s stays: %s", ref, why)
 	}
 	return why == ""
 }
 
-// sayWhatStays tells what somebody can do with it.
-func (r *removal) sayWhatStays(left Inventory) {
+// printWhatStays tells what somebody can do with it.
+func (r *removal) printWhatStays(left Inventory) {
 	for _, e := range left.Parts[partBflow] {
 		if r.holdsResults(e.Ref) {
-			r.note("results in %q can still be fetched with bflow fetch RUN -n %s", e.Name, e.Name)
+			r.printNote("results in %q can be fetched as before: bflow fetch RUN -n %s", e.Name, e.Name)
 		}
 	}
-	r.note("the inventory stays in %q: run bflow bootstrap uninstall again to delete what is left, with --data to delete results as well",
+	r.printNote("the inventory stays in %q: bflow bootstrap uninstall goes on with what stays, results go with --data",
 		contract.NamespaceSystem)
 }
 
@@ -298,7 +298,7 @@ func (r *removal) remove(ctx context.Context, refs []apply.Ref) (count int, err 
 			count++
 		}
 	}
-	return count, r.cluster.Wait(ctx, refs, apply.Gone, r.waiting)
+	return count, r.cluster.Wait(ctx, refs, apply.Gone, r.printWaiting)
 }
 
 // giveBack takes our labels off a namespace that was there before us.
@@ -315,8 +315,8 @@ func (r *removal) holdsResults(ref apply.Ref) bool {
 	return isNamespace(ref) && r.data.In[ref.Name] > 0 && !r.drop
 }
 
-// left is the inventory of what is still there, our own namespace apart.
-func (r *removal) left(ctx context.Context) (Inventory, error) {
+// remaining is the inventory of what is still there, our own namespace apart.
+func (r *removal) remaining(ctx context.Context) (Inventory, error) {
 	inv := Inventory{Settings: r.inventory.Settings, Parts: map[string][]Entry{}}
 	var problems []error
 	for part, entries := range r.inventory.Parts {
@@ -335,8 +335,8 @@ func (r *removal) left(ctx context.Context) (Inventory, error) {
 	return inv, errors.Join(problems...)
 }
 
-// owned are the objects of a part that are ours alone and that pick wants.
-func (r *removal) owned(part string, pick func(apply.Ref) bool) []apply.Ref {
+// soleRefs are the objects of a part that are ours alone and that pick wants.
+func (r *removal) soleRefs(part string, pick func(apply.Ref) bool) []apply.Ref {
 	var refs []apply.Ref
 	for _, e := range r.inventory.Parts[part] {
 		if !e.Shared && pick(e.Ref) {
@@ -348,4 +348,4 @@ func (r *removal) owned(part string, pick func(apply.Ref) bool) []apply.Ref {
 
 func isCRD(ref apply.Ref) bool       { return ref.Kind == "CustomResourceDefinition" }
 func isNamespace(ref apply.Ref) bool { return ref.Kind == "Namespace" && ref.Group == "" }
-func defines(ref apply.Ref) bool     { return isCRD(ref) || isNamespace(ref) }
+func isDefinition(ref apply.Ref) bool     { return isCRD(ref) || isNamespace(ref) }

@@ -56,10 +56,10 @@ func (e *ConflictError) Error() string {
 func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured, o Options) (Change, error) {
 	for began := time.Now(); ; {
 		change, err := c.apply(ctx, obj, o)
-		if err == nil || o.DryRun || !passing(err) {
+		if err == nil || o.DryRun || !isTransient(err) {
 			return change, err
 		}
-		if o.Say != nil && time.Since(began) >= look {
+		if o.Say != nil && time.Since(began) >= pollInterval {
 			o.Say(err.Error())
 		}
 		pause(ctx, time.Second)
@@ -93,7 +93,7 @@ func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o O
 	if before != nil || o.DryRun {
 		after, err = resource.Apply(ctx, ref.Name, obj, options)
 	}
-	if !o.DryRun && (before == nil || err != nil || !same(before, after)) {
+	if !o.DryRun && (before == nil || err != nil || !isSame(before, after)) {
 		options.DryRun = nil
 		after, err = resource.Apply(ctx, ref.Name, obj, options)
 	}
@@ -104,7 +104,7 @@ func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o O
 		return Change{Ref: ref, Action: Created, After: obj, Unchecked: true}, nil
 	case errors.IsConflict(err):
 		return Change{}, conflict(ref, err)
-	case passing(err) && within(obj.Object, before):
+	case isTransient(err) && hasFields(obj.Object, before):
 		// The webhook that guards this object is down, and may be so because of what comes after it in this set.
 		return Change{Ref: ref, Action: Unchanged, Before: before, After: before}, nil
 	}
@@ -115,7 +115,7 @@ func action(before, after *unstructured.Unstructured) Action {
 	switch {
 	case before == nil:
 		return Created
-	case same(before, after):
+	case isSame(before, after):
 		return Unchanged
 	}
 	return Changed
@@ -139,16 +139,15 @@ func conflict(ref Ref, err error) error {
 	return e
 }
 
-// passing tells errors that pass by themselves. A webhook that cannot be reached is an internal error to the server.
-func passing(err error) bool {
+// isTransient tells errors that pass by themselves. A webhook that cannot be reached is an internal error to the server.
+func isTransient(err error) bool {
 	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
 		errors.IsServerTimeout(err) || errors.IsTooManyRequests(err) || errors.IsServiceUnavailable(err) || errors.IsTimeout(err) ||
 		errors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }
 
-// within tells whether an object has every field of want, with its value. Nothing is within an object that is not
-// there.
-func within(want map[string]any, have *unstructured.Unstructured) bool {
+// hasFields tells whether an object has every field of want, with its value. Nothing is within an object that is not there.
+func hasFields(want map[string]any, have *unstructured.Unstructured) bool {
 	return have != nil && contains(have.Object, want)
 }
 

@@ -27,7 +27,7 @@ type Cluster struct {
 	apis    discovery.DiscoveryInterface
 	mapper  meta.ResettableRESTMapper
 
-	patience time.Duration // with images that cannot be pulled
+	imagePullGrace time.Duration // with images that cannot be pulled
 }
 
 // Connect returns the cluster that cfg leads to; it opens no connection yet.
@@ -43,7 +43,7 @@ func Connect(cfg *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing access to %q: %w", cfg.Host, err)
 	}
-	return &Cluster{manager: Manager, objects: objects, apis: apis, patience: imagePatience,
+	return &Cluster{manager: Manager, objects: objects, apis: apis, imagePullGrace: imagePullGrace,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(apis))}, nil
 }
 

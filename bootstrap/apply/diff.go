@@ -30,8 +30,8 @@ func text(u *unstructured.Unstructured) []byte {
 	return out
 }
 
-// same tells whether two states of an object have the same content and the same owners of it.
-func same(a, b *unstructured.Unstructured) bool {
+// isSame tells whether two states of an object have the same content and the same owners of it.
+func isSame(a, b *unstructured.Unstructured) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Answers returns when the server would take the probe, as the condition wants it: the webhooks on its way answer then.
+// AwaitAnswer returns when the server would take the probe, as the condition wants it: the webhooks on its way answer then.
 // Nothing is made. A nil probe is answered, a nil condition takes any answer; time is up when ctx ends.
-func (c *Cluster) Answers(ctx context.Context, probe *unstructured.Unstructured, is Condition, say func(string)) error {
+func (c *Cluster) AwaitAnswer(ctx context.Context, probe *unstructured.Unstructured, is Condition, say func(string)) error {
 	if probe == nil {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (c *Cluster) Answers(ctx context.Context, probe *unstructured.Unstructured,
 		if ctx.Err() != nil {
 			return &WaitError{Ref: RefOf(probe), Reason: told, After: time.Since(began)}
 		}
-		if why != told && say != nil && time.Since(began) >= look {
+		if why != told && say != nil && time.Since(began) >= pollInterval {
 			say(why)
 		}
 		told = why
@@ -45,7 +45,7 @@ func (c *Cluster) ask(ctx context.Context, probe *unstructured.Unstructured, is 
 	switch {
 	case errors.IsAlreadyExists(err):
 		return "", nil
-	case err != nil && passing(err):
+	case err != nil && isTransient(err):
 		return err.Error(), nil
 	case err != nil || is == nil:
 		return "", err

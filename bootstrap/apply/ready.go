@@ -32,13 +32,13 @@ func Ready(u *unstructured.Unstructured) (bool, string) {
 	}
 	switch RefOf(u).GroupKind().String() {
 	case "CustomResourceDefinition.apiextensions.k8s.io":
-		return converts(u)
+		return hasConversionCertificate(u)
 	case "Deployment.apps":
-		return deployed(u)
+		return isAvailable(u)
 	case "APIService.apiregistration.k8s.io":
 		return conditionTrue(u, "Available")
 	case "MutatingWebhookConfiguration.admissionregistration.k8s.io", "ValidatingWebhookConfiguration.admissionregistration.k8s.io":
-		return wired(u)
+		return hasWebhookRules(u)
 	case "ClusterQueue.kueue.x-k8s.io", "LocalQueue.kueue.x-k8s.io", "AdmissionCheck.kueue.x-k8s.io":
 		return conditionTrue(u, "Active")
 	}
@@ -64,7 +64,7 @@ func Gone(u *unstructured.Unstructured) (bool, string) {
 	return false, "it is still there"
 }
 
-func deployed(u *unstructured.Unstructured) (bool, string) {
+func isAvailable(u *unstructured.Unstructured) (bool, string) {
 	generation, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
 	want, found, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
 	if !found {
@@ -86,8 +86,8 @@ func deployed(u *unstructured.Unstructured) (bool, string) {
 	return true, ""
 }
 
-// converts tells whether a CRD that converts between versions trusts its webhook already.
-func converts(u *unstructured.Unstructured) (bool, string) {
+// hasConversionCertificate tells whether a CRD that converts between versions trusts its webhook already.
+func hasConversionCertificate(u *unstructured.Unstructured) (bool, string) {
 	client, found, _ := unstructured.NestedMap(u.Object, "spec", "conversion", "webhook", "clientConfig")
 	if found && client["caBundle"] == nil {
 		return false, "its conversion webhook has no certificate yet"
@@ -95,9 +95,9 @@ func converts(u *unstructured.Unstructured) (bool, string) {
 	return true, ""
 }
 
-// wired tells whether the workload behind a webhook configuration has filled it in. A webhook without rules lets
+// hasWebhookRules tells whether the workload behind a webhook configuration has filled it in. A webhook without rules lets
 // everything pass, unseen.
-func wired(u *unstructured.Unstructured) (bool, string) {
+func hasWebhookRules(u *unstructured.Unstructured) (bool, string) {
 	hooks, _, _ := unstructured.NestedSlice(u.Object, "webhooks")
 	for _, h := range hooks {
 		hook, ok := h.(map[string]any)

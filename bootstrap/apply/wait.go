@@ -16,7 +16,7 @@ import (
 
 // look is how often an object is looked at without an event of it: the trouble of a Deployment is in its pods. A reason
 // that stands for as long is told.
-const look = 2 * time.Second
+const pollInterval = 2 * time.Second
 
 // WaitError says what an object was waiting for when time was up.
 type WaitError struct {
@@ -59,7 +59,7 @@ func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(str
 	var unpulled time.Time
 	for {
 		obj, err := c.Get(ctx, ref)
-		if err != nil && !passing(err) && ctx.Err() == nil {
+		if err != nil && !isTransient(err) && ctx.Err() == nil {
 			return "", err
 		}
 		ok, why := false, "the server does not answer"
@@ -80,22 +80,22 @@ func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(str
 			unpulled = time.Time{}
 		case unpulled.IsZero():
 			unpulled = time.Now()
-		case time.Since(unpulled) >= c.patience:
+		case time.Since(unpulled) >= c.imagePullGrace:
 			return why, nil // the kubelet tries for ever
 		}
 		if why != last {
 			last, since = why, time.Now()
 		}
-		if !told[last] && time.Since(since) >= look && say != nil {
+		if !told[last] && time.Since(since) >= pollInterval && say != nil {
 			told[last] = true
 			say(fmt.Sprintf("waiting for %s: %s", ref, why))
 		}
-		c.untilEvent(ctx, ref, obj)
+		c.awaitEvent(ctx, ref, obj)
 	}
 }
 
 // imagePatience is how long an image may fail to be pulled: a registry may be away for a moment.
-const imagePatience = 30 * time.Second
+const imagePullGrace = 30 * time.Second
 
 // imageTrouble says whether a reason is the kubelet's for an image that it cannot get.
 func imageTrouble(why string) bool {
@@ -103,9 +103,9 @@ func imageTrouble(why string) bool {
 		strings.Contains(why, "ErrImageNeverPull")
 }
 
-// untilEvent returns when the object changes, and after a look at most. A watch that fails costs a second.
-func (c *Cluster) untilEvent(ctx context.Context, ref Ref, seen *unstructured.Unstructured) {
-	ctx, cancel := context.WithTimeout(ctx, look)
+// awaitEvent returns when the object changes, and after a look at most. A watch that fails costs a second.
+func (c *Cluster) awaitEvent(ctx context.Context, ref Ref, seen *unstructured.Unstructured) {
+	ctx, cancel := context.WithTimeout(ctx, pollInterval)
 	defer cancel()
 	resource, err := c.resource(ref)
 	if err != nil {

@@ -32,7 +32,7 @@ func inMemory(objects ...runtime.Object) *Cluster {
 	mapper.Add(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, meta.RESTScopeNamespace)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, meta.RESTScopeNamespace)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
-	return &Cluster{objects: fake.NewSimpleDynamicClientWithCustomListKinds(scheme, lists, objects...), mapper: fixed{mapper}, patience: imagePatience}
+	return &Cluster{objects: fake.NewSimpleDynamicClientWithCustomListKinds(scheme, lists, objects...), mapper: fixed{mapper}, imagePullGrace: imagePullGrace}
 }
 
 const starting = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: s},
@@ -65,7 +65,7 @@ func TestWaitDoesNotGoOnForAnImageThatNobodyCanPull(t *testing.T) {
   status: {containerStatuses: [{state: {waiting: {reason: `+reason+`}}}]}}`)
 		deployment := parse(t, starting)
 		c := inMemory(deployment, pod)
-		c.patience = time.Nanosecond
+		c.imagePullGrace = time.Nanosecond
 		ctx, cancel := context.WithCancel(t.Context())
 		told := false
 		err := c.Wait(ctx, []Ref{RefOf(deployment)}, Ready, func(string) { // what stands for some seconds is told

@@ -18,10 +18,10 @@ import (
 // discoveryGrace is how long an API may be announced without answering: that of a server which was just deleted is.
 const discoveryGrace = 15 * time.Second
 
-// Within lists every object in a namespace, of all kinds that the server has and that can be deleted, each once and in an
+// ListAll lists every object in a namespace, of all kinds that the server has and that can be deleted, each once and in an
 // order that depends on their names alone. Kinds that cannot be deleted are views of something else. An API that is
 // announced and does not answer is an error: what it has in the namespace is not known.
-func (c *Cluster) Within(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
+func (c *Cluster) ListAll(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
 	kinds, err := c.namespacedKinds(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("looking into namespace %q: %w", namespace, err)

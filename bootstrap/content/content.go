@@ -43,7 +43,7 @@ func (w *Origins) Of(ctx context.Context, u *unstructured.Unstructured) (Origin,
 	if whose, known := w.ours(u); known {
 		return whose, nil
 	}
-	if isClusters(u) {
+	if isOfCluster(u) {
 		return OfCluster, nil
 	}
 	if len(u.GetOwnerReferences()) == 0 {
@@ -76,21 +76,21 @@ func (w *Origins) ofOwner(ctx context.Context, namespace string, owner metav1.Ow
 		if whose, err = w.Of(ctx, u); err != nil {
 			return OfOthers, err
 		}
-	case u == nil && !isUpstreams(kind) && !w.cluster.Serves(kind):
+	case u == nil && !isOfUpstream(kind) && !w.cluster.Serves(kind):
 		whose = OfOthers // nobody collects what the objects of a lost kind owned
 	}
 	w.known[owner.UID] = whose
 	return whose, nil
 }
 
-// isUpstreams tells whether a kind is of Tekton or Kueue, whose objects an uninstallation may have deleted with it.
-func isUpstreams(kind schema.GroupKind) bool {
+// isOfUpstream tells whether a kind is of Tekton or Kueue, whose objects an uninstallation may have deleted with it.
+func isOfUpstream(kind schema.GroupKind) bool {
 	const kueue, tekton = "kueue.x-k8s.io", "tekton.dev"
 	return kind.Group == kueue || kind.Group == tekton || strings.HasSuffix(kind.Group, "."+tekton)
 }
 
-// isClusters tells whether Kubernetes or OpenShift keeps an object in every namespace, or makes it by itself.
-func isClusters(u *unstructured.Unstructured) bool {
+// isOfCluster tells whether Kubernetes or OpenShift keeps an object in every namespace, or makes it by itself.
+func isOfCluster(u *unstructured.Unstructured) bool {
 	name := u.GetName()
 	switch u.GetKind() {
 	case "Event", "Lease", "Endpoints": // the last are of a Service, which is looked at itself
@@ -116,7 +116,7 @@ type Content struct{ Results, Others []*unstructured.Unstructured }
 // In looks at every kind of object that there is.
 func (w *Origins) In(ctx context.Context, namespace string) (Content, error) {
 	var c Content
-	all, err := w.cluster.Within(ctx, namespace)
+	all, err := w.cluster.ListAll(ctx, namespace)
 	if err != nil {
 		return c, err
 	}
@@ -134,8 +134,8 @@ func (w *Origins) In(ctx context.Context, namespace string) (Content, error) {
 	return c, nil
 }
 
-// Stays says why a namespace is not deleted, "" where nothing is lost with it. Results may go where drop says so.
-func (c Content) Stays(drop bool) string {
+// ReasonToStay says why a namespace is not deleted, "" where nothing is lost with it. Results may go where drop says so.
+func (c Content) ReasonToStay(drop bool) string {
 	var why []string
 	if len(c.Others) > 0 {
 		why = append(why, "others have objects in it: "+Names(c.Others))

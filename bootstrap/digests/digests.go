@@ -18,7 +18,7 @@ import (
 )
 
 // Patience is how long registries have in all: whoever waits for them can go on without.
-const Patience = 4 * time.Second
+const ResolveTimeout = 4 * time.Second
 
 // Answer is what is known of a reference.
 type Answer struct {
@@ -38,7 +38,7 @@ func With(ref, digest string) string { return ref + "@" + digest }
 // Resolve asks for the digests of references, mostly by tag. It takes Patience at most. Credentials are those that docker login
 // has left on this machine.
 func Resolve(ctx context.Context, refs []string) map[string]Answer {
-	ctx, cancel := context.WithTimeoutCause(ctx, Patience, errors.New("the registry does not answer"))
+	ctx, cancel := context.WithTimeoutCause(ctx, ResolveTimeout, errors.New("the registry does not answer"))
 	defer cancel()
 	plain, ok := remote.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -69,14 +69,14 @@ func ask(ctx context.Context, over http.RoundTripper, ref string) (string, error
 		return "", fmt.Errorf("reading image %q: %w", ref, err)
 	}
 	found, err := remote.Head(tag, remote.WithContext(ctx), remote.WithTransport(over), remote.WithAuthFromKeychain(authn.DefaultKeychain),
-		remote.WithUserAgent("bflow"), remote.WithRetryPredicate(never), remote.WithRetryStatusCodes())
+		remote.WithUserAgent("bflow"), remote.WithRetryPredicate(noRetry), remote.WithRetryStatusCodes())
 	if err != nil {
 		return "", reason(ctx, err)
 	}
 	return found.Digest.String(), nil
 }
 
-func never(error) bool { return false }
+func noRetry(error) bool { return false }
 
 // reason is a cause in few words: the same for every image of a registry that is not there.
 func reason(ctx context.Context, err error) error {

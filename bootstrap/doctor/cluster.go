@@ -51,12 +51,12 @@ func (d *doctor) clock(ctx context.Context) []Line {
 	const check = "clock"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.host()+"/version", nil)
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	before := d.Now()
 	answer, err := d.http.Do(request)
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	after := d.Now()
 	_ = answer.Body.Close() // only its header matters

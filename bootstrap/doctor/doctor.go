@@ -75,14 +75,14 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) ([]Line, error) {
 	if d.api == nil {
 		return lines, nil
 	}
-	for _, look := range d.looks() {
+	for _, look := range d.checks() {
 		lines = append(lines, look(ctx)...)
 	}
-	return together(lines), nil
+	return mergeHidden(lines), nil
 }
 
-// together makes one line of all that may not be looked at: for most people that is most of a cluster.
-func together(lines []Line) []Line {
+// mergeHidden makes one line of all that may not be looked at: for most people that is most of a cluster.
+func mergeHidden(lines []Line) []Line {
 	var out []Line
 	var hidden []string
 	for _, l := range lines {
@@ -122,8 +122,8 @@ type doctor struct {
 
 type look func(context.Context) []Line
 
-// looks is the list to read aloud.
-func (d *doctor) looks() []look {
+// checks is the list to read aloud.
+func (d *doctor) checks() []look {
 	return []look{
 		d.clock, d.permissions, d.tekton, d.kueue, d.controller, d.policy, d.namespace, d.podSecurity, d.storage, d.gpus, d.queue,
 		d.targets, d.pod,
@@ -144,8 +144,8 @@ func fail(check, remedy, format string, args ...any) Line {
 
 const bootstrap = "run bflow bootstrap --single-cluster"
 
-// unread is the line of what could not be looked at: rights that bflow run does not need are no failure.
-func unread(check string, err error) []Line {
+// unreadable is the line of what could not be looked at: rights that bflow run does not need are no failure.
+func unreadable(check string, err error) []Line {
 	if apierrors.IsForbidden(err) {
 		return []Line{{Check: check, hidden: true}}
 	}
@@ -160,8 +160,8 @@ func rootCause(text string) string {
 	return text
 }
 
-// short is the part of an error that tells one from another.
-func short(err error) string {
+// serverMessage is the part of an error that tells one from another.
+func serverMessage(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		return status.Status().Message

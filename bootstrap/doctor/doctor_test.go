@@ -61,7 +61,7 @@ func (p *patient) start(q apitest.Request, made apitest.Object) {
 		if err != nil {
 			panic(err) // of our own type
 		}
-		p.Say(q.Namespace, q.Name, teller, string(told))
+		p.Say(q.Namespace, q.Name, reachContainer, string(told))
 	}
 	p.Change(q.Path, func(o apitest.Object) {
 		_ = unstructured.SetNestedField(o, "gpu-1", "spec", "nodeName")

@@ -29,16 +29,16 @@ func (d *doctor) tekton(ctx context.Context) []Line {
 	i := tekton.Install
 	switch {
 	case err != nil && !i.Present:
-		return unread(check, err)
+		return unreadable(check, err)
 	case !i.Present:
 		return []Line{fail(check, bootstrap, "Tekton Pipelines is not installed, or too old to serve tekton.dev/v1")}
 	case err != nil:
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	line := d.installed(ctx, check, "Tekton Pipelines", i, minTekton)
-	if line.Level == OK && d.down(ctx, i.Namespace, "tekton-pipelines-webhook") {
-		line = fail(check, fmt.Sprintf("check its pods: kubectl get pods -n %s", i.Namespace),
-			"Deployment tekton-pipelines-webhook in %s is not available%s: no run can be created, and none makes progress", i.Namespace, d.trouble(ctx, i.Namespace))
+	if line.Level == OK && d.isDown(ctx, i.Namespace, "tekton-pipelines-webhook") {
+		line = fail(check, fmt.Sprintf("look at its pods: kubectl get pods -n %s", i.Namespace),
+			"Deployment tekton-pipelines-webhook in %s is not available%s: no run is made, and none goes on", i.Namespace, d.trouble(ctx, i.Namespace))
 	}
 	if line.Level != OK || d.platform.IsOpenShift() {
 		return []Line{line}
@@ -46,8 +46,8 @@ func (d *doctor) tekton(ctx context.Context) []Line {
 	return []Line{d.tektonSecurity(ctx, i)}
 }
 
-// down says whether a Deployment is there and not available.
-func (d *doctor) down(ctx context.Context, namespace, name string) bool {
+// isDown says whether a Deployment is there and not available.
+func (d *doctor) isDown(ctx context.Context, namespace, name string) bool {
 	o, err := d.get(ctx, deployments(), namespace, name)
 	if err != nil {
 		return false // another distribution names it otherwise, and whoever may not look is told by the calls that fail
@@ -66,7 +66,7 @@ func (d *doctor) tektonSecurity(ctx context.Context, i detect.Install) Line {
 	const check = "tekton"
 	flags, err := d.get(ctx, core("configmaps"), i.Namespace, "feature-flags")
 	if err != nil {
-		return unread(check, err)[0]
+		return unreadable(check, err)[0]
 	}
 	if value, _, _ := unstructured.NestedString(flags.Object, "data", "set-security-context"); value != "true" {
 		return fail(check, fmt.Sprintf(`kubectl patch configmap feature-flags -n %s --type merge -p '{"data":{"set-security-context":"true"}}'`, i.Namespace),
@@ -82,13 +82,13 @@ func (d *doctor) kueue(ctx context.Context) []Line {
 	i := k.Install
 	switch {
 	case !i.Present && err != nil:
-		return unread(check, err)
+		return unreadable(check, err)
 	case !i.Present:
 		return []Line{fail(check, bootstrap, "Kueue is not installed")}
 	case !k.Usable():
 		return []Line{fail(check, "update Kueue to "+minKueue+" or later", "Kueue serves %s, and not v1beta2", strings.Join(k.Served, ", "))}
 	case err != nil:
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	line := d.installed(ctx, check, "Kueue", i, minKueue)
 	if line.Level == OK && k.ManagesPods() {
@@ -119,7 +119,7 @@ func (d *doctor) trouble(ctx context.Context, namespace string) string {
 		return ""
 	}
 	for i := range pods.Items {
-		if reason := waiting(&pods.Items[i]); reason != "" {
+		if reason := podFailure(&pods.Items[i]); reason != "" {
 			return ": pod " + pods.Items[i].GetName() + ": " + reason
 		}
 	}
@@ -133,7 +133,7 @@ func (d *doctor) controller(ctx context.Context) []Line {
 		return []Line{fail(check, bootstrap, "bflow-controller is not installed: runs would wait forever")}
 	}
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	d.deployed = o
 	if n, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas"); n == 0 {

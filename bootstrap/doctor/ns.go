@@ -25,7 +25,7 @@ func (d *doctor) policy(ctx context.Context) []Line {
 			return []Line{fail(check, bootstrap, "%s bflow-runs is missing: runs can start without passing their queue", resource)}
 		}
 		if err != nil {
-			return unread(check, err)
+			return unreadable(check, err)
 		}
 	}
 	return []Line{ok(check, "the API server enforces the rules for runs")}
@@ -49,14 +49,14 @@ func (d *doctor) namespace(ctx context.Context) []Line {
 	case err == nil && ns.GetLabels()[contract.LabelEnabled] != "true":
 		return []Line{fail(check, d.inNamespace(), "namespace %s is not for runs: label %s=true is missing", d.Namespace, contract.LabelEnabled)}
 	case err != nil && !apierrors.IsForbidden(err): // people often may not read their own namespace
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	hub, err := d.get(ctx, core("configmaps"), d.Namespace, contract.ConfigMapHub)
 	if apierrors.IsNotFound(err) {
 		return []Line{fail(check, d.inNamespace(), "ConfigMap %s is missing in namespace %s", contract.ConfigMapHub, d.Namespace)}
 	}
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	d.images, _, _ = unstructured.NestedString(hub.Object, "data", contract.HubImages)
 	if id, _, _ := unstructured.NestedString(hub.Object, "data", contract.HubKey); d.platform.Hub != "" && id != d.platform.Hub {
@@ -68,7 +68,7 @@ func (d *doctor) namespace(ctx context.Context) []Line {
 			return []Line{fail(check, d.inNamespace(), "ServiceAccount %s is missing in namespace %s", account, d.Namespace)}
 		}
 		if err != nil {
-			return unread(check, err)
+			return unreadable(check, err)
 		}
 	}
 	return []Line{ok(check, "namespace %s is set up for runs", d.Namespace)}
@@ -79,7 +79,7 @@ func (d *doctor) podSecurity(ctx context.Context) []Line {
 	const check, label = "pod security", "pod-security.kubernetes.io/enforce"
 	ns, err := d.get(ctx, core("namespaces"), "", d.Namespace)
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	switch level := ns.GetLabels()[label]; level {
 	case "restricted":

@@ -43,25 +43,25 @@ func (d *doctor) permissions(ctx context.Context) []Line {
 	const check = "permissions"
 	rights, err := userRights()
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	denied, err := d.denied(ctx, rights)
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	remedy := fmt.Sprintf("let an administrator run: kubectl create rolebinding bflow-users --clusterrole %s --user YOU -n %s", roleUser, d.Namespace)
 	switch {
 	case len(denied) == 0:
 		return []Line{ok(check, "your account has all permissions for bflow run in namespace %s", d.Namespace)}
 	case slices.ContainsFunc(denied, right.vital):
-		return []Line{fail(check, remedy, "your account may not start runs in namespace %s: %s", d.Namespace, words(denied))}
+		return []Line{fail(check, remedy, "your account may not start runs in namespace %s: %s", d.Namespace, listRights(denied))}
 	default:
-		return []Line{warn(check, remedy, "your account may start runs, but some commands of bflow will not work: %s", words(denied))}
+		return []Line{warn(check, remedy, "your account may start runs, and some verbs of bflow will not work: %s", listRights(denied))}
 	}
 }
 
-// words lists rights by resource: "pods (get, list), pods/log (get)".
-func words(rights []right) string {
+// listRights lists rights by resource: "pods (get, list), pods/log (get)".
+func listRights(rights []right) string {
 	verbs := map[string][]string{}
 	var order []string
 	for _, r := range rights {

@@ -18,7 +18,7 @@ import (
 )
 
 // teller is the container of the pod that tries the URLs; the others only have their images pulled.
-const teller = "bflow"
+const reachContainer = "bflow"
 
 // hub of models, asked for when nobody names a URL. Many clusters cannot reach it and do well.
 const models = "https://huggingface.co"
@@ -39,7 +39,7 @@ func (d *doctor) pod(ctx context.Context) []Line {
 	pods := d.cluster.Dynamic.Resource(core("pods")).Namespace(d.Namespace)
 	pod, err := pods.Create(ctx, d.probe(prefix, tag), metav1.CreateOptions{})
 	if err != nil {
-		return []Line{fail(check, "fix what the API server reports, or check without a pod: --no-pod", "a pod of bflow cannot be created in namespace %s: %s", d.Namespace, short(err))}
+		return []Line{fail(check, "mend what the API server says, or look without a pod: --no-pod", "a pod of bflow cannot be made in namespace %s: %s", d.Namespace, serverMessage(err))}
 	}
 	name := pod.GetName()
 	defer func() { // also after an interrupt: the pod must not stay
@@ -55,7 +55,7 @@ func (d *doctor) pod(ctx context.Context) []Line {
 			pod = now
 		}
 	}
-	return append(imageLines(pod), d.egress(context.WithoutCancel(ctx), name, before)...)
+	return append(imageLines(pod), d.checkEgress(context.WithoutCancel(ctx), name, before)...)
 }
 
 // imageNames are those of the controller's own image, where nothing else is said: prefix/bflow-controller:tag. Who may not
@@ -90,9 +90,9 @@ func orElse(s, other string) string {
 // probe is the pod: restricted, without rights, and gone by itself when nobody removes it.
 func (d *doctor) probe(prefix, tag string) *unstructured.Unstructured {
 	var containers []any
-	for _, binary := range append(contract.Binaries(), "sim-engine", teller) {
+	for _, binary := range append(contract.Binaries(), "sim-engine", reachContainer) {
 		args := []any{"--help"}
-		if binary == teller {
+		if binary == reachContainer {
 			args = []any{"reach"}
 			for _, url := range d.urls() {
 				args = append(args, url)
@@ -141,10 +141,10 @@ func statuses(pod *unstructured.Unstructured) []map[string]any {
 	return out
 }
 
-// waiting is why a container of a pod does not start: a fault, and no step on the way.
-func waiting(pod *unstructured.Unstructured) string {
+// podFailure is why a container of a pod does not start: a fault, and no step on the way.
+func podFailure(pod *unstructured.Unstructured) string {
 	for _, s := range statuses(pod) {
-		reason := stuck(s)
+		reason := containerFailure(s)
 		if strings.Contains(reason, "Image") && s["image"] != nil {
 			return fmt.Sprintf("image %v: %s", s["image"], reason)
 		}
@@ -155,7 +155,7 @@ func waiting(pod *unstructured.Unstructured) string {
 	return ""
 }
 
-func stuck(status map[string]any) string {
+func containerFailure(status map[string]any) string {
 	reason, _, _ := unstructured.NestedString(status, "state", "waiting", "reason")
 	message, _, _ := unstructured.NestedString(status, "state", "waiting", "message")
 	switch reason {
@@ -173,7 +173,7 @@ func settled(pod *unstructured.Unstructured) bool {
 	all := statuses(pod)
 	return len(all) > 0 && !slices.ContainsFunc(all, func(s map[string]any) bool {
 		_, ended, _ := unstructured.NestedMap(s, "state", "terminated")
-		return !ended && stuck(s) == ""
+		return !ended && containerFailure(s) == ""
 	})
 }
 
@@ -199,7 +199,7 @@ func unpulled(pod *unstructured.Unstructured, node string) []Line {
 	images := map[string][]string{}
 	var causes []string
 	for _, s := range statuses(pod) {
-		reason := stuck(s)
+		reason := containerFailure(s)
 		if reason == "" {
 			continue
 		}
@@ -227,8 +227,8 @@ func unscheduled(pod *unstructured.Unstructured) string {
 	return ""
 }
 
-// egress reads what the pod told.
-func (d *doctor) egress(ctx context.Context, pod string, before time.Time) []Line {
+// checkEgress reads what the pod told.
+func (d *doctor) checkEgress(ctx context.Context, pod string, before time.Time) []Line {
 	const check = "egress"
 	told, err := d.log(ctx, pod)
 	if err != nil {
@@ -254,7 +254,7 @@ func (d *doctor) egress(ctx context.Context, pod string, before time.Time) []Lin
 
 func (d *doctor) log(ctx context.Context, pod string) (Reached, error) {
 	var r Reached
-	url := fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s/log?container=%s", d.host(), d.Namespace, pod, teller)
+	url := fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s/log?container=%s", d.host(), d.Namespace, pod, reachContainer)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return r, err

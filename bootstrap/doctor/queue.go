@@ -33,7 +33,7 @@ func (d *doctor) queue(ctx context.Context) []Line {
 			continue // people see the queue of their namespace, which knows whether the other is active
 		}
 		if err != nil {
-			return unread(check, err)
+			return unreadable(check, err)
 		}
 		if line, bad := inactive(check, part.resource, o); bad {
 			return []Line{line}

@@ -20,11 +20,11 @@ type URL struct {
 }
 
 // patience is how long a server may take to answer.
-const patience = 10 * time.Second
+const answerTimeout = 10 * time.Second
 
 // Reach tries the URLs, all at once.
 func Reach(ctx context.Context, client *http.Client, now time.Time, urls []string) Reached {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	r := Reached{Time: now, URLs: make([]URL, len(urls))}
 	var all sync.WaitGroup

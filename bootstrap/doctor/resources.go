@@ -13,7 +13,7 @@ func (d *doctor) storage(ctx context.Context) []Line {
 	const check = "storage"
 	classes, err := d.cluster.Storage(ctx)
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	var chosen []detect.Storage
 	for _, c := range classes {
@@ -58,7 +58,7 @@ func (d *doctor) gpus(ctx context.Context) []Line {
 	const check = "gpus"
 	n, err := d.readNodes(ctx)
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	if len(n.Devices) == 0 {
 		return []Line{warn(check, "install the GPU operator or device plugin of the vendor; endpoints and engine sim work without",

@@ -16,11 +16,11 @@ func (d *doctor) targets(ctx context.Context) []Line {
 	const check = "targets"
 	hub, err := install.Connect(d.config, io.Discard)
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	all, err := hub.Targets(ctx, d.Version)
 	if err != nil {
-		return unread(check, err)
+		return unreadable(check, err)
 	}
 	var lines []Line
 	others := 0

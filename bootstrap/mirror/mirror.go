@@ -43,9 +43,9 @@ func (m Mirror) Image(ref string) string {
 	if to, ok := m.Map[ref]; ok {
 		return to
 	}
-	repository, rest := cut(ref)
+	repository, rest := splitReference(ref)
 	if to, ok := m.Map[repository]; ok {
-		if _, own := cut(to); own != "" {
+		if _, own := splitReference(to); own != "" {
 			return to
 		}
 		return to + rest
@@ -65,8 +65,8 @@ func (m Mirror) Image(ref string) string {
 	return strings.TrimSuffix(m.Registry, "/") + "/" + withoutHost(ref)
 }
 
-// cut parts a reference before its tag or digest.
-func cut(ref string) (repository, rest string) {
+// splitReference parts a reference before its tag or digest.
+func splitReference(ref string) (repository, rest string) {
 	if at := strings.Index(ref, "@"); at >= 0 {
 		return ref[:at], ref[at:]
 	}
@@ -89,11 +89,11 @@ func withoutHost(ref string) string {
 func (m Mirror) Rewrite(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	out := make([]*unstructured.Unstructured, len(objects))
 	for i, o := range objects {
-		if out[i] = o; !runs(o) {
+		if out[i] = o; !hasImages(o) {
 			continue
 		}
 		out[i] = o.DeepCopy()
-		visit(out[i].Object, m.Image)
+		replaceImages(out[i].Object, m.Image)
 	}
 	return out
 }
@@ -101,25 +101,25 @@ func (m Mirror) Rewrite(objects []*unstructured.Unstructured) []*unstructured.Un
 // Images are the references that an object names, in the order in which they are found.
 func Images(o *unstructured.Unstructured) []string {
 	var all []string
-	if runs(o) {
-		visit(o.DeepCopy().Object, func(ref string) string { all = append(all, ref); return ref })
+	if hasImages(o) {
+		replaceImages(o.DeepCopy().Object, func(ref string) string { all = append(all, ref); return ref })
 	}
 	return all
 }
 
-// runs tells whether an object has a pod template, or steps that become one. (The schema of a CRD has fields of the same
+// hasImages tells whether an object has a pod template, or steps that become one. (The schema of a CRD has fields of the same
 // names.)
-func runs(o *unstructured.Unstructured) bool {
+func hasImages(o *unstructured.Unstructured) bool {
 	return slices.Contains([]string{"Pod", "Task", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}, o.GetKind())
 }
 
-// visit replaces every image below a value: those of containers, and those that a program is told by a flag whose name
+// replaceImages replaces every image below a value: those of containers, and those that a program is told by a flag whose name
 // ends in "-image", as Tekton's controller is.
-func visit(value any, replace func(string) string) {
+func replaceImages(value any, replace func(string) string) {
 	switch value := value.(type) {
 	case []any:
 		for _, v := range value {
-			visit(v, replace)
+			replaceImages(v, replace)
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
@@ -129,15 +129,15 @@ func visit(value any, replace func(string) string) {
 			case key == "image" && isText:
 				value[key] = replace(ref)
 			case key == "args":
-				flags(v, replace)
+				replaceInFlags(v, replace)
 			default:
-				visit(v, replace)
+				replaceImages(v, replace)
 			}
 		}
 	}
 }
 
-func flags(args any, replace func(string) string) {
+func replaceInFlags(args any, replace func(string) string) {
 	list, _ := args.([]any)
 	for i := 1; i < len(list); i++ {
 		flag, _ := list[i-1].(string)

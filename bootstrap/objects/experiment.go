@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// experiment is the Pipeline by which a console, tkn and Triggers start runs in a namespace, and its Task.
-func experiment(c Config, namespace string) ([]*unstructured.Unstructured, error) {
+// experimentObjects is the Pipeline by which a console, tkn and Triggers start runs in a namespace, and its Task.
+func experimentObjects(c Config, namespace string) ([]*unstructured.Unstructured, error) {
 	task, pipeline, err := pipelines.Experiment(pipelines.Release{Version: labelValue(c.Version), Images: map[string]string{"bflow": c.Client}})
 	if err != nil {
 		return nil, err
@@ -34,9 +34,9 @@ func experiment(c Config, namespace string) ([]*unstructured.Unstructured, error
 	return all, nil
 }
 
-// client is the image of bflow itself: beside that of the controller where nobody names it.
-func client(image, version string) string {
-	if dir := prefix(image); dir != "" {
+// clientImage is the image of bflow itself: beside that of the controller where nobody names it.
+func clientImage(image, version string) string {
+	if dir := imagePrefix(image); dir != "" {
 		return dir + "/bflow:" + labelValue(version)
 	}
 	return DefaultClient + ":" + labelValue(version)

@@ -63,8 +63,8 @@ func moveEvents(o *unstructured.Unstructured, namespace string) {
 	}
 }
 
-// selector writes labels as a ConfigMap holds them: a=b,c=d.
-func selector(labels map[string]string) string {
+// formatLabels writes labels as a ConfigMap holds them: a=b,c=d.
+func formatLabels(labels map[string]string) string {
 	pairs := make([]string, 0, len(labels))
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		pairs = append(pairs, key+"="+labels[key])

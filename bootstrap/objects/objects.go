@@ -68,7 +68,7 @@ func Objects(c Config) ([]*unstructured.Unstructured, error) {
 	}
 	var all []*unstructured.Unstructured
 	for _, o := range rendered {
-		keep, err := edit(o, c)
+		keep, err := editObject(o, c)
 		if err != nil {
 			return nil, err
 		}
@@ -77,19 +77,19 @@ func Objects(c Config) ([]*unstructured.Unstructured, error) {
 		}
 	}
 	for _, namespace := range c.Namespaces {
-		starter, err := experiment(c, namespace)
+		starter, err := experimentObjects(c, namespace)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, starter...)
 		if c.Hub != "" {
-			all = append(all, hub(c, namespace))
+			all = append(all, hubConfigMap(c, namespace))
 		}
 	}
 	for _, p := range c.Pieces {
 		for _, o := range p.Objects {
 			o = o.DeepCopy()
-			own(o, c.Version)
+			labelAsOurs(o, c.Version)
 			all = append(all, perNamespace(o, c.Namespaces)...)
 		}
 	}
@@ -108,7 +108,7 @@ func (c Config) withDefaults() Config {
 		c.Image = DefaultImage + ":" + labelValue(c.Version)
 	}
 	if c.Client == "" {
-		c.Client = client(c.Image, c.Version)
+		c.Client = clientImage(c.Image, c.Version)
 	}
 	if c.From != nil {
 		c.Image, c.Client = c.From(c.Image), c.From(c.Client)
@@ -119,8 +119,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// edit lets the components change an object, and gives the controller its arguments.
-func edit(o *unstructured.Unstructured, c Config) (keep bool, err error) {
+// editObject lets the components change an object, and gives the controller its arguments.
+func editObject(o *unstructured.Unstructured, c Config) (keep bool, err error) {
 	for _, p := range c.Pieces {
 		if p.Edit == nil {
 			continue
@@ -172,30 +172,30 @@ func rank(o *unstructured.Unstructured) int {
 	}
 }
 
-// hub tells steps and clients beside the runs which cluster this is, and what bootstrap found out about it.
-func hub(c Config, namespace string) *unstructured.Unstructured {
+// hubConfigMap tells steps and clients beside the runs which cluster this is, and what bootstrap found out about it.
+func hubConfigMap(c Config, namespace string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"name": contract.ConfigMapHub, "namespace": namespace},
 		"data": map[string]any{
 			contract.HubKey:       c.Hub,
-			contract.HubPlatform:  platform(c.Overlay),
-			contract.HubLoadNodes: selector(c.LoadNodes),
+			contract.HubPlatform:  platformName(c.Overlay),
+			contract.HubLoadNodes: formatLabels(c.LoadNodes),
 			contract.HubLoadCPU:   c.LoadCPU,
-			contract.HubImages:    prefix(c.Image),
+			contract.HubImages:    imagePrefix(c.Image),
 		},
 	}}
-	own(o, c.Version)
+	labelAsOurs(o, c.Version)
 	return o
 }
 
-// own gives an object the labels of what bflow installs.
-func own(o *unstructured.Unstructured, version string) {
+// labelAsOurs gives an object the labels of what bflow installs.
+func labelAsOurs(o *unstructured.Unstructured, version string) {
 	AddLabels(o, map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(version)})
 }
 
-// prefix is where the other images are: beside that of the controller. One that is named otherwise tells nothing.
-func prefix(image string) string {
+// imagePrefix is where the other images are: beside that of the controller. One that is named otherwise tells nothing.
+func imagePrefix(image string) string {
 	name := imageOf(image).NewName
 	if dir, ok := strings.CutSuffix(name, "/"+contract.AccountController); ok {
 		return dir
@@ -203,8 +203,8 @@ func prefix(image string) string {
 	return ""
 }
 
-// platform is in the words of bflow compile --platform.
-func platform(overlay string) string {
+// platformName is in the words of bflow compile --platform.
+func platformName(overlay string) string {
 	if overlay == OpenShift {
 		return "openshift"
 	}

@@ -58,16 +58,16 @@ func (t Target) Objects() ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// Queue returns what the hub gets for the target: what target local has in the overlays, under another name. The
+// QueueObjects returns what the hub gets for the target: what target local has in the overlays, under another name. The
 // ClusterQueue comes without spec.resourceGroups: the controller counts the devices and is the only writer of that field.
-func (t Target) Queue() []*unstructured.Unstructured {
+func (t Target) QueueObjects() []*unstructured.Unstructured {
 	t = t.withDefaults()
 	check := contract.TargetCheck(t.Name)
 	all := []*unstructured.Unstructured{
-		t.queued("ResourceFlavor", t.Name, "", map[string]any{"nodeLabels": map[string]any{contract.LabelTarget: t.Name}}),
-		t.queued("AdmissionCheck", check, "", map[string]any{"controllerName": "bflow.dev/target",
+		t.makeQueueObject("ResourceFlavor", t.Name, "", map[string]any{"nodeLabels": map[string]any{contract.LabelTarget: t.Name}}),
+		t.makeQueueObject("AdmissionCheck", check, "", map[string]any{"controllerName": "bflow.dev/target",
 			"parameters": map[string]any{"apiGroup": groupKueue, "kind": "ResourceFlavor", "name": t.Name}}),
-		t.queued("ClusterQueue", t.Name, "", map[string]any{
+		t.makeQueueObject("ClusterQueue", t.Name, "", map[string]any{
 			"namespaceSelector":       map[string]any{"matchLabels": map[string]any{contract.LabelEnabled: "true"}},
 			"queueingStrategy":        "StrictFIFO",
 			"preemption":              map[string]any{"withinClusterQueue": "Never", "reclaimWithinCohort": "Never"},
@@ -76,14 +76,14 @@ func (t Target) Queue() []*unstructured.Unstructured {
 	}
 	AddLabels(all[0], t.Labels)
 	for _, namespace := range t.Namespaces {
-		all = append(all, t.queued("LocalQueue", t.Name, namespace, map[string]any{"clusterQueue": t.Name}))
+		all = append(all, t.makeQueueObject("LocalQueue", t.Name, namespace, map[string]any{"clusterQueue": t.Name}))
 	}
 	return all
 }
 
 const groupKueue = "kueue.x-k8s.io"
 
-func (t Target) queued(kind, name, namespace string, spec map[string]any) *unstructured.Unstructured {
+func (t Target) makeQueueObject(kind, name, namespace string, spec map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": groupKueue + "/v1beta2", "kind": kind, "spec": spec}}
 	o.SetName(name)
 	o.SetNamespace(namespace)

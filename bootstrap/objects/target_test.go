@@ -25,13 +25,13 @@ func onTarget(t *testing.T) []*unstructured.Unstructured {
 // TestAQueueIsThatOfLocal: what the overlays write for the hub itself and what is made for others is the same.
 func TestAQueueIsThatOfLocal(t *testing.T) {
 	ours := objectsOf(t, full())
-	for _, o := range (objects.Target{Name: "local", Namespaces: []string{"bench"}}).Queue() {
+	for _, o := range (objects.Target{Name: "local", Namespaces: []string{"bench"}}).QueueObjects() {
 		want := find(t, ours, o.GetKind(), o.GetNamespace(), o.GetName())
 		if diff := cmp.Diff(want.Object["spec"], o.Object["spec"]); diff != "" {
 			t.Errorf("%s %q (-local +made):\n%s", o.GetKind(), o.GetName(), diff)
 		}
 	}
-	far := objects.Target{Name: "far", Labels: map[string]string{"region": "eu"}, Namespaces: []string{"a", "b"}}.Queue()
+	far := objects.Target{Name: "far", Labels: map[string]string{"region": "eu"}, Namespaces: []string{"a", "b"}}.QueueObjects()
 	var names []string
 	for _, o := range far {
 		names = append(names, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())

@@ -28,18 +28,18 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-const answer = 15 * time.Second
+const requestTimeout = 15 * time.Second
 
 // Cluster is a cluster that is to be, or is, a target.
 type Cluster struct {
 	Context string // of the kubeconfig
 	Server  string
 
-	cfg     *rest.Config
-	way     clientcmdapi.Cluster
-	aliases map[string]string
-	objects *apply.Cluster
-	tokens  dynamic.Interface
+	cfg      *rest.Config
+	endpoint clientcmdapi.Cluster
+	aliases  map[string]string
+	objects  *apply.Cluster
+	tokens   dynamic.Interface
 }
 
 // Open reads the way to a cluster from a kubeconfig of a person: the context, or the current one where it is "". Hosts
@@ -65,7 +65,7 @@ func Open(file, name string, aliases map[string]string) (*Cluster, error) {
 	}
 	c := &Cluster{Context: name, aliases: aliases}
 	if to := raw.Clusters[raw.Contexts[name].Cluster]; to != nil {
-		c.way = *to
+		c.endpoint = *to
 	}
 	if _, _, err := c.Kubeconfig(); err != nil {
 		return nil, fmt.Errorf("context %q: %w", name, err)
@@ -91,7 +91,7 @@ func (c *Cluster) connect() error {
 		server.Host = net.JoinHostPort(address, port(server))
 		c.cfg.Host = server.String()
 	}
-	c.cfg.Timeout = answer
+	c.cfg.Timeout = requestTimeout
 	if c.objects, err = apply.Connect(c.cfg); err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func port(u *url.URL) string {
 
 // Kubeconfig is the way to the target as the hub keeps it, and the authority that vouches for it.
 func (c *Cluster) Kubeconfig() (kubeconfig, ca []byte, err error) {
-	kubeconfig, err = credentials.Kubeconfig(c.way, c.aliases)
-	return kubeconfig, c.way.CertificateAuthorityData, err
+	kubeconfig, err = credentials.Kubeconfig(c.endpoint, c.aliases)
+	return kubeconfig, c.endpoint.CertificateAuthorityData, err
 }
 
 // Found is what a cluster is.
@@ -133,12 +133,12 @@ func (c *Cluster) Look(ctx context.Context) (Found, error) {
 	}
 	version, err := asked.ServerVersion()
 	if err != nil {
-		return found, c.sentence("asking the target for its version", err)
+		return found, c.explain("asking the target for its version", err)
 	}
 	found.Version = version.GitVersion
 	system, err := c.objects.Get(ctx, apply.Ref{Kind: "Namespace", Name: metav1.NamespaceSystem})
 	if err != nil {
-		return found, c.sentence("reading the identity of the target", err)
+		return found, c.explain("reading the identity of the target", err)
 	}
 	if system == nil {
 		return found, fmt.Errorf("reading the identity of the target: it has no namespace %q; check that context %q is a Kubernetes cluster", metav1.NamespaceSystem, c.Context)
@@ -146,7 +146,7 @@ func (c *Cluster) Look(ctx context.Context) (Found, error) {
 	found.UID = string(system.GetUID())
 	ours, err := c.objects.Get(ctx, apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem})
 	if err != nil {
-		return found, c.sentence("looking for bflow on the target", err)
+		return found, c.explain("looking for bflow on the target", err)
 	}
 	if ours != nil {
 		found.Hubs = hubsOf(ours)
@@ -162,7 +162,7 @@ func (c *Cluster) Token(ctx context.Context, life time.Duration) (string, time.T
 	made, err := c.tokens.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).
 		Namespace(contract.NamespaceSystem).Create(ctx, request, metav1.CreateOptions{}, "token")
 	if err != nil {
-		return "", time.Time{}, c.sentence("making a token for the hub", err)
+		return "", time.Time{}, c.explain("making a token for the hub", err)
 	}
 	text, _, _ := unstructured.NestedString(made.Object, "status", "token")
 	ends, _, _ := unstructured.NestedString(made.Object, "status", "expirationTimestamp")
@@ -173,8 +173,8 @@ func (c *Cluster) Token(ctx context.Context, life time.Duration) (string, time.T
 	return text, expires, nil
 }
 
-// sentence says what to do about an error of the target.
-func (c *Cluster) sentence(act string, err error) error {
+// explain says what to do about an error of the target.
+func (c *Cluster) explain(act string, err error) error {
 	var network net.Error
 	switch {
 	case apierrors.IsUnauthorized(err):

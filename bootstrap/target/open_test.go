@@ -15,8 +15,8 @@ import (
 func TestANamespaceThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	refusal := apierrors.NewForbidden(schema.GroupResource{Resource: "serviceaccounts"}, "x", errors.New("it is being terminated"))
 	refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	got := (&Cluster{}).sentence("applying x", refusal).Error()
-	if !strings.HasSuffix(got, "it is being terminated; try again once it is gone") {
+	got := (&Cluster{}).explain("applying x", refusal).Error()
+	if !strings.HasSuffix(got, "it is being terminated; try again when it is gone") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -34,7 +34,7 @@ func (c *Cluster) Prepare(ctx context.Context, objects []*unstructured.Unstructu
 		for _, o := range phase {
 			change, err := c.put(ctx, o, hub, name, dry)
 			if err != nil {
-				problems = append(problems, c.sentence("preparing the target", err))
+				problems = append(problems, c.explain("preparing the target", err))
 				continue
 			}
 			switch change.Action {
@@ -50,14 +50,14 @@ func (c *Cluster) Prepare(ctx context.Context, objects []*unstructured.Unstructu
 			}
 		}
 		if err := errors.Join(problems...); err != nil {
-			return result, first(problems)
+			return result, firstError(problems)
 		}
 	}
 	return result, nil
 }
 
-// first is enough: whoever may not make one object may not make the others.
-func first(problems []error) error {
+// firstError is enough: whoever may not make one object may not make the others.
+func firstError(problems []error) error {
 	for _, err := range problems {
 		if err != nil {
 			return err
@@ -74,16 +74,16 @@ func (c *Cluster) put(ctx context.Context, o *unstructured.Unstructured, hub, na
 		return apply.Change{}, err
 	}
 	if live != nil && live.GetLabels()[contract.LabelHub] != "" { // the first hub's stays
-		set(o.GetLabels, o.SetLabels, map[string]string{contract.LabelHub: live.GetLabels()[contract.LabelHub]})
+		mergeInto(o.GetLabels, o.SetLabels, map[string]string{contract.LabelHub: live.GetLabels()[contract.LabelHub]})
 	}
 	if o.GetKind() == "Namespace" {
-		share(o, live, hub, name)
+		markShared(o, live, hub, name)
 	}
 	return c.objects.Apply(ctx, o, apply.Options{DryRun: dry, Force: o.GetKind() != "Namespace"})
 }
 
-// share lets a namespace tell whose it is. One that was there keeps its own rules for pods.
-func share(o, live *unstructured.Unstructured, hub, name string) {
+// markShared lets a namespace tell whose it is. One that was there keeps its own rules for pods.
+func markShared(o, live *unstructured.Unstructured, hub, name string) {
 	notes := map[string]string{hubPrefix + hub: name}
 	if live == nil || live.GetAnnotations()[annotationMade] != "" {
 		notes[annotationMade] = "true"
@@ -99,10 +99,10 @@ func share(o, live *unstructured.Unstructured, hub, name string) {
 			}
 		}
 	}
-	set(o.GetAnnotations, o.SetAnnotations, notes)
+	mergeInto(o.GetAnnotations, o.SetAnnotations, notes)
 }
 
-func set(get func() map[string]string, put func(map[string]string), more map[string]string) {
+func mergeInto(get func() map[string]string, put func(map[string]string), more map[string]string) {
 	all := maps.Clone(get())
 	if all == nil {
 		all = map[string]string{}

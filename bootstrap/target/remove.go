@@ -19,7 +19,7 @@ import (
 func (c *Cluster) Remove(ctx context.Context, objects func(namespaces []string) ([]*unstructured.Unstructured, error), hub string, say func(string)) error {
 	namespaces, err := c.objects.List(ctx, schema.GroupKind{Kind: "Namespace"}, "", contract.LabelManagedBy+"="+contract.ManagedBy)
 	if err != nil {
-		return c.sentence("looking for bflow's objects on the target", err)
+		return c.explain("looking for what is ours on the target", err)
 	}
 	shared := map[string]bool{} // namespaces that other hubs need as well
 	var runs []string
@@ -44,11 +44,11 @@ func (c *Cluster) Remove(ctx context.Context, objects func(namespaces []string) 
 	if err := c.removeObjects(ctx, all, shared); err != nil {
 		return err
 	}
-	l := leaving{Cluster: c, hub: hub, whose: content.NewOrigins(c.objects, ofHub(hub, all)), say: say}
+	l := departure{Cluster: c, hub: hub, whose: content.NewOrigins(c.objects, ofHub(hub, all)), say: say}
 	for _, ns := range namespaces {
 		if others, ours := shared[ns.GetName()]; ours {
-			if err := l.leave(ctx, ns, others); err != nil {
-				return c.sentence("leaving the target", err)
+			if err := l.leaveNamespace(ctx, ns, others); err != nil {
+				return c.explain("leaving the target", err)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (c *Cluster) removeObjects(ctx context.Context, all []*unstructured.Unstruc
 	for _, phase := range apply.DeletePhases(refs) {
 		for _, ref := range phase {
 			if _, err := c.objects.Delete(ctx, ref); err != nil {
-				return c.sentence("removing bflow's objects from the target", err)
+				return c.explain("removing what is ours on the target", err)
 			}
 		}
 	}
@@ -100,21 +100,21 @@ func ofHub(hub string, written []*unstructured.Unstructured) func(*unstructured.
 }
 
 // leaving is a target that a hub leaves, from where the objects of the hub are deleted.
-type leaving struct {
+type departure struct {
 	*Cluster
 	hub   string
 	whose *content.Origins
 	say   func(string)
 }
 
-// leave deletes a namespace, or takes our name off it.
-func (l *leaving) leave(ctx context.Context, ns *unstructured.Unstructured, shared bool) error {
+// leaveNamespace deletes a namespace, or takes our name off it.
+func (l *departure) leaveNamespace(ctx context.Context, ns *unstructured.Unstructured, shared bool) error {
 	ref := apply.Ref{Kind: "Namespace", Name: ns.GetName()}
 	if shared {
 		l.say(fmt.Sprintf("%s stays: another hub needs it", ref))
 		return l.objects.Merge(ctx, ref, map[string]any{"metadata": map[string]any{"annotations": map[string]any{hubPrefix + l.hub: nil}}})
 	}
-	why, err := l.stays(ctx, ns)
+	why, err := l.reasonToStay(ctx, ns)
 	if err != nil {
 		return err
 	}
@@ -126,9 +126,9 @@ func (l *leaving) leave(ctx context.Context, ns *unstructured.Unstructured, shar
 	return err
 }
 
-// stays says why a namespace is not deleted, "" where nothing is lost with it. Where that cannot be found out it stays,
+// reasonToStay says why a namespace is not deleted, "" where nothing is lost with it. Where that cannot be found out it stays,
 // unless somebody with more rights can.
-func (l *leaving) stays(ctx context.Context, ns *unstructured.Unstructured) (string, error) {
+func (l *departure) reasonToStay(ctx context.Context, ns *unstructured.Unstructured) (string, error) {
 	if ns.GetAnnotations()[annotationMade] == "" {
 		return "it was there before bflow", nil
 	}
@@ -139,12 +139,12 @@ func (l *leaving) stays(ctx context.Context, ns *unstructured.Unstructured) (str
 	case err != nil:
 		return err.Error(), nil
 	}
-	there.Others = slices.DeleteFunc(there.Others, going)
+	there.Others = slices.DeleteFunc(there.Others, isBeingDeleted)
 	there.Results = slices.DeleteFunc(there.Results, func(u *unstructured.Unstructured) bool {
-		return going(u) || u.GetKind() != "PersistentVolumeClaim" && u.GetKind() != "Pod" // all else is of no use without its run
+		return isBeingDeleted(u) || u.GetKind() != "PersistentVolumeClaim" && u.GetKind() != "Pod" // all else is of no use without its run
 	})
-	return there.Stays(false), nil
+	return there.ReasonToStay(false), nil
 }
 
-// going tells whether somebody has deleted an object already.
-func going(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }
+// isBeingDeleted tells whether somebody has deleted an object already.
+func isBeingDeleted(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }

@@ -34,10 +34,10 @@ var tekton []byte
 var kueue []byte
 
 // Tekton returns the objects of Tekton Pipelines and its resolvers.
-func Tekton() ([]*unstructured.Unstructured, error) { return copied(tektonOnce()) }
+func Tekton() ([]*unstructured.Unstructured, error) { return copyAll(tektonOnce()) }
 
 // Kueue returns the objects of Kueue, set up for queues of PipelineRuns: no framework of its own but batch/job.
-func Kueue() ([]*unstructured.Unstructured, error) { return copied(kueueOnce()) }
+func Kueue() ([]*unstructured.Unstructured, error) { return copyAll(kueueOnce()) }
 
 // Reading takes ten times as long as copying what was read.
 //
@@ -47,8 +47,8 @@ var (
 	kueueOnce  = sync.OnceValues(func() ([]*unstructured.Unstructured, error) { return Parse("kueue.yaml", kueue) })
 )
 
-// copied returns objects that the caller may change.
-func copied(all []*unstructured.Unstructured, err error) ([]*unstructured.Unstructured, error) {
+// copyAll returns objects that the caller may change.
+func copyAll(all []*unstructured.Unstructured, err error) ([]*unstructured.Unstructured, error) {
 	own := make([]*unstructured.Unstructured, len(all))
 	for i, u := range all {
 		own[i] = u.DeepCopy()
@@ -60,7 +60,7 @@ func copied(all []*unstructured.Unstructured, err error) ([]*unstructured.Unstru
 func Parse(name string, stream []byte) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for i, doc := range bytes.Split(stream, []byte("\n---\n")) {
-		if blank(doc) {
+		if isBlank(doc) {
 			continue
 		}
 		text, err := yaml.YAMLToJSONStrict(doc)
@@ -76,7 +76,7 @@ func Parse(name string, stream []byte) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-func blank(doc []byte) bool {
+func isBlank(doc []byte) bool {
 	for line := range strings.SplitSeq(string(doc), "\n") {
 		if line = strings.TrimSpace(line); line != "" && line != "---" && !strings.HasPrefix(line, "#") {
 			return false

@@ -182,7 +182,7 @@ func (l *lab) teamOn(w *lab, name string) {
 		l.t.Fatal(err)
 	}
 	w.createTeam(name, all)
-	l.createTeam(name, target.Queue())
+	l.createTeam(name, target.QueueObjects())
 }
 
 // createTeam makes those of some objects that are of one team alone: its namespace, what lies in it, and what is bound for

@@ -149,12 +149,12 @@ func trim(u *unstructured.Unstructured) {
 		return
 	}
 	hooks, _, _ := unstructured.NestedSlice(u.Object, "webhooks")
-	hooks = slices.DeleteFunc(hooks, func(h any) bool { return !needed(h) })
+	hooks = slices.DeleteFunc(hooks, func(h any) bool { return !isNeeded(h) })
 	u.Object["webhooks"] = hooks
 }
 
-// needed tells whether a webhook guards Kueue's own objects or those of a framework that is on.
-func needed(webhook any) bool {
+// isNeeded tells whether a webhook guards Kueue's own objects or those of a framework that is on.
+func isNeeded(webhook any) bool {
 	hook, _ := webhook.(map[string]any)
 	rules, _, _ := unstructured.NestedSlice(hook, "rules")
 	for _, r := range rules {

@@ -29,7 +29,7 @@ func tekton(dir, version string) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, err
 		}
-		objects, err := upstream.Parse(filepath.Base(file), []byte(released(string(text), version)))
+		objects, err := upstream.Parse(filepath.Base(file), []byte(renderRelease(string(text), version)))
 		if err != nil {
 			return nil, err
 		}
@@ -67,19 +67,19 @@ func yamlFiles(dir string) ([]string, error) {
 	return files, err
 }
 
-// released is the text of a manifest as the release of this version has it.
-func released(text, version string) string {
+// renderRelease is the text of a manifest as the release of this version has it.
+func renderRelease(text, version string) string {
 	devel := regexp.MustCompile(`\b(release|version): "?devel"?(\s)`)
 	image := regexp.MustCompile(`ko://github\.com/tektoncd/pipeline/cmd/[a-z]+`)
 	text = devel.ReplaceAllString(text, `$1: "`+version+`"$2`)
 	return image.ReplaceAllStringFunc(text, func(ref string) string {
-		return published(strings.TrimPrefix(ref, "ko://"), version)
+		return publishedImage(strings.TrimPrefix(ref, "ko://"), version)
 	})
 }
 
-// published is the name under which the image of a command is released: its last element and, as ko's
+// publishedImage is the name under which the image of a command is released: its last element and, as ko's
 // default naming has it, the MD5 of its import path.
-func published(importPath, version string) string {
+func publishedImage(importPath, version string) string {
 	name := importPath[strings.LastIndex(importPath, "/")+1:]
 	return fmt.Sprintf("ghcr.io/tektoncd/pipeline/%s-%x:%s", name, md5.Sum([]byte(importPath)), version)
 }
