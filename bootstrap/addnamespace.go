@@ -18,29 +18,30 @@ import (
 type NamespaceOptions struct {
 	Name    string
 	Version string        // of bflow
-	Adopt   bool          // add: take over objects that somebody else created
-	Force   bool          // add: take ownership of fields of other field managers
-	Data    bool          // remove: also delete the results of runs
-	Wait    time.Duration // remove: how long to wait for runs to end; 0 = do not wait
-	Timeout time.Duration // for objects to become ready or to be deleted; 0 = 5 minutes
+	Adopt   bool          // when adding: take over objects of ours that somebody else has made there
+	Force   bool          // when adding: take fields that somebody else owns
+	Data    bool          // when removing: delete results of runs as well
+	Wait    time.Duration // when removing: how long to wait for runs to end; 0 = not at all
+	Timeout time.Duration // for objects to become ready, or to be gone; 0 = 5 minutes
 }
 
-// Validate returns an error for every invalid option.
+// Validate checks the options without asking the cluster.
 func (o NamespaceOptions) Validate() error { return Options{Namespaces: []string{o.Name}}.Validate() }
 
-// membership is a namespace of an installation that comes or goes, and what that changes.
+// membership is a namespace of runs that is being added or removed, and what that changes.
 type membership struct {
 	*Hub
 	o       NamespaceOptions
 	s       survey
 	others  []string         // the other namespaces of runs
-	with    []Part           // the installation with the namespace
-	without map[string]byRef // by part: the installation without it
+	with    []Part           // the installation with it
+	without map[string]byRef // the installation without it, by part
 }
 
 type byRef = map[apply.Ref]*unstructured.Unstructured
 
-// lookAtNamespace reads the installation; with and without the namespace are what this bflow would install.
+// lookAtNamespace reads the installation and renders it with and without the namespace, as this bflow would install
+// it.
 func (h *Hub) lookAtNamespace(ctx context.Context, o NamespaceOptions) (*membership, error) {
 	s, err := h.look(ctx, Options{Version: o.Version, Adopt: o.Adopt, Force: o.Force, Timeout: o.Timeout})
 	if err != nil {
@@ -60,7 +61,7 @@ func (h *Hub) lookAtNamespace(ctx context.Context, o NamespaceOptions) (*members
 	with := s.options
 	with.Namespaces = append(slices.Clone(m.others), o.Name)
 	if slices.Contains(s.options.Namespaces, o.Name) {
-		with.Namespaces = s.options.Namespaces // in its place among the others
+		with.Namespaces = s.options.Namespaces // keep the order of the inventory
 	}
 	if m.with, err = render(with, s.components, s.found, s.inventory); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (h *Hub) lookAtNamespace(ctx context.Context, o NamespaceOptions) (*members
 	return m, err
 }
 
-// withoutNamespace are the targets when a namespace is gone.
+// withoutNamespace returns the targets without a namespace.
 func withoutNamespace(targets map[string]TargetSettings, name string) map[string]TargetSettings {
 	targets = maps.Clone(targets)
 	for target, settings := range targets {
@@ -87,7 +88,7 @@ func withoutNamespace(targets map[string]TargetSettings, name string) map[string
 	return targets
 }
 
-// changedParts are the objects that are there, or other ones, because of the namespace, by component.
+// changedParts returns the objects that exist, or differ, because of the namespace, by part.
 func (m *membership) changedParts() []Part {
 	var out []Part
 	for _, p := range m.with {
@@ -105,8 +106,8 @@ func (m *membership) changedParts() []Part {
 	return out
 }
 
-// AddNamespace sets up a namespace for runs, or updates its setup. The rest of the installation stays unchanged,
-// except for the list of namespaces that the controller reads.
+// AddNamespace makes a namespace one of runs, or repairs one. The rest of the installation stays as it is, except for
+// the objects that name the namespaces of runs.
 func (h *Hub) AddNamespace(ctx context.Context, o NamespaceOptions) error {
 	if err := h.addNamespace(ctx, o); err != nil {
 		return fmt.Errorf("adding namespace %q: %w", o.Name, err)
@@ -145,8 +146,8 @@ func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
 	return nil
 }
 
-// printTargets tells of what lies on other clusters, which only an administrator of theirs can change. The text is about the
-// namespace and the name of a target.
+// printTargets prints a note per target that knows the namespace: only an administrator of that cluster can change its
+// side. The text has verbs for the namespace and for the name of the target.
 func (m *membership) printTargets(text string) {
 	for _, name := range slices.Sorted(maps.Keys(m.s.options.Targets)) {
 		all := m.s.options.Targets[name].Namespaces

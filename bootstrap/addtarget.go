@@ -26,23 +26,23 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// longestTarget leaves room for the prefixes and suffixes of names that contain the name of a target.
+// longestTarget leaves room for what object names put around the name of a target.
 const longestTarget = 40
 
 // TargetOptions configures AddTarget.
 type TargetOptions struct {
 	Name                string
-	Kubeconfig, Context string            // of an administrator of the target; stored nowhere
-	Aliases             map[string]string // IP addresses of hosts that the hub's DNS does not resolve; nil = unchanged
-	Labels              map[string]string // by which runs can select it; nil = unchanged
-	Nodes               map[string]string // labels of the target's nodes, if it is part of a cluster; nil = unchanged
-	LoadNodes           map[string]string // node selector of the Jobs of tasks there; nil = unchanged
-	Namespaces          []string          // of runs; none = unchanged, initially those of the hub
+	Kubeconfig, Context string            // of a person with the rights to change the target; stored nowhere
+	Aliases             map[string]string // host names and their addresses, where DNS of the hub does not have them; nil = as before
+	Labels              map[string]string // by which runs may choose it; nil = as before
+	Nodes               map[string]string // labels of its nodes, where the target is a part of a cluster; nil = as before
+	LoadNodes           map[string]string // node selector of the Jobs of tasks there; nil = as before
+	Namespaces          []string          // of runs; none = as before, initially those of the hub
 	Version             string            // of bflow
-	Wait                time.Duration     // until bflow-controller reaches it; 0 = one minute
+	Wait                time.Duration     // how long the controller of the hub may take to reach it; 0 = a minute
 }
 
-// Validate returns an error for every invalid option.
+// Validate checks the options without asking a cluster.
 func (o TargetOptions) Validate() error {
 	var problems []error
 	for _, wrong := range validation.NameIsDNSLabel(o.Name, false) {
@@ -75,11 +75,11 @@ type addition struct {
 	far      *target.Cluster
 	found    target.Found
 	settings TargetSettings
-	objects  []*unstructured.Unstructured // on the target
+	objects  []*unstructured.Unstructured // what the target is to have
 }
 
-// AddTarget registers a cluster as a target of the hub, or updates its registration. If dry is not nil, it changes
-// nothing and writes the changes to dry.
+// AddTarget makes a cluster a target of the hub, or updates one. If dry is not nil, nothing is changed, and the diff
+// goes to dry.
 func (h *Hub) AddTarget(ctx context.Context, o TargetOptions, dry io.Writer) error {
 	a := &addition{Hub: h, o: o}
 	steps := []step{{"looking at the hub", a.lookAtHub}, {"looking at the target", a.lookAtTarget}, {"comparing", a.checkIdentity},
@@ -119,7 +119,7 @@ func (a *addition) lookAtTarget(ctx context.Context) (err error) {
 	return err
 }
 
-// checkIdentity refuses the hub itself, one cluster under two names, and another cluster under a name that is taken.
+// checkIdentity refuses the hub itself, a second name for one cluster, and a name that another cluster has.
 func (a *addition) checkIdentity(context.Context) error {
 	all := a.s.options.Targets
 	if a.found.UID == a.s.found.Platform.Hub {
@@ -164,7 +164,7 @@ func (a *addition) checkIdentity(context.Context) error {
 	return nil
 }
 
-// areApart says whether no node can be of both.
+// areApart reports whether no node can match both selectors.
 func areApart(a, b map[string]string) bool {
 	for key, value := range a {
 		if other, both := b[key]; both && other != value {
@@ -201,7 +201,7 @@ func targetObjects(name string, s survey, namespaces []string, policies bool) ([
 	return objects.Target{Name: name, Namespaces: namespaces, Hub: s.found.Platform.Hub, Version: s.options.Version, NetworkPolicies: policies}.Objects()
 }
 
-// checkNamespaces refuses, before anything is changed, where somebody has deleted a namespace in which its queue is to be.
+// checkNamespaces fails, before anything is changed, if somebody has deleted a namespace that is to get the queue.
 func (a *addition) checkNamespaces(ctx context.Context) error {
 	for _, n := range a.namespaces() {
 		live, err := a.cluster.Get(ctx, apply.Ref{Kind: "Namespace", Name: n})
@@ -215,7 +215,7 @@ func (a *addition) checkNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// queuePart is what the hub has for the target.
+// queuePart returns the objects of the target on the hub.
 func (a *addition) queuePart() Part {
 	p := queueOf(a.o.Name, a.s.options)
 	for _, o := range p.Objects {
@@ -264,7 +264,7 @@ func (a *addition) prepareTarget(ctx context.Context) error {
 	return nil
 }
 
-// writeCredentials writes the Secret: the way, and a token of the hub's own.
+// writeCredentials writes the Secret of the target: its address, and a token of the hub's own account.
 func (a *addition) writeCredentials(ctx context.Context) error {
 	text, expires, err := a.far.Token(ctx, credentials.AgentToken)
 	if err != nil {
@@ -285,12 +285,12 @@ func (a *addition) writeCredentials(ctx context.Context) error {
 		return err
 	}
 	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
-	// The controller has written newer tokens over the first one.
+	// The controller has replaced the first token by newer ones.
 	_, err = a.cluster.Apply(ctx, &unstructured.Unstructured{Object: fields}, apply.Options{Force: true})
 	return err
 }
 
-// installQueue writes the inventory before the objects that it lists.
+// installQueue writes the inventory first, and then the objects that it lists.
 func (a *addition) installQueue(ctx context.Context) error {
 	p := a.queuePart()
 	var entries []Entry
@@ -318,7 +318,7 @@ func (a *addition) installQueue(ctx context.Context) error {
 	return a.install(ctx, p, a.s)
 }
 
-// awaitController waits until the controller has the target in sight.
+// awaitController waits until the controller reports that it sees the target.
 func (a *addition) awaitController(ctx context.Context) error {
 	wait := a.o.Wait
 	if wait == 0 {

@@ -1,5 +1,6 @@
-// Package bootstrap installs the prerequisites of runs on a cluster (Tekton, Kueue, and bflow's own objects), checks
-// the installation, upgrades it and uninstalls it. It must not know experiments, and of runs only how to end them.
+// Package bootstrap installs what runs need on a cluster (Tekton, Kueue, and bflow itself), compares an installation
+// with what it should be, upgrades it, and removes it. It must not know experiments, nor do more with runs than end
+// them.
 package bootstrap
 
 import (
@@ -22,30 +23,30 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// Options configures an installation. The zero value plus a Version installs everything that is missing.
+// Options configures an installation. The zero value, with a Version, installs everything that is missing.
 type Options struct {
 	Version    string            // of bflow
-	Namespaces []string          // where runs live, beside those where they do; none at all = objects.DefaultNamespace
-	Overlay    string            // folder of package overlays; "" = by the platform
+	Namespaces []string          // of runs, in addition to those of the installation; none at all = objects.DefaultNamespace
+	Overlay    string            // a folder of package overlays; "" = by the platform
 	Image      string            // of the controller; "" = by Version
 	Client     string            // image of bflow itself; "" = beside Image
 	LoadNodes  map[string]string // node selector of task pods; nil = nodes without GPUs where there are some
 	Controller []string          // more flags of the controller; nil = none
 	Registry   string            // of a mirror; see package mirror
 	ImageMap   map[string]string
-	Digests    map[string]string         // of images of Tekton and Kueue, by their references by tag
-	Components component.Settings        // of the components that have settings; those that are not set stay as before
-	Targets    map[string]TargetSettings // beside the hub itself; always those of the installation
+	Digests    map[string]string         // of images of Tekton and Kueue, by reference with tag
+	Components component.Settings        // settings of components; those that are not set stay as before
+	Targets    map[string]TargetSettings // other than the hub; always those of the installation
 
-	Adopt   bool          // take over Tekton and Kueue from others who installed them
-	Force   bool          // take ownership of fields of other field managers
-	Upgrade bool          // the version may differ from the installed one
+	Adopt   bool          // take over a Tekton and a Kueue that somebody else installed
+	Force   bool          // take fields that somebody else owns
+	Upgrade bool          // to another version than the installed one
 	Timeout time.Duration // for each component to become ready; 0 = 5 minutes
 }
 
 const defaultTimeout = 5 * time.Minute
 
-// settings is what of the options the next call goes on with.
+// settings returns what the inventory keeps of the options for later calls.
 func (o Options) settings(parts []Part) Settings {
 	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
 		Registry: o.Registry, ImageMap: o.ImageMap, Digests: o.Digests, LoadNodes: o.LoadNodes, Controller: o.Controller,
@@ -56,7 +57,7 @@ func (o Options) settings(parts []Part) Settings {
 	return s
 }
 
-// Validate returns an error for every invalid option.
+// Validate checks the options without asking the cluster.
 func (o Options) Validate() error {
 	var problems []error
 	for _, n := range o.Namespaces {
@@ -70,7 +71,7 @@ func (o Options) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Resume fills in from an earlier installation what the options leave open.
+// Resume fills in what the options leave open from an earlier installation.
 func (o Options) Resume(s Settings) Options {
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = s.Namespaces
@@ -80,7 +81,7 @@ func (o Options) Resume(s Settings) Options {
 	}
 	if o.Image == "" {
 		o.Image = s.Image
-		if o.Client == "" { // the two belong together
+		if o.Client == "" { // the two images belong together
 			o.Client = s.Client
 		}
 	}
@@ -104,7 +105,7 @@ func (o Options) Resume(s Settings) Options {
 	return o
 }
 
-// mergeFlags are the flags of before, but those that are given anew, and then these.
+// mergeFlags returns the earlier flags without those that are given again, and then the new ones.
 func mergeFlags(before, anew []string) []string {
 	name := func(flag string) string {
 		name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
@@ -116,7 +117,7 @@ func mergeFlags(before, anew []string) []string {
 	return append(stay, anew...)
 }
 
-// followImage lets the image of the controller go along with an upgrade, where its tag was the version.
+// followImage changes the image of the controller with an upgrade, if its tag was the version.
 func (o Options) followImage(s Settings) (Options, error) {
 	was := s.Versions[partBflow]
 	if !o.Upgrade || o.Image != "" || s.Image == "" || was == o.Version {
@@ -141,16 +142,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Hub is a cluster that bflow is installed on, with a log for progress.
+// Hub is a cluster that bflow is installed on.
 type Hub struct {
 	cluster *apply.Cluster
 	asked   detect.Cluster
 	log     io.Writer
 
-	components func() []component.Component // new ones for every look
+	components func() []component.Component // returns new ones for every survey
 }
 
-// Connect returns the cluster of cfg; it opens no connection yet. Progress goes to log, a line per step.
+// Connect returns the cluster of cfg; it opens no connection yet. Progress is printed to log, a line per step.
 func Connect(cfg *rest.Config, log io.Writer) (*Hub, error) {
 	cluster, err := apply.Connect(cfg)
 	if err != nil {
@@ -163,18 +164,18 @@ func Connect(cfg *rest.Config, log io.Writer) (*Hub, error) {
 	return &Hub{cluster: cluster, asked: asked, log: log, components: component.All}, nil
 }
 
-// survey is what is known before anything is done.
+// survey is what is known before anything is changed.
 type survey struct {
 	options    Options
 	found      detect.Found
-	components []component.Component // that have looked at the cluster
+	components []component.Component // after Detect
 	inventory  Inventory
-	parts      []Part   // that are to be there
-	adopted    []string // parts that are taken over now
-	beside     []string // namespaces of runs that stay though the options name only others
+	parts      []Part   // what is to be installed
+	adopted    []string // parts that are being taken over
+	beside     []string // namespaces of runs that stay though the options do not name them
 }
 
-// look finds out what the cluster is and what is to be on it.
+// look detects what the cluster is and renders what is to be on it.
 func (h *Hub) look(ctx context.Context, o Options) (survey, error) {
 	all := h.components()
 	found, err := h.detect(ctx, all)
@@ -204,7 +205,7 @@ func (h *Hub) look(ctx context.Context, o Options) (survey, error) {
 	return s, err
 }
 
-// detect asks what the cluster is, and lets every component look at it.
+// detect reads what the cluster is, and lets every component detect what it depends on.
 func (h *Hub) detect(ctx context.Context, all []component.Component) (detect.Found, error) {
 	api, err := h.asked.API()
 	if err != nil {
@@ -218,8 +219,8 @@ func (h *Hub) detect(ctx context.Context, all []component.Component) (detect.Fou
 	return found, errors.Join(problems...)
 }
 
-// joinNamespaces are the namespaces of an installation and those that are asked for, each once, and beside those that are not
-// asked for though others are: a team's namespace goes by RemoveNamespace only, which drains it.
+// joinNamespaces returns the namespaces of an installation and those that are asked for, each once. The second result
+// has those that stay though others are asked for: only RemoveNamespace, which drains it, takes a namespace away.
 func joinNamespaces(have, asked []string) (all, beside []string) {
 	all = slices.Clone(have)
 	for _, n := range asked {
@@ -233,11 +234,11 @@ func joinNamespaces(have, asked []string) (all, beside []string) {
 	return all, beside
 }
 
-// printDone prints a step that is over, in the manner of "✓ Tekton v1.13.1 (99 objects, 12 s)".
+// printDone prints a finished step, such as "✓ Tekton v1.13.1 (99 objects, 12 s)".
 func (h *Hub) printDone(format string, args ...any) { fmt.Fprintf(h.log, "✓ "+format+"\n", args...) }
 
 // printNote prints something worth knowing.
 func (h *Hub) printNote(format string, args ...any) { fmt.Fprintf(h.log, "• "+format+"\n", args...) }
 
-// printWaiting prints what a step waits for, each new reason once.
+// printWaiting prints what a step waits for, each reason once.
 func (h *Hub) printWaiting(reason string) { fmt.Fprintf(h.log, "  %s\n", strings.TrimSpace(reason)) }

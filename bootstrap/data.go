@@ -13,17 +13,17 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// Kinds that hold data of runs, and the place of a run in its queue.
+// Kinds that hold data of runs, and the Workload that holds the place of a run in its queue.
 func runKind() schema.GroupKind    { return schema.GroupKind{Group: "tekton.dev", Kind: "PipelineRun"} }
 func volumeKind() schema.GroupKind { return schema.GroupKind{Kind: "PersistentVolumeClaim"} }
 func workloadKind() schema.GroupKind {
 	return schema.GroupKind{Group: "kueue.x-k8s.io", Kind: "Workload"}
 }
 
-// selectRuns selects runs, wherever they are.
+// selectRuns selects runs in any namespace.
 const selectRuns = contract.LabelPlanHash
 
-// Data is what an uninstallation would delete for good: the results of runs.
+// Data counts the results of runs that an uninstallation would delete.
 type Data struct {
 	Runs, Volumes int
 	In            map[string]int // namespace -> objects with data
@@ -45,7 +45,7 @@ func (d Data) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// dataOf counts what would be lost. A volume that no run made is somebody else's, and stays.
+// dataOf counts what would be lost. A volume that no run made belongs to somebody else, and stays.
 func (h *Hub) dataOf(ctx context.Context, inv Inventory) (Data, error) {
 	d := Data{In: map[string]int{}}
 	whose, err := h.origins(ctx, inv)
@@ -79,7 +79,7 @@ func (h *Hub) dataOf(ctx context.Context, inv Inventory) (Data, error) {
 	return d, nil
 }
 
-// namespaces are those for runs, of this installation and of earlier ones that had to leave something.
+// namespaces returns the namespaces of runs, including those that an earlier uninstallation had to leave.
 func (inv Inventory) namespaces() []string {
 	var names []string
 	for _, e := range inv.Parts[partBflow] {
@@ -90,7 +90,8 @@ func (inv Inventory) namespaces() []string {
 	return names
 }
 
-// deleteResults deletes what runs left, when that may go, while Tekton's kinds are there: what a run owned goes with it.
+// deleteResults deletes what runs left, if that may be deleted. It goes before Tekton's CRDs, so that what a run owns
+// is deleted with it.
 func (r *removal) deleteResults(ctx context.Context) error {
 	if !r.drop {
 		return nil
@@ -103,7 +104,7 @@ func (r *removal) deleteResults(ctx context.Context) error {
 	return nil
 }
 
-// sweep deletes what runs left in a namespace. Runs go first, so that nobody makes anew what they had.
+// sweep deletes what runs left in a namespace. Runs go first, so that nobody recreates what they owned.
 func (r *removal) sweep(ctx context.Context, namespace string) error {
 	c, err := r.contentOf(ctx, namespace, r.inventory)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// orphanedError are runs and matrices that are held for a controller which does not run, so that to wait would be for ever.
+// orphanedError means that runs or matrices have finalizers of a controller that does not run: waiting for it would
+// never end.
 type orphanedError struct{ held []apply.Ref }
 
 func (e *orphanedError) Error() string {
@@ -28,8 +29,8 @@ func (e *orphanedError) Error() string {
 		contract.AccountController, len(e.held), first.Name, first.Name, first.Namespace)
 }
 
-// holderOf is the run or matrix for which the controller holds an object, by the name that bflow delete takes. It is false
-// for what Tekton, Kueue or Kubernetes let go themselves. A run that waits is held by its Workload.
+// holderOf returns the run or matrix for which the controller holds an object, by the name that bflow delete takes. It
+// returns false for what Tekton, Kueue or Kubernetes release themselves. A waiting run is held by its Workload.
 func holderOf(u *unstructured.Unstructured) (apply.Ref, bool) {
 	if u == nil {
 		return apply.Ref{}, false
@@ -54,8 +55,8 @@ func holderOf(u *unstructured.Unstructured) (apply.Ref, bool) {
 	return ref, waits || slices.ContainsFunc(u.GetFinalizers(), func(f string) bool { return f == contract.Finalizer || f == contract.FinalizerMatrix })
 }
 
-// requireController is an *orphanedError where runs or matrices are held and nobody will let them go. In namespace "" it looks
-// everywhere.
+// requireController returns an *orphanedError if runs or matrices in a namespace, "" for all, are held and no
+// controller runs that would release them.
 func (h *Hub) requireController(ctx context.Context, namespace string) error {
 	if !h.isOrphaned(ctx) {
 		return nil
@@ -74,8 +75,8 @@ func (h *Hub) requireController(ctx context.Context, namespace string) error {
 	return orphansAmong(all)
 }
 
-// orphansAmong is an *orphanedError where objects are held for runs or matrices. Runs go with their matrix, when it comes
-// before them.
+// orphansAmong returns an *orphanedError if objects are held for runs or matrices. The runs of a matrix are not
+// counted where the matrix comes before them.
 func orphansAmong(all []*unstructured.Unstructured) error {
 	var held []apply.Ref
 	for _, u := range all {
@@ -92,7 +93,7 @@ func orphansAmong(all []*unstructured.Unstructured) error {
 	return &orphanedError{held}
 }
 
-// isOrphaned tells whether nobody releases runs: see queuerun.Orphaned. Where that cannot be read there may be somebody.
+// isOrphaned reports whether nothing releases runs: see queuerun.Orphaned. If that cannot be read, it is false.
 func (h *Hub) isOrphaned(ctx context.Context) bool {
 	u, err := h.cluster.Get(ctx, controllerRef())
 	if err != nil {
@@ -108,7 +109,8 @@ func (h *Hub) isOrphaned(ctx context.Context) bool {
 	return queuerun.Orphaned(&d, time.Now())
 }
 
-// awaitRelease waits for what the controller lets go. Where that ceases to run meanwhile it is an *orphanedError at once.
+// awaitRelease waits until the controller has released objects. If the controller stops running meanwhile, it returns
+// an *orphanedError at once.
 func (h *Hub) awaitRelease(ctx context.Context, refs []apply.Ref, is apply.Condition) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -126,7 +128,7 @@ func (h *Hub) awaitRelease(ctx context.Context, refs []apply.Ref, is apply.Condi
 	return err
 }
 
-// adviseByHand says what else to do where a wait for the controller was too long.
+// adviseByHand adds to the error of a wait for the controller what a person can do instead.
 func adviseByHand(err error, finalizer, of string) error {
 	var orphaned *orphanedError
 	if err == nil || errors.As(err, &orphaned) {

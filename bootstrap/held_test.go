@@ -9,7 +9,7 @@ import (
 	"bflow.dev/bflow/internal/eventually"
 )
 
-// aMatrix puts one into namespace lab, with a run that is let start.
+// aMatrix adds a matrix with a started run to namespace lab.
 func aMatrix(s *apitest.Server) {
 	of := func(kind, name string) []any { return []any{apitest.Object{"kind": kind, "name": name}} }
 	labels := apitest.Object{"bflow.dev/role": "matrix"}
@@ -21,7 +21,7 @@ func aMatrix(s *apitest.Server) {
 		"finalizers": []any{"bflow.dev/release"}, "ownerReferences": of("CustomRun", "m-children")}})
 }
 
-// TestNobodyWaitsForAControllerThatIsGone: what it holds is said at once, and nothing is changed.
+// TestNobodyWaitsForAControllerThatIsGone: what it holds is reported at once, and nothing is changed.
 func TestNobodyWaitsForAControllerThatIsGone(t *testing.T) {
 	noReplicas := func(s *apitest.Server) {
 		s.Change(ofController, func(o apitest.Object) { o["spec"].(apitest.Object)["replicas"] = 0 })
@@ -58,7 +58,7 @@ func TestNobodyWaitsForAControllerThatIsGone(t *testing.T) {
 	}
 }
 
-// TestAControllerThatGoesMeanwhileIsNotWaitedFor: the run was told to end, and nobody says that it has.
+// TestAControllerThatGoesMeanwhileIsNotWaitedFor: the run was cancelled, and nobody reports its end.
 func TestAControllerThatGoesMeanwhileIsNotWaitedFor(t *testing.T) {
 	s, hub, _ := twoTeams(t)
 	path := run(s, "r", "", "Unknown", "bflow.dev/release")
@@ -75,7 +75,7 @@ func TestAControllerThatGoesMeanwhileIsNotWaitedFor(t *testing.T) {
 	<-gone
 }
 
-// TestWithoutRunsNoControllerIsNeeded: an installation that was cut off, or half taken away, can be taken away.
+// TestWithoutRunsNoControllerIsNeeded: an installation that was cut off, or removed in part, can be uninstalled.
 func TestWithoutRunsNoControllerIsNeeded(t *testing.T) {
 	s, hub, _ := twoTeams(t)
 	run(s, "r", "", "True")

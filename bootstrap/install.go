@@ -17,13 +17,13 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// step is one thing that an installation does, by a name that can be read aloud.
+// step is one step of an installation; errors quote its name.
 type step struct {
 	name string
 	do   func(context.Context) error
 }
 
-// Install applies all components and waits until they are ready. It is idempotent.
+// Install installs or repairs everything and waits until it works. A second call changes nothing.
 func (h *Hub) Install(ctx context.Context, o Options) error {
 	s, err := h.look(ctx, o)
 	if err != nil {
@@ -59,7 +59,7 @@ func runSteps(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// checkCluster refuses what cannot work, and says what is left alone.
+// checkCluster fails if the cluster will not do, and notes what is left alone.
 func (h *Hub) checkCluster(s survey) error {
 	p := s.found.Platform
 	platform := "Kubernetes " + p.Kubernetes
@@ -100,7 +100,7 @@ func describeDevices(s survey) string {
 	return strings.Join(all, ", ")
 }
 
-// checkVersion refuses to change versions by accident, and to go back.
+// checkVersion fails on an upgrade that was not asked for, and on a downgrade.
 func checkVersion(s survey) error {
 	var problems []error
 	for _, p := range s.parts {
@@ -120,8 +120,8 @@ func checkVersion(s survey) error {
 	return errors.Join(problems...)
 }
 
-// claim puts every object into the inventory. A namespace that is there already is shared; anything else that is there
-// and not ours would be changed under somebody's hands, so that takes --adopt.
+// claim adds every object to the inventory. A namespace that exists already is shared. Anything else that exists and
+// is not ours belongs to somebody, and is taken over with --adopt only.
 func (h *Hub) claim(ctx context.Context, s *survey) error {
 	var strangers []error
 	for _, p := range s.parts {
@@ -145,8 +145,8 @@ func (h *Hub) claim(ctx context.Context, s *survey) error {
 	return errors.Join(strangers...)
 }
 
-// beginInventory writes the inventory with the settings, so that a call after one that was cut off goes on with them, and before it
-// the namespace it lies in.
+// beginInventory writes the inventory with the settings, so that the call after one that was cut off continues with
+// them. The namespace that holds it is written before.
 func (h *Hub) beginInventory(ctx context.Context, s survey) error {
 	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
 	for _, p := range s.parts {
@@ -163,7 +163,7 @@ func (h *Hub) beginInventory(ctx context.Context, s survey) error {
 	return h.writeInventory(ctx, s.inventory)
 }
 
-// writeInventory keeps an inventory. It is ours alone, so nobody is asked.
+// writeInventory writes an inventory. Nobody else writes to it, so conflicts are overridden.
 func (h *Hub) writeInventory(ctx context.Context, inv Inventory) error {
 	u, err := inv.Object()
 	if err != nil {
@@ -173,7 +173,8 @@ func (h *Hub) writeInventory(ctx context.Context, inv Inventory) error {
 	return err
 }
 
-// install writes the objects of a component, waits until they work, and deletes what an earlier installation had more.
+// install writes the objects of a part, waits until they work, and deletes what an earlier installation had in
+// addition.
 func (h *Hub) install(ctx context.Context, p Part, s survey) error {
 	began := time.Now()
 	count, err := h.deploy(ctx, p, s)
@@ -222,8 +223,8 @@ func (h *Hub) deploy(ctx context.Context, p Part, s survey) (map[apply.Action]in
 	return count, h.cluster.AwaitAnswer(ctx, p.Probe, p.Answer, h.printWaiting)
 }
 
-// awaitPhase waits for what the next phase needs of one: namespaces and CRDs before anything lies in them, and a running
-// server before its API is announced, which would else be looked at again only after half a minute.
+// awaitPhase waits for what the next phase needs: namespaces and CRDs before objects in them, and a running server
+// before its API is registered, because the API server checks a failed registration only every half minute.
 func (h *Hub) awaitPhase(ctx context.Context, phase int, objects []*unstructured.Unstructured, ready apply.Condition) error {
 	switch phase {
 	case apply.PhaseDefinitions:
@@ -234,7 +235,7 @@ func (h *Hub) awaitPhase(ctx context.Context, phase int, objects []*unstructured
 	return nil
 }
 
-// addRemedy says what to do where that is known.
+// addRemedy adds to an error what to do about it, if that is known.
 func addRemedy(err error) error {
 	if err != nil && strings.Contains(err.Error(), "ImagePull") {
 		return fmt.Errorf("%w; if the cluster cannot pull an image, use a mirror with --registry or --image-map (bflow bootstrap images lists all images)", err)
@@ -242,8 +243,8 @@ func addRemedy(err error) error {
 	return err
 }
 
-// prune deletes what an earlier installation had and this one has not. What people may miss stays: a namespace with runs
-// in it, a CRD that is in use.
+// prune deletes what an earlier installation had and this one does not. What people would miss stays: a namespace with
+// results of runs, a CRD that is in use.
 func (h *Hub) prune(ctx context.Context, p Part, inv Inventory) (int, error) {
 	wanted := apply.RefsOf(p.Objects)
 	var stale []apply.Ref
@@ -277,8 +278,8 @@ func (h *Hub) prune(ctx context.Context, p Part, inv Inventory) (int, error) {
 	return count, nil
 }
 
-// withoutNeeded are those of refs with which people lose nothing: the objects of a CRD, what is in a namespace beside what
-// bootstrap put there, and the account by which results in it are fetched.
+// withoutNeeded returns those of refs that nobody would miss. It leaves out CRDs that have objects, namespaces that
+// hold results or objects of others, and the account by which the results in such a namespace are fetched.
 func (h *Hub) withoutNeeded(ctx context.Context, refs []apply.Ref, inv Inventory) ([]apply.Ref, error) {
 	whose, err := h.origins(ctx, inv)
 	if err != nil {
@@ -301,7 +302,7 @@ func (h *Hub) withoutNeeded(ctx context.Context, refs []apply.Ref, inv Inventory
 	return slices.DeleteFunc(out, func(ref apply.Ref) bool { return kept[ref.Namespace] && isFetcher(ref) }), nil
 }
 
-// finishInventory leaves in the inventory what is on the cluster now, and the settings of this installation.
+// finishInventory writes the inventory of what is on the cluster now, with the settings of this installation.
 func (h *Hub) finishInventory(ctx context.Context, s survey) error {
 	inv := Inventory{Settings: s.options.settings(s.parts), Parts: map[string][]Entry{}}
 	wanted := map[apply.Ref]bool{}
@@ -313,7 +314,7 @@ func (h *Hub) finishInventory(ctx context.Context, s survey) error {
 	for part, entries := range s.inventory.Parts {
 		for _, e := range entries {
 			there := wanted[e.Ref]
-			if !there && !e.Shared { // pruned, unless something kept it
+			if !there && !e.Shared { // pruned, unless prune kept it
 				live, err := h.cluster.Get(ctx, e.Ref)
 				if err != nil {
 					return err
@@ -328,7 +329,7 @@ func (h *Hub) finishInventory(ctx context.Context, s survey) error {
 	return h.writeInventory(ctx, inv)
 }
 
-// describeCounts is "99 objects: 2 changed, 1 pruned"; what is unchanged goes without saying.
+// describeCounts returns text such as "99 objects: 2 changed, 1 pruned"; unchanged objects are not counted.
 func describeCounts(total int, count map[apply.Action]int, pruned int) string {
 	var parts []string
 	for _, p := range []struct {
@@ -345,7 +346,7 @@ func describeCounts(total int, count map[apply.Action]int, pruned int) string {
 	return fmt.Sprintf("%d objects: %s", total, strings.Join(parts, ", "))
 }
 
-// reasonToKeep says what people would lose with an object, "" where that is nothing, and whether results are among it.
+// reasonToKeep returns what people would lose with an object, "" if nothing, and whether that includes results.
 func (h *Hub) reasonToKeep(ctx context.Context, ref apply.Ref, whose *content.Origins) (why string, results bool, err error) {
 	if !isDefinition(ref) {
 		return "", false, nil

@@ -13,14 +13,14 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// Inventory lists the objects of an installation and is stored on the cluster. It is written before the objects, so
-// that an interrupted installation can be resumed or uninstalled.
+// Inventory lists what bootstrap has put on a cluster, and is kept there. It is written before the objects, so that an
+// installation that was cut off can be continued or removed.
 type Inventory struct {
 	Settings Settings
 	Parts    map[string][]Entry // part -> objects, sorted
 }
 
-// Entry is one object. A shared one was there before us: it is given back, never deleted.
+// Entry is one object. A shared one existed before: it is released and never deleted.
 type Entry struct {
 	apply.Ref
 	Shared bool
@@ -36,7 +36,7 @@ func inventoryRef() apply.Ref {
 	return apply.Ref{Kind: "ConfigMap", Namespace: contract.NamespaceSystem, Name: inventoryName}
 }
 
-// ReadInventory reads the inventory of a cluster. It is empty where nothing was installed.
+// ReadInventory reads the inventory of a cluster. It is empty if nothing was installed.
 func ReadInventory(ctx context.Context, c *apply.Cluster) (Inventory, error) {
 	inv := Inventory{Parts: map[string][]Entry{}}
 	u, err := c.Get(ctx, inventoryRef())
@@ -60,7 +60,7 @@ func ReadInventory(ctx context.Context, c *apply.Cluster) (Inventory, error) {
 	return inv, nil
 }
 
-// Object encodes the inventory for the cluster. The same content gives the same text.
+// Object returns the ConfigMap of the inventory. The same inventory always gives the same text.
 func (inv Inventory) Object() (*unstructured.Unstructured, error) {
 	settings, err := json.MarshalIndent(inv.Settings, "", " ")
 	if err != nil {
@@ -93,7 +93,7 @@ func (inv Inventory) With(part string, more []Entry) Inventory {
 	return out
 }
 
-// Find returns the entry of an object of a part.
+// Find returns the entry of an object in a part.
 func (inv Inventory) Find(part string, ref apply.Ref) (Entry, bool) {
 	i := slices.IndexFunc(inv.Parts[part], func(e Entry) bool { return e.Ref == ref })
 	if i < 0 {
@@ -102,8 +102,8 @@ func (inv Inventory) Find(part string, ref apply.Ref) (Entry, bool) {
 	return inv.Parts[part][i], true
 }
 
-// hasController tells whether bflow is installed: an uninstallation that has to leave something leaves the controller
-// out.
+// hasController reports whether bflow is installed: an uninstallation that had to leave something leaves an inventory
+// without the controller.
 func (inv Inventory) hasController() bool {
 	_, found := inv.Find(partBflow, controllerRef())
 	return found

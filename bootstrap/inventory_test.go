@@ -68,7 +68,7 @@ func TestSettingsOfTheInstallationAreGoneOnWith(t *testing.T) {
 	}
 }
 
-// TestTheInventoryKeepsSettingsAsEarlierVersionsDid: a cluster that they installed goes on with them, and is written the same.
+// TestTheInventoryKeepsSettingsAsEarlierVersionsDid: an inventory of theirs is read, and written back byte for byte.
 func TestTheInventoryKeepsSettingsAsEarlierVersionsDid(t *testing.T) {
 	const text = `{"versions":{"bflow":"v1"},"namespaces":["bench"],"overlay":"dev","controller":["--f"],"replicas":2,` +
 		`"prometheus":[{"url":"https://p.example","audience":"p"}],"devicePods":"anyone","networkPolicies":true,` +

@@ -12,8 +12,8 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// fieldsToKeep tells which fields that people have set stay as they are: how many and how large, whatever is asked for, and what
-// else is set by kubectl set and in ConfigMaps, unless force takes it.
+// fieldsToKeep returns which fields that people have set stay as they are: always replicas and resources; images,
+// environment and ConfigMaps unless force takes them.
 func fieldsToKeep(force bool) func(apply.Ref, apply.Field) bool {
 	const container = ".spec.template.spec.containers[]"
 	return func(ref apply.Ref, f apply.Field) bool {
@@ -31,7 +31,7 @@ func fieldsToKeep(force bool) func(apply.Ref, apply.Field) bool {
 	}
 }
 
-// applyOptions says how the objects of a component are written. What is taken over for the first time is taken as a whole.
+// applyOptions returns how the objects of a part are written. What is being taken over is overwritten completely.
 func (s survey) applyOptions(p Part) apply.Options {
 	adopting := s.options.Adopt && p.Key != partBflow
 	o := apply.Options{Force: s.options.Force || adopting, Keep: fieldsToKeep(s.options.Force)}
@@ -41,7 +41,7 @@ func (s survey) applyOptions(p Part) apply.Options {
 	return o
 }
 
-// printKept tells of fields that stay as people have set them.
+// printKept prints which fields stay as people have set them.
 func (h *Hub) printKept(all []apply.Kept, force bool) {
 	for _, k := range all {
 		text := k.String()
@@ -52,8 +52,9 @@ func (h *Hub) printKept(all []apply.Kept, force bool) {
 	}
 }
 
-// checkConflicts asks for every object what the server would answer, so that an installation that cannot finish ends before it
-// has changed anything. What a server cannot tell before (a kind is yet to be made, a webhook is down) is no reason.
+// checkConflicts sends every object as a dry run, so that an installation that cannot finish fails before it has
+// changed anything. Errors that a dry run cannot avoid (a CRD that does not exist yet, a webhook that is down) are
+// ignored.
 func (h *Hub) checkConflicts(ctx context.Context, s survey) error {
 	var problems []error
 	for _, p := range s.parts {

@@ -17,7 +17,7 @@ import (
 	"bflow.dev/bflow/internal/apitest/ownership"
 )
 
-// ownedHub is a hub with an installation whose server knows who owns which fields.
+// ownedHub is a hub with an installation on a server that tracks field owners.
 func ownedHub(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	t.Helper()
 	s, hub, said := bareServer(t)
@@ -33,7 +33,7 @@ const (
 	ofRole       = "/apis/rbac.authorization.k8s.io/v1/clusterroles/bflow-nodes"
 )
 
-// patched changes an object as kubectl does for a person.
+// patched changes an object as a person does with kubectl.
 func patched(t *testing.T, s *apitest.Server, path, manager, patch string) {
 	t.Helper()
 	client, err := dynamic.NewForConfig(s.Config())
@@ -135,7 +135,7 @@ func TestWhatPeopleHaveSetStays(t *testing.T) {
 	}
 }
 
-// TestAnUpgradeThatCannotFinishChangesNothing: whose fields are in its way is said at once, and before it begins.
+// TestAnUpgradeThatCannotFinishChangesNothing: conflicts are reported with their owners before anything is written.
 func TestAnUpgradeThatCannotFinishChangesNothing(t *testing.T) {
 	s, hub, said := ownedHub(t)
 	patched(t, s, ofRole, "kubectl-edit", `{"rules":[]}`)
@@ -160,7 +160,8 @@ func TestAnUpgradeThatCannotFinishChangesNothing(t *testing.T) {
 	must(t, hub.Install(t.Context(), Options{Version: "v1.1.0", Upgrade: true, Force: true}))
 }
 
-// TestTakingOverTakesAll: whoever installed something before us owns every field of it, which is no wish of a person.
+// TestTakingOverTakesAll: whoever installed something before us owns every field of it; none of them was set by a
+// person.
 func TestTakingOverTakesAll(t *testing.T) {
 	for _, row := range []struct {
 		name        string

@@ -18,8 +18,8 @@ func customRunKind() schema.GroupKind {
 // selectMatrices selects the parents of matrices, and their CustomRuns.
 const selectMatrices = contract.LabelRole + "=" + contract.RoleMatrix
 
-// endMatrices cancels them, and returns when their runs have ended: a matrix whose runs are cancelled one by one makes
-// others.
+// endMatrices cancels matrices and waits until their runs have ended. It goes before endRuns, because a matrix
+// replaces single runs that are cancelled.
 func (r *removal) endMatrices(ctx context.Context) error {
 	parents, err := r.cluster.List(ctx, runKind(), "", selectMatrices)
 	if err != nil || len(parents) == 0 {
@@ -49,7 +49,7 @@ func (r *removal) endMatrices(ctx context.Context) error {
 	return nil
 }
 
-// settled is satisfied when every run of a matrix has ended and is released.
+// settled is satisfied when every run of a matrix has ended and was released.
 func settled(custom *unstructured.Unstructured) (bool, string) {
 	switch {
 	case custom == nil || finished(custom) && !slices.Contains(custom.GetFinalizers(), contract.FinalizerMatrix):

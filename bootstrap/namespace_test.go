@@ -14,8 +14,8 @@ import (
 	"bflow.dev/bflow/internal/apitest"
 )
 
-// bareServer is a cluster that knows every kind of an installation, with controllers that let whatever is made work, and
-// the way to it.
+// bareServer is a cluster that serves every kind of an installation, with controllers that make every object work, and
+// a hub on it.
 func bareServer(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	t.Helper()
 	s := apitest.New(t)
@@ -48,7 +48,7 @@ func bareServer(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	return s, hub, &said
 }
 
-// holding is a node that has images by tag, which no registry is asked for then.
+// holding is a node that has images with tags, so that no registry is asked for them.
 func holding(refs ...string) apitest.Object {
 	var images []any
 	for _, ref := range refs {
@@ -57,7 +57,7 @@ func holding(refs ...string) apitest.Object {
 	return apitest.Object{"status": apitest.Object{"images": images}}
 }
 
-// bench and lab are two teams; the installation is of both.
+// bench and lab are the namespaces of two teams on the same installation.
 func twoTeams(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	t.Helper()
 	s, hub, said := bareServer(t)
@@ -67,7 +67,7 @@ func twoTeams(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	return s, hub, said
 }
 
-// writes are the objects that were written since the server had seen n requests.
+// writes returns the objects that were written after the first n requests.
 func writes(s *apitest.Server, n int) []string {
 	var out []string
 	for _, q := range s.Requests()[n:] {
@@ -108,7 +108,7 @@ func TestATeamComesAndGoes(t *testing.T) {
 	}
 }
 
-// run puts one into namespace lab, in the words of a row.
+// run adds a run to namespace lab, in the state that a row names.
 func run(s *apitest.Server, name, status, succeeded string, finalizers ...any) string {
 	path := "/apis/tekton.dev/v1/namespaces/lab/pipelineruns/" + name
 	o := apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"bflow.dev/plan-hash": "h"}, "finalizers": finalizers}, "spec": apitest.Object{"status": status}}
@@ -178,7 +178,7 @@ func TestWhatStaysWhenATeamGoes(t *testing.T) {
 	}
 }
 
-// TestANamespaceThatATeamHadStays: it was there before, so it is theirs.
+// TestANamespaceThatATeamHadStays: it existed before, so it is theirs.
 func TestANamespaceThatATeamHadStays(t *testing.T) {
 	s, hub, _ := bareServer(t)
 	must(t, hub.Install(t.Context(), Options{Version: "v1.0.0", Namespaces: []string{"bench"}}))
@@ -190,7 +190,7 @@ func TestANamespaceThatATeamHadStays(t *testing.T) {
 	}
 }
 
-// TestASecondInstallationTakesNoNamespaceAway: whoever repeats bootstrap for one team need not know of the others.
+// TestASecondInstallationTakesNoNamespaceAway: to repeat bootstrap for one team, one need not know the others.
 func TestASecondInstallationTakesNoNamespaceAway(t *testing.T) {
 	s, hub, said := twoTeams(t)
 	before := slices.Concat(names(s, "/namespaces/bench"), names(s, "/namespaces/lab"))
@@ -207,8 +207,8 @@ func TestASecondInstallationTakesNoNamespaceAway(t *testing.T) {
 	}
 }
 
-// TestAnInstallationAfterAnotherIsOfItsOwnNamespaces: what an uninstallation has left of results makes no namespace one of
-// runs again.
+// TestAnInstallationAfterAnotherIsOfItsOwnNamespaces: results that an uninstallation has left do not make a namespace
+// one of runs again.
 func TestAnInstallationAfterAnotherIsOfItsOwnNamespaces(t *testing.T) {
 	s, hub, _ := twoTeams(t)
 	run(s, "r", "", "True")
@@ -222,7 +222,7 @@ func TestAnInstallationAfterAnotherIsOfItsOwnNamespaces(t *testing.T) {
 	}
 }
 
-// TestANamespaceThatSomebodyHasDeletedIsForgotten: else the next call of bootstrap would make it again.
+// TestANamespaceThatSomebodyHasDeletedIsForgotten: otherwise the next call of bootstrap would create it again.
 func TestANamespaceThatSomebodyHasDeletedIsForgotten(t *testing.T) {
 	s, hub, _ := twoTeams(t)
 	for _, path := range s.List("/") {

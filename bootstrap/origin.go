@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// origins tells whose objects are on a hub. What says that it is another hub's, whose target this cluster is, is of others.
+// origins returns who owns the objects on a hub. An object with the label of another hub, which uses this cluster as
+// its target, belongs to others.
 func (h *Hub) origins(ctx context.Context, inv Inventory) (*content.Origins, error) {
 	system, err := h.cluster.Get(ctx, apply.Ref{Kind: "Namespace", Name: metav1.NamespaceSystem})
 	if err != nil {
@@ -42,12 +43,12 @@ func (h *Hub) origins(ctx context.Context, inv Inventory) (*content.Origins, err
 	}), nil
 }
 
-// labelTektonPipeline is written by Tekton on whoever runs a Pipeline.
+// labelTektonPipeline is set by Tekton on everything that runs a Pipeline.
 const labelTektonPipeline = "tekton.dev/pipeline"
 
 const tektonGroup = "tekton.dev"
 
-// contentOf is what a namespace of a hub holds beside what Kubernetes and bootstrap put there.
+// contentOf returns what a namespace of a hub holds other than what Kubernetes and bootstrap put there.
 func (h *Hub) contentOf(ctx context.Context, namespace string, inv Inventory) (content.Content, error) {
 	whose, err := h.origins(ctx, inv)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"bflow.dev/bflow/bootstrap/mirror"
 )
 
-// ownImages are the images of bflow that components name, each once and sorted.
+// ownImages returns the images of bflow that parts name, each once and sorted.
 func ownImages(all []Part) []string {
 	var refs []string
 	for _, p := range all {
@@ -29,8 +29,8 @@ func ownImages(all []Part) []string {
 	return slices.Compact(refs)
 }
 
-// own refuses an installation whose own images are nowhere: else it would wait for pods that never start. What cannot be
-// known from here, because nodes reach another network or have other credentials, is left to them.
+// checkOwnImages fails if images of bflow do not exist: its pods would never start. What cannot be known here, because
+// nodes reach another network or have other credentials, is left to the nodes.
 func (h *Hub) checkOwnImages(ctx context.Context, s survey) error {
 	have, all, err := h.nodeImages(ctx)
 	if err != nil {
@@ -62,13 +62,13 @@ func (h *Hub) checkOwnImages(ctx context.Context, s survey) error {
 		"which bootstrap reads from the working directory or from --lock", strings.Join(absent, ", "))
 }
 
-// localRegistry begins images that were built here and are loaded into nodes: no registry has them.
+// localRegistry is the prefix of images that were built here and loaded into nodes: no registry has them.
 const localRegistry = "localhost/"
 
-// mostTold is how many images a kubelet tells of at most, the largest.
+// maxReportedImages is how many images a kubelet reports, the largest first.
 const maxReportedImages = 50
 
-// nodeImages are the names of images that nodes have; all says whether that is every image of every node.
+// nodeImages returns the names of images on nodes; all is true if these are all images of all nodes.
 func (h *Hub) nodeImages(ctx context.Context) (have map[string]bool, all bool, err error) {
 	nodes, err := h.cluster.List(ctx, schema.GroupKind{Kind: "Node"}, "", "")
 	if err != nil {

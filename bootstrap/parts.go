@@ -16,21 +16,21 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// partBflow is the part of bflow itself: a key of the inventory, and a value of label contract.LabelPart.
+// partBflow is the key of the part that is bflow itself.
 const partBflow = contract.PartBflow
 
 // Part is what an installation has of one component, or of one target. It is installed and removed as a whole.
 type Part struct {
-	Key           string // of the inventory, and value of label contract.LabelPart
+	Key           string // in the inventory, and value of label contract.LabelPart
 	Name, Version string
 	Objects       []*unstructured.Unstructured
 	Ready         apply.Condition            // of each object
-	Probe         *unstructured.Unstructured // never made: the answer to a dry run proves that the webhooks work
-	Answer        apply.Condition            // of Probe; nil when any answer will do
+	Probe         *unstructured.Unstructured // sent as a dry run only: the answer proves that the webhooks work
+	Answer        apply.Condition            // of Probe; nil if any answer will do
 }
 
-// render returns the parts that are to be on the cluster, in the order of installation. What somebody else has installed
-// is not among them, unless the options say to take it.
+// render returns the parts that are to be on the cluster, in the order of installation. A component that somebody else
+// has installed has none, unless it is adopted.
 func render(o Options, all []component.Component, f detect.Found, inv Inventory) ([]Part, error) {
 	site := o.site(f)
 	var parts []Part
@@ -55,7 +55,7 @@ func render(o Options, all []component.Component, f detect.Found, inv Inventory)
 	}
 	for i := range parts {
 		p := &parts[i]
-		if p.Key != partBflow { // its objects also tell where images are
+		if p.Key != partBflow { // other objects of bflow name its images too, so Render has chosen them
 			p.Objects = pinImages(mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}.Rewrite(p.Objects), o.Digests)
 		}
 		if f.Platform.IsOpenShift() {
@@ -68,13 +68,13 @@ func render(o Options, all []component.Component, f detect.Found, inv Inventory)
 	return parts, nil
 }
 
-// site is what components are rendered for.
+// site returns what components are rendered for.
 func (o Options) site(f detect.Found) component.Site {
 	return component.Site{Cluster: f, Version: o.Version, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
 		LoadNodes: o.LoadNodes, Controller: o.Controller, Mirror: mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}, Settings: o.Components}
 }
 
-// removeUsers takes users and groups out of pod templates: OpenShift assigns them, and refuses those of upstream.
+// removeUsers removes users and groups from pod templates: OpenShift assigns them, and refuses those of upstream.
 func removeUsers(all []*unstructured.Unstructured) {
 	for _, o := range all {
 		pod, found, _ := unstructured.NestedMap(o.Object, "spec", "template", "spec")
@@ -96,22 +96,22 @@ func removeUsers(all []*unstructured.Unstructured) {
 			}
 		}
 		if err := unstructured.SetNestedMap(o.Object, pod, "spec", "template", "spec"); err != nil {
-			continue // it was found there
+			continue // cannot happen: the field was read above
 		}
 	}
 }
 
-// isForeign reports whether somebody else has installed a component, and how. What the inventory lists is ours, also when
-// its installation was cut off before anything ran.
+// isForeign reports whether somebody else has installed a component. What the inventory lists is ours, even if that
+// installation was cut off before anything ran.
 func isForeign(c component.Component, o Options, inv Inventory) (component.Existing, bool) {
 	e, ok := c.(component.Existing)
 	return e, ok && e.Installed().Foreign() && !o.Adopt && len(inv.Parts[c.Definition().Part]) == 0
 }
 
-// partTarget is the part of an installation that one target is at the hub.
+// partTarget returns the key of the part of a target.
 func partTarget(name string) string { return "target-" + name }
 
-// queueOf is what the hub has for a target, beside the Secret with the way to it.
+// queueOf returns the objects of a target on the hub, except the Secret with its credentials.
 func queueOf(name string, o Options) Part {
 	t := objects.Target{Name: name, Labels: o.Targets[name].Labels, Namespaces: o.Targets[name].Namespaces, Version: o.Version}
 	if len(t.Namespaces) == 0 {
@@ -120,7 +120,7 @@ func queueOf(name string, o Options) Part {
 	return Part{Key: partTarget(name), Name: fmt.Sprintf("target %q", name), Version: o.Version, Objects: t.QueueObjects(), Ready: apply.Ready}
 }
 
-// labelAsOurs writes the labels by which an object of ours is known.
+// labelAsOurs sets the labels by which objects of an installation are recognized.
 func labelAsOurs(u *unstructured.Unstructured, part string) {
 	labels := maps.Clone(u.GetLabels())
 	if labels == nil {

@@ -16,7 +16,7 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// Parts of the two that others may have installed.
+// Parts that others may have installed.
 const (
 	partTekton = "tekton"
 	partKueue  = "kueue"
@@ -77,7 +77,7 @@ func TestEveryObjectIsKnownAsOurs(t *testing.T) {
 	}
 }
 
-// TestSelectorsOfUpstreamStay: Tekton's webhook finds its configuration by the label that says what it is part of.
+// TestSelectorsOfUpstreamStay: Tekton's webhook selects its configuration by this label.
 func TestSelectorsOfUpstreamStay(t *testing.T) {
 	all, err := render(Options{}, component.All(), detect.Found{}, Inventory{})
 	if err != nil {
@@ -125,7 +125,7 @@ func TestAnImageThatIsNamedIsMeant(t *testing.T) {
 	}
 }
 
-// TestRunsPullFromWhereTheControllerComesFrom: what lies beside the runs names the images that compile uses.
+// TestRunsPullFromWhereTheControllerComesFrom: compile uses the image prefix in ConfigMap bflow-hub.
 func TestRunsPullFromWhereTheControllerComesFrom(t *testing.T) {
 	for _, row := range []struct {
 		name string

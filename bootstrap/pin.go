@@ -16,8 +16,8 @@ import (
 	"bflow.dev/bflow/bootstrap/mirror"
 )
 
-// foreignImages are the images that components name and that are not ours, each once and sorted. Ours are named by digest
-// where a lock is given.
+// foreignImages returns the images of parts other than bflow, each once and sorted. Images of bflow are named by
+// digest in a lock.
 func foreignImages(all []Part) []string {
 	var refs []string
 	for _, p := range all {
@@ -32,8 +32,8 @@ func foreignImages(all []Part) []string {
 	return slices.Compact(refs)
 }
 
-// pin lets images of Tekton and Kueue that are named by a tag be installed by digest, where that can be found out. What
-// an earlier call has found out stays, so that a registry that is away changes nothing.
+// pin resolves images of Tekton and Kueue from tags to digests, as far as registries answer. Digests of earlier calls
+// stay, so that an unreachable registry changes nothing.
 func (h *Hub) pin(ctx context.Context, s *survey) error {
 	onNodes, err := h.imagesOnNodes(ctx)
 	if err != nil {
@@ -57,8 +57,9 @@ func (h *Hub) pin(ctx context.Context, s *survey) error {
 	return nil
 }
 
-// resolve finds the digests of references by tag; why tells of the others, by reason. An image that somebody has put
-// onto a node by its tag stays at that: the node could not pull another by digest, or would pull one that nobody means.
+// resolve returns the digests of references with a tag, and the references without one by reason. An image that
+// somebody has loaded into a node under its tag stays by tag: the node could not pull the digest, or would pull
+// another image than the one that was meant.
 func resolve(ctx context.Context, refs []string, onNodes map[string][]string) (found map[string]string, why map[string][]string) {
 	found, why = map[string]string{}, map[string][]string{}
 	const loaded = "nodes have a different image of that name, which was loaded onto them"
@@ -88,8 +89,8 @@ func resolve(ctx context.Context, refs []string, onNodes map[string][]string) (f
 	return found, why
 }
 
-// imagesOnNodes are the images by tag that nodes say they have, with the digests under which they have them. One without a digest
-// comes from no registry.
+// imagesOnNodes returns the images with a tag that nodes report, with their digests. An image without a digest comes
+// from no registry.
 func (h *Hub) imagesOnNodes(ctx context.Context) (map[string][]string, error) {
 	nodes, err := h.cluster.List(ctx, schema.GroupKind{Kind: "Node"}, "", "")
 	if err != nil {
@@ -111,7 +112,7 @@ func (h *Hub) imagesOnNodes(ctx context.Context) (map[string][]string, error) {
 	return all, nil
 }
 
-// digestsOf are those of an image in the repository of a name by tag, among all its names.
+// digestsOf returns the digests among the names of an image that are in the repository of its name with a tag.
 func digestsOf(byTag string, names []string) []string {
 	var all []string
 	for _, name := range names {
@@ -123,7 +124,7 @@ func digestsOf(byTag string, names []string) []string {
 	return all
 }
 
-// pinImages are objects whose images have a digest where one is known.
+// pinImages returns the objects with the known digests in their images.
 func pinImages(objects []*unstructured.Unstructured, known map[string]string) []*unstructured.Unstructured {
 	to := map[string]string{}
 	for ref, digest := range known {
@@ -132,7 +133,7 @@ func pinImages(objects []*unstructured.Unstructured, known map[string]string) []
 	return mirror.Mirror{Map: to}.Rewrite(objects)
 }
 
-// digestsInUse are the digests of images that components name.
+// digestsInUse returns those of the known digests that parts use.
 func digestsInUse(known map[string]string, all []Part) map[string]string {
 	refs := foreignImages(all)
 	out := maps.Clone(known)
@@ -140,10 +141,10 @@ func digestsInUse(known map[string]string, all []Part) map[string]string {
 	return out
 }
 
-// ImageNames counts how the images of Tekton and Kueue are referenced.
+// ImageNames is how the images of Tekton and Kueue are named.
 type ImageNames struct {
-	ByDigest map[string]string `json:"byDigest"` // reference by tag -> digest that it was resolved to
-	ByTag    []string          `json:"byTag"`    // those that no registry has resolved
+	ByDigest map[string]string `json:"byDigest"` // reference with tag -> digest
+	ByTag    []string          `json:"byTag"`    // those without a digest
 }
 
 func imageNames(s survey) ImageNames {
@@ -156,8 +157,8 @@ func imageNames(s survey) ImageNames {
 	return names
 }
 
-// WithDigests asks registries for the digests of the images of Tekton and Kueue by tag, as an installation does, and
-// returns the options with them. What no registry told is written to note, by reason.
+// WithDigests returns the options with the digests of the images of Tekton and Kueue, as an installation resolves
+// them. It calls note with the references that no registry has resolved, by reason.
 func (o Options) WithDigests(ctx context.Context, note func(reason string, refs []string)) (Options, error) {
 	all, err := render(o.withDefaults(), component.All(), detect.Found{}, Inventory{})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"bflow.dev/bflow/internal/apitest"
 )
 
-// kueueIn is a registry with an image of Kueue, and a map that leads there.
+// kueueIn is a registry with an image of Kueue, and an image map that leads there.
 func kueueIn(t *testing.T) (srv *httptest.Server, ref, digest string, images map[string]string) {
 	t.Helper()
 	srv = httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -36,7 +36,7 @@ func kueueIn(t *testing.T) (srv *httptest.Server, ref, digest string, images map
 	return srv, ref, hash.String(), map[string]string{"registry.k8s.io/kueue/kueue:" + upstream.KueueVersion: ref}
 }
 
-// pinnedHub looks at a cluster and resolves the images of what it would install there, with an image of Kueue from ref.
+// pinnedHub surveys a cluster and resolves the images of an installation on it, with the image of Kueue from ref.
 func pinnedHub(t *testing.T, hub *Hub, images map[string]string, before Settings) (image string, s survey) {
 	t.Helper()
 	s, err := hub.look(t.Context(), Options{Version: "v1.0.0", ImageMap: images, Adopt: true}.Resume(before))
@@ -75,7 +75,8 @@ func TestImagesAreInstalledByDigestWhereTheirRegistryAnswers(t *testing.T) {
 	}
 }
 
-// TestAnInstallationNamesDigests: what runs is what was resolved, and a second call with the registry away keeps it.
+// TestAnInstallationNamesDigests: what runs is what was resolved, and a second call keeps it while the registry is
+// unreachable.
 func TestAnInstallationNamesDigests(t *testing.T) {
 	s, hub, _ := bareServer(t)
 	srv, ref, digest, images := kueueIn(t)
@@ -98,7 +99,7 @@ func TestAnInstallationNamesDigests(t *testing.T) {
 	}
 }
 
-// TestAnImageThatWasLoadedIntoANodeStays: whoever put it there means it, and the node could not pull another.
+// TestAnImageThatWasLoadedIntoANodeStays: somebody has loaded it on purpose, and the node could not pull another.
 func TestAnImageThatWasLoadedIntoANodeStays(t *testing.T) {
 	_, ref, digest, images := kueueIn(t)
 	repository := strings.TrimSuffix(ref, ":"+upstream.KueueVersion)

@@ -17,8 +17,8 @@ import (
 	"bflow.dev/bflow/bootstrap/mirror"
 )
 
-// Export writes the objects of a whole installation as YAML, in the order of installation. It connects to no
-// cluster, so ConfigMap bflow-hub, which holds the identity of one, is not among them.
+// Export writes the objects of a complete installation as YAML, in the order of installation. It asks no cluster, so
+// it leaves out ConfigMap bflow-hub, which has the identity of one.
 func Export(w io.Writer, o Options) error {
 	all, err := render(o.withDefaults(), component.All(), detect.Found{}, Inventory{})
 	if err != nil {
@@ -50,8 +50,8 @@ func writeYAML(w io.Writer, objects []*unstructured.Unstructured) error {
 	return nil
 }
 
-// DryRun writes to w what an installation would change, as a unified diff of what the server answers to a dry run. What
-// lies in a namespace or is of a kind that is yet to be made is shown as it would be sent.
+// DryRun writes to w what an installation would change, as a unified diff of the server's answers to dry runs. An
+// object whose namespace or CRD does not exist yet is shown as it would be sent.
 func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 	s, err := h.look(ctx, o)
 	if err != nil {
@@ -99,7 +99,8 @@ func describeUnchecked(n int) string {
 	return fmt.Sprintf("; the server could not check %d, whose namespace or kind does not exist yet", n)
 }
 
-// Images returns the images that an installation pulls: pairs of public name and mirrored name.
+// Images returns the images that an installation pulls, each with its public name and with the name under which it
+// would be pulled.
 func Images(o Options) ([][2]string, error) {
 	there, err := render(o.withDefaults(), component.All(), detect.Found{}, Inventory{})
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// RemoveNamespace drains a namespace for runs and removes its setup. It fails while runs are queued or running there,
-// or waits for them. It deletes the namespace if bflow created it and it holds no objects of others and no results.
+// RemoveNamespace drains a namespace of runs and deletes what bootstrap made in it. It fails while runs are queued or
+// running there, unless it may wait for them. The namespace itself is deleted if bootstrap made it and it holds
+// neither results nor objects of others.
 func (h *Hub) RemoveNamespace(ctx context.Context, o NamespaceOptions) error {
 	if err := h.removeNamespace(ctx, o); err != nil {
 		return fmt.Errorf("removing namespace %q: %w", o.Name, err)
@@ -77,7 +78,7 @@ func (m *membership) drain(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(there) == 0 { // what is queued from here on waits behind a queue that is stopped
+		if len(there) == 0 { // runs that are queued from now on wait behind a stopped queue
 			if err := m.setHold(ctx, true); err != nil {
 				return err
 			}
@@ -98,7 +99,7 @@ func (m *membership) drain(ctx context.Context) error {
 	}
 }
 
-// active are the runs and matrices that have not ended, or that hold something yet.
+// active returns the runs and matrices that have not ended, or still hold resources.
 func (m *membership) active(ctx context.Context) ([]apply.Ref, error) {
 	var there []apply.Ref
 	for _, look := range []func() ([]*unstructured.Unstructured, error){
@@ -133,7 +134,7 @@ func settledOrReleased(u *unstructured.Unstructured) (bool, string) {
 	return released(u)
 }
 
-// setHold stops the queues of the namespace, or lets them go on. One that somebody has deleted has none.
+// setHold stops the queues of the namespace, or lets them continue. A namespace that somebody has deleted has none.
 func (m *membership) setHold(ctx context.Context, stop bool) error {
 	if live, err := m.cluster.Get(ctx, apply.Ref{Kind: "Namespace", Name: m.o.Name}); err != nil || live == nil {
 		return err
@@ -149,7 +150,7 @@ func (m *membership) setHold(ctx context.Context, stop bool) error {
 					return err
 				}
 			}
-			// Whoever else stopped it, or let it go, did so before.
+			// This overrides whoever stopped or resumed it before.
 			if _, err := m.cluster.Apply(ctx, o, apply.Options{Force: true}); err != nil {
 				return err
 			}
@@ -158,7 +159,7 @@ func (m *membership) setHold(ctx context.Context, stop bool) error {
 	return nil
 }
 
-// deleteResults deletes those in the namespace, when they may go.
+// deleteResults deletes the results in the namespace, if they may be deleted.
 func (m *membership) deleteResults(ctx context.Context) error {
 	if !m.o.Data {
 		return nil
@@ -167,8 +168,8 @@ func (m *membership) deleteResults(ctx context.Context) error {
 	return r.sweep(ctx, m.o.Name)
 }
 
-// withdrawController takes the controller out of the namespace before it loses its rights there: by the label that marks the
-// namespace, and by what else of the installation speaks of it.
+// withdrawController makes the controller ignore the namespace before it loses its rights there: it removes the label
+// of the namespace, and its name from the rest of the installation.
 func (m *membership) withdrawController(ctx context.Context, own Entry) error {
 	if err := m.unmark(ctx, own); err != nil {
 		return err
@@ -190,7 +191,7 @@ func (m *membership) withdrawController(ctx context.Context, own Entry) error {
 	return nil
 }
 
-// unmark takes label bflow.dev/enabled off the namespace, and every field of ours off one that was there before us.
+// unmark removes label bflow.dev/enabled from the namespace, and every field of ours from one that existed before.
 func (m *membership) unmark(ctx context.Context, own Entry) error {
 	live, err := m.cluster.Get(ctx, own.Ref)
 	if err != nil || live == nil {
@@ -202,7 +203,7 @@ func (m *membership) unmark(ctx context.Context, own Entry) error {
 	return m.cluster.Merge(ctx, own.Ref, map[string]any{"metadata": map[string]any{"labels": map[string]any{contract.LabelEnabled: nil}}})
 }
 
-// deleteObjects deletes what is there because of the namespace, and then itself where nothing is lost with it.
+// deleteObjects deletes what exists because of the namespace, and then the namespace if nothing is lost with it.
 func (m *membership) deleteObjects(ctx context.Context, own Entry) error {
 	var going []apply.Ref
 	for _, p := range m.changedParts() {
@@ -231,7 +232,8 @@ func (m *membership) deleteObjects(ctx context.Context, own Entry) error {
 	return nil
 }
 
-// forgetNamespace leaves in the inventory what is there yet: a namespace that had to stay, and what brings its results.
+// forgetNamespace keeps in the inventory what is still there: a namespace that had to stay, and the account by which
+// its results are fetched.
 func (m *membership) forgetNamespace(ctx context.Context) error {
 	inv := Inventory{Settings: m.s.inventory.Settings, Parts: map[string][]Entry{}}
 	inv.Settings.Namespaces, inv.Settings.Targets = m.others, withoutNamespace(inv.Settings.Targets, m.o.Name)

@@ -19,12 +19,12 @@ import (
 // RemoveOptions configures RemoveTarget.
 type RemoveOptions struct {
 	Name                string
-	Kubeconfig, Context string // of the target; "" leaves bflow's objects there, which requires Force
+	Kubeconfig, Context string // of the target; "" leaves there what bflow has made, which takes Force
 	Aliases             map[string]string
 	Version             string
-	Force               bool          // even if the target has runs or is unreachable
-	Wait                time.Duration // for runs to end; 0 = do not wait
-	Timeout             time.Duration // for deleted objects to be gone; 0 = 5 minutes
+	Force               bool          // although runs are there, or the target is unreachable
+	Wait                time.Duration // how long to wait for runs to end; 0 = not at all
+	Timeout             time.Duration // for what is deleted to be gone; 0 = 5 minutes
 }
 
 // targetRemoval is a target that is being removed.
@@ -34,8 +34,8 @@ type targetRemoval struct {
 	s survey
 }
 
-// RemoveTarget drains a target and removes its setup from target and hub. Its queue is stopped
-// first, even if the rest fails.
+// RemoveTarget drains a target and deletes what bflow has made for it, on the target and on the hub. Its queue is
+// stopped first, and stays so if the rest fails.
 func (h *Hub) RemoveTarget(ctx context.Context, o RemoveOptions) error {
 	l := &targetRemoval{Hub: h, o: o}
 	for _, s := range []step{
@@ -67,7 +67,7 @@ func (l *targetRemoval) findTarget(ctx context.Context) (err error) {
 	return nil
 }
 
-// queuePart is what the hub has for the target.
+// queuePart returns the objects of the target on the hub.
 func (l *targetRemoval) queuePart() Part {
 	p := queueOf(l.o.Name, l.s.options)
 	for _, o := range p.Objects {
@@ -76,7 +76,7 @@ func (l *targetRemoval) queuePart() Part {
 	return p
 }
 
-// holdQueue stops the queue: what waits goes on waiting, what runs goes on running. Adding the target again lets it go.
+// holdQueue stops the queue: waiting runs keep waiting, running ones keep running. Adding the target again resumes it.
 func (l *targetRemoval) holdQueue(ctx context.Context) error {
 	for _, o := range l.queuePart().Objects {
 		if o.GetKind() != "ClusterQueue" {
@@ -85,7 +85,7 @@ func (l *targetRemoval) holdQueue(ctx context.Context) error {
 		if err := unstructured.SetNestedField(o.Object, "Hold", "spec", "stopPolicy"); err != nil {
 			return err
 		}
-		// Whoever else stopped it, or let it go, did so before.
+		// This overrides whoever stopped or resumed it before.
 		if _, err := l.cluster.Apply(ctx, o, apply.Options{Force: true}); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (l *targetRemoval) drain(ctx context.Context) error {
 	return l.awaitRelease(ctx, apply.RefsOf(holding), released)
 }
 
-// leaveTarget removes what is ours on the target.
+// leaveTarget deletes what bflow has made on the target.
 func (l *targetRemoval) leaveTarget(ctx context.Context) error {
 	if l.o.Kubeconfig == "" {
 		l.printNote("what bflow made on the target stays there: namespace %q, accounts and rights", contract.NamespaceSystem)
@@ -162,11 +162,11 @@ func (l *targetRemoval) removeFromTarget(ctx context.Context) error {
 		return fmt.Errorf("context %q is another cluster (its kube-system is %s, and that of the target is %s); choose the right --context", far.Context, found.UID, was)
 	}
 	return far.Remove(ctx, func(namespaces []string) ([]*unstructured.Unstructured, error) {
-		return targetObjects(l.o.Name, l.s, namespaces, true) // also those of a setting that was another once
+		return targetObjects(l.o.Name, l.s, namespaces, true) // also the NetworkPolicies of an earlier setting
 	}, l.s.found.Platform.Hub, func(text string) { l.printNote("%s", text) })
 }
 
-// deleteQueue deletes the queue while the controller still knows the target, and then the way to it.
+// deleteQueue deletes the queue while the controller still knows the target, and then the credentials.
 func (l *targetRemoval) deleteQueue(ctx context.Context) error {
 	timeout := l.o.Timeout
 	if timeout == 0 {

@@ -12,8 +12,8 @@ import (
 	"bflow.dev/bflow/bootstrap/objects"
 )
 
-// rightsOnTargets is a digest of what the accounts of a hub may on a target: in the whole cluster and in a namespace of
-// runs, which are all alike. It changes when a version of bflow has other rights.
+// rightsOnTargets returns a digest of the rights of the hub's accounts on a target: in the whole cluster and in a
+// namespace of runs, which are all alike. It changes when a version of bflow has other rights.
 func rightsOnTargets() (string, error) {
 	all, err := objects.Target{}.Objects()
 	if err != nil {
@@ -31,7 +31,7 @@ func rightsOnTargets() (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:6]), nil
 }
 
-// lacking are the namespaces of runs for which the last bflow target add of a name gave other rights.
+// lacking returns the namespaces of runs for which the last bflow target add of a name gave other rights.
 func (s Settings) lacking(name, rights string) []string {
 	namespaces := s.Targets[name].Namespaces
 	if len(namespaces) == 0 {
@@ -40,7 +40,7 @@ func (s Settings) lacking(name, rights string) []string {
 	return slices.DeleteFunc(slices.Clone(namespaces), func(n string) bool { return s.Targets[name].Rights[n] == rights })
 }
 
-// printLacking tells of targets whose side is to be written anew, by whoever administers them.
+// printLacking prints which targets an administrator has to add again.
 func (h *Hub) printLacking(s Settings) error {
 	rights, err := rightsOnTargets()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// endRuns cancels what runs or waits, and returns when the controller has given everything back. Finished runs stay: they
-// are data, which goes with the CRDs if at all.
+// endRuns cancels the runs that wait or run, and waits until the controller has released them. Finished runs stay:
+// they are data, which is deleted with the CRDs if at all.
 func (r *removal) endRuns(ctx context.Context) error {
 	runs, err := r.cluster.List(ctx, runKind(), "", selectRuns)
 	if err != nil {
@@ -49,7 +49,7 @@ func isOfRun(workload *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(workload.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.Kind == runKind().Kind })
 }
 
-// unheld is satisfied when nobody has to do anything before an object can be deleted.
+// unheld is satisfied when an object has no finalizers.
 func unheld(u *unstructured.Unstructured) (bool, string) {
 	if u == nil || len(u.GetFinalizers()) == 0 {
 		return true, ""
@@ -57,10 +57,10 @@ func unheld(u *unstructured.Unstructured) (bool, string) {
 	return false, fmt.Sprintf("finalizers %q are still on it", u.GetFinalizers())
 }
 
-// statusPending is spec.status of a run that waits to be let start.
+// statusPending is spec.status of a run that waits for admission.
 const statusPending = "PipelineRunPending"
 
-// endStatus is what to write into spec.status so that a run ends: one that was never let start must not run its finally.
+// endStatus returns the spec.status that ends a run: one that has never started must not run its finally tasks.
 func endStatus(run *unstructured.Unstructured) (status string, over bool) {
 	now, _, _ := unstructured.NestedString(run.Object, "spec", "status")
 	switch {
@@ -71,7 +71,7 @@ func endStatus(run *unstructured.Unstructured) (status string, over bool) {
 	case now == "":
 		return "CancelledRunFinally", false
 	}
-	return "", true // it is ending already
+	return "", true // it is already ending
 }
 
 func finished(run *unstructured.Unstructured) bool {
@@ -84,7 +84,7 @@ func finished(run *unstructured.Unstructured) bool {
 	return false
 }
 
-// released is satisfied when a run is over and nothing of it is left on its target.
+// released is satisfied when a run has ended and nothing of it is left on its target.
 func released(run *unstructured.Unstructured) (bool, string) {
 	switch {
 	case run == nil:

@@ -9,7 +9,7 @@ import (
 	"bflow.dev/bflow/bootstrap/component"
 )
 
-// Settings are the wishes of the last installation; upgrade and status use them again.
+// Settings are the options of the last installation; upgrade and status continue with them.
 type Settings struct {
 	Versions   map[string]string `json:"versions,omitempty"` // part -> version
 	Namespaces []string          `json:"namespaces,omitempty"`
@@ -18,27 +18,27 @@ type Settings struct {
 	Client     string            `json:"client,omitempty"`
 	Registry   string            `json:"registry,omitempty"`
 	ImageMap   map[string]string `json:"imageMap,omitempty"`
-	Digests    map[string]string `json:"digests,omitempty"` // of images of Tekton and Kueue, by their references by tag
+	Digests    map[string]string `json:"digests,omitempty"` // of images of Tekton and Kueue, by reference with tag
 	LoadNodes  map[string]string `json:"loadNodes,omitempty"`
 	Controller []string          `json:"controller,omitempty"` // more flags of the controller
 
-	Components component.Settings `json:"-"` // by the keys of components, beside these
+	Components component.Settings `json:"-"` // written as members beside these
 
 	Targets map[string]TargetSettings `json:"targets,omitempty"`
 }
 
-// TargetSettings are the wishes of the last bflow target add of a name.
+// TargetSettings are the options of the last bflow target add of a name.
 type TargetSettings struct {
 	UID        string            `json:"uid"` // of the target's kube-system
 	Labels     map[string]string `json:"labels,omitempty"`
 	Aliases    map[string]string `json:"aliases,omitempty"`    // hosts by name
-	Nodes      map[string]string `json:"nodes,omitempty"`      // labels of the nodes that are the target; none = all
+	Nodes      map[string]string `json:"nodes,omitempty"`      // labels of its nodes; none = all
 	LoadNodes  map[string]string `json:"loadNodes,omitempty"`  // node selector of the Jobs of tasks there
 	Namespaces []string          `json:"namespaces,omitempty"` // of runs; none = those of the hub
-	Rights     map[string]string `json:"rights,omitempty"`     // that were given there, by namespace: see rightsOnTargets
+	Rights     map[string]string `json:"rights,omitempty"`     // given there, by namespace: see rightsOnTargets
 }
 
-// MarshalJSON writes the settings of components as members beside the others, before the targets.
+// MarshalJSON writes the settings of components as members of the same object, before the targets.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	type plain Settings // has no methods
 	before, targets := plain(s), plain{Targets: s.Targets}
@@ -60,7 +60,7 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return append(append([]byte{'{'}, bytes.Join(members, []byte{','})...), '}'), nil
 }
 
-// UnmarshalJSON takes every member that has no field for a setting of a component.
+// UnmarshalJSON reads every member that is no field as the setting of a component.
 func (s *Settings) UnmarshalJSON(text []byte) error {
 	type plain Settings // has no methods
 	if err := json.Unmarshal(text, (*plain)(s)); err != nil {

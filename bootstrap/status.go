@@ -13,7 +13,7 @@ import (
 	"bflow.dev/bflow/bootstrap/apply"
 )
 
-// Finding is one deviation of the cluster from the expected installation.
+// Finding is one object that is not as it should be.
 type Finding struct {
 	Component string `json:"component"`
 	Object    string `json:"object"`
@@ -29,16 +29,16 @@ type State struct {
 	Findings   []Finding        `json:"findings"`
 }
 
-// ComponentState is one component of it.
+// ComponentState is the state of one component, or of one target.
 type ComponentState struct {
 	Name     string `json:"name"`
-	Version  string `json:"version"` // of this bflow, or the one found where somebody else installed it
+	Version  string `json:"version"` // of this bflow, or as detected if somebody else installed it
 	By       string `json:"by"`
 	Objects  int    `json:"objects"`
 	Findings int    `json:"findings"`
 }
 
-// Status compares the cluster with the expected installation. It only reads and sends dry runs.
+// Status compares the cluster with what should be on it. It only reads, and sends dry runs.
 func (h *Hub) Status(ctx context.Context, o Options) (State, error) {
 	s, err := h.look(ctx, o)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *Hub) Status(ctx context.Context, o Options) (State, error) {
 	return state, nil
 }
 
-// compare finds what of a component is missing, changed, not working, or left over from an earlier version.
+// compare returns the objects of a part that are missing, changed, not ready, or left over from an earlier version.
 func (h *Hub) compare(ctx context.Context, p Part, s survey) ([]Finding, error) {
 	var all []Finding
 	add := func(ref apply.Ref, problem, detail string) {

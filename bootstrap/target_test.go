@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// hubServer is a hub where bflow is installed, with runs in bench, and the way to it.
+// hubServer is a hub where bflow is installed, with runs in bench.
 func hubServer(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	t.Helper()
 	s := apitest.New(t, "bflow-system", "bench")
@@ -38,12 +38,12 @@ func hubServer(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	return s, hub, &said
 }
 
-// identify makes a cluster that is no other one.
+// identify gives a cluster an identity of its own.
 func identify(s *apitest.Server) {
 	s.Put("/api/v1/namespaces/kube-system", apitest.Object{"metadata": apitest.Object{"uid": "of " + s.URL}})
 }
 
-// farServer is a cluster that can be a target, and a kubeconfig of it.
+// farServer is a cluster that can become a target, and its kubeconfig.
 func farServer(t *testing.T) (*apitest.Server, string) {
 	t.Helper()
 	s := apitest.New(t)
@@ -58,7 +58,8 @@ func farServer(t *testing.T) (*apitest.Server, string) {
 	return s, path
 }
 
-// controllers play Kueue and bflow-controller until the test ends: whatever is made works, and is in sight.
+// controllers play Kueue and bflow-controller until the test ends: every object works, and every target is reported as
+// seen.
 func controllers(t *testing.T, s *apitest.Server, now seen.Target) {
 	t.Helper()
 	stop := make(chan struct{})
@@ -146,7 +147,7 @@ func TestTheLifeOfATarget(t *testing.T) {
 	}
 }
 
-// TestATargetOfEarlierRightsIsSaid: only who administers the target can give it those of this version.
+// TestATargetOfEarlierRightsIsSaid: only its administrator can give it the rights of this version.
 func TestATargetOfEarlierRightsIsSaid(t *testing.T) {
 	s, hub, said := twoTeams(t)
 	_, path := farServer(t)
@@ -233,7 +234,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestPartsOfACluster: each is a target of its own, and what they share goes with the last.
+// TestPartsOfACluster: each is a target of its own, and what they share is deleted with the last.
 func TestPartsOfACluster(t *testing.T) {
 	s, hub, said := hubServer(t)
 	far, path := farServer(t)
@@ -285,7 +286,7 @@ func TestADryRunOfATarget(t *testing.T) {
 	}
 }
 
-// TestANewNamespaceGetsQueuesOfAllTargets: they are components of the hub like any other.
+// TestANewNamespaceGetsQueuesOfAllTargets: they are parts of the installation like any other.
 func TestANewNamespaceGetsQueuesOfAllTargets(t *testing.T) {
 	o := Options{Namespaces: []string{"bench", "lab"}, Version: "v1", Targets: map[string]TargetSettings{"far": {}, "only": {Namespaces: []string{"lab"}}}}
 	var queues []string

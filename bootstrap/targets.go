@@ -17,11 +17,11 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// TargetState is one target as the hub observes it.
+// TargetState is one target as the hub sees it.
 type TargetState struct {
 	Name    string            `json:"name"`
 	Labels  map[string]string `json:"labels,omitempty"`
-	Seen    *seen.Target      `json:"seen,omitempty"` // nil where nothing is known, or may be read
+	Seen    *seen.Target      `json:"seen,omitempty"` // nil if nothing is known, or it may not be read
 	Running int64             `json:"running"`        // runs that hold its devices
 	Waiting int64             `json:"waiting"`        // runs in its queue
 	Held    bool              `json:"held,omitempty"` // its queue is stopped
@@ -29,8 +29,8 @@ type TargetState struct {
 	Lacks   []string          `json:"lacks,omitempty"` // namespaces for whose runs its service accounts lack permissions
 }
 
-// Targets lists the targets of the hub, with missing permissions if the installation is of this version. What may not
-// be read is left out and reported by the error.
+// Targets lists the targets of the hub. Missing rights are listed if the installation is of the given version. What
+// may not be read is left out, and is in the error beside the rest.
 func (h *Hub) Targets(ctx context.Context, version string) ([]TargetState, error) {
 	flavors, err := h.cluster.List(ctx, kueueKind("ResourceFlavor"), "", "")
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *Hub) readSeenState(ctx context.Context, state *TargetState) error {
 	return nil
 }
 
-// ownLabels are those that a person gave.
+// ownLabels returns the labels that a person gave.
 func ownLabels(o *unstructured.Unstructured) map[string]string {
 	labels := maps.Clone(o.GetLabels())
 	maps.DeleteFunc(labels, func(key, _ string) bool {
@@ -100,7 +100,7 @@ func seenRef(name string) apply.Ref {
 	return apply.Ref{Kind: "ConfigMap", Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials(name)}
 }
 
-// credentialsOf are what the hub keeps of a target beside its queue.
+// credentialsOf returns what the hub keeps of a target other than its queue.
 func credentialsOf(name string) []apply.Ref {
 	return []apply.Ref{{Kind: "Secret", Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials(name)}, seenRef(name)}
 }
@@ -117,7 +117,7 @@ func readSeen(u *unstructured.Unstructured) seen.Target {
 	return now
 }
 
-// describeSeen is "8 nvidia.com/gpu, 5 free".
+// describeSeen returns text such as "8 nvidia.com/gpu, 5 free".
 func describeSeen(t seen.Target) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(t.Devices)) {

@@ -16,27 +16,28 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// UninstallOptions are the wishes for taking an installation away.
+// UninstallOptions configures an uninstallation.
 type UninstallOptions struct {
-	Data    bool                            // results of runs may go as well
-	Ask     func(question string) (ok bool) // asked before data goes; nil keeps it
+	Data    bool                            // delete results of runs as well
+	Ask     func(question string) (ok bool) // asked before results are deleted; nil keeps them
 	Timeout time.Duration                   // for each step; 0 = 15 minutes, because ending a run may take 10
 }
 
 const defaultUninstallTimeout = 15 * time.Minute
 
-// removal is an uninstallation under way.
+// removal is an uninstallation in progress.
 type removal struct {
 	*Hub
 	inventory Inventory
 	data      Data
-	drop      bool // data goes
+	drop      bool // results are deleted
 	timeout   time.Duration
 }
 
-// Uninstall takes away exactly what we own: runs are ended, queues go while Kueue still lives to let them, then the
-// controller, Kueue, Tekton, CRDs and namespaces. What holds objects of others stays, and what holds data of runs does
-// unless it was said to go; the inventory stays with it, so that a later call can finish.
+// Uninstall deletes exactly what bootstrap has made. It ends runs, deletes queues while Kueue still runs to release
+// them, then the controller, Kueue, Tekton, CRDs and namespaces. What holds objects of others stays, and so does what
+// holds results of runs unless they may be deleted. The inventory of what stays is kept, so that a later call can
+// finish.
 func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 	inv, err := ReadInventory(ctx, h.cluster)
 	if err != nil {
@@ -86,7 +87,7 @@ func (r *removal) run(ctx context.Context) error {
 	return nil
 }
 
-// lastFirst returns the components that have a part of the inventory, those that were installed last first.
+// lastFirst returns the components that have a part, the last installed first.
 func (r *removal) lastFirst() []component.Definition {
 	var all []component.Definition
 	for _, c := range slices.Backward(r.components()) {
@@ -97,7 +98,7 @@ func (r *removal) lastFirst() []component.Definition {
 	return all
 }
 
-// deleteTargets deletes what the hub has for its targets, and says what they keep.
+// deleteTargets deletes what the hub has for its targets, and notes what they keep.
 func (r *removal) deleteTargets(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.inventory.Settings.Targets)) {
 		if err := r.deletePart(ctx, fmt.Sprintf("target %q", name), partTarget(name)); err != nil {
@@ -111,7 +112,8 @@ func (r *removal) deleteTargets(ctx context.Context) error {
 	return nil
 }
 
-// deletePart deletes the objects of a part except CRDs and namespaces, and except what brings results that stay, phase by phase.
+// deletePart deletes the objects of a part phase by phase, except CRDs, namespaces, and the accounts by which results
+// that stay are fetched.
 func (r *removal) deletePart(ctx context.Context, name, part string) error {
 	began, count := time.Now(), 0
 	for _, phase := range apply.DeletePhases(r.soleRefs(part, func(ref apply.Ref) bool { return !isDefinition(ref) && !r.servesResults(ref) })) {
@@ -127,18 +129,18 @@ func (r *removal) deletePart(ctx context.Context, name, part string) error {
 	return nil
 }
 
-// servesResults tells whether results that stay are fetched by an object.
+// servesResults reports whether results that stay are fetched by an object.
 func (r *removal) servesResults(ref apply.Ref) bool {
 	return isFetcher(ref) && r.holdsResults(apply.Ref{Kind: "Namespace", Name: ref.Namespace})
 }
 
-// isFetcher tells whether an object is the account of the pods that serve results. It has no rights and no token.
+// isFetcher reports whether an object is the account of the pods that serve results. It has no rights and no token.
 func isFetcher(ref apply.Ref) bool {
 	return ref.Kind == "ServiceAccount" && ref.Name == contract.AccountLoad
 }
 
-// deleteInstances deletes the objects of the CRDs of a part that are not of others, when results may go: only the controller
-// of that part takes their finalizers off.
+// deleteInstances deletes the objects of the CRDs of a part, except those of others, if results may be deleted: only
+// the controller of that part removes their finalizers.
 func (r *removal) deleteInstances(ctx context.Context, part string) error {
 	if !r.drop {
 		return nil
@@ -156,7 +158,7 @@ func (r *removal) deleteInstances(ctx context.Context, part string) error {
 	return nil
 }
 
-// instances are the objects of a CRD, and those among them that are of others.
+// instances returns the objects of a CRD, and those of them that belong to others.
 func (r *removal) instances(ctx context.Context, ref apply.Ref) (all, others []*unstructured.Unstructured, err error) {
 	crd, err := r.cluster.Get(ctx, ref)
 	if err != nil || crd == nil {
@@ -181,7 +183,7 @@ func (r *removal) instances(ctx context.Context, ref apply.Ref) (all, others []*
 	return all, others, nil
 }
 
-// deleteDefinitions deletes the CRDs of which there is nothing, or nothing but what may go.
+// deleteDefinitions deletes the CRDs that have no objects, or only objects that may be deleted.
 func (r *removal) deleteDefinitions(ctx context.Context) error {
 	var going []apply.Ref
 	var crds []apply.Ref
@@ -208,8 +210,8 @@ func (r *removal) deleteDefinitions(ctx context.Context) error {
 	return err
 }
 
-// deleteNamespaces deletes those that we made and that hold nothing which is to stay, gives back those that were there before,
-// and leaves our own, with the inventory of what stayed, to the end.
+// deleteNamespaces deletes the namespaces that bootstrap has made and that hold nothing that stays, releases those
+// that existed before, and leaves bflow-system, with the inventory of what stays, to the end.
 func (r *removal) deleteNamespaces(ctx context.Context) error {
 	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
 	var all []Entry
@@ -256,7 +258,8 @@ func (r *removal) deleteNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// isVacant tells whether nothing is lost with a namespace, and says what would be. Where that cannot be found out it is not.
+// isVacant reports whether nothing is lost with a namespace, and notes what would be. If that cannot be found out, it
+// is false.
 func (r *removal) isVacant(ctx context.Context, ref apply.Ref) bool {
 	live, err := r.cluster.Get(ctx, ref)
 	if err == nil && live == nil {
@@ -276,7 +279,7 @@ func (r *removal) isVacant(ctx context.Context, ref apply.Ref) bool {
 	return why == ""
 }
 
-// printWhatStays tells what somebody can do with it.
+// printWhatStays prints what a person can do about what stays.
 func (r *removal) printWhatStays(left Inventory) {
 	for _, e := range left.Parts[partBflow] {
 		if r.holdsResults(e.Ref) {
@@ -287,7 +290,7 @@ func (r *removal) printWhatStays(left Inventory) {
 		contract.NamespaceSystem)
 }
 
-// remove deletes objects and waits until they are gone. It counts those that were there.
+// remove deletes objects and waits until they are gone. It counts those that existed.
 func (r *removal) remove(ctx context.Context, refs []apply.Ref) (count int, err error) {
 	for _, ref := range refs {
 		was, err := r.cluster.Delete(ctx, ref)
@@ -301,7 +304,7 @@ func (r *removal) remove(ctx context.Context, refs []apply.Ref) (count int, err 
 	return count, r.cluster.Wait(ctx, refs, apply.Gone, r.printWaiting)
 }
 
-// giveBack takes our labels off a namespace that was there before us.
+// giveBack removes our labels from a namespace that existed before.
 func (r *removal) giveBack(ctx context.Context, ref apply.Ref) error {
 	live, err := r.cluster.Get(ctx, ref)
 	if err != nil || live == nil {
@@ -310,12 +313,12 @@ func (r *removal) giveBack(ctx context.Context, ref apply.Ref) error {
 	return r.cluster.Release(ctx, ref, live.GetAPIVersion())
 }
 
-// holdsResults tells whether results stay in a namespace.
+// holdsResults reports whether results stay in a namespace.
 func (r *removal) holdsResults(ref apply.Ref) bool {
 	return isNamespace(ref) && r.data.In[ref.Name] > 0 && !r.drop
 }
 
-// remaining is the inventory of what is still there, our own namespace apart.
+// remaining returns the inventory of what is still there, except bflow-system itself.
 func (r *removal) remaining(ctx context.Context) (Inventory, error) {
 	inv := Inventory{Settings: r.inventory.Settings, Parts: map[string][]Entry{}}
 	var problems []error
@@ -335,7 +338,7 @@ func (r *removal) remaining(ctx context.Context) (Inventory, error) {
 	return inv, errors.Join(problems...)
 }
 
-// soleRefs are the objects of a part that are ours alone and that pick wants.
+// soleRefs returns the objects of a part that are not shared and that pick accepts.
 func (r *removal) soleRefs(part string, pick func(apply.Ref) bool) []apply.Ref {
 	var refs []apply.Ref
 	for _, e := range r.inventory.Parts[part] {
@@ -346,6 +349,6 @@ func (r *removal) soleRefs(part string, pick func(apply.Ref) bool) []apply.Ref {
 	return refs
 }
 
-func isCRD(ref apply.Ref) bool       { return ref.Kind == "CustomResourceDefinition" }
-func isNamespace(ref apply.Ref) bool { return ref.Kind == "Namespace" && ref.Group == "" }
-func isDefinition(ref apply.Ref) bool     { return isCRD(ref) || isNamespace(ref) }
+func isCRD(ref apply.Ref) bool        { return ref.Kind == "CustomResourceDefinition" }
+func isNamespace(ref apply.Ref) bool  { return ref.Kind == "Namespace" && ref.Group == "" }
+func isDefinition(ref apply.Ref) bool { return isCRD(ref) || isNamespace(ref) }

@@ -10,7 +10,8 @@ import (
 	"bflow.dev/bflow/internal/apitest"
 )
 
-// installed is a hub with a run in bench that has ended, and what Kubernetes keeps everywhere. Nothing on it is of others.
+// installed is a hub with a finished run in bench, and what Kubernetes keeps everywhere. Nothing on it belongs to
+// others.
 const installed = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -84,7 +85,7 @@ kind: ConfigMap
 metadata: {name: plan, namespace: bench, labels: {app.kubernetes.io/managed-by: bflow}}
 `
 
-// filledHub serves what is installed. Namespaces go with what is in them, as where a controller sees to it.
+// filledHub serves what is installed. Deleting a namespace deletes what is in it, as its controller does.
 func filledHub(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	t.Helper()
 	s := apitest.New(t, "bflow-system", "bench", "tekton-pipelines")
@@ -120,7 +121,7 @@ func filledHub(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	return s, hub, &said
 }
 
-// names are what follows in the paths that contain a part.
+// names returns what follows a part of a path, for all paths that contain it.
 func names(s *apitest.Server, contains string) []string {
 	var out []string
 	for _, path := range s.List("/") {
@@ -189,8 +190,8 @@ func TestAnUninstallationKeepsWhatIsOfOthers(t *testing.T) {
 	}
 }
 
-// TestResultsThatStayCanBeFetched: the pod that serves them is one of account bflow-load, and finds them by the objects of
-// the run.
+// TestResultsThatStayCanBeFetched: the pod that serves them runs as account bflow-load, and finds them by the objects
+// of the run.
 func TestResultsThatStayCanBeFetched(t *testing.T) {
 	s, hub, said := filledHub(t)
 	s.Add(t, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: theirs, namespace: bench}")
@@ -241,7 +242,8 @@ func TestANamespaceThatCannotBeLookedIntoStays(t *testing.T) {
 	}
 }
 
-// TestANamespaceThatWasThereBeforeIsGivenBack: with what its owners have in it, and without results where those may go.
+// TestANamespaceThatWasThereBeforeIsGivenBack: with the objects of its owners, and without results if these may be
+// deleted.
 func TestANamespaceThatWasThereBeforeIsGivenBack(t *testing.T) {
 	s, hub, _ := filledHub(t)
 	s.Add(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bench}")

@@ -13,8 +13,8 @@ import (
 
 const longEnough = eventually.Limit
 
-// works plays all controllers of a cluster until the test ends: namespaces and CRDs take objects, Deployments run, webhooks
-// know their certificates, queues are active.
+// works plays all controllers of a cluster until the test ends: namespaces and CRDs are established, Deployments run,
+// webhooks have certificates, queues are active.
 func works(t *testing.T, s *apitest.Server) {
 	t.Helper()
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -36,7 +36,7 @@ func works(t *testing.T, s *apitest.Server) {
 	}()
 }
 
-// isWorking tells whether controllers have done what an object asks for.
+// isWorking reports whether the controllers have done their work on an object.
 func isWorking(o apitest.Object) bool {
 	before := apitest.Object{}
 	for key, value := range o {
@@ -47,7 +47,7 @@ func isWorking(o apitest.Object) bool {
 	return reflect.DeepEqual(before, after)
 }
 
-// work is what the controllers make of an object.
+// work does what the controllers do with an object.
 func work(o apitest.Object) {
 	condition := func(kind string) apitest.Object {
 		return apitest.Object{"conditions": []any{apitest.Object{"type": kind, "status": "True"}}}

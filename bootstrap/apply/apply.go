@@ -14,34 +14,34 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// Options say how objects are written.
+// Options configures a write.
 type Options struct {
-	DryRun bool                  // the server checks and answers, but keeps nothing
-	Force  bool                  // take ownership of fields of other field managers
-	Keep   func(Ref, Field) bool // such fields that stay as they are nevertheless; nil = none
-	Say    func(string)          // told why a write has to wait for long; may be nil
+	DryRun bool                  // the server checks and answers, and stores nothing
+	Force  bool                  // take fields that somebody else owns
+	Keep   func(Ref, Field) bool // fields of others that stay even so; nil = none
+	Say    func(string)          // called with the reason when a write has to wait; may be nil
 }
 
 // Action is what a write did to an object.
 type Action string
 
-// Actions.
+// What a write did.
 const (
 	Created   Action = "created"
 	Changed   Action = "changed"
 	Unchanged Action = "unchanged"
 )
 
-// Change is an object before and after a write. Before is nil when it was not there.
+// Change is an object before and after a write. Before is nil if it did not exist.
 type Change struct {
 	Ref
 	Action        Action
 	Before, After *unstructured.Unstructured
-	Kept          []Kept // fields of others that were left as they are
-	Unchecked     bool   // dry run: the server could not look, because the namespace or the kind is yet to be made
+	Kept          []Kept // fields of others that stayed as they were
+	Unchecked     bool   // a dry run that the server could not check, because the namespace or the CRD does not exist yet
 }
 
-// ConflictError says that somebody else owns fields that differ from what is to be written.
+// ConflictError means that somebody else owns fields with other values than those to be written.
 type ConflictError struct {
 	Ref
 	Fields []string // "MANAGER: .spec.replicas"
@@ -51,8 +51,8 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("applying %s: other field managers own fields of it (%s); revert their changes, or take ownership with --force-conflicts", e.Ref, strings.Join(e.Fields, "; "))
 }
 
-// Apply writes one object under our field manager. Errors that pass by themselves (a webhook that has just started, a
-// busy server) are tried again once a second until ctx ends.
+// Apply writes one object under our field manager. Transient errors (a webhook that has just started, a busy server)
+// are retried once a second until ctx ends.
 func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured, o Options) (Change, error) {
 	for began := time.Now(); ; {
 		change, err := c.apply(ctx, obj, o)
@@ -69,8 +69,8 @@ func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured, o O
 	}
 }
 
-// apply asks with a dry run whether an object that is there would change, and only then writes. The server would notice
-// by itself, except that it takes another order of managers, which comes with the clock, for a change.
+// apply finds out by a dry run whether an existing object would change, and writes only then. The server itself would
+// count another order of field managers, which depends on the clock, as a change.
 func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o Options) (Change, error) {
 	ref := RefOf(obj)
 	before, err := c.Get(ctx, ref)
@@ -105,7 +105,7 @@ func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o O
 	case errors.IsConflict(err):
 		return Change{}, conflict(ref, err)
 	case isTransient(err) && hasFields(obj.Object, before):
-		// The webhook that guards this object is down, and may be so because of what comes after it in this set.
+		// The webhook for this object is down, perhaps because of an object that comes later in this set.
 		return Change{Ref: ref, Action: Unchanged, Before: before, After: before}, nil
 	}
 	return Change{}, fmt.Errorf("applying %s: %w", ref, err)
@@ -121,7 +121,7 @@ func action(before, after *unstructured.Unstructured) Action {
 	return Changed
 }
 
-// conflict turns the server's answer into one that names fields and managers.
+// conflict turns the answer of the server into an error that names fields and managers.
 func conflict(ref Ref, err error) error {
 	var status *errors.StatusError
 	if !stderrors.As(err, &status) || status.ErrStatus.Details == nil {
@@ -139,14 +139,15 @@ func conflict(ref Ref, err error) error {
 	return e
 }
 
-// isTransient tells errors that pass by themselves. A webhook that cannot be reached is an internal error to the server.
+// isTransient reports whether an error passes by itself. The server reports a webhook that it cannot reach as an
+// internal error.
 func isTransient(err error) bool {
 	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
 		errors.IsServerTimeout(err) || errors.IsTooManyRequests(err) || errors.IsServiceUnavailable(err) || errors.IsTimeout(err) ||
 		errors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }
 
-// hasFields tells whether an object has every field of want, with its value. Nothing is within an object that is not there.
+// hasFields reports whether an object exists and has every field of want with its value.
 func hasFields(want map[string]any, have *unstructured.Unstructured) bool {
 	return have != nil && contains(have.Object, want)
 }

@@ -17,23 +17,23 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Manager is the field manager of what Apply writes, unless As says otherwise.
+// Manager is the field manager of what Apply writes, unless As names another.
 const Manager = "bflow"
 
-// Cluster is an API server whose objects are read and written without knowing their types.
+// Cluster reads and writes objects of an API server without knowing their types.
 type Cluster struct {
 	manager string
 	objects dynamic.Interface
 	apis    discovery.DiscoveryInterface
 	mapper  meta.ResettableRESTMapper
 
-	imagePullGrace time.Duration // with images that cannot be pulled
+	imagePullGrace time.Duration // how long an image may fail to be pulled
 }
 
 // Connect returns the cluster that cfg leads to; it opens no connection yet.
 func Connect(cfg *rest.Config) (*Cluster, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.QPS = -1 // one request at a time is polite enough
+	cfg.QPS = -1 // there is only one request at a time
 	cfg.WarningHandler = rest.NoWarnings{}
 	objects, err := dynamic.NewForConfig(cfg)
 	if err != nil {
@@ -47,15 +47,15 @@ func Connect(cfg *rest.Config) (*Cluster, error) {
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(apis))}, nil
 }
 
-// As returns the same cluster, written to by another field manager: one that shares objects with ours and must not give
-// up what ours wrote.
+// As returns the same cluster with another field manager, for objects that are shared with ours: applying them under
+// our manager would give up the fields that we wrote.
 func (c *Cluster) As(manager string) *Cluster {
 	out := *c
 	out.manager = manager
 	return &out
 }
 
-// resource is where objects of this kind live. An unknown kind is looked up once more, because its CRD may be young.
+// resource returns the client for a kind. Discovery is repeated once for an unknown kind, because its CRD may be new.
 func (c *Cluster) resource(ref Ref) (dynamic.ResourceInterface, error) {
 	mapping, err := c.mapper.RESTMapping(ref.GroupKind())
 	if meta.IsNoMatchError(err) {
@@ -76,7 +76,7 @@ func (c *Cluster) in(mapping *meta.RESTMapping, namespace string) dynamic.Resour
 	return all
 }
 
-// Get reads one object. It is nil, without an error, when the object or its whole kind is not there.
+// Get reads one object. It returns nil, without an error, if the object or its kind does not exist.
 func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
 	resource, err := c.resource(ref)
 	if meta.IsNoMatchError(err) {
@@ -95,8 +95,8 @@ func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 	return obj, nil
 }
 
-// List reads the objects of a kind that a label selector picks, in one namespace or, where it is empty, in all. There are
-// none when the kind is not there.
+// List reads the objects of a kind that a label selector matches, in one namespace or, if that is empty, in all. There
+// are none if the kind does not exist.
 func (c *Cluster) List(ctx context.Context, kind schema.GroupKind, namespace, selector string) ([]*unstructured.Unstructured, error) {
 	resource, err := c.resource(Ref{Group: kind.Group, Kind: kind.Kind, Namespace: namespace})
 	if meta.IsNoMatchError(err) {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Delete deletes one object and does not wait for it to be gone. was tells whether it was there; its kind need not be.
+// Delete deletes one object, without waiting until it is gone. was is true if it existed; its kind need not exist.
 func (c *Cluster) Delete(ctx context.Context, ref Ref) (was bool, err error) {
 	resource, err := c.resource(ref)
 	if meta.IsNoMatchError(err) {
@@ -29,7 +29,7 @@ func (c *Cluster) Delete(ctx context.Context, ref Ref) (was bool, err error) {
 	return err == nil, nil
 }
 
-// Release gives up every field of an object that only we own, and keeps the object: what others wrote stays.
+// Release gives up every field of an object that only we own, and keeps the object and the fields of others.
 func (c *Cluster) Release(ctx context.Context, ref Ref, version string) error {
 	resource, err := c.resource(ref)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Cluster) Release(ctx context.Context, ref Ref, version string) error {
 	return nil
 }
 
-// Owns tells whether we have applied to an object.
+// Owns reports whether we have applied an object.
 func Owns(u *unstructured.Unstructured) bool {
 	for _, entry := range u.GetManagedFields() {
 		if entry.Manager == Manager && entry.Operation == metav1.ManagedFieldsOperationApply {
@@ -56,7 +56,8 @@ func Owns(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// Merge changes fields of an object that is not ours, by a JSON merge patch. One that is not there is left at that.
+// Merge changes fields of an object that is not ours, by a JSON merge patch. It does nothing if the object does not
+// exist.
 func (c *Cluster) Merge(ctx context.Context, ref Ref, patch map[string]any) error {
 	resource, err := c.resource(ref)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Diff is the change as a unified diff of YAML, empty when nothing changed. The bytes of Secrets are not in it.
+// Diff returns the change as a unified diff of YAML, empty if nothing changed. The values of Secrets are left out.
 func (c Change) Diff() string {
 	if c.Action == Unchanged {
 		return ""
@@ -30,7 +30,7 @@ func text(u *unstructured.Unstructured) []byte {
 	return out
 }
 
-// isSame tells whether two states of an object have the same content and the same owners of it.
+// isSame reports whether two states of an object have the same content and the same field owners.
 func isSame(a, b *unstructured.Unstructured) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -38,7 +38,7 @@ func isSame(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(content(a), content(b)) && reflect.DeepEqual(owners(a), owners(b))
 }
 
-// owners are the fields that each manager owns, whenever it was that it wrote them.
+// owners returns the fields that each manager owns, regardless of the time.
 func owners(u *unstructured.Unstructured) map[string]string {
 	all := map[string]string{}
 	for _, e := range u.GetManagedFields() {
@@ -49,7 +49,7 @@ func owners(u *unstructured.Unstructured) map[string]string {
 	return all
 }
 
-// content is an object without what the server counts and stamps.
+// content returns an object without what the server sets.
 func content(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	delete(u.Object, "status")
@@ -59,7 +59,7 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return u.Object
 }
 
-// hide takes the values out of a Secret.
+// hide removes the values from a Secret.
 func hide(obj map[string]any) map[string]any {
 	if obj["kind"] != "Secret" {
 		return obj

@@ -1,3 +1,3 @@
-// Package apply writes a set of objects to a cluster with server-side apply, in phases and under one field manager,
-// and waits until they are ready. It must not know the purpose of the objects: its rules go by kind, never by name.
+// Package apply writes a set of objects to a cluster: server-side, in phases, under one field manager, and waits until
+// they work. It must not know what the objects are for: its rules are by kind, never by name.
 package apply

@@ -17,27 +17,27 @@ import (
 type Kept struct {
 	Ref
 	Path    Field
-	Where   string // the field with the keys of lists: .spec.template.spec.containers[name="c"].image
-	Manager string // who has set it, in the words of the server
+	Where   string // with the keys of lists: .spec.template.spec.containers[name="c"].image
+	Manager string // the field manager that has set it
 }
 
 func (k Kept) String() string {
 	return fmt.Sprintf("%s: %s stays as %s has set it", k.Ref, k.Where, k.Manager)
 }
 
-// Field is a field of an object without the keys of lists: .spec.template.spec.containers[].image. By it a caller tells
-// which fields of others are to stay.
+// Field is a field of an object without the keys of lists, such as .spec.template.spec.containers[].image.
+// Options.Keep decides by it.
 type Field string
 
-// Under tells whether a field is root, or below it.
+// Under reports whether a field is root, or below it.
 func (f Field) Under(root Field) bool {
 	rest, ok := strings.CutPrefix(string(f), string(root))
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// keepOthers returns obj without the fields that other managers than ours alone own of the live object and that keep wants
-// to stay. Whoever applies an object without a field gives up that field only, so that it stays as it is. A field that is
-// ours as well has the value that we gave it, which nobody has set after us.
+// keepOthers returns obj without the fields that only other managers own in the live object and that keep accepts.
+// Applying an object without a field gives up our ownership of that field only, so it stays as it is. A field that we
+// own as well still has our value, since nobody has set it after us.
 func keepOthers(obj, live *unstructured.Unstructured, ours string, keep func(Ref, Field) bool) (*unstructured.Unstructured, []Kept, error) {
 	if live == nil || keep == nil {
 		return obj, nil, nil
@@ -66,7 +66,7 @@ func keepOthers(obj, live *unstructured.Unstructured, ours string, keep func(Ref
 	return obj, kept, nil
 }
 
-// fieldsOf are the fields of an object that we have applied, and those of the others by manager.
+// fieldsOf returns the fields of an object that we have applied, and those of other managers.
 func fieldsOf(live *unstructured.Unstructured, ours string) (own *fieldpath.Set, others map[string]*fieldpath.Set, err error) {
 	own, others = fieldpath.NewSet(), map[string]*fieldpath.Set{}
 	for _, entry := range live.GetManagedFields() {
@@ -101,8 +101,8 @@ func fieldOf(path fieldpath.Path) Field {
 	return Field(out.String())
 }
 
-// cutField returns a value without the field of a path, and without what is empty then; was tells whether it had it. The
-// names of the items of a list stay with the items.
+// cutField returns a value without the field at a path, and without parents that become empty; was is true if it had
+// the field. Items of a list keep the fields that identify them.
 func cutField(from any, path fieldpath.Path) (now any, was bool) {
 	if len(path) == 0 {
 		return nil, true
@@ -131,8 +131,8 @@ func cutField(from any, path fieldpath.Path) (now any, was bool) {
 	return from, false
 }
 
-// cutItem does so within the item of a list. The item stays, if only with its name: who gives up an item that nobody else
-// has made takes it away with all that is in it.
+// cutItem does so within an item of a list. The item stays, if only with its key: giving up an item that nobody else
+// owns would delete it with all its fields.
 func cutItem(from any, key value.FieldList, path fieldpath.Path) (now any, was bool) {
 	list, _ := from.([]any)
 	at := slices.IndexFunc(list, func(item any) bool { return hasKey(item, key) })

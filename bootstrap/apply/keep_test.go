@@ -17,7 +17,7 @@ func read(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-// TestFieldsOfOthersAreLeftOut: those that a caller wants to stay, of managers other than ours, and no more than they own.
+// TestFieldsOfOthersAreLeftOut: only fields that a caller wants to keep, and only if another manager owns them.
 func TestFieldsOfOthersAreLeftOut(t *testing.T) {
 	const ours = `
 apiVersion: apps/v1

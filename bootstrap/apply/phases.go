@@ -6,17 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Phases in the order in which objects are written. Each may need what the earlier ones made.
+// Phases in the order in which objects are written. Each may need objects of the ones before.
 const (
-	PhaseDefinitions = iota // namespaces and CRDs: what others live in
+	PhaseDefinitions = iota // namespaces and CRDs
 	PhaseContent            // accounts, rights, configuration, Services
-	PhaseAdmission          // webhooks and policies: before the workloads that fill them in
+	PhaseAdmission          // webhooks and policies, before the workloads that complete them
 	PhaseWorkloads
-	PhaseCustom // objects of CRDs and aggregated APIs: a workload answers for them
+	PhaseCustom // objects of CRDs, and aggregated APIs: a workload serves them
 	phaseCount
 )
 
-// Phases sorts objects into the order in which they are written; within a phase the given order is kept.
+// Phases sorts objects into the phases in which they are written, and keeps their order within a phase.
 func Phases(objects []*unstructured.Unstructured) [][]*unstructured.Unstructured {
 	phases := make([][]*unstructured.Unstructured, phaseCount)
 	for _, o := range objects {
@@ -26,8 +26,9 @@ func Phases(objects []*unstructured.Unstructured) [][]*unstructured.Unstructured
 	return phases
 }
 
-// DeletePhases sorts references into the order in which objects are deleted: the reverse, except that webhooks go before
-// the workload behind them (a webhook without one refuses everything), and CRDs and namespaces by themselves at the end.
+// DeletePhases sorts references into the phases in which objects are deleted: in reverse, except that webhooks go
+// before the workload that serves them (a webhook without a server rejects everything), and CRDs and namespaces go
+// last.
 func DeletePhases(refs []Ref) [][]Ref {
 	phases := make([][]Ref, phaseCount)
 	for _, r := range refs {

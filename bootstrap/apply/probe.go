@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// AwaitAnswer returns when the server would take the probe, as the condition wants it: the webhooks on its way answer then.
-// Nothing is made. A nil probe is answered, a nil condition takes any answer; time is up when ctx ends.
+// AwaitAnswer returns when the server accepts a dry run of the probe and the answer satisfies the condition: the
+// webhooks for it then work. It does nothing without a probe, and takes any answer without a condition. It returns a
+// WaitError when ctx ends.
 func (c *Cluster) AwaitAnswer(ctx context.Context, probe *unstructured.Unstructured, is Condition, say func(string)) error {
 	if probe == nil {
 		return nil
@@ -35,7 +36,7 @@ func (c *Cluster) AwaitAnswer(ctx context.Context, probe *unstructured.Unstructu
 	}
 }
 
-// ask makes the probe without keeping it; why is what is yet missing.
+// ask creates the probe as a dry run and returns why it is not satisfied yet.
 func (c *Cluster) ask(ctx context.Context, probe *unstructured.Unstructured, is Condition) (why string, err error) {
 	resource, err := c.resource(RefOf(probe))
 	if err != nil {

@@ -6,10 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Condition judges an object. When it is not satisfied it says why, in half a sentence. The object is nil when it is not there.
+// Condition judges an object, which is nil if it does not exist. If it is not satisfied, it returns the reason as half
+// a sentence.
 type Condition func(*unstructured.Unstructured) (bool, string)
 
-// Established is satisfied when a CRD serves its kind and a namespace takes objects. Other kinds need only be there.
+// Established is satisfied when a CRD serves its kind and a namespace accepts objects. Other kinds need only exist.
 func Established(u *unstructured.Unstructured) (bool, string) {
 	if u == nil {
 		return false, "it is not there"
@@ -24,8 +25,8 @@ func Established(u *unstructured.Unstructured) (bool, string) {
 	return true, ""
 }
 
-// Ready is satisfied when an object does its work: a Deployment is available, a webhook knows its rules and its
-// certificate, a queue is active.
+// Ready is satisfied when an object works: a Deployment is available, a webhook has its rules and its certificate, a
+// queue is active.
 func Ready(u *unstructured.Unstructured) (bool, string) {
 	if ok, why := Established(u); !ok {
 		return false, why
@@ -45,7 +46,7 @@ func Ready(u *unstructured.Unstructured) (bool, string) {
 	return true, ""
 }
 
-// Gone is satisfied when the object is not there.
+// Gone is satisfied when the object does not exist.
 func Gone(u *unstructured.Unstructured) (bool, string) {
 	if u == nil {
 		return true, ""
@@ -86,7 +87,7 @@ func isAvailable(u *unstructured.Unstructured) (bool, string) {
 	return true, ""
 }
 
-// hasConversionCertificate tells whether a CRD that converts between versions trusts its webhook already.
+// hasConversionCertificate reports whether a CRD with a conversion webhook has the certificate of the webhook.
 func hasConversionCertificate(u *unstructured.Unstructured) (bool, string) {
 	client, found, _ := unstructured.NestedMap(u.Object, "spec", "conversion", "webhook", "clientConfig")
 	if found && client["caBundle"] == nil {
@@ -95,8 +96,8 @@ func hasConversionCertificate(u *unstructured.Unstructured) (bool, string) {
 	return true, ""
 }
 
-// hasWebhookRules tells whether the workload behind a webhook configuration has filled it in. A webhook without rules lets
-// everything pass, unseen.
+// hasWebhookRules reports whether the workload that serves a webhook has completed its configuration. A webhook
+// without rules is not called, so that everything passes.
 func hasWebhookRules(u *unstructured.Unstructured) (bool, string) {
 	hooks, _, _ := unstructured.NestedSlice(u.Object, "webhooks")
 	for _, h := range hooks {
@@ -125,7 +126,7 @@ func conditionTrue(u *unstructured.Unstructured, kind string) (bool, string) {
 	return false, "it is not " + kind + " yet"
 }
 
-// condition is the status and the message of a condition; both are empty when it is not there.
+// condition returns the status and the message of a condition, both empty if it is not set.
 func condition(u *unstructured.Unstructured, kind string) (status, message string) {
 	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, entry := range all {

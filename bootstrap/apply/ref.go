@@ -9,16 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref names one object of a cluster, whatever the version of its API.
+// Ref names one object of a cluster, in any version of its API.
 type Ref struct{ Group, Kind, Namespace, Name string }
 
-// RefOf is the name of an object.
+// RefOf returns the reference of an object.
 func RefOf(u *unstructured.Unstructured) Ref {
 	gvk := u.GroupVersionKind()
 	return Ref{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// RefsOf are the names of objects, in their order.
+// RefsOf returns the references of objects, in their order.
 func RefsOf(objects []*unstructured.Unstructured) []Ref {
 	refs := make([]Ref, 0, len(objects))
 	for _, o := range objects {
@@ -27,7 +27,7 @@ func RefsOf(objects []*unstructured.Unstructured) []Ref {
 	return refs
 }
 
-// ParseRef reads what Key wrote.
+// ParseRef parses the result of Key.
 func ParseRef(key string) (Ref, error) {
 	parts := strings.Split(key, "/")
 	if len(parts) != 4 || parts[1] == "" || parts[3] == "" {
@@ -36,10 +36,10 @@ func ParseRef(key string) (Ref, error) {
 	return Ref{Group: parts[0], Kind: parts[1], Namespace: parts[2], Name: parts[3]}, nil
 }
 
-// Key is the reference as one word: group, kind, namespace and name between slashes, empty where there is none.
+// Key returns GROUP/KIND/NAMESPACE/NAME, in which group and namespace may be empty.
 func (r Ref) Key() string { return r.Group + "/" + r.Kind + "/" + r.Namespace + "/" + r.Name }
 
-// String is the reference as people read it.
+// String returns the reference for people.
 func (r Ref) String() string {
 	if r.Namespace == "" {
 		return fmt.Sprintf("%s %q", r.Kind, r.Name)
@@ -52,5 +52,5 @@ func (r Ref) Compare(o Ref) int {
 	return cmp.Or(cmp.Compare(r.Group, o.Group), cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Namespace, o.Namespace), cmp.Compare(r.Name, o.Name))
 }
 
-// GroupKind is the kind without a version.
+// GroupKind returns the kind without a version.
 func (r Ref) GroupKind() schema.GroupKind { return schema.GroupKind{Group: r.Group, Kind: r.Kind} }

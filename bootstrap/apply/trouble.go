@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// troubleOf says what keeps a Deployment from being available: the word of its ReplicaSet or of its first pod in trouble.
-// It is empty when nothing is known.
+// troubleOf returns why a Deployment is not available, according to its ReplicaSet or to its first pod that fails, ""
+// if that is not known.
 func (c *Cluster) troubleOf(ctx context.Context, deployment *unstructured.Unstructured) string {
 	if status, message := condition(deployment, "ReplicaFailure"); status == "True" {
 		return message
@@ -30,7 +30,7 @@ func (c *Cluster) troubleOf(ctx context.Context, deployment *unstructured.Unstru
 	return ""
 }
 
-// podTrouble says why a pod does not run, in the words of the kubelet or the scheduler. A pod that is merely slow has none.
+// podTrouble returns why a pod does not run, in the words of the kubelet or the scheduler, "" if it is only slow.
 func podTrouble(pod *unstructured.Unstructured) string {
 	if status, message := condition(pod, "PodScheduled"); status == "False" {
 		return "Unschedulable: " + message

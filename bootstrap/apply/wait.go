@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// look is how often an object is looked at without an event of it: the trouble of a Deployment is in its pods. A reason
-// that stands for as long is told.
+// pollInterval is how often an object is read while no event of it comes: why a Deployment is not available is in its
+// pods. A reason is reported when it has lasted as long.
 const pollInterval = 2 * time.Second
 
-// WaitError says what an object was waiting for when time was up.
+// WaitError is the reason why an object was not ready when time was up.
 type WaitError struct {
 	Ref
 	Reason string
@@ -29,8 +29,9 @@ func (e *WaitError) Error() string {
 	return fmt.Sprintf("waiting for %s: not done after %s: %s", e.Ref, e.After.Round(time.Second), e.Reason)
 }
 
-// Wait returns when every object satisfies the condition, or a WaitError when ctx ends before. Workloads are waited for
-// first: what others wait for is mostly them. say is told each reason that stands for some seconds, once; it may be nil.
+// Wait returns when every object satisfies the condition, or with a WaitError when ctx ends first. It waits for
+// workloads first, because other objects mostly wait for them. It calls say once with each reason that lasts for some
+// seconds; say may be nil.
 func (c *Cluster) Wait(ctx context.Context, refs []Ref, is Condition, say func(string)) error {
 	began := time.Now()
 	workloadsFirst := slices.SortedStableFunc(slices.Values(refs), func(a, b Ref) int { return order(a) - order(b) })
@@ -53,9 +54,9 @@ func order(r Ref) int {
 	return 1
 }
 
-// await returns no reason when the object satisfies the condition, and the last one when ctx has ended.
+// await returns "" when the object satisfies the condition, and the last reason when ctx has ended.
 func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(string)) (string, error) {
-	last, since, told := "", time.Now(), map[string]bool{} // an image that cannot be pulled has two reasons, in turn
+	last, since, told := "", time.Now(), map[string]bool{} // the two reasons of an image that cannot be pulled alternate
 	var unpulled time.Time
 	for {
 		obj, err := c.Get(ctx, ref)
@@ -73,7 +74,7 @@ func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(str
 			why = strings.TrimSuffix(why+": "+c.troubleOf(ctx, obj), ": ")
 		}
 		if ctx.Err() != nil {
-			return cmp.Or(last, why), nil // what was seen while the server could still be asked
+			return cmp.Or(last, why), nil // the last reason from before ctx ended
 		}
 		switch {
 		case !imageTrouble(why):
@@ -81,7 +82,7 @@ func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(str
 		case unpulled.IsZero():
 			unpulled = time.Now()
 		case time.Since(unpulled) >= c.imagePullGrace:
-			return why, nil // the kubelet tries for ever
+			return why, nil // the kubelet never stops trying
 		}
 		if why != last {
 			last, since = why, time.Now()
@@ -94,16 +95,17 @@ func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(str
 	}
 }
 
-// imagePatience is how long an image may fail to be pulled: a registry may be away for a moment.
+// imagePullGrace is how long an image may fail to be pulled: a registry may be down for a moment.
 const imagePullGrace = 30 * time.Second
 
-// imageTrouble says whether a reason is the kubelet's for an image that it cannot get.
+// imageTrouble reports whether a reason is that of the kubelet for an image that it cannot pull.
 func imageTrouble(why string) bool {
 	return strings.Contains(why, "ErrImagePull") || strings.Contains(why, "ImagePullBackOff") || strings.Contains(why, "InvalidImageName") ||
 		strings.Contains(why, "ErrImageNeverPull")
 }
 
-// awaitEvent returns when the object changes, and after a look at most. A watch that fails costs a second.
+// awaitEvent returns when the object changes, and after pollInterval at the latest. After a watch that failed it waits
+// a second.
 func (c *Cluster) awaitEvent(ctx context.Context, ref Ref, seen *unstructured.Unstructured) {
 	ctx, cancel := context.WithTimeout(ctx, pollInterval)
 	defer cancel()

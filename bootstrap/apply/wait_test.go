@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 )
 
-// fixed is a mapper whose kinds never change.
+// fixed is a mapper with a fixed set of kinds.
 type fixed struct{ meta.RESTMapper }
 
 func (fixed) Reset() {}
@@ -58,7 +58,7 @@ func TestWaitSaysWhichPodIsInTrouble(t *testing.T) {
 	}
 }
 
-// TestWaitDoesNotGoOnForAnImageThatNobodyCanPull though time is left.
+// TestWaitDoesNotGoOnForAnImageThatNobodyCanPull even if time is left.
 func TestWaitDoesNotGoOnForAnImageThatNobodyCanPull(t *testing.T) {
 	for reason, gives := range map[string]bool{"ErrImagePull": true, "ImagePullBackOff": true, "InvalidImageName": true, "CrashLoopBackOff": false} {
 		pod := parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: d-1, namespace: s, labels: {app: d}},

@@ -15,19 +15,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// discoveryGrace is how long an API may be announced without answering: that of a server which was just deleted is.
+// discoveryGrace is how long an API may be registered without a server that answers, as that of a server that was just
+// deleted.
 const discoveryGrace = 15 * time.Second
 
-// ListAll lists every object in a namespace, of all kinds that the server has and that can be deleted, each once and in an
-// order that depends on their names alone. Kinds that cannot be deleted are views of something else. An API that is
-// announced and does not answer is an error: what it has in the namespace is not known.
+// ListAll returns every object in a namespace, of all kinds that can be deleted, each once and sorted by reference.
+// Kinds that cannot be deleted are views of others. A registered API that does not answer is an error, because what it
+// has in the namespace is not known.
 func (c *Cluster) ListAll(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
 	kinds, err := c.namespacedKinds(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("looking into namespace %q: %w", namespace, err)
 	}
 	var all []*unstructured.Unstructured
-	seen := map[types.UID]bool{} // an Event is served by two groups
+	seen := map[types.UID]bool{} // two groups serve Events
 	for _, kind := range kinds {
 		list, err := c.objects.Resource(kind).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if errors.IsNotFound(err) || errors.IsMethodNotSupported(err) {
@@ -47,7 +48,7 @@ func (c *Cluster) ListAll(ctx context.Context, namespace string) ([]*unstructure
 	return all, nil
 }
 
-// namespacedKinds asks the server anew each time.
+// namespacedKinds asks the server every time.
 func (c *Cluster) namespacedKinds(ctx context.Context) ([]schema.GroupVersionResource, error) {
 	for began := time.Now(); ; {
 		groups, err := discovery.ServerPreferredNamespacedResources(c.apis)
@@ -74,7 +75,7 @@ func (c *Cluster) namespacedKinds(ctx context.Context) ([]schema.GroupVersionRes
 	}
 }
 
-// Serves tells whether the server has a kind.
+// Serves reports whether the server has a kind.
 func (c *Cluster) Serves(kind schema.GroupKind) bool {
 	_, err := c.resource(Ref{Group: kind.Group, Kind: kind.Kind})
 	return err == nil

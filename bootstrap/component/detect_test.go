@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// connect returns the way to a server, and what it serves.
+// connect returns a client of a server, and what it serves.
 func connect(t *testing.T, s *apitest.Server) (detect.Cluster, detect.API) {
 	t.Helper()
 	c, err := detect.Connect(s.Config())
@@ -27,7 +27,7 @@ func connect(t *testing.T, s *apitest.Server) (detect.Cluster, detect.API) {
 	return c, api
 }
 
-// server serves kinds and objects.
+// server returns a server of kinds and objects.
 func server(t *testing.T, kinds []string, objects ...string) *apitest.Server {
 	t.Helper()
 	s := apitest.New(t)

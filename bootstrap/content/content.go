@@ -15,30 +15,31 @@ import (
 	"bflow.dev/bflow/bootstrap/apply"
 )
 
-// Origin is whose an object is. What belongs to several is of the last of them.
+// Origin is who owns an object. An object with several owners has the last of their origins in the order below.
 type Origin int
 
-// Whose an object is.
+// Origins of objects.
 const (
-	OfCluster      Origin = iota // Kubernetes or OpenShift made it, or its owner is gone: it goes by itself
-	OfInstallation               // bootstrap made it, or what bootstrap made did
-	OfRuns                       // a run or what belongs to one
+	OfCluster      Origin = iota // made by Kubernetes or OpenShift, or without its owner: it is deleted by itself
+	OfInstallation               // made by bootstrap, or by an object of it
+	OfRuns                       // a run, or what belongs to one
 	OfOthers
 )
 
-// Origins tells whose objects are. It remembers what it has found out, so it serves one look at a cluster.
+// Origins finds the origins of objects. It remembers those it has found, so use a new one for each look at a cluster.
 type Origins struct {
 	cluster *apply.Cluster
 	ours    func(*unstructured.Unstructured) (Origin, bool)
 	known   map[types.UID]Origin
 }
 
-// NewOrigins looks at a cluster, where ours knows what is of bflow by name and labels; it is false for anything else.
+// NewOrigins returns the origins of objects on a cluster. ours recognizes objects of bflow by name and labels, and
+// returns false for all others.
 func NewOrigins(cluster *apply.Cluster, ours func(*unstructured.Unstructured) (Origin, bool)) *Origins {
 	return &Origins{cluster: cluster, ours: ours, known: map[types.UID]Origin{}}
 }
 
-// Of is the origin of an object: by its name and labels where they tell, else that of its owners.
+// Of returns the origin of an object: by its name and labels, else by its owners.
 func (w *Origins) Of(ctx context.Context, u *unstructured.Unstructured) (Origin, error) {
 	if whose, known := w.ours(u); known {
 		return whose, nil
@@ -72,28 +73,29 @@ func (w *Origins) ofOwner(ctx context.Context, namespace string, owner metav1.Ow
 	whose := OfCluster
 	switch {
 	case u != nil && u.GetUID() == owner.UID:
-		w.known[owner.UID] = OfOthers // owners that own each other
+		w.known[owner.UID] = OfOthers // ends the recursion where objects own each other
 		if whose, err = w.Of(ctx, u); err != nil {
 			return OfOthers, err
 		}
 	case u == nil && !isOfUpstream(kind) && !w.cluster.Serves(kind):
-		whose = OfOthers // nobody collects what the objects of a lost kind owned
+		whose = OfOthers // the garbage collector leaves what the objects of an unserved kind owned
 	}
 	w.known[owner.UID] = whose
 	return whose, nil
 }
 
-// isOfUpstream tells whether a kind is of Tekton or Kueue, whose objects an uninstallation may have deleted with it.
+// isOfUpstream reports whether a kind is of Tekton or Kueue: an uninstallation may have deleted its objects with it.
 func isOfUpstream(kind schema.GroupKind) bool {
 	const kueue, tekton = "kueue.x-k8s.io", "tekton.dev"
 	return kind.Group == kueue || kind.Group == tekton || strings.HasSuffix(kind.Group, "."+tekton)
 }
 
-// isOfCluster tells whether Kubernetes or OpenShift keeps an object in every namespace, or makes it by itself.
+// isOfCluster reports whether Kubernetes or OpenShift keeps such an object in every namespace, or creates it by
+// itself.
 func isOfCluster(u *unstructured.Unstructured) bool {
 	name := u.GetName()
 	switch u.GetKind() {
-	case "Event", "Lease", "Endpoints": // the last are of a Service, which is looked at itself
+	case "Event", "Lease", "Endpoints": // Endpoints belong to a Service, which is judged itself
 		return true
 	case "ConfigMap":
 		return slices.Contains([]string{"kube-root-ca.crt", "openshift-service-ca.crt"}, name)
@@ -101,7 +103,7 @@ func isOfCluster(u *unstructured.Unstructured) bool {
 		return slices.Contains([]string{"default", "builder", "deployer"}, name)
 	case "RoleBinding":
 		return slices.Contains([]string{"system:deployers", "system:image-builders", "system:image-pullers"}, name)
-	case "Secret": // a token goes with its account
+	case "Secret": // a token is deleted with its account
 		notes := u.GetAnnotations()
 		return notes["kubernetes.io/service-account.name"] != "" || notes["openshift.io/internal-registry-auth-token.service-account"] != ""
 	case "ClusterServiceVersion":
@@ -110,10 +112,10 @@ func isOfCluster(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// Content is what a namespace holds beside what Kubernetes and bootstrap put there.
+// Content is what a namespace holds other than what Kubernetes and bootstrap put there.
 type Content struct{ Results, Others []*unstructured.Unstructured }
 
-// In looks at every kind of object that there is.
+// In returns the content of a namespace, of every kind.
 func (w *Origins) In(ctx context.Context, namespace string) (Content, error) {
 	var c Content
 	all, err := w.cluster.ListAll(ctx, namespace)
@@ -134,7 +136,8 @@ func (w *Origins) In(ctx context.Context, namespace string) (Content, error) {
 	return c, nil
 }
 
-// ReasonToStay says why a namespace is not deleted, "" where nothing is lost with it. Results may go where drop says so.
+// ReasonToStay returns why a namespace is not deleted, "" if nothing is lost with it. drop is true if results may be
+// deleted.
 func (c Content) ReasonToStay(drop bool) string {
 	var why []string
 	if len(c.Others) > 0 {
@@ -146,7 +149,7 @@ func (c Content) ReasonToStay(drop bool) string {
 	return strings.Join(why, "; ")
 }
 
-// Names names objects, those first that no other of them owns: Secret "a", ConfigMap "b" and 3 more.
+// Names returns a list of objects, those without owners first, such as: Secret "a", ConfigMap "b" and 3 more.
 func Names(all []*unstructured.Unstructured) string {
 	const most = 5
 	owned := func(u *unstructured.Unstructured) bool { return len(u.GetOwnerReferences()) > 0 }

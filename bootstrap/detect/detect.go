@@ -1,5 +1,5 @@
-// Package detect finds out what a cluster is and what is installed on it. It only reads, and each check is
-// independent, so that an account with few permissions still gets partial answers.
+// Package detect reads what a cluster is, and who has installed software on it. Every question is a request of its
+// own, so that an account with few rights still gets its answers. It must not change anything.
 package detect
 
 import (
@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Cluster is what is asked.
+// Cluster is the cluster to read from.
 type Cluster struct {
 	Discovery discovery.DiscoveryInterface
 	Dynamic   dynamic.Interface
@@ -41,14 +41,14 @@ func Connect(cfg *rest.Config) (Cluster, error) {
 	return Cluster{Discovery: d, Dynamic: dyn}, nil
 }
 
-// Found is what a cluster is, whatever is installed on it.
+// Found is what a cluster is, regardless of what is installed on it.
 type Found struct {
 	Platform Platform  `json:"platform"`
 	Storage  []Storage `json:"storage"`
 	Nodes    Nodes     `json:"nodes"`
 }
 
-// Of asks everything. What could not be read is an error, and the rest is filled in all the same.
+// Of reads everything. If something cannot be read, it returns an error and the rest.
 func Of(ctx context.Context, c Cluster, api API) (Found, error) {
 	var f Found
 	problems := make([]error, 3)
@@ -58,10 +58,10 @@ func Of(ctx context.Context, c Cluster, api API) (Found, error) {
 	return f, errors.Join(problems...)
 }
 
-// API is what the cluster serves: group/version to resources.
+// API is what the cluster serves: group/version -> resources.
 type API map[string][]string
 
-// API asks for the served resources. A group whose own server is down is left out: its server is somebody else's.
+// API reads the served resources. A group whose server is down is left out.
 func (c Cluster) API() (API, error) {
 	_, lists, err := c.Discovery.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
@@ -76,7 +76,7 @@ func (c Cluster) API() (API, error) {
 	return api, nil
 }
 
-// Serves reports whether the cluster has the resource in this version.
+// Serves reports whether the cluster serves a resource in this version.
 func (a API) Serves(groupVersion, resource string) bool {
 	return slices.Contains(a[groupVersion], resource)
 }
@@ -93,7 +93,7 @@ func (a API) Versions(group string) []string {
 	return versions
 }
 
-// List reads all objects of a resource, of all namespaces when namespace is "".
+// List reads all objects of a resource, in all namespaces if namespace is "".
 func (c Cluster) List(ctx context.Context, gvr schema.GroupVersionResource, namespace string, o metav1.ListOptions) ([]unstructured.Unstructured, error) {
 	found, err := c.Dynamic.Resource(gvr).Namespace(namespace).List(ctx, o)
 	if err != nil {
@@ -111,12 +111,12 @@ func (c Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource, names
 	return o, nil
 }
 
-// Core is a resource of the core API.
+// Core returns a resource of the core API.
 func Core(resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: resource}
 }
 
-// In is a resource of a group and version.
+// In returns a resource of a group and version.
 func In(group, version, resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: resource}
 }

@@ -18,7 +18,7 @@ kind: Namespace
 metadata: {name: kube-system, uid: 5d1c}
 `
 
-// server serves kinds and objects.
+// server returns a server of kinds and objects.
 func server(t *testing.T, kinds []string, objects ...string) *apitest.Server {
 	t.Helper()
 	s := apitest.New(t)

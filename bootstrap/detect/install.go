@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Who installed something.
+// Who has installed something.
 const (
 	ByBflow              = "bflow"
 	ByUpstream           = "upstream"
@@ -19,20 +19,20 @@ const (
 	ByOpenShiftAI        = "OpenShift AI"
 )
 
-// Install is a component that may be there already.
+// Install is software that may be on the cluster already.
 type Install struct {
 	Present   bool   `json:"present"`             // its API is served
 	By        string `json:"by,omitempty"`        // one of the constants above
-	Version   string `json:"version,omitempty"`   // with its leading v, "" where nothing tells it
-	Namespace string `json:"namespace,omitempty"` // of its controller, "" where none was found
+	Version   string `json:"version,omitempty"`   // with its leading v; "" if unknown
+	Namespace string `json:"namespace,omitempty"` // of its controller; "" if there is none
 	Ready     bool   `json:"ready"`               // its controller is available
 }
 
-// Foreign reports whether somebody else installed it: it is then left alone.
+// Foreign reports whether somebody else has installed it: it is then left alone.
 func (i Install) Foreign() bool { return i.Present && i.By != ByBflow }
 
-// Controller finds the controller of a component whose API is served by the name of its Deployment, which all
-// distributions keep while they choose the namespace. The Deployment is nil where there is none.
+// Controller finds software by the name of its Deployment, which all distributions keep, while each chooses a
+// namespace. It is called if the API of the software is served. The Deployment is nil if there is none.
 func (c Cluster) Controller(ctx context.Context, name string) (Install, *unstructured.Unstructured, error) {
 	i := Install{Present: true, By: ByUpstream}
 	found, err := c.List(ctx, In("apps", "v1", "deployments"), "", metav1.ListOptions{FieldSelector: "metadata.name=" + name})
@@ -57,7 +57,7 @@ func managedBy(o *unstructured.Unstructured, manager string) bool {
 	return false
 }
 
-// versionOf reads the version off the labels, else off the tag of the first image.
+// versionOf reads the version from the labels, or else from the tag of the first image.
 func versionOf(deployment *unstructured.Unstructured) string {
 	if v := deployment.GetLabels()["app.kubernetes.io/version"]; strings.HasPrefix(v, "v") {
 		return v

@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// labelLoad is what an administrator marks nodes for task pods with; it wins over all that is guessed.
+// labelLoad marks nodes for task pods. Administrators set it, and it wins over everything that is guessed.
 const labelLoad = "bflow.dev/load"
 
 // pair is one label.
 type pair struct{ key, value string }
 
-// loadNodes returns a label that nodes without devices carry and nodes with devices do not, so that load and engine do
-// not share a node. A node selector can only ask for what is there, so a cluster may have such nodes and no label that
-// tells them; then, and where every node has devices, it returns nil.
+// loadNodes returns a label that nodes without devices have and nodes with devices do not, so that load and engine do
+// not share a node. It returns nil if all nodes have devices, or if no label makes the difference: a node selector can
+// only ask for labels that exist.
 func loadNodes(nodes []corev1.Node, inventory *devices.Inventory) map[string]string {
 	withDevices := map[string]bool{}
 	for _, n := range inventory.Nodes {
@@ -49,7 +49,7 @@ func loadNodes(nodes []corev1.Node, inventory *devices.Inventory) map[string]str
 	return best(count, taken, eligible)
 }
 
-// best chooses the label that most nodes carry, among equals the most telling one.
+// best chooses the label of the most nodes, and among equals the most meaningful one.
 func best(count map[pair]int, taken map[pair]bool, eligible int) map[string]string {
 	var candidates []pair
 	for p := range maps.Keys(count) {
@@ -75,10 +75,11 @@ func best(count map[pair]int, taken map[pair]bool, eligible int) map[string]stri
 	return map[string]string{chosen.key: chosen.value}
 }
 
-// worthNothing and above is what names a single node.
+// worthNothing is for labels that name a single node.
 const worthNothing = 9
 
-// worth orders labels by how well they say what a node is for: chosen for us, a role, a pool, a kind of machine, any other.
+// worth orders labels by how well they say what a node is for: made for us, a role, a pool, a kind of machine, any
+// other.
 func worth(p pair) int {
 	switch {
 	case p.key == labelLoad:
@@ -98,11 +99,11 @@ func worth(p pair) int {
 	}
 }
 
-// A load generator asks for a core, which a node of few cores has no room for beside everything that runs there: where
-// none has smallNode cores it asks for an eighth of the largest, in whole loadStep. What it may use is not limited by that.
+// A load generator requests a core, for which a small node has no room beside everything else that runs there. If no
+// node has smallNode cores, it requests an eighth of the largest, rounded down to loadStep. It may use more.
 const smallNode, loadShare, loadStep = 8000, 8, 50
 
-// loadCPU returns the cores that a load generator may ask for where all nodes are small, and "" where one is not.
+// loadCPU returns the cores that a load generator requests if all nodes are small, else "".
 func loadCPU(nodes []corev1.Node) string {
 	var most int64
 	for i := range nodes {
@@ -114,7 +115,7 @@ func loadCPU(nodes []corev1.Node) string {
 	return resource.NewMilliQuantity(max(most/loadShare/loadStep, 1)*loadStep, resource.DecimalSI).String()
 }
 
-// takesPods reports whether a pod without tolerations may come to the node.
+// takesPods reports whether the scheduler may put a pod without tolerations on the node.
 func takesPods(n *corev1.Node) bool {
 	for _, t := range n.Spec.Taints {
 		if t.Effect != corev1.TaintEffectPreferNoSchedule {

@@ -17,14 +17,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Nodes is what runs can run on.
+// Nodes is the hardware for runs.
 type Nodes struct {
 	Count     int               `json:"count"`
 	Devices   []Device          `json:"devices,omitempty"`
 	Ill       []Ill             `json:"ill,omitempty"`
-	Lost      []string          `json:"lost,omitempty"`      // nodes with devices that take no pods, and why
-	LoadNodes map[string]string `json:"loadNodes,omitempty"` // selects nodes without devices for task pods; empty where none can be told by a label
-	LoadCPU   string            `json:"loadCPU,omitempty"`   // cores that a load generator may ask for where all nodes are small; else empty
+	Lost      []string          `json:"lost,omitempty"`      // nodes with devices that accept no pods, and why
+	LoadNodes map[string]string `json:"loadNodes,omitempty"` // selects nodes without devices for task pods; empty if no label does
+	LoadCPU   string            `json:"loadCPU,omitempty"`   // cores that a load generator requests if all nodes are small, else empty
 }
 
 // Device is one kind of accelerator of one product.
@@ -32,7 +32,7 @@ type Device struct {
 	Resource string `json:"resource"`          // "nvidia.com/gpu"
 	Product  string `json:"product,omitempty"` // its resource in a queue: "bflow.dev/gpu-h100"
 	Nodes    int    `json:"nodes"`
-	Total    int64  `json:"total"` // on nodes that take pods
+	Total    int64  `json:"total"` // on nodes that accept pods
 }
 
 // Ill are devices that a node has and does not offer.
@@ -43,7 +43,7 @@ type Ill struct {
 	Of       int64  `json:"of"`
 }
 
-// Nodes reads the nodes and, where the cluster has them, the slices of dynamic resource allocation.
+// Nodes reads the nodes and, if the cluster has them, the slices of dynamic resource allocation.
 func (c Cluster) Nodes(ctx context.Context, api API) (Nodes, error) {
 	nodes, err := typed[corev1.Node](ctx, c, Core("nodes"))
 	if err != nil {
@@ -68,7 +68,7 @@ func nodesOf(nodes []corev1.Node, slices []resourcev1.ResourceSlice) Nodes {
 	return n
 }
 
-// ill lists what a device plugin took back: it lowers allocatable and leaves capacity.
+// ill lists devices that a device plugin has withdrawn: it lowers allocatable and leaves capacity.
 func ill(node *corev1.Node) []Ill {
 	var out []Ill
 	for _, name := range slices.Sorted(maps.Keys(node.Status.Capacity)) {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the outputs")
 
-// connect returns the way to a server, and what it serves.
+// connect returns a client of a server, and what it serves.
 func connect(t *testing.T, s *apitest.Server) (detect.Cluster, detect.API) {
 	t.Helper()
 	c, err := detect.Connect(s.Config())

@@ -10,16 +10,16 @@ import (
 
 // Platform is what the cluster is.
 type Platform struct {
-	Kubernetes      string `json:"kubernetes"`          // version as the server says it
-	OpenShift       string `json:"openshift,omitempty"` // its version, "unknown" where it is hidden, "" on other clusters
+	Kubernetes      string `json:"kubernetes"`          // version as the server reports it
+	OpenShift       string `json:"openshift,omitempty"` // its version, "unknown" if it is hidden, "" on other clusters
 	Hub             string `json:"hub"`                 // UID of namespace kube-system
-	AdmissionPolicy bool   `json:"admissionPolicy"`     // the server checks our rules for runs itself: Kubernetes 1.30 and later
+	AdmissionPolicy bool   `json:"admissionPolicy"`     // served since Kubernetes 1.30: the server itself enforces our rules for runs
 }
 
 // IsOpenShift reports whether the platform assigns users to pods.
 func (p Platform) IsOpenShift() bool { return p.OpenShift != "" }
 
-// Platform asks for versions and identity.
+// Platform reads versions and the identity of the cluster.
 func (c Cluster) Platform(ctx context.Context, api API) (Platform, error) {
 	p := Platform{AdmissionPolicy: api.Serves("admissionregistration.k8s.io/v1", "validatingadmissionpolicies")}
 	version, err := c.Discovery.ServerVersion()
@@ -38,7 +38,7 @@ func (c Cluster) Platform(ctx context.Context, api API) (Platform, error) {
 	return p, nil
 }
 
-// openShift returns the version in the cluster's own record. It may be hidden from an account, or missing (MicroShift).
+// openShift returns the version of OpenShift. The object may be hidden from an account, or missing (MicroShift).
 func (c Cluster) openShift(ctx context.Context) string {
 	o, err := c.Get(ctx, In("config.openshift.io", "v1", "clusterversions"), "", "version")
 	if err != nil {
@@ -51,5 +51,5 @@ func (c Cluster) openShift(ctx context.Context) string {
 	return version
 }
 
-// IsMissing reports whether err says that there is no such object, or no such kind of object.
+// IsMissing reports whether err means that the object, or its kind, does not exist.
 func IsMissing(err error) bool { return apierrors.IsNotFound(err) }

@@ -13,7 +13,7 @@ type Storage struct {
 	Name        string `json:"name"`
 	Provisioner string `json:"provisioner"`
 	Default     bool   `json:"default"`
-	Immediate   bool   `json:"immediate"` // the volume is placed before its pod is
+	Immediate   bool   `json:"immediate"` // the volume is provisioned before its pod is scheduled
 }
 
 // Storage lists the StorageClasses.

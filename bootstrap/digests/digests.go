@@ -1,5 +1,5 @@
-// Package digests resolves image tags to digests: it queries the registries in parallel, without retries. It must not
-// know what the images are for, or change anything.
+// Package digests resolves tags of images to digests: it asks all registries at the same time, and once. It must not
+// know what the images are for, nor change anything.
 package digests
 
 import (
@@ -17,26 +17,26 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// Patience is how long registries have in all: whoever waits for them can go on without.
+// ResolveTimeout bounds Resolve: its callers can continue without digests.
 const ResolveTimeout = 4 * time.Second
 
-// Answer is what is known of a reference.
+// Answer is the digest of a reference, or why it is not known.
 type Answer struct {
-	Digest string // sha256:..., "" where nobody told
-	Err    error  // why nobody did
+	Digest string // sha256:...; "" if not known
+	Err    error  // why it is not known
 }
 
-// ErrAbsent is why no digest is known of an image that its registry does not have.
+// ErrAbsent means that the registry does not have the image.
 var ErrAbsent = errors.New("the registry has no such image")
 
-// ByTag tells whether a reference names an image by a tag alone.
+// ByTag reports whether a reference names an image by its tag alone.
 func ByTag(ref string) bool { return !strings.Contains(ref, "@") }
 
-// With is a reference with its digest beside its tag, which says what the digest is of.
+// With returns a reference with its digest after its tag, which shows what the digest is of.
 func With(ref, digest string) string { return ref + "@" + digest }
 
-// Resolve asks for the digests of references, mostly by tag. It takes Patience at most. Credentials are those that docker login
-// has left on this machine.
+// Resolve asks registries for the digests of references. It takes ResolveTimeout at most, and uses the credentials
+// that docker login has left on this machine.
 func Resolve(ctx context.Context, refs []string) map[string]Answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, ResolveTimeout, errors.New("the registry does not answer"))
 	defer cancel()
@@ -78,7 +78,7 @@ func ask(ctx context.Context, over http.RoundTripper, ref string) (string, error
 
 func noRetry(error) bool { return false }
 
-// reason is a cause in few words: the same for every image of a registry that is not there.
+// reason shortens an error, so that it is the same for every image of an unreachable registry.
 func reason(ctx context.Context, err error) error {
 	var refused *transport.Error
 	switch {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// minKubernetes is the first version that checks our rules for runs.
+// minKubernetes is the first version that enforces our rules for runs.
 const minKubernetes = "1.30.0"
 
-// reachable asks for the cluster's version and what it serves; without an answer there is nothing else to ask.
+// reachable reads the version of the cluster and what it serves; without an answer all other checks are skipped.
 func (d *doctor) reachable(ctx context.Context) []Line {
 	const check = "cluster"
 	api, err := d.cluster.API()
@@ -37,16 +37,16 @@ func (d *doctor) reachable(ctx context.Context) []Line {
 	return []Line{ok(check, "%s at %s", says, d.config.Host)}
 }
 
-// older compares versions as servers write them; one that cannot be read is not older.
+// older compares versions as servers report them; one that cannot be parsed is not older.
 func older(have, want string) bool {
 	v, err := version.ParseGeneric(have)
 	return err == nil && v.LessThan(version.MustParseGeneric(want))
 }
 
-// maxSkew is how far clocks may differ: metrics are asked for by the time of the load, in windows of seconds.
+// maxSkew is how far clocks may differ: metrics are queried by the time of the load, in windows of seconds.
 const maxSkew = 5 * time.Second
 
-// clock compares ours with the API server's, which says whole seconds.
+// clock compares our clock with that of the API server, which reports whole seconds.
 func (d *doctor) clock(ctx context.Context) []Line {
 	const check = "clock"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.host()+"/version", nil)
@@ -59,7 +59,7 @@ func (d *doctor) clock(ctx context.Context) []Line {
 		return unreadable(check, err)
 	}
 	after := d.Now()
-	_ = answer.Body.Close() // only its header matters
+	_ = answer.Body.Close() // only the header is needed
 	theirs, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
 		return []Line{warn(check, "compare the clocks by hand", "the API server does not report its time")}
@@ -67,7 +67,7 @@ func (d *doctor) clock(ctx context.Context) []Line {
 	return []Line{skewLine(check, "the API server", skew(theirs, before, after, time.Second))}
 }
 
-// skew is how far theirs is off, when it was taken between before and after and says no more than a resolution.
+// skew returns how far a time is off that was taken between before and after, and rounded down to a resolution.
 func skew(theirs, before, after time.Time, resolution time.Duration) time.Duration {
 	switch {
 	case theirs.Add(resolution).Before(before):

@@ -1,5 +1,5 @@
-// Package doctor finds problems of a cluster that affect bflow, and says how to fix them. It reads, and optionally
-// starts one pod for a few seconds; it never repairs anything.
+// Package doctor checks whether a cluster is fit for bflow, and says what to do if it is not. It only reads, except
+// for a pod that it starts for some seconds if asked to; it never repairs.
 package doctor
 
 import (
@@ -21,10 +21,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Level is how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
-// Levels. Runs work with warnings, in a worse way; with a failure they do not.
+// Levels. Runs work with warnings, though not as well; with a failure they do not.
 const (
 	OK   Level = "ok"
 	Warn Level = "warn"
@@ -33,28 +33,28 @@ const (
 
 // Line is one finding.
 type Line struct {
-	Check  string `json:"check"` // what was looked at
+	Check  string `json:"check"` // what was checked
 	Level  Level  `json:"level"`
 	Says   string `json:"says"`
-	Remedy string `json:"remedy,omitempty"` // what to do; on every line that is not ok
+	Remedy string `json:"remedy,omitempty"` // what to do, on every line that is not ok
 
-	hidden bool // the account may not look
+	hidden bool // the account may not read it
 }
 
-// Options say what is looked at.
+// Options configures the checks.
 type Options struct {
 	Namespace string           // where the runs would live
 	Version   string           // of this bflow
-	Prefix    string           // of the images; "" = that of the controller's
-	Tag       string           // of the images; "" = that of the controller's
+	Prefix    string           // of the images; "" = as the controller's image
+	Tag       string           // of the images; "" = as the controller's image
 	Reach     []string         // URLs that pods must reach
 	Pod       bool             // start a pod that pulls the images and tries the URLs
 	Timeout   time.Duration    // for that pod; 0 = two minutes
 	Now       func() time.Time // nil = time.Now
 }
 
-// Run asks all questions and returns the findings in the order of an installation. A cluster that does not answer is
-// a finding; an error is a way to it that cannot be read.
+// Run makes all checks and returns the findings in the order of an installation. A cluster that does not answer is a
+// finding; a configuration that cannot be used is an error.
 func Run(ctx context.Context, cfg *rest.Config, o Options) ([]Line, error) {
 	cluster, err := detect.Connect(cfg)
 	if err != nil {
@@ -81,7 +81,8 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) ([]Line, error) {
 	return mergeHidden(lines), nil
 }
 
-// mergeHidden makes one line of all that may not be looked at: for most people that is most of a cluster.
+// mergeHidden merges the lines of everything that the account may not read into one: for most people that is most of a
+// cluster.
 func mergeHidden(lines []Line) []Line {
 	var out []Line
 	var hidden []string
@@ -115,14 +116,14 @@ type doctor struct {
 	http     *http.Client
 	api      detect.API
 	platform detect.Platform
-	nodes    *detect.Nodes              // nil where they may not be read
+	nodes    *detect.Nodes              // nil if they may not be read
 	deployed *unstructured.Unstructured // the controller's Deployment
-	images   string                     // prefix of the images, by what lies beside the runs
+	images   string                     // prefix of the images, from the ConfigMap in the namespace of runs
 }
 
 type look func(context.Context) []Line
 
-// checks is the list to read aloud.
+// checks returns the checks in their order.
 func (d *doctor) checks() []look {
 	return []look{
 		d.clock, d.permissions, d.tekton, d.kueue, d.controller, d.policy, d.namespace, d.podSecurity, d.storage, d.gpus, d.queue,
@@ -144,7 +145,8 @@ func fail(check, remedy, format string, args ...any) Line {
 
 const bootstrap = "run bflow bootstrap --single-cluster"
 
-// unreadable is the line of what could not be looked at: rights that bflow run does not need are no failure.
+// unreadable returns the line of something that could not be read: to lack rights that bflow run does not need is no
+// failure.
 func unreadable(check string, err error) []Line {
 	if apierrors.IsForbidden(err) {
 		return []Line{{Check: check, hidden: true}}
@@ -152,7 +154,7 @@ func unreadable(check string, err error) []Line {
 	return []Line{fail(check, "check the API server, and try again", "%v", err)}
 }
 
-// rootCause drops what clients put before the reason: every layer quotes what it was doing.
+// rootCause drops the prefixes that clients put before a reason.
 func rootCause(text string) string {
 	if at := strings.LastIndex(text, `": `); at >= 0 {
 		return text[at+3:]
@@ -160,7 +162,7 @@ func rootCause(text string) string {
 	return text
 }
 
-// serverMessage is the part of an error that tells one from another.
+// serverMessage returns the message of the API server from an error.
 func serverMessage(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patient is a cluster with a fault that a row plants, and how it is looked at.
+// patient is a cluster with the fault of a row, and the options of the check.
 type patient struct {
 	*apitest.Server
 	options Options
@@ -41,7 +41,7 @@ func healthy(t *testing.T) *patient {
 	return p
 }
 
-// start is what a node makes of the pod.
+// start does what a node does with the pod.
 func (p *patient) start(q apitest.Request, made apitest.Object) {
 	if q.Resource != "pods" {
 		return
@@ -106,7 +106,7 @@ func gone(kind, name string) func(*testing.T, *patient) {
 	return func(t *testing.T, p *patient) { p.Remove(p.Find(t, kind, name)) }
 }
 
-// addedBefore puts a target into the inventory that was given no rights which this version knows.
+// addedBefore adds a target to the inventory without the rights of this version.
 func addedBefore(_ *testing.T, p *patient) {
 	p.Put("/apis/kueue.x-k8s.io/v1beta2/resourceflavors/far", apitest.Object{"spec": apitest.Object{"nodeLabels": apitest.Object{"bflow.dev/target": "far"}}})
 	p.Put("/api/v1/namespaces/bflow-system/configmaps/bflow-inventory", apitest.Object{"data": apitest.Object{
@@ -130,7 +130,7 @@ func denied(verb, resource string) func(*testing.T, *patient) {
 	}
 }
 
-// inVain is a row whose pod is waited for in vain.
+// inVain is a row whose pod never starts.
 func inVain(plant func(*testing.T, *patient)) func(*testing.T, *patient) {
 	return func(t *testing.T, p *patient) {
 		p.options.Timeout = 3 * time.Second

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Oldest versions that the objects of bflow are made for.
+// Oldest versions that bflow is tested with.
 const (
 	minTekton = "v1.13.0"
 	minKueue  = "v0.18.0" // serves kueue.x-k8s.io/v1beta2, and stores it
@@ -46,11 +46,11 @@ func (d *doctor) tekton(ctx context.Context) []Line {
 	return []Line{d.tektonSecurity(ctx, i)}
 }
 
-// isDown says whether a Deployment is there and not available.
+// isDown reports whether a Deployment exists and is not available.
 func (d *doctor) isDown(ctx context.Context, namespace, name string) bool {
 	o, err := d.get(ctx, deployments(), namespace, name)
 	if err != nil {
-		return false // another distribution names it otherwise, and whoever may not look is told by the calls that fail
+		return false // other distributions name it differently; if it may not be read, other checks say so
 	}
 	n, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas")
 	return n == 0
@@ -60,8 +60,8 @@ func deployments() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 }
 
-// tektonSecurity looks at the one flag that runs cannot do without: the containers that Tekton adds to a pod must fit a
-// restricted namespace as ours do. On OpenShift the platform fills in what is missing.
+// tektonSecurity checks the one flag that runs need: the containers that Tekton adds to a pod must fit a restricted
+// namespace, as ours do. On OpenShift the platform sets what is missing.
 func (d *doctor) tektonSecurity(ctx context.Context, i detect.Install) Line {
 	const check = "tekton"
 	flags, err := d.get(ctx, core("configmaps"), i.Namespace, "feature-flags")
@@ -98,7 +98,7 @@ func (d *doctor) kueue(ctx context.Context) []Line {
 	return []Line{line}
 }
 
-// installed judges a component that is there.
+// installed checks software that is on the cluster.
 func (d *doctor) installed(ctx context.Context, check, what string, i detect.Install, oldest string) Line {
 	switch {
 	case i.Namespace == "":
@@ -112,7 +112,7 @@ func (d *doctor) installed(ctx context.Context, check, what string, i detect.Ins
 	}
 }
 
-// trouble says why a pod of a namespace does not come up: "" where that cannot be told.
+// trouble returns why a pod of a namespace does not start, "" if that is not known.
 func (d *doctor) trouble(ctx context.Context, namespace string) string {
 	pods, err := d.cluster.Dynamic.Resource(core("pods")).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// policy looks for the rules by which the API server refuses runs that would start past their queue.
+// policy checks the rules by which the API server rejects runs that would bypass their queue.
 func (d *doctor) policy(ctx context.Context) []Line {
 	const check = "policy"
 	if !d.platform.AdmissionPolicy {
@@ -31,7 +31,7 @@ func (d *doctor) policy(ctx context.Context) []Line {
 	return []Line{ok(check, "the API server enforces the rules for runs")}
 }
 
-// inNamespace is the remedy of what is missing there: that namespace alone where bflow is installed.
+// inNamespace returns the remedy for what is missing in a namespace: that namespace alone if bflow is installed.
 func (d *doctor) inNamespace() string {
 	if d.deployed != nil {
 		return "run bflow bootstrap namespace add " + d.Namespace
@@ -39,7 +39,7 @@ func (d *doctor) inNamespace() string {
 	return bootstrap + " --namespace " + d.Namespace
 }
 
-// namespace looks at what bootstrap puts beside the runs.
+// namespace checks what bootstrap puts into a namespace of runs.
 func (d *doctor) namespace(ctx context.Context) []Line {
 	const check = "namespace"
 	ns, err := d.get(ctx, core("namespaces"), "", d.Namespace)
@@ -74,7 +74,7 @@ func (d *doctor) namespace(ctx context.Context) []Line {
 	return []Line{ok(check, "namespace %s is set up for runs", d.Namespace)}
 }
 
-// podSecurity looks at what the namespace enforces. Runs fit the strictest level.
+// podSecurity checks what the namespace enforces. Runs fit the strictest level.
 func (d *doctor) podSecurity(ctx context.Context) []Line {
 	const check, label = "pod security", "pod-security.kubernetes.io/enforce"
 	ns, err := d.get(ctx, core("namespaces"), "", d.Namespace)

@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// roleUser is the ClusterRole with what bflow run and its sisters do: the questions are read off it.
+// roleUser is the ClusterRole with the rights for bflow run and related commands: the check asks for each of them.
 const roleUser = "bflow-user"
 
-// right is one thing that somebody may do.
+// right is one action that an account may be allowed.
 type right struct{ verb, group, resource, subresource string }
 
 func (r right) String() string {
@@ -34,7 +34,7 @@ func (r right) String() string {
 	return s
 }
 
-// vital reports whether no run can be made without r; the rest is for reports, logs and positions.
+// vital reports whether no run can be created without r; other rights are for reports, logs and positions.
 func (r right) vital() bool {
 	return r.resource == "pipelineruns" || r.resource == "configmaps" && r.verb == "create"
 }
@@ -77,7 +77,7 @@ func listRights(rights []right) string {
 	return strings.Join(order, ", ")
 }
 
-// userRights returns every single right of the role, which is a file of its own.
+// userRights returns every single right of the role, which has a file of its own.
 func userRights() ([]right, error) {
 	const file = "base/rbac-people.yaml"
 	text, err := overlays.FS.ReadFile(file)
@@ -102,7 +102,7 @@ func userRights() ([]right, error) {
 	return rights, nil
 }
 
-// denied asks for each right by itself, some at once: a review of all rules may be incomplete.
+// denied asks for each right by itself, several at a time: the server's review of all rules may be incomplete.
 func (d *doctor) denied(ctx context.Context, rights []right) ([]right, error) {
 	answers, errs := make([]bool, len(rights)), make([]error, len(rights))
 	var all sync.WaitGroup

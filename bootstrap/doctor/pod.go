@@ -17,14 +17,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// teller is the container of the pod that tries the URLs; the others only have their images pulled.
+// reachContainer is the container of the pod that tries the URLs; the others only have their images pulled.
 const reachContainer = "bflow"
 
-// hub of models, asked for when nobody names a URL. Many clusters cannot reach it and do well.
+// models is tried if nobody names a URL. Many clusters cannot reach it, and need not.
 const models = "https://huggingface.co"
 
-// pod starts a pod with every image of ours: what cannot be pulled is found here and not in the middle of a run, and
-// only from a pod can be told what pods reach.
+// pod starts a pod with all images of bflow, so that an image that cannot be pulled is found here and not in the
+// middle of a run. Only a pod can find out what pods reach.
 func (d *doctor) pod(ctx context.Context) []Line {
 	const check = "images"
 	if !d.Pod {
@@ -42,7 +42,7 @@ func (d *doctor) pod(ctx context.Context) []Line {
 		return []Line{fail(check, "mend what the API server says, or look without a pod: --no-pod", "a pod of bflow cannot be made in namespace %s: %s", d.Namespace, serverMessage(err))}
 	}
 	name := pod.GetName()
-	defer func() { // also after an interrupt: the pod must not stay
+	defer func() { // also after an interrupt, so that the pod does not stay
 		_ = pods.Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
 	}()
 	before := d.Now()
@@ -58,8 +58,8 @@ func (d *doctor) pod(ctx context.Context) []Line {
 	return append(imageLines(pod), d.checkEgress(context.WithoutCancel(ctx), name, before)...)
 }
 
-// imageNames are those of the controller's own image, where nothing else is said: prefix/bflow-controller:tag. Who may not
-// see it finds the prefix beside the runs.
+// imageNames returns prefix and tag of the images, by default those of the controller: prefix/bflow-controller:tag. If
+// its Deployment may not be read, the prefix comes from the ConfigMap in the namespace of runs.
 func (d *doctor) imageNames() (prefix, tag string) {
 	prefix, tag = d.Prefix, d.Tag
 	if d.deployed != nil {
@@ -87,7 +87,7 @@ func orElse(s, other string) string {
 	return other
 }
 
-// probe is the pod: restricted, without rights, and gone by itself when nobody removes it.
+// probe returns the pod: restricted, without rights, and with a deadline in case nobody deletes it.
 func (d *doctor) probe(prefix, tag string) *unstructured.Unstructured {
 	var containers []any
 	for _, binary := range append(contract.Binaries(), "sim-engine", reachContainer) {
@@ -129,7 +129,7 @@ func (d *doctor) urls() []string {
 	return []string{models}
 }
 
-// statuses returns what the node says of each container.
+// statuses returns the statuses of the containers.
 func statuses(pod *unstructured.Unstructured) []map[string]any {
 	list, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
 	out := make([]map[string]any, 0, len(list))
@@ -141,7 +141,7 @@ func statuses(pod *unstructured.Unstructured) []map[string]any {
 	return out
 }
 
-// podFailure is why a container of a pod does not start: a fault, and no step on the way.
+// podFailure returns why a container of a pod does not start, "" if it is only on its way.
 func podFailure(pod *unstructured.Unstructured) string {
 	for _, s := range statuses(pod) {
 		reason := containerFailure(s)
@@ -165,7 +165,7 @@ func containerFailure(status map[string]any) string {
 	if message == "" {
 		return reason
 	}
-	return reason + ": " + rootCause(message) // the node repeats the name of the image in every layer
+	return reason + ": " + rootCause(message) // the kubelet repeats the name of the image in every prefix
 }
 
 // settled reports whether every container has ended or will never start.
@@ -194,7 +194,7 @@ func imageLines(pod *unstructured.Unstructured) []Line {
 	}
 }
 
-// unpulled has one line per cause: often no image can be pulled at all.
+// unpulled returns one line per cause: often no image can be pulled at all.
 func unpulled(pod *unstructured.Unstructured, node string) []Line {
 	images := map[string][]string{}
 	var causes []string
@@ -203,7 +203,7 @@ func unpulled(pod *unstructured.Unstructured, node string) []Line {
 		if reason == "" {
 			continue
 		}
-		reason = strings.ReplaceAll(reason, "ImagePullBackOff", "ErrImagePull") // the same, a moment later
+		reason = strings.ReplaceAll(reason, "ImagePullBackOff", "ErrImagePull") // the same failure, a moment later
 		if images[reason] == nil {
 			causes = append(causes, reason)
 		}
@@ -227,7 +227,7 @@ func unscheduled(pod *unstructured.Unstructured) string {
 	return ""
 }
 
-// checkEgress reads what the pod told.
+// checkEgress reads what the pod has reached.
 func (d *doctor) checkEgress(ctx context.Context, pod string, before time.Time) []Line {
 	const check = "egress"
 	told, err := d.log(ctx, pod)

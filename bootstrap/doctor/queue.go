@@ -13,11 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// queue looks at the way of a run to its GPUs: queue of the namespace, queue of the target, check, quota.
+// queue checks what admits a run: queue of the namespace, queue of the target, admission check, quota.
 func (d *doctor) queue(ctx context.Context) []Line {
 	const check = "queue"
 	if !slices.Contains(d.api.Versions("kueue.x-k8s.io"), "v1beta2") {
-		return nil // said by kueue
+		return nil // check kueue says so
 	}
 	for _, part := range []struct{ resource, namespace, name string }{
 		{"resourceflavors", "", contract.TargetLocal},
@@ -30,7 +30,7 @@ func (d *doctor) queue(ctx context.Context) []Line {
 			return []Line{fail(check, d.inNamespace(), "%s %q is missing", part.resource, part.name)}
 		}
 		if apierrors.IsForbidden(err) && part.namespace == "" {
-			continue // people see the queue of their namespace, which knows whether the other is active
+			continue // people may read the queue of their namespace, which is active only if the ClusterQueue is
 		}
 		if err != nil {
 			return unreadable(check, err)
@@ -47,7 +47,7 @@ func (d *doctor) queue(ctx context.Context) []Line {
 	return []Line{ok(check, "runs of namespace %s wait in queue %s for target %s", d.Namespace, contract.TargetLocal, contract.TargetLocal)}
 }
 
-// inactive is the line of an object that is there and does not work.
+// inactive returns the line of an object that exists and does not work.
 func inactive(check, resource string, o *unstructured.Unstructured) (Line, bool) {
 	if policy, _, _ := unstructured.NestedString(o.Object, "spec", "stopPolicy"); policy != "" && policy != "None" {
 		return fail(check, fmt.Sprintf("kubectl patch %s %s --type merge -p '{\"spec\":{\"stopPolicy\":\"None\"}}'", resource, o.GetName()),
@@ -66,7 +66,7 @@ func inactive(check, resource string, o *unstructured.Unstructured) (Line, bool)
 	return Line{}, false
 }
 
-// quota compares what the queue promises with what nodes have.
+// quota compares the quota of the queue with the devices of the nodes.
 func (d *doctor) quota(ctx context.Context, queue *unstructured.Unstructured) Line {
 	const check = "queue"
 	groups, _, _ := unstructured.NestedSlice(queue.Object, "spec", "resourceGroups")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Reached is what a pod of ours can get at, as it tells on its standard output in JSON.
+// Reached is what a pod of bflow can reach. The pod prints it as JSON.
 type Reached struct {
 	Time time.Time `json:"time"` // by the clock of the node
 	URLs []URL     `json:"urls"`
@@ -19,10 +19,10 @@ type URL struct {
 	Error string `json:"error,omitempty"`
 }
 
-// patience is how long a server may take to answer.
+// answerTimeout is how long a server may take to answer.
 const answerTimeout = 10 * time.Second
 
-// Reach tries the URLs, all at once.
+// Reach tries all URLs at the same time.
 func Reach(ctx context.Context, client *http.Client, now time.Time, urls []string) Reached {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"bflow.dev/bflow/bootstrap/detect"
 )
 
-// storage looks for what the volumes of runs are made by.
+// storage checks that volumes of runs can be provisioned.
 func (d *doctor) storage(ctx context.Context) []Line {
 	const check = "storage"
 	classes, err := d.cluster.Storage(ctx)
@@ -53,7 +53,7 @@ func (d *doctor) readNodes(ctx context.Context) (*detect.Nodes, error) {
 	return d.nodes, nil
 }
 
-// gpus looks at what engines run on.
+// gpus checks the accelerators of the nodes.
 func (d *doctor) gpus(ctx context.Context) []Line {
 	const check = "gpus"
 	n, err := d.readNodes(ctx)

@@ -10,8 +10,8 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// targets looks at what other clusters were prepared for. Their side is written by whoever administers them, so that an
-// upgrade of the hub may need more rights there than it has.
+// targets checks the rights on other clusters. Their administrators give them, so that after an upgrade of the hub a
+// target may lack rights.
 func (d *doctor) targets(ctx context.Context) []Line {
 	const check = "targets"
 	hub, err := install.Connect(d.config, io.Discard)

@@ -1,4 +1,4 @@
-// Package mirror finds the images in objects and replaces them with those of a mirror. It opens no socket.
+// Package mirror finds the images in objects and replaces them by those of a mirror. It opens no socket.
 package mirror
 
 import (
@@ -13,16 +13,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Mirror says where images come from instead of their own registries. The zero value changes nothing.
+// Mirror replaces the registries of images. The zero value changes nothing.
 type Mirror struct {
 	Registry string            // REGISTRY[/PATH] in place of the registry of every image
-	Map      map[string]string // reference, repository or prefix (ends in "/") -> what takes its place; goes before Registry
+	Map      map[string]string // reference, repository or prefix that ends in "/" -> its replacement; before Registry
 }
 
-// maxMap bounds the file of a map, which has a line for an image.
+// maxMap bounds the size of a map, which has a line per image.
 const maxMap = 16 << 20
 
-// ReadMap reads a YAML file of "from: to" lines. No file name is no map.
+// ReadMap reads a YAML file of lines FROM: TO. Without a file name there is no map.
 func ReadMap(file string) (map[string]string, error) {
 	if file == "" {
 		return nil, nil
@@ -38,7 +38,8 @@ func ReadMap(file string) (map[string]string, error) {
 	return m, nil
 }
 
-// Image is where an image comes from: the longest entry of the map that fits, else the mirror's registry.
+// Image returns where an image comes from: by the longest entry of the map that matches, else from the registry of the
+// mirror.
 func (m Mirror) Image(ref string) string {
 	if to, ok := m.Map[ref]; ok {
 		return to
@@ -65,7 +66,7 @@ func (m Mirror) Image(ref string) string {
 	return strings.TrimSuffix(m.Registry, "/") + "/" + withoutHost(ref)
 }
 
-// splitReference parts a reference before its tag or digest.
+// splitReference splits a reference before its tag or digest.
 func splitReference(ref string) (repository, rest string) {
 	if at := strings.Index(ref, "@"); at >= 0 {
 		return ref[:at], ref[at:]
@@ -76,7 +77,7 @@ func splitReference(ref string) (repository, rest string) {
 	return ref, ""
 }
 
-// withoutHost is a reference without its registry; the first element is one when it looks like a host.
+// withoutHost returns a reference without its registry, which is the first element if that looks like a host.
 func withoutHost(ref string) string {
 	host, path, found := strings.Cut(ref, "/")
 	if found && (strings.ContainsAny(host, ".:") || host == "localhost") {
@@ -85,7 +86,7 @@ func withoutHost(ref string) string {
 	return ref
 }
 
-// Rewrite returns the objects with their images from the mirror. Those that are given stay as they are.
+// Rewrite returns copies of the objects with images of the mirror.
 func (m Mirror) Rewrite(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	out := make([]*unstructured.Unstructured, len(objects))
 	for i, o := range objects {
@@ -98,7 +99,7 @@ func (m Mirror) Rewrite(objects []*unstructured.Unstructured) []*unstructured.Un
 	return out
 }
 
-// Images are the references that an object names, in the order in which they are found.
+// Images returns the references in an object, in the order in which they are found.
 func Images(o *unstructured.Unstructured) []string {
 	var all []string
 	if hasImages(o) {
@@ -107,14 +108,14 @@ func Images(o *unstructured.Unstructured) []string {
 	return all
 }
 
-// hasImages tells whether an object has a pod template, or steps that become one. (The schema of a CRD has fields of the same
-// names.)
+// hasImages reports whether an object has a pod template, or steps that become one. (Schemas of CRDs have fields of
+// the same names.)
 func hasImages(o *unstructured.Unstructured) bool {
 	return slices.Contains([]string{"Pod", "Task", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}, o.GetKind())
 }
 
-// replaceImages replaces every image below a value: those of containers, and those that a program is told by a flag whose name
-// ends in "-image", as Tekton's controller is.
+// replaceImages replaces every image below a value: those of containers, and those in arguments after a flag whose
+// name ends in "-image", as Tekton's controller has them.
 func replaceImages(value any, replace func(string) string) {
 	switch value := value.(type) {
 	case []any:

@@ -30,7 +30,7 @@ const (
 // devicesPolicy is the name of the rule for devices.
 const devicesPolicy = "bflow-devices"
 
-// Pods as parts of what makes them.
+// Pod specs, as parts of what creates them.
 const (
 	plainPod  = `{containers: [{name: c, resources: {limits: {cpu: "1"}}}]}`
 	gpuPod    = `{containers: [{name: c, resources: {limits: {nvidia.com/gpu: "1"}}}]}`
@@ -39,7 +39,7 @@ const (
 	networked = `{containers: [{name: c, resources: {limits: {rdma/hca: "1", ephemeral-storage: 1Gi}}}]}`
 )
 
-// makeObject is an object of a kind whose pods are such, with a controller as owner where one is named.
+// makeObject returns an object of a kind with such pods, with a controller as owner if one is named.
 func makeObject(t *testing.T, kind, pod, owner string, replicas int) *unstructured.Unstructured {
 	t.Helper()
 	text := map[string]string{
@@ -148,7 +148,7 @@ func TestWhatARunHasDeployedIsNotScaledByOthers(t *testing.T) {
 	}
 }
 
-// TestThePolicyKnowsEveryDevice that the queue counts: it is a second list, in the words of the API server.
+// TestThePolicyKnowsEveryDevice that the queue counts, because the policy has a list of its own.
 func TestThePolicyKnowsEveryDevice(t *testing.T) {
 	p := compilePolicy(t, devicesPolicy)
 	at := slices.IndexFunc(p.policy.Spec.Variables, func(v admissionregistrationv1.Variable) bool { return v.Name == "devices" })

@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// experimentObjects is the Pipeline by which a console, tkn and Triggers start runs in a namespace, and its Task.
+// experimentObjects returns Pipeline bflow-experiment, by which consoles, tkn and Triggers start runs in a namespace,
+// and its Task.
 func experimentObjects(c Config, namespace string) ([]*unstructured.Unstructured, error) {
 	task, pipeline, err := pipelines.Experiment(pipelines.Release{Version: labelValue(c.Version), Images: map[string]string{"bflow": c.Client}})
 	if err != nil {
@@ -34,7 +35,7 @@ func experimentObjects(c Config, namespace string) ([]*unstructured.Unstructured
 	return all, nil
 }
 
-// clientImage is the image of bflow itself: beside that of the controller where nobody names it.
+// clientImage returns the image of bflow itself: in the registry and folder of the controller, if nobody names it.
 func clientImage(image, version string) string {
 	if dir := imagePrefix(image); dir != "" {
 		return dir + "/bflow:" + labelValue(version)

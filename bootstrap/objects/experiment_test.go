@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestThePipelineOfExperimentsIsOneThatTektonTakes judges it by Tekton's own rules and by those of Pod Security.
+// TestThePipelineOfExperimentsIsOneThatTektonTakes checks it by the rules of Tekton and of Pod Security.
 func TestThePipelineOfExperimentsIsOneThatTektonTakes(t *testing.T) {
 	checker, err := check.New()
 	if err != nil {

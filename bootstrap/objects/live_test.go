@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// live returns the cluster to try the rules on: one where bootstrap was, so that they are there.
+// live returns a real cluster to try the rules on: one with an installation, so that they exist.
 func live(t *testing.T) *rest.Config {
 	t.Helper()
 	file := os.Getenv("BFLOW_E2E_KUBECONFIG")
@@ -41,10 +41,10 @@ func as(t *testing.T, cfg *rest.Config, name string) dynamic.Interface {
 	return client
 }
 
-// spec makes the runs of the other test runs that Tekton's webhook takes.
+// spec turns the runs of the other test into runs that Tekton's webhook accepts.
 const spec = `{status: PipelineRunPending, pipelineSpec: {tasks: [{name: t, taskSpec: {steps: [{name: s, image: busybox, command: ["true"]}]}}]}}`
 
-// TestARealServerKeepsTheRules tries a choice of the rows of TestThePolicyOfRuns on a cluster.
+// TestARealServerKeepsTheRules tries some rows of TestThePolicyOfRuns on a cluster.
 func TestARealServerKeepsTheRules(t *testing.T) {
 	cfg := live(t)
 	const namespace = "bflow-policy-test"

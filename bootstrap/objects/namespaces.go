@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// perNamespace returns o once for every namespace of runs, when it is one of those that the overlays write for
-// DefaultNamespace: the namespace, what lies in it, and what is bound for it elsewhere.
+// perNamespace returns a copy of o per namespace of runs if the overlays write it for DefaultNamespace: the namespace
+// itself, objects in it, and objects elsewhere whose name ends with it.
 func perNamespace(o *unstructured.Unstructured, namespaces []string) []*unstructured.Unstructured {
 	const suffix = "-" + DefaultNamespace
 	inside := o.GetNamespace() == DefaultNamespace
@@ -36,7 +36,7 @@ func perNamespace(o *unstructured.Unstructured, namespaces []string) []*unstruct
 	return all
 }
 
-// moveSubjects lets a binding speak of the accounts beside it.
+// moveSubjects lets a binding name the accounts of its own namespace.
 func moveSubjects(o *unstructured.Unstructured, namespace string) {
 	subjects, _ := o.Object["subjects"].([]any)
 	for _, s := range subjects {
@@ -46,7 +46,8 @@ func moveSubjects(o *unstructured.Unstructured, namespace string) {
 	}
 }
 
-// moveEvents lets the Events that a TriggerTemplate makes speak of the object beside it: the API server refuses others.
+// moveEvents lets the Events of a TriggerTemplate name an object in their own namespace: the API server rejects
+// others.
 func moveEvents(o *unstructured.Unstructured, namespace string) {
 	templates, _, _ := unstructured.NestedSlice(o.Object, "spec", "resourcetemplates")
 	for _, t := range templates {
@@ -63,7 +64,7 @@ func moveEvents(o *unstructured.Unstructured, namespace string) {
 	}
 }
 
-// formatLabels writes labels as a ConfigMap holds them: a=b,c=d.
+// formatLabels formats labels as a ConfigMap holds them: a=b,c=d.
 func formatLabels(labels map[string]string) string {
 	pairs := make([]string, 0, len(labels))
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -72,7 +73,7 @@ func formatLabels(labels map[string]string) string {
 	return strings.Join(pairs, ",")
 }
 
-// labelValue returns s with what a label value and an image tag cannot hold as "-".
+// labelValue replaces what a label value and an image tag cannot hold by "-".
 func labelValue(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {

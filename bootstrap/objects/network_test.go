@@ -22,8 +22,8 @@ type place struct {
 	labels    map[string]string
 }
 
-// network judges connections by NetworkPolicies as Kubernetes defines them: what no policy selects is open, and a
-// connection needs the leave of both ends. Addresses stand in none of ours, so a rule that names peers means pods.
+// network judges connections by NetworkPolicies as Kubernetes defines them: a pod that no policy selects is open, and
+// both ends have to allow a connection. Our policies have no addresses, so a rule with peers means pods.
 type network struct {
 	t          *testing.T
 	policies   []networkingv1.NetworkPolicy
@@ -48,7 +48,7 @@ func networkOf(t *testing.T, all []*unstructured.Unstructured) network {
 	return n
 }
 
-// allows says whether a connection comes about.
+// allows reports whether a connection is possible.
 func (n network) allows(from, to place, protocol corev1.Protocol, port int32) bool {
 	out, in := true, true
 	for i, p := range n.of(from, networkingv1.PolicyTypeEgress) {
@@ -64,7 +64,7 @@ func (n network) allows(from, to place, protocol corev1.Protocol, port int32) bo
 	return out && in
 }
 
-// of are the policies that select a pod for a direction.
+// of returns the policies that select a pod for a direction.
 func (n network) of(at place, direction networkingv1.PolicyType) (all []networkingv1.NetworkPolicy) {
 	for _, p := range n.policies {
 		if p.Namespace == at.namespace && n.selects(&p.Spec.PodSelector, at.labels) && slices.Contains(p.Spec.PolicyTypes, direction) {
@@ -197,7 +197,7 @@ func targetOf(t *testing.T, policies bool) []*unstructured.Unstructured {
 	return all
 }
 
-// TestNetworkPoliciesOfATarget let through what a hub does there by its API server, whose address nobody knows.
+// TestNetworkPoliciesOfATarget allow what a hub does there through its API server, whose address is not known.
 func TestNetworkPoliciesOfATarget(t *testing.T) {
 	n := networkOf(t, targetOf(t, true))
 	pod := func(namespace, role string) place {

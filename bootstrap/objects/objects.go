@@ -1,5 +1,5 @@
-// Package objects builds bflow's own objects for an installation: the overlays, rendered in memory, and the settings
-// of the call. It must not connect to a cluster or contain YAML.
+// Package objects renders the objects of bflow that bootstrap puts on a cluster: the overlays, the pieces of
+// components, and what depends on the call. It must not speak to a cluster, nor hold YAML.
 package objects
 
 import (
@@ -21,29 +21,29 @@ const (
 	Dev       = "dev"
 )
 
-// DefaultNamespace is where runs live when nobody says otherwise.
+// DefaultNamespace is the namespace of runs if none is named.
 const DefaultNamespace = "benchflow"
 
-// DefaultImage is the image of the controller without its tag: built here and loaded into a node.
+// DefaultImage is the image of the controller without its tag, as it is built here and loaded into a node.
 const DefaultImage = "localhost/bflow/bflow-controller"
 
-// DefaultClient is that of bflow itself, beside a controller whose image is named in another way than bflow's own.
+// DefaultClient is the image of bflow itself, if that of the controller has a name of its own.
 const DefaultClient = "localhost/bflow/bflow"
 
-// Config is what the objects depend on besides the overlays. The zero value is ready to use.
+// Config is what the objects depend on other than the overlays. The zero value is ready to use.
 type Config struct {
 	Overlay    string   // "" = Vanilla
-	Version    string   // of bflow: label of every object, and tag of an image that is not named
+	Version    string   // of bflow: label of every object, and tag of images that are not named
 	Image      string   // of the controller, by tag or digest; "" = DefaultImage with Version
-	Client     string   // image of bflow, for the task of Pipeline bflow-experiment; "" = beside Image, by Version
-	Namespaces []string // where runs live; none = DefaultNamespace
-	Flags      []string // more of the controller
+	Client     string   // image of bflow, for the task of Pipeline bflow-experiment; "" = in the folder of Image, by Version
+	Namespaces []string // of runs; none = DefaultNamespace
+	Flags      []string // more flags of the controller
 
-	From func(image string) string // where the cluster pulls an image from; nil = from its own registry
+	From func(image string) string // name under which the cluster pulls an image; nil = its own
 
 	Hub       string            // identity of the cluster, the UID of namespace kube-system; "" leaves ConfigMap bflow-hub out
 	LoadNodes map[string]string // node selector of task pods; empty = anywhere
-	LoadCPU   string            // cores that a load generator asks for; "" = what its Task says
+	LoadCPU   string            // cores that a load generator requests; "" = as its Task says
 
 	Pieces []Piece // of components
 }
@@ -51,15 +51,15 @@ type Config struct {
 // Piece is what a component adds to the objects of bflow. The zero value adds nothing.
 type Piece struct {
 	Folder    string                       // of overlays/components, rendered with the overlay; "" = none
-	Objects   []*unstructured.Unstructured // beside those of the overlays; they get the labels of bflow, and what lies in DefaultNamespace comes for every namespace of runs
+	Objects   []*unstructured.Unstructured // beside those of the overlays, without labels; those in DefaultNamespace are copied per namespace
 	Arguments []string                     // more arguments of the controller
 
 	// Edit changes a rendered object in place, or leaves it out where keep is false; nil changes none.
 	Edit func(*unstructured.Unstructured) (keep bool, err error)
 }
 
-// Objects returns every object of ours, namespaces first, in an order that depends on nothing but c. ClusterQueue
-// local comes without spec.resourceGroups: the capacity controller is the only writer of that field.
+// Objects returns all objects, namespaces first, in an order that depends on nothing but c. ClusterQueue local has no
+// spec.resourceGroups: only the capacity controller writes that field.
 func Objects(c Config) ([]*unstructured.Unstructured, error) {
 	c = c.withDefaults()
 	rendered, err := render(kustomization(c))
@@ -158,7 +158,7 @@ func addArguments(deployment *unstructured.Unstructured, c Config) error {
 	return unstructured.SetNestedSlice(deployment.Object, containers, "spec", "template", "spec", "containers")
 }
 
-// rank sorts what others lie in before what lies there.
+// rank sorts namespaces and accounts before the objects that need them.
 func rank(o *unstructured.Unstructured) int {
 	switch o.GetKind() {
 	case "Namespace":
@@ -172,7 +172,8 @@ func rank(o *unstructured.Unstructured) int {
 	}
 }
 
-// hubConfigMap tells steps and clients beside the runs which cluster this is, and what bootstrap found out about it.
+// hubConfigMap returns the ConfigMap from which steps and clients learn which cluster this is, and what bootstrap has
+// detected.
 func hubConfigMap(c Config, namespace string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
@@ -189,12 +190,13 @@ func hubConfigMap(c Config, namespace string) *unstructured.Unstructured {
 	return o
 }
 
-// labelAsOurs gives an object the labels of what bflow installs.
+// labelAsOurs sets the labels of everything that bflow installs.
 func labelAsOurs(o *unstructured.Unstructured, version string) {
 	AddLabels(o, map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(version)})
 }
 
-// imagePrefix is where the other images are: beside that of the controller. One that is named otherwise tells nothing.
+// imagePrefix returns the registry and folder of the controller's image, where the other images are too, "" if it has
+// a name of its own.
 func imagePrefix(image string) string {
 	name := imageOf(image).NewName
 	if dir, ok := strings.CutSuffix(name, "/"+contract.AccountController); ok {
@@ -203,7 +205,7 @@ func imagePrefix(image string) string {
 	return ""
 }
 
-// platformName is in the words of bflow compile --platform.
+// platformName returns the platform as bflow compile --platform names it.
 func platformName(overlay string) string {
 	if overlay == OpenShift {
 		return "openshift"

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the lists of objects")
 
-// full is a call that uses everything.
+// full is a configuration with everything.
 func full() objects.Config {
 	return objects.Config{
 		Version: "v0.1.0", Namespaces: []string{"bench", "nightly"}, Hub: "5d1c", LoadNodes: map[string]string{"pool": "cpu"}, LoadCPU: "250m",
@@ -30,7 +30,7 @@ func full() objects.Config {
 	}
 }
 
-// pieces are what components add to the objects of bflow.
+// pieces returns what components add to the objects of bflow.
 func pieces(s component.Settings, all ...component.Component) []objects.Piece {
 	var pieces []objects.Piece
 	for _, c := range all {
@@ -218,7 +218,8 @@ func TestPlainKustomizeBuildsEveryOverlay(t *testing.T) {
 	}
 }
 
-// TestMoreThanOneController: as many as are wished, apart where that can be, and one at least while nodes are drained.
+// TestMoreThanOneController: as many as are asked for, on different nodes if possible, and at least one while nodes
+// are drained.
 func TestMoreThanOneController(t *testing.T) {
 	deployment := find(t, objectsOf(t, full()), "Deployment", contract.NamespaceSystem, contract.AccountController)
 	if n, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "spec", "replicas"); fmt.Sprint(n) != "3" {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// TestTheControllerWritesInNamespacesOfRunsOnly judges requests as the API server does: first whether the policy looks at
-// the namespace at all, then by its rule.
+// TestTheControllerWritesInNamespacesOfRunsOnly judges requests as the API server does: first whether the policy
+// applies to the namespace, then by its rule.
 func TestTheControllerWritesInNamespacesOfRunsOnly(t *testing.T) {
 	p := compilePolicy(t, "bflow-controller-runs")
 	selector, err := metav1.LabelSelectorAsSelector(p.policy.Spec.MatchConstraints.NamespaceSelector)
@@ -51,7 +51,7 @@ func TestTheControllerWritesInNamespacesOfRunsOnly(t *testing.T) {
 }
 
 // TestThePolicyLooksAtAllThatTheControllerMayWriteEverywhere compares the policy with the ClusterRole whose writes it
-// bounds.
+// restricts.
 func TestThePolicyLooksAtAllThatTheControllerMayWriteEverywhere(t *testing.T) {
 	p := compilePolicy(t, "bflow-controller-runs")
 	for _, r := range roles(t, objectsOf(t, full())) {
@@ -80,7 +80,8 @@ func looksAt(policy admissionregistrationv1.ValidatingAdmissionPolicy, group, re
 	})
 }
 
-// TestNothingOfTheControllerLiesInANamespaceOfRuns: a namespace that is deleted takes its Roles along at once.
+// TestNothingOfTheControllerLiesInANamespaceOfRuns: its Roles would be deleted with the namespace, before the
+// controller has cleaned up.
 func TestNothingOfTheControllerLiesInANamespaceOfRuns(t *testing.T) {
 	for _, o := range objectsOf(t, full()) {
 		if o.GetName() == "bflow-controller" && o.GetNamespace() != "" && o.GetNamespace() != "bflow-system" {

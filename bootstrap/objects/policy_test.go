@@ -76,7 +76,7 @@ metadata: {name: tiny, namespace: bench, labels: {bflow.dev/plan-hash: abc, bflo
 spec: {status: CancelledRunFinally}
 `
 
-// old is a run of an older bflow, with a key that nobody knows any more.
+// old is a run of an older bflow, with a key that is no longer known.
 const old = `
 apiVersion: tekton.dev/v1
 kind: PipelineRun
@@ -84,7 +84,7 @@ metadata: {name: tiny, namespace: bench, labels: {bflow.dev/plan-hash: abc, bflo
 spec: {status: PipelineRunPending}
 `
 
-// parent is that of a matrix.
+// parent is the parent of a matrix.
 const parent = `
 apiVersion: tekton.dev/v1
 kind: PipelineRun
@@ -92,7 +92,7 @@ metadata: {name: sweep, namespace: bench, labels: {bflow.dev/role: matrix, bflow
 spec: {}
 `
 
-// plain is a PipelineRun of anybody.
+// plain is somebody's PipelineRun without keys of bflow.
 const plain = `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: x, namespace: bench, labels: {}, annotations: {}}, spec: {}}`
 
 // edit reads a run and changes it.
@@ -231,7 +231,7 @@ func TestThePolicyOfRuns(t *testing.T) {
 	}
 }
 
-// compiled is the policy as the API server holds it.
+// compiled is the policy as the API server compiles it.
 type compiled struct {
 	policy                            admissionregistrationv1.ValidatingAdmissionPolicy
 	compiler                          *admissioncel.CompositedCompiler
@@ -282,8 +282,8 @@ func compilePolicy(t *testing.T, name string) *compiled {
 	return &p
 }
 
-// refusals returns the messages of all rules that a change of a run in namespace bench breaks, "" when it is allowed or not
-// looked at.
+// refusals returns the messages of all rules that a change of a run in namespace bench breaks, "" if it is allowed or
+// the policy does not apply.
 func (p *compiled) refusals(t *testing.T, by string, old, now *unstructured.Unstructured, unqueued bool) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench", Labels: map[string]string{"bflow.dev/enabled": "true"}}}
@@ -299,7 +299,7 @@ func (p *compiled) refusalsIn(t *testing.T, namespace *corev1.Namespace, by stri
 	return p.judge(t, request{by: by, resource: gvr, kind: gvr.GroupVersion().WithKind("PipelineRun"), old: old, now: now}, namespace)
 }
 
-// request is what somebody asks an API server for.
+// request is a request to an API server.
 type request struct {
 	by          string
 	resource    schema.GroupVersionResource
@@ -308,7 +308,7 @@ type request struct {
 	old, now    *unstructured.Unstructured // old is nil for one that is made
 }
 
-// judge returns the messages of all rules that a request breaks, "" when it is allowed or not looked at.
+// judge returns the messages of all rules that a request breaks, "" if it is allowed or the policy does not apply.
 func (p *compiled) judge(t *testing.T, q request, namespace *corev1.Namespace) string {
 	t.Helper()
 	operation := admission.Create
@@ -360,7 +360,7 @@ func (e expression) GetName() string          { return e.name }
 func (e expression) GetExpression() string    { return e.text }
 func (e expression) ReturnTypes() []*cel.Type { return []*cel.Type{e.kind} }
 
-// rights lets only the administrator delete namespaces, and tasks of runs use devices.
+// rights lets only the administrator delete namespaces, and only tasks of runs use devices.
 type rights struct{}
 
 func (rights) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {

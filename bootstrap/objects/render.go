@@ -22,7 +22,7 @@ const (
 	partOf       = "bflow"
 )
 
-// render runs kustomize over the embedded overlays and what the call adds to them.
+// render runs kustomize over the embedded overlays and a kustomization on top.
 func render(call types.Kustomization) ([]*unstructured.Unstructured, error) {
 	files := filesys.MakeFsInMemory()
 	if err := copyOverlays(files); err != nil {
@@ -44,7 +44,7 @@ func render(call types.Kustomization) ([]*unstructured.Unstructured, error) {
 	objects := make([]*unstructured.Unstructured, 0, built.Size())
 	for _, r := range built.Resources() {
 		o := &unstructured.Unstructured{}
-		text, err := r.MarshalJSON() // a map of YAML has ints, which apimachinery refuses to copy
+		text, err := r.MarshalJSON() // maps of YAML have ints, which apimachinery does not copy
 		if err == nil {
 			err = o.UnmarshalJSON(text)
 		}
@@ -56,7 +56,7 @@ func render(call types.Kustomization) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// kustomization is the topmost one: the overlay, the folders of the components, and the image.
+// kustomization is the topmost one: the overlay, the folders of components, and the image.
 func kustomization(c Config) types.Kustomization {
 	k := types.Kustomization{
 		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
@@ -70,7 +70,7 @@ func kustomization(c Config) types.Kustomization {
 	}
 	image := imageOf(c.Image)
 	k.Images = []types.Image{image}
-	if c.Overlay == AirGapped { // has renamed it already
+	if c.Overlay == AirGapped { // this overlay has renamed it already
 		image.Name = "registry.example/bflow/bflow-controller"
 		k.Images = append(k.Images, image)
 	}
@@ -88,7 +88,7 @@ func imageOf(ref string) types.Image {
 		image.NewName, image.NewTag = ref[:at], ref[at+1:]
 	}
 	if image.Digest != "" {
-		image.NewTag = "" // kustomize takes one of the two, and the digest is the one that cannot move
+		image.NewTag = "" // kustomize takes one of the two, and only the digest is immutable
 	}
 	return image
 }

@@ -91,7 +91,8 @@ func TestNoBindingNamesARoleOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestAccountsThatHaveNoRightsAndNoToken: that of load runs what experiments name, and that of Prometheus is shown to servers.
+// TestAccountsThatHaveNoRightsAndNoToken: pods of bflow-load run what experiments name, and the token of bflow-metrics
+// is sent to servers.
 func TestAccountsThatHaveNoRightsAndNoToken(t *testing.T) {
 	all := objectsOf(t, full())
 	for name, namespace := range map[string]string{contract.AccountLoad: "bench", contract.AccountMetrics: contract.NamespaceSystem} {

@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// builtin are the kinds that the API server itself knows, as the types to read them by.
+// builtin are the kinds of the API server itself, with the types to decode them.
 func builtin() map[string]func() any {
 	return map[string]func() any{
 		"Namespace":                        func() any { return &corev1.Namespace{} },
@@ -45,7 +45,7 @@ func builtin() map[string]func() any {
 	}
 }
 
-// elsewhere are kinds of operators whose schemas are no part of this module: a cluster that has them says more.
+// elsewhere are kinds of operators whose schemas are not in this module.
 var elsewhere = []string{"PodMonitor", "PrometheusRule", "GrafanaDashboard", "EventListener", "Trigger", "TriggerBinding", "TriggerTemplate"}
 
 func TestEveryObjectFitsItsSchema(t *testing.T) {
@@ -98,8 +98,8 @@ func kueueSchema(t *testing.T, kind string) *crd.Schema {
 	return schema
 }
 
-// kueueRules are the two that Kueue's webhook has and its schema lacks: every flavor lists its resources in the order
-// of coveredResources, and a check names only flavors of its queue.
+// kueueRules are two rules of Kueue's webhook that are not in its schema: every flavor lists its resources in the
+// order of coveredResources, and a check names only flavors of its queue.
 func kueueRules(o *unstructured.Unstructured) []error {
 	if o.GetKind() != "ClusterQueue" {
 		return nil

@@ -14,7 +14,7 @@ import (
 // Target is what the objects of one target depend on.
 type Target struct {
 	Name       string            // at the hub
-	Labels     map[string]string // of its flavor, by which runs may choose
+	Labels     map[string]string // of its flavor, by which runs may choose it
 	Namespaces []string          // of runs; none = DefaultNamespace
 	Hub        string            // identity of the hub
 	Version    string            // of bflow
@@ -32,7 +32,7 @@ func (t Target) withDefaults() Target {
 	return t
 }
 
-// Objects returns what the cluster gets that is to be the target.
+// Objects returns the objects on the target.
 func (t Target) Objects() ([]*unstructured.Unstructured, error) {
 	t = t.withDefaults()
 	k := types.Kustomization{
@@ -58,8 +58,8 @@ func (t Target) Objects() ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// QueueObjects returns what the hub gets for the target: what target local has in the overlays, under another name. The
-// ClusterQueue comes without spec.resourceGroups: the controller counts the devices and is the only writer of that field.
+// QueueObjects returns the objects on the hub: those that the overlays have for target local, with another name. The
+// ClusterQueue has no spec.resourceGroups: only the controller, which counts the devices, writes that field.
 func (t Target) QueueObjects() []*unstructured.Unstructured {
 	t = t.withDefaults()
 	check := contract.TargetCheck(t.Name)

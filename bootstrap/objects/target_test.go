@@ -22,7 +22,7 @@ func onTarget(t *testing.T) []*unstructured.Unstructured {
 	return all
 }
 
-// TestAQueueIsThatOfLocal: what the overlays write for the hub itself and what is made for others is the same.
+// TestAQueueIsThatOfLocal: the queue of a target is that of the hub in the overlays, with another name.
 func TestAQueueIsThatOfLocal(t *testing.T) {
 	ours := objectsOf(t, full())
 	for _, o := range (objects.Target{Name: "local", Namespaces: []string{"bench"}}).QueueObjects() {
@@ -54,7 +54,8 @@ func TestEverythingOnATargetSaysWhoseItIs(t *testing.T) {
 	}
 }
 
-// rightsOf are those of an account on a target: "bench: create batch jobs", with the names a rule is restricted to.
+// rightsOf returns the rights of an account on a target, such as "bench: create batch jobs", with the names that a
+// rule is restricted to.
 func rightsOf(t *testing.T, all []*unstructured.Unstructured, namespace, account string) map[string]bool {
 	t.Helper()
 	known := map[string][]rbacv1.PolicyRule{}

@@ -32,7 +32,7 @@ type groups struct {
 	} `json:"groups"`
 }
 
-// shippedRules returns the spec of the PrometheusRule: as YAML it is a rule file of Prometheus.
+// shippedRules returns the spec of the PrometheusRule, which is a rule file of Prometheus as YAML.
 func shippedRules(t *testing.T) ([]byte, []rule) {
 	t.Helper()
 	text, err := overlays.FS.ReadFile("components/prometheus/rules.yaml")
@@ -90,7 +90,7 @@ func shippedPanels(t *testing.T) []panel {
 	return all
 }
 
-// names are those that the controller serves, by the list it is written against.
+// names returns the metrics of the controller, from the list that its code is written against.
 func names() []string {
 	return []string{
 		metrics.Runs, metrics.QueueWaitSeconds, metrics.ReleaseSeconds, metrics.ForcedReleases, metrics.Leftovers, metrics.Attempts,
@@ -126,7 +126,7 @@ func TestQueriesAskForWhatTheControllerServes(t *testing.T) {
 	}
 }
 
-// TestPrometheusReadsEveryQuery gives rules and panels to promtool, which has Prometheus' own parser.
+// TestPrometheusReadsEveryQuery checks rules and panels with promtool, which has the parser of Prometheus.
 func TestPrometheusReadsEveryQuery(t *testing.T) {
 	promtool := program(t, "promtool")
 	file, _ := shippedRules(t)
@@ -153,7 +153,7 @@ func TestPrometheusReadsEveryQuery(t *testing.T) {
 	}
 }
 
-// program finds a program of Debian package prometheus. Without it the test is skipped, or fails where CI demands it.
+// program finds a program of Debian package prometheus. Without it the test is skipped, or fails if CI demands it.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

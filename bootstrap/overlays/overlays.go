@@ -1,6 +1,6 @@
-// Package overlays holds the manifests of bflow as kustomize folders that people can patch: base and runs, target
-// (for clusters of a remote hub), the overlays vanilla, openshift, air-gapped and dev, and components. It contains no
-// code that renders them.
+// Package overlays holds what bflow puts on a cluster as kustomize folders that people can patch: base and runs,
+// target (for targets other than the hub), the overlays vanilla, openshift, air-gapped and dev, and components. It has
+// no code that renders them.
 package overlays
 
 import "embed"

@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// busy serves what a controller would that has seen everything once. What counts grows, so that rates are not empty.
+// busy serves the metrics of a controller that has seen everything once. Counters grow, so that rates are not empty.
 func busy(t *testing.T) *httptest.Server {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -56,7 +56,7 @@ func busy(t *testing.T) *httptest.Server {
 	return server
 }
 
-// startPrometheus runs a real one that scrapes target every second and evaluates the shipped rules.
+// startPrometheus runs a real Prometheus that scrapes target every second and evaluates the shipped rules.
 func startPrometheus(t *testing.T, target string) string {
 	t.Helper()
 	binary := program(t, "prometheus")
@@ -111,8 +111,8 @@ func ask(server, query string) (int, error) {
 	return len(body.Data.Result), nil
 }
 
-// TestARealPrometheusAnswersEveryQuery: every panel shows something, every recording rule records, and every alert but
-// the one about a controller that is absent has reason to fire.
+// TestARealPrometheusAnswersEveryQuery: every panel has data, every recording rule records, and every alert except the
+// one for an absent controller has reason to fire.
 func TestARealPrometheusAnswersEveryQuery(t *testing.T) {
 	server := startPrometheus(t, busy(t).URL)
 	queries := map[string]string{}

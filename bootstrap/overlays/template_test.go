@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestTheTemplateFitsThePipeline: what Triggers creates binds params that Pipeline bflow-experiment declares, passes
-// Tekton's own checks, and says who has started it where the task looks for that.
+// TestTheTemplateFitsThePipeline: what Triggers creates sets only params of Pipeline bflow-experiment, passes the
+// checks of Tekton, and names who has started it where the task looks for that.
 func TestTheTemplateFitsThePipeline(t *testing.T) {
 	var template struct {
 		Spec struct{ ResourceTemplates []json.RawMessage }

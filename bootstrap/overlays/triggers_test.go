@@ -99,11 +99,11 @@ func shippedTriggers(t *testing.T) []trigger {
 	return all
 }
 
-// isNotice says that the trigger tells of what is dropped, and starts nothing.
+// isNotice reports whether the trigger only notes what is dropped.
 func (t trigger) isNotice() bool { return strings.HasSuffix(t.Metadata["name"], "-notice") }
 
-// TestEventsStartWhatTheyMayAndNothingElse does what Triggers does with every event, except for cryptography. A cluster
-// with Triggers proves the same in package e2e/cluster, with the same events.
+// TestEventsStartWhatTheyMayAndNothingElse does what Triggers does with every event, except for cryptography. Package
+// e2e/cluster does the same on a cluster with Triggers, with the same events.
 func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 	triggers := shippedTriggers(t)
 	for _, text := range documents(t, os.DirFS("testdata"), "events.yaml") {
@@ -144,7 +144,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestAnEmptyKeyIsNoKey: whoever knows that it is empty could sign.
+// TestAnEmptyKeyIsNoKey: anybody could sign with it.
 func TestAnEmptyKeyIsNoKey(t *testing.T) {
 	for _, text := range documents(t, os.DirFS("testdata"), "events.yaml") {
 		var e event
@@ -215,15 +215,15 @@ func (i interceptor) evaluate(ask func(string) (ref.Val, error)) (map[string]any
 	return made, nil
 }
 
-// merged returns a with what b has besides: an interceptor sees the extensions of those before it.
+// merged returns a with the members of b: an interceptor sees the extensions of those before it.
 func merged(a, b map[string]any) map[string]any {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	return all
 }
 
-// signed is what the interceptors github and gitlab check. GitLab's token may not be empty, a signature may be made with
-// any key.
+// signed does what the interceptors github and gitlab check. The token of GitLab may not be empty; a signature may be
+// made with any key.
 func (t trigger) signed(e event, header http.Header, keys map[string]string) error {
 	kind := t.Spec.Interceptors[0].Ref["name"]
 	var ref struct{ SecretName, SecretKey string }
@@ -282,8 +282,8 @@ func asker(e event, header http.Header, keys map[string]string, extensions map[s
 	}, nil
 }
 
-// filled goes through the first binding and template of a file as Triggers does, by replacing text in JSON, and decodes
-// what they make into to.
+// filled applies the first binding and template of a file as Triggers does, by replacing text in JSON, and decodes the
+// result into to.
 func filled(t *testing.T, binding, template []byte, extensions map[string]any, to any) {
 	t.Helper()
 	var params struct {
@@ -333,8 +333,7 @@ func noticeOf(t *testing.T, extensions map[string]any) string {
 	return made.Reason + ": " + made.Message
 }
 
-// paramsOf returns the params of the PipelineRun that the template makes, without the empty ones, and what its annotations
-// say besides.
+// paramsOf returns the params of the PipelineRun that the template makes, without empty ones, and its annotations.
 func paramsOf(t *testing.T, extensions map[string]any) map[string]string {
 	t.Helper()
 	parts := documents(t, overlays.FS, "components/triggers/template.yaml")

@@ -30,7 +30,7 @@ import (
 
 const requestTimeout = 15 * time.Second
 
-// Cluster is a cluster that is to be, or is, a target.
+// Cluster is a target, or a cluster that is to become one.
 type Cluster struct {
 	Context string // of the kubeconfig
 	Server  string
@@ -42,9 +42,8 @@ type Cluster struct {
 	tokens   dynamic.Interface
 }
 
-// Open reads the way to a cluster from a kubeconfig of a person: the context, or the current one where it is "". Hosts
-// that aliases has need no name server. Addresses that hold credentials are refused: runs get
-// a copy of them. It opens no connection yet.
+// Open reads a context, "" for the current one, from a person's kubeconfig. Hosts in aliases need no DNS. Addresses
+// that contain credentials are refused, because runs get a copy of them. It opens no connection yet.
 func Open(file, name string, aliases map[string]string) (*Cluster, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name})
@@ -78,7 +77,7 @@ func Open(file, name string, aliases map[string]string) (*Cluster, error) {
 	return c, c.connect()
 }
 
-// connect makes the clients, which go to an alias by its address.
+// connect creates the clients, which connect to the address of an alias.
 func (c *Cluster) connect() error {
 	server, err := url.Parse(c.cfg.Host)
 	if err != nil {
@@ -110,7 +109,8 @@ func port(u *url.URL) string {
 	return "443"
 }
 
-// Kubeconfig is the way to the target as the hub keeps it, and the authority that vouches for it.
+// Kubeconfig returns the kubeconfig that the hub keeps, without credentials, and the certificate authority of the
+// target.
 func (c *Cluster) Kubeconfig() (kubeconfig, ca []byte, err error) {
 	kubeconfig, err = credentials.Kubeconfig(c.endpoint, c.aliases)
 	return kubeconfig, c.endpoint.CertificateAuthorityData, err
@@ -120,11 +120,11 @@ func (c *Cluster) Kubeconfig() (kubeconfig, ca []byte, err error) {
 type Found struct {
 	UID     string // of its kube-system
 	Version string
-	Hubs    map[string]string // identities of hubs whose target it is, and its name there
+	Hubs    map[string]string // identity of a hub that uses it -> its name there
 	Nodes   bool              // nodes may be listed
 }
 
-// Look asks the cluster what it is. An error is a sentence that says what to do.
+// Look reads what the cluster is. Its errors say what to do.
 func (c *Cluster) Look(ctx context.Context) (Found, error) {
 	found := Found{Hubs: map[string]string{}}
 	asked, err := discovery.NewDiscoveryClientForConfig(c.cfg)
@@ -154,7 +154,7 @@ func (c *Cluster) Look(ctx context.Context) (Found, error) {
 	return found, nil
 }
 
-// Token asks for a token of the hub's account.
+// Token requests a token of the hub's account.
 func (c *Cluster) Token(ctx context.Context, life time.Duration) (string, time.Time, error) {
 	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
 		"spec": map[string]any{"expirationSeconds": int64(life.Seconds())}}}
@@ -173,7 +173,7 @@ func (c *Cluster) Token(ctx context.Context, life time.Duration) (string, time.T
 	return text, expires, nil
 }
 
-// explain says what to do about an error of the target.
+// explain adds to an error of the target what to do about it.
 func (c *Cluster) explain(act string, err error) error {
 	var network net.Error
 	switch {

@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestANamespaceThatIsBeingDeletedIsWaitedFor: to an API server that is forbidden, and more rights do not help.
+// TestANamespaceThatIsBeingDeletedIsWaitedFor: the API server reports it as forbidden, though more rights would not
+// help.
 func TestANamespaceThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	refusal := apierrors.NewForbidden(schema.GroupResource{Resource: "serviceaccounts"}, "x", errors.New("it is being terminated"))
 	refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}

@@ -14,19 +14,20 @@ import (
 )
 
 const (
-	// manager is the field manager on targets: another than that of bootstrap, because a target may be a hub of its own.
+	// manager is the field manager on targets. It differs from that of bootstrap, because a target may be a hub as
+	// well.
 	manager = "bflow-target"
-	// hubPrefix begins the annotations of a namespace that name the hubs which need it, by identity.
+	// hubPrefix is the prefix of annotations on a namespace that name the hubs using it, by identity.
 	hubPrefix = contract.Prefix + "hub-"
-	// annotationMade is on a namespace that was not there before, and may go.
+	// annotationMade marks a namespace that we have created, and may delete.
 	annotationMade = contract.Prefix + "made"
 )
 
 // Result counts what was written.
 type Result struct{ Objects, Created, Changed int }
 
-// Prepare writes the objects of a target for a hub that calls it name. With a dry run the server only checks, and what
-// would change goes to diff.
+// Prepare writes the objects of a target for a hub that knows it by a name. A dry run only checks them, and writes to
+// diff what would change.
 func (c *Cluster) Prepare(ctx context.Context, objects []*unstructured.Unstructured, hub, name string, dry bool, diff io.Writer) (Result, error) {
 	result := Result{Objects: len(objects)}
 	for _, phase := range apply.Phases(objects) {
@@ -56,7 +57,7 @@ func (c *Cluster) Prepare(ctx context.Context, objects []*unstructured.Unstructu
 	return result, nil
 }
 
-// firstError is enough: whoever may not make one object may not make the others.
+// firstError returns one error for all: whoever may not create one object may not create the others.
 func firstError(problems []error) error {
 	for _, err := range problems {
 		if err != nil {
@@ -66,14 +67,14 @@ func firstError(problems []error) error {
 	return nil
 }
 
-// put writes one object beside what other hubs, and others, have written to it.
+// put writes one object, and keeps what other hubs, and others, have written to it.
 func (c *Cluster) put(ctx context.Context, o *unstructured.Unstructured, hub, name string, dry bool) (apply.Change, error) {
 	o = o.DeepCopy()
 	live, err := c.objects.Get(ctx, apply.RefOf(o))
 	if err != nil {
 		return apply.Change{}, err
 	}
-	if live != nil && live.GetLabels()[contract.LabelHub] != "" { // the first hub's stays
+	if live != nil && live.GetLabels()[contract.LabelHub] != "" { // the label of the first hub stays
 		mergeInto(o.GetLabels, o.SetLabels, map[string]string{contract.LabelHub: live.GetLabels()[contract.LabelHub]})
 	}
 	if o.GetKind() == "Namespace" {
@@ -82,7 +83,7 @@ func (c *Cluster) put(ctx context.Context, o *unstructured.Unstructured, hub, na
 	return c.objects.Apply(ctx, o, apply.Options{DryRun: dry, Force: o.GetKind() != "Namespace"})
 }
 
-// markShared lets a namespace tell whose it is. One that was there keeps its own rules for pods.
+// markShared lets a namespace say which hubs use it. A namespace that existed before keeps its own Pod Security.
 func markShared(o, live *unstructured.Unstructured, hub, name string) {
 	notes := map[string]string{hubPrefix + hub: name}
 	if live == nil || live.GetAnnotations()[annotationMade] != "" {
@@ -111,7 +112,7 @@ func mergeInto(get func() map[string]string, put func(map[string]string), more m
 	put(all)
 }
 
-// hubsOf are the hubs that a namespace names, and what they call the target.
+// hubsOf returns the hubs that a namespace names, and their names for the target.
 func hubsOf(namespace *unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
 	for key, name := range namespace.GetAnnotations() {

@@ -14,14 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Remove takes away what Prepare has written for a hub. What another hub needs stays, and so does a namespace that was
-// there before, holds objects of others, or volumes or pods of runs: each of these is told to say.
+// Remove deletes what Prepare has written for a hub. What another hub uses stays, and so does a namespace that existed
+// before, or that holds objects of others, or volumes or pods of runs; say is called for each of these.
 func (c *Cluster) Remove(ctx context.Context, objects func(namespaces []string) ([]*unstructured.Unstructured, error), hub string, say func(string)) error {
 	namespaces, err := c.objects.List(ctx, schema.GroupKind{Kind: "Namespace"}, "", contract.LabelManagedBy+"="+contract.ManagedBy)
 	if err != nil {
 		return c.explain("looking for what is ours on the target", err)
 	}
-	shared := map[string]bool{} // namespaces that other hubs need as well
+	shared := map[string]bool{} // namespaces that other hubs use as well
 	var runs []string
 	for _, ns := range namespaces {
 		hubs := hubsOf(ns)
@@ -55,8 +55,8 @@ func (c *Cluster) Remove(ctx context.Context, objects func(namespaces []string) 
 	return nil
 }
 
-// removeObjects deletes what lies in namespaces that nobody else needs, and what is bound for them elsewhere. What the
-// cluster has once stays as long as another hub is there.
+// removeObjects deletes the objects in namespaces that no other hub uses, and those elsewhere that belong to such a
+// namespace. Objects that exist once per cluster stay as long as another hub uses the target.
 func (c *Cluster) removeObjects(ctx context.Context, all []*unstructured.Unstructured, shared map[string]bool) error {
 	var refs []apply.Ref
 	for _, o := range all {
@@ -81,8 +81,8 @@ func (c *Cluster) removeObjects(ctx context.Context, all []*unstructured.Unstruc
 	return nil
 }
 
-// ofHub knows what is of a hub on a target: what was written for it, and what its runs have left. All else is of others,
-// also where the target is a hub of its own.
+// ofHub recognizes the objects of a hub on a target: those written for it, and what its runs have left. All others
+// belong to others, even if the target is a hub as well.
 func ofHub(hub string, written []*unstructured.Unstructured) func(*unstructured.Unstructured) (content.Origin, bool) {
 	refs := map[apply.Ref]bool{}
 	for _, o := range written {
@@ -99,7 +99,7 @@ func ofHub(hub string, written []*unstructured.Unstructured) func(*unstructured.
 	}
 }
 
-// leaving is a target that a hub leaves, from where the objects of the hub are deleted.
+// departure is the removal of a hub from a target, after its objects have been deleted.
 type departure struct {
 	*Cluster
 	hub   string
@@ -107,7 +107,7 @@ type departure struct {
 	say   func(string)
 }
 
-// leaveNamespace deletes a namespace, or takes our name off it.
+// leaveNamespace deletes a namespace, or removes the hub from it.
 func (l *departure) leaveNamespace(ctx context.Context, ns *unstructured.Unstructured, shared bool) error {
 	ref := apply.Ref{Kind: "Namespace", Name: ns.GetName()}
 	if shared {
@@ -126,8 +126,8 @@ func (l *departure) leaveNamespace(ctx context.Context, ns *unstructured.Unstruc
 	return err
 }
 
-// reasonToStay says why a namespace is not deleted, "" where nothing is lost with it. Where that cannot be found out it stays,
-// unless somebody with more rights can.
+// reasonToStay returns why a namespace is not deleted, "" if nothing is lost with it. If that cannot be found out, it
+// stays, unless an account with more rights could tell.
 func (l *departure) reasonToStay(ctx context.Context, ns *unstructured.Unstructured) (string, error) {
 	if ns.GetAnnotations()[annotationMade] == "" {
 		return "it was there before bflow", nil
@@ -141,10 +141,10 @@ func (l *departure) reasonToStay(ctx context.Context, ns *unstructured.Unstructu
 	}
 	there.Others = slices.DeleteFunc(there.Others, isBeingDeleted)
 	there.Results = slices.DeleteFunc(there.Results, func(u *unstructured.Unstructured) bool {
-		return isBeingDeleted(u) || u.GetKind() != "PersistentVolumeClaim" && u.GetKind() != "Pod" // all else is of no use without its run
+		return isBeingDeleted(u) || u.GetKind() != "PersistentVolumeClaim" && u.GetKind() != "Pod" // everything else is of no use without its run
 	})
 	return there.ReasonToStay(false), nil
 }
 
-// isBeingDeleted tells whether somebody has deleted an object already.
+// isBeingDeleted reports whether an object is already being deleted.
 func isBeingDeleted(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }

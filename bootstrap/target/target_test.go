@@ -100,7 +100,7 @@ func TestATargetIsMadeOnceAndRemovedWhole(t *testing.T) {
 	}
 }
 
-// TestTwoHubsShareATarget: what the other needs stays, and goes with the last.
+// TestTwoHubsShareATarget: what the other hub uses stays, and is deleted with the last.
 func TestTwoHubsShareATarget(t *testing.T) {
 	s, path := bare(t)
 	prepare(t, path, "hub-a", "bench")
@@ -153,7 +153,7 @@ func TestWhatWasThereBefore(t *testing.T) {
 	}
 }
 
-// TestANamespaceGoesOnlyWithNothingOfOthersInIt: everything else that lies there is of Kubernetes or of this hub.
+// TestANamespaceGoesOnlyWithNothingOfOthersInIt: everything else in it belongs to Kubernetes or to this hub.
 func TestANamespaceGoesOnlyWithNothingOfOthersInIt(t *testing.T) {
 	const held = "others have objects in it: "
 	for _, row := range []struct{ name, object, stays, why string }{
@@ -350,7 +350,7 @@ func TestAnAliasIsEnough(t *testing.T) {
 	}
 }
 
-// TestAPasswordOfTheProxyIsRefusedFirst: nothing is made on the target before.
+// TestAPasswordOfTheProxyIsRefusedFirst: nothing is created on the target before.
 func TestAPasswordOfTheProxyIsRefusedFirst(t *testing.T) {
 	s, path := bare(t)
 	text, err := os.ReadFile(path)

@@ -1,5 +1,5 @@
-// Package upstream holds Tekton Pipelines and Kueue as they are installed: manifests rendered from the modules that
-// go.mod pins, committed and embedded, so that an installation needs no network. It must not connect to a cluster.
+// Package upstream holds the manifests of Tekton Pipelines and Kueue: rendered from the modules that go.mod pins,
+// committed and embedded, so that an installation needs no network. It must not talk to a cluster.
 package upstream
 
 //go:generate go run ./render .
@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Versions of what is embedded: those of the modules in go.mod, which a test compares.
+// Versions of the manifests. A test compares them with go.mod.
 const (
 	TektonVersion = "v1.13.1"
 	KueueVersion  = "v0.19.0"
 )
 
-// Namespaces of the two.
+// Namespaces of Tekton and Kueue.
 const (
 	TektonNamespace = "tekton-pipelines"
 	KueueNamespace  = "kueue-system"
@@ -36,7 +36,8 @@ var kueue []byte
 // Tekton returns the objects of Tekton Pipelines and its resolvers.
 func Tekton() ([]*unstructured.Unstructured, error) { return copyAll(tektonOnce()) }
 
-// Kueue returns the objects of Kueue, set up for queues of PipelineRuns: no framework of its own but batch/job.
+// Kueue returns the objects of Kueue, configured for queues of PipelineRuns: of its own integrations only batch/job is
+// on.
 func Kueue() ([]*unstructured.Unstructured, error) { return copyAll(kueueOnce()) }
 
 // Reading takes ten times as long as copying what was read.
@@ -47,7 +48,7 @@ var (
 	kueueOnce  = sync.OnceValues(func() ([]*unstructured.Unstructured, error) { return Parse("kueue.yaml", kueue) })
 )
 
-// copyAll returns objects that the caller may change.
+// copyAll returns copies that the caller may change.
 func copyAll(all []*unstructured.Unstructured, err error) ([]*unstructured.Unstructured, error) {
 	own := make([]*unstructured.Unstructured, len(all))
 	for i, u := range all {
@@ -56,7 +57,7 @@ func copyAll(all []*unstructured.Unstructured, err error) ([]*unstructured.Unstr
 	return own, err
 }
 
-// Parse reads a stream of YAML documents; comments alone are no document. name is for errors.
+// Parse reads a stream of YAML documents, and skips those of comments alone. name is for errors.
 func Parse(name string, stream []byte) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for i, doc := range bytes.Split(stream, []byte("\n---\n")) {

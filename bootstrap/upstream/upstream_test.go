@@ -35,7 +35,7 @@ func TestVersionsAreThoseOfGoMod(t *testing.T) {
 	}
 }
 
-// TestWhatIsInstalled shows in a review which objects a new version adds and drops.
+// TestWhatIsInstalled shows reviewers which objects a new version adds and drops.
 func TestWhatIsInstalled(t *testing.T) {
 	for name, read := range map[string]func() ([]*unstructured.Unstructured, error){"tekton": Tekton, "kueue": Kueue} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestKueueQueuesNothingByItselfButJobs(t *testing.T) {
 	}
 }
 
-// TestNoPodWaitsForKueue: its webhooks fail closed, so none may stand before kinds that it does not queue.
+// TestNoPodWaitsForKueue: its webhooks fail closed, so none may guard kinds that it does not queue.
 func TestNoPodWaitsForKueue(t *testing.T) {
 	for _, o := range must(t, Kueue) {
 		hooks, _, _ := unstructured.NestedSlice(o.Object, "webhooks")

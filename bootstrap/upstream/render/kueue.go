@@ -18,8 +18,8 @@ import (
 // kueueImage is the released image, without its tag.
 const kueueImage = "registry.k8s.io/kueue/kueue"
 
-// kueue builds config/default with the released image and our configuration in place of the default one, then leaves out
-// the webhooks of frameworks that are off.
+// kueue builds config/default with the released image and with our configuration, and leaves out the webhooks of
+// integrations that are off.
 func kueue(dir, version string) ([]*unstructured.Unstructured, error) {
 	config := filepath.Join(dir, "config")
 	memory := filesys.MakeFsInMemory()
@@ -70,7 +70,7 @@ func load(memory filesys.FileSystem, dir string) error {
 	})
 }
 
-// overlay writes our kustomization beside the module's own.
+// overlay writes our kustomization on top of that of the module.
 func overlay(memory filesys.FileSystem, config, version string) error {
 	staging, err := stagingImage(filepath.Join(config, "components", "manager", "kustomization.yaml"))
 	if err != nil {
@@ -90,7 +90,7 @@ func overlay(memory filesys.FileSystem, config, version string) error {
 		"generatorOptions": map[string]any{"disableNameSuffixHash": true},
 		"patches": []any{map[string]any{
 			"target": map[string]any{"kind": "Deployment", "name": "kueue-controller-manager"},
-			// The tag of a release never moves, and a mirror may be a node's own store.
+			// Tags of releases are immutable, and a mirror may be the image store of a node.
 			"patch": `[{"op": "replace", "path": "/spec/template/spec/containers/0/imagePullPolicy", "value": "IfNotPresent"}]`,
 		}},
 	}
@@ -104,7 +104,7 @@ func overlay(memory filesys.FileSystem, config, version string) error {
 	return memory.WriteFile("/overlay/controller_manager_config.yaml", settings)
 }
 
-// stagingImage is the name that the module's own transform gives the image; ours must name what that one leaves behind.
+// stagingImage returns the name that the module gives the image: our kustomization has to replace that one.
 func stagingImage(file string) (string, error) {
 	var k struct {
 		Images []struct {
@@ -124,8 +124,9 @@ func stagingImage(file string) (string, error) {
 	return k.Images[0].NewName, nil
 }
 
-// configuration is Kueue's default configuration with what runs of pipelines need. The frameworks pod, deployment and
-// statefulset must be off: the queue label of a PipelineRun is copied to its pods, which would be queued once more.
+// configuration returns the default configuration of Kueue with the changes that runs need. The integrations pod,
+// deployment and statefulset must be off: Tekton copies the queue label of a PipelineRun to its pods, which would then
+// be queued again.
 func configuration(file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -142,8 +143,8 @@ func configuration(file string) ([]byte, error) {
 	return yaml.Marshal(settings)
 }
 
-// trim leaves out the webhooks of frameworks that are off. They fail closed, so that nobody could make a Pod or a
-// Deployment while Kueue is down, though it has no interest in them.
+// trim leaves out the webhooks of integrations that are off. They fail closed: while Kueue is down, nobody could
+// create a Pod or a Deployment.
 func trim(u *unstructured.Unstructured) {
 	if kind := u.GetKind(); kind != "MutatingWebhookConfiguration" && kind != "ValidatingWebhookConfiguration" {
 		return
@@ -153,7 +154,7 @@ func trim(u *unstructured.Unstructured) {
 	u.Object["webhooks"] = hooks
 }
 
-// isNeeded tells whether a webhook guards Kueue's own objects or those of a framework that is on.
+// isNeeded reports whether a webhook is for Kueue's own objects or for an integration that is on.
 func isNeeded(webhook any) bool {
 	hook, _ := webhook.(map[string]any)
 	rules, _, _ := unstructured.NestedSlice(hook, "rules")

@@ -1,6 +1,5 @@
-// Command render writes the manifests of Tekton and Kueue from their modules in the module cache. It must not contain
-// a version: go.mod pins it. It applies only the changes of upstream's own release process, and the configuration of
-// Kueue.
+// Command render writes the manifests of Tekton and Kueue from their modules in the module cache. Versions come from
+// go.mod only. It changes what the releases of upstream change, and the configuration of Kueue.
 package main
 
 import (
@@ -28,7 +27,7 @@ func main() {
 	}
 }
 
-// source is one module and how its objects are made.
+// source is one module and how its objects are rendered.
 type source struct {
 	module, want, file, inputs string
 	objects                    func(dir, version string) ([]*unstructured.Unstructured, error)
@@ -73,7 +72,8 @@ func (s source) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, s.file), out.Bytes(), 0o644)
 }
 
-// locate returns the version of a module in go.mod and its folder in the module cache, fetching it where it is not there.
+// locate returns the version of a module in go.mod and its folder in the module cache, and downloads it if it is not
+// there.
 func locate(module string) (version, dir string, err error) {
 	if out, err := exec.Command("go", "mod", "download", module).CombinedOutput(); err != nil {
 		return "", "", fmt.Errorf("downloading %s: %w: %s", module, err, out)

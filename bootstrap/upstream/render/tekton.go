@@ -16,8 +16,8 @@ import (
 	"bflow.dev/bflow/bootstrap/upstream"
 )
 
-// tekton does what upstream's release does with config/: ko:// references become the names of the published images, and
-// "devel" the version.
+// tekton does what a release of upstream does with config/: it replaces ko:// references by the published images, and
+// "devel" by the version.
 func tekton(dir, version string) ([]*unstructured.Unstructured, error) {
 	files, err := yamlFiles(filepath.Join(dir, "config"))
 	if err != nil {
@@ -38,8 +38,8 @@ func tekton(dir, version string) ([]*unstructured.Unstructured, error) {
 	return all, restrict(all)
 }
 
-// restrict lets Tekton give its own containers the security context that a namespace of Pod Security level restricted
-// asks for: runs live in such ones, and without it no pod of a task is let in.
+// restrict makes Tekton set the security context that Pod Security level restricted demands on its own containers:
+// without it no pod of a task is admitted in a namespace of runs.
 func restrict(all []*unstructured.Unstructured) error {
 	for _, o := range all {
 		if o.GetKind() != "ConfigMap" || o.GetName() != "feature-flags" {
@@ -67,7 +67,7 @@ func yamlFiles(dir string) ([]string, error) {
 	return files, err
 }
 
-// renderRelease is the text of a manifest as the release of this version has it.
+// renderRelease returns the text of a manifest as it is in the release of this version.
 func renderRelease(text, version string) string {
 	devel := regexp.MustCompile(`\b(release|version): "?devel"?(\s)`)
 	image := regexp.MustCompile(`ko://github\.com/tektoncd/pipeline/cmd/[a-z]+`)
@@ -77,8 +77,8 @@ func renderRelease(text, version string) string {
 	})
 }
 
-// publishedImage is the name under which the image of a command is released: its last element and, as ko's
-// default naming has it, the MD5 of its import path.
+// publishedImage returns the name under which the image of a command is released: its last path element and the MD5 of
+// its import path, as ko names images by default.
 func publishedImage(importPath, version string) string {
 	name := importPath[strings.LastIndex(importPath, "/")+1:]
 	return fmt.Sprintf("ghcr.io/tektoncd/pipeline/%s-%x:%s", name, md5.Sum([]byte(importPath)), version)
