@@ -1,6 +1,3 @@
-// Package bootstrap installs what runs need on a cluster (Tekton, Kueue, and bflow itself), compares an installation
-// with what it should be, upgrades it, and removes it. It must not know experiments, nor do more with runs than end
-// them.
 package bootstrap
 
 import (
