@@ -21,7 +21,7 @@ import (
 type patient struct {
 	*apitest.Server
 	options Options
-	told    Reached
+	told    ReachReport
 	mute    bool          // the pod says nothing
 	off     time.Duration // by which the clock of its node is wrong
 }
@@ -36,7 +36,7 @@ func healthy(t *testing.T) *patient {
 	p := &patient{Server: apitest.New(t)}
 	p.Add(t, string(text))
 	p.options = Options{Namespace: "bench", Version: "v0.1.0", Pod: true, Timeout: eventually.Limit, Reach: []string{"https://models.example"}}
-	p.told = Reached{URLs: []URL{{URL: "https://models.example"}}}
+	p.told = ReachReport{URLs: []URL{{URL: "https://models.example"}}}
 	p.OnCreate(p.start)
 	return p
 }

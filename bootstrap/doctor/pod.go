@@ -252,8 +252,8 @@ func (d *doctor) checkEgress(ctx context.Context, pod string, before time.Time) 
 	return lines
 }
 
-func (d *doctor) log(ctx context.Context, pod string) (Reached, error) {
-	var r Reached
+func (d *doctor) log(ctx context.Context, pod string) (ReachReport, error) {
+	var r ReachReport
 	url := fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s/log?container=%s", d.host(), d.Namespace, pod, reachContainer)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

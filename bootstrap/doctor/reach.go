@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Reached is what a pod of bflow can reach. The pod prints it as JSON.
-type Reached struct {
+// ReachReport is what a pod of bflow can reach. The pod prints it as JSON.
+type ReachReport struct {
 	Time time.Time `json:"time"` // by the clock of the node
 	URLs []URL     `json:"urls"`
 }
@@ -23,10 +23,10 @@ type URL struct {
 const answerTimeout = 10 * time.Second
 
 // Reach tries all URLs at the same time.
-func Reach(ctx context.Context, client *http.Client, now time.Time, urls []string) Reached {
+func Reach(ctx context.Context, client *http.Client, now time.Time, urls []string) ReachReport {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	r := Reached{Time: now, URLs: make([]URL, len(urls))}
+	r := ReachReport{Time: now, URLs: make([]URL, len(urls))}
 	var all sync.WaitGroup
 	for i, url := range urls {
 		r.URLs[i].URL = url
