@@ -142,7 +142,7 @@ func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
 		}
 		h.printDone("%s (%s, %s)", p.Name, describeCounts(len(p.Objects), count, 0), time.Since(began).Round(time.Second))
 	}
-	m.printTargets("knows namespace %q only when it is added again: bflow target add %s --kubeconfig FILE")
+	m.printTargets("does not know namespace %q until it is added again: bflow target add %s --kubeconfig FILE")
 	return nil
 }
 

@@ -87,8 +87,8 @@ func (h *Hub) AddTarget(ctx context.Context, o TargetOptions, dry io.Writer) err
 	if dry != nil {
 		steps = append(steps, step{"checking what would change", func(ctx context.Context) error { return a.preview(ctx, dry) }})
 	} else {
-		steps = append(steps, step{"preparing the target", a.prepareTarget}, step{"keeping its credentials", a.writeCredentials},
-			step{"making its queue", a.installQueue}, step{"waiting for the controller", a.awaitController})
+		steps = append(steps, step{"preparing the target", a.prepareTarget}, step{"storing its credentials", a.writeCredentials},
+			step{"creating its queue", a.installQueue}, step{"waiting for the controller", a.awaitController})
 	}
 	for _, s := range steps {
 		if err := s.do(ctx); err != nil {
@@ -134,7 +134,7 @@ func (a *addition) checkIdentity(context.Context) error {
 	}
 	for name, other := range all {
 		if name != a.o.Name && other.UID == a.found.UID && !areApart(a.settings.Nodes, other.Nodes) {
-			return fmt.Errorf("context %q is target %q already; devices are counted once, so a cluster has one name, or one for each part by --node-selector", a.far.Context, name)
+			return fmt.Errorf("context %q is already target %q; because devices are counted once, a cluster can be one target, or one target for each --node-selector", a.far.Context, name)
 		}
 	}
 	if was := a.settings.UID; was != "" && was != a.found.UID {
@@ -258,7 +258,7 @@ func (a *addition) prepareTarget(ctx context.Context) error {
 	a.printDone("target %q: Kubernetes %s (%s)", a.o.Name, strings.TrimPrefix(a.found.Version, "v"), describeResult(result))
 	for hub, name := range a.found.Hubs {
 		if hub != a.s.found.Platform.Hub {
-			a.printNote("another hub uses it too, as %q; what it runs there counts as held by others", name)
+			a.printNote("another hub also uses it, as %q; devices of its runs count as used by others", name)
 		}
 	}
 	return nil
@@ -332,7 +332,7 @@ func (a *addition) awaitController(ctx context.Context) error {
 		return last.Up && last.Complete, reasonNotReached(last)
 	}, a.printWaiting)
 	if err != nil {
-		return fmt.Errorf("it is added, and the controller of the hub does not reach it: %s; its address must lead there from pods of the hub: --host-alias NAME=IP helps where only the name does not", reasonNotReached(last))
+		return fmt.Errorf("it was added, but bflow-controller on the hub cannot reach it: %s; its address must be reachable from pods of the hub; if only its name does not resolve there, use --host-alias NAME=IP", reasonNotReached(last))
 	}
 	a.printDone("the controller reaches it: %s", describeSeen(last))
 	return nil

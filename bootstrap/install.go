@@ -34,7 +34,7 @@ func (h *Hub) Install(ctx context.Context, o Options) error {
 		{"looking for images", func(ctx context.Context) error { return h.checkOwnImages(ctx, s) }},
 		{"resolving images", func(ctx context.Context) error { return h.pin(ctx, &s) }},
 		{"looking for objects of others", func(ctx context.Context) error { return h.claim(ctx, &s) }},
-		{"asking the server what it would refuse", func(ctx context.Context) error { return h.checkConflicts(ctx, s) }},
+		{"checking what the server would reject", func(ctx context.Context) error { return h.checkConflicts(ctx, s) }},
 		{"writing the inventory", func(ctx context.Context) error { return h.beginInventory(ctx, s) }},
 	}); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (h *Hub) checkCluster(s survey) error {
 		problems = append(problems, err)
 	}
 	if len(s.beside) > 0 {
-		h.printNote("runs live in %s as before; bflow bootstrap namespace remove NAME takes one of these away", strings.Join(s.beside, ", "))
+		h.printNote("namespaces for runs are %s as before; remove one with bflow bootstrap namespace remove NAME", strings.Join(s.beside, ", "))
 	}
 	return errors.Join(append(problems, checkVersion(s))...)
 }
@@ -293,7 +293,7 @@ func (h *Hub) withoutNeeded(ctx context.Context, refs []apply.Ref, inv Inventory
 			return nil, err
 		}
 		if why != "" {
-			h.printNote("%s is no longer wanted and stays: %s", ref, why)
+			h.printNote("%s is no longer needed but stays: %s", ref, why)
 			kept[ref.Name] = results
 			continue
 		}

@@ -46,7 +46,7 @@ func (h *Hub) printKept(all []apply.Kept, force bool) {
 	for _, k := range all {
 		text := k.String()
 		if !force && !fieldsToKeep(true)(k.Ref, k.Path) {
-			text += "; --force-conflicts takes it"
+			text += "; --force-conflicts takes ownership of it"
 		}
 		h.printNote("%s", text)
 	}

@@ -50,7 +50,7 @@ func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
 	defer cancel()
 	for _, s := range []step{
 		{"deleting results", m.deleteResults},
-		{"telling the controller", func(ctx context.Context) error { return m.withdrawController(ctx, own) }},
+		{"updating the controller", func(ctx context.Context) error { return m.withdrawController(ctx, own) }},
 		{"deleting its objects", func(ctx context.Context) error { return m.deleteObjects(ctx, own) }},
 		{"finishing the inventory", m.forgetNamespace},
 	} {
@@ -58,7 +58,7 @@ func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	m.printTargets("keeps namespace %q and the accounts in it; an administrator of %s may delete them")
+	m.printTargets("keeps namespace %q and the service accounts in it; an administrator of %s can delete them")
 	m.printDone("namespace %q is removed", o.Name)
 	return nil
 }

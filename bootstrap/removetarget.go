@@ -39,7 +39,7 @@ type targetRemoval struct {
 func (h *Hub) RemoveTarget(ctx context.Context, o RemoveOptions) error {
 	l := &targetRemoval{Hub: h, o: o}
 	for _, s := range []step{
-		{"looking at the hub", l.findTarget}, {"holding its queue", l.holdQueue}, {"looking for its runs", l.drain}, {"leaving the target", l.leaveTarget},
+		{"looking at the hub", l.findTarget}, {"stopping its queue", l.holdQueue}, {"looking for its runs", l.drain}, {"leaving the target", l.leaveTarget},
 		{"deleting its queue", l.deleteQueue}, {"finishing the inventory", l.forgetTarget},
 	} {
 		if err := s.do(ctx); err != nil {
@@ -108,7 +108,7 @@ func (l *targetRemoval) drain(ctx context.Context) error {
 		}
 	}
 	if len(waiting) > 0 {
-		l.printNote("runs that wait in its queues: %d, %s first; they wait until they are cancelled, or a target of that name is there again", len(waiting), waiting[0].GetName())
+		l.printNote("runs still wait in its queues: %d, %s first; they wait until they are cancelled or a target of that name is added again", len(waiting), waiting[0].GetName())
 	}
 	if len(holding) == 0 || l.o.Force {
 		return nil
@@ -128,18 +128,18 @@ func (l *targetRemoval) drain(ctx context.Context) error {
 // leaveTarget deletes what bflow has made on the target.
 func (l *targetRemoval) leaveTarget(ctx context.Context) error {
 	if l.o.Kubeconfig == "" {
-		l.printNote("what bflow made on the target stays there: namespace %q, accounts and rights", contract.NamespaceSystem)
+		l.printNote("what bflow created on the target stays there: namespace %q, service accounts and RBAC", contract.NamespaceSystem)
 		return nil
 	}
 	for name, other := range l.s.options.Targets {
 		if name != l.o.Name && other.UID == l.s.options.Targets[l.o.Name].UID {
-			l.printNote("what bflow made on the target stays there: target %q is a part of the same cluster", name)
+			l.printNote("what bflow created on the target stays there: target %q is a part of the same cluster", name)
 			return nil
 		}
 	}
 	err := l.removeFromTarget(ctx)
 	if err != nil && l.o.Force {
-		l.printNote("what bflow made on the target stays there: %v", err)
+		l.printNote("what bflow created on the target stays there: %v", err)
 		return nil
 	}
 	return err

@@ -64,7 +64,7 @@ func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 
 func (r *removal) run(ctx context.Context) error {
 	steps := []step{
-		{"looking for who releases runs", func(ctx context.Context) error { return r.requireController(ctx, "") }},
+		{"looking for the controller that releases runs", func(ctx context.Context) error { return r.requireController(ctx, "") }},
 		{"ending matrices", r.endMatrices},
 		{"ending runs", r.endRuns},
 		{"deleting targets", r.deleteTargets},
@@ -107,7 +107,7 @@ func (r *removal) deleteTargets(ctx context.Context) error {
 		if _, err := r.remove(ctx, credentialsOf(name)); err != nil {
 			return err
 		}
-		r.printNote("target %q keeps namespaces, accounts and rights of bflow: bflow target remove takes them away before an uninstallation", name)
+		r.printNote("target %q keeps namespaces, service accounts and RBAC of bflow: remove them with bflow target remove before you uninstall", name)
 	}
 	return nil
 }
@@ -283,10 +283,10 @@ func (r *removal) isVacant(ctx context.Context, ref apply.Ref) bool {
 func (r *removal) printWhatStays(left Inventory) {
 	for _, e := range left.Parts[partBflow] {
 		if r.holdsResults(e.Ref) {
-			r.printNote("results in %q can be fetched as before: bflow fetch RUN -n %s", e.Name, e.Name)
+			r.printNote("results in %q can still be fetched with bflow fetch RUN -n %s", e.Name, e.Name)
 		}
 	}
-	r.printNote("the inventory stays in %q: bflow bootstrap uninstall goes on with what stays, results go with --data",
+	r.printNote("the inventory stays in %q: run bflow bootstrap uninstall again to delete what is left, with --data to delete results as well",
 		contract.NamespaceSystem)
 }
 

@@ -42,12 +42,12 @@ func (k *Kueue) Usable() bool { return slices.Contains(k.Served, "v1beta2") }
 // Check wants the version of the API that our queues are written in.
 func (k *Kueue) Check() (notes []string, err error) {
 	if !k.Usable() {
-		err = fmt.Errorf("the Kueue %s there serves %v, and our queues are v1beta2; upgrade it",
+		err = fmt.Errorf("the Kueue %s there serves %v, but bflow needs v1beta2; upgrade it",
 			k.Install.Version, k.Served)
 	}
 	if k.ManagesPods() {
 		notes = append(notes,
-			"its pod framework is on: runs carry no queue label, and the controller makes their Workloads")
+			"its pod integration is enabled: runs have no queue label, and bflow-controller creates their Workloads")
 	}
 	return notes, err
 }

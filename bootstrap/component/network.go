@@ -18,7 +18,7 @@ type Network struct{}
 func (*Network) Definition() Definition {
 	return Definition{Name: "NetworkPolicies", Flags: []Flag{{
 		Name: "network-policies", Key: keyNetwork, Kind: Switch, Parse: parseNetwork,
-		Usage: "say who may talk to pods of bflow, for networks that enforce it; =false takes that back",
+		Usage: "create NetworkPolicies that restrict access to bflow's pods; =false removes them",
 	}}}
 }
 

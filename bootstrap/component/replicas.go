@@ -20,7 +20,7 @@ type Replicas struct{}
 func (*Replicas) Definition() Definition {
 	return Definition{Name: "replicas", Flags: []Flag{{
 		Name: "controller-replicas", Key: keyReplicas, Kind: Number, Parse: parseReplicas,
-		Usage: "pods of bflow-controller, of which one leads (default: as before, at first 1)",
+		Usage: "replicas of bflow-controller, of which one is the leader (default: unchanged, initially 1)",
 	}}}
 }
 

@@ -77,11 +77,11 @@ func parseServer(text string) (contract.PrometheusServer, error) {
 func checkServer(s contract.PrometheusServer) error {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery+u.Fragment != "" {
-		return fmt.Errorf("address %q of a Prometheus server: want https://HOST[:PORT][/PATH], because a token goes there",
+		return fmt.Errorf("address %q of a Prometheus server: want https://HOST[:PORT][/PATH], because a token is sent to it",
 			credential.URL(s.URL))
 	}
 	if s.CA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(s.CA)) {
-		return fmt.Errorf("authority of Prometheus server %s: there is no certificate in it; want PEM", s.URL)
+		return fmt.Errorf("CA of Prometheus server %s: it contains no certificate; want PEM", s.URL)
 	}
 	return nil
 }

@@ -65,9 +65,9 @@ func TestPrometheusServersThatGetAToken(t *testing.T) {
 func TestWhatIsNoServerForATokenIsRefused(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://p.example:9091/prom":   "",
-		"http://p.example":              "because a token goes there",
-		"https://jane:s3cret@p.example": "because a token goes there",
-		"p.example":                     "because a token goes there",
+		"http://p.example":              "because a token is sent to it",
+		"https://jane:s3cret@p.example": "because a token is sent to it",
+		"p.example":                     "because a token is sent to it",
 		"https://p.example,cert=x":      "want ca=FILE or audience=NAME",
 	} {
 		_, err := parseServers([]string{address})

@@ -37,8 +37,8 @@ func (d *doctor) tekton(ctx context.Context) []Line {
 	}
 	line := d.installed(ctx, check, "Tekton Pipelines", i, minTekton)
 	if line.Level == OK && d.isDown(ctx, i.Namespace, "tekton-pipelines-webhook") {
-		line = fail(check, fmt.Sprintf("look at its pods: kubectl get pods -n %s", i.Namespace),
-			"Deployment tekton-pipelines-webhook in %s is not available%s: no run is made, and none goes on", i.Namespace, d.trouble(ctx, i.Namespace))
+		line = fail(check, fmt.Sprintf("check its pods: kubectl get pods -n %s", i.Namespace),
+			"Deployment tekton-pipelines-webhook in %s is not available%s: no run can be created, and none makes progress", i.Namespace, d.trouble(ctx, i.Namespace))
 	}
 	if line.Level != OK || d.platform.IsOpenShift() {
 		return []Line{line}
@@ -92,7 +92,7 @@ func (d *doctor) kueue(ctx context.Context) []Line {
 	}
 	line := d.installed(ctx, check, "Kueue", i, minKueue)
 	if line.Level == OK && k.ManagesPods() {
-		line = warn(check, "take pod out of integrations.frameworks of Kueue, or leave it: runs then wait by a Workload that the controller makes",
+		line = warn(check, "remove pod from integrations.frameworks of Kueue, or keep it: bflow-controller then creates the Workloads of runs",
 			"Kueue %s (%s) manages single pods too, so runs may carry no queue label", i.Version, i.By)
 	}
 	return []Line{line}

@@ -56,7 +56,7 @@ func (d *doctor) permissions(ctx context.Context) []Line {
 	case slices.ContainsFunc(denied, right.vital):
 		return []Line{fail(check, remedy, "your account may not start runs in namespace %s: %s", d.Namespace, listRights(denied))}
 	default:
-		return []Line{warn(check, remedy, "your account may start runs, and some verbs of bflow will not work: %s", listRights(denied))}
+		return []Line{warn(check, remedy, "your account may start runs, but some commands of bflow will not work: %s", listRights(denied))}
 	}
 }
 

@@ -39,7 +39,7 @@ func (d *doctor) pod(ctx context.Context) []Line {
 	pods := d.cluster.Dynamic.Resource(core("pods")).Namespace(d.Namespace)
 	pod, err := pods.Create(ctx, d.probe(prefix, tag), metav1.CreateOptions{})
 	if err != nil {
-		return []Line{fail(check, "mend what the API server says, or look without a pod: --no-pod", "a pod of bflow cannot be made in namespace %s: %s", d.Namespace, serverMessage(err))}
+		return []Line{fail(check, "fix what the API server reports, or check without a pod: --no-pod", "a pod of bflow cannot be created in namespace %s: %s", d.Namespace, serverMessage(err))}
 	}
 	name := pod.GetName()
 	defer func() { // also after an interrupt, so that the pod does not stay

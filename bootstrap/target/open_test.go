@@ -17,7 +17,7 @@ func TestANamespaceThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	refusal := apierrors.NewForbidden(schema.GroupResource{Resource: "serviceaccounts"}, "x", errors.New("it is being terminated"))
 	refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	got := (&Cluster{}).explain("applying x", refusal).Error()
-	if !strings.HasSuffix(got, "it is being terminated; try again when it is gone") {
+	if !strings.HasSuffix(got, "it is being terminated; try again once it is gone") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -19,7 +19,7 @@ import (
 func (c *Cluster) Remove(ctx context.Context, objects func(namespaces []string) ([]*unstructured.Unstructured, error), hub string, say func(string)) error {
 	namespaces, err := c.objects.List(ctx, schema.GroupKind{Kind: "Namespace"}, "", contract.LabelManagedBy+"="+contract.ManagedBy)
 	if err != nil {
-		return c.explain("looking for what is ours on the target", err)
+		return c.explain("looking for bflow's objects on the target", err)
 	}
 	shared := map[string]bool{} // namespaces that other hubs use as well
 	var runs []string
@@ -74,7 +74,7 @@ func (c *Cluster) removeObjects(ctx context.Context, all []*unstructured.Unstruc
 	for _, phase := range apply.DeletePhases(refs) {
 		for _, ref := range phase {
 			if _, err := c.objects.Delete(ctx, ref); err != nil {
-				return c.explain("removing what is ours on the target", err)
+				return c.explain("removing bflow's objects from the target", err)
 			}
 		}
 	}

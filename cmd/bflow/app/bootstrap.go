@@ -53,16 +53,16 @@ func mirrorFlags(more ...cli.Flag) []cli.Flag {
 
 func installFlags(more ...cli.Flag) []cli.Flag {
 	flags := []cli.Flag{
-		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "where runs live, beside where they do already; repeatable or by commas (default: " + objects.DefaultNamespace + ")"},
-		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: by the platform)"},
-		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...] of the nodes for task pods (default: nodes without GPUs where a label tells them)"},
-		&cli.StringSliceFlag{Name: "controller-flag", Usage: "flag of bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
+		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace for runs, added to the existing ones; repeatable or comma-separated (default: " + objects.DefaultNamespace + ")"},
+		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: chosen by platform)"},
+		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...]: labels of the nodes for task pods (default: nodes without GPUs, if a label identifies them)"},
+		&cli.StringSliceFlag{Name: "controller-flag", Usage: "pass a flag to bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
 	}
 	flags = append(flags, componentFlags(component.Flags(component.All()))...)
 	flags = append(flags,
-		&cli.BoolFlag{Name: "adopt", Usage: "take over what others have installed"},
-		&cli.BoolFlag{Name: "force-conflicts", Usage: "take fields that others own, except how many and how large things are"},
-		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long each component may take until it works"},
+		&cli.BoolFlag{Name: "adopt", Usage: "take over Tekton and Kueue from others who installed them"},
+		&cli.BoolFlag{Name: "force-conflicts", Usage: "take ownership of fields that other field managers own, except replicas and resources"},
+		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long to wait for each component to become ready"},
 	)
 	return kubeFlags(mirrorFlags(slices.Concat(flags, keepFlags(), more)...)...)
 }
