@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
-	"bflow.dev/bflow/cmd/bflow/gitsource/gittest"
 	"bflow.dev/bflow/pipelines/bundle"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs/gitsource/gittest"
 	"bflow.dev/bflow/verdict"
 )
 

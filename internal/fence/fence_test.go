@@ -44,6 +44,7 @@ var rules = []rule{
 	{"the compiler refers to a bundle without opening it", "./generator/compile", nil, []string{"github.com/google/go-containerregistry"}},
 	{"the arithmetic of devices knows no cluster", "./queue/devices", nil, slices.Concat(heavy, clientgo, []string{"sigs.k8s.io/controller-runtime"})},
 	{"what became of a matrix is arithmetic", "./queue/matrix/state", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", "sigs.k8s.io/"})},
+	{"the life of runs knows no command line", "./runs/...", nil, []string{"github.com/urfave/cli", module + "cmd"}},
 	{"what is shipped has nothing of its tests", "./cmd/...", nil, []string{module + "internal/eventually", module + "internal/quiet", module + "internal/apitest"}},
 	{"pipelines do not know the experiment file", "./pipelines/...", nil, []string{module + "generator/spec", module + "generator/plan"}},
 }
@@ -59,7 +60,7 @@ func TestFoundationsAreLight(t *testing.T) {
 	for _, folder := range foundations {
 		t.Run(folder, func(t *testing.T) {
 			judge(t, rule{pattern: "./" + folder + "/...", banned: slices.Concat(heavy, clientgo, generator, []string{
-				module + "pipelines", module + "cmd", module + "queue", module + "bootstrap",
+				module + "pipelines", module + "cmd", module + "queue", module + "bootstrap", module + "runs",
 			})})
 		})
 	}

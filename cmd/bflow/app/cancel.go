@@ -6,8 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/pipelines/local"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 )
 
 func cancelCommand(s Streams) *cli.Command {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/fetch"
 	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs/fetch"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -7,11 +7,11 @@ import (
 	"os"
 	"time"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/leaks"
 	"bflow.dev/bflow/pipelines/local"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
+	"bflow.dev/bflow/runs/leaks"
 	"bflow.dev/bflow/tasks/provision"
 	"bflow.dev/bflow/tasks/step"
 

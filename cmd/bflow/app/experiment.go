@@ -12,10 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/experiment"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
+	"bflow.dev/bflow/runs/experiment"
 	"bflow.dev/bflow/tasks/step"
 )
 

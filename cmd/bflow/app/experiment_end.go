@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/experiment"
-	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
+	"bflow.dev/bflow/runs/experiment"
+	"bflow.dev/bflow/runs/progress"
 	"bflow.dev/bflow/tasks/step"
 )
 

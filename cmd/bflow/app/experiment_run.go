@@ -10,10 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/experiment"
-	"bflow.dev/bflow/cmd/bflow/gitsource"
-	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/spec"
@@ -22,6 +18,10 @@ import (
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runplan/literal"
+	clusterrun "bflow.dev/bflow/runs/cluster"
+	"bflow.dev/bflow/runs/experiment"
+	"bflow.dev/bflow/runs/gitsource"
+	"bflow.dev/bflow/runs/progress"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"testing"
 
-	"bflow.dev/bflow/cmd/bflow/gitsource/gittest"
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs/gitsource/gittest"
 )
 
 const (

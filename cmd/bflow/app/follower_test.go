@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/report"
+	clusterrun "bflow.dev/bflow/runs/cluster"
+	"bflow.dev/bflow/runs/progress"
 )
 
 func TestARunOfAClusterLeavesALineOfEachStage(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/localrun"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/runplan/contract"
+	localrun "bflow.dev/bflow/runs/local"
 	"bflow.dev/bflow/verdict"
 )
 

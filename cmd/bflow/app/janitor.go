@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/leaks"
+	"bflow.dev/bflow/runs/leaks"
 )
 
 func janitorCommand(s Streams) *cli.Command {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/rest"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 )
 
 // tellKept says what ended runs of some namespaces keep, "" for all of them. Who may not see it is told so.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 )
 
 func TestTheJanitorTellsWhatEndedRunsKeep(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 	"github.com/urfave/cli/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/runplan"
+	clusterrun "bflow.dev/bflow/runs/cluster"
+	"bflow.dev/bflow/runs/progress"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -6,11 +6,11 @@ import (
 	"os"
 	"time"
 
-	"bflow.dev/bflow/cmd/bflow/localrun"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
+	localrun "bflow.dev/bflow/runs/local"
 	"bflow.dev/bflow/tasks/mlflow"
 )
 

@@ -15,11 +15,11 @@ import (
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 	"bflow.dev/bflow/tasks/step"
 	"bflow.dev/bflow/verdict"
 )

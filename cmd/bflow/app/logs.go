@@ -11,9 +11,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -10,7 +10,6 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
@@ -18,6 +17,7 @@ import (
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runplan/literal"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 	"bflow.dev/bflow/tasks/step"
 )
 

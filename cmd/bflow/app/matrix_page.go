@@ -7,13 +7,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/brief"
 	"bflow.dev/bflow/report/page"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 )
 
 // reportsOf are the reports of points, as far as their summaries go, in the order of the points.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/report/brief"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 )
 
 // liveTable shows a matrix that goes on: on a terminal a table that is drawn anew with every change, else a line when the

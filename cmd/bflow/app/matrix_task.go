@@ -10,10 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/report/brief"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/step"
 )

@@ -11,7 +11,6 @@ import (
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines"
@@ -19,6 +18,7 @@ import (
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/report/brief"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 )
 
 const manyPoints = `

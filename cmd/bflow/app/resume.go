@@ -7,12 +7,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/localrun"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/results/checksums"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
+	localrun "bflow.dev/bflow/runs/local"
 	"bflow.dev/bflow/tasks/provision"
 	"bflow.dev/bflow/tasks/step"
 )

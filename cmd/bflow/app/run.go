@@ -13,14 +13,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/localrun"
-	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runplan/literal"
+	localrun "bflow.dev/bflow/runs/local"
+	"bflow.dev/bflow/runs/progress"
 	"bflow.dev/bflow/tasks/loadgen/external"
 	"bflow.dev/bflow/verdict"
 )

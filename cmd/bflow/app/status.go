@@ -11,11 +11,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/internal/screen"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
+	"bflow.dev/bflow/runs/progress"
 )
 
 func statusCommand(s Streams) *cli.Command {

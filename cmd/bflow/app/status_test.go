@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/internal/screen"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 )
 
 // A line has no room for all that a run asks for: the devices, which people wait for, are not cut.

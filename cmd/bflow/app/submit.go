@@ -13,15 +13,15 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/localrun"
-	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runplan/literal"
+	clusterrun "bflow.dev/bflow/runs/cluster"
+	localrun "bflow.dev/bflow/runs/local"
+	"bflow.dev/bflow/runs/progress"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/internal/screen"
+	"bflow.dev/bflow/runs/progress"
 )
 
 // screenOf is what the terminal behind w can show, the zero Screen where there is none. Flag --plain, TERM=dumb and

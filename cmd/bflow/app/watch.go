@@ -6,11 +6,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
-	"bflow.dev/bflow/cmd/bflow/progress"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
+	"bflow.dev/bflow/runs/progress"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"bflow.dev/bflow/cmd/bflow/clusterrun"
 	"bflow.dev/bflow/runplan/contract"
+	clusterrun "bflow.dev/bflow/runs/cluster"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -1,9 +1,0 @@
-package clusterrun_test
-
-import (
-	"testing"
-
-	"bflow.dev/bflow/internal/leakcheck"
-)
-
-func TestMain(m *testing.M) { leakcheck.Main(m) }

@@ -1,0 +1,250 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	queuerun "bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/runplan/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Ended says what a cancellation met.
+type Ended string
+
+// What a cancellation met.
+const (
+	WasQueued Ended = "queued" // it will never start, or not again: it was between two attempts
+	WasAlive  Ended = "alive"  // its last tasks take everything down
+	WasOver   Ended = "over"   // it had ended by itself
+)
+
+// Cancel asks for the end of a run. One that waits is Cancelled: to run its finally tasks would be to let it start. One
+// that has started is CancelledRunFinally, so that its teardown runs; with force nothing of it runs any more, and the
+// controller takes everything down. One that is between two attempts gets no further one, and where that has been made since
+// run was read, it is that which ends.
+func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Time) (Ended, error) {
+	pr := run.Last()
+	for {
+		held := force && pr.Annotations[contract.AnnotationAdmitted] != "" && pr.Annotations[contract.AnnotationReleased] == ""
+		between := queuerun.Between(pr)
+		if pr.IsDone() && !held && !between {
+			next, err := c.nextOf(ctx, pr)
+			if err != nil {
+				return "", fmt.Errorf("cancelling run %s: %w", run.ID, err)
+			}
+			if next == nil {
+				return WasOver, nil
+			}
+			pr = next
+			continue
+		}
+		status, met := tektonv1.PipelineRunSpecStatusCancelledRunFinally, WasAlive
+		switch {
+		case between && !held:
+			met = WasQueued
+		case pr.Spec.Status == tektonv1.PipelineRunSpecStatusPending:
+			status, met = tektonv1.PipelineRunSpecStatusCancelled, WasQueued
+		case force || pr.IsCancelled(): // what was cancelled outright stays so
+			status = tektonv1.PipelineRunSpecStatusCancelled
+		}
+		annotations := map[string]string{contract.AnnotationCancel: now.UTC().Format(time.RFC3339)}
+		if force && met == WasAlive {
+			annotations[contract.AnnotationForce] = annotations[contract.AnnotationCancel]
+		}
+		// The version keeps a run that is let start just now from losing its teardown.
+		change := map[string]any{"metadata": map[string]any{"resourceVersion": pr.ResourceVersion, "annotations": annotations}}
+		if !pr.IsDone() {
+			change["spec"] = map[string]any{"status": status}
+		}
+		err := c.merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change)
+		if !apierrors.IsConflict(err) {
+			return met, wrap("cancelling run "+run.ID, err)
+		}
+		if pr, err = get[tektonv1.PipelineRun](ctx, c, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
+			return "", fmt.Errorf("cancelling run %s: %w", run.ID, err)
+		}
+	}
+}
+
+// nextOf is the attempt that came after pr, nil where there is none.
+func (c *Cluster) nextOf(ctx context.Context, pr *tektonv1.PipelineRun) (*tektonv1.PipelineRun, error) {
+	name := queuerun.Next(pr)
+	if name == "" {
+		return nil, nil
+	}
+	next, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(pr.Namespace, name))
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return next, err
+}
+
+func wrap(act string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", act, err)
+}
+
+// ErrAlive is a run that has not ended.
+var ErrAlive = errors.New("it has not ended")
+
+// Delete deletes every attempt of a run and its summary, and waits until they are gone: the controller holds them until
+// nothing of the run is left on its target. held hears what it waits for, when that lasts. A run that has not ended is
+// refused with ErrAlive unless force.
+func (c *Cluster) Delete(ctx context.Context, run *Run, force bool, held func(why string)) error {
+	if s := StatusOf(run, nil); s.Alive && !force {
+		return fmt.Errorf("deleting run %s: %w", run.ID, ErrAlive)
+	}
+	if err := c.mark(ctx, run); err != nil {
+		return err
+	}
+	return c.gone(ctx, run, held)
+}
+
+// DeleteOrphan deletes a run that no controller looks after: once teardown has done what a controller does before it lets a
+// run go, our finalizers are taken off. That takes the right to delete the namespace.
+func (c *Cluster) DeleteOrphan(ctx context.Context, run *Run, teardown func(context.Context), held func(why string)) error {
+	if err := c.mark(ctx, run); err != nil {
+		return err
+	}
+	teardown(ctx)
+	for _, pr := range run.Attempts {
+		if err := c.letGo(ctx, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
+			return fmt.Errorf("removing the finalizers of run %s: %w", run.ID, err)
+		}
+	}
+	return c.gone(ctx, run, held)
+}
+
+// letGo takes our finalizers off a PipelineRun, or off the CustomRun of a matrix.
+func (c *Cluster) letGo(ctx context.Context, at path) error {
+	for {
+		o, err := get[partial](ctx, c, at)
+		if err != nil {
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return err
+		}
+		kept := slices.DeleteFunc(slices.Clone(o.Finalizers), func(f string) bool {
+			return f == contract.Finalizer || f == contract.FinalizerMatrix
+		})
+		if len(kept) == len(o.Finalizers) {
+			return nil
+		}
+		err = c.merge(ctx, at, map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion, "finalizers": kept}})
+		if !apierrors.IsConflict(err) {
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// mark tells the API server to delete every attempt of a run, and its summary.
+func (c *Cluster) mark(ctx context.Context, run *Run) error {
+	for _, pr := range run.Attempts {
+		r := pipelineRuns(pr.Namespace, pr.Name).on(c.http.Delete()).Param("propagationPolicy", "Background")
+		if err := c.do(ctx, r, nil); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting run %s: %w", run.ID, err)
+		}
+	}
+	at := configMaps(run.Namespace, contract.ResultConfigMap(run.ID))
+	if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("deleting the summary of run %s: %w", run.ID, err)
+	}
+	return nil
+}
+
+// Orphaned says whether no controller looks after runs: see run.Orphaned. Where that cannot be read there may be one.
+func (c *Cluster) Orphaned(ctx context.Context, now time.Time) bool {
+	d, err := get[appsv1.Deployment](ctx, c, controllerPath())
+	if err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	return queuerun.Orphaned(d, now)
+}
+
+func controllerPath() path {
+	return path{prefix: "/apis/apps/v1", namespace: contract.NamespaceSystem, resource: "deployments", name: contract.AccountController}
+}
+
+// heldLong is how long a deletion may take before its reason is told.
+const heldLong = 3 * time.Second
+
+// gone waits until no attempt is left.
+func (c *Cluster) gone(ctx context.Context, run *Run, held func(string)) error {
+	for _, pr := range run.Attempts {
+		at := selector{fields: "metadata.name=" + pr.Name}
+		err := untilGone(ctx, func() { held(c.holding(ctx, run)) }, func(ctx context.Context, tell func(bool)) error {
+			return keep(ctx, c, pipelineRuns(pr.Namespace, ""), at, func(n change[tektonv1.PipelineRun]) {
+				tell(!n.Deleted && (!n.Reset || len(n.All) > 0 && n.All[0].UID == pr.UID))
+			}, func(error) {})
+		})
+		if err != nil {
+			return fmt.Errorf("waiting until run %s is gone: %w; its deletion continues", run.ID, err)
+		}
+	}
+	return nil
+}
+
+func awaitGone(left <-chan bool, ended <-chan error, held func()) error {
+	patient := time.NewTimer(heldLong)
+	defer patient.Stop()
+	for {
+		select {
+		case there := <-left:
+			if !there {
+				return nil
+			}
+		case err := <-ended:
+			return err
+		case <-patient.C:
+			held()
+		}
+	}
+}
+
+// holding says what keeps a deleted run.
+func (c *Cluster) holding(ctx context.Context, run *Run) string {
+	if engine, err := c.Engine(ctx, run); err == nil && len(engine) > 0 {
+		return fmt.Sprintf("%d pods of the server under test are being deleted", len(engine))
+	}
+	deployment, err := get[appsv1.Deployment](ctx, c, controllerPath())
+	if apierrors.IsNotFound(err) || err == nil && deployment.Status.AvailableReplicas == 0 {
+		return fmt.Sprintf("%s has to release it, but is not running: see bflow doctor, or use --force if it is gone for good", contract.AccountController)
+	}
+	return fmt.Sprintf("%s keeps it until all its objects on the target are deleted", contract.AccountController)
+}
+
+// Plan is the plan of a run, from its ConfigMap.
+func (c *Cluster) Plan(ctx context.Context, run *Run) ([]byte, error) {
+	name := planOf(run.Last())
+	if name == "" {
+		return nil, fmt.Errorf("reading the plan of run %s: its workspace %q names no ConfigMap", run.ID, contract.WorkspacePlan)
+	}
+	cm, err := get[corev1.ConfigMap](ctx, c, configMaps(run.Namespace, name))
+	if err != nil {
+		return nil, fmt.Errorf("reading the plan of run %s: %w", run.ID, err)
+	}
+	return unpack(cm)
+}
+
+func planOf(pr *tektonv1.PipelineRun) string {
+	for _, ws := range pr.Spec.Workspaces {
+		if ws.Name == contract.WorkspacePlan && ws.ConfigMap != nil {
+			return ws.ConfigMap.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,177 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"bflow.dev/bflow/runplan/contract"
+
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// CancelMatrix asks for the end of a matrix. Its mark comes with the same change: from then on no run of it is made or let
+// start. Tekton tells the controller, which ends the runs: first those that wait. With force none of their tasks runs any
+// more.
+func (c *Cluster) CancelMatrix(ctx context.Context, m *Matrix, force bool, now time.Time) (Ended, error) {
+	pr := &m.Parent
+	for {
+		settled := pr.IsDone() && (m.Custom == nil || m.Custom.IsDone())
+		if settled {
+			return WasOver, nil
+		}
+		annotations := map[string]string{contract.AnnotationCancel: now.UTC().Format(time.RFC3339)}
+		if force {
+			annotations[contract.AnnotationForce] = "true"
+		}
+		change := map[string]any{"metadata": map[string]any{"resourceVersion": pr.ResourceVersion, "annotations": annotations}}
+		switch {
+		case pr.IsDone() || pr.IsCancelled():
+		case force:
+			change["spec"] = map[string]any{"status": tektonv1.PipelineRunSpecStatusCancelled}
+		default:
+			change["spec"] = map[string]any{"status": tektonv1.PipelineRunSpecStatusCancelledRunFinally}
+		}
+		err := c.merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change)
+		if !apierrors.IsConflict(err) {
+			return WasAlive, wrap("cancelling matrix "+m.Name(), err)
+		}
+		if pr, err = get[tektonv1.PipelineRun](ctx, c, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
+			return "", fmt.Errorf("cancelling matrix %s: %w", m.Name(), err)
+		}
+	}
+}
+
+// DeleteMatrix deletes a matrix with all its runs, and waits until it is gone: its controller holds it until nothing of any
+// run is left on a target. One that has not ended is refused with ErrAlive unless force.
+func (c *Cluster) DeleteMatrix(ctx context.Context, m *Matrix, force bool, held func(why string)) error {
+	status, err := m.Status()
+	if err != nil {
+		return err
+	}
+	if status.Alive && !force {
+		return fmt.Errorf("deleting matrix %s: %w", m.Name(), ErrAlive)
+	}
+	if err := c.markMatrix(ctx, m); err != nil {
+		return err
+	}
+	return c.matrixGone(ctx, m, func() {
+		held(fmt.Sprintf("%s keeps it until all objects of its runs on targets are deleted", contract.AccountController))
+	})
+}
+
+// DeleteOrphanMatrix deletes a matrix that no controller looks after: remove deletes one of its runs after another, and
+// then our finalizers are taken off its CustomRun and its parent. That takes the right to delete the namespace.
+func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func(*Run) error, held func(why string)) error {
+	if err := c.markMatrix(ctx, m); err != nil { // first: a controller that comes back makes no more runs of it
+		return err
+	}
+	runs, err := c.RunsOf(ctx, m)
+	if err != nil {
+		return fmt.Errorf("deleting matrix %s: %w", m.Name(), err)
+	}
+	for i := range runs {
+		if err := remove(&runs[i]); err != nil {
+			return err
+		}
+	}
+	if m.Custom != nil {
+		at := customRuns(m.Namespace(), m.Custom.Name)
+		if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting CustomRun %s of matrix %s: %w", m.Custom.Name, m.Name(), err)
+		}
+		if err := c.letGo(ctx, at); err != nil {
+			return fmt.Errorf("removing the finalizers of matrix %s: %w", m.Name(), err)
+		}
+	}
+	if err := c.letGo(ctx, pipelineRuns(m.Namespace(), m.Name())); err != nil {
+		return fmt.Errorf("removing the finalizers of matrix %s: %w", m.Name(), err)
+	}
+	return c.matrixGone(ctx, m, func() { held("what belongs to it is being deleted") })
+}
+
+// FindLeftMatrix returns what is left of a matrix whose parent was deleted: its CustomRun, which our finalizer holds. It is
+// nil where nothing is. Of the parent only its name is known.
+func (c *Cluster) FindLeftMatrix(ctx context.Context, name string, namespaces ...string) (*Matrix, error) {
+	var denied error
+	for _, namespace := range namespaces {
+		of := selector{labels: matrices + "," + pipeline.PipelineRunLabelKey + "=" + name}
+		customs, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(namespace, ""), of)
+		switch {
+		case apierrors.IsForbidden(err):
+			denied = errors.Join(denied, err)
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("looking for what is left of matrix %s: %w", name, err)
+		case len(customs) == 0:
+			return nil, nil
+		}
+		m := &Matrix{Custom: &customs[0]}
+		m.Parent.Name, m.Parent.Namespace = name, customs[0].Namespace
+		return m, nil
+	}
+	return nil, denied
+}
+
+// markMatrix tells the API server to delete the parent of a matrix, and its summary.
+func (c *Cluster) markMatrix(ctx context.Context, m *Matrix) error {
+	r := pipelineRuns(m.Namespace(), m.Name()).on(c.http.Delete()).Param("propagationPolicy", "Background")
+	if err := c.do(ctx, r, nil); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting matrix %s: %w", m.Name(), err)
+	}
+	at := configMaps(m.Namespace(), contract.ResultConfigMap(m.Name()))
+	if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("deleting the summary of matrix %s: %w", m.Name(), err)
+	}
+	return nil
+}
+
+// matrixGone waits until nothing of a matrix is left.
+func (c *Cluster) matrixGone(ctx context.Context, m *Matrix, held func()) error {
+	err := errors.Join(c.customGone(ctx, m, held), c.runsGone(ctx, m, held))
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("waiting until matrix %s is gone: %w; its deletion continues", m.Name(), err)
+	}
+	return err
+}
+
+// customGone waits until the CustomRun of a matrix is gone: its controller lets it go last.
+func (c *Cluster) customGone(ctx context.Context, m *Matrix, held func()) error {
+	if m.Custom == nil {
+		return nil
+	}
+	return untilGone(ctx, held, func(ctx context.Context, tell func(bool)) error {
+		return keep(ctx, c, customRuns(m.Namespace(), ""), selector{fields: "metadata.name=" + m.Custom.Name}, func(n change[partial]) {
+			tell(!n.Deleted && (!n.Reset || len(n.All) > 0 && n.All[0].UID == m.Custom.UID))
+		}, func(error) {})
+	})
+}
+
+// runsGone waits until the runs of a matrix are gone: the cluster collects them after it.
+func (c *Cluster) runsGone(ctx context.Context, m *Matrix, held func()) error {
+	at := pipelineRuns(m.Namespace(), "")
+	at.meta = true
+	f := matrixFollower{runs: map[string]partial{}}
+	return untilGone(ctx, held, func(ctx context.Context, tell func(bool)) error {
+		return keep(ctx, c, at, selector{labels: contract.LabelMatrix + "=" + m.Name()}, func(n change[partial]) {
+			f.children(n)
+			tell(len(f.runs) > 0)
+		}, func(error) {})
+	})
+}
+
+// untilGone waits until watch tells that nothing is left; held is told when that lasts.
+func untilGone(ctx context.Context, held func(), watch func(ctx context.Context, tell func(bool)) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	left, ended := make(chan bool), make(chan error, 1)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
+	watching.Go(func() { ended <- watch(ctx, send(ctx, left)) })
+	return awaitGone(left, ended, held)
+}

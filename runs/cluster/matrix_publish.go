@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"bflow.dev/bflow/internal/bounded"
+	"bflow.dev/bflow/runplan/contract"
+
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Keys of the ConfigMap that holds the results of a matrix.
+const (
+	KeyMatrix = "matrix.json"
+	keyPage   = "index.html.gz"
+)
+
+// longestPage is how much of a ConfigMap a page may take; one over thousands of points is made anew where it is wanted.
+const longestPage = 600 << 10
+
+// MatrixOf reads a matrix whose name is known.
+func (c *Cluster) MatrixOf(ctx context.Context, namespace, name string) (*Matrix, error) {
+	pr, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, name))
+	if err != nil {
+		return nil, fmt.Errorf("reading matrix %s: %w", name, err)
+	}
+	m := &Matrix{Parent: *pr}
+	all, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(namespace, ""), selector{labels: pipeline.PipelineRunLabelKey + "=" + name})
+	if err != nil {
+		return nil, fmt.Errorf("reading matrix %s: %w", name, err)
+	}
+	for i := range all {
+		if owns(pr, &all[i]) {
+			m.Custom = &all[i]
+		}
+	}
+	return m, nil
+}
+
+// PublishMatrix leaves what a matrix came to beside it: a summary, and its page where that is small enough. It goes with
+// the parent.
+func (c *Cluster) PublishMatrix(ctx context.Context, m *Matrix, summary any, html []byte) error {
+	text, err := json.Marshal(summary)
+	if err != nil {
+		return fmt.Errorf("encoding the summary of matrix %s: %w", m.Name(), err)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(html); err != nil {
+		return fmt.Errorf("packing the page of matrix %s: %w", m.Name(), err)
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("packing the page of matrix %s: %w", m.Name(), err)
+	}
+	cm := &corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: contract.ResultConfigMap(m.Name()), Namespace: m.Namespace(),
+			Labels: map[string]string{contract.LabelRole: "matrix-result", contract.LabelMatrix: m.Name(), contract.LabelManagedBy: contract.ManagedBy,
+				contract.LabelExperiment: m.Parent.Labels[contract.LabelExperiment]},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: m.Name(), UID: m.Parent.UID}}},
+		Data: map[string]string{KeyMatrix: string(text)},
+	}
+	if len(html) > 0 && packed.Len() <= longestPage {
+		cm.BinaryData = map[string][]byte{keyPage: packed.Bytes()}
+	}
+	body, err := json.Marshal(cm)
+	if err != nil {
+		return fmt.Errorf("encoding the summary of matrix %s: %w", m.Name(), err)
+	}
+	r := configMaps(cm.Namespace, cm.Name).on(c.http.Patch(types.ApplyPatchType)).Param("fieldManager", fieldManager).Param("force", "true").Body(body)
+	return wrap("writing the summary of matrix "+m.Name(), c.do(ctx, r, nil))
+}
+
+// MatrixResults reads what PublishMatrix has left.
+func (c *Cluster) MatrixResults(ctx context.Context, namespace, name string) (summary, html []byte, err error) {
+	cm, err := get[corev1.ConfigMap](ctx, c, configMaps(namespace, contract.ResultConfigMap(name)))
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the summary of matrix %s: %w", name, err)
+	}
+	const longestPage = 64 << 20
+	if packed := cm.BinaryData[keyPage]; packed != nil {
+		z, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading the page of matrix %s: %w", name, err)
+		}
+		if html, err = bounded.ReadAll(z, longestPage); err != nil {
+			return nil, nil, fmt.Errorf("reading the page of matrix %s: %w", name, err)
+		}
+	}
+	return []byte(cm.Data[KeyMatrix]), html, nil
+}

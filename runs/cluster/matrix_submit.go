@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// longestMatrix leaves room in the 63 characters of a run's name for time, random part, its place and the number of a
+// later attempt.
+const longestMatrix = 32
+
+// SubmitMatrix makes plans one matrix, or finds the one that its parent has made before. The server checks everything
+// before anything is made: also the first run of each queue, as the controller will make it.
+func (c *Cluster) SubmitMatrix(ctx context.Context, sub Submission) (*Matrix, error) {
+	objects, err := compile.Matrix(func(yield func(*runplan.RunPlan, error) bool) {
+		for _, p := range sub.Plans {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}, sub.Compile)
+	if err != nil {
+		return nil, err
+	}
+	base := strings.TrimSuffix(objects.Parent.GenerateName, "-")
+	objects.Parent.GenerateName, objects.Parent.Name = "", sub.Name(strings.TrimRight(base[:min(len(base), longestMatrix)], "-"))
+	sub.Parent.adopt(objects.Parent, sub.Notes)
+	samples, err := sub.samples(objects.Parent.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.ready(ctx, samples); err != nil {
+		return nil, err
+	}
+	if err := c.makeMatrix(ctx, objects, sub, true); err != nil {
+		return nil, err
+	}
+	for _, o := range samples {
+		err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, true, nil)
+		if err != nil && !sub.madeBefore(err) {
+			return nil, fmt.Errorf("checking the first run of queue %s: %w", o.PipelineRun.Labels[contract.LabelQueue], err)
+		}
+	}
+	if err := c.makeMatrix(ctx, objects, sub, false); err != nil {
+		return nil, err
+	}
+	return c.startMatrix(ctx, objects, sub)
+}
+
+// samples are the objects of the first plan of each queue.
+func (sub *Submission) samples(name string) ([]compile.Objects, error) {
+	seen := map[string]bool{}
+	var out []compile.Objects
+	for _, p := range sub.Plans {
+		if seen[p.Queue.Name] {
+			continue
+		}
+		seen[p.Queue.Name] = true
+		o, err := compile.Compile(p, sub.Compile)
+		if err != nil {
+			return nil, err
+		}
+		named(o.PipelineRun, fmt.Sprintf("%s-%05d", name, len(out)+1))
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// makeMatrix makes what the parent and its runs need.
+func (c *Cluster) makeMatrix(ctx context.Context, m compile.MatrixObjects, sub Submission, dry bool) error {
+	made := map[string]bool{}
+	for _, secret := range sub.credentials(m) {
+		if err := c.once(ctx, coreAPI, "secrets", &secret.ObjectMeta, secret, dry, made); err != nil {
+			return err
+		}
+	}
+	for _, t := range m.Tasks {
+		if err := c.once(ctx, tektonAPI, "tasks", &t.ObjectMeta, t, dry, made); err != nil {
+			return err
+		}
+	}
+	for _, p := range m.Pipelines {
+		if err := c.once(ctx, tektonAPI, "pipelines", &p.ObjectMeta, p, dry, made); err != nil {
+			return err
+		}
+	}
+	for _, cm := range m.Plans {
+		if err := c.once(ctx, coreAPI, "configmaps", &cm.ObjectMeta, cm, dry, made); err != nil {
+			return err
+		}
+	}
+	if !dry {
+		return nil
+	}
+	err := c.create(ctx, pipelineRuns(m.Parent.Namespace, ""), m.Parent, true, nil)
+	if sub.madeBefore(err) {
+		return nil
+	}
+	return wrap("checking matrix "+m.Parent.Name, err)
+}
+
+// madeBefore reports whether a server refuses what an earlier try of the parent's task may have made.
+func (sub *Submission) madeBefore(err error) bool {
+	return sub.Parent != nil && apierrors.IsAlreadyExists(err)
+}
+
+// credentials are those that the file held literally and a run of the matrix needs.
+func (sub *Submission) credentials(m compile.MatrixObjects) []*corev1.Secret {
+	named := map[string]bool{}
+	for _, p := range sub.Plans {
+		keys, _ := runplan.ReferencesIn(p) // it was compiled: it can be written
+		for _, k := range keys {
+			named[k.Name] = true
+		}
+		for _, l := range p.Measurements {
+			if k := l.API.APIKeySecret; k != nil {
+				named[k.Name] = true
+			}
+		}
+	}
+	return sub.secrets(m.Parent, func(name string) bool { return named[name] })
+}
+
+// startMatrix makes the parent, and it an owner of what it needs.
+func (c *Cluster) startMatrix(ctx context.Context, m compile.MatrixObjects, sub Submission) (*Matrix, error) {
+	pr, err := c.begin(ctx, m.Parent, sub.Parent)
+	if err != nil {
+		return nil, fmt.Errorf("submitting matrix %s: %w", m.Parent.Name, err)
+	}
+	for _, cm := range m.Plans {
+		c.own(ctx, pr, configMaps(pr.Namespace, cm.Name), cm)
+	}
+	if sub.Parent != nil {
+		return &Matrix{Parent: *pr}, nil // its Secrets are its own: see start
+	}
+	for _, secret := range sub.credentials(m) {
+		c.own(ctx, pr, path{prefix: coreAPI, namespace: pr.Namespace, resource: "secrets", name: secret.Name}, secret)
+	}
+	return &Matrix{Parent: *pr}, nil
+}

@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"bflow.dev/bflow/pipelines/local"
+	queuerun "bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/runplan/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Neighbour is another run of the queue in which one waits.
+type Neighbour struct {
+	Run       string            `json:"run"`
+	Namespace string            `json:"namespace"`
+	Requests  map[string]string `json:"requests,omitempty"`
+	Since     time.Time         `json:"since"`           // it holds what it asked for, or waits
+	Place     int               `json:"place,omitempty"` // of one that waits; 0 = not known
+	Ending    bool              `json:"ending,omitempty"`
+}
+
+// Neighbours are what a waiting run waits for.
+type Neighbours struct {
+	Holders []Neighbour `json:"holders"` // of the quota, the longest first
+	Before  []Neighbour `json:"before"`  // runs that come first, in their order
+	Hidden  bool        `json:"hidden"`  // those of other namespaces may not be seen
+}
+
+// neighbours looks for the runs that a waiting one waits for. What may not be read is not told.
+func (c *Cluster) neighbours(ctx context.Context, s *Status) {
+	if s.Queue == nil || s.State != local.Pending {
+		return
+	}
+	var near Neighbours
+	sel := selector{labels: contract.LabelQueue + "=" + s.Queue.Name}
+	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns("", ""), sel)
+	if apierrors.IsForbidden(err) {
+		near.Hidden = true
+		all, _, err = list[tektonv1.PipelineRun](ctx, c, pipelineRuns(s.Namespace, ""), sel)
+	}
+	if err != nil {
+		return
+	}
+	for i := range all {
+		pr := &all[i]
+		next := neighbour(pr)
+		switch q := queueOf(pr); {
+		case queuerun.ID(pr) == s.RunID && pr.Namespace == s.Namespace:
+		case !q.Admitted.IsZero() && q.Freed.IsZero() && q.Released.IsZero():
+			next.Since, next.Ending, next.Place = q.Admitted, pr.IsDone(), 0
+			near.Holders = append(near.Holders, next)
+		case next.Place > 0 && next.Place < s.Queue.Position:
+			near.Before = append(near.Before, next)
+		}
+	}
+	slices.SortFunc(near.Holders, func(a, b Neighbour) int { return a.Since.Compare(b.Since) })
+	slices.SortFunc(near.Before, func(a, b Neighbour) int { return a.Place - b.Place })
+	s.Queue.Neighbours = &near
+}
+
+func neighbour(pr *tektonv1.PipelineRun) Neighbour {
+	n := Neighbour{Run: queuerun.ID(pr), Namespace: pr.Namespace, Since: pr.CreationTimestamp.UTC(), Place: placeIn(pr.Annotations[contract.AnnotationReason])}
+	_ = json.Unmarshal([]byte(pr.Annotations[contract.AnnotationRequests]), &n.Requests) // the controller judges it
+	if pr.Spec.Status != tektonv1.PipelineRunSpecStatusPending {
+		n.Place = 0
+	}
+	return n
+}

@@ -1,0 +1,257 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"bflow.dev/bflow/report/brief"
+	"bflow.dev/bflow/runplan/contract"
+
+	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"knative.dev/pkg/apis"
+)
+
+// Parent is a PipelineRun whose task submits runs for somebody.
+type Parent struct {
+	Name, Namespace string
+	UID             types.UID
+	Created         time.Time
+	Params          map[string]string // with the defaults of its Pipeline
+	Annotations     map[string]string
+	Timeout         time.Duration // after which Tekton ends it; 0 = never
+}
+
+// Parent reads the PipelineRun of a name.
+func (c *Cluster) Parent(ctx context.Context, namespace, name string) (*Parent, error) {
+	pr, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, name))
+	if err != nil {
+		return nil, fmt.Errorf("reading PipelineRun %s: %w", name, err)
+	}
+	p := &Parent{Name: pr.Name, Namespace: pr.Namespace, UID: pr.UID, Created: pr.CreationTimestamp.Time, Params: map[string]string{}, Annotations: pr.Annotations}
+	if spec := pr.Status.PipelineSpec; spec != nil {
+		for _, param := range spec.Params {
+			if param.Default != nil {
+				p.Params[param.Name] = param.Default.StringVal
+			}
+		}
+	}
+	for _, param := range pr.Spec.Params {
+		p.Params[param.Name] = param.Value.StringVal
+	}
+	if t := pr.Spec.Timeouts; t != nil && t.Pipeline != nil {
+		p.Timeout = t.Pipeline.Duration
+	}
+	return p, nil
+}
+
+// owner makes what p submits go with p.
+func (p *Parent) owner() []metav1.OwnerReference {
+	return []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: p.Name, UID: p.UID}}
+}
+
+// adopt writes into pr, a run that is about to be made, who submits it.
+func (p *Parent) adopt(pr *tektonv1.PipelineRun, notes map[string]string) {
+	if p == nil {
+		return
+	}
+	pr.OwnerReferences = p.owner()
+	pr.Labels[contract.LabelParent] = p.Name
+	maps.Copy(pr.Annotations, notes)
+}
+
+// has reports whether pr was submitted by p.
+func (p *Parent) has(pr *tektonv1.PipelineRun) bool {
+	for _, o := range pr.OwnerReferences {
+		if p != nil && o.UID == p.UID {
+			return true
+		}
+	}
+	return false
+}
+
+// ChildrenOf returns an annotation of the runs that p has submitted already, by run: its task may be a second try.
+func (c *Cluster) ChildrenOf(ctx context.Context, p *Parent, annotation string) (map[string]string, error) {
+	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(p.Namespace, ""), selector{labels: contract.LabelParent + "=" + p.Name})
+	if err != nil {
+		return nil, fmt.Errorf("looking for runs of %s: %w", p.Name, err)
+	}
+	notes := map[string]string{}
+	for _, pr := range all {
+		if p.has(&pr) {
+			notes[pr.Name] = pr.Annotations[annotation]
+		}
+	}
+	return notes, nil
+}
+
+// Farewell is why a parent's task is told to end.
+type Farewell string
+
+// Why a parent's task is told to end.
+const (
+	ParentCancelled Farewell = "cancelled" // somebody cancelled or deleted it
+	ParentTimedOut  Farewell = "timed out"
+	ParentEvicted   Farewell = "evicted" // its pod is ended, by a drained node for one; nobody has said anything about the runs
+)
+
+// WhyEnds finds out why the task of p, whose TaskRun is named, is told to end. It asks until it knows or ctx ends: news
+// of it may come after the signal.
+func (c *Cluster) WhyEnds(ctx context.Context, p *Parent, taskRun string) Farewell {
+	for {
+		if why := c.whyEnds(ctx, p, taskRun); why != "" {
+			return why
+		}
+		select {
+		case <-ctx.Done():
+			return ParentEvicted
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) Farewell {
+	pr, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(p.Namespace, p.Name))
+	switch {
+	case apierrors.IsNotFound(err):
+		return ParentCancelled
+	case err != nil:
+		return ""
+	case pr.UID != p.UID, pr.DeletionTimestamp != nil, pr.Spec.Status != "":
+		return ParentCancelled
+	}
+	if cond := pr.Status.GetCondition(apis.ConditionSucceeded); cond != nil && cond.IsFalse() && cond.Reason == tektonv1.PipelineRunReasonTimedOut.String() {
+		return ParentTimedOut
+	}
+	tr, err := get[tektonv1.TaskRun](ctx, c, taskRuns(p.Namespace, taskRun))
+	if err != nil {
+		return ""
+	}
+	cond := tr.Status.GetCondition(apis.ConditionSucceeded)
+	switch {
+	case tr.Spec.StatusMessage == tektonv1.TaskRunCancelledByPipelineTimeoutMsg, cond != nil && cond.Reason == tektonv1.TaskRunReasonTimedOut.String():
+		return ParentTimedOut
+	case tr.Spec.Status == tektonv1.TaskRunSpecStatusCancelled:
+		return ParentCancelled
+	}
+	return ""
+}
+
+// CancelChildren asks for the end of every run and matrix that p has submitted, as Cancel and CancelMatrix do, and returns
+// those that had not ended.
+// Where the API server does not answer it tries again until ctx ends.
+func (c *Cluster) CancelChildren(ctx context.Context, p *Parent) (map[string]Ended, error) {
+	met := map[string]Ended{}
+	for {
+		err := c.cancelChildren(ctx, p, met)
+		if err == nil || final(err) {
+			return met, err
+		}
+		select {
+		case <-ctx.Done():
+			return met, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (c *Cluster) cancelChildren(ctx context.Context, p *Parent, met map[string]Ended) error {
+	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(p.Namespace, ""), selector{labels: contract.LabelParent + "=" + p.Name})
+	if err != nil {
+		return fmt.Errorf("looking for runs of %s: %w", p.Name, err)
+	}
+	var problems []error
+	told := func(name string, cancel func() (Ended, error)) {
+		if _, done := met[name]; done {
+			return
+		}
+		was, err := cancel()
+		if err == nil && was != WasOver {
+			met[name] = was
+		}
+		problems = append(problems, err)
+	}
+	var runs []tektonv1.PipelineRun
+	for i := range all {
+		if all[i].Labels[contract.LabelRole] != contract.RoleMatrix {
+			runs = append(runs, all[i])
+			continue
+		}
+		told(all[i].Name, func() (Ended, error) { return c.cancelFound(ctx, all[i]) })
+	}
+	for _, run := range group(runs) {
+		told(run.ID, func() (Ended, error) { return c.Cancel(ctx, &run, false, time.Now()) })
+	}
+	return errors.Join(problems...)
+}
+
+// cancelFound is CancelMatrix for a parent of which nothing else is known yet.
+func (c *Cluster) cancelFound(ctx context.Context, parent tektonv1.PipelineRun) (Ended, error) {
+	m := &Matrix{Parent: parent}
+	customs, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(parent.Namespace, ""),
+		selector{labels: pipeline.PipelineRunLabelKey + "=" + parent.Name})
+	if err != nil {
+		return "", fmt.Errorf("cancelling matrix %s: %w", m.Name(), err)
+	}
+	for i := range customs {
+		if owns(&parent, &customs[i]) {
+			m.Custom = &customs[i]
+		}
+	}
+	return c.CancelMatrix(ctx, m, false, time.Now())
+}
+
+// Brief is what the last task of a run has left of it beside the run, nil where it left nothing.
+func (c *Cluster) Brief(ctx context.Context, run *Run) (*brief.Brief, error) {
+	cm, err := get[corev1.ConfigMap](ctx, c, configMaps(run.Namespace, contract.ResultConfigMap(run.ID)))
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the summary of run %s: %w", run.ID, err)
+	}
+	return briefIn(cm)
+}
+
+// briefIn is the summary that a ConfigMap holds.
+func briefIn(cm *corev1.ConfigMap) (*brief.Brief, error) {
+	var b brief.Brief
+	if err := json.Unmarshal([]byte(cm.Data[brief.Key]), &b); err != nil {
+		return nil, fmt.Errorf("reading the summary of run %s: %w", cm.Labels[contract.LabelRun], err)
+	}
+	return &b, nil
+}
+
+// results selects the summaries of runs.
+const results = contract.LabelRole + "=result"
+
+// BriefsOf are the summaries of runs by namespace/name. It is a courtesy of listings: what may not be read, or is none, is
+// left out.
+func (c *Cluster) BriefsOf(ctx context.Context, runs []Run) map[string]*brief.Brief {
+	out, asked := map[string]*brief.Brief{}, map[string]bool{}
+	for _, r := range runs {
+		if asked[r.Namespace] {
+			continue
+		}
+		asked[r.Namespace] = true
+		maps, _, err := list[corev1.ConfigMap](ctx, c, configMaps(r.Namespace, ""), selector{labels: results})
+		if err != nil {
+			continue
+		}
+		for i := range maps {
+			if b, err := briefIn(&maps[i]); err == nil && maps[i].Namespace == r.Namespace {
+				out[r.Namespace+"/"+maps[i].Labels[contract.LabelRun]] = b
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bflow.dev/bflow/pipelines/local"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Sentence says why a run waits, and where in its queue. The controller's own word is whole.
+func (q *Queue) Sentence() string {
+	place := fmt.Sprintf("it waits in queue %q", q.Name)
+	switch {
+	case q.Told:
+		return q.Reason
+	case q.Position > 0 && q.Reason != "":
+		return fmt.Sprintf("%s, place %d: %s", place, q.Position, q.Reason)
+	case q.Position > 0:
+		return fmt.Sprintf("%s, place %d", place, q.Position)
+	case q.Reason != "":
+		return place + ": " + q.Reason
+	}
+	return place
+}
+
+// placeIn is the place that the controller's sentence tells, 0 where it tells none.
+func placeIn(reason string) int {
+	if strings.HasPrefix(reason, "Next in queue") {
+		return 1
+	}
+	n := 0
+	_, _ = fmt.Sscanf(reason, "Place %d in", &n)
+	return n
+}
+
+// workload is as much of Kueue's Workload as tells why a run waits.
+type workload struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Status            struct {
+		Conditions      []metav1.Condition `json:"conditions"`
+		AdmissionChecks []struct {
+			Name, State, Message string
+		} `json:"admissionChecks"`
+	} `json:"status"`
+}
+
+// jobLabel is what Kueue's job framework puts on the Workload of a job.
+const jobLabel = "kueue.x-k8s.io/job-uid"
+
+// WhyWaiting completes the queue of a waiting run from Kueue itself where the controller has not said why. What may not
+// be read stays unknown.
+func (c *Cluster) WhyWaiting(ctx context.Context, s *Status, pr *tektonv1.PipelineRun) {
+	q := s.Queue
+	if q == nil || q.Told || s.State != local.Pending {
+		return
+	}
+	loads, _, err := list[workload](ctx, c, path{prefix: kueueAPI, namespace: pr.Namespace, resource: "workloads"},
+		selector{labels: jobLabel + "=" + string(pr.UID)})
+	switch {
+	case err != nil:
+	case len(loads) == 0:
+		q.Reason = "not picked up yet; if this persists, check with bflow doctor that bflow-controller runs"
+	default:
+		q.Reason = loads[0].reason()
+		q.Position = c.position(ctx, pr.Namespace, q.Name, loads[0].Name)
+	}
+	s.Message = q.Sentence()
+}
+
+// reason is what Kueue says of a Workload that has not been let start.
+func (w *workload) reason() string {
+	for _, check := range w.Status.AdmissionChecks {
+		if check.State != "Ready" && check.Message != "" {
+			return check.Message
+		}
+	}
+	for _, kind := range []string{"QuotaReserved", "Evicted"} {
+		for _, cond := range w.Status.Conditions {
+			if cond.Type == kind && cond.Message != "" && (kind == "Evicted") == (cond.Status == metav1.ConditionTrue) {
+				return cond.Message
+			}
+		}
+	}
+	return ""
+}
+
+// position asks Kueue for the place of a Workload in its local queue, from 1; 0 where Kueue does not say.
+func (c *Cluster) position(ctx context.Context, namespace, queue, name string) int {
+	var pending struct {
+		Items []struct {
+			metav1.ObjectMeta      `json:"metadata"`
+			PositionInClusterQueue int `json:"positionInClusterQueue"`
+		} `json:"items"`
+	}
+	at := path{prefix: "/apis/visibility.kueue.x-k8s.io/v1beta2", namespace: namespace, resource: "localqueues", name: queue, sub: "pendingworkloads"}
+	if err := c.do(ctx, at.on(c.http.Get()).Param("limit", "10000"), &pending); err != nil {
+		return 0
+	}
+	for _, item := range pending.Items {
+		if item.Name == name {
+			return item.PositionInClusterQueue + 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/internal/problem"
+	queuerun "bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/runplan/contract"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Run is one run: its attempts in their order, at least one.
+type Run struct {
+	ID, Namespace string
+	Attempts      []tektonv1.PipelineRun
+}
+
+// Last is the attempt that counts.
+func (r *Run) Last() *tektonv1.PipelineRun { return &r.Attempts[len(r.Attempts)-1] }
+
+// ours selects what the compiler wrote, so that no stranger's PipelineRun is ever taken for a run.
+const ours = contract.LabelPlanHash
+
+// Runs returns every run in namespace, newest first; in all namespaces where it is "".
+func (c *Cluster) Runs(ctx context.Context, namespace string) ([]Run, error) {
+	return c.runs(ctx, namespace, ours)
+}
+
+// RunsAlone are Runs without those of matrices, of which there may be thousands.
+func (c *Cluster) RunsAlone(ctx context.Context, namespace string) ([]Run, error) {
+	return c.runs(ctx, namespace, ours+",!"+contract.LabelMatrix)
+}
+
+// RunsOf are those of a matrix, as far as they have been made.
+func (c *Cluster) RunsOf(ctx context.Context, m *Matrix) ([]Run, error) {
+	return c.runs(ctx, m.Namespace(), ours+","+contract.LabelMatrix+"="+m.Name())
+}
+
+func (c *Cluster) runs(ctx context.Context, namespace, labels string) ([]Run, error) {
+	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, ""), selector{labels: labels})
+	if err != nil {
+		return nil, fmt.Errorf("listing runs: %w", err)
+	}
+	runs := group(all)
+	slices.SortStableFunc(runs, func(a, b Run) int {
+		return b.Attempts[0].CreationTimestamp.Compare(a.Attempts[0].CreationTimestamp.Time)
+	})
+	return runs, nil
+}
+
+// group gathers attempts of the same run.
+func group(all []tektonv1.PipelineRun) []Run {
+	var runs []Run
+	at := map[string]int{}
+	for _, pr := range all {
+		key := pr.Namespace + "/" + queuerun.ID(&pr)
+		i, ok := at[key]
+		if !ok {
+			i = len(runs)
+			at[key] = i
+			runs = append(runs, Run{ID: queuerun.ID(&pr), Namespace: pr.Namespace})
+		}
+		runs[i].Attempts = append(runs[i].Attempts, pr)
+	}
+	for i := range runs {
+		slices.SortStableFunc(runs[i].Attempts, func(a, b tektonv1.PipelineRun) int { return queuerun.Attempt(&a) - queuerun.Attempt(&b) })
+	}
+	return runs
+}
+
+// NotFoundError is a name that no run on the cluster has, or several.
+type NotFoundError struct{ Name, Where, Why string }
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("looking for run %q %s: %s", e.Name, e.Where, e.Why)
+}
+
+// Find returns the run of a name, or of an unambiguous start of one, in one of namespaces; "" stands for all of them.
+// Where those may not be listed it goes on with the next.
+func (c *Cluster) Find(ctx context.Context, name string, namespaces ...string) (*Run, error) {
+	var denied error
+	for _, namespace := range namespaces {
+		run, err := c.find(ctx, name, namespace)
+		if err == nil || !apierrors.IsForbidden(err) {
+			return run, err
+		}
+		denied = errors.Join(denied, err)
+	}
+	return nil, denied
+}
+
+func (c *Cluster) find(ctx context.Context, name, namespace string) (*Run, error) {
+	runs, err := c.Runs(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var hits []*Run
+	var names []string
+	for i, r := range runs {
+		if r.ID == name || slices.ContainsFunc(r.Attempts, func(pr tektonv1.PipelineRun) bool { return pr.Name == name }) {
+			return &runs[i], nil
+		}
+		if strings.HasPrefix(r.ID, name) {
+			hits = append(hits, &runs[i])
+		}
+		names = append(names, r.ID)
+	}
+	if len(hits) == 1 {
+		return hits[0], nil
+	}
+	return nil, &NotFoundError{Name: name, Where: c.where(namespace), Why: notFound(name, names, hits)}
+}
+
+func (c *Cluster) where(namespace string) string {
+	if namespace == "" {
+		return "on cluster " + c.Name
+	}
+	return fmt.Sprintf("in namespace %s of cluster %s", namespace, c.Name)
+}
+
+func notFound(name string, names []string, hits []*Run) string {
+	if len(hits) > 1 {
+		var begin []string
+		for _, h := range hits[:min(4, len(hits))] {
+			begin = append(begin, h.ID)
+		}
+		return fmt.Sprintf("%d runs match: %s", len(hits), strings.Join(begin, ", "))
+	}
+	if near := problem.Closest(name, names, 3); len(near) > 0 {
+		return "no such run; closest: " + strings.Join(near, ", ")
+	}
+	return fmt.Sprintf("no such run among the %d there; see bflow list", len(names))
+}

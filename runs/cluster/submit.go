@@ -1,0 +1,255 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runplan/literal"
+
+	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Submission is what becomes runs.
+type Submission struct {
+	Plans   []*runplan.RunPlan
+	Compile compile.Options
+	Secrets []literal.Secret         // credentials that the experiment file held literally
+	Name    func(base string) string // names a run
+	Parent  *Parent                  // submits for somebody: a run of the same name that it made before is taken as it is; nil = a person submits
+	Notes   map[string]string        // annotations of the runs of a parent
+}
+
+// longestBase leaves room in the 63 characters of a PipelineRun's name for time, random part and number of a later attempt.
+const longestBase = 36
+
+// Submit makes a run of every plan, in their order. The server checks everything before anything is made, so that a
+// refusal leaves nothing behind.
+func (c *Cluster) Submit(ctx context.Context, sub Submission) ([]*Run, error) {
+	objects, err := sub.compile()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.ready(ctx, objects); err != nil {
+		return nil, err
+	}
+	made := map[string]bool{}
+	for _, dry := range []bool{true, false} {
+		clear(made)
+		if err := c.shared(ctx, objects, sub, dry, made); err != nil {
+			return nil, err
+		}
+		if !dry {
+			break
+		}
+		for _, o := range objects {
+			err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, true, nil)
+			if err != nil && !sub.madeBefore(err) {
+				return nil, fmt.Errorf("checking run %s: %w", o.PipelineRun.Name, err)
+			}
+		}
+	}
+	return c.start(ctx, objects, sub)
+}
+
+// compile returns the objects of every plan with the names of their runs.
+func (sub *Submission) compile() ([]compile.Objects, error) {
+	var all []compile.Objects
+	for _, p := range sub.Plans {
+		o, err := compile.Compile(p, sub.Compile)
+		if err != nil {
+			return nil, err
+		}
+		name := sub.Name(strings.TrimRight(p.Name[:min(len(p.Name), longestBase)], "-"))
+		named(o.PipelineRun, name)
+		sub.Parent.adopt(o.PipelineRun, sub.Notes)
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// named gives pr, the first attempt of a run, its name, which is that of the run. The controller writes it into the labels.
+func named(pr *tektonv1.PipelineRun, name string) { pr.GenerateName, pr.Name = "", name }
+
+// ready says what is missing on the cluster before the server's own words, which speak of resources.
+func (c *Cluster) ready(ctx context.Context, objects []compile.Objects) error {
+	seen := map[string]bool{}
+	for _, o := range objects {
+		pr := o.PipelineRun
+		queue := pr.Labels[contract.LabelQueue]
+		if seen[pr.Namespace+"/"+queue] {
+			continue
+		}
+		seen[pr.Namespace+"/"+queue] = true
+		if err := c.tekton(ctx); err != nil {
+			return err
+		}
+		if queue == "" || queue == contract.TargetAny { // the controller puts such a run into the queue of a target
+			continue
+		}
+		_, err := get[metav1.PartialObjectMetadata](ctx, c, path{prefix: kueueAPI, namespace: pr.Namespace, resource: "localqueues", name: queue})
+		var missing *MissingError
+		switch {
+		case errors.As(err, &missing):
+			return fmt.Errorf("submitting %s: %w, or start without a queue (--no-queue)", pr.Name, err)
+		case apierrors.IsNotFound(err):
+			return fmt.Errorf("submitting %s: there is no queue %q in namespace %s of cluster %s; bflow bootstrap namespace add %s creates queue %q, bflow target add creates that of another cluster, and --no-queue starts without one",
+				pr.Name, queue, pr.Namespace, c.Name, pr.Namespace, contract.TargetLocal)
+		case err != nil && !apierrors.IsForbidden(err): // whoever may not look may still submit
+			return err
+		}
+	}
+	return nil
+}
+
+// tekton says whether the cluster knows PipelineRuns.
+func (c *Cluster) tekton(ctx context.Context) error {
+	err := c.do(ctx, c.http.Get().AbsPath(tektonAPI), nil)
+	if apierrors.IsNotFound(err) {
+		return &MissingError{What: "Tekton", Cluster: c.Name}
+	}
+	return err
+}
+
+// shared makes what runs need and share. It is named by its content: what is there already is right.
+func (c *Cluster) shared(ctx context.Context, objects []compile.Objects, sub Submission, dry bool, made map[string]bool) error {
+	for _, o := range objects {
+		for _, secret := range sub.needed(o) {
+			if err := c.once(ctx, coreAPI, "secrets", &secret.ObjectMeta, secret, dry, made); err != nil {
+				return err
+			}
+		}
+		for _, t := range o.Tasks {
+			if err := c.once(ctx, tektonAPI, "tasks", &t.ObjectMeta, t, dry, made); err != nil {
+				return err
+			}
+		}
+		if !o.Bundled {
+			if err := c.once(ctx, tektonAPI, "pipelines", &o.Pipeline.ObjectMeta, o.Pipeline, dry, made); err != nil {
+				return err
+			}
+		}
+		if err := c.once(ctx, coreAPI, "configmaps", &o.ConfigMap.ObjectMeta, o.ConfigMap, dry, made); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) once(ctx context.Context, api, resource string, meta *metav1.ObjectMeta, obj any, dry bool, made map[string]bool) error {
+	key := resource + "/" + meta.Namespace + "/" + meta.Name
+	if made[key] {
+		return nil
+	}
+	made[key] = true
+	err := c.create(ctx, path{prefix: api, namespace: meta.Namespace, resource: resource}, obj, dry, nil)
+	if err == nil || apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	if noNamespace(err) {
+		return fmt.Errorf("submitting to namespace %s: cluster %s has no such namespace; run bflow bootstrap namespace add %s, or name another with -n",
+			meta.Namespace, c.Name, meta.Namespace)
+	}
+	return fmt.Errorf("making %s %s: %w", strings.TrimSuffix(resource, "s"), meta.Name, err)
+}
+
+func noNamespace(err error) bool {
+	var answer apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) {
+		return false
+	}
+	d := answer.Status().Details
+	return d != nil && d.Kind == "namespaces"
+}
+
+// needed are the literal credentials that a run or its Pipeline names, as Secrets beside it. Those of a parent go with it.
+func (sub *Submission) needed(o compile.Objects) []*corev1.Secret {
+	text, _ := json.Marshal([]any{o.Pipeline.Spec, o.PipelineRun.Spec}) // they came from the compiler
+	return sub.secrets(o.PipelineRun, func(name string) bool { return strings.Contains(string(text), `"`+name+`"`) })
+}
+
+// secrets are those of the literal credentials that are needed, beside pr.
+func (sub *Submission) secrets(pr *tektonv1.PipelineRun, needed func(name string) bool) []*corev1.Secret {
+	var out []*corev1.Secret
+	for _, s := range sub.Secrets {
+		if !needed(s.Name) {
+			continue
+		}
+		immutable := true
+		secret := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+			ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: pr.Namespace, Labels: map[string]string{
+				contract.LabelManagedBy: contract.ManagedBy, contract.LabelExperiment: pr.Labels[contract.LabelExperiment]}},
+			Immutable: &immutable, StringData: map[string]string{s.Key: s.Value}}
+		if sub.Parent != nil {
+			secret.OwnerReferences = sub.Parent.owner()
+		}
+		out = append(out, secret)
+	}
+	return out
+}
+
+// start makes the PipelineRuns, and each an owner of what it needs.
+func (c *Cluster) start(ctx context.Context, objects []compile.Objects, sub Submission) ([]*Run, error) {
+	var runs []*Run
+	for i, o := range objects {
+		pr, err := c.begin(ctx, o.PipelineRun, sub.Parent)
+		if err != nil {
+			return runs, fmt.Errorf("submitting run %s (%d of %d are there): %w", o.PipelineRun.Name, i, len(objects), err)
+		}
+		runs = append(runs, &Run{ID: pr.Name, Namespace: pr.Namespace, Attempts: []tektonv1.PipelineRun{*pr}})
+		c.own(ctx, pr, configMaps(pr.Namespace, o.ConfigMap.Name), o.ConfigMap)
+		if sub.Parent != nil {
+			continue // its Secrets are its own: it may not patch any, since the answer to a patch is the whole Secret
+		}
+		for _, secret := range sub.needed(o) {
+			c.own(ctx, pr, path{prefix: coreAPI, namespace: pr.Namespace, resource: "secrets", name: secret.Name}, secret)
+		}
+	}
+	return runs, nil
+}
+
+// begin makes a PipelineRun, or finds the one that parent has made before.
+func (c *Cluster) begin(ctx context.Context, want *tektonv1.PipelineRun, parent *Parent) (*tektonv1.PipelineRun, error) {
+	var pr tektonv1.PipelineRun
+	err := c.create(ctx, pipelineRuns(want.Namespace, ""), want, false, &pr)
+	if err == nil || parent == nil || !apierrors.IsAlreadyExists(err) {
+		return &pr, err
+	}
+	there, readErr := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(want.Namespace, want.Name))
+	if readErr != nil {
+		return nil, readErr
+	}
+	if !parent.has(there) {
+		return nil, err
+	}
+	return there, nil
+}
+
+// own makes pr one of the owners of an object that runs share: it goes when the last of them is gone. The apply carries
+// the whole object, so that one which has just gone with another run comes back; each run is a field manager of its own,
+// so that none takes the place of another. Who may not do this leaves the object behind, which is no reason to fail.
+func (c *Cluster) own(ctx context.Context, pr *tektonv1.PipelineRun, at path, obj any) {
+	text, err := json.Marshal(obj)
+	var tree map[string]any
+	if err != nil || json.Unmarshal(text, &tree) != nil {
+		return
+	}
+	meta, ok := tree["metadata"].(map[string]any)
+	if !ok {
+		return
+	}
+	meta["ownerReferences"] = []any{map[string]any{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "name": pr.Name, "uid": string(pr.UID)}}
+	if text, err = json.Marshal(tree); err != nil {
+		return
+	}
+	_ = c.do(ctx, at.on(c.http.Patch(types.ApplyPatchType)).Param("fieldManager", fieldManager+"-"+pr.Name).Param("force", "true").Body(text), nil)
+}
