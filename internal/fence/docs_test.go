@@ -29,6 +29,43 @@ func TestDocsNameTestsThatExist(t *testing.T) {
 	}
 }
 
+// quote is a piece of code on a page: the comment before it names its file.
+var quote = regexp.MustCompile("(?ms)^( *)<!-- (\\S+\\.go) -->\n *```go\n(.*?)^ *```$")
+
+// TestDocsQuoteCodeThatExists: what a page shows as code of a file stands there, line by line.
+func TestDocsQuoteCodeThatExists(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quotes := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range quote.FindAllStringSubmatch(string(text), -1) {
+			quotes++
+			indent, file, code := m[1], m[2], m[3]
+			source, err := os.ReadFile(filepath.Join("../..", file))
+			if err != nil {
+				t.Errorf("%s: %v", filepath.Base(page), err)
+				continue
+			}
+			var lines []string
+			for line := range strings.Lines(code) {
+				lines = append(lines, strings.TrimPrefix(line, indent))
+			}
+			if !strings.Contains(string(source), strings.Join(lines, "")) {
+				t.Errorf("%s quotes what is not in %s:\n%s", filepath.Base(page), file, code)
+			}
+		}
+	}
+	if quotes == 0 {
+		t.Error("no page quotes code: are they marked as before?")
+	}
+}
+
 // declaredTests are the tests of the whole module, whatever tags they are built with.
 func declaredTests(t *testing.T) map[string]bool {
 	t.Helper()

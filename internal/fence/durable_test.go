@@ -32,9 +32,9 @@ var namesFiles = map[string]string{
 	"pipelines/local/workspace.go":      "volumes of a TaskRun, made anew by every attempt",
 	"cmd/bflow/app/images.go":           "images, no results",
 	"cmd/bflow/app/bundle.go":           "a bundle, no result",
-	"cmd/bflow/app/experiment_run.go":   "a copy of a repository among temporary files",
-	"cmd/bflow/app/import.go":           "a run in the making, which gets its name by package durable",
-	"cmd/bflow/app/matrix_task.go":      "a page among temporary files, on its way to MLflow",
+	"runs/experiment/submit.go":         "a copy of a repository among temporary files",
+	"runs/local/import.go":              "a run in the making, which gets its name by package durable",
+	"runs/tracking/tracking.go":         "a page among temporary files, on its way to MLflow",
 	"runs/gitsource/gittest/gittest.go": "repositories of tests",
 }
 

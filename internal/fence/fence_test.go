@@ -66,6 +66,16 @@ func TestFoundationsAreLight(t *testing.T) {
 	}
 }
 
+// TestTheCommandLineCallsLibraries: what the command line knows of clusters it has from packages of ours, whose own imports
+// are theirs.
+func TestTheCommandLineCallsLibraries(t *testing.T) {
+	for _, dep := range list(t, "{{range .Imports}}{{.}}\n{{end}}", "./cmd/bflow/...") {
+		if banned(dep, slices.Concat(tekton, kueue, []string{"k8s.io/", "sigs.k8s.io/controller-runtime"})) {
+			t.Errorf("the command line must not import %s: call a package in runs or bootstrap", dep)
+		}
+	}
+}
+
 func judge(t *testing.T, rule rule) {
 	t.Helper()
 	for _, pkg := range list(t, "{{if .GoFiles}}{{.ImportPath}}{{end}}", rule.pattern) {

@@ -76,8 +76,8 @@ func (c *Cluster) Again(ctx context.Context, run *Run, name func(base string) st
 	return &Run{ID: made.Name, Namespace: made.Namespace, Attempts: []tektonv1.PipelineRun{made}}, nil
 }
 
-// keysOf names the Secrets that a run and its Pipeline name. Those that came from the experiment file go with the last run that
-// needs them.
+// keysOf names the Secrets that a run and its Pipeline name. Those that came from the experiment file go with the last
+// run that needs them.
 func keysOf(pr *tektonv1.PipelineRun) []string {
 	var names []string
 	for _, w := range pr.Spec.Workspaces {

@@ -28,8 +28,8 @@ const (
 
 // Cancel asks for the end of a run. One that waits is Cancelled: to run its finally tasks would be to let it start. One
 // that has started is CancelledRunFinally, so that its teardown runs; with force nothing of it runs any more, and the
-// controller takes everything down. One that is between two attempts gets no further one, and where that has been made since
-// run was read, it is that which ends.
+// controller takes everything down. One that is between two attempts gets no further one, and where that has been made
+// since run was read, it is that which ends.
 func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Time) (Ended, error) {
 	pr := run.Last()
 	for {
@@ -110,8 +110,8 @@ func (c *Cluster) Delete(ctx context.Context, run *Run, force bool, held func(wh
 	return c.gone(ctx, run, held)
 }
 
-// DeleteOrphan deletes a run that no controller looks after: once teardown has done what a controller does before it lets a
-// run go, our finalizers are taken off. That takes the right to delete the namespace.
+// DeleteOrphan deletes a run that no controller looks after: once teardown has done what a controller does before it
+// lets a run go, our finalizers are taken off. That takes the right to delete the namespace.
 func (c *Cluster) DeleteOrphan(ctx context.Context, run *Run, teardown func(context.Context), held func(why string)) error {
 	if err := c.mark(ctx, run); err != nil {
 		return err

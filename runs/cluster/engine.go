@@ -11,33 +11,37 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Pod is one pod of the server under test.
-type Pod struct {
-	Name     string `json:"name"`
-	Node     string `json:"node,omitempty"`
-	State    string `json:"state"` // Ready, or why not
-	Restarts int    `json:"restarts"`
-	Message  string `json:"message,omitempty"`
-
+// enginePod is a pod of the server under test, with what it is asked for its logs.
+type enginePod struct {
+	Pod
 	containers []string
 }
 
 // Engine returns the pods of the server under test of a run, by name. After its task release there are none.
 func (c *Cluster) Engine(ctx context.Context, run *Run) ([]Pod, error) {
+	all, err := c.enginePods(ctx, run)
+	var out []Pod
+	for _, p := range all {
+		out = append(out, p.Pod)
+	}
+	return out, err
+}
+
+func (c *Cluster) enginePods(ctx context.Context, run *Run) ([]enginePod, error) {
 	all, _, err := list[corev1.Pod](ctx, c, pods(run.Namespace, ""), selector{labels: contract.LabelRun + "=" + run.ID + "," + contract.LabelRelease})
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods of the server under test: %w", err)
 	}
-	var out []Pod
+	var out []enginePod
 	for _, p := range all {
 		out = append(out, podOf(&p))
 	}
-	slices.SortFunc(out, func(a, b Pod) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b enginePod) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-func podOf(p *corev1.Pod) Pod {
-	out := Pod{Name: p.Name, Node: p.Spec.NodeName, State: string(p.Status.Phase)}
+func podOf(p *corev1.Pod) enginePod {
+	out := enginePod{Pod: Pod{Name: p.Name, Node: p.Spec.NodeName, State: string(p.Status.Phase)}}
 	for _, cond := range p.Status.Conditions {
 		switch {
 		case cond.Type == corev1.PodReady && cond.Status == corev1.ConditionTrue:

@@ -42,7 +42,8 @@ func (c *Cluster) away(ctx context.Context, err error) error {
 	return &Unreachable{Cluster: c.Name, Host: c.Config.Host, Err: cause(err)}
 }
 
-// webhookAway says whether nothing was done because a webhook of the cluster was not reached. One that says no is reached.
+// webhookAway says whether nothing was done because a webhook of the cluster was not reached. One that says no is
+// reached.
 func webhookAway(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }
@@ -65,6 +66,8 @@ func (c *Cluster) explain(err error) error {
 		return nil
 	case noSuchKind(err):
 		return c.missing(err)
+	case strings.Contains(err.Error(), deniedByTekton):
+		return &deniedError{err}
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w; ask an administrator for this permission, or see bflow doctor", err)
 	case apierrors.IsUnauthorized(err):
@@ -74,6 +77,15 @@ func (c *Cluster) explain(err error) error {
 	}
 	return err
 }
+
+// deniedByTekton begins what Tekton says of a run that it refuses.
+const deniedByTekton = `admission webhook "validation.webhook.pipeline.tekton.dev" denied the request: `
+
+// deniedError is what a webhook said, without the part that only speaks of the webhook.
+type deniedError struct{ error }
+
+func (e *deniedError) Error() string { return strings.ReplaceAll(e.error.Error(), deniedByTekton, "") }
+func (e *deniedError) Unwrap() error { return e.error }
 
 // noSuchKind reports whether the server does not know the kind at all, as opposed to one object.
 func noSuchKind(err error) bool {

@@ -29,8 +29,8 @@ type Observer interface {
 // ErrDeleted is a run that was deleted while it was followed.
 var ErrDeleted = errors.New("the run was deleted")
 
-// Follow tells o of runs until all of them have ended, and returns how, by run; they may lie in several namespaces. When
-// ctx ends before, it returns what is known so far: the runs go on.
+// Follow tells o of runs until all of them have ended, and returns how, by run; they may lie in several namespaces.
+// When ctx ends before, it returns what is known so far: the runs go on.
 func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[string]Status, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	f := newFollower(c, runs, o)
@@ -185,8 +185,8 @@ func continues(pr *tektonv1.PipelineRun) bool {
 // settleTime is how long the last word of a task may come after that of its run: the two arrive on different ways.
 const settleTime = 5 * time.Second
 
-// unsettled reports whether a run has ended and a task of it has not, as far as is known: its news is on its way, unless
-// somebody has deleted it.
+// unsettled reports whether a run has ended and a task of it has not, as far as is known: its news is on its way,
+// unless somebody has deleted it.
 func (f *follower) unsettled(v *view, run *Run) bool {
 	pr := run.Last()
 	if !pr.IsDone() {

@@ -111,7 +111,7 @@ func (c *Cluster) taskLog(ctx context.Context, tr *tektonv1.TaskRun, line func(s
 
 // EngineLogs tells what the pods of the server under test write; with follow until they are gone.
 func (c *Cluster) EngineLogs(ctx context.Context, run *Run, follow bool, line Line) error {
-	engine, err := c.Engine(ctx, run)
+	engine, err := c.enginePods(ctx, run)
 	if err != nil {
 		return err
 	}

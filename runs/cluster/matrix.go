@@ -63,8 +63,8 @@ func owns(pr *tektonv1.PipelineRun, cr *tektonv1beta1.CustomRun) bool {
 	return slices.ContainsFunc(cr.OwnerReferences, func(o ownerReference) bool { return o.UID == pr.UID })
 }
 
-// FindMatrix returns the matrix of a name, or of an unambiguous start of one, in one of namespaces; nil where there is none.
-// "" stands for all namespaces. Where those may not be listed it goes on with the next.
+// FindMatrix returns the matrix of a name, or of an unambiguous start of one, in one of namespaces; nil where there is
+// none. "" stands for all namespaces. Where those may not be listed it goes on with the next.
 func (c *Cluster) FindMatrix(ctx context.Context, name string, namespaces ...string) (*Matrix, error) {
 	var denied error
 	for _, namespace := range namespaces {

@@ -46,8 +46,8 @@ func (c *Cluster) Points(ctx context.Context, m *Matrix) (*Points, error) {
 // ErrNothing is a matrix of which nothing is to be run again.
 var ErrNothing = errors.New("none of its points has failed")
 
-// AgainMatrix makes a new matrix of the points of another one; failed takes only those that have not come to a good end.
-// name names it.
+// AgainMatrix makes a new matrix of the points of another one; failed takes only those that have not come to a good
+// end. name names it.
 func (c *Cluster) AgainMatrix(ctx context.Context, m *Matrix, failed bool, name func(base string) string) (*Matrix, error) {
 	points, err := c.Points(ctx, m)
 	if err != nil {

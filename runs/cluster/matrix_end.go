@@ -15,9 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// CancelMatrix asks for the end of a matrix. Its mark comes with the same change: from then on no run of it is made or let
-// start. Tekton tells the controller, which ends the runs: first those that wait. With force none of their tasks runs any
-// more.
+// CancelMatrix asks for the end of a matrix. Its mark comes with the same change: from then on no run of it is made or
+// let start. Tekton tells the controller, which ends the runs: first those that wait. With force none of their tasks
+// runs any more.
 func (c *Cluster) CancelMatrix(ctx context.Context, m *Matrix, force bool, now time.Time) (Ended, error) {
 	pr := &m.Parent
 	for {
@@ -47,8 +47,8 @@ func (c *Cluster) CancelMatrix(ctx context.Context, m *Matrix, force bool, now t
 	}
 }
 
-// DeleteMatrix deletes a matrix with all its runs, and waits until it is gone: its controller holds it until nothing of any
-// run is left on a target. One that has not ended is refused with ErrAlive unless force.
+// DeleteMatrix deletes a matrix with all its runs, and waits until it is gone: its controller holds it until nothing of
+// any run is left on a target. One that has not ended is refused with ErrAlive unless force.
 func (c *Cluster) DeleteMatrix(ctx context.Context, m *Matrix, force bool, held func(why string)) error {
 	status, err := m.Status()
 	if err != nil {
@@ -95,8 +95,8 @@ func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func
 	return c.matrixGone(ctx, m, func() { held("what belongs to it is being deleted") })
 }
 
-// FindLeftMatrix returns what is left of a matrix whose parent was deleted: its CustomRun, which our finalizer holds. It is
-// nil where nothing is. Of the parent only its name is known.
+// FindLeftMatrix returns what is left of a matrix whose parent was deleted: its CustomRun, which our finalizer holds.
+// It is nil where nothing is. Of the parent only its name is known.
 func (c *Cluster) FindLeftMatrix(ctx context.Context, name string, namespaces ...string) (*Matrix, error) {
 	var denied error
 	for _, namespace := range namespaces {

@@ -16,8 +16,8 @@ import (
 
 type ownerReference = metav1.OwnerReference
 
-// exitOf is the exit code that stands for all points, as far as their outcomes tell: what exactly a run failed of stands
-// in its summary.
+// exitOf is the exit code that stands for all points, as far as their outcomes tell: what exactly a run failed of
+// stands in its summary.
 func exitOf(outcomes []state.Outcome, parent local.State) int {
 	var codes []int
 	cancelled := parent == local.Cancelled

@@ -46,8 +46,8 @@ func (c *Cluster) MatrixOf(ctx context.Context, namespace, name string) (*Matrix
 	return m, nil
 }
 
-// PublishMatrix leaves what a matrix came to beside it: a summary, and its page where that is small enough. It goes with
-// the parent.
+// PublishMatrix leaves what a matrix came to beside it: a summary, and its page where that is small enough. It goes
+// with the parent.
 func (c *Cluster) PublishMatrix(ctx context.Context, m *Matrix, summary any, html []byte) error {
 	text, err := json.Marshal(summary)
 	if err != nil {

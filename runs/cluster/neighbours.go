@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"bflow.dev/bflow/pipelines/local"
 	queuerun "bflow.dev/bflow/queue/run"
@@ -13,23 +12,6 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
-
-// Neighbour is another run of the queue in which one waits.
-type Neighbour struct {
-	Run       string            `json:"run"`
-	Namespace string            `json:"namespace"`
-	Requests  map[string]string `json:"requests,omitempty"`
-	Since     time.Time         `json:"since"`           // it holds what it asked for, or waits
-	Place     int               `json:"place,omitempty"` // of one that waits; 0 = not known
-	Ending    bool              `json:"ending,omitempty"`
-}
-
-// Neighbours are what a waiting run waits for.
-type Neighbours struct {
-	Holders []Neighbour `json:"holders"` // of the quota, the longest first
-	Before  []Neighbour `json:"before"`  // runs that come first, in their order
-	Hidden  bool        `json:"hidden"`  // those of other namespaces may not be seen
-}
 
 // neighbours looks for the runs that a waiting one waits for. What may not be read is not told.
 func (c *Cluster) neighbours(ctx context.Context, s *Status) {

@@ -146,9 +146,8 @@ func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) Farewe
 	return ""
 }
 
-// CancelChildren asks for the end of every run and matrix that p has submitted, as Cancel and CancelMatrix do, and returns
-// those that had not ended.
-// Where the API server does not answer it tries again until ctx ends.
+// CancelChildren asks for the end of every run and matrix that p has submitted, as Cancel and CancelMatrix do, and
+// returns those that had not ended. Where the API server does not answer it tries again until ctx ends.
 func (c *Cluster) CancelChildren(ctx context.Context, p *Parent) (map[string]Ended, error) {
 	met := map[string]Ended{}
 	for {
@@ -234,8 +233,8 @@ func briefIn(cm *corev1.ConfigMap) (*brief.Brief, error) {
 // results selects the summaries of runs.
 const results = contract.LabelRole + "=result"
 
-// BriefsOf are the summaries of runs by namespace/name. It is a courtesy of listings: what may not be read, or is none, is
-// left out.
+// BriefsOf are the summaries of runs by namespace/name. It is a courtesy of listings: what may not be read, or is none,
+// is left out.
 func (c *Cluster) BriefsOf(ctx context.Context, runs []Run) map[string]*brief.Brief {
 	out, asked := map[string]*brief.Brief{}, map[string]bool{}
 	for _, r := range runs {

@@ -11,22 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Sentence says why a run waits, and where in its queue. The controller's own word is whole.
-func (q *Queue) Sentence() string {
-	place := fmt.Sprintf("it waits in queue %q", q.Name)
-	switch {
-	case q.Told:
-		return q.Reason
-	case q.Position > 0 && q.Reason != "":
-		return fmt.Sprintf("%s, place %d: %s", place, q.Position, q.Reason)
-	case q.Position > 0:
-		return fmt.Sprintf("%s, place %d", place, q.Position)
-	case q.Reason != "":
-		return place + ": " + q.Reason
-	}
-	return place
-}
-
 // placeIn is the place that the controller's sentence tells, 0 where it tells none.
 func placeIn(reason string) int {
 	if strings.HasPrefix(reason, "Next in queue") {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"bflow.dev/bflow/internal/problem"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,13 +74,6 @@ func group(all []tektonv1.PipelineRun) []Run {
 	return runs
 }
 
-// NotFoundError is a name that no run on the cluster has, or several.
-type NotFoundError struct{ Name, Where, Why string }
-
-func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("looking for run %q %s: %s", e.Name, e.Where, e.Why)
-}
-
 // Find returns the run of a name, or of an unambiguous start of one, in one of namespaces; "" stands for all of them.
 // Where those may not be listed it goes on with the next.
 func (c *Cluster) Find(ctx context.Context, name string, namespaces ...string) (*Run, error) {
@@ -96,25 +89,25 @@ func (c *Cluster) Find(ctx context.Context, name string, namespaces ...string) (
 }
 
 func (c *Cluster) find(ctx context.Context, name, namespace string) (*Run, error) {
-	runs, err := c.Runs(ctx, namespace)
+	all, err := c.Runs(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	var hits []*Run
-	var names []string
-	for i, r := range runs {
+	var hits, names []string
+	var hit *Run
+	for i, r := range all {
 		if r.ID == name || slices.ContainsFunc(r.Attempts, func(pr tektonv1.PipelineRun) bool { return pr.Name == name }) {
-			return &runs[i], nil
+			return &all[i], nil
 		}
 		if strings.HasPrefix(r.ID, name) {
-			hits = append(hits, &runs[i])
+			hit, hits = &all[i], append(hits, r.ID)
 		}
 		names = append(names, r.ID)
 	}
 	if len(hits) == 1 {
-		return hits[0], nil
+		return hit, nil
 	}
-	return nil, &NotFoundError{Name: name, Where: c.where(namespace), Why: notFound(name, names, hits)}
+	return nil, &runs.NotFoundError{Name: name, Where: c.where(namespace), Why: runs.WhyNot(name, names, hits, "there")}
 }
 
 func (c *Cluster) where(namespace string) string {
@@ -122,18 +115,4 @@ func (c *Cluster) where(namespace string) string {
 		return "on cluster " + c.Name
 	}
 	return fmt.Sprintf("in namespace %s of cluster %s", namespace, c.Name)
-}
-
-func notFound(name string, names []string, hits []*Run) string {
-	if len(hits) > 1 {
-		var begin []string
-		for _, h := range hits[:min(4, len(hits))] {
-			begin = append(begin, h.ID)
-		}
-		return fmt.Sprintf("%d runs match: %s", len(hits), strings.Join(begin, ", "))
-	}
-	if near := problem.Closest(name, names, 3); len(near) > 0 {
-		return "no such run; closest: " + strings.Join(near, ", ")
-	}
-	return fmt.Sprintf("no such run among the %d there; see bflow list", len(names))
 }

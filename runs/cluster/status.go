@@ -10,6 +10,7 @@ import (
 	"bflow.dev/bflow/pipelines/local"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs"
 	"bflow.dev/bflow/verdict"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -17,48 +18,14 @@ import (
 	"knative.dev/pkg/apis"
 )
 
-// Status is how far a run on a cluster is, or how it ended: what a local run says of itself, and what only a cluster has.
-type Status struct {
-	local.Status
-	Cluster    string    `json:"cluster,omitempty"`
-	Namespace  string    `json:"namespace,omitempty"`
-	Experiment string    `json:"experiment,omitempty"`
-	Model      string    `json:"model,omitempty"`
-	Load       string    `json:"load,omitempty"`      // what is measured, in a few words
-	TTFT       *float64  `json:"ttftP50Ms,omitempty"` // of the headline stage
-	PlanHash   string    `json:"planHash,omitempty"`
-	Created    time.Time `json:"created,omitzero"` // of the first attempt
-	Queue      *Queue    `json:"queue,omitempty"`  // nil: the run does not queue
-	Engine     []Pod     `json:"engine,omitempty"` // pods of the server under test, while there are some
-	Volume     string    `json:"volume,omitempty"` // what has become of its volume and results since its end, "" for nothing
-}
-
-// Queue is the run's place before its GPUs and its hold on them.
-type Queue struct {
-	Name     string            `json:"name"`
-	Requests map[string]string `json:"requests,omitempty"`
-	Position int               `json:"position,omitempty"` // in its queue, from 1; 0 = not known or not waiting
-	Reason   string            `json:"reason,omitempty"`   // why it waits to start, or to be released
-	Told     bool              `json:"-"`                  // Reason is the controller's own sentence
-	Admitted time.Time         `json:"admitted,omitzero"`
-	Freed    time.Time         `json:"freed,omitzero"`    // no pod holds a device since
-	Released time.Time         `json:"released,omitzero"` // nothing of it is left on its target since
-
-	Neighbours *Neighbours `json:"neighbours,omitempty"` // of one that waits, where somebody asks for its status
-}
-
-// Verdict is the word of the run's last task, "" before it has spoken.
-func (s *Status) Verdict() string {
-	if v, ok := s.Results[contract.ResultVerdict]; ok {
-		return v.StringVal
-	}
-	for _, t := range s.Tasks {
-		if v, ok := t.Results[contract.ResultVerdict]; ok {
-			return v.StringVal
-		}
-	}
-	return ""
-}
+// What is said of a run is the same for every kind.
+type (
+	Status     = runs.Status
+	Queue      = runs.Queue
+	Neighbour  = runs.Neighbour
+	Neighbours = runs.Neighbours
+	Pod        = runs.Pod
+)
 
 // StatusOf puts together what the objects of a run say. It asks nobody.
 func StatusOf(run *Run, tasks []tektonv1.TaskRun) Status {
@@ -84,7 +51,7 @@ func StatusOf(run *Run, tasks []tektonv1.TaskRun) Status {
 	} else if s.State == local.Running {
 		s.Phase = "tasks"
 	}
-	s.Message, s.ExitCode = s.sentence(pr), s.exit()
+	s.Message, s.ExitCode = sentence(&s, pr), exitCode(&s)
 	return s
 }
 
@@ -158,7 +125,7 @@ func times(pr *tektonv1.PipelineRun, state local.State) (started, finished time.
 }
 
 // sentence says what a person wants to know first.
-func (s *Status) sentence(pr *tektonv1.PipelineRun) string {
+func sentence(s *Status, pr *tektonv1.PipelineRun) string {
 	stopping := pr.Spec.Status != "" && pr.Spec.Status != tektonv1.PipelineRunSpecStatusPending
 	fell := slices.IndexFunc(s.Tasks, func(t local.Task) bool { return t.State == local.Failed || t.State == local.TimedOut })
 	_, stopped, _ := strings.Cut(pr.Annotations[queuerun.AnnotationStopped], ":")
@@ -174,7 +141,7 @@ func (s *Status) sentence(pr *tektonv1.PipelineRun) string {
 	case s.State == local.Running && stopping:
 		return "it is being cancelled; its finally tasks clean up"
 	case s.State == local.Running:
-		return s.waiting()
+		return waiting(s)
 	case s.State == local.Cancelled && stopped != "":
 		return "bflow-controller ended it:" + stopped
 	case s.State == local.Cancelled && queuerun.Started(pr):
@@ -191,7 +158,7 @@ func (s *Status) sentence(pr *tektonv1.PipelineRun) string {
 }
 
 // waiting is what keeps a running task from its work, "" where nothing does.
-func (s *Status) waiting() string {
+func waiting(s *Status) string {
 	for _, t := range s.Tasks {
 		if t.State == local.Running && t.Message != "" {
 			return fmt.Sprintf("task %q: %s", t.Name, t.Message)
@@ -213,9 +180,9 @@ func plain(message string) string {
 	return fmt.Sprintf("%d succeeded, %d skipped", completed-failed-cancelled, skipped)
 }
 
-// exit is the documented exit code: of several failures the one that says most, as for a local run. Tekton keeps the
-// code of each step; where its TaskRuns are gone the verdict is what is left.
-func (s *Status) exit() int {
+// exitCode is the documented exit code: of several failures the one that says most, as for a local run. Tekton keeps
+// the code of each step; where its TaskRuns are gone the verdict is what is left.
+func exitCode(s *Status) int {
 	switch s.State {
 	case local.Cancelled:
 		return contract.ExitInterrupted

@@ -29,7 +29,8 @@ type Submission struct {
 	Notes   map[string]string        // annotations of the runs of a parent
 }
 
-// longestBase leaves room in the 63 characters of a PipelineRun's name for time, random part and number of a later attempt.
+// longestBase leaves room in the 63 characters of a PipelineRun's name for time, random part and number of a later
+// attempt.
 const longestBase = 36
 
 // Submit makes a run of every plan, in their order. The server checks everything before anything is made, so that a
@@ -77,7 +78,8 @@ func (sub *Submission) compile() ([]compile.Objects, error) {
 	return all, nil
 }
 
-// named gives pr, the first attempt of a run, its name, which is that of the run. The controller writes it into the labels.
+// named gives pr, the first attempt of a run, its name, which is that of the run. The controller writes it into the
+// labels.
 func named(pr *tektonv1.PipelineRun, name string) { pr.GenerateName, pr.Name = "", name }
 
 // ready says what is missing on the cluster before the server's own words, which speak of resources.
@@ -171,7 +173,8 @@ func noNamespace(err error) bool {
 	return d != nil && d.Kind == "namespaces"
 }
 
-// needed are the literal credentials that a run or its Pipeline names, as Secrets beside it. Those of a parent go with it.
+// needed are the literal credentials that a run or its Pipeline names, as Secrets beside it. Those of a parent go with
+// it.
 func (sub *Submission) needed(o compile.Objects) []*corev1.Secret {
 	text, _ := json.Marshal([]any{o.Pipeline.Spec, o.PipelineRun.Spec}) // they came from the compiler
 	return sub.secrets(o.PipelineRun, func(name string) bool { return strings.Contains(string(text), `"`+name+`"`) })
@@ -235,8 +238,9 @@ func (c *Cluster) begin(ctx context.Context, want *tektonv1.PipelineRun, parent 
 }
 
 // own makes pr one of the owners of an object that runs share: it goes when the last of them is gone. The apply carries
-// the whole object, so that one which has just gone with another run comes back; each run is a field manager of its own,
-// so that none takes the place of another. Who may not do this leaves the object behind, which is no reason to fail.
+// the whole object, so that one which has just gone with another run comes back; each run is a field manager of its
+// own, so that none takes the place of another. Who may not do this leaves the object behind, which is no reason to
+// fail.
 func (c *Cluster) own(ctx context.Context, pr *tektonv1.PipelineRun, at path, obj any) {
 	text, err := json.Marshal(obj)
 	var tree map[string]any

@@ -82,8 +82,8 @@ func TestRunsOfOnePlanShareIt(t *testing.T) {
 	}
 }
 
-// TestALiteralCredentialGoesWithItsRunsWhereItMayBePatched: role bflow-user lets nobody patch Secrets. A run that had one to
-// itself from the start would take it away from others, whose file holds the same credential.
+// TestALiteralCredentialGoesWithItsRunsWhereItMayBePatched: role bflow-user lets nobody patch Secrets. A run that had
+// one to itself from the start would take it away from others, whose file holds the same credential.
 func TestALiteralCredentialGoesWithItsRunsWhereItMayBePatched(t *testing.T) {
 	const secretsAt = "/api/v1/namespaces/bench/secrets"
 	for _, row := range []struct {

@@ -62,7 +62,8 @@ type LogOf struct {
 	Last                      int // lines from its end; 0 = all of it
 }
 
-// Log tells each line of a log. A followed log goes on over interruptions of the API server; it ends with its container.
+// Log tells each line of a log. A followed log goes on over interruptions of the API server; it ends with its
+// container.
 func (c *Cluster) Log(ctx context.Context, of LogOf, line func(string) error) error {
 	params := url.Values{"container": {of.Container}, "timestamps": {"true"}}
 	if of.Follow {
@@ -130,8 +131,8 @@ func later(text, seen string) bool {
 	return errA != nil || errB != nil || a.After(b)
 }
 
-// lastWords completes the messages of failed tasks by what their step said last, which Tekton does not keep. known holds
-// what has been looked up before, by TaskRun.
+// lastWords completes the messages of failed tasks by what their step said last, which Tekton does not keep. known
+// holds what has been looked up before, by TaskRun.
 func (c *Cluster) lastWords(ctx context.Context, s *Status, runs []tektonv1.TaskRun, known map[string]string) {
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
@@ -170,7 +171,8 @@ func (c *Cluster) lastWords(ctx context.Context, s *Status, runs []tektonv1.Task
 // vague is all that Tekton says of a step that ended with an exit code.
 const vague = ": Error"
 
-// wordTime is how long the last line of a step is asked for: the node of a busy cluster answers late, or only the next time.
+// wordTime is how long the last line of a step is asked for: the node of a busy cluster answers late, or only the next
+// time.
 const wordTime = 20 * time.Second
 
 // lastWord is the last line of the first step that failed, "" where it is gone or not for whoever asks.

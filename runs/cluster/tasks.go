@@ -204,7 +204,7 @@ func (c *Cluster) noNodes(ctx context.Context, s *Status, runs []tektonv1.TaskRu
 		}
 	}
 	if s.State == local.Running && strings.HasPrefix(s.Message, "task ") {
-		s.Message = s.waiting()
+		s.Message = waiting(s)
 	}
 }
 

@@ -42,8 +42,8 @@ func viewsOf(runs []*Run) []*view {
 // manyPlans is how many fit into the address of a watch; beyond it everything of bflow's is watched.
 const manyPlans = 40
 
-// selected selects the PipelineRuns, and the TaskRuns, which inherit the labels of theirs. All attempts of a run have its
-// plan from the moment that they are made; the name of the run they get later, from the controller.
+// selected selects the PipelineRuns, and the TaskRuns, which inherit the labels of theirs. All attempts of a run have
+// its plan from the moment that they are made; the name of the run they get later, from the controller.
 func (v *view) selected() selector {
 	if len(v.plans) > manyPlans {
 		return selector{labels: ours}

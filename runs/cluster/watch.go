@@ -24,8 +24,8 @@ type change[T any] struct {
 // pause is between two tries to reach a server that does not answer.
 const pause = time.Second
 
-// keep tells news of what sel selects until ctx ends, across restarts of the API server: only a refusal ends it. trouble
-// hears of every interruption, and nil when it is over.
+// keep tells news of what sel selects until ctx ends, across restarts of the API server: only a refusal ends it.
+// trouble hears of every interruption, and nil when it is over.
 func keep[T any](ctx context.Context, c *Cluster, p path, sel selector, news func(change[T]), trouble func(error)) error {
 	broken := false
 	for {

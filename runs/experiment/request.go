@@ -1,5 +1,5 @@
-// Package experiment holds what the task of Pipeline bflow-experiment adds to bflow run: the params of its
-// PipelineRun, the names of the runs it creates, and its results. It connects to no cluster and no git server.
+// Package experiment is the task of Pipeline bflow-experiment: the words in the params of its PipelineRun, the runs
+// that it submits as bflow run does and waits for, and its results.
 package experiment
 
 import (
@@ -45,23 +45,26 @@ func Read(params map[string]string) (Request, error) {
 	hasText := strings.TrimSpace(r.Text) != ""
 	switch {
 	case url != "" && hasText:
-		problems = append(problems, fmt.Errorf("params %q and %q exclude each other: the experiment comes from one of them", contract.ParamExperiment, contract.ParamGitURL))
+		problems = append(problems, fmt.Errorf("params %q and %q are both given: the experiment comes from one of them",
+			contract.ParamExperiment, contract.ParamGitURL))
 	case url == "" && !hasText:
-		problems = append(problems, fmt.Errorf("no experiment is given: pass its text as param %q, or the repository with its file as %q and %q",
+		problems = append(problems, fmt.Errorf("there is no experiment: give its text as param %q, or the repository "+
+			"that holds its file as %q with %q",
 			contract.ParamExperiment, contract.ParamGitURL, contract.ParamPath))
 	case url != "":
 		r.Git = &gitsource.Source{URL: url, Revision: strings.TrimSpace(params[contract.ParamRevision]),
 			Paths: strings.Fields(params[contract.ParamPath]), TrustedOnly: trusted}
 		if len(r.Git.Paths) == 0 {
-			problems = append(problems, fmt.Errorf("param %q is empty: it must name the file in the repository", contract.ParamPath))
+			problems = append(problems, fmt.Errorf("param %q is empty: it names the file in the repository",
+				contract.ParamPath))
 		}
 	}
 	return r, errors.Join(problems...)
 }
 
-// Overrides parts text into PATH=VALUE. Each line has one; a line with several is parted at blanks before the next PATH=,
-// outside of quotes and brackets, because forms and comments have one line. Empty lines, and lines after #, count for
-// nothing.
+// Overrides parts text into PATH=VALUE. Each line has one; a line with several is parted at blanks before the next
+// PATH=, outside of quotes and brackets, because forms and comments have one line. Empty lines, and lines after #,
+// count for nothing.
 func Overrides(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {

@@ -41,7 +41,8 @@ func (r Results) Begin(names, hashes []string) error {
 			hashes[i] = h[:min(len(h), shortHash)]
 		}
 	}
-	for path, text := range map[string]string{r.Runs: list(names, longestNames), r.PlanHashes: list(hashes, longestHashes), r.Verdict: ""} {
+	for path, text := range map[string]string{r.Runs: list(names, longestNames), r.PlanHashes: list(hashes,
+		longestHashes), r.Verdict: ""} {
 		if err := write(path, text); err != nil {
 			return err
 		}

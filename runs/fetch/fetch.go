@@ -25,17 +25,19 @@ type Options struct {
 	pause    func(attempt int) time.Duration // before a request is tried again; nil = doubling from a quarter of a second
 }
 
-// tries are those of one request: with the pauses between them half a minute, as long as an API server takes to come back.
+// tries are those of one request: with the pauses between them half a minute, as long as an API server takes to come
+// back.
 const tries = 8
 
-// Run brings the files of a run to folder dir. only chooses by path relative to the run directory, and the list of checksums comes
-// with them; nil brings all. It may be called again after an error: what has come stays, and is not asked for again.
+// Run brings the files of a run to folder dir. only chooses by path relative to the run directory, and the list of
+// checksums comes with them; nil brings all. It may be called again after an error: what has come stays, and is not
+// asked for again.
 func Run(ctx context.Context, cfg *rest.Config, namespace, run, dir string, only func(string) bool) error {
 	return Options{Only: only}.Run(ctx, cfg, namespace, run, dir)
 }
 
-// Run brings the files of a run to folder dir, and holds them against the list that the run has made of them at its end: one that
-// has changed on its volume since is a *checksums.DamagedError.
+// Run brings the files of a run to folder dir, and holds them against the list that the run has made of them at its
+// end: one that has changed on its volume since is a *checksums.DamagedError.
 func (o Options) Run(ctx context.Context, cfg *rest.Config, namespace, run, dir string) error {
 	c, err := connect(cfg)
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 )
 
 // makePod is restricted, has no rights and only reads. What the platform wants of a pod that reads the volume (its
-// group), and where it may run, it takes from the run's own pods. It answers to whoever has the token, of which it knows the sum
-// alone: to read the pod is not to read the results.
+// group), and where it may run, it takes from the run's own pods. It answers to whoever has the token, of which it
+// knows the sum alone: to read the pod is not to read the results.
 func makePod(p *place, token string) *corev1.Pod {
 	no, yes, life := false, true, lifetime
 	pod := &corev1.Pod{

@@ -77,8 +77,8 @@ func TestFilesAndFolders(t *testing.T) {
 	}
 }
 
-// TestOnlyBranchesAreTrusted plays what a server does with forks: their commits lie in the same store, under refs of pull
-// requests.
+// TestOnlyBranchesAreTrusted plays what a server does with forks: their commits lie in the same store, under refs of
+// pull requests.
 func TestOnlyBranchesAreTrusted(t *testing.T) {
 	r := gittest.Serve(t, "")
 	r.Git(r.Dir, "config", "uploadpack.allowReachableSHA1InWant", "true")

@@ -1,6 +1,6 @@
-// Package gitsource reads a few files of a git repository over HTTP, without a git process: the experiment at a given
-// repository, revision and path. It writes nothing to disk, executes nothing, follows no symbolic links and no
-// submodules, and must not know what the files mean.
+// Package gitsource takes a few files out of a git repository, over HTTP and in this process: the experiment that
+// somebody names by repository, revision and path. It writes nothing to disk, runs nothing, follows no symbolic link
+// and no submodule, and must not know what the files mean.
 package gitsource
 
 import (

@@ -1,5 +1,5 @@
-// Package leaks finds and deletes orphaned objects on targets with the permissions of a person, as the janitor of the
-// controller does with its own. It must not decide what an orphaned object is.
+// Package leaks finds and deletes, with the rights of a person, what the janitor of the controller looks for: objects
+// on targets that no run needs. It must not decide what a leak is.
 package leaks
 
 import (
@@ -100,8 +100,8 @@ type way struct {
 	err    error
 }
 
-// ways leads to some targets, or to all. The hub itself needs no credentials; those of the others lie in Secrets that few
-// people may read.
+// ways leads to some targets, or to all. The hub itself needs no credentials; those of the others lie in Secrets that
+// few people may read.
 func ways(ctx context.Context, hub client.Client, names []string) ([]way, error) {
 	all := []way{{name: contract.TargetLocal, client: hub}}
 	if len(names) == 1 && names[0] == contract.TargetLocal {

@@ -38,9 +38,9 @@ const (
 	inUse = "kueue.x-k8s.io/resource-in-use"
 )
 
-// TearDown does what a controller does to release a run, with the rights of a person: its tasks end, what carries its labels
-// on its target goes, its way to the target too, and its Workload is let go. It returns what it could not verify: that is
-// there perhaps, and nobody looks after it any more. clk tells how long to wait.
+// TearDown does what a controller does to release a run, with the rights of a person: its tasks end, what carries its
+// labels on its target goes, its way to the target too, and its Workload is let go. It returns what it could not
+// verify: that is there perhaps, and nobody looks after it any more. clk tells how long to wait.
 func TearDown(ctx context.Context, cfg *rest.Config, run Orphan, clk clock.Clock) (unverified []string) {
 	hub, err := connect(cfg)
 	if err != nil {
@@ -92,8 +92,8 @@ func endTasks(ctx context.Context, hub client.Client, run Orphan, clk clock.Cloc
 	return nil
 }
 
-// clearTarget deletes what carries the labels of the run on its target. Without the identity of the hub nothing is touched: another
-// hub may have a run of the same name there.
+// clearTarget deletes what carries the labels of the run on its target. Without the identity of the hub nothing is
+// touched: another hub may have a run of the same name there.
 func clearTarget(ctx context.Context, hub client.Client, run Orphan, clk clock.Clock) error {
 	id, err := identity(ctx, hub, []string{run.Namespace})
 	if err != nil {
@@ -165,7 +165,8 @@ func untilNone(ctx context.Context, clk clock.Clock, look func() (left []string,
 	}
 }
 
-// letWorkloadsGo takes Kueue's finalizer off the Workloads of the run, which go with it then, and their quota with them.
+// letWorkloadsGo takes Kueue's finalizer off the Workloads of the run, which go with it then, and their quota with
+// them.
 func letWorkloadsGo(ctx context.Context, hub client.Client, run Orphan) error {
 	all := &metav1.PartialObjectMetadataList{}
 	all.SetGroupVersionKind(schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: "WorkloadList"})

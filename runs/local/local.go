@@ -1,5 +1,6 @@
-// Package local carries plans out on this host: each is compiled, the YAML is parsed again, and the executor runs
-// what it says, so that a laptop runs exactly what a cluster would. It must not know flags or terminals.
+// Package local is the kind of runs that live on this machine. It carries plans out here: each is compiled, the YAML is
+// parsed again, and the executor runs what it says, so that a laptop runs exactly what a cluster would. It must not
+// know flags or terminals.
 package local
 
 import (
@@ -22,6 +23,7 @@ import (
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runplan/literal"
+	"bflow.dev/bflow/runs"
 	"bflow.dev/bflow/tasks/step"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,24 +43,14 @@ type Options struct {
 	Now     func() time.Time
 }
 
-// Outcome is how one plan ended.
-type Outcome struct {
-	RunID  string
-	RunDir string
-	Plan   *runplan.RunPlan
-	Status executor.Status
-	Err    error // the executor could not do its work
-	Code   int   // documented exit code
-}
-
 // Run carries plans out in their order, as many side by side as the first of them allows (max_parallel, 1 without it).
 // Outcomes are in the order of plans; those that never started, because fail_fast or the context ended it, are absent.
-func Run(ctx context.Context, plans []*runplan.RunPlan, o Options) []Outcome {
+func Run(ctx context.Context, plans []*runplan.RunPlan, o Options) []runs.Outcome {
 	if len(plans) == 0 {
 		return nil
 	}
 	rules := plans[0].Execution
-	outcomes := make([]*Outcome, len(plans))
+	outcomes := make([]*runs.Outcome, len(plans))
 	slots := make(chan struct{}, max(rules.MaxParallel, 1))
 	var wg sync.WaitGroup
 	var failed sync.Once
@@ -90,8 +82,8 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-func present(outcomes []*Outcome) []Outcome {
-	var out []Outcome
+func present(outcomes []*runs.Outcome) []runs.Outcome {
+	var out []runs.Outcome
 	for _, o := range outcomes {
 		if o != nil {
 			out = append(out, *o)
@@ -101,8 +93,8 @@ func present(outcomes []*Outcome) []Outcome {
 }
 
 // runOne carries out a single plan as a new run.
-func runOne(ctx context.Context, p *runplan.RunPlan, o Options) Outcome {
-	out := Outcome{RunID: NewRunID(p.Name, o.Now()), Plan: p}
+func runOne(ctx context.Context, p *runplan.RunPlan, o Options) runs.Outcome {
+	out := runs.Outcome{RunID: NewRunID(p.Name, o.Now()), Plan: p}
 	out.RunDir = filepath.Join(o.Root, out.RunID)
 	objects, err := compiled(p, o.Compile)
 	if err == nil && o.Matrix != "" {
@@ -117,7 +109,7 @@ func runOne(ctx context.Context, p *runplan.RunPlan, o Options) Outcome {
 	return out
 }
 
-func execute(ctx context.Context, objects pipelines.Bundle, out Outcome, o Options) (executor.Status, error) {
+func execute(ctx context.Context, objects pipelines.Bundle, out runs.Outcome, o Options) (executor.Status, error) {
 	opt, err := Executor(o, out.RunDir, out.Plan)
 	if err != nil {
 		return executor.Status{}, err
@@ -134,10 +126,11 @@ func execute(ctx context.Context, objects pipelines.Bundle, out Outcome, o Optio
 	return executor.Run(ctx, opt)
 }
 
-// Executor returns the executor's options for the run directory of plan, without what is to run. A value of a Secret that is known
-// nowhere is an error of usage.
+// Executor returns the executor's options for the run directory of plan, without what is to run. A value of a Secret
+// that is known nowhere is an error of usage.
 func Executor(o Options, runDir string, plan *runplan.RunPlan) (executor.Options, error) {
-	env := append(slices.Clone(o.Env), contract.EnvHostHome+"="+value(o.Env, "HOME"), contract.EnvHostTmp+"="+cmp.Or(value(o.Env, "TMPDIR"), "/tmp"))
+	env := append(slices.Clone(o.Env), contract.EnvHostHome+"="+value(o.Env, "HOME"),
+		contract.EnvHostTmp+"="+cmp.Or(value(o.Env, "TMPDIR"), "/tmp"))
 	opt := executor.Options{RunDir: runDir, BinDir: filepath.Dir(o.Self), Self: o.Self, Env: env,
 		PassEnv: append(inherited(o.Env), contract.EnvHostHome, contract.EnvHostTmp, contract.EnvMLflowParent),
 		Stop:    o.Stop, Clock: o.Now, SecretEnv: map[string]string{}}

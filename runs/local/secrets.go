@@ -23,7 +23,8 @@ func ParseGiven(args []string) (Given, error) {
 		kind, place, _ := strings.Cut(source, ":")
 		if !assigned || !k.Valid() || place == "" || kind != "env" && kind != "file" {
 			// what stands behind the = may be the secret itself
-			return nil, step.Usagef("reading flags: --secret %s=...: want NAME/KEY=env:VARIABLE or NAME/KEY=file:PATH", ref)
+			return nil, step.Usagef("reading flags: --secret %s=...: want NAME/KEY=env:VARIABLE or NAME/KEY=file:PATH",
+				ref)
 		}
 		given[k] = source
 	}
@@ -66,12 +67,13 @@ func (g Given) find(k runplan.SecretKey, env []string) (string, error) {
 	if named {
 		return "", step.Usagef("reading key %q of Secret %q: variable %s is not set", k.Key, k.Name, place)
 	}
-	return "", step.Usagef("the run needs key %q of Secret %q, which has no value on this machine: set %s, or use --secret %s/%s=env:VARIABLE or file:PATH",
+	return "", step.Usagef("the run needs key %q of Secret %q, which has no value on this host: set %s, or name its "+
+		"place by --secret %s/%s=env:VARIABLE or file:PATH",
 		k.Key, k.Name, place, k.Name, k.Key)
 }
 
-// provideSecrets gives the executor what plan refers to: what the file held literally, what was given, and what variables hold. It
-// is in the environment of this process alone, from which steps inherit none of it.
+// provideSecrets gives the executor what plan refers to: what the file held literally, what was given, and what
+// variables hold. It is in the environment of this process alone, from which steps inherit none of it.
 func provideSecrets(opt *executor.Options, o Options, plan *runplan.RunPlan) error {
 	values := map[runplan.SecretKey]string{}
 	for k := range o.Given { // an API key too, which no text refers to

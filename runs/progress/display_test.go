@@ -85,7 +85,8 @@ func TestATaskThatTakesItsTimeSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// TestWhatATaskHasSaidIsNotSaidAgainAtItsEnd: a machine that is slow shows the last words of a task before its end is known.
+// TestWhatATaskHasSaidIsNotSaidAgainAtItsEnd: a machine that is slow shows the last words of a task before its end is
+// known.
 func TestWhatATaskHasSaidIsNotSaidAgainAtItsEnd(t *testing.T) {
 	var out strings.Builder
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -19,6 +19,8 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+
+	kinds func(*runs.Registry) // changes which kinds of runs there are, for tests
 }
 
 // Main runs bflow with argv (the program's name first) and returns the documented exit code.
@@ -26,25 +28,12 @@ func Main(ctx context.Context, s Streams, argv []string) int {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	app := newApp(s)
-	err := app.RunContext(ctx, completes(app, s.Out, argv))
-	var silent *silentError
-	if err != nil && !errors.As(err, &silent) {
+	err := app.RunContext(ctx, completes(app, s, argv))
+	var printed *runs.CodeError
+	if err != nil && !errors.As(err, &printed) {
 		fmt.Fprintf(s.Err, "bflow: %s\n", strings.TrimSpace(err.Error()))
 	}
 	return step.Code(err)
-}
-
-// silentError carries an exit code whose reason has been printed already.
-type silentError struct{ error }
-
-func (e *silentError) Unwrap() error { return e.error }
-
-// silently ends bflow with code; the user has read why.
-func silently(code int) error {
-	if code == contract.ExitPass {
-		return nil
-	}
-	return &silentError{step.Exit(code, fmt.Errorf("exit code %d", code))}
 }
 
 func newApp(s Streams) *cli.App {

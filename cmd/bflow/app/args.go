@@ -111,11 +111,12 @@ func oneArg(c *cli.Context, what string) (string, error) {
 	if c.NArg() != 1 {
 		return "", step.Usagef("reading arguments of %q: want one %s, got %d arguments; see bflow %s --help", c.Command.FullName(), what, c.NArg(), c.Command.FullName())
 	}
-	return c.Args().First(), named(c.Args().First(), what)
+	return c.Args().First(), requireName(c.Args().First(), what)
 }
 
-// named refuses an empty name: it begins every name there is, and a variable that is not set must not stand for the one run.
-func named(name, what string) error {
+// requireName refuses an empty name: it begins every name there is, and a variable that is not set must not stand for
+// the one run.
+func requireName(name, what string) error {
 	if name == "" {
 		return step.Usagef("reading arguments: the name of the %s is empty; see bflow list", what)
 	}

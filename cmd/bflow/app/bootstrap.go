@@ -19,6 +19,8 @@ import (
 	"bflow.dev/bflow/bootstrap/mirror"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs"
+	"bflow.dev/bflow/runs/resolve"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -169,7 +171,7 @@ func exportManifests(c *cli.Context, s Streams, o bootstrap.Options) error {
 }
 
 func hubOf(c *cli.Context, s Streams) (*bootstrap.Hub, error) {
-	cfg, _, err := kubeConfig(c)
+	cfg, err := kubeConfig(c)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +201,7 @@ func bootstrapStatusCommand(s Streams) *cli.Command {
 				return err
 			}
 			if len(state.Findings) > 0 {
-				return silently(contract.ExitFail)
+				return runs.Code(contract.ExitFail)
 			}
 			return nil
 		},
@@ -276,7 +278,7 @@ func questions(ctx context.Context, in io.Reader, out io.Writer) func(string) bo
 	lines := bufio.NewScanner(in)
 	return func(question string) bool {
 		fmt.Fprintf(out, "%s [y/N] ", question)
-		text, _ := whileAsked(ctx, func() ([]byte, error) { // what cannot be read is no yes
+		text, _ := resolve.WhileAsked(ctx, func() ([]byte, error) { // what cannot be read is no yes
 			lines.Scan()
 			return lines.Bytes(), lines.Err()
 		})

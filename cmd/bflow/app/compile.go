@@ -10,6 +10,7 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/runplan/literal"
+	"bflow.dev/bflow/runs/resolve"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -35,8 +36,12 @@ func namespaceFlag() cli.Flag {
 	return &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of the runs, on the hub and on their targets (default: from the experiment)"}
 }
 
-func compileOptions(c *cli.Context, in input) compile.Options {
-	return compile.Options{Version: step.Version, Input: in.sum, Platform: c.String("platform"),
+func flatFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "flat", Usage: "a run of its own for every point, all at once, instead of a matrix"}
+}
+
+func compileOptions(c *cli.Context, sum string) compile.Options {
+	return compile.Options{Version: step.Version, Input: sum, Platform: c.String("platform"),
 		ImagePrefix: c.String("image-prefix"), Bundle: c.String("bundle"), ResultsClaim: c.String("results-claim"), NoQueue: c.Bool("no-queue"), Matrix: !c.Bool("flat"),
 		NodeSelector: labelsOf(c.StringSlice("load-node-selector")), LoadCPU: c.String("load-cpu")}
 }
@@ -62,7 +67,7 @@ func compileCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := tell(s, oneName(in)); err != nil {
+			if err := resolve.PrintProblems(s.Err, in.OneName()); err != nil {
 				return err
 			}
 			opt, err := planOptions(c)
@@ -74,18 +79,18 @@ func compileCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			o := compileOptions(c, in)
+			o := compileOptions(c, in.Sum)
 			o.BflowImage = opt.Lock["bflow"]
 			if dir := c.String("out"); dir != "" {
-				err = compile.WriteDir(dir, stream(in, all), o)
+				err = compile.WriteDir(dir, in.Plans(all), o)
 			} else {
 				out := bufio.NewWriterSize(s.Out, 1<<20)
-				if err = compile.Write(out, stream(in, all), o); err == nil {
+				if err = compile.Write(out, in.Plans(all), o); err == nil {
 					err = out.Flush()
 				}
 			}
 			if err == nil {
-				nameSecrets(s, secrets(all))
+				nameSecrets(s, resolve.Secrets(all))
 			}
 			return err
 		},

@@ -3,16 +3,13 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"bflow.dev/bflow/generator/compile"
-	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/report/export"
 	"bflow.dev/bflow/report/imports"
 )
@@ -25,12 +22,12 @@ const clusterPatience = time.Second
 
 // completes prepares the app for a command line that asks for completion, and returns what it is to parse: everything
 // before the word in question. Any other line is returned as it is.
-func completes(app *cli.App, w io.Writer, argv []string) []string {
+func completes(app *cli.App, s Streams, argv []string) []string {
 	n := len(argv)
 	if n < 3 || argv[n-1] != completionFlag {
 		return reorder(app, argv)
 	}
-	at := cursor{w: w, word: argv[n-2], before: argv[n-3]}
+	at := cursor{s: s, word: argv[n-2], before: argv[n-3]}
 	app.BashComplete = func(c *cli.Context) { at.print(c, &cli.Command{Subcommands: app.Commands, Flags: app.Flags}) }
 	at.attach(app.Commands)
 	return append(reorder(app, argv[:n-2]), completionFlag)
@@ -38,7 +35,7 @@ func completes(app *cli.App, w io.Writer, argv []string) []string {
 
 // cursor is where somebody wants to know what may come.
 type cursor struct {
-	w            io.Writer
+	s            Streams
 	word, before string
 }
 
@@ -55,7 +52,7 @@ func (at cursor) print(c *cli.Context, cmd *cli.Command) {
 	slices.Sort(words)
 	for _, word := range slices.Compact(words) {
 		if strings.HasPrefix(word, at.word) {
-			fmt.Fprintln(at.w, word)
+			fmt.Fprintln(at.s.Out, word)
 		}
 	}
 }
@@ -69,7 +66,7 @@ func (at cursor) words(c *cli.Context, cmd *cli.Command) []string {
 	case len(cmd.Subcommands) > 0:
 		return commandNames(cmd.Subcommands)
 	}
-	return argumentsOf(c, cmd.ArgsUsage)
+	return argumentsOf(c, at.s, cmd.ArgsUsage)
 }
 
 func flagNames(cmd *cli.Command) []string {
@@ -108,29 +105,16 @@ func valuesOf(flag string, c *cli.Context) []string {
 	case "platform":
 		return []string{compile.Kubernetes, compile.OpenShift}
 	case "context":
-		return contexts(c)
+		return source(c).Contexts()
 	}
 	return nil
 }
 
-func contexts(c *cli.Context) (names []string) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = c.String("kubeconfig")
-	config, err := rules.Load()
-	if err != nil {
-		return nil
-	}
-	for name := range config.Contexts {
-		names = append(names, name)
-	}
-	return names
-}
-
 // argumentsOf are the words that stand for an argument of a command, by what its usage calls it.
-func argumentsOf(c *cli.Context, usage string) []string {
+func argumentsOf(c *cli.Context, s Streams, usage string) []string {
 	switch first, _, _ := strings.Cut(strings.TrimSuffix(usage, "..."), "|"); {
 	case first == "RUN":
-		return allRunNames(c)
+		return allRunNames(c, s)
 	case first == "PROFILE":
 		return profileNames(c)
 	case first == strings.ToLower(first):
@@ -140,26 +124,20 @@ func argumentsOf(c *cli.Context, usage string) []string {
 }
 
 // allRunNames are those of the runs and matrices here, and of the cluster where one is known and answers at once.
-func allRunNames(c *cli.Context) (names []string) {
-	if root, err := runsDir(c); err == nil && !c.Bool("cluster") {
-		names, _ = runNames(root) // what cannot be read has no name to offer
-		runs, _ := local.List(root)
-		for _, r := range runs {
-			if r.Matrix != "" {
-				names = append(names, r.Matrix)
-			}
+func allRunNames(c *cli.Context, s Streams) (names []string) {
+	kinds := kindsOf(c, s)
+	if !c.Bool("cluster") {
+		for _, k := range kinds.Local {
+			names = append(names, k.NamesOf(c.Context)...)
 		}
 	}
-	if c.Bool("local") || !clusterKnown(c) {
+	if c.Bool("local") || !kinds.ClusterKnown {
 		return names
 	}
 	ctx, cancel := context.WithTimeout(c.Context, clusterPatience)
 	defer cancel()
-	brief := *c
-	brief.Context = ctx
-	there, _ := clusterRuns(&brief)
-	for _, r := range there {
-		names = append(names, r.RunID)
+	for _, k := range kinds.Cluster {
+		names = append(names, k.NamesOf(ctx)...)
 	}
 	return names
 }

@@ -13,6 +13,7 @@ import (
 	"bflow.dev/bflow/bootstrap/doctor"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -35,7 +36,7 @@ func doctorCommand(s Streams) *cli.Command {
 }
 
 func runDoctor(c *cli.Context, s Streams) error {
-	cfg, _, err := kubeConfig(c)
+	cfg, err := kubeConfig(c)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func runDoctor(c *cli.Context, s Streams) error {
 		return err
 	}
 	if doctor.Failed(lines) {
-		return silently(contract.ExitFail)
+		return runs.Code(contract.ExitFail)
 	}
 	return nil
 }

@@ -22,9 +22,9 @@ func exportCommand(s Streams) *cli.Command {
 		Name:      "export",
 		Usage:     "export the results of a run in another tool's format",
 		ArgsUsage: "RUN",
-		Flags: worldFlags(
-			&cli.StringFlag{Name: "format", Usage: "format to write: " + strings.Join(export.Formats(), ", ")},
-			&cli.StringFlag{Name: "out", Usage: "file to write to, or a folder if the format has several files (default: standard output)"}),
+		Flags: findFlags(
+			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(export.Formats(), ", ")},
+			&cli.StringFlag{Name: "out", Usage: "file, or folder for a format of several files (default: standard output)"}),
 		Action: func(c *cli.Context) error {
 			name, err := oneArg(c, "run")
 			if err != nil {
@@ -37,9 +37,13 @@ func exportCommand(s Streams) *cli.Command {
 			if err != nil {
 				return step.Exit(contract.ExitUsage, err)
 			}
-			dir, err := resultsDir(c, s, name)
+			where, err := whereOf(c)
 			if err != nil {
 				return err
+			}
+			dir, err := kindsOf(c, s).Results(c.Context, console(c, s), name, where)
+			if err != nil {
+				return exit(c, 0, err)
 			}
 			if err := checksums.Verify(dir, nil); err != nil {
 				return err

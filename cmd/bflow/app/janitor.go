@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/runs/cluster"
 	"bflow.dev/bflow/runs/leaks"
 )
 
@@ -23,7 +24,7 @@ func janitorCommand(s Streams) *cli.Command {
 			outputFlag(),
 		),
 		Action: func(c *cli.Context) error {
-			cfg, _, err := kubeConfig(c)
+			cfg, err := kubeConfig(c)
 			if err != nil {
 				return err
 			}
@@ -39,7 +40,7 @@ func janitorCommand(s Streams) *cli.Command {
 				return err
 			}
 			tellLeaks(s, found, o.DryRun)
-			tellKept(c.Context, s.Err, cfg, o.Namespaces)
+			cluster.PrintKept(c.Context, s.Err, cfg, o.Namespaces)
 			return failed
 		},
 	}

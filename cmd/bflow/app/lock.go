@@ -11,6 +11,7 @@ import (
 	"bflow.dev/bflow/images/lock"
 	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs/resolve"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -30,7 +31,7 @@ func imageLock(c *cli.Context) (plan.Lock, error) {
 		}
 		path = lock.Name
 	}
-	data, err := bounded.ReadFile(path, maxInput)
+	data, err := bounded.ReadFile(path, resolve.MaxFile)
 	if !asked && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -33,7 +33,7 @@ func planCommand(s Streams) *cli.Command {
 				return err
 			}
 			out := bufio.NewWriterSize(s.Out, 1<<16)
-			if err := writePlans(c, out, stream(in, all)); err != nil {
+			if err := writePlans(c, out, in.Plans(all)); err != nil {
 				return err
 			}
 			return out.Flush()

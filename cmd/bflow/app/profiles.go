@@ -13,6 +13,7 @@ import (
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runs/resolve"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -40,7 +41,7 @@ type profileLine struct {
 
 func catalogue(c *cli.Context, s Streams) ([]spec.ProfileRef, error) {
 	set, found := spec.Load(spec.Options{Shipped: profiles.FS, ProfileDirs: c.StringSlice("profiles")})
-	if err := tell(s, found); err != nil {
+	if err := resolve.PrintProblems(s.Err, found); err != nil {
 		return nil, err
 	}
 	return set.Catalogue.Profiles(), nil

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -15,14 +13,13 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/runplan"
-	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runplan/literal"
-	localrun "bflow.dev/bflow/runs/local"
-	"bflow.dev/bflow/runs/progress"
+	"bflow.dev/bflow/runs/cluster"
+	"bflow.dev/bflow/runs/local"
+	"bflow.dev/bflow/runs/resolve"
 	"bflow.dev/bflow/tasks/loadgen/external"
-	"bflow.dev/bflow/verdict"
+	"bflow.dev/bflow/tasks/step"
 )
 
 func plainFlag() cli.Flag {
@@ -31,7 +28,9 @@ func plainFlag() cli.Flag {
 
 // secretFlag is for the commands that run something on this machine.
 func secretFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "secret", Usage: "NAME/KEY=env:VARIABLE or NAME/KEY=file:PATH: read the value of a Secret's key from this machine (default: variable BFLOW_SECRET_NAME_KEY); repeatable"}
+	return &cli.StringSliceFlag{Name: "secret",
+		Usage: "NAME/KEY=env:VARIABLE or file:PATH: where a value of a Secret is on this machine (default: variable " +
+			"BFLOW_SECRET_NAME_KEY); repeatable"}
 }
 
 func runCommand(s Streams) *cli.Command {
@@ -39,18 +38,21 @@ func runCommand(s Streams) *cli.Command {
 		Name:      "run",
 		Usage:     "run an experiment on the cluster or on this machine",
 		ArgsUsage: "FILE...",
-		Description: "Without --local, submits the runs to the cluster of the kubeconfig, prints their names and returns. Use bflow watch, status,\n" +
-			"logs, cancel and report with these names. With --follow, waits until the runs end and exits with their code.",
+		Description: "Without --local the runs are submitted to the cluster of the kubeconfig, and their names " +
+			"printed. They go on by themselves:\n" +
+			"bflow watch, status, logs, cancel and report speak of them. --follow stays until they end and exits as " +
+			"they do.",
 		Flags: compileFlags(append(kubeFlags(), runsDirFlag(), plainFlag(), secretFlag(),
-			&cli.BoolFlag{Name: "local", Usage: "run on this machine, without a cluster"},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: wait until the runs end, and exit with their code"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, without running it"})...),
+			&cli.BoolFlag{Name: "local", Usage: "on this machine, without a cluster"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"},
+				Usage: "on a cluster: stay until the runs end, and exit as they do"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and run nothing"})...),
 		Action: func(c *cli.Context) error {
 			in, err := readFiles(c, s, spec.Options{})
 			if err != nil {
 				return err
 			}
-			if err := tell(s, oneName(in)); err != nil {
+			if err := resolve.PrintProblems(s.Err, in.OneName()); err != nil {
 				return err
 			}
 			opt, err := planOptions(c)
@@ -66,18 +68,18 @@ func runCommand(s Streams) *cli.Command {
 				return err
 			}
 			if c.Bool("dry-run") {
-				return writePlans(c, s.Out, stream(in, all))
+				return writePlans(c, s.Out, in.Plans(all))
 			}
-			plans, err := collectPlans(in, all)
+			plans, err := in.Collect(all)
 			if err != nil {
 				return err
 			}
-			if c.Bool("local") {
-				return runLocal(c, s, plans, compileOptions(c, in), secrets(all))
+			start, o := runLocal, compileOptions(c, in.Sum)
+			if !c.Bool("local") {
+				start, o.BflowImage = runCluster, opt.Lock["bflow"]
 			}
-			o := compileOptions(c, in)
-			o.BflowImage = opt.Lock["bflow"]
-			return runCluster(c, s, plans, o, secrets(all))
+			code, err := start(c, s, plans, o, resolve.Secrets(all))
+			return exit(c, code, err)
 		},
 	}
 }
@@ -88,26 +90,26 @@ func findTool(tool, venv string) error {
 	return err
 }
 
-// localOptions are the options of every command that executes runs here; end is for after the runs.
-func localOptions(c *cli.Context, s Streams) (o localrun.Options, end func(), err error) {
+// localOptions are the options of every command that executes runs here; release is for after the runs.
+func localOptions(c *cli.Context, s Streams) (o local.Options, release func(), err error) {
 	root, err := runsDir(c)
 	if err != nil {
-		return localrun.Options{}, nil, err
+		return local.Options{}, nil, err
 	}
-	self, err := localrun.Self()
+	self, err := local.Self()
 	if err != nil {
-		return localrun.Options{}, nil, err
+		return local.Options{}, nil, err
 	}
-	given, err := localrun.ParseGiven(c.StringSlice("secret"))
+	given, err := local.ParseGiven(c.StringSlice("secret"))
 	if err != nil {
-		return localrun.Options{}, nil, err
+		return local.Options{}, nil, err
 	}
 	stop, end := secondSignal(c.Context, s)
-	return localrun.Options{Root: root, Given: given, Self: self, Env: os.Environ(), Now: time.Now, Stop: stop}, end, nil
+	return local.Options{Root: root, Given: given, Self: self, Env: os.Environ(), Now: time.Now, Stop: stop}, end, nil
 }
 
-// secondSignal is closed when a person insists: the first signal, which ends ctx, lets the finally tasks run, the second
-// does not. end ends the waiting for both.
+// secondSignal is closed when a person insists: the first signal, which ends ctx, lets the finally tasks run, the
+// second does not. end ends the waiting for both.
 func secondSignal(ctx context.Context, s Streams) (second <-chan struct{}, end func()) {
 	stop, over := make(chan struct{}), make(chan struct{})
 	var waiting sync.WaitGroup
@@ -133,101 +135,27 @@ func secondSignal(ctx context.Context, s Streams) (second <-chan struct{}, end f
 	}
 }
 
-func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Options, keys []literal.Secret) error {
-	opt, end, err := localOptions(c, s)
+// runLocal carries plans out on this machine.
+func runLocal(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Options,
+	keys []literal.Secret,
+) (int, error) {
+	opt, release, err := localOptions(c, s)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	defer end()
+	defer release()
 	opt.Compile, opt.Secrets = o, keys
-	if len(plans) > 1 {
-		opt.Matrix = newName(runplan.Base(plans[0].Experiment)) // its page lies under this name
-	}
-	group, err := beginGroup(c.Context, s, plans, &opt)
-	if err != nil {
-		return err
-	}
-	display := newDisplay(c, s, len(plans))
-	opt.Observe = display.Start
-	outcomes := localrun.Run(c.Context, plans, opt)
-	display.Close()
-	page, code, err := conclude(c, s, opt, outcomes)
-	code = neverBegan(c.Context, s, len(plans), len(outcomes), code)
-	group.end(c.Context, s, outcomes, page, code)
-	if err != nil {
-		return err
-	}
-	return silently(code)
+	return local.Start(c.Context, console(c, s), plans, opt)
 }
 
-// neverBegan adds to code that a signal came before runs were made: what is not there was not measured.
-func neverBegan(ctx context.Context, s Streams, plans, made, code int) int {
-	if ctx.Err() == nil || made == plans {
-		return code
+// runCluster submits plans.
+func runCluster(c *cli.Context, s Streams, plans []*runplan.RunPlan, o compile.Options,
+	keys []literal.Secret,
+) (int, error) {
+	if !source(c).IsKnown() {
+		return 0, step.Usagef("running %s: no cluster is known; set KUBECONFIG or name one with --kubeconfig, or use "+
+			"--local to run on this machine", c.Args().First())
 	}
-	if plans == 1 {
-		fmt.Fprintln(s.Err, "interrupted before the run began")
-	} else {
-		fmt.Fprintf(s.Err, "interrupted before %d of %d runs began\n", plans-made, plans)
-	}
-	return worst([]int{code, contract.ExitInterrupted})
-}
-
-// conclude prints the table of runs and returns their page, and the code that stands for all of them.
-func conclude(c *cli.Context, s Streams, o localrun.Options, outcomes []localrun.Outcome) (page string, code int, err error) {
-	var codes []int
-	for _, out := range outcomes {
-		codes = append(codes, out.Code)
-		if out.Code != 0 {
-			explainOutcome(s, out)
-		}
-	}
-	over := ""
-	if o.Matrix != "" {
-		if over, err = pageIn(o.Root, o.Matrix); err != nil {
-			return "", worst(codes), err
-		}
-	}
-	page, err = headline(c, s, over, outcomes)
-	return page, worst(codes), err
-}
-
-// explainOutcome says why a run is not green, in one sentence.
-func explainOutcome(s Streams, out localrun.Outcome) {
-	switch {
-	case out.Err != nil:
-		fmt.Fprintf(s.Err, "%s: %v\n", out.RunID, out.Err)
-	case judged(out.Status): // the table says it, with its reasons
-	case out.Status.State == local.Cancelled:
-		fmt.Fprintf(s.Err, "%s: %s; resume it with bflow resume %s%s\n", out.RunID, out.Status.Message, out.RunID, partOf(out))
-	case out.Status.Message != "":
-		fmt.Fprintf(s.Err, "%s: %s; see bflow logs %s\n", out.RunID, progress.Reason(out.Status.Message), out.RunID)
-	}
-}
-
-// partOf says how what a run has measured so far is shown, where it has begun to.
-func partOf(out localrun.Outcome) string {
-	if _, err := os.Stat(filepath.Join(out.RunDir, contract.DirMeasurement)); err != nil {
-		return ""
-	}
-	return ", or see what was measured with bflow report " + out.RunID
-}
-
-// judged says whether a run is red for nothing but its verdict.
-func judged(s local.Status) bool {
-	fell := slices.IndexFunc(s.Tasks, func(t local.Task) bool { return t.State == local.Failed || t.State == local.TimedOut })
-	return fell >= 0 && s.Tasks[fell].Name == contract.MLflowPush && s.Tasks[fell].Step == contract.StepVerdict
-}
-
-// worst is the code for several runs; an interruption is only that where nothing worse happened.
-func worst(codes []int) int {
-	if code := verdict.ExitCode(codes...); code != 0 {
-		return code
-	}
-	for _, code := range codes {
-		if code != 0 {
-			return code
-		}
-	}
-	return 0
+	return access(c).Start(c.Context, console(c, s), plans,
+		cluster.StartOptions{Compile: o, PlatformGiven: c.IsSet("platform"), Secrets: keys, Follow: c.Bool("follow")})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/collect"
 	"bflow.dev/bflow/tasks/loadgen"
@@ -40,7 +41,7 @@ func stepCommand() *cli.Command {
 				return step.Usagef("running a step: unknown task %q", name)
 			}
 			s := step.Streams{Out: c.App.Writer, Err: c.App.ErrWriter, Env: os.Getenv}
-			return silently(step.Run(c.Context, name, task, s, c.Args().Tail()))
+			return runs.Code(step.Run(c.Context, name, task, s, c.Args().Tail()))
 		},
 	}
 }

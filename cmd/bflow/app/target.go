@@ -9,6 +9,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs/kube"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -125,7 +126,7 @@ func oneTarget(c *cli.Context) (string, error) {
 
 // hubOfTarget is the hub of commands whose --kubeconfig is the target's.
 func hubOfTarget(c *cli.Context, s Streams) (*bootstrap.Hub, error) {
-	cfg, _, err := readKubeconfig(c.String("hub-kubeconfig"), c.String("hub-context"), "--hub-kubeconfig")
+	cfg, _, err := kube.Source{File: c.String("hub-kubeconfig"), Context: c.String("hub-context"), Flag: "--hub-kubeconfig"}.Read()
 	if err != nil {
 		return nil, err
 	}

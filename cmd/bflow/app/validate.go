@@ -9,6 +9,7 @@ import (
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runs/resolve"
 )
 
 func validateCommand(s Streams) *cli.Command {
@@ -27,7 +28,7 @@ func validateCommand(s Streams) *cli.Command {
 				return err
 			}
 			points := 0
-			if len(in.set.Experiments) > 0 {
+			if len(in.Set.Experiments) > 0 {
 				all, err := matrices(c, s, in)
 				if err != nil {
 					return err
@@ -36,8 +37,8 @@ func validateCommand(s Streams) *cli.Command {
 					points += m.Len()
 				}
 			}
-			text := fmt.Sprintf("%s, %s", counted(len(in.set.Experiments), "experiment"), counted(points, "run"))
-			if n := len(in.set.Profiles); n > 0 {
+			text := fmt.Sprintf("%s, %s", counted(len(in.Set.Experiments), "experiment"), counted(points, "run"))
+			if n := len(in.Set.Profiles); n > 0 {
 				text = counted(n, "profile") + ", " + text
 			}
 			fmt.Fprintf(s.Err, "valid: %s\n", text)
@@ -51,18 +52,18 @@ const noFile = "an experiment"
 
 // planProfiles plans an experiment with each profile of the files, and tells what that finds in the profile itself: a
 // profile alone may read well and mean nothing.
-func planProfiles(c *cli.Context, s Streams, in input) error {
+func planProfiles(c *cli.Context, s Streams, in resolve.Input) error {
 	opt, err := planOptions(c)
 	if err != nil {
 		return err
 	}
 	var found problem.List
-	for _, p := range in.set.Profiles {
+	for _, p := range in.Set.Profiles {
 		set, _ := spec.LoadBytes(spec.Options{Shipped: profiles.FS}, noFile, []byte(experimentWith(p)))
 		if len(set.Experiments) != 1 {
 			continue
 		}
-		m, problems := plan.Expand(set.Experiments[0], in.set.Catalogue, opt)
+		m, problems := plan.Expand(set.Experiments[0], in.Set.Catalogue, opt)
 		if m != nil {
 			problems = append(problems, m.Check()...)
 		}
@@ -72,7 +73,7 @@ func planProfiles(c *cli.Context, s Streams, in input) error {
 			}
 		}
 	}
-	return tell(s, found)
+	return resolve.PrintProblems(s.Err, found)
 }
 
 // experimentWith is the smallest experiment that uses a profile.
