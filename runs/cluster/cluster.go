@@ -8,10 +8,9 @@ import (
 	"net/url"
 	"time"
 
+	"bflow.dev/bflow/runs/kube"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 )
@@ -38,13 +37,7 @@ func Connect(ctx context.Context, cfg *rest.Config, name string) (*Cluster, erro
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1 // the server has its own fairness
 	cfg.WarningHandler = rest.NoWarnings{}
-	raw := rest.CopyConfig(cfg)
-	raw.APIPath = "/"
-	raw.ContentType, raw.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // the Status of an error
-	raw.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	client, err := rest.UnversionedRESTClientFor(raw)
+	client, err := kube.NewClient(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to cluster %s: %w", name, err)
 	}
@@ -71,8 +64,8 @@ type path struct {
 const onlyMeta = "application/json;as=PartialObjectMetadata%s;g=meta.k8s.io;v=v1, application/json"
 
 const (
-	coreAPI   = "/api/v1"
-	tektonAPI = "/apis/tekton.dev/v1"
+	coreAPI   = kube.CoreAPI
+	tektonAPI = kube.TektonAPI
 	kueueAPI  = "/apis/kueue.x-k8s.io/v1beta2"
 )
 

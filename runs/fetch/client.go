@@ -7,35 +7,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 )
 
-// Groups of the API that are asked.
-const (
-	core   = "/api/v1"
-	tekton = "/apis/tekton.dev/v1"
-)
-
-// client speaks JSON with the API server: typed clients would triple the size of what is linked.
+// client asks for the objects of a run, and starts and ends the pod that serves its results.
 type client struct{ http *rest.RESTClient }
-
-func connect(cfg *rest.Config) (*client, error) {
-	cfg = rest.CopyConfig(cfg)
-	cfg.QPS = -1 // pieces of files are many small requests, and the server has its own fairness
-	cfg.APIPath = "/"
-	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, "application/json, */*"
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // the Status of an error
-	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	c, err := rest.UnversionedRESTClientFor(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("connecting to the cluster: %w", err)
-	}
-	return &client{http: c}, nil
-}
 
 // get reads one object, or a list where name is "".
 func (c *client) get(ctx context.Context, group, namespace, resource, name, labels string, into any) error {

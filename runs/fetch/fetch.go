@@ -10,6 +10,7 @@ import (
 	"bflow.dev/bflow/results/checksums"
 	"bflow.dev/bflow/results/transfer"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs/kube"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
@@ -39,10 +40,11 @@ func Run(ctx context.Context, cfg *rest.Config, namespace, run, dir string, only
 // Run brings the files of a run to folder dir, and holds them against the list that the run has made of them at its
 // end: one that has changed on its volume since is a *checksums.DamagedError.
 func (o Options) Run(ctx context.Context, cfg *rest.Config, namespace, run, dir string) error {
-	c, err := connect(cfg)
+	http, err := kube.NewClient(cfg)
 	if err != nil {
 		return err
 	}
+	c := &client{http: http}
 	where, err := c.locate(ctx, namespace, run, o.Image)
 	if err != nil {
 		return fmt.Errorf("looking for the results of run %q: %w", run, err)

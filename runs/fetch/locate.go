@@ -14,6 +14,7 @@ import (
 	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs/kube"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -42,7 +43,7 @@ func (c *client) locate(ctx context.Context, namespace, run, image string) (*pla
 	for i := range attempts {
 		pr := &attempts[i]
 		var taskRuns tektonv1.TaskRunList
-		if err := c.get(ctx, tekton, namespace, "taskruns", "", labelPipelineRun+"="+pr.Name, &taskRuns); err != nil {
+		if err := c.get(ctx, kube.TektonAPI, namespace, "taskruns", "", labelPipelineRun+"="+pr.Name, &taskRuns); err != nil {
 			return nil, err
 		}
 		p := &place{run: run, owner: pr, image: image, attempts: len(attempts)}
@@ -60,12 +61,12 @@ func (c *client) locate(ctx context.Context, namespace, run, image string) (*pla
 // attempts are the PipelineRuns of a run, the latest first.
 func (c *client) attempts(ctx context.Context, namespace, run string) ([]tektonv1.PipelineRun, error) {
 	var list tektonv1.PipelineRunList
-	if err := c.get(ctx, tekton, namespace, "pipelineruns", "", contract.LabelRun+"="+run, &list); err != nil {
+	if err := c.get(ctx, kube.TektonAPI, namespace, "pipelineruns", "", contract.LabelRun+"="+run, &list); err != nil {
 		return nil, err
 	}
 	if len(list.Items) == 0 { // a run without a queue has no such label
 		var one tektonv1.PipelineRun
-		err := c.get(ctx, tekton, namespace, "pipelineruns", run, "", &one)
+		err := c.get(ctx, kube.TektonAPI, namespace, "pipelineruns", run, "", &one)
 		if apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("there is no such run in namespace %q", namespace)
 		}
@@ -142,7 +143,7 @@ func (c *client) plan(ctx context.Context, pr *tektonv1.PipelineRun) (*runplan.R
 			continue
 		}
 		var cm corev1.ConfigMap
-		if err := c.get(ctx, core, pr.Namespace, "configmaps", w.ConfigMap.Name, "", &cm); err != nil {
+		if err := c.get(ctx, kube.CoreAPI, pr.Namespace, "configmaps", w.ConfigMap.Name, "", &cm); err != nil {
 			return nil, err
 		}
 		if text, ok := cm.Data[runplan.FileJSON]; ok {
@@ -170,7 +171,7 @@ func (c *client) taskImage(ctx context.Context, pr *tektonv1.PipelineRun) (strin
 			continue
 		}
 		var task tektonv1.Task
-		if err := c.get(ctx, tekton, pr.Namespace, "tasks", t.TaskRef.Name, "", &task); err != nil {
+		if err := c.get(ctx, kube.TektonAPI, pr.Namespace, "tasks", t.TaskRef.Name, "", &task); err != nil {
 			return "", err
 		}
 		return firstImage(&task.Spec), nil

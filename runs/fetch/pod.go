@@ -11,6 +11,7 @@ import (
 	"bflow.dev/bflow/results"
 	"bflow.dev/bflow/results/transfer"
 	"bflow.dev/bflow/runplan/contract"
+	"bflow.dev/bflow/runs/kube"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -88,7 +89,7 @@ func (c *client) startPod(ctx context.Context, p *place, token string) (*corev1.
 		return nil, err
 	}
 	var pod corev1.Pod
-	err = decode(ctx, c.http.Post().AbsPath(core).Namespace(p.owner.Namespace).Resource("pods").SetHeader("Content-Type", "application/json").Body(body), &pod)
+	err = decode(ctx, c.http.Post().AbsPath(kube.CoreAPI).Namespace(p.owner.Namespace).Resource("pods").SetHeader("Content-Type", "application/json").Body(body), &pod)
 	return &pod, err
 }
 
@@ -96,7 +97,7 @@ func (c *client) startPod(ctx context.Context, p *place, token string) (*corev1.
 func (c *client) deletePod(ctx context.Context, pod *corev1.Pod) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	err := c.http.Delete().AbsPath(core).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).Do(ctx).Error()
+	err := c.http.Delete().AbsPath(kube.CoreAPI).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).Do(ctx).Error()
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting the results pod %q, which ends by itself after %s: %w", pod.Name, idle, err)
 	}
@@ -105,7 +106,7 @@ func (c *client) deletePod(ctx context.Context, pod *corev1.Pod) error {
 
 // proxy is the way to the files that a pod serves.
 func (c *client) proxy(pod *corev1.Pod, token string) transfer.Server {
-	url := c.http.Get().AbsPath(core).Namespace(pod.Namespace).Resource("pods").Name(fmt.Sprintf("%s:%d", pod.Name, port)).SubResource("proxy").URL()
+	url := c.http.Get().AbsPath(kube.CoreAPI).Namespace(pod.Namespace).Resource("pods").Name(fmt.Sprintf("%s:%d", pod.Name, port)).SubResource("proxy").URL()
 	return transfer.Server{HTTP: c.http.Client, Base: url.String(), Token: token}
 }
 
@@ -131,7 +132,7 @@ func (c *client) waitReady(ctx context.Context, pod *corev1.Pod, patience time.D
 
 // watchPod follows the pod until it is ready or lost. A stream that ends is neither: false and nil.
 func (c *client) watchPod(ctx context.Context, pod *corev1.Pod, last *string) (bool, error) {
-	stream, err := c.http.Get().AbsPath(core).Namespace(pod.Namespace).Resource("pods").
+	stream, err := c.http.Get().AbsPath(kube.CoreAPI).Namespace(pod.Namespace).Resource("pods").
 		Param("watch", "true").Param("fieldSelector", "metadata.name="+pod.Name).Stream(ctx)
 	if ctx.Err() != nil {
 		return false, nil
