@@ -48,7 +48,7 @@ func Connect(ctx context.Context, cfg *rest.Config, name string) (*Cluster, erro
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := c.http.Get().AbsPath("/version").MaxRetries(0).Do(ctx).Error(); err != nil {
-		return nil, c.away(ctx, err)
+		return nil, c.explainSilence(ctx, err)
 	}
 	return c, nil
 }

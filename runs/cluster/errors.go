@@ -28,8 +28,8 @@ func (e *Unreachable) Error() string {
 
 func (e *Unreachable) Unwrap() error { return e.Err }
 
-// away explains why the first question had no answer.
-func (c *Cluster) away(ctx context.Context, err error) error {
+// explainSilence explains why the first question had no answer.
+func (c *Cluster) explainSilence(ctx context.Context, err error) error {
 	if apierrors.IsUnauthorized(err) {
 		return fmt.Errorf("cluster %s does not accept your credentials (%w); log in again, or use others with --kubeconfig", c.Name, err)
 	}

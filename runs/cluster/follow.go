@@ -51,7 +51,7 @@ func (c *Cluster) Follow(ctx context.Context, runs []*Run, o Observer) (map[stri
 			tell()
 		case <-look.C:
 			if !c.Modest {
-				f.waiting(ctx)
+				f.askKueue(ctx)
 			}
 		case err := <-failed:
 			return f.latest, f.why(ctx, err)
@@ -91,8 +91,8 @@ type follower struct {
 	news chan func() // what watches and logs tell, for the loop to carry out
 }
 
-// told is a word of a load-gen about how far it is.
-type told struct {
+// loadWord is a word of a load-gen about how far it is.
+type loadWord struct {
 	run, task string
 	at        report.Progress
 }
@@ -207,7 +207,7 @@ func (f *follower) unsettled(v *view, run *Run) bool {
 func (f *follower) status(ctx context.Context, run *Run, tasks []tektonv1.TaskRun) Status {
 	s := StatusOf(run, tasks)
 	s.Cluster = f.c.Name
-	if q, ok := f.queues[run.ID]; ok && s.State == local.Pending && s.Queue != nil && !s.Queue.Told {
+	if q, ok := f.queues[run.ID]; ok && s.State == local.Pending && s.Queue != nil && !s.Queue.ByController {
 		s.Queue.Position, s.Queue.Reason = q.Position, q.Reason
 		s.Message = s.Queue.Sentence()
 	}
@@ -216,8 +216,8 @@ func (f *follower) status(ctx context.Context, run *Run, tasks []tektonv1.TaskRu
 	return s
 }
 
-// waiting asks Kueue about runs that wait.
-func (f *follower) waiting(ctx context.Context) {
+// askKueue asks Kueue about runs that wait.
+func (f *follower) askKueue(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for _, v := range f.views {
@@ -274,7 +274,7 @@ func (f *follower) follow(ctx context.Context, v *view, s *Status) {
 			f.o.Started(s.RunID, t.Name, tr.Name, tr.Status.PodName, st.Container)
 			if strings.HasPrefix(t.Name, contract.LoadGen+"-") && st.Running != nil {
 				of := LogOf{Namespace: v.namespace, Pod: tr.Status.PodName, Container: st.Container, Follow: true, Last: 20}
-				f.tails.load(ctx, of, told{run: s.RunID, task: t.Name}, func(word told) {
+				f.tails.load(ctx, of, loadWord{run: s.RunID, task: t.Name}, func(word loadWord) {
 					tell(func() { f.o.Progress(word.run, word.task, word.at) })
 				})
 			}

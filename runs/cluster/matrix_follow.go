@@ -84,7 +84,7 @@ func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixV
 		}
 		view.Cluster = c.Name
 		show(view)
-		if f.seen && !view.Alive {
+		if f.listed && !view.Alive {
 			return &f.m, nil
 		}
 	}
@@ -92,9 +92,9 @@ func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixV
 
 // matrixFollower is what is known of a matrix that is followed.
 type matrixFollower struct {
-	m    Matrix
-	seen bool // the CustomRuns were listed once
-	runs map[string]partial
+	m      Matrix
+	listed bool // the CustomRuns were listed once
+	runs   map[string]partial
 }
 
 var errMatrixDeleted = errors.New("the matrix was deleted")
@@ -110,7 +110,7 @@ func (f *matrixFollower) parent(n change[tektonv1.PipelineRun]) error {
 }
 
 func (f *matrixFollower) custom(n change[tektonv1beta1.CustomRun]) {
-	f.seen = true
+	f.listed = true
 	for _, cr := range append(n.All, n.Object) {
 		if owns(&f.m.Parent, &cr) {
 			f.m.Custom = &cr

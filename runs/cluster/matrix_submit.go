@@ -57,13 +57,13 @@ func (c *Cluster) SubmitMatrix(ctx context.Context, sub Submission) (*Matrix, er
 
 // samples are the objects of the first plan of each queue.
 func (sub *Submission) samples(name string) ([]compile.Objects, error) {
-	seen := map[string]bool{}
+	sampled := map[string]bool{}
 	var out []compile.Objects
 	for _, p := range sub.Plans {
-		if seen[p.Queue.Name] {
+		if sampled[p.Queue.Name] {
 			continue
 		}
-		seen[p.Queue.Name] = true
+		sampled[p.Queue.Name] = true
 		o, err := compile.Compile(p, sub.Compile)
 		if err != nil {
 			return nil, err

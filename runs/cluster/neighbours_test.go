@@ -81,14 +81,14 @@ func TestAWaitingRunSaysWhoHoldsWhatItWaitsFor(t *testing.T) {
 			if err != nil || s.Queue.Neighbours == nil {
 				t.Fatalf("%+v, %v", s.Queue, err)
 			}
-			if got := told(s.Queue.Neighbours); got != row.want {
+			if got := render(s.Queue.Neighbours); got != row.want {
 				t.Errorf("got  %s\nwant %s", got, row.want)
 			}
 		})
 	}
 }
 
-func told(near *cluster.Neighbours) string {
+func render(near *cluster.Neighbours) string {
 	text := ""
 	for i, n := range near.Holders {
 		if i > 0 {

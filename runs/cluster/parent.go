@@ -94,19 +94,19 @@ func (c *Cluster) ChildrenOf(ctx context.Context, p *Parent, annotation string) 
 	return notes, nil
 }
 
-// Farewell is why a parent's task is told to end.
-type Farewell string
+// EndReason is why a parent's task is told to end.
+type EndReason string
 
 // Why a parent's task is told to end.
 const (
-	ParentCancelled Farewell = "cancelled" // somebody cancelled or deleted it
-	ParentTimedOut  Farewell = "timed out"
-	ParentEvicted   Farewell = "evicted" // its pod is ended, by a drained node for one; nobody has said anything about the runs
+	ParentCancelled EndReason = "cancelled" // somebody cancelled or deleted it
+	ParentTimedOut  EndReason = "timed out"
+	ParentEvicted   EndReason = "evicted" // its pod is ended, by a drained node for one; nobody has said anything about the runs
 )
 
 // WhyEnds finds out why the task of p, whose TaskRun is named, is told to end. It asks until it knows or ctx ends: news
 // of it may come after the signal.
-func (c *Cluster) WhyEnds(ctx context.Context, p *Parent, taskRun string) Farewell {
+func (c *Cluster) WhyEnds(ctx context.Context, p *Parent, taskRun string) EndReason {
 	for {
 		if why := c.whyEnds(ctx, p, taskRun); why != "" {
 			return why
@@ -119,7 +119,7 @@ func (c *Cluster) WhyEnds(ctx context.Context, p *Parent, taskRun string) Farewe
 	}
 }
 
-func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) Farewell {
+func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) EndReason {
 	pr, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(p.Namespace, p.Name))
 	switch {
 	case apierrors.IsNotFound(err):
@@ -169,7 +169,7 @@ func (c *Cluster) cancelChildren(ctx context.Context, p *Parent, met map[string]
 		return fmt.Errorf("looking for runs of %s: %w", p.Name, err)
 	}
 	var problems []error
-	told := func(name string, cancel func() (Ended, error)) {
+	cancelOne := func(name string, cancel func() (Ended, error)) {
 		if _, done := met[name]; done {
 			return
 		}
@@ -185,10 +185,10 @@ func (c *Cluster) cancelChildren(ctx context.Context, p *Parent, met map[string]
 			runs = append(runs, all[i])
 			continue
 		}
-		told(all[i].Name, func() (Ended, error) { return c.cancelFound(ctx, all[i]) })
+		cancelOne(all[i].Name, func() (Ended, error) { return c.cancelFound(ctx, all[i]) })
 	}
 	for _, run := range group(runs) {
-		told(run.ID, func() (Ended, error) { return c.Cancel(ctx, &run, false, time.Now()) })
+		cancelOne(run.ID, func() (Ended, error) { return c.Cancel(ctx, &run, false, time.Now()) })
 	}
 	return errors.Join(problems...)
 }

@@ -81,7 +81,7 @@ func TestWhyATaskIsToldToEnd(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		end  func(*apitest.Server)
-		want cluster.Farewell
+		want cluster.EndReason
 	}{
 		{"nobody has said anything", func(*apitest.Server) {}, cluster.ParentEvicted},
 		{"the PipelineRun is cancelled with its finally", func(s *apitest.Server) {

@@ -39,7 +39,7 @@ const jobLabel = "kueue.x-k8s.io/job-uid"
 // be read stays unknown.
 func (c *Cluster) WhyWaiting(ctx context.Context, s *Status, pr *tektonv1.PipelineRun) {
 	q := s.Queue
-	if q == nil || q.Told || s.State != local.Pending {
+	if q == nil || q.ByController || s.State != local.Pending {
 		return
 	}
 	loads, _, err := list[workload](ctx, c, path{prefix: kueueAPI, namespace: pr.Namespace, resource: "workloads"},

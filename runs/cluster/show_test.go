@@ -16,7 +16,7 @@ func TestARunOfAClusterLeavesALineOfEachStage(t *testing.T) {
 	var out strings.Builder
 	at := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	display := progress.New(&out, screen.Screen{}, 1, func() time.Time { return at })
-	f := newShow(display, []*Run{{ID: "r"}}, nil)
+	f := newRunDisplay(display, []*Run{{ID: "r"}}, nil)
 	changed := func(state local.State) {
 		task := local.Task{Name: "load-gen-0", State: state, Started: at}
 		if state.Done() {

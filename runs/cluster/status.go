@@ -65,7 +65,7 @@ func queueOf(pr *tektonv1.PipelineRun) *Queue {
 	_ = json.Unmarshal([]byte(pr.Annotations[contract.AnnotationRequests]), &q.Requests) // the controller judges it
 	if pr.Spec.Status == tektonv1.PipelineRunSpecStatusPending || pr.IsDone() && q.Released.IsZero() {
 		q.Reason = pr.Annotations[contract.AnnotationReason]
-		q.Told, q.Position = q.Reason != "", placeIn(q.Reason)
+		q.ByController, q.Position = q.Reason != "", placeIn(q.Reason)
 	}
 	return q
 }

@@ -84,14 +84,14 @@ func named(pr *tektonv1.PipelineRun, name string) { pr.GenerateName, pr.Name = "
 
 // ready says what is missing on the cluster before the server's own words, which speak of resources.
 func (c *Cluster) ready(ctx context.Context, objects []compile.Objects) error {
-	seen := map[string]bool{}
+	checked := map[string]bool{}
 	for _, o := range objects {
 		pr := o.PipelineRun
 		queue := pr.Labels[contract.LabelQueue]
-		if seen[pr.Namespace+"/"+queue] {
+		if checked[pr.Namespace+"/"+queue] {
 			continue
 		}
-		seen[pr.Namespace+"/"+queue] = true
+		checked[pr.Namespace+"/"+queue] = true
 		if err := c.tekton(ctx); err != nil {
 			return err
 		}

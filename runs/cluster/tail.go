@@ -42,7 +42,7 @@ func (t *tails) first(tr *tektonv1.TaskRun, container string) bool {
 }
 
 // load tells what a load-gen says of its progress until its log ends.
-func (t *tails) load(ctx context.Context, of LogOf, as told, tell func(told)) {
+func (t *tails) load(ctx context.Context, of LogOf, as loadWord, tell func(loadWord)) {
 	t.running.Go(func() {
 		err := t.c.Log(ctx, of, func(line string) error {
 			if p, ok := report.ParseProgress(line); ok {
@@ -74,20 +74,20 @@ func (c *Cluster) Log(ctx context.Context, of LogOf, line func(string) error) er
 	}
 	at := pods(of.Namespace, of.Pod)
 	at.sub = "log"
-	seen := ""
+	last := ""
 	for {
 		body, err := c.stream(ctx, at, params)
 		if err == nil {
-			seen, err = lines(body, seen, line)
+			last, err = lines(body, last, line)
 			body.Close()
 		}
-		var away *Unreachable
-		if !of.Follow || !errors.As(err, &away) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		var unreached *Unreachable
+		if !of.Follow || !errors.As(err, &unreached) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		}
-		if seen != "" {
+		if last != "" {
 			params.Del("tailLines")
-			params.Set("sinceTime", strings.SplitN(seen, " ", 2)[0])
+			params.Set("sinceTime", strings.SplitN(last, " ", 2)[0])
 		}
 		select {
 		case <-ctx.Done():
@@ -100,34 +100,34 @@ func (c *Cluster) Log(ctx context.Context, of LogOf, line func(string) error) er
 // longLine is the longest line of a log that is told whole.
 const longLine = 1 << 20
 
-// lines tells what comes after the line seen, without the time before each, and returns the last line with its time.
-func lines(body io.Reader, seen string, line func(string) error) (string, error) {
+// lines tells what comes after the line last, without the time before each, and returns the last line with its time.
+func lines(body io.Reader, last string, line func(string) error) (string, error) {
 	in := bufio.NewReaderSize(body, 64<<10)
 	for {
 		text, err := bounded.ReadLine(in, longLine)
-		if text = strings.TrimRight(text, "\r\n"); text != "" && later(text, seen) {
-			seen = text
+		if text = strings.TrimRight(text, "\r\n"); text != "" && later(text, last) {
+			last = text
 			_, words, _ := strings.Cut(text, " ")
 			if err := line(words); err != nil {
-				return seen, err
+				return last, err
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return seen, nil
+			return last, nil
 		}
 		if err != nil {
-			return seen, err
+			return last, err
 		}
 	}
 }
 
 // later compares the times before two lines; the server writes them in equal length but for trailing zeros.
-func later(text, seen string) bool {
-	if seen == "" {
+func later(text, last string) bool {
+	if last == "" {
 		return true
 	}
 	a, errA := time.Parse(time.RFC3339Nano, strings.SplitN(text, " ", 2)[0])
-	b, errB := time.Parse(time.RFC3339Nano, strings.SplitN(seen, " ", 2)[0])
+	b, errB := time.Parse(time.RFC3339Nano, strings.SplitN(last, " ", 2)[0])
 	return errA != nil || errB != nil || a.After(b)
 }
 

@@ -144,7 +144,7 @@ func taskMessage(task *local.Task, tr *tektonv1.TaskRun) string {
 		switch {
 		case cond.Reason == noNode: // Tekton says no more; the pod does
 			return cannotStart + "no node has enough left for it"
-		case stuck(message):
+		case isBlocked(message):
 			return cannotStart + scheduler(message)
 		}
 		return ""
@@ -208,8 +208,8 @@ func (c *Cluster) noNodes(ctx context.Context, s *Status, runs []tektonv1.TaskRu
 	}
 }
 
-// stuck tells what a person has to mend from the stations every pod passes.
-func stuck(message string) bool {
+// isBlocked tells what a person has to mend from the stations every pod passes.
+func isBlocked(message string) bool {
 	return slices.ContainsFunc([]string{"nodes are available", "Unschedulable", "ImagePull", "ErrImage", "InvalidImage", "CreateContainer", "exceeded quota",
 		"not found", "forbidden"}, func(sign string) bool { return strings.Contains(message, sign) })
 }

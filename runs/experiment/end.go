@@ -96,7 +96,7 @@ func (t *task) leave(ctx context.Context) (int, error) {
 }
 
 // endOf says what happened to a PipelineRun.
-func endOf(why cluster.Farewell) string {
+func endOf(why cluster.EndReason) string {
 	if why == cluster.ParentTimedOut {
 		return "has waited for as long as its timeout allows"
 	}

@@ -90,26 +90,26 @@ func open(ctx context.Context, s *Source, o Options) (*remote, error) {
 		return nil, fmt.Errorf("%s: %w", u, err)
 	}
 	r := &remote{host: u.Host, session: session, refs: map[string]plumbing.Hash{}, tips: map[plumbing.Hash]plumbing.Hash{}}
-	told, err := session.AdvertisedReferencesContext(ctx)
+	offered, err := session.AdvertisedReferencesContext(ctx)
 	if err != nil {
-		return nil, refused(u.String(), keyOf(u), password != "", err)
+		return nil, explain(u.String(), keyOf(u), password != "", err)
 	}
-	for name, hash := range told.References {
-		commit, tagged := told.Peeled[name]
+	for name, hash := range offered.References {
+		commit, tagged := offered.Peeled[name]
 		if !tagged {
 			commit = hash
 		}
 		r.refs[name], r.tips[commit] = commit, hash
 	}
-	if told.Head != nil {
-		r.head, r.tips[*told.Head] = *told.Head, *told.Head
+	if offered.Head != nil {
+		r.head, r.tips[*offered.Head] = *offered.Head, *offered.Head
 	}
-	r.can = told.Capabilities
+	r.can = offered.Capabilities
 	return r, nil
 }
 
 // refused says what to do about an answer that is none.
-func refused(url, key string, known bool, err error) error {
+func explain(url, key string, known bool, err error) error {
 	switch {
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return fmt.Errorf("%s: there is no such repository, or it is private; credentials go into Secret bflow-git under key %q", url, key)

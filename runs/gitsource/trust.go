@@ -44,17 +44,17 @@ func (r *remote) trusted(ctx context.Context, commit plumbing.Hash) error {
 
 // holds reports whether commit is among the ancestors of heads, as far as they are known.
 func holds(objects *memory.Storage, heads []plumbing.Hash, commit plumbing.Hash) bool {
-	seen := map[plumbing.Hash]bool{}
+	visited := map[plumbing.Hash]bool{}
 	for len(heads) > 0 {
 		hash := heads[0]
 		heads = heads[1:]
 		if hash == commit {
 			return true
 		}
-		if seen[hash] {
+		if visited[hash] {
 			continue
 		}
-		seen[hash] = true
+		visited[hash] = true
 		if c, err := object.GetCommit(objects, hash); err == nil { // what lies deeper was not asked for
 			heads = append(heads, c.ParentHashes...)
 		}

@@ -164,7 +164,7 @@ func connect(cfg *rest.Config) (client.Client, error) {
 	return client.New(cfg, client.Options{Scheme: scheme})
 }
 
-// identity is that of the hub, by which its objects are told from those of others: who may not read the namespace
+// identity is that of the hub, by which its objects are hubFacts from those of others: who may not read the namespace
 // kube-system finds it beside the runs.
 func identity(ctx context.Context, hub client.Client, namespaces []string) (string, error) {
 	system := &corev1.Namespace{}
@@ -173,9 +173,9 @@ func identity(ctx context.Context, hub client.Client, namespaces []string) (stri
 		return string(system.UID), nil
 	}
 	for _, namespace := range namespaces {
-		told := &corev1.ConfigMap{}
-		if hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: contract.ConfigMapHub}, told) == nil && told.Data[contract.HubKey] != "" {
-			return told.Data[contract.HubKey], nil
+		hubFacts := &corev1.ConfigMap{}
+		if hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: contract.ConfigMapHub}, hubFacts) == nil && hubFacts.Data[contract.HubKey] != "" {
+			return hubFacts.Data[contract.HubKey], nil
 		}
 	}
 	return "", fmt.Errorf("reading the identity of the hub: %w; give a namespace for runs with --namespace, which has it too", err)

@@ -39,7 +39,7 @@ func (k MatrixKind) Find(_ context.Context, name string) (runs.Run, error) {
 	var hits []*matrix
 	for _, m := range all {
 		if m.name == name {
-			return m.described(), nil
+			return m.withDetails(), nil
 		}
 		if strings.HasPrefix(m.name, name) {
 			hits = append(hits, m)
@@ -48,7 +48,7 @@ func (k MatrixKind) Find(_ context.Context, name string) (runs.Run, error) {
 	if len(hits) != 1 {
 		return nil, &runs.NotFoundError{Name: name}
 	}
-	return hits[0].described(), nil
+	return hits[0].withDetails(), nil
 }
 
 // List has a row for each matrix. What cannot be read, kind Kind says.
@@ -59,7 +59,7 @@ func (k MatrixKind) List(_ context.Context, all bool) ([]runs.Status, error) {
 	matrices, _ := k.all()
 	var rows []runs.Status
 	for _, m := range matrices {
-		rows = append(rows, m.described().row())
+		rows = append(rows, m.withDetails().row())
 	}
 	return rows, nil
 }
@@ -120,8 +120,8 @@ func part(all []runs.Status) (alone []runs.Status, matrices []*matrix) {
 	return alone, matrices
 }
 
-// described is m with what its runs are for, and have found.
-func (m *matrix) described() *matrix {
+// withDetails is m with what its runs are for, and have found.
+func (m *matrix) withDetails() *matrix {
 	for i := range m.runs {
 		describe(&m.runs[i])
 	}

@@ -77,8 +77,8 @@ func (d *Display) erase() {
 
 // progress is what was told, else what load-gen has written.
 func (l *loading) progress() (report.Progress, bool) {
-	if l.told != nil {
-		return *l.told, true
+	if l.given != nil {
+		return *l.given, true
 	}
 	return read(l.folder)
 }

@@ -36,7 +36,7 @@ type Display struct {
 // loading is a load-gen that runs.
 type loading struct {
 	folder   string // measurements/<n> of the run; its progress.json is read where nobody tells the progress
-	told     *report.Progress
+	given    *report.Progress
 	last     *report.Progress // that was shown
 	reported string           // plain: stage that was last announced
 	lastLine time.Time
@@ -83,7 +83,7 @@ func (d *Display) Progress(runID string, p report.Progress) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if l := d.load[runID]; l != nil {
-		l.told = &p
+		l.given = &p
 	}
 }
 
@@ -162,13 +162,13 @@ func (o *observer) Changed(r local.Record) {
 			b.log = filepath.Join(o.dir, r.Log)
 		}
 	case local.TaskFinished:
-		told := ""
+		said := ""
 		if b := o.d.busy[o.run+" "+r.Task]; b != nil {
-			told = b.told
+			said = b.said
 		}
 		delete(o.d.busy, o.run+" "+r.Task)
 		o.d.ended(o.run)
-		o.d.line("  %s%-12s %s", o.d.prefix(o.run), Part(r.Task, r.Step), o.d.ending(r, o.began[r.Task], told))
+		o.d.line("  %s%-12s %s", o.d.prefix(o.run), Part(r.Task, r.Step), o.d.ending(r, o.began[r.Task], said))
 	case local.TaskKept:
 		o.d.line("  %s%-12s kept from an earlier attempt", o.d.prefix(o.run), r.Task)
 	case local.CancelRequested:
@@ -184,8 +184,8 @@ func Part(task, step string) string {
 	return task + "/" + step
 }
 
-// ending says how a task ended. told is what was said of it last, which is not said again.
-func (d *Display) ending(r local.Record, began time.Time, told string) string {
+// ending says how a task ended. said is what was said of it last, which is not said again.
+func (d *Display) ending(r local.Record, began time.Time, said string) string {
 	text := "ok"
 	if r.State != local.Succeeded {
 		text = strings.ToLower(string(r.State))
@@ -194,7 +194,7 @@ func (d *Display) ending(r local.Record, began time.Time, told string) string {
 	if !began.IsZero() && !r.Time.IsZero() {
 		text += fmt.Sprintf("  %.1fs", r.Time.Sub(began).Seconds())
 	}
-	if reason := Reason(r.Message); r.State != local.Succeeded && reason != "" && reason != told {
+	if reason := Reason(r.Message); r.State != local.Succeeded && reason != "" && reason != said {
 		text += "  " + reason
 	}
 	return text

@@ -21,7 +21,7 @@ type working struct {
 	run, task string
 	since     time.Time
 	log       string // of its step here, "" where it runs on a cluster
-	told      string
+	said      string
 }
 
 // drawBusy tells of tasks that take their time, those that make load aside: they have bars.
@@ -39,8 +39,8 @@ func (d *Display) drawBusy() {
 			d.bars++
 			continue
 		}
-		if text != "" && text != b.told {
-			b.told = text
+		if text != "" && text != b.said {
+			b.said = text
 			d.line("  %s%-12s %s", d.prefix(b.run), b.task, text)
 		}
 	}

@@ -23,10 +23,10 @@ func (in Input) OneName() (found problem.List) {
 	for _, e := range in.Set.Experiments {
 		add(&e.Doc, "metadata.name", e.Metadata.Name)
 	}
-	seen := map[string]bool{} // plans of one experiment belong together
+	added := map[string]bool{} // plans of one experiment belong together
 	for _, p := range in.Set.RunPlans {
-		if name := p.Plan.Experiment; !seen[name] {
-			seen[name] = true
+		if name := p.Plan.Experiment; !added[name] {
+			added[name] = true
 			add(&p.Doc, "experiment", name)
 		}
 	}

@@ -39,7 +39,7 @@ func janitorCommand(s Streams) *cli.Command {
 			if err := show(c, s.Out, found, func(w io.Writer) error { return leakTable(w, found) }); err != nil {
 				return err
 			}
-			tellLeaks(s, found, o.DryRun)
+			printLeaks(s, found, o.DryRun)
 			cluster.PrintKept(c.Context, s.Err, cfg, o.Namespaces)
 			return failed
 		},
@@ -59,7 +59,7 @@ func leakTable(w io.Writer, found []leaks.Leak) error {
 	return nil
 }
 
-func tellLeaks(s Streams, found []leaks.Leak, dry bool) {
+func printLeaks(s Streams, found []leaks.Leak, dry bool) {
 	deleted := 0
 	for _, l := range found {
 		if l.Deleted {

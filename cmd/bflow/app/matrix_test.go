@@ -16,7 +16,7 @@ import (
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/report/brief"
 	"bflow.dev/bflow/runplan/contract"
-	clusterrun "bflow.dev/bflow/runs/cluster"
+	"bflow.dev/bflow/runs/cluster"
 )
 
 const manyPoints = `
@@ -201,7 +201,7 @@ func TestTheTasksAroundAMatrix(t *testing.T) {
 	if word, err := os.ReadFile(filepath.Join(l.dir, contract.ResultVerdict)); err != nil || string(word) != "fail" {
 		t.Errorf("%q, %v", word, err)
 	}
-	c, err := clusterrun.Connect(t.Context(), l.srv.Config(), "")
+	c, err := cluster.Connect(t.Context(), l.srv.Config(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
