@@ -43,7 +43,7 @@ const beginTime = time.Minute
 
 // Begin makes the MLflow run that those of the matrix belong below. It never fails for the sake of MLflow.
 func Begin(ctx context.Context, on runs.Console, o Options) error {
-	g, err := o.group(on.Now())
+	g, err := o.group(time.Now())
 	if err != nil {
 		return err
 	}

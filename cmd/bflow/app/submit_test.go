@@ -39,4 +39,7 @@ func TestASubmissionThatIsInterruptedExitsAsSuch(t *testing.T) {
 	if code := Main(ctx, Streams{In: strings.NewReader(""), Out: &out, Err: &said}, []string{"bflow", "run", file}); code != contract.ExitInterrupted {
 		t.Errorf("exit code %d, want %d; it says %q", code, contract.ExitInterrupted, said.String())
 	}
+	if strings.Contains(said.String(), "does not answer") {
+		t.Errorf("it blames the cluster: %q", said.String())
+	}
 }
