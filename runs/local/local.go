@@ -37,7 +37,7 @@ type Options struct {
 	Env     []string
 	Compile compile.Options
 	Stop    <-chan struct{}                                                  // closed: stop at once, without teardown
-	Secrets []literal.Secret                                                 // credentials that the experiment file held literally
+	Secrets []literal.Secret                                                 // that the experiment file held literally
 	Given   Given                                                            // values of Secrets that a person named
 	Observe func(runID, runDir string, p *runplan.RunPlan) executor.Observer // may be nil
 	Now     func() time.Time

@@ -133,7 +133,8 @@ func (m *matrix) row() runs.Status {
 	first := m.runs[0]
 	s := runs.Status{Experiment: first.Experiment, Model: first.Model, Load: fmt.Sprintf("%d points", len(m.runs)),
 		Created: first.Started}
-	s.RunID, s.Matrix, s.Attempt, s.Started = m.name, m.name, 1, first.Started
+	s.RunID, s.Matrix = m.name, m.name
+	s.Attempt, s.Started = 1, first.Started
 	counts := m.counts()
 	var codes []int
 	for _, r := range m.runs {
