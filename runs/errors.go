@@ -27,7 +27,7 @@ func (e *NotFoundError) Error() string {
 // WhyNot says why name is that of no run at place: hits are those of names that begin so.
 func WhyNot(name string, names, hits []string, place string) string {
 	if len(hits) > 1 {
-		return fmt.Sprintf("%d runs begin so: %s", len(hits), strings.Join(hits[:min(4, len(hits))], ", "))
+		return fmt.Sprintf("%d runs match: %s", len(hits), strings.Join(hits[:min(4, len(hits))], ", "))
 	}
 	if near := problem.Closest(name, names, 3); len(near) > 0 {
 		return fmt.Sprintf("no such run %s; closest: %s", place, strings.Join(near, ", "))

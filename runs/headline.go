@@ -83,7 +83,7 @@ const rowsShown = 50
 func SummaryTable(w io.Writer, on screen.Screen, reports []*report.Report) error {
 	err := report.Table(w, on, reports[:min(rowsShown, len(reports))]...)
 	if more := len(reports) - rowsShown; err == nil && more > 0 {
-		_, err = fmt.Fprintf(w, "and %d more points; bflow report makes a page of all\n", more)
+		_, err = fmt.Fprintf(w, "and %d more points; bflow report shows all of them\n", more)
 	}
 	return err
 }

@@ -71,12 +71,12 @@ func queueRows(w io.Writer, r Status) {
 	}
 	switch {
 	case !q.Released.IsZero():
-		fmt.Fprintf(w, "Released:\t%s, nothing of it is left\n", Clock(q.Released))
+		fmt.Fprintf(w, "Released:\t%s, all its objects are deleted\n", Clock(q.Released))
 	case !q.Freed.IsZero():
 		fmt.Fprintf(w, "GPUs free:\t%s\n", Clock(q.Freed))
 	case !q.Admitted.IsZero() && !r.Alive:
 		fmt.Fprintf(w, "Released:\tnot yet: %s\n", cmp.Or(q.Reason,
-			"bflow-controller makes sure that nothing of it is left"))
+			"bflow-controller deletes what is left of it"))
 	}
 }
 
@@ -124,7 +124,7 @@ func neighbourRows(w io.Writer, on screen.Screen, near *Neighbours, now time.Tim
 		return fmt.Sprintf("%s, place %d", age(n), n.Place)
 	})
 	if near.Hidden {
-		fmt.Fprintln(w, "\nruns of other namespaces may hold the rest; they are not shown to you")
+		fmt.Fprintln(w, "\nruns in other namespaces may use the rest; you are not allowed to see them")
 	}
 }
 

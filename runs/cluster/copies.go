@@ -139,7 +139,7 @@ func errNoResults(ended bool) error {
 	if ended {
 		return errors.New("it ended before it started, so there are none")
 	}
-	return errors.New("it has not started; bflow status says what it waits for")
+	return errors.New("it has not started; bflow status shows what it is waiting for")
 }
 
 // reportFiles are what the table and the page of a run need: small, whatever was measured.

@@ -261,7 +261,7 @@ func TestConnectSaysWhyThereIsNoAnswer(t *testing.T) {
 	srv := apitest.New(t)
 	srv.Refuse(func(apitest.Request) (int, string) { return http.StatusUnauthorized, "Unauthorized" })
 	_, err = cluster.Connect(t.Context(), srv.Config(), "hub")
-	wants(t, err, "cluster hub does not know who you are", "log in again")
+	wants(t, err, "cluster hub does not accept your credentials", "log in again")
 }
 
 func TestFind(t *testing.T) {

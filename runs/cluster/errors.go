@@ -73,7 +73,7 @@ func (c *Cluster) explain(err error) error {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w; ask an administrator for this permission, or see bflow doctor", err)
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("cluster %s does not know who you are any more (%w); log in again", c.Name, err)
+		return fmt.Errorf("cluster %s no longer accepts your credentials (%w); log in again", c.Name, err)
 	case errors.As(err, &network), errors.As(err, &closed):
 		return &Unreachable{Cluster: c.Name, Host: c.Config.Host, Err: cause(err)}
 	}

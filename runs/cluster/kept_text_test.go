@@ -16,7 +16,7 @@ func TestTheJanitorTellsWhatEndedRunsKeep(t *testing.T) {
 		kept []Kept
 		want string
 	}{
-		{"nothing", nil, "no run that ended keeps a pod or a volume\n"},
+		{"nothing", nil, "no ended run keeps a pod or a volume\n"},
 		{"pods alone", []Kept{run("a", 0, false)}, "kept by 1 run that has ended: 7 pods\n"},
 		{"results of both kinds", []Kept{run("a", 1, true), run("b", 2, false), run("c", 1, false), run("d", 1, false), run("e", 1, false)},
 			`kept by 5 runs that have ended: 35 pods and 6 volumes of 12Gi

@@ -207,11 +207,11 @@ func (f *foundRun) Delete(ctx context.Context, on runs.Console, o runs.DeleteOpt
 	}
 	err := f.c.deleteRun(ctx, on, f.run, o.Force)
 	if ctx.Err() != nil {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion goes on",
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion continues",
 			f.run.ID))
 	}
 	if errors.Is(err, ErrAlive) {
-		return fmt.Errorf("%w; bflow cancel %s ends it, --force deletes it all the same", err, f.run.ID)
+		return fmt.Errorf("%w; cancel it with bflow cancel %s, or delete it anyway with --force", err, f.run.ID)
 	}
 	if err != nil || o.KeepResults {
 		return err

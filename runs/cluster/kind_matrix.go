@@ -171,7 +171,7 @@ func (f *foundMatrix) Rerun(ctx context.Context, on runs.Console, o runs.RerunOp
 func (f *foundMatrix) Delete(ctx context.Context, on runs.Console, o runs.DeleteOptions) error {
 	name := f.matrix.Name()
 	if o.KeepResults {
-		return step.Usagef("deleting %s: --keep-results is for single runs; bflow fetch brings the results of one",
+		return step.Usagef("deleting %s: --keep-results is for single runs; fetch the results of a matrix with bflow fetch",
 			name)
 	}
 	held := func(why string) { fmt.Fprintf(on.Err, "waiting for %s: %s\n", name, why) }
@@ -183,10 +183,10 @@ func (f *foundMatrix) Delete(ctx context.Context, on runs.Console, o runs.Delete
 		err = f.c.DeleteMatrix(ctx, f.matrix, o.Force, held)
 	}
 	if ctx.Err() != nil {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion goes on", name))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion continues", name))
 	}
 	if errors.Is(err, ErrAlive) {
-		return fmt.Errorf("%w; bflow cancel %s ends it, --force deletes it all the same", err, name)
+		return fmt.Errorf("%w; cancel it with bflow cancel %s, or delete it anyway with --force", err, name)
 	}
 	return err
 }
@@ -232,7 +232,7 @@ func (f *foundMatrix) Fetch(ctx context.Context, on runs.Console, o runs.FetchOp
 	}
 	if ctx.Err() != nil {
 		return step.Exit(contract.ExitInterrupted,
-			fmt.Errorf("fetching the results of %s: interrupted; what has come stays", f.matrix.Name()))
+			fmt.Errorf("fetching the results of %s: interrupted; the files fetched so far are kept", f.matrix.Name()))
 	}
 	if begun == 0 {
 		return fmt.Errorf("fetching the results of %s: none of its runs has started", f.matrix.Name())

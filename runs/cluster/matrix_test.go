@@ -119,7 +119,7 @@ func TestTheStatusOfAMatrix(t *testing.T) {
 		message        string
 		exit           int
 	}{
-		{name: "before Tekton has begun it", do: func(*apitest.Server, *cluster.Matrix) {}, state: local.Running, alive: true, message: "nothing is made yet"},
+		{name: "before Tekton has begun it", do: func(*apitest.Server, *cluster.Matrix) {}, state: local.Running, alive: true, message: "it has no runs yet"},
 		{name: "while it goes on", do: func(srv *apitest.Server, m *cluster.Matrix) { begins(srv, m, "pF.") }, state: local.Running, alive: true, message: "3 points: 1 passed, 1 failed, 1 waiting"},
 		{name: "cancelled outright, while runs are taken down", do: func(srv *apitest.Server, m *cluster.Matrix) {
 			begins(srv, m, "p2o", func(cr map[string]any) { cr["spec"] = map[string]any{"status": "RunCancelled"} })

@@ -25,7 +25,7 @@ func (c *Cluster) deleteRun(ctx context.Context, on runs.Console, run *Run, forc
 	for _, pr := range run.Attempts {
 		orphan.Attempts, orphan.UIDs = append(orphan.Attempts, pr.Name), append(orphan.UIDs, string(pr.UID))
 	}
-	fmt.Fprintf(on.Err, "%s does not run; taking %s down without it\n", contract.AccountController, run.ID)
+	fmt.Fprintf(on.Err, "%s is not running; deleting %s without it\n", contract.AccountController, run.ID)
 	return c.DeleteOrphan(ctx, run, func(ctx context.Context) {
 		for _, what := range leaks.TearDown(ctx, c.Config, orphan, clock.RealClock{}) {
 			fmt.Fprintf(on.Err, "could not verify that %s\n", what)

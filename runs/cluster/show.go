@@ -59,7 +59,7 @@ func (a *Access) conclude(ctx context.Context, on runs.Console, followed []*Run,
 		}
 		dir, err := a.reportCopy(ctx, on, r)
 		if err != nil {
-			fmt.Fprintf(on.Err, "warning: no report of %s yet: %v; bflow report %s tries again\n", r.ID, err, r.ID)
+			fmt.Fprintf(on.Err, "warning: no report of %s yet: %v; retry with bflow report %s\n", r.ID, err, r.ID)
 			continue
 		}
 		if dir != "" {
@@ -168,7 +168,7 @@ func interruption(err error) string {
 	if err == nil {
 		return "the cluster answers again"
 	}
-	return err.Error() + "; trying again, the runs go on"
+	return err.Error() + "; retrying, the runs continue"
 }
 
 // PrintTrouble is the same for whoever only reads.
@@ -177,5 +177,5 @@ func PrintTrouble(on runs.Console, err error) {
 		fmt.Fprintln(on.Err, "the cluster answers again")
 		return
 	}
-	fmt.Fprintf(on.Err, "%v; trying again\n", err)
+	fmt.Fprintf(on.Err, "%v; retrying\n", err)
 }

@@ -131,7 +131,7 @@ func printSubmitted(on runs.Console, c *Cluster, submitted []*Run, follow bool) 
 		fmt.Fprintln(on.Out, r.ID)
 	}
 	if !follow {
-		fmt.Fprintf(on.Err, "bflow watch %s follows it; see also bflow status, logs and cancel\n", submitted[0].ID)
+		fmt.Fprintf(on.Err, "follow it with bflow watch %s; see also bflow status, logs and cancel\n", submitted[0].ID)
 	}
 }
 
@@ -140,7 +140,7 @@ func printSubmittedMatrix(on runs.Console, c *Cluster, m *Matrix, points int, fo
 		c.Name)
 	fmt.Fprintln(on.Out, m.Name())
 	if !follow {
-		fmt.Fprintf(on.Err, "bflow watch %s follows it; see also bflow status, cancel, report and rerun --failed\n",
+		fmt.Fprintf(on.Err, "follow it with bflow watch %s; see also bflow status, cancel, report and rerun --failed\n",
 			m.Name())
 	}
 }

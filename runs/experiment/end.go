@@ -37,7 +37,7 @@ func (t *task) conclude(ctx context.Context, ended map[string]cluster.Status) (i
 	if code != contract.ExitInterrupted {
 		word = state.Tally(outcomes).Verdict()
 	}
-	fmt.Fprintf(t.on.Err, "verdict: %s; bflow report %s shows the whole\n", word, t.names[0])
+	fmt.Fprintf(t.on.Err, "verdict: %s; for details see bflow report %s\n", word, t.names[0])
 	return code, t.Results.End(word)
 }
 
@@ -85,12 +85,12 @@ func (t *task) leave(ctx context.Context) (int, error) {
 		if was == cluster.WasQueued {
 			fmt.Fprintf(t.on.Err, "cancelled %s; it was waiting and will not start\n", run)
 		} else {
-			fmt.Fprintf(t.on.Err, "told %s to stop; its last tasks take everything down\n", run)
+			fmt.Fprintf(t.on.Err, "stopping %s; its finally tasks clean up\n", run)
 		}
 	}
 	if err != nil {
 		return 0, step.Exit(contract.ExitInterrupted,
-			fmt.Errorf("cancelling the runs of %s: %w; bflow cancel ends them", t.parent.Name, err))
+			fmt.Errorf("cancelling the runs of %s: %w; cancel them with bflow cancel", t.parent.Name, err))
 	}
 	return contract.ExitInterrupted, nil
 }
@@ -98,7 +98,7 @@ func (t *task) leave(ctx context.Context) (int, error) {
 // endOf says what happened to a PipelineRun.
 func endOf(why cluster.EndReason) string {
 	if why == cluster.ParentTimedOut {
-		return "has waited for as long as its timeout allows"
+		return "has reached its timeout"
 	}
-	return "has lost its pod"
+	return "lost its pod"
 }

@@ -45,7 +45,7 @@ func Read(params map[string]string) (Request, error) {
 	hasText := strings.TrimSpace(r.Text) != ""
 	switch {
 	case url != "" && hasText:
-		problems = append(problems, fmt.Errorf("params %q and %q are both given: the experiment comes from one of them",
+		problems = append(problems, fmt.Errorf("params %q and %q exclude each other: the experiment comes from one of them",
 			contract.ParamExperiment, contract.ParamGitURL))
 	case url == "" && !hasText:
 		problems = append(problems, fmt.Errorf("there is no experiment: give its text as param %q, or the repository "+
@@ -55,7 +55,7 @@ func Read(params map[string]string) (Request, error) {
 		r.Git = &gitsource.Source{URL: url, Revision: strings.TrimSpace(params[contract.ParamRevision]),
 			Paths: strings.Fields(params[contract.ParamPath]), TrustedOnly: trusted}
 		if len(r.Git.Paths) == 0 {
-			problems = append(problems, fmt.Errorf("param %q is empty: it names the file in the repository",
+			problems = append(problems, fmt.Errorf("param %q is empty: it must name the file in the repository",
 				contract.ParamPath))
 		}
 	}

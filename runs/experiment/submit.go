@@ -75,7 +75,7 @@ func (t *task) read(ctx context.Context) (resolve.Input, problem.List, error) {
 	fmt.Fprintf(t.on.Err, "read %s\n", t.source)
 	dir, err := os.MkdirTemp("", "bflow-git-")
 	if err != nil {
-		return resolve.Input{}, nil, fmt.Errorf("keeping the files of the repository: %w", err)
+		return resolve.Input{}, nil, fmt.Errorf("storing the files of the repository: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	if err := files.WriteTo(dir); err != nil {
@@ -148,7 +148,7 @@ func (t *task) takeBack(ctx context.Context) error {
 	defer cancel()
 	met, err := t.cluster.CancelChildren(ctx, t.parent)
 	for name := range met {
-		fmt.Fprintf(t.on.Err, "cancelled %s, which was made before\n", name)
+		fmt.Fprintf(t.on.Err, "cancelled %s, which had been created before\n", name)
 	}
 	return err
 }

@@ -91,7 +91,7 @@ func (t *task) run(ctx context.Context) (int, error) {
 		return t.leave(ctx)
 	}
 	if !t.request.Wait {
-		fmt.Fprintf(t.on.Err, "nobody waits for the verdict; bflow watch %s follows it\n", t.names[0])
+		fmt.Fprintf(t.on.Err, "not waiting for the verdict; follow it with bflow watch %s\n", t.names[0])
 		return contract.ExitPass, nil
 	}
 	t.warn()

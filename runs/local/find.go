@@ -60,7 +60,7 @@ func safe(dir string) (string, error) {
 			return nil // what cannot be read is told of by whoever wants it
 		}
 		if info, err := os.Stat(path); err == nil && info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe) != 0 {
-			return step.Usagef("reading run %q: %q is a device or a pipe, which no run makes; remove it",
+			return step.Usagef("reading run %q: %q is a device or a pipe, which no run creates; remove it",
 				filepath.Base(dir), path)
 		}
 		return nil

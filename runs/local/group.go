@@ -55,7 +55,7 @@ func (g *group) end(ctx context.Context, on runs.Console, outcomes []runs.Outcom
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*trackingTime)
 	defer cancel()
 	if err := g.finish(ctx, outcomes, page, code); err != nil {
-		fmt.Fprintf(on.Err, "warning: %v; the page is here all the same\n", err)
+		fmt.Fprintf(on.Err, "warning: %v; the page is available here anyway\n", err)
 	}
 }
 

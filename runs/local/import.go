@@ -61,7 +61,7 @@ func badFile(ctx context.Context, err error) error {
 // writeImport makes the run aside and gives it its name once it is whole.
 func writeImport(ctx context.Context, dir string, in *tools.Imported, docs []tools.Document) (*report.Report, error) {
 	if _, err := os.Lstat(dir); err == nil {
-		return nil, fmt.Errorf("making the run directory: %q exists; name another run with --name", dir)
+		return nil, fmt.Errorf("making the run directory: %q exists; choose another name with --name", dir)
 	}
 	work, err := os.MkdirTemp(filepath.Dir(dir), ".import-*")
 	if err != nil {
@@ -92,7 +92,7 @@ func (o ImportOptions) dir(in *tools.Imported) (string, error) {
 		name = unused(o.Root, in.Tool+"-"+time.Unix(0, in.AnchorUnixNS).UTC().Format("20060102-150405"))
 	}
 	if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`).MatchString(name) {
-		return "", step.Usagef("naming the run: %q is no name of at most 63 small letters, digits and dashes", name)
+		return "", step.Usagef("naming the run: %q is not a valid name: want at most 63 lower-case letters, digits and dashes", name)
 	}
 	return filepath.Join(o.Root, name), nil
 }

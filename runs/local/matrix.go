@@ -222,7 +222,7 @@ func (m *matrix) Cancel(context.Context, bool) (string, error) {
 		executors[r.PID] = true
 	}
 	if len(executors) == 0 {
-		return "", fmt.Errorf("cancelling matrix %s: no run of it goes on", m.name)
+		return "", fmt.Errorf("cancelling matrix %s: none of its runs is running", m.name)
 	}
 	return fmt.Sprintf("told the executor of %s to stop; bflow status %s says how far it is", m.name, m.name), nil
 }
@@ -249,7 +249,7 @@ func (m *matrix) Rerun(ctx context.Context, on runs.Console, o runs.RerunOptions
 		return 0, err
 	}
 	if len(plans) == 0 {
-		fmt.Fprintf(on.Err, "every point of %s has come to a good end; nothing is run again\n", m.name)
+		fmt.Fprintf(on.Err, "every point of %s succeeded; there is nothing to run again\n", m.name)
 		return contract.ExitPass, nil
 	}
 	return o.Start(ctx, plans, "plans of "+m.name)

@@ -24,7 +24,7 @@ func (r *run) Resume(ctx context.Context, on runs.Console) (int, error) {
 		return 0, err
 	}
 	if status.State == executor.Succeeded {
-		return 0, step.Usagef("resuming run %q: nothing is left to do; bflow rerun makes a new run of the same plan",
+		return 0, step.Usagef("resuming run %q: nothing is left to do; start a new run of the same plan with bflow rerun",
 			status.RunID)
 	}
 	var again []string
@@ -51,7 +51,7 @@ func damagedTasks(on runs.Console, dir string) (tasks []string, err error) {
 		return nil, err
 	}
 	for _, n := range slices.Sorted(maps.Keys(damaged)) {
-		fmt.Fprintf(on.Err, "measurement %d (%q) is made again: %q %s\n", n, plan.Measurements[n].Name, damaged[n].Path,
+		fmt.Fprintf(on.Err, "measurement %d (%q) is repeated: %q %s\n", n, plan.Measurements[n].Name, damaged[n].Path,
 			damaged[n].Problem)
 		tasks = append(tasks, pipelines.LoadTask(n))
 	}

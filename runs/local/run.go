@@ -75,7 +75,7 @@ func (r *run) follow(ctx context.Context, on runs.Console) (executor.Status, err
 		}
 		select {
 		case <-ctx.Done():
-			return status, step.Exit(contract.ExitInterrupted, fmt.Errorf("watching %s: interrupted; the run goes on",
+			return status, step.Exit(contract.ExitInterrupted, fmt.Errorf("watching %s: interrupted; the run continues",
 				status.RunID))
 		case <-tick.C:
 		}
@@ -88,7 +88,7 @@ func (r *run) follow(ctx context.Context, on runs.Console) (executor.Status, err
 // Logs prints the files that its steps have written.
 func (r *run) Logs(_ context.Context, on runs.Console, o runs.LogOptions) error {
 	if o.Follow {
-		return step.Usagef("reading logs of %s: --follow is for runs on a cluster; bflow watch %s follows this one",
+		return step.Usagef("reading logs of %s: --follow is for runs on a cluster; follow this one with bflow watch %s",
 			r.asked, r.asked)
 	}
 	if o.Engine {

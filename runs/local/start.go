@@ -73,7 +73,7 @@ func explain(on runs.Console, out runs.Outcome) {
 		fmt.Fprintf(on.Err, "%s: %v\n", out.RunID, out.Err)
 	case isJudged(out.Status): // the table says it, with its reasons
 	case out.Status.State == executor.Cancelled:
-		fmt.Fprintf(on.Err, "%s: %s; bflow resume %s goes on with it%s\n", out.RunID, out.Status.Message, out.RunID,
+		fmt.Fprintf(on.Err, "%s: %s; resume it with bflow resume %s%s\n", out.RunID, out.Status.Message, out.RunID,
 			partOf(out))
 	case out.Status.Message != "":
 		fmt.Fprintf(on.Err, "%s: %s; see bflow logs %s\n", out.RunID, progress.Reason(out.Status.Message), out.RunID)

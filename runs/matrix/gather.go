@@ -26,7 +26,7 @@ func Gather(ctx context.Context, on runs.Console, from, into, result string) err
 	for _, folder := range folders {
 		if ctx.Err() != nil {
 			return step.Exit(contract.ExitInterrupted,
-				errors.New("gathering results: interrupted; what is there stays"))
+				errors.New("gathering results: interrupted; the files copied so far are kept"))
 		}
 		if err := gather.Copy(filepath.Join(from, folder.Name()), into, folder.Name()); err != nil {
 			fmt.Fprintf(on.Err, "warning: %v; its volume is kept\n", err)

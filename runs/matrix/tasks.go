@@ -56,7 +56,7 @@ func Begin(ctx context.Context, on runs.Console, o Options) error {
 		}
 	}
 	if err != nil {
-		fmt.Fprintf(on.Err, "warning: %v; the runs of the matrix will stand side by side there\n", err)
+		fmt.Fprintf(on.Err, "warning: %v; the runs of the matrix will not be nested there\n", err)
 	}
 	return writeResult(o.Result, id)
 }
@@ -97,7 +97,7 @@ func Aggregate(ctx context.Context, on runs.Console, access func() (*kube.Config
 		return err
 	}
 	if err := a.track(ctx, g); err != nil {
-		fmt.Fprintf(on.Err, "warning: %v; the page is beside the matrix all the same\n", err)
+		fmt.Fprintf(on.Err, "warning: %v; the page is stored with the matrix anyway\n", err)
 	}
 	fmt.Fprintf(on.Err, "%s: %s: %s\n", a.matrix.Name(), a.summary.Verdict, a.summary.Counts)
 	return cluster.Retry(ctx, on, func(ctx context.Context) error {
@@ -138,7 +138,7 @@ func (a *aggregate) track(ctx context.Context, g mlflow.Group) error {
 	}
 	text, err := json.Marshal(a.summary)
 	if err != nil {
-		return fmt.Errorf("summing up the matrix: %w", err)
+		return fmt.Errorf("summarising the matrix: %w", err)
 	}
 	files := map[string][]byte{cluster.KeyMatrix: text}
 	if a.html != nil {

@@ -120,7 +120,7 @@ func (in Input) Expand(w io.Writer, opt plan.Options, from string) ([]*plan.Matr
 		return nil, err
 	}
 	if len(all)+len(in.Set.RunPlans) == 0 {
-		return nil, step.Usagef("planning %s: there is no document of kind Experiment in it", from)
+		return nil, step.Usagef("planning %s: it contains no document of kind Experiment", from)
 	}
 	return all, nil
 }

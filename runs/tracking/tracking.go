@@ -18,7 +18,7 @@ func Push(ctx context.Context, client *mlflow.Client, g mlflow.Group, files map[
 	o mlflow.Outcome) (*mlflow.RunInfo, error) {
 	dir, err := os.MkdirTemp("", "bflow-matrix-")
 	if err != nil {
-		return nil, fmt.Errorf("keeping the page of the matrix: %w", err)
+		return nil, fmt.Errorf("storing the page of the matrix: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	for name, text := range files {

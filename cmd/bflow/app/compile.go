@@ -37,7 +37,7 @@ func namespaceFlag() cli.Flag {
 }
 
 func flatFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "flat", Usage: "a run of its own for every point, all at once, instead of a matrix"}
+	return &cli.BoolFlag{Name: "flat", Usage: "submit an independent run for every point, all at once, instead of a matrix"}
 }
 
 func compileOptions(c *cli.Context, sum string) compile.Options {

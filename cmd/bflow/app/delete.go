@@ -18,7 +18,7 @@ func deleteCommand(s Streams) *cli.Command {
 			&cli.BoolFlag{Name: "force", Usage: "on a cluster: also a run that has not ended; where bflow-controller " +
 				"is gone, take it down without it, and say what could not be verified"},
 			&cli.BoolFlag{Name: "keep-results",
-				Usage: "on a cluster: fetch the results of the run before, and keep that copy"}),
+				Usage: "on a cluster: fetch the results first, and keep that copy"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"delete\": want at least one run")

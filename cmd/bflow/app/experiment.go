@@ -19,20 +19,20 @@ func experimentCommand(s Streams) *cli.Command {
 		Hidden: true, // it is for pods
 		Description: "The task of Pipeline " + contract.Experiment + ". It reads the params of the PipelineRun that " +
 			"its pod belongs to, submits the runs as bflow run does, " +
-			"waits for them and exits as they do. Ended because somebody cancels the PipelineRun, it cancels the runs.",
+			"waits for them and exits with their code. Cancels the runs if the PipelineRun is cancelled.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "kubeconfig",
 				Usage: "file with the way to the cluster (default: $KUBECONFIG, then ~/.kube/config, then " +
 					"--token-dir, then the account of the pod)"},
 			&cli.StringFlag{Name: "token-dir",
-				Usage: "folder of the Secret with the token of an account that may submit"},
-			&cli.StringFlag{Name: "git-dir", Usage: "folder of the Secret with credentials of git servers"},
-			&cli.StringFlag{Name: "pipelinerun", Usage: "PipelineRun whose params say what to run; needed"},
-			&cli.StringFlag{Name: "taskrun", Usage: "TaskRun that this is"},
-			&cli.StringFlag{Name: "namespace", Usage: "of the PipelineRun, and of the runs; needed"},
-			&cli.StringFlag{Name: "verdict-result", Usage: "file for the verdict"},
-			&cli.StringFlag{Name: "runs-result", Usage: "file for the names of the runs"},
-			&cli.StringFlag{Name: "plan-hashes-result", Usage: "file for the hashes of their plans"},
+				Usage: "folder of the Secret with the token of a service account that may submit runs"},
+			&cli.StringFlag{Name: "git-dir", Usage: "folder of the Secret with the credentials for git servers"},
+			&cli.StringFlag{Name: "pipelinerun", Usage: "PipelineRun whose params describe what to run; required"},
+			&cli.StringFlag{Name: "taskrun", Usage: "name of this TaskRun"},
+			&cli.StringFlag{Name: "namespace", Usage: "namespace of the PipelineRun and of the runs; required"},
+			&cli.StringFlag{Name: "verdict-result", Usage: "file to write the verdict to"},
+			&cli.StringFlag{Name: "runs-result", Usage: "file to write the names of the runs to"},
+			&cli.StringFlag{Name: "plan-hashes-result", Usage: "file to write the plan hashes of the runs to"},
 		},
 		Action: func(c *cli.Context) error {
 			on := runs.Console{Out: s.Err, Err: s.Err, Now: time.Now} // a log has one order, which two pipes do not keep

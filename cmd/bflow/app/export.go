@@ -24,7 +24,7 @@ func exportCommand(s Streams) *cli.Command {
 		ArgsUsage: "RUN",
 		Flags: findFlags(
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(export.Formats(), ", ")},
-			&cli.StringFlag{Name: "out", Usage: "file, or folder for a format of several files (default: standard output)"}),
+			&cli.StringFlag{Name: "out", Usage: "file to write to, or a folder if the format has several files (default: standard output)"}),
 		Action: func(c *cli.Context) error {
 			name, err := oneArg(c, "run")
 			if err != nil {

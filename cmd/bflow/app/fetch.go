@@ -13,19 +13,19 @@ import (
 func fetchCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "fetch",
-		Usage:     "bring the results of a cluster run, or of all runs of a matrix, to this machine",
+		Usage:     "fetch the results of a cluster run, or of all runs of a matrix",
 		ArgsUsage: "RUN",
 		Description: "Prints the folder, of a matrix one for each run. What is there already is not fetched again; " +
 			"an interrupted transfer goes on where it was.",
 		Flags: findFlags(
-			&cli.StringFlag{Name: "out", Usage: "folder (default: cluster/RUN in the folder of local runs)"},
-			&cli.StringSliceFlag{Name: "only", Usage: "start of the paths to fetch, such as deployment/; repeatable"}),
+			&cli.StringFlag{Name: "out", Usage: "folder to write to (default: cluster/RUN in the folder of local runs)"},
+			&cli.StringSliceFlag{Name: "only", Usage: "fetch only paths with this prefix, such as deployment/; repeatable"}),
 		Action: func(c *cli.Context) error {
 			name, err := oneArg(c, "run")
 			if err != nil {
 				return err
 			}
-			here := step.Usagef("fetching %s: runs of this machine are here already; see bflow status", name)
+			here := step.Usagef("fetching %s: it ran on this machine, so its results are already here; see bflow status", name)
 			if c.Bool("local") {
 				return here
 			}

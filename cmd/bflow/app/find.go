@@ -37,10 +37,10 @@ func runsDir(c *cli.Context) (string, error) {
 // findFlags say where a run is looked for: first on this machine, then on the cluster.
 func findFlags(more ...cli.Flag) []cli.Flag {
 	return append(append([]cli.Flag{runsDirFlag(),
-		&cli.BoolFlag{Name: "local", Usage: "only runs of this machine"},
-		&cli.BoolFlag{Name: "cluster", Usage: "only runs of the cluster"},
+		&cli.BoolFlag{Name: "local", Usage: "look only for runs of this machine"},
+		&cli.BoolFlag{Name: "cluster", Usage: "look only for runs of the cluster"},
 		&cli.StringFlag{Name: "namespace", Aliases: []string{"n"},
-			Usage: "of the run (default: looked for in all that may be listed)"},
+			Usage: "namespace of the run (default: all that you may list)"},
 	}, kubeFlags()...), more...)
 }
 
@@ -112,7 +112,7 @@ func runArg(c *cli.Context, s Streams) (runs.Run, error) {
 
 // yesFlag lets a verb that destroys take a run by the start of its name.
 func yesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "yes", Usage: "take the one run whose name begins as given"}
+	return &cli.BoolFlag{Name: "yes", Usage: "accept the start of a name, if only one run matches"}
 }
 
 // requireWhole refuses a run that was found by the start of its name only, where it may have been another that was
@@ -122,7 +122,7 @@ func requireWhole(c *cli.Context, run runs.Run, name string) error {
 	if slices.Contains(names, name) || filepath.Base(name) != name || c.Bool("yes") {
 		return nil
 	}
-	return step.Usagef("reading arguments of %q: %q is the start of a name; write the whole one, %s, or add --yes",
+	return step.Usagef("reading arguments of %q: %q is the start of a name; give the full name, %s, or add --yes",
 		c.Command.Name, name, names[0])
 }
 

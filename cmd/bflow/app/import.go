@@ -22,11 +22,11 @@ func importCommand(s Streams) *cli.Command {
 		ArgsUsage: "FILE...",
 		Description: "A folder stands for the result files in it. The files are kept in the run's directory, without " +
 			"headers and keys;\n" +
-			"bflow report, export and list know the run like any other.",
+			"bflow report, export and list then treat the run like any other.",
 		Flags: []cli.Flag{runsDirFlag(), outputFlag(),
 			&cli.StringFlag{Name: "as", Value: imports.Auto, Usage: "tool that wrote the files: " +
 				strings.Join(imports.Formats(), ", ")},
-			&cli.StringFlag{Name: "name", Usage: "name of the run (default: the tool and the time of its start)"}},
+			&cli.StringFlag{Name: "name", Usage: "name of the run (default: the tool and its start time)"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"import\": want at least one file or folder")

@@ -17,7 +17,7 @@ func listCommand(s Streams) *cli.Command {
 		Description: "Runs of this machine and, where a kubeconfig is set, of the cluster. Naming the cluster by a " +
 			"flag lists only its runs.",
 		Flags: findFlags(outputFlag(), plainFlag(), &cli.BoolFlag{Name: "all",
-			Usage: "also the runs of matrices"}),
+			Usage: "also list the runs of matrices"}),
 		Action: func(c *cli.Context) error {
 			rows, err := everyRun(c, s)
 			if err != nil {

@@ -12,9 +12,9 @@ func logsCommand(s Streams) *cli.Command {
 		Usage:     "print the logs of a run's tasks",
 		ArgsUsage: "RUN",
 		Flags: findFlags(
-			&cli.StringFlag{Name: "task", Usage: "only this task"},
-			&cli.BoolFlag{Name: "engine", Usage: "the log of the server under test instead"},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: go on until the run ends"}),
+			&cli.StringFlag{Name: "task", Usage: "print the logs of this task only"},
+			&cli.BoolFlag{Name: "engine", Usage: "print the log of the server under test instead"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "on a cluster: keep printing until the run ends"}),
 		Action: func(c *cli.Context) error {
 			run, err := runArg(c, s)
 			if err != nil {

@@ -17,25 +17,25 @@ func matrixCommand(s Streams) *cli.Command {
 				Usage: "file with the way to the cluster (default: $KUBECONFIG, then ~/.kube/config, then " +
 					"--token-dir, then the account of the pod)"},
 			&cli.StringFlag{Name: "token-dir",
-				Usage: "folder of the Secret with the token of an account that may submit"},
-			&cli.StringFlag{Name: "pipelinerun", Usage: "the parent of the matrix; needed"},
+				Usage: "folder of the Secret with the token of a service account that may submit runs"},
+			&cli.StringFlag{Name: "pipelinerun", Usage: "parent PipelineRun of the matrix; required"},
 			&cli.StringFlag{Name: "pipelinerun-uid", Usage: "its UID"},
-			&cli.StringFlag{Name: "namespace", Usage: "of the matrix; needed"},
-			&cli.StringFlag{Name: "experiment", Usage: "experiment of MLflow"},
+			&cli.StringFlag{Name: "namespace", Usage: "namespace of the matrix; required"},
+			&cli.StringFlag{Name: "experiment", Usage: "MLflow experiment"},
 		}, more...)
 	}
 	const begin, aggregate = "run-id-result", "verdict-result"
 	return &cli.Command{
-		Name: "matrix", Usage: "the tasks around the runs of a matrix", Hidden: true, // they are for pods
+		Name: "matrix", Usage: "tasks that run before and after the runs of a matrix", Hidden: true, // they are for pods
 		Subcommands: []*cli.Command{
-			{Name: contract.MatrixBegin, Usage: "make the MLflow run that those of the matrix belong below",
-				Flags: flags(&cli.StringFlag{Name: begin, Usage: "file for the id of the MLflow run"}),
+			{Name: contract.MatrixBegin, Usage: "create the MLflow parent run of a matrix",
+				Flags: flags(&cli.StringFlag{Name: begin, Usage: "file to write the id of the MLflow run to"}),
 				Action: func(c *cli.Context) error {
 					return matrix.Begin(c.Context, console(c, s), matrixOptions(c,
 						begin))
 				}},
-			{Name: contract.MatrixAggregate, Usage: "sum the runs of a matrix up",
-				Flags: flags(&cli.StringFlag{Name: aggregate, Usage: "file for the verdict"}),
+			{Name: contract.MatrixAggregate, Usage: "summarise the runs of a matrix",
+				Flags: flags(&cli.StringFlag{Name: aggregate, Usage: "file to write the verdict to"}),
 				Action: func(c *cli.Context) error {
 					access := func() (*kube.Config, error) { return podAccess(c) }
 					return matrix.Aggregate(c.Context, console(c, s), access, matrixOptions(c, aggregate))
@@ -55,11 +55,11 @@ func matrixOptions(c *cli.Context, result string) matrix.Options {
 // gatherCommand is the task that copies results of runs to the volume of their matrix.
 func gatherCommand(s Streams) *cli.Command {
 	return &cli.Command{
-		Name: contract.RoleGather, Usage: "copy the results of runs to the volume of their matrix",
+		Name: contract.RoleGather, Usage: "copy the results of runs to the shared volume of their matrix",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "folder with the volume of each run, by its name; needed"},
-			&cli.StringFlag{Name: "into", Usage: "folder that holds the results of all runs of the matrix; needed"},
-			&cli.StringFlag{Name: "gathered-result", Usage: "file for the names of the runs whose results are there"},
+			&cli.StringFlag{Name: "from", Usage: "folder with the volume of each run, named after the run; required"},
+			&cli.StringFlag{Name: "into", Usage: "folder for the results of all runs of the matrix; required"},
+			&cli.StringFlag{Name: "gathered-result", Usage: "file to write the names of the runs with copied results to"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.String("from") == "" || c.String("into") == "" {

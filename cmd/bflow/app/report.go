@@ -22,9 +22,9 @@ func reportCommand(s Streams) *cli.Command {
 		ArgsUsage: "RUN...",
 		Description: "One run: every file of its report is made again from its measurements. Several: --out names " +
 			"the page over all of them. " +
-			"The results of a cluster run are fetched first, once.",
+			"Fetches the results of a cluster run first, if they are not on this machine yet.",
 		Flags: findFlags(outputFlag(), plainFlag(), &cli.StringFlag{Name: "out",
-			Usage: "file for the page over several runs (default: bflow-report.html)"}),
+			Usage: "file for the page that compares several runs (default: bflow-report.html)"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return step.Usagef("reading arguments of \"report\": want at least one run")

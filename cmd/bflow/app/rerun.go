@@ -25,13 +25,13 @@ func rerunCommand(s Streams) *cli.Command {
 			"A run of the cluster runs there again, with its queue and Pipeline, and anything else here; --local and " +
 			"--cluster say otherwise.",
 		Flags: append(submitFlags(append(kubeFlags(), runsDirFlag(), plainFlag(), secretFlag(),
-			&cli.BoolFlag{Name: "local", Usage: "run it on this machine"},
-			&cli.BoolFlag{Name: "cluster", Usage: "run it on the cluster"},
-			&cli.BoolFlag{Name: "failed", Usage: "of a matrix: only the points that have not come to a good end"},
+			&cli.BoolFlag{Name: "local", Usage: "run on this machine"},
+			&cli.BoolFlag{Name: "cluster", Usage: "run on the cluster"},
+			&cli.BoolFlag{Name: "failed", Usage: "only the points of a matrix that did not succeed"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"},
-				Usage: "on a cluster: stay until the run ends, and exit as it does"})...),
+				Usage: "on a cluster: wait until the run ends, and exit with its code"})...),
 			&cli.StringFlag{Name: "image-prefix",
-				Usage: "registry and folder of task images that the plan does not name"}),
+				Usage: "registry and path of task images that the plan does not name"}),
 		Action: func(c *cli.Context) error {
 			what, err := oneArg(c, "run, plan hash, plan file or MLflow run id")
 			if err != nil {

@@ -43,10 +43,10 @@ func runCommand(s Streams) *cli.Command {
 			"bflow watch, status, logs, cancel and report speak of them. --follow stays until they end and exits as " +
 			"they do.",
 		Flags: compileFlags(append(kubeFlags(), runsDirFlag(), plainFlag(), secretFlag(),
-			&cli.BoolFlag{Name: "local", Usage: "on this machine, without a cluster"},
+			&cli.BoolFlag{Name: "local", Usage: "run on this machine, without a cluster"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"},
-				Usage: "on a cluster: stay until the runs end, and exit as they do"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and run nothing"})...),
+				Usage: "on a cluster: wait until the runs end, and exit with their code"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, without running it"})...),
 		Action: func(c *cli.Context) error {
 			in, err := readFiles(c, s, spec.Options{})
 			if err != nil {
