@@ -1,10 +1,9 @@
 package load
 
 import (
-	"math"
-	"strconv"
-
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // any returns v as JSON knows it: maps, lists, text, numbers, truth values. What JSON has no word for stays text.
@@ -27,26 +26,8 @@ func (v value) any() any {
 		}
 		return out
 	default:
-		return scalar(v.node)
+		return scalar.Free(v.node)
 	}
-}
-
-func scalar(n *yaml.Node) any {
-	switch n.ShortTag() {
-	case "!!bool":
-		if b, err := strconv.ParseBool(n.Value); err == nil {
-			return b
-		}
-	case "!!int":
-		if x, err := strconv.ParseInt(n.Value, 0, 64); err == nil {
-			return x
-		}
-	case "!!float":
-		if x, err := strconv.ParseFloat(n.Value, 64); err == nil && !math.IsInf(x, 0) && !math.IsNaN(x) {
-			return x
-		}
-	}
-	return n.Value
 }
 
 // anyMap is any for a value that must be a mapping.

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // fields reads a mapping by asking for its keys; close reports the keys that nobody asked for. So the code that
@@ -31,7 +31,7 @@ type entry struct {
 func (v value) fields() *fields {
 	f := &fields{at: v, taken: map[string]bool{}}
 	if v.set() && !v.is(yaml.MappingNode) {
-		v.errorf("want a map, found a %s", kindName(v.node))
+		v.check(scalar.WantMapping(v.node))
 		return f
 	}
 	if v.set() {
@@ -47,7 +47,7 @@ func (f *fields) merge(n *yaml.Node, weak bool) {
 		k, v := n.Content[i], n.Content[i+1]
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			f.at.at(k, f.at.path).errorf("want a name as key, found a %s", kindName(k))
+			f.at.at(k, f.at.path).check(scalar.Want("a name as key", k))
 		case k.ShortTag() == "!!merge":
 			bases = append(bases, v)
 		default:
@@ -69,7 +69,7 @@ func (f *fields) mergeBase(n *yaml.Node) {
 			f.mergeBase(c)
 		}
 	default:
-		f.at.errorf("want a map after <<")
+		f.at.check(scalar.Want("a mapping after <<", n))
 	}
 }
 
@@ -144,10 +144,10 @@ func (f *fields) toolOnly(names ...string) {
 func (f *fields) defaultOnly(defaults map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(defaults)) {
 		def, v := defaults[name], f.get(name)
-		if x, err := strconv.ParseFloat(v.text(), 64); err == nil {
-			if y, err := strconv.ParseFloat(def, 64); err == nil && x == y {
-				continue
-			}
+		x, notNumber := scalar.Number(v.node)
+		y, notDefault := scalar.Number(scalar.Node(def))
+		if notNumber == nil && notDefault == nil && x == y {
+			continue
 		}
 		if v.set() && !strings.EqualFold(v.text(), def) {
 			v.needsTool("%q is known to the real tool only", name)

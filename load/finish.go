@@ -85,7 +85,7 @@ func (t *translator) finish() {
 	case RunnerNative, RunnerAuto, "":
 		t.settle()
 	default:
-		t.block.errorf("tool_runner %s", notOneOf(t.src.Runner, []string{RunnerAuto, RunnerNative, RunnerExternal}))
+		t.block.errorf("tool_runner: %s", notOneOf(t.src.Runner, []string{RunnerAuto, RunnerNative, RunnerExternal}))
 	}
 	if t.m.Runner == RunnerNative {
 		for _, problem := range t.m.Bounds() {

@@ -2,9 +2,9 @@ package load
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
+	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -133,9 +133,13 @@ func (t *translator) envInt(name string, def int) int {
 	if !ok {
 		return def
 	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 {
-		t.block.errorf("env %s: want a whole number of at least 1, found %q", name, s)
+	least, at := 1.0, scalar.Node(s)
+	n, err := scalar.Int(at)
+	if err == nil {
+		err = scalar.Range{Min: &least}.Check(at, float64(n))
+	}
+	if err != nil {
+		t.block.errorf("env %s: %v", name, err)
 		return def
 	}
 	return n

@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/internal/scalar"
 )
 
-var (
-	templateMark = regexp.MustCompile(`(?i)\*\s*concurrency`)
-	templateText = regexp.MustCompile(`(?i)^\s*(\d{1,9})\s*\*\s*concurrency\s*$`)
-)
+var templateMark = regexp.MustCompile(`(?i)\*\s*concurrency`)
 
 // templated reports whether v holds a text such as 2*concurrency.
 func (v value) templated() bool { return v.node != nil && holdsTemplate(v.node) }
@@ -74,16 +73,14 @@ func childPath(n *yaml.Node, path string, i int) string {
 func (v value) fill(n *yaml.Node, load *float64) {
 	at := v
 	at.node = n
-	m := templateText.FindStringSubmatch(n.Value)
+	times, _, err := scalar.Multiple(n)
 	switch {
-	case m == nil:
-		at.errorf("%q is not a template: want N*concurrency, where N is a whole number", n.Value)
+	case !at.check(err):
 		n.Value = "1"
 	case load == nil:
 		at.errorf("%q needs a load value: this profile has none", strings.TrimSpace(n.Value))
 		n.Value = "1"
 	default:
-		times, _ := strconv.Atoi(m[1]) // at most nine digits
 		n.Value = strconv.FormatInt(int64(times)*int64(*load), 10)
 	}
 	n.Tag, n.Style = "!!int", 0

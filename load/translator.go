@@ -78,7 +78,7 @@ func (t *translator) translate() {
 	case VLLMBench, InferenceMAX:
 		t.vllmBench()
 	default:
-		t.block.errorf("%s", notOneOf(t.m.Tool, []string{Native, GuideLLM, AIPerf, InferencePerf, VLLMBench, InferenceMAX}))
+		t.block.errorf("tool: %s", notOneOf(t.m.Tool, []string{Native, GuideLLM, AIPerf, InferencePerf, VLLMBench, InferenceMAX}))
 	}
 }
 

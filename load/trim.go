@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -17,7 +18,7 @@ func (v value) trim(b bounds) runplan.Trim {
 		return runplan.Trim{}
 	case v.is(yaml.MappingNode):
 		return v.trimMap(b)
-	case durationText.MatchString(v.text()):
+	case scalar.IsDuration(v.node):
 		return runplan.Trim{Duration: v.duration()}
 	}
 	x := v.numberAtLeast(0)

@@ -5,6 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -94,12 +95,9 @@ func (v value) mapping(kvs ...[2]string) value {
 // numbers reads a rate or concurrency, a list of them, or "a,b". Each must be above 0; whole says whether fractions are refused.
 func (v value) numbers(whole bool) []float64 {
 	var out []float64
+	most := float64(runplan.MostAtOnce)
 	for _, item := range v.commaItems() {
-		x := item.positive()
-		if x > runplan.MostAtOnce {
-			item.errorf("want at most %d, found %q", runplan.MostAtOnce, item.text())
-			continue
-		}
+		x := within(item, item.positive(), scalar.Range{Max: &most})
 		if whole && x > 0 {
 			x = float64(item.integer(1))
 		}
@@ -108,7 +106,7 @@ func (v value) numbers(whole bool) []float64 {
 		}
 	}
 	if v.is(yaml.SequenceNode) && len(v.node.Content) == 0 {
-		v.errorf("want at least one value")
+		v.check(scalar.WantValues())
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 
 	"bflow.dev/bflow/internal/bounded"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // Catalogue holds the profiles of all folders by kind and name; of two with one name the stronger folder's counts.
@@ -174,7 +175,7 @@ func (l *loader) treeFile(t tree, file string, data []byte) {
 // identity returns kind and metadata.name of a document, "" where it has none.
 func identity(root *yaml.Node) (kind, name string) {
 	text := func(p Path) string {
-		if n := Get(root, p); n != nil && n.Kind == yaml.ScalarNode && !isNull(n) {
+		if n := Get(root, p); n != nil && n.Kind == yaml.ScalarNode && !scalar.Null(n) {
 			return strings.TrimSpace(n.Value)
 		}
 		return ""

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // codec knows every type of the format: its fields by name, and how a value of it is read. It is built once per
@@ -27,14 +29,16 @@ type table struct {
 
 // field is a key of the format; its tags are explained in the package documentation.
 type field struct {
-	name, doc, unit      string
-	def, implied         string
-	aliases, enum        []string
-	words                map[string]string // further spellings of enum values
-	min, max, above      *float64
+	name, doc, unit string
+	def, implied    string
+	aliases, enum   []string
+	words           map[string]string // further spellings of enum values
+	scalar.Range
 	is, keys             string // rules of the value and of the keys
 	req, zero, nullClear bool
 	bare                 bool // a bare number is seconds
+	blankIsNull          bool // blanks say nothing, as null
+	exact                bool // its words are Kubernetes', which knows no other case
 	secret               bool // it takes a reference to a value of a Secret
 	maxItems             int
 	place                int // among the fields of its struct
@@ -98,8 +102,9 @@ func (c *codec) addFields(tab *table, t reflect.Type, index []int) {
 func (c *codec) addField(tab *table, sf reflect.StructField, name string, index []int) {
 	f := newField(sf, name, index)
 	f.read, f.place = c.reader(sf.Type), len(tab.fields)
+	f.blankIsNull = c.blankIsNull(sf.Type)
 	if words := kubernetesWords(sf.Type); words != nil {
-		f.enum = words
+		f.enum, f.exact = words, true
 	}
 	f.req = f.req || kubernetesRequired(tab.typ, sf.Tag.Get("json"))
 	tab.fields = append(tab.fields, f)
@@ -108,7 +113,7 @@ func (c *codec) addField(tab *table, sf reflect.StructField, name string, index 
 	}
 	slot := tab.prototype.FieldByIndex(index)
 	if f.def != "" {
-		f.read(&decoder{codec: c}, &yaml.Node{Kind: yaml.ScalarNode, Tag: plainTag(f.def), Value: f.def}, slot, f)
+		f.read(&decoder{codec: c}, &yaml.Node{Kind: yaml.ScalarNode, Tag: scalar.PlainTag(f.def), Value: f.def}, slot, f)
 	} else if sub := c.tables[sf.Type]; sub != nil {
 		slot.Set(sub.prototype)
 	}
@@ -119,8 +124,8 @@ func newField(sf reflect.StructField, name string, index []int) *field {
 	f := &field{
 		name: name, doc: get("doc"), unit: get("unit"), def: get("default"), implied: get("implied"),
 		aliases: split(get("alias")), enum: split(get("enum")), words: map[string]string{},
-		min: number(get("min")), max: number(get("max")), above: number(get("above")),
-		is: get("is"), keys: get("keys"), req: get("req") != "", zero: get("zero") != "",
+		Range: scalar.Range{Min: number(get("min")), Max: number(get("max")), Above: number(get("above"))},
+		is:    get("is"), keys: get("keys"), req: get("req") != "", zero: get("zero") != "",
 		nullClear: get("null") == "clears", bare: get("bare") != "", maxItems: maxItems, index: index, typ: sf.Type,
 	}
 	f.secret = get("secret") != ""
@@ -146,12 +151,6 @@ func number(tag string) *float64 {
 		return &v
 	}
 	return nil
-}
-
-// plainTag is the YAML tag of an unquoted scalar.
-func plainTag(text string) string {
-	n := yaml.Node{Kind: yaml.ScalarNode, Value: text}
-	return n.ShortTag()
 }
 
 // names are the fields' names as one would suggest them.

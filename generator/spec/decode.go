@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // decoder reads one document. It goes on after a problem, so that all of them are found at once.
@@ -38,7 +39,7 @@ func (c *codec) structure(tab *table) reader {
 	return func(d *decoder, n *yaml.Node, v reflect.Value, _ *field) {
 		v.Set(tab.prototype)
 		if n.Kind != yaml.MappingNode {
-			what := found(n)
+			what := scalar.Found(n)
 			if len(d.path) > 0 && credential.Name(d.path[len(d.path)-1].Key) { // the secret in place of where it is
 				what = "a text that is not shown"
 			}
@@ -50,7 +51,7 @@ func (c *codec) structure(tab *table) reader {
 			d.entry(tab, n.Content[i], n.Content[i+1], v, seen[:])
 		}
 		for i, f := range tab.fields {
-			if f.req && isNull(seen[i][1]) {
+			if f.req && scalar.Null(seen[i][1]) {
 				d.in(Seg{Key: f.name}, func() { d.report(n, "required field is missing") })
 			}
 		}
@@ -71,10 +72,13 @@ func (d *decoder) entry(tab *table, key, value *yaml.Node, v reflect.Value, seen
 		seen[f.place][1] = value
 		return
 	}
+	if f.blankIsNull && scalar.Blank(value) {
+		value = nil
+	}
 	seen[f.place] = [2]*yaml.Node{key, value}
 	slot := v.FieldByIndex(f.index)
 	switch {
-	case !isNull(value):
+	case !scalar.Null(value):
 		f.read(d, value, slot, f)
 	case f.nullClear:
 		slot.FieldByName("Set").SetBool(true)

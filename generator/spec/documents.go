@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // DecodeExperiment decodes a tree of the experiment d, changed by With, and checks all but the matrix, which a point
@@ -45,7 +46,7 @@ func DecodeMetrics(d *Doc, root *yaml.Node) (*MetricsProfile, problem.List) {
 func LoadReportMetrics(name string, data []byte) (*ReportMetrics, problem.List) {
 	roots, found := parse(name, data)
 	if len(roots) != 1 {
-		found.Add(problem.Problem{File: name, Text: "want one document with title and metrics, found " + plain(float64(len(roots)))})
+		found.Add(problem.Problem{File: name, Text: "want one document with title and metrics, found " + scalar.Plain(float64(len(roots)))})
 		return nil, found
 	}
 	var r ReportMetrics
@@ -105,13 +106,13 @@ func (d *decoder) version(t reflect.Type) {
 	}
 	n := child(d.doc.Root, Seg{Key: "apiVersion"})
 	switch {
-	case isNull(n):
+	case scalar.Null(n):
 		if child(d.doc.Root, Seg{Key: "api_version"}) == nil {
 			d.in(Seg{Key: "apiVersion"}, func() { d.warn(d.doc.Root, "apiVersion is missing; write %s", APIVersion) })
 		}
 	case strings.TrimSpace(n.Value) != APIVersion && strings.TrimSpace(n.Value) != APIVersionAlias:
 		d.in(Seg{Key: "apiVersion"}, func() {
-			d.report(n, "want %q or %q, found %s", APIVersion, APIVersionAlias, found(n))
+			d.report(n, "want %q or %q, found %s", APIVersion, APIVersionAlias, scalar.Found(n))
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // Explanation says what a field of the format is.
@@ -126,14 +127,14 @@ func (c *codec) explanation(path string, f *field, t reflect.Type) Explanation {
 // span is the range of numbers, or the shape of text, that the field takes.
 func (f *field) span() string {
 	var parts []string
-	if f.min != nil {
-		parts = append(parts, "at least "+plain(*f.min))
+	if f.Min != nil {
+		parts = append(parts, "at least "+scalar.Plain(*f.Min))
 	}
-	if f.above != nil {
-		parts = append(parts, "above "+plain(*f.above))
+	if f.Above != nil {
+		parts = append(parts, "above "+scalar.Plain(*f.Above))
 	}
-	if f.max != nil {
-		parts = append(parts, "at most "+plain(*f.max))
+	if f.Max != nil {
+		parts = append(parts, "at most "+scalar.Plain(*f.Max))
 	}
 	if f.is != "" {
 		parts = append(parts, rules()[f.is].want)

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // A hostile file of the largest size is refused in moments, with a bounded number of problems.
@@ -50,7 +52,7 @@ func used(t *testing.T) time.Duration {
 func numbered(line string, n int, prefix string) string {
 	var b strings.Builder
 	for i := range n {
-		b.WriteString(strings.Replace(line, "%", prefix+plain(float64(i)), 1))
+		b.WriteString(strings.Replace(line, "%", prefix+scalar.Plain(float64(i)), 1))
 	}
 	return b.String()
 }

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // folder reads every *.yaml below dir. Documents of no kind of ours are skipped there: a folder holds other files too.
@@ -92,7 +93,7 @@ func (l *loader) header(d *Doc, kind string) bool {
 	near := nearKinds(kind)
 	switch {
 	case d.Root.Kind != yaml.MappingNode:
-		l.found.Add(problem.At(d.File, d.Root, "", "want a mapping with apiVersion, kind, metadata and spec, found %s", found(d.Root)))
+		l.found.Add(problem.At(d.File, d.Root, "", "want a mapping with apiVersion, kind, metadata and spec, found %s", scalar.Found(d.Root)))
 	case ourKind(kind):
 		return true
 	case kind == "":

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/load"
 	"bflow.dev/bflow/runplan"
 )
@@ -128,7 +129,7 @@ func (s *Search) check() (out findings) {
 		return nil
 	}
 	if s.Low > 0 && s.High > 0 && s.Low >= s.High {
-		out.add("high", "want a load above low, %s, found %s", plain(s.Low), plain(s.High))
+		out.add("high", "want a load above low, %s, found %s", scalar.Plain(s.Low), scalar.Plain(s.High))
 	}
 	slots := s.Over == "concurrency"
 	if slots && (s.Low != math.Trunc(s.Low) || s.High != math.Trunc(s.High)) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"bflow.dev/bflow/internal/scalar"
 )
 
 const header = "apiVersion: benchflow.io/v1alpha1\nkind: Experiment\nmetadata: {name: t}\n"
@@ -67,7 +69,7 @@ func TestLimits(t *testing.T) {
 	many := "[" + strings.Repeat("1,", 1000) + "1]"
 	queries := "queries: {"
 	for i := range 501 {
-		queries += "q" + plain(float64(i)) + ": x, "
+		queries += "q" + scalar.Plain(float64(i)) + ": x, "
 	}
 	for _, row := range []struct{ name, kind, fragment, want string }{
 		{"a file of more than 1 MiB", KindExperiment, "# " + strings.Repeat("x", 1<<20), "t.yaml: want a file of at most 1 MiB, found 1048742 bytes"},
@@ -95,7 +97,7 @@ func TestLimits(t *testing.T) {
 func doubling(n int) string {
 	text := ""
 	for i := range n {
-		text += ", a" + plain(float64(i+1)) + ": &a" + plain(float64(i+1)) + " [*a" + plain(float64(i)) + ", *a" + plain(float64(i)) + "]"
+		text += ", a" + scalar.Plain(float64(i+1)) + ": &a" + scalar.Plain(float64(i+1)) + " [*a" + scalar.Plain(float64(i)) + ", *a" + scalar.Plain(float64(i)) + "]"
 	}
 	return text
 }

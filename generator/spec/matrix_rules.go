@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // matrixCheck checks the paths and values of spec.matrix against the types they change.
@@ -66,7 +67,7 @@ func (m *matrixCheck) value(v *yaml.Node, f *field, typ reflect.Type) {
 		m.dec.report(v, "want one value, found a list")
 		return
 	}
-	if !isNull(v) && typ != nil {
+	if !scalar.Null(v) && typ != nil {
 		m.exp.codec.readers[typ](m.dec, v, reflect.New(typ).Elem(), f)
 	}
 }

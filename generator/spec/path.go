@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // Path is a parsed dotted path: overrides.runtime.env.SEED, load.stages[0].rate, node_selector["a.b/c"].
@@ -170,11 +172,11 @@ func opened(n *yaml.Node, seg Seg, value *yaml.Node) (*yaml.Node, error) {
 	if seg.Key == "" {
 		kind, tag, want = yaml.SequenceNode, "!!seq", "a list"
 	}
-	if isNull(n) {
+	if scalar.Null(n) {
 		n = &yaml.Node{Kind: kind, Tag: tag, Line: value.Line, Column: value.Column}
 	}
 	if n.Kind != kind {
-		return nil, fmt.Errorf("want %s to hold %s, found %s", want, Path{seg}, found(n))
+		return nil, fmt.Errorf("want %s to hold %s, found %s", want, Path{seg}, scalar.Found(n))
 	}
 	if seg.Key == "" && seg.Index > len(n.Content) {
 		return nil, fmt.Errorf("want an index of at most %d, found %d", len(n.Content), seg.Index)
@@ -206,7 +208,7 @@ func without(root *yaml.Node, p Path) *yaml.Node {
 // spelt returns n, which is of type t, with the keys along p in their first spellings and the short forms along it
 // written out: a value can be put at p whatever the words of the file are. It does not modify n.
 func (c *codec) spelt(n *yaml.Node, t reflect.Type, p Path) *yaml.Node {
-	if n == nil || t == nil || len(p) == 0 || isNull(n) {
+	if n == nil || t == nil || len(p) == 0 || scalar.Null(n) {
 		return n
 	}
 	t = bare(t)

@@ -8,6 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // reader puts the value of n, which is not null, into v. f holds the rules of the field; inside a list or a map it is
@@ -73,9 +75,9 @@ func (c *codec) generic(t reflect.Type) reader {
 		_, axis := reflect.Zero(t).Interface().(axisType)
 		_, list := reflect.Zero(t).Interface().(listType)
 		if axis || list {
-			return oneOrMany(items(t, c.reader(t.Elem())), axis)
+			return oneOrMany(c.items(t, c.reader(t.Elem())), axis)
 		}
-		return items(t, c.reader(t.Elem()))
+		return c.items(t, c.reader(t.Elem()))
 	case reflect.Map:
 		return entries(t, c.reader(t.Elem()))
 	case reflect.Struct:
@@ -120,6 +122,19 @@ func (c *codec) structReader(t reflect.Type) reader {
 	return read
 }
 
+// blankIsNull reports whether blanks say nothing where a value of type t may stand. They are a text.
+func (c *codec) blankIsNull(t reflect.Type) bool {
+	t = bare(t)
+	if short, ok := reflect.Zero(t).Interface().(shortType); ok {
+		return c.blankIsNull(c.table(t).byName[short.shorthand()].typ)
+	}
+	switch t.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
+		return true
+	}
+	return t == reflect.TypeFor[Count]() || t == reflect.TypeFor[Skip]()
+}
+
 func pointer(t reflect.Type, elem reader) reader {
 	return func(d *decoder, n *yaml.Node, v reflect.Value, f *field) {
 		p := reflect.New(t.Elem())
@@ -129,20 +144,20 @@ func pointer(t reflect.Type, elem reader) reader {
 }
 
 // items reads a list. Blank entries of string lists are dropped, other blank entries are wrong.
-func items(t reflect.Type, elem reader) reader {
-	isText := t.Elem().Kind() == reflect.String
+func (c *codec) items(t reflect.Type, elem reader) reader {
+	isText, blank := t.Elem().Kind() == reflect.String, c.blankIsNull(t.Elem())
 	return func(d *decoder, n *yaml.Node, v reflect.Value, f *field) {
 		if n.Kind != yaml.SequenceNode {
-			d.report(n, "want a list, found %s", found(n))
+			d.wrong(n, scalar.Want("a list", n))
 			return
 		}
 		out := reflect.MakeSlice(t, 0, len(n.Content))
 		for i, item := range n.Content {
-			if isText && blank(item) {
+			if isText && scalar.Blank(item) {
 				continue
 			}
 			d.path = append(d.path, Seg{Index: i})
-			if isNull(item) {
+			if scalar.Null(item) || scalar.Blank(item) && blank {
 				d.report(item, "entry is empty")
 			} else {
 				out = reflect.Append(out, reflect.Zero(t.Elem()))
@@ -154,16 +169,11 @@ func items(t reflect.Type, elem reader) reader {
 	}
 }
 
-// blank reports whether n is empty or white text.
-func blank(n *yaml.Node) bool {
-	return isNull(n) || n.Kind == yaml.ScalarNode && strings.TrimSpace(n.Value) == ""
-}
-
 // oneOrMany reads a value or a list of them. An axis must not be empty, nor hold a value twice, nor be in
 // model_overrides, which is applied when a point has one value each, nor in a value of another axis.
 func oneOrMany(many reader, axis bool) reader {
 	return func(d *decoder, n *yaml.Node, v reflect.Value, f *field) {
-		if blank(n) {
+		if scalar.Blank(n) {
 			if f.req {
 				d.report(n, "required field is empty")
 			}
@@ -186,7 +196,7 @@ func oneOrMany(many reader, axis bool) reader {
 		}
 		many(d, n, v, f)
 		if v.Len() == 0 {
-			d.report(n, "want at least one value, found none")
+			d.wrong(n, scalar.WantValues())
 		}
 		if axis {
 			d.duplicates(n)
@@ -206,7 +216,7 @@ func (d *decoder) dropIndex(from int) {
 func (d *decoder) duplicates(list *yaml.Node) {
 	first := make(map[string]*yaml.Node, len(list.Content))
 	for i, n := range list.Content {
-		if n.Kind != yaml.ScalarNode || isNull(n) {
+		if n.Kind != yaml.ScalarNode || scalar.Null(n) {
 			continue
 		}
 		text := strings.TrimSpace(n.Value)
@@ -224,7 +234,7 @@ func (d *decoder) duplicates(list *yaml.Node) {
 func entries(t reflect.Type, elem reader) reader {
 	return func(d *decoder, n *yaml.Node, v reflect.Value, f *field) {
 		if n.Kind != yaml.MappingNode {
-			d.report(n, "want a mapping, found %s", found(n))
+			d.wrong(n, scalar.WantMapping(n))
 			return
 		}
 		if len(n.Content)/2 > f.maxItems {
@@ -235,7 +245,7 @@ func entries(t reflect.Type, elem reader) reader {
 			key, value := n.Content[i], n.Content[i+1]
 			d.path = append(d.path, Seg{Key: key.Value})
 			d.rule(key, key.Value, f.keys)
-			if !isNull(value) {
+			if !scalar.Null(value) {
 				e := reflect.New(t.Elem()).Elem()
 				elem(d, value, e, f)
 				out.SetMapIndex(reflect.ValueOf(key.Value).Convert(t.Key()), e)

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"bflow.dev/bflow/internal/credential"
+	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/load"
 	"bflow.dev/bflow/runplan"
 )
@@ -66,7 +65,7 @@ func rules() map[string]rule {
 }
 
 func isQuantity(s string) bool {
-	q, err := resource.ParseQuantity(s)
+	q, err := readQuantity(scalar.Node(s))
 	return err == nil && q.Sign() > 0
 }
 

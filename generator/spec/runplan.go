@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -24,7 +25,7 @@ func (l *loader) runPlan(d *Doc) *RunPlan {
 	}
 	version := child(d.Root, Seg{Key: "apiVersion"})
 	if version != nil && version.Value != APIVersion && version.Value != APIVersionAlias {
-		l.found.Add(d.Problem("apiVersion", "want %q or %q, found %s", APIVersion, APIVersionAlias, found(version)))
+		l.found.Add(d.Problem("apiVersion", "want %q or %q, found %s", APIVersion, APIVersionAlias, scalar.Found(version)))
 	}
 	text, err := Object{Node: d.Root}.MarshalJSON()
 	if err == nil {

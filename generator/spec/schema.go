@@ -2,9 +2,12 @@ package spec
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -89,7 +92,7 @@ func needs(f *field) object {
 func (s *schema) field(f *field) object {
 	value := s.value(f.typ, f)
 	if !f.req {
-		value = object{"anyOf": []any{value, object{"enum": unset(f.typ)}}}
+		value = object{"anyOf": []any{value, object{"enum": s.unset(f.typ)}}}
 	}
 	value["description"] = f.doc
 	if f.def != "" {
@@ -99,8 +102,8 @@ func (s *schema) field(f *field) object {
 }
 
 // unset are the values that say nothing.
-func unset(t reflect.Type) []any {
-	if t.Kind() == reflect.String || isAxis(t) {
+func (s *schema) unset(t reflect.Type) []any {
+	if t.Kind() == reflect.String || isAxis(t) || s.codec.blankIsNull(t) {
 		return []any{nil, ""}
 	}
 	return []any{nil}
@@ -122,8 +125,7 @@ func (s *schema) value(t reflect.Type, f *field) object {
 	case reflect.String:
 		return s.text(f)
 	case reflect.Bool:
-		return object{"anyOf": []any{object{"type": "boolean"},
-			object{"enum": []string{"true", "false", "yes", "no", "1", "0", "on", "off", "Yes", "No", "On", "Off", "YES", "NO", "ON", "OFF"}}}}
+		return object{"anyOf": []any{object{"type": "boolean"}, object{"enum": []int{0, 1}}, object{"type": "string", "pattern": anyCase(`^\s*(true|false|yes|no|on|off|1|0)\s*$`)}}}
 	case reflect.Float64:
 		return f.bounded(object{"type": "number"}, `^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*$`)
 	}
@@ -133,7 +135,7 @@ func (s *schema) value(t reflect.Type, f *field) object {
 // special is the schema of types that are not read by their Go shape.
 func (s *schema) special(t reflect.Type, f *field) object {
 	const duration = `^\s*([0-9]+(\.[0-9]*)?(h|ms|m|s))+\s*$`
-	scalar := object{"type": []string{"string", "number"}}
+	textOrNumber := object{"type": []string{"string", "number"}}
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		if f.bare {
@@ -148,15 +150,28 @@ func (s *schema) special(t reflect.Type, f *field) object {
 	case reflect.TypeFor[Probe]():
 		return object{"anyOf": []any{s.structure(reflect.TypeFor[corev1.Probe]()), object{"enum": []any{false, "false", "no", "0", "off"}}}}
 	case reflect.TypeFor[Count]():
-		return object{"type": []string{"integer", "string"}, "minimum": 1, "pattern": `^[0-9]+(\*[cC][oO][nN][cC][uU][rR][rR][eE][nN][cC][yY])?$`}
+		return object{"type": []string{"integer", "string"}, "minimum": 1, "pattern": `^\s*[0-9]+\s*(\*\s*` + anyCase("concurrency") + `)?\s*$`}
 	case reflect.TypeFor[Skip]():
 		return object{"anyOf": []any{s.structure(reflect.TypeFor[skipForm]()), object{"type": "number", "minimum": 0}, object{"type": "string", "pattern": `^[0-9.]+|` + duration}}}
 	case reflect.TypeFor[[]AxisDecl]():
 		return object{"type": "object", "additionalProperties": object{"type": "array", "minItems": 1, "maxItems": maxItems}}
 	case reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[resource.Quantity]():
-		return scalar
+		return textOrNumber
 	}
 	return nil
+}
+
+// anyCase is a pattern whose letters match in both cases. JSON Schema has no flag for that.
+func anyCase(pattern string) string {
+	var b strings.Builder
+	for i, r := range pattern {
+		if unicode.IsLetter(r) && (i == 0 || pattern[i-1] != '\\') {
+			fmt.Fprintf(&b, "[%c%c]", r, unicode.ToUpper(r))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // list allows empty entries in lists of text: they are dropped.
@@ -213,14 +228,14 @@ func (s *schema) text(f *field) object {
 
 // bounded is a number within the field's range, or its text in quotes.
 func (f *field) bounded(number object, text string) object {
-	if f.min != nil {
-		number["minimum"] = *f.min
+	if f.Min != nil {
+		number["minimum"] = *f.Min
 	}
-	if f.max != nil {
-		number["maximum"] = *f.max
+	if f.Max != nil {
+		number["maximum"] = *f.Max
 	}
-	if f.above != nil {
-		number["exclusiveMinimum"] = *f.above
+	if f.Above != nil {
+		number["exclusiveMinimum"] = *f.Above
 	}
 	return object{"anyOf": []any{number, object{"type": "string", "pattern": text}}}
 }

@@ -2,37 +2,31 @@ package spec
 
 import (
 	"reflect"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/runplan"
 )
 
 func (d *decoder) object(n *yaml.Node, v reflect.Value, _ *field) {
 	if n.Kind != yaml.MappingNode {
-		d.report(n, "want a mapping, found %s", found(n))
+		d.wrong(n, scalar.WantMapping(n))
 		return
 	}
 	v.Set(reflect.ValueOf(Object{Node: n}))
 }
 
-// count reads 20 or 20*concurrency.
 func (d *decoder) count(n *yaml.Node, v reflect.Value, _ *field) {
-	const want = "want an integer above 0 or N*concurrency, found %s"
-	number := *n
-	factor, word, times := strings.Cut(strings.TrimSpace(n.Value), "*")
-	if times {
-		number.Value, number.Style = factor, 0
-	}
-	i, ok := wholeNumber(&number)
-	if !ok || i < 1 || i > 1<<31 || times && !strings.EqualFold(word, "concurrency") {
-		d.report(n, want, found(n))
+	times, perLoad, err := scalar.Multiple(n)
+	if err != nil {
+		d.wrong(n, err)
 		return
 	}
-	v.Set(reflect.ValueOf(Count{N: int(i), PerLoad: times}))
+	v.Set(reflect.ValueOf(Count{N: times, PerLoad: perLoad}))
 }
 
 // skipForm is the long form of Skip.
@@ -51,17 +45,26 @@ func (d *decoder) skip(n *yaml.Node, v reflect.Value, f *field) {
 		d.codec.structure(d.codec.table(reflect.TypeFor[skipForm]()))(d, n, reflect.ValueOf(&form).Elem(), f)
 		s = Skip{Percent: form.Percent, Value: form.Value, Mode: form.Mode}
 	case yaml.ScalarNode:
-		text := strings.TrimSpace(n.Value)
-		x, err := strconv.ParseFloat(text, 64)
-		t, isTime := parseDuration(text)
-		s = Skip{Number: x, Seconds: t.Seconds()}
-		if !(err == nil && x >= 0 && x < 1<<53) && !isTime {
-			d.report(n, "want a share below 1, a number of seconds, a duration or {percent, value, mode}, found %s", found(n))
-		}
+		s = d.skipScalar(n)
 	default:
-		d.report(n, "want a number, a duration or {percent, value, mode}, found %s", found(n))
+		d.wrong(n, scalar.Want("a number, a duration or {percent, value, mode}", n))
 	}
 	v.Set(reflect.ValueOf(s))
+}
+
+func (d *decoder) skipScalar(n *yaml.Node) Skip {
+	if scalar.IsDuration(n) {
+		t, err := scalar.Duration(n, runplan.LongestTime)
+		if err != nil {
+			d.wrong(n, err)
+		}
+		return Skip{Seconds: t.Seconds()}
+	}
+	x, err := scalar.Number(n)
+	if err != nil || x < 0 {
+		d.wrong(n, scalar.Want("a share below 1, a number of seconds, a duration or {percent, value, mode}", n))
+	}
+	return Skip{Number: x}
 }
 
 // probe reads false, or fields of a Kubernetes Probe.
@@ -74,7 +77,7 @@ func (c *codec) probe() reader {
 			d.boolean(n, reflect.ValueOf(&on).Elem(), f)
 			if on || len(d.found) > from {
 				d.found = d.found[:from]
-				d.report(n, "want false or the fields of a Kubernetes probe, found %s", found(n))
+				d.wrong(n, scalar.Want("false or the fields of a Kubernetes probe", n))
 			}
 			v.Set(reflect.ValueOf(Probe{Off: true}))
 			return
@@ -88,7 +91,7 @@ func (c *codec) probe() reader {
 // axes reads matrix.axes in the order of the file. Paths and values are checked when the whole document is read.
 func (d *decoder) axes(n *yaml.Node, v reflect.Value, _ *field) {
 	if n.Kind != yaml.MappingNode {
-		d.report(n, "want a mapping of path to list, found %s", found(n))
+		d.wrong(n, scalar.Want("a mapping of path to list", n))
 		return
 	}
 	var out []AxisDecl
@@ -96,7 +99,7 @@ func (d *decoder) axes(n *yaml.Node, v reflect.Value, _ *field) {
 		key, list := n.Content[i], n.Content[i+1]
 		d.in(Seg{Key: key.Value}, func() {
 			if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
-				d.report(list, "want a list of at least one value, found %s", found(list))
+				d.wrong(list, scalar.Want("a list of values", list))
 				return
 			}
 			d.duplicates(list)
@@ -108,7 +111,7 @@ func (d *decoder) axes(n *yaml.Node, v reflect.Value, _ *field) {
 
 func (d *decoder) partialPoint(n *yaml.Node, v reflect.Value, _ *field) {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		d.report(n, "want a mapping of path to value, found %s", found(n))
+		d.wrong(n, scalar.Want("a mapping of path to value", n))
 		return
 	}
 	var out PartialPoint
@@ -119,24 +122,36 @@ func (d *decoder) partialPoint(n *yaml.Node, v reflect.Value, _ *field) {
 }
 
 func (d *decoder) intOrString(n *yaml.Node, v reflect.Value, _ *field) {
-	if !d.scalar(n, "a number or a name") {
+	text, err := scalar.Text(n)
+	if err != nil {
+		d.wrong(n, scalar.Want("a number or a name", n))
 		return
 	}
-	x := intstr.FromString(strings.TrimSpace(n.Value))
-	if i, ok := wholeNumber(n); ok && !quoted(n) {
+	x := intstr.FromString(text)
+	if i, err := scalar.Whole(n); err == nil && !scalar.Quoted(n) {
 		x = intstr.FromInt32(int32(i))
 	}
 	v.Set(reflect.ValueOf(x))
 }
 
 func (d *decoder) quantity(n *yaml.Node, v reflect.Value, _ *field) {
-	if !d.scalar(n, "a quantity") {
-		return
-	}
-	q, err := resource.ParseQuantity(strings.TrimSpace(n.Value))
+	q, err := readQuantity(n)
 	if err != nil {
-		d.report(n, "want a quantity such as 2 or 16Gi, found %s", found(n))
+		d.wrong(n, err)
 		return
 	}
 	v.Set(reflect.ValueOf(q))
+}
+
+// readQuantity reads an amount as Kubernetes writes it: 500m, 2, 16Gi.
+func readQuantity(n *yaml.Node) (resource.Quantity, error) {
+	text, err := scalar.Text(n)
+	if err != nil {
+		return resource.Quantity{}, scalar.Want("a quantity", n)
+	}
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return q, scalar.Want("a quantity such as 2 or 16Gi", n)
+	}
+	return q, nil
 }

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/internal/scalar"
 )
 
 // Limits of one file. They keep a hostile or broken file from costing more than a moment.
@@ -43,7 +42,7 @@ func parse(file string, data []byte) ([]*yaml.Node, problem.List) {
 		root := f.node(doc.Content[0], 1)
 		found = append(found, f.found...)
 		root.HeadComment = opening(&doc)
-		if cut := f.nodes > maxNodes; !isNull(root) && !cut { // what a cut document lacks would be reported as missing
+		if cut := f.nodes > maxNodes; !scalar.Null(root) && !cut { // what a cut document lacks would be reported as missing
 			roots = append(roots, root)
 		}
 	}
@@ -81,7 +80,7 @@ func (f *flattener) node(n *yaml.Node, nesting int) *yaml.Node {
 		out.Kind, out.Tag, out.Value = yaml.ScalarNode, "!!null", "null"
 		return out
 	}
-	if isNull(out) {
+	if scalar.Null(out) {
 		out.Value = "null" // the library writes an empty one as '', which is text
 	}
 	f.open[n] = true
@@ -167,7 +166,7 @@ func (f *flattener) key(key *yaml.Node, places map[string]*yaml.Node) *yaml.Node
 	if key.Kind == yaml.AliasNode {
 		key = key.Alias
 	}
-	if key.Kind != yaml.ScalarNode || isNull(key) || key.Value == "" {
+	if key.Kind != yaml.ScalarNode || scalar.Null(key) || key.Value == "" {
 		f.report(key, "want text as a key")
 		return nil
 	}
@@ -193,7 +192,7 @@ func (f *flattener) merge(m, out *yaml.Node, places map[string]*yaml.Node, nesti
 	}
 	for _, source := range sources {
 		if source.Kind != yaml.MappingNode {
-			f.report(m, "want a mapping or a list of mappings after <<, found %s", found(source))
+			f.report(m, "want a mapping or a list of mappings after <<, found %s", scalar.Found(source))
 			return
 		}
 		for i := 0; i+1 < len(source.Content); i += 2 {
@@ -203,29 +202,4 @@ func (f *flattener) merge(m, out *yaml.Node, places map[string]*yaml.Node, nesti
 			}
 		}
 	}
-}
-
-// isNull reports whether n says nothing: absent, empty, ~ or null.
-func isNull(n *yaml.Node) bool {
-	return n == nil || n.Kind == 0 || n.Kind == yaml.ScalarNode && n.Tag == "!!null"
-}
-
-// quoted reports whether a scalar is text by its spelling.
-func quoted(n *yaml.Node) bool {
-	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
-}
-
-// found describes a value for "want X, found Y".
-func found(n *yaml.Node) string {
-	switch {
-	case isNull(n):
-		return "nothing"
-	case n.Kind == yaml.MappingNode:
-		return "a mapping"
-	case n.Kind == yaml.SequenceNode:
-		return "a list"
-	case len(n.Value) > 120:
-		return strconv.Quote(strings.ToValidUTF8(n.Value[:120], "")) + "..."
-	}
-	return strconv.Quote(n.Value)
 }

@@ -73,6 +73,14 @@ func TestValuesAreReadAsTheFormatSays(t *testing.T) {
 			func(s *ExperimentSpec) any { return s.Stages }, Phases{Benchmark: true, Cleanup: true}},
 		{"booleans in quotes and between blanks", "stages: {download: 'No', deploy: \" TRUE \", benchmark: ' yes ', collect: \"0 \", cleanup: ' False'}",
 			func(s *ExperimentSpec) any { return s.Stages }, Phases{Deploy: true, Benchmark: true}},
+		{"booleans as numbers, and with or without quotes", "stages: {download: 0, deploy: 1, benchmark: \"on\", collect: 'off', cleanup: yEs}",
+			func(s *ExperimentSpec) any { return s.Stages }, Phases{Deploy: true, Benchmark: true, Cleanup: true}},
+		{"blanks alone say nothing", "execution: {timeout: \"\", samples: ' '}\nstages: {deploy: \"\"}",
+			func(s *ExperimentSpec) any { return []any{s.Execution.Timeout, s.Execution.Samples, s.Stages.Deploy} }, []any{3 * time.Hour, 1, true}},
+		{"words in any case", "matrix: {order: Shuffled}\nslo: {on_breach: \" FAIL \"}",
+			func(s *ExperimentSpec) any { return []string{s.Matrix.Order, s.SLO.OnBreach} }, []string{"shuffled", "fail"}},
+		{"integers in quotes as without", "overrides: {scale: {replicas: \"2e1\"}}",
+			func(s *ExperimentSpec) any { return s.Overrides.Scale.Replicas }, Axis[int]{20}},
 		{"blanks round texts of fields and maps", "service_account: \" sa1 \"\ntarget: {base_url: \" https://x.example/ \"}\nexecution: {profiling: {call_ranges: \" 100 - 150 \"}}\noverrides: {runtime: {env: {A: \" x\\t\"}}}",
 			func(s *ExperimentSpec) any {
 				return []string{s.ServiceAccount, s.Target.BaseURL, s.Execution.Profiling.CallRanges, s.Overrides.Runtime.Env["A"]}

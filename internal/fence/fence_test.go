@@ -21,7 +21,7 @@ var (
 )
 
 // foundations are the folders of what steps and the programs that start them share.
-var foundations = []string{"internal/durable", "internal/problem", "load", "report", "results", "runplan", "verdict"}
+var foundations = []string{"internal/durable", "internal/problem", "internal/scalar", "load", "report", "results", "runplan", "verdict"}
 
 // A rule says what the closure of a package must not hold. A pattern that ends in "/..." stands for the folder.
 type rule struct {

@@ -5,10 +5,10 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runs/gitsource"
 )
@@ -33,9 +33,9 @@ func Read(params map[string]string) (Request, error) {
 		if text == "" {
 			return otherwise
 		}
-		value, err := strconv.ParseBool(text)
+		value, err := scalar.Bool(scalar.Node(text))
 		if err != nil {
-			problems = append(problems, fmt.Errorf("param %q: %q: want true or false", name, text))
+			problems = append(problems, fmt.Errorf("param %q: %w", name, err))
 		}
 		return value
 	}

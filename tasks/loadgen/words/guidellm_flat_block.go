@@ -3,11 +3,11 @@ package words
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/load"
 )
 
@@ -109,7 +109,7 @@ func (p *parser) backendArgument(in *flatInput, word, key string, value *yaml.No
 // maxTokens bounds answers of no given length; where the data gives one, the tool asks for that.
 func (p *parser) maxTokens(in *flatInput, value *yaml.Node) {
 	p.after = append(p.after, func() {
-		if n, err := strconv.Atoi(value.Value); err == nil && p.req.Measure.Data.Output == nil {
+		if n, err := scalar.Int(value); err == nil && p.req.Measure.Data.Output == nil {
 			if p.req.Measure.API.Body == nil {
 				p.req.Measure.API.Body = map[string]any{}
 			}
@@ -229,10 +229,10 @@ func (p *parser) saturation(g given) *yaml.Node {
 		return nil
 	}
 	if value.Kind == yaml.ScalarNode {
-		switch strings.ToLower(value.Value) {
-		case "false", "no", "0", "":
+		switch on, err := scalar.Bool(value); {
+		case scalar.Blank(value) || err == nil && !on:
 			return nil
-		case "true", "yes", "1":
+		case err == nil:
 			value = mapping()
 		default:
 			value = load.Mapping(value)
@@ -242,12 +242,18 @@ func (p *parser) saturation(g given) *yaml.Node {
 		p.errorf(g.word, "want true, false or settings such as {\"min_seconds\": 30}")
 		return nil
 	}
-	if on := take(value, "enabled"); on != nil && strings.EqualFold(on.Value, "false") {
+	if isOff(take(value, "enabled")) {
 		put(value, p.text(g.word, "monitor"), "mode")
 	}
 	value.Line = g.value.Line
 	put(value, p.text(g.word, "over_saturation"), "kind")
 	return value
+}
+
+// isOff reports whether a value is a word for false. A switch with any other value is on.
+func isOff(n *yaml.Node) bool {
+	on, err := scalar.Bool(n)
+	return err == nil && !on
 }
 
 func (p *parser) flatSeed(in *flatInput) {
@@ -277,7 +283,7 @@ func (p *parser) flatRest(in *flatInput) {
 		}
 	}
 	for _, name := range []string{"disable_progress", "disable_console", "disable_console_outputs", "disable_console_interactive"} {
-		if v := strings.ToLower(in.text(name)); v != "" && v != "false" && v != "0" {
+		if v := scalar.Node(in.text(name)); !scalar.Blank(v) && !isOff(v) {
 			p.req.Quiet = true
 		}
 	}

@@ -1,11 +1,11 @@
 package words
 
 import (
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/load"
 )
 
@@ -99,9 +99,9 @@ func (p *parser) perfOutputs() {
 	if dir := textAt(p.block, "storage", "local_storage", "path"); dir != "" {
 		o.Path = dir
 	}
-	o.Detailed = textAt(p.block, "report", "request_lifecycle", "per_request") == "true"
+	o.Detailed, _ = scalar.Bool(at(p.block, "report", "request_lifecycle", "per_request"))
 	for _, s := range texts(at(p.block, "report", "request_lifecycle", "percentiles")) {
-		if x, err := strconv.ParseFloat(s, 64); err == nil && x >= 0 && x <= 100 {
+		if x, err := percentile(scalar.Node(s)); err == nil {
 			o.Percentiles = append(o.Percentiles, x)
 		}
 	}

@@ -3,11 +3,22 @@ package words
 import (
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/internal/scalar"
 )
+
+// percentile reads the name of one.
+func percentile(n *yaml.Node) (float64, error) {
+	x, err := scalar.Number(n)
+	if err != nil {
+		return 0, err
+	}
+	most := 100.0
+	return x, scalar.Range{Min: new(float64), Max: &most}.Check(n, x)
+}
 
 // guideEnding reports whether GuideLLM tells a format by the ending of name.
 func guideEnding(name string) bool {
@@ -87,9 +98,12 @@ func (p *parser) flatRows(in *flatInput) int {
 	if !ok || g.value.Value == "" || strings.EqualFold(g.value.Value, "none") {
 		return 0
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(g.value.Value))
-	if err != nil || n < 0 {
-		p.errorf(g.word, "want a whole number of requests, found %q", g.value.Value)
+	n, err := scalar.Int(g.value)
+	if err == nil {
+		err = scalar.Range{Min: new(float64)}.Check(g.value, float64(n))
+	}
+	if err != nil {
+		p.errorf(g.word, "%v", err)
 	}
 	return max(n, 0)
 }
@@ -129,7 +143,7 @@ func (p *parser) typedOutputs(plural, singular *yaml.Node, set settings) {
 		p.typedOutput(n, dir)
 	}
 	if v := at(p.block, "metrics", "sample_size"); v != nil {
-		if rows, err := strconv.Atoi(v.Value); err == nil && rows > 0 {
+		if rows, err := scalar.Int(v); err == nil && rows > 0 {
 			for i := range p.req.Outputs {
 				p.req.Outputs[i].Rows = rows
 			}

@@ -3,9 +3,9 @@ package words
 import (
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 
+	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/load"
 )
 
@@ -107,7 +107,7 @@ func (p *parser) vllmServer(flags []flagged) {
 func (p *parser) vllmOutputs(flags []flagged) {
 	on := func(name string) bool {
 		v, _, ok := last(flags, name)
-		return ok && v != "false"
+		return ok && !isOff(scalar.Node(v))
 	}
 	if on("disable-tqdm") {
 		p.req.Quiet = true
@@ -134,9 +134,9 @@ func (p *parser) vllmOutputs(flags []flagged) {
 	}
 	if v, word, ok := last(flags, "metric-percentiles"); ok {
 		for s := range strings.SplitSeq(v, ",") {
-			x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-			if err != nil || !(x >= 0 && x <= 100) {
-				p.errorf(word, "want percentiles from 0 to 100, found %q", s)
+			x, err := percentile(scalar.Node(s))
+			if err != nil {
+				p.errorf(word, "%v", err)
 				continue
 			}
 			o.Percentiles = append(o.Percentiles, x)
