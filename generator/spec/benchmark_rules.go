@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"bflow.dev/bflow/internal/problem"
 )
 
 // block is where a profile keeps the words of one tool.
@@ -35,32 +37,32 @@ func (s *BenchmarkSpec) ignores(path string) bool {
 }
 
 // check finds a profile without the block of its tool. Blocks of other tools are ignored.
-func (s *BenchmarkSpec) check() (out findings) {
+func (s *BenchmarkSpec) check() (out problem.Findings) {
 	for _, b := range s.blocks() {
 		if b.tool == s.Tool && !b.set {
-			out.add(b.path, "required field is missing: tool %s needs it", s.Tool)
+			out.Add(b.path, "required field is missing: tool %s needs it", s.Tool)
 		}
 	}
-	out.under("env", checkLoadEnv(s.Env))
+	out.Under("env", checkLoadEnv(s.Env))
 	if s.Tool == "native" {
-		out.under("load", s.Load.check())
+		out.Under("load", s.Load.check())
 	}
 	return out
 }
 
 // checkLoadEnv finds variables that the runner of the load sets itself.
-func checkLoadEnv(env map[string]string) (out findings) {
+func checkLoadEnv(env map[string]string) (out problem.Findings) {
 	if _, ok := env["GUIDELLM_OUTPUT_PATH"]; ok {
-		out.add("GUIDELLM_OUTPUT_PATH", "bflow sets this variable itself; remove it")
+		out.Add("GUIDELLM_OUTPUT_PATH", "the runner owns this variable; remove it")
 	}
 	return out
 }
 
 // check finds empty queries.
-func (s *MetricsSpec) check() (out findings) {
+func (s *MetricsSpec) check() (out problem.Findings) {
 	for _, name := range slices.Sorted(maps.Keys(s.Queries)) {
 		if strings.TrimSpace(s.Queries[name]) == "" {
-			out.add("queries"+bracketed(name), "want a PromQL query, found nothing")
+			out.Add("queries"+bracketed(name), "want a PromQL query, found nothing")
 		}
 	}
 	return out
@@ -76,16 +78,16 @@ func bracketed(key string) string {
 }
 
 // check finds charts of nothing.
-func (r *ReportMetrics) check() (out findings) {
+func (r *ReportMetrics) check() (out problem.Findings) {
 	if len(r.Metrics) == 0 && r.Root != nil && child(r.Root, Seg{Key: "metrics"}) != nil {
-		out.add("metrics", "want at least one metric, found none")
+		out.Add("metrics", "want at least one metric, found none")
 	}
 	for i, m := range r.Metrics {
 		switch at := (Path{{Key: "metrics"}, {Index: i}}).String(); {
 		case m.Metric == "" && m.Query == "":
-			out.add(at, "want metric or query, found neither")
+			out.Add(at, "want metric or query, found neither")
 		case m.Metric != "" && m.Query != "":
-			out.add(at+".query", "want metric or query, found both")
+			out.Add(at+".query", "want metric or query, found both")
 		}
 	}
 	return out

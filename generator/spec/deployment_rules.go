@@ -27,56 +27,56 @@ func (s *DeploymentSpec) llmService() bool { return s.Platform == "rhoai" && s.M
 
 // CheckDeployment finds rules of the platform that s breaks. It serves a profile, and a resolved point whose overrides
 // are already in s. Paths are relative to spec.
-func CheckDeployment(s *DeploymentSpec) []Finding {
-	var out findings
+func CheckDeployment(s *DeploymentSpec) problem.Findings {
+	var out problem.Findings
 	if modes := Modes(s.Platform); modes != nil && s.Mode != "" && !slices.Contains(modes, s.Mode) {
 		hint := ""
 		if near := problem.Closest(s.Mode, modes, 1); len(near) > 0 {
 			hint = " (did you mean " + strconv.Quote(near[0]) + "?)"
 		}
-		out.add("mode", "platform %s has modes %q, found %q%s", s.Platform, modes, s.Mode, hint)
+		out.Add("mode", "platform %s has modes %q, found %q%s", s.Platform, modes, s.Mode, hint)
 	}
 	r := &s.Runtime
-	out.under("runtime", CheckMounts(r.HostPaths, r.PVCMounts))
-	out.under("runtime", checkClaims(r.PVCMounts))
-	out.under("runtime.placement", r.Placement.check())
-	out.under("runtime.resources", r.Resources.check())
+	out.Under("runtime", CheckMounts(r.HostPaths, r.PVCMounts))
+	out.Under("runtime", checkClaims(r.PVCMounts))
+	out.Under("runtime.placement", r.Placement.check())
+	out.Under("runtime.resources", r.Resources.check())
 	if r.Placement != nil && r.Placement.Mode != "" && s.Platform != "" && !s.llmService() {
-		out.add("runtime.placement", "placement needs platform rhoai and a mode other than isvc, found %s/%s", s.Platform, s.Mode)
+		out.Add("runtime.placement", "placement needs platform rhoai and a mode other than isvc, found %s/%s", s.Platform, s.Mode)
 	}
 	if _, set := r.Env["PYTHONHASHSEED"]; set && s.llmService() && s.Mode == "precise-prefix-cache" {
-		out.add("runtime.env.PYTHONHASHSEED", "the platform sets this variable to 42 to match the endpoint picker; remove it")
+		out.Add("runtime.env.PYTHONHASHSEED", "the platform sets it to 42, which the endpoint picker must know; remove it")
 	}
-	out.under("runtime", s.checkNodeFolders())
-	out.under("options", s.checkOptions())
-	out.under("engine", s.Engine.check())
-	out.under("engine.sim", s.Engine.checkRates())
+	out.Under("runtime", s.checkNodeFolders())
+	out.Under("options", s.checkOptions())
+	out.Under("engine", s.Engine.check())
+	out.Under("engine.sim", s.Engine.checkRates())
 	return out
 }
 
 // checkNodeFolders finds host paths that llm-d cannot give its pods.
-func (s *DeploymentSpec) checkNodeFolders() (out findings) {
+func (s *DeploymentSpec) checkNodeFolders() (out problem.Findings) {
 	const account = "benchflow-hostpath-runtime"
 	if s.Platform != "llm-d" || len(s.Runtime.HostPaths) == 0 {
 		return nil
 	}
 	for i, h := range s.Runtime.HostPaths {
 		if h.Type != "DirectoryOrCreate" || h.ReadOnly {
-			out.add("host_paths["+strconv.Itoa(i)+"]", "platform llm-d accepts only writable host paths of type DirectoryOrCreate")
+			out.Add("host_paths["+strconv.Itoa(i)+"]", "platform llm-d takes only writable host paths of type DirectoryOrCreate")
 		}
 	}
 	if a := s.Runtime.ServiceAccountName; a != "" && a != account {
-		out.add("service_account_name", "platform llm-d runs pods with host paths as %q, found %q; leave it unset", account, a)
+		out.Add("service_account_name", "platform llm-d runs pods with host paths as %q, found %q; leave it unset", account, a)
 	}
 	return out
 }
 
 // CheckImage finds a missing image, after every override: s is a resolved point that is deployed.
-func CheckImage(s *DeploymentSpec) []Finding {
-	var out findings
+func CheckImage(s *DeploymentSpec) problem.Findings {
+	var out problem.Findings
 	plain := s.Platform == "rhaiis" || s.Platform == "rhoai" && s.Mode == "isvc" || s.Options.MooncakeStore != nil
 	if plain && s.Runtime.Image == "" && (s.Engine == nil || s.Engine.Image == "" && (s.Engine.Kind == "" || s.Engine.Kind == "vllm")) {
-		out.add("runtime.image", "%s/%s needs an image; set runtime.image, overrides.images.runtime, or target.base_url where a server runs already", s.Platform, s.Mode)
+		out.Add("runtime.image", "%s/%s needs an image; set runtime.image, overrides.images.runtime, or target.base_url where a server runs already", s.Platform, s.Mode)
 	}
 	return out
 }

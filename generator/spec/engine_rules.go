@@ -9,21 +9,21 @@ import (
 )
 
 // check finds settings of another kind of engine, and faults that the simulated one has not.
-func (e *Engine) check() (out findings) {
+func (e *Engine) check() (out problem.Findings) {
 	if e == nil || e.Sim == nil {
 		return nil
 	}
 	if e.Kind != "" && e.Kind != "sim" {
-		out.add("sim", "sim needs kind sim, found kind %q", e.Kind)
+		out.Add("sim", "sim needs kind sim, found kind %q", e.Kind)
 	}
 	for i, f := range e.Sim.Faults {
-		out.under("sim.faults["+strconv.Itoa(i)+"]", f.check())
+		out.Under("sim.faults["+strconv.Itoa(i)+"]", f.check())
 	}
 	return out
 }
 
 // check asks the type that the engine reads.
-func (f *Fault) check() (out findings) {
+func (f *Fault) check() (out problem.Findings) {
 	plan := runplan.Fault{Kind: f.Kind, After: runplan.Duration(f.After), Duration: runplan.Duration(f.Duration)}
 	kind, _ := plan.Split()
 	err := plan.Validate()
@@ -31,15 +31,15 @@ func (f *Fault) check() (out findings) {
 	switch {
 	case err == nil || f.Kind == "":
 	case !slices.Contains(runplan.FaultKinds(), kind) && len(near) > 0:
-		out.add("kind", "unknown kind of fault %q (did you mean %q?)", kind, near[0])
+		out.Add("kind", "unknown kind of fault %q (did you mean %q?)", kind, near[0])
 	default:
-		out.add("", "%v", err)
+		out.Add("", "%v", err)
 	}
 	return out
 }
 
 // checkRates finds half a batch model: with both rates the engine batches, with none its timing is exact.
-func (e *Engine) checkRates() (out findings) {
+func (e *Engine) checkRates() (out problem.Findings) {
 	if e == nil || e.Sim == nil {
 		return nil
 	}
@@ -47,9 +47,9 @@ func (e *Engine) checkRates() (out findings) {
 	prefill, decode := e.Sim.PrefillTokensPerS, e.Sim.DecodeTokensPerS
 	switch {
 	case prefill != nil && decode == nil:
-		out.add("decode_tokens_per_s", needs, "prefill_tokens_per_s")
+		out.Add("decode_tokens_per_s", needs, "prefill_tokens_per_s")
 	case decode != nil && prefill == nil:
-		out.add("prefill_tokens_per_s", needs, "decode_tokens_per_s")
+		out.Add("prefill_tokens_per_s", needs, "decode_tokens_per_s")
 	}
 	return out
 }

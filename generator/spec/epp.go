@@ -60,12 +60,12 @@ func unknownVariable(name string, known []string) error {
 }
 
 // checkEPP renders the text with sample values: the kind does not depend on them.
-func checkEPP(platform, text string) (out findings) {
+func checkEPP(platform, text string) (out problem.Findings) {
 	if text == "" {
 		return nil
 	}
 	if len(text) > maxEPPBytes {
-		out.add("", "want at most 64 KiB, found %d bytes", len(text))
+		out.Add("", "want at most 64 KiB, found %d bytes", len(text))
 		return out
 	}
 	values := map[string]string{}
@@ -74,16 +74,16 @@ func checkEPP(platform, text string) (out findings) {
 	}
 	rendered, err := RenderEPP(text, values)
 	if err != nil {
-		out.add("", "%v", err)
+		out.Add("", "%v", err)
 		return out
 	}
 	var head struct {
 		Kind string `yaml:"kind"`
 	}
 	if err := yaml.Unmarshal([]byte(rendered), &head); err != nil {
-		out.add("", "reading rendered YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		out.Add("", "reading rendered YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	} else if head.Kind != "EndpointPickerConfig" {
-		out.add("", "want text that renders to kind EndpointPickerConfig, found kind %q", head.Kind)
+		out.Add("", "want text that renders to kind EndpointPickerConfig, found kind %q", head.Kind)
 	}
 	return out
 }

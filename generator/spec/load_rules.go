@@ -4,36 +4,37 @@ import (
 	"math"
 	"strconv"
 
+	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/load"
 	"bflow.dev/bflow/runplan"
 )
 
 // check finds stages that never end or mix shapes, and lengths that cannot be drawn.
-func (l *LoadBlock) check() (out findings) {
+func (l *LoadBlock) check() (out problem.Findings) {
 	if l == nil {
 		return nil
 	}
 	if len(l.Stages) == 0 && l.Sweep == nil && l.Search == nil {
-		out.add("", "want stages, sweep or search, found none of them")
+		out.Add("", "want stages, sweep or search, found none of them")
 	}
-	out.under("api", l.API.check())
+	out.Under("api", l.API.check())
 	names := map[string]int{}
 	for i := range l.Stages {
 		s, at := &l.Stages[i], "stages["+strconv.Itoa(i)+"]"
-		out.under(at, s.check(&l.Data))
+		out.Under(at, s.check(&l.Data))
 		if first, ok := names[s.Name]; ok && s.Name != "" {
-			out.add(at+".name", "duplicate stage name %q, first in stages[%d]", s.Name, first)
+			out.Add(at+".name", "duplicate stage name %q, first in stages[%d]", s.Name, first)
 		}
 		names[s.Name] = i
 	}
 	if s := l.Sweep; s != nil && s.Duration == 0 && s.Requests == 0 {
-		out.add("sweep", "its stages never end; set duration or requests")
+		out.Add("sweep", "its stages never end; set duration or requests")
 	}
-	out.under("search", l.Search.check())
-	out.under("data", l.Data.check())
+	out.Under("search", l.Search.check())
+	out.Under("data", l.Data.check())
 	if l.Data.Images != nil && !isChat(l.API.Type) {
-		out.add("data.images", "images are parts of a chat message; set api.type to chat")
+		out.Add("data.images", "images are parts of a chat message; set api.type to chat")
 	}
 	return out
 }
@@ -44,17 +45,17 @@ func isChat(word string) bool {
 	return word == "" || kind == runplan.APIChat
 }
 
-func (a *LoadAPI) check() (out findings) {
+func (a *LoadAPI) check() (out problem.Findings) {
 	if t := a.TLS; t != nil && (t.Cert == "") != (t.Key == "") {
-		out.add("tls", "cert and key go together; remove one or add the other")
+		out.Add("tls", "cert and key go together; remove one or add the other")
 	}
 	if s := a.SLOHeaders; s != nil && s.TTFT == 0 && s.TPOT == 0 {
-		out.add("slo_headers", "want ttft or tpot, found neither")
+		out.Add("slo_headers", "want ttft or tpot, found neither")
 	}
 	return out
 }
 
-func (s *LoadStage) check(data *LoadData) (out findings) {
+func (s *LoadStage) check(data *LoadData) (out problem.Findings) {
 	shapes := 0
 	for _, set := range []bool{len(s.Concurrency) > 0, len(s.Rate) > 0, s.Schedule != "", s.Throughput, s.Synchronous} {
 		if set {
@@ -64,19 +65,19 @@ func (s *LoadStage) check(data *LoadData) (out findings) {
 	open, closed := len(s.Rate) > 0, len(s.Concurrency) > 0 || s.Synchronous
 	switch {
 	case shapes != 1:
-		out.add("", "want one of concurrency, rate, schedule, throughput and synchronous, found %d of them", shapes)
+		out.Add("", "want one of concurrency, rate, schedule, throughput and synchronous, found %d of them", shapes)
 	case s.Schedule != "" && data.Trace == nil:
-		out.add("schedule", "schedule trace needs data.trace")
+		out.Add("schedule", "schedule trace needs data.trace")
 	case !s.bounded(data):
-		out.add("", "the stage never ends; set duration or requests")
+		out.Add("", "the stage never ends; set duration or requests")
 	}
 	shape := shapeWords{s.Arrival, s.Burstiness, s.SlotPer, s.OnFull, s.MaxInflight.N, s.Ramp}
 	out = append(out, shape.check(open, closed)...)
 	if s.OnFull != "" && s.Throughput {
-		out.add("on_full", "on_full needs rate or schedule; a throughput stage only sends what fits")
+		out.Add("on_full", "on_full needs rate or schedule; a throughput stage only sends what fits")
 	}
 	for i := range s.Stop {
-		out.under("stop["+strconv.Itoa(i)+"]", s.Stop[i].check())
+		out.Under("stop["+strconv.Itoa(i)+"]", s.Stop[i].check())
 	}
 	return out
 }
@@ -90,62 +91,62 @@ type shapeWords struct {
 	ramp            Ramp
 }
 
-func (s shapeWords) check(open, closed bool) (out findings) {
+func (s shapeWords) check(open, closed bool) (out problem.Findings) {
 	if s.arrival != "" && !open {
-		out.add("arrival", "arrival needs rate")
+		out.Add("arrival", "arrival needs rate")
 	}
 	if s.burstiness != 0 && s.arrival != "gamma" {
-		out.add("burstiness", "burstiness needs arrival gamma")
+		out.Add("burstiness", "burstiness needs arrival gamma")
 	}
 	if s.slotPer != "" && !closed {
-		out.add("slot_per", "slot_per needs concurrency")
+		out.Add("slot_per", "slot_per needs concurrency")
 	}
 	if s.maxInflight > 0 && closed {
-		out.add("max_inflight", "max_inflight needs rate or schedule; concurrency already limits them")
+		out.Add("max_inflight", "max_inflight needs rate or schedule; concurrency is a cap already")
 	}
 	if s.onFull != "" && s.maxInflight == 0 {
-		out.add("on_full", "on_full needs max_inflight")
+		out.Add("on_full", "on_full needs max_inflight")
 	}
-	out.under("ramp", s.ramp.check(open))
+	out.Under("ramp", s.ramp.check(open))
 	return out
 }
 
 // check finds a ramp that cannot be climbed.
-func (r Ramp) check(open bool) (out findings) {
+func (r Ramp) check(open bool) (out problem.Findings) {
 	if r.Shape == "exponential" && r.From == 0 {
-		out.add("shape", "shape exponential needs from, a rate above 0")
+		out.Add("shape", "shape exponential needs from, a rate above 0")
 	}
 	if (r.Shape == "steps") != (r.Steps > 0) {
-		out.add("shape", "shape steps and the number of steps go together")
+		out.Add("shape", "shape steps and the number of steps go together")
 	}
 	if !open && (r.From > 0 || r.Shape != "" || r.Steps > 0) {
-		out.add("", "from, shape and steps need a stage with rate")
+		out.Add("", "from, shape and steps need a stage with rate")
 	}
 	return out
 }
 
-func (s *Search) check() (out findings) {
+func (s *Search) check() (out problem.Findings) {
 	if s == nil {
 		return nil
 	}
 	if s.Low > 0 && s.High > 0 && s.Low >= s.High {
-		out.add("high", "want a load above low, %s, found %s", scalar.Plain(s.Low), scalar.Plain(s.High))
+		out.Add("high", "want a load above low, %s, found %s", scalar.Plain(s.Low), scalar.Plain(s.High))
 	}
 	slots := s.Over == "concurrency"
 	if slots && (s.Low != math.Trunc(s.Low) || s.High != math.Trunc(s.High)) {
-		out.add("over", "over concurrency needs whole numbers in low and high")
+		out.Add("over", "over concurrency needs whole numbers in low and high")
 	}
 	l := s.Level
 	if l == nil {
 		return out
 	}
 	if l.Duration == 0 && l.Requests == 0 {
-		out.add("level", "a level never ends; set duration or requests")
+		out.Add("level", "a level never ends; set duration or requests")
 	}
 	shape := shapeWords{l.Arrival, l.Burstiness, l.SlotPer, l.OnFull, l.MaxInflight, l.Ramp}
-	out.under("level", shape.check(!slots, slots))
+	out.Under("level", shape.check(!slots, slots))
 	for i := range l.Stop {
-		out.under("level.stop["+strconv.Itoa(i)+"]", l.Stop[i].check())
+		out.Under("level.stop["+strconv.Itoa(i)+"]", l.Stop[i].check())
 	}
 	return out
 }
@@ -161,7 +162,7 @@ func (s *LoadStage) bounded(data *LoadData) bool {
 }
 
 // check finds a rule without the number it is about.
-func (r *StopRule) check() (out findings) {
+func (r *StopRule) check() (out problem.Findings) {
 	missing := ""
 	switch r.Kind {
 	case "max_duration":
@@ -178,19 +179,19 @@ func (r *StopRule) check() (out findings) {
 		}
 	}
 	if missing != "" {
-		out.add(missing, "required field is missing: kind %s needs it", r.Kind)
+		out.Add(missing, "required field is missing: kind %s needs it", r.Kind)
 	}
 	return out
 }
 
-func (d *LoadData) check() (out findings) {
+func (d *LoadData) check() (out problem.Findings) {
 	for _, l := range []struct {
 		name   string
 		length *Length
 	}{{"input", d.Input}, {"output", d.Output}, {"first_input", d.FirstInput}, {"first_output", d.FirstOutput}} {
-		out.under(l.name, l.length.check())
+		out.Under(l.name, l.length.check())
 		if l.length != nil && d.Trace != nil {
-			out.add(l.name, "a trace has its own lengths; remove %s or trace", l.name)
+			out.Add(l.name, "a trace has its own lengths; remove %s or trace", l.name)
 		}
 	}
 	if d.File != nil {
@@ -200,18 +201,18 @@ func (d *LoadData) check() (out findings) {
 		return out
 	}
 	if len(d.Prefixes) > 0 {
-		out.add("prefixes", "a trace has its own prefixes; remove prefixes or trace")
+		out.Add("prefixes", "a trace has its own prefixes; remove prefixes or trace")
 	}
 	if t := d.Trace; t.To > 0 && t.To <= t.From {
-		out.add("trace.to", "want a time after from, %s, found %s", t.From, t.To)
+		out.Add("trace.to", "want a time after from, %s, found %s", t.From, t.To)
 	}
 	return out
 }
 
 // checkFile finds words that a file of prompts leaves no room for.
-func (d *LoadData) checkFile() (out findings) {
+func (d *LoadData) checkFile() (out problem.Findings) {
 	if d.File.Format == "" && load.FileFormat(d.File.URL) == "" {
-		out.add("file.format", "required field is missing: the file extension does not imply it")
+		out.Add("file.format", "required field is missing: the name of the file does not say it")
 	}
 	for _, other := range []struct {
 		name string
@@ -220,30 +221,30 @@ func (d *LoadData) checkFile() (out findings) {
 		{"input", d.Input != nil}, {"first_input", d.FirstInput != nil}, {"trace", d.Trace != nil},
 	} {
 		if other.set {
-			out.add(other.name, "a file has its own prompts; remove %s or file", other.name)
+			out.Add(other.name, "a file has its own prompts; remove %s or file", other.name)
 		}
 	}
 	if d.Turns > 1 && d.File.Format != runplan.FileShareGPT {
-		out.add("turns", "a row of this file is one turn; turns need format sharegpt")
+		out.Add("turns", "a row of this file is one turn; turns need format sharegpt")
 	}
 	return out
 }
 
-func (l *Length) check() (out findings) {
+func (l *Length) check() (out problem.Findings) {
 	if l == nil {
 		return nil
 	}
 	if l.Min != nil && l.Max != nil && *l.Min > *l.Max {
-		out.add("max", "want at least min, %d, found %d", *l.Min, *l.Max)
+		out.Add("max", "want at least min, %d, found %d", *l.Min, *l.Max)
 	}
 	if l.Shape == "fixed" && (l.Stdev > 0 || l.Min != nil || l.Max != nil) {
-		out.add("shape", "shape fixed takes only mean; remove stdev, min and max, or the shape")
+		out.Add("shape", "shape fixed takes only mean; remove stdev, min and max, or the shape")
 	}
 	if l.Shape == "uniform" && l.Min == nil && l.Max == nil {
-		out.add("shape", "shape uniform needs min or max")
+		out.Add("shape", "shape uniform needs min or max")
 	}
 	if (l.Shape == "normal" || l.Shape == "lognormal") && l.Stdev == 0 {
-		out.add("shape", "shape %s needs stdev", l.Shape)
+		out.Add("shape", "shape %s needs stdev", l.Shape)
 	}
 	return out
 }

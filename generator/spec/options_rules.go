@@ -4,31 +4,33 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"bflow.dev/bflow/internal/problem"
 )
 
 // checkOptions finds options that the platform has not, and combinations that cannot work.
-func (s *DeploymentSpec) checkOptions() (out findings) {
+func (s *DeploymentSpec) checkOptions() (out problem.Findings) {
 	o := &s.Options
 	if s.Platform == "rhoai" && s.Mode == "isvc" {
 		if o.EPPConfig != "" {
-			out.add("epp_config", "mode isvc has no endpoint picker")
+			out.Add("epp_config", "mode isvc has no endpoint picker")
 		}
 		if o.EPPVerbosity != nil {
-			out.add("epp_verbosity", "mode isvc has no endpoint picker")
+			out.Add("epp_verbosity", "mode isvc has no endpoint picker")
 		}
 	}
-	out.under("epp_config", checkEPP(s.Platform, o.EPPConfig))
+	out.Under("epp_config", checkEPP(s.Platform, o.EPPConfig))
 	if o.StartupProbe != nil && !s.llmService() {
-		out.warn("startup_probe", "it has no effect: only platform rhoai with a mode other than isvc uses it")
+		out.Warn("startup_probe", "without effect: only platform rhoai, modes other than isvc, reads it")
 	}
 	switch {
 	case o.StorageOffloading == nil:
 	case s.Platform != "llm-d":
-		out.warn("storage_offloading", "it has no effect: only platform llm-d uses it")
+		out.Warn("storage_offloading", "without effect: only platform llm-d reads it")
 	case beforeOffloading(s.RepoRef):
-		out.warn("storage_offloading", "needs llm-d 0.6.0 or later, found repo_ref %q", s.RepoRef)
+		out.Warn("storage_offloading", "needs llm-d 0.6.0 or later, found repo_ref %q", s.RepoRef)
 	}
-	out.under("mooncake_store", s.checkMooncake())
+	out.Under("mooncake_store", s.checkMooncake())
 	return out
 }
 
@@ -38,15 +40,15 @@ func beforeOffloading(ref string) bool {
 	return m != nil && m[1] == "0" && len(m[2]) == 1 && m[2] < "6"
 }
 
-func (s *DeploymentSpec) checkMooncake() (out findings) {
+func (s *DeploymentSpec) checkMooncake() (out problem.Findings) {
 	m := s.Options.MooncakeStore
 	switch {
 	case m == nil:
 		return nil
 	case !s.llmService():
-		out.add("", "mooncake_store needs platform rhoai and a mode other than isvc, found %s/%s", s.Platform, s.Mode)
+		out.Add("", "mooncake_store needs platform rhoai and a mode other than isvc, found %s/%s", s.Platform, s.Mode)
 	case m.Mode == "embedded" && m.GlobalSegmentSize == "":
-		out.add("global_segment_size", "required field is missing: mode embedded needs it")
+		out.Add("global_segment_size", "required field is missing: mode embedded needs it")
 	}
 	if m.Mode != "standalone-store" {
 		return out
@@ -59,28 +61,28 @@ func (s *DeploymentSpec) checkMooncake() (out findings) {
 		{"offload_path", m.OffloadPath != ""}, {"offload_size_limit_bytes", m.OffloadSizeLimitBytes > 0},
 	} {
 		if !f.set {
-			out.add(f.name, "required field is missing: mode standalone-store needs it")
+			out.Add(f.name, "required field is missing: mode standalone-store needs it")
 		}
 	}
 	return append(out, s.checkOffloadPath(m)...)
 }
 
 // checkOffloadPath ties the store to its folder on the node.
-func (s *DeploymentSpec) checkOffloadPath(m *MooncakeStore) (out findings) {
+func (s *DeploymentSpec) checkOffloadPath(m *MooncakeStore) (out problem.Findings) {
 	if m.HostPathName == "" {
 		return nil
 	}
 	i := slices.IndexFunc(s.Runtime.HostPaths, func(h HostPath) bool { return h.Name == m.HostPathName })
 	if i < 0 {
-		out.add("host_path_name", "runtime.host_paths has no entry named %q", m.HostPathName)
+		out.Add("host_path_name", "runtime.host_paths has no entry named %q", m.HostPathName)
 		return out
 	}
 	h := s.Runtime.HostPaths[i]
 	if h.ReadOnly {
-		out.add("host_path_name", "host path %q must be writable", m.HostPathName)
+		out.Add("host_path_name", "host path %q must be writable", m.HostPathName)
 	}
 	if m.OffloadPath != "" && strings.TrimRight(m.OffloadPath, "/") != strings.TrimRight(h.MountPath, "/") {
-		out.add("offload_path", "want the mount path of host path %q, %q, found %q", m.HostPathName, h.MountPath, m.OffloadPath)
+		out.Add("offload_path", "want the mount path of host path %q, %q, found %q", m.HostPathName, h.MountPath, m.OffloadPath)
 	}
 	return out
 }

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strconv"
+
+	"bflow.dev/bflow/internal/problem"
 )
 
 // mount is a volume as far as its uniqueness goes.
@@ -14,7 +16,7 @@ type mount struct {
 
 // CheckMounts finds volumes that collide: reserved or repeated names, repeated mount paths. Paths are relative to
 // runtime.
-func CheckMounts(hostPaths []HostPath, claims []PVCMount) []Finding {
+func CheckMounts(hostPaths []HostPath, claims []PVCMount) problem.Findings {
 	var mounts []mount
 	for i, h := range hostPaths {
 		mounts = append(mounts, mount{"host_paths[" + strconv.Itoa(i) + "]", h.Name, h.MountPath})
@@ -22,21 +24,22 @@ func CheckMounts(hostPaths []HostPath, claims []PVCMount) []Finding {
 	for i, c := range claims {
 		mounts = append(mounts, mount{"pvc_mounts[" + strconv.Itoa(i) + "]", c.Name, c.MountPath})
 	}
-	var out findings
+	var out problem.Findings
 	names, paths := map[string]string{}, map[string]string{}
 	for _, m := range mounts {
-		out.mount(m, names, paths)
+		m.check(&out, names, paths)
 	}
 	return out
 }
 
-func (f *findings) mount(m mount, names, paths map[string]string) {
+// check adds what m collides with among names and paths, which hold the volumes before it, and puts it there.
+func (m mount) check(out *problem.Findings, names, paths map[string]string) {
 	switch m.name {
 	case "dshm", "model-storage", "vllm-profiler":
-		f.add(m.at+".name", "name %q is reserved; choose another", m.name)
+		out.Add(m.at+".name", "name %q is reserved; choose another", m.name)
 	}
 	if first, ok := names[m.name]; ok && m.name != "" {
-		f.add(m.at+".name", "duplicate name %q, first in runtime.%s", m.name, first)
+		out.Add(m.at+".name", "duplicate name %q, first in runtime.%s", m.name, first)
 	}
 	names[m.name] = m.at
 	if m.path == "" {
@@ -44,30 +47,30 @@ func (f *findings) mount(m mount, names, paths map[string]string) {
 	}
 	clean := path.Clean(m.path)
 	if first, ok := paths[clean]; ok {
-		f.add(m.at+".mount_path", "duplicate mount path %q, first in runtime.%s", m.path, first)
+		out.Add(m.at+".mount_path", "duplicate mount path %q, first in runtime.%s", m.path, first)
 	}
 	paths[clean] = m.at
 }
 
 // checkClaims finds claims that cannot be made.
-func checkClaims(claims []PVCMount) (out findings) {
+func checkClaims(claims []PVCMount) (out problem.Findings) {
 	for i, c := range claims {
 		if c.Create && (c.Size == "" || len(c.AccessModes) == 0) {
-			out.add("pvc_mounts["+strconv.Itoa(i)+"].create", "a created claim needs size and access_modes")
+			out.Add("pvc_mounts["+strconv.Itoa(i)+"].create", "a created claim needs size and access_modes")
 		}
 	}
 	return out
 }
 
 // check finds resources that are set and removed in one block.
-func (r *Resources) check() (out findings) {
+func (r *Resources) check() (out problem.Findings) {
 	if r == nil {
 		return nil
 	}
 	both := func(set map[string]string, removed []string, name string) {
 		for _, key := range slices.Sorted(maps.Keys(set)) {
 			if i := slices.Index(removed, key); i >= 0 {
-				out.add("remove_"+name+"["+strconv.Itoa(i)+"]", "%q is set in %s and removed in the same block; keep one", key, name)
+				out.Add("remove_"+name+"["+strconv.Itoa(i)+"]", "%q is set in %s and removed in the same block; keep one", key, name)
 			}
 		}
 	}
@@ -76,24 +79,24 @@ func (r *Resources) check() (out findings) {
 	return out
 }
 
-func (p *Placement) check() (out findings) {
+func (p *Placement) check() (out problem.Findings) {
 	switch {
 	case p == nil:
 	case p.Mode == "same-node" && p.SpreadPool == "":
-		out.add("mode", "same-node needs spread_pool")
+		out.Add("mode", "same-node needs spread_pool")
 	case p.Mode != "same-node" && p.SpreadPool != "":
-		out.add("spread_pool", "spread_pool needs mode same-node")
+		out.Add("spread_pool", "spread_pool needs mode same-node")
 	}
 	return out
 }
 
 // check finds what is wrong with overrides whatever profile they meet.
-func (o *Overrides) check() (out findings) {
+func (o *Overrides) check() (out problem.Findings) {
 	r := &o.Runtime
-	out.under("runtime", CheckMounts(r.HostPaths.Value, nil))
-	out.under("runtime.placement", r.Placement.Value.check())
-	out.under("runtime.resources", r.Resources.check())
-	out.under("benchmark.env", checkLoadEnv(o.Benchmark.Env))
+	out.Under("runtime", CheckMounts(r.HostPaths.Value, nil))
+	out.Under("runtime.placement", r.Placement.Value.check())
+	out.Under("runtime.resources", r.Resources.check())
+	out.Under("benchmark.env", checkLoadEnv(o.Benchmark.Env))
 	return out
 }
 
