@@ -45,7 +45,7 @@ func (t *translator) aiperfAPI(f *fields) {
 		kind, path = t.over.requestType, value{}
 	}
 	t.m.API.Stream = f.get("streaming").booleanOr(true)
-	t.setAPI(kind.requestType(runplan.APIChat), path)
+	t.setAPI(kind.requestType(runplan.APIChat), path.text())
 	t.apiKey(f.get("api_key"), f.get("api_key").text())
 	for _, h := range f.get("header", "headers").items() {
 		t.headers(h.colonPairs())

@@ -67,16 +67,19 @@ func (t *translator) query(v value) {
 }
 
 // setAPI sets type and path; path may be empty for the type's own, which may depend on whether answers are streamed.
-func (t *translator) setAPI(kind string, path value) {
+func (t *translator) setAPI(kind, path string) {
 	t.m.API.Type, t.m.API.Path = kind, t.apiPath(kind)
-	if p := path.text(); p != "" {
-		t.m.API.Path = "/" + strings.TrimLeft(p, "/")
+	if path != "" {
+		t.m.API.Path = "/" + strings.TrimLeft(path, "/")
 	}
 }
 
 // promptForm reads how prompts are written: as the API takes them best, or as text whatever the API.
 func (t *translator) promptForm(v value) {
 	if v.set() {
-		t.m.API.PromptForm = map[string]string{"text": runplan.PromptText}[v.word("auto", "text")]
+		t.m.API.PromptForm = promptForms()[v.word("auto", "text")]
 	}
 }
+
+// promptForms are the words for how prompts are written, as a plan has them.
+func promptForms() map[string]string { return map[string]string{"text": runplan.PromptText} }

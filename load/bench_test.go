@@ -1,9 +1,11 @@
-package load
+package load_test
 
 import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/load"
 )
 
 // BenchmarkTranslate is one point of a matrix: ten thousand of them are planned in two seconds.
@@ -16,7 +18,7 @@ func BenchmarkTranslate(b *testing.B) {
 	}
 	src := r.source("bench.yaml")
 	for b.Loop() {
-		if _, problems := Translate(src); problems.Err() != nil {
+		if _, problems := load.Translate(src); problems.Err() != nil {
 			b.Fatal(problems.Err())
 		}
 	}

@@ -15,10 +15,53 @@ type bounds struct {
 	forAll   value // set: a duration or a request count ends the whole benchmark
 }
 
+// constraintKinds are GuideLLM's: what bounds a benchmark, and what ends it early.
 func constraintKinds() []string {
-	return []string{
-		"max_duration", "max_requests", "min_requests", "max_errors", "max_error_rate", "max_global_error_rate", "over_saturation",
+	kinds := []string{"max_duration", "max_requests", "min_requests"}
+	for _, k := range stopKinds() {
+		kinds = append(kinds, k.name)
 	}
+	return kinds
+}
+
+// stopKind is a kind of rule that ends a stage early, with the numbers that it takes.
+type stopKind struct {
+	name    string
+	numbers []stopNumber
+	hasMode bool
+}
+
+// stopNumber is a number of a rule, and what it is when it is not set.
+type stopNumber struct {
+	name     string
+	value    float64
+	required bool
+}
+
+// stopKinds has the defaults of GuideLLM.
+func stopKinds() []stopKind {
+	return []stopKind{
+		{name: "max_errors", numbers: []stopNumber{{name: "count", required: true}}},
+		{name: "max_error_rate", numbers: []stopNumber{{name: "rate", required: true}, {name: "window", value: 30}}},
+		{name: "max_global_error_rate", numbers: []stopNumber{
+			{name: "rate", required: true}, {name: "minimum", value: 30},
+		}},
+		{name: "over_saturation", hasMode: true, numbers: []stopNumber{
+			{name: "min_seconds", value: 30}, {name: "max_window_seconds", value: 120}, {name: "moe_threshold", value: 2},
+			{name: "minimum_ttft", value: 2.5}, {name: "maximum_window_ratio", value: 0.75},
+			{name: "minimum_window_size", value: 5}, {name: "confidence", value: 0.95},
+		}},
+	}
+}
+
+// stopKindOf is the kind of a name, without numbers where there is none.
+func stopKindOf(name string) stopKind {
+	for _, k := range stopKinds() {
+		if k.name == name {
+			return k
+		}
+	}
+	return stopKind{name: name}
 }
 
 // constraint adds one entry of a constraint list; i is the stage's place, for entries that hold a list of values.
@@ -44,40 +87,26 @@ func (b *bounds) constraint(v value, i int) {
 }
 
 // stopRule reads the fields of a rule that ends a stage early, with their defaults.
-func stopRule(kind string, f *fields, all bool) runplan.StopRule {
-	rule := runplan.StopRule{Kind: kind}
+func stopRule(name string, f *fields, all bool) runplan.StopRule {
+	kind := stopKindOf(name)
+	rule := runplan.StopRule{Kind: name, Numbers: map[string]float64{}}
 	if all {
 		rule.Scope = "all"
 	}
-	switch kind {
-	case "max_errors":
-		rule.Numbers = map[string]float64{"count": float64(f.must("count").integer(1))}
-	case "max_error_rate":
-		rule.Numbers = map[string]float64{"rate": f.must("rate").fraction(), "window": f.numberOr("window", 30)}
-	case "max_global_error_rate":
-		rule.Numbers = map[string]float64{"rate": f.must("rate").fraction(), "minimum": f.numberOr("minimum", 30)}
-	default:
-		rule.Mode = f.get("mode").word("enforce", "monitor")
-		rule.Numbers = map[string]float64{}
-		for _, d := range saturationDefaults() {
-			rule.Numbers[d.name] = f.numberOr(d.name, d.value)
+	for _, n := range kind.numbers {
+		switch n.name {
+		case "count":
+			rule.Numbers[n.name] = float64(f.must(n.name).integer(1))
+		case "rate":
+			rule.Numbers[n.name] = f.must(n.name).fraction()
+		default:
+			rule.Numbers[n.name] = f.numberOr(n.name, n.value)
 		}
 	}
-	return rule
-}
-
-// numberDefault is a field and what it is when it is not set.
-type numberDefault struct {
-	name  string
-	value float64
-}
-
-// saturationDefaults are GuideLLM's.
-func saturationDefaults() []numberDefault {
-	return []numberDefault{
-		{"min_seconds", 30}, {"max_window_seconds", 120}, {"moe_threshold", 2}, {"minimum_ttft", 2.5},
-		{"maximum_window_ratio", 0.75}, {"minimum_window_size", 5}, {"confidence", 0.95},
+	if kind.hasMode {
+		rule.Mode = f.get("mode").word("enforce", "monitor")
 	}
+	return rule
 }
 
 // must is get for a key that has to be there.

@@ -221,6 +221,17 @@ func join(path, key string) string {
 	}
 }
 
+// count is how many of vs are set.
+func count(vs ...value) int {
+	n := 0
+	for _, v := range vs {
+		if v.set() {
+			n++
+		}
+	}
+	return n
+}
+
 // replaced sets have to v, where that is set.
 func replaced(have *value, v value) {
 	if v.set() {

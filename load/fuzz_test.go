@@ -1,4 +1,4 @@
-package load
+package load_test
 
 import (
 	"encoding/json"
@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/load"
 )
 
-var tools = []string{Native, GuideLLM, AIPerf, InferencePerf, VLLMBench}
+var tools = []string{load.Native, load.GuideLLM, load.AIPerf, load.InferencePerf, load.VLLMBench}
 
 // FuzzTranslate feeds any YAML to every tool: no panic, and what comes out without an error is JSON.
 func FuzzTranslate(f *testing.F) {
@@ -36,7 +38,7 @@ func FuzzTranslate(f *testing.F) {
 			return
 		}
 		r.Tool = tools[int(tool)%len(tools)]
-		tr, problems := Translate(r.source("fuzz.yaml"))
+		tr, problems := translate(r.source("fuzz.yaml"))
 		if problems.Err() != nil {
 			return
 		}

@@ -15,7 +15,7 @@ func (t *translator) guideBackend(v value) {
 		kind = t.over.requestType.requestType(runplan.APIChat)
 	}
 	t.m.API.Stream = f.get("stream").booleanOr(true)
-	t.setAPI(kind, guideRoute(f.get("api_routes"), kind))
+	t.setAPI(kind, guideRoute(f.get("api_routes"), kind).text())
 	t.apiKey(f.get("api_key"), f.get("api_key").text())
 	t.m.API.VerifyTLS = f.get("verify").booleanOr(true)
 	if d := f.get("timeout"); d.set() {

@@ -63,7 +63,7 @@ func (t *translator) perfAPI(v value) {
 		kind = t.over.requestType.requestType(runplan.APICompletions)
 	}
 	t.m.API.Stream = f.get("streaming").boolean()
-	t.setAPI(kind, value{})
+	t.setAPI(kind, "")
 	headers := f.get("headers")
 	t.headers(headers)
 	if r := f.get("response_format"); r.set() {

@@ -158,7 +158,7 @@ func perfLength(v value) *runplan.Length {
 		l.Mean, l.Stdev = math.Round(float64(l.Min+l.Max)/2), 0
 	}
 	if l.Min > l.Max {
-		v.errorf("the lower bound %d is above the upper bound %d", l.Min, l.Max)
+		v.errorf(crossed, l.Min, l.Max)
 	}
 	return l
 }

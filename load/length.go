@@ -4,25 +4,36 @@ import (
 	"cmp"
 	"math"
 
-	"go.yaml.in/yaml/v3"
-
 	"bflow.dev/bflow/runplan"
 )
 
 func fixed(n int) *runplan.Length { return &runplan.Length{Shape: "fixed", Mean: float64(n)} }
+
+// crossed says that no length lies between two bounds.
+const crossed = "the lower bound %d is above the upper bound %d"
 
 // spread is the description of a length; at is where its problems are reported.
 type spread struct {
 	at, mean, stdev, low, high value
 }
 
-// length settles the shape: a deviation makes it normal, clamped to five of it where no bound is given; bounds
-// alone make it uniform, the mean standing in for one that is missing; a mean alone is fixed.
 func (s spread) length() *runplan.Length {
-	l := &runplan.Length{Mean: s.mean.positive(), Stdev: s.stdev.numberAtLeast(0), Min: s.low.integer(0), Max: s.high.integer(1)}
+	l := runplan.Length{
+		Mean: s.mean.positive(), Stdev: s.stdev.numberAtLeast(0), Min: s.low.integer(0), Max: s.high.integer(1),
+	}
 	if !s.mean.set() {
 		l.Mean = math.Round(float64(l.Min+l.Max) / 2)
 	}
+	l = settleShape(l)
+	if l.Min > 0 && l.Max > 0 && l.Min > l.Max {
+		s.at.errorf(crossed, l.Min, l.Max)
+	}
+	return &l
+}
+
+// settleShape settles the shape: a deviation makes it normal, clamped to five of it where no bound is given; bounds
+// alone make it uniform, the mean standing in for one that is missing; a mean alone is fixed.
+func settleShape(l runplan.Length) runplan.Length {
 	mean := int(math.Round(l.Mean))
 	switch {
 	case l.Stdev > 0:
@@ -35,52 +46,35 @@ func (s spread) length() *runplan.Length {
 	default:
 		l.Shape = "fixed"
 	}
-	if l.Min > 0 && l.Max > 0 && l.Min > l.Max {
-		s.at.errorf("the lower bound %d is above the upper bound %d", l.Min, l.Max)
-	}
 	return l
 }
 
-// length reads N or {mean, stdev, min, max, shape}; nil when v is not set.
-func (v value) length() *runplan.Length {
-	if !v.set() {
-		return nil
+// drawn is the length as a plan has it, whatever its shape is named.
+func (l *Length) drawn() runplan.Length {
+	out := runplan.Length{Mean: l.Mean, Stdev: l.Stdev}
+	if l.Min != nil {
+		out.Min = *l.Min
 	}
-	if !v.is(yaml.MappingNode) {
-		return fixed(v.integer(1))
+	if l.Max != nil {
+		out.Max = *l.Max
 	}
-	f := v.fields()
-	s := spread{at: v, mean: f.get("mean"), stdev: f.get("stdev"), low: f.get("min"), high: f.get("max")}
-	shape := f.get("shape")
-	f.close()
-	if !s.mean.set() && (!s.low.set() || !s.high.set()) {
-		v.errorf("needs mean, or min and max")
-		return nil
-	}
-	l := s.length()
-	if shape.set() {
-		s.force(l, shape)
-	}
-	return l
+	return settleShape(out)
 }
 
-// force sets a shape that was asked for by name and reports what it lacks or cannot use.
-func (s spread) force(l *runplan.Length, shape value) {
-	word := shape.word("normal", "uniform", "lognormal", "fixed")
-	needsStdev := word == "normal" || word == "lognormal"
-	switch {
-	case needsStdev && l.Stdev == 0:
-		shape.errorf("shape %q needs stdev", word)
-	case !needsStdev && s.stdev.set():
-		s.stdev.errorf("shape %q takes no stdev", word)
-	case word == "uniform" && !s.low.set() && !s.high.set():
-		shape.errorf("shape \"uniform\" needs min and max")
-	case word == "fixed" && (s.low.set() || s.high.set()):
-		shape.errorf("shape \"fixed\" takes no min and max")
-	case word == "fixed":
-		l.Stdev, l.Min, l.Max = 0, 0, 0
+// plan is the length of a plan; nil where there is none.
+func (l *Length) plan() *runplan.Length {
+	if l == nil {
+		return nil
 	}
-	l.Shape = word
+	out := l.drawn()
+	switch l.Shape {
+	case "":
+	case "fixed":
+		out = runplan.Length{Shape: l.Shape, Mean: l.Mean}
+	default:
+		out.Shape = l.Shape
+	}
+	return &out
 }
 
 // prefixedLength reads name, name_stdev, name_min and name_max; nil when name is not set.

@@ -1,4 +1,4 @@
-package load
+package load_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/load"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*.output.json")
@@ -28,16 +30,16 @@ type row struct {
 	Overrides []yaml.Node       `yaml:"overrides"`
 }
 
-func (r row) source(file string) Source {
-	src := Source{
+func (r row) source(file string) load.Source {
+	src := load.Source{
 		Tool: r.Tool, Runner: r.Runner, Venv: r.Venv, Submitted: r.Submitted, Env: r.Env, Name: "profile", Model: "acme/tiny-1b",
-		Block: Block{File: file, Path: "block", Node: &r.Block},
+		Block: load.Block{File: file, Path: "block", Node: &r.Block},
 	}
 	if r.Block.Kind == 0 {
 		src.Block.Node = nil
 	}
 	for i := range r.Overrides {
-		src.Overrides = append(src.Overrides, Block{File: file, Path: "overrides", Node: &r.Overrides[i]})
+		src.Overrides = append(src.Overrides, load.Block{File: file, Path: "overrides", Node: &r.Overrides[i]})
 	}
 	return src
 }
@@ -79,7 +81,7 @@ func readRows(t *testing.T, file string) []row {
 
 // print writes what r became: one JSON object, a line per stage, the errors instead where there are some.
 func (r row) print(out *bytes.Buffer, file string) {
-	tr, problems := Translate(r.source(file))
+	tr, problems := translate(r.source(file))
 	out.WriteString("{" + jsonLine("name", r.Name))
 	if problems.Err() != nil {
 		out.WriteString(list("errors", problems.Errors()) + "\n}\n")
@@ -100,7 +102,7 @@ func (r row) print(out *bytes.Buffer, file string) {
 			out.WriteString("," + jsonLine(part, parts[part]))
 		}
 	}
-	if m.Runner != RunnerNative {
+	if m.Runner != load.RunnerNative {
 		out.WriteString("," + jsonLine("runner", m.Runner))
 	}
 	if len(tr.Secrets) > 0 {

@@ -1,4 +1,4 @@
-package load
+package load_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"bflow.dev/bflow/load"
 )
 
 // unknownKey matches what a translator says of a key that it never heard of.
@@ -15,7 +17,7 @@ var unknownKey = regexp.MustCompile(`unknown field|takes no "`)
 // known reports what a translation says of key, where it says that it does not know it.
 func known(t *testing.T, tool, key, block string) {
 	t.Helper()
-	_, problems := Translate(Source{Tool: tool, Name: "p", Block: Block{File: "p.yaml", Path: "b", Node: parse(t, block)}})
+	_, problems := load.Translate(load.Source{Tool: tool, Name: "p", Block: load.Block{File: "p.yaml", Path: "b", Node: parse(t, block)}})
 	for _, p := range problems {
 		if unknownKey.MatchString(p.Text) && strings.Contains(p.Text, fmt.Sprintf("%q", key)) {
 			t.Errorf("%s: %s\n%s", key, p.Error(), block)
@@ -46,7 +48,7 @@ func TestEveryKeyOfGuideLLMsProfilesIsKnown(t *testing.T) {
 	}](t, "guidellm-0.8.1-profiles.json") {
 		kind, _ := schema.Properties["kind"].Default.(string)
 		for key := range schema.Properties {
-			known(t, GuideLLM, key, fmt.Sprintf(`{profile: {kind: %s, %s: 7}}`, kind, key))
+			known(t, load.GuideLLM, key, fmt.Sprintf(`{profile: {kind: %s, %s: 7}}`, kind, key))
 		}
 		if len(schema.Properties) > 0 && kind == "" {
 			t.Errorf("%s has no kind", name)
@@ -76,12 +78,12 @@ func TestEveryKeyOfGuideLLMIsKnown(t *testing.T) {
 				if place == "" {
 					t.Fatalf("no place for %s", name)
 				}
-				known(t, GuideLLM, key, fmt.Sprintf(place, kind, key))
+				known(t, load.GuideLLM, key, fmt.Sprintf(place, kind, key))
 			}
 		}
 	}
 	for _, key := range readJSON[map[string]struct{ Kinds, Keys []string }](t, "guidellm-0.8.1-keys.json")["BenchmarkArgs"].Keys {
-		known(t, GuideLLM, key, fmt.Sprintf(`{%s: {}}`, key))
+		known(t, load.GuideLLM, key, fmt.Sprintf(`{%s: {}}`, key))
 	}
 }
 
@@ -133,8 +135,8 @@ func TestEveryKeyOfInferencePerfIsKnown(t *testing.T) {
 			block = "{" + key + ": " + block + "}"
 		}
 		for _, kind := range []string{"synthetic", "shared_prefix"} {
-			for _, load := range []string{"constant", "concurrent", "trace_replay", "trace_session_replay"} {
-				known(t, InferencePerf, strings.TrimSuffix(segs[len(segs)-1], "[]"), withKinds(block, kind, load))
+			for _, shape := range []string{"constant", "concurrent", "trace_replay", "trace_session_replay"} {
+				known(t, load.InferencePerf, strings.TrimSuffix(segs[len(segs)-1], "[]"), withKinds(block, kind, shape))
 			}
 		}
 	}
@@ -167,7 +169,7 @@ func TestEveryFlagOfAIPerfIsKnown(t *testing.T) {
 				continue
 			}
 			key := strings.ReplaceAll(name, "-", "_")
-			known(t, AIPerf, key, fmt.Sprintf(`{endpoint_type: chat, isl: 5, "%s": 1}`, key))
+			known(t, load.AIPerf, key, fmt.Sprintf(`{endpoint_type: chat, isl: 5, "%s": 1}`, key))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package load
+package load_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/load"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/literal"
 )
@@ -18,14 +19,14 @@ const secretText = "sk-very-secret"
 
 func TestCredentialsLeaveTheBlock(t *testing.T) {
 	for _, r := range []struct{ name, tool, block string }{
-		{"guidellm: a key of the backend", GuideLLM, `{backend: {api_key: KEY, server_history: true}, constraint: [{kind: max_requests, count: 5}]}`},
-		{"guidellm: a backend written as JSON", GuideLLM, `{backend: '{"api_key": "KEY", "server_history": true}', constraint: [{kind: max_requests, count: 5}]}`},
-		{"guidellm: a header", GuideLLM, `{backend: {extras: {headers: {authorization: Bearer KEY}}}, constraint: [{kind: max_requests, count: 5}]}`},
-		{"aiperf: a header as text", AIPerf, `{endpoint_type: chat, public_dataset: x, header: ["Authorization: Bearer KEY", "a: b"]}`},
-		{"aiperf: its key", AIPerf, `{endpoint_type: chat, isl: 3, api_key: KEY}`},
-		{"inference-perf: its key", InferencePerf, `{server: {api_key: KEY}, load: {type: trace_session_replay}, data: {type: mock_data}}`},
-		{"vllm-bench: a header as text", VLLMBench, `{header: ["Authorization=Bearer KEY"], dataset-name: sonnet}`},
-		{"native: a header", Native, `{api: {headers: {Authorization: Bearer KEY}}, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}`},
+		{"guidellm: a key of the backend", load.GuideLLM, `{backend: {api_key: KEY, server_history: true}, constraint: [{kind: max_requests, count: 5}]}`},
+		{"guidellm: a backend written as JSON", load.GuideLLM, `{backend: '{"api_key": "KEY", "server_history": true}', constraint: [{kind: max_requests, count: 5}]}`},
+		{"guidellm: a header", load.GuideLLM, `{backend: {extras: {headers: {authorization: Bearer KEY}}}, constraint: [{kind: max_requests, count: 5}]}`},
+		{"aiperf: a header as text", load.AIPerf, `{endpoint_type: chat, public_dataset: x, header: ["Authorization: Bearer KEY", "a: b"]}`},
+		{"aiperf: its key", load.AIPerf, `{endpoint_type: chat, isl: 3, api_key: KEY}`},
+		{"inference-perf: its key", load.InferencePerf, `{server: {api_key: KEY}, load: {type: trace_session_replay}, data: {type: mock_data}}`},
+		{"vllm-bench: a header as text", load.VLLMBench, `{header: ["Authorization=Bearer KEY"], dataset-name: sonnet}`},
+		{"native: a header", load.Native, `{api: {headers: {Authorization: Bearer KEY}}, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}`},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			tr := translateText(t, r.tool, strings.ReplaceAll(r.block, "KEY", secretText))
@@ -49,7 +50,7 @@ func TestCredentialsLeaveTheBlock(t *testing.T) {
 // TestAnAddressInTheBlockOfAToolIsTakenOut: the tool gets it back from its Secret.
 func TestAnAddressInTheBlockOfAToolIsTakenOut(t *testing.T) {
 	block := strings.ReplaceAll(`{dataset-name: custom, dataset-path: "https://me:KEY@h.example/x.jsonl"}`, "KEY", secretText)
-	tr, problems := Translate(Source{Tool: VLLMBench, Runner: RunnerExternal, Name: "p", Block: Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
+	tr, problems := load.Translate(load.Source{Tool: load.VLLMBench, Runner: load.RunnerExternal, Name: "p", Block: load.Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,9 +75,9 @@ func TestAnAddressInTheBlockOfAToolIsTakenOut(t *testing.T) {
 	}
 }
 
-func translateText(t *testing.T, tool, block string) Translation {
+func translateText(t *testing.T, tool, block string) load.Translation {
 	t.Helper()
-	tr, problems := Translate(Source{Tool: tool, Name: "p", Venv: "/opt/venv", Block: Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
+	tr, problems := translate(load.Source{Tool: tool, Name: "p", Venv: "/opt/venv", Block: load.Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestBlocksBeyondTheLimitsAreRefused(t *testing.T) {
 		{"a long list", "{data: [" + strings.Repeat("1,", 1001) + "]}", "a list of 1001 entries: the limit is 1000"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			_, problems := Translate(Source{Block: Block{File: "p.yaml", Path: "spec.guidellm", Node: parse(t, r.block)}})
+			_, problems := load.Translate(load.Source{Block: load.Block{File: "p.yaml", Path: "spec.guidellm", Node: parse(t, r.block)}})
 			if err := problems.Err(); err == nil || !strings.Contains(err.Error(), r.want) {
 				t.Errorf("got %v, want %q", err, r.want)
 			}
@@ -108,8 +109,10 @@ func TestBlocksBeyondTheLimitsAreRefused(t *testing.T) {
 }
 
 func TestLenientReadingWarnsOfUnknownKeys(t *testing.T) {
-	src := Source{Tool: Native, Lenient: true, Block: Block{File: "p.yaml", Path: "spec.load", Node: parse(t, "{dat: 1, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}")}}
-	_, problems := Translate(src)
+	src := load.Source{Tool: load.Native, Lenient: true, Block: load.Block{File: "p.yaml", Path: "spec.load", Node: parse(t, "{dat: 1, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}")}}
+	problems := readNative(&src, true)
+	_, more := load.Translate(src)
+	problems = append(problems, more...)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -120,9 +123,9 @@ func TestLenientReadingWarnsOfUnknownKeys(t *testing.T) {
 
 func TestTheSameBlockTranslatesTheSameTwice(t *testing.T) {
 	node := parse(t, `{profile: {kind: concurrent, streams: [2, 4]}, data: "prompt_tokens=3,prefix_tokens=2,prefix_count=2*concurrency", constraint: [{kind: max_requests, count: 3*concurrency}]}`)
-	src := Source{Name: "p", Block: Block{File: "p.yaml", Path: "spec.guidellm", Node: node}}
-	first, _ := Translate(src)
-	second, _ := Translate(src)
+	src := load.Source{Name: "p", Block: load.Block{File: "p.yaml", Path: "spec.guidellm", Node: node}}
+	first, _ := load.Translate(src)
+	second, _ := load.Translate(src)
 	if a, b := line(first), line(second); a != b {
 		t.Errorf("first  %s\nsecond %s", a, b)
 	}

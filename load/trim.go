@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/runplan"
 )
@@ -13,68 +14,114 @@ import (
 // trim reads the part of a stage that is not measured: a number below 1 is a share, from 1 on it is seconds (or
 // requests where only those bound the stage), a duration is itself, a map says more.
 func (v value) trim(b bounds) runplan.Trim {
-	switch {
-	case !v.set():
+	if !v.set() {
 		return runplan.Trim{}
-	case v.is(yaml.MappingNode):
-		return v.trimMap(b)
-	case scalar.IsDuration(v.node):
-		return runplan.Trim{Duration: v.duration()}
 	}
-	x := v.numberAtLeast(0)
-	switch {
-	case x < 1:
-		return runplan.Trim{Share: x}
-	case b.duration == 0 && b.requests > 0:
-		return runplan.Trim{Requests: v.integer(1)}
-	default:
-		return runplan.Trim{Duration: v.seconds(time.Second)}
+	s := v.skip()
+	for _, f := range s.check(b) {
+		v.errorf("%s", f.Text)
 	}
+	return s.trim(b)
 }
 
-func (v value) trimMap(b bounds) runplan.Trim {
+func (v value) skip() Skip {
+	switch {
+	case v.is(yaml.MappingNode):
+		return Skip{SkipForm: v.skipForm()}
+	case scalar.IsDuration(v.node):
+		return Skip{Duration: v.duration().D()}
+	}
+	return Skip{Number: v.numberAtLeast(0)}
+}
+
+func (v value) skipForm() (form SkipForm) {
 	f := v.fields()
 	percent, amount := f.get("percent"), f.get("value")
-	mode := f.get("mode").word("prefer_duration", "prefer_requests", "duration", "requests", "both")
+	form.Mode = f.get("mode").word("prefer_duration", "prefer_requests", "duration", "requests", "both")
 	f.close()
-	switch {
-	case percent.set() && amount.set():
-		v.errorf("takes percent or value, not both")
-	case !percent.set() && !amount.set() && f.has("percent", "value"):
-		return runplan.Trim{} // null, as a report of the tool says of a stage without one
-	case !percent.set() && !amount.set():
-		v.errorf("needs percent (a share from 0 to 1) or value")
+	if percent.set() {
+		form.Percent = new(percent.fraction())
 	}
-	if mode == "both" {
+	if amount.set() {
+		form.Value = new(amount.numberAtLeast(0))
+	}
+	if form.Percent == nil && form.Value == nil && f.has("percent", "value") {
+		return SkipForm{} // null, as a report of the tool says of a stage without one
+	}
+	if form.Mode == "both" {
 		v.needsTool("mode both leaves out by time and by requests at once")
 	}
-	if v.byRequests(mode, b) {
-		return runplan.Trim{Requests: requestsOf(percent, amount, b)}
-	}
-	if percent.set() {
-		return shareOf(percent.fraction(), mode, b)
-	}
-	return runplan.Trim{Duration: amount.seconds(time.Second)}
+	return form
 }
 
-func (v value) byRequests(mode string, b bounds) bool {
-	if mode == "requests" && b.requests == 0 {
-		v.errorf("mode requests needs a max_requests constraint")
+// lengthOfTime is what is wanted where a number of seconds is none, or too many.
+const lengthOfTime = "want a length of time from 0 to ten years, found %q"
+
+// check finds a part that is said twice or not at all, or that its stage has no bound for.
+func (s Skip) check(b bounds) (out problem.Findings) {
+	switch {
+	case s.Percent != nil && s.Value != nil:
+		out.Add("", "takes percent or value, not both")
+	case s.Mode != "" && s.Percent == nil && s.Value == nil:
+		out.Add("", "needs percent (a share from 0 to 1) or value")
 	}
-	if mode == "duration" && b.duration == 0 {
-		v.errorf("mode duration needs a max_duration constraint")
+	switch {
+	case s.Mode == "requests" && b.requests == 0:
+		out.Add("", "mode requests needs a bound on requests")
+	case s.Mode == "duration" && b.duration == 0:
+		out.Add("", "mode duration needs a bound on time")
 	}
+	switch amount := s.amount(); {
+	case s.isShare():
+	case s.byRequests(b) && (amount != math.Trunc(amount) || amount > runplan.MostRequests):
+		out.Add("", "want a number of requests, found %s", scalar.Plain(amount))
+	case !s.byRequests(b) && amount > runplan.LongestTime.Seconds():
+		out.Add("", lengthOfTime, scalar.Plain(amount))
+	}
+	return out
+}
+
+// amount is the number that is no share.
+func (s Skip) amount() float64 {
+	if s.Value != nil {
+		return *s.Value
+	}
+	return s.Number
+}
+
+// isShare reports whether s is a part of the stage: its number says so, or percent does.
+func (s Skip) isShare() bool { return s.Value == nil && (s.Percent != nil || s.Number < 1) }
+
+// byRequests reports whether s counts requests in a stage of the given bounds.
+func (s Skip) byRequests(b bounds) bool {
 	if b.requests == 0 {
 		return false
 	}
-	return mode == "requests" || mode == "prefer_requests" || (mode == "prefer_duration" && b.duration == 0)
+	switch s.Mode {
+	case "requests", "prefer_requests":
+		return true
+	case "prefer_duration", "":
+		return b.duration == 0
+	}
+	return false
 }
 
-func requestsOf(percent, amount value, b bounds) int {
-	if amount.set() {
-		return amount.integer(0)
+// trim is s in a stage of the given bounds.
+func (s Skip) trim(b bounds) runplan.Trim {
+	amount := s.amount()
+	switch {
+	case s.Duration > 0:
+		return runplan.Trim{Duration: runplan.Duration(s.Duration)}
+	case s.Percent != nil && s.byRequests(b):
+		return runplan.Trim{Requests: int(math.Ceil(*s.Percent * float64(b.requests)))}
+	case s.Percent != nil:
+		return shareOf(*s.Percent, s.Mode, b)
+	case s.isShare():
+		return runplan.Trim{Share: amount}
+	case s.byRequests(b):
+		return runplan.Trim{Requests: int(amount)}
 	}
-	return int(math.Ceil(percent.fraction() * float64(b.requests)))
+	return runplan.Trim{Duration: runplan.Duration(math.Round(amount * float64(time.Second)))}
 }
 
 // shareOf keeps a share as one where the stage's own rule reads it the same way.

@@ -2,10 +2,13 @@ package load
 
 import (
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/runplan"
 )
@@ -27,6 +30,57 @@ func (v value) at(n *yaml.Node, path string) value {
 		n = nil
 	}
 	return value{findings: v.findings, file: v.file, path: path, node: n}
+}
+
+// below returns what stands at a dotted path below v, such as stages[0].rate; where nothing does, the nearest value
+// above it stands for it, under the whole path.
+func (v value) below(path string) value {
+	at := v.node
+	for rest := path; rest != "" && at != nil; {
+		var key string
+		key, rest = cutKey(rest)
+		next := child(at, key)
+		if scalar.Null(next) {
+			break
+		}
+		at = next
+	}
+	return v.at(at, problem.Join(v.path, path))
+}
+
+// cutKey parts the first key or index off a dotted path. It undoes join.
+func cutKey(path string) (key, rest string) {
+	path = strings.TrimPrefix(path, ".")
+	if quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(path, "[")); err == nil && path[0] == '[' {
+		key, _ = strconv.Unquote(quoted)
+		return key, path[len(quoted)+2:]
+	}
+	end := strings.IndexAny(path[1:], ".[") + 1
+	if end == 0 {
+		end = len(path)
+	}
+	return path[:end], path[end:]
+}
+
+// child returns the value of a key, or the entry at an index such as [3]; nil where there is none.
+func child(n *yaml.Node, key string) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	switch n.Kind {
+	case yaml.SequenceNode:
+		i, err := strconv.Atoi(strings.Trim(key, "[]"))
+		if err == nil && i >= 0 && i < len(n.Content) {
+			return n.Content[i]
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				return n.Content[i+1]
+			}
+		}
+	}
+	return nil
 }
 
 func (v value) set() bool { return v.node != nil }
@@ -104,21 +158,15 @@ func (v value) booleanOr(def bool) bool {
 
 // duration reads "1h30m": the units are h, m, s and ms.
 func (v value) duration() runplan.Duration {
-	return runplan.Duration(read(v, func(n *yaml.Node) (time.Duration, error) { return scalar.Duration(n, runplan.LongestTime) }))
-}
-
-func (v value) durationOr(def time.Duration) runplan.Duration {
-	if v.blank() {
-		return runplan.Duration(def)
-	}
-	return v.duration()
+	upToLongest := func(n *yaml.Node) (time.Duration, error) { return scalar.Duration(n, runplan.LongestTime) }
+	return runplan.Duration(read(v, upToLongest))
 }
 
 // seconds reads a number of seconds; per is the length of one unit: time.Millisecond for a number of those.
 func (v value) seconds(per time.Duration) runplan.Duration {
 	x := v.number()
 	if x < 0 || x*per.Seconds() > runplan.LongestTime.Seconds() {
-		v.errorf("want a length of time from 0 to ten years, found %q", v.text())
+		v.errorf(lengthOfTime, v.text())
 		return 0
 	}
 	return runplan.Duration(math.Round(x * float64(per)))

@@ -56,7 +56,7 @@ func (t *translator) vllmAPI(f *fields) {
 	if t.over.requestType.set() {
 		kind, path = t.over.requestType.requestType(kind), value{}
 	}
-	t.setAPI(kind, path)
+	t.setAPI(kind, path.text())
 	for _, h := range f.get("header", "headers").items() {
 		t.headers(h.equalPairs())
 	}

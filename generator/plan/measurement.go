@@ -116,15 +116,15 @@ func (p *point) block(src *load.Source, root *yaml.Node, profile *spec.Benchmark
 	if profile != nil {
 		src.Env = profile.Spec.Env
 	}
-	if p.spec("load").Load != nil {
-		src.Name, src.Tool = "load", load.Native
+	if own := p.spec("load").Load; own != nil {
+		src.Name, src.Tool, src.Load = "load", load.Native, own
 		src.Block = load.Block{File: p.exp.File, Path: "spec.load", Node: spec.Get(root, inSpec(spec.Path{{Key: "load"}}))}
 		return true
 	}
 	if profile == nil {
 		return false
 	}
-	src.Name, src.Tool = profile.Metadata.Name, profile.Spec.Tool
+	src.Name, src.Tool, src.Load = profile.Metadata.Name, profile.Spec.Tool, profile.Spec.Load
 	src.Block = load.Block{File: profile.File, Path: "spec." + blockOf(src.Tool)}
 	path, err := spec.ParsePath(src.Block.Path)
 	src.Block.Node = spec.Get(profile.Root, path)

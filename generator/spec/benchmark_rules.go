@@ -45,7 +45,7 @@ func (s *BenchmarkSpec) check() (out problem.Findings) {
 	}
 	out.Under("env", checkLoadEnv(s.Env))
 	if s.Tool == "native" {
-		out.Under("load", s.Load.check())
+		out.Under("load", s.Load.Check())
 	}
 	return out
 }

@@ -33,13 +33,14 @@ type field struct {
 	def, implied    string
 	aliases, enum   []string
 	words           map[string]string // further spellings of enum values
+	instead         map[string]string // words that one may take for enum values: what to do
 	scalar.Range
 	is, keys             string // rules of the value and of the keys
 	req, zero, nullClear bool
-	bare                 bool // a bare number is seconds
-	blankIsNull          bool // blanks say nothing, as null
-	exact                bool // its words are Kubernetes', which knows no other case
-	secret               bool // it takes a reference to a value of a Secret
+	bare                 string // what a bare number is: see the package documentation
+	blankIsNull          bool   // blanks say nothing, as null
+	exact                bool   // its words are Kubernetes', which knows no other case
+	secret               bool   // it takes a reference to a value of a Secret
 	maxItems             int
 	place                int // among the fields of its struct
 	index                []int
@@ -123,20 +124,26 @@ func newField(sf reflect.StructField, name string, index []int) *field {
 	get := sf.Tag.Get
 	f := &field{
 		name: name, doc: get("doc"), unit: get("unit"), def: get("default"), implied: get("implied"),
-		aliases: split(get("alias")), enum: split(get("enum")), words: map[string]string{},
+		aliases: split(get("alias")), enum: split(get("enum")), words: pairs(get("words")), instead: pairs(get("instead")),
 		Range: scalar.Range{Min: number(get("min")), Max: number(get("max")), Above: number(get("above"))},
 		is:    get("is"), keys: get("keys"), req: get("req") != "", zero: get("zero") != "",
-		nullClear: get("null") == "clears", bare: get("bare") != "", maxItems: maxItems, index: index, typ: sf.Type,
+		nullClear: get("null") == "clears", bare: get("bare"), maxItems: maxItems, index: index, typ: sf.Type,
 	}
 	f.secret = get("secret") != ""
-	for _, pair := range split(get("words")) {
-		spelling, word, _ := strings.Cut(pair, "=")
-		f.words[spelling] = word
-	}
 	if n := number(get("maxitems")); n != nil {
 		f.maxItems = int(*n)
 	}
 	return f
+}
+
+// pairs reads "a=b|c=d".
+func pairs(tag string) map[string]string {
+	out := map[string]string{}
+	for _, pair := range split(tag) {
+		key, value, _ := strings.Cut(pair, "=")
+		out[key] = value
+	}
+	return out
 }
 
 func split(tag string) []string {

@@ -10,8 +10,9 @@
 //	implied   default resolved later     enum     allowed words, "a|b"
 //	words     spellings, "other=word"    min, max, above   range of a number
 //	is, keys  rule of values, of keys    zero     a duration may be 0
-//	bare      bare number is seconds     null     "clears": null is a value
-//	maxitems  entries of a map
+//	bare      "s": bare number is seconds; "integer": one that stands for the whole struct has no fraction
+//	instead   words that are none of enum, and what to do, "word=do this"
+//	null      "clears": null is a value  maxitems entries of a map
 //
 // A file is read in three steps: parse resolves anchors and merges and checks sizes, the decoder checks each field on
 // its own, and the check methods check the rules between fields. Each step continues after a problem, so that a person

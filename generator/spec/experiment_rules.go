@@ -26,7 +26,7 @@ func (e *Experiment) check() problem.List {
 		o := s.ModelOverrides[model]
 		out.Under("model_overrides"+bracketed(model), o.check())
 	}
-	out.Under("load", s.Load.check())
+	out.Under("load", s.Load.Check())
 	out.Under("engine", s.Engine.check())
 	out.Under("slo", s.SLO.check())
 	out = append(out, s.checkClusters()...)

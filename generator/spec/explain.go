@@ -10,6 +10,7 @@ import (
 
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/load"
 )
 
 // Explanation says what a field of the format is.
@@ -156,19 +157,19 @@ func (c *codec) typeName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return "duration"
-	case reflect.TypeFor[Object]():
+	case reflect.TypeFor[load.Object]():
 		return "free object"
-	case reflect.TypeFor[Count]():
+	case reflect.TypeFor[load.Count]():
 		return "integer or N*concurrency"
-	case reflect.TypeFor[Skip]():
+	case reflect.TypeFor[load.Skip]():
 		return "number, duration or {percent, value, mode}"
 	case reflect.TypeFor[Probe]():
 		return "Kubernetes Probe fields or false"
-	case reflect.TypeFor[Length]():
+	case reflect.TypeFor[load.Length]():
 		return "integer or {mean, stdev, min, max, shape}"
-	case reflect.TypeFor[Ramp]():
+	case reflect.TypeFor[load.Ramp]():
 		return "duration or {over, from, shape, steps}"
-	case reflect.TypeFor[ClusterAt](), reflect.TypeFor[Adapter]():
+	case reflect.TypeFor[ClusterAt](), reflect.TypeFor[load.Adapter]():
 		return "name or object"
 	case reflect.TypeFor[[]AxisDecl]():
 		return "map path to list of values"

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"bflow.dev/bflow/load"
 )
 
 func TestSetChangesWhatTheFileSays(t *testing.T) {
@@ -19,7 +21,7 @@ load: {stages: [{rate: 1, duration: 1m}]}`
 		got  func(*ExperimentSpec) any
 		want any
 	}{
-		{"a number", []string{"load.stages[0].rate=4"}, func(s *ExperimentSpec) any { return s.Load.Stages[0].Rate }, List[float64]{4}},
+		{"a number", []string{"load.stages[0].rate=4"}, func(s *ExperimentSpec) any { return s.Load.Stages[0].Rate }, load.List[float64]{4}},
 		{"text keeps its source", []string{"mlflow.version=1.10"}, func(s *ExperimentSpec) any { return s.MLflow.Version }, "1.10"},
 		{"an empty value takes the field away", []string{"overrides.scale.replicas="}, func(s *ExperimentSpec) any { return s.Overrides.Scale.Replicas }, Axis[int](nil)},
 		{"a list makes an axis where a field has one", []string{"overrides.scale.replicas=[3, 4]"}, func(s *ExperimentSpec) any { return s.Overrides.Scale.Replicas }, Axis[int]{3, 4}},

@@ -251,7 +251,7 @@ func longForm(n *yaml.Node, t reflect.Type, seg Seg) *yaml.Node {
 	switch {
 	case isShort && seg.Key != "":
 		key := at
-		key.Kind, key.Tag, key.Value = yaml.ScalarNode, "!!str", short.shorthand()
+		key.Kind, key.Tag, key.Value = yaml.ScalarNode, "!!str", short.Shorthand()
 		at.Kind, at.Tag, at.Content = yaml.MappingNode, "!!map", []*yaml.Node{&key, n}
 	case seg.Key == "" && (isAxis(t) || t.Implements(reflect.TypeFor[listType]())):
 		at.Kind, at.Tag, at.Content = yaml.SequenceNode, "!!seq", []*yaml.Node{n}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/load"
 )
 
 // reader puts the value of n, which is not null, into v. f holds the rules of the field; inside a list or a map it is
@@ -19,13 +20,12 @@ type reader func(d *decoder, n *yaml.Node, v reflect.Value, f *field)
 // Generic types of the format say what they are.
 type (
 	axisType    interface{ isAxis() }
-	listType    interface{ isList() }
+	listType    interface{ OneOrMany() }
 	replaceType interface{ isReplace() }
-	shortType   interface{ shorthand() string } // the field that a bare scalar sets
+	shortType   interface{ Shorthand() string } // the field that a bare scalar sets
 )
 
 func (Axis[T]) isAxis()       {}
-func (List[T]) isList()       {}
 func (Replace[T]) isReplace() {}
 
 // reader returns the reader of t, building it at first sight.
@@ -46,12 +46,12 @@ func (c *codec) special(t reflect.Type) reader {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return (*decoder).duration
-	case reflect.TypeFor[Object]():
+	case reflect.TypeFor[load.Object]():
 		return (*decoder).object
-	case reflect.TypeFor[Count]():
+	case reflect.TypeFor[load.Count]():
 		return (*decoder).count
-	case reflect.TypeFor[Skip]():
-		c.table(reflect.TypeFor[skipForm]())
+	case reflect.TypeFor[load.Skip]():
+		c.table(reflect.TypeFor[load.SkipForm]())
 		return (*decoder).skip
 	case reflect.TypeFor[Probe]():
 		return c.probe()
@@ -112,8 +112,7 @@ func (c *codec) structReader(t reflect.Type) reader {
 		return func(d *decoder, n *yaml.Node, v reflect.Value, f *field) {
 			if n.Kind == yaml.ScalarNode {
 				v.Set(tab.prototype)
-				f = tab.byName[short.shorthand()]
-				f.read(d, n, v.FieldByIndex(f.index), f)
+				d.short(n, v, tab.byName[short.Shorthand()])
 				return
 			}
 			read(d, n, v, f)
@@ -122,17 +121,26 @@ func (c *codec) structReader(t reflect.Type) reader {
 	return read
 }
 
+// short reads a scalar that stands for a struct: f is the field that it sets.
+func (d *decoder) short(n *yaml.Node, v reflect.Value, f *field) {
+	if _, err := scalar.Whole(n); err != nil && f.bare == "integer" {
+		d.wrong(n, err)
+		return
+	}
+	f.read(d, n, v.FieldByIndex(f.index), f)
+}
+
 // blankIsNull reports whether blanks say nothing where a value of type t may stand. They are a text.
 func (c *codec) blankIsNull(t reflect.Type) bool {
 	t = bare(t)
 	if short, ok := reflect.Zero(t).Interface().(shortType); ok {
-		return c.blankIsNull(c.table(t).byName[short.shorthand()].typ)
+		return c.blankIsNull(c.table(t).byName[short.Shorthand()].typ)
 	}
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
 		return true
 	}
-	return t == reflect.TypeFor[Count]() || t == reflect.TypeFor[Skip]()
+	return t == reflect.TypeFor[load.Count]() || t == reflect.TypeFor[load.Skip]()
 }
 
 func pointer(t reflect.Type, elem reader) reader {

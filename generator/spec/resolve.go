@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/load"
 )
 
 // resolve walks p from struct type t and rewrites its keys in first spellings. It returns the field that p ends in,
@@ -41,7 +42,7 @@ func (c *codec) resolve(t reflect.Type, p Path) (f *field, typ reflect.Type, tex
 
 func (c *codec) noField(tab *table, key string) string {
 	if tab == nil {
-		return "unknown field " + strconv.Quote(key)
+		return problem.UnknownField(key, nil)
 	}
 	return problem.UnknownField(key, tab.names())
 }
@@ -59,5 +60,5 @@ func bare(t reflect.Type) reflect.Type {
 
 // free reports whether anything may stand below t.
 func free(t reflect.Type) bool {
-	return t == reflect.TypeFor[Object]() || t == reflect.TypeFor[Probe]()
+	return t == reflect.TypeFor[load.Object]() || t == reflect.TypeFor[Probe]()
 }

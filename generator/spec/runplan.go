@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/load"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -27,7 +28,7 @@ func (l *loader) runPlan(d *Doc) *RunPlan {
 	if version != nil && version.Value != APIVersion && version.Value != APIVersionAlias {
 		l.found.Add(d.Problem("apiVersion", "want %q or %q, found %s", APIVersion, APIVersionAlias, scalar.Found(version)))
 	}
-	text, err := Object{Node: d.Root}.MarshalJSON()
+	text, err := load.Object{Node: d.Root}.MarshalJSON()
 	if err == nil {
 		dec := json.NewDecoder(bytes.NewReader(text))
 		if !l.opt.Lenient {
@@ -43,30 +44,6 @@ func (l *loader) runPlan(d *Doc) *RunPlan {
 		}
 	}
 	return p
-}
-
-// MarshalJSON writes the mapping as JSON, null when it is not set.
-func (o Object) MarshalJSON() ([]byte, error) {
-	if o.Node == nil {
-		return []byte("null"), nil
-	}
-	value, err := o.Value()
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(value)
-}
-
-// Value returns the mapping as Go values, as YAML reads them. An object that is not set is nil.
-func (o Object) Value() (map[string]any, error) {
-	if o.Node == nil {
-		return nil, nil
-	}
-	var out map[string]any
-	if err := o.Node.Decode(&out); err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // MarshalJSON writes false for a probe that is off, else the patch.

@@ -9,6 +9,7 @@ import (
 	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/load"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -24,7 +25,8 @@ func (d *decoder) text(n *yaml.Node, v reflect.Value, f *field) {
 		d.wrong(n, err)
 		return
 	}
-	if item := len(d.path) > 0 && d.path[len(d.path)-1].Key == ""; !item && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+	inList := len(d.path) > 0 && d.path[len(d.path)-1].Key == ""
+	if isBlock := n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0; isBlock && !inList {
 		text = n.Value
 	}
 	if word, ok := f.words[text]; ok {
@@ -63,7 +65,7 @@ type valueFrom struct {
 
 // secretSource is the only source there is.
 type secretSource struct {
-	SecretKeyRef SecretKey `json:"secretKeyRef" req:"true" doc:"Secret in the namespace of the run, and key in it"`
+	SecretKeyRef load.SecretKey `json:"secretKeyRef" req:"true" doc:"Secret in the namespace of the run, and key in it"`
 }
 
 // reference reads {valueFrom: {secretKeyRef: {name, key}}}: the text is then what stands for the value in a plan.
@@ -91,11 +93,14 @@ func (d *decoder) word(n *yaml.Node, v reflect.Value, f *field) {
 	if err == nil && f.exact {
 		err = scalar.NotOneOf(n, f.enum)
 	}
-	if err != nil {
+	switch todo := f.instead[v.String()]; {
+	case todo != "":
+		d.report(n, "%s; %s", err, todo)
+	case err != nil:
 		d.wrong(n, err)
-		return
+	default:
+		v.SetString(word)
 	}
-	v.SetString(word)
 }
 
 // rule reports text that breaks the named rule.
@@ -161,7 +166,7 @@ func (d *decoder) limits(n *yaml.Node, x float64, f *field) {
 // duration reads a length of time; in metrics fields also bare seconds.
 func (d *decoder) duration(n *yaml.Node, v reflect.Value, f *field) {
 	read := scalar.Duration
-	if f.bare {
+	if f.bare == "s" {
 		read = scalar.Seconds
 	}
 	t, err := read(n, runplan.LongestTime)

@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"bflow.dev/bflow/load"
 )
 
 // object is a JSON object; encoding/json writes its keys sorted.
@@ -73,8 +75,12 @@ func (s *schema) structure(t reflect.Type) object {
 		def["allOf"] = required
 	}
 	if short, ok := reflect.Zero(t).Interface().(shortType); ok {
-		one := s.codec.tables[t].byName[short.shorthand()]
-		s.defs[t.Name()] = object{"anyOf": []any{def, s.value(one.typ, one)}}
+		one := s.codec.tables[t].byName[short.Shorthand()]
+		value := s.value(one.typ, one)
+		if one.bare == "integer" {
+			value = one.bounded(object{"type": "integer"}, integerText)
+		}
+		s.defs[t.Name()] = object{"anyOf": []any{def, value}}
 	}
 	return ref
 }
@@ -109,6 +115,9 @@ func (s *schema) unset(t reflect.Type) []any {
 	return []any{nil}
 }
 
+// integerText is an integer in quotes.
+const integerText = `^\s*[-+]?(0x)?[0-9a-fA-F_]+\s*$`
+
 // value is the schema of type t under the rules of f.
 func (s *schema) value(t reflect.Type, f *field) object {
 	t = bare(t)
@@ -125,11 +134,12 @@ func (s *schema) value(t reflect.Type, f *field) object {
 	case reflect.String:
 		return s.text(f)
 	case reflect.Bool:
-		return object{"anyOf": []any{object{"type": "boolean"}, object{"enum": []int{0, 1}}, object{"type": "string", "pattern": anyCase(`^\s*(true|false|yes|no|on|off|1|0)\s*$`)}}}
+		word := anyCase(`^\s*(true|false|yes|no|on|off|1|0)\s*$`)
+		return object{"anyOf": []any{object{"type": "boolean"}, object{"enum": []int{0, 1}}, object{"type": "string", "pattern": word}}}
 	case reflect.Float64:
 		return f.bounded(object{"type": "number"}, `^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*$`)
 	}
-	return f.bounded(object{"type": "integer"}, `^\s*[-+]?(0x)?[0-9a-fA-F_]+\s*$`)
+	return f.bounded(object{"type": "integer"}, integerText)
 }
 
 // special is the schema of types that are not read by their Go shape.
@@ -138,21 +148,22 @@ func (s *schema) special(t reflect.Type, f *field) object {
 	textOrNumber := object{"type": []string{"string", "number"}}
 	switch t {
 	case reflect.TypeFor[time.Duration]():
-		if f.bare {
+		if f.bare == "s" {
 			return object{"anyOf": []any{object{"type": "string", "pattern": duration}, object{"type": []string{"number", "string"}, "exclusiveMinimum": 0, "pattern": `^[0-9.]+$`}}}
 		}
 		if f.zero {
 			return object{"type": "string", "pattern": duration}
 		}
 		return object{"type": "string", "pattern": duration, "not": object{"pattern": `^[0.hms\s]*$`}}
-	case reflect.TypeFor[Object](), reflect.TypeFor[PartialPoint]():
+	case reflect.TypeFor[load.Object](), reflect.TypeFor[PartialPoint]():
 		return object{"type": "object"}
 	case reflect.TypeFor[Probe]():
 		return object{"anyOf": []any{s.structure(reflect.TypeFor[corev1.Probe]()), object{"enum": []any{false, "false", "no", "0", "off"}}}}
-	case reflect.TypeFor[Count]():
-		return object{"type": []string{"integer", "string"}, "minimum": 1, "pattern": `^\s*[0-9]+\s*(\*\s*` + anyCase("concurrency") + `)?\s*$`}
-	case reflect.TypeFor[Skip]():
-		return object{"anyOf": []any{s.structure(reflect.TypeFor[skipForm]()), object{"type": "number", "minimum": 0}, object{"type": "string", "pattern": `^[0-9.]+|` + duration}}}
+	case reflect.TypeFor[load.Count]():
+		multiple := `^\s*[0-9]+\s*(\*\s*` + anyCase("concurrency") + `)?\s*$`
+		return object{"type": []string{"integer", "string"}, "minimum": 1, "pattern": multiple}
+	case reflect.TypeFor[load.Skip]():
+		return object{"anyOf": []any{s.structure(reflect.TypeFor[load.SkipForm]()), object{"type": "number", "minimum": 0}, object{"type": "string", "pattern": `^[0-9.]+|` + duration}}}
 	case reflect.TypeFor[[]AxisDecl]():
 		return object{"type": "object", "additionalProperties": object{"type": "array", "minItems": 1, "maxItems": maxItems}}
 	case reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[resource.Quantity]():

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/load"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -17,7 +18,7 @@ func (d *decoder) object(n *yaml.Node, v reflect.Value, _ *field) {
 		d.wrong(n, scalar.WantMapping(n))
 		return
 	}
-	v.Set(reflect.ValueOf(Object{Node: n}))
+	v.Set(reflect.ValueOf(load.Object{Node: n}))
 }
 
 func (d *decoder) count(n *yaml.Node, v reflect.Value, _ *field) {
@@ -26,24 +27,15 @@ func (d *decoder) count(n *yaml.Node, v reflect.Value, _ *field) {
 		d.wrong(n, err)
 		return
 	}
-	v.Set(reflect.ValueOf(Count{N: times, PerLoad: perLoad}))
-}
-
-// skipForm is the long form of Skip.
-type skipForm struct {
-	Percent float64 `json:"percent,omitempty" min:"0" max:"1" doc:"share, 0 to 1"`
-	Value   float64 `json:"value,omitempty" min:"0" doc:"seconds or requests"`
-	Mode    string  `json:"mode,omitempty" enum:"duration|requests|prefer_duration|prefer_requests|both" implied:"prefer_duration" doc:"what it counts"`
+	v.Set(reflect.ValueOf(load.Count{N: times, PerLoad: perLoad}))
 }
 
 // skip reads 0.1, 20, 10s, or {percent, value, mode}.
 func (d *decoder) skip(n *yaml.Node, v reflect.Value, f *field) {
-	var s Skip
+	var s load.Skip
 	switch n.Kind {
 	case yaml.MappingNode:
-		var form skipForm
-		d.codec.structure(d.codec.table(reflect.TypeFor[skipForm]()))(d, n, reflect.ValueOf(&form).Elem(), f)
-		s = Skip{Percent: form.Percent, Value: form.Value, Mode: form.Mode}
+		d.codec.structure(d.codec.table(reflect.TypeFor[load.SkipForm]()))(d, n, reflect.ValueOf(&s.SkipForm).Elem(), f)
 	case yaml.ScalarNode:
 		s = d.skipScalar(n)
 	default:
@@ -52,19 +44,19 @@ func (d *decoder) skip(n *yaml.Node, v reflect.Value, f *field) {
 	v.Set(reflect.ValueOf(s))
 }
 
-func (d *decoder) skipScalar(n *yaml.Node) Skip {
+func (d *decoder) skipScalar(n *yaml.Node) load.Skip {
 	if scalar.IsDuration(n) {
 		t, err := scalar.Duration(n, runplan.LongestTime)
 		if err != nil {
 			d.wrong(n, err)
 		}
-		return Skip{Seconds: t.Seconds()}
+		return load.Skip{Duration: t}
 	}
 	x, err := scalar.Number(n)
 	if err != nil || x < 0 {
 		d.wrong(n, scalar.Want("a share below 1, a number of seconds, a duration or {percent, value, mode}", n))
 	}
-	return Skip{Number: x}
+	return load.Skip{Number: x}
 }
 
 // probe reads false, or fields of a Kubernetes Probe.
@@ -84,7 +76,7 @@ func (c *codec) probe() reader {
 		}
 		var probe corev1.Probe
 		read(d, n, reflect.ValueOf(&probe).Elem(), f)
-		v.Set(reflect.ValueOf(Probe{Patch: Object{Node: n}}))
+		v.Set(reflect.ValueOf(Probe{Patch: load.Object{Node: n}}))
 	}
 }
 

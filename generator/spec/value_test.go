@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"bflow.dev/bflow/load"
 )
 
 // loaded is an experiment that must have no errors.
@@ -30,10 +32,10 @@ func TestDefaultsOfAnExperiment(t *testing.T) {
 		ToolRunner: "auto",
 		Queue:      &Queue{Isolation: "shared"},
 		Pins:       &Pins{Require: "none"},
-		Load: &LoadBlock{
-			API:    LoadAPI{Stream: true, Timeout: 10 * time.Minute, VerifyTLS: true, ExactOutput: true},
-			Data:   LoadData{Turns: 1, FreshPerStage: true, Seed: 42, Prefixes: []Prefix{{Weight: 1, Count: Count{N: 1}, Tokens: 5}}},
-			Stages: []LoadStage{{Measure: true, Rate: List[float64]{1}, Duration: time.Minute}},
+		Load: &load.LoadBlock{
+			API:    load.LoadAPI{Stream: true, Timeout: 10 * time.Minute, VerifyTLS: true, ExactOutput: true},
+			Data:   load.LoadData{Turns: 1, FreshPerStage: true, Seed: 42, Prefixes: []load.Prefix{{Weight: 1, Count: load.Count{N: 1}, Tokens: 5}}},
+			Stages: []load.LoadStage{{Measure: true, Rate: load.List[float64]{1}, Duration: time.Minute}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -104,17 +106,17 @@ func TestValuesAreReadAsTheFormatSays(t *testing.T) {
 		{"a trailing slash of the endpoint is dropped", "target: {base_url: \"https://x.example//\"}",
 			func(s *ExperimentSpec) any { return s.Target.BaseURL }, "https://x.example"},
 		{"multiples of the load value", "overrides: {benchmark: {max_requests: 5*Concurrency}}",
-			func(s *ExperimentSpec) any { return s.Overrides.Benchmark.MaxRequests }, Count{N: 5, PerLoad: true}},
+			func(s *ExperimentSpec) any { return s.Overrides.Benchmark.MaxRequests }, load.Count{N: 5, PerLoad: true}},
 		{"merges are weaker than keys, the first merge stronger than the second",
 			"mlflow: {tags: &a {x: 1, y: 1}}\noverrides: {runtime: {env: &b {y: 2, z: 2}}, benchmark: {env: {<<: [*a, *b], x: 3}}}",
 			func(s *ExperimentSpec) any { return s.Overrides.Benchmark.Env }, map[string]string{"x": "3", "y": "1", "z": "2"}},
 		{"a bare number is a fixed length", "load: {data: {input: 900}, stages: [{rate: 1, duration: 1s}]}",
-			func(s *ExperimentSpec) any { return *s.Load.Data.Input }, Length{Mean: 900}},
-		{"skips as share, seconds, duration and form", "load: {stages: [{rate: 1, duration: 1m, skip_first: 0.1, skip_last: 5s}, {rate: 1, duration: 1m, skip_first: 20, skip_last: {value: 3, mode: requests}}]}",
+			func(s *ExperimentSpec) any { return *s.Load.Data.Input }, load.Length{Mean: 900}},
+		{"skips as share, seconds, duration and form", "load: {stages: [{rate: 1, duration: 1m, skip_first: 0.1, skip_last: 5s}, {rate: 1, requests: 60, skip_first: 20, skip_last: {value: 3, mode: requests}}]}",
 			func(s *ExperimentSpec) any {
 				a, b := s.Load.Stages[0], s.Load.Stages[1]
-				return []Skip{a.SkipFirst, a.SkipLast, b.SkipFirst, b.SkipLast}
-			}, []Skip{{Number: 0.1}, {Seconds: 5}, {Number: 20}, {Value: 3, Mode: "requests"}}},
+				return []load.Skip{a.SkipFirst, a.SkipLast, b.SkipFirst, b.SkipLast}
+			}, []load.Skip{{Number: 0.1}, {Duration: 5 * time.Second}, {Number: 20}, {SkipForm: load.SkipForm{Value: new(3.0), Mode: "requests"}}}},
 		{"a cluster by name", "target_clusters: [local, {name: b, queue: q}]",
 			func(s *ExperimentSpec) any { return s.TargetClusters }, []ClusterAt{{Name: "local"}, {Name: "b", Queue: "q"}}},
 	} {
@@ -167,10 +169,10 @@ func TestFreeObjectsAreWrittenAsJSON(t *testing.T) {
 		got  interface{ MarshalJSON() ([]byte, error) }
 		want string
 	}{
-		{"an object", Object{Node: roots[0]}, `{"a":{"b":[1,0.5,"yes","x"],"c":null}}`},
-		{"an object that is not set", Object{}, "null"},
+		{"an object", load.Object{Node: roots[0]}, `{"a":{"b":[1,0.5,"yes","x"],"c":null}}`},
+		{"an object that is not set", load.Object{}, "null"},
 		{"a probe that is off", Probe{Off: true}, "false"},
-		{"a patch of a probe", Probe{Patch: Object{Node: roots[0]}}, `{"a":{"b":[1,0.5,"yes","x"],"c":null}}`},
+		{"a patch of a probe", Probe{Patch: load.Object{Node: roots[0]}}, `{"a":{"b":[1,0.5,"yes","x"],"c":null}}`},
 	} {
 		if text, err := row.got.MarshalJSON(); err != nil || string(text) != row.want {
 			t.Errorf("%s: got %s, %v", row.name, text, err)

@@ -1,8 +1,9 @@
-package spec
+package load
 
 import "time"
 
-// LoadBlock is the native load block.
+// LoadBlock is the native load block. Its struct tags drive the decoder, the explanations and the schema of package spec of
+// the generator, which lists them; the rules between its fields are Check, and what a plan has of it is Translate's.
 type LoadBlock struct {
 	API    LoadAPI     `json:"api,omitempty" doc:"how requests are sent"`
 	Data   LoadData    `json:"data,omitempty" doc:"prompts and outputs"`
@@ -45,8 +46,8 @@ type TLSFiles struct {
 
 // Retry puts requests again that got no answer, 429 or 5xx.
 type Retry struct {
-	Attempts int           `json:"attempts" req:"true" min:"1" doc:"retries after the first attempt"`
-	Backoff  time.Duration `json:"backoff,omitempty" zero:"true" implied:"500ms" doc:"wait before the first retry, doubled for each further one"`
+	Attempts int           `json:"attempts" req:"true" min:"1" doc:"attempts beside the first"`
+	Backoff  time.Duration `json:"backoff,omitempty" zero:"true" default:"500ms" doc:"wait before the first of them, doubled for each more"`
 }
 
 // Cancel closes the connection of a share of the requests.
@@ -61,7 +62,8 @@ type Adapter struct {
 	Weight float64 `json:"weight,omitempty" default:"1" above:"0" doc:"relative share of requests"`
 }
 
-func (Adapter) shorthand() string { return "name" }
+// Shorthand is the field that a bare scalar sets.
+func (Adapter) Shorthand() string { return "name" }
 
 // Priority is a priority and how often it is drawn.
 type Priority struct {
@@ -121,20 +123,21 @@ type Images struct {
 
 // Length is a distribution of token counts; a bare number is its mean, fixed.
 type Length struct {
-	Mean  float64 `json:"mean" req:"true" above:"0" unit:"tokens" doc:"mean"`
+	Mean  float64 `json:"mean" req:"true" above:"0" bare:"integer" unit:"tokens" doc:"mean"`
 	Stdev float64 `json:"stdev,omitempty" min:"0" unit:"tokens" doc:"standard deviation"`
 	Min   *int    `json:"min,omitempty" min:"0" unit:"tokens" doc:"smallest value"`
 	Max   *int    `json:"max,omitempty" min:"1" unit:"tokens" doc:"largest value"`
 	Shape string  `json:"shape,omitempty" enum:"normal|uniform|lognormal|fixed" implied:"normal with stdev, uniform with bounds, otherwise fixed" doc:"distribution"`
 }
 
-func (Length) shorthand() string { return "mean" }
+// Shorthand is the field that a bare scalar sets.
+func (Length) Shorthand() string { return "mean" }
 
 // Prefix is a bucket of shared prefixes: one of Count fixed texts of Tokens tokens, drawn by Weight.
 type Prefix struct {
-	Weight float64 `json:"weight,omitempty" default:"1" above:"0" doc:"relative share of conversations"`
-	Count  Count   `json:"count,omitzero" default:"1" doc:"number of distinct prefixes: an integer or N*concurrency"`
-	Tokens int     `json:"tokens" req:"true" min:"0" unit:"tokens" doc:"length of each prefix"`
+	Weight float64 `json:"weight,omitempty" default:"1" above:"0" doc:"share of conversations, relative to the other buckets"`
+	Count  Count   `json:"count,omitzero" default:"1" doc:"different texts: a number or N*concurrency"`
+	Tokens int     `json:"tokens" req:"true" min:"1" unit:"tokens" doc:"length of each"`
 }
 
 // Trace replays a recorded file.
@@ -142,14 +145,14 @@ type Trace struct {
 	Format    string        `json:"format" req:"true" enum:"mooncake|azure|jsonl|trace_synthetic" words:"mooncake_trace=mooncake" doc:"format of the file. mooncake, jsonl: JSON lines, times in ms; azure: CSV; trace_synthetic: JSON lines, times in s"`
 	URL       string        `json:"url" req:"true" secret:"true" doc:"URL or path of the file"`
 	SHA256    string        `json:"sha256,omitempty" is:"sha256" doc:"digest of the file"`
-	Limit     int           `json:"limit,omitempty" min:"1" doc:"use only the first N non-empty lines"`
-	MaxInput  int           `json:"max_input,omitempty" min:"1" unit:"tokens" doc:"drop requests with a longer input"`
-	MaxOutput int           `json:"max_output,omitempty" min:"1" unit:"tokens" doc:"truncate longer outputs to this length"`
-	TimeScale float64       `json:"time_scale,omitempty" default:"1" above:"0" doc:"factor for all send times"`
-	From      time.Duration `json:"from,omitempty" zero:"true" doc:"start of the time window to replay"`
-	To        time.Duration `json:"to,omitempty" doc:"end of the time window to replay"`
-	Turns     string        `json:"turns,omitempty" enum:"timestamp|idle_gap" implied:"timestamp" doc:"when to send a later turn: at its recorded time, or after the recorded gap since the turn before"`
-	Repeat    int           `json:"repeat,omitempty" default:"1" min:"1" doc:"how many times to replay the trace"`
+	Limit     int           `json:"limit,omitempty" min:"1" doc:"first N non-empty lines"`
+	MaxInput  int           `json:"max_input,omitempty" min:"1" unit:"tokens" doc:"longer inputs are dropped"`
+	MaxOutput int           `json:"max_output,omitempty" min:"1" unit:"tokens" doc:"longer outputs are cut to it"`
+	TimeScale float64       `json:"time_scale,omitempty" default:"1" above:"0" doc:"factor on send times"`
+	From      time.Duration `json:"from,omitempty" zero:"true" doc:"start of the window"`
+	To        time.Duration `json:"to,omitempty" doc:"end of the window"`
+	Turns     string        `json:"turns,omitempty" enum:"timestamp|idle_gap" implied:"timestamp" doc:"a later turn: at its recorded time, or so long after the turn before as was recorded"`
+	Repeat    int           `json:"repeat,omitempty" implied:"1" min:"1" doc:"times that the trace is played"`
 }
 
 // LoadStage is a span of load with one shape; a list in concurrency or rate is one stage per value.
@@ -177,21 +180,20 @@ type LoadStage struct {
 
 // StopRule ends a stage early. Which fields count depends on Kind; nil means the kind's default.
 type StopRule struct {
-	Kind               string   `json:"kind" req:"true" enum:"max_duration|max_requests|max_errors|max_error_rate|max_global_error_rate|over_saturation" doc:"kind of the rule"`
-	Scope              string   `json:"stopping_scope,omitempty" enum:"current|all" default:"current" doc:"all = also skip the later stages"`
-	Seconds            *float64 `json:"seconds,omitempty" above:"0" unit:"s" doc:"max_duration: time limit"`
-	Count              Count    `json:"count,omitzero" doc:"max_requests, max_errors: limit"`
-	Rate               *float64 `json:"rate,omitempty" min:"0" max:"1" doc:"max_error_rate, max_global_error_rate: limit"`
-	Window             *int     `json:"window,omitempty" min:"1" implied:"30" doc:"max_error_rate: number of last requests to look at"`
-	Minimum            *int     `json:"minimum,omitempty" min:"1" implied:"30" doc:"max_global_error_rate: requests needed before the rule applies"`
-	Mode               string   `json:"mode,omitempty" enum:"enforce|monitor" doc:"over_saturation: stop the stage, or only report it"`
-	MinSeconds         *float64 `json:"min_seconds,omitempty" min:"0" implied:"30" unit:"s" doc:"over_saturation: time before the rule applies"`
-	MaxWindowSeconds   *float64 `json:"max_window_seconds,omitempty" above:"0" implied:"120" unit:"s" doc:"over_saturation: longest window"`
-	MOEThreshold       *float64 `json:"moe_threshold,omitempty" above:"0" implied:"2" doc:"over_saturation: largest margin of error of the slope, as a multiple of the slope"`
-	MinimumTTFT        *float64 `json:"minimum_ttft,omitempty" min:"0" implied:"2.5" unit:"s" doc:"over_saturation: mean TTFT above which the rule applies"`
-	MaximumWindowRatio *float64 `json:"maximum_window_ratio,omitempty" above:"0" max:"1" implied:"0.75" doc:"over_saturation: longest window as a share of the elapsed time"`
-	MinimumWindowSize  *int     `json:"minimum_window_size,omitempty" min:"1" implied:"5" doc:"over_saturation: data points needed before the rule applies"`
-	Confidence         *float64 `json:"confidence,omitempty" above:"0" max:"1" implied:"0.95" doc:"over_saturation: confidence level"`
+	Kind               string   `json:"kind" req:"true" enum:"max_errors|max_error_rate|max_global_error_rate|over_saturation" instead:"max_duration=set duration on the stage|max_requests=set requests on the stage" doc:"kind of rule"`
+	Scope              string   `json:"stopping_scope,omitempty" enum:"current|all" default:"current" doc:"all = later stages are skipped too"`
+	Count              Count    `json:"count,omitzero" doc:"max_errors"`
+	Rate               *float64 `json:"rate,omitempty" min:"0" max:"1" doc:"max_error_rate, max_global_error_rate"`
+	Window             *int     `json:"window,omitempty" min:"1" implied:"30" doc:"max_error_rate: last requests looked at"`
+	Minimum            *int     `json:"minimum,omitempty" min:"1" implied:"30" doc:"max_global_error_rate: requests before it judges"`
+	Mode               string   `json:"mode,omitempty" enum:"enforce|monitor" doc:"over_saturation: stop, or only note"`
+	MinSeconds         *float64 `json:"min_seconds,omitempty" above:"0" implied:"30" unit:"s" doc:"over_saturation: before it judges"`
+	MaxWindowSeconds   *float64 `json:"max_window_seconds,omitempty" above:"0" implied:"120" unit:"s" doc:"over_saturation"`
+	MOEThreshold       *float64 `json:"moe_threshold,omitempty" above:"0" implied:"2" doc:"over_saturation: margin of error"`
+	MinimumTTFT        *float64 `json:"minimum_ttft,omitempty" above:"0" implied:"2.5" unit:"s" doc:"over_saturation"`
+	MaximumWindowRatio *float64 `json:"maximum_window_ratio,omitempty" above:"0" max:"1" implied:"0.75" doc:"over_saturation"`
+	MinimumWindowSize  *int     `json:"minimum_window_size,omitempty" min:"1" implied:"5" doc:"over_saturation"`
+	Confidence         *float64 `json:"confidence,omitempty" above:"0" max:"1" implied:"0.95" doc:"over_saturation"`
 }
 
 // Ramp is how the load of a stage rises to its value; a bare duration is Over.
@@ -202,7 +204,8 @@ type Ramp struct {
 	Steps int           `json:"steps,omitempty" min:"1" doc:"shape steps: number of steps of equal length"`
 }
 
-func (Ramp) shorthand() string { return "over" }
+// Shorthand is the field that a bare scalar sets.
+func (Ramp) Shorthand() string { return "over" }
 
 // Sweep measures the rates between one request at a time and all the server takes.
 type Sweep struct {

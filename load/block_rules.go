@@ -1,48 +1,77 @@
-package spec
+package load
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
-	"bflow.dev/bflow/load"
 	"bflow.dev/bflow/runplan"
 )
 
-// check finds stages that never end or mix shapes, and lengths that cannot be drawn.
-func (l *LoadBlock) check() (out problem.Findings) {
-	if l == nil {
+// Check finds stages that never end or mix shapes, and lengths that cannot be drawn: every rule between fields, but for the
+// source of prompts, which an axis of a matrix may still name. Paths are relative to the block.
+func (b *LoadBlock) Check() (out problem.Findings) {
+	if b == nil {
 		return nil
 	}
-	if len(l.Stages) == 0 && l.Sweep == nil && l.Search == nil {
+	if len(b.Stages) == 0 && b.Sweep == nil && b.Search == nil {
 		out.Add("", "want stages, sweep or search, found none of them")
 	}
-	out.Under("api", l.API.check())
+	out.Under("api", b.API.check())
 	names := map[string]int{}
-	for i := range l.Stages {
-		s, at := &l.Stages[i], "stages["+strconv.Itoa(i)+"]"
-		out.Under(at, s.check(&l.Data))
+	for i := range b.Stages {
+		s, at := &b.Stages[i], item("stages", i)
+		out.Under(at, s.check(&b.Data))
 		if first, ok := names[s.Name]; ok && s.Name != "" {
 			out.Add(at+".name", "duplicate stage name %q, first in stages[%d]", s.Name, first)
 		}
 		names[s.Name] = i
 	}
-	if s := l.Sweep; s != nil && s.Duration == 0 && s.Requests == 0 {
-		out.Add("sweep", "its stages never end; set duration or requests")
+	out.Under("sweep", b.Sweep.check())
+	out.Under("search", b.Search.check())
+	out.Under("data", b.Data.check())
+	out.Under("data", b.Data.checkImages(b.API.kind()))
+	out.Under("data", b.checkPrefixes())
+	return out
+}
+
+// item is the path of an entry of a list.
+func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
+// kind is the type of API that requests go to: chat without a word.
+func (a *LoadAPI) kind() string {
+	if kind, known := APIType(a.Type); known {
+		return kind
 	}
-	out.Under("search", l.Search.check())
-	out.Under("data", l.Data.check())
-	if l.Data.Images != nil && !isChat(l.API.Type) {
-		out.Add("data.images", "images are parts of a chat message; set api.type to chat")
+	return runplan.APIChat
+}
+
+// checkImages finds images in requests of a type that takes none.
+func (d *LoadData) checkImages(kind string) (out problem.Findings) {
+	if d.Images != nil && kind != runplan.APIChat {
+		out.Add("images", "images are parts of a chat message; set api.type to chat")
 	}
 	return out
 }
 
-// isChat reports whether a request type is chat, which it is without a word.
-func isChat(word string) bool {
-	kind, _ := load.APIType(word)
-	return word == "" || kind == runplan.APIChat
+// checkPrefixes finds numbers of prefixes that depend on a load value where a stage has none.
+func (b *LoadBlock) checkPrefixes() (out problem.Findings) {
+	valueless := b.Sweep != nil || len(b.Stages) == 0
+	var loads []float64
+	for i := range b.Stages {
+		of := b.Stages[i].loads()
+		valueless = valueless || len(of) == 0
+		loads = append(loads, of...)
+	}
+	if valueless {
+		loads = nil
+	}
+	for i, p := range b.Data.Prefixes {
+		out.Under(item("prefixes", i)+".count", p.Count.check(loads))
+	}
+	return out
 }
 
 func (a *LoadAPI) check() (out problem.Findings) {
@@ -68,27 +97,96 @@ func (s *LoadStage) check(data *LoadData) (out problem.Findings) {
 		out.Add("", "want one of concurrency, rate, schedule, throughput and synchronous, found %d of them", shapes)
 	case s.Schedule != "" && data.Trace == nil:
 		out.Add("schedule", "schedule trace needs data.trace")
-	case !s.bounded(data):
+	case !s.isBounded(data):
 		out.Add("", "the stage never ends; set duration or requests")
 	}
-	shape := shapeWords{s.Arrival, s.Burstiness, s.SlotPer, s.OnFull, s.MaxInflight.N, s.Ramp}
-	out = append(out, shape.check(open, closed)...)
+	out = append(out, s.words().check(open, closed)...)
 	if s.OnFull != "" && s.Throughput {
 		out.Add("on_full", "on_full needs rate or schedule; a throughput stage only sends what fits")
 	}
 	for i := range s.Stop {
-		out.Under("stop["+strconv.Itoa(i)+"]", s.Stop[i].check())
+		out.Under(item("stop", i), s.Stop[i].check())
+	}
+	if shapes == 1 {
+		out = append(out, s.checkLoads()...)
 	}
 	return out
 }
 
-// shapeWords are the words that depend on the shape of a stage.
+// loads are the load values of a stage: it is one stage of a plan for each. Not every shape has them.
+func (s *LoadStage) loads() []float64 {
+	if s.Synchronous {
+		return []float64{1}
+	}
+	loads := slices.Clone([]float64(s.Rate))
+	for _, n := range s.Concurrency {
+		loads = append(loads, float64(n))
+	}
+	return loads
+}
+
+// checkLoads finds load values that no host can make, and numbers that do not fit them.
+func (s *LoadStage) checkLoads() (out problem.Findings) {
+	loads := s.loads()
+	list := "concurrency"
+	if len(s.Rate) > 0 {
+		list = "rate"
+	}
+	for i, x := range loads {
+		at := item(list, i)
+		if len(loads) == 1 {
+			at = list
+		}
+		if x > runplan.MostAtOnce {
+			out.Add(at, "want at most %d, found %s", runplan.MostAtOnce, scalar.Plain(x))
+		}
+	}
+	out.Under("requests", s.Requests.check(loads))
+	out.Under("max_inflight", s.MaxInflight.check(loads))
+	for i := range s.Stop {
+		out.Under(item("stop", i)+".count", s.Stop[i].Count.check(loads))
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if len(loads) == 0 {
+		loads = []float64{0}
+	}
+	for _, x := range loads {
+		b := bounds{duration: runplan.Duration(s.Duration), requests: s.Requests.of(x)}
+		if out = checkSkips(s.SkipFirst, s.SkipLast, b); len(out) > 0 {
+			break
+		}
+	}
+	return out
+}
+
+// checkSkips checks both ends of a stage with the given bounds.
+func checkSkips(first, last Skip, b bounds) (out problem.Findings) {
+	out.Under("skip_first", first.check(b))
+	out.Under("skip_last", last.check(b))
+	return out
+}
+
+// shapeWords are the words that depend on the shape of a stage, or of a level of a search.
 type shapeWords struct {
 	arrival         string
 	burstiness      float64
 	slotPer, onFull string
-	maxInflight     int
+	maxInflight     Count
 	ramp            Ramp
+}
+
+func (s *LoadStage) words() shapeWords {
+	return shapeWords{s.Arrival, s.Burstiness, s.SlotPer, s.OnFull, s.MaxInflight, s.Ramp}
+}
+
+func (l *SearchLevel) words() shapeWords {
+	return shapeWords{l.Arrival, l.Burstiness, l.SlotPer, l.OnFull, Count{N: l.MaxInflight}, l.Ramp}
+}
+
+func (l *SearchLevel) bounds() bounds {
+	return bounds{duration: runplan.Duration(l.Duration), requests: l.Requests}
 }
 
 func (s shapeWords) check(open, closed bool) (out problem.Findings) {
@@ -101,10 +199,10 @@ func (s shapeWords) check(open, closed bool) (out problem.Findings) {
 	if s.slotPer != "" && !closed {
 		out.Add("slot_per", "slot_per needs concurrency")
 	}
-	if s.maxInflight > 0 && closed {
+	if s.maxInflight.N > 0 && closed {
 		out.Add("max_inflight", "max_inflight needs rate or schedule; concurrency is a cap already")
 	}
-	if s.onFull != "" && s.maxInflight == 0 {
+	if s.onFull != "" && s.maxInflight.N == 0 {
 		out.Add("on_full", "on_full needs max_inflight")
 	}
 	out.Under("ramp", s.ramp.check(open))
@@ -119,8 +217,25 @@ func (r Ramp) check(open bool) (out problem.Findings) {
 	if (r.Shape == "steps") != (r.Steps > 0) {
 		out.Add("shape", "shape steps and the number of steps go together")
 	}
+	if r.Over == 0 && (r.From > 0 || r.Shape != "" || r.Steps > 0) {
+		out.Add("over", "a ramp with from, shape or steps takes time; set over above 0")
+	}
 	if !open && (r.From > 0 || r.Shape != "" || r.Steps > 0) {
 		out.Add("", "from, shape and steps need a stage with rate")
+	}
+	return out
+}
+
+// check finds a sweep that never ends, or has more stages than a list has entries.
+func (s *Sweep) check() (out problem.Findings) {
+	if s == nil {
+		return nil
+	}
+	if s.Duration == 0 && s.Requests == 0 {
+		out.Add("", "its stages never end; set duration or requests")
+	}
+	if n := s.Points + s.Knee; n > maxList {
+		out.Add("", "want at most %d stages of a sweep, found %d", maxList, n)
 	}
 	return out
 }
@@ -143,45 +258,18 @@ func (s *Search) check() (out problem.Findings) {
 	if l.Duration == 0 && l.Requests == 0 {
 		out.Add("level", "a level never ends; set duration or requests")
 	}
-	shape := shapeWords{l.Arrival, l.Burstiness, l.SlotPer, l.OnFull, l.MaxInflight, l.Ramp}
-	out.Under("level", shape.check(!slots, slots))
+	out.Under("level", l.words().check(!slots, slots))
 	for i := range l.Stop {
-		out.Under("level.stop["+strconv.Itoa(i)+"]", l.Stop[i].check())
+		out.Under("level."+item("stop", i), l.Stop[i].check())
+		out.Under("level."+item("stop", i)+".count", l.Stop[i].Count.check(nil))
 	}
+	out.Under("level", checkSkips(l.SkipFirst, l.SkipLast, l.bounds()))
 	return out
 }
 
-// bounded reports whether something ends the stage while all goes well.
-func (s *LoadStage) bounded(data *LoadData) bool {
-	for _, r := range s.Stop {
-		if r.Kind == "max_duration" || r.Kind == "max_requests" {
-			return true
-		}
-	}
+// isBounded reports whether something ends the stage while all goes well.
+func (s *LoadStage) isBounded(data *LoadData) bool {
 	return s.Duration > 0 || s.Requests.N > 0 || s.Schedule != "" || data.Conversations > 0
-}
-
-// check finds a rule without the number it is about.
-func (r *StopRule) check() (out problem.Findings) {
-	missing := ""
-	switch r.Kind {
-	case "max_duration":
-		if r.Seconds == nil {
-			missing = "seconds"
-		}
-	case "max_requests", "max_errors":
-		if r.Count.N == 0 {
-			missing = "count"
-		}
-	case "max_error_rate", "max_global_error_rate":
-		if r.Rate == nil {
-			missing = "rate"
-		}
-	}
-	if missing != "" {
-		out.Add(missing, "required field is missing: kind %s needs it", r.Kind)
-	}
-	return out
 }
 
 func (d *LoadData) check() (out problem.Findings) {
@@ -211,7 +299,7 @@ func (d *LoadData) check() (out problem.Findings) {
 
 // checkFile finds words that a file of prompts leaves no room for.
 func (d *LoadData) checkFile() (out problem.Findings) {
-	if d.File.Format == "" && load.FileFormat(d.File.URL) == "" {
+	if d.File.Format == "" && FileFormat(d.File.URL) == "" {
 		out.Add("file.format", "required field is missing: the name of the file does not say it")
 	}
 	for _, other := range []struct {
@@ -234,11 +322,18 @@ func (l *Length) check() (out problem.Findings) {
 	if l == nil {
 		return nil
 	}
-	if l.Min != nil && l.Max != nil && *l.Min > *l.Max {
+	low, high := l.drawn().Min, l.drawn().Max
+	switch {
+	case l.Min != nil && l.Max != nil && *l.Min > *l.Max:
 		out.Add("max", "want at least min, %d, found %d", *l.Min, *l.Max)
+	case low > 0 && high > 0 && low > high:
+		out.Add("", crossed, low, high)
 	}
 	if l.Shape == "fixed" && (l.Stdev > 0 || l.Min != nil || l.Max != nil) {
 		out.Add("shape", "shape fixed takes only mean; remove stdev, min and max, or the shape")
+	}
+	if l.Shape == "uniform" && l.Stdev > 0 {
+		out.Add("stdev", "shape uniform takes no stdev; remove it, or the shape")
 	}
 	if l.Shape == "uniform" && l.Min == nil && l.Max == nil {
 		out.Add("shape", "shape uniform needs min or max")

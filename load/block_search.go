@@ -1,0 +1,72 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+
+	"bflow.dev/bflow/runplan"
+)
+
+// blockSearch translates a search; its level is a stage without a load value.
+func (t *translator) blockSearch(s *Search) {
+	if s == nil {
+		return
+	}
+	t.m.Search = &runplan.Search{
+		Goodput: s.Goodput, Low: s.Low, High: s.High, Over: s.Over, Tolerance: s.Tolerance, Repeats: s.Repeats,
+	}
+	l := s.Level
+	if l == nil {
+		return
+	}
+	level := runplan.Stage{Name: "level", Measure: true, Shape: runplan.ShapeOpen}
+	level.PauseAfter = runplan.Duration(l.PauseAfter)
+	if s.Over == runplan.SearchConcurrency {
+		level.Shape = runplan.ShapeClosed
+	}
+	l.words().put(&level, 0, "poisson") // as a search without a level
+	b := t.overridden(l.bounds(), nil)
+	t.limit(&level, b, "search.level", l.SkipFirst, l.SkipLast)
+	for i := range l.Stop {
+		level.Stop = append(level.Stop, l.Stop[i].plan(0))
+	}
+	t.m.Search.Level = &level
+}
+
+// blockSweep adds the stages of a sweep.
+func (t *translator) blockSweep(s *Sweep, data *LoadData) {
+	if s == nil {
+		return
+	}
+	at := t.block.below("sweep")
+	b := t.overridden(bounds{duration: runplan.Duration(s.Duration), requests: s.Requests}, nil)
+	for _, stage := range s.stages(len(t.m.Stages)) {
+		stage.Measure, stage.PauseAfter = true, runplan.Duration(s.PauseAfter)
+		stage.Duration, stage.Requests = b.duration, b.requests
+		t.keepData(at, &stage, data.plan(0))
+		t.addStage(at, stage)
+	}
+}
+
+// stages lists the stages of a sweep whose first one has index first: the two ends, even points r0 < r <= r1, and the
+// points around the knee, which lie between two of the even ones.
+func (s *Sweep) stages(first int) []runplan.Stage {
+	out := []runplan.Stage{
+		{Name: "sweep-low", Shape: runplan.ShapeClosed, Concurrency: 1},
+		{Name: "sweep-high", Shape: runplan.ShapeThroughput, MaxInflight: s.MaxInflight},
+	}
+	open := runplan.Stage{Shape: runplan.ShapeOpen, Arrival: cmp.Or(s.Arrival, "constant"), MaxInflight: s.MaxInflight}
+	even := s.Points - 2
+	for i := 1; i <= even; i++ {
+		open.Name = fmt.Sprintf("sweep-%d", i)
+		open.Between = &runplan.Between{Low: first, High: first + 1, Fraction: float64(i) / float64(even)}
+		out = append(out, open)
+	}
+	for i := 1; i <= s.Knee; i++ {
+		open.Name = fmt.Sprintf("knee-%d", i)
+		between := float64(i) / float64(s.Knee+1)
+		open.Between = &runplan.Between{Low: first + 2, High: first + 1 + even, Fraction: between, Knee: true}
+		out = append(out, open)
+	}
+	return out
+}
