@@ -49,12 +49,8 @@ func (v value) requestType(def string) string {
 	}
 	// Sorted: the hint must not depend on the order of the map.
 	known := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(requestWords()))...)))
-	text := "unknown request type %q; known are completions, chat, responses, embeddings, messages, triton, tgi"
-	if near := problem.Closest(plainWord(s), known, 1); len(near) > 0 {
-		v.errorf(text+" (did you mean %q?)", s, near[0])
-	} else {
-		v.errorf(text, s)
-	}
+	v.errorf("unknown request type %q; known are completions, chat, responses, embeddings, messages, triton, tgi%s",
+		s, problem.Nearest(plainWord(s), known))
 	return def
 }
 

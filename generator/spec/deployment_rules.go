@@ -30,11 +30,7 @@ func (s *DeploymentSpec) llmService() bool { return s.Platform == "rhoai" && s.M
 func CheckDeployment(s *DeploymentSpec) problem.Findings {
 	var out problem.Findings
 	if modes := Modes(s.Platform); modes != nil && s.Mode != "" && !slices.Contains(modes, s.Mode) {
-		hint := ""
-		if near := problem.Closest(s.Mode, modes, 1); len(near) > 0 {
-			hint = " (did you mean " + strconv.Quote(near[0]) + "?)"
-		}
-		out.Add("mode", "platform %s has modes %q, found %q%s", s.Platform, modes, s.Mode, hint)
+		out.Add("mode", "platform %s has modes %q, found %q%s", s.Platform, modes, s.Mode, problem.Nearest(s.Mode, modes))
 	}
 	r := &s.Runtime
 	out.Under("runtime", CheckMounts(r.HostPaths, r.PVCMounts))

@@ -3,7 +3,6 @@ package spec
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -17,10 +16,7 @@ func (d *decoder) unknown(tab *table, key *yaml.Node) {
 		d.report(key, "%s", r.refused()[key.Value])
 		return
 	}
-	text := "unknown field " + strconv.Quote(key.Value)
-	if hint := d.hint(tab, key.Value); hint != "" {
-		text += " (did you mean " + strconv.Quote(hint) + "?)"
-	}
+	text := problem.UnknownFieldNear(key.Value, d.hint(tab, key.Value))
 	if d.doc.lenient {
 		d.warn(key, "%s; ignored", text)
 		return

@@ -1,6 +1,9 @@
 package problem
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // Closest returns up to max of the known words within edit distance 2 of word (a third of its length for short
 // words), nearest first: for "did you mean".
@@ -24,13 +27,32 @@ func Closest(word string, known []string, max int) []string {
 	return out
 }
 
+// Nearest is the end of a sentence about a word that is none of known: it names the nearest of them. "" where none is
+// near.
+func Nearest(word string, known []string) string {
+	if near := Closest(word, known, 1); len(near) > 0 {
+		return DidYouMean(near[0])
+	}
+	return ""
+}
+
+// DidYouMean is the end of a sentence about a word in whose place another was meant.
+func DidYouMean(word string) string { return " (did you mean " + strconv.Quote(word) + "?)" }
+
 // UnknownField is the sentence for a key that nothing knows.
 func UnknownField(key string, known []string) string {
-	if near := Closest(key, known, 1); len(near) > 0 {
-		return "unknown field \"" + key + "\" (did you mean \"" + near[0] + "\"?)"
-	}
-	return "unknown field \"" + key + "\""
+	return unknown(key) + Nearest(key, known)
 }
+
+// UnknownFieldNear is UnknownField where the word that was meant is found already; "" is none.
+func UnknownFieldNear(key, meant string) string {
+	if meant == "" {
+		return unknown(key)
+	}
+	return unknown(key) + DidYouMean(meant)
+}
+
+func unknown(key string) string { return "unknown field " + strconv.Quote(key) }
 
 // distance is the Levenshtein distance with adjacent swaps counted once, over bytes.
 func distance(a, b string) int {

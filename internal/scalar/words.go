@@ -22,10 +22,7 @@ func NotOneOf(n *yaml.Node, words []string) error {
 	}
 	err := Want(want, n)
 	s, _ := text(n)
-	if near := problem.Closest(s, words, 1); len(near) > 0 {
-		return errors.New(err.Error() + " (did you mean " + strconv.Quote(near[0]) + "?)")
-	}
-	return err
+	return errors.New(err.Error() + problem.Nearest(s, words))
 }
 
 // Node is text as a node: for words that come from a flag or a variable and not from a file.

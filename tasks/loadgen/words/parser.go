@@ -60,11 +60,7 @@ func (p *parser) missing(format string, args ...any) {
 
 // unknown reports a word that nobody knows.
 func (p *parser) unknown(word string, known []string) {
-	text := "unknown word"
-	if near := problem.Closest(word, known, 1); len(near) > 0 {
-		text += fmt.Sprintf(" (did you mean %q?)", near[0])
-	}
-	p.leaves(word, "%s", text)
+	p.leaves(word, "unknown word%s", problem.Nearest(word, known))
 }
 
 // only reports a word that the real tool alone can follow.
