@@ -234,8 +234,8 @@ func (s *Sweep) check() (out problem.Findings) {
 	if s.Duration == 0 && s.Requests == 0 {
 		out.Add("", "its stages never end; set duration or requests")
 	}
-	if n := s.Points + s.Knee; n > maxList {
-		out.Add("", "want at most %d stages of a sweep, found %d", maxList, n)
+	if n := s.Points + s.Knee; n > MaxList {
+		out.Add("", "want at most %d stages of a sweep, found %d", MaxList, n)
 	}
 	return out
 }

@@ -71,7 +71,7 @@ func kneeStreams(g guide, f *fields) []float64 {
 		g.profileAt().errorf("kind \"knee\" needs initial_streams, or min_streams, max_streams and count")
 		return nil
 	}
-	from, to, points := low.integer(1), high.integer(1), min(n.integer(5), maxList)
+	from, to, points := low.integer(1), high.integer(1), min(n.integer(5), MaxList)
 	var xs []float64
 	for i := range points {
 		x := math.Round(float64(from) + float64(to-from)*float64(i)/float64(points-1))

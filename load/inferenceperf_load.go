@@ -158,8 +158,8 @@ func (t *translator) perfSweep(v value, arrival string, common runplan.Stage) {
 	length := runplan.Duration(f.numberOr("stage_duration", 180) * float64(time.Second))
 	f.noted("has no effect: the saturation is the request rate that the burst reached", "saturation_percentile")
 	f.close()
-	if arrival == "concurrent" || n > maxList {
-		v.errorf("a sweep needs load type constant or poisson, and at most %d stages", maxList)
+	if arrival == "concurrent" || n > MaxList {
+		v.errorf("a sweep needs load type constant or poisson, and at most %d stages", MaxList)
 		return
 	}
 	low, high := common, common

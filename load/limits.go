@@ -8,21 +8,21 @@ import (
 	"bflow.dev/bflow/internal/problem"
 )
 
-// Limits of one block: the format's, and what keeps an alias that holds itself from being followed for ever.
+// Limits of a document and of a block in it. They keep an alias that holds itself from being followed for ever.
 const (
-	maxDepth = 40
-	maxNodes = 10_000
-	maxList  = 1_000
+	MaxDepth = 40
+	MaxNodes = 10_000 // aliases expanded
+	MaxList  = 1_000  // entries of a list
 )
 
 // withinLimits reports a block that is too deep, too large, or holds too long a list.
 func (v value) withinLimits() bool {
-	left := maxNodes
+	left := MaxNodes
 	return v.measure(v.node, 0, &left)
 }
 
 func (v value) measure(n *yaml.Node, depth int, left *int) bool {
-	for n != nil && n.Kind == yaml.AliasNode && depth <= maxDepth {
+	for n != nil && n.Kind == yaml.AliasNode && depth <= MaxDepth {
 		n, depth = n.Alias, depth+1
 	}
 	if n == nil {
@@ -30,14 +30,14 @@ func (v value) measure(n *yaml.Node, depth int, left *int) bool {
 	}
 	*left--
 	switch {
-	case depth > maxDepth:
-		v.errorf("nested deeper than %d levels", maxDepth)
+	case depth > MaxDepth:
+		v.errorf("nested deeper than %d levels", MaxDepth)
 		return false
 	case *left < 0:
-		v.errorf("holds more than %d values after aliases", maxNodes)
+		v.errorf("holds more than %d values after aliases", MaxNodes)
 		return false
-	case n.Kind == yaml.SequenceNode && len(n.Content) > maxList:
-		v.at(n, v.path).errorf("a list of %d entries: the limit is %d", len(n.Content), maxList)
+	case n.Kind == yaml.SequenceNode && len(n.Content) > MaxList:
+		v.at(n, v.path).errorf("a list of %d entries: the limit is %d", len(n.Content), MaxList)
 		return false
 	}
 	for _, c := range n.Content {

@@ -47,7 +47,7 @@ func (v value) json(s string) value {
 		v.errorf("want JSON such as {\"prompt_tokens\": 100}, found %q", s)
 		return value{findings: v.findings, file: v.file, path: v.path}
 	}
-	left := maxNodes
+	left := MaxNodes
 	if !v.measure(&doc, 0, &left) {
 		return value{findings: v.findings, file: v.file, path: v.path}
 	}
@@ -117,8 +117,8 @@ func (v value) commaItems() []value {
 		return v.items()
 	}
 	var out []value
-	if strings.Count(v.node.Value, ",") >= maxList {
-		v.errorf("a list of more than %d entries", maxList)
+	if strings.Count(v.node.Value, ",") >= MaxList {
+		v.errorf("a list of more than %d entries", MaxList)
 		return nil
 	}
 	for part := range strings.SplitSeq(v.node.Value, ",") {

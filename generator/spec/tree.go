@@ -9,15 +9,16 @@ import (
 
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/load"
 )
 
 // Limits of one file. They keep a hostile or broken file from costing more than a moment.
 const (
 	maxFileBytes = 1 << 20
-	maxNesting   = 40
-	maxNodes     = 10_000 // of a document, aliases expanded
-	maxItems     = 1_000  // of a list
-	maxKeyBytes  = 512    // a path repeats its keys in every problem below
+	maxNesting   = load.MaxDepth
+	maxNodes     = load.MaxNodes
+	maxItems     = load.MaxList
+	maxKeyBytes  = 512 // a path repeats its keys in every problem below
 )
 
 // parse splits a file into documents, with anchors, aliases and merges resolved. Empty documents are left out.
