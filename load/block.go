@@ -46,7 +46,7 @@ type TLSFiles struct {
 
 // Retry puts requests again that got no answer, 429 or 5xx.
 type Retry struct {
-	Attempts int           `json:"attempts" req:"true" min:"1" doc:"attempts beside the first"`
+	Attempts int           `json:"attempts" req:"true" min:"1" doc:"retries after the first attempt"`
 	Backoff  time.Duration `json:"backoff,omitempty" zero:"true" default:"500ms" doc:"wait before the first of them, doubled for each more"`
 }
 
@@ -135,8 +135,8 @@ func (Length) Shorthand() string { return "mean" }
 
 // Prefix is a bucket of shared prefixes: one of Count fixed texts of Tokens tokens, drawn by Weight.
 type Prefix struct {
-	Weight float64 `json:"weight,omitempty" default:"1" above:"0" doc:"share of conversations, relative to the other buckets"`
-	Count  Count   `json:"count,omitzero" default:"1" doc:"different texts: a number or N*concurrency"`
+	Weight float64 `json:"weight,omitempty" default:"1" above:"0" doc:"relative share of conversations"`
+	Count  Count   `json:"count,omitzero" default:"1" doc:"number of distinct prefixes: an integer or N*concurrency"`
 	Tokens int     `json:"tokens" req:"true" min:"1" unit:"tokens" doc:"length of each"`
 }
 
@@ -145,13 +145,13 @@ type Trace struct {
 	Format    string        `json:"format" req:"true" enum:"mooncake|azure|jsonl|trace_synthetic" words:"mooncake_trace=mooncake" doc:"format of the file. mooncake, jsonl: JSON lines, times in ms; azure: CSV; trace_synthetic: JSON lines, times in s"`
 	URL       string        `json:"url" req:"true" secret:"true" doc:"URL or path of the file"`
 	SHA256    string        `json:"sha256,omitempty" is:"sha256" doc:"digest of the file"`
-	Limit     int           `json:"limit,omitempty" min:"1" doc:"first N non-empty lines"`
-	MaxInput  int           `json:"max_input,omitempty" min:"1" unit:"tokens" doc:"longer inputs are dropped"`
-	MaxOutput int           `json:"max_output,omitempty" min:"1" unit:"tokens" doc:"longer outputs are cut to it"`
-	TimeScale float64       `json:"time_scale,omitempty" default:"1" above:"0" doc:"factor on send times"`
-	From      time.Duration `json:"from,omitempty" zero:"true" doc:"start of the window"`
-	To        time.Duration `json:"to,omitempty" doc:"end of the window"`
-	Turns     string        `json:"turns,omitempty" enum:"timestamp|idle_gap" implied:"timestamp" doc:"a later turn: at its recorded time, or so long after the turn before as was recorded"`
+	Limit     int           `json:"limit,omitempty" min:"1" doc:"use only the first N non-empty lines"`
+	MaxInput  int           `json:"max_input,omitempty" min:"1" unit:"tokens" doc:"drop requests with a longer input"`
+	MaxOutput int           `json:"max_output,omitempty" min:"1" unit:"tokens" doc:"truncate longer outputs to this length"`
+	TimeScale float64       `json:"time_scale,omitempty" default:"1" above:"0" doc:"factor for all send times"`
+	From      time.Duration `json:"from,omitempty" zero:"true" doc:"start of the time window to replay"`
+	To        time.Duration `json:"to,omitempty" doc:"end of the time window to replay"`
+	Turns     string        `json:"turns,omitempty" enum:"timestamp|idle_gap" implied:"timestamp" doc:"when to send a later turn: at its recorded time, or after the recorded gap since the turn before"`
 	Repeat    int           `json:"repeat,omitempty" implied:"1" min:"1" doc:"times that the trace is played"`
 }
 
@@ -181,19 +181,19 @@ type LoadStage struct {
 // StopRule ends a stage early. Which fields count depends on Kind; nil means the kind's default.
 type StopRule struct {
 	Kind               string   `json:"kind" req:"true" enum:"max_errors|max_error_rate|max_global_error_rate|over_saturation" instead:"max_duration=set duration on the stage|max_requests=set requests on the stage" doc:"kind of rule"`
-	Scope              string   `json:"stopping_scope,omitempty" enum:"current|all" default:"current" doc:"all = later stages are skipped too"`
+	Scope              string   `json:"stopping_scope,omitempty" enum:"current|all" default:"current" doc:"all = also skip the later stages"`
 	Count              Count    `json:"count,omitzero" doc:"max_errors"`
-	Rate               *float64 `json:"rate,omitempty" min:"0" max:"1" doc:"max_error_rate, max_global_error_rate"`
-	Window             *int     `json:"window,omitempty" min:"1" implied:"30" doc:"max_error_rate: last requests looked at"`
-	Minimum            *int     `json:"minimum,omitempty" min:"1" implied:"30" doc:"max_global_error_rate: requests before it judges"`
-	Mode               string   `json:"mode,omitempty" enum:"enforce|monitor" doc:"over_saturation: stop, or only note"`
+	Rate               *float64 `json:"rate,omitempty" min:"0" max:"1" doc:"max_error_rate, max_global_error_rate: limit"`
+	Window             *int     `json:"window,omitempty" min:"1" implied:"30" doc:"max_error_rate: number of last requests to look at"`
+	Minimum            *int     `json:"minimum,omitempty" min:"1" implied:"30" doc:"max_global_error_rate: requests needed before the rule applies"`
+	Mode               string   `json:"mode,omitempty" enum:"enforce|monitor" doc:"over_saturation: stop the stage, or only report it"`
 	MinSeconds         *float64 `json:"min_seconds,omitempty" above:"0" implied:"30" unit:"s" doc:"over_saturation: before it judges"`
-	MaxWindowSeconds   *float64 `json:"max_window_seconds,omitempty" above:"0" implied:"120" unit:"s" doc:"over_saturation"`
-	MOEThreshold       *float64 `json:"moe_threshold,omitempty" above:"0" implied:"2" doc:"over_saturation: margin of error"`
+	MaxWindowSeconds   *float64 `json:"max_window_seconds,omitempty" above:"0" implied:"120" unit:"s" doc:"over_saturation: longest window"`
+	MOEThreshold       *float64 `json:"moe_threshold,omitempty" above:"0" implied:"2" doc:"over_saturation: largest margin of error of the slope, as a multiple of the slope"`
 	MinimumTTFT        *float64 `json:"minimum_ttft,omitempty" above:"0" implied:"2.5" unit:"s" doc:"over_saturation"`
-	MaximumWindowRatio *float64 `json:"maximum_window_ratio,omitempty" above:"0" max:"1" implied:"0.75" doc:"over_saturation"`
-	MinimumWindowSize  *int     `json:"minimum_window_size,omitempty" min:"1" implied:"5" doc:"over_saturation"`
-	Confidence         *float64 `json:"confidence,omitempty" above:"0" max:"1" implied:"0.95" doc:"over_saturation"`
+	MaximumWindowRatio *float64 `json:"maximum_window_ratio,omitempty" above:"0" max:"1" implied:"0.75" doc:"over_saturation: longest window as a share of the elapsed time"`
+	MinimumWindowSize  *int     `json:"minimum_window_size,omitempty" min:"1" implied:"5" doc:"over_saturation: data points needed before the rule applies"`
+	Confidence         *float64 `json:"confidence,omitempty" above:"0" max:"1" implied:"0.95" doc:"over_saturation: confidence level"`
 }
 
 // Ramp is how the load of a stage rises to its value; a bare duration is Over.

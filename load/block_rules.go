@@ -200,7 +200,7 @@ func (s shapeWords) check(open, closed bool) (out problem.Findings) {
 		out.Add("slot_per", "slot_per needs concurrency")
 	}
 	if s.maxInflight.N > 0 && closed {
-		out.Add("max_inflight", "max_inflight needs rate or schedule; concurrency is a cap already")
+		out.Add("max_inflight", "max_inflight needs rate or schedule; concurrency already limits them")
 	}
 	if s.onFull != "" && s.maxInflight.N == 0 {
 		out.Add("on_full", "on_full needs max_inflight")
@@ -300,7 +300,7 @@ func (d *LoadData) check() (out problem.Findings) {
 // checkFile finds words that a file of prompts leaves no room for.
 func (d *LoadData) checkFile() (out problem.Findings) {
 	if d.File.Format == "" && FileFormat(d.File.URL) == "" {
-		out.Add("file.format", "required field is missing: the name of the file does not say it")
+		out.Add("file.format", "required field is missing: the file extension does not imply it")
 	}
 	for _, other := range []struct {
 		name string

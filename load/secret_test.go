@@ -95,7 +95,7 @@ func parse(t *testing.T, text string) *yaml.Node {
 
 func TestBlocksBeyondTheLimitsAreRefused(t *testing.T) {
 	for _, r := range []struct{ name, block, want string }{
-		{"an alias that holds itself", "&a {data: *a}", "nested deeper than 40 levels"},
+		{"an alias that contains itself", "&a {data: *a}", "nested deeper than 40 levels"},
 		{"a bomb of aliases", "{a: &a [1,1,1,1,1,1,1,1,1,1], b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a], c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b], d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c], e: [*d]}", "holds more than 10000 values"},
 		{"a long list", "{data: [" + strings.Repeat("1,", 1001) + "]}", "a list of 1001 entries: the limit is 1000"},
 	} {

@@ -53,7 +53,7 @@ func (s *BenchmarkSpec) check() (out problem.Findings) {
 // checkLoadEnv finds variables that the runner of the load sets itself.
 func checkLoadEnv(env map[string]string) (out problem.Findings) {
 	if _, ok := env["GUIDELLM_OUTPUT_PATH"]; ok {
-		out.Add("GUIDELLM_OUTPUT_PATH", "the runner owns this variable; remove it")
+		out.Add("GUIDELLM_OUTPUT_PATH", "bflow sets this variable itself; remove it")
 	}
 	return out
 }

@@ -63,11 +63,11 @@ type HostPath struct {
 // PVCMount mounts a claim.
 type PVCMount struct {
 	Name         string            `json:"name" req:"true" is:"label" doc:"name of the volume; not dshm, model-storage or vllm-profiler"`
-	ClaimName    string            `json:"claim_name" req:"true" alias:"pvc_name" is:"subdomain" doc:"name of the claim"`
-	MountPath    string            `json:"mount_path" req:"true" is:"folder" doc:"folder in the container"`
+	ClaimName    string            `json:"claim_name" req:"true" alias:"pvc_name" is:"subdomain" doc:"name of the PersistentVolumeClaim"`
+	MountPath    string            `json:"mount_path" req:"true" is:"folder" doc:"path in the container"`
 	ReadOnly     bool              `json:"read_only,omitempty" default:"false" doc:"mount read-only"`
-	Create       bool              `json:"create,omitempty" default:"false" doc:"make the claim before deploy, delete it at cleanup; needs size and access_modes"`
-	StorageClass string            `json:"storage_class_name,omitempty" alias:"storage_class" is:"subdomain" doc:"class of a created claim"`
+	Create       bool              `json:"create,omitempty" default:"false" doc:"create the claim before deployment and delete it during cleanup; needs size and access_modes"`
+	StorageClass string            `json:"storage_class_name,omitempty" alias:"storage_class" is:"subdomain" doc:"storage class of a created claim"`
 	Size         string            `json:"size,omitempty" is:"quantity" doc:"size of a created claim"`
 	AccessModes  load.List[string] `json:"access_modes,omitempty" alias:"access_mode" enum:"ReadWriteOnce|ReadOnlyMany|ReadWriteMany|ReadWriteOncePod" doc:"access modes of a created claim"`
 }

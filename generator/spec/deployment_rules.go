@@ -41,7 +41,7 @@ func CheckDeployment(s *DeploymentSpec) problem.Findings {
 		out.Add("runtime.placement", "placement needs platform rhoai and a mode other than isvc, found %s/%s", s.Platform, s.Mode)
 	}
 	if _, set := r.Env["PYTHONHASHSEED"]; set && s.llmService() && s.Mode == "precise-prefix-cache" {
-		out.Add("runtime.env.PYTHONHASHSEED", "the platform sets it to 42, which the endpoint picker must know; remove it")
+		out.Add("runtime.env.PYTHONHASHSEED", "the platform sets this variable to 42 to match the endpoint picker; remove it")
 	}
 	out.Under("runtime", s.checkNodeFolders())
 	out.Under("options", s.checkOptions())
@@ -58,7 +58,7 @@ func (s *DeploymentSpec) checkNodeFolders() (out problem.Findings) {
 	}
 	for i, h := range s.Runtime.HostPaths {
 		if h.Type != "DirectoryOrCreate" || h.ReadOnly {
-			out.Add("host_paths["+strconv.Itoa(i)+"]", "platform llm-d takes only writable host paths of type DirectoryOrCreate")
+			out.Add("host_paths["+strconv.Itoa(i)+"]", "platform llm-d accepts only writable host paths of type DirectoryOrCreate")
 		}
 	}
 	if a := s.Runtime.ServiceAccountName; a != "" && a != account {

@@ -25,15 +25,15 @@ type ExperimentSpec struct {
 	// ModelOverrides is applied once a point has one model; lists on axes are refused there.
 	ModelOverrides map[string]Overrides `json:"model_overrides,omitempty" doc:"overrides by model name; lists do not make axes here"`
 
-	Matrix         Matrix          `json:"matrix,omitempty" doc:"more axes, and how points run"`
-	SLO            *SLO            `json:"slo,omitempty" doc:"objectives, judged per measured stage"`
-	Load           *load.LoadBlock `json:"load,omitempty" doc:"native load block: replaces the profile's tool block"`
-	ToolRunner     string          `json:"tool_runner,omitempty" default:"auto" enum:"auto|native|external" doc:"who makes the load: load-gen, or in local runs the real tool; auto = load-gen, unless tool_venv names the tool that a word needs"`
-	ToolVenv       string          `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the real tool on this host, for local runs; beats the profile's"`
-	Engine         *Engine         `json:"engine,omitempty" doc:"the server under test; merged over the profile's engine by key"`
-	TargetClusters []ClusterAt     `json:"target_clusters,omitempty" doc:"one more axis, slowest of all: the clusters to run on"`
-	Queue          *Queue          `json:"queue,omitempty" doc:"what the run asks of its queue"`
-	Pins           *Pins           `json:"pins,omitempty" doc:"immutable names of what is used"`
+	Matrix         Matrix          `json:"matrix,omitempty" doc:"additional axes, and how to run the points"`
+	SLO            *SLO            `json:"slo,omitempty" doc:"service level objectives, judged for each measured stage"`
+	Load           *load.LoadBlock `json:"load,omitempty" doc:"native load; replaces the profile's tool block"`
+	ToolRunner     string          `json:"tool_runner,omitempty" default:"auto" enum:"auto|native|external" doc:"load generator: load-gen (native) or, in local runs, the original tool (external); auto = load-gen, unless tool_venv is set and the tool has an option that load-gen does not support"`
+	ToolVenv       string          `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the original tool on this machine, for local runs; overrides the profile's"`
+	Engine         *Engine         `json:"engine,omitempty" doc:"server under test, merged by key over the profile's engine"`
+	TargetClusters []ClusterAt     `json:"target_clusters,omitempty" doc:"clusters to run on, as one more axis, which varies slowest"`
+	Queue          *Queue          `json:"queue,omitempty" doc:"queueing of the run"`
+	Pins           *Pins           `json:"pins,omitempty" doc:"immutable versions of images, models, repositories and datasets"`
 }
 
 // Model names what is served.

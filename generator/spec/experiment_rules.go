@@ -64,7 +64,7 @@ func (p *Profiling) check() (out problem.Findings) {
 	for _, part := range strings.Split(p.CallRanges, ",") {
 		m := shape.FindStringSubmatch(part)
 		if m == nil {
-			out.Add("call_ranges", "want a comma list of ranges such as 100-150, found %q", p.CallRanges)
+			out.Add("call_ranges", "want a comma-separated list of ranges such as 100-150, found %q", p.CallRanges)
 			return out
 		}
 		from, _ := strconv.Atoi(m[1])
@@ -93,13 +93,13 @@ func (s *ExperimentSpec) checkClusters() (out problem.Findings) {
 		out.Add("target_clusters", "target_clusters excludes target_cluster; keep one")
 	}
 	if several && (c.KubeconfigSecret != "" || c.Kubeconfig != "") {
-		out.Add("target_cluster", "any_of and selector name targets of the hub, whose credentials it has; leave out kubeconfig_secret and kubeconfig")
+		out.Add("target_cluster", "any_of and selector choose among targets of the hub, which has their credentials; remove kubeconfig_secret and kubeconfig")
 	}
 	for i, name := range c.AnyOf {
 		at := "target_cluster.any_of[" + strconv.Itoa(i) + "]"
 		switch {
 		case name == "local":
-			out.Add(at, "the own cluster is no choice beside others: its runs make their load in another way; list it in target_clusters")
+			out.Add(at, "the hub itself cannot be one choice among others, because its runs generate their load differently; list it in target_clusters")
 		case slices.Contains(c.AnyOf[:i], name):
 			out.Add(at, "duplicate target %q", name)
 		}

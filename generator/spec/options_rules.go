@@ -21,12 +21,12 @@ func (s *DeploymentSpec) checkOptions() (out problem.Findings) {
 	}
 	out.Under("epp_config", checkEPP(s.Platform, o.EPPConfig))
 	if o.StartupProbe != nil && !s.llmService() {
-		out.Warn("startup_probe", "without effect: only platform rhoai, modes other than isvc, reads it")
+		out.Warn("startup_probe", "it has no effect: only platform rhoai with a mode other than isvc uses it")
 	}
 	switch {
 	case o.StorageOffloading == nil:
 	case s.Platform != "llm-d":
-		out.Warn("storage_offloading", "without effect: only platform llm-d reads it")
+		out.Warn("storage_offloading", "it has no effect: only platform llm-d uses it")
 	case beforeOffloading(s.RepoRef):
 		out.Warn("storage_offloading", "needs llm-d 0.6.0 or later, found repo_ref %q", s.RepoRef)
 	}

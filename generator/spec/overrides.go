@@ -54,10 +54,10 @@ type RuntimeOverrides struct {
 
 // BenchmarkOverrides changes the load of a tool block.
 type BenchmarkOverrides struct {
-	Rates       load.List[float64] `json:"rates,omitempty" above:"0" doc:"load points of a guidellm profile, not an axis"`
-	MaxSeconds  int                `json:"max_seconds,omitempty" min:"1" unit:"s" doc:"replaces the duration bound"`
-	MaxRequests load.Count         `json:"max_requests,omitzero" doc:"replaces the request bound: a number or N*concurrency"`
+	Rates       load.List[float64] `json:"rates,omitempty" above:"0" doc:"load points of a guidellm profile; not an axis"`
+	MaxSeconds  int                `json:"max_seconds,omitempty" min:"1" unit:"s" doc:"replaces the time limit"`
+	MaxRequests load.Count         `json:"max_requests,omitzero" doc:"replaces the request limit: an integer or N*concurrency"`
 	RequestType string             `json:"request_type,omitempty" is:"requesttype" doc:"API of the requests"`
-	PromptForm  string             `json:"prompt_form,omitempty" enum:"auto|text" implied:"auto" doc:"text = words whatever the API, so that chat and completions are sent the same prompts"`
-	Env         map[string]string  `json:"env,omitempty" keys:"env" secret:"true" doc:"environment of the load pod, merged by key; a blank one removes the variable"`
+	PromptForm  string             `json:"prompt_form,omitempty" enum:"auto|text" implied:"auto" doc:"text = words for every API, so that chat and completions send the same prompts"`
+	Env         map[string]string  `json:"env,omitempty" keys:"env" secret:"true" doc:"environment variables of the load pod, merged by name; an empty value removes the variable"`
 }

@@ -42,7 +42,7 @@ func TestRead(t *testing.T) {
 		{"both", map[string]string{"experiment": "x", "git-url": "y"}, []string{"exclude each other"}},
 		{"no path", map[string]string{"git-url": "https://example.com/x"}, []string{`param "path" is empty`}},
 		{"several at once", map[string]string{"wait": "maybe", "trusted-only": "perhaps"},
-			[]string{`param "wait": want true or false, found "maybe"`, `param "trusted-only": want true or false, found "perhaps"`, "there is no experiment"}},
+			[]string{`param "wait": want true or false, found "maybe"`, `param "trusted-only": want true or false, found "perhaps"`, "no experiment is given"}},
 	} {
 		r, err := Read(row.params)
 		if (err != nil) != (row.want != nil) {
