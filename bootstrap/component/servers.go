@@ -34,8 +34,8 @@ type Servers struct{}
 func (*Servers) Definition() Definition {
 	return Definition{Name: "Prometheus servers", Flags: []Flag{{
 		Name: "prometheus", Key: keyServers, Kind: Texts, Parse: parseServers,
-		Usage: "URL[,ca=FILE][,audience=NAME] of a Prometheus that gets a token when a run asks it; " +
-			"repeatable (default: on OpenShift its Thanos)",
+		Usage: "URL[,ca=FILE][,audience=NAME] of a Prometheus that runs may query with a token from " +
+			"bflow-controller; repeatable (default: Thanos on OpenShift)",
 	}}}
 }
 

@@ -79,7 +79,7 @@ func TestWhatIsNoServerForATokenIsRefused(t *testing.T) {
 	if err := os.WriteFile(ca, []byte("PEM"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parseServers([]string{"https://p.example,ca=" + ca}); err == nil || !strings.Contains(err.Error(), "there is no certificate") {
+	if _, err := parseServers([]string{"https://p.example,ca=" + ca}); err == nil || !strings.Contains(err.Error(), "it contains no certificate") {
 		t.Errorf("a file without a certificate: %v", err)
 	}
 }

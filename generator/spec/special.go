@@ -91,7 +91,7 @@ func (d *decoder) axes(n *yaml.Node, v reflect.Value, _ *field) {
 		key, list := n.Content[i], n.Content[i+1]
 		d.in(Seg{Key: key.Value}, func() {
 			if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
-				d.wrong(list, scalar.Want("a list of values", list))
+				d.wrong(list, scalar.Want("a list of at least one value", list))
 				return
 			}
 			d.duplicates(list)

@@ -113,8 +113,8 @@ func (f *foundRun) Logs(ctx context.Context, on runs.Console, o runs.LogOptions)
 		return err
 	}
 	gone := func(task string) {
-		fmt.Fprintf(on.Err, "the pod of task %s is gone, and its log with it; bflow fetch %s brings what the run has "+
-			"recorded\n", task, f.run.ID)
+		fmt.Fprintf(on.Err, "the pod of task %s is gone with its log; fetch what the run has recorded with bflow " +
+			"fetch %s\n", task, f.run.ID)
 	}
 	var err error
 	switch {
@@ -148,9 +148,9 @@ func (f *foundRun) Cancel(ctx context.Context, force bool) (string, error) {
 	case WasQueued:
 		return fmt.Sprintf("cancelled %s; it was waiting and will not start", id), nil
 	case WasOver:
-		return fmt.Sprintf("%s had ended already; nothing was cancelled", id), nil
+		return fmt.Sprintf("%s has already ended; nothing was cancelled", id), nil
 	default:
-		return fmt.Sprintf("told %s to stop; its last tasks take everything down; bflow watch %s follows it", id,
+		return fmt.Sprintf("stopping %s; its finally tasks clean up; follow it with bflow watch %s", id,
 			id), nil
 	}
 }

@@ -140,9 +140,9 @@ func (f *foundMatrix) Cancel(ctx context.Context, force bool) (string, error) {
 	case err != nil:
 		return "", err
 	case met == WasOver:
-		return fmt.Sprintf("%s had ended already; nothing was cancelled", name), nil
+		return fmt.Sprintf("%s has already ended; nothing was cancelled", name), nil
 	}
-	return fmt.Sprintf("told %s to stop: nothing more starts, and what runs is taken down; bflow watch %s follows it",
+	return fmt.Sprintf("stopping %s: no more runs start, and running ones are cleaned up; follow it with bflow watch %s",
 		name, name), nil
 }
 
@@ -200,11 +200,11 @@ func (f *foundMatrix) Results(ctx context.Context, _ runs.Console) (runs.Results
 	}
 	out := runs.Results{Reports: ReportsOf(briefs), Page: name + ".html"}
 	if len(out.Reports) == 0 {
-		return out, fmt.Errorf("reporting matrix %s: no run of it has come to its summary yet; bflow status %s says "+
-			"how far it is", name, name)
+		return out, fmt.Errorf("reporting matrix %s: none of its runs has a summary yet; see its progress with bflow " +
+			"status %s", name, name)
 	}
 	if n := len(briefs) - len(out.Reports); n > 0 {
-		out.Note = fmt.Sprintf("%d of %d points are in it; the others have not ended, or left no summary",
+		out.Note = fmt.Sprintf("it shows %d of %d points; the others have not ended, or have no summary",
 			len(out.Reports), len(briefs))
 	}
 	return out, nil

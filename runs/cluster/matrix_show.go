@@ -19,8 +19,8 @@ func (c *Cluster) followMatrix(ctx context.Context, on runs.Console, m *Matrix) 
 	ended, err := c.ShowMatrix(ctx, on, m)
 	if name := m.Name(); ctx.Err() != nil {
 		return 0, step.Exit(contract.ExitInterrupted,
-			fmt.Errorf("following %s: interrupted; it goes on: bflow watch %s follows it again, bflow cancel %s ends "+
-				"it", name, name, name))
+			fmt.Errorf("following %s: interrupted; it continues; follow it again with bflow watch %s, or end it " +
+				"with bflow cancel %s", name, name, name))
 	}
 	if err != nil {
 		return 0, err

@@ -26,8 +26,8 @@ func (a *Access) follow(ctx context.Context, on runs.Console, followed []*Run, p
 	ended, err := a.cluster.Show(ctx, on, followed, plans)
 	if id := followed[0].ID; ctx.Err() != nil {
 		return 0, step.Exit(contract.ExitInterrupted,
-			fmt.Errorf("following %s: interrupted; it goes on: bflow watch %s follows it again, bflow cancel %s ends "+
-				"it", id, id, id))
+			fmt.Errorf("following %s: interrupted; it continues; follow it again with bflow watch %s, or end it " +
+				"with bflow cancel %s", id, id, id))
 	}
 	if err != nil {
 		return 0, err

@@ -46,8 +46,8 @@ func (s Source) Read() (*Config, string, error) {
 		return nil, "", step.Usagef("reading the kubeconfig: %w; name one with %s or KUBECONFIG", err, s.Flag)
 	}
 	if credential.Text(cfg.Host) != cfg.Host {
-		return nil, "", step.Usagef("reading the kubeconfig: the server's address holds a credential, which would be " +
-			"shown; name a user with a token instead")
+		return nil, "", step.Usagef("reading the kubeconfig: the server's address contains a credential, which would be " +
+			"printed; use a user with a token instead")
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {

@@ -41,7 +41,7 @@ func TestARunIsFoundByItsNameItsOnlyStartOrItsPath(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"tiny-1": "tiny-1", "ti": "tiny-1", filepath.Join(root, "tall"): "tall", "two-2026": "two-2026", "two-2": "two-2026",
-		"two-m": "2 runs begin so: two-m1-a, two-m2-b", "tiny-2": "no such run in " + root + "; closest: tiny-1",
+		"two-m": "2 runs match: two-m1-a, two-m2-b", "tiny-2": "no such run in " + root + "; closest: tiny-1",
 		"zzzzzzzz": "no such run among the 4 in " + root + "; see bflow list",
 	} {
 		run, err := kinds(root).Find(t.Context(), name, runs.Where{Local: true})

@@ -224,7 +224,7 @@ func (m *matrix) Cancel(context.Context, bool) (string, error) {
 	if len(executors) == 0 {
 		return "", fmt.Errorf("cancelling matrix %s: none of its runs is running", m.name)
 	}
-	return fmt.Sprintf("told the executor of %s to stop; bflow status %s says how far it is", m.name, m.name), nil
+	return fmt.Sprintf("asked the executor of %s to stop; see its progress with bflow status %s", m.name, m.name), nil
 }
 
 // Plans are those of its runs, or of those that did not come to a good end.
@@ -289,10 +289,9 @@ func (m *matrix) Results(context.Context, runs.Console) (out runs.Results, err e
 	}
 	switch n := len(m.runs); {
 	case len(out.Dirs) == 0:
-		return out, fmt.Errorf("reporting matrix %s: none of its %d runs has come to a report; bflow status %s says "+
-			"why", m.name, n, m.name)
+		return out, fmt.Errorf("reporting matrix %s: none of its %d runs has a report; see why with bflow status %s", m.name, n, m.name)
 	case len(out.Dirs) < n:
-		out.Note = fmt.Sprintf("%d of %d points are in it; the others have not come to a report", len(out.Dirs), n)
+		out.Note = fmt.Sprintf("it shows %d of %d points; the others have no report", len(out.Dirs), n)
 	}
 	return out, nil
 }
@@ -301,8 +300,8 @@ func (m *matrix) Results(context.Context, runs.Console) (out runs.Results, err e
 // anywhere, says the name of the matrix: it must not lead out of that folder.
 func pageIn(root, matrix string) (string, error) {
 	if file := matrix + ".html"; !filepath.IsLocal(file) || filepath.Base(file) != file {
-		return "", step.Usagef("naming the page of matrix %q: that is no name of a file in %s; name the runs and a "+
-			"file for them with --out", matrix, root)
+		return "", step.Usagef("naming the page of matrix %q: this is not a valid file name in %s; name the runs, and a " +
+			"file with --out", matrix, root)
 	}
 	return filepath.Join(root, matrix+".html"), nil
 }

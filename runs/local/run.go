@@ -146,7 +146,7 @@ func (r *run) Cancel(context.Context, bool) (string, error) {
 	if err := executor.Cancel(r.dir); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("told the executor of %s to stop; bflow watch follows it", r.asked), nil
+	return fmt.Sprintf("asked the executor of %s to stop; follow it with bflow watch", r.asked), nil
 }
 
 // Plans is its plan.

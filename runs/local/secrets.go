@@ -67,8 +67,8 @@ func (g Given) find(k runplan.SecretKey, env []string) (string, error) {
 	if named {
 		return "", step.Usagef("reading key %q of Secret %q: variable %s is not set", k.Key, k.Name, place)
 	}
-	return "", step.Usagef("the run needs key %q of Secret %q, which has no value on this host: set %s, or name its "+
-		"place by --secret %s/%s=env:VARIABLE or file:PATH",
+	return "", step.Usagef("the run needs key %q of Secret %q, which has no value on this machine: set %s, or use " +
+		"--secret %s/%s=env:VARIABLE or file:PATH",
 		k.Key, k.Name, place, k.Name, k.Key)
 }
 

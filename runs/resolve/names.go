@@ -14,8 +14,8 @@ func (in Input) OneName() (found problem.List) {
 	add := func(d *spec.Doc, path, name string) {
 		n := d.Pos(path)
 		if at, known := first[name]; known {
-			found.Add(d.Problem(path, "experiment %q is also at %s, and submitted together they would become one "+
-				"matrix; rename one, or submit one after the other", name, at))
+			found.Add(d.Problem(path, "experiment %q is also at %s, and submitted together they would become one matrix; " +
+				"rename one, or submit them one by one", name, at))
 			return
 		}
 		first[name] = fmt.Sprintf("%s:%d:%d", d.File, n.Line, n.Column)

@@ -54,7 +54,7 @@ func TestAFileWithoutAnExperimentIsAnErrorOfUsage(t *testing.T) {
 	in := load(t, "apiVersion: bflow.dev/v1alpha1\nkind: BenchmarkProfile\nmetadata: {name: quick}\n"+
 		"spec: {load: {data: {input: 8, output: 8}, stages: [{rate: 1, duration: 1s}]}}\n")
 	_, err := in.Expand(new(strings.Builder), plan.Options{MaxPoints: 1}, "quick.yaml")
-	if step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), "planning quick.yaml: there is no document of kind Experiment in it") {
+	if step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), "planning quick.yaml: it contains no document of kind Experiment") {
 		t.Errorf("%v, exit code %d", err, step.Code(err))
 	}
 }

@@ -12,8 +12,8 @@ func cancelCommand(s Streams) *cli.Command {
 		Usage:     "cancel a run, or all runs of a matrix; finally tasks still clean up",
 		ArgsUsage: "RUN",
 		Flags: findFlags(yesFlag(), &cli.BoolFlag{Name: "force",
-			Usage: "on a cluster: run none of its tasks any more and give its quota back at once; bflow-controller " +
-				"takes everything down when it can"}),
+			Usage: "on a cluster: skip the remaining tasks and release the quota at once; bflow-controller " +
+				"cleans up as soon as it can"}),
 		Action: func(c *cli.Context) error {
 			run, err := runArg(c, s)
 			if err != nil {

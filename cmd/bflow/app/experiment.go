@@ -22,8 +22,8 @@ func experimentCommand(s Streams) *cli.Command {
 			"waits for them and exits with their code. Cancels the runs if the PipelineRun is cancelled.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "kubeconfig",
-				Usage: "file with the way to the cluster (default: $KUBECONFIG, then ~/.kube/config, then " +
-					"--token-dir, then the account of the pod)"},
+				Usage: "path to the kubeconfig (default: $KUBECONFIG, then ~/.kube/config, then --token-dir, " +
+					"then the pod's service account)"},
 			&cli.StringFlag{Name: "token-dir",
 				Usage: "folder of the Secret with the token of a service account that may submit runs"},
 			&cli.StringFlag{Name: "git-dir", Usage: "folder of the Secret with the credentials for git servers"},

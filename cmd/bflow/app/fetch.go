@@ -15,8 +15,8 @@ func fetchCommand(s Streams) *cli.Command {
 		Name:      "fetch",
 		Usage:     "fetch the results of a cluster run, or of all runs of a matrix",
 		ArgsUsage: "RUN",
-		Description: "Prints the folder, of a matrix one for each run. What is there already is not fetched again; " +
-			"an interrupted transfer goes on where it was.",
+		Description: "Prints the folder with the results, one per run of a matrix. Skips files that were " +
+			"fetched before, and resumes an interrupted transfer.",
 		Flags: findFlags(
 			&cli.StringFlag{Name: "out", Usage: "folder to write to (default: cluster/RUN in the folder of local runs)"},
 			&cli.StringSliceFlag{Name: "only", Usage: "fetch only paths with this prefix, such as deployment/; repeatable"}),

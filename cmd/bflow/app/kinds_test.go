@@ -101,7 +101,7 @@ func TestAKindIsOneFile(t *testing.T) {
 		{[]string{"status", "dummy-1", "-o", "json"}, 0, `"fine"`, "status"},
 		{[]string{"watch", "dummy-1"}, contract.ExitBreach, "", "follow"},
 		{[]string{"logs", "dummy-1", "--task", "collect"}, 0, "a line", "logs {Task:collect Engine:false Follow:false}"},
-		{[]string{"cancel", "dum"}, contract.ExitUsage, `"dum" is the start of a name; write the whole one, dummy-1`, ""},
+		{[]string{"cancel", "dum"}, contract.ExitUsage, `"dum" is the start of a name; give the full name, dummy-1`, ""},
 		{[]string{"cancel", "dum", "--yes", "--force"}, 0, "it is being cancelled", "cancel true"},
 		{[]string{"rerun", "dummy-1", "--failed"}, contract.ExitInvalid, "", "rerun true false"},
 		{[]string{"report", "dummy-1"}, 0, filepath.Join(results, contract.FileReportHTML), "results"},

@@ -14,8 +14,8 @@ func listCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "list",
 		Usage: "list runs, newest first",
-		Description: "Runs of this machine and, where a kubeconfig is set, of the cluster. Naming the cluster by a " +
-			"flag lists only its runs.",
+		Description: "Lists runs of this machine and, if a kubeconfig is set, of the cluster. With --cluster, " +
+			"--namespace, --kubeconfig or --context, lists only those of the cluster.",
 		Flags: findFlags(outputFlag(), plainFlag(), &cli.BoolFlag{Name: "all",
 			Usage: "also list the runs of matrices"}),
 		Action: func(c *cli.Context) error {

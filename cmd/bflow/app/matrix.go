@@ -14,8 +14,8 @@ func matrixCommand(s Streams) *cli.Command {
 	flags := func(more ...cli.Flag) []cli.Flag {
 		return append([]cli.Flag{
 			&cli.StringFlag{Name: "kubeconfig",
-				Usage: "file with the way to the cluster (default: $KUBECONFIG, then ~/.kube/config, then " +
-					"--token-dir, then the account of the pod)"},
+				Usage: "path to the kubeconfig (default: $KUBECONFIG, then ~/.kube/config, then --token-dir, " +
+					"then the pod's service account)"},
 			&cli.StringFlag{Name: "token-dir",
 				Usage: "folder of the Secret with the token of a service account that may submit runs"},
 			&cli.StringFlag{Name: "pipelinerun", Usage: "parent PipelineRun of the matrix; required"},
@@ -63,8 +63,8 @@ func gatherCommand(s Streams) *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.String("from") == "" || c.String("into") == "" {
-				return step.Usagef("reading flags of \"matrix %s\": want --from and --into; it is a task of a matrix "+
-					"that bflow run has submitted", contract.RoleGather)
+				return step.Usagef("reading flags of \"matrix %s\": want --from and --into; this command is a task of a " +
+					"matrix that bflow run submitted", contract.RoleGather)
 			}
 			return matrix.Gather(c.Context, console(c, s), c.String("from"), c.String("into"),
 				c.String("gathered-result"))

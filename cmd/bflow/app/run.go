@@ -29,8 +29,8 @@ func plainFlag() cli.Flag {
 // secretFlag is for the commands that run something on this machine.
 func secretFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "secret",
-		Usage: "NAME/KEY=env:VARIABLE or file:PATH: where a value of a Secret is on this machine (default: variable " +
-			"BFLOW_SECRET_NAME_KEY); repeatable"}
+		Usage: "NAME/KEY=env:VARIABLE or NAME/KEY=file:PATH: read the value of a Secret's key from this " +
+			"machine (default: variable BFLOW_SECRET_NAME_KEY); repeatable"}
 }
 
 func runCommand(s Streams) *cli.Command {
