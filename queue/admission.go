@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/access"
-	"bflow.dev/bflow/queue/enabled"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/lock/history"
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -100,13 +99,13 @@ func SetupAdmission(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		do         reconcile.Func
 	}{
 		{"intake", oldestFirst{a.line}, oldestFirst{a.line}.in(a.client), 1, a.Enter}, // more would mix up the order of runs
-		{"admission", &handler.EnqueueRequestForObject{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(a.client)), parallel, a.Go},
+		{"admission", &handler.EnqueueRequestForObject{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(a.client)), parallel, a.Go},
 	} {
 		err := ctrl.NewControllerManagedBy(mgr).Named(part.name).
 			Watches(&tektonv1.PipelineRun{}, part.runs).
 			Watches(&kueue.Workload{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &tektonv1.PipelineRun{})).
-			Watches(&corev1.Namespace{}, part.namespaces, builder.WithPredicates(enabled.Becomes())).
-			WithOptions(controller.Options{MaxConcurrentReconciles: part.workers, RateLimiter: later.Retries()}).
+			Watches(&corev1.Namespace{}, part.namespaces, builder.WithPredicates(watch.Enabled())).
+			WithOptions(controller.Options{MaxConcurrentReconciles: part.workers, RateLimiter: watch.Backoff()}).
 			Complete(part.do)
 		if err != nil {
 			return err

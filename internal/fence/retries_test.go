@@ -26,7 +26,7 @@ func TestEveryControllerTriesAgainWithinAMinute(t *testing.T) {
 		all, patient := controllers(file)
 		found += all
 		for _, n := range patient {
-			t.Errorf("%s: this controller waits ever longer: give it controller.Options{RateLimiter: later.Retries()}", files.Position(n.Pos()))
+			t.Errorf("%s: this controller waits ever longer: give it controller.Options{RateLimiter: watch.Backoff()}", files.Position(n.Pos()))
 		}
 		return nil
 	})
@@ -74,11 +74,11 @@ func before(call *ast.CallExpr) (*ast.CallExpr, bool) {
 	return x, ok
 }
 
-// retries says whether later.Retries is below a call.
+// retries says whether watch.Backoff is below a call.
 func retries(n ast.Node) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
-		found = found || ok && of(e, "later", "Retries")
+		found = found || ok && of(e, "watch", "Backoff")
 		return true
 	})
 	return found
@@ -88,7 +88,7 @@ func TestAControllerThatWaitsEverLongerIsSeen(t *testing.T) {
 	for text, want := range map[string]int{
 		`ctrl.NewControllerManagedBy(mgr).Named("x").Complete(r)`:                                                               1,
 		`ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{MaxConcurrentReconciles: 4}).Complete(r)`:              1,
-		`ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{RateLimiter: later.Retries()}).Named("x").Complete(r)`: 0,
+		`ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{RateLimiter: watch.Backoff()}).Named("x").Complete(r)`: 0,
 		`other.Complete(r)`: 0,
 	} {
 		expr, err := parser.ParseExpr(text)

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"bflow.dev/bflow/queue/enabled"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -50,9 +49,9 @@ func Setup(mgr ctrl.Manager, keeper *Keeper) error {
 	r := NewReconciler(mgr.GetClient(), keeper, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-access").
 		For(&tektonv1.PipelineRun{}, builder.WithPredicates(predicate.Or(Holding(), ends()))).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)), builder.WithPredicates(watch.Enabled())).
 		WatchesRawSource(keeper.targets.OnRenewal(handler.EnqueueRequestsFromMapFunc(r.runsAt))).
-		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 

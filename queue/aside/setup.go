@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/watch"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -34,10 +34,10 @@ type Options struct {
 func Setup(mgr ctrl.Manager, o Options) error {
 	r := newReconciler(mgr.GetClient(), o, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-aside").
-		WatchesRawSource(o.Targets.OnChange(later.Handler(gather, later.Itself))).
-		Watches(&kueue.ClusterQueue{}, later.Handler(gather, later.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&kueue.Workload{}, later.Handler(gather, r.queueOf), builder.WithPredicates(comes())).
-		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		WatchesRawSource(o.Targets.OnChange(watch.Debounce(gather, watch.Itself))).
+		Watches(&kueue.ClusterQueue{}, watch.Debounce(gather, watch.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.Workload{}, watch.Debounce(gather, r.queueOf), builder.WithPredicates(comes())).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 
@@ -68,7 +68,7 @@ func (r *Reconciler) queueOf(ctx context.Context, o client.Object) []reconcile.R
 	}
 	local := &kueue.LocalQueue{}
 	if err := r.client.Get(ctx, client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}, local); err != nil {
-		return later.Named(string(wl.Spec.QueueName)) // bootstrap names both alike
+		return watch.ByName(string(wl.Spec.QueueName)) // bootstrap names both alike
 	}
-	return later.Named(string(local.Spec.ClusterQueue))
+	return watch.ByName(string(local.Spec.ClusterQueue))
 }

@@ -6,10 +6,10 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
@@ -144,7 +144,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 
 func reconcileQueue(t *testing.T, r *Reconciler, c client.Client) *kueue.ClusterQueue {
 	t.Helper()
-	if _, err := r.Reconcile(t.Context(), later.Named("local")[0]); err != nil {
+	if _, err := r.Reconcile(t.Context(), watch.ByName("local")[0]); err != nil {
 		t.Fatal(err)
 	}
 	queue := &kueue.ClusterQueue{}

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/devices"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/watch"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -38,12 +38,12 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		o.Gather = time.Second
 	}
 	r := &Reconciler{client: mgr.GetClient(), targets: o.Targets, hub: o.Hub, metrics: o.Metrics, log: o.Log, told: map[string]devices.Amounts{}}
-	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return later.Named(run.Target(o)) }
+	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return watch.ByName(run.Target(o)) }
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-capacity").
-		WatchesRawSource(o.Targets.OnChange(later.Handler(o.Gather, later.Itself))).
-		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(later.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&tektonv1.PipelineRun{}, later.Handler(o.Gather, ofRun), builder.WithPredicates(HolderChanged())).
-		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		WatchesRawSource(o.Targets.OnChange(watch.Debounce(o.Gather, watch.Itself))).
+		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(watch.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&tektonv1.PipelineRun{}, watch.Debounce(o.Gather, ofRun), builder.WithPredicates(HolderChanged())).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 

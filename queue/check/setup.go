@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"bflow.dev/bflow/queue/enabled"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/watch"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -49,8 +48,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Watches(&kueue.ResourceFlavor{}, all, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		Watches(&tektonv1.PipelineRun{}, handler.EnqueueRequestsFromMapFunc(r.checksOfRun), builder.WithPredicates(gaveBack())).
 		WatchesRawSource(o.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(r.checksAt))).
-		Watches(&corev1.Namespace{}, all, builder.WithPredicates(enabled.Becomes())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: parallel, RateLimiter: later.Retries()}).
+		Watches(&corev1.Namespace{}, all, builder.WithPredicates(watch.Enabled())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: parallel, RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 

@@ -3,10 +3,9 @@ package choose
 import (
 	"context"
 
-	"bflow.dev/bflow/queue/enabled"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/watch"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,7 +23,7 @@ import (
 // Setup registers the reconciler.
 func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-choose"), targets, hub, clock.RealClock{})
-	all := later.Handler(gather, func(context.Context, client.Object) []reconcile.Request { return later.Named("all") })
+	all := watch.Debounce(gather, func(context.Context, client.Object) []reconcile.Request { return watch.ByName("all") })
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-choose").
 		WatchesRawSource(targets.OnChange(all)).
 		Watches(&tektonv1.PipelineRun{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
@@ -32,8 +31,8 @@ func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
 			return ok && run.Several(pr) && pr.IsPending()
 		}))).
 		Watches(&kueue.Workload{}, all, builder.WithPredicates(moved())).
-		Watches(&corev1.Namespace{}, all, builder.WithPredicates(enabled.Becomes())).
-		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		Watches(&corev1.Namespace{}, all, builder.WithPredicates(watch.Enabled())).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"bflow.dev/bflow/queue/enabled"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -40,9 +40,9 @@ func cacheOptions() cache.Options {
 	}
 }
 
-// watch has the cache of the manager watch, from its start, all kinds that every run needs: the process is ready once it
+// startInformers has the cache of the manager watch, from its start, all kinds that every run needs: the process is ready once it
 // knows them, whether or not this replica leads, and says which it cannot read.
-func watch(ctx context.Context, all cache.Cache) error {
+func startInformers(ctx context.Context, all cache.Cache) error {
 	for _, kind := range []client.Object{
 		&corev1.Namespace{}, &corev1.Pod{}, &schedulingv1.PriorityClass{}, &tektonv1.PipelineRun{}, &tektonv1.TaskRun{}, &kueue.AdmissionCheck{},
 		&kueue.ClusterQueue{}, &kueue.LocalQueue{}, &kueue.ResourceFlavor{}, &kueue.Workload{}, &kueue.WorkloadPriorityClass{},
@@ -54,9 +54,9 @@ func watch(ctx context.Context, all cache.Cache) error {
 	return nil
 }
 
-// readEnabled makes the client of the manager, which finds nothing in other namespaces than those of runs.
-func readEnabled(config *rest.Config, options client.Options) (client.Client, error) {
-	options.Cache.Reader = enabled.Hide(options.Cache.Reader)
+// newClient makes the client of the manager, which finds nothing in other namespaces than those of runs.
+func newClient(config *rest.Config, options client.Options) (client.Client, error) {
+	options.Cache.Reader = watch.OnlyRunNamespaces(options.Cache.Reader)
 	return client.New(config, options)
 }
 

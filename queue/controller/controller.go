@@ -104,7 +104,7 @@ func serve(ctx context.Context, o Options, log *slog.Logger) error {
 		MapperProvider:                      mapper,
 		Cache:                               cacheOptions(),
 		NewCache:                            caches.newCache,
-		NewClient:                           readEnabled,
+		NewClient:                           newClient,
 		Controller:                          controllers(o),
 		GracefulShutdownTimeout:             new(stopGrace),
 		LeaderElection:                      o.LeaderElection,
@@ -120,7 +120,7 @@ func serve(ctx context.Context, o Options, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("reaching the cluster: %w", err)
 	}
-	if err := watch(life, mgr.GetCache()); err != nil {
+	if err := startInformers(life, mgr.GetCache()); err != nil {
 		return err
 	}
 	if err := setup(life, mgr, o, caches, log); err != nil {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/leftover"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -41,7 +41,7 @@ type Leak struct {
 
 // Namespaces are those in which runs may live.
 func (h Hub) Namespaces(ctx context.Context) ([]string, error) {
-	return enabled.Names(ctx, h.Cache)
+	return watch.RunNamespaces(ctx, h.Cache)
 }
 
 // Served are those of them from which runs may go to a target: the target's queue is there. In others it grants no rights.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/shard"
-	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/watch"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
@@ -63,7 +63,7 @@ func NewReconciler(c client.Client, live client.Reader, recorder events.EventRec
 // Reconcile brings one matrix nearer to its end. What it decides by is read past the cache: a run that is gone and an
 // outcome that is not seen yet would make the run a second time.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if ours, err := enabled.Has(ctx, r.client, req.Namespace); err != nil || !ours {
+	if ours, err := watch.IsRunNamespace(ctx, r.client, req.Namespace); err != nil || !ours {
 		return ctrl.Result{}, err
 	}
 	cr := &tektonv1beta1.CustomRun{}

@@ -6,9 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"bflow.dev/bflow/queue/apart"
-	"bflow.dev/bflow/queue/enabled"
-	"bflow.dev/bflow/queue/later"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -36,7 +34,7 @@ const gather = 300 * time.Millisecond
 
 // Watch makes a cache of matrices: of CustomRuns, and of the PipelineRuns that they stand in.
 func Watch(mgr ctrl.Manager) (cache.Cache, error) {
-	matrices, err := apart.Cache(mgr, labels.Set{contract.LabelRole: contract.RoleMatrix})
+	matrices, err := watch.NewCache(mgr, labels.Set{contract.LabelRole: contract.RoleMatrix})
 	if err != nil {
 		return nil, fmt.Errorf("watching matrices: %w", err)
 	}
@@ -51,12 +49,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, matrices cache.Cache, log *slo
 	}
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-matrix"), clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("matrix").
-		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, Of)).
+		Watches(&tektonv1.PipelineRun{}, watch.Debounce(gather, Of)).
 		WatchesRawSource(source.Kind(matrices, &tektonv1beta1.CustomRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1beta1.CustomRun]{})).
 		WatchesRawSource(source.Kind(matrices, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(endingIn))).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.All(matrices, &tektonv1beta1.CustomRunList{})), builder.WithPredicates(enabled.Becomes())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.ObjectsOf(matrices, &tektonv1beta1.CustomRunList{})), builder.WithPredicates(watch.Enabled())).
 		// one matrix does not wait for another
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: later.Retries(), CacheSyncTimeout: apart.Forever}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: watch.Backoff(), CacheSyncTimeout: watch.CacheSyncTimeout}).
 		Complete(r)
 }
 

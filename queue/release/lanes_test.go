@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -77,7 +77,7 @@ func options(t *testing.T, targets ...target.Target) Options {
 // serve works off a queue as a controller does, until the test ends.
 func serve(t *testing.T, r *Reconciler, workers int) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	t.Helper()
-	q := workqueue.NewTypedRateLimitingQueue(later.Retries())
+	q := workqueue.NewTypedRateLimitingQueue(watch.Backoff())
 	if err := r.lanes.source().Start(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func released(t *testing.T, c client.Client) (n int) {
 
 func TestThePlaceOfARunThatIsGoneIsTheNextOnes(t *testing.T) {
 	l := newLanes()
-	q := workqueue.NewTypedRateLimitingQueue(later.Retries())
+	q := workqueue.NewTypedRateLimitingQueue(watch.Backoff())
 	defer q.ShutDown()
 	if err := l.source().Start(t.Context(), q); err != nil {
 		t.Fatal(err)

@@ -3,9 +3,8 @@ package release
 import (
 	"context"
 
-	"bflow.dev/bflow/queue/enabled"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
@@ -35,10 +34,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		For(&tektonv1.PipelineRun{}).
 		Watches(&tektonv1.TaskRun{}, handler.EnqueueRequestsFromMapFunc(ofTask)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(endedPods())).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)), builder.WithPredicates(watch.Enabled())).
 		WatchesRawSource(opts.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(r.ofTarget))).
 		WatchesRawSource(r.lanes.source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: later.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: watch.Backoff()}).
 		Complete(r)
 	if err != nil {
 		return err
@@ -46,7 +45,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("dirty-targets").
 		For(&kueue.ResourceFlavor{}).
 		WatchesRawSource(opts.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(flavorOf))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: later.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: watch.Backoff()}).
 		Complete(NewSweeper(mgr.GetClient(), mgr.GetAPIReader(), opts))
 }
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -35,7 +35,7 @@ func NewMatrices(runs *Reconciler) *Matrices { return &Matrices{runs: runs} }
 
 // Reconcile looks at one matrix.
 func (m *Matrices) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if ours, err := enabled.Has(ctx, m.runs.client, req.Namespace); err != nil || !ours {
+	if ours, err := watch.IsRunNamespace(ctx, m.runs.client, req.Namespace); err != nil || !ours {
 		return ctrl.Result{}, err
 	}
 	cr := &tektonv1beta1.CustomRun{}

@@ -5,11 +5,9 @@ import (
 	"log/slog"
 	"time"
 
-	"bflow.dev/bflow/queue/apart"
-	"bflow.dev/bflow/queue/enabled"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/watch"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
@@ -33,18 +31,18 @@ const moment = 2 * time.Second
 func Setup(mgr ctrl.Manager, matrices cache.Cache, keep Keep, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), keep, clock.RealClock{}, log)
 	err := ctrl.NewControllerManagedBy(mgr).Named("retention-matrix").
-		Watches(&tektonv1.PipelineRun{}, later.Handler(moment, matrix.Of), builder.WithPredicates(atItsEnd())).
+		Watches(&tektonv1.PipelineRun{}, watch.Debounce(moment, matrix.Of), builder.WithPredicates(atItsEnd())).
 		WatchesRawSource(source.Kind(matrices, &tektonv1beta1.CustomRun{}, handler.TypedEnqueueRequestsFromMapFunc(done))).
 		WatchesRawSource(source.Kind(matrices, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(matrixIn))).
-		WithOptions(controller.Options{RateLimiter: later.Retries(), CacheSyncTimeout: apart.Forever}).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff(), CacheSyncTimeout: watch.CacheSyncTimeout}).
 		Complete(NewMatrices(r))
 	if err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("retention").
 		Watches(&tektonv1.PipelineRun{}, handler.EnqueueRequestsFromMapFunc(byRun), builder.WithPredicates(atItsEnd())).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
-		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)), builder.WithPredicates(watch.Enabled())).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 

@@ -11,11 +11,10 @@ import (
 	"strconv"
 	"time"
 
-	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/keys"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -56,8 +55,8 @@ func Setup(mgr ctrl.Manager, m *metrics.Metrics, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-retry"), m, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("retry").
 		For(&tektonv1.PipelineRun{}).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
-		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)), builder.WithPredicates(watch.Enabled())).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 

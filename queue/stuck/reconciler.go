@@ -7,8 +7,8 @@ import (
 	"maps"
 	"time"
 
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
@@ -46,7 +46,7 @@ func Setup(mgr ctrl.Manager, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-stuck"), clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("stuck").
 		For(&tektonv1.TaskRun{}).
-		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 

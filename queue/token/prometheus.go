@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/access"
-	"bflow.dev/bflow/queue/enabled"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target/credentials"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -58,8 +57,8 @@ func SetupPrometheus(mgr ctrl.Manager, file string) error {
 	r := NewPrometheus(mgr.GetClient(), mgr.GetAPIReader(), file, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("token-prometheus").
 		For(&tektonv1.PipelineRun{}, builder.WithPredicates(access.Holding())).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.Runs(r.client)), builder.WithPredicates(enabled.Becomes())).
-		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)), builder.WithPredicates(watch.Enabled())).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 

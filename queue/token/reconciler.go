@@ -6,9 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"bflow.dev/bflow/queue/apart"
-	"bflow.dev/bflow/queue/enabled"
-	"bflow.dev/bflow/queue/later"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -49,7 +47,7 @@ func NewReconciler(c client.Client, cached, live client.Reader, recorder events.
 
 // Setup adds the controller to a manager.
 func Setup(mgr ctrl.Manager, log *slog.Logger) error {
-	tasks, err := apart.Cache(mgr, labels.Set{contract.LabelToken: contract.TokenSubmit})
+	tasks, err := watch.NewCache(mgr, labels.Set{contract.LabelToken: contract.TokenSubmit})
 	if err != nil {
 		return fmt.Errorf("watching the tasks that ask for a token: %w", err)
 	}
@@ -57,14 +55,14 @@ func Setup(mgr ctrl.Manager, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), tasks, mgr.GetAPIReader(), recorder, clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("token").
 		WatchesRawSource(source.Kind(tasks, &tektonv1.TaskRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1.TaskRun]{})).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(enabled.All(tasks, &tektonv1.TaskRunList{})), builder.WithPredicates(enabled.Becomes())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: later.Retries()}).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.ObjectsOf(tasks, &tektonv1.TaskRunList{})), builder.WithPredicates(watch.Enabled())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 
 // Reconcile looks after one task. What belongs to a task that is deleted goes with it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if ours, err := enabled.Has(ctx, r.client, req.Namespace); err != nil || !ours {
+	if ours, err := watch.IsRunNamespace(ctx, r.client, req.Namespace); err != nil || !ours {
 		return ctrl.Result{}, err
 	}
 	task := &tektonv1.TaskRun{}

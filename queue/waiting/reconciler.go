@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"bflow.dev/bflow/queue/enabled"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -51,12 +50,12 @@ func NewReconciler(c client.Client, recorder events.EventRecorder, m *metrics.Me
 // Setup registers the reconciler: any change of a Workload, or of a run, makes it look again after a moment.
 func Setup(mgr ctrl.Manager, m *metrics.Metrics) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-waiting"), m)
-	all := later.Handler(gather, func(context.Context, client.Object) []reconcile.Request { return later.Named("queues") })
+	all := watch.Debounce(gather, func(context.Context, client.Object) []reconcile.Request { return watch.ByName("queues") })
 	return ctrl.NewControllerManagedBy(mgr).Named("waiting").
 		Watches(&kueue.Workload{}, all).
 		Watches(&kueue.LocalQueue{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&corev1.Namespace{}, all, builder.WithPredicates(enabled.Becomes())).
-		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		Watches(&corev1.Namespace{}, all, builder.WithPredicates(watch.Enabled())).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 
-	"bflow.dev/bflow/queue/enabled"
 	"bflow.dev/bflow/queue/lock"
 	"bflow.dev/bflow/queue/lock/history"
 	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -74,7 +74,7 @@ func (r runs) started(ctx context.Context, target string) ([]lock.Request, error
 // startedNow is the same, past the cache: before a key is let go. Only metadata is read. What lies in other namespaces than
 // those of runs is no run.
 func (r runs) startedNow(ctx context.Context, target string) ([]lock.Request, error) {
-	namespaces, err := enabled.Names(ctx, r.cache)
+	namespaces, err := watch.RunNamespaces(ctx, r.cache)
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,9 @@ import (
 	"fmt"
 	"sync"
 
-	"bflow.dev/bflow/queue/apart"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/credentials"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
@@ -95,14 +94,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, targets *target.Registry, name
 	}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("bflow-targets").
 		WatchesRawSource(watched()).
-		WithOptions(controller.Options{NeedLeaderElection: new(false), RateLimiter: later.Retries(), CacheSyncTimeout: apart.Forever}).
+		WithOptions(controller.Options{NeedLeaderElection: new(false), RateLimiter: watch.Backoff(), CacheSyncTimeout: watch.CacheSyncTimeout}).
 		Complete(connector); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-target-tokens").
 		WatchesRawSource(watched()).
 		// a slow target delays no other
-		WithOptions(controller.Options{MaxConcurrentReconciles: renewals, RateLimiter: later.Retries(), CacheSyncTimeout: apart.Forever}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: renewals, RateLimiter: watch.Backoff(), CacheSyncTimeout: watch.CacheSyncTimeout}).
 		Complete(NewRenewer(reads, targets, clock.RealClock{}))
 }
 

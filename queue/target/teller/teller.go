@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/capacity"
-	"bflow.dev/bflow/queue/later"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/seen"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -54,13 +54,13 @@ func NewReconciler(c client.Client, targets *target.Registry, hub string, clk cl
 
 // Setup registers it.
 func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
-	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return later.Named(run.Target(o)) }
+	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return watch.ByName(run.Target(o)) }
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-target-teller").
-		WatchesRawSource(targets.OnChange(later.Handler(gather, later.Itself))).
-		Watches(&tektonv1.PipelineRun{}, later.Handler(gather, ofRun), builder.WithPredicates(capacity.HolderChanged())).
+		WatchesRawSource(targets.OnChange(watch.Debounce(gather, watch.Itself))).
+		Watches(&tektonv1.PipelineRun{}, watch.Debounce(gather, ofRun), builder.WithPredicates(capacity.HolderChanged())).
 		// a target whose Secret is gone before the controller starts is told of by nobody else
-		Watches(&kueue.ResourceFlavor{}, later.Handler(startup, ofFlavor)).
-		WithOptions(controller.Options{RateLimiter: later.Retries()}).
+		Watches(&kueue.ResourceFlavor{}, watch.Debounce(startup, ofFlavor)).
+		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(NewReconciler(mgr.GetClient(), targets, hub, clock.RealClock{}))
 }
 
@@ -70,7 +70,7 @@ func ofFlavor(_ context.Context, o client.Object) []reconcile.Request {
 	if !ok || flavor.Spec.NodeLabels[contract.LabelTarget] == "" {
 		return nil
 	}
-	return later.Named(flavor.Spec.NodeLabels[contract.LabelTarget])
+	return watch.ByName(flavor.Spec.NodeLabels[contract.LabelTarget])
 }
 
 // Reconcile writes what has changed of one target.

@@ -1,10 +1,10 @@
-package enabled_test
+package watch_test
 
 import (
 	"slices"
 	"testing"
 
-	"bflow.dev/bflow/queue/enabled"
+	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -27,8 +27,8 @@ func namespace(name, label string) *corev1.Namespace {
 	return n
 }
 
-// world has a run, a Workload and a queue of one name in each of several namespaces.
-func world(t *testing.T) client.WithWatch {
+// newCluster has a run, a Workload and a queue of one name in each of several namespaces.
+func newCluster(t *testing.T) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, tektonv1.AddToScheme, kueue.AddToScheme} {
@@ -45,8 +45,8 @@ func world(t *testing.T) client.WithWatch {
 }
 
 func TestWhatLiesInOtherNamespacesIsNotThere(t *testing.T) {
-	c := world(t)
-	hidden := enabled.Hide(c)
+	c := newCluster(t)
+	hidden := watch.OnlyRunNamespaces(c)
 	for name, want := range map[string]bool{"bench": true, "nightly": true, "shop": false, "past": false, "nowhere": false} {
 		err := hidden.Get(t.Context(), client.ObjectKey{Namespace: name, Name: "x"}, &tektonv1.PipelineRun{})
 		if (err == nil) != want || err != nil && !apierrors.IsNotFound(err) {
@@ -72,13 +72,13 @@ func TestWhatLiesInOtherNamespacesIsNotThere(t *testing.T) {
 			t.Errorf("%T: %d, want %d", row.list, items, row.want)
 		}
 	}
-	if names, err := enabled.Names(t.Context(), c); err != nil || !slices.Equal(names, []string{"bench", "nightly"}) {
+	if names, err := watch.RunNamespaces(t.Context(), c); err != nil || !slices.Equal(names, []string{"bench", "nightly"}) {
 		t.Errorf("got %q, %v", names, err)
 	}
 }
 
 func TestANamespaceBecomesOneOfRuns(t *testing.T) {
-	p := enabled.Becomes()
+	p := watch.Enabled()
 	for _, row := range []struct {
 		name     string
 		old, now string // values of the label
@@ -103,8 +103,8 @@ func TestANamespaceBecomesOneOfRuns(t *testing.T) {
 			t.Errorf("%s: %v", row.name, got)
 		}
 	}
-	c := enabled.Hide(world(t))
-	if asked := enabled.Runs(c)(t.Context(), namespace("bench", "true")); len(asked) != 1 || asked[0].Namespace != "bench" || asked[0].Name != "x" {
+	c := watch.OnlyRunNamespaces(newCluster(t))
+	if asked := watch.RunsOf(c)(t.Context(), namespace("bench", "true")); len(asked) != 1 || asked[0].Namespace != "bench" || asked[0].Name != "x" {
 		t.Errorf("asked for %v", asked)
 	}
 }

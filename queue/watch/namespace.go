@@ -1,7 +1,4 @@
-// Package enabled distinguishes namespaces for runs, which have a label, from all others. Objects in other namespaces
-// are ignored, whatever their labels: the rules of runs are not enforced there, so anybody could create an object
-// there that claims to be an admitted run. It must not decide anything about runs.
-package enabled
+package watch
 
 import (
 	"context"
@@ -25,8 +22,8 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// Names are the namespaces of runs, sorted.
-func Names(ctx context.Context, c client.Reader) ([]string, error) {
+// RunNamespaces returns the namespaces of runs, sorted.
+func RunNamespaces(ctx context.Context, c client.Reader) ([]string, error) {
 	var list corev1.NamespaceList
 	if err := c.List(ctx, &list, client.MatchingLabels{contract.LabelEnabled: "true"}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the namespaces of runs: %w", err)
@@ -39,27 +36,29 @@ func Names(ctx context.Context, c client.Reader) ([]string, error) {
 	return out, nil
 }
 
-// Has says whether a namespace is one of runs. One that does not exist is none.
-func Has(ctx context.Context, c client.Reader, name string) (bool, error) {
+// IsRunNamespace says whether a namespace is one of runs. One that does not exist is none.
+func IsRunNamespace(ctx context.Context, c client.Reader, name string) (bool, error) {
 	namespace := &corev1.Namespace{}
 	if err := c.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	return is(namespace), nil
+	return isEnabled(namespace), nil
 }
 
-func is(namespace client.Object) bool { return namespace.GetLabels()[contract.LabelEnabled] == "true" }
+func isEnabled(namespace client.Object) bool {
+	return namespace.GetLabels()[contract.LabelEnabled] == "true"
+}
 
-// Hide makes a reader of a cache that finds nothing in other namespaces than those of runs. What lies in no namespace is
-// found as before.
-func Hide(cache client.Reader) client.Reader { return hiding{cache} }
+// OnlyRunNamespaces makes a reader of a cache that finds nothing in other namespaces than those of runs. What lies in
+// no namespace is found as before.
+func OnlyRunNamespaces(cache client.Reader) client.Reader { return runNamespacesReader{cache} }
 
-type hiding struct{ cache client.Reader }
+type runNamespacesReader struct{ cache client.Reader }
 
 // Get answers that an object of another namespace is not there.
-func (h hiding) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+func (h runNamespacesReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if key.Namespace != "" {
-		if shown, err := Has(ctx, h.cache, key.Namespace); err != nil {
+		if shown, err := IsRunNamespace(ctx, h.cache, key.Namespace); err != nil {
 			return err
 		} else if !shown {
 			return apierrors.NewNotFound(schema.GroupResource{}, key.Namespace+"/"+key.Name)
@@ -69,11 +68,11 @@ func (h hiding) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 }
 
 // List leaves out what lies in other namespaces.
-func (h hiding) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (h runNamespacesReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	asked := client.ListOptions{}
 	asked.ApplyOptions(opts)
 	if asked.Namespace != "" {
-		shown, err := Has(ctx, h.cache, asked.Namespace)
+		shown, err := IsRunNamespace(ctx, h.cache, asked.Namespace)
 		if err != nil {
 			return err
 		}
@@ -85,7 +84,7 @@ func (h hiding) List(ctx context.Context, list client.ObjectList, opts ...client
 	if err := h.cache.List(ctx, list, opts...); err != nil {
 		return err
 	}
-	names, err := Names(ctx, h.cache)
+	names, err := RunNamespaces(ctx, h.cache)
 	if err != nil {
 		return err
 	}
@@ -116,26 +115,26 @@ func filter(list client.ObjectList, passes func(metav1.Object) bool) error {
 	return apimeta.SetList(list, kept)
 }
 
-// Becomes passes a namespace at the moment at which it becomes one of runs. Those that are when a watch begins do not
-// pass: what lies in them is told of itself.
-func Becomes() predicate.Predicate {
+// Enabled passes a namespace at the moment at which it becomes one of runs. Those that are when a watch begins do not
+// pass: what lies in them has events of its own.
+func Enabled() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { return is(e.Object) && !e.IsInInitialList },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return is(e.ObjectNew) && !is(e.ObjectOld) },
+		CreateFunc:  func(e event.CreateEvent) bool { return isEnabled(e.Object) && !e.IsInInitialList },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return isEnabled(e.ObjectNew) && !isEnabled(e.ObjectOld) },
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	}
 }
 
-// Runs asks for all runs of a namespace.
-func Runs(c client.Reader) handler.MapFunc { return All(c, &tektonv1.PipelineRunList{}) }
+// RunsOf requests all runs of a namespace.
+func RunsOf(c client.Reader) handler.MapFunc { return ObjectsOf(c, &tektonv1.PipelineRunList{}) }
 
-// All asks for all objects of a namespace that c lists of a kind.
-func All(c client.Reader, kind client.ObjectList) handler.MapFunc {
+// ObjectsOf requests all objects of a namespace that c lists of a kind.
+func ObjectsOf(c client.Reader, kind client.ObjectList) handler.MapFunc {
 	return func(ctx context.Context, namespace client.Object) (out []reconcile.Request) {
 		list := kind.DeepCopyObject().(client.ObjectList)
 		if err := c.List(ctx, list, client.InNamespace(namespace.GetName()), client.UnsafeDisableDeepCopy); err != nil {
-			return nil // the cache is not filled yet: it tells of each
+			return nil // the cache is not filled yet: each has an event then
 		}
 		_ = apimeta.EachListItem(list, func(o runtime.Object) error { // which ends with none
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o.(client.Object))})

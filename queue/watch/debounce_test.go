@@ -1,4 +1,4 @@
-package later_test
+package watch_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bflow.dev/bflow/queue/later"
+	"bflow.dev/bflow/queue/watch"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +23,7 @@ func TestChangesThatComeTogetherCostOneLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 		defer func() { q.ShutDown(); synctest.Wait() }()
-		h := later.Handler(time.Second, later.Itself)
+		h := watch.Debounce(time.Second, watch.Itself)
 		ctx := context.Background()
 		h.Create(ctx, event.CreateEvent{Object: node("a")}, q)
 		h.Update(ctx, event.UpdateEvent{ObjectOld: node("old"), ObjectNew: node("a")}, q)
@@ -49,7 +49,7 @@ func TestChangesThatComeTogetherCostOneLook(t *testing.T) {
 
 // TestWhatFailsIsTriedAgainWithinAMinute: most of what fails comes back, and nobody tells when.
 func TestWhatFailsIsTriedAgainWithinAMinute(t *testing.T) {
-	retries, request := later.Retries(), reconcile.Request{}
+	retries, request := watch.Backoff(), reconcile.Request{}
 	first := retries.When(request)
 	for range 100 {
 		if wait := retries.When(request); wait < first || wait > 30*time.Second {
