@@ -13,8 +13,8 @@ import (
 	"bflow.dev/bflow/queue/check"
 	"bflow.dev/bflow/queue/choose"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/queue/hours"
-	"bflow.dev/bflow/queue/janitor"
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/metrics"
@@ -68,8 +68,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 			return release.Setup(ctx, mgr, release.Options{Targets: targets, Ways: ways, Hub: hub, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
 		}},
 		{"targets", func() error { return remote.Setup(ctx, mgr, targets, o.SystemNamespace) }},
-		{"janitor", func() error {
-			return mgr.Add(janitorOf(mgr, hub, janitor.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real}))
+		{"garbage collection", func() error {
+			return mgr.Add(collectorOf(mgr, hub, gc.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real}))
 		}},
 		{"locks of targets", func() error { return mgr.Add(locks) }},
 		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
@@ -149,10 +149,10 @@ func atHome(mgr ctrl.Manager, live client.Client) (*target.Registry, *view.Targe
 	return targets, sight, nil
 }
 
-// janitorOf looks after targets.
-func janitorOf(mgr ctrl.Manager, hub string, o janitor.Options) *janitor.Janitor {
-	o.Hub = janitor.Hub{ID: hub, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Now: o.Clock.Now}
-	return janitor.New(o)
+// collectorOf makes the garbage collection of targets.
+func collectorOf(mgr ctrl.Manager, hub string, o gc.Options) *gc.Collector {
+	o.Hub = gc.Hub{ID: hub, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Now: o.Clock.Now}
+	return gc.NewCollector(o)
 }
 
 // hubIdentity is what marks our objects on targets that other hubs use too.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/queue/leftover"
+	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
@@ -156,16 +156,16 @@ func (s *Sweeper) dirty(ctx context.Context, t target.Target, entry string) bool
 	if works || err != nil {
 		return true
 	}
-	left, err := leftover.List(ctx, t.Live, t.Name, s.opts.Hub, namespace, leftover.ByRun(id))
+	left, err := gc.List(ctx, t.Live, t.Name, s.opts.Hub, namespace, gc.ByRun(id))
 	if err == nil {
-		err = leftover.Delete(ctx, t.Live, left, func(o leftover.Object) {
+		err = gc.Delete(ctx, t.Live, left, func(o gc.Object) {
 			s.opts.Metrics.Leftovers.WithLabelValues(t.Name, o.Kind).Inc()
 			s.opts.Log.Info("deleted what a run had left", "namespace", namespace, "run", id, "target", t.Name, "object", o.String())
 		})
 	}
 	switch {
 	case err == nil:
-		return leftover.Holding(left)
+		return gc.MayHoldDevices(left)
 	case s.gone(ctx, t, namespace, err):
 		return false
 	}

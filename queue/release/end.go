@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"bflow.dev/bflow/queue/leftover"
+	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/queue/lock/history"
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/run"
@@ -31,7 +31,7 @@ func (r *Reconciler) free(ctx context.Context, t target.Target, pr *tektonv1.Pip
 		return err
 	}
 	var pods corev1.PodList
-	if err := t.Live.List(ctx, &pods, client.InNamespace(pr.Namespace), client.MatchingLabelsSelector{Selector: leftover.ByRun(run.ID(pr))}); err != nil {
+	if err := t.Live.List(ctx, &pods, client.InNamespace(pr.Namespace), client.MatchingLabelsSelector{Selector: gc.ByRun(run.ID(pr))}); err != nil {
 		return fmt.Errorf("listing pods on target %q: %w", t.Name, err)
 	}
 	if slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return !ended(&p) && !r.foreign(&p) }) {
@@ -70,7 +70,7 @@ func (r *Reconciler) markFreed(ctx context.Context, pr *tektonv1.PipelineRun) er
 
 // explain writes what the end of a run waits for, when that has changed.
 func (r *Reconciler) explain(ctx context.Context, pr *tektonv1.PipelineRun, waits []string) error {
-	text := "Ended; waiting for " + leftover.Sentence(waits)
+	text := "Ended; waiting for " + gc.Sentence(waits)
 	if pr.Annotations[contract.AnnotationReason] == text {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (r *Reconciler) tell(t target.Target, pr *tektonv1.PipelineRun, left []stri
 		why = "because somebody asked for it"
 	}
 	r.events.Eventf(pr, nil, corev1.EventTypeWarning, "ForcedRelease", "Release",
-		"Its quota was given back %s though this is left on target %s: %s. While it may hold devices no run starts there", why, t.Name, leftover.Sentence(left))
+		"Its quota was given back %s though this is left on target %s: %s. While it may hold devices no run starts there", why, t.Name, gc.Sentence(left))
 }
 
 // dropFinish deletes a finish that nobody owns: that of a deleted run.

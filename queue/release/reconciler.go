@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"bflow.dev/bflow/queue/leftover"
+	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
@@ -148,7 +148,7 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 		}
 		return ctrl.Result{}, err
 	case r.overdue(pr, work) && finishing == "": // a task pod may be about to make something
-		return ctrl.Result{}, r.release(ctx, t, pr, work, waits, leftover.Holding(left) || len(work.pods) > 0)
+		return ctrl.Result{}, r.release(ctx, t, pr, work, waits, gc.MayHoldDevices(left) || len(work.pods) > 0)
 	case len(left) == 0 && len(work.pods) == 0: // only finish is awaited, which needs no device
 		if err := r.markFreed(ctx, pr); err != nil {
 			return ctrl.Result{}, err
@@ -160,7 +160,7 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 }
 
 // clean deletes what is left of the run on its target, and returns it: it is gone only when it is not seen any more.
-func (r *Reconciler) clean(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun) ([]leftover.Object, error) {
+func (r *Reconciler) clean(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun) ([]gc.Object, error) {
 	left, err := r.leftovers(ctx, t, pr)
 	if err != nil {
 		return nil, err

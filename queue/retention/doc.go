@@ -2,6 +2,6 @@
 // runs and matrices. Results are deleted only after they are stored elsewhere: fetched to somebody's machine, pushed
 // to MLflow, or gathered on the volume of their matrix.
 //
-// It must not touch a run that has not ended, or objects that belong to no run. Package janitor handles objects that
-// runs left on targets by mistake.
+// It must not touch a run that is not at its end, and nothing that belongs to no run. What runs leave on targets by mistake
+// is the business of package gc.
 package retention

@@ -1,5 +1,5 @@
-// Package leaks finds and deletes, with the rights of a person, what the janitor of the controller looks for: objects
-// on targets that no run needs. It must not decide what a leak is.
+// Package leaks finds and deletes, with the rights of a person, what the garbage collection of the controller looks
+// for: objects on targets that no run needs. It must not decide what a leak is.
 package leaks
 
 import (
@@ -10,8 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/queue/janitor"
-	"bflow.dev/bflow/queue/leftover"
+	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/queue/target/credentials"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -51,7 +50,7 @@ func Clean(ctx context.Context, cfg *rest.Config, o Options) ([]Leak, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the hub: %w", err)
 	}
-	known := janitor.Hub{Cache: hub, Live: hub, Now: time.Now}
+	known := gc.Hub{Cache: hub, Live: hub, Now: time.Now}
 	if known.ID, err = identity(ctx, hub, o.Namespaces); err != nil {
 		return nil, err
 	}
@@ -76,14 +75,14 @@ func Clean(ctx context.Context, cfg *rest.Config, o Options) ([]Leak, error) {
 	return out, errors.Join(errs...)
 }
 
-func clean(ctx context.Context, hub janitor.Hub, t way, o Options) ([]Leak, error) {
+func clean(ctx context.Context, hub gc.Hub, t way, o Options) ([]Leak, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
 	leaks, err := hub.Find(ctx, t.client, t.name, o.Namespaces)
 	deleted := map[string]bool{}
 	if !o.DryRun {
-		err = errors.Join(err, janitor.Remove(ctx, t.client, leaks, func(o leftover.Object) { deleted[o.Namespace+"/"+o.String()] = true }))
+		err = errors.Join(err, gc.DeleteLeaks(ctx, t.client, leaks, func(o gc.Object) { deleted[o.Namespace+"/"+o.String()] = true }))
 	}
 	var out []Leak
 	for _, l := range leaks {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"bflow.dev/bflow/queue/leftover"
+	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
@@ -111,14 +111,14 @@ func clearTarget(ctx context.Context, hub client.Client, run Orphan, clk clock.C
 		return err
 	}
 	return untilNone(ctx, clk, func() (left []string, err error) {
-		all, err := leftover.List(ctx, at.client, at.name, id, run.Namespace, leftover.ByRun(run.ID))
+		all, err := gc.List(ctx, at.client, at.name, id, run.Namespace, gc.ByRun(run.ID))
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range all {
 			left = append(left, o.String())
 		}
-		return left, leftover.Delete(ctx, at.client, all, func(leftover.Object) {})
+		return left, gc.Delete(ctx, at.client, all, func(gc.Object) {})
 	})
 }
 
@@ -155,7 +155,7 @@ func untilNone(ctx context.Context, clk clock.Clock, look func() (left []string,
 		case err != nil || len(left) == 0:
 			return err
 		case clk.Since(began) > goneWithin:
-			return fmt.Errorf("%s is there after %s", leftover.Sentence(left), goneWithin)
+			return fmt.Errorf("%s is there after %s", gc.Sentence(left), goneWithin)
 		}
 		select {
 		case <-clk.After(lookEvery):

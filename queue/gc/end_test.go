@@ -1,4 +1,4 @@
-package janitor_test
+package gc_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bflow.dev/bflow/queue/janitor"
+	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/target"
 
@@ -36,7 +36,7 @@ func TestStartReturnsWhenNoTargetIsLookedAtAnyMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := janitor.New(janitor.Options{Hub: janitor.Hub{ID: mine, Cache: slow, Live: slow, Now: time.Now},
+		j := gc.NewCollector(gc.Options{Hub: gc.Hub{ID: mine, Cache: slow, Live: slow, Now: time.Now},
 			Targets: target.NewRegistry(target.Target{Name: "a", Live: slow}), Metrics: counts,
 			Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})
 		ctx, stop := context.WithCancel(t.Context())

@@ -1,4 +1,4 @@
-package janitor_test
+package gc_test
 
 import (
 	"testing"

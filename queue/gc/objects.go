@@ -1,6 +1,4 @@
-// Package leftover finds and deletes the objects of runs on a target: it holds the one list of their kinds, and the
-// labels that identify an object as that of a run of this hub. It must not decide whether a run is alive.
-package leftover
+package gc
 
 import (
 	"context"
@@ -18,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Kinds are what runs make on a target, owners before what they own. Secrets are not among them: the only ones that a run
-// makes belong to its Jobs and go with them, so that nobody needs a right to list Secrets. On the hub itself no Jobs are
-// made: load runs in the pods of tasks there.
+// Kinds are what runs make on a target, owners before what they own. Secrets are not among them: the only ones that a
+// run makes belong to its Jobs and go with them, so that nobody needs a right to list Secrets. On the hub itself no
+// Jobs are made: load runs in the pods of tasks there.
 func Kinds(target string) []schema.GroupVersionKind {
 	kinds := []schema.GroupVersionKind{kind("apps", "Deployment"), kind("", "Service"), kind("", "PersistentVolumeClaim"), kind("", "Pod")}
 	if target != contract.TargetLocal {
@@ -47,8 +45,8 @@ func (o Object) Run() string { return o.Labels[contract.LabelRun] }
 // makesPods says whether pods of the object come back while it is there.
 func (o Object) makesPods() bool { return o.Kind == "Deployment" || o.Kind == "Job" }
 
-// Holding says whether something may hold a device: a pod, or what makes pods.
-func Holding(all []Object) bool {
+// MayHoldDevices says whether something may hold a device: a pod, or what makes pods.
+func MayHoldDevices(all []Object) bool {
 	return slices.ContainsFunc(all, func(o Object) bool { return o.Kind == "Pod" || o.makesPods() })
 }
 
@@ -72,8 +70,8 @@ func require(key string, op selection.Operator, values ...string) labels.Require
 
 func selector(all ...labels.Requirement) labels.Selector { return labels.NewSelector().Add(all...) }
 
-// List returns what a selector finds in one namespace of a target, in the order of Kinds. Objects of other hubs than hub
-// are left out, whatever they are named; those that name no hub count as its own.
+// List returns what a selector finds in one namespace of a target, in the order of Kinds. Objects of other hubs than
+// hub are left out, whatever they are named; those that name no hub count as its own.
 func List(ctx context.Context, c client.Client, target, hub, namespace string, by labels.Selector) ([]Object, error) {
 	var out []Object
 	for _, kind := range Kinds(target) {
@@ -98,7 +96,7 @@ func List(ctx context.Context, c client.Client, target, hub, namespace string, b
 }
 
 // Delete deletes objects. Pods go with their owner; alone they are deleted once no owner is left to make them anew. An
-// object that was replaced meanwhile by another of its name stays. deleted hears of each.
+// object that was replaced meanwhile by another of its name stays. deleted is called for each.
 func Delete(ctx context.Context, c client.Client, all []Object, deleted func(Object)) error {
 	owners := slices.ContainsFunc(all, Object.makesPods)
 	for _, o := range all {

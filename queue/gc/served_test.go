@@ -1,10 +1,10 @@
-package janitor_test
+package gc_test
 
 import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/queue/janitor"
+	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,8 +16,8 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// TestATargetIsAskedAboutNamespacesThatItServes: a team that came after the target has no queue of it, and the hub no rights
-// there.
+// TestATargetIsAskedAboutNamespacesThatItServes: a team that came after the target has no queue of it, and the hub no
+// rights there.
 func TestATargetIsAskedAboutNamespacesThatItServes(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, kueue.AddToScheme} {
@@ -33,7 +33,7 @@ func TestATargetIsAskedAboutNamespacesThatItServes(t *testing.T) {
 		namespace, name, _ := strings.Cut(in, "/")
 		all = append(all, &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
 	}
-	hub := janitor.Hub{Cache: fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).Build()}
+	hub := gc.Hub{Cache: fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).Build()}
 	for target, want := range map[string][]string{"local": {"bench", "late"}, "worker": {"bench"}, "nowhere": {}} {
 		got, err := hub.Served(t.Context(), target)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

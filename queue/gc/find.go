@@ -1,4 +1,4 @@
-package janitor
+package gc
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"bflow.dev/bflow/queue/leftover"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
@@ -19,13 +18,13 @@ import (
 )
 
 const (
-	// Young is the age below which nothing is touched, whatever is known of its run.
-	Young = 2 * time.Minute
-	// Grace is how long after its release what is left of a run is left to those who end runs.
-	Grace = 10 * time.Minute
+	// MinAge is the age below which nothing is touched, whatever is known of its run.
+	MinAge = 2 * time.Minute
+	// GracePeriod is how long after its release what is left of a run is left to package release.
+	GracePeriod = 10 * time.Minute
 )
 
-// Hub is what a janitor knows of the runs of its hub.
+// Hub is what the collector knows of the runs of its hub.
 type Hub struct {
 	ID    string        // its identity: whose objects are looked at
 	Cache client.Reader // knows most runs that live; what it does not know is asked of Live
@@ -35,7 +34,7 @@ type Hub struct {
 
 // Leak is an object that no run needs.
 type Leak struct {
-	leftover.Object
+	Object
 	Why string // that it is a leak
 }
 
@@ -44,7 +43,8 @@ func (h Hub) Namespaces(ctx context.Context) ([]string, error) {
 	return watch.RunNamespaces(ctx, h.Cache)
 }
 
-// Served are those of them from which runs may go to a target: the target's queue is there. In others it grants no rights.
+// Served are those of them from which runs may go to a target: the target's queue is there. In others it grants no
+// rights.
 func (h Hub) Served(ctx context.Context, target string) ([]string, error) {
 	names, err := h.Namespaces(ctx)
 	if err != nil {
@@ -59,8 +59,8 @@ func (h Hub) Served(ctx context.Context, target string) ([]string, error) {
 	}), nil
 }
 
-// Find returns the leaks in some namespaces of a target. One that cannot be looked at is an error beside the leaks of the
-// others.
+// Find returns the leaks in some namespaces of a target. One that cannot be looked at is an error beside the leaks of
+// the others.
 func (h Hub) Find(ctx context.Context, c client.Client, target string, namespaces []string) ([]Leak, error) {
 	if h.ID == "" {
 		return nil, errors.New("looking for what runs have left: the identity of the hub is not known, by which its objects are told from those of others")
@@ -79,14 +79,14 @@ func (h Hub) Find(ctx context.Context, c client.Client, target string, namespace
 
 // findIn lists the objects first and asks for their runs then: a run that made one of them was there before.
 func (h Hub) findIn(ctx context.Context, c client.Client, target, namespace string) ([]Leak, error) {
-	all, err := leftover.List(ctx, c, target, h.ID, namespace, leftover.ByHub(h.ID))
+	all, err := List(ctx, c, target, h.ID, namespace, ByHub(h.ID))
 	if err != nil {
 		return nil, err
 	}
 	var out []Leak
 	why := map[string]string{} // by run; "" for one that lives
 	for _, o := range all {
-		if h.Now().Sub(o.CreationTimestamp.Time) < Young {
+		if h.Now().Sub(o.CreationTimestamp.Time) < MinAge {
 			continue
 		}
 		reason, known := why[o.Run()]
@@ -149,13 +149,13 @@ func (h Hub) lives(pr tektonv1.PipelineRun) bool {
 	if at, err := time.Parse(time.RFC3339, pr.Annotations[contract.AnnotationReleased]); err == nil && at.After(ended) {
 		ended = at
 	}
-	return h.Now().Sub(ended) < Grace
+	return h.Now().Sub(ended) < GracePeriod
 }
 
-// Remove deletes leaks, of each run owners first. deleted hears of each.
-func Remove(ctx context.Context, c client.Client, leaks []Leak, deleted func(leftover.Object)) error {
+// DeleteLeaks deletes leaks, of each run owners first. deleted is called for each.
+func DeleteLeaks(ctx context.Context, c client.Client, leaks []Leak, deleted func(Object)) error {
 	type id struct{ namespace, run string }
-	groups := map[id][]leftover.Object{}
+	groups := map[id][]Object{}
 	var order []id
 	for _, l := range leaks {
 		of := id{l.Namespace, l.Run()}
@@ -166,7 +166,7 @@ func Remove(ctx context.Context, c client.Client, leaks []Leak, deleted func(lef
 	}
 	var errs []error
 	for _, of := range order {
-		errs = append(errs, leftover.Delete(ctx, c, groups[of], deleted))
+		errs = append(errs, Delete(ctx, c, groups[of], deleted))
 	}
 	return errors.Join(errs...)
 }

@@ -1,4 +1,4 @@
-package janitor_test
+package gc_test
 
 import (
 	"fmt"
@@ -10,8 +10,7 @@ import (
 
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/queue/janitor"
-	"bflow.dev/bflow/queue/leftover"
+	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
@@ -35,7 +34,7 @@ const (
 type lab struct {
 	t           *testing.T
 	hub, target *apitest.Server
-	h           janitor.Hub
+	h           gc.Hub
 	way         client.Client
 }
 
@@ -48,7 +47,7 @@ func newLab(t *testing.T) *lab {
 	l.target.OnDelete(func(q apitest.Request, _ apitest.Object) { l.target.Remove(q.Path) })
 	hub := connect(t, l.hub)
 	l.way = connect(t, l.target)
-	l.h = janitor.Hub{ID: mine, Cache: hub, Live: hub, Now: time.Now}
+	l.h = gc.Hub{ID: mine, Cache: hub, Live: hub, Now: time.Now}
 	return l
 }
 
@@ -210,7 +209,7 @@ func TestTwoHubsCleanUpAfterThemselvesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	if err := janitor.Remove(t.Context(), l.way, leaks, func(leftover.Object) { n++ }); err != nil || n != 5 {
+	if err := gc.DeleteLeaks(t.Context(), l.way, leaks, func(gc.Object) { n++ }); err != nil || n != 5 {
 		t.Fatalf("%d deleted, %v", n, err)
 	}
 	left := l.target.List("/apis/apps/v1/namespaces/bench/deployments/")
@@ -233,7 +232,7 @@ func TestAJanitorLooksWhenATargetComesAndCountsWhatItFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	targets := target.NewRegistry()
-	j := janitor.New(janitor.Options{Hub: l.h, Targets: targets, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})
+	j := gc.NewCollector(gc.Options{Hub: l.h, Targets: targets, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})
 	go j.Start(t.Context())
 	targets.Put(target.Target{Name: "lab", Live: l.way})
 	if name := eventually.Receive(t, "a look at the target", deleted); name != "d" || testutil.ToFloat64(m.Leaked.WithLabelValues("lab")) != 1 {
