@@ -1,9 +1,9 @@
-// Package queue integrates PipelineRuns of bflow with Kueue as a job type: a run is pending until its devices are
-// free, starts on admission with access to its target, and holds its quota until all its objects there are deleted.
-// Only this package imports Kueue's job framework, whose interface changes between minor versions. queue/run judges
-// the state of a run, queue/release releases its devices, queue/waiting explains why it waits, queue/aside parks runs
-// that are too large, queue/stuck ends runs whose tasks cannot be scheduled, and queue/token provides tokens for
-// tasks that submit runs.
+// Package queue makes a PipelineRun of bflow a job of Kueue: it waits pending until its devices are free, is let
+// start with the way to its target, and holds its quota until nothing of it is left there. This is the only package
+// that imports Kueue's job framework, whose interface changes between minor versions. What a run is in which state is
+// judged in queue/run, how it gives its devices back in queue/release, why it waits in queue/waiting, where it goes,
+// and what becomes of it where it fits nowhere, in queue/placement, and which tasks get a token of the account that
+// submits in queue/token.
 //
 // Permissions that the controller needs, as the account contract.AccountController:
 //

@@ -8,21 +8,19 @@ import (
 
 	"bflow.dev/bflow/queue"
 	"bflow.dev/bflow/queue/access"
-	"bflow.dev/bflow/queue/aside"
 	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/check"
-	"bflow.dev/bflow/queue/choose"
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/queue/hours"
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/placement"
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retention"
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/queue/stuck"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/remote"
 	"bflow.dev/bflow/queue/target/teller"
@@ -78,7 +76,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 		{"matrices, and what ended runs keep", func() error { return setupMatrices(ctx, mgr, o.Keep, log) }},
 		{"tokens of tasks", func() error { return token.Setup(mgr, log) }},
 		{"tokens for Prometheus", func() error { return token.SetupPrometheus(mgr, o.Prometheus) }},
-		{"tasks without a place", func() error { return stuck.Setup(mgr, log) }},
+		{"unschedulable tasks", func() error { return placement.SetupTasks(mgr, log) }},
 		{"view of the target", func() error { return mgr.Add(sight) }},
 		{"capacity", func() error {
 			return capacity.Setup(mgr, capacity.Options{Targets: targets, Hub: hub, Metrics: instruments, Log: log})
@@ -86,13 +84,13 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 		{"check", func() error {
 			return check.Setup(ctx, mgr, check.Options{Targets: targets, Hub: hub, Locks: locks, Metrics: instruments})
 		}},
-		{"what is too big", func() error {
-			return aside.Setup(mgr, aside.Options{Targets: targets, Hub: hub, Log: log})
+		{"Workloads that are too big", func() error {
+			return placement.SetupWorkloads(mgr, placement.Options{Targets: targets, Hub: hub, Log: log})
 		}},
 		{"hours of devices", func() error {
 			return hours.Setup(mgr, hours.Options{Metrics: instruments, Clock: real, Leaked: hours.LeakedOf(mgr.GetClient(), targets, hub)})
 		}},
-		{"the choice of targets", func() error { return choose.Setup(mgr, targets, hub) }},
+		{"the choice of targets", func() error { return placement.SetupTargets(mgr, targets, hub) }},
 		{"what is told of targets", func() error { return teller.Setup(mgr, targets, hub) }},
 		{"probes", func() error { return probes(mgr, caches) }},
 	} {

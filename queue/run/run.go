@@ -25,17 +25,17 @@ const (
 	AnnotationStopped = contract.Prefix + "stopped"
 	// AnnotationNext is the PipelineRun of the next attempt.
 	AnnotationNext = contract.Prefix + "next-attempt"
-	// AnnotationAside, on a Workload, says why the controller has deactivated it: what its target does not have.
-	AnnotationAside = contract.Prefix + "set-aside"
+	// AnnotationTooBig, on a Workload, says why the controller has deactivated it: what its target does not have.
+	AnnotationTooBig = contract.Prefix + "set-aside"
 )
 
 // Causes for which a run ended that did not by itself, the first word of AnnotationStopped.
 const (
-	CauseEvicted     = "evicted"     // Kueue took the quota away; a further attempt follows
-	CauseLost        = "lost"        // the target took a task of the run away; a further attempt follows
-	CauseDeactivated = "deactivated" // a person or a limit took the run out of the queue
-	CauseQuota       = "no-quota"    // the run went on without a right to its quota
-	CauseStuck       = "no-place"    // a pod of one of its tasks found no node for too long
+	CauseEvicted       = "evicted"     // Kueue took the quota away; a further attempt follows
+	CauseLost          = "lost"        // the target took a task of the run away; a further attempt follows
+	CauseDeactivated   = "deactivated" // a person or a limit took the run out of the queue
+	CauseQuota         = "no-quota"    // the run went on without a right to its quota
+	CauseUnschedulable = "no-place"    // a pod of one of its tasks found no node for too long
 )
 
 // Cause is for what the run ended, "" where it ended by itself or by a person.

@@ -117,7 +117,7 @@ func TestWords(t *testing.T) {
 		{"checks that are done", KindChecked, `Its quota is reserved; it starts soon`, []edit{reserved, check(kueue.CheckStateReady, "")}, 0},
 		{"set aside", KindTooBig, `Set aside, out of the way of others: it asks for 16 x, and target "local" has 8 in all; it takes its place again as soon as there is enough`,
 			[]edit{waits, inactive, func(wl *kueue.Workload) {
-				wl.Annotations = map[string]string{run.AnnotationAside: `asks for 16 x, and target "local" has 8 in all`}
+				wl.Annotations = map[string]string{run.AnnotationTooBig: `asks for 16 x, and target "local" has 8 in all`}
 			}}, 0},
 		{"deactivated", KindDeactivated, `Taken out of the queue: its Workload is deactivated`, []edit{waits, inactive}, 0},
 		{"sent back, and giving its quota back", KindSentBack,

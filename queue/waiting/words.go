@@ -37,10 +37,10 @@ const (
 // Explain says why the run of wl waits; place is its place in the queue, from 1, or 0 for none.
 func Explain(wl *kueue.Workload, place int) Reason {
 	reserved := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
-	aside := wl.Annotations[run.AnnotationAside]
+	lack := wl.Annotations[run.AnnotationTooBig]
 	switch {
-	case !active(wl) && aside != "":
-		return Reason{KindTooBig, tidy("Set aside, out of the way of others: it " + aside + "; it takes its place again as soon as there is enough")}
+	case !active(wl) && lack != "":
+		return Reason{KindTooBig, tidy("Set aside, out of the way of others: it " + lack + "; it takes its place again as soon as there is enough")}
 	case !active(wl):
 		return Reason{KindDeactivated, "Taken out of the queue: its Workload is deactivated"}
 	case unstartable(wl) != "" && (away(wl) || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved)):

@@ -1,4 +1,4 @@
-package choose
+package placement
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"bflow.dev/bflow/queue/aside"
 	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/run"
@@ -23,8 +22,8 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// warmFor is how long a target is taken to keep what a run has left there: weights on nodes, images.
-const warmFor = 24 * time.Hour
+// cacheLifetime is how long a target is taken to keep what a run has left there: weights on nodes, images.
+const cacheLifetime = 24 * time.Hour
 
 // site is a target, as far as it is the same for all runs.
 type site struct {
@@ -50,29 +49,30 @@ func (a turn) compare(b turn) int {
 	return cmp.Or(cmp.Compare(b.priority, a.priority), a.since.Compare(b.since), cmp.Compare(a.uid, b.uid))
 }
 
-// world is what is known when runs are judged together.
-type world struct {
+// snapshot is what is known when runs are judged together.
+type snapshot struct {
 	sites  []*site
 	queues map[string]bool   // namespace/name of LocalQueues that are there
 	turns  map[string][]turn // by name of the queue, in order
 }
 
-// read fills a world from caches. soonest is when a target that is away has been so for long.
-func (r *Reconciler) read(ctx context.Context, runs []tektonv1.PipelineRun, workloads []kueue.Workload) (w *world, soonest time.Duration, err error) {
-	w = &world{queues: map[string]bool{}, turns: map[string][]turn{}}
+// readSnapshot reads what is known from caches. soonest is when a target that does not answer has been so for long.
+func (r *TargetReconciler) readSnapshot(ctx context.Context, runs []tektonv1.PipelineRun,
+	workloads []kueue.Workload) (snap *snapshot, soonest time.Duration, err error) {
+	snap = &snapshot{queues: map[string]bool{}, turns: map[string][]turn{}}
 	var locals kueue.LocalQueueList
 	if err := r.client.List(ctx, &locals, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, 0, fmt.Errorf("listing queues: %w", err)
 	}
 	for i := range locals.Items {
-		w.queues[locals.Items[i].Namespace+"/"+locals.Items[i].Name] = true
+		snap.queues[locals.Items[i].Namespace+"/"+locals.Items[i].Name] = true
 	}
 	for i := range workloads {
-		if wl := &workloads[i]; waits(wl) {
-			w.turns[string(wl.Spec.QueueName)] = append(w.turns[string(wl.Spec.QueueName)], turnOf(wl))
+		if wl := &workloads[i]; isQueued(wl) {
+			snap.turns[string(wl.Spec.QueueName)] = append(snap.turns[string(wl.Spec.QueueName)], turnOf(wl))
 		}
 	}
-	for _, turns := range w.turns {
+	for _, turns := range snap.turns {
 		slices.SortFunc(turns, turn.compare)
 	}
 	owner, err := capacity.Owner(ctx, r.client, r.hub)
@@ -83,20 +83,21 @@ func (r *Reconciler) read(ctx context.Context, runs []tektonv1.PipelineRun, work
 		if t.Name == contract.TargetLocal { // its tasks are made in another way: such a run names it alone
 			continue
 		}
-		s, wait, err := r.site(ctx, t, owner, runs)
+		s, wait, err := r.readSite(ctx, t, owner, runs)
 		if err != nil {
 			return nil, 0, err
 		}
 		if wait > 0 && (soonest == 0 || wait < soonest) {
 			soonest = wait
 		}
-		w.sites = append(w.sites, s)
+		snap.sites = append(snap.sites, s)
 	}
-	return w, soonest, nil
+	return snap, soonest, nil
 }
 
-// site reads one target. wait is how long until it has been away for long.
-func (r *Reconciler) site(ctx context.Context, t target.Target, owner devices.Owner, runs []tektonv1.PipelineRun) (s *site, wait time.Duration, err error) {
+// readSite reads one target. wait is how long until it has not answered for long.
+func (r *TargetReconciler) readSite(ctx context.Context, t target.Target, owner devices.Owner,
+	runs []tektonv1.PipelineRun) (s *site, wait time.Duration, err error) {
 	s = &site{name: t.Name, warm: map[string]bool{}, lacks: map[string]string{}, frees: map[string]bool{}}
 	flavor, queue := &kueue.ResourceFlavor{}, &kueue.ClusterQueue{}
 	for _, o := range []client.Object{flavor, queue} {
@@ -109,14 +110,14 @@ func (r *Reconciler) site(ctx context.Context, t target.Target, owner devices.Ow
 		if s.inventory, err = t.Sight.Inventory(ctx, owner); err != nil {
 			return nil, 0, err
 		}
-		s.look(runs, r.clock.Now())
+		s.noteRuns(runs, r.clock.Now())
 	}
 	s.unfit, wait = r.unfit(t, flavor, queue)
 	return s, wait, nil
 }
 
 // unfit is why no run can go to a target now, in half a sentence.
-func (r *Reconciler) unfit(t target.Target, flavor *kueue.ResourceFlavor, queue *kueue.ClusterQueue) (why string, wait time.Duration) {
+func (r *TargetReconciler) unfit(t target.Target, flavor *kueue.ResourceFlavor, queue *kueue.ClusterQueue) (why string, wait time.Duration) {
 	switch {
 	case queue.Name == "":
 		return "has no queue", 0
@@ -128,7 +129,7 @@ func (r *Reconciler) unfit(t target.Target, flavor *kueue.ResourceFlavor, queue 
 		return "is not looked at", 0
 	}
 	if reach := t.Sight.Reach(); !reach.Since.IsZero() && !reach.Up {
-		if left := reach.Since.Add(Patience).Sub(r.clock.Now()); left > 0 && t.Sight.Ready() {
+		if left := reach.Since.Add(OutageGrace).Sub(r.clock.Now()); left > 0 && t.Sight.Ready() {
 			return "", left
 		}
 		return "has not answered since " + reach.Since.UTC().Format(time.TimeOnly+" UTC"), 0
@@ -139,14 +140,14 @@ func (r *Reconciler) unfit(t target.Target, flavor *kueue.ResourceFlavor, queue 
 	return "", 0
 }
 
-// look notes what runs hold, are about to hold, and have left on the target.
-func (s *site) look(runs []tektonv1.PipelineRun, now time.Time) {
+// noteRuns notes what runs hold, are about to hold, and have left on the target.
+func (s *site) noteRuns(runs []tektonv1.PipelineRun, now time.Time) {
 	for i := range runs {
 		pr := &runs[i]
 		if !run.Started(pr) || run.Target(pr) != s.name {
 			continue
 		}
-		if at, err := time.Parse(time.RFC3339, pr.Annotations[contract.AnnotationAdmitted]); err == nil && now.Sub(at) < warmFor {
+		if at, err := time.Parse(time.RFC3339, pr.Annotations[contract.AnnotationAdmitted]); err == nil && now.Sub(at) < cacheLifetime {
 			s.warm[pr.Annotations[contract.AnnotationCacheKey]] = true
 		}
 		if run.Holding(pr) && !run.Freed(pr) && !run.Over(pr) {
@@ -171,11 +172,11 @@ func (s *site) lack(pr *tektonv1.PipelineRun) string {
 	demand, err := run.Demand(pr)
 	shapes, shapesErr := run.Shapes(pr)
 	if err == nil && shapesErr == nil {
-		wants := aside.Wants{All: devices.Amounts{}, Pods: shapes}
+		wants := Wants{All: devices.Amounts{}, Pods: shapes}
 		for name, q := range demand {
 			wants.All[string(name)] = q.Value()
 		}
-		if lack := aside.Judge(s.name, wants, s.promised, s.inventory); lack.Why != "" {
+		if lack := Judge(s.name, wants, s.promised, s.inventory); lack.Why != "" {
 			why = "is too small: the run " + lack.Why
 		}
 	}
@@ -188,8 +189,8 @@ func asks(pr *tektonv1.PipelineRun) string {
 	return pr.Annotations[contract.AnnotationRequests] + " " + pr.Annotations[contract.AnnotationPods]
 }
 
-// free says whether there is room for a run beside what holds devices, or is about to.
-func (s *site) free(pr *tektonv1.PipelineRun) bool {
+// hasRoom says whether there is room for a run beside what holds devices, or is about to.
+func (s *site) hasRoom(pr *tektonv1.PipelineRun) bool {
 	if s.inventory == nil {
 		return false
 	}
@@ -205,35 +206,37 @@ func (s *site) free(pr *tektonv1.PipelineRun) bool {
 }
 
 // place is the target as it looks to a run.
-func (w *world) place(s *site, pr *tektonv1.PipelineRun, mine turn, wish int) Place {
-	p := Place{Name: s.name, Unfit: s.unfit, Warm: s.warm[pr.Annotations[contract.AnnotationCacheKey]], Wish: wish}
-	if p.Unfit == "" && !w.queues[pr.Namespace+"/"+s.name] {
+func (s *snapshot) place(at *site, pr *tektonv1.PipelineRun, mine turn, wish int) Place {
+	p := Place{Name: at.name, Unfit: at.unfit, Warm: at.warm[pr.Annotations[contract.AnnotationCacheKey]], Wish: wish}
+	if p.Unfit == "" && !s.queues[pr.Namespace+"/"+at.name] {
 		p.Unfit = fmt.Sprintf("has no queue in namespace %q", pr.Namespace)
 	}
 	if p.Unfit == "" {
-		p.Unfit = s.lack(pr)
+		p.Unfit = at.lack(pr)
 	}
-	p.Waiting, _ = slices.BinarySearchFunc(w.turns[s.name], mine, turn.compare)
-	p.Free = s.free(pr)
+	p.Waiting, _ = slices.BinarySearchFunc(s.turns[at.name], mine, turn.compare)
+	p.Free = at.hasRoom(pr)
 	return p
 }
 
-// move lets who is judged next see a run where it goes.
-func (w *world) move(mine turn, from, to string) {
-	if at, there := slices.BinarySearchFunc(w.turns[from], mine, turn.compare); there {
-		w.turns[from] = slices.Delete(w.turns[from], at, at+1)
+// move notes where a run goes, for those that are judged after it.
+func (s *snapshot) move(mine turn, from, to string) {
+	if at, there := slices.BinarySearchFunc(s.turns[from], mine, turn.compare); there {
+		s.turns[from] = slices.Delete(s.turns[from], at, at+1)
 	}
-	at, _ := slices.BinarySearchFunc(w.turns[to], mine, turn.compare)
-	w.turns[to] = slices.Insert(w.turns[to], at, mine)
+	at, _ := slices.BinarySearchFunc(s.turns[to], mine, turn.compare)
+	s.turns[to] = slices.Insert(s.turns[to], at, mine)
 }
 
-// waits says whether a Workload stands in a queue without quota.
-func waits(wl *kueue.Workload) bool {
-	return wl.DeletionTimestamp.IsZero() && (wl.Spec.Active == nil || *wl.Spec.Active) &&
-		!apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) && !reserved(wl)
+// isQueued says whether a Workload stands in a queue without quota.
+func isQueued(wl *kueue.Workload) bool {
+	return wl.DeletionTimestamp.IsZero() && isActive(wl) &&
+		!apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) && !hasQuota(wl)
 }
 
-func reserved(wl *kueue.Workload) bool {
+func isActive(wl *kueue.Workload) bool { return wl.Spec.Active == nil || *wl.Spec.Active }
+
+func hasQuota(wl *kueue.Workload) bool {
 	return apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
 }
 

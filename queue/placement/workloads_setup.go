@@ -1,4 +1,4 @@
-package aside
+package placement
 
 import (
 	"context"
@@ -20,36 +20,34 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// gather is how long changes are gathered: a node that comes or goes takes many pods with it.
-const gather = time.Second
-
-// Options are what the controller depends on.
+// Options are what the controller of Workloads depends on.
 type Options struct {
 	Targets *target.Registry
 	Hub     string // identity of this hub
 	Log     *slog.Logger
 }
 
-// Setup adds the controller to a manager.
-func Setup(mgr ctrl.Manager, o Options) error {
-	r := newReconciler(mgr.GetClient(), o, clock.RealClock{})
-	return ctrl.NewControllerManagedBy(mgr).Named("bflow-aside").
-		WatchesRawSource(o.Targets.OnChange(watch.Debounce(gather, watch.Itself))).
-		Watches(&kueue.ClusterQueue{}, watch.Debounce(gather, watch.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&kueue.Workload{}, watch.Debounce(gather, r.queueOf), builder.WithPredicates(comes())).
+// SetupWorkloads adds the controller that deactivates Workloads to a manager.
+func SetupWorkloads(mgr ctrl.Manager, o Options) error {
+	r := newWorkloadReconciler(mgr.GetClient(), o, clock.RealClock{})
+	return ctrl.NewControllerManagedBy(mgr).Named("bflow-too-big").
+		WatchesRawSource(o.Targets.OnChange(watch.Debounce(debounce, watch.Itself))).
+		Watches(&kueue.ClusterQueue{}, watch.Debounce(debounce, watch.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.Workload{}, watch.Debounce(debounce, r.queueOf), builder.WithPredicates(beginsToWait())).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 
-func newReconciler(c client.Client, o Options, clk clock.PassiveClock) *Reconciler {
-	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, clock: clk, log: o.Log, lacking: map[string]map[types.UID]time.Time{}}
+func newWorkloadReconciler(c client.Client, o Options, clk clock.PassiveClock) *WorkloadReconciler {
+	return &WorkloadReconciler{client: c, targets: o.Targets, hub: o.Hub, clock: clk, log: o.Log,
+		lacking: map[string]map[types.UID]time.Time{}}
 }
 
-// comes passes the moments at which a Workload begins to wait.
-func comes() predicate.Predicate {
+// beginsToWait passes the moments at which a Workload begins to wait.
+func beginsToWait() predicate.Predicate {
 	waiting := func(obj client.Object) bool {
 		wl, ok := obj.(*kueue.Workload)
-		return ok && waits(wl)
+		return ok && isWithoutQuota(wl)
 	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return waiting(e.Object) },
@@ -61,7 +59,7 @@ func comes() predicate.Predicate {
 }
 
 // queueOf is the ClusterQueue that a Workload waits in.
-func (r *Reconciler) queueOf(ctx context.Context, o client.Object) []reconcile.Request {
+func (r *WorkloadReconciler) queueOf(ctx context.Context, o client.Object) []reconcile.Request {
 	wl, ok := o.(*kueue.Workload)
 	if !ok {
 		return nil

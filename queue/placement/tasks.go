@@ -1,4 +1,4 @@
-package stuck
+package placement
 
 import (
 	"context"
@@ -23,40 +23,40 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// soon is when a change that met another one is tried again.
-const soon = 200 * time.Millisecond
+// conflictRetryDelay is when a change that met another one is tried again.
+const conflictRetryDelay = 200 * time.Millisecond
 
-// Reconciler watches tasks.
-type Reconciler struct {
+// TaskReconciler ends runs whose task pods are unschedulable.
+type TaskReconciler struct {
 	client client.Client
 	events events.EventRecorder
 	clock  clock.PassiveClock
 	log    *slog.Logger
 }
 
-var _ reconcile.Reconciler = (*Reconciler)(nil)
+var _ reconcile.Reconciler = (*TaskReconciler)(nil)
 
-// NewReconciler makes the reconciler of tasks.
-func NewReconciler(c client.Client, recorder events.EventRecorder, clk clock.PassiveClock, log *slog.Logger) *Reconciler {
-	return &Reconciler{client: c, events: recorder, clock: clk, log: log}
+// NewTaskReconciler makes the reconciler of tasks.
+func NewTaskReconciler(c client.Client, recorder events.EventRecorder, clk clock.PassiveClock, log *slog.Logger) *TaskReconciler {
+	return &TaskReconciler{client: c, events: recorder, clock: clk, log: log}
 }
 
-// Setup adds the controller to a manager.
-func Setup(mgr ctrl.Manager, log *slog.Logger) error {
-	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-stuck"), clock.RealClock{}, log)
-	return ctrl.NewControllerManagedBy(mgr).Named("stuck").
+// SetupTasks adds the controller that ends runs for their tasks to a manager.
+func SetupTasks(mgr ctrl.Manager, log *slog.Logger) error {
+	r := NewTaskReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-unschedulable"), clock.RealClock{}, log)
+	return ctrl.NewControllerManagedBy(mgr).Named("unschedulable").
 		For(&tektonv1.TaskRun{}).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 
 // Reconcile looks at one task.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *TaskReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	task := &tektonv1.TaskRun{}
 	if err := r.client.Get(ctx, req.NamespacedName, task); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	why := Why(task)
+	why := unschedulable(task)
 	of := task.Labels[pipeline.PipelineRunLabelKey]
 	if why == "" || of == "" || !run.Ours(task) || task.IsCancelled() { // a finish of the controller's own has its time
 		return ctrl.Result{}, nil
@@ -65,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if left := Limit - r.clock.Since(since); left > 0 {
+	if left := UnschedulableLimit - r.clock.Since(since); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
 	pr := &tektonv1.PipelineRun{}
@@ -74,9 +74,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if err := r.end(ctx, pr, task, why); err != nil && !apierrors.IsConflict(err) {
-		return ctrl.Result{}, fmt.Errorf("ending run %q, whose task %q has no place: %w", pr.Name, name(task), err)
+		return ctrl.Result{}, fmt.Errorf("ending run %q, whose task %q has no place: %w", pr.Name, taskName(task), err)
 	} else if err != nil {
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	}
 	return ctrl.Result{}, nil
 }
@@ -84,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // since is when the task began to wait for a place: when its pod was made. Tekton makes another one for a task that it
 // tries again, and for one whose pod was lost. Where it may make none, it tries since it has started the task, or the
 // next try of it.
-func (r *Reconciler) since(ctx context.Context, task *tektonv1.TaskRun) (time.Time, error) {
+func (r *TaskReconciler) since(ctx context.Context, task *tektonv1.TaskRun) (time.Time, error) {
 	if task.Status.PodName != "" {
 		pod := &corev1.Pod{}
 		err := r.client.Get(ctx, client.ObjectKey{Namespace: task.Namespace, Name: task.Status.PodName}, pod)
@@ -103,10 +103,10 @@ func (r *Reconciler) since(ctx context.Context, task *tektonv1.TaskRun) (time.Ti
 }
 
 // end lets a run come to its last task. Where that is what waits, it is ended too: the controller tears down itself.
-func (r *Reconciler) end(ctx context.Context, pr *tektonv1.PipelineRun, task *tektonv1.TaskRun, why string) error {
-	text := fmt.Sprintf("task %q had no place for %s: %s", name(task), Limit, why)
+func (r *TaskReconciler) end(ctx context.Context, pr *tektonv1.PipelineRun, task *tektonv1.TaskRun, why string) error {
+	text := fmt.Sprintf("task %q had no place for %s: %s", taskName(task), UnschedulableLimit, why)
 	switch {
-	case last(pr, task):
+	case isLast(pr, task):
 		before := client.MergeFrom(task.DeepCopy())
 		task.Spec.Status, task.Spec.StatusMessage = tektonv1.TaskRunSpecStatusCancelled, tektonv1.TaskRunSpecStatusMessage("Ended by bflow-controller: "+text)
 		if err := client.IgnoreNotFound(r.client.Patch(ctx, task, before)); err != nil {
@@ -120,18 +120,18 @@ func (r *Reconciler) end(ctx context.Context, pr *tektonv1.PipelineRun, task *te
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
-		annotations[run.AnnotationStopped] = run.CauseStuck + ": " + text
+		annotations[run.AnnotationStopped] = run.CauseUnschedulable + ": " + text
 		pr.Annotations, pr.Spec.Status = annotations, tektonv1.PipelineRunSpecStatusCancelledRunFinally
 		if err := client.IgnoreNotFound(r.client.Patch(ctx, pr, before)); err != nil {
 			return err
 		}
 	}
-	r.log.Warn("run ended for a task without a place", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "task", name(task), "why", why)
+	r.log.Warn("run ended for a task without a place", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "task", taskName(task), "why", why)
 	r.events.Eventf(pr, nil, corev1.EventTypeWarning, "NoPlace", "End", "Ended, because %s", text)
 	return nil
 }
 
-// last says whether the task is one of those that run whatever happened before.
-func last(pr *tektonv1.PipelineRun, task *tektonv1.TaskRun) bool {
-	return name(task) == contract.Finish || pr.Status.FinallyStartTime != nil
+// isLast says whether the task is one of those that run whatever happened before.
+func isLast(pr *tektonv1.PipelineRun, task *tektonv1.TaskRun) bool {
+	return taskName(task) == contract.Finish || pr.Status.FinallyStartTime != nil
 }

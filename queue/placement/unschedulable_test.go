@@ -1,4 +1,4 @@
-package stuck
+package placement
 
 import (
 	"log/slog"
@@ -48,7 +48,7 @@ func TestWhatATaskWaitsForInVain(t *testing.T) {
 		{"a task that runs does not wait", makeTask("x", waits, "Running", "Not all Steps in the Task have finished executing"), ""},
 		{"a task that has ended does not wait", makeTask("x", corev1.ConditionFalse, "TaskRunTimeout", noNode), ""},
 	} {
-		if got := Why(row.task); got != row.want {
+		if got := unschedulable(row.task); got != row.want {
 			t.Errorf("%s:\ngot  %q\nwant %q", row.name, got, row.want)
 		}
 	}
@@ -80,12 +80,12 @@ func TestARunWhoseTaskFindsNoPlaceEnds(t *testing.T) {
 				row.edit(pr)
 			}
 			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(pr, makeTask(row.task, corev1.ConditionUnknown, "Pending", noNode)).Build()
-			clock := clocktesting.NewFakeClock(time.Unix(1000, 0).Add(Limit - time.Second))
-			r := NewReconciler(c, events.NewFakeRecorder(5), clock, slog.New(slog.DiscardHandler))
+			clock := clocktesting.NewFakeClock(time.Unix(1000, 0).Add(UnschedulableLimit - time.Second))
+			r := NewTaskReconciler(c, events.NewFakeRecorder(5), clock, slog.New(slog.DiscardHandler))
 			req := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "bench", Name: "r-" + row.task}}
 			before := pr.Spec.Status
 			result, err := r.Reconcile(t.Context(), req)
-			look(t, c, row.task, before, false)
+			checkEnd(t, c, row.task, before, false)
 			if err != nil || result.RequeueAfter != time.Second {
 				t.Errorf("a second too early: %v, %v", result, err)
 			}
@@ -95,8 +95,8 @@ func TestARunWhoseTaskFindsNoPlaceEnds(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			said := look(t, c, row.task, row.run, row.ended)
-			if row.run != before && !strings.HasPrefix(said, run.CauseStuck+`: task "`+row.task+`" had no place for 5m0s: its pod fits on no node`) {
+			said := checkEnd(t, c, row.task, row.run, row.ended)
+			if row.run != before && !strings.HasPrefix(said, run.CauseUnschedulable+`: task "`+row.task+`" had no place for 5m0s: its pod fits on no node`) {
 				t.Errorf("it says %q", said)
 			}
 		})
@@ -142,11 +142,11 @@ func TestATaskThatIsTriedAgainWaitsForAPlaceSinceThen(t *testing.T) {
 				objects = append(objects, row.pod)
 			}
 			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-			clock := clocktesting.NewFakeClock(made.Add(again + Limit - time.Second))
-			r := NewReconciler(c, events.NewFakeRecorder(5), clock, slog.New(slog.DiscardHandler))
+			clock := clocktesting.NewFakeClock(made.Add(again + UnschedulableLimit - time.Second))
+			r := NewTaskReconciler(c, events.NewFakeRecorder(5), clock, slog.New(slog.DiscardHandler))
 			req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(task)}
 			result, err := r.Reconcile(t.Context(), req)
-			look(t, c, "load-gen-0", "", false)
+			checkEnd(t, c, "load-gen-0", "", false)
 			if err != nil || result.RequeueAfter != time.Second {
 				t.Errorf("a second too early: %v, %v", result, err)
 			}
@@ -154,13 +154,13 @@ func TestATaskThatIsTriedAgainWaitsForAPlaceSinceThen(t *testing.T) {
 			if _, err := r.Reconcile(t.Context(), req); err != nil {
 				t.Fatal(err)
 			}
-			look(t, c, "load-gen-0", tektonv1.PipelineRunSpecStatusCancelledRunFinally, false)
+			checkEnd(t, c, "load-gen-0", tektonv1.PipelineRunSpecStatusCancelledRunFinally, false)
 		})
 	}
 }
 
-// look compares the states of the run and of its task, and returns why the run was stopped.
-func look(t *testing.T, c client.Client, task string, want tektonv1.PipelineRunSpecStatus, ended bool) string {
+// checkEnd compares the states of the run and of its task, and returns why the run was stopped.
+func checkEnd(t *testing.T, c client.Client, task string, want tektonv1.PipelineRunSpecStatus, ended bool) string {
 	t.Helper()
 	pr, tr := &tektonv1.PipelineRun{}, &tektonv1.TaskRun{}
 	for name, o := range map[string]client.Object{"r": pr, "r-" + task: tr} {

@@ -1,4 +1,4 @@
-package choose
+package placement
 
 import (
 	"context"
@@ -27,8 +27,16 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// Reconciler chooses for all runs at once: each is judged beside the others.
-type Reconciler struct {
+// OutageGrace is how long the API server of a target may fail to answer before its runs go elsewhere: as long as its
+// check holds them.
+const OutageGrace = 2 * time.Minute
+
+// debounce is how long changes are gathered before runs are judged anew: a node that comes or goes takes many pods
+// with it, and what is free and who waits changes with every start.
+const debounce = time.Second
+
+// TargetReconciler chooses the targets of all runs at once: each is judged beside the others.
+type TargetReconciler struct {
 	client  client.Client
 	events  events.EventRecorder
 	targets *target.Registry
@@ -36,21 +44,22 @@ type Reconciler struct {
 	clock   clock.PassiveClock
 }
 
-var _ reconcile.Reconciler = (*Reconciler)(nil)
+var _ reconcile.Reconciler = (*TargetReconciler)(nil)
 
-// NewReconciler makes the reconciler; hub is the identity of this one.
-func NewReconciler(c client.Client, recorder events.EventRecorder, targets *target.Registry, hub string, clk clock.PassiveClock) *Reconciler {
-	return &Reconciler{client: c, events: recorder, targets: targets, hub: hub, clock: clk}
+// NewTargetReconciler makes the reconciler; hub is the identity of this one.
+func NewTargetReconciler(c client.Client, recorder events.EventRecorder, targets *target.Registry, hub string,
+	clk clock.PassiveClock) *TargetReconciler {
+	return &TargetReconciler{client: c, events: recorder, targets: targets, hub: hub, clock: clk}
 }
 
-// free is a run that may be moved, and its turn in whatever queue.
-type free struct {
+// movable is a run that may be moved, and its turn in whatever queue.
+type movable struct {
 	run  *tektonv1.PipelineRun
 	turn turn
 }
 
 // Reconcile moves the runs that are better off elsewhere, the first of them first.
-func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+func (r *TargetReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	var runs tektonv1.PipelineRunList
 	var workloads kueue.WorkloadList
 	for _, list := range []client.ObjectList{&runs, &workloads} {
@@ -58,34 +67,34 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 			return ctrl.Result{}, fmt.Errorf("reading who waits: %w", err)
 		}
 	}
-	movable := movables(runs.Items, workloads.Items)
-	if len(movable) == 0 {
+	movables := listMovable(runs.Items, workloads.Items)
+	if len(movables) == 0 {
 		return ctrl.Result{}, nil
 	}
-	w, again, err := r.read(ctx, runs.Items, workloads.Items)
+	snap, again, err := r.readSnapshot(ctx, runs.Items, workloads.Items)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	var failed []error
-	for _, f := range movable {
-		err := r.settle(ctx, w, f)
+	for _, m := range movables {
+		err := r.chooseFor(ctx, snap, m)
 		if apierrors.IsConflict(err) { // it changes just now
-			again, err = gather, nil
+			again, err = debounce, nil
 		}
 		failed = append(failed, client.IgnoreNotFound(err))
 	}
 	return ctrl.Result{RequeueAfter: again}, errors.Join(failed...)
 }
 
-// movables are the runs that may go to several targets and hold no quota, in their order.
-func movables(runs []tektonv1.PipelineRun, workloads []kueue.Workload) []free {
+// listMovable returns the runs that may go to several targets and hold no quota, in their order.
+func listMovable(runs []tektonv1.PipelineRun, workloads []kueue.Workload) []movable {
 	of := map[types.UID]*kueue.Workload{}
 	for i := range workloads {
 		if owner := metav1.GetControllerOfNoCopy(&workloads[i]); owner != nil {
 			of[owner.UID] = &workloads[i]
 		}
 	}
-	var out []free
+	var out []movable
 	for i := range runs {
 		pr := &runs[i]
 		if !run.Several(pr) || run.Queue(pr) == "" || !pr.IsPending() || run.Cancelling(pr) || !pr.DeletionTimestamp.IsZero() {
@@ -93,62 +102,63 @@ func movables(runs []tektonv1.PipelineRun, workloads []kueue.Workload) []free {
 		}
 		mine := turn{since: pr.CreationTimestamp.Time, uid: pr.UID}
 		if wl := of[pr.UID]; wl != nil {
-			if reserved(wl) {
+			if hasQuota(wl) {
 				continue
 			}
 			mine = turnOf(wl)
 		}
-		out = append(out, free{pr, mine})
+		out = append(out, movable{pr, mine})
 	}
-	slices.SortFunc(out, func(a, b free) int { return a.turn.compare(b.turn) })
+	slices.SortFunc(out, func(a, b movable) int { return a.turn.compare(b.turn) })
 	return out
 }
 
-func (r *Reconciler) settle(ctx context.Context, w *world, f free) error {
-	places, err := w.places(f)
+// chooseFor judges one run, and puts it into another queue where it is better off there.
+func (r *TargetReconciler) chooseFor(ctx context.Context, s *snapshot, m movable) error {
+	places, err := s.places(m)
 	if err != nil {
-		r.events.Eventf(f.run, nil, corev1.EventTypeWarning, "InvalidTargets", "Choose", "%v", err)
+		r.events.Eventf(m.run, nil, corev1.EventTypeWarning, "InvalidTargets", "Choose", "%v", err)
 		return nil
 	}
-	current := run.Queue(f.run)
-	name, _, _ := strings.Cut(f.run.Annotations[contract.AnnotationChosen], ":")
+	current := run.Queue(m.run)
+	name, _, _ := strings.Cut(m.run.Annotations[contract.AnnotationChosen], ":")
 	choice := Choose(current, name == current, places)
 	if choice.Why == "" {
 		return nil
 	}
-	if err := r.put(ctx, f.run, choice); err != nil {
+	if err := r.putIntoQueue(ctx, m.run, choice); err != nil {
 		return err
 	}
-	w.move(f.turn, current, choice.Name)
+	s.move(m.turn, current, choice.Name)
 	return nil
 }
 
 // places are the targets that a run allows.
-func (w *world) places(f free) ([]Place, error) {
-	names := wishes(f.run)
+func (s *snapshot) places(m movable) ([]Place, error) {
+	names := wishes(m.run)
 	selector := labels.Nothing()
-	if text := f.run.Annotations[contract.AnnotationTargetSelector]; text != "" {
+	if text := m.run.Annotations[contract.AnnotationTargetSelector]; text != "" {
 		var err error
 		if selector, err = labels.Parse(text); err != nil {
 			return nil, fmt.Errorf("reading annotation %s: %w", contract.AnnotationTargetSelector, err)
 		}
 	}
 	var out []Place
-	for _, s := range w.sites {
-		wish := slices.Index(names, s.name)
-		if wish < 0 && !selector.Matches(labels.Set(s.labels)) {
+	for _, at := range s.sites {
+		wish := slices.Index(names, at.name)
+		if wish < 0 && !selector.Matches(labels.Set(at.labels)) {
 			continue
 		}
 		if wish < 0 {
 			wish = len(names)
 		}
-		out = append(out, w.place(s, f.run, f.turn, wish))
+		out = append(out, s.place(at, m.run, m.turn, wish))
 	}
 	return out, nil
 }
 
-// put writes the queue of a run; its Workload follows.
-func (r *Reconciler) put(ctx context.Context, cached *tektonv1.PipelineRun, choice Choice) error {
+// putIntoQueue writes the queue of a run; its Workload follows.
+func (r *TargetReconciler) putIntoQueue(ctx context.Context, cached *tektonv1.PipelineRun, choice Choice) error {
 	pr := cached.DeepCopy()
 	before := client.MergeFromWithOptions(cached.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	if pr.Labels = maps.Clone(pr.Labels); pr.Labels[contract.LabelQueue] != "" {
@@ -165,6 +175,3 @@ func (r *Reconciler) put(ctx context.Context, cached *tektonv1.PipelineRun, choi
 	ctrl.LoggerFrom(ctx).Info("target chosen", "namespace", pr.Namespace, "run", run.ID(pr), "target", choice.Name, "why", choice.Why)
 	return nil
 }
-
-// gather is how long changes are gathered: what becomes free and who waits changes with every start.
-const gather = time.Second

@@ -1,4 +1,4 @@
-package choose
+package placement
 
 import (
 	"context"
@@ -27,18 +27,16 @@ import (
 	utiltesting "sigs.k8s.io/kueue/pkg/util/testing"
 )
 
-const gpu = "nvidia.com/gpu"
-
-// sightOf is a target of one node in memory.
-type sightOf struct {
+// oneNode is a target of one node in memory.
+type oneNode struct {
 	gpus  int64
 	pods  []corev1.Pod
 	reach view.Reach
 }
 
-func (s *sightOf) Ready() bool       { return true }
-func (s *sightOf) Reach() view.Reach { return s.reach }
-func (s *sightOf) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
+func (s *oneNode) Ready() bool       { return true }
+func (s *oneNode) Reach() view.Reach { return s.reach }
+func (s *oneNode) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
 	inv := devices.Of([]corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{
 		Allocatable: corev1.ResourceList{gpu: *resource.NewQuantity(s.gpus, resource.DecimalSI)},
 		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
@@ -47,16 +45,16 @@ func (s *sightOf) Inventory(_ context.Context, owner devices.Owner) (*devices.In
 	return inv, nil
 }
 
-type setting struct {
+type targetsTest struct {
 	t      *testing.T
 	client client.Client
 	clock  *clocktesting.FakeClock
-	sights map[string]*sightOf
-	r      *Reconciler
+	sights map[string]*oneNode
+	r      *TargetReconciler
 	made   int
 }
 
-func newWorld(t *testing.T) *setting {
+func newTargetsTest(t *testing.T) *targetsTest {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{kueue.AddToScheme, tektonv1.AddToScheme} {
@@ -64,21 +62,21 @@ func newWorld(t *testing.T) *setting {
 			t.Fatal(err)
 		}
 	}
-	w := &setting{t: t, client: fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build(), clock: clocktesting.NewFakeClock(time.Unix(10000, 0)), sights: map[string]*sightOf{}}
-	targets := target.NewRegistry(target.Local(nil, &sightOf{gpus: 100}))
+	w := &targetsTest{t: t, client: fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build(), clock: clocktesting.NewFakeClock(time.Unix(10000, 0)), sights: map[string]*oneNode{}}
+	targets := target.NewRegistry(target.Local(nil, &oneNode{gpus: 100}))
 	for name, region := range map[string]string{"a": "eu", "b": "eu", "c": "us"} {
-		w.sights[name] = &sightOf{gpus: 8, reach: view.Reach{Up: true, Since: w.clock.Now().Add(-time.Hour)}}
+		w.sights[name] = &oneNode{gpus: 8, reach: view.Reach{Up: true, Since: w.clock.Now().Add(-time.Hour)}}
 		targets.Put(target.Target{Name: name, Sight: w.sights[name]})
 		w.create(&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"region": region}}})
 		w.create(&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.ClusterQueueSpec{ResourceGroups: []kueue.ResourceGroup{{
 			Flavors: []kueue.FlavorQuotas{{Name: kueue.ResourceFlavorReference(name), Resources: []kueue.ResourceQuota{{Name: gpu, NominalQuota: resource.MustParse("8")}}}}}}}})
 		w.create(&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "bench"}, Spec: kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(name)}})
 	}
-	w.r = NewReconciler(w.client, &utiltesting.EventRecorder{}, targets, "hub", w.clock)
+	w.r = NewTargetReconciler(w.client, &utiltesting.EventRecorder{}, targets, "hub", w.clock)
 	return w
 }
 
-func (w *setting) create(o client.Object) {
+func (w *targetsTest) create(o client.Object) {
 	w.t.Helper()
 	if err := w.client.Create(w.t.Context(), o); err != nil {
 		w.t.Fatal(err)
@@ -86,7 +84,7 @@ func (w *setting) create(o client.Object) {
 }
 
 // run makes a run that waits in a queue, and its Workload.
-func (w *setting) run(name, queue string, annotations map[string]string, edits ...func(*tektonv1.PipelineRun, *kueue.Workload)) {
+func (w *targetsTest) run(name, queue string, annotations map[string]string, edits ...func(*tektonv1.PipelineRun, *kueue.Workload)) {
 	w.t.Helper()
 	w.made++
 	yes, at := true, metav1.NewTime(w.clock.Now().Add(time.Duration(w.made-1000)*time.Second))
@@ -107,11 +105,11 @@ func (w *setting) run(name, queue string, annotations map[string]string, edits .
 	w.create(wl)
 }
 
-func reservedOne(_ *tektonv1.PipelineRun, wl *kueue.Workload) {
+func reserveQuota(_ *tektonv1.PipelineRun, wl *kueue.Workload) {
 	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionTrue, Reason: "x"})
 }
 
-func (w *setting) look() time.Duration {
+func (w *targetsTest) look() time.Duration {
 	w.t.Helper()
 	r, err := w.r.Reconcile(w.t.Context(), ctrl.Request{})
 	if err != nil {
@@ -120,7 +118,7 @@ func (w *setting) look() time.Duration {
 	return r.RequeueAfter
 }
 
-func (w *setting) want(name, queue, why string) {
+func (w *targetsTest) want(name, queue, why string) {
 	w.t.Helper()
 	pr := &tektonv1.PipelineRun{}
 	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: "bench", Name: name}, pr); err != nil {
@@ -132,7 +130,7 @@ func (w *setting) want(name, queue, why string) {
 }
 
 func TestRunsSpreadOverTheTargetsThatTheyAllow(t *testing.T) {
-	w := newWorld(t)
+	w := newTargetsTest(t)
 	for _, name := range []string{"r1", "r2", "r3", "r4"} {
 		w.run(name, contract.TargetAny, map[string]string{"target-selector": "region=eu"})
 	}
@@ -153,24 +151,24 @@ func TestRunsSpreadOverTheTargetsThatTheyAllow(t *testing.T) {
 }
 
 func TestALongOutageSendsRunsElsewhere(t *testing.T) {
-	w := newWorld(t)
+	w := newTargetsTest(t)
 	w.run("r", "a", map[string]string{"targets": "a,c", "chosen": "a: x"})
-	w.run("held", "a", map[string]string{"targets": "a,c", "chosen": "a: x"}, reservedOne)
+	w.run("held", "a", map[string]string{"targets": "a,c", "chosen": "a: x"}, reserveQuota)
 	w.look()
 	w.want("r", "a", "")
 	w.sights["a"].reach = view.Reach{Since: w.clock.Now(), Why: "no route"}
-	if again := w.look(); again != Patience {
+	if again := w.look(); again != OutageGrace {
 		t.Errorf("looks again after %s", again)
 	}
 	w.want("r", "a", "")
-	w.clock.Step(Patience)
+	w.clock.Step(OutageGrace)
 	w.look()
 	w.want("r", "c", `target "a" has not answered since`)
 	w.want("held", "a", "")
 }
 
 func TestWhereTheCacheIsWarm(t *testing.T) {
-	w := newWorld(t)
+	w := newTargetsTest(t)
 	w.run("before", "b", map[string]string{"cache-key": "k", "admitted": w.clock.Now().Add(-time.Hour).UTC().Format(time.RFC3339), "released": "x"}, func(pr *tektonv1.PipelineRun, _ *kueue.Workload) {
 		pr.Spec.Status = ""
 	})
@@ -182,7 +180,7 @@ func TestWhereTheCacheIsWarm(t *testing.T) {
 }
 
 func TestATargetThatCannotHoldIt(t *testing.T) {
-	w := newWorld(t)
+	w := newTargetsTest(t)
 	w.sights["a"].gpus = 2
 	w.run("r", "a", map[string]string{"targets": "a,b", "chosen": "a: x"}, func(_ *tektonv1.PipelineRun, wl *kueue.Workload) {
 		no := false // it was set aside
@@ -201,8 +199,8 @@ func TestATargetThatCannotHoldIt(t *testing.T) {
 }
 
 func TestAnIdleTargetTakesWhatWaitsElsewhere(t *testing.T) {
-	w := newWorld(t)
-	w.run("old", "a", map[string]string{"admitted": "then"}, func(pr *tektonv1.PipelineRun, _ *kueue.Workload) { pr.Spec.Status = "" }, reservedOne)
+	w := newTargetsTest(t)
+	w.run("old", "a", map[string]string{"admitted": "then"}, func(pr *tektonv1.PipelineRun, _ *kueue.Workload) { pr.Spec.Status = "" }, reserveQuota)
 	full := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Labels: map[string]string{contract.LabelRun: "old"}}, Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: resource.MustParse("8")}}}}}}
 	for _, s := range w.sights {
 		s.pods = []corev1.Pod{full}
@@ -219,11 +217,11 @@ func TestAnIdleTargetTakesWhatWaitsElsewhere(t *testing.T) {
 
 // TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices: one has them, the other is still to take the rest of its target.
 func TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices(t *testing.T) {
-	w := newWorld(t)
+	w := newTargetsTest(t)
 	for _, namespace := range []string{"bench", "red"} {
 		w.run("nightly", "a", map[string]string{"admitted": "then"}, func(pr *tektonv1.PipelineRun, wl *kueue.Workload) {
 			pr.Namespace, wl.Namespace, pr.Spec.Status = namespace, namespace, ""
-		}, reservedOne)
+		}, reserveQuota)
 	}
 	w.sights["a"].pods = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Labels: map[string]string{contract.LabelRun: "nightly"}}, Spec: corev1.PodSpec{
 		NodeName: "n", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: resource.MustParse("4")}}}}}}}
@@ -233,7 +231,7 @@ func TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices(t *testing.T) {
 }
 
 func TestAQueueThatIsKeptInAnAnnotation(t *testing.T) {
-	w := newWorld(t)
+	w := newTargetsTest(t)
 	w.run("r", "any", map[string]string{"targets": "b", "queue": "any"}, func(pr *tektonv1.PipelineRun, _ *kueue.Workload) { delete(pr.Labels, contract.LabelQueue) })
 	w.look()
 	pr := &tektonv1.PipelineRun{}

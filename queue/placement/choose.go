@@ -1,18 +1,10 @@
-// Package choose assigns a run that may use several targets to the queue of one: a target where its weights are
-// cached, otherwise the one with the fewest waiting runs. It chooses again if that target is unreachable for long,
-// and moves a waiting run to an idle target. It must not touch a run that holds quota.
-package choose
+package placement
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 )
-
-// Patience is how long the API server of a target may be away before its runs go elsewhere: as long as its check holds
-// them.
-const Patience = 2 * time.Minute
 
 // Place is one target that a run may go to, as it looks to that run.
 type Place struct {

@@ -1,7 +1,4 @@
-// Package aside parks runs that are too large for their target: a queue never lets a run pass its first one, so a run
-// that can never start would block all runs behind it. Such a run keeps its place, and returns to it once the target
-// is large enough. It must not consider what other runs hold: every run ends, and a queue exists to wait for that.
-package aside
+package placement
 
 import (
 	"fmt"
@@ -50,13 +47,13 @@ func Judge(target string, w Wants, promised devices.Amounts, inv *devices.Invent
 	case room.Never:
 		return Lack{Why: tooLarge(target, w.Pods, inv), Ever: true}
 	case room.Outsider:
-		asked := words(w.Pods)
-		return Lack{Why: fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold now%s", asked, target, missing(inv, first(w.Pods), w.Pods))}
+		asked := describe(w.Pods)
+		return Lack{Why: fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold now%s", asked, target, missing(inv, firstResource(w.Pods), w.Pods))}
 	}
 	return Lack{}
 }
 
-func words(pods []devices.Shape) string {
+func describe(pods []devices.Shape) string {
 	var asked []string
 	for _, p := range pods {
 		asked = append(asked, p.String())
@@ -64,7 +61,7 @@ func words(pods []devices.Shape) string {
 	return strings.Join(asked, " and ")
 }
 
-func first(pods []devices.Shape) string {
+func firstResource(pods []devices.Shape) string {
 	return slices.Sorted(maps.Keys(pods[0].Requests))[0] // no room for pods means that there are some
 }
 
@@ -97,13 +94,13 @@ func missing(inv *devices.Inventory, name string, pods []devices.Shape) string {
 // tooLarge tells of the pods that no node holds, or not all of them beside each other.
 func tooLarge(target string, pods []devices.Shape, inv *devices.Inventory) string {
 	var most []string
-	told := map[string]bool{}
+	done := map[string]bool{}
 	for _, p := range pods {
 		for _, name := range slices.Sorted(maps.Keys(p.Requests)) {
-			if told[name] {
+			if done[name] {
 				continue
 			}
-			told[name] = true
+			done[name] = true
 			var n int64
 			for _, node := range inv.Nodes {
 				n = max(n, node.Full()[name])
@@ -112,5 +109,5 @@ func tooLarge(target string, pods []devices.Shape, inv *devices.Inventory) strin
 		}
 	}
 	return fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold even when they are empty: a node has at most %s",
-		words(pods), target, strings.Join(most, " and "))
+		describe(pods), target, strings.Join(most, " and "))
 }

@@ -1,4 +1,4 @@
-package aside
+package placement
 
 import (
 	"strings"

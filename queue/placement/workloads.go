@@ -1,4 +1,4 @@
-package aside
+package placement
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,12 +25,13 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// Grace is how long a run keeps its place though it asks for more than there is now: a node that restarts is back by
-// then. One that asks for more than there ever is has none.
-const Grace = 2 * time.Minute
+// DeactivationGrace is how long a run keeps its place though it asks for more than there is now: a node that restarts
+// is back by then. One that asks for more than there ever is has none.
+const DeactivationGrace = 2 * time.Minute
 
-// Reconciler sets runs aside, and back. A request names a target, which is also the name of its ClusterQueue.
-type Reconciler struct {
+// WorkloadReconciler deactivates the Workloads of runs that are too big, and activates them again. A request names a
+// target, which is also the name of its ClusterQueue.
+type WorkloadReconciler struct {
 	client  client.Client
 	targets *target.Registry
 	hub     string
@@ -40,20 +40,20 @@ type Reconciler struct {
 	lacking map[string]map[types.UID]time.Time // by target: since when a Workload asks for more than there is now
 }
 
-var _ reconcile.Reconciler = (*Reconciler)(nil)
+var _ reconcile.Reconciler = (*WorkloadReconciler)(nil)
 
 // Reconcile judges all runs that wait in the queue of one target.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	sight, known := r.targets.Look(req.Name)
 	if !known {
 		delete(r.lacking, req.Name)
 	}
-	if sight == nil || !inSight(sight) {
+	if sight == nil || !canBeJudged(sight) {
 		return ctrl.Result{}, nil // the view tells when it is complete, and when the API server is back
 	}
 	queue := &kueue.ClusterQueue{}
 	if err := r.client.Get(ctx, req.NamespacedName, queue); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err) // its creation is told
+		return ctrl.Result{}, client.IgnoreNotFound(err) // its creation is an event
 	}
 	owner, err := capacity.Owner(ctx, r.client, r.hub)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	waiting, err := r.waiting(ctx, req.Name)
+	waiting, err := r.listWaiting(ctx, req.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -71,12 +71,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.act(ctx, j, waiting)
 }
 
-func inSight(t target.Sight) bool {
+func canBeJudged(t target.Sight) bool {
 	reach := t.Reach()
 	return t.Ready() && (reach.Since.IsZero() || reach.Up)
 }
 
-// judgement remembers what it said: runs of one experiment ask for the same.
+// judgement remembers what it found: runs of one experiment ask for the same.
 type judgement struct {
 	target    string
 	promised  devices.Amounts
@@ -84,9 +84,9 @@ type judgement struct {
 	known     map[string]Lack
 }
 
-// of judges one run. What cannot be read is told elsewhere.
-func (j *judgement) of(pr *tektonv1.PipelineRun) Lack {
-	key := pr.Annotations[contract.AnnotationRequests] + " " + pr.Annotations[contract.AnnotationPods]
+// lack judges one run. What cannot be read is reported elsewhere.
+func (j *judgement) lack(pr *tektonv1.PipelineRun) Lack {
+	key := asks(pr)
 	lack, ok := j.known[key]
 	if !ok {
 		demand, err := run.Demand(pr)
@@ -109,8 +109,8 @@ type pair struct {
 	run      *tektonv1.PipelineRun
 }
 
-// waiting lists what waits in the queues of a ClusterQueue, and what was set aside there.
-func (r *Reconciler) waiting(ctx context.Context, queue string) ([]pair, error) {
+// listWaiting lists what waits in the queues of a ClusterQueue, and what was deactivated there.
+func (r *WorkloadReconciler) listWaiting(ctx context.Context, queue string) ([]pair, error) {
 	var locals kueue.LocalQueueList
 	var workloads kueue.WorkloadList
 	var runs tektonv1.PipelineRunList
@@ -131,7 +131,7 @@ func (r *Reconciler) waiting(ctx context.Context, queue string) ([]pair, error) 
 	for i := range workloads.Items {
 		wl := &workloads.Items[i]
 		owner := metav1.GetControllerOfNoCopy(wl)
-		if owner == nil || !here[types.NamespacedName{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}] || !waits(wl) {
+		if owner == nil || !here[types.NamespacedName{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}] || !isWithoutQuota(wl) {
 			continue
 		}
 		if pr := byUID[owner.UID]; pr != nil && run.Ours(pr) && pr.IsPending() && pr.DeletionTimestamp.IsZero() {
@@ -141,27 +141,25 @@ func (r *Reconciler) waiting(ctx context.Context, queue string) ([]pair, error) 
 	return out, nil
 }
 
-// waits says whether a Workload has no quota. One that somebody else has deactivated is none of ours.
-func waits(wl *kueue.Workload) bool {
-	return wl.DeletionTimestamp.IsZero() && (active(wl) || wl.Annotations[run.AnnotationAside] != "") &&
-		!apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) &&
-		!apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
+// isWithoutQuota says whether a Workload waits for quota, be it deactivated by us. One that somebody else has
+// deactivated is none of ours.
+func isWithoutQuota(wl *kueue.Workload) bool {
+	return wl.DeletionTimestamp.IsZero() && (isActive(wl) || wl.Annotations[run.AnnotationTooBig] != "") &&
+		!apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) && !hasQuota(wl)
 }
 
-func active(wl *kueue.Workload) bool { return wl.Spec.Active == nil || *wl.Spec.Active }
-
-// sentBack says whether the check of the target has waited for it already.
-func sentBack(wl *kueue.Workload) bool {
+// wasEvictedByCheck says whether the check of the target has waited for it already.
+func wasEvictedByCheck(wl *kueue.Workload) bool {
 	evicted := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
 	return evicted != nil && evicted.Status == metav1.ConditionTrue && evicted.Reason == kueue.WorkloadEvictedByAdmissionCheck
 }
 
-func (r *Reconciler) act(ctx context.Context, j *judgement, waiting []pair) (ctrl.Result, error) {
+func (r *WorkloadReconciler) act(ctx context.Context, j *judgement, waiting []pair) (ctrl.Result, error) {
 	now, before, lacking := r.clock.Now(), r.lacking[j.target], map[types.UID]time.Time{}
 	var result ctrl.Result
 	var failed []error
 	for _, p := range waiting {
-		lack := j.of(p.run)
+		lack := j.lack(p.run)
 		if lack.Why == "" {
 			failed = append(failed, r.mark(ctx, p, ""))
 			continue
@@ -171,7 +169,7 @@ func (r *Reconciler) act(ctx context.Context, j *judgement, waiting []pair) (ctr
 			since = now
 		}
 		lacking[p.workload.UID] = since
-		if left := Grace - now.Sub(since); active(p.workload) && !lack.Ever && !sentBack(p.workload) && left > 0 {
+		if left := DeactivationGrace - now.Sub(since); isActive(p.workload) && !lack.Ever && !wasEvictedByCheck(p.workload) && left > 0 {
 			if result.RequeueAfter == 0 || left < result.RequeueAfter {
 				result.RequeueAfter = left
 			}
@@ -182,15 +180,15 @@ func (r *Reconciler) act(ctx context.Context, j *judgement, waiting []pair) (ctr
 	r.lacking[j.target] = lacking
 	err := errors.Join(slices.DeleteFunc(failed, apierrors.IsConflict)...)
 	if err == nil && slices.ContainsFunc(failed, apierrors.IsConflict) { // Kueue writes to it just now
-		result.RequeueAfter = gather
+		result.RequeueAfter = debounce
 	}
 	return result, err
 }
 
-// mark takes a Workload out of the way for a reason, or lets it come back, with "". It must not have got its quota
+// mark deactivates a Workload for a reason, or activates it again, with "". It must not have got its quota
 // meanwhile: that would be an eviction.
-func (r *Reconciler) mark(ctx context.Context, p pair, why string) error {
-	if p.workload.Annotations[run.AnnotationAside] == why && active(p.workload) == (why == "") {
+func (r *WorkloadReconciler) mark(ctx context.Context, p pair, why string) error {
+	if p.workload.Annotations[run.AnnotationTooBig] == why && isActive(p.workload) == (why == "") {
 		return nil
 	}
 	wl := p.workload.DeepCopy()
@@ -200,15 +198,15 @@ func (r *Reconciler) mark(ctx context.Context, p pair, why string) error {
 	if wl.Annotations == nil {
 		wl.Annotations = map[string]string{}
 	}
-	wl.Annotations[run.AnnotationAside] = why
+	wl.Annotations[run.AnnotationTooBig] = why
 	if back {
-		delete(wl.Annotations, run.AnnotationAside)
+		delete(wl.Annotations, run.AnnotationTooBig)
 	}
 	if err := client.IgnoreNotFound(r.client.Patch(ctx, wl, before)); err != nil {
-		return fmt.Errorf("setting run %q aside, or back: %w", p.run.Name, err)
+		return fmt.Errorf("deactivating run %q, or activating it again: %w", p.run.Name, err)
 	}
-	if active(p.workload) != back {
-		r.log.Info("run set aside or back", "namespace", p.run.Namespace, "run", run.ID(p.run), "queued", back, "why", why)
+	if isActive(p.workload) != back {
+		r.log.Info("run deactivated or activated again", "namespace", p.run.Namespace, "run", run.ID(p.run), "queued", back, "why", why)
 	}
 	return nil
 }

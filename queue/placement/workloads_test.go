@@ -1,4 +1,4 @@
-package aside
+package placement
 
 import (
 	"context"
@@ -25,30 +25,30 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// sightOf is a target of nodes and pods in memory.
-type sightOf struct {
+// nodesAndPods is a target of nodes and pods in memory.
+type nodesAndPods struct {
 	nodes []corev1.Node
 	pods  []corev1.Pod
 	reach view.Reach
 }
 
-func (s *sightOf) Ready() bool       { return true }
-func (s *sightOf) Reach() view.Reach { return s.reach }
-func (s *sightOf) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
+func (s *nodesAndPods) Ready() bool       { return true }
+func (s *nodesAndPods) Reach() view.Reach { return s.reach }
+func (s *nodesAndPods) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
 	inv := devices.Of(s.nodes, nil)
 	inv.Hold(s.pods, nil, owner)
 	return inv, nil
 }
 
-type world struct {
+type workloadsTest struct {
 	t      *testing.T
 	client client.Client
-	target *sightOf
+	target *nodesAndPods
 	clock  *clocktesting.FakeClock
-	r      *Reconciler
+	r      *WorkloadReconciler
 }
 
-func newWorld(t *testing.T, nodes ...corev1.Node) *world {
+func newWorkloadsTest(t *testing.T, nodes ...corev1.Node) *workloadsTest {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{kueue.AddToScheme, tektonv1.AddToScheme} {
@@ -56,19 +56,19 @@ func newWorld(t *testing.T, nodes ...corev1.Node) *world {
 			t.Fatal(err)
 		}
 	}
-	w := &world{t: t, target: &sightOf{nodes: nodes}, clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
+	w := &workloadsTest{t: t, target: &nodesAndPods{nodes: nodes}, clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).WithObjects(
 		&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "lab"}},
 		&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Name: "q", Namespace: "bench"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "lab"}},
 		&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "bench"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "other"}},
 	).Build()
 	targets := target.NewRegistry(target.Target{Name: "lab", Sight: w.target})
-	w.r = newReconciler(w.client, Options{Targets: targets, Log: slog.New(slog.DiscardHandler)}, w.clock)
+	w.r = newWorkloadReconciler(w.client, Options{Targets: targets, Log: slog.New(slog.DiscardHandler)}, w.clock)
 	return w
 }
 
 // run adds a run that waits in a queue, and its Workload.
-func (w *world) run(name, queue, requests string, edits ...func(*kueue.Workload)) {
+func (w *workloadsTest) run(name, queue, requests string, edits ...func(*kueue.Workload)) {
 	w.t.Helper()
 	yes := true
 	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "bench", UID: types.UID(name),
@@ -87,18 +87,18 @@ func (w *world) run(name, queue, requests string, edits ...func(*kueue.Workload)
 	}
 }
 
-func reserved(wl *kueue.Workload) {
+func giveQuota(wl *kueue.Workload) {
 	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionTrue, Reason: "x"})
 }
 
-func refused(wl *kueue.Workload) {
+func evictByCheck(wl *kueue.Workload) {
 	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadEvicted, Status: metav1.ConditionTrue, Reason: kueue.WorkloadEvictedByAdmissionCheck})
 }
 
-func inactive(wl *kueue.Workload) { wl.Spec.Active = new(bool) }
+func deactivate(wl *kueue.Workload) { wl.Spec.Active = new(bool) }
 
 // look lets the capacity of the target be written, as it would be, and then the reconciler look.
-func (w *world) look() time.Duration {
+func (w *workloadsTest) look() time.Duration {
 	w.t.Helper()
 	inv, _ := w.target.Inventory(w.t.Context(), foreign)
 	queue := &kueue.ClusterQueue{}
@@ -117,19 +117,19 @@ func (w *world) look() time.Duration {
 }
 
 // want compares what the Workload of a run says.
-func (w *world) want(name string, queued bool, why string) {
+func (w *workloadsTest) want(name string, queued bool, why string) {
 	w.t.Helper()
 	wl := &kueue.Workload{}
 	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: "bench", Name: name}, wl); err != nil {
 		w.t.Fatal(err)
 	}
-	if active(wl) != queued || wl.Annotations[run.AnnotationAside] != why {
-		w.t.Errorf("run %s: queued %v, why %q; want %v, %q", name, active(wl), wl.Annotations[run.AnnotationAside], queued, why)
+	if isActive(wl) != queued || wl.Annotations[run.AnnotationTooBig] != why {
+		w.t.Errorf("run %s: queued %v, why %q; want %v, %q", name, isActive(wl), wl.Annotations[run.AnnotationTooBig], queued, why)
 	}
 }
 
 func TestARunThatIsTooBigMakesWayAtOnceAndComesBackWhenTheTargetGrows(t *testing.T) {
-	w := newWorld(t, node("a", 8))
+	w := newWorkloadsTest(t, node("a", 8))
 	w.run("big", "q", `{"nvidia.com/gpu":"16"}`)
 	w.run("small", "q", `{"nvidia.com/gpu":"8"}`)
 	w.run("elsewhere", "other", `{"nvidia.com/gpu":"16"}`)
@@ -148,13 +148,13 @@ func TestARunThatIsTooBigMakesWayAtOnceAndComesBackWhenTheTargetGrows(t *testing
 }
 
 func TestARunThatIsTooBigForNowHasAGrace(t *testing.T) {
-	w := newWorld(t, node("a", 8), node("b", 8, cordoned))
+	w := newWorkloadsTest(t, node("a", 8), node("b", 8, cordoned))
 	w.run("r", "q", `{"nvidia.com/gpu":"16"}`)
-	if again := w.look(); again != Grace {
-		t.Errorf("it looks again after %s, want %s", again, Grace)
+	if again := w.look(); again != DeactivationGrace {
+		t.Errorf("it looks again after %s, want %s", again, DeactivationGrace)
 	}
 	w.want("r", true, "")
-	w.clock.Step(Grace - time.Second)
+	w.clock.Step(DeactivationGrace - time.Second)
 	if again := w.look(); again != time.Second {
 		t.Errorf("it looks again after %s, want 1s", again)
 	}
@@ -173,25 +173,25 @@ func TestARunThatIsTooBigForNowHasAGrace(t *testing.T) {
 }
 
 func TestARunThatTheCheckHasHeldInVainHasNoGrace(t *testing.T) {
-	w := newWorld(t, node("a", 8, cordoned), node("b", 4))
-	w.run("r", "q", `{"nvidia.com/gpu":"8"}`, refused)
-	w.run("fits", "q", `{"nvidia.com/gpu":"4"}`, refused)
+	w := newWorkloadsTest(t, node("a", 8, cordoned), node("b", 4))
+	w.run("r", "q", `{"nvidia.com/gpu":"8"}`, evictByCheck)
+	w.run("fits", "q", `{"nvidia.com/gpu":"4"}`, evictByCheck)
 	w.look()
 	w.want("r", false, `asks for 8 nvidia.com/gpu, and target "lab" has 4 now (no pods on a (cordoned))`)
 	w.want("fits", true, "")
 }
 
 func TestWhoHoldsQuotaOrWasTakenOutByAPersonIsLeftAlone(t *testing.T) {
-	w := newWorld(t)
-	w.run("holding", "q", `{"nvidia.com/gpu":"16"}`, reserved)
-	w.run("out", "q", `{}`, inactive)
+	w := newWorkloadsTest(t)
+	w.run("holding", "q", `{"nvidia.com/gpu":"16"}`, giveQuota)
+	w.run("out", "q", `{}`, deactivate)
 	w.look()
 	w.want("holding", true, "")
 	w.want("out", false, "")
 }
 
 func TestATargetThatDoesNotAnswerIsNotJudged(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkloadsTest(t)
 	w.target.reach = view.Reach{Since: time.Unix(900, 0), Why: "refused"}
 	w.run("r", "q", `{"nvidia.com/gpu":"16"}`)
 	w.look()

@@ -1,4 +1,4 @@
-package choose
+package placement
 
 import (
 	"context"
@@ -20,27 +20,27 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// Setup registers the reconciler.
-func Setup(mgr ctrl.Manager, targets *target.Registry, hub string) error {
-	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-choose"), targets, hub, clock.RealClock{})
-	all := watch.Debounce(gather, func(context.Context, client.Object) []reconcile.Request { return watch.ByName("all") })
+// SetupTargets adds the controller that chooses targets to a manager.
+func SetupTargets(mgr ctrl.Manager, targets *target.Registry, hub string) error {
+	r := NewTargetReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-choose"), targets, hub, clock.RealClock{})
+	all := watch.Debounce(debounce, func(context.Context, client.Object) []reconcile.Request { return watch.ByName("all") })
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-choose").
 		WatchesRawSource(targets.OnChange(all)).
 		Watches(&tektonv1.PipelineRun{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
 			pr, ok := o.(*tektonv1.PipelineRun)
 			return ok && run.Several(pr) && pr.IsPending()
 		}))).
-		Watches(&kueue.Workload{}, all, builder.WithPredicates(moved())).
+		Watches(&kueue.Workload{}, all, builder.WithPredicates(quotaChanged())).
 		Watches(&corev1.Namespace{}, all, builder.WithPredicates(watch.Enabled())).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
 
-// moved passes the moments at which a Workload gets its quota, loses it, or goes.
-func moved() predicate.Predicate {
+// quotaChanged passes the moments at which a Workload gets its quota, loses it, or goes.
+func quotaChanged() predicate.Predicate {
 	holds := func(o client.Object) bool {
 		wl, ok := o.(*kueue.Workload)
-		return ok && reserved(wl)
+		return ok && hasQuota(wl)
 	}
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return true },
