@@ -21,8 +21,7 @@ import (
 	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/bootstrap/target"
-	"bflow.dev/bflow/queue/target/credentials"
-	"bflow.dev/bflow/queue/target/seen"
+	queuetarget "bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 )
 
@@ -264,9 +263,9 @@ func (a *addition) prepareTarget(ctx context.Context) error {
 	return nil
 }
 
-// writeCredentials writes the Secret of the target: its address, and a token of the hub's own account.
-func (a *addition) writeCredentials(ctx context.Context) error {
-	text, expires, err := a.far.Token(ctx, credentials.AgentToken)
+// keep writes the Secret: the way, and a token of the hub's own.
+func (a *adding) keep(ctx context.Context) error {
+	text, expires, err := a.far.Token(ctx, queuetarget.AgentTokenLifetime)
 	if err != nil {
 		return err
 	}
@@ -274,8 +273,8 @@ func (a *addition) writeCredentials(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	secret, err := credentials.Credentials{Target: a.o.Name, Kubeconfig: kubeconfig, CA: ca, Token: text, Expires: expires,
-		Renew: credentials.Half(time.Now(), expires), UID: a.found.UID, Aliases: a.o.Aliases, Hub: a.s.found.Platform.Hub, Nodes: labels.Set(a.settings.Nodes).String(),
+	secret, err := queuetarget.Credentials{Target: a.o.Name, Kubeconfig: kubeconfig, CA: ca, Token: text, Expires: expires,
+		Renew: queuetarget.HalfLife(time.Now(), expires), UID: a.found.UID, Aliases: a.o.Aliases, Hub: a.s.found.Platform.Hub, Nodes: labels.Set(a.settings.Nodes).String(),
 		LoadNodes: labels.Set(a.settings.LoadNodes).String()}.Secret()
 	if err != nil {
 		return err
@@ -326,7 +325,7 @@ func (a *addition) awaitController(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	var last seen.Target
+	var last queuetarget.Status
 	err := a.cluster.Wait(ctx, []apply.Ref{seenRef(a.o.Name)}, func(u *unstructured.Unstructured) (bool, string) {
 		last = readSeen(u)
 		return last.Up && last.Complete, reasonNotReached(last)
@@ -338,7 +337,7 @@ func (a *addition) awaitController(ctx context.Context) error {
 	return nil
 }
 
-func reasonNotReached(t seen.Target) string {
+func notReached(t queuetarget.Status) string {
 	switch {
 	case t.Why != "":
 		return t.Why

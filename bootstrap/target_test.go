@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/apitest"
-	"bflow.dev/bflow/queue/target/seen"
+	queuetarget "bflow.dev/bflow/queue/target"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -58,9 +58,8 @@ func farServer(t *testing.T) (*apitest.Server, string) {
 	return s, path
 }
 
-// controllers play Kueue and bflow-controller until the test ends: every object works, and every target is reported as
-// seen.
-func controllers(t *testing.T, s *apitest.Server, now seen.Target) {
+// controllers play Kueue and bflow-controller until the test ends: whatever is made works, and is in sight.
+func controllers(t *testing.T, s *apitest.Server, now queuetarget.Status) {
 	t.Helper()
 	stop := make(chan struct{})
 	t.Cleanup(func() { close(stop) })
@@ -76,7 +75,7 @@ func controllers(t *testing.T, s *apitest.Server, now seen.Target) {
 				told := strings.Replace(path, "secrets", "configmaps", 1)
 				if s.Get(told) == nil {
 					cm, _ := now.ConfigMap("x")
-					s.Put(told, apitest.Object{"data": apitest.Object{seen.Key: cm.Data[seen.Key]}})
+					s.Put(told, apitest.Object{"data": apitest.Object{queuetarget.StatusKey: cm.Data[queuetarget.StatusKey]}})
 				}
 			}
 			select {
@@ -88,8 +87,8 @@ func controllers(t *testing.T, s *apitest.Server, now seen.Target) {
 	}()
 }
 
-func inSight() seen.Target {
-	return seen.Target{Up: true, Since: time.Unix(1000, 0).UTC(), Complete: true, Version: "v1.34.4", Devices: map[string]seen.Count{"nvidia.com/gpu": {Total: 8, Free: 5, Foreign: 3}}}
+func inSight() queuetarget.Status {
+	return queuetarget.Status{Up: true, Since: time.Unix(1000, 0).UTC(), Complete: true, Version: "v1.34.4", Devices: map[string]queuetarget.DeviceCount{"nvidia.com/gpu": {Total: 8, Free: 5, Foreign: 3}}}
 }
 
 func must(t *testing.T, err error) {
@@ -263,7 +262,7 @@ func TestPartsOfACluster(t *testing.T) {
 func TestATargetThatTheHubDoesNotReach(t *testing.T) {
 	s, hub, _ := hubServer(t)
 	_, path := farServer(t)
-	controllers(t, s, seen.Target{Since: time.Unix(1000, 0), Why: "no route to host"})
+	controllers(t, s, queuetarget.Status{Since: time.Unix(1000, 0), Why: "no route to host"})
 	err := hub.AddTarget(t.Context(), TargetOptions{Name: "far", Kubeconfig: path, Version: "v1", Wait: 3 * time.Second}, nil)
 	if err == nil || !strings.Contains(err.Error(), "cannot reach it: no route to host; its address must be reachable from pods of the hub") {
 		t.Errorf("got %v", err)

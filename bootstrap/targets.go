@@ -13,20 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"bflow.dev/bflow/bootstrap/apply"
-	"bflow.dev/bflow/queue/target/seen"
+	queuetarget "bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 )
 
 // TargetState is one target as the hub sees it.
 type TargetState struct {
-	Name    string            `json:"name"`
-	Labels  map[string]string `json:"labels,omitempty"`
-	Seen    *seen.Target      `json:"seen,omitempty"` // nil if nothing is known, or it may not be read
-	Running int64             `json:"running"`        // runs that hold its devices
-	Waiting int64             `json:"waiting"`        // runs in its queue
-	Held    bool              `json:"held,omitempty"` // its queue is stopped
-	Dirty   []string          `json:"dirty,omitempty"`
-	Lacks   []string          `json:"lacks,omitempty"` // namespaces for whose runs its service accounts lack permissions
+	Name    string              `json:"name"`
+	Labels  map[string]string   `json:"labels,omitempty"`
+	Seen    *queuetarget.Status `json:"seen,omitempty"` // nil where nothing is known, or may be read
+	Running int64               `json:"running"`        // runs that hold its devices
+	Waiting int64               `json:"waiting"`        // runs in its queue
+	Held    bool                `json:"held,omitempty"` // its queue lets nothing start
+	Dirty   []string            `json:"dirty,omitempty"`
+	Lacks   []string            `json:"lacks,omitempty"` // namespaces for whose runs its accounts lack rights
 }
 
 // Targets lists the targets of the hub. Missing rights are listed if the installation is of the given version. What
@@ -105,20 +105,20 @@ func credentialsOf(name string) []apply.Ref {
 	return []apply.Ref{{Kind: "Secret", Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials(name)}, seenRef(name)}
 }
 
-func readSeen(u *unstructured.Unstructured) seen.Target {
+func seenIn(u *unstructured.Unstructured) queuetarget.Status {
 	if u == nil {
-		return seen.Target{}
+		return queuetarget.Status{}
 	}
 	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
-	now, err := seen.Read(data)
+	now, err := queuetarget.ReadStatus(data)
 	if err != nil {
-		return seen.Target{Why: err.Error()}
+		return queuetarget.Status{Why: err.Error()}
 	}
 	return now
 }
 
-// describeSeen returns text such as "8 nvidia.com/gpu, 5 free".
-func describeSeen(t seen.Target) string {
+// devicesSeen is "8 nvidia.com/gpu, 5 free".
+func devicesSeen(t queuetarget.Status) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(t.Devices)) {
 		parts = append(parts, fmt.Sprintf("%d %s, %d free", t.Devices[name].Total, name, t.Devices[name].Free))

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/bootstrap/apply"
-	"bflow.dev/bflow/queue/target/credentials"
+	queuetarget "bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
@@ -112,8 +112,8 @@ func port(u *url.URL) string {
 // Kubeconfig returns the kubeconfig that the hub keeps, without credentials, and the certificate authority of the
 // target.
 func (c *Cluster) Kubeconfig() (kubeconfig, ca []byte, err error) {
-	kubeconfig, err = credentials.Kubeconfig(c.endpoint, c.aliases)
-	return kubeconfig, c.endpoint.CertificateAuthorityData, err
+	kubeconfig, err = queuetarget.NewKubeconfig(c.way, c.aliases)
+	return kubeconfig, c.way.CertificateAuthorityData, err
 }
 
 // Found is what a cluster is.

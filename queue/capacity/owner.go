@@ -15,9 +15,9 @@ import (
 )
 
 // Owner returns whose a pod is. Runs own their pods while they hold quota: from when they were let start until their
-// devices were given back. Pods of a run that has none are foreign, be it one without a queue or one that was released
-// by force and left something behind: so are pods that another hub made. What a run of this hub left that is over and has
-// no right to anything is leaked.
+// devices were given back. Pods of a run that has none are foreign, be it one without a queue or one that was
+// released by force and left something behind: so are pods that another hub made. What a run of this hub left that is
+// over and has no right to anything is leaked.
 func Owner(ctx context.Context, cache client.Reader, identity string) (devices.Owner, error) {
 	var list tektonv1.PipelineRunList
 	if err := cache.List(ctx, &list, client.MatchingFields{run.Index: run.Anywhere}, client.UnsafeDisableDeepCopy); err != nil {

@@ -23,26 +23,26 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// Options are what the controller depends on.
+// Options are what the controller of quotas depends on.
 type Options struct {
-	Targets *target.Registry
-	Hub     string           // identity of this hub; "" = every pod with the label of a run is one of ours
-	Metrics *metrics.Metrics // nil = nothing is measured
-	Log     *slog.Logger     // gets the history of quotas; nil = nobody
-	Gather  time.Duration    // how long changes are gathered before they are counted; 0 = a second
+	Targets  *target.Registry
+	Hub      string           // identity of this hub; "" = every pod with the label of a run is one of ours
+	Metrics  *metrics.Metrics // nil = nothing is measured
+	Log      *slog.Logger     // gets the history of quotas; nil = nobody
+	Debounce time.Duration    // how long changes are gathered before they are counted; 0 = a second
 }
 
-// Setup adds the controller to a manager.
-func Setup(mgr ctrl.Manager, o Options) error {
-	if o.Gather == 0 {
-		o.Gather = time.Second
+// SetupQuota adds the controller that writes quotas to a manager.
+func SetupQuota(mgr ctrl.Manager, o Options) error {
+	if o.Debounce == 0 {
+		o.Debounce = time.Second
 	}
-	r := &Reconciler{client: mgr.GetClient(), targets: o.Targets, hub: o.Hub, metrics: o.Metrics, log: o.Log, told: map[string]devices.Amounts{}}
+	r := &QuotaReconciler{client: mgr.GetClient(), targets: o.Targets, hub: o.Hub, metrics: o.Metrics, log: o.Log, recorded: map[string]devices.Amounts{}}
 	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return watch.ByName(run.Target(o)) }
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-capacity").
-		WatchesRawSource(o.Targets.OnChange(watch.Debounce(o.Gather, watch.Itself))).
+		WatchesRawSource(o.Targets.OnChange(watch.Debounce(o.Debounce, watch.Itself))).
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(watch.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&tektonv1.PipelineRun{}, watch.Debounce(o.Gather, ofRun), builder.WithPredicates(HolderChanged())).
+		Watches(&tektonv1.PipelineRun{}, watch.Debounce(o.Debounce, ofRun), builder.WithPredicates(HolderChanged())).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }

@@ -12,7 +12,6 @@ import (
 	"bflow.dev/bflow/queue/check"
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/gc"
-	"bflow.dev/bflow/queue/hours"
 	"bflow.dev/bflow/queue/lock/keeper"
 	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/metrics"
@@ -23,7 +22,6 @@ import (
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/target/remote"
-	"bflow.dev/bflow/queue/target/teller"
 	"bflow.dev/bflow/queue/token"
 	"bflow.dev/bflow/queue/waiting"
 	"bflow.dev/bflow/runplan/contract"
@@ -79,7 +77,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 		{"unschedulable tasks", func() error { return placement.SetupTasks(mgr, log) }},
 		{"view of the target", func() error { return mgr.Add(sight) }},
 		{"capacity", func() error {
-			return capacity.Setup(mgr, capacity.Options{Targets: targets, Hub: hub, Metrics: instruments, Log: log})
+			return capacity.SetupQuota(mgr, capacity.Options{Targets: targets, Hub: hub, Metrics: instruments, Log: log})
 		}},
 		{"check", func() error {
 			return check.Setup(ctx, mgr, check.Options{Targets: targets, Hub: hub, Locks: locks, Metrics: instruments})
@@ -87,11 +85,11 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 		{"Workloads that are too big", func() error {
 			return placement.SetupWorkloads(mgr, placement.Options{Targets: targets, Hub: hub, Log: log})
 		}},
-		{"hours of devices", func() error {
-			return hours.Setup(mgr, hours.Options{Metrics: instruments, Clock: real, Leaked: hours.LeakedOf(mgr.GetClient(), targets, hub)})
+		{"usage of devices", func() error {
+			return capacity.SetupUsage(mgr, capacity.UsageOptions{Metrics: instruments, Clock: real, Leaked: capacity.LeakedOf(mgr.GetClient(), targets, hub)})
 		}},
 		{"the choice of targets", func() error { return placement.SetupTargets(mgr, targets, hub) }},
-		{"what is told of targets", func() error { return teller.Setup(mgr, targets, hub) }},
+		{"status of targets", func() error { return capacity.SetupStatus(mgr, targets, hub) }},
 		{"probes", func() error { return probes(mgr, caches) }},
 	} {
 		if err := part.setup(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/queue/hours"
+	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
@@ -91,7 +91,7 @@ func TestASlimRunKeepsWhatIsRead(t *testing.T) {
 		}
 	}
 	delete(pr.Annotations, contract.AnnotationReleased)
-	if hours.Doing(pr, func(string) *tektonv1.TaskRun { return nil }) != "" {
+	if capacity.UseOf(pr, func(string) *tektonv1.TaskRun { return nil }) != "" {
 		t.Error("it was freed, and holds devices")
 	}
 }

@@ -71,8 +71,9 @@ func (r *Registry) All() []Target {
 	return slices.SortedFunc(maps.Values(r.targets), func(a, b Target) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Changes subscribes to the names of targets: of each that comes, goes, or in whose sight something changes. What arrives
-// is all that nobody took yet, each name once, oldest first. A subscription has no goroutine, so nothing has to end it.
+// Changes subscribes to the names of targets: of each that comes, goes, or in whose sight something changes. What
+// arrives is all that nobody took yet, each name once, oldest first. A subscription has no goroutine, so nothing has
+// to end it.
 func (r *Registry) Changes() <-chan []string { return r.subscribe(&r.changes) }
 
 // Renewals is the like for targets of which every way that was handed out must be asked for again.

@@ -1,5 +1,6 @@
 // Package target holds the clusters where model servers run: a client and a view of each, and what the tasks of a run
-// need to connect to it. It must not know what a run leaves there, or how a cluster becomes a target.
+// get to find it; and what lies of a target in the hub: its credentials and its status. It must not know what a run
+// leaves there, nor how a cluster becomes a target.
 package target
 
 import (

@@ -14,7 +14,7 @@ import (
 
 	"bflow.dev/bflow/queue/access"
 	"bflow.dev/bflow/queue/run"
-	"bflow.dev/bflow/queue/target/credentials"
+	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -153,7 +153,7 @@ func (r *Prometheus) give(ctx context.Context, pr *tektonv1.PipelineRun, server 
 	if _, err := access.Replace(ctx, r.client, holds); err != nil {
 		return time.Time{}, fmt.Errorf("writing Secret %s: %w", holds.Name, err)
 	}
-	return credentials.Half(now, request.Status.ExpirationTimestamp.Time), nil
+	return target.HalfLife(now, request.Status.ExpirationTimestamp.Time), nil
 }
 
 // sweep ends a token that was made while the run was released.

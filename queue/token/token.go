@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/access"
-	"bflow.dev/bflow/queue/target/credentials"
+	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -85,7 +85,7 @@ func (r *Reconciler) give(ctx context.Context, task *tektonv1.TaskRun) error {
 	if _, err := access.Replace(ctx, r.client, holds); err != nil {
 		return err
 	}
-	renew := credentials.Half(now, request.Status.ExpirationTimestamp.Time)
+	renew := target.HalfLife(now, request.Status.ExpirationTimestamp.Time)
 	return r.note(ctx, task, map[string]string{contract.AnnotationTokenRenew: renew.UTC().Format(time.RFC3339)})
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/gc"
-	"bflow.dev/bflow/queue/target/credentials"
+	queuetarget "bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -135,7 +135,7 @@ func ways(ctx context.Context, hub client.Client, names []string) ([]way, error)
 }
 
 func remote(secret *corev1.Secret) way {
-	c, err := credentials.Read(secret)
+	c, err := queuetarget.ReadCredentials(secret)
 	w := way{name: secret.Labels[contract.LabelTarget], err: err}
 	if err != nil {
 		return w

@@ -8,7 +8,6 @@ import (
 
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/queue/target/credentials"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 
@@ -31,7 +30,7 @@ const liveAnswer = 15 * time.Second
 
 // connection is what a process holds of a target while its Secret is there.
 type connection struct {
-	of    credentials.Credentials // what it was made of, the first token too
+	of    target.Credentials // what it was made of, the first token too
 	token *token
 	sight *view.Target
 	live  client.Client
@@ -42,7 +41,7 @@ type connection struct {
 
 // connect makes clients and a view, which asks nobody anything before it runs. It ends with life at the latest. What guard
 // refuses, nil for nothing, is not sent.
-func connect(life context.Context, c credentials.Credentials, scheme *runtime.Scheme, guard transport.WrapperFunc, tell, renew func(), clk clock.PassiveClock) (*connection, error) {
+func connect(life context.Context, c target.Credentials, scheme *runtime.Scheme, guard transport.WrapperFunc, tell, renew func(), clk clock.PassiveClock) (*connection, error) {
 	cfg, err := c.Config()
 	if err != nil {
 		return nil, err
@@ -114,6 +113,6 @@ func (c *connection) target() target.Target {
 }
 
 // serves says whether other credentials lead the same way, so that only the token may differ.
-func (c *connection) serves(other credentials.Credentials) bool {
+func (c *connection) serves(other target.Credentials) bool {
 	return string(c.of.Kubeconfig) == string(other.Kubeconfig) && string(c.of.CA) == string(other.CA) && c.of.Nodes == other.Nodes && c.of.LoadNodes == other.LoadNodes
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/queue/target/credentials"
 	"bflow.dev/bflow/runplan/contract"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -58,7 +57,7 @@ type minted struct {
 	err       error
 }
 
-func newMinter(ctx context.Context, c credentials.Credentials, live client.Client, clk clock.PassiveClock) *minter {
+func newMinter(ctx context.Context, c target.Credentials, live client.Client, clk clock.PassiveClock) *minter {
 	files := map[string][]byte{contract.KeyKubeconfig: c.Kubeconfig}
 	for key, content := range map[string][]byte{contract.KeyCA: c.CA, contract.KeyNodes: []byte(c.Nodes), contract.KeyLoadNodes: []byte(c.LoadNodes)} {
 		if len(content) > 0 {
@@ -180,7 +179,7 @@ func (m *minter) mint(ask target.Ask, into *minted) {
 	for key, content := range m.files {
 		data[key] = content
 	}
-	into.grant, into.renew = target.Grant{Data: data, Expires: expires}, credentials.Half(now, expires)
+	into.grant, into.renew = target.Grant{Data: data, Expires: expires}, target.HalfLife(now, expires)
 }
 
 // bound makes a token that ends with a Secret of its own there, which is made first. That of an earlier try will do.

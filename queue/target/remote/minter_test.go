@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/queue/target/credentials"
 
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,7 +29,7 @@ func TestAMinterThatEndsWaitsForWhatItAsksFor(t *testing.T) {
 			},
 		})
 		ctx, end := context.WithCancel(t.Context())
-		m := newMinter(ctx, credentials.Credentials{Target: "far"}, slow, clock.RealClock{})
+		m := newMinter(ctx, target.Credentials{Target: "far"}, slow, clock.RealClock{})
 		ask := target.Ask{Namespace: "bench", UID: "a", For: time.Hour}
 		if _, err := m.Access(ask); !errors.Is(err, target.ErrNotYet) {
 			t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/queue/target/credentials"
 	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -143,7 +142,7 @@ func (r *Connector) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, nil
 	}
 	log := ctrl.LoggerFrom(ctx)
-	c, err := credentials.Read(secret)
+	c, err := target.ReadCredentials(secret)
 	if err != nil { // a connection that is there goes on
 		log.Info("a target is not as bflow target add leaves it", "secret", req.Name, "why", err.Error())
 		return ctrl.Result{}, nil

@@ -12,7 +12,6 @@ import (
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/queue/target/credentials"
 	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,12 +60,12 @@ func cluster(t *testing.T) *apitest.Server {
 
 func (w *world) add(name string, s *apitest.Server, token string, life time.Duration) {
 	w.t.Helper()
-	kubeconfig, err := credentials.Kubeconfig(clientcmdapi.Cluster{Server: s.URL}, nil)
+	kubeconfig, err := target.NewKubeconfig(clientcmdapi.Cluster{Server: s.URL}, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	now := w.clock.Now()
-	secret, err := credentials.Credentials{Target: name, Kubeconfig: kubeconfig, Token: token, Nodes: "pool=gpu", LoadNodes: "pool=cpu", Expires: now.Add(life), Renew: now.Add(life / 2)}.Secret()
+	secret, err := target.Credentials{Target: name, Kubeconfig: kubeconfig, Token: token, Nodes: "pool=gpu", LoadNodes: "pool=cpu", Expires: now.Add(life), Renew: now.Add(life / 2)}.Secret()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -180,8 +179,8 @@ func TestTheTokenIsRenewedWithItself(t *testing.T) {
 	if err := w.hub.Get(t.Context(), request("far").NamespacedName, secret); err != nil {
 		t.Fatal(err)
 	}
-	c, err := credentials.Read(secret)
-	if err != nil || !strings.HasPrefix(c.Token, "token-bflow-system-bflow-agent-") || c.Expires.Before(w.clock.Now().Add(credentials.AgentToken-2*time.Hour)) || !c.Renew.Before(c.Expires) {
+	c, err := target.ReadCredentials(secret)
+	if err != nil || !strings.HasPrefix(c.Token, "token-bflow-system-bflow-agent-") || c.Expires.Before(w.clock.Now().Add(target.AgentTokenLifetime-2*time.Hour)) || !c.Renew.Before(c.Expires) {
 		t.Errorf("got %q until %s, renewed at %s: %v", c.Token, c.Expires, c.Renew, err)
 	}
 	good.Store("no more")

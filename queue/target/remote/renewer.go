@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/queue/target/credentials"
 	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,7 +40,7 @@ func (r *Renewer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	if err := r.client.Get(ctx, req.NamespacedName, secret); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	c, err := credentials.Read(secret)
+	c, err := target.ReadCredentials(secret)
 	if err != nil || !secret.DeletionTimestamp.IsZero() || !isTarget(secret) {
 		return ctrl.Result{}, nil // the connector tells of it
 	}
@@ -62,12 +61,12 @@ func (r *Renewer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 }
 
 func (r *Renewer) renew(ctx context.Context, t target.Target, secret *corev1.Secret) (time.Time, error) {
-	text, expires, err := mintToken(ctx, t.Live, contract.NamespaceSystem, contract.AccountAgent, credentials.AgentToken, nil)
+	text, expires, err := mintToken(ctx, t.Live, contract.NamespaceSystem, contract.AccountAgent, target.AgentTokenLifetime, nil)
 	if err != nil {
 		return time.Time{}, err
 	}
 	before := client.MergeFromWithOptions(secret.DeepCopy(), client.MergeFromWithOptimisticLock{}) // a person may add the target anew
-	credentials.Stamp(secret, text, expires, credentials.Half(r.clock.Now(), expires))
+	target.StampToken(secret, text, expires, target.HalfLife(r.clock.Now(), expires))
 	if err := r.client.Patch(ctx, secret, before); err != nil {
 		return time.Time{}, fmt.Errorf("writing the token: %w", err)
 	}

@@ -1,4 +1,4 @@
-package teller
+package capacity
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
-	"bflow.dev/bflow/queue/target/seen"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,18 +26,16 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-const gpu = "nvidia.com/gpu"
-
-type sightOf struct {
+type statusSight struct {
 	reach view.Reach
 	nodes []corev1.Node
 	pods  []corev1.Pod
 }
 
-func (s *sightOf) Ready() bool       { return len(s.nodes) > 0 }
-func (s *sightOf) Reach() view.Reach { return s.reach }
-func (s *sightOf) Version() string   { return "v1.34.4" }
-func (s *sightOf) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
+func (s *statusSight) Ready() bool       { return len(s.nodes) > 0 }
+func (s *statusSight) Reach() view.Reach { return s.reach }
+func (s *statusSight) Version() string   { return "v1.34.4" }
+func (s *statusSight) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
 	inv := devices.Of(s.nodes, nil)
 	inv.Hold(s.pods, nil, owner)
 	return inv, nil
@@ -53,11 +50,11 @@ func TestWhatIsSeenIsWritten(t *testing.T) {
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build()
 	since := time.Unix(1000, 0).UTC()
-	sight := &sightOf{reach: view.Reach{Since: since, Why: "refused"}}
+	sight := &statusSight{reach: view.Reach{Since: since, Why: "refused"}}
 	targets, clk := target.NewRegistry(target.Target{Name: "far", Sight: sight}), clocktesting.NewFakePassiveClock(since.Add(time.Hour))
-	r := NewReconciler(c, targets, "hub", clk)
+	r := NewStatusReconciler(c, targets, "hub", clk)
 	version := ""
-	step := func(name string, changes bool, want seen.Target) {
+	step := func(name string, changes bool, want target.Status) {
 		t.Helper()
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "far"}}); err != nil {
 			t.Fatal(err)
@@ -66,7 +63,7 @@ func TestWhatIsSeenIsWritten(t *testing.T) {
 		if err := c.Get(t.Context(), client.ObjectKey{Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials("far")}, cm); err != nil {
 			t.Fatal(err)
 		}
-		got, err := seen.Read(cm.Data)
+		got, err := target.ReadStatus(cm.Data)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
@@ -75,26 +72,26 @@ func TestWhatIsSeenIsWritten(t *testing.T) {
 		}
 		version = cm.ResourceVersion
 	}
-	step("a target that is away", true, seen.Target{Since: since, Why: "refused", Version: "v1.34.4"})
-	step("nothing has changed", false, seen.Target{Since: since, Why: "refused", Version: "v1.34.4"})
+	step("a target that is away", true, target.Status{Since: since, Why: "refused", Version: "v1.34.4"})
+	step("nothing has changed", false, target.Status{Since: since, Why: "refused", Version: "v1.34.4"})
 	sight.reach = view.Reach{Up: true, Since: since}
 	sight.nodes = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{gpu + ".product": "NVIDIA-H100"}}, Status: corev1.NodeStatus{
 		Allocatable: corev1.ResourceList{gpu: resource.MustParse("8")}, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 	}}}
 	sight.pods = []corev1.Pod{{Spec: corev1.PodSpec{NodeName: "a", Containers: []corev1.Container{{
 		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: resource.MustParse("3")}}}}}}}
-	step("one that is in sight", true, seen.Target{Up: true, Since: since, Version: "v1.34.4", Complete: true, Nodes: 1,
-		Devices: map[string]seen.Count{gpu: {Total: 8, Free: 5, Foreign: 3, Product: "bflow.dev/gpu-h100"}}})
+	step("one that is in sight", true, target.Status{Up: true, Since: since, Version: "v1.34.4", Complete: true, Nodes: 1,
+		Devices: map[string]target.DeviceCount{gpu: {Total: 8, Free: 5, Foreign: 3, Product: "bflow.dev/gpu-h100"}}})
 	targets.Drop("far")
-	gone := seen.Target{Since: clk.Now().UTC(), Why: "Secret bflow-target-far in bflow-system is missing or cannot be read; bflow target add with the same name makes it anew"}
+	gone := target.Status{Since: clk.Now().UTC(), Why: "Secret bflow-target-far in bflow-system is missing or cannot be read; bflow target add with the same name makes it anew"}
 	step("one whose Secret is gone", true, gone)
 	clk.SetTime(clk.Now().Add(time.Hour))
 	step("it is gone for longer", false, gone)
-	r = NewReconciler(c, targets, "hub", clk) // it has written nothing yet, and nobody tells it of this target
+	r = NewStatusReconciler(c, targets, "hub", clk) // it has written nothing yet, and nobody tells it of this target
 	gone.Since = clk.Now().UTC()
 	step("it was gone when the controller started", true, gone)
-	targets.Put(target.Target{Name: "far", Sight: &sightOf{reach: view.Reach{Up: true, Since: since}}})
-	step("its Secret is back", true, seen.Target{Up: true, Since: since, Version: "v1.34.4"})
+	targets.Put(target.Target{Name: "far", Sight: &statusSight{reach: view.Reach{Up: true, Since: since}}})
+	step("its Secret is back", true, target.Status{Up: true, Since: since, Version: "v1.34.4"})
 	if err := c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials("far")}}); err != nil {
 		t.Fatal(err)
 	}

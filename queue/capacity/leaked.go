@@ -1,9 +1,8 @@
-package hours
+package capacity
 
 import (
 	"context"
 
-	"bflow.dev/bflow/queue/capacity"
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/target"
 
@@ -15,7 +14,7 @@ import (
 // that is out of sight is left out.
 func LeakedOf(cache client.Reader, targets *target.Registry, hub string) func(context.Context) map[string]devices.Amounts {
 	return func(ctx context.Context) map[string]devices.Amounts {
-		owner, err := capacity.Owner(ctx, cache, hub)
+		owner, err := Owner(ctx, cache, hub)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "looking for leaked devices")
 			return nil

@@ -1,8 +1,4 @@
-// Package hours accounts for the time that runs hold devices, and for what purpose. It measures quota, not pods:
-// nobody else can use what a run holds, even before its engine is up.
-//
-// It only observes and sums. It must not change a run, and it sends no requests: everything is cached.
-package hours
+package capacity
 
 import (
 	"strings"
@@ -14,9 +10,9 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// Doing is what a run has its devices for at present, "" for a run that holds none. task returns a task of it by the name
-// of its TaskRun, nil where none is known.
-func Doing(pr *tektonv1.PipelineRun, task func(name string) *tektonv1.TaskRun) string {
+// UseOf is what a run has its devices for at present, "" for a run that holds none. task returns a task of it by the
+// name of its TaskRun, nil where none is known.
+func UseOf(pr *tektonv1.PipelineRun, task func(name string) *tektonv1.TaskRun) string {
 	if !run.Holding(pr) || run.Freed(pr) {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package hours
+package capacity
 
 import (
 	"context"
@@ -15,32 +15,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Every is how often the time is added up: what a run does changes less often.
-const Every = 10 * time.Second
+// usageInterval is how often the time of devices is added up: what a run does changes less often.
+const usageInterval = 10 * time.Second
 
-// Options are what the accountant depends on.
-type Options struct {
+// UsageOptions are what the accountant depends on.
+type UsageOptions struct {
 	Metrics *metrics.Metrics
 	Clock   clock.WithTicker
 	// Leaked are devices by target that pods of ours hold though their run has none any more; nil = nobody looks.
 	Leaked func(context.Context) map[string]devices.Amounts
 }
 
-// Accountant adds up the time of devices. It is a Runnable of the manager, of the leader only.
+// Accountant adds up the time of devices. It changes no run, and asks no API server: everything is in caches. It is a
+// Runnable of the manager, of the leader only.
 type Accountant struct {
 	cache client.Reader
-	o     Options
+	o     UsageOptions
 	last  time.Time
 }
 
-// Setup adds the accountant to a manager.
-func Setup(mgr ctrl.Manager, o Options) error {
+// SetupUsage adds the accountant to a manager.
+func SetupUsage(mgr ctrl.Manager, o UsageOptions) error {
 	return mgr.Add(&Accountant{cache: mgr.GetClient(), o: o})
 }
 
 // Start adds up until ctx ends.
 func (a *Accountant) Start(ctx context.Context) error {
-	tick := a.o.Clock.NewTicker(Every)
+	tick := a.o.Clock.NewTicker(usageInterval)
 	defer tick.Stop()
 	a.last = a.o.Clock.Now()
 	for {
@@ -66,13 +67,13 @@ func (a *Accountant) add(ctx context.Context) error {
 	}
 	for i := range runs.Items {
 		pr := &runs.Items[i]
-		state := Doing(pr, func(name string) *tektonv1.TaskRun { return a.task(ctx, pr.Namespace, name) })
+		state := UseOf(pr, func(name string) *tektonv1.TaskRun { return a.task(ctx, pr.Namespace, name) })
 		if state == "" {
 			continue
 		}
 		demand, err := run.Demand(pr)
 		if err != nil {
-			continue // its owner is told where it waits
+			continue // its owner reads of that where it waits
 		}
 		for resource, amount := range demand {
 			a.count(run.Target(pr), string(resource), state, passed*float64(amount.Value()))
@@ -96,8 +97,8 @@ func (a *Accountant) task(ctx context.Context, namespace, name string) *tektonv1
 	return tr
 }
 
-// count leaves out slots and products, which are other names for the same devices. All states of a resource have a value
-// once one has: a rule sees a zero and no gap.
+// count leaves out slots and products, which are other names for the same devices. All states of a resource have a
+// value once one has: a rule sees a zero and no gap.
 func (a *Accountant) count(target, resource, state string, seconds float64) {
 	if !devices.IsDevice(resource) {
 		return

@@ -1,4 +1,4 @@
-package credentials
+package target
 
 import (
 	"os"
@@ -15,13 +15,13 @@ import (
 
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	want := Credentials{Target: "far", Kubeconfig: []byte("k"), CA: []byte("c"), Token: "t", Expires: now.Add(time.Hour), Renew: Half(now, now.Add(time.Hour)),
+	want := Credentials{Target: "far", Kubeconfig: []byte("k"), CA: []byte("c"), Token: "t", Expires: now.Add(time.Hour), Renew: HalfLife(now, now.Add(time.Hour)),
 		UID: "u", Hub: "h", Nodes: "pool=a", LoadNodes: "pool=cpu", Aliases: map[string]string{"api.far": "10.0.0.7"}}
 	secret, err := want.Secret()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(secret)
+	got, err := ReadCredentials(secret)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -29,7 +29,7 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 		t.Errorf("half of an hour is %s", got.Renew)
 	}
 	delete(secret.Data, contract.KeyToken)
-	if _, err := Read(secret); err == nil || !strings.Contains(err.Error(), `no key token; bflow target add`) {
+	if _, err := ReadCredentials(secret); err == nil || !strings.Contains(err.Error(), `no key token; bflow target add`) {
 		t.Errorf("without a token: %v", err)
 	}
 }
@@ -54,7 +54,7 @@ func TestTheWayIsThatOfThePerson(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			row.cluster.CertificateAuthorityData = []byte(testCA)
-			text, err := Kubeconfig(row.cluster, row.aliases)
+			text, err := NewKubeconfig(row.cluster, row.aliases)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestTheWayIsThatOfThePerson(t *testing.T) {
 }
 
 func TestNoCredentialOfThePersonIsKept(t *testing.T) {
-	text, err := Kubeconfig(clientcmdapi.Cluster{Server: "https://x", CertificateAuthorityData: []byte(testCA)}, nil)
+	text, err := NewKubeconfig(clientcmdapi.Cluster{Server: "https://x", CertificateAuthorityData: []byte(testCA)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestNoCredentialOfThePersonIsKept(t *testing.T) {
 			t.Errorf("%q is in\n%s", word, text)
 		}
 	}
-	if _, err := Kubeconfig(clientcmdapi.Cluster{Server: "nonsense"}, nil); err == nil {
+	if _, err := NewKubeconfig(clientcmdapi.Cluster{Server: "nonsense"}, nil); err == nil {
 		t.Error("no address is an address")
 	}
 }
@@ -113,7 +113,7 @@ func TestAnAddressWithACredentialIsRefused(t *testing.T) {
 		{"a password in what is no address", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "http://me:s3cret%zz@proxy"}, "proxy-url xxxxx holds"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			text, written := Kubeconfig(row.cluster, nil)
+			text, written := NewKubeconfig(row.cluster, nil)
 			kept, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{"x": &row.cluster},
 				Contexts: map[string]*clientcmdapi.Context{"x": {Cluster: "x"}}, CurrentContext: "x"})
 			if err != nil {

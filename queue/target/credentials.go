@@ -1,6 +1,4 @@
-// Package credentials encodes and decodes the Secret with access to a target. It stores no credential of a person,
-// and it must not connect to a cluster.
-package credentials
+package target
 
 import (
 	"encoding/json"
@@ -21,11 +19,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// AgentToken is how long a token of contract.AccountAgent is to live: a hub that is away over a weekend comes back to its
-// targets. An API server may give less.
-const AgentToken = 72 * time.Hour
+// AgentTokenLifetime is how long a token of contract.AccountAgent is to live: a hub that is down over a weekend comes
+// back to its targets. An API server may give less.
+const AgentTokenLifetime = 72 * time.Hour
 
-// Credentials are the way to a target and the right to walk it.
+// Credentials are the address of a target and the right to use it: the content of its Secret in the hub. They hold no
+// credential of a person.
 type Credentials struct {
 	Target     string
 	Kubeconfig []byte // server, certificate authority and where the token lies
@@ -65,12 +64,12 @@ func (c Credentials) Secret() (*corev1.Secret, error) {
 		}
 		s.Annotations[contract.AnnotationHostAliases] = string(text)
 	}
-	Stamp(s, c.Token, c.Expires, c.Renew)
+	StampToken(s, c.Token, c.Expires, c.Renew)
 	return s, nil
 }
 
-// Stamp puts a token into the Secret.
-func Stamp(s *corev1.Secret, token string, expires, renew time.Time) {
+// StampToken puts a token into the Secret.
+func StampToken(s *corev1.Secret, token string, expires, renew time.Time) {
 	if s.Annotations == nil {
 		s.Annotations = map[string]string{}
 	}
@@ -82,11 +81,11 @@ func Stamp(s *corev1.Secret, token string, expires, renew time.Time) {
 	s.Annotations[contract.AnnotationTokenRenew] = renew.UTC().Format(time.RFC3339)
 }
 
-// Half is when half of a life is over that begins now.
-func Half(now, expires time.Time) time.Time { return now.Add(expires.Sub(now) / 2) }
+// HalfLife is when half of a lifetime is over that begins now.
+func HalfLife(now, expires time.Time) time.Time { return now.Add(expires.Sub(now) / 2) }
 
-// Read reads a Secret back. Times that cannot be read are zero: renewed at once.
-func Read(s *corev1.Secret) (Credentials, error) {
+// ReadCredentials reads a Secret back. Times that cannot be read are zero: renewed at once.
+func ReadCredentials(s *corev1.Secret) (Credentials, error) {
 	c := Credentials{
 		Target: s.Labels[contract.LabelTarget], Kubeconfig: s.Data[contract.KeyKubeconfig], CA: s.Data[contract.KeyCA], Token: string(s.Data[contract.KeyToken]),
 		UID: s.Annotations[contract.AnnotationTargetUID], Hub: s.Labels[contract.LabelHub], Nodes: s.Annotations[contract.AnnotationNodes],
@@ -136,8 +135,8 @@ func (c Credentials) Config() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// refuseCredentials refuses addresses with a user or a parameter that holds a secret: the kubeconfig is copied beside every
-// run on the target, where whoever may create pods can read it.
+// refuseCredentials refuses addresses with a user or a parameter that holds a secret: the kubeconfig is copied beside
+// every run on the target, where whoever may create pods can read it.
 func refuseCredentials(cluster clientcmdapi.Cluster) error {
 	for _, field := range []struct{ name, address string }{{"server", cluster.Server}, {"proxy-url", cluster.ProxyURL}} {
 		if credential.InURL(field.address) {
@@ -148,9 +147,10 @@ func refuseCredentials(cluster clientcmdapi.Cluster) error {
 	return nil
 }
 
-// Kubeconfig is the way that cluster describes: no user of it is kept, and what it held as data lies in files beside it.
-// A host that aliases has is called by its address, and answers by its name. Addresses that hold credentials are refused.
-func Kubeconfig(cluster clientcmdapi.Cluster, aliases map[string]string) ([]byte, error) {
+// NewKubeconfig makes the kubeconfig for a cluster: no user of it is kept, and what it held as data lies in files
+// beside it. A host that aliases has is called by its address, and answers by its name. Addresses that hold
+// credentials are refused.
+func NewKubeconfig(cluster clientcmdapi.Cluster, aliases map[string]string) ([]byte, error) {
 	if err := refuseCredentials(cluster); err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}

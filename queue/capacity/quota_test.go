@@ -82,7 +82,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	sight := &sightOf{nodes: []corev1.Node{node("a", 8), node("b", 8)}}
-	r := &Reconciler{client: c, targets: target.NewRegistry(target.Local(c, sight)), hub: "here", metrics: instruments}
+	r := &QuotaReconciler{client: c, targets: target.NewRegistry(target.Local(c, sight)), hub: "here", metrics: instruments}
 	run := func(name string, more ...string) map[string]string {
 		labels := map[string]string{"bflow.dev/run": name}
 		if len(more) > 0 {
@@ -142,7 +142,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 	}
 }
 
-func reconcileQueue(t *testing.T, r *Reconciler, c client.Client) *kueue.ClusterQueue {
+func reconcileQueue(t *testing.T, r *QuotaReconciler, c client.Client) *kueue.ClusterQueue {
 	t.Helper()
 	if _, err := r.Reconcile(t.Context(), watch.ByName("local")[0]); err != nil {
 		t.Fatal(err)

@@ -21,23 +21,23 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// Reconciler writes the quota of ClusterQueues. A request names a target, which is also the name of its ClusterQueue
-// and of its flavor.
-type Reconciler struct {
+// QuotaReconciler writes the quota of ClusterQueues. A request names a target, which is also the name of its
+// ClusterQueue and of its flavor.
+type QuotaReconciler struct {
 	client  client.Client
 	targets *target.Registry
 	hub     string
 	metrics *metrics.Metrics
 	log     *slog.Logger
 
-	mu   sync.Mutex
-	told map[string]devices.Amounts // by target: the quota that the history of locks has last
+	mu       sync.Mutex
+	recorded map[string]devices.Amounts // by target: the quota that the history of locks has last
 }
 
-var _ reconcile.Reconciler = (*Reconciler)(nil)
+var _ reconcile.Reconciler = (*QuotaReconciler)(nil)
 
 // Reconcile counts the devices of one target and writes what has changed.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	sight, known := r.targets.Look(req.Name)
 	if !known && r.metrics != nil {
 		r.metrics.ForgetTarget(req.Name)
@@ -47,7 +47,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	queue := &kueue.ClusterQueue{}
 	if err := r.client.Get(ctx, req.NamespacedName, queue); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err) // its creation is told
+		return ctrl.Result{}, client.IgnoreNotFound(err) // its creation is an event
 	}
 	owner, err := Owner(ctx, r.client, r.hub)
 	if err != nil {
@@ -61,10 +61,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, r.write(ctx, queue, inventory)
 }
 
-func (r *Reconciler) write(ctx context.Context, queue *kueue.ClusterQueue, inventory *devices.Inventory) error {
+func (r *QuotaReconciler) write(ctx context.Context, queue *kueue.ClusterQueue, inventory *devices.Inventory) error {
 	groups := Groups(queue.Spec.ResourceGroups, queue.Name, inventory.Quota())
 	if equality.Semantic.DeepEqual(groups, queue.Spec.ResourceGroups) {
-		r.tell(queue.Name, Promised(groups))
+		r.record(queue.Name, Promised(groups))
 		return nil
 	}
 	before := queue.DeepCopy()
@@ -72,24 +72,24 @@ func (r *Reconciler) write(ctx context.Context, queue *kueue.ClusterQueue, inven
 	if err := r.client.Patch(ctx, queue, client.MergeFrom(before), client.FieldOwner("bflow-capacity")); err != nil {
 		return fmt.Errorf("writing the quota of ClusterQueue %q: %w", queue.Name, err)
 	}
-	r.tell(queue.Name, Promised(groups))
+	r.record(queue.Name, Promised(groups))
 	ctrl.LoggerFrom(ctx).Info("quota changed", "target", queue.Name,
 		"before", Promised(before.Spec.ResourceGroups).String(), "now", Promised(groups).String(), "lostNodes", strings.Join(inventory.Lost(), ", "))
 	return nil
 }
 
-// tell puts a quota into the history of locks, once.
-func (r *Reconciler) tell(name string, quota devices.Amounts) {
+// record puts a quota into the history of locks, once.
+func (r *QuotaReconciler) record(name string, quota devices.Amounts) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.log == nil || maps.Equal(r.told[name], quota) {
+	if r.log == nil || maps.Equal(r.recorded[name], quota) {
 		return
 	}
-	r.told[name] = quota
+	r.recorded[name] = quota
 	history.Write(r.log, history.Event{Kind: history.Quota, Hub: r.hub, Target: name, Amounts: quota})
 }
 
-func (r *Reconciler) measure(target string, inventory *devices.Inventory) {
+func (r *QuotaReconciler) measure(target string, inventory *devices.Inventory) {
 	if r.metrics == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package hours
+package capacity
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func TestWhatARunHasItsDevicesFor(t *testing.T) {
 		{name: "a released run has none", run: held(done, annotated(contract.AnnotationReleased))},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got := Doing(row.run, func(string) *tektonv1.TaskRun { return row.load })
+			got := UseOf(row.run, func(string) *tektonv1.TaskRun { return row.load })
 			if got != row.want {
 				t.Errorf("it is %q, want %q", got, row.want)
 			}
@@ -100,7 +100,7 @@ func TestTimeIsAddedUpByWhatIsTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	leaked := map[string]devices.Amounts{"lab": {"nvidia.com/gpu": 1, "bflow.dev/gpu-h200": 1}}
-	a := &Accountant{cache: c, last: clk.Now(), o: Options{Metrics: m, Clock: clk, Leaked: func(context.Context) map[string]devices.Amounts { return leaked }}}
+	a := &Accountant{cache: c, last: clk.Now(), o: UsageOptions{Metrics: m, Clock: clk, Leaked: func(context.Context) map[string]devices.Amounts { return leaked }}}
 	spent := func(d time.Duration) {
 		t.Helper()
 		clk.Step(d)
