@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/queue/keys"
+	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 )
@@ -150,7 +150,7 @@ func TestARunCarriesOnlyWhatItsSubmitterMayWrite(t *testing.T) {
 	})
 	for _, noQueue := range []bool{false, true} {
 		meta := (&compiler{Options: Options{NoQueue: noQueue}}).runMetadata(plan)
-		if err := keys.Check(meta.Labels, meta.Annotations); err != nil {
+		if err := run.CheckSubmittedKeys(meta.Labels, meta.Annotations); err != nil {
 			t.Errorf("without a queue: %v: %v", noQueue, err)
 		}
 	}

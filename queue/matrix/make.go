@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"bflow.dev/bflow/generator/compile"
-	"bflow.dev/bflow/queue/keys"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -90,7 +89,7 @@ func fit(pr *tektonv1.PipelineRun) error {
 	case len(pr.OwnerReferences)+len(pr.Finalizers) > 0:
 		return &unfitError{"it has an owner or a finalizer, which the compiler never writes"}
 	}
-	if err := keys.Check(pr.Labels, pr.Annotations); err != nil {
+	if err := run.CheckSubmittedKeys(pr.Labels, pr.Annotations); err != nil {
 		return &unfitError{err.Error()}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"testing"
 
-	"bflow.dev/bflow/queue/keys"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -59,9 +58,9 @@ func TestTheNextAttemptChoosesAmongAllTargetsOfTheRun(t *testing.T) {
 // TestTheNextAttemptKeepsWhatItsMakerWrote: whatever never changes of a run holds for each attempt at it.
 func TestTheNextAttemptKeepsWhatItsMakerWrote(t *testing.T) {
 	first := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Labels: map[string]string{}, Annotations: map[string]string{}}}
-	table := keys.Table()
+	table := run.KeyTable()
 	for key := range table {
-		if key.Kind == keys.Annotation {
+		if key.Kind == run.AnnotationKey {
 			first.Annotations[key.Name] = "x"
 		}
 	}
@@ -69,7 +68,7 @@ func TestTheNextAttemptKeepsWhatItsMakerWrote(t *testing.T) {
 	for key, rule := range table {
 		_, kept := next.Annotations[key.Name]
 		point := key.Name == contract.AnnotationPoint || key.Name == contract.AnnotationMLflowParent
-		if key.Kind == keys.Annotation && kept != (rule == keys.Fixed || point) {
+		if key.Kind == run.AnnotationKey && kept != (rule == run.RuleFixed || point) {
 			t.Errorf("%s, which is written by %s: kept %v", key, rule.Sentence(), kept)
 		}
 	}

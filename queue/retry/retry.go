@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"bflow.dev/bflow/queue/keys"
 	"bflow.dev/bflow/queue/metrics"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/watch"
@@ -230,8 +229,8 @@ const tektonPrefix = "tekton.dev/"
 // does not hold for the new one.
 func keptAnnotations() []string {
 	kept := []string{contract.AnnotationPoint, contract.AnnotationMLflowParent}
-	for key, rule := range keys.Table() {
-		if key.Kind == keys.Annotation && rule == keys.Fixed {
+	for key, rule := range run.KeyTable() {
+		if key.Kind == run.AnnotationKey && rule == run.RuleFixed {
 			kept = append(kept, key.Name)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/bounded"
-	"bflow.dev/bflow/queue/keys"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
@@ -108,13 +107,13 @@ func copyOf(old *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 	pr := &tektonv1.PipelineRun{TypeMeta: metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Labels: map[string]string{}, Annotations: map[string]string{}},
 		Spec:       *old.Spec.DeepCopy()}
-	labels, annotations := keys.Submitted(old.Labels, old.Annotations)
+	labels, annotations := queuerun.SubmittedKeys(old.Labels, old.Annotations)
 	for k, v := range labels {
 		if !strings.HasPrefix(k, "tekton.dev/") && k != contract.LabelParent {
 			pr.Labels[k] = v
 		}
 	}
-	for _, k := range keys.Compiled() {
+	for _, k := range queuerun.CompiledAnnotations() {
 		if v, ok := annotations[k]; ok {
 			pr.Annotations[k] = v
 		}

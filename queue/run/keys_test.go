@@ -1,4 +1,4 @@
-package keys_test
+package run_test
 
 import (
 	"flag"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/queue/keys"
+	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,16 +45,16 @@ func TestTheTableIsWritten(t *testing.T) {
 }
 
 // sorted are the keys of a rule.
-func sorted(rule keys.Rule) []keys.Key {
-	table := keys.Table()
-	maps.DeleteFunc(table, func(_ keys.Key, r keys.Rule) bool { return r != rule })
-	return slices.SortedFunc(maps.Keys(table), func(a, b keys.Key) int { return strings.Compare(a.String(), b.String()) })
+func sorted(rule run.KeyRule) []run.MetadataKey {
+	table := run.KeyTable()
+	maps.DeleteFunc(table, func(_ run.MetadataKey, r run.KeyRule) bool { return r != rule })
+	return slices.SortedFunc(maps.Keys(table), func(a, b run.MetadataKey) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // expression is the variable of the policy.
 func expression() string {
 	var entries []string
-	for _, rule := range keys.Rules() {
+	for _, rule := range run.KeyRules() {
 		for _, key := range sorted(rule) {
 			entries = append(entries, fmt.Sprintf("'%s': '%s'", key, rule))
 		}
@@ -74,12 +74,12 @@ same table. Other keys are not restricted.
 | written by | labels | annotations |
 |---|---|---|
 `)
-	for _, rule := range keys.Rules() {
-		cells := map[keys.Kind][]string{}
+	for _, rule := range run.KeyRules() {
+		cells := map[run.KeyKind][]string{}
 		for _, key := range sorted(rule) {
 			cells[key.Kind] = append(cells[key.Kind], "`"+strings.TrimPrefix(key.Name, contract.Prefix)+"`")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", rule.Sentence(), strings.Join(cells[keys.Label], " "), strings.Join(cells[keys.Annotation], " "))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", rule.Sentence(), strings.Join(cells[run.LabelKey], " "), strings.Join(cells[run.AnnotationKey], " "))
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -101,12 +101,12 @@ func TestWhatWhoeverSubmitsARunMustNotWrite(t *testing.T) {
 		{name: "a gate of Kueue", annotations: map[string]string{"kueue.x-k8s.io/admission-gated-by": "x"}, want: "annotation kueue.x-k8s.io/admission-gated-by is none that a run may carry"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			err := keys.Check(row.labels, row.annotations)
+			err := run.CheckSubmittedKeys(row.labels, row.annotations)
 			if got := fmt.Sprint(err); row.want == "" && err != nil || row.want != "" && got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
-			labels, annotations := keys.Submitted(row.labels, row.annotations)
-			if err := keys.Check(labels, annotations); err != nil {
+			labels, annotations := run.SubmittedKeys(row.labels, row.annotations)
+			if err := run.CheckSubmittedKeys(labels, annotations); err != nil {
 				t.Errorf("what is kept of it: %v", err)
 			}
 		})
