@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// account is how long a run waits for another look because of an account that its tasks must not have: an experiment names
-// it, and may come from somebody who could not use it otherwise. Any account may be marked for runs. A run that says nothing
-// has the default account of its namespace, which no experiment asks for.
-func (a *Admission) account(ctx context.Context, pr *tektonv1.PipelineRun) (time.Duration, error) {
+// accountWait is how long a run waits for another look because of an account that its tasks must not have: an
+// experiment names it, and may come from somebody who could not use it otherwise. Any account may be marked for runs.
+// A run that says nothing has the default account of its namespace, which no experiment asks for.
+func (a *Admission) accountWait(ctx context.Context, pr *tektonv1.PipelineRun) (time.Duration, error) {
 	if !run.Ours(pr) || !pr.IsPending() || run.Cancelling(pr) || !pr.DeletionTimestamp.IsZero() {
 		return 0, nil
 	}
@@ -28,7 +28,7 @@ func (a *Admission) account(ctx context.Context, pr *tektonv1.PipelineRun) (time
 		}
 		if !marked {
 			a.line.stepOut(pr.UID)
-			return noWay, a.explain(ctx, pr, "WrongAccount", fmt.Sprintf("its tasks ask for ServiceAccount %s, which is not there or not marked for runs; "+
+			return blockedRetryInterval, a.explain(ctx, pr, "WrongAccount", fmt.Sprintf("its tasks ask for ServiceAccount %s, which is not there or not marked for runs; "+
 				"whoever may change it can say kubectl label serviceaccount %s -n %s %s=true", name, name, pr.Namespace, contract.LabelForRuns))
 		}
 	}

@@ -34,10 +34,10 @@ import (
 )
 
 const (
-	moment = 20 * time.Millisecond // a target that is near answers by then
-	soon   = 200 * time.Millisecond
-	noWay  = 10 * time.Second
-	seldom = 10 * time.Minute
+	accessPollInterval   = 20 * time.Millisecond  // for credentials that are being made: a target that is near answers by then
+	conflictRetryDelay   = 200 * time.Millisecond // for a change that met another one
+	blockedRetryInterval = 10 * time.Second       // for a run whose account or credentials are missing
+	refusedRetryInterval = 10 * time.Minute       // for a run whose every change the API server refuses
 
 	parallel = 32 // runs worked on at a time: each only waits for the API server
 )
@@ -131,7 +131,7 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request, entering bo
 	if err := a.client.Get(ctx, req.NamespacedName, pr); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("reading run: %w", err)
 	}
-	if enters, err := a.enters(ctx, pr); err != nil || enters != entering {
+	if enters, err := a.awaitsWorkload(ctx, pr); err != nil || enters != entering {
 		if err == nil && entering {
 			a.line.leave(pr.UID)
 		}
@@ -142,7 +142,7 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request, entering bo
 		result, err = a.bound(ctx, req, pr, result, err)
 	}
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	}
 	if entering && err != nil && !ofAll(err) {
 		a.line.stepOut(pr.UID)
@@ -150,8 +150,8 @@ func (a *Admission) reconcile(ctx context.Context, req ctrl.Request, entering bo
 	return result, err
 }
 
-// enters says whether a run waits and has no Workload yet.
-func (a *Admission) enters(ctx context.Context, pr *tektonv1.PipelineRun) (bool, error) {
+// awaitsWorkload says whether a run waits and has no Workload yet.
+func (a *Admission) awaitsWorkload(ctx context.Context, pr *tektonv1.PipelineRun) (bool, error) {
 	if !waits(pr) {
 		return false, nil
 	}
@@ -175,16 +175,16 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 	queued := entering && run.Queue(pr) != ""
 	if pr.UID != "" {
 		ready, err := a.prepare(ctx, pr)
-		if refused(err) {
+		if isRefusal(err) {
 			a.line.stepOut(pr.UID)
 			a.events.Eventf(pr, nil, corev1.EventTypeWarning, "CannotQueue", "Admit",
 				"The API server refuses every change of it, so it cannot be queued; delete it and submit it again: %v", err)
-			return ctrl.Result{RequeueAfter: seldom}, nil
+			return ctrl.Result{RequeueAfter: refusedRetryInterval}, nil
 		}
 		if !ready || err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
-		if settled, err := a.settled(ctx, pr); settled || err != nil {
+		if settled, err := a.isSettled(ctx, pr); settled || err != nil {
 			return ctrl.Result{}, err
 		}
 		if wait, err := a.mayGo(ctx, pr, queued); wait > 0 || err != nil {
@@ -195,15 +195,15 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 	j := &job{PipelineRun: &tektonv1.PipelineRun{}, starter: a.starter}
 	result, err := a.jobs.ReconcileGenericJob(ctx, req, j)
 	if queued && err == nil {
-		a.line.entered(pr, a.opts.Clock.Now())
+		a.line.noteEntry(pr, a.opts.Clock.Now())
 	}
 	switch {
-	case err != nil && waited && refused(err):
+	case err != nil && waited && isRefusal(err):
 		return ctrl.Result{}, a.giveUp(ctx, pr, err)
 	case err != nil && waited && apierrors.IsForbidden(err):
 		a.events.Eventf(pr, nil, corev1.EventTypeWarning, "StartForbidden", "Admit", "The controller may not let it start, and tries again: %v", err)
 	case err == nil && waited && !j.IsPending() && j.Annotations[contract.AnnotationAdmitted] != "":
-		a.started(ctx, j.PipelineRun)
+		a.reportStart(ctx, j.PipelineRun)
 	case err == nil && waited:
 		err = a.keepPlace(ctx, pr)
 	}
@@ -212,10 +212,10 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 
 // mayGo is how long a run waits before it may enter its queue, or be let start. Losing its quota waits for nothing.
 func (a *Admission) mayGo(ctx context.Context, pr *tektonv1.PipelineRun, queued bool) (time.Duration, error) {
-	if losing, err := a.losing(ctx, pr); losing || err != nil {
+	if losing, err := a.isLosingQuota(ctx, pr); losing || err != nil {
 		return 0, err
 	}
-	if wait, err := a.account(ctx, pr); wait > 0 || err != nil {
+	if wait, err := a.accountWait(ctx, pr); wait > 0 || err != nil {
 		return wait, err
 	}
 	if queued {
@@ -223,7 +223,7 @@ func (a *Admission) mayGo(ctx context.Context, pr *tektonv1.PipelineRun, queued 
 			return wait, err
 		}
 	}
-	return a.way(ctx, pr)
+	return a.accessWait(ctx, pr)
 }
 
 // turn is how long a run waits for those that were made before it. Where Kueue manages pods its Workload is made here.
@@ -233,7 +233,7 @@ func (a *Admission) turn(ctx context.Context, pr *tektonv1.PipelineRun) (time.Du
 		if err := a.client.Get(ctx, name, other); err != nil || other.UID != id || run.Queue(other) == "" {
 			return false, client.IgnoreNotFound(err)
 		}
-		return a.enters(ctx, other)
+		return a.awaitsWorkload(ctx, other)
 	})
 	if wait > 0 || err != nil || !a.opts.Prebuilt {
 		return wait, err
@@ -241,7 +241,7 @@ func (a *Admission) turn(ctx context.Context, pr *tektonv1.PipelineRun) (time.Du
 	if err := a.prebuild(ctx, pr); err != nil {
 		return 0, err
 	}
-	a.line.entered(pr, a.opts.Clock.Now())
+	a.line.noteEntry(pr, a.opts.Clock.Now())
 	return 0, nil
 }
 
@@ -286,8 +286,8 @@ func (a *Admission) forget(ctx context.Context, pr *tektonv1.PipelineRun) error 
 	return nil
 }
 
-// settled says whether nothing is to be done for the run any more. The framework would write an event at each look.
-func (a *Admission) settled(ctx context.Context, pr *tektonv1.PipelineRun) (bool, error) {
+// isSettled says whether nothing is to be done for the run any more. The framework would write an event at each look.
+func (a *Admission) isSettled(ctx context.Context, pr *tektonv1.PipelineRun) (bool, error) {
 	if !pr.IsDone() || run.Holding(pr) || !pr.DeletionTimestamp.IsZero() {
 		return false, nil
 	}
@@ -298,9 +298,9 @@ func (a *Admission) settled(ctx context.Context, pr *tektonv1.PipelineRun) (bool
 	return wl == nil || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) && len(wl.Finalizers) == 0, nil
 }
 
-// way is how long an admitted run waits for the way to its target, which may have to be asked for it. One that cannot be
-// had keeps the quota for a while: the target is there, and its check would not have let the run pass else.
-func (a *Admission) way(ctx context.Context, pr *tektonv1.PipelineRun) (time.Duration, error) {
+// accessWait is how long an admitted run waits for access to its target, which may have to be asked for it. One that
+// cannot be had keeps the quota for a while: the target is there, and its check would not have let the run pass else.
+func (a *Admission) accessWait(ctx context.Context, pr *tektonv1.PipelineRun) (time.Duration, error) {
 	if !run.Ours(pr) || !pr.IsPending() || run.Queue(pr) == "" || run.Cancelling(pr) || !pr.DeletionTimestamp.IsZero() {
 		return 0, nil
 	}
@@ -311,9 +311,9 @@ func (a *Admission) way(ctx context.Context, pr *tektonv1.PipelineRun) (time.Dur
 	err = a.opts.Access.Ready(targetOf(wl, pr), pr)
 	switch {
 	case errors.Is(err, target.ErrNotYet):
-		return moment, nil
+		return accessPollInterval, nil
 	case err != nil:
-		return noWay, a.explain(ctx, pr, "NoWay", waitsForWay+err.Error())
+		return blockedRetryInterval, a.explain(ctx, pr, "NoCredentials", waitsForCredentials+err.Error())
 	}
 	return 0, nil
 }
@@ -331,8 +331,8 @@ func targetOf(wl *kueue.Workload, pr *tektonv1.PipelineRun) string {
 	return run.Target(pr)
 }
 
-// started tells of a start once: only the patch of this very round has changed the run.
-func (a *Admission) started(ctx context.Context, pr *tektonv1.PipelineRun) {
+// reportStart tells of a start once: only the patch of this very round has changed the run.
+func (a *Admission) reportStart(ctx context.Context, pr *tektonv1.PipelineRun) {
 	if wl, err := a.workload(ctx, pr); err == nil && wl != nil {
 		if reserved := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
 			a.opts.Metrics.Admission.WithLabelValues(run.Target(pr)).Observe(a.opts.Clock.Since(reserved.LastTransitionTime.Time).Seconds())
@@ -345,9 +345,9 @@ func (a *Admission) started(ctx context.Context, pr *tektonv1.PipelineRun) {
 	history.Write(a.opts.Log, keeper.EventOf(history.Started, a.opts.Hub, pr))
 }
 
-// refused says whether Tekton will never take a change: trying again would hold the quota for nothing. That a right is
-// missing is another thing: somebody will grant it.
-func refused(err error) bool { return apierrors.IsBadRequest(err) }
+// isRefusal says whether Tekton will never take a change: trying again would hold the quota for nothing. That a right
+// is missing is another thing: somebody will grant it.
+func isRefusal(err error) bool { return apierrors.IsBadRequest(err) }
 
 // giveUp takes a run that cannot be let start out of the queue. Tekton refuses every change of a run that was stored
 // before its webhook was ready, so the Workload is what gives the quota back.

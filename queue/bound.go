@@ -28,24 +28,25 @@ import (
 )
 
 const (
-	// startWithin is how long an admitted run may hold its quota while every try to let it start fails: as long as the
-	// check of its target lets one wait for what may pass.
-	startWithin = 2 * time.Minute
-	// againWithin is the same for a run that was sent back before: nobody waits long for what has failed already.
-	againWithin = 10 * time.Second
-	// longestGap between two failed tries: what would have come of one between them is not known, so the later one is the
-	// first again. Tries that fail are at most half a minute apart, unless the controller was away or had too much to do.
-	longestGap = time.Minute
-	// backoffSeconds is how long a run that was sent back stays away, however often: it starts within a minute after what
-	// kept it has gone.
+	// startGracePeriod is how long an admitted run may hold its quota while every try to let it start fails: as long
+	// as the check of its target lets one wait for what may pass.
+	startGracePeriod = 2 * time.Minute
+	// repeatedStartGracePeriod is the same for a run that was sent back before: nobody waits long for what has failed.
+	repeatedStartGracePeriod = 10 * time.Second
+	// maxGapBetweenTries is the longest gap between two failed tries: what would have come of one between them is not
+	// known, so the later one is the first again. Tries that fail are at most half a minute apart, unless the
+	// controller was away or had too much to do.
+	maxGapBetweenTries = time.Minute
+	// backoffSeconds is how long a run that was sent back stays away, however often: it starts within a minute after
+	// what kept it has gone.
 	backoffSeconds = 45
 
-	// sayAfter is how long the tries to let a run start fail before it says so: most pass at the second.
-	sayAfter = 5 * time.Second
+	// startFailureReportDelay is how long the tries to let a run start fail before it says so: most pass at the second.
+	startFailureReportDelay = 5 * time.Second
 
-	// waitsForWay begins the reason of an admitted run that has no credentials of its target, cannotStart that of one whose
-	// start fails.
-	waitsForWay = "Admitted, and waits for credentials: "
+	// waitsForCredentials begins the reason of an admitted run that has no credentials of its target, cannotStart
+	// that of one whose start fails.
+	waitsForCredentials = "Admitted, and waits for credentials: "
 	cannotStart = "Admitted, and cannot be let start: "
 )
 
@@ -69,7 +70,7 @@ func (f *failedStarts) add(name types.NamespacedName, run types.UID, now time.Ti
 		f.all = map[types.NamespacedName]failedStart{}
 	}
 	known := f.all[name]
-	if known.run != run || now.Sub(known.last) > longestGap {
+	if known.run != run || now.Sub(known.last) > maxGapBetweenTries {
 		known = failedStart{run: run, first: now}
 	}
 	known.last = now
@@ -88,13 +89,13 @@ func (f *failedStarts) forget(name types.NamespacedName) {
 func (a *Admission) bound(
 	ctx context.Context, req ctrl.Request, pr *tektonv1.PipelineRun, result ctrl.Result, err error,
 ) (ctrl.Result, error) {
-	why := strings.TrimPrefix(pr.Annotations[contract.AnnotationReason], waitsForWay)
+	why := strings.TrimPrefix(pr.Annotations[contract.AnnotationReason], waitsForCredentials)
 	why = cmp.Or(strings.TrimPrefix(why, cannotStart), "it could not be let start")
 	switch {
 	case !waits(pr) || err == nil && result.IsZero():
 		a.failed.forget(req.NamespacedName)
 		return result, err
-	case err == nil && result.RequeueAfter <= soon, err != nil && passing(err): // nothing is known of the next try
+	case err == nil && result.RequeueAfter <= conflictRetryDelay, err != nil && passing(err): // nothing is known of the next try
 		return result, err
 	case err != nil:
 		why = strings.TrimPrefix(err.Error(), fmt.Sprintf("letting run %q start: ", pr.Name))
@@ -105,12 +106,12 @@ func (a *Admission) bound(
 		return result, err
 	}
 	failing := a.failed.add(req.NamespacedName, pr.UID, a.opts.Clock.Now())
-	if failing >= sayAfter && err != nil { // what the run cannot be told, because that is refused too, its events say later
+	if failing >= startFailureReportDelay && err != nil { // what the run cannot be told, because that is refused too, its events say later
 		_ = a.explain(ctx, pr, "StartFailed", api.TruncateEventMessage(cannotStart+why))
 	}
-	within := startWithin
+	within := startGracePeriod
 	if again := wl.Status.RequeueState; again != nil && ptr.Deref(again.Count, 0) > 0 {
-		within = againWithin
+		within = repeatedStartGracePeriod
 	}
 	if failing < within {
 		return result, err
@@ -122,7 +123,8 @@ func (a *Admission) bound(
 	return ctrl.Result{}, nil
 }
 
-// sendBack takes the quota of a run that holds nothing else. Package waiting writes onto the run what its Workload says.
+// sendBack takes the quota of a run that holds nothing else. Package waiting writes onto the run what its Workload
+// says.
 func (a *Admission) sendBack(
 	ctx context.Context, pr *tektonv1.PipelineRun, wl *kueue.Workload, failing time.Duration, why string,
 ) error {
@@ -159,8 +161,8 @@ func passing(err error) bool {
 	return status.Code == http.StatusTooManyRequests || status.Code == http.StatusConflict
 }
 
-// losing says whether a run is to give its quota back, which waits for nothing.
-func (a *Admission) losing(ctx context.Context, pr *tektonv1.PipelineRun) (bool, error) {
+// isLosingQuota says whether a run is to give its quota back, which waits for nothing.
+func (a *Admission) isLosingQuota(ctx context.Context, pr *tektonv1.PipelineRun) (bool, error) {
 	wl, err := a.workload(ctx, pr)
 	if err != nil || wl == nil || !evict.IsEvicted(wl) {
 		return false, err

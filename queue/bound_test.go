@@ -45,8 +45,8 @@ func (w *world) look(names ...string) {
 	w.kueue()
 }
 
-// looks does so every ten seconds for a time.
-func (w *world) looks(d time.Duration, names ...string) {
+// lookFor does so every ten seconds for a time.
+func (w *world) lookFor(d time.Duration, names ...string) {
 	w.t.Helper()
 	for end := w.clock.Now().Add(d); w.clock.Now().Before(end); w.clock.Step(10 * time.Second) {
 		w.look(names...)
@@ -54,8 +54,8 @@ func (w *world) looks(d time.Duration, names ...string) {
 	w.look(names...)
 }
 
-// looksUntil lets the admission look at run a every ten seconds until something holds, for an hour at most.
-func (w *world) looksUntil(what string, holds func() bool) {
+// lookUntil lets the admission look at run a every ten seconds until something holds, for an hour at most.
+func (w *world) lookUntil(what string, holds func() bool) {
 	w.t.Helper()
 	for range 360 {
 		if holds() {
@@ -160,14 +160,14 @@ func TestARunThatCannotBeLetStartLetsOthersGoFirst(t *testing.T) {
 			w.admit("a")
 			row.keep(w)
 			w.submit("b")
-			w.looks(100*time.Second, "a", "b")
+			w.lookFor(100*time.Second, "a", "b")
 			if !w.run("b").IsPending() || w.saw("SentBack") {
 				t.Fatal("what may pass is given no time")
 			}
 			if reason := w.run("a").Annotations[contract.AnnotationReason]; !row.mute && !strings.Contains(reason, row.why) {
 				t.Errorf("meanwhile it says %q", reason)
 			}
-			w.looks(time.Minute, "a", "b")
+			w.lookFor(time.Minute, "a", "b")
 			if !w.run("a").IsPending() || w.run("b").IsPending() || w.held() != 4 || !w.saw("SentBack") {
 				t.Fatalf("it still holds its devices:\n%s", w.snapshot(false))
 			}
@@ -180,25 +180,25 @@ func TestARunThatCannotBeLetStartLetsOthersGoFirst(t *testing.T) {
 	}
 }
 
-// TestARunThatWasSentBackIsTriedAgainEachMinuteAndHoldsItsQuotaForSeconds: others wait for its devices, and it starts soon
-// after what kept it has gone.
+// TestARunThatWasSentBackIsTriedAgainEachMinuteAndHoldsItsQuotaForSeconds: others wait for its devices, and it starts
+// soon after what kept it has gone.
 func TestARunThatWasSentBackIsTriedAgainEachMinuteAndHoldsItsQuotaForSeconds(t *testing.T) {
 	w := newWorld(t, 4)
 	w.submit("a")
 	w.admit("a")
 	w.refuse("patch PipelineRun a", denied())
-	w.looksUntil("it gives its quota back", func() bool { return w.held() == 0 })
+	w.lookUntil("it gives its quota back", func() bool { return w.held() == 0 })
 	for range 5 {
 		since := w.clock.Now()
-		w.looksUntil("it is admitted again", func() bool { return w.held() > 0 })
+		w.lookUntil("it is admitted again", func() bool { return w.held() > 0 })
 		again := w.clock.Now()
-		w.looksUntil("it gives its quota back again", func() bool { return w.held() == 0 })
+		w.lookUntil("it gives its quota back again", func() bool { return w.held() == 0 })
 		if away, held := again.Sub(since), w.clock.Since(again); away < 40*time.Second || away > time.Minute || held > 30*time.Second {
 			t.Errorf("it stayed away for %s and held its quota for %s, want 45 s and some seconds", away, held)
 		}
 	}
 	w.with(w.client)
-	w.looks(time.Minute, "a")
+	w.lookFor(time.Minute, "a")
 	if w.run("a").IsPending() || w.held() != 4 {
 		t.Errorf("a minute after what kept it has gone it was not let start:\n%s", w.snapshot(false))
 	}
@@ -216,23 +216,23 @@ func TestWhoseStartsNobodyTriedIsNotSentBack(t *testing.T) {
 			w.clock.Step(time.Hour)
 		}},
 		{"another controller had tried", func(w *world) {
-			w.looks(100*time.Second, "a")
+			w.lookFor(100*time.Second, "a")
 			w.refuse("patch PipelineRun a", denied())
 			w.clock.Step(30 * time.Second)
 		}},
 		{"the API server had too much to do", func(w *world) {
 			w.refuse("patch PipelineRun a", busy)
-			w.looks(time.Hour, "a")
+			w.lookFor(time.Hour, "a")
 			w.refuse("patch PipelineRun a", denied())
 		}},
 		{"the API server did not answer", func(w *world) {
 			w.refuse("patch PipelineRun a", &url.Error{Op: "Patch", URL: "https://hub", Err: errors.New("connection refused")})
-			w.looks(time.Hour, "a")
+			w.lookFor(time.Hour, "a")
 		}},
 		{"others changed it", func(w *world) {
 			changed := errors.New("it was changed")
 			w.refuse("patch PipelineRun a", apierrors.NewConflict(corev1.Resource("pipelineruns"), "a", changed))
-			w.looks(time.Hour, "a")
+			w.lookFor(time.Hour, "a")
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -23,8 +23,8 @@ func (w *world) enter(name string) error {
 	return err
 }
 
-// entered are the runs that have Workloads, in the order of their names.
-func (w *world) entered() string {
+// inQueue are the runs that have Workloads, in the order of their names.
+func (w *world) inQueue() string {
 	var names []string
 	for _, wl := range w.workloads() {
 		names = append(names, metav1.GetControllerOf(&wl).Name)
@@ -60,17 +60,17 @@ func TestARunWhoseWorkloadCannotBeMadeNowKeepsItsPlace(t *testing.T) {
 		w.clock.Step(time.Second)
 		w.must(w.enter("b"))
 	}
-	if got := w.entered(); got != "" {
+	if got := w.inQueue(); got != "" {
 		t.Errorf("%s entered", got)
 	}
 	w.must(w.enter("a"))
 	w.must(w.enter("b"))
-	if got := w.entered(); got != "a" {
+	if got := w.inQueue(); got != "a" {
 		t.Errorf("%s entered within a second", got)
 	}
 	w.clock.Step(time.Second)
 	w.must(w.enter("b"))
-	if got := w.entered(); got != "a b" {
+	if got := w.inQueue(); got != "a b" {
 		t.Errorf("%s entered", got)
 	}
 }
@@ -100,7 +100,7 @@ func TestARunThatIsRefusedByItselfHoldsUpNobody(t *testing.T) {
 		}
 		w.clock.Step(time.Second)
 	}
-	if got := w.entered(); got != "d" {
+	if got := w.inQueue(); got != "d" {
 		t.Errorf("%q entered", got)
 	}
 }
@@ -111,12 +111,12 @@ func TestANewLeaderLetsNobodyEnterInTheSecondOfTheOneBefore(t *testing.T) {
 	w.must(w.enter("a"))
 	w.admission = queue.NewAdmission(w.client, w.events, w.opts)
 	w.must(w.enter("b"))
-	if got := w.entered(); got != "a" {
+	if got := w.inQueue(); got != "a" {
 		t.Errorf("%s entered", got)
 	}
 	w.clock.Step(time.Second)
 	w.must(w.enter("b"))
-	if got := w.entered(); got != "a b" {
+	if got := w.inQueue(); got != "a b" {
 		t.Errorf("%s entered", got)
 	}
 }
@@ -129,7 +129,7 @@ func TestWorkloadsThatAreMadeHereHaveTheSameOrder(t *testing.T) {
 		w.must(w.enter("a"))
 		w.must(w.enter("b"))
 	}
-	if got := w.entered(); got != "a" {
+	if got := w.inQueue(); got != "a" {
 		t.Errorf("%s entered", got)
 	}
 }

@@ -27,8 +27,9 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// away lets the API server of the target answer nothing, while the hub works; the sweeper it returns sees the same.
-func (w *world) away() (back func(), sweeper *release.Sweeper) {
+// disconnect lets the API server of the target answer nothing, while the hub works; the sweeper it returns sees the
+// same.
+func (w *world) disconnect() (back func(), sweeper *release.Sweeper) {
 	w.t.Helper()
 	gone := true
 	m, err := metrics.New(prometheus.NewRegistry())
@@ -78,7 +79,7 @@ func TestATargetThatDoesNotAnswerKeepsAQuotaForTenMinutesAndIsCleanedWhenItIsBac
 	w := newWorld(t, 8)
 	w.submit("a")
 	w.settle()
-	back, sweeper := w.away()
+	back, sweeper := w.disconnect()
 	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
 	w.rounds(5)
 	if pr := w.run("a"); run.Released(pr) || w.held() != 4 || !strings.Contains(pr.Annotations[contract.AnnotationReason], "no route to host") {
@@ -109,7 +110,7 @@ func TestCancelledByForceARunGivesItsQuotaBackAtOnce(t *testing.T) {
 	w := newWorld(t, 8)
 	w.submit("a")
 	w.settle()
-	w.away()
+	w.disconnect()
 	w.edit("a", func(pr *tektonv1.PipelineRun) {
 		pr.Annotations[contract.AnnotationForce] = "now"
 		pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
@@ -124,7 +125,7 @@ func TestByForceARunOnATargetThatAnswersLeavesNothing(t *testing.T) {
 	w := newWorld(t, 8)
 	w.submit("a")
 	w.settle()
-	back, sweeper := w.away()
+	back, sweeper := w.disconnect()
 	back()
 	w.edit("a", func(pr *tektonv1.PipelineRun) {
 		pr.Annotations[contract.AnnotationForce] = "now"
@@ -143,7 +144,7 @@ func TestARunWhoseTargetIsForgottenIsReleasedByForce(t *testing.T) {
 	w := newWorld(t, 8)
 	w.submit("a")
 	w.settle()
-	w.away()
+	w.disconnect()
 	m, err := metrics.New(prometheus.NewRegistry())
 	w.must(err)
 	w.release = release.NewReconciler(w.client, w.client, w.events, release.Options{
@@ -165,7 +166,7 @@ func TestObjectsOfARunOfThisNameOfAnotherHubStay(t *testing.T) {
 	w := newWorld(t, 8)
 	w.submit("a")
 	w.settle()
-	back, _ := w.away()
+	back, _ := w.disconnect()
 	back()
 	labels := engineLabels("a")
 	labels[contract.LabelHub] = "other"
@@ -178,13 +179,13 @@ func TestObjectsOfARunOfThisNameOfAnotherHubStay(t *testing.T) {
 	w.must(w.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "theirs"}, &corev1.Pod{}))
 }
 
-// TestATargetIsDirtyWhileATaskPodOfTheRunGoesOn: the pod of provision, on a node that does not answer, may make a server
-// any moment.
+// TestATargetIsDirtyWhileATaskPodOfTheRunGoesOn: the pod of provision, on a node that does not answer, may make a
+// server any moment.
 func TestATargetIsDirtyWhileATaskPodOfTheRunGoesOn(t *testing.T) {
 	w := newWorld(t, 8)
 	w.submit("a")
 	w.settle()
-	back, sweeper := w.away()
+	back, sweeper := w.disconnect()
 	back()
 	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
 	goesOn := func() {
@@ -213,13 +214,13 @@ func TestATargetIsDirtyWhileATaskPodOfTheRunGoesOn(t *testing.T) {
 	}
 }
 
-// TestTheMarkOfARunThatIsNotReleasedStays: it is written first, so that nothing starts between it and the release. The target
-// answers, and nothing of the run is there any more.
+// TestTheMarkOfARunThatIsNotReleasedStays: it is written first, so that nothing starts between it and the release.
+// The target answers, and nothing of the run is there any more.
 func TestTheMarkOfARunThatIsNotReleasedStays(t *testing.T) {
 	w := newWorld(t, 8)
 	w.submit("a")
 	w.settle()
-	back, sweeper := w.away()
+	back, sweeper := w.disconnect()
 	back()
 	flavor := &kueue.ResourceFlavor{}
 	w.must(w.client.Get(t.Context(), types.NamespacedName{Name: "local"}, flavor))
@@ -238,7 +239,7 @@ func TestATokenThatCannotBeEndedIsOwed(t *testing.T) {
 	w := newWorld(t, 8)
 	w.submit("a")
 	w.settle()
-	back, sweeper := w.away()
+	back, sweeper := w.disconnect()
 	back()
 	w.lender.away = true
 	w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })

@@ -11,9 +11,9 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// TestTheHistoryHasAnEndBeforeAnybodySeesIt looks after every write of every story: from the moment at which Kueue can give
-// the quota of a run to the next one, the history says that it is free. Else a controller that is slow, or that never
-// hears that its write was stored, leaves a history in which two runs hold what one may.
+// TestTheHistoryHasAnEndBeforeAnybodySeesIt looks after every write of every story: from the moment at which Kueue
+// can give the quota of a run to the next one, the history says that it is free. Else a controller that is slow, or
+// that never hears that its write was stored, leaves a history in which two runs hold what one may.
 func TestTheHistoryHasAnEndBeforeAnybodySeesIt(t *testing.T) {
 	for title, story := range stories() {
 		t.Run(title, func(t *testing.T) {

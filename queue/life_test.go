@@ -494,8 +494,8 @@ func TestPrebuiltWorkloadsCarryTheQueueAndTheRunDoesNot(t *testing.T) {
 	}
 }
 
-// TestARunIsReleasedWhereItWasLetStart: its label may be changed by whoever may write it where no policy forbids that, and
-// its devices are where they are.
+// TestARunIsReleasedWhereItWasLetStart: its label may be changed by whoever may write it where no policy forbids
+// that, and its devices are where they are.
 func TestARunIsReleasedWhereItWasLetStart(t *testing.T) {
 	for _, label := range []string{"worker", "nowhere"} {
 		t.Run("it says "+label, func(t *testing.T) {

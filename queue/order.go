@@ -78,17 +78,17 @@ func ask(q requests, o client.Object) {
 }
 
 const (
-	apart     = time.Second      // Kueue orders Workloads by a time of whole seconds, and equals by chance
-	strictFor = time.Minute      // how long a run may wait for a second of its own
-	patience  = 10 * time.Second // for the first in the line, which all others wait for
+	entryInterval    = time.Second      // Kueue orders Workloads by a time of whole seconds, and equals by chance
+	strictOrderLimit = time.Minute      // how long a run may wait for a second of its own
+	firstInLineGrace = 10 * time.Second // for the first in the line, which all others wait for
 )
 
-// line is the order in which runs that wait enter their queues: that in which they were made, one in a second. Where so
-// many come that one has waited for a minute, those that were made in the same second enter together.
+// line is the order in which runs that wait enter their queues: that in which they were made, one in a second. Where
+// so many come that one has waited for a minute, those that were made in the same second enter together.
 //
-// It has every run that the cache has told of and that may be without a Workload, so that it does not matter whose turn it
-// is to be looked at: a run whose Workload could not be made keeps its place, and in a process that has just begun to lead
-// everybody has one. What holds up a run alone puts it out of the line.
+// It has every run that the cache has told of and that may be without a Workload, so that it does not matter whose
+// turn it is to be looked at: a run whose Workload could not be made keeps its place, and in a process that has just
+// begun to lead everybody has one. What holds up a run alone puts it out of the line.
 type line struct {
 	mu      sync.Mutex
 	waiting *heap.Heap[place, types.UID]
@@ -154,13 +154,13 @@ func (l *line) forget(id types.UID) {
 	delete(l.out, id)
 }
 
-// entered notes that the Workload of a run was made by now. From then on the next second counts, whatever the clock of the
-// API server says.
-func (l *line) entered(pr *tektonv1.PipelineRun, now time.Time) {
+// noteEntry notes that the Workload of a run was made by now. From then on the next second counts, whatever the clock
+// of the API server says.
+func (l *line) noteEntry(pr *tektonv1.PipelineRun, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget(pr.UID)
-	l.last, l.next = max(l.last, pr.CreationTimestamp.Unix()), now.Add(apart)
+	l.last, l.next = max(l.last, pr.CreationTimestamp.Unix()), now.Add(entryInterval)
 }
 
 // entering says, by the cache, whether a run still is to enter its queue.
@@ -171,7 +171,7 @@ func (l *line) turn(pr *tektonv1.PipelineRun, now time.Time, enters entering) (t
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.next.IsZero() { // the leader before may have let one enter just now
-		l.next = now.Add(apart)
+		l.next = now.Add(entryInterval)
 	}
 	if !l.out[pr.UID] {
 		l.waiting.PushIfNotPresent(placeOf(pr))
@@ -180,13 +180,13 @@ func (l *line) turn(pr *tektonv1.PipelineRun, now time.Time, enters entering) (t
 	if me == nil {
 		me = placeOf(pr)
 	}
-	many := now.Sub(pr.CreationTimestamp.Time) > strictFor
+	many := now.Sub(pr.CreationTimestamp.Time) > strictOrderLimit
 	before, err := l.someoneBefore(me, many, now, enters)
 	switch {
 	case err != nil:
 		return 0, err
 	case before:
-		return apart, nil
+		return entryInterval, nil
 	case now.Before(l.next) && (!many || l.last < me.made):
 		return l.next.Sub(now), nil
 	}
@@ -212,7 +212,7 @@ func (l *line) someoneBefore(me *place, many bool, now time.Time, enters enterin
 		case err != nil:
 			l.waiting.PushOrUpdate(first)
 			return false, err
-		case still && now.Sub(first.first) <= patience:
+		case still && now.Sub(first.first) <= firstInLineGrace:
 			l.waiting.PushOrUpdate(first)
 			return true, nil
 		case still:

@@ -62,7 +62,7 @@ func (r *runs) ask(t *testing.T, name string, ms int64) time.Duration {
 	}
 	if wait == 0 {
 		r.gone[r.shown[i].UID] = true
-		r.entered(r.shown[i], time.UnixMilli(ms))
+		r.noteEntry(r.shown[i], time.UnixMilli(ms))
 	}
 	return wait
 }

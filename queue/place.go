@@ -10,9 +10,9 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// keepPlace lets a run that the check of its target sent back keep the place that it had. Kueue orders such a Workload by
-// the time of that, which its condition tells, and so puts it behind all others each time. The time since which it
-// queues is that of its creation, so the condition tells that one.
+// keepPlace lets a run that the check of its target sent back keep the place that it had. Kueue orders such a
+// Workload by the time of that, which its condition tells, and so puts it behind all others each time. The time since
+// which it queues is that of its creation, so the condition tells that one.
 func (a *Admission) keepPlace(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	wl, err := a.workload(ctx, pr)
 	if err != nil || wl == nil || !sentBack(wl) {

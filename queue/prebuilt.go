@@ -45,8 +45,8 @@ func (a *Admission) prebuild(ctx context.Context, pr *tektonv1.PipelineRun) erro
 	return nil
 }
 
-// unlabel takes the queue label off a run, while it is pending and has no tasks that could inherit the label. A Kueue that
-// manages pods would queue each of them too, behind the run that they belong to.
+// unlabel takes the queue label off a run, while it is pending and has no tasks that could inherit the label. A Kueue
+// that manages pods would queue each of them too, behind the run that they belong to.
 func (a *Admission) unlabel(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	before := client.MergeFromWithOptions(pr.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	withAnnotation(pr, run.AnnotationQueue, run.Queue(pr))

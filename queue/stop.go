@@ -37,7 +37,7 @@ func (j *job) stop(ctx context.Context, c client.Client, reason jobframework.Sto
 	}
 	cause := run.CauseQuota
 	if reason == jobframework.StopReasonWorkloadEvicted {
-		why, err := j.evicted(ctx, c)
+		why, err := j.evictionCause(ctx, c)
 		if err != nil {
 			return false, err
 		}
@@ -52,8 +52,8 @@ func (j *job) stop(ctx context.Context, c client.Client, reason jobframework.Sto
 	return true, nil
 }
 
-// evicted tells an eviction that a new attempt may follow from one that a person asked for.
-func (j *job) evicted(ctx context.Context, c client.Client) (string, error) {
+// evictionCause tells an eviction that a new attempt may follow from one that a person asked for.
+func (j *job) evictionCause(ctx context.Context, c client.Client) (string, error) {
 	wl := &kueue.Workload{}
 	name := jobframework.PrebuiltWorkloadNameFor(j.PipelineRun)
 	if name == "" {
