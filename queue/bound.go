@@ -47,7 +47,7 @@ const (
 	// waitsForCredentials begins the reason of an admitted run that has no credentials of its target, cannotStart
 	// that of one whose start fails.
 	waitsForCredentials = "Admitted, and waits for credentials: "
-	cannotStart = "Admitted, and cannot be let start: "
+	cannotStart         = "Admitted, and cannot be let start: "
 )
 
 // failedStarts are the admitted runs that could not be let start, and since when. A process that has just begun to lead

@@ -26,10 +26,10 @@ import (
 )
 
 const (
-	// margin is for the end of a run beside its own time: what is left over is deleted, task finish runs again.
-	margin = time.Hour
-	// endless is for a run without a limit of its own.
-	endless = 24 * time.Hour
+	// endMargin is for the end of a run beside its own time: what is left over is deleted, task finish runs again.
+	endMargin = time.Hour
+	// unlimitedRunLimit is for a run without a limit of its own.
+	unlimitedRunLimit = 24 * time.Hour
 )
 
 // Ask is what a run asks of its target.
@@ -39,9 +39,9 @@ func Ask(pr *tektonv1.PipelineRun) target.Ask {
 		limit = t.Pipeline.Duration
 	}
 	if limit <= 0 {
-		limit = endless
+		limit = unlimitedRunLimit
 	}
-	return target.Ask{Namespace: pr.Namespace, Run: run.ID(pr), UID: pr.UID, For: limit + margin}
+	return target.Ask{Namespace: pr.Namespace, Run: run.ID(pr), UID: pr.UID, For: limit + endMargin}
 }
 
 // Keeper writes the Secrets of runs and remembers what it wrote, because nobody may read them.
@@ -134,8 +134,8 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 	return grant.Expires, nil
 }
 
-// leave has the targets end their tokens that a run was admitted to and did not start on. One that is away holds nothing
-// up: it is asked again at the next call of Put, and its token ends with its time. w is held.
+// leave has the targets end their tokens that a run was admitted to and did not start on. One that is away holds
+// nothing up: it is asked again at the next call of Put, and its token ends with its time. w is held.
 func (k *Keeper) leave(ctx context.Context, w *way, pr *tektonv1.PipelineRun) {
 	k.mu.Lock()
 	all := slices.Clone(w.left)
@@ -169,8 +169,8 @@ func Replace(ctx context.Context, c client.Client, secret *corev1.Secret) (types
 	return secret.UID, err
 }
 
-// End takes the way of a run away, and lets nobody write it again, and with it the token for its Prometheus. It is called
-// before the run is released: after that its name may be that of the next attempt.
+// End takes the way of a run away, and lets nobody write it again, and with it the token for its Prometheus. It is
+// called before the run is released: after that its name may be that of the next attempt.
 func (k *Keeper) End(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	w := k.of(pr)
 	w.mu.Lock()
@@ -224,9 +224,9 @@ func (k *Keeper) revoke(ctx context.Context, name, namespace string, uid types.U
 	return t.Revoke(ctx, namespace, uid)
 }
 
-// Drop takes back what a run was given that is over and was never let start: the way beside it, which was written before
-// somebody cancelled it, and the token. It is remembered until the run is gone, so that a start on the word of an older
-// cache writes nothing.
+// Drop takes back what a run was given that is over and was never let start: the way beside it, which was written
+// before somebody cancelled it, and the token. It is remembered until the run is gone, so that a start on the word of
+// an older cache writes nothing.
 func (k *Keeper) Drop(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	w := k.of(pr)
 	w.mu.Lock()
@@ -261,8 +261,8 @@ func (k *Keeper) askedBy(pr types.NamespacedName) map[types.UID][]string {
 	return out
 }
 
-// sweep takes the way of a released run away where it was written on the word of a cache that did not know that yet. It is
-// tried again until the target has ended the token too.
+// sweep takes the way of a released run away where it was written on the word of a cache that did not know that yet.
+// It is tried again until the target has ended the token too.
 func (k *Keeper) sweep(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	w := k.of(pr)
 	w.mu.Lock()

@@ -152,11 +152,11 @@ func TestTheWayOfARunIsKeptValid(t *testing.T) {
 		t.Error("what lies there was written again")
 	}
 	w.giver.err = target.ErrNotYet
-	if after := w.look(); after != soon {
+	if after := w.look(); after != credentialsPollInterval {
 		t.Errorf("while another is made: again after %s", after)
 	}
 	w.giver.err = errors.New("refused")
-	if after := w.look(); after != seldom {
+	if after := w.look(); after != credentialsRetryDelay {
 		t.Errorf("when none can be made: again after %s", after)
 	}
 	w.clock.Step(2 * time.Hour)
@@ -311,7 +311,7 @@ func TestWhatARunNeverNeededIsTakenBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.giver.refuses = errors.New("no route to host")
-			if after := w.look(); after != seldom {
+			if after := w.look(); after != credentialsRetryDelay {
 				t.Errorf("a target that is away is asked again after %s", after)
 			}
 			w.giver.refuses = nil
@@ -323,8 +323,8 @@ func TestWhatARunNeverNeededIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestARunThatGoesElsewhereLeavesNoTokenBehind: it was admitted to one target, could not be let start, and is admitted to
-// another.
+// TestARunThatGoesElsewhereLeavesNoTokenBehind: it was admitted to one target, could not be let start, and is
+// admitted to another.
 func TestARunThatGoesElsewhereLeavesNoTokenBehind(t *testing.T) {
 	pr := makeRun("far")
 	w := newWorld(t, pr)

@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	soon   = time.Second      // for credentials that are being made
-	seldom = 30 * time.Second // for a target that gave none
+	credentialsPollInterval = time.Second      // for credentials that are being made
+	credentialsRetryDelay   = 30 * time.Second // for a target that gave none
 )
 
 // Reconciler renews the Secrets of runs that go on for longer than their tokens.
@@ -84,8 +84,8 @@ func Holding() predicate.Predicate {
 	}
 }
 
-// ends passes the end of a run of ours, also of one that was never let start: its way may have been written already, by a
-// controller before this one too.
+// ends passes the end of a run of ours, also of one that was never let start: its way may have been written already,
+// by a controller before this one too.
 func ends() predicate.Predicate {
 	over := func(o client.Object) bool {
 		pr, ok := o.(*tektonv1.PipelineRun)
@@ -136,10 +136,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func takenBack(ctx context.Context, name string, err error) (ctrl.Result, error) {
 	switch {
 	case errors.Is(err, target.ErrNotYet):
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: credentialsPollInterval}, nil
 	case err != nil:
 		ctrl.LoggerFrom(ctx).Info("the way of a run that was not let start could not be taken back", "run", name, "why", err.Error())
-		return ctrl.Result{RequeueAfter: seldom}, nil
+		return ctrl.Result{RequeueAfter: credentialsRetryDelay}, nil
 	}
 	return ctrl.Result{}, nil
 }
@@ -149,15 +149,15 @@ func (r *Reconciler) renew(ctx context.Context, name string, pr *tektonv1.Pipeli
 	ends, err := r.keeper.Put(ctx, name, pr)
 	switch {
 	case errors.Is(err, target.ErrNotYet):
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: credentialsPollInterval}, nil
 	case errors.Is(err, errOver):
 		return ctrl.Result{}, nil
 	case err != nil: // what lies there is valid for a while
 		ctrl.LoggerFrom(ctx).Info("the credentials of a run could not be renewed", "run", run.ID(pr), "target", name, "why", err.Error())
-		return ctrl.Result{RequeueAfter: seldom}, nil
+		return ctrl.Result{RequeueAfter: credentialsRetryDelay}, nil
 	case ends.IsZero():
 		return ctrl.Result{}, nil
 	}
 	// Access makes another one once half of it is over.
-	return ctrl.Result{RequeueAfter: max(soon, ends.Sub(r.clock.Now())/2)}, nil
+	return ctrl.Result{RequeueAfter: max(credentialsPollInterval, ends.Sub(r.clock.Now())/2)}, nil
 }

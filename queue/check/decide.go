@@ -13,9 +13,9 @@ import (
 
 // Defaults: how long a run holds its quota in vain, and how long it then stays away.
 const (
-	Hold        = 2 * time.Minute // for what may pass: an API server that is away, pods of others, lost nodes
-	Again       = time.Minute     // after that, and while it lasts
-	AgainAtBest = 5 * time.Minute // where no node is large enough, a new one would have to come
+	QuotaHoldLimit     = 2 * time.Minute // for what may pass: an API server that is away, pods of others, lost nodes
+	RequeueDelay       = time.Minute     // after that, and while it lasts
+	NoNodeRequeueDelay = 5 * time.Minute // where no node is large enough, a new one would have to come
 )
 
 // Sight is what is known of a target at one moment.
@@ -54,9 +54,9 @@ type Decision struct {
 	soon   bool // with Pending: it is decided again in a moment
 }
 
-// Decide answers for all runs that wait, in their order. Who comes later does not pass one that waits for devices which it
-// could have too: small runs would keep a large one waiting for ever. One that waits for nodes of another product is
-// passed.
+// Decide answers for all runs that wait, in their order. Who comes later does not pass one that waits for devices
+// which it could have too: small runs would keep a large one waiting for ever. One that waits for nodes of another
+// product is passed.
 func Decide(now time.Time, s Sight, waiting []Waiting) []Decision {
 	out := make([]Decision, len(waiting))
 	assumed := s.Assumed
@@ -92,7 +92,7 @@ func decide(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door str
 	case w.Invalid != nil:
 		return Decision{State: kueue.CheckStateRejected, Message: w.Invalid.Error()}
 	case !s.Reach.Since.IsZero() && !s.Reach.Up:
-		return away(now, s)
+		return unreachable(now, s)
 	case s.Inventory == nil:
 		return pending(fmt.Sprintf("The nodes of target %q are being read", s.Target))
 	case s.Dirty != "":
@@ -103,26 +103,26 @@ func decide(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door str
 	return roomFor(now, s, w, assumed, door)
 }
 
-func away(now time.Time, s Sight) Decision {
+func unreachable(now time.Time, s Sight) Decision {
 	text := fmt.Sprintf("The API server of target %q has not answered since %s: %s", s.Target, s.Reach.Since.UTC().Format(time.TimeOnly+" UTC"), s.Reach.Why)
-	if until := s.Reach.Since.Add(Hold); now.Before(until) {
+	if until := s.Reach.Since.Add(QuotaHoldLimit); now.Before(until) {
 		return Decision{State: kueue.CheckStatePending, Message: text, Until: until}
 	}
-	return Decision{State: kueue.CheckStateRetry, Message: text, Requeue: Again}
+	return Decision{State: kueue.CheckStateRetry, Message: text, Requeue: RequeueDelay}
 }
 
 func roomFor(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door string) Decision {
 	room := s.Inventory.Room(w.Shapes, assumed)
 	text := fmt.Sprintf("Target %q has %s", s.Target, room.Why)
-	switch until := w.Reserved.Add(Hold); {
+	switch until := w.Reserved.Add(QuotaHoldLimit); {
 	case room.Never:
-		return Decision{State: kueue.CheckStateRetry, Message: text + "; not even if all of them were free", Requeue: AgainAtBest}
+		return Decision{State: kueue.CheckStateRetry, Message: text + "; not even if all of them were free", Requeue: NoNodeRequeueDelay}
 	case door != "":
 		return pending(fmt.Sprintf("Waits behind run %s", door))
 	case room.Enough:
 		return ready(fmt.Sprintf("Target %q has the devices free", s.Target))
 	case room.Outsider && !now.Before(until):
-		return Decision{State: kueue.CheckStateRetry, Message: text, Requeue: Again}
+		return Decision{State: kueue.CheckStateRetry, Message: text, Requeue: RequeueDelay}
 	case room.Outsider:
 		return Decision{State: kueue.CheckStatePending, Message: text, Until: until}
 	default: // runs of ours hold them, and every run ends
@@ -136,8 +136,8 @@ func atTheDoor(d Decision, a lock.Answer) Decision {
 	switch {
 	case a.Granted:
 		return d
-	case a.Away:
-		return Decision{State: kueue.CheckStateRetry, Message: a.Reason, Requeue: Again}
+	case a.Requeue:
+		return Decision{State: kueue.CheckStateRetry, Message: a.Reason, Requeue: RequeueDelay}
 	default:
 		return Decision{State: kueue.CheckStatePending, Message: a.Reason, locked: true, soon: a.Soon}
 	}

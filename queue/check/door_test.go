@@ -31,7 +31,7 @@ func TestAtTheDoor(t *testing.T) {
 	const (
 		ready, pending, retry = kueue.CheckStateReady, kueue.CheckStatePending, kueue.CheckStateRetry
 	)
-	answers := map[string]lock.Answer{"": {Granted: true}, "k": {Granted: true, Fence: 1}, "l": {Reason: "Waits for k"}, "m": {Away: true, Reason: "l comes first"}}
+	answers := map[string]lock.Answer{"": {Granted: true}, "k": {Granted: true, Fence: 1}, "l": {Reason: "Waits for k"}, "m": {Requeue: true, Reason: "l comes first"}}
 	for _, row := range []struct {
 		name    string
 		waiting []Waiting

@@ -31,11 +31,12 @@ const ControllerName = "bflow.dev/target"
 // fieldOwner owns the state of the check in the status of Workloads.
 const fieldOwner = "bflow-check"
 
-// catchUp is how long to wait for the cache to show what was just written.
-const catchUp = 20 * time.Millisecond
+// cacheCatchUpDelay is how long to wait for the cache to show what was just written.
+const cacheCatchUpDelay = 20 * time.Millisecond
 
-// patience is for what passes by itself: nobody is told of it before. Thousands of runs would make it thousands of writes.
-const patience = 3 * time.Second
+// answerReportDelay is for what passes by itself: nobody is told of it before. Thousands of runs would make it
+// thousands of writes.
+const answerReportDelay = 3 * time.Second
 
 // Reconciler answers for all runs of one AdmissionCheck at once, so that each is judged beside the others. A request
 // names the check.
@@ -76,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if r.written.stale(check.Name, found.waiting) {
-		return ctrl.Result{RequeueAfter: catchUp}, nil
+		return ctrl.Result{RequeueAfter: cacheCatchUpDelay}, nil
 	}
 	if r.locks == nil {
 		return r.judge(ctx, check.Name, name, in, flavor, found, nil)
@@ -159,8 +160,9 @@ func (r *Reconciler) sight(ctx context.Context, name string, in target.Sight, fl
 	return s, nil
 }
 
-// answer writes what has changed. What the API server refuses of one run keeps no answer from the others: they were judged
-// beside it, as if it had its own. A run that has changed meanwhile stops the rest, and so does an API server that is away.
+// answer writes what has changed. What the API server refuses of one run keeps no answer from the others: they were
+// judged beside it, as if it had its own. A run that has changed meanwhile stops the rest, and so does an API server
+// that is away.
 func (r *Reconciler) answer(ctx context.Context, check string, waiting []reservation, s Sight) (ctrl.Result, error) {
 	now := r.clock.Now()
 	runs := make([]Waiting, len(waiting))
@@ -170,12 +172,12 @@ func (r *Reconciler) answer(ctx context.Context, check string, waiting []reserva
 	var result ctrl.Result
 	var failed []error
 	for i, d := range Decide(now, s, runs) {
-		if told := runs[i].Reserved.Add(patience); d.soon && now.Before(told) {
+		if told := runs[i].Reserved.Add(answerReportDelay); d.soon && now.Before(told) {
 			d = Decision{State: d.State, Message: stateOf(waiting[i].workload, check).Message, Until: told}
 		}
 		if err := r.write(ctx, check, waiting[i].workload, d); err != nil {
 			failed = append(failed, fmt.Errorf("answering for run %q: %w", runs[i].Run, err))
-			if !refused(err) {
+			if !isRefusal(err) {
 				break
 			}
 			continue
@@ -190,9 +192,9 @@ func (r *Reconciler) answer(ctx context.Context, check string, waiting []reserva
 	return result, nil
 }
 
-// refused says whether the API server has judged this very answer, and would do so again: it is not valid, or a policy or
-// a webhook is against it, also one that cannot be called.
-func refused(err error) bool {
+// isRefusal says whether the API server has judged this very answer, and would do so again: it is not valid, or a
+// policy or a webhook is against it, also one that cannot be called.
+func isRefusal(err error) bool {
 	var answered apierrors.APIStatus
 	if !errors.As(err, &answered) {
 		return false

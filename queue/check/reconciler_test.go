@@ -73,7 +73,8 @@ func newWorld(t *testing.T, nodes ...corev1.Node) *world {
 	return w
 }
 
-// run adds a run of some pods that holds quota, and its Workload; the name of one in another namespace than bench is NAMESPACE/NAME.
+// run adds a run of some pods that holds quota, and its Workload; the name of one in another namespace than bench is
+// NAMESPACE/NAME.
 func (w *world) run(name, pods string, conditions ...string) {
 	w.t.Helper()
 	w.serial++
@@ -292,7 +293,7 @@ func TestWhatPassesByItselfIsNotTold(t *testing.T) {
 		want  string
 	}{
 		{time.Second, true, ""},
-		{patience, true, "Reading the lock"},
+		{answerReportDelay, true, "Reading the lock"},
 		{time.Second, false, "Hub x uses it"},
 	} {
 		clock.SetTime(ago(time.Second).Add(row.after))

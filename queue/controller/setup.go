@@ -112,27 +112,28 @@ func setupMatrices(ctx context.Context, mgr ctrl.Manager, keep retention.Keep, l
 }
 
 // pastCaches is a client without a cache, for what decides about a quota, and the identity of the hub.
-func pastCaches(ctx context.Context, mgr ctrl.Manager, patience time.Duration) (live client.Client, hub string, err error) {
+func pastCaches(ctx context.Context, mgr ctrl.Manager, timeout time.Duration) (live client.Client, hub string, err error) {
 	live, err = client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, "", fmt.Errorf("making a client: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		if hub, err = hubIdentity(ctx, live); err == nil {
 			return live, hub, nil
 		}
 		select {
-		case <-time.After(askAgain):
+		case <-time.After(hubIdentityRetryDelay):
 		case <-ctx.Done():
 			return nil, "", err
 		}
 	}
 }
 
-// askAgain is how often an API server that does not answer, or refuses, is asked for the identity of the hub.
-const askAgain = 2 * time.Second
+// hubIdentityRetryDelay is how often an API server that does not answer, or refuses, is asked for the identity of the
+// hub.
+const hubIdentityRetryDelay = 2 * time.Second
 
 // atHome are the targets as they are at first: the hub itself, and what is seen of it.
 func atHome(mgr ctrl.Manager, live client.Client) (*target.Registry, *view.Target, error) {
@@ -183,7 +184,8 @@ func countRuns(c client.Reader) (map[string]int, error) {
 	return counts, nil
 }
 
-// probes answer alive until the process gives up, and ready when the caches are filled, whether or not this replica leads.
+// probes answer alive until the process gives up, and ready when the caches are filled, whether or not this replica
+// leads.
 func probes(mgr ctrl.Manager, caches *filling) error {
 	if err := mgr.AddHealthzCheck("alive", caches.alive); err != nil {
 		return err

@@ -133,8 +133,8 @@ func (a Amounts) times(b Amounts, most int64) int64 {
 	return max(0, most)
 }
 
-// holds says whether b fits into a.
-func (a Amounts) holds(b Amounts) bool {
+// covers says whether b fits into a.
+func (a Amounts) covers(b Amounts) bool {
 	for name, n := range b {
 		if n > a[name] {
 			return false

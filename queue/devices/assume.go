@@ -175,7 +175,7 @@ func (s *space) choices(kinds []kind, want kind) (places int64, out []choice) {
 			return
 		}
 		walk(i+1, fits, left)
-		for pods[i] < kinds[i].count && fits.holds(least[i]) && left.slots(need) > 0 {
+		for pods[i] < kinds[i].count && fits.covers(least[i]) && left.slots(need) > 0 {
 			fits, left = fits.less(least[i]), left.less(most[i])
 			pods[i]++
 			walk(i+1, fits, left)

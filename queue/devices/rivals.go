@@ -4,7 +4,7 @@ import "slices"
 
 // matters says whether a pod that asks for a could lie on the node on its best day. What happens to other nodes, be
 // it that they are lost, is nothing to it.
-func (n *Node) matters(a Amounts) bool { return n.Full().holds(n.withProducts(a)) }
+func (n *Node) matters(a Amounts) bool { return n.Full().covers(n.withProducts(a)) }
 
 // LostFor lists the nodes that take no pods and on which a pod of shapes could lie otherwise, as "gpu-3 (cordoned)".
 func (inv *Inventory) LostFor(shapes ...Shape) []string {

@@ -94,7 +94,7 @@ func (inv *Inventory) spaces(free func(*Node) Amounts) spaces {
 	return out
 }
 
-func (s *space) holds(a Amounts) bool { return s.free.holds(s.node.withProducts(a)) }
+func (s *space) fits(a Amounts) bool { return s.free.covers(s.node.withProducts(a)) }
 
 // left is how many devices of a's kinds are free here.
 func (s *space) left(a Amounts) int64 {
@@ -115,7 +115,7 @@ func (f spaces) place(pods []Shape) *Shape {
 	}
 	nodes := func(p Shape) (n int) {
 		for _, s := range f {
-			if s.holds(p.Requests) {
+			if s.fits(p.Requests) {
 				n++
 			}
 		}
@@ -167,7 +167,7 @@ func (s Shape) size() int64 {
 func (f spaces) choose(needs []Amounts, asks Amounts) int {
 	best := -1
 	for i, s := range f {
-		if s.free.holds(needs[i]) && (best < 0 || s.left(asks) < f[best].left(asks)) {
+		if s.free.covers(needs[i]) && (best < 0 || s.left(asks) < f[best].left(asks)) {
 			best = i
 		}
 	}

@@ -50,8 +50,8 @@ func (h *hub) check() {
 		switch a := round.Ask(r.request()); {
 		case a.Granted:
 			r.state = ready
-		case a.Away:
-			r.state, r.away = queued, h.w.now.Add(patience)
+		case a.Requeue:
+			r.state, r.away = queued, h.w.now.Add(sentBackWait)
 		}
 	}
 	h.held = h.requests(ready, confirmed)
@@ -67,7 +67,7 @@ func (h *hub) admit() {
 		case r.state == ready && h.w.chance(2):
 			if r.key == "" {
 				r.begin()
-			} else if fence, ok := h.memory.Holds(h.clock(), r.key); ok {
+			} else if fence, ok := h.memory.FenceFor(h.clock(), r.key); ok {
 				r.fence, r.state = fence, confirmed
 			}
 		}
@@ -157,11 +157,11 @@ func (h *hub) keep() {
 	case idle:
 		h.seen, h.at = w.lease, haveRead
 	case haveRead:
-		h.memory.Saw(h.clock(), h.seen)
+		h.memory.NoteRead(h.clock(), h.seen)
 		h.sent, h.alive = h.clock(), false
-		if looking := h.memory.Looking(h.clock()); len(looking) > 0 {
+		if looking := h.memory.HubsToCheck(h.clock()); len(looking) > 0 {
 			h.alive = w.alive(h.name, looking) && !w.flaws.hasty
-			h.memory.Looked(h.sent, h.alive)
+			h.memory.NoteAlive(h.sent, h.alive)
 		}
 		h.at = haveLooked
 	case haveLooked:
@@ -213,7 +213,7 @@ func (h *hub) write() {
 	if w.faults && w.chance(20) {
 		return
 	}
-	h.memory.Wrote(h.sent, h.clock(), h.next)
+	h.memory.NoteWritten(h.sent, h.clock(), h.next)
 }
 
 // judge writes down what became of the Lease.

@@ -7,13 +7,14 @@ import (
 )
 
 const (
-	// Duration is how long a Lease that nobody renews counts as held, and how long nothing of its old holder may have
-	// been seen alive before the new one uses the platform. It is longer than any single request of a task may take.
-	Duration = time.Minute
-	// Deadline is how long a hub believes in its hold after it sent the last write: less than others wait.
-	Deadline = 40 * time.Second
-	// Every is how often a holder renews, and how often one that waits says that it still does.
-	Every = 15 * time.Second
+	// LeaseDuration is how long a Lease that nobody renews counts as held, and how long nothing of its old holder may
+	// have been seen alive before the new one uses the platform. It is longer than any single request of a task may
+	// take.
+	LeaseDuration = time.Minute
+	// RenewDeadline is how long a hub believes in its hold after it sent the last write: less than others wait.
+	RenewDeadline = 40 * time.Second
+	// RenewInterval is how often a holder renews, and how often one that waits says that it still does.
+	RenewInterval = 15 * time.Second
 )
 
 // Everybody stands for all hubs but one's own, where one asks whose pods are alive.
@@ -46,7 +47,7 @@ type Ask struct {
 	Beat  int64     `json:"beat"`  // grows while the hub waits: one that stands still is forgotten
 }
 
-func (l Lease) ask(hub string) (Ask, bool) {
+func (l Lease) askOf(hub string) (Ask, bool) {
 	i := slices.IndexFunc(l.Asks, func(a Ask) bool { return a.Hub == hub })
 	if i < 0 {
 		return Ask{}, false

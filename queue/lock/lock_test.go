@@ -18,15 +18,15 @@ func wish(name, key string, second int) lock.Request {
 func holding(key string, asks ...lock.Ask) *lock.Memory {
 	m := lock.NewMemory("me")
 	l := lock.Lease{Version: "1", Holder: "me", Key: key, Fence: 7, Renewed: noon, Asks: asks}
-	m.Saw(noon, l)
-	m.Wrote(noon, noon, l)
+	m.NoteRead(noon, l)
+	m.NoteWritten(noon, noon, l)
 	return m
 }
 
 // looking is the memory of hub "me" that has just read the Lease of hub "other".
 func looking(l lock.Lease) *lock.Memory {
 	m := lock.NewMemory("me")
-	m.Saw(noon, l)
+	m.NoteRead(noon, l)
 	return m
 }
 
@@ -82,7 +82,7 @@ func TestRound(t *testing.T) {
 				letter := "w"
 				if a.Granted {
 					letter = "g"
-				} else if a.Away {
+				} else if a.Requeue {
 					letter = "a"
 				}
 				got, say = got+letter, a.Reason
@@ -114,19 +114,19 @@ func TestNext(t *testing.T) {
 		{name: "but not while pods of other hubs are there", memory: looking(lock.Lease{}), s: lock.Situation{Want: want, Alive: true}, want: lock.Rest},
 		{name: "nobody takes what nobody wants", memory: looking(lock.Lease{Version: "1"}), want: lock.Rest},
 		{name: "a Lease of another hub is asked for", memory: looking(other("k")), s: lock.Situation{Want: want}, want: lock.Asked, fence: 7},
-		{name: "one that was not renewed is taken over", memory: looking(other("k")), after: lock.Duration, s: lock.Situation{Want: want}, want: lock.TakenOff, fence: 8},
-		{name: "but not while something of its holder is alive", memory: looking(other("k")), after: lock.Duration, s: lock.Situation{Want: want, Alive: true}, want: lock.Asked, fence: 7},
-		{name: "a holder renews", memory: holding("k"), after: lock.Every, s: lock.Situation{Started: "k"}, want: lock.Renewed, fence: 7},
+		{name: "one that was not renewed is taken over", memory: looking(other("k")), after: lock.LeaseDuration, s: lock.Situation{Want: want}, want: lock.TakenOff, fence: 8},
+		{name: "but not while something of its holder is alive", memory: looking(other("k")), after: lock.LeaseDuration, s: lock.Situation{Want: want, Alive: true}, want: lock.Asked, fence: 7},
+		{name: "a holder renews", memory: holding("k"), after: lock.RenewInterval, s: lock.Situation{Started: "k"}, want: lock.Renewed, fence: 7},
 		{name: "in time", memory: holding("k"), after: time.Second, s: lock.Situation{Started: "k"}, want: lock.Rest},
-		{name: "a holder keeps the key of its runs, whatever comes next", memory: holding("k"), after: lock.Every,
+		{name: "a holder keeps the key of its runs, whatever comes next", memory: holding("k"), after: lock.RenewInterval,
 			s: lock.Situation{Started: "k", Want: &lock.Want{Key: "l", Since: noon}}, want: lock.Renewed, fence: 7},
-		{name: "and of what may be left of one that was released by force", memory: holding("k"), after: lock.Every,
+		{name: "and of what may be left of one that was released by force", memory: holding("k"), after: lock.RenewInterval,
 			s: lock.Situation{Dirty: true, Want: &lock.Want{Key: "l", Since: noon}}, want: lock.Renewed, fence: 7},
 		{name: "then comes the next key, by a new fence", memory: holding("k"), s: lock.Situation{Want: &lock.Want{Key: "l", Since: noon}}, want: lock.Switched, fence: 8},
 		{name: "nobody needs it any more", memory: holding("k"), want: lock.Freed, fence: 7},
 		{name: "another hub has waited longer", memory: holding("k", lock.Ask{Hub: "other", Key: "l", Since: noon.Add(-time.Hour)}),
 			s: lock.Situation{Want: want}, want: lock.Freed, fence: 7},
-		{name: "but has given up", memory: holding("k", lock.Ask{Hub: "other", Key: "l", Since: noon.Add(-time.Hour)}), after: lock.Duration,
+		{name: "but has given up", memory: holding("k", lock.Ask{Hub: "other", Key: "l", Since: noon.Add(-time.Hour)}), after: lock.LeaseDuration,
 			s: lock.Situation{Want: want}, want: lock.Renewed, fence: 7},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestNext(t *testing.T) {
 				t.Errorf("%q by fence %d: %+v", step, l.Fence, l)
 			}
 			if step.Frees() {
-				if _, ok := row.memory.Holds(noon, "k"); ok {
+				if _, ok := row.memory.FenceFor(noon, "k"); ok {
 					t.Error("it still grants by the key that it lets go")
 				}
 			}
@@ -145,20 +145,20 @@ func TestNext(t *testing.T) {
 
 func TestATakeoverLetsNobodyStartUntilNothingOfTheOldHolderIsAlive(t *testing.T) {
 	m := looking(other("k"))
-	now := noon.Add(lock.Duration)
+	now := noon.Add(lock.LeaseDuration)
 	l, step := m.Next(now, lock.Situation{Want: &lock.Want{Key: "l", Since: noon}})
 	if step != lock.TakenOff {
 		t.Fatal(step)
 	}
-	m.Wrote(now, now, l)
+	m.NoteWritten(now, now, l)
 	s := lock.Situation{Claim: &lock.Want{Key: "l", Since: noon}}
 	for i, alive := range []bool{false, true, false, false, false, false, false} {
-		now = now.Add(lock.Every)
-		if looking := m.Looking(now); len(looking) != 1 || looking[0] != "other" {
+		now = now.Add(lock.RenewInterval)
+		if looking := m.HubsToCheck(now); len(looking) != 1 || looking[0] != "other" {
 			t.Fatalf("it looks at %v", looking)
 		}
-		m.Looked(now, alive)
-		if _, ok := m.Holds(now, "l"); ok {
+		m.NoteAlive(now, alive)
+		if _, ok := m.FenceFor(now, "l"); ok {
 			t.Fatalf("it grants at look %d", i)
 		}
 		if l, step = m.Next(now, s); step == lock.Settled {
@@ -166,19 +166,19 @@ func TestATakeoverLetsNobodyStartUntilNothingOfTheOldHolderIsAlive(t *testing.T)
 				t.Errorf("it settles at look %d", i)
 			}
 		}
-		m.Wrote(now, now, l)
+		m.NoteWritten(now, now, l)
 	}
-	if fence, ok := m.Holds(now, "l"); !ok || fence != 8 {
+	if fence, ok := m.FenceFor(now, "l"); !ok || fence != 8 {
 		t.Error("it never grants")
 	}
 }
 
 func TestAHubThatCannotRenewStopsGrantingBeforeOthersTakeOver(t *testing.T) {
 	m := holding("k")
-	if _, ok := m.Holds(noon.Add(lock.Deadline-1), "k"); !ok {
+	if _, ok := m.FenceFor(noon.Add(lock.RenewDeadline-1), "k"); !ok {
 		t.Error("it has the Lease still")
 	}
-	if _, ok := m.Holds(noon.Add(lock.Deadline), "k"); ok || lock.Deadline >= lock.Duration {
+	if _, ok := m.FenceFor(noon.Add(lock.RenewDeadline), "k"); ok || lock.RenewDeadline >= lock.LeaseDuration {
 		t.Error("it must not believe in it any more")
 	}
 }

@@ -32,8 +32,8 @@ func NewMemory(hub string) *Memory { return &Memory{hub: hub, heard: map[string]
 // Lease is what was last seen, and whether anything was.
 func (m *Memory) Lease() (Lease, bool) { return m.lease, m.known }
 
-// Saw takes in a Lease that was read. now is a moment after the answer came.
-func (m *Memory) Saw(now time.Time, l Lease) {
+// NoteRead takes in a Lease that was read. now is a moment after the answer came.
+func (m *Memory) NoteRead(now time.Time, l Lease) {
 	if l.Holder != m.hub || l.Fence != m.lease.Fence { // another controller of this hub, too, may have written
 		m.until = time.Time{}
 	}
@@ -43,14 +43,14 @@ func (m *Memory) Saw(now time.Time, l Lease) {
 	m.take(now, l)
 }
 
-// Wrote takes in a Lease that was written. sent is a moment before the request went out.
-func (m *Memory) Wrote(sent, now time.Time, l Lease) {
+// NoteWritten takes in a Lease that was written. sent is a moment before the request went out.
+func (m *Memory) NoteWritten(sent, now time.Time, l Lease) {
 	if !m.known || l.Fence != m.lease.Fence || l.Holder != m.lease.Holder {
 		m.quiet = time.Time{}
 	}
 	m.wrote, m.until = sent, time.Time{}
 	if l.Holder == m.hub {
-		m.until = sent.Add(Deadline)
+		m.until = sent.Add(RenewDeadline)
 	}
 	m.take(now, l)
 }
@@ -70,8 +70,8 @@ func (m *Memory) take(now time.Time, l Lease) {
 	m.lease, m.known, m.read, m.heard = l, true, now, heard
 }
 
-// Looking names the hubs whose pods have to be looked at before Next, after the Lease was read; none is the rule.
-func (m *Memory) Looking(now time.Time) []string {
+// HubsToCheck names the hubs whose pods have to be looked at before Next, after the Lease was read; none is the rule.
+func (m *Memory) HubsToCheck(now time.Time) []string {
 	l := m.lease
 	switch {
 	case !m.known:
@@ -88,9 +88,9 @@ func (m *Memory) Looking(now time.Time) []string {
 	return nil
 }
 
-// Looked takes in whether something of the hubs that Looking named is alive on the target. now is a moment before the
-// look began.
-func (m *Memory) Looked(now time.Time, alive bool) {
+// NoteAlive takes in whether something of the hubs that HubsToCheck named is alive on the target. now is a moment
+// before the look began.
+func (m *Memory) NoteAlive(now time.Time, alive bool) {
 	switch {
 	case alive:
 		m.quiet = time.Time{}
@@ -102,31 +102,32 @@ func (m *Memory) Looked(now time.Time, alive bool) {
 	}
 }
 
-// Holds says whether runs with key may be let start, and by which fence.
-func (m *Memory) Holds(now time.Time, key string) (fence int64, ok bool) {
+// FenceFor says whether runs with key may be let start, and by which fence.
+func (m *Memory) FenceFor(now time.Time, key string) (fence int64, ok bool) {
 	l := m.lease
-	ok = m.holding(now) && l.Key == key && len(l.Before) == 0 && (!IsExclusive(key) || m.alone == l.Fence)
+	ok = m.holdsLease(now) && l.Key == key && len(l.Before) == 0 && (!IsExclusive(key) || m.alone == l.Fence)
 	return l.Fence, ok
 }
 
 // Fresh says whether the Lease was read a short time ago.
-func (m *Memory) Fresh(now time.Time) bool { return m.known && now.Sub(m.read) < Deadline }
+func (m *Memory) Fresh(now time.Time) bool { return m.known && now.Sub(m.read) < RenewDeadline }
 
-func (m *Memory) holding(now time.Time) bool {
+func (m *Memory) holdsLease(now time.Time) bool {
 	return m.known && m.lease.Holder == m.hub && now.Before(m.until)
 }
 
-// expired says whether a Lease of another hub was not renewed for Duration while we looked on.
-func (m *Memory) expired(now time.Time) bool { return now.Sub(m.fresh) >= Duration }
+// expired says whether a Lease of another hub was not renewed for LeaseDuration while we looked on.
+func (m *Memory) expired(now time.Time) bool { return now.Sub(m.fresh) >= LeaseDuration }
 
 // Late says whether another hub holds the Lease and does not renew it.
 func (m *Memory) Late(now time.Time) bool {
 	return m.lease.Holder != "" && m.lease.Holder != m.hub && m.expired(now)
 }
 
-// Abandoned says whether the hub that holds the Lease does not renew it, and nothing of it was seen alive for Duration.
+// Abandoned says whether the hub that holds the Lease does not renew it, and nothing of it was seen alive for
+// LeaseDuration.
 func (m *Memory) Abandoned(now time.Time) bool {
-	return m.Late(now) && !m.quiet.IsZero() && now.Sub(m.quiet) >= Duration
+	return m.Late(now) && !m.quiet.IsZero() && now.Sub(m.quiet) >= LeaseDuration
 }
 
 // ahead is the wish of another hub that goes before ours, if there is one that still beats.
@@ -135,7 +136,7 @@ func (m *Memory) ahead(now time.Time, since time.Time) (Ask, bool) {
 	found := false
 	mine := Ask{Hub: m.hub, Since: since}
 	for _, a := range m.lease.Asks {
-		if a.Hub == m.hub || now.Sub(m.heard[a.Hub].since) >= Duration || !a.before(mine) {
+		if a.Hub == m.hub || now.Sub(m.heard[a.Hub].since) >= LeaseDuration || !a.before(mine) {
 			continue
 		}
 		if !found || a.before(first) {

@@ -20,7 +20,8 @@ const (
 	enough    = 20_000 // steps after which every run must have ended
 )
 
-// play is one random history: troubled steps with faults, then as many as are needed without. It returns what was wrong.
+// play is one random history: troubled steps with faults, then as many as are needed without. It returns what was
+// wrong.
 func play(seed uint64, steps int, f flaws) (*world, []string) {
 	w := newWorld(seed, f)
 	for range steps {
@@ -33,7 +34,7 @@ func play(seed uint64, steps int, f flaws) (*world, []string) {
 	}
 	wrong := w.wrong
 	if !w.done() {
-		wrong = append(wrong, "not every run ends: "+w.stuck())
+		wrong = append(wrong, "not every run ends: "+w.unfinishedRuns())
 	}
 	lost := slices.ContainsFunc(w.hubs, func(h *hub) bool { return h.lost })
 	for _, err := range history.Check(w.events, history.Options{Open: lost || !w.done()}) {
@@ -42,7 +43,7 @@ func play(seed uint64, steps int, f flaws) (*world, []string) {
 	return w, wrong
 }
 
-func (w *world) stuck() string {
+func (w *world) unfinishedRuns() string {
 	var out []string
 	for _, h := range w.hubs {
 		for _, r := range h.runs {
@@ -100,8 +101,8 @@ func search(first, count uint64, f flaws) (bad uint64, found bool) {
 	return bad, found
 }
 
-// TestNoTwoSetupKeysAreInUseAtOnce plays random histories of one to three hubs at one target: runs come, wait, start and
-// end; controllers crash and forget; lines are cut; answers are lost; clocks differ by up to four minutes.
+// TestNoTwoSetupKeysAreInUseAtOnce plays random histories of one to three hubs at one target: runs come, wait, start
+// and end; controllers crash and forget; lines are cut; answers are lost; clocks differ by up to four minutes.
 func TestNoTwoSetupKeysAreInUseAtOnce(t *testing.T) {
 	if text := os.Getenv("BFLOW_LOCK_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)

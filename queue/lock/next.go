@@ -36,14 +36,14 @@ type Situation struct {
 	Claim   *Want  // of runs that have leave to start: they cannot be sent back
 	Want    *Want  // of the run that comes next
 	Dirty   bool   // something of a run that was released by force may still be on the target
-	Alive   bool   // something of the hubs that Looking names is alive, or that could not be found out
+	Alive   bool   // something of the hubs that HubsToCheck names is alive, or that could not be found out
 }
 
 // Idle says whether no run of ours needs the Lease.
 func (s Situation) Idle() bool { return s.Started == "" && s.Claim == nil && s.Want == nil }
 
-// Next is what the Lease should become, and the step that this is. After a step that lets go of a key nothing is granted
-// by it any more, whatever becomes of the write.
+// Next is what the Lease should become, and the step that this is. After a step that lets go of a key nothing is
+// granted by it any more, whatever becomes of the write.
 func (m *Memory) Next(now time.Time, s Situation) (Lease, Step) {
 	l, step := m.next(now, s)
 	if step.Frees() {
@@ -55,7 +55,7 @@ func (m *Memory) Next(now time.Time, s Situation) (Lease, Step) {
 func (m *Memory) next(now time.Time, s Situation) (Lease, Step) {
 	l := m.lease
 	l.Before = slices.Clone(l.Before)
-	l.Asks = without(l.Asks, func(a Ask) bool { return a.Hub == m.hub || now.Sub(m.heard[a.Hub].since) >= Duration })
+	l.Asks = without(l.Asks, func(a Ask) bool { return a.Hub == m.hub || now.Sub(m.heard[a.Hub].since) >= LeaseDuration })
 	free := l.Holder == ""
 	switch {
 	case !m.known:
@@ -121,17 +121,17 @@ func (m *Memory) keep(now time.Time, l Lease, s Situation) (Lease, Step) {
 	case key == "":
 		l.Holder, l.Key = "", ""
 		if s.Want != nil {
-			l.Asks = m.asking(l.Asks, *s.Want)
+			l.Asks = m.withOurAsk(l.Asks, *s.Want)
 		}
 		return l, Freed
 	case key != l.Key:
 		l.Key = key
 		l.Fence++
 		return l, Switched
-	case len(l.Before) > 0 && !m.quiet.IsZero() && now.Sub(m.quiet) >= Duration:
+	case len(l.Before) > 0 && !m.quiet.IsZero() && now.Sub(m.quiet) >= LeaseDuration:
 		l.Before = nil
 		return l, Settled
-	case !m.holding(now) || now.Sub(m.wrote) >= Every:
+	case !m.holdsLease(now) || now.Sub(m.wrote) >= RenewInterval:
 		return l, Renewed
 	}
 	return m.lease, Rest
@@ -147,7 +147,7 @@ func (m *Memory) aheadOf(now time.Time, w *Want) (Ask, bool) {
 // wait says what we wait for, again and again, as long as we do.
 func (m *Memory) wait(now time.Time, want *Want) (Lease, Step) {
 	l := m.lease
-	mine, asked := l.ask(m.hub)
+	mine, asked := l.askOf(m.hub)
 	others := without(l.Asks, func(a Ask) bool { return a.Hub == m.hub })
 	switch {
 	case want == nil && !asked, l.Version == "":
@@ -155,15 +155,15 @@ func (m *Memory) wait(now time.Time, want *Want) (Lease, Step) {
 	case want == nil:
 		l.Asks = others
 		return l, Unasked
-	case asked && mine.Key == want.Key && mine.Since.Equal(want.Since) && now.Sub(m.heard[m.hub].since) < Every:
+	case asked && mine.Key == want.Key && mine.Since.Equal(want.Since) && now.Sub(m.heard[m.hub].since) < RenewInterval:
 		return m.lease, Rest
 	}
-	l.Asks = m.asking(others, *want)
+	l.Asks = m.withOurAsk(others, *want)
 	return l, Asked
 }
 
-func (m *Memory) asking(others []Ask, want Want) []Ask {
-	mine, _ := m.lease.ask(m.hub)
+func (m *Memory) withOurAsk(others []Ask, want Want) []Ask {
+	mine, _ := m.lease.askOf(m.hub)
 	out := append(slices.Clone(others), Ask{Hub: m.hub, Key: want.Key, Since: want.Since, Beat: mine.Beat + 1})
 	slices.SortFunc(out, func(a, b Ask) int {
 		if a.Hub < b.Hub {
@@ -187,9 +187,9 @@ func (m *Memory) stamp(now time.Time) time.Time {
 func (m *Memory) Again(now time.Time, s Situation) time.Duration {
 	switch {
 	case m.known && m.lease.Holder == m.hub:
-		return max(time.Second, Every-now.Sub(m.wrote))
+		return max(time.Second, RenewInterval-now.Sub(m.wrote))
 	case !m.known || s.wish() != nil || s.Started != "":
-		return Every / 3
+		return RenewInterval / 3
 	}
 	return 0
 }

@@ -16,7 +16,7 @@ type Request struct {
 type Answer struct {
 	Granted bool
 	Fence   int64  // with a key: what its tasks compare before they change the platform
-	Away    bool   // not granted: it must not keep its quota, because others come first for whom it may be needed
+	Requeue bool   // not granted: it must not keep its quota, because others come first for whom it may be needed
 	Reason  string // not granted: why, in a sentence
 	Soon    bool   // not granted: another answer comes in a moment, nobody has to wait for anything
 }
@@ -35,8 +35,8 @@ type Round struct {
 	seen    bool     // the Lease must be known though no key is wanted
 }
 
-// Round begins a round. started are the runs with a key that were let start and are not released, claims those that have
-// leave to start.
+// Round begins a round. started are the runs with a key that were let start and are not released, claims those that
+// have leave to start.
 func (m *Memory) Round(now time.Time, target string, started, claims []Request) *Round {
 	r := &Round{memory: *m, now: now, target: target, started: started, claims: claims}
 	for _, q := range append(append([]Request{}, started...), claims...) {
@@ -79,14 +79,14 @@ func (r *Round) Ask(q Request) Answer {
 		return r.grant(q)
 	case r.next == nil && q.Key == r.current: // it joins those that hold it
 		if ask, other := r.memory.ahead(r.now, q.Queued); other && !r.foreign() {
-			return away("Hub %s waits for target %q with setup %q, so no more runs begin there with setup %q", short(ask.Hub), r.target, ask.Key, q.Key)
+			return requeue("Hub %s waits for target %q with setup %q, so no more runs begin there with setup %q", short(ask.Hub), r.target, ask.Key, q.Key)
 		}
 		return r.grant(q)
 	case r.next == nil:
 		r.next, r.closed = &q, true
 		return r.wait("Target %q is set up as %q for run %s; setup %q comes when all such runs have ended", r.target, r.current, r.holder(), q.Key)
 	case q.Key != r.next.Key:
-		return away("Run %s comes first on target %q, with setup %q", r.next.Run, r.target, r.next.Key)
+		return requeue("Run %s comes first on target %q, with setup %q", r.next.Run, r.target, r.next.Key)
 	case r.closed:
 		return r.wait("Target %q is set up as %q for run %s; setup %q comes when all such runs have ended", r.target, r.current, r.holder(), q.Key)
 	default:
@@ -99,7 +99,7 @@ func (r *Round) grant(q Request) Answer {
 	if ask, other := r.memory.ahead(r.now, q.Queued); other && r.current == "" {
 		return r.wait("Hub %s has waited longer for target %q, with setup %q", short(ask.Hub), r.target, ask.Key)
 	}
-	if fence, ok := r.memory.Holds(r.now, q.Key); ok {
+	if fence, ok := r.memory.FenceFor(r.now, q.Key); ok {
 		return Answer{Granted: true, Fence: fence}
 	}
 	l := r.memory.lease
@@ -109,7 +109,7 @@ func (r *Round) grant(q Request) Answer {
 	case r.foreign():
 		return r.wait("Hub %s has not renewed its lock of target %q; it is taken over when none of its pods is left there", short(l.Holder), r.target)
 	case l.Holder == r.memory.hub && len(l.Before) > 0:
-		return r.wait("The lock of target %q was taken over from hub %s; setup %q comes when nothing of it was seen for %s", r.target, short(l.Before[0]), q.Key, Duration)
+		return r.wait("The lock of target %q was taken over from hub %s; setup %q comes when nothing of it was seen for %s", r.target, short(l.Before[0]), q.Key, LeaseDuration)
 	case l.Holder == r.memory.hub && IsExclusive(q.Key) && l.Key == q.Key:
 		return r.wait("The run wants target %q for itself, and pods of other hubs are there", r.target)
 	}
@@ -148,8 +148,8 @@ func (r *Round) wait(format string, args ...any) Answer {
 	return Answer{Reason: fmt.Sprintf(format, args...)}
 }
 
-func away(format string, args ...any) Answer {
-	return Answer{Away: true, Reason: fmt.Sprintf(format, args...)}
+func requeue(format string, args ...any) Answer {
+	return Answer{Requeue: true, Reason: fmt.Sprintf(format, args...)}
 }
 
 // short is enough of the identity of a hub for a person to tell it from others.

@@ -100,9 +100,9 @@ func (r *run) request() lock.Request {
 }
 
 const (
-	acting   = 30 * time.Second // how long a task may take to change something after it has compared fences
-	giveUp   = 10 * time.Minute // after which a run is released by force
-	patience = time.Minute      // of a run that was sent back
+	acting       = 30 * time.Second // how long a task may take to change something after it has compared fences
+	giveUp       = 10 * time.Minute // after which a run is released by force
+	sentBackWait = time.Minute      // of a run that was sent back
 )
 
 func newWorld(seed uint64, f flaws) *world {

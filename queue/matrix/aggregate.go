@@ -22,12 +22,12 @@ import (
 
 const (
 	aggregateTimeout  = 10 * time.Minute
-	aggregatePatience = 2 * time.Minute // beside its own time: for Tekton to end it
+	aggregateEndGrace = 2 * time.Minute // beside its own time: for Tekton to end it
 )
 
-// aggregate starts the last task of a matrix whose parent was cancelled outright or deleted: Tekton runs no finally then,
-// and nobody would sum up what was measured, nor end the MLflow run of the matrix. A deleted parent that is kept for that
-// waits for the end of the task.
+// aggregate starts the last task of a matrix whose parent was cancelled outright or deleted: Tekton runs no finally
+// then, and nobody would sum up what was measured, nor end the MLflow run of the matrix. A deleted parent that is
+// kept for that waits for the end of the task.
 func (r *Reconciler) aggregate(ctx context.Context, cr *tektonv1beta1.CustomRun) (wait bool, err error) {
 	parent, err := r.parent(ctx, cr)
 	if err != nil || parent == nil {
@@ -46,7 +46,7 @@ func (r *Reconciler) aggregate(ctx context.Context, cr *tektonv1beta1.CustomRun)
 	case err != nil:
 		return false, fmt.Errorf("reading task %s: %w", contract.MatrixAggregate, err)
 	}
-	return deleted && !made.IsDone() && r.clock.Since(made.CreationTimestamp.Time) < aggregateTimeout+aggregatePatience, nil
+	return deleted && !made.IsDone() && r.clock.Since(made.CreationTimestamp.Time) < aggregateTimeout+aggregateEndGrace, nil
 }
 
 func (r *Reconciler) startAggregate(ctx context.Context, parent *tektonv1.PipelineRun, task *tektonv1.TaskRun) (wait bool, err error) {

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// fewest is how many runs wait in each queue at least, as long as there are some: a short run must find the next one
-	// there when it ends.
+	// fewest is how many runs wait in each queue at least, as long as there are some: a short run must find the next
+	// one there when it ends.
 	fewest = 20
 	// ahead is how many times the runs that run may wait.
 	ahead = 2
-	// around is what a run takes beside its load, as long as none has shown it.
-	around = 2 * time.Minute
+	// overheadGuess is what a run takes beside its load, as long as none has shown it.
+	overheadGuess = 2 * time.Minute
 )
 
 // rules are what a person said about a matrix.
@@ -184,7 +184,7 @@ func (s *sight) finish(spent map[string]state.Spent, now time.Time) time.Time {
 	longest := time.Duration(0)
 	for name, l := range s.lanes() {
 		left := l.waiting + l.queued + l.running
-		mean := l.expected/time.Duration(max(left, 1)) + around
+		mean := l.expected/time.Duration(max(left, 1)) + overheadGuess
 		if did := spent[name]; did.Runs > 0 {
 			mean = time.Duration(did.Seconds / float64(did.Runs) * float64(time.Second))
 		}
@@ -200,8 +200,8 @@ func (s *sight) finish(spent map[string]state.Spent, now time.Time) time.Time {
 	return now.Add(longest).Truncate(time.Second)
 }
 
-// failed is the run for which a matrix that must end at its first failure ends, in words; "" for none. It is known before
-// the run has given back what it holds, so that none takes its place.
+// failed is the run for which a matrix that must end at its first failure ends, in words; "" for none. It is known
+// before the run has given back what it holds, so that none takes its place.
 func (s *sight) failed(outcomes []state.Outcome) string {
 	if !s.rules.failFast {
 		return ""

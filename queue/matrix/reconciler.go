@@ -30,12 +30,13 @@ import (
 const (
 	kind = "CustomRun"
 
-	// soon is when a change that met another one is tried again.
-	soon = 200 * time.Millisecond
-	// seldom is how often the counts are written when no run has ended: each write is one for everybody who watches.
-	seldom = 5 * time.Second
-	// patience is when something that only a person can bring about is looked for again.
-	patience = 30 * time.Second
+	// conflictRetryDelay is when a change that met another one is tried again.
+	conflictRetryDelay = 200 * time.Millisecond
+	// countsWriteInterval is how often the counts are written when no run has ended: each write is one for everybody
+	// who watches.
+	countsWriteInterval = 5 * time.Second
+	// personRecheckInterval is when something that only a person can bring about is looked for again.
+	personRecheckInterval = 30 * time.Second
 	// batch is how many runs are made in one go.
 	batch = 50
 )
@@ -93,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // again tries again in a moment where something has changed, or gone, under our hands.
 func (r *Reconciler) again(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	}
 	return ctrl.Result{}, err
 }
@@ -187,7 +188,7 @@ func (r *Reconciler) act(ctx context.Context, m *matrix, missing error) (ctrl.Re
 		now := m.was.Clone()
 		now.Waits = []string{"it waits for its points: " + missing.Error()}
 		_, err := r.write(ctx, m, now)
-		return ctrl.Result{RequeueAfter: patience}, err
+		return ctrl.Result{RequeueAfter: personRecheckInterval}, err
 	case len(m.children) == 0:
 		return ctrl.Result{}, r.refuse(ctx, m.CustomRun, missing)
 	default:
@@ -210,13 +211,13 @@ func (r *Reconciler) act(ctx context.Context, m *matrix, missing error) (ctrl.Re
 	switch {
 	case len(unfit) > 0:
 		_, err := r.write(ctx, m, m.without(now, unfit))
-		return ctrl.Result{RequeueAfter: soon}, errors.Join(refused, err)
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, errors.Join(refused, err)
 	case refused != nil:
 		return ctrl.Result{}, refused
 	case m.over():
 		return r.conclude(ctx, m, now)
 	case more:
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	}
 	return ctrl.Result{RequeueAfter: later}, nil
 }
@@ -308,8 +309,8 @@ func (r *Reconciler) write(ctx context.Context, m *matrix, now *state.State) (la
 	r.mu.Lock()
 	since := r.clock.Since(r.wrote[m.UID])
 	r.mu.Unlock()
-	if since < seldom && !urgent(m.was, now) {
-		return seldom - since, nil
+	if since < countsWriteInterval && !urgent(m.was, now) {
+		return countsWriteInterval - since, nil
 	}
 	err = r.status(ctx, m.CustomRun, now, func(s *tektonv1beta1.CustomRunStatus) {
 		s.InitializeConditions()

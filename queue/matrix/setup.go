@@ -29,8 +29,8 @@ import (
 // Index finds the runs of a matrix by the name of its CustomRun.
 const Index = "bflow-matrix"
 
-// gather is how long changes of runs are gathered before their matrix is looked at: many of them change together.
-const gather = 300 * time.Millisecond
+// debounce is how long changes of runs are gathered before their matrix is looked at: many of them change together.
+const debounce = 300 * time.Millisecond
 
 // Watch makes a cache of matrices: of CustomRuns, and of the PipelineRuns that they stand in.
 func Watch(mgr ctrl.Manager) (cache.Cache, error) {
@@ -41,15 +41,15 @@ func Watch(mgr ctrl.Manager) (cache.Cache, error) {
 	return matrices, nil
 }
 
-// Setup registers the reconciler, the index and the watches: of CustomRuns and their parents, from a cache of matrices, and of
-// the runs that they own.
+// Setup registers the reconciler, the index and the watches: of CustomRuns and their parents, from a cache of
+// matrices, and of the runs that they own.
 func Setup(ctx context.Context, mgr ctrl.Manager, matrices cache.Cache, log *slog.Logger) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &tektonv1.PipelineRun{}, Index, IndexOf); err != nil {
 		return fmt.Errorf("indexing runs by their matrix: %w", err)
 	}
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-matrix"), clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("matrix").
-		Watches(&tektonv1.PipelineRun{}, watch.Debounce(gather, Of)).
+		Watches(&tektonv1.PipelineRun{}, watch.Debounce(debounce, Of)).
 		WatchesRawSource(source.Kind(matrices, &tektonv1beta1.CustomRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1beta1.CustomRun]{})).
 		WatchesRawSource(source.Kind(matrices, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(endingIn))).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.ObjectsOf(matrices, &tektonv1beta1.CustomRunList{})), builder.WithPredicates(watch.Enabled())).

@@ -21,8 +21,9 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// sweepAgain is how often a dirty target is looked at: what is stuck there sends no event that one could wait for.
-const sweepAgain = 30 * time.Second
+// dirtyTargetInterval is how often a dirty target is looked at: what is stuck there sends no event that one could
+// wait for.
+const dirtyTargetInterval = 30 * time.Second
 
 // marks are what is written down at a target of runs that were released by force.
 type marks struct {
@@ -61,8 +62,8 @@ func (r *Reconciler) markDirty(ctx context.Context, t target.Target, pr *tektonv
 	return r.mark(ctx, t, pr, nil)
 }
 
-// owe names the run on its target, and what its token there is bound to. It ends with its life alone where the target has
-// been removed.
+// owe names the run on its target, and what its token there is bound to. It ends with its life alone where the target
+// has been removed.
 func (r *Reconciler) owe(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun) error {
 	return r.mark(ctx, t, pr, []string{pr.Namespace + "/" + contract.GrantSecret(string(pr.UID))})
 }
@@ -122,7 +123,7 @@ func (s *Sweeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		}
 	}
 	if len(now.dirty)+len(now.owed) > 0 {
-		return ctrl.Result{RequeueAfter: sweepAgain}, nil
+		return ctrl.Result{RequeueAfter: dirtyTargetInterval}, nil
 	}
 	return ctrl.Result{}, nil
 }
@@ -149,7 +150,7 @@ func (s *Sweeper) dirty(ctx context.Context, t target.Target, entry string) bool
 	if !ok {
 		return true // a person's own mark stays until the person takes it away
 	}
-	works, err := s.works(ctx, t, namespace, id)
+	works, err := s.hasWorkers(ctx, t, namespace, id)
 	if err != nil {
 		s.opts.Log.Warn("cleaning a dirty target", "target", t.Name, "run", id, "error", err.Error())
 	}
@@ -173,9 +174,9 @@ func (s *Sweeper) dirty(ctx context.Context, t target.Target, entry string) bool
 	return true
 }
 
-// works says whether somebody may make something for a run on a target: it is not released yet, or a pod of one of its
-// tasks is there, be it on a node that does not answer.
-func (s *Sweeper) works(ctx context.Context, t target.Target, namespace, id string) (bool, error) {
+// hasWorkers says whether somebody may make something for a run on a target: it is not released yet, or a pod of one
+// of its tasks is there, be it on a node that does not answer.
+func (s *Sweeper) hasWorkers(ctx context.Context, t target.Target, namespace, id string) (bool, error) {
 	var runs tektonv1.PipelineRunList
 	if err := s.client.List(ctx, &runs, client.InNamespace(namespace), client.MatchingFields{run.IndexID: id}, client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("listing the attempts of run %q: %w", id, err)

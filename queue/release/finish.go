@@ -23,8 +23,8 @@ const (
 	// AnnotationFinishes names, on a TaskRun of ours, the PipelineRun that it ends.
 	AnnotationFinishes = contract.Prefix + "finishes"
 
-	finishTimeout = 15 * time.Minute // for a run that says nothing of its finally
-	startPatience = 2 * time.Minute  // for the pod of finish to start, beside its own time
+	finishTimeout    = 15 * time.Minute // for a run that says nothing of its finally
+	finishStartGrace = 2 * time.Minute  // for the pod of finish to start, beside its own time
 )
 
 // finish says what the end of the run waits for in the way of Task finish, "" for nothing. A run that ends without its
@@ -90,7 +90,7 @@ func (r *Reconciler) startFinish(ctx context.Context, pr *tektonv1.PipelineRun, 
 
 // late says whether a finish that began then had all its time.
 func (r *Reconciler) late(pr *tektonv1.PipelineRun, began time.Time) bool {
-	return r.opts.Clock.Since(began) > finishTime(pr)+startPatience
+	return r.opts.Clock.Since(began) > finishTime(pr)+finishStartGrace
 }
 
 func finishTime(pr *tektonv1.PipelineRun) time.Duration {

@@ -11,9 +11,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// settled is how long a target must have answered before its view is believed to show no pod: a watch that an outage
-// has cut without a word is made anew by then.
-const settled = 2 * time.Minute
+// viewSettleTime is how long a target must have answered before its view is believed to show no pod: a watch that an
+// outage has cut without a word is made anew by then.
+const viewSettleTime = 2 * time.Minute
 
 // vacancies is a sight that tells what is left in a namespace without any right there.
 type vacancies interface {
@@ -31,7 +31,7 @@ func (s *Sweeper) gone(ctx context.Context, t target.Target, namespace string, e
 	if !sees || namespace == "" || !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 		return false
 	}
-	if reach := t.Sight.Reach(); !reach.Up || s.opts.Clock.Since(reach.Since) < settled {
+	if reach := t.Sight.Reach(); !reach.Up || s.opts.Clock.Since(reach.Since) < viewSettleTime {
 		return false
 	}
 	vacant, unseen := sight.Vacant(ctx, namespace, s.ours)

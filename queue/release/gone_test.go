@@ -24,22 +24,22 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// seen is what is seen of a target.
-type seen struct {
+// fixedSight is what is seen of a target.
+type fixedSight struct {
 	reach   view.Reach
 	pods    []map[string]string // labels of those in the namespace
 	account bool
 	err     error
 }
 
-func (s seen) Ready() bool       { return true }
-func (s seen) Reach() view.Reach { return s.reach }
+func (s fixedSight) Ready() bool       { return true }
+func (s fixedSight) Reach() view.Reach { return s.reach }
 
-func (s seen) Inventory(context.Context, devices.Owner) (*devices.Inventory, error) {
+func (s fixedSight) Inventory(context.Context, devices.Owner) (*devices.Inventory, error) {
 	return nil, errors.New("nobody counts here")
 }
 
-func (s seen) Vacant(_ context.Context, _ string, ours func(map[string]string) bool) (bool, error) {
+func (s fixedSight) Vacant(_ context.Context, _ string, ours func(map[string]string) bool) (bool, error) {
 	for _, labels := range s.pods {
 		if ours(labels) {
 			return false, s.err
@@ -64,21 +64,21 @@ func TestWhatIsOwedInANamespaceThatIsGoneIsCleared(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		answer error
-		sight  seen
+		sight  fixedSight
 		clean  bool
 	}{
-		{"the API server refuses, and nothing is seen there", forbidden, seen{reach: up}, true},
-		{"it says that there is no such thing", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "bench"), seen{reach: up}, true},
-		{"a network error is no answer", errors.New("no route to host"), seen{reach: up}, false},
-		{"nor is a server that is overloaded", apierrors.NewInternalError(errors.New("etcd")), seen{reach: up}, false},
-		{"nor are credentials that have expired", apierrors.NewUnauthorized("expired"), seen{reach: up}, false},
-		{"the account of runs is there, so its tokens are good", forbidden, seen{reach: up, account: true}, false},
-		{"a pod of a run is there", forbidden, seen{reach: up, pods: []map[string]string{{contract.LabelRun: "x", contract.LabelHub: "hub"}}}, false},
-		{"a pod that may be one", forbidden, seen{reach: up, pods: []map[string]string{{contract.LabelRun: "x"}}}, false},
-		{"pods of others do not count", forbidden, seen{reach: up, pods: []map[string]string{{contract.LabelRun: "x", contract.LabelHub: "another"}, {"app": "x"}}}, true},
-		{"what is there is not known", forbidden, seen{reach: up, err: errors.New("not all known yet")}, false},
-		{"it has answered for a moment only", forbidden, seen{reach: view.Reach{Up: true, Since: begin().Add(-time.Second)}}, false},
-		{"it does not answer now", forbidden, seen{reach: view.Reach{Since: begin().Add(-time.Hour)}}, false},
+		{"the API server refuses, and nothing is seen there", forbidden, fixedSight{reach: up}, true},
+		{"it says that there is no such thing", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "bench"), fixedSight{reach: up}, true},
+		{"a network error is no answer", errors.New("no route to host"), fixedSight{reach: up}, false},
+		{"nor is a server that is overloaded", apierrors.NewInternalError(errors.New("etcd")), fixedSight{reach: up}, false},
+		{"nor are credentials that have expired", apierrors.NewUnauthorized("expired"), fixedSight{reach: up}, false},
+		{"the account of runs is there, so its tokens are good", forbidden, fixedSight{reach: up, account: true}, false},
+		{"a pod of a run is there", forbidden, fixedSight{reach: up, pods: []map[string]string{{contract.LabelRun: "x", contract.LabelHub: "hub"}}}, false},
+		{"a pod that may be one", forbidden, fixedSight{reach: up, pods: []map[string]string{{contract.LabelRun: "x"}}}, false},
+		{"pods of others do not count", forbidden, fixedSight{reach: up, pods: []map[string]string{{contract.LabelRun: "x", contract.LabelHub: "another"}, {"app": "x"}}}, true},
+		{"what is there is not known", forbidden, fixedSight{reach: up, err: errors.New("not all known yet")}, false},
+		{"it has answered for a moment only", forbidden, fixedSight{reach: view.Reach{Up: true, Since: begin().Add(-time.Second)}}, false},
+		{"it does not answer now", forbidden, fixedSight{reach: view.Reach{Since: begin().Add(-time.Hour)}}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			flavor := &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "far", Annotations: map[string]string{
@@ -111,7 +111,7 @@ func TestATaskPodOfARunThatGoesOnKeepsItsTargetDirty(t *testing.T) {
 	live := interceptor.NewClient(c, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return forbidden
 	}})
-	sight := seen{reach: view.Reach{Up: true, Since: begin().Add(-time.Hour)}}
+	sight := fixedSight{reach: view.Reach{Up: true, Since: begin().Add(-time.Hour)}}
 	o := options(t, target.Target{Name: "far", Live: live, Sight: sight, Way: refusing{forbidden}})
 	if _, err := NewSweeper(c, c, o).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(flavor)}); err != nil {
 		t.Fatal(err)

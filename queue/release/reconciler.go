@@ -24,12 +24,12 @@ import (
 const (
 	// ForceAfter is how long after its end a run keeps its quota though something of it cannot be removed.
 	ForceAfter = 10 * time.Minute
-	// lookAgain is how often an ended run is looked at when no event comes: a watch may break.
-	lookAgain = 30 * time.Second
-	// tasksEnd is how long a task pod may go on after its task is over, or was told to end by force.
-	tasksEnd = time.Minute
-	// soon is when a change that met another one is tried again.
-	soon = 200 * time.Millisecond
+	// recheckInterval is how often an ended run is looked at when no event comes: a watch may break.
+	recheckInterval = 30 * time.Second
+	// taskPodGrace is how long a task pod may go on after its task is over, or was told to end by force.
+	taskPodGrace = time.Minute
+	// conflictRetryDelay is when a change that met another one is tried again.
+	conflictRetryDelay = 200 * time.Millisecond
 )
 
 // Ways are the Secrets with which runs reach their targets.
@@ -81,13 +81,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	lane := run.Target(pr)
 	if !r.lanes.enter(lane, req) {
-		return ctrl.Result{RequeueAfter: lookAgain}, nil // at the latest
+		return ctrl.Result{RequeueAfter: recheckInterval}, nil // at the latest
 	}
 	defer r.lanes.leave(lane)
 	result, err := r.advance(ctx, pr)
 	switch {
 	case apierrors.IsConflict(err): // somebody else changed it: look again at what it is now
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	case apierrors.IsNotFound(err): // it went meanwhile
 		return ctrl.Result{}, nil
 	case err != nil:
@@ -113,7 +113,7 @@ func (r *Reconciler) advance(ctx context.Context, pr *tektonv1.PipelineRun) (ctr
 // lost is a run whose target is known no more: it may come back.
 func (r *Reconciler) lost(ctx context.Context, pr *tektonv1.PipelineRun, cause error) (ctrl.Result, error) {
 	if !run.Over(pr) {
-		return ctrl.Result{RequeueAfter: lookAgain}, nil
+		return ctrl.Result{RequeueAfter: recheckInterval}, nil
 	}
 	work, err := r.work(ctx, pr)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 	case len(waits) == 0:
 		err := r.release(ctx, t, pr, work, nil, false)
 		if errors.Is(err, target.ErrNotYet) {
-			return ctrl.Result{RequeueAfter: soon}, nil
+			return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 		}
 		if owed := new(owedError); errors.As(err, &owed) {
 			return r.unseen(ctx, t, pr, work, owed)
@@ -155,7 +155,7 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 		}
 		fallthrough
 	default:
-		return ctrl.Result{RequeueAfter: lookAgain}, r.explain(ctx, pr, waits)
+		return ctrl.Result{RequeueAfter: recheckInterval}, r.explain(ctx, pr, waits)
 	}
 }
 
@@ -168,14 +168,14 @@ func (r *Reconciler) clean(ctx context.Context, t target.Target, pr *tektonv1.Pi
 	return left, r.remove(ctx, t, pr, left)
 }
 
-// unseen is the end of a run on a target that cannot be cleaned: it does not answer, or refuses. The run keeps its quota
-// for a time; then the target is marked, because nobody knows what is left there.
+// unseen is the end of a run on a target that cannot be cleaned: it does not answer, or refuses. The run keeps its
+// quota for a time; then the target is marked, because nobody knows what is left there.
 func (r *Reconciler) unseen(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, w work, cause error) (ctrl.Result, error) {
 	waits := append(waitsFor(w, nil, ""), cause.Error())
 	if r.overdue(pr, w) {
 		return ctrl.Result{}, r.release(ctx, t, pr, w, waits, true)
 	}
-	return ctrl.Result{RequeueAfter: lookAgain}, r.explain(ctx, pr, waits)
+	return ctrl.Result{RequeueAfter: recheckInterval}, r.explain(ctx, pr, waits)
 }
 
 // endedAt is when we could begin to release the run: a controller that was away must not force at once what nobody has
@@ -192,5 +192,5 @@ func (r *Reconciler) endedAt(pr *tektonv1.PipelineRun) time.Time {
 // get a moment to end even then, because they may be about to make something.
 func (r *Reconciler) overdue(pr *tektonv1.PipelineRun, w work) bool {
 	since := r.opts.Clock.Since(r.endedAt(pr))
-	return since >= r.opts.ForceAfter || run.Forced(pr) && (len(w.pods) == 0 || since >= tasksEnd)
+	return since >= r.opts.ForceAfter || run.Forced(pr) && (len(w.pods) == 0 || since >= taskPodGrace)
 }

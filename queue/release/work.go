@@ -59,8 +59,8 @@ func (r *Reconciler) work(ctx context.Context, pr *tektonv1.PipelineRun) (work, 
 	return w, nil
 }
 
-// endPod deletes a pod that goes on though its task is over: a controller of Tekton that dies after it has made a pod and
-// before it has written down its name forgets it, and only cancels the task.
+// endPod deletes a pod that goes on though its task is over: a controller of Tekton that dies after it has made a pod
+// and before it has written down its name forgets it, and only cancels the task.
 func (r *Reconciler) endPod(ctx context.Context, pr *tektonv1.PipelineRun, tasks []tektonv1.TaskRun, pod *corev1.Pod) error {
 	i := slices.IndexFunc(tasks, func(t tektonv1.TaskRun) bool { return t.Name == pod.Labels[pipeline.TaskRunLabelKey] })
 	if i < 0 || !pod.DeletionTimestamp.IsZero() || !tasks[i].IsDone() {
@@ -70,7 +70,7 @@ func (r *Reconciler) endPod(ctx context.Context, pr *tektonv1.PipelineRun, tasks
 	if at := tasks[i].Status.CompletionTime; at != nil {
 		over = at.Time
 	}
-	if r.opts.Clock.Since(over) < tasksEnd {
+	if r.opts.Clock.Since(over) < taskPodGrace {
 		return nil
 	}
 	if err := client.IgnoreNotFound(r.client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})); err != nil {
@@ -96,8 +96,8 @@ func (w work) lost(pr *tektonv1.PipelineRun) string {
 	return ""
 }
 
-// cancelTask ends a task of a run that is over, except finish, which is what we would let run next. The tasks of a deleted
-// run go on; so does one of a cancelled run whose name Tekton had not written down when its controller died.
+// cancelTask ends a task of a run that is over, except finish, which is what we would let run next. The tasks of a
+// deleted run go on; so does one of a cancelled run whose name Tekton had not written down when its controller died.
 func (r *Reconciler) cancelTask(ctx context.Context, pr *tektonv1.PipelineRun, task *tektonv1.TaskRun) error {
 	if !run.Over(pr) || task.IsDone() || task.IsCancelled() || pipelineTask(task) == contract.Finish {
 		return nil

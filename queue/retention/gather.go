@@ -27,8 +27,8 @@ import (
 const (
 	// together is how many runs are gathered by one pod: it holds their volumes, and those of a node are limited.
 	together = 8
-	// gatherTime bounds a task that gathers: also its wait for a node that can have all of its volumes.
-	gatherTime = 15 * time.Minute
+	// gatherTimeout bounds a task that gathers: also its wait for a node that can have all of its volumes.
+	gatherTimeout = 15 * time.Minute
 	// gathersFail is after how many tasks that failed no more are made: the volumes stay, and go as those of any run.
 	gathersFail = 3
 )
@@ -137,7 +137,8 @@ func (m *Matrices) findVolumes(ctx context.Context, g *gathering) error {
 	return nil
 }
 
-// volumeOf is the volume that a task had for its run, where it is one of claims: only there has Tekton filled in its name.
+// volumeOf is the volume that a task had for its run, where it is one of claims: only there has Tekton filled in its
+// name.
 func volumeOf(tr *tektonv1.TaskRun, claims []corev1.PersistentVolumeClaim) *pipelines.RunVolume {
 	for _, w := range tr.Spec.Workspaces {
 		if w.Name != contract.WorkspaceRun || w.PersistentVolumeClaim == nil {
@@ -187,7 +188,7 @@ func gatherTask(parent *tektonv1.PipelineRun, runs []ended, n int) *tektonv1.Tas
 			OwnerReferences: []metav1.OwnerReference{run.Owner(parent)},
 		},
 		Spec: tektonv1.TaskRunSpec{TaskSpec: pipelines.Gather(imageOf(parent), contract.ResultsClaim(parent.Name), from),
-			ServiceAccountName: spec.ServiceAccountName, PodTemplate: spec.PodTemplate, Timeout: &metav1.Duration{Duration: gatherTime}},
+			ServiceAccountName: spec.ServiceAccountName, PodTemplate: spec.PodTemplate, Timeout: &metav1.Duration{Duration: gatherTimeout}},
 	}
 }
 
@@ -204,8 +205,8 @@ func imageOf(parent *tektonv1.PipelineRun) string {
 	return ""
 }
 
-// finish takes from tasks that have ended what they gathered. A task that has gathered all of its runs goes; one that has
-// not stays, so that its runs are not tried again and again.
+// finish takes from tasks that have ended what they gathered. A task that has gathered all of its runs goes; one that
+// has not stays, so that its runs are not tried again and again.
 func (m *Matrices) finish(ctx context.Context, g *gathering) error {
 	var stay []tektonv1.TaskRun
 	for i := range g.tasks {
@@ -244,8 +245,8 @@ func gathered(task *tektonv1.TaskRun) []string {
 	return nil
 }
 
-// replace notes where the results of a run are now, and lets its volume go: that of a run that failed with its pods, whose
-// logs somebody may want to read.
+// replace notes where the results of a run are now, and lets its volume go: that of a run that failed with its pods,
+// whose logs somebody may want to read.
 func (m *Matrices) replace(ctx context.Context, g *gathering, name string) error {
 	e, there := g.runs[name]
 	if !there {

@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// busy is when a task that gathers is looked at again: no watch tells of it.
-const busy = 5 * time.Second
+// gatherPollInterval is when a task that gathers is looked at again: no watch tells of it.
+const gatherPollInterval = 5 * time.Second
 
-// Matrices looks after matrices, by the name of their CustomRun: it gathers the results of their runs on one volume, and
-// lets the whole go when it has had its time.
+// Matrices looks after matrices, by the name of their CustomRun: it gathers the results of their runs on one volume,
+// and lets the whole go when it has had its time.
 type Matrices struct {
 	runs *Reconciler
 }
@@ -67,7 +67,7 @@ func (m *Matrices) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 
 func waiting(wait bool) time.Duration {
 	if wait {
-		return busy
+		return gatherPollInterval
 	}
 	return 0
 }
@@ -164,7 +164,7 @@ func (m *Matrices) expire(ctx context.Context, g *gathering) (again time.Duratio
 			return 0, err
 		}
 		if where == "" {
-			return unsaved, nil
+			return unsavedRecheckInterval, nil
 		}
 	}
 	err = m.runs.client.Delete(ctx, g.parent, client.Preconditions{UID: &g.parent.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))

@@ -65,7 +65,7 @@ func (w *world) matrix(end func(*tektonv1.TaskRun)) (tasks []string, again time.
 				}
 			}
 		}
-		if !begun && result.RequeueAfter != busy {
+		if !begun && result.RequeueAfter != gatherPollInterval {
 			return tasks, result.RequeueAfter
 		}
 	}

@@ -25,9 +25,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// unsaved is when somebody who has had his time with a run whose results are nowhere else is looked at again. Whoever
-// fetches them says so, and is heard at once.
-const unsaved = time.Hour
+// unsavedRecheckInterval is when somebody who has had his time with a run whose results are nowhere else is looked at
+// again. Whoever fetches them says so, and is heard at once.
+const unsavedRecheckInterval = time.Hour
 
 // Reconciler looks after ended runs, by namespace and identity.
 type Reconciler struct {
@@ -71,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("letting go of what run %q has left: %w", req.Name, err)
 	}
 	if kept {
-		return ctrl.Result{RequeueAfter: unsaved}, nil
+		return ctrl.Result{RequeueAfter: unsavedRecheckInterval}, nil
 	}
 	return r.again(d), nil
 }
@@ -104,8 +104,8 @@ func lastOf(attempts []tektonv1.PipelineRun) *tektonv1.PipelineRun {
 	return last
 }
 
-// attempts are those of a run, past the cache: one that was just made may not be there yet. A run that has never started
-// has no label of its own.
+// attempts are those of a run, past the cache: one that was just made may not be there yet. A run that has never
+// started has no label of its own.
 func (r *Reconciler) attempts(ctx context.Context, key types.NamespacedName) ([]tektonv1.PipelineRun, error) {
 	var list tektonv1.PipelineRunList
 	if err := r.live.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingLabels{contract.LabelRun: key.Name}); err != nil {
@@ -155,7 +155,8 @@ func (r *Reconciler) letGo(ctx context.Context, attempts []tektonv1.PipelineRun,
 	return kept, nil
 }
 
-// letVolumesGo deletes the volumes of a run, and the pods that hold them, unless they hold results that are nowhere else.
+// letVolumesGo deletes the volumes of a run, and the pods that hold them, unless they hold results that are nowhere
+// else.
 func (r *Reconciler) letVolumesGo(ctx context.Context, attempts []tektonv1.PipelineRun, claims []corev1.PersistentVolumeClaim) (kept bool, err error) {
 	last := lastOf(attempts)
 	if last.Annotations[contract.AnnotationVolumeDeleted] == "" {

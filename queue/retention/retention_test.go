@@ -239,7 +239,7 @@ func TestTheVolumesOfAThousandRunsAreListedOnce(t *testing.T) {
 			if n >= looked {
 				continue
 			}
-			if again := w.reconcile(id).RequeueAfter; again != unsaved {
+			if again := w.reconcile(id).RequeueAfter; again != unsavedRecheckInterval {
 				t.Fatalf("%s is looked at again after %s", id, again)
 			}
 		}

@@ -24,14 +24,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// moment is how long changes of the runs of a matrix are gathered before it is looked at.
-const moment = 2 * time.Second
+// debounce is how long changes of the runs of a matrix are gathered before it is looked at.
+const debounce = 2 * time.Second
 
 // Setup adds the controllers of runs and of matrices to a manager. matrices is a cache of CustomRuns.
 func Setup(mgr ctrl.Manager, matrices cache.Cache, keep Keep, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), keep, clock.RealClock{}, log)
 	err := ctrl.NewControllerManagedBy(mgr).Named("retention-matrix").
-		Watches(&tektonv1.PipelineRun{}, watch.Debounce(moment, matrix.Of), builder.WithPredicates(atItsEnd())).
+		Watches(&tektonv1.PipelineRun{}, watch.Debounce(debounce, matrix.Of), builder.WithPredicates(atItsEnd())).
 		WatchesRawSource(source.Kind(matrices, &tektonv1beta1.CustomRun{}, handler.TypedEnqueueRequestsFromMapFunc(done))).
 		WatchesRawSource(source.Kind(matrices, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(matrixIn))).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff(), CacheSyncTimeout: watch.CacheSyncTimeout}).

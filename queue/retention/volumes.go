@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// round is how long the volumes of a namespace are known once they were listed: a thousand runs have had their time
-	// together where a controller starts anew, and each list is one of all volumes.
-	round = time.Minute
-	// apartClocks is how far the clock of Tekton, which says when a run ended, may be before ours.
-	apartClocks = time.Minute
+	// volumeListLifetime is how long the volumes of a namespace are known once they were listed: a thousand runs have
+	// had their time together where a controller starts anew, and each list is one of all volumes.
+	volumeListLifetime = time.Minute
+	// maxClockSkew is how far the clock of Tekton, which says when a run ended, may be before ours.
+	maxClockSkew = time.Minute
 )
 
 // volumes are those of namespaces that runs may own, as the last list had them.
@@ -51,7 +51,7 @@ func (v *volumes) of(ctx context.Context, attempts []tektonv1.PipelineRun) ([]co
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	known, err := v.since(ctx, attempts[0].Namespace, ended.Add(apartClocks))
+	known, err := v.since(ctx, attempts[0].Namespace, ended.Add(maxClockSkew))
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +77,11 @@ func (v *volumes) forget(attempts []tektonv1.PipelineRun) {
 	}
 }
 
-// since lists the volumes of a namespace, unless they were listed within the round and after a time.
+// since lists the volumes of a namespace, unless they were listed less than volumeListLifetime ago and after a time.
 func (v *volumes) since(ctx context.Context, namespace string, after time.Time) (owners, error) {
 	now := v.clock.Now()
 	for name, l := range v.known {
-		if now.Sub(l.at) >= round {
+		if now.Sub(l.at) >= volumeListLifetime {
 			delete(v.known, name)
 		}
 	}

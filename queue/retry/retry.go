@@ -1,6 +1,6 @@
-// Package retry requeues a run that lost its quota, or a task to its target, as another attempt: a new PipelineRun of
-// the same plan, because a started one cannot be pending again. It must not judge results: a run that failed by
-// itself gets no further attempt.
+// Package retry gives a run that lost its quota, or a task to its target, another attempt: a PipelineRun of the same
+// plan, because one that has begun cannot wait again. It must not judge results: a run that failed by itself gets
+// none.
 package retry
 
 import (
@@ -59,8 +59,8 @@ func Setup(mgr ctrl.Manager, m *metrics.Metrics, log *slog.Logger) error {
 		Complete(r)
 }
 
-// Reconcile makes the next attempt of a run that ended for no fault of its own and is released. The mark comes last: a death before it
-// finds the attempt again by its name, and an attempt that a person deletes is not made anew.
+// Reconcile makes the next attempt of a run that ended for no fault of its own and is released. The mark comes last:
+// a death before it finds the attempt again by its name, and an attempt that a person deletes is not made anew.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	pr := &tektonv1.PipelineRun{}
 	if err := r.client.Get(ctx, req.NamespacedName, pr); err != nil {
@@ -81,13 +81,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.goOn(ctx, whole)
 	}
 	if apierrors.IsConflict(err) { // somebody wants its end just now, perhaps
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	}
 	return ctrl.Result{}, err
 }
 
-// soon is when a change that met another one is tried again.
-const soon = 200 * time.Millisecond
+// conflictRetryDelay is when a change that met another one is tried again.
+const conflictRetryDelay = 200 * time.Millisecond
 
 // goOn makes the next attempt of pr.
 func (r *Reconciler) goOn(ctx context.Context, pr *tektonv1.PipelineRun) error {
@@ -188,8 +188,9 @@ func nextName(pr *tektonv1.PipelineRun) string {
 	return kmeta.ChildName(run.ID(pr), "-a"+strconv.Itoa(run.Attempt(pr)+1))
 }
 
-// Next is the PipelineRun of the next attempt of the run of pr: the same plan, pending, in the same queue. One that may go
-// to several targets is in the queue of none, as it was compiled: where the last attempt was may be what it lost.
+// Next is the PipelineRun of the next attempt of the run of pr: the same plan, pending, in the same queue. One that
+// may go to several targets is in the queue of none, as it was compiled: where the last attempt was may be what it
+// lost.
 func Next(pr *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 	id, attempt := run.ID(pr), strconv.Itoa(run.Attempt(pr)+1)
 	labels := maps.Clone(pr.Labels)
@@ -225,8 +226,8 @@ func Next(pr *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 
 const tektonPrefix = "tekton.dev/"
 
-// keptAnnotations are what whoever made the run wrote, and which point of a matrix it is: what happened to the old attempt
-// does not hold for the new one.
+// keptAnnotations are what whoever made the run wrote, and which point of a matrix it is: what happened to the old
+// attempt does not hold for the new one.
 func keptAnnotations() []string {
 	kept := []string{contract.AnnotationPoint, contract.AnnotationMLflowParent}
 	for key, rule := range run.KeyTable() {

@@ -88,15 +88,15 @@ func (t Target) Revoke(ctx context.Context, namespace string, uid types.UID) err
 
 // Unknown is a target that nobody knows the way to, because of cause.
 func Unknown(name string, cause error) Target {
-	return Target{Name: name, Way: noWay{cause}}
+	return Target{Name: name, Way: unreachable{cause}}
 }
 
-// noWay answers with what keeps it from the target.
-type noWay struct{ cause error }
+// unreachable answers with what keeps it from the target.
+type unreachable struct{ cause error }
 
-func (n noWay) Access(Ask) (Grant, error)                       { return Grant{}, n.cause }
-func (n noWay) Revoke(context.Context, string, types.UID) error { return n.cause }
-func (n noWay) Forget(types.UID)                                {}
+func (n unreachable) Access(Ask) (Grant, error)                       { return Grant{}, n.cause }
+func (n unreachable) Revoke(context.Context, string, types.UID) error { return n.cause }
+func (n unreachable) Forget(types.UID)                                {}
 
 // Forget ends the care for the way of a run.
 func (t Target) Forget(run types.UID) {

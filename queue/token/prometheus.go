@@ -32,12 +32,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// seldom is when a token that could not be had is asked for again: the run goes on without, and may do without.
-const seldom = 30 * time.Second
+// failedTokenRetryDelay is when a token that could not be had is asked for again: the run goes on without, and may do
+// without.
+const failedTokenRetryDelay = 30 * time.Second
 
-// Prometheus gives runs a token for the Prometheus that they ask, where an administrator has listed that server: of account
-// contract.AccountMetrics, in a Secret beside the run. queue/access ends it with the way to the target. An experiment names
-// the server, so no other one gets a token.
+// Prometheus gives runs a token for the Prometheus that they ask, where an administrator has listed that server: of
+// account contract.AccountMetrics, in a Secret beside the run. queue/access ends it with the way to the target. An
+// experiment names the server, so no other one gets a token.
 type Prometheus struct {
 	client client.Client
 	live   client.Reader
@@ -81,9 +82,9 @@ func (r *Prometheus) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("a run has no token for its Prometheus", "run", run.ID(pr), "why", err.Error())
-		return ctrl.Result{RequeueAfter: seldom}, nil
+		return ctrl.Result{RequeueAfter: failedTokenRetryDelay}, nil
 	}
-	return ctrl.Result{RequeueAfter: max(soon, renew.Sub(r.clock.Now()))}, r.sweep(ctx, pr)
+	return ctrl.Result{RequeueAfter: max(conflictRetryDelay, renew.Sub(r.clock.Now()))}, r.sweep(ctx, pr)
 }
 
 // needsMetrics is false once the run is over: its release follows, which ends what was given before.
@@ -134,7 +135,7 @@ func (r *Prometheus) give(ctx context.Context, pr *tektonv1.PipelineRun, server 
 	if err := r.client.Create(ctx, bond); err != nil && !apierrors.IsAlreadyExists(err) {
 		return time.Time{}, fmt.Errorf("making what its token is bound to, Secret %s in %s: %w; bflow bootstrap repairs the rights", bond.Name, bond.Namespace, err)
 	}
-	seconds := int64(Life.Seconds())
+	seconds := int64(TokenLifetime.Seconds())
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds,
 		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: bond.Name}}}
 	if server.Audience != "" {

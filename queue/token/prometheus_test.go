@@ -127,7 +127,7 @@ func makeRun(edits ...func(*tektonv1.PipelineRun)) *tektonv1.PipelineRun {
 func TestARunHasATokenForTheServerThatIsListed(t *testing.T) {
 	pr := makeRun()
 	w := newMetricsWorld(t, pr)
-	if after := w.look(t); after != Life/2 {
+	if after := w.look(t); after != TokenLifetime/2 {
 		t.Errorf("renewed after %s", after)
 	}
 	data := w.holds(t)
@@ -137,7 +137,7 @@ func TestARunHasATokenForTheServerThatIsListed(t *testing.T) {
 	if spec := w.asked[0].Spec; len(spec.Audiences) != 1 || spec.Audiences[0] != ofThanos || *spec.ExpirationSeconds > 3600 {
 		t.Errorf("asked for %+v", spec)
 	}
-	w.clock.Step(Life / 2)
+	w.clock.Step(TokenLifetime / 2)
 	w.look(t)
 	if len(w.asked) != 2 || !w.valid(t) {
 		t.Errorf("after half of its life %d tokens were made; the last is valid: %v", len(w.asked), w.valid(t))
@@ -230,7 +230,7 @@ func TestAListThatCannotBeReadKeepsNoRun(t *testing.T) {
 	if err := os.WriteFile(w.r.file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if after := w.look(t); after != seldom {
+	if after := w.look(t); after != failedTokenRetryDelay {
 		t.Errorf("looked at again after %s", after)
 	}
 	if err := os.Remove(w.r.file); err != nil {

@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// soon is when a change that met another one is tried again.
-const soon = 200 * time.Millisecond
+// conflictRetryDelay is when a change that met another one is tried again.
+const conflictRetryDelay = 200 * time.Millisecond
 
 // Reconciler looks after the tokens of tasks.
 type Reconciler struct {
@@ -87,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case gone:
 		return ctrl.Result{}, nil
 	case apierrors.IsConflict(err):
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
 	case err != nil && fresh.IsDone():
 		return ctrl.Result{}, fmt.Errorf("ending the token of task %q: %w", fresh.Name, err)
 	case err != nil:
@@ -110,7 +110,7 @@ func (r *Reconciler) due(task *tektonv1.TaskRun) (after time.Duration, now bool)
 	case bond(task) == "":
 		return 0, false
 	case !task.IsSuccessful() && task.Status.CompletionTime != nil:
-		after = Grace - r.clock.Since(task.Status.CompletionTime.Time)
+		after = RevokeGracePeriod - r.clock.Since(task.Status.CompletionTime.Time)
 	}
 	return max(after, 0), after <= 0
 }

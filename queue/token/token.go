@@ -1,11 +1,11 @@
-// Package token mints single-purpose tokens and stores them next to their users. A task with contract.LabelToken has
-// a token of contract.AccountSubmit while it runs, whatever the service account of its pod; a run whose Prometheus an
-// administrator has listed has a token of contract.AccountMetrics for that server. It must not read a Secret, which
-// nobody may in a namespace of runs, or mint a token of any other account.
+// Package token makes tokens of accounts that do one thing each, and puts them beside what uses them. A task that
+// asks by contract.LabelToken has one of contract.AccountSubmit while it runs, whichever account its pod has; a run
+// whose Prometheus an administrator has listed has one of contract.AccountMetrics for that server. It must not read a
+// Secret, which nobody may beside runs, nor make a token of any other account.
 //
-// A token can be bound to a pod only if the pod runs as that very account. The tokens of a task are bound to a
-// second, empty Secret instead: all of them are invalidated when it is deleted. Both Secrets are owned by the
-// TaskRun. Annotations of the TaskRun hold the state, so that a restarted controller can continue:
+// A token can be bound to a pod only where the pod runs as that very account. Those of a task are bound to a second
+// Secret, which is empty: all of them end when that is deleted. Both are owned by the TaskRun. What is known of them
+// stands in annotations of the TaskRun, so that a controller that starts again goes on with them:
 // contract.AnnotationTokenBond and contract.AnnotationTokenRenew.
 package token
 
@@ -29,11 +29,11 @@ import (
 )
 
 const (
-	// Life is how long a token is valid at most.
-	Life = time.Hour
-	// Grace is how long the token of a task that was cancelled or timed out stays valid: Tekton calls such a task done
-	// before its pod has ended, which still has to cancel the runs it made.
-	Grace = time.Minute
+	// TokenLifetime is how long a token is valid at most.
+	TokenLifetime = time.Hour
+	// RevokeGracePeriod is how long the token of a task that was cancelled or timed out stays valid: Tekton calls
+	// such a task done before its pod has ended, which still has to cancel the runs it made.
+	RevokeGracePeriod = time.Minute
 )
 
 // asks says whether the controller owes a task a token.
@@ -55,8 +55,8 @@ func renewal(task *tektonv1.TaskRun) time.Time {
 	return at
 }
 
-// bind makes the Secret that tokens of a task are bound to, and writes down which it is. One that is there already is of a
-// controller that has ended in between, before it bound a token to it.
+// bind makes the Secret that tokens of a task are bound to, and writes down which it is. One that is there already is
+// of a controller that has ended in between, before it bound a token to it.
 func (r *Reconciler) bind(ctx context.Context, task *tektonv1.TaskRun) error {
 	uid, err := access.Replace(ctx, r.client, secret(task, contract.SubmitBond(task.Name)))
 	if err != nil {
@@ -65,10 +65,10 @@ func (r *Reconciler) bind(ctx context.Context, task *tektonv1.TaskRun) error {
 	return r.note(ctx, task, map[string]string{contract.AnnotationTokenBond: string(uid)})
 }
 
-// give puts a token into the Secret that the pod of a task mounts. Its volume follows it. A token that this one replaces
-// stays valid: whoever has begun to use it may go on.
+// give puts a token into the Secret that the pod of a task mounts. Its volume follows it. A token that this one
+// replaces stays valid: whoever has begun to use it may go on.
 func (r *Reconciler) give(ctx context.Context, task *tektonv1.TaskRun) error {
-	seconds := int64(Life.Seconds())
+	seconds := int64(TokenLifetime.Seconds())
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds,
 		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: contract.SubmitBond(task.Name), UID: bond(task)}}}
 	now := r.clock.Now()

@@ -20,7 +20,7 @@ import (
 
 func TestATaskHasATokenWhileItRuns(t *testing.T) {
 	w := newWorld(t, makeTask())
-	if after := w.must(); after != Life/2 {
+	if after := w.must(); after != TokenLifetime/2 {
 		t.Errorf("looked at again after %s, want when half of its life is over", after)
 	}
 	first := w.holds()
@@ -31,7 +31,7 @@ func TestATaskHasATokenWhileItRuns(t *testing.T) {
 		t.Errorf("what tokens are bound to holds %d keys", len(data))
 	}
 	w.restart()
-	w.clock.Step(Life/2 - time.Second)
+	w.clock.Step(TokenLifetime/2 - time.Second)
 	if after := w.must(); after != time.Second || w.holds() != first {
 		t.Errorf("a controller that has started again: after %s it looks again, %q lies there", after, w.holds())
 	}
@@ -58,7 +58,7 @@ func TestACancelledTaskCanStillCancelItsRuns(t *testing.T) {
 			w.must()
 			token := w.holds()
 			w.ends(corev1.ConditionFalse, reason)
-			w.clock.Step(Grace - time.Second)
+			w.clock.Step(RevokeGracePeriod - time.Second)
 			if after := w.must(); after != time.Second || !w.valid(token) || w.holds() != token {
 				t.Errorf("a second too early: valid %v, holds %q, again after %s", w.valid(token), w.holds(), after)
 			}
@@ -113,7 +113,7 @@ func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {
 	if err := w.client.Delete(t.Context(), w.there(contract.SubmitBond("e"))); err != nil {
 		t.Fatal(err)
 	}
-	w.clock.Step(Life / 2)
+	w.clock.Step(TokenLifetime / 2)
 	if _, err := w.look(); err == nil || !strings.Contains(err.Error(), `giving task "e" a token of account bflow-submit: asking for it: `) {
 		t.Errorf("it says %v", err)
 	}

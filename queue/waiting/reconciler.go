@@ -27,11 +27,11 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// gather is how long changes are gathered before the queues are read: one admission moves every place behind it.
-const gather = time.Second
+// debounce is how long changes are gathered before the queues are read: one admission moves every place behind it.
+const debounce = time.Second
 
-// patience is how long a reservation may be on its way through the checks before anybody is told.
-const patience = 3 * time.Second
+// reservationReportDelay is how long a reservation may be on its way through the checks before anybody is told.
+const reservationReportDelay = 3 * time.Second
 
 // Reconciler explains all queued runs at once: places are known only together.
 type Reconciler struct {
@@ -50,7 +50,7 @@ func NewReconciler(c client.Client, recorder events.EventRecorder, m *metrics.Me
 // Setup registers the reconciler: any change of a Workload, or of a run, makes it look again after a moment.
 func Setup(mgr ctrl.Manager, m *metrics.Metrics) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-waiting"), m)
-	all := watch.Debounce(gather, func(context.Context, client.Object) []reconcile.Request { return watch.ByName("queues") })
+	all := watch.Debounce(debounce, func(context.Context, client.Object) []reconcile.Request { return watch.ByName("queues") })
 	return ctrl.NewControllerManagedBy(mgr).Named("waiting").
 		Watches(&kueue.Workload{}, all).
 		Watches(&kueue.LocalQueue{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -66,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	result, err := r.tell(ctx)
-	if took := time.Since(began); took > gather {
+	if took := time.Since(began); took > debounce {
 		r.rest = time.Now().Add(took)
 	}
 	return result, err
@@ -85,7 +85,7 @@ func (r *Reconciler) tell(ctx context.Context) (ctrl.Result, error) {
 	var failed []error
 	again := time.Duration(0)
 	if soon {
-		again = gather
+		again = debounce
 	}
 	for i := range runs.Items {
 		pr := &runs.Items[i]
@@ -96,7 +96,7 @@ func (r *Reconciler) tell(ctx context.Context) (ctrl.Result, error) {
 		told[pr.UID] = reason.Kind
 		err := r.explain(ctx, pr, reason)
 		if apierrors.IsConflict(err) { // it changes just now, by its start perhaps
-			again, err = gather, nil
+			again, err = debounce, nil
 		}
 		failed = append(failed, client.IgnoreNotFound(err))
 	}
@@ -127,7 +127,7 @@ func (r *Reconciler) reasons(ctx context.Context) (reasons map[types.UID]Reason,
 			continue
 		}
 		reason := Explain(wl, places[wl.UID])
-		if reason.Kind == KindChecked && time.Since(reservedAt(wl)) < patience {
+		if reason.Kind == KindChecked && time.Since(reservedAt(wl)) < reservationReportDelay {
 			reason.Kind, soon = KindStarting, true // it most likely is, and of a start nothing is written
 		}
 		reasons[owner.UID] = reason

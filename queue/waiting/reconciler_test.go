@@ -117,7 +117,7 @@ func TestAReservationOnItsWayIsNotTold(t *testing.T) {
 		want  string
 	}{
 		{0, "Next in queue"},
-		{patience, "Its quota is reserved; bflow-local: no answer yet"},
+		{reservationReportDelay, "Its quota is reserved; bflow-local: no answer yet"},
 	} {
 		wl := &kueue.Workload{}
 		if err := c.Get(t.Context(), types.NamespacedName{Namespace: "bench", Name: "run-0000"}, wl); err != nil {

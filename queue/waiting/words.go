@@ -43,7 +43,7 @@ func Explain(wl *kueue.Workload, place int) Reason {
 		return Reason{KindTooBig, tidy("Set aside, out of the way of others: it " + lack + "; it takes its place again as soon as there is enough")}
 	case !active(wl):
 		return Reason{KindDeactivated, "Taken out of the queue: its Workload is deactivated"}
-	case unstartable(wl) != "" && (away(wl) || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved)):
+	case unstartable(wl) != "" && (isInBackoff(wl) || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved)):
 		return Reason{KindSentBack, sentBack(wl)}
 	case apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadAdmitted):
 		return Reason{KindStarting, "Admitted; it starts now"}
@@ -67,15 +67,15 @@ func Explain(wl *kueue.Workload, place int) Reason {
 	return Reason{KindQueued, queued(wl, place) + before(wl)}
 }
 
-// away says whether Kueue lets the Workload wait before it queues it again.
-func away(wl *kueue.Workload) bool {
+// isInBackoff says whether Kueue lets the Workload wait before it queues it again.
+func isInBackoff(wl *kueue.Workload) bool {
 	return wl.Status.RequeueState != nil && wl.Status.RequeueState.RequeueAt != nil
 }
 
 // sentBack is what keeps a run that could not be let start, and when it is tried again.
 func sentBack(wl *kueue.Workload) string {
 	text := "Sent back, so that others go first: it was admitted and could not be let start: " + tidy(unstartable(wl))
-	if away(wl) {
+	if isInBackoff(wl) {
 		text += "; it queues again at " + wl.Status.RequeueState.RequeueAt.UTC().Format(time.TimeOnly+" UTC")
 	}
 	return text

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	probeEvery  = 10 * time.Second
-	probeAnswer = 5 * time.Second
+	probeInterval = 10 * time.Second
+	probeTimeout  = 5 * time.Second
 )
 
 // Reach is whether the API server of a target answers, and since when that is so.
@@ -57,7 +57,7 @@ func newProbe(cfg *rest.Config, clock func() time.Time, tell func()) (*probe, er
 }
 
 func (p *probe) run(ctx context.Context) {
-	tick := time.NewTicker(probeEvery)
+	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
 	for {
 		p.ask(ctx)
@@ -133,7 +133,7 @@ func (p *probe) answer(ctx context.Context) string {
 
 // get asks for a path; the body of what it answers ends with the time of an answer.
 func (p *probe) get(ctx context.Context, path string) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeAnswer)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base.JoinPath(path).String(), nil)
 	if err != nil {
 		cancel()

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// askAnswer is how long a question what the cluster serves may take.
-const askAnswer = 15 * time.Second
+// discoveryTimeout is how long a question what the cluster serves may take.
+const discoveryTimeout = 15 * time.Second
 
 // sight is what is watched of a cluster that was reachable once.
 type sight struct {
@@ -37,7 +37,7 @@ type sight struct {
 // openSight asks the cluster of cfg what it serves and says what to watch; nothing is watched until the cache starts.
 func openSight(cfg *rest.Config, tell func(), nodes labels.Selector, also []watched) (*sight, error) {
 	asks := rest.CopyConfig(cfg)
-	asks.Timeout = askAnswer
+	asks.Timeout = discoveryTimeout
 	asked, err := rest.HTTPClientFor(asks)
 	if err != nil {
 		return nil, err
@@ -74,11 +74,11 @@ func openSight(cfg *rest.Config, tell func(), nodes labels.Selector, also []watc
 		return nil, err
 	}
 	for _, w := range also {
-		if err := hear(s.beside, w.kind, w.handler); err != nil {
+		if err := addHandler(s.beside, w.kind, w.handler); err != nil {
 			return nil, err
 		}
 	}
-	return s, s.watch(tell)
+	return s, s.addHandlers(tell)
 }
 
 func serves(mapper meta.RESTMapper, kind schema.GroupKind, version string) (bool, error) {
@@ -89,7 +89,7 @@ func serves(mapper meta.RESTMapper, kind schema.GroupKind, version string) (bool
 	return err == nil, err
 }
 
-func (s *sight) watched() []client.Object {
+func (s *sight) kinds() []client.Object {
 	objects := []client.Object{&corev1.Node{}, &corev1.Pod{}}
 	if s.dynamic {
 		objects = append(objects, &resourcev1.ResourceSlice{}, &resourcev1.ResourceClaim{})
@@ -97,7 +97,7 @@ func (s *sight) watched() []client.Object {
 	return objects
 }
 
-func (s *sight) watch(tell func()) error {
+func (s *sight) addHandlers(tell func()) error {
 	tellIf := func(yes bool) {
 		if yes {
 			tell()
@@ -108,15 +108,15 @@ func (s *sight) watch(tell func()) error {
 		DeleteFunc: func(obj any) { tellIf(counts(obj)) },
 		UpdateFunc: func(before, after any) { tellIf(changed(before, after)) },
 	}
-	for _, obj := range s.watched() {
-		if err := hear(s.cache, obj, handler); err != nil {
+	for _, obj := range s.kinds() {
+		if err := addHandler(s.cache, obj, handler); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func hear(in cache.Cache, obj client.Object, handler toolscache.ResourceEventHandler) error {
+func addHandler(in cache.Cache, obj client.Object, handler toolscache.ResourceEventHandler) error {
 	informer, err := in.GetInformer(context.Background(), obj, cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("watching %T: %w", obj, err)

@@ -19,8 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// restLong is an outage after which everything is read anew: a watch may not have noticed that its connection is dead.
-const restLong = 30 * time.Second
+// rereadAfterOutage is an outage after which everything is read anew: a watch may not have noticed that its
+// connection is dead.
+const rereadAfterOutage = 30 * time.Second
 
 // Target is a cluster whose devices are in sight. It is a Runnable of the manager.
 type Target struct {
@@ -44,8 +45,8 @@ var (
 	_ manager.LeaderElectionRunnable = (*Target)(nil)
 )
 
-// New returns a view of the cluster of cfg. Nobody is asked anything until Start. tell is called after something that is
-// counted has changed, or the API server went or came back; it must not block.
+// New returns a view of the cluster of cfg. Nobody is asked anything until Start. tell is called after something that
+// is counted has changed, or the API server went or came back; it must not block.
 func New(cfg *rest.Config, name string, tell func()) (*Target, error) {
 	t := &Target{Name: name, cfg: cfg, tell: tell}
 	var err error
@@ -78,7 +79,7 @@ func (t *Target) Start(ctx context.Context) error {
 		s, err := openSight(t.cfg, t.tell, t.Nodes, t.also)
 		if err == nil {
 			delay = backoff
-			err = t.watch(ctx, s)
+			err = t.keepOpen(ctx, s)
 		}
 		if ctx.Err() != nil {
 			break
@@ -92,8 +93,8 @@ func (t *Target) Start(ctx context.Context) error {
 	return nil
 }
 
-// watch keeps s up to date until ctx ends or the API server is back after a long outage.
-func (t *Target) watch(ctx context.Context, s *sight) error {
+// keepOpen keeps s up to date until ctx ends or the API server is back after a long outage.
+func (t *Target) keepOpen(ctx context.Context, s *sight) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -123,7 +124,7 @@ func (t *Target) renew(ctx context.Context, end context.CancelCauseFunc) {
 			return
 		case <-t.probe.returned():
 		}
-		if t.probe.lastOutage() >= restLong {
+		if t.probe.lastOutage() >= rereadAfterOutage {
 			end(errBack)
 			return
 		}

@@ -14,8 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// answerTime bounds each request: far less than the time for which a hub believes in its hold.
-const answerTime = 10 * time.Second
+// requestTimeout bounds each request: far less than the time for which a hub believes in its hold.
+const requestTimeout = 10 * time.Second
 
 // keeper keeps the Lease of one target.
 type keeper struct {
@@ -42,8 +42,8 @@ func (k *keeper) because() string {
 	return ": " + k.trouble
 }
 
-// holds says whether the Lease is ours as far as we know. The caller holds mu.
-func (k *keeper) holds() bool {
+// isHolderLocked says whether the Lease is ours as far as we know. The caller holds mu.
+func (k *keeper) isHolderLocked() bool {
 	l, known := k.memory.Lease()
 	return known && l.Holder == k.o.Hub
 }
@@ -105,7 +105,7 @@ func (k *keeper) step(ctx context.Context, t target.Target) time.Duration {
 	had := k.trouble
 	k.trouble = ""
 	k.mu.Unlock()
-	if now := k.told(); had != "" || stale || now != k.said {
+	if now := k.answerState(); had != "" || stale || now != k.said {
 		k.said = now
 		k.o.Targets.Tell(k.name) // runs that wait are judged anew
 	}
@@ -114,7 +114,7 @@ func (k *keeper) step(ctx context.Context, t target.Target) time.Duration {
 
 // situation is what our runs need, from memory and cache. idle means that nothing about the Lease concerns us.
 func (k *keeper) situation(ctx context.Context) (s lock.Situation, idle bool, err error) {
-	started, err := k.runs.started(ctx, k.name)
+	started, err := k.runs.listStarted(ctx, k.name)
 	if err != nil {
 		return s, false, err
 	}
@@ -133,13 +133,13 @@ func (k *keeper) situation(ctx context.Context) (s lock.Situation, idle bool, er
 	return s, known && s.Idle() && !k.curious && l.Holder != k.o.Hub && !asks, nil
 }
 
-// told is all of the memory that answers to runs depend on.
-func (k *keeper) told() string {
+// answerState is all of the memory that answers to runs depend on.
+func (k *keeper) answerState() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.o.Clock.Now()
 	l, known := k.memory.Lease()
-	_, holds := k.memory.Holds(now, l.Key)
+	_, holds := k.memory.FenceFor(now, l.Key)
 	text := fmt.Sprint(known, l.Holder, l.Key, l.Fence, l.Before, holds, k.memory.Late(now), k.memory.Abandoned(now))
 	for _, a := range l.Asks { // without its beat
 		text += a.Hub + a.Since.String()
@@ -156,7 +156,7 @@ func (k *keeper) stale() bool {
 
 // look reads the Lease, and where that matters whose pods are alive.
 func (k *keeper) look(ctx context.Context, t target.Target, s *lock.Situation) (*coordinationv1.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	l, obj, err := read(ctx, t.Live)
 	if err != nil {
@@ -164,8 +164,8 @@ func (k *keeper) look(ctx context.Context, t target.Target, s *lock.Situation) (
 	}
 	now := k.o.Clock.Now()
 	k.mu.Lock()
-	k.memory.Saw(now, l)
-	looking := k.memory.Looking(now)
+	k.memory.NoteRead(now, l)
+	looking := k.memory.HubsToCheck(now)
 	k.mu.Unlock()
 	if len(looking) == 0 || l.Version == "" && s.Idle() {
 		return obj, nil
@@ -175,7 +175,7 @@ func (k *keeper) look(ctx context.Context, t target.Target, s *lock.Situation) (
 		return nil, err
 	}
 	k.mu.Lock()
-	k.memory.Looked(began, s.Alive)
+	k.memory.NoteAlive(began, s.Alive)
 	k.mu.Unlock()
 	return obj, nil
 }
@@ -184,7 +184,7 @@ func (k *keeper) look(ctx context.Context, t target.Target, s *lock.Situation) (
 func (k *keeper) change(ctx context.Context, t target.Target, obj *coordinationv1.Lease, s lock.Situation) (time.Duration, error) {
 	next, step := k.next(s)
 	if step.Frees() { // a cache may not show yet what was let start
-		started, err := k.runs.startedNow(ctx, k.name)
+		started, err := k.runs.listStartedLive(ctx, k.name)
 		if err != nil {
 			return 0, err
 		}
@@ -202,7 +202,7 @@ func (k *keeper) change(ctx context.Context, t target.Target, obj *coordinationv
 	defer k.mu.Unlock()
 	again := k.memory.Again(k.o.Clock.Now(), s)
 	if again == 0 && k.curious {
-		again = lock.Every
+		again = lock.RenewInterval
 	}
 	return again, nil
 }
@@ -214,7 +214,7 @@ func (k *keeper) next(s lock.Situation) (lock.Lease, lock.Step) {
 }
 
 func (k *keeper) write(ctx context.Context, t target.Target, obj *coordinationv1.Lease, next lock.Lease, step lock.Step) (conflict bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	from := of(obj)
 	sent := k.o.Clock.Now()
@@ -226,7 +226,7 @@ func (k *keeper) write(ctx context.Context, t target.Target, obj *coordinationv1
 		return false, err
 	}
 	k.mu.Lock()
-	k.memory.Wrote(sent, k.o.Clock.Now(), stored)
+	k.memory.NoteWritten(sent, k.o.Clock.Now(), stored)
 	k.mu.Unlock()
 	k.record(step, from, stored)
 	return false, nil
@@ -259,14 +259,14 @@ func (k *keeper) fail(doing string, err error) time.Duration {
 		k.o.Log.Warn("the lock of a target", "target", k.name, "error", doing+err.Error())
 		k.o.Targets.Tell(k.name)
 	}
-	if k.holding() {
-		return soonest
+	if k.isHolder() {
+		return failureRetryDelay
 	}
-	return lock.Every
+	return lock.RenewInterval
 }
 
-func (k *keeper) holding() bool {
+func (k *keeper) isHolder() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.holds()
+	return k.isHolderLocked()
 }

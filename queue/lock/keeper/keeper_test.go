@@ -201,7 +201,7 @@ func TestAHubTakesRenewsAndFreesTheLease(t *testing.T) {
 		fence := l.fence()
 		l.expect("a", "k", fence)
 		before := l.lease().Spec.RenewTime
-		time.Sleep(2 * lock.Duration)
+		time.Sleep(2 * lock.LeaseDuration)
 		synctest.Wait()
 		if !l.lease().Spec.RenewTime.After(before.Time) {
 			t.Error("it is not renewed")
@@ -272,7 +272,7 @@ func TestACrashedHolderIsTakenOverWhenNothingOfItIsAlive(t *testing.T) {
 		l.must(l.target.Delete(t.Context(), pod))
 		gone := time.Now()
 		b.let("r2", "l")
-		if took := time.Since(gone); took < lock.Duration {
+		if took := time.Since(gone); took < lock.LeaseDuration {
 			t.Errorf("b starts after %v", took)
 		}
 		l.expect("b", "l", fence+1)
@@ -299,11 +299,11 @@ func TestWhoWaitsIsJudgedAnewWhenTheHolderIsLate(t *testing.T) {
 				}
 			}
 		}()
-		time.Sleep(lock.Duration / 2)
+		time.Sleep(lock.LeaseDuration / 2)
 		a.stop()
-		time.Sleep(lock.Duration / 2)
+		time.Sleep(lock.LeaseDuration / 2)
 		before := told.Load()
-		time.Sleep(lock.Duration)
+		time.Sleep(lock.LeaseDuration)
 		if told.Load() == before {
 			t.Error("nobody was told")
 		}
@@ -327,7 +327,7 @@ func TestAHubThatIsCutOffStopsGrantingFirst(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if refused == 0 || refused > lock.Deadline+time.Second || time.Since(cut) < 2*lock.Duration {
+		if refused == 0 || refused > lock.RenewDeadline+time.Second || time.Since(cut) < 2*lock.LeaseDuration {
 			t.Errorf("a stops granting after %v, b begins after %v", refused, time.Since(cut))
 		}
 		if a := a.ask(lock.Request{Run: "bench/r3", Key: "k", Queued: time.Now()}); a.Granted {
@@ -343,7 +343,7 @@ func TestAControllerThatStartsAgainGoesOnOrLetsGo(t *testing.T) {
 		a.let("r1", "k")
 		fence := l.fence()
 		a.stop()
-		time.Sleep(3 * lock.Duration)
+		time.Sleep(3 * lock.LeaseDuration)
 		a.start()
 		time.Sleep(time.Second)
 		synctest.Wait()

@@ -45,8 +45,8 @@ func New(o Options) *Keepers {
 	return &Keepers{o: o, runs: runs{o.Cache, o.Live}, all: map[string]*keeper{}}
 }
 
-// Start keeps the Leases until ctx ends, and returns when no keeper works any more. It looks at every target once, for a
-// Lease that a controller before this one has held, and then at those that runs need.
+// Start keeps the Leases until ctx ends, and returns when no keeper works any more. It looks at every target once,
+// for a Lease that a controller before this one has held, and then at those that runs need.
 func (k *Keepers) Start(ctx context.Context) error {
 	history.Write(k.o.Log, history.Event{Kind: history.Born, Hub: k.o.Hub})
 	changes := k.o.Targets.Changes()
@@ -114,7 +114,7 @@ func (k *Keepers) Fence(name, key string) (int64, error) {
 	one := k.of(name)
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	fence, ok := one.memory.Holds(k.o.Clock.Now(), key)
+	fence, ok := one.memory.FenceFor(k.o.Clock.Now(), key)
 	if !ok {
 		return 0, fmt.Errorf("the lock of target %q is not held for setup %q now; the run starts when it is%s", name, key, one.because())
 	}
@@ -132,7 +132,7 @@ type Door struct {
 // Door opens a round of questions. claims are the runs that have leave to start on the target and have not. It answers
 // from memory, at once.
 func (k *Keepers) Door(ctx context.Context, name string, claims []lock.Request) (*Door, error) {
-	started, err := k.runs.started(ctx, name)
+	started, err := k.runs.listStarted(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (d *Door) Close() {
 	s := d.round.Situation()
 	k := d.keeper
 	k.mu.Lock()
-	changed := !reflect.DeepEqual(k.claims, d.claims) || !reflect.DeepEqual(k.want, s.Want) || k.curious != d.round.Curious() || len(d.claims) == 0 && s.Started == "" && k.holds()
+	changed := !reflect.DeepEqual(k.claims, d.claims) || !reflect.DeepEqual(k.want, s.Want) || k.curious != d.round.Curious() || len(d.claims) == 0 && s.Started == "" && k.isHolderLocked()
 	k.claims, k.want, k.curious = d.claims, s.Want, d.round.Curious()
 	k.mu.Unlock()
 	if changed {
@@ -178,5 +178,5 @@ func (d *Door) Close() {
 	}
 }
 
-// soonest is how soon a keeper tries again what did not work.
-const soonest = 2 * time.Second
+// failureRetryDelay is how soon a keeper tries again what did not work.
+const failureRetryDelay = 2 * time.Second

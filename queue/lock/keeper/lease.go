@@ -81,7 +81,7 @@ func into(obj *coordinationv1.Lease, l lock.Lease) error {
 			delete(obj.Annotations, name)
 		}
 	}
-	seconds := int32(lock.Duration.Seconds())
+	seconds := int32(lock.LeaseDuration.Seconds())
 	renewed := metav1.NewMicroTime(l.Renewed)
 	if holder := obj.Spec.HolderIdentity; l.Holder != "" && (holder == nil || *holder != l.Holder) {
 		transitions := int32(1)

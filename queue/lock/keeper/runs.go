@@ -56,8 +56,8 @@ type runs struct {
 	live  client.Reader
 }
 
-// started are the runs with a key that were let start on a target and are not released, as the cache has them.
-func (r runs) started(ctx context.Context, target string) ([]lock.Request, error) {
+// listStarted are the runs with a key that were let start on a target and are not released, as the cache has them.
+func (r runs) listStarted(ctx context.Context, target string) ([]lock.Request, error) {
 	var list tektonv1.PipelineRunList
 	if err := r.cache.List(ctx, &list, client.MatchingFields{run.Index: target}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
@@ -71,9 +71,9 @@ func (r runs) started(ctx context.Context, target string) ([]lock.Request, error
 	return out, nil
 }
 
-// startedNow is the same, past the cache: before a key is let go. Only metadata is read. What lies in other namespaces than
-// those of runs is no run.
-func (r runs) startedNow(ctx context.Context, target string) ([]lock.Request, error) {
+// listStartedLive is the same, past the cache: before a key is let go. Only metadata is read. What lies in other
+// namespaces than those of runs is no run.
+func (r runs) listStartedLive(ctx context.Context, target string) ([]lock.Request, error) {
 	namespaces, err := watch.RunNamespaces(ctx, r.cache)
 	if err != nil {
 		return nil, err

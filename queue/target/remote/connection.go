@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// liveAnswer is how long a call that no watch makes may take.
-const liveAnswer = 15 * time.Second
+// liveRequestTimeout is how long a call that no watch makes may take.
+const liveRequestTimeout = 15 * time.Second
 
 // connection is what a process holds of a target while its Secret is there.
 type connection struct {
@@ -39,8 +39,8 @@ type connection struct {
 	end   context.CancelFunc
 }
 
-// connect makes clients and a view, which asks nobody anything before it runs. It ends with life at the latest. What guard
-// refuses, nil for nothing, is not sent.
+// connect makes clients and a view, which asks nobody anything before it runs. It ends with life at the latest. What
+// guard refuses, nil for nothing, is not sent.
 func connect(life context.Context, c target.Credentials, scheme *runtime.Scheme, guard transport.WrapperFunc, tell, renew func(), clk clock.PassiveClock) (*connection, error) {
 	cfg, err := c.Config()
 	if err != nil {
@@ -89,7 +89,7 @@ func onlyIdentity(obj any) (any, error) {
 // client reads and writes past any cache, within seconds, or not at all.
 func (c *connection) client(cfg *rest.Config, scheme *runtime.Scheme) (client.Client, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.Timeout, cfg.ContentType = liveAnswer, runtime.ContentTypeJSON // calls are few and small: proxies and logs may read them
+	cfg.Timeout, cfg.ContentType = liveRequestTimeout, runtime.ContentTypeJSON // calls are few and small: proxies and logs may read them
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return fuse(c.of.Target, c.sight.Reach, next) })
 	asked, err := rest.HTTPClientFor(cfg)
 	if err != nil {

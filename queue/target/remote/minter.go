@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	mintAnswer   = 15 * time.Second // for one token
-	mintsAtATime = 8
-	askAgain     = 5 * time.Second  // after a failure
-	leastToken   = 10 * time.Minute // what an API server gives at least
+	mintTimeout          = 15 * time.Second // for one token
+	mintsAtATime         = 8
+	failedMintRetryDelay = 5 * time.Second  // after a failure
+	minTokenLifetime     = 10 * time.Minute // what an API server gives at least
 )
 
 // minter makes the tokens of runs, each in the background: whoever asks never waits for the target.
@@ -83,7 +83,7 @@ func (m *minter) Access(ask target.Ask) (target.Grant, error) {
 		return known.grant, nil
 	case known.busy || m.ended:
 		return target.Grant{}, target.ErrNotYet
-	case known.err != nil && now.Before(known.failed.Add(askAgain)):
+	case known.err != nil && now.Before(known.failed.Add(failedMintRetryDelay)):
 		return target.Grant{}, known.err
 	}
 	known.busy = true
@@ -94,9 +94,10 @@ func (m *minter) Access(ask target.Ask) (target.Grant, error) {
 // errRevoked is the answer to a run whose tokens were ended.
 var errRevoked = errors.New("the run is over, and gets no credentials any more")
 
-// Revoke deletes what the tokens of a run are bound to. A target that it does not reach is an error: they are good still.
+// Revoke deletes what the tokens of a run are bound to. A target that it does not reach is an error: they are good
+// still.
 func (m *minter) Revoke(ctx context.Context, namespace string, uid types.UID) error {
-	if m.revoking(namespace, uid) {
+	if m.markOver(namespace, uid) {
 		return target.ErrNotYet
 	}
 	err := m.live.Delete(ctx, grantSecret(namespace, uid))
@@ -109,8 +110,8 @@ func (m *minter) Revoke(ctx context.Context, namespace string, uid types.UID) er
 	return nil
 }
 
-// revoking makes sure that no token is asked for any more, and says whether one is being asked for just now.
-func (m *minter) revoking(namespace string, uid types.UID) (busy bool) {
+// markOver makes sure that no token is asked for any more, and says whether one is being asked for just now.
+func (m *minter) markOver(namespace string, uid types.UID) (busy bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.runs[uid]
@@ -164,7 +165,7 @@ func (m *minter) Forget(run types.UID) {
 func (m *minter) mint(ask target.Ask, into *minted) {
 	m.slots <- struct{}{}
 	defer func() { <-m.slots }()
-	ctx, cancel := context.WithTimeout(m.ctx, mintAnswer)
+	ctx, cancel := context.WithTimeout(m.ctx, mintTimeout)
 	defer cancel()
 	text, expires, err := m.bound(ctx, ask)
 	now := m.clock.Now()
@@ -205,7 +206,7 @@ func (m *minter) bound(ctx context.Context, ask target.Ask) (string, time.Time, 
 // mintToken asks the API server for a token of an account, which ends with what it is bound to, nil for nothing. It may
 // live shorter than asked for.
 func mintToken(ctx context.Context, c client.Client, namespace, account string, life time.Duration, to *authenticationv1.BoundObjectReference) (string, time.Time, error) {
-	seconds := int64(max(life, leastToken).Seconds())
+	seconds := int64(max(life, minTokenLifetime).Seconds())
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds, BoundObjectRef: to}}
 	of := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
 	err := c.SubResource("token").Create(ctx, of, request)

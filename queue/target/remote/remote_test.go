@@ -148,7 +148,7 @@ func TestATargetThatIsAwayDelaysNobody(t *testing.T) {
 	began := time.Now()
 	w.add("dead", dead, "t", time.Hour)
 	w.add("alive", alive, "t", time.Hour)
-	if took := time.Since(began); took >= liveAnswer { //nolint:forbidigo // who waits for an answer in vain waits for that long
+	if took := time.Since(began); took >= liveRequestTimeout { //nolint:forbidigo // who waits for an answer in vain waits for that long
 		t.Errorf("adding them took %s", took)
 	}
 	eventually.True(t, "that one is in sight", w.find("alive").Sight.Ready)
@@ -207,7 +207,7 @@ func TestAnAccountThatWasDeletedIsToldAndHealed(t *testing.T) {
 	w.connector.conns[contract.TargetCredentials("far")].sight.AskNow()
 	eventually.True(t, "that it refuses", func() bool { return strings.Contains(far.Sight.Reach().Why, "bflow target add") })
 	w.clock.Step(time.Hour)
-	if r, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil || r.RequeueAfter != renewAgain {
+	if r, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil || r.RequeueAfter != failedRenewalRetryDelay {
 		t.Errorf("a token that is not taken: %v, %v", r, err)
 	}
 	w.add("far", s, "second", time.Hour)

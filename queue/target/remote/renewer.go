@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	renewals   = 4
-	renewAgain = time.Minute // after a failure; half of a life is left for that
+	renewals                = 4
+	failedRenewalRetryDelay = time.Minute // after a failure; half of a life is left for that
 )
 
 // Renewer replaces the token of a target once half of its life is over, by what that very token may ask for.
@@ -54,7 +54,7 @@ func (r *Renewer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	ends, err := r.renew(ctx, t, secret)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("the token of a target could not be renewed", "target", c.Target, "expires", c.Expires, "why", err.Error())
-		return ctrl.Result{RequeueAfter: renewAgain}, nil
+		return ctrl.Result{RequeueAfter: failedRenewalRetryDelay}, nil
 	}
 	ctrl.LoggerFrom(ctx).Info("token of a target renewed", "target", c.Target, "expires", ends)
 	return ctrl.Result{}, nil // the change brings the Secret here again
