@@ -13,5 +13,5 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(controller.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(controller.Main(ctx, os.Args[1:], os.Stdout, os.Stderr, compiler{}))
 }

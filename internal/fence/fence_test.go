@@ -43,6 +43,7 @@ var rules = []rule{
 	{"the lock of images opens no socket", "./images/lock", nil, []string{"net/http", "github.com/google/go-containerregistry"}},
 	{"the compiler refers to a bundle without opening it", "./generator/compile", nil, []string{"github.com/google/go-containerregistry"}},
 	{"the arithmetic of devices knows no cluster", "./queue/devices", nil, slices.Concat(heavy, clientgo, []string{"sigs.k8s.io/controller-runtime"})},
+	{"the queue knows the compiler by an interface alone", "./queue/...", nil, generator},
 	{"what became of a matrix is arithmetic", "./queue/matrix/state", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", "sigs.k8s.io/"})},
 	{"the life of runs knows no command line", "./runs/...", nil, []string{"github.com/urfave/cli", module + "cmd"}},
 	{"what is shipped has nothing of its tests", "./cmd/...", nil, []string{module + "internal/eventually", module + "internal/quiet", module + "internal/apitest"}},

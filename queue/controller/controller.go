@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 
@@ -30,7 +31,7 @@ import (
 const leaseName = "bflow-controller"
 
 // Main runs the controller until ctx ends, and returns an exit code.
-func Main(ctx context.Context, args []string, out, errOut io.Writer) int {
+func Main(ctx context.Context, args []string, out, errOut io.Writer, compiler matrix.Compiler) int {
 	o, err := Parse(args, errOut)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -42,6 +43,7 @@ func Main(ctx context.Context, args []string, out, errOut io.Writer) int {
 		fmt.Fprintln(out, "bflow-controller", step.Version)
 		return contract.ExitPass
 	}
+	o.Compiler = compiler
 	log := slog.New(slog.NewJSONHandler(errOut, &slog.HandlerOptions{Level: o.LogLevel}))
 	if err := Run(ctx, o, log); err != nil {
 		log.Error("the controller ended", "error", err.Error())

@@ -9,12 +9,13 @@ import (
 	"log/slog"
 	"time"
 
+	"bflow.dev/bflow/queue/matrix"
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retention"
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// Options are the flags of the controller.
+// Options are the flags of the controller, and what its main provides.
 type Options struct {
 	Kubeconfig      string
 	SystemNamespace string
@@ -32,6 +33,8 @@ type Options struct {
 	Keep            retention.Keep
 	LogLevel        slog.Level
 	Version         bool
+
+	Compiler matrix.Compiler // no flag
 }
 
 // cacheTimeout is longer than the kubelet remembers that a container has ended: after an end that comes sooner it waits

@@ -39,7 +39,7 @@ func TestMainSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var said strings.Builder
-			if code := Main(t.Context(), row.args, &said, &said); code != row.code || !strings.Contains(said.String(), row.want) {
+			if code := Main(t.Context(), row.args, &said, &said, nil); code != row.code || !strings.Contains(said.String(), row.want) {
 				t.Errorf("code %d, said %q", code, said.String())
 			}
 		})

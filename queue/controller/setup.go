@@ -71,7 +71,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
-		{"matrices, and what ended runs keep", func() error { return setupMatrices(ctx, mgr, o.Keep, log) }},
+		{"matrices, and what ended runs keep", func() error { return setupMatrices(ctx, mgr, o, log) }},
 		{"tokens of tasks", func() error { return token.Setup(mgr, log) }},
 		{"tokens for Prometheus", func() error { return token.SetupPrometheus(mgr, o.Prometheus) }},
 		{"unschedulable tasks", func() error { return placement.SetupTasks(mgr, log) }},
@@ -100,15 +100,15 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 }
 
 // setupMatrices registers those who look after matrices: until they end, and after that with all that has ended.
-func setupMatrices(ctx context.Context, mgr ctrl.Manager, keep retention.Keep, log *slog.Logger) error {
+func setupMatrices(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.Logger) error {
 	matrices, err := matrix.Watch(mgr)
 	if err != nil {
 		return err
 	}
-	if err := matrix.Setup(ctx, mgr, matrices, log); err != nil {
+	if err := matrix.Setup(ctx, mgr, matrices, o.Compiler, log); err != nil {
 		return err
 	}
-	return retention.Setup(mgr, matrices, keep, log)
+	return retention.Setup(mgr, matrices, o.Keep, log)
 }
 
 // pastCaches is a client without a cache, for what decides about a quota, and the identity of the hub.

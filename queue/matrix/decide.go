@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"bflow.dev/bflow/generator/shard"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
@@ -32,7 +31,7 @@ type rules struct {
 // sight is a matrix as it is: its runs and what is written down of it.
 type sight struct {
 	rules    rules
-	about    func(i int) shard.About // nil when the points are not known: then nothing is made
+	about    func(i int) about // nil when the points are not known: then nothing is made
 	outcomes []state.Outcome
 	children map[int]*child
 	ending   bool // nothing more is made or let start
@@ -100,12 +99,12 @@ func (s *sight) lanes() map[string]*lane {
 			continue
 		}
 		about := s.about(i)
-		l := lanes[about.Lane]
+		l := lanes[about.lane]
 		if l == nil {
 			l = &lane{}
-			lanes[about.Lane] = l
+			lanes[about.lane] = l
 		}
-		l.expected += about.Expected
+		l.expected += about.expected
 		c := s.children[i]
 		switch {
 		case c == nil:
@@ -141,7 +140,7 @@ func (s *sight) next() []int {
 		if o != state.None || s.children[i] != nil {
 			continue
 		}
-		l := lanes[s.about(i).Lane]
+		l := lanes[s.about(i).lane]
 		if l.queued >= max(ahead*l.running, fewest) {
 			continue
 		}

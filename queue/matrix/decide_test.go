@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/generator/shard"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
@@ -34,8 +33,8 @@ func makeSight(words string, lanes int) *sight {
 		}
 		s.outcomes = append(s.outcomes, o)
 	}
-	s.about = func(i int) shard.About {
-		return shard.About{Lane: []string{"a", "b"}[i%lanes], Expected: 10 * time.Minute}
+	s.about = func(i int) about {
+		return about{lane: []string{"a", "b"}[i%lanes], expected: 10 * time.Minute}
 	}
 	return s
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -48,11 +47,7 @@ func (e *unfitError) Error() string { return e.why }
 // makeOne makes one run and, before, its plan: a run that is let start finds it there. Whether the matrix goes on is asked
 // for each: where the API server is busy, a batch takes half a minute.
 func (r *Reconciler) makeOne(ctx context.Context, m *matrix, i int) error {
-	point, err := m.points.Point(i)
-	if err != nil {
-		return err
-	}
-	plan, pr, err := compile.Child(point)
+	plan, pr, err := m.points.Child(i)
 	if err != nil {
 		return err
 	}
@@ -130,5 +125,3 @@ func (r *Reconciler) plan(ctx context.Context, cr *tektonv1beta1.CustomRun, cm *
 	}
 	return r.adopt(ctx, cr, there)
 }
-
-func childName(parent string, i int) string { return compile.ChildName(parent, i+1) }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"bflow.dev/bflow/generator/compile"
-	"bflow.dev/bflow/generator/shard"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
@@ -18,31 +16,28 @@ import (
 
 // points returns those of a matrix, which are kept while it lives. On the way it makes the matrix an owner of them, so
 // that they go with the last one that needs them.
-func (r *Reconciler) points(ctx context.Context, cr *tektonv1beta1.CustomRun, o order) (*shard.Points, error) {
+func (r *Reconciler) points(ctx context.Context, cr *tektonv1beta1.CustomRun, o order) (Points, error) {
 	r.mu.Lock()
 	known := r.read[cr.UID]
 	r.mu.Unlock()
 	if known != nil {
 		return known, nil
 	}
-	var pieces []shard.Piece
+	all := r.compiler.NewPoints(o.root)
 	for n := range o.pieces {
 		cm := &corev1.ConfigMap{}
 		key := client.ObjectKey{Namespace: cr.Namespace, Name: contract.PlansConfigMap(o.root, n)}
 		if err := r.live.Get(ctx, key, cm); err != nil {
 			return nil, err
 		}
-		piece, err := compile.ReadPiece(cm)
-		if err != nil {
+		if err := all.Add(cm); err != nil {
 			return nil, err
 		}
 		if err := r.adopt(ctx, cr, cm); err != nil {
 			return nil, err
 		}
-		pieces = append(pieces, piece)
 	}
-	all, err := shard.Read(o.root, pieces)
-	if err != nil {
+	if err := all.Close(); err != nil {
 		return nil, err
 	}
 	if all.Len() != o.points {

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"bflow.dev/bflow/generator/shard"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/watch"
@@ -43,22 +42,24 @@ const (
 
 // Reconciler is the controller of matrices.
 type Reconciler struct {
-	client client.Client // reads from caches
-	live   client.Reader // reads past them
-	gate   *Gate
-	events events.EventRecorder
-	clock  clock.PassiveClock
-	log    *slog.Logger
+	client   client.Client // reads from caches
+	live     client.Reader // reads past them
+	compiler Compiler
+	gate     *Gate
+	events   events.EventRecorder
+	clock    clock.PassiveClock
+	log      *slog.Logger
 
 	mu    sync.Mutex
-	read  map[types.UID]*shard.Points
+	read  map[types.UID]Points
 	wrote map[types.UID]time.Time // when the counts were last written
 }
 
 // NewReconciler makes the reconciler of CustomRuns.
-func NewReconciler(c client.Client, live client.Reader, recorder events.EventRecorder, clk clock.PassiveClock, log *slog.Logger) *Reconciler {
-	return &Reconciler{client: c, live: live, gate: NewGate(live), events: recorder, clock: clk, log: log,
-		read: map[types.UID]*shard.Points{}, wrote: map[types.UID]time.Time{}}
+func NewReconciler(c client.Client, live client.Reader, compiler Compiler, recorder events.EventRecorder, clk clock.PassiveClock,
+	log *slog.Logger) *Reconciler {
+	return &Reconciler{client: c, live: live, compiler: compiler, gate: NewGate(live), events: recorder, clock: clk, log: log,
+		read: map[types.UID]Points{}, wrote: map[types.UID]time.Time{}}
 }
 
 // Reconcile brings one matrix nearer to its end. What it decides by is read past the cache: a run that is gone and an
@@ -151,6 +152,7 @@ func (r *Reconciler) advance(ctx context.Context, cr *tektonv1beta1.CustomRun, r
 		return ctrl.Result{}, err
 	}
 	m := &matrix{CustomRun: cr, order: o, was: was, end: end,
+		name:  func(i int) string { return r.compiler.ChildName(nameOf(cr), i+1) },
 		sight: sight{rules: o.rules, outcomes: outcomes, ending: end.wanted || was.Stopped != ""}}
 	if m.ending && slices.Contains(outcomes, state.None) { // a run that the cache has not seen yet must not be taken for none
 		if runs, err = r.liveRuns(ctx, cr); err != nil {
@@ -168,7 +170,8 @@ type matrix struct {
 	sight
 	was    *state.State // as it was written last
 	end    end
-	points *shard.Points
+	points Points
+	name   func(i int) string // of the run of a point
 }
 
 // learn reads the points. A matrix that is to end needs none; another one waits for them.
@@ -177,7 +180,8 @@ func (r *Reconciler) learn(ctx context.Context, m *matrix) error {
 	if err != nil {
 		return err
 	}
-	m.points, m.about = points, points.About
+	m.points = points
+	m.about = func(i int) about { return about{points.Lane(i), points.Expected(i)} }
 	return nil
 }
 
@@ -289,7 +293,7 @@ func (m *matrix) note(now *state.State, i int, o state.Outcome) {
 	if c == nil || m.about == nil || o.Verdict() == "" {
 		return
 	}
-	lane := m.about(i).Lane
+	lane := m.about(i).lane
 	spent := now.Spent[lane]
 	spent.Runs, spent.Seconds = spent.Runs+1, spent.Seconds+c.seconds()
 	now.Spent[lane] = spent
@@ -391,4 +395,4 @@ func (r *Reconciler) refuse(ctx context.Context, cr *tektonv1beta1.CustomRun, ca
 	return r.close(ctx, cr, nil)
 }
 
-func (m *matrix) child(i int) string { return childName(nameOf(m.CustomRun), i) }
+func (m *matrix) child(i int) string { return m.name(i) }

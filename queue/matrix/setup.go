@@ -43,11 +43,12 @@ func Watch(mgr ctrl.Manager) (cache.Cache, error) {
 
 // Setup registers the reconciler, the index and the watches: of CustomRuns and their parents, from a cache of
 // matrices, and of the runs that they own.
-func Setup(ctx context.Context, mgr ctrl.Manager, matrices cache.Cache, log *slog.Logger) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, matrices cache.Cache, compiler Compiler, log *slog.Logger) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &tektonv1.PipelineRun{}, Index, IndexOf); err != nil {
 		return fmt.Errorf("indexing runs by their matrix: %w", err)
 	}
-	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-matrix"), clock.RealClock{}, log)
+	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), compiler, mgr.GetEventRecorder("bflow-matrix"),
+		clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("matrix").
 		Watches(&tektonv1.PipelineRun{}, watch.Debounce(debounce, Of)).
 		WatchesRawSource(source.Kind(matrices, &tektonv1beta1.CustomRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1beta1.CustomRun]{})).

@@ -57,6 +57,13 @@ type world struct {
 	aggregated int // last tasks that our controller has started
 }
 
+// testCompiler is the compiler, as the main of the controller provides it.
+type testCompiler struct{}
+
+func (testCompiler) NewPoints(root string) Points { return compile.NewPoints(root) }
+
+func (testCompiler) ChildName(parent string, n int) string { return compile.ChildName(parent, n) }
+
 func makePlans(t testing.TB, n int, edits ...func(i int, p *runplan.RunPlan)) []*runplan.RunPlan {
 	t.Helper()
 	minutes := func(n int) runplan.Duration { return runplan.Duration(time.Duration(n) * time.Minute) }
@@ -135,7 +142,7 @@ func (w *world) customRun(parent *tektonv1.PipelineRun) {
 
 // with makes the controller anew, as one that has started again.
 func (w *world) with(c client.Client) {
-	w.matrix = NewReconciler(c, c, events.NewFakeRecorder(1000), w.clock, slog.New(slog.DiscardHandler))
+	w.matrix = NewReconciler(c, c, testCompiler{}, events.NewFakeRecorder(1000), w.clock, slog.New(slog.DiscardHandler))
 	w.gate = NewGate(c)
 }
 
