@@ -103,7 +103,8 @@ func (w *world) with(c client.Client) {
 	var tick clock.Clock = w.clock
 	targets := target.NewRegistry(w.local(c))
 	w.ours = c
-	w.opts.Targets, w.opts.Access, w.opts.Metrics, w.opts.Log, w.opts.Clock = targets, access.NewKeeper(c, targets), m, log, tick
+	w.opts.Targets, w.opts.Access = targets, access.NewKeeper(c, targets)
+	w.opts.Metrics, w.opts.Log, w.opts.Clock = m, log, tick
 	w.admission = queue.NewAdmission(c, w.events, w.opts)
 	w.admission.Leads(w.clock.Now())
 	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Ways: w.opts.Access, Metrics: m, Log: log, Clock: tick})

@@ -60,7 +60,8 @@ func endedRun(n int) (*tektonv1.PipelineRun, []client.Object) {
 		tr.Spec = tektonv1.TaskRunSpec{TaskSpec: &task, ServiceAccountName: "bflow-runner", PodTemplate: nil, Params: pr.Spec.Params, Timeout: &metav1.Duration{Duration: time.Hour},
 			Workspaces: []tektonv1.WorkspaceBinding{{Name: "plan", ConfigMap: &corev1.ConfigMapVolumeSource{}},
 				{Name: contract.WorkspaceRun, SubPath: "s", PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "pvc-" + name}}}}
-		tr.Status.Conditions, tr.Status.StartTime, tr.Status.CompletionTime, tr.Status.PodName = ended(good), &at, &at, name+"-pod"
+		tr.Status.Conditions, tr.Status.PodName = ended(good), name+"-pod"
+		tr.Status.StartTime, tr.Status.CompletionTime = &at, &at
 		tr.Status.TaskSpec, tr.Status.Provenance = &task, &tektonv1.Provenance{}
 		tr.Status.Steps = []tektonv1.StepState{{Name: "load-gen", Container: "step-load-gen", ImageID: step.Image}}
 		tr.Status.Results = []tektonv1.TaskRunResult{{Name: contract.ResultVerdict, Value: *tektonv1.NewStructuredValues(strings.Repeat("x", 300))}}

@@ -67,7 +67,8 @@ func (m *Memory) take(now time.Time, l Lease) {
 		}
 		heard[a.Hub] = v
 	}
-	m.lease, m.known, m.read, m.heard = l, true, now, heard
+	m.lease, m.known = l, true
+	m.read, m.heard = now, heard
 }
 
 // HubsToCheck names the hubs whose pods have to be looked at before Next, after the Lease was read; none is the rule.

@@ -207,7 +207,8 @@ func (h *hub) misfortune() {
 
 // restart is a controller that knows only what is stored.
 func (h *hub) restart() {
-	h.up, h.at, h.memory, h.situation, h.held = true, idle, lock.NewMemory(h.name), lock.Situation{}, nil
+	h.up, h.at = true, idle
+	h.memory, h.situation, h.held = lock.NewMemory(h.name), lock.Situation{}, nil
 }
 
 func (h *hub) act() {

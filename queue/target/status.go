@@ -39,7 +39,8 @@ type DeviceCount struct {
 
 // CountDevices fills in what an inventory holds.
 func (s *Status) CountDevices(inv *devices.Inventory) {
-	s.Complete, s.Nodes, s.Lost, s.Devices = true, len(inv.Nodes), inv.Lost(), map[string]DeviceCount{}
+	s.Complete, s.Nodes, s.Lost = true, len(inv.Nodes), inv.Lost()
+	s.Devices = map[string]DeviceCount{}
 	free, ours, foreign := inv.Free(), inv.Ours(), inv.Foreign()
 	for _, g := range inv.Groups() {
 		c, again := s.Devices[g.Resource]
