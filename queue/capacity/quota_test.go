@@ -1,55 +1,24 @@
 package capacity
 
 import (
-	"context"
 	"testing"
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/metrics"
-	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
-
-type sightOf struct {
-	nodes []corev1.Node
-	pods  []corev1.Pod
-}
-
-func (s *sightOf) Ready() bool       { return true }
-func (s *sightOf) Reach() view.Reach { return view.Reach{Up: true} }
-func (s *sightOf) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
-	inv := devices.Of(s.nodes, nil)
-	inv.Hold(s.pods, nil, owner)
-	return inv, nil
-}
-
-func node(name string, gpus int64) corev1.Node {
-	return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{gpu + ".product": "NVIDIA-H100"}}, Status: corev1.NodeStatus{
-		Allocatable: corev1.ResourceList{gpu: *resource.NewQuantity(gpus, resource.DecimalSI)},
-		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
-	}}
-}
-
-func pod(on string, gpus int64, labels map[string]string) corev1.Pod {
-	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Labels: labels}, Spec: corev1.PodSpec{NodeName: on, Containers: []corev1.Container{{
-		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: *resource.NewQuantity(gpus, resource.DecimalSI)}},
-	}}}}
-}
 
 // of moves a pod to another namespace.
 func of(namespace string, p corev1.Pod) corev1.Pod {
@@ -59,29 +28,17 @@ func of(namespace string, p corev1.Pod) corev1.Pod {
 
 // makeRun is a run in the queue that was let start.
 func makeRun(name string) *tektonv1.PipelineRun {
-	return &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Namespace: "bench", Labels: map[string]string{"bflow.dev/plan-hash": "h", "bflow.dev/run": name, "kueue.x-k8s.io/queue-name": "local"},
-		Annotations: map[string]string{"bflow.dev/admitted": "then"},
-	}}
+	return queuetest.MakeRun(name, queuetest.Identified, queuetest.InQueue("local"), queuetest.Annotated(contract.AnnotationAdmitted, "then"))
 }
 
 func TestQuotaFollowsTheTarget(t *testing.T) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{kueue.AddToScheme, tektonv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	released, unqueued := makeRun("released"), makeRun("unqueued")
 	released.Annotations["bflow.dev/released"] = "now"
 	delete(unqueued.Labels, "kueue.x-k8s.io/queue-name")
 	queue := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Spec: kueue.ClusterQueueSpec{QueueingStrategy: kueue.StrictFIFO}}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).WithObjects(queue, makeRun("held"), released, unqueued).Build()
-	instruments, err := metrics.New(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	sight := &sightOf{nodes: []corev1.Node{node("a", 8), node("b", 8)}}
+	c := queuetest.Builder(t).WithObjects(queue, makeRun("held"), released, unqueued).Build()
+	instruments := queuetest.Metrics(t)
+	sight := &queuetest.Sight{Nodes: []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 8)}, Answers: view.Reach{Up: true}}
 	r := &QuotaReconciler{client: c, targets: target.NewRegistry(target.Local(c, sight)), hub: "here", metrics: instruments}
 	run := func(name string, more ...string) map[string]string {
 		labels := map[string]string{"bflow.dev/run": name}
@@ -90,7 +47,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 		}
 		return labels
 	}
-	lost := node("b", 8)
+	lost := queuetest.MakeNode("b", 8)
 	lost.Status.Conditions[0].Status = corev1.ConditionUnknown
 	for _, row := range []struct {
 		name  string
@@ -99,20 +56,20 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 		want  int64
 	}{
 		{"all of it", nil, nil, 16},
-		{"what a run holds stays promised", nil, []corev1.Pod{pod("a", 4, run("held", "here"))}, 16},
-		{"what somebody else holds is not", nil, []corev1.Pod{pod("a", 4, nil)}, 12},
-		{"a run of the same name of another hub is somebody else", nil, []corev1.Pod{pod("a", 4, run("held", "there"))}, 12},
-		{"so is one of the same name of another team", nil, []corev1.Pod{of("red", pod("a", 4, run("held", "here")))}, 12},
-		{"so is a run that was released and left a pod", nil, []corev1.Pod{pod("a", 4, run("released", "here"))}, 12},
-		{"so is a run that no queue let start", nil, []corev1.Pod{pod("a", 4, run("unqueued", "here"))}, 12},
-		{"a node that is lost promises only what is held on it", []corev1.Node{node("a", 8), lost}, []corev1.Pod{pod("b", 4, run("held", "here")), pod("b", 1, nil)}, 12},
-		{"a node that is gone promises nothing", []corev1.Node{node("a", 8)}, nil, 8},
+		{"what a run holds stays promised", nil, []corev1.Pod{queuetest.MakePod("a", 4, run("held", "here"))}, 16},
+		{"what somebody else holds is not", nil, []corev1.Pod{queuetest.MakePod("a", 4, nil)}, 12},
+		{"a run of the same name of another hub is somebody else", nil, []corev1.Pod{queuetest.MakePod("a", 4, run("held", "there"))}, 12},
+		{"so is one of the same name of another team", nil, []corev1.Pod{of("red", queuetest.MakePod("a", 4, run("held", "here")))}, 12},
+		{"so is a run that was released and left a pod", nil, []corev1.Pod{queuetest.MakePod("a", 4, run("released", "here"))}, 12},
+		{"so is a run that no queue let start", nil, []corev1.Pod{queuetest.MakePod("a", 4, run("unqueued", "here"))}, 12},
+		{"a node that is lost promises only what is held on it", []corev1.Node{queuetest.MakeNode("a", 8), lost}, []corev1.Pod{queuetest.MakePod("b", 4, run("held", "here")), queuetest.MakePod("b", 1, nil)}, 12},
+		{"a node that is gone promises nothing", []corev1.Node{queuetest.MakeNode("a", 8)}, nil, 8},
 		{"no node", []corev1.Node{}, nil, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			sight.nodes, sight.pods = row.nodes, row.pods
+			sight.Nodes, sight.Pods = row.nodes, row.pods
 			if row.nodes == nil {
-				sight.nodes = []corev1.Node{node("a", 8), node("b", 8)}
+				sight.Nodes = []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 8)}
 			}
 			got := reconcileQueue(t, r, c)
 			if diff := cmp.Diff(devices.Amounts{contract.ResourceSlot: 100, gpu: row.want, "bflow.dev/gpu-h100": row.want}, Promised(got.Spec.ResourceGroups)); diff != "" {
@@ -130,9 +87,9 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 		labels["bflow.dev/release"] = "r"
 		return labels
 	}
-	sight.nodes, sight.pods = []corev1.Node{node("a", 8)}, []corev1.Pod{
-		pod("a", 1, nil), pod("a", 1, run("held")), pod("a", 1, made(run("forgotten", "there"))), pod("a", 1, made(run("unqueued", "here"))),
-		pod("a", 2, made(run("forgotten", "here"))), // nobody knows that run any more
+	sight.Nodes, sight.Pods = []corev1.Node{queuetest.MakeNode("a", 8)}, []corev1.Pod{
+		queuetest.MakePod("a", 1, nil), queuetest.MakePod("a", 1, run("held")), queuetest.MakePod("a", 1, made(run("forgotten", "there"))), queuetest.MakePod("a", 1, made(run("unqueued", "here"))),
+		queuetest.MakePod("a", 2, made(run("forgotten", "here"))), // nobody knows that run any more
 	}
 	reconcileQueue(t, r, c)
 	for state, want := range map[string]float64{metrics.GPUTotal: 8, metrics.GPUForeign: 5, metrics.GPUOurs: 1, metrics.GPULeaked: 2} {

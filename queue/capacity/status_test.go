@@ -1,56 +1,29 @@
 package capacity
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
-	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
-	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-type statusSight struct {
-	reach view.Reach
-	nodes []corev1.Node
-	pods  []corev1.Pod
-}
-
-func (s *statusSight) Ready() bool       { return len(s.nodes) > 0 }
-func (s *statusSight) Reach() view.Reach { return s.reach }
-func (s *statusSight) Version() string   { return "v1.34.4" }
-func (s *statusSight) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
-	inv := devices.Of(s.nodes, nil)
-	inv.Hold(s.pods, nil, owner)
-	return inv, nil
-}
-
 func TestWhatIsSeenIsWritten(t *testing.T) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, tektonv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build()
+	c := queuetest.Builder(t).Build()
 	since := time.Unix(1000, 0).UTC()
-	sight := &statusSight{reach: view.Reach{Since: since, Why: "refused"}}
+	sight := &queuetest.Sight{Answers: view.Reach{Since: since, Why: "refused"}, Unready: true, Kubernetes: "v1.34.4"}
 	targets, clk := target.NewRegistry(target.Target{Name: "far", Sight: sight}), clocktesting.NewFakePassiveClock(since.Add(time.Hour))
 	r := NewStatusReconciler(c, targets, "hub", clk)
 	version := ""
@@ -74,12 +47,8 @@ func TestWhatIsSeenIsWritten(t *testing.T) {
 	}
 	step("a target that is away", true, target.Status{Since: since, Why: "refused", Version: "v1.34.4"})
 	step("nothing has changed", false, target.Status{Since: since, Why: "refused", Version: "v1.34.4"})
-	sight.reach = view.Reach{Up: true, Since: since}
-	sight.nodes = []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{gpu + ".product": "NVIDIA-H100"}}, Status: corev1.NodeStatus{
-		Allocatable: corev1.ResourceList{gpu: resource.MustParse("8")}, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
-	}}}
-	sight.pods = []corev1.Pod{{Spec: corev1.PodSpec{NodeName: "a", Containers: []corev1.Container{{
-		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: resource.MustParse("3")}}}}}}}
+	sight.Answers, sight.Unready = view.Reach{Up: true, Since: since}, false
+	sight.Nodes, sight.Pods = []corev1.Node{queuetest.MakeNode("a", 8)}, []corev1.Pod{queuetest.MakePod("a", 3, nil)}
 	step("one that is in sight", true, target.Status{Up: true, Since: since, Version: "v1.34.4", Complete: true, Nodes: 1,
 		Devices: map[string]target.DeviceCount{gpu: {Total: 8, Free: 5, Foreign: 3, Product: "bflow.dev/gpu-h100"}}})
 	targets.Drop("far")
@@ -90,7 +59,7 @@ func TestWhatIsSeenIsWritten(t *testing.T) {
 	r = NewStatusReconciler(c, targets, "hub", clk) // it has written nothing yet, and nobody tells it of this target
 	gone.Since = clk.Now().UTC()
 	step("it was gone when the controller started", true, gone)
-	targets.Put(target.Target{Name: "far", Sight: &statusSight{reach: view.Reach{Up: true, Since: since}}})
+	targets.Put(target.Target{Name: "far", Sight: &queuetest.Sight{Answers: view.Reach{Up: true, Since: since}, Unready: true, Kubernetes: "v1.34.4"}})
 	step("its Secret is back", true, target.Status{Up: true, Since: since, Version: "v1.34.4"})
 	if err := c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials("far")}}); err != nil {
 		t.Fatal(err)

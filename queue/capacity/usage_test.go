@@ -7,30 +7,21 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/metrics"
-	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/runplan/contract"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	"knative.dev/pkg/apis"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
 // held is a run that was let start.
 func held(more ...func(*tektonv1.PipelineRun)) *tektonv1.PipelineRun {
-	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{
-		Name: "r", Namespace: "n",
-		Labels: map[string]string{contract.LabelPlanHash: "h", contract.LabelTarget: "lab"},
-		Annotations: map[string]string{
-			contract.AnnotationAdmitted: "2026-01-01T00:00:00Z",
-			contract.AnnotationRequests: `{"nvidia.com/gpu":"4","bflow.dev/cluster-slot":"1","bflow.dev/gpu-h200":"4"}`,
-		},
-	}}
+	pr := queuetest.MakeRun("r", queuetest.OnTarget("lab"), queuetest.Annotated(contract.AnnotationAdmitted, "2026-01-01T00:00:00Z"),
+		queuetest.Requests(`{"nvidia.com/gpu":"4","bflow.dev/cluster-slot":"1","bflow.dev/gpu-h200":"4"}`))
 	for _, m := range more {
 		m(pr)
 	}
@@ -54,7 +45,7 @@ func done(pr *tektonv1.PipelineRun) {
 // load is TaskRun r-load-gen-0.
 func load(ended bool) *tektonv1.TaskRun {
 	began := metav1.Now()
-	tr := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Name: "r-load-gen-0", Namespace: "n"}}
+	tr := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Name: "r-load-gen-0", Namespace: queuetest.Namespace}}
 	tr.Status.StartTime = &began
 	if ended {
 		tr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: "True"})
@@ -89,16 +80,8 @@ func TestWhatARunHasItsDevicesFor(t *testing.T) {
 }
 
 func TestTimeIsAddedUpByWhatIsTrue(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := tektonv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).WithObjects(held(child("load-gen-0")), load(false)).Build()
-	clk := clocktesting.NewFakeClock(time.Unix(1000, 0))
-	m, err := metrics.New(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := queuetest.Builder(t).WithObjects(held(child("load-gen-0")), load(false)).Build()
+	clk, m := clocktesting.NewFakeClock(time.Unix(1000, 0)), queuetest.Metrics(t)
 	leaked := map[string]devices.Amounts{"lab": {"nvidia.com/gpu": 1, "bflow.dev/gpu-h200": 1}}
 	a := &Accountant{cache: c, last: clk.Now(), o: UsageOptions{Metrics: m, Clock: clk, Leaked: func(context.Context) map[string]devices.Amounts { return leaked }}}
 	spent := func(d time.Duration) {
@@ -111,7 +94,7 @@ func TestTimeIsAddedUpByWhatIsTrue(t *testing.T) {
 	spent(10 * time.Second)
 	leaked = nil
 	tr := &tektonv1.TaskRun{}
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "n", Name: "r-load-gen-0"}, tr); err != nil {
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: queuetest.Namespace, Name: "r-load-gen-0"}, tr); err != nil {
 		t.Fatal(err)
 	}
 	tr.Status = load(true).Status

@@ -5,33 +5,16 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/queue/devices"
+	"bflow.dev/bflow/queue/queuetest"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const gpu = "nvidia.com/gpu"
-
-func node(name string, gpus int64, edits ...func(*corev1.Node)) corev1.Node {
-	have := corev1.ResourceList{gpu: *resource.NewQuantity(gpus, resource.DecimalSI)}
-	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Capacity: have, Allocatable: have.DeepCopy()}}
-	for _, edit := range edits {
-		edit(&n)
-	}
-	return n
-}
-
-func cordoned(n *corev1.Node) { n.Spec.Unschedulable = true }
+const gpu = queuetest.GPU
 
 // silent is a node whose device plugin starts anew.
 func silent(n *corev1.Node) { n.Status.Allocatable[gpu] = resource.Quantity{} }
-
-func pod(node string, gpus int64) corev1.Pod {
-	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{NodeName: node}}
-	p.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{gpu: *resource.NewQuantity(gpus, resource.DecimalSI)}}}}
-	return p
-}
 
 func foreign(string, map[string]string) devices.Holder { return devices.Holder{} }
 
@@ -40,7 +23,7 @@ func one(n int64) []devices.Shape {
 }
 
 func TestWhatATargetLacks(t *testing.T) {
-	two := []corev1.Node{node("a", 8), node("b", 8)}
+	two := []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 8)}
 	for _, row := range []struct {
 		name  string
 		nodes []corev1.Node
@@ -56,15 +39,15 @@ func TestWhatATargetLacks(t *testing.T) {
 		{"more slots than there are", two, nil, Wants{All: devices.Amounts{"bflow.dev/cluster-slot": 101}}, true, `asks for 101 bflow.dev/cluster-slot, and target "lab" has 100 in all`},
 		{"a node that is large enough", two, nil, Wants{All: devices.Amounts{gpu: 12}, Pods: one(12)}, true,
 			`asks for a pod with 12 nvidia.com/gpu, which the nodes of target "lab" cannot hold even when they are empty: a node has at most 8 nvidia.com/gpu`},
-		{"a node in maintenance comes back", []corev1.Node{node("a", 8), node("b", 8, cordoned)}, nil, Wants{All: devices.Amounts{gpu: 16}}, false,
+		{"a node in maintenance comes back", []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 8, queuetest.Cordoned)}, nil, Wants{All: devices.Amounts{gpu: 16}}, false,
 			`asks for 16 nvidia.com/gpu, and target "lab" has 8 now (no pods on b (cordoned))`},
-		{"a lost node that is too small for it is no reason", []corev1.Node{node("a", 8), node("b", 4, cordoned)}, []corev1.Pod{pod("a", 4)},
+		{"a lost node that is too small for it is no reason", []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 4, queuetest.Cordoned)}, []corev1.Pod{queuetest.MakePod("a", 4, nil)},
 			Wants{All: devices.Amounts{gpu: 8}, Pods: one(8)}, false, `asks for 8 nvidia.com/gpu, and target "lab" has 4 now (others hold 4)`},
-		{"others give back what they hold", two, []corev1.Pod{pod("a", 4)}, Wants{All: devices.Amounts{gpu: 16}}, false,
+		{"others give back what they hold", two, []corev1.Pod{queuetest.MakePod("a", 4, nil)}, Wants{All: devices.Amounts{gpu: 16}}, false,
 			`asks for 16 nvidia.com/gpu, and target "lab" has 12 now (others hold 4)`},
-		{"others on every node leave room in all and on none", two, []corev1.Pod{pod("a", 1), pod("b", 1)}, Wants{All: devices.Amounts{gpu: 8}, Pods: one(8)}, false,
+		{"others on every node leave room in all and on none", two, []corev1.Pod{queuetest.MakePod("a", 1, nil), queuetest.MakePod("b", 1, nil)}, Wants{All: devices.Amounts{gpu: 8}, Pods: one(8)}, false,
 			`asks for a pod with 8 nvidia.com/gpu, which the nodes of target "lab" cannot hold now (others hold 2)`},
-		{"a device plugin comes back", []corev1.Node{node("a", 8, silent)}, nil, Wants{All: devices.Amounts{gpu: 8}, Pods: one(8)}, false,
+		{"a device plugin comes back", []corev1.Node{queuetest.MakeNode("a", 8, silent)}, nil, Wants{All: devices.Amounts{gpu: 8}, Pods: one(8)}, false,
 			`asks for 8 nvidia.com/gpu, and target "lab" has none now`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -13,13 +14,11 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"knative.dev/pkg/apis"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
 const noNode = `pod status "PodScheduled":"False"; message: "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."`
@@ -71,15 +70,11 @@ func TestARunWhoseTaskFindsNoPlaceEnds(t *testing.T) {
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			scheme := runtime.NewScheme()
-			if err := tektonv1.AddToScheme(scheme); err != nil {
-				t.Fatal(err)
-			}
-			pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "bench", Labels: map[string]string{contract.LabelPlanHash: "h"}}}
+			pr := queuetest.MakeRun("r")
 			if row.edit != nil {
 				row.edit(pr)
 			}
-			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(pr, makeTask(row.task, corev1.ConditionUnknown, "Pending", noNode)).Build()
+			c := queuetest.Builder(t).WithObjects(pr, makeTask(row.task, corev1.ConditionUnknown, "Pending", noNode)).Build()
 			clock := clocktesting.NewFakeClock(time.Unix(1000, 0).Add(UnschedulableLimit - time.Second))
 			r := NewTaskReconciler(c, events.NewFakeRecorder(5), clock, slog.New(slog.DiscardHandler))
 			req := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "bench", Name: "r-" + row.task}}
@@ -125,23 +120,17 @@ func TestATaskThatIsTriedAgainWaitsForAPlaceSinceThen(t *testing.T) {
 		{"its pod has not been seen yet", nil, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			scheme := runtime.NewScheme()
-			for _, add := range []func(*runtime.Scheme) error{tektonv1.AddToScheme, corev1.AddToScheme} {
-				if err := add(scheme); err != nil {
-					t.Fatal(err)
-				}
-			}
 			task := makeTask("load-gen-0", corev1.ConditionUnknown, "Pending", noNode)
 			task.Status.PodName, task.Status.StartTime = "r-load-gen-0-pod-retry1", &metav1.Time{Time: made.Add(again)}
 			if row.task != nil {
 				row.task(task)
 			}
-			pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "bench", Labels: map[string]string{contract.LabelPlanHash: "h"}}}
+			pr := queuetest.MakeRun("r")
 			objects := []client.Object{pr, task}
 			if row.pod != nil {
 				objects = append(objects, row.pod)
 			}
-			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+			c := queuetest.Builder(t).WithObjects(objects...).Build()
 			clock := clocktesting.NewFakeClock(made.Add(again + UnschedulableLimit - time.Second))
 			r := NewTaskReconciler(c, events.NewFakeRecorder(5), clock, slog.New(slog.DiscardHandler))
 			req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(task)}
