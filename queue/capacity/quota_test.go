@@ -38,7 +38,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 	queue := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Spec: kueue.ClusterQueueSpec{QueueingStrategy: kueue.StrictFIFO}}
 	c := queuetest.Builder(t).WithObjects(queue, makeRun("held"), released, unqueued).Build()
 	instruments := queuetest.Metrics(t)
-	sight := &queuetest.Sight{Nodes: []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 8)}, Answers: view.Reach{Up: true}}
+	sight := &queuetest.Sight{Nodes: []corev1.Node{queuetest.MakeNode("a", 8, queuetest.H100), queuetest.MakeNode("b", 8, queuetest.H100)}, Answers: view.Reach{Up: true}}
 	r := &QuotaReconciler{client: c, targets: target.NewRegistry(target.Local(c, sight)), hub: "here", metrics: instruments}
 	run := func(name string, more ...string) map[string]string {
 		labels := map[string]string{"bflow.dev/run": name}
@@ -47,7 +47,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 		}
 		return labels
 	}
-	lost := queuetest.MakeNode("b", 8)
+	lost := queuetest.MakeNode("b", 8, queuetest.H100)
 	lost.Status.Conditions[0].Status = corev1.ConditionUnknown
 	for _, row := range []struct {
 		name  string
@@ -62,14 +62,14 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 		{"so is one of the same name of another team", nil, []corev1.Pod{of("red", queuetest.MakePod("a", 4, run("held", "here")))}, 12},
 		{"so is a run that was released and left a pod", nil, []corev1.Pod{queuetest.MakePod("a", 4, run("released", "here"))}, 12},
 		{"so is a run that no queue let start", nil, []corev1.Pod{queuetest.MakePod("a", 4, run("unqueued", "here"))}, 12},
-		{"a node that is lost promises only what is held on it", []corev1.Node{queuetest.MakeNode("a", 8), lost}, []corev1.Pod{queuetest.MakePod("b", 4, run("held", "here")), queuetest.MakePod("b", 1, nil)}, 12},
-		{"a node that is gone promises nothing", []corev1.Node{queuetest.MakeNode("a", 8)}, nil, 8},
+		{"a node that is lost promises only what is held on it", []corev1.Node{queuetest.MakeNode("a", 8, queuetest.H100), lost}, []corev1.Pod{queuetest.MakePod("b", 4, run("held", "here")), queuetest.MakePod("b", 1, nil)}, 12},
+		{"a node that is gone promises nothing", []corev1.Node{queuetest.MakeNode("a", 8, queuetest.H100)}, nil, 8},
 		{"no node", []corev1.Node{}, nil, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			sight.Nodes, sight.Pods = row.nodes, row.pods
 			if row.nodes == nil {
-				sight.Nodes = []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 8)}
+				sight.Nodes = []corev1.Node{queuetest.MakeNode("a", 8, queuetest.H100), queuetest.MakeNode("b", 8, queuetest.H100)}
 			}
 			got := reconcileQueue(t, r, c)
 			if diff := cmp.Diff(devices.Amounts{contract.ResourceSlot: 100, gpu: row.want, "bflow.dev/gpu-h100": row.want}, Promised(got.Spec.ResourceGroups)); diff != "" {
@@ -87,7 +87,7 @@ func TestQuotaFollowsTheTarget(t *testing.T) {
 		labels["bflow.dev/release"] = "r"
 		return labels
 	}
-	sight.Nodes, sight.Pods = []corev1.Node{queuetest.MakeNode("a", 8)}, []corev1.Pod{
+	sight.Nodes, sight.Pods = []corev1.Node{queuetest.MakeNode("a", 8, queuetest.H100)}, []corev1.Pod{
 		queuetest.MakePod("a", 1, nil), queuetest.MakePod("a", 1, run("held")), queuetest.MakePod("a", 1, made(run("forgotten", "there"))), queuetest.MakePod("a", 1, made(run("unqueued", "here"))),
 		queuetest.MakePod("a", 2, made(run("forgotten", "here"))), // nobody knows that run any more
 	}

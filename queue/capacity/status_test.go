@@ -48,7 +48,7 @@ func TestWhatIsSeenIsWritten(t *testing.T) {
 	step("a target that is away", true, target.Status{Since: since, Why: "refused", Version: "v1.34.4"})
 	step("nothing has changed", false, target.Status{Since: since, Why: "refused", Version: "v1.34.4"})
 	sight.Answers, sight.Unready = view.Reach{Up: true, Since: since}, false
-	sight.Nodes, sight.Pods = []corev1.Node{queuetest.MakeNode("a", 8)}, []corev1.Pod{queuetest.MakePod("a", 3, nil)}
+	sight.Nodes, sight.Pods = []corev1.Node{queuetest.MakeNode("a", 8, queuetest.H100)}, []corev1.Pod{queuetest.MakePod("a", 3, nil)}
 	step("one that is in sight", true, target.Status{Up: true, Since: since, Version: "v1.34.4", Complete: true, Nodes: 1,
 		Devices: map[string]target.DeviceCount{gpu: {Total: 8, Free: 5, Foreign: 3, Product: "bflow.dev/gpu-h100"}}})
 	targets.Drop("far")

@@ -8,15 +8,15 @@ import (
 
 	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
+	"bflow.dev/bflow/queue/queuetest"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-const gpu = "nvidia.com/gpu"
+const gpu = queuetest.GPU
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
@@ -24,17 +24,9 @@ func ago(d time.Duration) time.Time { return now.Add(-d) }
 
 func up() view.Reach { return view.Reach{Up: true, Since: ago(time.Hour)} }
 
-func node(name string, gpus int64) corev1.Node {
-	return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
-		Allocatable: corev1.ResourceList{gpu: *resource.NewQuantity(gpus, resource.DecimalSI)},
-	}}
-}
-
 // pod holds GPUs of a node, of a run or, without one, of somebody else.
 func pod(on string, gpus int64, run string) corev1.Pod {
-	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Labels: map[string]string{"bflow.dev/run": run}}, Spec: corev1.PodSpec{NodeName: on, Containers: []corev1.Container{{
-		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: *resource.NewQuantity(gpus, resource.DecimalSI)}},
-	}}}}
+	return queuetest.MakePod(on, gpus, map[string]string{contract.LabelRun: run})
 }
 
 func inventory(nodes []corev1.Node, pods ...corev1.Pod) *devices.Inventory {
@@ -69,7 +61,7 @@ func asks(product string, gpus int64) []devices.Shape {
 
 func TestARunThatWaitsForALostNodeHoldsUpOnlyThoseThatCouldHaveItsDevices(t *testing.T) {
 	const ready, pending = kueue.CheckStateReady, kueue.CheckStatePending
-	lost, h100, l40 := of("H100", node("a", 8), true), of("H100", node("b", 4), false), of("L40S", node("c", 8), false)
+	lost, h100, l40 := of("H100", queuetest.MakeNode("a", 8), true), of("H100", queuetest.MakeNode("b", 4), false), of("L40S", queuetest.MakeNode("c", 8), false)
 	for _, row := range []struct {
 		name   string
 		nodes  []corev1.Node
@@ -80,7 +72,7 @@ func TestARunThatWaitsForALostNodeHoldsUpOnlyThoseThatCouldHaveItsDevices(t *tes
 		{"so does one that takes any", []corev1.Node{lost, l40}, shape(1, 8), ready},
 		{"and one of this product on a node that is too small for the first", []corev1.Node{lost, h100, l40}, asks("H100", 4), ready},
 		{"one that needs the same node waits", []corev1.Node{lost, l40}, asks("H100", 1), pending},
-		{"one that could have what the first is waiting for does too", []corev1.Node{of("H100", node("a", 8), false), l40}, shape(1, 1), pending},
+		{"one that could have what the first is waiting for does too", []corev1.Node{of("H100", queuetest.MakeNode("a", 8), false), l40}, shape(1, 1), pending},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := Sight{Reach: up(), Inventory: inventory(row.nodes, pod("a", 4, "x"))}
@@ -93,7 +85,7 @@ func TestARunThatWaitsForALostNodeHoldsUpOnlyThoseThatCouldHaveItsDevices(t *tes
 }
 
 func TestDecide(t *testing.T) {
-	one, two := []corev1.Node{node("a", 8)}, []corev1.Node{node("a", 8), node("b", 8)}
+	one, two := []corev1.Node{queuetest.MakeNode("a", 8)}, []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 8)}
 	const (
 		ready, pending, retry = kueue.CheckStateReady, kueue.CheckStatePending, kueue.CheckStateRetry
 	)

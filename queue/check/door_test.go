@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/queue/lock"
+	"bflow.dev/bflow/queue/queuetest"
 
 	corev1 "k8s.io/api/core/v1"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -51,7 +52,7 @@ func TestAtTheDoor(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			door := &doorOf{answers: answers}
-			got := Decide(now, Sight{Target: "lab", Reach: up(), Inventory: inventory([]corev1.Node{node("a", 8)}), Door: door}, row.waiting)
+			got := Decide(now, Sight{Target: "lab", Reach: up(), Inventory: inventory([]corev1.Node{queuetest.MakeNode("a", 8)}), Door: door}, row.waiting)
 			for i, want := range row.want {
 				if got[i].State != want {
 					t.Errorf("%s: %s, want %s: %s", row.waiting[i].Run, got[i].State, want, got[i].Message)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -83,7 +84,7 @@ func (e *events) rare() bool {
 }
 
 func newModel(seed uint64, without guard) *model {
-	m := &model{Rand: rand.New(rand.NewPCG(seed, 0)), without: without, nodes: []corev1.Node{node("a", 8), node("b", 4)}, total: 12}
+	m := &model{Rand: rand.New(rand.NewPCG(seed, 0)), without: without, nodes: []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 4)}, total: 12}
 	if n := m.Int64N(4); n > 0 {
 		m.stranger = []corev1.Pod{pod("a", n, "")}
 	}

@@ -1,64 +1,38 @@
 package check
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/queue/devices"
 	"bflow.dev/bflow/queue/devices/view"
 	"bflow.dev/bflow/queue/lock"
-	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/target"
+	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// sightOf is a target of nodes and pods in memory.
-type sightOf struct {
-	nodes []corev1.Node
-	pods  []corev1.Pod
-	reach view.Reach
-	blind bool
-}
-
-func (s *sightOf) Ready() bool       { return !s.blind }
-func (s *sightOf) Reach() view.Reach { return s.reach }
-func (s *sightOf) Inventory(_ context.Context, owner devices.Owner) (*devices.Inventory, error) {
-	inv := devices.Of(s.nodes, nil)
-	inv.Hold(s.pods, nil, owner)
-	return inv, nil
-}
-
+// world is one with a target, local, whose check the reconciler answers.
 type world struct {
-	t      *testing.T
-	client client.Client
-	target *sightOf
+	*queuetest.World
+	target *queuetest.Sight
 	r      *Reconciler
 	serial int
 }
 
 func newWorld(t *testing.T, nodes ...corev1.Node) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{kueue.AddToScheme, tektonv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w := &world{t: t, target: &sightOf{nodes: nodes, reach: up()}}
-	w.client = fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).WithIndex(&kueue.Workload{}, index, indexOf).WithStatusSubresource(&kueue.Workload{}, &kueue.AdmissionCheck{}).WithObjects(
+	c := queuetest.Builder(t).WithIndex(&kueue.Workload{}, index, indexOf).WithStatusSubresource(&kueue.Workload{}, &kueue.AdmissionCheck{}).WithObjects(
 		&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Spec: kueue.ResourceFlavorSpec{NodeLabels: map[string]string{"bflow.dev/target": "local"}}},
 		&kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "bflow-local"}, Spec: kueue.AdmissionCheckSpec{
 			ControllerName: ControllerName, Parameters: &kueue.AdmissionCheckParametersReference{APIGroup: "kueue.x-k8s.io", Kind: "ResourceFlavor", Name: "local"},
@@ -68,66 +42,54 @@ func newWorld(t *testing.T, nodes ...corev1.Node) *world {
 			ControllerName: ControllerName, Parameters: &kueue.AdmissionCheckParametersReference{APIGroup: "kueue.x-k8s.io", Kind: "ResourceFlavor", Name: "gone"},
 		}},
 	).Build()
-	targets := target.NewRegistry(target.Local(w.client, w.target))
-	w.r = newReconciler(w.client, Options{Targets: targets, Hub: "hub"}, clocktesting.NewFakeClock(now))
+	w := &world{World: queuetest.With(t, now, c), target: &queuetest.Sight{Nodes: nodes, Answers: up()}}
+	w.r = newReconciler(c, Options{Targets: target.NewRegistry(target.Local(c, w.target)), Hub: "hub"}, w.Clock)
 	return w
 }
 
 // run adds a run of some pods that holds quota, and its Workload; the name of one in another namespace than bench is
 // NAMESPACE/NAME.
 func (w *world) run(name, pods string, conditions ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.serial++
 	namespace, name, other := strings.Cut(name, "/")
 	if !other {
 		namespace, name = "bench", namespace
 	}
-	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Namespace: namespace, UID: "u", Labels: map[string]string{"bflow.dev/plan-hash": "h", "bflow.dev/run": name, "kueue.x-k8s.io/queue-name": "local"},
-		Annotations: map[string]string{"bflow.dev/pods": pods, "bflow.dev/requests": map[string]string{four: `{"nvidia.com/gpu":"4"}`, eight: `{"nvidia.com/gpu":"8"}`}[pods]},
-	}}
-	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
-		Name: "w-" + name, Namespace: namespace, UID: types.UID(namespace + name), CreationTimestamp: metav1.NewTime(now.Add(time.Duration(w.serial-100) * time.Second)),
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: name, UID: "u"}},
-	}}
+	requests := map[string]string{four: `{"nvidia.com/gpu":"4"}`, eight: `{"nvidia.com/gpu":"8"}`}[pods]
+	pr := queuetest.MakeRun(name, queuetest.Identified, queuetest.InQueue("local"), queuetest.Requests(requests),
+		queuetest.Annotated(contract.AnnotationPods, pods))
+	pr.Namespace, pr.UID = namespace, "u"
+	wl := queuetest.MakeWorkload(pr)
+	wl.Name, wl.UID = "w-"+name, types.UID(namespace+name)
+	wl.CreationTimestamp = metav1.NewTime(now.Add(time.Duration(w.serial-100) * time.Second))
 	wl.Status.AdmissionChecks = []kueue.AdmissionCheckState{
 		{Name: "bflow-local", State: kueue.CheckStatePending, LastTransitionTime: metav1.NewTime(ago(time.Minute))},
 	}
 	for _, c := range append(conditions, kueue.WorkloadQuotaReserved) {
 		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: c, Status: metav1.ConditionTrue, Reason: "x", LastTransitionTime: metav1.NewTime(ago(time.Second))})
 	}
-	for _, o := range []client.Object{pr, wl} {
-		if err := w.client.Create(w.t.Context(), o); err != nil {
-			w.t.Fatal(err)
-		}
-	}
+	w.Create(pr, wl)
 }
 
 func (w *world) annotate(run, key, value string) {
-	w.t.Helper()
-	pr := &tektonv1.PipelineRun{}
-	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: "bench", Name: run}, pr); err != nil {
-		w.t.Fatal(err)
-	}
-	pr.Annotations[key] = value
-	if err := w.client.Update(w.t.Context(), pr); err != nil {
-		w.t.Fatal(err)
-	}
+	w.T.Helper()
+	w.EditRun(run, func(pr *tektonv1.PipelineRun) { pr.Annotations[key] = value })
 }
 
 func (w *world) reconcile(check string) {
-	w.t.Helper()
-	if _, err := w.r.Reconcile(w.t.Context(), request(check)); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if _, err := w.r.Reconcile(w.T.Context(), request(check)); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
 // states are the answers of the check by run.
 func (w *world) states() map[string]kueue.CheckState {
-	w.t.Helper()
+	w.T.Helper()
 	var list kueue.WorkloadList
-	if err := w.client.List(w.t.Context(), &list); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.List(w.T.Context(), &list); err != nil {
+		w.T.Fatal(err)
 	}
 	out := map[string]kueue.CheckState{}
 	for i := range list.Items {
@@ -141,9 +103,9 @@ func (w *world) states() map[string]kueue.CheckState {
 }
 
 func (w *world) want(states map[string]kueue.CheckState) {
-	w.t.Helper()
+	w.T.Helper()
 	if diff := cmp.Diff(states, w.states()); diff != "" {
-		w.t.Errorf("states (-want +got):\n%s", diff)
+		w.T.Errorf("states (-want +got):\n%s", diff)
 	}
 }
 
@@ -155,7 +117,7 @@ const (
 )
 
 func TestRunsOfATargetInTheirOrder(t *testing.T) {
-	w := newWorld(t, node("a", 8))
+	w := newWorld(t, queuetest.MakeNode("a", 8))
 	w.run("r1", four)
 	w.run("r2", four)
 	w.run("r3", four)
@@ -164,12 +126,12 @@ func TestRunsOfATargetInTheirOrder(t *testing.T) {
 
 	// r1 starts and its pod is bound: what it was assumed to take is now seen, and nothing changes.
 	w.annotate("r1", "bflow.dev/admitted", "now")
-	w.target.pods = []corev1.Pod{pod("a", 4, "r1")}
+	w.target.Pods = []corev1.Pod{pod("a", 4, "r1")}
 	w.reconcile("bflow-local")
 	w.want(map[string]kueue.CheckState{"r1": isReady, "r2": isReady, "r3": isPending})
 
 	// Its pod goes, but nobody has verified that yet.
-	w.target.pods = nil
+	w.target.Pods = nil
 	w.reconcile("bflow-local")
 	w.want(map[string]kueue.CheckState{"r1": isReady, "r2": isReady, "r3": isPending})
 
@@ -179,7 +141,7 @@ func TestRunsOfATargetInTheirOrder(t *testing.T) {
 }
 
 func TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices(t *testing.T) {
-	w := newWorld(t, node("a", 8))
+	w := newWorld(t, queuetest.MakeNode("a", 8))
 	w.run("nightly", four)
 	w.run("red/nightly", four)
 	w.reconcile("bflow-local")
@@ -187,7 +149,7 @@ func TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices(t *testing.T) {
 
 	// The first has its devices; the second is still to take the other four.
 	w.annotate("nightly", "bflow.dev/admitted", "now")
-	w.target.pods = []corev1.Pod{pod("a", 4, "nightly")}
+	w.target.Pods = []corev1.Pod{pod("a", 4, "nightly")}
 	w.run("third", four)
 	w.reconcile("bflow-local")
 	w.want(map[string]kueue.CheckState{"nightly": isReady, "red/nightly": isReady, "third": isPending})
@@ -195,17 +157,17 @@ func TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices(t *testing.T) {
 
 // TestTheWorkloadOfARunThatIsGoneIsNotThatOfTheNextOneOfItsName: the garbage collector has not come yet.
 func TestTheWorkloadOfARunThatIsGoneIsNotThatOfTheNextOneOfItsName(t *testing.T) {
-	w := newWorld(t, node("a", 8))
+	w := newWorld(t, queuetest.MakeNode("a", 8))
 	w.run("r", eight)
 	pr := &tektonv1.PipelineRun{}
-	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: "r"}, pr); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: "r"}, pr); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.client.Delete(t.Context(), pr); err != nil {
+	if err := w.Client.Delete(t.Context(), pr); err != nil {
 		t.Fatal(err)
 	}
 	pr.UID, pr.ResourceVersion = "v", ""
-	if err := w.client.Create(t.Context(), pr); err != nil {
+	if err := w.Client.Create(t.Context(), pr); err != nil {
 		t.Fatal(err)
 	}
 	w.reconcile("bflow-local")
@@ -213,7 +175,7 @@ func TestTheWorkloadOfARunThatIsGoneIsNotThatOfTheNextOneOfItsName(t *testing.T)
 }
 
 func TestARunThatSaysLessOfItsPodsThanItAsksForIsRefused(t *testing.T) {
-	w := newWorld(t, node("a", 8))
+	w := newWorld(t, queuetest.MakeNode("a", 8))
 	w.run("first", eight)
 	w.run("sly", eight)
 	w.annotate("sly", "bflow.dev/pods", "[]")
@@ -222,8 +184,8 @@ func TestARunThatSaysLessOfItsPodsThanItAsksForIsRefused(t *testing.T) {
 }
 
 func TestWhatIsNotAskedIsNotAnswered(t *testing.T) {
-	w := newWorld(t, node("a", 8))
-	w.target.reach = view.Reach{Since: ago(time.Hour), Why: "refused"} // whoever is asked is told to stay away
+	w := newWorld(t, queuetest.MakeNode("a", 8))
+	w.target.Answers = view.Reach{Since: ago(time.Hour), Why: "refused"} // whoever is asked is told to stay away
 	w.run("admitted", four, kueue.WorkloadAdmitted)
 	w.run("evicted", four, kueue.WorkloadEvicted)
 	w.run("finished", four, kueue.WorkloadFinished)
@@ -235,10 +197,10 @@ func TestWhatIsNotAskedIsNotAnswered(t *testing.T) {
 }
 
 func TestAnOldViewOfTheCacheIsNotActedOn(t *testing.T) {
-	w := newWorld(t, node("a", 8))
+	w := newWorld(t, queuetest.MakeNode("a", 8))
 	w.run("r1", eight)
 	wl := &kueue.Workload{}
-	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: "w-r1"}, wl); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: "w-r1"}, wl); err != nil {
 		t.Fatal(err)
 	}
 	w.reconcile("bflow-local")
@@ -253,11 +215,11 @@ func TestAnOldViewOfTheCacheIsNotActedOn(t *testing.T) {
 }
 
 func TestLeftoversOfAReleasedRunAreForeign(t *testing.T) {
-	w := newWorld(t, node("a", 8))
+	w := newWorld(t, queuetest.MakeNode("a", 8))
 	w.run("old", four, kueue.WorkloadFinished)
 	w.annotate("old", "bflow.dev/admitted", "then")
 	w.annotate("old", "bflow.dev/released", "now")
-	w.target.pods = []corev1.Pod{pod("a", 4, "old")}
+	w.target.Pods = []corev1.Pod{pod("a", 4, "old")}
 	w.run("r", eight)
 	w.reconcile("bflow-local")
 	w.want(map[string]kueue.CheckState{"old": isPending, "r": isPending})
@@ -268,7 +230,7 @@ func TestWhetherACheckIsAnswered(t *testing.T) {
 	for check, want := range map[string]metav1.ConditionStatus{"bflow-local": metav1.ConditionTrue, "lost": metav1.ConditionFalse, "other": ""} {
 		w.reconcile(check)
 		ac := &kueue.AdmissionCheck{}
-		if err := w.client.Get(t.Context(), client.ObjectKey{Name: check}, ac); err != nil {
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Name: check}, ac); err != nil {
 			t.Fatal(err)
 		}
 		var got metav1.ConditionStatus
@@ -284,7 +246,7 @@ func TestWhetherACheckIsAnswered(t *testing.T) {
 
 // TestWhatPassesByItselfIsNotTold: thousands of runs would make it thousands of writes.
 func TestWhatPassesByItselfIsNotTold(t *testing.T) {
-	w := newWorld(t, node("a", 8))
+	w := newWorld(t, queuetest.MakeNode("a", 8))
 	w.run("r1", four) // its quota was reserved a second ago
 	clock := w.r.clock.(*clocktesting.FakeClock)
 	for _, row := range []struct {
@@ -306,7 +268,7 @@ func TestWhatPassesByItselfIsNotTold(t *testing.T) {
 			text = "Hub x uses it"
 		}
 		door := &doorOf{answers: map[string]lock.Answer{"": {Reason: text, Soon: row.soon}}}
-		result, err := w.r.answer(t.Context(), "bflow-local", found.waiting, Sight{Target: "local", Reach: up(), Inventory: inventory([]corev1.Node{node("a", 8)}), Door: door})
+		result, err := w.r.answer(t.Context(), "bflow-local", found.waiting, Sight{Target: "local", Reach: up(), Inventory: inventory([]corev1.Node{queuetest.MakeNode("a", 8)}), Door: door})
 		if err != nil {
 			t.Fatal(err)
 		}

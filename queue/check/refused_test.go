@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/queue/queuetest"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,12 +19,8 @@ import (
 
 // refuse lets the API server answer every write to one Workload with err, and take no message that is too long for it.
 func (w *world) refuse(workload string, err error) {
-	w.t.Helper()
-	whole, ok := w.client.(client.WithWatch)
-	if !ok {
-		w.t.Fatal("the client of the test has no watch")
-	}
-	w.r.client = interceptor.NewClient(whole, interceptor.Funcs{
+	w.T.Helper()
+	w.r.client = interceptor.NewClient(w.Client, interceptor.Funcs{
 		SubResourcePatch: func(
 			ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption,
 		) error {
@@ -67,7 +65,7 @@ func TestARunWhoseAnswerIsRefusedKeepsNoneFromOthers(t *testing.T) {
 		{"the API server does not answer", context.DeadlineExceeded, isPending},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w := newWorld(t, node("a", 8), node("b", 8))
+			w := newWorld(t, queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 8))
 			w.run("r1", four)
 			w.run("r2", eight)
 			w.run("r3", four)
@@ -83,7 +81,7 @@ func TestARunWhoseAnswerIsRefusedKeepsNoneFromOthers(t *testing.T) {
 
 // TestARunThatSaysALotIsAnsweredInShort: the API server takes no answer that repeats all of it.
 func TestARunThatSaysALotIsAnsweredInShort(t *testing.T) {
-	w := newWorld(t, node("a", 8))
+	w := newWorld(t, queuetest.MakeNode("a", 8))
 	w.refuse("", nil)
 	w.run("talker", four)
 	w.annotate("talker", "bflow.dev/pods", strings.Repeat("é", 20_000))

@@ -40,11 +40,11 @@ func (s *Sight) Inventory(_ context.Context, owner devices.Owner) (*devices.Inve
 	return inv, nil
 }
 
-// MakeNode is a node that is ready, with GPUs of one product.
+// MakeNode is a node that is ready, with GPUs.
 func MakeNode(name string, gpus int64, edits ...func(*corev1.Node)) corev1.Node {
 	have := corev1.ResourceList{GPU: *resource.NewQuantity(gpus, resource.DecimalSI)}
 	n := corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{GPU + ".product": "NVIDIA-H100"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}},
 		Status: corev1.NodeStatus{Capacity: have, Allocatable: have.DeepCopy(),
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}
@@ -53,6 +53,9 @@ func MakeNode(name string, gpus int64, edits ...func(*corev1.Node)) corev1.Node 
 	}
 	return n
 }
+
+// H100 is a node whose GPUs are of that product.
+func H100(n *corev1.Node) { n.Labels[GPU+".product"] = "NVIDIA-H100" }
 
 // Cordoned is a node that takes no pods.
 func Cordoned(n *corev1.Node) { n.Spec.Unschedulable = true }
