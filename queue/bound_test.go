@@ -35,11 +35,11 @@ func (r *refusing) Access(ask target.Ask) (target.Grant, error) {
 
 // look lets the admission look at runs, whatever comes of it, and Kueue act.
 func (w *world) look(names ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, name := range names {
 		req := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: name}}
-		_, _ = w.admission.Enter(w.t.Context(), req)
-		_, _ = w.admission.Go(w.t.Context(), req)
+		_, _ = w.admission.Enter(w.T.Context(), req)
+		_, _ = w.admission.Go(w.T.Context(), req)
 	}
 	w.requeue()
 	w.kueue()
@@ -47,8 +47,8 @@ func (w *world) look(names ...string) {
 
 // lookFor does so every ten seconds for a time.
 func (w *world) lookFor(d time.Duration, names ...string) {
-	w.t.Helper()
-	for end := w.clock.Now().Add(d); w.clock.Now().Before(end); w.clock.Step(10 * time.Second) {
+	w.T.Helper()
+	for end := w.Clock.Now().Add(d); w.Clock.Now().Before(end); w.Clock.Step(10 * time.Second) {
 		w.look(names...)
 	}
 	w.look(names...)
@@ -56,23 +56,23 @@ func (w *world) lookFor(d time.Duration, names ...string) {
 
 // lookUntil lets the admission look at run a every ten seconds until something holds, for an hour at most.
 func (w *world) lookUntil(what string, holds func() bool) {
-	w.t.Helper()
+	w.T.Helper()
 	for range 360 {
 		if holds() {
 			return
 		}
 		w.look("a")
-		w.clock.Step(10 * time.Second)
+		w.Clock.Step(10 * time.Second)
 	}
-	w.t.Fatalf("an hour later it is not so that %s:\n%s", what, w.snapshot(false))
+	w.T.Fatalf("an hour later it is not so that %s:\n%s", what, w.snapshot(false))
 }
 
 // requeue is what Kueue does with a Workload that was sent back, once its time is over.
 func (w *world) requeue() {
-	w.t.Helper()
-	for _, wl := range w.workloads() {
+	w.T.Helper()
+	for _, wl := range w.Workloads() {
 		again := wl.Status.RequeueState
-		if again == nil || again.RequeueAt == nil || w.clock.Now().Before(again.RequeueAt.Time) ||
+		if again == nil || again.RequeueAt == nil || w.Clock.Now().Before(again.RequeueAt.Time) ||
 			apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved) {
 			continue
 		}
@@ -81,38 +81,38 @@ func (w *world) requeue() {
 		for kind, status := range is {
 			apimeta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: "Again"})
 		}
-		w.must(w.client.Status().Update(w.t.Context(), &wl))
+		w.Must(w.Client.Status().Update(w.T.Context(), &wl))
 	}
 }
 
 // workloadOf is that of a run.
 func (w *world) workloadOf(name string) kueue.Workload {
-	w.t.Helper()
-	for _, wl := range w.workloads() {
+	w.T.Helper()
+	for _, wl := range w.Workloads() {
 		if owner := metav1.GetControllerOf(&wl); owner.Name == name {
 			return wl
 		}
 	}
-	w.t.Fatalf("run %s has no Workload", name)
+	w.T.Fatalf("run %s has no Workload", name)
 	return kueue.Workload{}
 }
 
 // admit lets Kueue admit a run, and nobody look at it afterwards.
 func (w *world) admit(name string) {
-	w.t.Helper()
+	w.T.Helper()
 	for range 10 {
 		w.look(name)
-		w.clock.Step(time.Second)
+		w.Clock.Step(time.Second)
 		if w.held() > 0 {
 			return
 		}
 	}
-	w.t.Fatalf("run %s was not admitted:\n%s", name, w.snapshot(false))
+	w.T.Fatalf("run %s was not admitted:\n%s", name, w.snapshot(false))
 }
 
 // refuse lets the API server refuse a call.
 func (w *world) refuse(call string, refusal error) {
-	w.with(failing(w.client, func(made string) error {
+	w.with(failing(w.Client, func(made string) error {
 		if made == call {
 			return refusal
 		}
@@ -135,7 +135,7 @@ func TestARunThatCannotBeLetStartLetsOthersGoFirst(t *testing.T) {
 		mute bool // nor can the run be told
 	}{
 		{"its target does not know its namespace", func(w *world) {
-			local := w.local(w.client)
+			local := w.local(w.Client)
 			local.Way = &refusing{w.lender, "a"}
 			w.opts.Targets.Put(local)
 		}, `there is no namespace "bench" on it`, false},
@@ -150,25 +150,25 @@ func TestARunThatCannotBeLetStartLetsOthersGoFirst(t *testing.T) {
 			w.refuse("patch PipelineRun a", apierrors.NewInternalError(silent))
 		}, `failed calling webhook "stranger"`, true},
 		{"its account is not marked for runs any more", func(w *world) {
-			w.must(w.client.Delete(w.t.Context(), theirs))
+			w.Must(w.Client.Delete(w.T.Context(), theirs))
 		}, "ServiceAccount theirs", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newWorld(t, 4)
-			w.must(w.client.Create(t.Context(), theirs.DeepCopy()))
+			w.Must(w.Client.Create(t.Context(), theirs.DeepCopy()))
 			w.submit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.TaskRunTemplate.ServiceAccountName = "theirs" })
 			w.admit("a")
 			row.keep(w)
 			w.submit("b")
 			w.lookFor(100*time.Second, "a", "b")
-			if !w.run("b").IsPending() || w.saw("SentBack") {
+			if !w.Run("b").IsPending() || w.saw("SentBack") {
 				t.Fatal("what may pass is given no time")
 			}
-			if reason := w.run("a").Annotations[contract.AnnotationReason]; !row.mute && !strings.Contains(reason, row.why) {
+			if reason := w.Run("a").Annotations[contract.AnnotationReason]; !row.mute && !strings.Contains(reason, row.why) {
 				t.Errorf("meanwhile it says %q", reason)
 			}
 			w.lookFor(time.Minute, "a", "b")
-			if !w.run("a").IsPending() || w.run("b").IsPending() || w.held() != 4 || !w.saw("SentBack") {
+			if !w.Run("a").IsPending() || w.Run("b").IsPending() || w.held() != 4 || !w.saw("SentBack") {
 				t.Fatalf("it still holds its devices:\n%s", w.snapshot(false))
 			}
 			wl := w.workloadOf("a")
@@ -189,17 +189,17 @@ func TestARunThatWasSentBackIsTriedAgainEachMinuteAndHoldsItsQuotaForSeconds(t *
 	w.refuse("patch PipelineRun a", denied())
 	w.lookUntil("it gives its quota back", func() bool { return w.held() == 0 })
 	for range 5 {
-		since := w.clock.Now()
+		since := w.Clock.Now()
 		w.lookUntil("it is admitted again", func() bool { return w.held() > 0 })
-		again := w.clock.Now()
+		again := w.Clock.Now()
 		w.lookUntil("it gives its quota back again", func() bool { return w.held() == 0 })
-		if away, held := again.Sub(since), w.clock.Since(again); away < 40*time.Second || away > time.Minute || held > 30*time.Second {
+		if away, held := again.Sub(since), w.Clock.Since(again); away < 40*time.Second || away > time.Minute || held > 30*time.Second {
 			t.Errorf("it stayed away for %s and held its quota for %s, want 45 s and some seconds", away, held)
 		}
 	}
-	w.with(w.client)
+	w.with(w.Client)
 	w.lookFor(time.Minute, "a")
-	if w.run("a").IsPending() || w.held() != 4 {
+	if w.Run("a").IsPending() || w.held() != 4 {
 		t.Errorf("a minute after what kept it has gone it was not let start:\n%s", w.snapshot(false))
 	}
 }
@@ -210,15 +210,15 @@ func TestWhoseStartsNobodyTriedIsNotSentBack(t *testing.T) {
 		name string
 		pass func(w *world)
 	}{
-		{"the controller was away since the admission", func(w *world) { w.clock.Step(time.Hour) }},
+		{"the controller was away since the admission", func(w *world) { w.Clock.Step(time.Hour) }},
 		{"the controller stood still between two tries that failed", func(w *world) {
 			w.look("a")
-			w.clock.Step(time.Hour)
+			w.Clock.Step(time.Hour)
 		}},
 		{"another controller had tried", func(w *world) {
 			w.lookFor(100*time.Second, "a")
 			w.refuse("patch PipelineRun a", denied())
-			w.clock.Step(30 * time.Second)
+			w.Clock.Step(30 * time.Second)
 		}},
 		{"the API server had too much to do", func(w *world) {
 			w.refuse("patch PipelineRun a", busy)
@@ -245,9 +245,9 @@ func TestWhoseStartsNobodyTriedIsNotSentBack(t *testing.T) {
 			if w.saw("SentBack") || w.held() != 4 {
 				t.Fatal("it was sent back, though it may be let start at the next look")
 			}
-			w.with(w.client)
+			w.with(w.Client)
 			w.look("a")
-			if w.run("a").IsPending() {
+			if w.Run("a").IsPending() {
 				t.Error("it was not let start")
 			}
 		})

@@ -26,7 +26,7 @@ func TestACancelBetweenTwoAttemptsIsHonoured(t *testing.T) {
 		{"before anything of the next is made", nil, false},
 		{"while the next is being made", func(_ *world, call string) bool { return call == create }, true},
 		{"once it is made, and before that is written down", func(w *world, call string) bool {
-			return call == mark && run.Released(w.run("a")) && w.has("a-a2")
+			return call == mark && run.Released(w.Run("a")) && w.has("a-a2")
 		}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -34,11 +34,11 @@ func TestACancelBetweenTwoAttemptsIsHonoured(t *testing.T) {
 			w.submit("a")
 			w.settle()
 			came := false
-			w.with(hooked(w.client, hook{
+			w.with(hooked(w.Client, hook{
 				before: func(call string) error {
 					if row.comes != nil && !came && row.comes(w, call) {
 						came = true
-						w.edit("a", cancelled)
+						w.EditRun("a", cancelled)
 					}
 					return nil
 				},
@@ -46,23 +46,23 @@ func TestACancelBetweenTwoAttemptsIsHonoured(t *testing.T) {
 			}))
 			w.evict("a", kueue.WorkloadEvictedByPreemption)
 			if row.comes == nil {
-				for !w.run("a").IsDone() {
-					w.must(w.reconcile())
+				for !w.Run("a").IsDone() {
+					w.Must(w.reconcile())
 					w.act()
 				}
-				w.edit("a", cancelled)
+				w.EditRun("a", cancelled)
 			}
 			w.settle()
 			if row.comes != nil && !came {
 				t.Fatal("the cancel never came")
 			}
-			if next := w.run("a").Annotations[run.AnnotationNext]; next != retry.None || w.held() != 0 || w.has("a-a2") != row.made {
+			if next := w.Run("a").Annotations[run.AnnotationNext]; next != retry.None || w.held() != 0 || w.has("a-a2") != row.made {
 				t.Errorf("next attempt %q:\n%s", next, w.snapshot(false))
 			}
 			if !row.made {
 				return
 			}
-			if pr := w.run("a-a2"); pr.Spec.Status != tektonv1.PipelineRunSpecStatusCancelled || run.Started(pr) || !run.Cancelling(pr) {
+			if pr := w.Run("a-a2"); pr.Spec.Status != tektonv1.PipelineRunSpecStatusCancelled || run.Started(pr) || !run.Cancelling(pr) {
 				t.Errorf("the next attempt goes on: %q, annotations %v", pr.Spec.Status, pr.Annotations)
 			}
 		})
@@ -71,10 +71,10 @@ func TestACancelBetweenTwoAttemptsIsHonoured(t *testing.T) {
 
 // has says whether there is a run of that name.
 func (w *world) has(name string) bool {
-	w.t.Helper()
-	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, &tektonv1.PipelineRun{})
+	w.T.Helper()
+	err := w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: name}, &tektonv1.PipelineRun{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return err == nil
 }

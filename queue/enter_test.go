@@ -19,14 +19,14 @@ import (
 
 // enter looks at one run, as the intake does.
 func (w *world) enter(name string) error {
-	_, err := w.admission.Enter(w.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: name}})
+	_, err := w.admission.Enter(w.T.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: name}})
 	return err
 }
 
 // inQueue are the runs that have Workloads, in the order of their names.
 func (w *world) inQueue() string {
 	var names []string
-	for _, wl := range w.workloads() {
+	for _, wl := range w.Workloads() {
 		names = append(names, metav1.GetControllerOf(&wl).Name)
 	}
 	return strings.Join(names, " ")
@@ -38,7 +38,7 @@ func lineOf(t *testing.T, names ...string) *world {
 	w := newWorld(t, 0)
 	for _, name := range names {
 		w.submit(name)
-		w.clock.Step(time.Second)
+		w.Clock.Step(time.Second)
 	}
 	return w
 }
@@ -46,7 +46,7 @@ func lineOf(t *testing.T, names ...string) *world {
 func TestARunWhoseWorkloadCannotBeMadeNowKeepsItsPlace(t *testing.T) {
 	w := lineOf(t, "a", "b")
 	away := true
-	w.with(failing(w.client, func(call string) error {
+	w.with(failing(w.Client, func(call string) error {
 		if away && strings.HasPrefix(call, "create Workload") {
 			return apierrors.NewInternalError(errors.New("failed calling webhook"))
 		}
@@ -57,19 +57,19 @@ func TestARunWhoseWorkloadCannotBeMadeNowKeepsItsPlace(t *testing.T) {
 	}
 	away = false
 	for range 3 {
-		w.clock.Step(time.Second)
-		w.must(w.enter("b"))
+		w.Clock.Step(time.Second)
+		w.Must(w.enter("b"))
 	}
 	if got := w.inQueue(); got != "" {
 		t.Errorf("%s entered", got)
 	}
-	w.must(w.enter("a"))
-	w.must(w.enter("b"))
+	w.Must(w.enter("a"))
+	w.Must(w.enter("b"))
 	if got := w.inQueue(); got != "a" {
 		t.Errorf("%s entered within a second", got)
 	}
-	w.clock.Step(time.Second)
-	w.must(w.enter("b"))
+	w.Clock.Step(time.Second)
+	w.Must(w.enter("b"))
 	if got := w.inQueue(); got != "a b" {
 		t.Errorf("%s entered", got)
 	}
@@ -84,9 +84,9 @@ func TestARunThatIsRefusedByItselfHoldsUpNobody(t *testing.T) {
 	} {
 		w.submit(name, edit)
 	}
-	w.clock.Step(time.Second)
+	w.Clock.Step(time.Second)
 	w.submit("d")
-	w.with(failing(w.client, func(call string) error {
+	w.with(failing(w.Client, func(call string) error {
 		if strings.HasPrefix(call, "create Workload") && strings.Contains(call, "-c-") {
 			return apierrors.NewForbidden(kueue.Resource("workloads"), "c", errors.New("a policy of its namespace"))
 		}
@@ -98,7 +98,7 @@ func TestARunThatIsRefusedByItselfHoldsUpNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.clock.Step(time.Second)
+		w.Clock.Step(time.Second)
 	}
 	if got := w.inQueue(); got != "d" {
 		t.Errorf("%q entered", got)
@@ -108,14 +108,14 @@ func TestARunThatIsRefusedByItselfHoldsUpNobody(t *testing.T) {
 // TestANewLeaderLetsNobodyEnterInTheSecondOfTheOneBefore: Kueue would take either of them first.
 func TestANewLeaderLetsNobodyEnterInTheSecondOfTheOneBefore(t *testing.T) {
 	w := lineOf(t, "a", "b")
-	w.must(w.enter("a"))
-	w.admission = queue.NewAdmission(w.client, w.events, w.opts)
-	w.must(w.enter("b"))
+	w.Must(w.enter("a"))
+	w.admission = queue.NewAdmission(w.Client, w.events, w.opts)
+	w.Must(w.enter("b"))
 	if got := w.inQueue(); got != "a" {
 		t.Errorf("%s entered", got)
 	}
-	w.clock.Step(time.Second)
-	w.must(w.enter("b"))
+	w.Clock.Step(time.Second)
+	w.Must(w.enter("b"))
 	if got := w.inQueue(); got != "a b" {
 		t.Errorf("%s entered", got)
 	}
@@ -124,10 +124,10 @@ func TestANewLeaderLetsNobodyEnterInTheSecondOfTheOneBefore(t *testing.T) {
 func TestWorkloadsThatAreMadeHereHaveTheSameOrder(t *testing.T) {
 	w := lineOf(t, "a", "b")
 	w.opts.Prebuilt = true
-	w.with(w.client)
+	w.with(w.Client)
 	for range 3 { // the label goes, then the Workload comes
-		w.must(w.enter("a"))
-		w.must(w.enter("b"))
+		w.Must(w.enter("a"))
+		w.Must(w.enter("b"))
 	}
 	if got := w.inQueue(); got != "a" {
 		t.Errorf("%s entered", got)

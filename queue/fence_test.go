@@ -27,18 +27,18 @@ func TestARunWithASetupKeyStartsByTheFenceOfItsTarget(t *testing.T) {
 	w := newWorld(t, 8)
 	l := &locks{}
 	w.opts.Locks = l
-	w.with(w.client)
+	w.with(w.Client)
 	w.submit("a", func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationSetupKey] = "llm-d/istio/v1" })
 	for range 5 {
 		_ = w.reconcile() // the start is refused each time
 		w.act()
 	}
-	if pr := w.run("a"); !pr.IsPending() || len(l.asked) == 0 || l.asked[0] != "local llm-d/istio/v1" {
+	if pr := w.Run("a"); !pr.IsPending() || len(l.asked) == 0 || l.asked[0] != "local llm-d/istio/v1" {
 		t.Fatalf("it started, asked %v", l.asked)
 	}
 	l.held = true
 	w.settle()
-	if pr := w.run("a"); pr.IsPending() || pr.Annotations[contract.AnnotationFence] != "42" {
+	if pr := w.Run("a"); pr.IsPending() || pr.Annotations[contract.AnnotationFence] != "42" {
 		t.Fatalf("status %q, %v", pr.Spec.Status, pr.Annotations)
 	}
 }
@@ -47,10 +47,10 @@ func TestARunWithoutASetupKeyNeedsNoFence(t *testing.T) {
 	w := newWorld(t, 8)
 	l := &locks{}
 	w.opts.Locks = l
-	w.with(w.client)
+	w.with(w.Client)
 	w.submit("a")
 	w.settle()
-	if pr := w.run("a"); pr.IsPending() || pr.Annotations[contract.AnnotationFence] != "" || len(l.asked) > 0 {
+	if pr := w.Run("a"); pr.IsPending() || pr.Annotations[contract.AnnotationFence] != "" || len(l.asked) > 0 {
 		t.Fatalf("asked %v", l.asked)
 	}
 }

@@ -19,7 +19,7 @@ func TestTheHistoryHasAnEndBeforeAnybodySeesIt(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			w := newWorld(t, 4)
 			seen := 0
-			w.with(hooked(w.client, hook{
+			w.with(hooked(w.Client, hook{
 				before: func(string) error { return nil },
 				after: func(call string) error {
 					seen += w.ends(call)
@@ -36,11 +36,11 @@ func TestTheHistoryHasAnEndBeforeAnybodySeesIt(t *testing.T) {
 
 // ends compares what PipelineRuns say with the history, and returns how many have given something back.
 func (w *world) ends(call string) (n int) {
-	w.t.Helper()
+	w.T.Helper()
 	events, err := history.Read(bytes.NewReader(w.log.Bytes()))
-	w.must(err)
+	w.Must(err)
 	var runs tektonv1.PipelineRunList
-	w.must(w.client.List(w.t.Context(), &runs))
+	w.Must(w.Client.List(w.T.Context(), &runs))
 	for _, pr := range runs.Items {
 		told := func(kinds ...history.Kind) bool {
 			return slices.ContainsFunc(events, func(e history.Event) bool {
@@ -49,7 +49,7 @@ func (w *world) ends(call string) (n int) {
 		}
 		switch {
 		case run.Released(&pr) && !told(history.Released, history.Forced), run.Freed(&pr) && !told(history.Idle, history.Released, history.Forced):
-			w.t.Errorf("after %s the quota of run %s is free, and the history does not say so:\n%s", call, pr.Name, w.log.String())
+			w.T.Errorf("after %s the quota of run %s is free, and the history does not say so:\n%s", call, pr.Name, w.log.String())
 		case run.Freed(&pr):
 			n++
 		}

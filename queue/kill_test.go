@@ -93,7 +93,7 @@ func stories() map[string]func(w *world, between func()) {
 		return func(w *world, between func()) {
 			w.submit("a")
 			between()
-			w.edit("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = status })
+			w.EditRun("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = status })
 			between()
 		}
 	}
@@ -109,7 +109,7 @@ func stories() map[string]func(w *world, between func()) {
 		"it is deleted while it runs": func(w *world, between func()) {
 			w.submit("a")
 			between()
-			w.must(w.client.Delete(w.t.Context(), w.run("a")))
+			w.Must(w.Client.Delete(w.T.Context(), w.Run("a")))
 			between()
 		},
 		"it is evicted": func(w *world, between func()) {
@@ -131,7 +131,7 @@ func stories() map[string]func(w *world, between func()) {
 		"its target says something else than where it is": func(w *world, between func()) {
 			w.submit("a")
 			between()
-			w.edit("a", func(pr *tektonv1.PipelineRun) {
+			w.EditRun("a", func(pr *tektonv1.PipelineRun) {
 				pr.Labels[contract.LabelTarget] = "nowhere"
 				pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally
 			})
@@ -154,7 +154,7 @@ func TestADeathAfterAnyWriteLeadsToTheSameEnd(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			writes := 0
 			calm := newWorld(t, 4)
-			calm.with(killer(calm.client, 1<<30, &writes))
+			calm.with(killer(calm.Client, 1<<30, &writes))
 			story(calm, func() { calm.settle("a", "a-a2") })
 			want := calm.snapshot(false)
 			if calm.held() != 0 || strings.Contains(want, "engine") {
@@ -174,17 +174,17 @@ func TestADeathAfterAnyWriteLeadsToTheSameEnd(t *testing.T) {
 
 // killed lives a story with one death; the quota is never free while an engine is up.
 func (w *world) killed(n int, story func(*world, func())) {
-	w.t.Helper()
+	w.T.Helper()
 	count := 0
-	w.with(killer(w.client, n, &count))
+	w.with(killer(w.Client, n, &count))
 	story(w, func() {
 		for range 60 {
 			err := w.reconcile("a", "a-a2")
 			if err != nil && !errors.Is(err, errKilled) {
-				w.t.Fatal(err)
+				w.T.Fatal(err)
 			}
 			if count >= n { // the next controller
-				w.with(w.client)
+				w.with(w.Client)
 				break
 			}
 			w.act()
@@ -197,17 +197,17 @@ func (w *world) killed(n int, story func(*world, func())) {
 
 // guard breaks when an engine is up whose run holds no quota, and when a token outlives the release of its run.
 func (w *world) guard() {
-	w.t.Helper()
+	w.T.Helper()
 	var engines appsv1.DeploymentList
-	w.must(w.client.List(w.t.Context(), &engines))
+	w.Must(w.Client.List(w.T.Context(), &engines))
 	if len(engines.Items) > 0 && w.held() == 0 {
-		w.t.Fatalf("an engine is up without quota:\n%s", w.snapshot(false))
+		w.T.Fatalf("an engine is up without quota:\n%s", w.snapshot(false))
 	}
 	var runs tektonv1.PipelineRunList
-	w.must(w.client.List(w.t.Context(), &runs))
+	w.Must(w.Client.List(w.T.Context(), &runs))
 	for _, pr := range runs.Items {
 		if run.Released(&pr) && w.lender.lent[pr.UID] && w.owed() == "" {
-			w.t.Fatalf("run %s is released, and its token is good:\n%s", pr.Name, w.snapshot(false))
+			w.T.Fatalf("run %s is released, and its token is good:\n%s", pr.Name, w.snapshot(false))
 		}
 	}
 }

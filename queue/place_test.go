@@ -16,11 +16,11 @@ import (
 func TestARunThatTheCheckSendsBackKeepsItsPlace(t *testing.T) {
 	w := newWorld(t, 0)
 	w.submit("a")
-	w.clock.Step(time.Second)
+	w.Clock.Step(time.Second)
 	w.submit("b")
 	w.settle()
 	for round := range 2 {
-		w.clock.Step(time.Minute)
+		w.Clock.Step(time.Minute)
 		w.sendBack("a")
 		if order := w.order(); order != "b a" {
 			t.Fatalf("round %d: Kueue would take %s", round, order)
@@ -34,20 +34,20 @@ func TestARunThatTheCheckSendsBackKeepsItsPlace(t *testing.T) {
 
 // sendBack is what Kueue leaves of a run after its check said Retry.
 func (w *world) sendBack(name string) {
-	w.t.Helper()
-	for _, wl := range w.workloads() {
+	w.T.Helper()
+	for _, wl := range w.Workloads() {
 		if owner := metav1.GetControllerOf(&wl); owner.Name == name {
 			apimeta.RemoveStatusCondition(&wl.Status.Conditions, kueue.WorkloadEvicted)
 			wl.Status.Conditions = append(wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadEvicted, Status: "True",
-				Reason: kueue.WorkloadEvictedByAdmissionCheck, Message: "no room", LastTransitionTime: metav1.NewTime(w.clock.Now())})
-			w.must(w.client.Status().Update(w.t.Context(), &wl))
+				Reason: kueue.WorkloadEvictedByAdmissionCheck, Message: "no room", LastTransitionTime: metav1.NewTime(w.Clock.Now())})
+			w.Must(w.Client.Status().Update(w.T.Context(), &wl))
 		}
 	}
 }
 
 // order is that in which Kueue looks at runs, by its own rule.
 func (w *world) order() string {
-	all := w.workloads()
+	all := w.Workloads()
 	rule := workload.Ordering{PodsReadyRequeuingTimestamp: config.EvictionTimestamp}
 	slices.SortFunc(all, func(a, b kueue.Workload) int {
 		return rule.GetQueueOrderTimestamp(&a).Compare(rule.GetQueueOrderTimestamp(&b).Time)

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"strings"
 
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
@@ -17,11 +18,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// taskActor acts Tekton and the garbage collector in a world.
+type taskActor struct {
+	*queuetest.World
+	stuck     bool // engine pods do not go away
+	forgetful bool // Tekton has not written down which pods it has made
+	orphans   bool // Tekton has not written down which tasks it has made
+}
+
 // tekton acts Tekton: a run that may start gets its task provision, which leaves an engine; a run that is told to end
 // ends as Tekton ends it; tasks of a deleted run go on until they are cancelled.
-func (w *world) tekton() {
+func (w *taskActor) tekton() {
 	var runs tektonv1.PipelineRunList
-	w.must(w.client.List(w.t.Context(), &runs))
+	w.Must(w.Client.List(w.T.Context(), &runs))
 	for _, pr := range runs.Items {
 		switch {
 		case !pr.DeletionTimestamp.IsZero() || pr.IsDone() || pr.IsPending():
@@ -47,9 +56,9 @@ func (w *world) tekton() {
 	w.tasks()
 }
 
-func (w *world) tasks() {
+func (w *taskActor) tasks() {
 	var tasks tektonv1.TaskRunList
-	w.must(w.client.List(w.t.Context(), &tasks))
+	w.Must(w.Client.List(w.T.Context(), &tasks))
 	for _, task := range tasks.Items {
 		if task.IsDone() {
 			continue
@@ -63,7 +72,7 @@ func (w *world) tasks() {
 	}
 }
 
-func (w *world) task(pr *tektonv1.PipelineRun, name string, succeeded bool) {
+func (w *taskActor) task(pr *tektonv1.PipelineRun, name string, succeeded bool) {
 	task := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{
 		Name: pr.Name + "-" + name, Namespace: ns, UID: types.UID(pr.Name + name),
 		Labels:          map[string]string{pipeline.PipelineRunLabelKey: pr.Name, pipeline.PipelineTaskLabelKey: name},
@@ -71,7 +80,7 @@ func (w *world) task(pr *tektonv1.PipelineRun, name string, succeeded bool) {
 	}, Spec: tektonv1.TaskRunSpec{Workspaces: []tektonv1.WorkspaceBinding{
 		{Name: contract.WorkspaceRun, PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "pvc-of-" + pr.Name}},
 	}}}
-	w.must(client.IgnoreAlreadyExists(w.client.Create(w.t.Context(), task)))
+	w.Must(client.IgnoreAlreadyExists(w.Client.Create(w.T.Context(), task)))
 	if succeeded {
 		w.finishTask(task, true)
 	} else {
@@ -82,25 +91,25 @@ func (w *world) task(pr *tektonv1.PipelineRun, name string, succeeded bool) {
 	}
 }
 
-func (w *world) finishTask(task *tektonv1.TaskRun, ok bool) {
+func (w *taskActor) finishTask(task *tektonv1.TaskRun, ok bool) {
 	c := &apis.Condition{Type: apis.ConditionSucceeded, Status: "False", Reason: "TaskRunCancelled"}
 	if ok {
 		c.Status, c.Reason = "True", "Succeeded"
 	}
 	before := client.MergeFrom(task.DeepCopy())
 	task.Status.SetCondition(c)
-	task.Status.CompletionTime = &metav1.Time{Time: w.clock.Now()}
-	w.must(w.client.Patch(w.t.Context(), task, before))
+	task.Status.CompletionTime = &metav1.Time{Time: w.Clock.Now()}
+	w.Must(w.Client.Patch(w.T.Context(), task, before))
 	if w.forgetful {
 		return
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: task.Name + "-pod"}}
-	w.must(client.IgnoreNotFound(w.client.Delete(w.t.Context(), pod)))
+	w.Must(client.IgnoreNotFound(w.Client.Delete(w.T.Context(), pod)))
 }
 
-func (w *world) endTasks(name string) {
+func (w *taskActor) endTasks(name string) {
 	var tasks tektonv1.TaskRunList
-	w.must(w.client.List(w.t.Context(), &tasks, client.MatchingLabels{pipeline.PipelineRunLabelKey: name}))
+	w.Must(w.Client.List(w.T.Context(), &tasks, client.MatchingLabels{pipeline.PipelineRunLabelKey: name}))
 	for _, task := range tasks.Items {
 		if !task.IsDone() {
 			w.finishTask(&task, false)
@@ -108,7 +117,7 @@ func (w *world) endTasks(name string) {
 	}
 }
 
-func (w *world) child(pr *tektonv1.PipelineRun, name string) {
+func (w *taskActor) child(pr *tektonv1.PipelineRun, name string) {
 	before := client.MergeFrom(pr.DeepCopy())
 	pr.Status.ChildReferences = append(pr.Status.ChildReferences, tektonv1.ChildStatusReference{Name: pr.Name + "-" + name, PipelineTaskName: name})
 	pr.Status.PipelineSpec = &tektonv1.PipelineSpec{Finally: []tektonv1.PipelineTask{{
@@ -116,24 +125,24 @@ func (w *world) child(pr *tektonv1.PipelineRun, name string) {
 		Params:     tektonv1.Params{{Name: contract.ParamStatus, Value: *tektonv1.NewStructuredValues("$(tasks.status)")}},
 		Workspaces: []tektonv1.WorkspacePipelineTaskBinding{{Name: contract.WorkspaceRun, Workspace: contract.WorkspaceRun}},
 	}}}
-	w.must(w.client.Status().Patch(w.t.Context(), pr, before))
+	w.Must(w.Client.Status().Patch(w.T.Context(), pr, before))
 }
 
-func (w *world) done(pr *tektonv1.PipelineRun, reason string) {
+func (w *taskActor) done(pr *tektonv1.PipelineRun, reason string) {
 	before := client.MergeFrom(pr.DeepCopy())
 	status := corev1.ConditionFalse
 	if reason == "Succeeded" {
 		status = corev1.ConditionTrue
 	}
 	pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: status, Reason: reason})
-	now := metav1.NewTime(w.clock.Now())
+	now := metav1.NewTime(w.Clock.Now())
 	pr.Status.CompletionTime = &now
-	w.must(w.client.Status().Patch(w.t.Context(), pr, before))
+	w.Must(w.Client.Status().Patch(w.T.Context(), pr, before))
 }
 
 // succeed ends a run as a good one ends: released by its own tasks.
-func (w *world) succeed(name string) {
-	pr := w.run(name)
+func (w *taskActor) succeed(name string) {
+	pr := w.Run(name)
 	w.endTasks(name)
 	w.task(pr, contract.Release, true)
 	w.task(pr, contract.Finish, true)
@@ -142,13 +151,13 @@ func (w *world) succeed(name string) {
 }
 
 // lose ends a run as one ends whose target took its load away.
-func (w *world) lose(name string) {
-	pr := w.run(name)
+func (w *taskActor) lose(name string) {
+	pr := w.Run(name)
 	task := &tektonv1.TaskRun{}
-	w.must(w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: name + "-" + contract.LoadGen}, task))
+	w.Must(w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: name + "-" + contract.LoadGen}, task))
 	before := client.MergeFrom(task.DeepCopy())
 	task.Status.Results = []tektonv1.TaskRunResult{{Name: contract.ResultLost, Value: *tektonv1.NewStructuredValues("its pod was deleted")}}
-	w.must(w.client.Patch(w.t.Context(), task, before))
+	w.Must(w.Client.Patch(w.T.Context(), task, before))
 	w.endTasks(name)
 	w.task(pr, contract.Finish, true)
 	w.removeEngine(run.ID(pr))
@@ -159,39 +168,39 @@ func engineLabels(id string) map[string]string {
 	return map[string]string{contract.LabelRun: id, contract.LabelRelease: id, contract.LabelPlanHash: "abc"}
 }
 
-func (w *world) engine(pr *tektonv1.PipelineRun) {
+func (w *taskActor) engine(pr *tektonv1.PipelineRun) {
 	id := run.ID(pr)
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: id + "-engine", Namespace: ns, Labels: engineLabels(id)}}
-	w.must(w.client.Create(w.t.Context(), deployment))
+	w.Must(w.Client.Create(w.T.Context(), deployment))
 	w.pod(id+"-engine-0", engineLabels(id))
 }
 
-func (w *world) pod(name string, labels map[string]string) {
+func (w *taskActor) pod(name string, labels map[string]string) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns, Labels: labels}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-	w.must(client.IgnoreAlreadyExists(w.client.Create(w.t.Context(), pod)))
+	w.Must(client.IgnoreAlreadyExists(w.Client.Create(w.T.Context(), pod)))
 }
 
-func (w *world) removeEngine(id string) {
+func (w *taskActor) removeEngine(id string) {
 	for _, o := range []client.Object{
 		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: id + "-engine"}},
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: id + "-engine-0"}},
 	} {
-		w.must(client.IgnoreNotFound(w.client.Delete(w.t.Context(), o)))
+		w.Must(client.IgnoreNotFound(w.Client.Delete(w.T.Context(), o)))
 	}
 }
 
 // collect acts the garbage collector: pods go after their Deployment, and what a run owned after the run.
-func (w *world) collect() {
+func (w *taskActor) collect() {
 	var pods corev1.PodList
-	w.must(w.client.List(w.t.Context(), &pods))
+	w.Must(w.Client.List(w.T.Context(), &pods))
 	for _, pod := range pods.Items {
 		owner, isEngine := strings.CutSuffix(pod.Name, "-0")
 		if !isEngine || w.stuck {
 			continue
 		}
-		err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: owner}, &appsv1.Deployment{})
+		err := w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: owner}, &appsv1.Deployment{})
 		if client.IgnoreNotFound(err) == nil && err != nil {
-			w.must(client.IgnoreNotFound(w.client.Delete(w.t.Context(), &pod)))
+			w.Must(client.IgnoreNotFound(w.Client.Delete(w.T.Context(), &pod)))
 		}
 	}
 }

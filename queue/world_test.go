@@ -14,44 +14,37 @@ import (
 
 	"bflow.dev/bflow/queue"
 	"bflow.dev/bflow/queue/access"
-	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/release"
 	"bflow.dev/bflow/queue/retry"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
-	"github.com/prometheus/client_golang/prometheus"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
-	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/kueue/pkg/controller/jobframework"
 	utiltesting "sigs.k8s.io/kueue/pkg/util/testing"
 )
 
-const ns = "bench"
+const ns = queuetest.Namespace
 
 // world is a cluster in memory: the real reconcilers and the real job framework, with Kueue, Tekton and the garbage
 // collector acted by a few functions.
 type world struct {
-	t      *testing.T
-	client client.WithWatch // what the actors use: it never fails
-	ours   client.Client    // what the reconcilers use
+	*taskActor
+	ours   client.Client // what the reconcilers use
 	events *utiltesting.EventRecorder
-	clock  *clocktesting.FakeClock
 	opts   queue.Options
 	log    bytes.Buffer // what the reconcilers have said
 
@@ -61,52 +54,39 @@ type world struct {
 
 	gpus   int64
 	lender *lender
-	stuck  bool // engine pods do not go away
-
-	forgetful bool // Tekton has not written down which pods it has made
-	orphans   bool // Tekton has not written down which tasks it has made
 }
 
 func newWorld(t *testing.T, gpus int64) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, tektonv1.AddToScheme, kueue.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).
+	builder := queuetest.Builder(t).
 		WithStatusSubresource(&kueue.Workload{}, &tektonv1.PipelineRun{}).
 		WithObjects(
-			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{contract.LabelEnabled: "true"}}},
+			queuetest.RunNamespace(),
 			&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Spec: kueue.ResourceFlavorSpec{NodeLabels: map[string]string{contract.LabelTarget: "local"}}},
-			&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Name: "local", Namespace: ns}, Spec: kueue.LocalQueueSpec{ClusterQueue: "local"}},
+			queuetest.MakeQueue("local", "local"),
 		)
 	gvk := tektonv1.SchemeGroupVersion.WithKind("PipelineRun")
 	if err := jobframework.SetupWorkloadOwnerIndex(t.Context(), utiltesting.AsIndexer(builder), gvk); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, client: builder.Build(), events: &utiltesting.EventRecorder{}, clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second)), gpus: gpus,
+	w := &world{taskActor: &taskActor{World: queuetest.With(t, time.Now().Truncate(time.Second), builder.Build())}, events: &utiltesting.EventRecorder{}, gpus: gpus,
 		lender: &lender{lent: map[types.UID]bool{}}}
-	w.with(w.client)
+	w.with(w.Client)
 	return w
 }
 
 // with makes the reconcilers anew, as a controller that has started again: over c they see and change the world.
 func (w *world) with(c client.Client) {
-	w.t.Helper()
-	m, err := metrics.New(prometheus.NewRegistry())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.T.Helper()
+	m := queuetest.Metrics(w.T)
 	log := slog.New(slog.NewJSONHandler(&w.log, nil))
-	var tick clock.Clock = w.clock
+	var tick clock.Clock = w.Clock
 	targets := target.NewRegistry(w.local(c))
 	w.ours = c
 	w.opts.Targets, w.opts.Access = targets, access.NewKeeper(c, targets)
 	w.opts.Metrics, w.opts.Log, w.opts.Clock = m, log, tick
 	w.admission = queue.NewAdmission(c, w.events, w.opts)
-	w.admission.Leads(w.clock.Now())
+	w.admission.Leads(w.Clock.Now())
 	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Ways: w.opts.Access, Metrics: m, Log: log, Clock: tick})
 	w.retry = retry.NewReconciler(c, c, w.events, m, log)
 }
@@ -141,10 +121,10 @@ func (l *lender) Forget(types.UID) {}
 
 // submit makes a pending run as the compiler does.
 func (w *world) submit(name string, edits ...func(*tektonv1.PipelineRun)) {
-	w.t.Helper()
+	w.T.Helper()
 	pr := &tektonv1.PipelineRun{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: ns, UID: types.UID(name), CreationTimestamp: metav1.NewTime(w.clock.Now()),
+			Name: name, Namespace: ns, UID: types.UID(name), CreationTimestamp: metav1.NewTime(w.Clock.Now()),
 			Labels:      map[string]string{contract.LabelPlanHash: "abc", contract.LabelQueue: "local", contract.LabelTarget: "local"},
 			Annotations: map[string]string{contract.AnnotationRequests: `{"nvidia.com/gpu":"4"}`},
 		},
@@ -157,20 +137,13 @@ func (w *world) submit(name string, edits ...func(*tektonv1.PipelineRun)) {
 	for _, edit := range edits {
 		edit(pr)
 	}
-	w.must(w.client.Create(w.t.Context(), pr))
-}
-
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.Must(w.Client.Create(w.T.Context(), pr))
 }
 
 // reconcile lets every reconciler look at every run that there is, or was.
 func (w *world) reconcile(names ...string) error {
 	var runs tektonv1.PipelineRunList
-	w.must(w.client.List(w.t.Context(), &runs))
+	w.Must(w.Client.List(w.T.Context(), &runs))
 	for _, pr := range runs.Items {
 		if !slices.Contains(names, pr.Name) {
 			names = append(names, pr.Name)
@@ -180,7 +153,7 @@ func (w *world) reconcile(names ...string) error {
 	for _, name := range names {
 		req := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: name}}
 		for _, r := range []reconcile.Func{w.admission.Enter, w.admission.Go, w.release.Reconcile, w.retry.Reconcile} {
-			if _, err := r(w.t.Context(), req); err != nil {
+			if _, err := r(w.T.Context(), req); err != nil {
 				return err
 			}
 		}
@@ -190,19 +163,19 @@ func (w *world) reconcile(names ...string) error {
 
 // settle lets everybody act until nothing changes any more.
 func (w *world) settle(names ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	last := ""
 	for range 60 {
-		w.must(w.reconcile(names...))
+		w.Must(w.reconcile(names...))
 		w.act()
-		w.clock.Step(time.Second) // one run in a second
+		w.Clock.Step(time.Second) // one run in a second
 		now := w.snapshot(true)
 		if now == last {
 			return
 		}
 		last = now
 	}
-	w.t.Fatalf("it does not come to rest:\n%s", last)
+	w.T.Fatalf("it does not come to rest:\n%s", last)
 }
 
 func (w *world) act() {
@@ -211,31 +184,10 @@ func (w *world) act() {
 	w.collect()
 }
 
-func (w *world) run(name string) *tektonv1.PipelineRun {
-	w.t.Helper()
-	pr := &tektonv1.PipelineRun{}
-	w.must(w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, pr))
-	return pr
-}
-
-func (w *world) edit(name string, change func(*tektonv1.PipelineRun)) {
-	w.t.Helper()
-	pr := w.run(name)
-	before := client.MergeFrom(pr.DeepCopy())
-	change(pr)
-	w.must(w.client.Patch(w.t.Context(), pr, before))
-}
-
-func (w *world) workloads() []kueue.Workload {
-	var all kueue.WorkloadList
-	w.must(w.client.List(w.t.Context(), &all))
-	return all.Items
-}
-
 // held is the quota that Kueue counts as used.
 func (w *world) held() int64 {
 	var sum int64
-	for _, wl := range w.workloads() {
+	for _, wl := range w.Workloads() {
 		if apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) ||
 			!apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved) || len(wl.Status.ReclaimablePods) > 0 {
 			continue
@@ -248,7 +200,7 @@ func (w *world) held() int64 {
 
 // kueue admits what fits, and lets finished Workloads go.
 func (w *world) kueue() {
-	for _, wl := range w.workloads() {
+	for _, wl := range w.Workloads() {
 		conditions := wl.Status.Conditions
 		gpus := wl.Spec.PodSets[0].Template.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"]
 		if apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadFinished) || apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadEvicted) ||
@@ -261,21 +213,21 @@ func (w *world) kueue() {
 		for _, kind := range []string{kueue.WorkloadQuotaReserved, kueue.WorkloadAdmitted} {
 			apimeta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kind, Status: "True", Reason: kind})
 		}
-		w.must(w.client.Status().Update(w.t.Context(), &wl))
+		w.Must(w.Client.Status().Update(w.T.Context(), &wl))
 	}
 }
 
 // evict takes the quota of a run away, as Kueue does.
 func (w *world) evict(name, reason string) {
-	w.t.Helper()
-	for _, wl := range w.workloads() {
+	w.T.Helper()
+	for _, wl := range w.Workloads() {
 		if owner := metav1.GetControllerOf(&wl); owner != nil && owner.Name == name {
 			apimeta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadEvicted, Status: "True", Reason: reason, Message: "told so"})
-			w.must(w.client.Status().Update(w.t.Context(), &wl))
+			w.Must(w.Client.Status().Update(w.T.Context(), &wl))
 			return
 		}
 	}
-	w.t.Fatalf("run %s has no Workload", name)
+	w.T.Fatalf("run %s has no Workload", name)
 }
 
 // snapshot is the world in words: every object, or all but what a time and a count differ in.
@@ -294,7 +246,7 @@ func (w *world) snapshot(versions bool) string {
 	var secrets corev1.SecretList
 	var deployments appsv1.DeploymentList
 	for _, list := range []client.ObjectList{&runs, &tasks, &pods, &secrets, &deployments} {
-		w.must(w.client.List(w.t.Context(), list))
+		w.Must(w.Client.List(w.T.Context(), list))
 	}
 	for _, o := range runs.Items {
 		add(&o, o.Spec.Status, o.IsDone(), run.State(&o))
@@ -311,7 +263,7 @@ func (w *world) snapshot(versions bool) string {
 	for _, o := range deployments.Items {
 		add(&o)
 	}
-	for _, o := range w.workloads() {
+	for _, o := range w.Workloads() {
 		var is []string
 		for _, c := range o.Status.Conditions {
 			is = append(is, c.Type+"="+string(c.Status))
@@ -323,9 +275,9 @@ func (w *world) snapshot(versions bool) string {
 }
 
 func (w *world) secretExists(name string) bool {
-	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: contract.TargetSecret(name)}, &corev1.Secret{})
+	err := w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: contract.TargetSecret(name)}, &corev1.Secret{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return err == nil
 }

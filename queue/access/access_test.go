@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -14,13 +15,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 	"knative.dev/pkg/apis"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 )
@@ -50,24 +48,16 @@ func (g *giver) Access(a target.Ask) (target.Grant, error) {
 func (g *giver) Forget(uid types.UID) { g.forgotten = append(g.forgotten, uid) }
 
 type world struct {
-	t      *testing.T
-	client client.WithWatch
+	*queuetest.World
 	giver  *giver
-	clock  *clocktesting.FakeClock
 	keeper *Keeper
 	r      *Reconciler
 }
 
 func newWorld(t *testing.T, pr *tektonv1.PipelineRun) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, tektonv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	made := 0
-	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pr).Build(), interceptor.Funcs{
+	c := interceptor.NewClient(queuetest.Builder(t).WithObjects(pr).Build(), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			made++
 			o.SetUID(types.UID(fmt.Sprint("made-", made)))
@@ -81,52 +71,52 @@ func newWorld(t *testing.T, pr *tektonv1.PipelineRun) *world {
 			return c.Delete(ctx, o)
 		},
 	})
-	w := &world{t: t, client: c, giver: &giver{}, clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
+	w := &world{World: queuetest.With(t, time.Unix(1000, 0), c), giver: &giver{}}
 	w.restart()
 	return w
 }
 
 // restart is a controller that remembers nothing.
 func (w *world) restart() {
-	targets := target.NewRegistry(target.Local(w.client, nil), target.Target{Name: "far", Way: w.giver})
-	w.keeper = NewKeeper(w.client, targets)
-	w.r = NewReconciler(w.client, w.keeper, w.clock)
+	targets := target.NewRegistry(target.Local(w.Client, nil), target.Target{Name: "far", Way: w.giver})
+	w.keeper = NewKeeper(w.Client, targets)
+	w.r = NewReconciler(w.Client, w.keeper, w.Clock)
 }
 
 // token gives one that lives for a while.
 func (w *world) token(text string, life time.Duration) {
-	w.giver.grant = target.Grant{Data: map[string][]byte{contract.KeyToken: []byte(text)}, Expires: w.clock.Now().Add(life)}
+	w.giver.grant = target.Grant{Data: map[string][]byte{contract.KeyToken: []byte(text)}, Expires: w.Clock.Now().Add(life)}
 }
 
 func (w *world) look() time.Duration {
-	w.t.Helper()
-	r, err := w.r.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "bench", Name: "r"}})
+	w.T.Helper()
+	r, err := w.r.Reconcile(w.T.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "bench", Name: "r"}})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return r.RequeueAfter
 }
 
 // holds is the token that lies beside the run, and the version of its Secret.
 func (w *world) holds() (token, version string) {
-	w.t.Helper()
+	w.T.Helper()
 	s := &corev1.Secret{}
-	err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: "bench", Name: contract.TargetSecret("r")}, s)
+	err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: "bench", Name: contract.TargetSecret("r")}, s)
 	if apierrors.IsNotFound(err) {
 		return "", ""
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if len(s.OwnerReferences) != 1 || s.OwnerReferences[0].UID != "u" {
-		w.t.Errorf("it does not go with the run: %v", s.OwnerReferences)
+		w.T.Errorf("it does not go with the run: %v", s.OwnerReferences)
 	}
 	return string(s.Data[contract.KeyToken]), s.ResourceVersion + string(s.UID)
 }
 
 func makeRun(at string, annotations ...string) *tektonv1.PipelineRun {
-	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "bench", UID: "u",
-		Labels: map[string]string{contract.LabelPlanHash: "h", contract.LabelQueue: at, contract.LabelTarget: at}, Annotations: map[string]string{}}}
+	pr := queuetest.MakeRun("r", queuetest.InQueue(at))
+	pr.UID = "u"
 	for _, a := range annotations {
 		pr.Annotations[contract.Prefix+a] = "then"
 	}
@@ -159,7 +149,7 @@ func TestTheWayOfARunIsKeptValid(t *testing.T) {
 	if after := w.look(); after != credentialsRetryDelay {
 		t.Errorf("when none can be made: again after %s", after)
 	}
-	w.clock.Step(2 * time.Hour)
+	w.Clock.Step(2 * time.Hour)
 	w.giver.err = nil
 	w.token("two", time.Hour)
 	if after := w.look(); after != 30*time.Minute {
@@ -187,7 +177,7 @@ func TestARenewalThatMeetsTheReleaseLeavesNothing(t *testing.T) {
 	w := newWorld(t, pr)
 	w.token("one", 4*time.Hour)
 	begun, goOn, written := make(chan struct{}), make(chan struct{}), make(chan error)
-	slow := interceptor.NewClient(w.client, interceptor.Funcs{
+	slow := interceptor.NewClient(w.Client, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			close(begun)
 			<-goOn
@@ -267,7 +257,7 @@ func TestAWayThatWasWrittenForARunThatNeverStartedIsTakenAway(t *testing.T) {
 			}
 			row.between(w)
 			old := pr.DeepCopy()
-			if err := w.client.Update(t.Context(), cancelled(pr)); err != nil {
+			if err := w.Client.Update(t.Context(), cancelled(pr)); err != nil {
 				t.Fatal(err)
 			}
 			if !ends().Create(event.CreateEvent{Object: pr}) {
@@ -295,9 +285,9 @@ func TestWhatARunNeverNeededIsTakenBack(t *testing.T) {
 		end  func(w *world, pr *tektonv1.PipelineRun) error
 	}{
 		{"cancelled", func(w *world, pr *tektonv1.PipelineRun) error {
-			return w.client.Update(w.t.Context(), cancelled(pr))
+			return w.Client.Update(w.T.Context(), cancelled(pr))
 		}},
-		{"deleted", func(w *world, pr *tektonv1.PipelineRun) error { return w.client.Delete(w.t.Context(), pr) }},
+		{"deleted", func(w *world, pr *tektonv1.PipelineRun) error { return w.Client.Delete(w.T.Context(), pr) }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			pr := makeRun("far")
@@ -307,7 +297,7 @@ func TestWhatARunNeverNeededIsTakenBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			there := &tektonv1.PipelineRun{}
-			if err := errors.Join(w.client.Get(t.Context(), client.ObjectKeyFromObject(pr), there), row.end(w, there)); err != nil {
+			if err := errors.Join(w.Client.Get(t.Context(), client.ObjectKeyFromObject(pr), there), row.end(w, there)); err != nil {
 				t.Fatal(err)
 			}
 			w.giver.refuses = errors.New("no route to host")
@@ -356,13 +346,13 @@ func TestTheWayOfTheNextAttemptStays(t *testing.T) {
 	w.look()
 	next := w.keeper.targets
 	old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: contract.TargetSecret("r")}}
-	if err := w.client.Delete(t.Context(), old); err != nil {
+	if err := w.Client.Delete(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
 	second := makeRun("far", "admitted")
 	second.Name, second.Labels[contract.LabelRun] = "r-a2", "r"
 	w.token("two", 4*time.Hour)
-	if _, err := NewKeeper(w.client, next).Put(t.Context(), "far", second); err != nil {
+	if _, err := NewKeeper(w.Client, next).Put(t.Context(), "far", second); err != nil {
 		t.Fatal(err)
 	}
 	w.release()
@@ -374,14 +364,14 @@ func TestTheWayOfTheNextAttemptStays(t *testing.T) {
 
 // release writes down that the run is released.
 func (w *world) release() {
-	w.t.Helper()
+	w.T.Helper()
 	pr := &tektonv1.PipelineRun{}
-	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: "bench", Name: "r"}, pr); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: "bench", Name: "r"}, pr); err != nil {
+		w.T.Fatal(err)
 	}
 	pr.Annotations[contract.AnnotationReleased] = "then"
-	if err := w.client.Update(w.t.Context(), pr); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Update(w.T.Context(), pr); err != nil {
+		w.T.Fatal(err)
 	}
 }
 

@@ -11,18 +11,13 @@ import (
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/queue/gc"
-	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 const (
@@ -45,27 +40,10 @@ func newLab(t *testing.T) *lab {
 	l.hub.Put("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/localqueues/lab", apitest.Object{})
 	l.target.Serve("batch/v1", "Job", true)
 	l.target.OnDelete(func(q apitest.Request, _ apitest.Object) { l.target.Remove(q.Path) })
-	hub := connect(t, l.hub)
-	l.way = connect(t, l.target)
+	hub := queuetest.Connect(t, l.hub)
+	l.way = queuetest.Connect(t, l.target)
 	l.h = gc.Hub{ID: mine, Cache: hub, Live: hub, Now: time.Now}
 	return l
-}
-
-func connect(t *testing.T, s *apitest.Server) client.Client {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, tektonv1.AddToScheme, kueue.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cfg := s.Config()
-	cfg.ContentType = runtime.ContentTypeJSON
-	c, err := client.New(cfg, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // put lays an object of a run on the target.
@@ -227,10 +205,7 @@ func TestAJanitorLooksWhenATargetComesAndCountsWhatItFinds(t *testing.T) {
 		l.target.Remove(q.Path)
 		deleted <- q.Name
 	})
-	m, err := metrics.New(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := queuetest.Metrics(t)
 	targets := target.NewRegistry()
 	j := gc.NewCollector(gc.Options{Hub: l.h, Targets: targets, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})
 	go j.Start(t.Context())

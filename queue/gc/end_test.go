@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/gc"
-	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/target"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -32,10 +31,7 @@ func TestStartReturnsWhenNoTargetIsLookedAtAnyMore(t *testing.T) {
 				return ctx.Err()
 			},
 		})
-		counts, err := metrics.New(prometheus.NewRegistry())
-		if err != nil {
-			t.Fatal(err)
-		}
+		counts := queuetest.Metrics(t)
 		j := gc.NewCollector(gc.Options{Hub: gc.Hub{ID: mine, Cache: slow, Live: slow, Now: time.Now},
 			Targets: target.NewRegistry(target.Target{Name: "a", Live: slow}), Metrics: counts,
 			Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})

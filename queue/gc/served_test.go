@@ -5,26 +5,19 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/queue/gc"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // TestATargetIsAskedAboutNamespacesThatItServes: a team that came after the target has no queue of it, and the hub no
 // rights there.
 func TestATargetIsAskedAboutNamespacesThatItServes(t *testing.T) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, kueue.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var all []client.Object
 	for name, labels := range map[string]map[string]string{"bench": {contract.LabelEnabled: "true"}, "late": {contract.LabelEnabled: "true"}, "shop": nil} {
 		all = append(all, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
@@ -33,7 +26,7 @@ func TestATargetIsAskedAboutNamespacesThatItServes(t *testing.T) {
 		namespace, name, _ := strings.Cut(in, "/")
 		all = append(all, &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
 	}
-	hub := gc.Hub{Cache: fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).Build()}
+	hub := gc.Hub{Cache: queuetest.Builder(t).WithObjects(all...).Build()}
 	for target, want := range map[string][]string{"local": {"bench", "late"}, "worker": {"bench"}, "nowhere": {}} {
 		got, err := hub.Served(t.Context(), target)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

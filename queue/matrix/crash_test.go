@@ -38,7 +38,7 @@ func stories() map[string]story {
 		return func(w *world, between func()) {
 			w.hold = true
 			between()
-			w.edit("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = status })
+			w.EditRun("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = status })
 			between()
 		}
 	}
@@ -63,37 +63,37 @@ func stories() map[string]story {
 		"it is deleted while one runs": {live: func(w *world, between func()) {
 			w.hold = true
 			between()
-			w.must(w.client.Delete(w.t.Context(), w.parent()))
+			w.Must(w.Client.Delete(w.T.Context(), w.parent()))
 			between()
 		}, runs: []string{first}, again: true},
 		"it is deleted while one runs, without a tracking server": {live: func(w *world, between func()) {
 			w.param(contract.ParamMLflowRun, "")
 			w.hold = true
 			between()
-			w.must(w.client.Delete(w.t.Context(), w.parent()))
+			w.Must(w.Client.Delete(w.T.Context(), w.parent()))
 			between()
 		}, runs: []string{first}},
 		"it is deleted with what it owns first, without a tracking server": {live: func(w *world, between func()) {
 			w.param(contract.ParamMLflowRun, "")
 			w.hold = true
 			between()
-			w.edit("tiny", func(pr *tektonv1.PipelineRun) { pr.Finalizers = []string{metav1.FinalizerDeleteDependents} })
-			w.must(w.client.Delete(w.t.Context(), w.parent()))
+			w.EditRun("tiny", func(pr *tektonv1.PipelineRun) { pr.Finalizers = []string{metav1.FinalizerDeleteDependents} })
+			w.Must(w.Client.Delete(w.T.Context(), w.parent()))
 			between()
-			w.edit("tiny", func(pr *tektonv1.PipelineRun) { pr.Finalizers = nil })
+			w.EditRun("tiny", func(pr *tektonv1.PipelineRun) { pr.Finalizers = nil })
 			between()
 		}, runs: []string{first}},
 		"a run that waits is deleted": {live: func(w *world, between func()) {
 			w.hold = true
 			between()
-			w.must(w.client.Delete(w.t.Context(), w.run(third)))
+			w.Must(w.Client.Delete(w.T.Context(), w.Run(third)))
 			w.hold = false
 			between()
 		}, runs: []string{first, second}, end: "2pd"},
 		"a run that has ended is deleted": {live: func(w *world, between func()) {
 			w.slots = 3
 			between()
-			w.must(w.client.Delete(w.t.Context(), w.run(third)))
+			w.Must(w.Client.Delete(w.T.Context(), w.Run(third)))
 			between()
 		}, runs: []string{first, second, third}, end: "3p"},
 	}
@@ -106,7 +106,7 @@ func TestADeathAfterAnyWriteLeadsToTheSameEnd(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			writes := 0
 			calm := s.world(t)
-			calm.with(killer(calm.client, 1<<30, &writes))
+			calm.with(killer(calm.Client, 1<<30, &writes))
 			s.live(calm, calm.settle)
 			s.check(calm, 0)
 			want := calm.snapshot()
@@ -133,16 +133,16 @@ func (s *story) world(t *testing.T) *world {
 
 // killed lives a story with one death.
 func (w *world) killed(n int, s story) {
-	w.t.Helper()
+	w.T.Helper()
 	count := 0
-	w.with(killer(w.client, n, &count))
+	w.with(killer(w.Client, n, &count))
 	s.live(w, func() {
 		for last := ""; ; {
 			if err := w.reconcile(); err != nil && !errors.Is(err, errKilled) {
-				w.t.Fatal(err)
+				w.T.Fatal(err)
 			}
 			if count >= n { // the next controller
-				w.with(w.client)
+				w.with(w.Client)
 				break
 			}
 			w.act()
@@ -157,57 +157,57 @@ func (w *world) killed(n int, s story) {
 }
 
 func (s *story) check(w *world, n int) {
-	w.t.Helper()
+	w.T.Helper()
 	for name, times := range w.started {
 		if times != 1 || !slices.Contains(s.runs, name) {
-			w.t.Errorf("killed after write %d: %s has started %d times", n, name, times)
+			w.T.Errorf("killed after write %d: %s has started %d times", n, name, times)
 		}
 	}
 	if len(w.started) != len(s.runs) {
-		w.t.Errorf("killed after write %d: %v have started, want %v", n, w.started, s.runs)
+		w.T.Errorf("killed after write %d: %v have started, want %v", n, w.started, s.runs)
 	}
 	for _, pr := range w.runs() {
 		if !run.Over(&pr) || run.Holding(&pr) || len(pr.Finalizers) > 0 {
-			w.t.Errorf("killed after write %d: %s is left: %q %v", n, pr.Name, pr.Spec.Status, pr.Finalizers)
+			w.T.Errorf("killed after write %d: %s is left: %q %v", n, pr.Name, pr.Spec.Status, pr.Finalizers)
 		}
 	}
 	task := &tektonv1.TaskRun{}
-	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "tiny-aggregate-again"}, task)
+	err := w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: "tiny-aggregate-again"}, task)
 	if (err == nil) != (s.again && s.end != "") || (w.aggregated == 1) != s.again || w.aggregated > 1 {
-		w.t.Errorf("killed after write %d: the last task has run %d times: %v", n, w.aggregated, err)
+		w.T.Errorf("killed after write %d: the last task has run %d times: %v", n, w.aggregated, err)
 	}
 	if err == nil && (task.Labels["tekton.dev/pipelineRunUID"] != "parent" || task.Spec.TaskSpec == nil || len(task.OwnerReferences) != 1) {
-		w.t.Errorf("killed after write %d: the last task is %+v", n, task)
+		w.T.Errorf("killed after write %d: the last task is %+v", n, task)
 	}
 	cr := w.cr()
 	if s.end == "" {
 		if cr != nil || len(w.runs()) > 0 || w.parentOrNone().UID != "" {
-			w.t.Errorf("killed after write %d: something is left of what was deleted", n)
+			w.T.Errorf("killed after write %d: something is left of what was deleted", n)
 		}
 		return
 	}
 	if got := w.state().Outcomes; got != s.end || !cr.IsDone() || len(cr.Finalizers) > 0 {
-		w.t.Errorf("killed after write %d: outcomes %s, want %s; done %v, finalizers %v\n%s", n, got, s.end, cr.IsDone(), cr.Finalizers, w.snapshot())
+		w.T.Errorf("killed after write %d: outcomes %s, want %s; done %v, finalizers %v\n%s", n, got, s.end, cr.IsDone(), cr.Finalizers, w.snapshot())
 	}
 	if good := !strings.ContainsAny(s.end, "Fcds"); cr.IsSuccessful() != good {
-		w.t.Errorf("killed after write %d: successful %v", n, cr.IsSuccessful())
+		w.T.Errorf("killed after write %d: successful %v", n, cr.IsSuccessful())
 	}
 }
 
 func TestNoRunIsMadeAfterItsMatrixWasCancelled(t *testing.T) {
 	w := newWorld(t, makePlans(t, 3))
 	made := 0
-	w.with(interceptor.NewClient(w.client, interceptor.Funcs{
+	w.with(interceptor.NewClient(w.Client, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if _, ok := o.(*tektonv1.PipelineRun); ok {
 				if made++; made == 2 { // it is just on its way
-					w.edit("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
+					w.EditRun("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
 				}
 			}
 			return c.Create(ctx, o, opts...)
 		},
 	}))
-	w.must(w.reconcile())
+	w.Must(w.reconcile())
 	if made != 2 {
 		t.Errorf("%d runs were made, want the two that were before the cancel", made)
 	}
@@ -220,9 +220,9 @@ func TestNoRunIsMadeAfterItsMatrixWasCancelled(t *testing.T) {
 func TestNoRunStartsAfterItsMatrixWasCancelled(t *testing.T) {
 	w := newWorld(t, makePlans(t, 3))
 	w.hold = true
-	w.must(w.reconcile())
+	w.Must(w.reconcile())
 	w.act() // one runs
-	w.edit("tiny", func(pr *tektonv1.PipelineRun) { annotate(pr, contract.AnnotationCancel, "now") })
+	w.EditRun("tiny", func(pr *tektonv1.PipelineRun) { annotate(pr, contract.AnnotationCancel, "now") })
 	w.slots = 3
 	w.act() // neither Tekton nor our controller knows yet
 	if len(w.started) != 1 {

@@ -121,7 +121,7 @@ func TestQueuesAreNeverEmptyAndWindowsNeverBreak(t *testing.T) {
 	w := newWorld(t, plans)
 	w.slots = 6
 	for range 100 {
-		w.must(w.reconcile())
+		w.Must(w.reconcile())
 		count := map[string]int{}
 		for _, pr := range w.runs() {
 			if pr.IsPending() && !pr.IsDone() {
@@ -168,7 +168,7 @@ func TestAMatrixThatCannotBe(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			w := newWorld(t, makePlans(t, 2))
 			row.do(w)
-			w.must(w.reconcile())
+			w.Must(w.reconcile())
 			cr := w.cr()
 			if c := cr.Status.GetCondition("Succeeded"); !c.IsFalse() || !strings.Contains(c.Message, row.want) || len(w.runs()) > 0 || len(cr.Finalizers) > 0 {
 				t.Errorf("%+v, %v, %d runs", c, cr.Finalizers, len(w.runs()))
@@ -180,13 +180,13 @@ func TestAMatrixThatCannotBe(t *testing.T) {
 func TestPointsThatAreNotThereYetAreWaitedFor(t *testing.T) {
 	w := newWorld(t, makePlans(t, 2))
 	maps := w.hidePoints()
-	w.must(w.reconcile())
+	w.Must(w.reconcile())
 	if s := w.state(); len(s.Waits) != 1 || !strings.Contains(s.Waits[0], "not found") || w.cr().IsDone() {
 		t.Errorf("%+v", s)
 	}
 	for _, cm := range maps {
 		cm.ResourceVersion = ""
-		w.must(w.client.Create(t.Context(), &cm))
+		w.Must(w.Client.Create(t.Context(), &cm))
 	}
 	w.settle()
 	if s := w.state(); s.Outcomes != "2p" || len(s.Waits) > 0 {
@@ -198,12 +198,12 @@ func TestTheForceOfAParentReachesItsRuns(t *testing.T) {
 	w := newWorld(t, makePlans(t, 2))
 	w.hold = true
 	w.settle()
-	w.edit("tiny", func(pr *tektonv1.PipelineRun) {
+	w.EditRun("tiny", func(pr *tektonv1.PipelineRun) {
 		annotate(pr, contract.AnnotationForce, "true")
 		pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
 	})
 	w.tekton()
-	w.must(w.reconcile())
+	w.Must(w.reconcile())
 	for _, pr := range w.runs() {
 		if !pr.IsCancelled() || pr.Annotations[contract.AnnotationForce] == "" {
 			t.Errorf("%s: %q %v", pr.Name, pr.Spec.Status, pr.Annotations)

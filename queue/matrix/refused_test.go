@@ -19,7 +19,7 @@ import (
 // refuse lets a webhook be against every change of one run.
 func (w *world) refuse(name string) {
 	denied := errors.New(`admission webhook "stranger" denied the request`)
-	w.with(interceptor.NewClient(w.client, interceptor.Funcs{
+	w.with(interceptor.NewClient(w.Client, interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			if o.GetName() == name {
 				return apierrors.NewForbidden(corev1.Resource("pipelineruns"), name, denied)
@@ -53,13 +53,13 @@ func TestARunThatTakesNoChangeKeepsTheCancelFromNoOther(t *testing.T) {
 			w.hold = true
 			w.settle()
 			w.refuse(row.refused)
-			w.edit("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
+			w.EditRun("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
 			err := w.looks(3)
 			if err == nil || !strings.Contains(err.Error(), `telling run "`+row.refused+`" to end`) {
 				t.Errorf("the error does not say who was not told: %v", err)
 			}
 			for name, want := range row.status {
-				if pr := w.run(name); pr.Spec.Status != want || !run.Cancelling(pr) {
+				if pr := w.Run(name); pr.Spec.Status != want || !run.Cancelling(pr) {
 					t.Errorf("run %s is %q, want %q", name, pr.Spec.Status, want)
 				}
 				if err != nil && strings.Contains(err.Error(), name) {
@@ -69,7 +69,7 @@ func TestARunThatTakesNoChangeKeepsTheCancelFromNoOther(t *testing.T) {
 			if w.cr().IsDone() {
 				t.Error("the matrix has ended, and a run of it was not told to")
 			}
-			w.with(w.client)
+			w.with(w.Client)
 			w.settle()
 			if got := w.state().Outcomes; got != "3c" {
 				t.Errorf("it came to %s", got)
@@ -90,7 +90,7 @@ func TestARunThatIsNotLetGoKeepsNothingFromTheOthers(t *testing.T) {
 			t.Errorf("run %s was let start %d times", name, w.started[name])
 		}
 	}
-	w.with(w.client)
+	w.with(w.Client)
 	w.settle()
 	if got := w.state().Outcomes; got != "3p" {
 		t.Errorf("it came to %s", got)
@@ -104,13 +104,13 @@ func TestTheEndOfAMatrixReachesItsRunsThoughOneIsNotLetGo(t *testing.T) {
 	w.refuse(first)
 	w.end(first, "")
 	_ = w.looks(4)
-	if !guarded(w.run(first)) || w.run(second).IsPending() || !w.run(third).IsPending() {
+	if !guarded(w.Run(first)) || w.Run(second).IsPending() || !w.Run(third).IsPending() {
 		t.Fatalf("the first was to be over and held, the second to run, the third to wait:\n%s", w.snapshot())
 	}
-	w.edit("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
+	w.EditRun("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
 	_ = w.looks(3)
 	for _, name := range []string{second, third} {
-		if pr := w.run(name); !run.Stopping(pr) && !pr.IsCancelled() {
+		if pr := w.Run(name); !run.Stopping(pr) && !pr.IsCancelled() {
 			t.Errorf("run %s was not told to end: %q", name, pr.Spec.Status)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/shard"
 	"bflow.dev/bflow/queue/matrix/state"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
@@ -27,25 +28,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 	"knative.dev/pkg/apis"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-const ns = "bench"
+const ns = queuetest.Namespace
 
 // world is a cluster in memory: the real reconciler and gate, with the queue, Tekton and the garbage collector acted by a
 // few functions.
 type world struct {
-	t      *testing.T
-	client client.WithWatch // what the actors use: it never fails
-	clock  *clocktesting.FakeClock
+	*queuetest.World
 	matrix *Reconciler
 	gate   *Gate
 
@@ -89,24 +85,18 @@ func makePlans(t testing.TB, n int, edits ...func(i int, p *runplan.RunPlan)) []
 // newWorld is a cluster where somebody has just submitted plans as a matrix.
 func newWorld(t *testing.T, plans []*runplan.RunPlan) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, tektonv1.AddToScheme, tektonv1beta1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).
-		WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{contract.LabelEnabled: "true"}}}).
+	builder := queuetest.Builder(t).
+		WithObjects(queuetest.RunNamespace()).
 		WithStatusSubresource(&tektonv1beta1.CustomRun{}, &tektonv1.PipelineRun{}, &tektonv1.TaskRun{}).
 		WithIndex(&tektonv1.PipelineRun{}, Index, IndexOf)
-	w := &world{t: t, client: builder.Build(), clock: clocktesting.NewFakeClock(time.Now().Truncate(time.Second)), slots: 1, started: map[string]int{}}
-	w.client = interceptor.NewClient(w.client, interceptor.Funcs{
+	w := &world{World: queuetest.With(t, time.Now().Truncate(time.Second), builder.Build()), slots: 1, started: map[string]int{}}
+	w.Client = interceptor.NewClient(w.Client, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			o.SetCreationTimestamp(metav1.NewTime(w.clock.Now()))
+			o.SetCreationTimestamp(metav1.NewTime(w.Clock.Now()))
 			return c.Create(ctx, o, opts...)
 		},
 	})
-	w.with(w.client)
+	w.with(w.Client)
 	m, err := compile.Matrix(func(yield func(*runplan.RunPlan, error) bool) {
 		for _, p := range plans {
 			if !yield(p, nil) {
@@ -114,12 +104,12 @@ func newWorld(t *testing.T, plans []*runplan.RunPlan) *world {
 			}
 		}
 	}, compile.Options{})
-	w.must(err)
+	w.Must(err)
 	for _, cm := range m.Plans {
-		w.must(w.client.Create(t.Context(), cm))
+		w.Must(w.Client.Create(t.Context(), cm))
 	}
 	m.Parent.Name, m.Parent.UID = "tiny", "parent"
-	w.must(w.client.Create(t.Context(), m.Parent))
+	w.Must(w.Client.Create(t.Context(), m.Parent))
 	w.customRun(m.Parent)
 	return w
 }
@@ -133,7 +123,7 @@ func (w *world) customRun(parent *tektonv1.PipelineRun) {
 		}
 	}
 	yes := true
-	w.must(w.client.Create(w.t.Context(), &tektonv1beta1.CustomRun{
+	w.Must(w.Client.Create(w.T.Context(), &tektonv1beta1.CustomRun{
 		ObjectMeta: metav1.ObjectMeta{Name: "tiny-children", Namespace: ns, UID: "matrix", Labels: parent.Labels,
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: parent.Name, UID: parent.UID, Controller: &yes}}},
 		Spec: tektonv1beta1.CustomRunSpec{Params: params, CustomRef: &tektonv1beta1.TaskRef{APIVersion: contract.MatrixAPIVersion, Kind: contract.MatrixKind}},
@@ -142,71 +132,49 @@ func (w *world) customRun(parent *tektonv1.PipelineRun) {
 
 // with makes the controller anew, as one that has started again.
 func (w *world) with(c client.Client) {
-	w.matrix = NewReconciler(c, c, testCompiler{}, events.NewFakeRecorder(1000), w.clock, slog.New(slog.DiscardHandler))
+	w.matrix = NewReconciler(c, c, testCompiler{}, events.NewFakeRecorder(1000), w.Clock, slog.New(slog.DiscardHandler))
 	w.gate = NewGate(c)
 }
 
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 func (w *world) reconcile() error {
-	_, err := w.matrix.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "tiny-children"}})
+	_, err := w.matrix.Reconcile(w.T.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "tiny-children"}})
 	return err
 }
 
 func (w *world) runs() []tektonv1.PipelineRun {
 	var all tektonv1.PipelineRunList
-	w.must(w.client.List(w.t.Context(), &all, client.HasLabels{contract.LabelMatrix}))
+	w.Must(w.Client.List(w.T.Context(), &all, client.HasLabels{contract.LabelMatrix}))
 	slices.SortFunc(all.Items, byName)
 	return all.Items
 }
 
-func (w *world) parent() *tektonv1.PipelineRun { return w.run("tiny") }
-
-func (w *world) run(name string) *tektonv1.PipelineRun {
-	w.t.Helper()
-	pr := &tektonv1.PipelineRun{}
-	w.must(w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, pr))
-	return pr
-}
+func (w *world) parent() *tektonv1.PipelineRun { return w.Run("tiny") }
 
 // cr is the matrix, nil when it is gone.
 func (w *world) cr() *tektonv1beta1.CustomRun {
-	w.t.Helper()
+	w.T.Helper()
 	cr := &tektonv1beta1.CustomRun{}
-	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "tiny-children"}, cr)
+	err := w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: "tiny-children"}, cr)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	w.must(err)
+	w.Must(err)
 	return cr
 }
 
 func (w *world) state() *state.State {
-	w.t.Helper()
+	w.T.Helper()
 	s, err := state.Read(w.cr().Status.ExtraFields.Raw, 0)
-	w.must(err)
+	w.Must(err)
 	return s
 }
 
-func (w *world) edit(name string, change func(*tektonv1.PipelineRun)) {
-	w.t.Helper()
-	pr := w.run(name)
-	before := client.MergeFrom(pr.DeepCopy())
-	change(pr)
-	w.must(w.client.Patch(w.t.Context(), pr, before))
-}
-
 func (w *world) editStatus(name string, change func(*tektonv1.PipelineRun)) {
-	w.t.Helper()
-	pr := w.run(name)
+	w.T.Helper()
+	pr := w.Run(name)
 	before := client.MergeFrom(pr.DeepCopy())
 	change(pr)
-	w.must(w.client.Status().Patch(w.t.Context(), pr, before))
+	w.Must(w.Client.Status().Patch(w.T.Context(), pr, before))
 }
 
 // act lets everybody else do what is theirs, once.
@@ -223,7 +191,7 @@ func (w *world) act() {
 	}
 	w.lastTask()
 	w.collect()
-	w.clock.Step(6 * time.Second)
+	w.Clock.Step(6 * time.Second)
 }
 
 // tekton tells a matrix of the end of its parent.
@@ -234,31 +202,31 @@ func (w *world) tekton() {
 	}
 	before := client.MergeFrom(cr.DeepCopy())
 	cr.Spec.Status = tektonv1beta1.CustomRunSpecStatusCancelled
-	w.must(w.client.Patch(w.t.Context(), cr, before))
+	w.Must(w.Client.Patch(w.T.Context(), cr, before))
 }
 
 // lastTask lets a last task that our controller has started come to its end.
 func (w *world) lastTask() {
 	task := &tektonv1.TaskRun{}
-	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "tiny-aggregate-again"}, task)
+	err := w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: "tiny-aggregate-again"}, task)
 	if apierrors.IsNotFound(err) || task.IsDone() {
 		return
 	}
-	w.must(err)
+	w.Must(err)
 	if w.parentOrNone().UID == "" {
-		w.t.Error("the last task runs and its matrix is gone")
+		w.T.Error("the last task runs and its matrix is gone")
 	}
 	if task.Labels[contract.LabelToken] != contract.TokenSubmit {
-		w.t.Error("the last task asks for no token, for which its pod waits")
+		w.T.Error("the last task asks for no token, for which its pod waits")
 	}
 	w.aggregated++
 	task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionTrue, Reason: "Succeeded"})
-	w.must(w.client.Status().Update(w.t.Context(), task))
+	w.Must(w.Client.Status().Update(w.T.Context(), task))
 }
 
 func (w *world) parentOrNone() *tektonv1.PipelineRun {
 	pr := &tektonv1.PipelineRun{}
-	_ = w.client.Get(w.t.Context(), types.NamespacedName{Namespace: ns, Name: "tiny"}, pr)
+	_ = w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: "tiny"}, pr)
 	return pr
 }
 
@@ -267,17 +235,17 @@ func (w *world) one(pr *tektonv1.PipelineRun, running map[string]int) {
 	switch {
 	case run.Over(pr) && run.Holding(pr): // released
 		running[run.Queue(pr)]--
-		w.edit(pr.Name, func(pr *tektonv1.PipelineRun) {
+		w.EditRun(pr.Name, func(pr *tektonv1.PipelineRun) {
 			annotate(pr, contract.AnnotationReleased, "now")
 			pr.Finalizers = slices.DeleteFunc(pr.Finalizers, func(f string) bool { return f == contract.Finalizer })
 		})
 	case run.Over(pr):
 	case pr.IsCancelled() || pr.IsGracefullyCancelled():
 		w.end(pr.Name, "Cancelled")
-	case pr.IsPending() && running[run.Queue(pr)] < w.slots && w.gate.MayStart(w.t.Context(), pr) == nil:
+	case pr.IsPending() && running[run.Queue(pr)] < w.slots && w.gate.MayStart(w.T.Context(), pr) == nil:
 		running[run.Queue(pr)]++
 		w.started[pr.Name]++
-		w.edit(pr.Name, func(pr *tektonv1.PipelineRun) {
+		w.EditRun(pr.Name, func(pr *tektonv1.PipelineRun) {
 			annotate(pr, contract.AnnotationAdmitted, "now")
 			pr.Finalizers = append(pr.Finalizers, contract.Finalizer)
 			pr.Spec.Status = ""
@@ -303,7 +271,7 @@ func (w *world) end(name, reason string) {
 		default:
 			pr.Status.Results = []tektonv1.PipelineRunResult{{Name: contract.ResultVerdict, Value: *tektonv1.NewStructuredValues(word)}}
 		}
-		began, now := metav1.NewTime(w.clock.Now().Add(-time.Minute)), metav1.NewTime(w.clock.Now())
+		began, now := metav1.NewTime(w.Clock.Now().Add(-time.Minute)), metav1.NewTime(w.Clock.Now())
 		pr.Status.StartTime, pr.Status.CompletionTime = &began, &now
 		pr.Status.SetCondition(c)
 	})
@@ -313,24 +281,24 @@ func (w *world) end(name, reason string) {
 func (w *world) collect() {
 	cr := w.cr()
 	if cr != nil && cr.DeletionTimestamp.IsZero() && w.parentOrNone().UID == "" {
-		w.must(w.client.Delete(w.t.Context(), cr))
+		w.Must(w.Client.Delete(w.T.Context(), cr))
 	}
 	if cr != nil {
 		return
 	}
 	for _, pr := range w.runs() {
 		if pr.DeletionTimestamp.IsZero() {
-			w.must(client.IgnoreNotFound(w.client.Delete(w.t.Context(), &pr)))
+			w.Must(client.IgnoreNotFound(w.Client.Delete(w.T.Context(), &pr)))
 		}
 	}
 }
 
 // settle lets everybody act until nothing changes any more.
 func (w *world) settle() {
-	w.t.Helper()
+	w.T.Helper()
 	last := ""
 	for range 300 {
-		w.must(w.reconcile())
+		w.Must(w.reconcile())
 		w.act()
 		if now := w.snapshot(); now == last {
 			return
@@ -338,7 +306,7 @@ func (w *world) settle() {
 			last = now
 		}
 	}
-	w.t.Fatalf("it does not come to rest:\n%s", last)
+	w.T.Fatalf("it does not come to rest:\n%s", last)
 }
 
 // snapshot is the world in words, without times.
@@ -356,21 +324,21 @@ func (w *world) snapshot() string {
 
 // param changes what the matrix asks for.
 func (w *world) param(name, value string) {
-	w.t.Helper()
+	w.T.Helper()
 	cr := w.cr()
 	for i := range cr.Spec.Params {
 		if cr.Spec.Params[i].Name == name {
 			cr.Spec.Params[i].Value = *tektonv1beta1.NewStructuredValues(value)
 		}
 	}
-	w.must(w.client.Update(w.t.Context(), cr))
+	w.Must(w.Client.Update(w.T.Context(), cr))
 }
 
 // pieces are the ConfigMaps with points.
 func (w *world) pieces() []corev1.ConfigMap {
-	w.t.Helper()
+	w.T.Helper()
 	var all corev1.ConfigMapList
-	w.must(w.client.List(w.t.Context(), &all, client.MatchingLabels{contract.LabelRole: contract.RoleMatrix}))
+	w.Must(w.Client.List(w.T.Context(), &all, client.MatchingLabels{contract.LabelRole: contract.RoleMatrix}))
 	return all.Items
 }
 
@@ -381,43 +349,43 @@ func (w *world) damage() {
 			var packed bytes.Buffer
 			z := gzip.NewWriter(&packed)
 			_, err := z.Write(value)
-			w.must(errors.Join(err, z.Close()))
+			w.Must(errors.Join(err, z.Close()))
 			cm.BinaryData[key] = packed.Bytes()
 		}
-		w.must(w.client.Update(w.t.Context(), &cm))
+		w.Must(w.Client.Update(w.T.Context(), &cm))
 	}
 }
 
 // changePoint changes the run of one point, as somebody does who makes a matrix without the compiler.
 func (w *world) changePoint(i int, change func(*tektonv1.PipelineRun)) {
-	w.t.Helper()
+	w.T.Helper()
 	var pieces []shard.Piece
 	for _, cm := range w.pieces() {
 		piece, err := compile.ReadPiece(&cm)
-		w.must(err)
+		w.Must(err)
 		pieces = append(pieces, piece)
 	}
 	points, err := shard.Read(pieces[0].Header.Root, pieces)
-	w.must(err)
+	w.Must(err)
 	out := shard.NewWriter(0)
 	for n := range points.Len() {
 		point, err := points.Point(n)
-		w.must(err)
+		w.Must(err)
 		if n == i {
 			pr := &tektonv1.PipelineRun{}
-			w.must(json.Unmarshal(point.Run, pr))
+			w.Must(json.Unmarshal(point.Run, pr))
 			change(pr)
 			point.Run, err = json.Marshal(pr)
-			w.must(err)
+			w.Must(err)
 		}
-		w.must(out.Add(point))
+		w.Must(out.Add(point))
 	}
 	pieces, err = out.Close()
-	w.must(err)
+	w.Must(err)
 	for n, piece := range pieces {
 		header, err := json.Marshal(piece.Header)
-		w.must(err)
-		w.must(w.client.Create(w.t.Context(), &corev1.ConfigMap{
+		w.Must(err)
+		w.Must(w.Client.Create(w.T.Context(), &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: contract.PlansConfigMap(piece.Header.Root, n), Namespace: ns},
 			Data:       map[string]string{"header.json": string(header)}, BinaryData: map[string][]byte{"points.gz": piece.Packed}}))
 	}
@@ -428,7 +396,7 @@ func (w *world) changePoint(i int, change func(*tektonv1.PipelineRun)) {
 func (w *world) hidePoints() []corev1.ConfigMap {
 	all := w.pieces()
 	for _, cm := range all {
-		w.must(w.client.Delete(w.t.Context(), &cm))
+		w.Must(w.Client.Delete(w.T.Context(), &cm))
 	}
 	return all
 }

@@ -10,29 +10,21 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/eventually"
-	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
-	"github.com/prometheus/client_golang/prometheus"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
-	"knative.dev/pkg/apis"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // begin is when the runs of these tests ended.
@@ -40,11 +32,9 @@ func begin() time.Time { return time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC) }
 
 // endedOn is a run that has ended on a target, and is to be released.
 func endedOn(target, name string) *tektonv1.PipelineRun {
-	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name, UID: types.UID(name), Finalizers: []string{contract.Finalizer},
-		Labels:      map[string]string{contract.LabelPlanHash: "h", contract.LabelRun: name, contract.LabelTarget: target},
-		Annotations: map[string]string{contract.AnnotationAdmitted: begin().Format(time.RFC3339)}}}
-	pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionTrue})
-	pr.Status.CompletionTime = &metav1.Time{Time: begin()}
+	pr := queuetest.MakeRun(name, queuetest.Identified, queuetest.OnTarget(target), queuetest.Ended(begin()),
+		queuetest.Annotated(contract.AnnotationAdmitted, begin().Format(time.RFC3339)))
+	pr.Finalizers = []string{contract.Finalizer}
 	return pr
 }
 
@@ -56,21 +46,12 @@ func (noWays) End(context.Context, *tektonv1.PipelineRun) error { return nil }
 // hub is a cluster in memory that holds runs.
 func hub(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, tektonv1.AddToScheme, kueue.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).Build()
+	return queuetest.Builder(t).WithObjects(objects...).Build()
 }
 
 func options(t *testing.T, targets ...target.Target) Options {
 	t.Helper()
-	m, err := metrics.New(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := queuetest.Metrics(t)
 	return Options{Ways: noWays{}, Targets: target.NewRegistry(targets...), Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakeClock(begin())}
 }
 

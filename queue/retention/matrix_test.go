@@ -48,11 +48,11 @@ func makeMatrix(points int, notes map[string]string) []client.Object {
 
 // matrix looks after the matrix until nothing more is to be done now; Tekton ends each task that gathers as end says.
 func (w *world) matrix(end func(*tektonv1.TaskRun)) (tasks []string, again time.Duration) {
-	w.t.Helper()
+	w.T.Helper()
 	for range 100 {
-		result, err := NewMatrices(w.runs).Reconcile(w.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: "m-children"}})
+		result, err := NewMatrices(w.runs).Reconcile(w.T.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: "m-children"}})
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		begun := false
 		for _, task := range w.gathers() {
@@ -60,8 +60,8 @@ func (w *world) matrix(end func(*tektonv1.TaskRun)) (tasks []string, again time.
 				begun = true
 				tasks = append(tasks, task.Annotations[contract.AnnotationGathers])
 				end(&task)
-				if err := w.Status().Update(w.t.Context(), &task); err != nil {
-					w.t.Fatal(err)
+				if err := w.Client.Status().Update(w.T.Context(), &task); err != nil {
+					w.T.Fatal(err)
 				}
 			}
 		}
@@ -69,15 +69,15 @@ func (w *world) matrix(end func(*tektonv1.TaskRun)) (tasks []string, again time.
 			return tasks, result.RequeueAfter
 		}
 	}
-	w.t.Fatal("it does not come to an end")
+	w.T.Fatal("it does not come to an end")
 	return nil, 0
 }
 
 func (w *world) gathers() []tektonv1.TaskRun {
-	w.t.Helper()
+	w.T.Helper()
 	var list tektonv1.TaskRunList
-	if err := w.List(w.t.Context(), &list, client.MatchingLabels{contract.LabelRole: contract.RoleGather}); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.List(w.T.Context(), &list, client.MatchingLabels{contract.LabelRole: contract.RoleGather}); err != nil {
+		w.T.Fatal(err)
 	}
 	return list.Items
 }
@@ -118,13 +118,13 @@ func TestOfAMatrixOneVolumeIsLeft(t *testing.T) {
 		t.Errorf("tasks for %v were started, %d are left", tasks, len(w.gathers()))
 	}
 	pr, claim := &tektonv1.PipelineRun{}, &corev1.PersistentVolumeClaim{}
-	if err := w.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "m-00007"}, pr); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "m-00007"}, pr); err != nil {
 		t.Fatal(err)
 	}
 	if got := pr.Annotations[contract.AnnotationResults]; got != "m-results/m-00007" {
 		t.Errorf("its results are at %q", got)
 	}
-	if err := w.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "m-results"}, claim); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "m-results"}, claim); err != nil {
 		t.Fatal(err)
 	}
 	if size := claim.Spec.Resources.Requests[corev1.ResourceStorage]; size.String() != "3Gi" || claim.OwnerReferences[0].UID != "m" {
@@ -142,10 +142,10 @@ func TestARunThatFailedKeepsItsPodsForADay(t *testing.T) {
 	if left := w.left(); !slices.Contains(left, "pod m-00001-failed") || !slices.Contains(left, "volume pvc-m-00001") {
 		t.Errorf("left are %v", left)
 	}
-	if err := w.Get(t.Context(), client.ObjectKeyFromObject(pr), pr); err != nil || pr.Annotations[contract.AnnotationResults] != "m-results/m-00001" {
+	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(pr), pr); err != nil || pr.Annotations[contract.AnnotationResults] != "m-results/m-00001" {
 		t.Errorf("its results are at %q, %v", pr.Annotations[contract.AnnotationResults], err)
 	}
-	w.clock.SetTime(begin().Add(day))
+	w.Clock.SetTime(begin().Add(day))
 	w.reconcile("m-00001")
 	if diff := cmp.Diff([]string{"m-results"}, w.volumes()); diff != "" {
 		t.Errorf("volumes (-want +got):\n%s", diff)
@@ -158,11 +158,11 @@ func TestAVolumeIsDeletedWhereACrashCameAfterTheWordOfIt(t *testing.T) {
 	w.matrix(func(task *tektonv1.TaskRun) {
 		succeeds()(task)
 		pr := &tektonv1.PipelineRun{}
-		if err := w.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "m-00001"}, pr); err != nil {
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "m-00001"}, pr); err != nil {
 			t.Fatal(err)
 		}
 		metav1.SetMetaDataAnnotation(&pr.ObjectMeta, contract.AnnotationVolumeDeleted, "just now")
-		if err := w.Update(t.Context(), pr); err != nil {
+		if err := w.Client.Update(t.Context(), pr); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -230,7 +230,7 @@ func TestAMatrixGoesWhole(t *testing.T) {
 				}
 			}
 			w := newWorld(t, objects...)
-			w.clock.SetTime(begin().Add(row.after))
+			w.Clock.SetTime(begin().Add(row.after))
 			_, again := w.matrix(succeeds())
 			if gone := !slices.Contains(w.left(), "run m"); gone != row.gone || again != row.again {
 				t.Errorf("it is gone: %t, want %t; it is looked at again after %s, want %s", gone, row.gone, again, row.again)

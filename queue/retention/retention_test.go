@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/matrix"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/report/brief"
 	"bflow.dev/bflow/runplan/contract"
@@ -20,21 +21,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
-	clocktesting "k8s.io/utils/clock/testing"
-	"knative.dev/pkg/apis"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
 const (
-	namespace = "bench"
+	namespace = queuetest.Namespace
 	hour      = time.Hour
 	day       = 24 * time.Hour
 )
@@ -57,40 +52,32 @@ func begin() time.Time { return time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC) }
 
 // world is a cluster in memory.
 type world struct {
-	t *testing.T
-	client.Client
-	clock *clocktesting.FakeClock
-	runs  *Reconciler
+	*queuetest.World
+	runs *Reconciler
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, tektonv1.AddToScheme, tektonv1beta1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&tektonv1.TaskRun{}).
-		WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).WithIndex(&tektonv1.PipelineRun{}, matrix.Index, matrix.IndexOf).Build()
-	w := &world{t: t, Client: c, clock: clocktesting.NewFakeClock(begin())}
-	w.runs = NewReconciler(c, c, Defaults(), w.clock, slog.New(slog.DiscardHandler))
+	c := queuetest.Builder(t).WithObjects(objects...).WithStatusSubresource(&tektonv1.TaskRun{}).
+		WithIndex(&tektonv1.PipelineRun{}, matrix.Index, matrix.IndexOf).Build()
+	w := &world{World: queuetest.With(t, begin(), c)}
+	w.runs = NewReconciler(c, c, Defaults(), w.Clock, slog.New(slog.DiscardHandler))
 	return w
 }
 
 // left are the names of what is left of some kinds.
 func (w *world) left() (names []string) {
-	w.t.Helper()
+	w.T.Helper()
 	for kind, list := range map[string]client.ObjectList{"pod": &corev1.PodList{}, "volume": &corev1.PersistentVolumeClaimList{}, "run": &tektonv1.PipelineRunList{}} {
-		if err := w.List(w.t.Context(), list, client.InNamespace(namespace)); err != nil {
-			w.t.Fatal(err)
+		if err := w.Client.List(w.T.Context(), list, client.InNamespace(namespace)); err != nil {
+			w.T.Fatal(err)
 		}
 		text, _ := json.Marshal(list)
 		var all struct {
 			Items []metav1.PartialObjectMetadata
 		}
 		if err := json.Unmarshal(text, &all); err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		for _, o := range all.Items {
 			names = append(names, kind+" "+o.Name)
@@ -101,10 +88,10 @@ func (w *world) left() (names []string) {
 }
 
 func (w *world) reconcile(id string) ctrl.Result {
-	w.t.Helper()
-	result, err := w.runs.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: id}})
+	w.T.Helper()
+	result, err := w.runs.Reconcile(w.T.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: id}})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return result
 }
@@ -115,12 +102,10 @@ func attempt(id string, n int, notes map[string]string) []client.Object {
 	if n > 1 {
 		name = fmt.Sprintf("%s-a%d", id, n)
 	}
-	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: types.UID(name), Annotations: map[string]string{
-		contract.AnnotationAdmitted: "x", contract.AnnotationReleased: begin().Format(time.RFC3339)},
-		Labels: map[string]string{contract.LabelPlanHash: "h", contract.LabelRun: id, contract.LabelAttempt: strconv.Itoa(n)}}}
+	pr := queuetest.MakeRun(name, queuetest.Annotated(contract.AnnotationAdmitted, "x"),
+		queuetest.Annotated(contract.AnnotationReleased, begin().Format(time.RFC3339)), queuetest.Ended(begin()))
+	pr.Labels[contract.LabelRun], pr.Labels[contract.LabelAttempt] = id, strconv.Itoa(n)
 	maps.Copy(pr.Annotations, notes)
-	pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionTrue})
-	pr.Status.CompletionTime = &metav1.Time{Time: begin()}
 	pr.Status.ChildReferences = []tektonv1.ChildStatusReference{{Name: name + "-provision"}}
 	pod := func(task string, phase corev1.PodPhase) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + task, Namespace: namespace, Labels: map[string]string{pipeline.PipelineRunLabelKey: name}},
@@ -190,7 +175,7 @@ func TestWhatAnEndedRunKeepsGoesInItsTime(t *testing.T) {
 				objects[0].GetLabels()[contract.LabelMatrix] = "m"
 			}
 			w := newWorld(t, objects...)
-			w.clock.SetTime(begin().Add(row.after))
+			w.Clock.SetTime(begin().Add(row.after))
 			again := w.reconcile("r").RequeueAfter
 			if diff := cmp.Diff(row.want, strings.Join(w.left(), ", ")); diff != "" {
 				t.Errorf("what is left (-want +got):\n%s", diff)
@@ -227,9 +212,9 @@ func TestTheVolumesOfAThousandRunsAreListedOnce(t *testing.T) {
 	}
 	w := newWorld(t, objects...)
 	counted := &listings{Client: w.Client}
-	w.runs = NewReconciler(w.Client, counted, Defaults(), w.clock, slog.New(slog.DiscardHandler))
+	w.runs = NewReconciler(w.Client, counted, Defaults(), w.Clock, slog.New(slog.DiscardHandler))
 	for i, want := range []int{1, 2} {
-		w.clock.SetTime(begin().Add(8*day + time.Duration(i)*hour))
+		w.Clock.SetTime(begin().Add(8*day + time.Duration(i)*hour))
 		for n := range runs {
 			id := fmt.Sprintf("r%d", n)
 			claims, err := w.runs.volumes.of(t.Context(), []tektonv1.PipelineRun{*attempt(id, 1, nil)[0].(*tektonv1.PipelineRun)})
@@ -252,18 +237,18 @@ func TestTheVolumesOfAThousandRunsAreListedOnce(t *testing.T) {
 // TestAVolumeThatCameAfterTheListKeepsItsRun: what is deleted with a run that ended after the list would be lost.
 func TestAVolumeThatCameAfterTheListKeepsItsRun(t *testing.T) {
 	w := newWorld(t, attempt("old", 1, nil)...)
-	w.clock.SetTime(begin().Add(40 * day))
+	w.Clock.SetTime(begin().Add(40 * day))
 	w.reconcile("old")
-	now := w.clock.Now().Add(time.Second)
+	now := w.Clock.Now().Add(time.Second)
 	for _, o := range attempt("new", 1, map[string]string{contract.AnnotationTTL: "0", contract.AnnotationReleased: now.Format(time.RFC3339)}) {
 		if pr, ok := o.(*tektonv1.PipelineRun); ok {
 			pr.Status.CompletionTime = &metav1.Time{Time: now}
 		}
-		if err := w.Create(t.Context(), o); err != nil {
+		if err := w.Client.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.clock.SetTime(now.Add(time.Second))
+	w.Clock.SetTime(now.Add(time.Second))
 	w.reconcile("new")
 	if got := w.left(); !slices.Contains(got, "run new") || !slices.Contains(got, "volume pvc-new") {
 		t.Errorf("left are %v", got)
@@ -283,10 +268,10 @@ func TestAVolumeThatIsNotTheRunsOwnIsLeft(t *testing.T) {
 
 func TestWhoeverLooksForAVolumeThatIsGoneIsToldWhereTheResultsAre(t *testing.T) {
 	w := newWorld(t, append(attempt("r", 1, nil), summary("r", 1, "https://mlflow/1"))...)
-	w.clock.SetTime(begin().Add(7 * day))
+	w.Clock.SetTime(begin().Add(7 * day))
 	w.reconcile("r")
 	pr := &tektonv1.PipelineRun{}
-	if err := w.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "r"}, pr); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "r"}, pr); err != nil {
 		t.Fatal(err)
 	}
 	if got := pr.Annotations[contract.AnnotationVolumeDeleted]; got != "2026-11-08T12:00:00Z: its results are at https://mlflow/1" {

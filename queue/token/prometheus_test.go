@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/access"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -16,13 +17,10 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 	"knative.dev/pkg/apis"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
@@ -35,23 +33,16 @@ const (
 
 // metricsWorld is an API server with run r, and the controller.
 type metricsWorld struct {
-	client client.WithWatch
-	clock  *clocktesting.FakeClock
-	r      *Prometheus
-	asked  []*authenticationv1.TokenRequest
-	bound  types.NamespacedName // what the last token is bound to
+	*queuetest.World
+	r     *Prometheus
+	asked []*authenticationv1.TokenRequest
+	bound types.NamespacedName // what the last token is bound to
 }
 
 func newMetricsWorld(t *testing.T, pr *tektonv1.PipelineRun) *metricsWorld {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, tektonv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w := &metricsWorld{clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
-	w.client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pr).Build(), interceptor.Funcs{
+	w := &metricsWorld{World: queuetest.New(t, time.Unix(1000, 0), pr)}
+	w.Client = interceptor.NewClient(w.Client, interceptor.Funcs{
 		SubResourceCreate: func(ctx context.Context, c client.Client, of string, o, sub client.Object, _ ...client.SubResourceCreateOption) error {
 			if of != "token" || o.GetNamespace() != systemName || o.GetName() != contract.AccountMetrics {
 				t.Errorf("asked for %s of %s/%s", of, o.GetNamespace(), o.GetName())
@@ -65,7 +56,7 @@ func newMetricsWorld(t *testing.T, pr *tektonv1.PipelineRun) *metricsWorld {
 				}
 			}
 			ask.Status.Token = "token"
-			ask.Status.ExpirationTimestamp = metav1.NewTime(w.clock.Now().Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
+			ask.Status.ExpirationTimestamp = metav1.NewTime(w.Clock.Now().Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
 			return nil
 		},
 	})
@@ -77,7 +68,7 @@ func newMetricsWorld(t *testing.T, pr *tektonv1.PipelineRun) *metricsWorld {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.r = NewPrometheus(w.client, w.client, file, w.clock)
+	w.r = NewPrometheus(w.Client, w.Client, file, w.Clock)
 	return w
 }
 
@@ -94,7 +85,7 @@ func (w *metricsWorld) look(t *testing.T) time.Duration {
 func (w *metricsWorld) holds(t *testing.T) map[string][]byte {
 	t.Helper()
 	s := &corev1.Secret{}
-	if err := client.IgnoreNotFound(w.client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: contract.MetricsSecret("r")}, s)); err != nil {
+	if err := client.IgnoreNotFound(w.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: contract.MetricsSecret("r")}, s)); err != nil {
 		t.Fatal(err)
 	}
 	return s.Data
@@ -104,7 +95,7 @@ func (w *metricsWorld) holds(t *testing.T) map[string][]byte {
 func (w *metricsWorld) valid(t *testing.T) bool {
 	t.Helper()
 	bond := &corev1.Secret{}
-	err := w.client.Get(t.Context(), w.bound, bond)
+	err := w.Client.Get(t.Context(), w.bound, bond)
 	if client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
@@ -137,12 +128,12 @@ func TestARunHasATokenForTheServerThatIsListed(t *testing.T) {
 	if spec := w.asked[0].Spec; len(spec.Audiences) != 1 || spec.Audiences[0] != ofThanos || *spec.ExpirationSeconds > 3600 {
 		t.Errorf("asked for %+v", spec)
 	}
-	w.clock.Step(TokenLifetime / 2)
+	w.Clock.Step(TokenLifetime / 2)
 	w.look(t)
 	if len(w.asked) != 2 || !w.valid(t) {
 		t.Errorf("after half of its life %d tokens were made; the last is valid: %v", len(w.asked), w.valid(t))
 	}
-	if err := access.NewKeeper(w.client, target.NewRegistry()).End(t.Context(), pr); err != nil {
+	if err := access.NewKeeper(w.Client, target.NewRegistry()).End(t.Context(), pr); err != nil {
 		t.Fatal(err)
 	}
 	if w.holds(t) != nil || w.valid(t) {
@@ -196,9 +187,9 @@ func TestWhoGetsNoTokenForPrometheus(t *testing.T) {
 func TestATokenThatMeetsTheReleaseIsTakenAway(t *testing.T) {
 	over := makeRun(func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationReleased] = "then" })
 	w, behind := newMetricsWorld(t, over), newMetricsWorld(t, makeRun())
-	w.r.client = interceptor.NewClient(w.client, interceptor.Funcs{
+	w.r.client = interceptor.NewClient(w.Client, interceptor.Funcs{
 		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			return behind.client.Get(ctx, key, o, opts...)
+			return behind.Client.Get(ctx, key, o, opts...)
 		},
 	})
 	w.look(t)
@@ -211,12 +202,12 @@ func TestATokenThatMeetsTheReleaseIsTakenAway(t *testing.T) {
 func TestATokenOfARunThatIsGoneEnds(t *testing.T) {
 	gone := makeRun()
 	w, behind := newMetricsWorld(t, gone), newMetricsWorld(t, makeRun())
-	if err := w.client.Delete(t.Context(), gone); err != nil {
+	if err := w.Client.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	w.r.client = interceptor.NewClient(w.client, interceptor.Funcs{
+	w.r.client = interceptor.NewClient(w.Client, interceptor.Funcs{
 		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			return behind.client.Get(ctx, key, o, opts...)
+			return behind.Client.Get(ctx, key, o, opts...)
 		},
 	})
 	w.look(t)

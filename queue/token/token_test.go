@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"bflow.dev/bflow/pipelines"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"knative.dev/pkg/apis"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
 func TestATaskHasATokenWhileItRuns(t *testing.T) {
@@ -31,11 +31,11 @@ func TestATaskHasATokenWhileItRuns(t *testing.T) {
 		t.Errorf("what tokens are bound to holds %d keys", len(data))
 	}
 	w.restart()
-	w.clock.Step(TokenLifetime/2 - time.Second)
+	w.Clock.Step(TokenLifetime/2 - time.Second)
 	if after := w.must(); after != time.Second || w.holds() != first {
 		t.Errorf("a controller that has started again: after %s it looks again, %q lies there", after, w.holds())
 	}
-	w.clock.Step(time.Second)
+	w.Clock.Step(time.Second)
 	w.must()
 	if second := w.holds(); second == first || !w.valid(second) || !w.valid(first) {
 		t.Errorf("renewed: %q after %q; valid %v and %v", second, first, w.valid(second), w.valid(first))
@@ -58,11 +58,11 @@ func TestACancelledTaskCanStillCancelItsRuns(t *testing.T) {
 			w.must()
 			token := w.holds()
 			w.ends(corev1.ConditionFalse, reason)
-			w.clock.Step(RevokeGracePeriod - time.Second)
+			w.Clock.Step(RevokeGracePeriod - time.Second)
 			if after := w.must(); after != time.Second || !w.valid(token) || w.holds() != token {
 				t.Errorf("a second too early: valid %v, holds %q, again after %s", w.valid(token), w.holds(), after)
 			}
-			w.clock.Step(time.Second)
+			w.Clock.Step(time.Second)
 			w.must()
 			if w.valid(token) || w.holds() != "" {
 				t.Error("it outlives its minute")
@@ -97,7 +97,7 @@ func TestAControllerThatIsKilledEndsNoTokenInUse(t *testing.T) {
 // TestACacheThatIsBehindEndsNoTokenInUse: to bind tokens anew would end those of the pod.
 func TestACacheThatIsBehindEndsNoTokenInUse(t *testing.T) {
 	w := newWorld(t, makeTask())
-	behind := fake.NewClientBuilder().WithScheme(w.client.Scheme()).WithObjects(makeTask()).Build()
+	behind := queuetest.Builder(t).WithObjects(makeTask()).Build()
 	w.cached = behind
 	w.restart()
 	w.must()
@@ -110,10 +110,10 @@ func TestACacheThatIsBehindEndsNoTokenInUse(t *testing.T) {
 func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {
 	w := newWorld(t, makeTask())
 	w.must()
-	if err := w.client.Delete(t.Context(), w.there(contract.SubmitBond("e"))); err != nil {
+	if err := w.Client.Delete(t.Context(), w.there(contract.SubmitBond("e"))); err != nil {
 		t.Fatal(err)
 	}
-	w.clock.Step(TokenLifetime / 2)
+	w.Clock.Step(TokenLifetime / 2)
 	if _, err := w.look(); err == nil || !strings.Contains(err.Error(), `giving task "e" a token of account bflow-submit: asking for it: `) {
 		t.Errorf("it says %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/runplan/contract"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -15,28 +16,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 	"knative.dev/pkg/apis"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-const ns = "bench"
+const ns = queuetest.Namespace
 
 // errKilled is what a controller meets that has been killed.
 var errKilled = errors.New("killed")
 
 // world is an API server that binds tokens to Secrets, as the real one does, and the controller.
 type world struct {
-	t      *testing.T
-	client client.WithWatch
+	*queuetest.World
 	cached client.Reader
-	clock  *clocktesting.FakeClock
 	r      *Reconciler
 	made   int                  // objects, tokens included
 	left   int                  // writes until the controller is killed; below zero: it is not
@@ -44,26 +40,15 @@ type world struct {
 	life   map[string]int64     // by token, seconds asked for
 }
 
-// namespaceOfRuns is where the tasks are.
-func namespaceOfRuns() *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{contract.LabelEnabled: "true"}}}
-}
-
 func newWorld(t *testing.T, tasks ...*tektonv1.TaskRun) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, tektonv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: contract.AccountSubmit}}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(account, namespaceOfRuns())
+	builder := queuetest.Builder(t).WithObjects(account, queuetest.RunNamespace())
 	for _, task := range tasks {
 		builder = builder.WithObjects(task)
 	}
-	w := &world{t: t, left: -1, bound: map[string]types.UID{}, life: map[string]int64{}, clock: clocktesting.NewFakeClock(time.Unix(1000, 0))}
-	w.client = interceptor.NewClient(builder.Build(), interceptor.Funcs{
+	w := &world{World: queuetest.With(t, time.Unix(1000, 0), builder.Build()), left: -1, bound: map[string]types.UID{}, life: map[string]int64{}}
+	w.Client = interceptor.NewClient(w.Client, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			w.made++
 			o.SetUID(types.UID(fmt.Sprint("made-", w.made)))
@@ -85,7 +70,7 @@ func newWorld(t *testing.T, tasks ...*tektonv1.TaskRun) *world {
 			return c.Get(ctx, key, o, opts...)
 		},
 	})
-	w.cached = w.client
+	w.cached = w.Client
 	w.restart()
 	return w
 }
@@ -113,51 +98,51 @@ func (w *world) mint(ctx context.Context, c client.Client, account client.Object
 	}
 	w.made++
 	ask.Status.Token = fmt.Sprint("token-", w.made)
-	ask.Status.ExpirationTimestamp = metav1.NewTime(w.clock.Now().Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
+	ask.Status.ExpirationTimestamp = metav1.NewTime(w.Clock.Now().Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
 	w.bound[ask.Status.Token], w.life[ask.Status.Token] = to.UID, *ask.Spec.ExpirationSeconds
 	return nil
 }
 
 // restart is a controller that remembers nothing.
 func (w *world) restart() {
-	w.r = NewReconciler(w.client, w.cached, w.client, events.NewFakeRecorder(50), w.clock, slog.New(slog.DiscardHandler))
+	w.r = NewReconciler(w.Client, w.cached, w.Client, events.NewFakeRecorder(50), w.Clock, slog.New(slog.DiscardHandler))
 }
 
 func (w *world) look() (time.Duration, error) {
-	r, err := w.r.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: ns, Name: "e"}})
+	r, err := w.r.Reconcile(w.T.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: ns, Name: "e"}})
 	return r.RequeueAfter, err
 }
 
 // must looks once, without an error.
 func (w *world) must() time.Duration {
-	w.t.Helper()
+	w.T.Helper()
 	after, err := w.look()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return after
 }
 
 // there reads a Secret as its pod would; nil where there is none.
 func (w *world) there(name string) *corev1.Secret {
-	w.t.Helper()
+	w.T.Helper()
 	s := &corev1.Secret{}
-	err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: ns, Name: name}, s, &client.GetOptions{})
+	err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: ns, Name: name}, s, &client.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if len(s.OwnerReferences) != 1 || s.OwnerReferences[0].Kind != "TaskRun" || s.OwnerReferences[0].UID == "" {
-		w.t.Errorf("%s does not go with its task: %v", name, s.OwnerReferences)
+		w.T.Errorf("%s does not go with its task: %v", name, s.OwnerReferences)
 	}
 	return s
 }
 
 // holds is the token that the pod of task e mounts, "" for none.
 func (w *world) holds() string {
-	w.t.Helper()
+	w.T.Helper()
 	if s := w.there(contract.SubmitSecret("e")); s != nil {
 		return string(s.Data[contract.KeyToken])
 	}
@@ -166,30 +151,28 @@ func (w *world) holds() string {
 
 // valid says whether the API server takes a token: what it is bound to is still there.
 func (w *world) valid(token string) bool {
-	w.t.Helper()
+	w.T.Helper()
 	bond := w.there(contract.SubmitBond("e"))
 	return bond != nil && token != "" && w.bound[token] == bond.UID
 }
 
 // task reads task e.
 func (w *world) task() *tektonv1.TaskRun {
-	w.t.Helper()
+	w.T.Helper()
 	task := &tektonv1.TaskRun{}
-	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: ns, Name: "e"}, task); err != nil {
-		w.t.Fatal(err)
-	}
+	w.Get(task, "e")
 	return task
 }
 
 // ends writes the end of task e as Tekton does.
 func (w *world) ends(status corev1.ConditionStatus, reason string) {
-	w.t.Helper()
+	w.T.Helper()
 	task := w.task()
 	task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: status, Reason: reason})
-	now := metav1.NewTime(w.clock.Now())
+	now := metav1.NewTime(w.Clock.Now())
 	task.Status.CompletionTime = &now
-	if err := w.client.Update(w.t.Context(), task); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Update(w.T.Context(), task); err != nil {
+		w.T.Fatal(err)
 	}
 }
 

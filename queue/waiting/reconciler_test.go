@@ -7,48 +7,33 @@ import (
 	"testing"
 	"time"
 
-	"bflow.dev/bflow/queue/metrics"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/runplan/contract"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // queueOf is a queue of n runs in memory; run i was made in second i.
 func queueOf(t testing.TB, n int) (client.Client, *Reconciler, *events.FakeRecorder) {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{tektonv1.AddToScheme, kueue.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	objects := []client.Object{&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Name: "local", Namespace: "bench"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "local"}}}
+	objects := []client.Object{queuetest.MakeQueue("local", "local")}
 	waits := condition(kueue.WorkloadQuotaReserved, "False", kueue.WorkloadQuotaReservedReasonWaitingForQuota, "insufficient unused quota")
 	for i := range n {
 		name := fmt.Sprintf("run-%04d", i)
-		yes := true
+		pr := queuetest.MakeRun(name, queuetest.Pending)
 		wl := makeWorkload(name, int64(i), waits)
-		wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: name, UID: types.UID(name), Controller: &yes}}
-		objects = append(objects, &wl, &tektonv1.PipelineRun{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "bench", UID: types.UID(name), Labels: map[string]string{contract.LabelPlanHash: "abc"}},
-			Spec:       tektonv1.PipelineRunSpec{Status: tektonv1.PipelineRunSpecStatusPending},
-		})
+		wl.OwnerReferences = queuetest.MakeWorkload(pr).OwnerReferences
+		objects = append(objects, &wl, pr)
 	}
-	m, err := metrics.New(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, recorder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), events.NewFakeRecorder(3*n+10)
+	m := queuetest.Metrics(t)
+	c, recorder := queuetest.Builder(t).WithObjects(objects...).Build(), events.NewFakeRecorder(3*n+10)
 	return c, NewReconciler(c, recorder, m), recorder
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/watch"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -12,9 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
@@ -30,13 +29,7 @@ func namespace(name, label string) *corev1.Namespace {
 // newCluster has a run, a Workload and a queue of one name in each of several namespaces.
 func newCluster(t *testing.T) client.WithWatch {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, tektonv1.AddToScheme, kueue.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "local"}})
+	builder := queuetest.Builder(t).WithObjects(&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "local"}})
 	for name, label := range map[string]string{"bench": "true", "nightly": "true", "shop": "", "past": "false"} {
 		in := metav1.ObjectMeta{Namespace: name, Name: "x"}
 		builder.WithObjects(namespace(name, label), &tektonv1.PipelineRun{ObjectMeta: in}, &kueue.Workload{ObjectMeta: in}, &kueue.LocalQueue{ObjectMeta: in})

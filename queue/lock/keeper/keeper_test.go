@@ -12,7 +12,7 @@ import (
 
 	"bflow.dev/bflow/queue/lock"
 	"bflow.dev/bflow/queue/lock/keeper"
-	"bflow.dev/bflow/queue/run"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -20,25 +20,10 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
-
-func scheme(t *testing.T) *runtime.Scheme {
-	t.Helper()
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, tektonv1.AddToScheme, kueue.AddToScheme} {
-		if err := add(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return s
-}
 
 // lab is a target that some hubs use, in a bubble of its own time.
 type lab struct {
@@ -47,8 +32,7 @@ type lab struct {
 }
 
 func newLab(t *testing.T) *lab {
-	return &lab{t, fake.NewClientBuilder().WithScheme(scheme(t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).
-		WithObjects(enabledNamespace()).Build()}
+	return &lab{t, queuetest.Builder(t).WithObjects(queuetest.RunNamespace()).Build()}
 }
 
 // hub is one of them.
@@ -73,16 +57,10 @@ type skewed struct {
 func (s skewed) Now() time.Time { return s.RealClock.Now().Add(s.by) }
 
 func (l *lab) hub(name string, skew time.Duration) *hub {
-	h := &hub{lab: l, name: name, skew: skew, client: fake.NewClientBuilder().WithScheme(scheme(l.t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).
-		WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench", Labels: map[string]string{contract.LabelEnabled: "true"}}}).Build()}
+	h := &hub{lab: l, name: name, skew: skew, client: queuetest.Builder(l.t).WithObjects(queuetest.RunNamespace()).Build()}
 	h.cache = h.client
 	h.start()
 	return h
-}
-
-// enabledNamespace is where the runs are.
-func enabledNamespace() *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench", Labels: map[string]string{contract.LabelEnabled: "true"}}}
 }
 
 // start begins a controller that remembers nothing.
@@ -368,8 +346,7 @@ func TestACacheThatLagsLetsNoKeyGo(t *testing.T) {
 		a.let("r1", "k")
 		fence := l.fence()
 		a.stop()
-		a.cache = fake.NewClientBuilder().WithScheme(scheme(t)).WithIndex(&tektonv1.PipelineRun{}, run.Index, run.IndexOf).WithIndex(&tektonv1.PipelineRun{}, run.IndexID, run.IDOf).
-			WithObjects(enabledNamespace()).Build() // it shows no run yet
+		a.cache = queuetest.Builder(t).WithObjects(queuetest.RunNamespace()).Build() // it shows no run yet
 		a.start()
 		defer a.stop()
 		time.Sleep(time.Minute)

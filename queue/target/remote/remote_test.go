@@ -11,19 +11,17 @@ import (
 
 	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/queue/queuetest"
 	"bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
 const agent = "/api/v1/namespaces/bflow-system/serviceaccounts/bflow-agent"
@@ -40,11 +38,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := clientscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, hub: fake.NewClientBuilder().WithScheme(scheme).Build(), targets: target.NewRegistry(), clock: clocktesting.NewFakeClock(time.Now())}
+	scheme := queuetest.Scheme(t)
+	w := &world{t: t, hub: queuetest.Builder(t).Build(), targets: target.NewRegistry(), clock: clocktesting.NewFakeClock(time.Now())}
 	w.connector = NewConnector(t.Context(), w.hub, w.targets, scheme, w.clock)
 	w.renewer = NewRenewer(w.hub, w.targets, w.clock)
 	return w
