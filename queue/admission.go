@@ -79,7 +79,7 @@ func NewAdmission(c client.Client, recorder events.EventRecorder, opts Options) 
 		client:  c,
 		events:  recorder,
 		jobs:    jobframework.NewReconciler(c, quiet{recorder}, frameworkOptions(opts)...),
-		starter: &starter{ways: opts.Access, gate: opts.Gate, locks: opts.Locks, clock: opts.Clock},
+		starter: &starter{access: opts.Access, gate: opts.Gate, locks: opts.Locks, clock: opts.Clock},
 		opts:    opts,
 		line:    newLine(),
 	}

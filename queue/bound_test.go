@@ -136,10 +136,10 @@ func TestARunThatCannotBeLetStartLetsOthersGoFirst(t *testing.T) {
 	}{
 		{"its target does not know its namespace", func(w *world) {
 			local := w.local(w.Client)
-			local.Way = &refusing{w.lender, "a"}
+			local.Accessor = &refusing{w.lender, "a"}
 			w.opts.Targets.Put(local)
 		}, `there is no namespace "bench" on it`, false},
-		{"the way to its target is refused", func(w *world) {
+		{"access to its target is refused", func(w *world) {
 			w.refuse("create Secret bflow-a-target", denied())
 		}, "denied the request", false},
 		{"every change of it is refused", func(w *world) {

@@ -1,5 +1,5 @@
 // Package queue makes a PipelineRun of bflow a job of Kueue: it waits pending until its devices are free, is let
-// start with the way to its target, and holds its quota until nothing of it is left there. This is the only package
+// start with access to its target, and holds its quota until nothing of it is left there. This is the only package
 // that imports Kueue's job framework, whose interface changes between minor versions. What a run is in which state is
 // judged in queue/run, how it gives its devices back in queue/release, why it waits in queue/waiting, where it goes,
 // and what becomes of it where it fits nowhere, in queue/placement, and which tasks get a token of the account that

@@ -40,7 +40,7 @@ func (w *world) disconnect() (back func(), sweeper *release.Sweeper) {
 			return c.List(ctx, list, opts...)
 		},
 	})
-	opts := release.Options{Targets: target.NewRegistry(w.local(live)), Ways: w.opts.Access, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.Clock, Hub: "hub"}
+	opts := release.Options{Targets: target.NewRegistry(w.local(live)), Access: w.opts.Access, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.Clock, Hub: "hub"}
 	w.release = release.NewReconciler(w.Client, w.Client, w.events, opts)
 	return func() { gone = false }, release.NewSweeper(w.Client, w.Client, opts)
 }
@@ -145,7 +145,7 @@ func TestARunWhoseTargetIsForgottenIsReleasedByForce(t *testing.T) {
 	w.disconnect()
 	m := queuetest.Metrics(w.T)
 	w.release = release.NewReconciler(w.Client, w.Client, w.events, release.Options{
-		Targets: target.NewRegistry(), Ways: w.opts.Access, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.Clock})
+		Targets: target.NewRegistry(), Access: w.opts.Access, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.Clock})
 	w.rounds(2)
 	w.EditRun("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
 	w.rounds(3)

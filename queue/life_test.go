@@ -55,7 +55,7 @@ func TestTheSecretIsThereBeforeTheStart(t *testing.T) {
 		if call == "patch PipelineRun a" && w.Run("a").Annotations[contract.AnnotationAdmitted] == "" && w.held() > 0 {
 			started = true
 			if !w.secretExists("a") {
-				t.Error("the run starts without the way to its target")
+				t.Error("the run starts without access to its target")
 			}
 		}
 	}))

@@ -29,13 +29,13 @@ type Locks interface {
 
 // starter lets admitted runs start.
 type starter struct {
-	ways  *access.Keeper
-	gate  Gate // nil = always open
-	locks Locks
-	clock clock.PassiveClock
+	access *access.Keeper
+	gate   Gate // nil = always open
+	locks  Locks
+	clock  clock.PassiveClock
 }
 
-// start makes the way to the target and changes pr so that the caller's one patch lets it start: the target and the
+// start gives access to the target and changes pr so that the caller's one patch lets it start: the target and the
 // time of admission, the finalizer, no pending status. The Secret comes first: a task that starts finds it. An error
 // leaves the run pending, and the start is tried again.
 func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map[string]string) error {
@@ -46,7 +46,7 @@ func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map
 	if name == "" { // a run that asks for nothing gets no flavor
 		name = run.Target(pr)
 	}
-	if _, err := s.ways.Put(ctx, name, pr); err != nil {
+	if _, err := s.access.Put(ctx, name, pr); err != nil {
 		return fmt.Errorf("letting run %q start: %w", pr.Name, err)
 	}
 	if s.gate != nil { // last: between its word and the start lies one patch

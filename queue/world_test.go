@@ -87,14 +87,14 @@ func (w *world) with(c client.Client) {
 	w.opts.Metrics, w.opts.Log, w.opts.Clock = m, log, tick
 	w.admission = queue.NewAdmission(c, w.events, w.opts)
 	w.admission.Leads(w.Clock.Now())
-	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Ways: w.opts.Access, Metrics: m, Log: log, Clock: tick})
+	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Access: w.opts.Access, Metrics: m, Log: log, Clock: tick})
 	w.retry = retry.NewReconciler(c, c, w.events, m, log)
 }
 
 // local is the target where runs go. They get tokens there, as on a remote one.
 func (w *world) local(live client.Client) target.Target {
 	t := target.Local(live, nil)
-	t.Way = w.lender
+	t.Accessor = w.lender
 	return t
 }
 

@@ -1,5 +1,5 @@
-// Package access gives a run access to its target, as a Secret next to the run, and keeps its content valid while the
-// run lives. It must not choose the target, or read a Secret in a namespace of runs, which nobody may.
+// Package access gives a run access to its target, as a Secret beside it, and keeps what is in it valid while the run
+// lives. It must not decide which target that is, nor read a Secret beside the runs: nobody may.
 package access
 
 import (
@@ -49,12 +49,12 @@ type Keeper struct {
 	client  client.Client
 	targets *target.Registry
 
-	mu   sync.Mutex
-	ways map[types.UID]*way // by PipelineRun
+	mu     sync.Mutex
+	issued map[types.UID]*runAccess // by PipelineRun
 }
 
-// way is what is known of the Secret of one run.
-type way struct {
+// runAccess is what is known of the Secret of one run.
+type runAccess struct {
 	mu      sync.Mutex // held while it is asked for and written
 	pr      types.NamespacedName
 	target  string    // that was asked for it last; "" for none; the Keeper's mu guards it
@@ -66,23 +66,23 @@ type way struct {
 }
 
 // errOver says that a run is being released.
-var errOver = errors.New("the run needs no way to its target any more")
+var errOver = errors.New("the run needs no access to its target any more")
 
 // NewKeeper makes a Keeper that remembers nothing.
 func NewKeeper(c client.Client, targets *target.Registry) *Keeper {
-	return &Keeper{client: c, targets: targets, ways: map[types.UID]*way{}}
+	return &Keeper{client: c, targets: targets, issued: map[types.UID]*runAccess{}}
 }
 
-func (k *Keeper) of(pr *tektonv1.PipelineRun) *way {
+func (k *Keeper) of(pr *tektonv1.PipelineRun) *runAccess {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.ways[pr.UID] == nil {
-		k.ways[pr.UID] = &way{pr: client.ObjectKeyFromObject(pr)}
+	if k.issued[pr.UID] == nil {
+		k.issued[pr.UID] = &runAccess{pr: client.ObjectKeyFromObject(pr)}
 	}
-	return k.ways[pr.UID]
+	return k.issued[pr.UID]
 }
 
-// Ready is nil when the way to a target can be written at once, and target.ErrNotYet while it is being made.
+// Ready is nil when access to a target can be written at once, and target.ErrNotYet while it is being made.
 func (k *Keeper) Ready(name string, pr *tektonv1.PipelineRun) error {
 	w := k.of(pr)
 	w.mu.Lock()
@@ -91,8 +91,8 @@ func (k *Keeper) Ready(name string, pr *tektonv1.PipelineRun) error {
 	return err
 }
 
-// ask asks a target for the way of a run, and remembers that: what it gave has to be taken back. w is held.
-func (k *Keeper) ask(w *way, name string, pr *tektonv1.PipelineRun) (target.Target, target.Grant, error) {
+// ask asks a target for the access of a run, and remembers that: what it gave has to be taken back. w is held.
+func (k *Keeper) ask(w *runAccess, name string, pr *tektonv1.PipelineRun) (target.Target, target.Grant, error) {
 	t, err := k.targets.Find(name)
 	if err != nil {
 		return t, target.Grant{}, err
@@ -111,7 +111,7 @@ func (k *Keeper) ask(w *way, name string, pr *tektonv1.PipelineRun) (target.Targ
 	return t, grant, err
 }
 
-// Put makes the Secret of a run with the way to the target of that name, unless this very grant lies there. It replaces
+// Put makes the Secret of a run with access to the target of that name, unless this very grant lies there. It replaces
 // what is there: of an attempt before, of a start that died half-way, or with a token that ends soon. Volumes of pods
 // that run follow it. It returns when the token ends, zero for never.
 func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun) (time.Time, error) {
@@ -128,7 +128,7 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 		return grant.Expires, nil
 	}
 	if w.secret, err = Replace(ctx, k.client, t.Secret(pr.Namespace, run.ID(pr), run.Owner(pr), grant)); err != nil {
-		return time.Time{}, fmt.Errorf("writing the way to target %q: %w", name, err)
+		return time.Time{}, fmt.Errorf("writing access to target %q: %w", name, err)
 	}
 	w.digest = digest
 	return grant.Expires, nil
@@ -136,7 +136,7 @@ func (k *Keeper) Put(ctx context.Context, name string, pr *tektonv1.PipelineRun)
 
 // leave has the targets end their tokens that a run was admitted to and did not start on. One that is away holds
 // nothing up: it is asked again at the next call of Put, and its token ends with its time. w is held.
-func (k *Keeper) leave(ctx context.Context, w *way, pr *tektonv1.PipelineRun) {
+func (k *Keeper) leave(ctx context.Context, w *runAccess, pr *tektonv1.PipelineRun) {
 	k.mu.Lock()
 	all := slices.Clone(w.left)
 	k.mu.Unlock()
@@ -169,7 +169,7 @@ func Replace(ctx context.Context, c client.Client, secret *corev1.Secret) (types
 	return secret.UID, err
 }
 
-// End takes the way of a run away, and lets nobody write it again, and with it the token for its Prometheus. It is
+// End takes the access of a run away, and lets nobody write it again, and with it the token for its Prometheus. It is
 // called before the run is released: after that its name may be that of the next attempt.
 func (k *Keeper) End(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	w := k.of(pr)
@@ -224,7 +224,7 @@ func (k *Keeper) revoke(ctx context.Context, name, namespace string, uid types.U
 	return t.Revoke(ctx, namespace, uid)
 }
 
-// Drop takes back what a run was given that is over and was never let start: the way beside it, which was written
+// Drop takes back what a run was given that is over and was never let start: the Secret beside it, which was written
 // before somebody cancelled it, and the token. It is remembered until the run is gone, so that a start on the word of
 // an older cache writes nothing.
 func (k *Keeper) Drop(ctx context.Context, pr *tektonv1.PipelineRun) error {
@@ -253,7 +253,7 @@ func (k *Keeper) askedBy(pr types.NamespacedName) map[types.UID][]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	out := map[types.UID][]string{}
-	for uid, w := range k.ways {
+	for uid, w := range k.issued {
 		if w.pr == pr && w.target != "" {
 			out[uid] = append(slices.Clone(w.left), w.target)
 		}
@@ -261,7 +261,7 @@ func (k *Keeper) askedBy(pr types.NamespacedName) map[types.UID][]string {
 	return out
 }
 
-// sweep takes the way of a released run away where it was written on the word of a cache that did not know that yet.
+// sweep takes the access of a released run away where it was written on the word of a cache that did not know that yet.
 // It is tried again until the target has ended the token too.
 func (k *Keeper) sweep(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	w := k.of(pr)
@@ -299,12 +299,12 @@ func digestOf(data map[string][]byte) string {
 	return string(sum.Sum(nil))
 }
 
-// Forget ends the care for a run that needs no way any more.
+// Forget ends the care for a run that needs no access any more.
 func (k *Keeper) Forget(name string, uid types.UID) {
 	if t, err := k.targets.Find(name); err == nil {
 		t.Forget(uid)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.ways, uid)
+	delete(k.issued, uid)
 }

@@ -78,7 +78,7 @@ func newWorld(t *testing.T, pr *tektonv1.PipelineRun) *world {
 
 // restart is a controller that remembers nothing.
 func (w *world) restart() {
-	targets := target.NewRegistry(target.Local(w.Client, nil), target.Target{Name: "far", Way: w.giver})
+	targets := target.NewRegistry(target.Local(w.Client, nil), target.Target{Name: "far", Accessor: w.giver})
 	w.keeper = NewKeeper(w.Client, targets)
 	w.r = NewReconciler(w.Client, w.keeper, w.Clock)
 }
@@ -234,7 +234,7 @@ func cancelled(pr *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 	return pr
 }
 
-// TestAWayThatWasWrittenForARunThatNeverStartedIsTakenAway: between the way and the start lies a patch, and it was
+// TestAWayThatWasWrittenForARunThatNeverStartedIsTakenAway: between the Secret and the start lies a patch, and it was
 // cancelled there.
 func TestAWayThatWasWrittenForARunThatNeverStartedIsTakenAway(t *testing.T) {
 	for _, row := range []struct {
@@ -253,7 +253,7 @@ func TestAWayThatWasWrittenForARunThatNeverStartedIsTakenAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, version := w.holds(); version == "" {
-				t.Fatal("no way was written")
+				t.Fatal("no Secret was written")
 			}
 			row.between(w)
 			old := pr.DeepCopy()
@@ -265,7 +265,7 @@ func TestAWayThatWasWrittenForARunThatNeverStartedIsTakenAway(t *testing.T) {
 			}
 			w.look()
 			if _, version := w.holds(); version != "" {
-				t.Error("the way lies beside a run that is over")
+				t.Error("the Secret lies beside a run that is over")
 			}
 			if _, err := w.keeper.Put(t.Context(), row.at, old); !errors.Is(err, errOver) {
 				t.Errorf("written by who has not seen the end: %v", err)

@@ -84,7 +84,7 @@ func Holding() predicate.Predicate {
 	}
 }
 
-// ends passes the end of a run of ours, also of one that was never let start: its way may have been written already,
+// ends passes the end of a run of ours, also of one that was never let start: its access may have been written already,
 // by a controller before this one too.
 func ends() predicate.Predicate {
 	over := func(o client.Object) bool {
@@ -101,7 +101,7 @@ func ends() predicate.Predicate {
 	}
 }
 
-// Reconcile looks after the way of one run.
+// Reconcile looks after the access of one run.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	pr := &tektonv1.PipelineRun{}
 	err := r.client.Get(ctx, req.NamespacedName, pr)
@@ -120,12 +120,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !run.Holding(pr):
 		if run.Released(pr) {
 			if err := r.keeper.sweep(ctx, pr); err != nil {
-				return ctrl.Result{}, fmt.Errorf("taking the way to target %q from run %q: %w", name, pr.Name, err)
+				return ctrl.Result{}, fmt.Errorf("taking access to target %q from run %q: %w", name, pr.Name, err)
 			}
 		}
 		r.keeper.Forget(name, pr.UID)
 		return ctrl.Result{}, nil
-	case run.Queue(pr) == "" || name == contract.TargetLocal: // the way to the hub never ends
+	case run.Queue(pr) == "" || name == contract.TargetLocal: // access to the hub never ends
 		return ctrl.Result{}, nil
 	}
 	return r.renew(ctx, name, pr)
@@ -138,7 +138,7 @@ func takenBack(ctx context.Context, name string, err error) (ctrl.Result, error)
 	case errors.Is(err, target.ErrNotYet):
 		return ctrl.Result{RequeueAfter: credentialsPollInterval}, nil
 	case err != nil:
-		ctrl.LoggerFrom(ctx).Info("the way of a run that was not let start could not be taken back", "run", name, "why", err.Error())
+		ctrl.LoggerFrom(ctx).Info("the access of a run that was not let start could not be taken back", "run", name, "why", err.Error())
 		return ctrl.Result{RequeueAfter: credentialsRetryDelay}, nil
 	}
 	return ctrl.Result{}, nil

@@ -57,14 +57,14 @@ const (
 	endGrace  = 25 * time.Second // for all of it; after half a minute the kubelet kills
 )
 
-// Run runs the controller until ctx ends. Losing the lease is an error: the process must end. So is whatever has not ended
-// endGrace after ctx: it is left behind.
+// Run runs the controller until ctx ends. Losing the lease is an error: the process must end. So is whatever has not
+// ended endGrace after ctx: it is left behind.
 func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	return endsWith(ctx, endGrace, func() error { return serve(ctx, o, log) })
 }
 
-// endsWith returns what work does, or an error when that goes on for longer than grace after the end of ctx: some clients
-// wait for an API server without a context.
+// endsWith returns what work does, or an error when that goes on for longer than grace after the end of ctx: some
+// clients wait for an API server without a context.
 func endsWith(ctx context.Context, grace time.Duration, work func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- work() }()
@@ -141,13 +141,14 @@ func controllers(o Options) ctrlconfig.Controller {
 	return ctrlconfig.Controller{
 		CacheSyncTimeout:   o.CacheTimeout,
 		SkipNameValidation: new(true), // a test runs several in one process
-		// The priority queue of controller-runtime 0.24 can hold its lock for good when it is shut down while it hands out an
-		// item (kubernetes-sigs/controller-runtime issue 3538, mended in 0.25): the lease would be given back after stopGrace only.
+		// The priority queue of controller-runtime 0.24 can hold its lock for good when it is shut down while it
+		// hands out an item (kubernetes-sigs/controller-runtime issue 3538, mended in 0.25): the lease would be given
+		// back after stopGrace only.
 		UsePriorityQueue: new(false),
 	}
 }
 
-// restConfig reads the way to the cluster. The API server's own fairness limits us, not a guess of ours.
+// restConfig reads where the cluster is. The API server's own fairness limits us, not a guess of ours.
 func restConfig(kubeconfig string) (*rest.Config, error) {
 	read := rest.InClusterConfig
 	if kubeconfig != "" {
@@ -155,7 +156,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	}
 	config, err := read()
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, fmt.Errorf("reading where the cluster is: %w", err)
 	}
 	config.QPS, config.Burst = 200, 400
 	config.UserAgent = "bflow-controller/" + step.Version

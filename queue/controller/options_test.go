@@ -34,7 +34,7 @@ func TestMainSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"an unknown flag", []string{"--nope"}, contract.ExitUsage, "flag provided but not defined: -nope"},
 		{"an argument", []string{"bench"}, contract.ExitUsage, `unexpected argument "bench"`},
-		{"no kubeconfig", []string{"--kubeconfig", "/nowhere"}, contract.ExitFail, "reading the kubeconfig"},
+		{"no kubeconfig", []string{"--kubeconfig", "/nowhere"}, contract.ExitFail, "reading where the cluster is"},
 		{"the version", []string{"--version"}, contract.ExitPass, "bflow-controller "},
 	} {
 		t.Run(row.name, func(t *testing.T) {

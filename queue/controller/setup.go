@@ -49,7 +49,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 	if err != nil {
 		return err
 	}
-	ways := access.NewKeeper(mgr.GetClient(), targets)
+	grants := access.NewKeeper(mgr.GetClient(), targets)
 	var real clock.RealClock
 	locks := keeper.New(keeper.Options{Hub: hub, Targets: targets, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Log: log, Clock: real})
 	for _, part := range []struct {
@@ -58,17 +58,17 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 	}{
 		{"indexes", func() error { return run.SetupIndexes(ctx, mgr.GetFieldIndexer()) }},
 		{"admission", func() error {
-			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: ways, Live: live, Gate: matrix.NewGate(live), Locks: locks, Hub: hub, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
+			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: grants, Live: live, Gate: matrix.NewGate(live), Locks: locks, Hub: hub, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
 		}},
 		{"release", func() error {
-			return release.Setup(ctx, mgr, release.Options{Targets: targets, Ways: ways, Hub: hub, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
+			return release.Setup(ctx, mgr, release.Options{Targets: targets, Access: grants, Hub: hub, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
 		}},
 		{"targets", func() error { return remote.Setup(ctx, mgr, targets, o.SystemNamespace) }},
 		{"garbage collection", func() error {
 			return mgr.Add(collectorOf(mgr, hub, gc.Options{Targets: targets, Metrics: instruments, Log: log, Clock: real}))
 		}},
 		{"locks of targets", func() error { return mgr.Add(locks) }},
-		{"ways to targets", func() error { return access.Setup(mgr, ways) }},
+		{"access to targets", func() error { return access.Setup(mgr, grants) }},
 		{"waiting", func() error { return waiting.Setup(mgr, instruments) }},
 		{"retry", func() error { return retry.Setup(mgr, instruments, log) }},
 		{"matrices, and what ended runs keep", func() error { return setupMatrices(ctx, mgr, o, log) }},

@@ -84,16 +84,16 @@ func (e *owedError) Error() string { return "its token there to be ended: " + e.
 func (e *owedError) Unwrap() error { return e.cause }
 
 // release gives the quota back. By force means that something is left which keeps being there: where that may hold
-// devices its target is marked, so that no run is let start beside it. A token that cannot be ended is an *owedError, and
-// by force written down at the target, for the Sweeper to end.
+// devices its target is marked, so that no run is let start beside it. A token that cannot be ended is an *owedError,
+// and by force written down at the target, for the Sweeper to end.
 func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, w work, left []string, dirty bool) error {
 	if dirty {
 		if err := r.markDirty(ctx, t, pr); err != nil {
 			return err
 		}
 	}
-	if err := r.opts.Ways.End(ctx, pr); err != nil {
-		return fmt.Errorf("deleting the way to target %q: %w", t.Name, err)
+	if err := r.opts.Access.End(ctx, pr); err != nil {
+		return fmt.Errorf("deleting access to target %q: %w", t.Name, err)
 	}
 	if err := t.Revoke(ctx, pr.Namespace, pr.UID); err != nil {
 		if len(left) == 0 {

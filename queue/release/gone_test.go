@@ -87,7 +87,7 @@ func TestWhatIsOwedInANamespaceThatIsGoneIsCleared(t *testing.T) {
 			live := interceptor.NewClient(c, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 				return row.answer
 			}})
-			o := options(t, target.Target{Name: "far", Live: live, Sight: row.sight, Way: refusing{row.answer}})
+			o := options(t, target.Target{Name: "far", Live: live, Sight: row.sight, Accessor: refusing{row.answer}})
 			o.Hub, o.Clock = "hub", clocktesting.NewFakeClock(begin())
 			if _, err := NewSweeper(c, c, o).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(flavor)}); err != nil {
 				t.Fatal(err)
@@ -112,7 +112,7 @@ func TestATaskPodOfARunThatGoesOnKeepsItsTargetDirty(t *testing.T) {
 		return forbidden
 	}})
 	sight := fixedSight{reach: view.Reach{Up: true, Since: begin().Add(-time.Hour)}}
-	o := options(t, target.Target{Name: "far", Live: live, Sight: sight, Way: refusing{forbidden}})
+	o := options(t, target.Target{Name: "far", Live: live, Sight: sight, Accessor: refusing{forbidden}})
 	if _, err := NewSweeper(c, c, o).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(flavor)}); err != nil {
 		t.Fatal(err)
 	}

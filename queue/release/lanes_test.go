@@ -38,10 +38,10 @@ func endedOn(target, name string) *tektonv1.PipelineRun {
 	return pr
 }
 
-// noWays hands nothing out that had to be taken away.
-type noWays struct{}
+// noAccess hands nothing out that had to be taken away.
+type noAccess struct{}
 
-func (noWays) End(context.Context, *tektonv1.PipelineRun) error { return nil }
+func (noAccess) End(context.Context, *tektonv1.PipelineRun) error { return nil }
 
 // hub is a cluster in memory that holds runs.
 func hub(t *testing.T, objects ...client.Object) client.WithWatch {
@@ -52,7 +52,7 @@ func hub(t *testing.T, objects ...client.Object) client.WithWatch {
 func options(t *testing.T, targets ...target.Target) Options {
 	t.Helper()
 	m := queuetest.Metrics(t)
-	return Options{Ways: noWays{}, Targets: target.NewRegistry(targets...), Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakeClock(begin())}
+	return Options{Access: noAccess{}, Targets: target.NewRegistry(targets...), Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakeClock(begin())}
 }
 
 // serve works off a queue as a controller does, until the test ends.

@@ -32,8 +32,8 @@ const (
 	conflictRetryDelay = 200 * time.Millisecond
 )
 
-// Ways are the Secrets with which runs reach their targets.
-type Ways interface {
+// Access takes the Secrets back with which runs reach their targets.
+type Access interface {
 	// End takes that of a run away for good.
 	End(ctx context.Context, pr *tektonv1.PipelineRun) error
 }
@@ -41,7 +41,7 @@ type Ways interface {
 // Options of the release of runs.
 type Options struct {
 	Hub        string // identity of this hub, for the history of locks
-	Ways       Ways
+	Access     Access
 	Targets    *target.Registry
 	Metrics    *metrics.Metrics
 	Log        *slog.Logger

@@ -76,7 +76,7 @@ func (r *Registry) All() []Target {
 // to end it.
 func (r *Registry) Changes() <-chan []string { return r.subscribe(&r.changes) }
 
-// Renewals is the like for targets of which every way that was handed out must be asked for again.
+// Renewals is the like for targets of which all access that was handed out must be asked for again.
 func (r *Registry) Renewals() <-chan []string { return r.subscribe(&r.renewals) }
 
 func (r *Registry) subscribe(to *[]subscription) <-chan []string {
@@ -90,7 +90,7 @@ func (r *Registry) subscribe(to *[]subscription) <-chan []string {
 // Tell says that something about a target has changed. It does not wait for who listens.
 func (r *Registry) Tell(name string) { r.tell(&r.changes, name) }
 
-// Renew says that the ways that were handed out to a target lead there no more.
+// Renew says that the access that was handed out to a target leads there no more.
 func (r *Registry) Renew(name string) { r.tell(&r.renewals, name) }
 
 func (r *Registry) tell(those *[]subscription, name string) {

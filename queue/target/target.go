@@ -28,21 +28,21 @@ type Sight interface {
 	Inventory(context.Context, devices.Owner) (*devices.Inventory, error)
 }
 
-// Ask is a run that needs the way to its target.
+// Ask is a run that needs access to its target.
 type Ask struct {
 	Namespace string
 	Run       string        // its name
-	UID       types.UID     // of the PipelineRun: each attempt has a way of its own
+	UID       types.UID     // of the PipelineRun: each attempt has access of its own
 	For       time.Duration // how long the run may take
 }
 
-// Grant is the way to a target.
+// Grant is access to a target.
 type Grant struct {
 	Data    map[string][]byte // of the Secret of the run
 	Expires time.Time         // zero for never
 }
 
-// Accessor hands out the way to a target. It must not wait for the target: where that has to be asked first, it answers
+// Accessor hands out access to a target. It must not wait for the target: where that has to be asked first, it answers
 // ErrNotYet until its answer is there.
 type Accessor interface {
 	Access(Ask) (Grant, error)
@@ -61,8 +61,8 @@ type Target struct {
 	Live client.Client
 	// Sight is nil where nobody looks: in tests.
 	Sight Sight
-	// Way is nil for the hub itself.
-	Way Accessor
+	// Accessor is nil for the hub itself.
+	Accessor Accessor
 }
 
 // Local is the target that is the hub itself: its tasks use the account of their pods.
@@ -70,25 +70,25 @@ func Local(live client.Client, sight Sight) Target {
 	return Target{Name: contract.TargetLocal, Live: live, Sight: sight}
 }
 
-// Access is the way to the target for a run.
+// Access is access to the target for a run.
 func (t Target) Access(ask Ask) (Grant, error) {
-	if t.Way == nil {
+	if t.Accessor == nil {
 		return Grant{Data: map[string][]byte{contract.KeyInCluster: []byte("true")}}, nil
 	}
-	return t.Way.Access(ask)
+	return t.Accessor.Access(ask)
 }
 
-// Revoke ends the way to the target for a PipelineRun. That to the hub ends with the pods of its tasks.
+// Revoke ends access to the target for a PipelineRun. That to the hub ends with the pods of its tasks.
 func (t Target) Revoke(ctx context.Context, namespace string, uid types.UID) error {
-	if t.Way == nil {
+	if t.Accessor == nil {
 		return nil
 	}
-	return t.Way.Revoke(ctx, namespace, uid)
+	return t.Accessor.Revoke(ctx, namespace, uid)
 }
 
-// Unknown is a target that nobody knows the way to, because of cause.
+// Unknown is a target that nobody has access to, because of cause.
 func Unknown(name string, cause error) Target {
-	return Target{Name: name, Way: unreachable{cause}}
+	return Target{Name: name, Accessor: unreachable{cause}}
 }
 
 // unreachable answers with what keeps it from the target.
@@ -98,10 +98,10 @@ func (n unreachable) Access(Ask) (Grant, error)                       { return G
 func (n unreachable) Revoke(context.Context, string, types.UID) error { return n.cause }
 func (n unreachable) Forget(types.UID)                                {}
 
-// Forget ends the care for the way of a run.
+// Forget ends the care for the access of a run.
 func (t Target) Forget(run types.UID) {
-	if t.Way != nil {
-		t.Way.Forget(run)
+	if t.Accessor != nil {
+		t.Accessor.Forget(run)
 	}
 }
 

@@ -37,7 +37,7 @@ import (
 const failedTokenRetryDelay = 30 * time.Second
 
 // Prometheus gives runs a token for the Prometheus that they ask, where an administrator has listed that server: of
-// account contract.AccountMetrics, in a Secret beside the run. queue/access ends it with the way to the target. An
+// account contract.AccountMetrics, in a Secret beside the run. queue/access ends it with access to the target. An
 // experiment names the server, so no other one gets a token.
 type Prometheus struct {
 	client client.Client

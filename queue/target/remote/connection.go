@@ -30,13 +30,13 @@ const liveRequestTimeout = 15 * time.Second
 
 // connection is what a process holds of a target while its Secret is there.
 type connection struct {
-	of    target.Credentials // what it was made of, the first token too
-	token *token
-	sight *view.Target
-	live  client.Client
-	way   *minter
-	ctx   context.Context
-	end   context.CancelFunc
+	of     target.Credentials // what it was made of, the first token too
+	token  *token
+	sight  *view.Target
+	live   client.Client
+	minter *minter
+	ctx    context.Context
+	end    context.CancelFunc
 }
 
 // connect makes clients and a view, which asks nobody anything before it runs. It ends with life at the latest. What
@@ -62,7 +62,7 @@ func connect(life context.Context, c target.Credentials, scheme *runtime.Scheme,
 		return nil, fmt.Errorf("reading which nodes are target %q: %w", c.Target, err)
 	}
 	conn.ctx, conn.end = context.WithCancel(life)
-	conn.way = newMinter(conn.ctx, c, conn.live, clk)
+	conn.minter = newMinter(conn.ctx, c, conn.live, clk)
 	conn.sight.Also(&corev1.ServiceAccount{}, cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", contract.AccountRunner), Transform: onlyIdentity},
 		conn.accounts(renew))
 	return conn, nil
@@ -71,7 +71,7 @@ func connect(life context.Context, c target.Credentials, scheme *runtime.Scheme,
 // accounts hears of the accounts of runs: renew is called when the tokens of one are good no more.
 func (c *connection) accounts(renew func()) toolscache.ResourceEventHandler {
 	hear := func(obj any) {
-		if o, ok := obj.(client.Object); ok && c.way.account(o.GetNamespace(), o.GetUID()) {
+		if o, ok := obj.(client.Object); ok && c.minter.account(o.GetNamespace(), o.GetUID()) {
 			renew()
 		}
 	}
@@ -105,14 +105,14 @@ func (c *connection) client(cfg *rest.Config, scheme *runtime.Scheme) (client.Cl
 // run looks at the target until the connection ends, and returns when nobody is asked anything any more.
 func (c *connection) run() {
 	_ = c.sight.Start(c.ctx) // without an error
-	c.way.end()
+	c.minter.end()
 }
 
 func (c *connection) target() target.Target {
-	return target.Target{Name: c.of.Target, Live: c.live, Sight: c.sight, Way: c.way}
+	return target.Target{Name: c.of.Target, Live: c.live, Sight: c.sight, Accessor: c.minter}
 }
 
-// serves says whether other credentials lead the same way, so that only the token may differ.
+// serves says whether other credentials lead to the same place, so that only the token may differ.
 func (c *connection) serves(other target.Credentials) bool {
 	return string(c.of.Kubeconfig) == string(other.Kubeconfig) && string(c.of.CA) == string(other.CA) && c.of.Nodes == other.Nodes && c.of.LoadNodes == other.LoadNodes
 }

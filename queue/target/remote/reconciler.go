@@ -1,6 +1,6 @@
-// Package remote turns Secrets into targets: it connects to the cluster of each Secret bflow-target-<name>, observes
-// it, disconnects when the Secret is deleted, and renews the token with the token itself. It must not know runs, or
-// hold a credential of a person.
+// Package remote makes targets of Secrets: whatever cluster lies behind bflow-target-<name> is reached, looked at and
+// let go with it, and its token is renewed with the token itself. It must not know runs, nor hold a credential of a
+// person.
 package remote
 
 import (
@@ -104,8 +104,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, targets *target.Registry, name
 		Complete(NewRenewer(reads, targets, clock.RealClock{}))
 }
 
-// newCache is one of the Secrets of targets, and of no other, beside that of the manager, which must not wait for it. The
-// field keeps it to a namespace without the caches of several, of which one that ends before it is filled leaves goroutines.
+// newCache is one of the Secrets of targets, and of no other, beside that of the manager, which must not wait for it.
+// The field keeps it to a namespace without the caches of several, of which one that ends before it is filled leaves
+// goroutines.
 func newCache(mgr ctrl.Manager, namespace string) (cache.Cache, error) {
 	ofTargets, err := labels.Parse(contract.LabelTarget)
 	if err != nil {
@@ -162,7 +163,7 @@ func (r *Connector) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	r.running.Go(conn.run)
 	r.conns[req.Name] = conn
 	r.targets.Put(conn.target())
-	r.targets.Renew(c.Target) // the way that runs have may be another than this one
+	r.targets.Renew(c.Target) // what runs have may lead elsewhere than this one
 	log.Info("target added", "target", c.Target)
 	return ctrl.Result{}, nil
 }

@@ -239,7 +239,7 @@ func TestARunGetsATokenOfItsOwn(t *testing.T) {
 		t.Errorf("a namespace that is not there: %v", err)
 	}
 	far.Forget("a")
-	if known := w.connector.conns[contract.TargetCredentials("far")].way.runs["a"]; known != nil {
+	if known := w.connector.conns[contract.TargetCredentials("far")].minter.runs["a"]; known != nil {
 		t.Error("a run that ended is remembered")
 	}
 }
@@ -316,7 +316,7 @@ func TestAnAccountThatWasMadeAnew(t *testing.T) {
 	renewals := w.targets.Renewals()
 	w.add("far", s, "first", time.Hour)
 	far := w.find("far")
-	<-renewals // the way itself is new
+	<-renewals // the address itself is new
 	eventually.True(t, "that it is in sight", far.Sight.Ready)
 	ask := target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}
 	first, err := grant(t, far, ask)
