@@ -45,8 +45,8 @@ var rules = []rule{
 	{"the arithmetic of devices knows no cluster", "./queue/devices", nil, slices.Concat(heavy, clientgo, []string{"sigs.k8s.io/controller-runtime"})},
 	{"the queue knows the compiler by an interface alone", "./queue/...", nil, generator},
 	{"what became of a matrix is arithmetic", "./queue/matrix/state", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", "sigs.k8s.io/"})},
-	{"the life of runs knows no command line", "./runs/...", nil, []string{"github.com/urfave/cli", module + "cmd"}},
-	{"what is shipped has nothing of its tests", "./cmd/...", nil, []string{module + "internal/eventually", module + "internal/quiet", module + "internal/apitest"}},
+	{"what is shipped has nothing of its tests", "./cmd/...", nil, []string{module + "internal/eventually", module + "internal/quiet", module + "internal/apitest",
+		module + "queue/queuetest"}},
 	{"pipelines do not know the experiment file", "./pipelines/...", nil, []string{module + "generator/spec", module + "generator/plan"}},
 }
 
