@@ -199,7 +199,7 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 	}
 	switch {
 	case err != nil && waited && isRefusal(err):
-		return ctrl.Result{}, a.giveUp(ctx, pr, err)
+		return ctrl.Result{}, a.deactivate(ctx, pr, err)
 	case err != nil && waited && apierrors.IsForbidden(err):
 		a.events.Eventf(pr, nil, corev1.EventTypeWarning, "StartForbidden", "Admit", "The controller may not let it start, and tries again: %v", err)
 	case err == nil && waited && !j.IsPending() && j.Annotations[contract.AnnotationAdmitted] != "":
@@ -349,9 +349,9 @@ func (a *Admission) reportStart(ctx context.Context, pr *tektonv1.PipelineRun) {
 // is missing is another thing: somebody will grant it.
 func isRefusal(err error) bool { return apierrors.IsBadRequest(err) }
 
-// giveUp takes a run that cannot be let start out of the queue. Tekton refuses every change of a run that was stored
-// before its webhook was ready, so the Workload is what gives the quota back.
-func (a *Admission) giveUp(ctx context.Context, pr *tektonv1.PipelineRun, cause error) error {
+// deactivate takes a run that cannot be let start out of the queue. Tekton refuses every change of a run that was
+// stored before its webhook was ready, so the Workload is what gives the quota back.
+func (a *Admission) deactivate(ctx context.Context, pr *tektonv1.PipelineRun, cause error) error {
 	wl, err := a.workload(ctx, pr)
 	if err != nil || wl == nil || !admitted(wl) {
 		return cause

@@ -87,7 +87,7 @@ func (r *Reconciler) letParentGo(ctx context.Context, cr *tektonv1beta1.CustomRu
 			return fmt.Errorf("deleting task %s: %w", contract.MatrixAggregate, err)
 		}
 	}
-	return r.letGo(ctx, []tektonv1.PipelineRun{*parent})
+	return r.dropFinalizers(ctx, []tektonv1.PipelineRun{*parent})
 }
 
 // parent reads the PipelineRun that a matrix stands in; nil when there is none any more.

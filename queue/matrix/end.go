@@ -26,8 +26,8 @@ type end struct {
 	force  bool // none of the tasks of its runs runs any more: the controller takes everything down
 }
 
-// endOf asks the matrix and its parent. Tekton tells a matrix of the end of its parent a moment later, and does not tell
-// it whether that is by force.
+// endOf asks the matrix and its parent. Tekton tells a matrix of the end of its parent a moment later, and does not
+// tell it whether that is by force.
 func endOf(cr *tektonv1beta1.CustomRun, parent *tektonv1.PipelineRun) end {
 	e := end{wanted: Ending(cr)}
 	switch {
@@ -50,8 +50,8 @@ func parentEnding(pr *tektonv1.PipelineRun) bool {
 	return run.Stopping(pr) || run.Cancelling(pr) || !pr.DeletionTimestamp.IsZero()
 }
 
-// mark writes on a matrix that it ends, before anything else is done for that: from then on nothing is made or let start,
-// whatever happens to its parent.
+// mark writes on a matrix that it ends, before anything else is done for that: from then on nothing is made or let
+// start, whatever happens to its parent.
 func (r *Reconciler) mark(ctx context.Context, cr *tektonv1beta1.CustomRun, e end) error {
 	if !e.wanted || cr.Annotations[contract.AnnotationCancel] != "" {
 		return nil
@@ -70,9 +70,9 @@ func (r *Reconciler) mark(ctx context.Context, cr *tektonv1beta1.CustomRun, e en
 	return nil
 }
 
-// cancel tells runs to end: first those that wait, so that none takes the place of one that goes, then those that run.
-// Where the matrix only starts nothing more, those that run go on. One that cannot be told keeps it from no other: it is
-// not let start either, for its matrix ends.
+// cancel tells runs to end: first those that wait, so that none takes the place of one that goes, then those that
+// run. Where the matrix only starts nothing more, those that run go on. One that cannot be told keeps it from no
+// other: it is not let start either, for its matrix ends.
 func (r *Reconciler) cancel(ctx context.Context, m *matrix) error {
 	if !m.ending {
 		return nil
@@ -95,8 +95,8 @@ func (r *Reconciler) cancel(ctx context.Context, m *matrix) error {
 	return errors.Join(problems...)
 }
 
-// stop tells one run to end. One that waits is Cancelled: to run its finally tasks would be to let it start. By force also
-// one that has ended and holds its quota is told.
+// stop tells one run to end. One that waits is Cancelled: to run its finally tasks would be to let it start. By force
+// also one that has ended and holds its quota is told.
 func (r *Reconciler) stop(ctx context.Context, pr *tektonv1.PipelineRun, force bool) error {
 	status, over := pr.Spec.Status, run.Over(pr)
 	switch {
@@ -119,8 +119,8 @@ func (r *Reconciler) stop(ctx context.Context, pr *tektonv1.PipelineRun, force b
 	}))
 }
 
-// letGo takes our finalizer off runs.
-func (r *Reconciler) letGo(ctx context.Context, runs []tektonv1.PipelineRun) error {
+// dropFinalizers takes our finalizer off runs.
+func (r *Reconciler) dropFinalizers(ctx context.Context, runs []tektonv1.PipelineRun) error {
 	var problems []error
 	for i := range runs {
 		if !guarded(&runs[i]) {
@@ -215,7 +215,7 @@ func (m *matrix) bad() bool {
 
 // close lets everything of a matrix go that has ended.
 func (r *Reconciler) close(ctx context.Context, cr *tektonv1beta1.CustomRun, runs []tektonv1.PipelineRun) error {
-	if err := r.letGo(ctx, runs); err != nil {
+	if err := r.dropFinalizers(ctx, runs); err != nil {
 		return err
 	}
 	if err := r.letParentGo(ctx, cr); err != nil {

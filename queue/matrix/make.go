@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// make makes the runs that are next; more says that some are left for another time. Points of which none may be made are
-// unfit, each with the reason. A matrix that is told to end meanwhile is left for another look at it.
+// make makes the runs that are next; more says that some are left for another time. Points of which none may be made
+// are unfit, each with the reason. A matrix that is told to end meanwhile is left for another look at it.
 func (r *Reconciler) make(ctx context.Context, m *matrix) (unfit map[int]error, more bool, err error) {
 	unfit = map[int]error{}
 	for n, i := range m.next() {
@@ -44,8 +44,8 @@ type unfitError struct{ why string }
 
 func (e *unfitError) Error() string { return e.why }
 
-// makeOne makes one run and, before, its plan: a run that is let start finds it there. Whether the matrix goes on is asked
-// for each: where the API server is busy, a batch takes half a minute.
+// makeOne makes one run and, before, its plan: a run that is let start finds it there. Whether the matrix goes on is
+// asked for each: where the API server is busy, a batch takes half a minute.
 func (r *Reconciler) makeOne(ctx context.Context, m *matrix, i int) error {
 	plan, pr, err := m.points.Child(i)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *Reconciler) makeOne(ctx context.Context, m *matrix, i int) error {
 	if err := fit(pr); err != nil {
 		return err
 	}
-	m.dress(pr, i)
+	m.fillIn(pr, i)
 	if err := r.plan(ctx, m.CustomRun, plan); err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func fit(pr *tektonv1.PipelineRun) error {
 	return nil
 }
 
-// dress makes pr, as it was compiled, the run of point i.
-func (m *matrix) dress(pr *tektonv1.PipelineRun, i int) {
+// fillIn makes pr, as it was compiled, the run of point i.
+func (m *matrix) fillIn(pr *tektonv1.PipelineRun, i int) {
 	pr.Name, pr.GenerateName, pr.Namespace = m.child(i), "", m.Namespace
 	pr.Labels[contract.LabelMatrix] = nameOf(m.CustomRun)
 	run.Identify(pr)
@@ -108,7 +108,8 @@ func (m *matrix) dress(pr *tektonv1.PipelineRun, i int) {
 	pr.OwnerReferences = []metav1.OwnerReference{ownedBy(m.CustomRun, true)}
 }
 
-// plan makes the ConfigMap of a plan, or makes the matrix an owner of the one that is there: it is named by its content.
+// plan makes the ConfigMap of a plan, or makes the matrix an owner of the one that is there: it is named by its
+// content.
 func (r *Reconciler) plan(ctx context.Context, cr *tektonv1beta1.CustomRun, cm *corev1.ConfigMap) error {
 	cm.Namespace = cr.Namespace
 	cm.OwnerReferences = []metav1.OwnerReference{ownedBy(cr, false)}

@@ -81,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	mine, strangers := of(cr, runs)
-	refused := r.letGo(ctx, strangers)
+	refused := r.dropFinalizers(ctx, strangers)
 	if cr == nil || !Ours(cr) {
 		return r.again(refused)
 	}
@@ -207,7 +207,7 @@ func (r *Reconciler) act(ctx context.Context, m *matrix, missing error) (ctrl.Re
 		return ctrl.Result{}, err
 	}
 	// A run that takes no change keeps its turn from no other: neither the end, nor the making of the next.
-	refused := errors.Join(r.letGo(ctx, m.written()), r.cancel(ctx, m))
+	refused := errors.Join(r.dropFinalizers(ctx, m.recorded()), r.cancel(ctx, m))
 	unfit, more, err := r.make(ctx, m)
 	if err != nil {
 		return ctrl.Result{}, errors.Join(refused, err)
@@ -351,8 +351,8 @@ func (r *Reconciler) status(ctx context.Context, cr *tektonv1beta1.CustomRun, no
 	return nil
 }
 
-// written are the runs whose end is written down: nobody needs them any more.
-func (m *matrix) written() []tektonv1.PipelineRun {
+// recorded are the runs whose end is written down: nobody needs them any more.
+func (m *matrix) recorded() []tektonv1.PipelineRun {
 	recorded, err := state.Decode(m.was.Outcomes, m.order.points)
 	if err != nil {
 		return nil

@@ -62,9 +62,9 @@ func (r *Reconciler) markDirty(ctx context.Context, t target.Target, pr *tektonv
 	return r.mark(ctx, t, pr, nil)
 }
 
-// owe names the run on its target, and what its token there is bound to. It ends with its life alone where the target
-// has been removed.
-func (r *Reconciler) owe(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun) error {
+// recordOwedToken names the run on its target, and what its token there is bound to. It ends with its life alone
+// where the target has been removed.
+func (r *Reconciler) recordOwedToken(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun) error {
 	return r.mark(ctx, t, pr, []string{pr.Namespace + "/" + contract.GrantSecret(string(pr.UID))})
 }
 
@@ -107,7 +107,7 @@ func (s *Sweeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	was := marksOf(flavor)
 	var now marks
 	for _, entry := range was.owed {
-		if !s.pay(ctx, t, entry) {
+		if !s.endOwedToken(ctx, t, entry) {
 			now.owed = append(now.owed, entry)
 		}
 	}
@@ -128,8 +128,8 @@ func (s *Sweeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	return ctrl.Result{}, nil
 }
 
-// pay ends a token that is owed, and says whether it could.
-func (s *Sweeper) pay(ctx context.Context, t target.Target, entry string) bool {
+// endOwedToken ends a token that is owed, and says whether it could.
+func (s *Sweeper) endOwedToken(ctx context.Context, t target.Target, entry string) bool {
 	namespace, name, _ := strings.Cut(entry, "/")
 	uid, ok := strings.CutPrefix(name, contract.GrantSecret(""))
 	if !ok {

@@ -99,7 +99,7 @@ func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.
 		if len(left) == 0 {
 			return &owedError{err}
 		}
-		if err := r.owe(ctx, t, pr); err != nil {
+		if err := r.recordOwedToken(ctx, t, pr); err != nil {
 			return err
 		}
 	}
@@ -166,8 +166,8 @@ func (r *Reconciler) markReleased(ctx context.Context, pr *tektonv1.PipelineRun,
 	})
 }
 
-// letGo takes the finalizer off a released run that somebody put it on again.
-func (r *Reconciler) letGo(ctx context.Context, pr *tektonv1.PipelineRun) error {
+// dropFinalizer takes the finalizer off a released run that somebody put it on again.
+func (r *Reconciler) dropFinalizer(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	if !slices.Contains(pr.Finalizers, contract.Finalizer) {
 		return nil
 	}

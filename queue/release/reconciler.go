@@ -98,7 +98,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) advance(ctx context.Context, pr *tektonv1.PipelineRun) (ctrl.Result, error) {
 	if run.Released(pr) {
-		return ctrl.Result{}, r.letGo(ctx, pr)
+		return ctrl.Result{}, r.dropFinalizer(ctx, pr)
 	}
 	t, err := r.opts.Targets.Find(run.Target(pr))
 	if err != nil {

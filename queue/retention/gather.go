@@ -265,6 +265,6 @@ func (m *Matrices) replace(ctx context.Context, g *gathering, name string) error
 	if err != nil || len(claims) == 0 {
 		return err
 	}
-	_, err = m.runs.letVolumesGo(ctx, e.attempts, claims)
+	_, err = m.runs.deleteExpiredVolumes(ctx, e.attempts, claims)
 	return err
 }

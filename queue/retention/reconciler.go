@@ -66,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if last == nil {
 		return ctrl.Result{}, nil
 	}
-	kept, err := r.letGo(ctx, attempts, last, d)
+	kept, err := r.deleteExpired(ctx, attempts, last, d)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("letting go of what run %q has left: %w", req.Name, err)
 	}
@@ -129,15 +129,16 @@ func (r *Reconciler) attempts(ctx context.Context, key types.NamespacedName) ([]
 	return out, nil
 }
 
-// letGo deletes what has had its time. kept says that something has had it and holds results that are nowhere else.
-func (r *Reconciler) letGo(ctx context.Context, attempts []tektonv1.PipelineRun, last *tektonv1.PipelineRun, d due) (kept bool, err error) {
+// deleteExpired deletes what has had its time. kept says that something has had it and holds results that are nowhere
+// else.
+func (r *Reconciler) deleteExpired(ctx context.Context, attempts []tektonv1.PipelineRun, last *tektonv1.PipelineRun, d due) (kept bool, err error) {
 	if d.run || d.volume || d.pods && gatheredAt(last) != "" {
 		claims, err := r.volumes.of(ctx, attempts)
 		if err != nil {
 			return false, err
 		}
 		if len(claims) > 0 {
-			if kept, err = r.letVolumesGo(ctx, attempts, claims); err != nil {
+			if kept, err = r.deleteExpiredVolumes(ctx, attempts, claims); err != nil {
 				return false, err
 			}
 		}
@@ -155,9 +156,9 @@ func (r *Reconciler) letGo(ctx context.Context, attempts []tektonv1.PipelineRun,
 	return kept, nil
 }
 
-// letVolumesGo deletes the volumes of a run, and the pods that hold them, unless they hold results that are nowhere
-// else.
-func (r *Reconciler) letVolumesGo(ctx context.Context, attempts []tektonv1.PipelineRun, claims []corev1.PersistentVolumeClaim) (kept bool, err error) {
+// deleteExpiredVolumes deletes the volumes of a run, and the pods that hold them, unless they hold results that are
+// nowhere else.
+func (r *Reconciler) deleteExpiredVolumes(ctx context.Context, attempts []tektonv1.PipelineRun, claims []corev1.PersistentVolumeClaim) (kept bool, err error) {
 	last := lastOf(attempts)
 	if last.Annotations[contract.AnnotationVolumeDeleted] == "" {
 		where := gatheredAt(last)

@@ -76,9 +76,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var err error
 	switch {
 	case givenUp(whole):
-		err = r.giveUp(ctx, whole)
+		err = r.endAttempts(ctx, whole)
 	case Due(whole):
-		err = r.goOn(ctx, whole)
+		err = r.makeNext(ctx, whole)
 	}
 	if apierrors.IsConflict(err) { // somebody wants its end just now, perhaps
 		return ctrl.Result{RequeueAfter: conflictRetryDelay}, nil
@@ -89,8 +89,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // conflictRetryDelay is when a change that met another one is tried again.
 const conflictRetryDelay = 200 * time.Millisecond
 
-// goOn makes the next attempt of pr.
-func (r *Reconciler) goOn(ctx context.Context, pr *tektonv1.PipelineRun) error {
+// makeNext makes the next attempt of pr.
+func (r *Reconciler) makeNext(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	if run.Attempt(pr) >= MaxAttempts {
 		if err := r.mark(ctx, pr, None); err != nil {
 			return err
@@ -112,9 +112,9 @@ func (r *Reconciler) goOn(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	return nil
 }
 
-// giveUp ends the attempts of a run that was cancelled between two of them. The next one may have been made on the word
-// of a moment before, and not been written down: it is cancelled too.
-func (r *Reconciler) giveUp(ctx context.Context, pr *tektonv1.PipelineRun) error {
+// endAttempts ends the attempts of a run that was cancelled between two of them. The next one may have been made on
+// the word of a moment before, and not been written down: it is cancelled too.
+func (r *Reconciler) endAttempts(ctx context.Context, pr *tektonv1.PipelineRun) error {
 	next := &tektonv1.PipelineRun{}
 	err := r.live.Get(ctx, client.ObjectKey{Namespace: pr.Namespace, Name: nextName(pr)}, next)
 	switch {

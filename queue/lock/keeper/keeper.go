@@ -34,8 +34,8 @@ type keeper struct {
 	trouble string // why the Lease could not be read or written
 }
 
-// because is the trouble for the end of a sentence. The caller holds mu.
-func (k *keeper) because() string {
+// troubleClause is the trouble for the end of a sentence. The caller holds mu.
+func (k *keeper) troubleClause() string {
 	if k.trouble == "" {
 		return ""
 	}
@@ -48,7 +48,7 @@ func (k *keeper) isHolderLocked() bool {
 	return known && l.Holder == k.o.Hub
 }
 
-func (k *keeper) poke() {
+func (k *keeper) trigger() {
 	select {
 	case k.wake <- struct{}{}:
 	default: // it will look anyway

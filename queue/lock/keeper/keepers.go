@@ -116,7 +116,7 @@ func (k *Keepers) Fence(name, key string) (int64, error) {
 	defer one.mu.Unlock()
 	fence, ok := one.memory.FenceFor(k.o.Clock.Now(), key)
 	if !ok {
-		return 0, fmt.Errorf("the lock of target %q is not held for setup %q now; the run starts when it is%s", name, key, one.because())
+		return 0, fmt.Errorf("the lock of target %q is not held for setup %q now; the run starts when it is%s", name, key, one.troubleClause())
 	}
 	return fence, nil
 }
@@ -139,7 +139,7 @@ func (k *Keepers) Door(ctx context.Context, name string, claims []lock.Request) 
 	one := k.of(name)
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	return &Door{keeper: one, round: one.memory.Round(k.o.Clock.Now(), name, started, claims), claims: keyed(claims), reason: one.because()}, nil
+	return &Door{keeper: one, round: one.memory.Round(k.o.Clock.Now(), name, started, claims), claims: keyed(claims), reason: one.troubleClause()}, nil
 }
 
 func keyed(all []lock.Request) []lock.Request {
@@ -174,7 +174,7 @@ func (d *Door) Close() {
 	k.claims, k.want, k.curious = d.claims, s.Want, d.round.Curious()
 	k.mu.Unlock()
 	if changed {
-		k.poke()
+		k.trigger()
 	}
 }
 
