@@ -157,8 +157,8 @@ func wordsOf(name string) (words []string) {
 	return words
 }
 
-// beginsWord says whether a word begins at i: at an upper case letter, of several in a row at the last where a lower one
-// follows.
+// beginsWord says whether a word begins at i: at an upper case letter, of several in a row at the last where a lower
+// one follows.
 func beginsWord(runes []rune, i int) bool {
 	if !unicode.IsUpper(runes[i]) {
 		return false

@@ -28,11 +28,11 @@ const (
 	marked         // nothing starts where force may have left pods
 )
 
-// TestNeverMoreDevicesThanThereAre plays random histories of two controllers at one target. Runs of three namespaces with
-// the same names come, wait, are let start, make their pods one after the other, and end or are cancelled; they are
-// released by force, deleted, and made again while their pods are there; namespaces are deleted. The target is away, or
-// its Secret is. Controllers die between two answers and stand still, their clocks differ, and they see everything late.
-// BFLOW_MODEL_SEED replays one history.
+// TestNeverMoreDevicesThanThereAre plays random histories of two controllers at one target. Runs of three namespaces
+// with the same names come, wait, are let start, make their pods one after the other, and end or are cancelled; they
+// are released by force, deleted, and made again while their pods are there; namespaces are deleted. The target is
+// away, or its Secret is. Controllers die between two answers and stand still, their clocks differ, and they see
+// everything late. BFLOW_MODEL_SEED replays one history.
 func TestNeverMoreDevicesThanThereAre(t *testing.T) {
 	first, n := uint64(1), histories
 	if text := os.Getenv("BFLOW_MODEL_SEED"); text != "" {
@@ -82,7 +82,8 @@ func TestTheModelSeesWhatEachGuardIsFor(t *testing.T) {
 	}
 }
 
-// play returns what was wrong in a history that is played without a guard, "" where nothing was, and what happened in it.
+// play returns what was wrong in a history that is played without a guard, "" where nothing was, and what happened in
+// it.
 func play(seed uint64, without guard) (wrong string, saw events) {
 	m := newModel(seed, without)
 	for range troubled {

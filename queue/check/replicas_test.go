@@ -147,7 +147,8 @@ func (m *model) handOver(from, to int) {
 	}
 }
 
-// pause has a replica stand still, or go on. It may be about to write what it has decided; meanwhile the other one works.
+// pause has a replica stand still, or go on. It may be about to write what it has decided; meanwhile the other one
+// works.
 func (m *model) pause() {
 	i := m.IntN(len(m.replicas))
 	c, other := m.replicas[i], m.replicas[1-i]

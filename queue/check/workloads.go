@@ -105,8 +105,8 @@ func is(w *kueue.Workload, condition string) bool {
 	return meta.IsStatusConditionTrue(w.Status.Conditions, condition)
 }
 
-// runOf returns the PipelineRun of a Workload, or nil where there is none any more: one of the same name that was made since
-// is another one.
+// runOf returns the PipelineRun of a Workload, or nil where there is none any more: one of the same name that was
+// made since is another one.
 func (r *Reconciler) runOf(ctx context.Context, w *kueue.Workload) (*tektonv1.PipelineRun, error) {
 	i := slices.IndexFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "PipelineRun" })
 	if i < 0 {

@@ -26,8 +26,8 @@ import (
 )
 
 // cacheOptions keep the memory small: of PipelineRuns and TaskRuns only ours, and of each object only what some
-// reconciler reads. What decides about a quota is read past the cache anyway. What not every run needs is not here, but in
-// caches of its own: one that is not filled holds up all who read from it.
+// reconciler reads. What decides about a quota is read past the cache anyway. What not every run needs is not here,
+// but in caches of its own: one that is not filled holds up all who read from it.
 func cacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
@@ -40,8 +40,8 @@ func cacheOptions() cache.Options {
 	}
 }
 
-// startInformers has the cache of the manager watch, from its start, all kinds that every run needs: the process is ready once it
-// knows them, whether or not this replica leads, and says which it cannot read.
+// startInformers has the cache of the manager watch, from its start, all kinds that every run needs: the process is
+// ready once it knows them, whether or not this replica leads, and says which it cannot read.
 func startInformers(ctx context.Context, all cache.Cache) error {
 	for _, kind := range []client.Object{
 		&corev1.Namespace{}, &corev1.Pod{}, &schedulingv1.PriorityClass{}, &tektonv1.PipelineRun{}, &tektonv1.TaskRun{}, &kueue.AdmissionCheck{},
@@ -122,8 +122,8 @@ type bounded struct {
 	*filling
 }
 
-// WaitForCacheSync is true also for a process that ends: a manager that is told to end waits for this answer first, in a
-// loop that asks nobody anything.
+// WaitForCacheSync is true also for a process that ends: a manager that is told to end waits for this answer first,
+// in a loop that asks nobody anything.
 func (b bounded) WaitForCacheSync(asked context.Context) bool {
 	ctx, cancel := context.WithTimeout(asked, b.limit)
 	defer cancel()

@@ -18,9 +18,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// lead is the lock of the leader's Lease, and knows whether this process may act as the leader. The elector does not tell
-// in time: a leader that stood still and goes on believes in its Lease for another renew deadline, though somebody else
-// leads. Versions of objects do not help either: what a leader decides of one run depends on what was granted to others.
+// lead is the lock of the leader's Lease, and knows whether this process may act as the leader. The elector does not
+// tell in time: a leader that stood still and goes on believes in its Lease for another renew deadline, though
+// somebody else leads. Versions of objects do not help either: what a leader decides of one run depends on what was
+// granted to others.
 //
 // Only durations of one process are compared, so clocks of two machines may differ.
 type lead struct {
@@ -39,8 +40,8 @@ type lead struct {
 	woke    time.Time // when it went on after it had stood still
 }
 
-// elected makes the lock by which replicas elect their leader, and a copy of config whose clients change nothing without
-// it. Without an election there is no lock, and config is as it was.
+// elected makes the lock by which replicas elect their leader, and a copy of config whose clients change nothing
+// without it. Without an election there is no lock, and config is as it was.
 func elected(config *rest.Config, o Options, lost func(error)) (*rest.Config, resourcelock.Interface, error) {
 	if !o.LeaderElection {
 		return config, nil, nil
@@ -172,8 +173,8 @@ func passed(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
-// guard lets nothing change through next but while the Lease is held. It is the last thing that is asked before a request
-// leaves: what was decided before the process stood still, or waited its turn here, goes no further.
+// guard lets nothing change through next but while the Lease is held. It is the last thing that is asked before a
+// request leaves: what was decided before the process stood still, or waited its turn here, goes no further.
 func (l *lead) guard(next http.RoundTripper) http.RoundTripper { return guarded{next, l} }
 
 type guarded struct {

@@ -206,8 +206,8 @@ func TestPartsThatOtherRunsNeedDelayNobody(t *testing.T) {
 	}
 }
 
-// TestNamespacesComeAndGo: what lies in a namespace without the label is not touched, until the namespace gets it; what is
-// refused in one namespace holds up no other.
+// TestNamespacesComeAndGo: what lies in a namespace without the label is not touched, until the namespace gets it;
+// what is refused in one namespace holds up no other.
 func TestNamespacesComeAndGo(t *testing.T) {
 	h := newHub(t)
 	for _, name := range []string{"bench", "refused"} {

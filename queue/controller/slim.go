@@ -16,8 +16,8 @@ import (
 // lastApplied is where kubectl apply writes the whole object once more.
 const lastApplied = corev1.LastAppliedConfigAnnotation
 
-// slimRun leaves out the Pipeline, which is most of a run that has begun, and of one that is over for everybody also what
-// it was to do: thousands of those are there for a month.
+// slimRun leaves out the Pipeline, which is most of a run that has begun, and of one that is over for everybody also
+// what it was to do: thousands of those are there for a month.
 func slimRun(o any) (any, error) {
 	pr, ok := o.(*tektonv1.PipelineRun)
 	if !ok {

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Inventory is what a cluster has of devices. Nodes are in the order of their names; those without devices are left out.
+// Inventory is what a cluster has of devices. Nodes are in the order of their names; those without devices are left
+// out.
 type Inventory struct {
 	Nodes []*Node
 	Held  map[types.NamespacedName]Amounts // what each run holds that holds quota, on any node
@@ -35,8 +36,8 @@ func Of(nodes []corev1.Node, offered []resourcev1.ResourceSlice) *Inventory {
 	return inv
 }
 
-// Holder is whose a pod or claim is. The zero value is foreign: somebody else, another hub, or a run whose quota was given back. It
-// takes from what a queue may promise.
+// Holder is whose a pod or claim is. The zero value is foreign: somebody else, another hub, or a run whose quota was
+// given back. It takes from what a queue may promise.
 type Holder struct {
 	Run    types.NamespacedName // that holds quota here
 	Leaked bool                 // of a run of this hub without a right to it: nobody could remove it yet. It is foreign too
@@ -44,8 +45,8 @@ type Holder struct {
 
 func (h Holder) foreign() bool { return h.Run.Name == "" }
 
-// Owner tells whose a pod or claim is by its namespace and its labels: two teams may have runs of one name, and on every target they
-// lie in the namespaces of their teams.
+// Owner tells whose a pod or claim is by its namespace and its labels: two teams may have runs of one name, and on
+// every target they lie in the namespaces of their teams.
 type Owner func(namespace string, labels map[string]string) Holder
 
 // Hold counts what pods and claims hold. It may be called once on what Of returned.

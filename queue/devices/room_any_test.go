@@ -12,7 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// anyWorld is a few nodes of two products, a run that wants room, and pods of runs that were let start and have no node.
+// anyWorld is a few nodes of two products, a run that wants room, and pods of runs that were let start and have no
+// node.
 func anyWorld(rng *rand.Rand) (nodes []corev1.Node, want, assumed []devices.Shape) {
 	for _, name := range []string{"a", "b", "c"} {
 		nodes = append(nodes, makeNode(name, offers(gpu, rng.Int64N(9)), label(gpu+".product", []string{h100, h100, "NVIDIA-L40S"}[rng.IntN(3)])))
@@ -63,8 +64,8 @@ func onto(n *corev1.Node, free int64, pod devices.Amounts) int64 {
 	return takes
 }
 
-// everyPlacement calls each with what is left on the nodes, for all ways in which the scheduler may put pods. One that finds
-// no node waits.
+// everyPlacement calls each with what is left on the nodes, for all ways in which the scheduler may put pods. One
+// that finds no node waits.
 func everyPlacement(nodes []corev1.Node, free []int64, left []devices.Amounts, seen map[string]bool, each func([]int64)) {
 	if key := fmt.Sprint(free, left); seen[key] {
 		return
@@ -108,8 +109,8 @@ func roomBeside(nodes []corev1.Node, left []int64, want []devices.Shape) bool {
 	return inv.Room(want, nil).Enough
 }
 
-// TestRoomIsRealBesideAnyRuns: what is promised beside runs of several shapes is there however the scheduler puts them, and
-// for one shape of pods it is promised where it is there in any case.
+// TestRoomIsRealBesideAnyRuns: what is promised beside runs of several shapes is there however the scheduler puts
+// them, and for one shape of pods it is promised where it is there in any case.
 func TestRoomIsRealBesideAnyRuns(t *testing.T) {
 	promised, refused := 0, 0
 	for seed := range uint64(6000) {

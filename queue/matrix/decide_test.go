@@ -215,8 +215,8 @@ func TestTheForceOfAParentReachesItsRuns(t *testing.T) {
 	}
 }
 
-// TestAPointThatSaysWhatOnlyTheControllerSaysIsRefused: with "freed" it would give back the quota of devices that it holds,
-// with the name of another run have that run's objects deleted.
+// TestAPointThatSaysWhatOnlyTheControllerSaysIsRefused: with "freed" it would give back the quota of devices that it
+// holds, with the name of another run have that run's objects deleted.
 func TestAPointThatSaysWhatOnlyTheControllerSaysIsRefused(t *testing.T) {
 	for _, row := range []struct {
 		name   string

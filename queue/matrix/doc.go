@@ -1,11 +1,11 @@
-// Package matrix creates the runs of a matrix: it is the controller of the CustomRun in its parent. It creates runs
-// pending and in order, only as many as keep the queues busy, records the outcome of each, and ends all of them when
-// the parent is cancelled or deleted. The queue decides when they run, and queue/release how they release what they
-// hold.
+// Package matrix makes the runs of a matrix: it is the controller of the CustomRun that stands in the parent of one.
+// It makes them pending and in order, never more than keep the queues busy, writes down what became of each, and
+// brings all of them to their end when the parent is cancelled or deleted. When they run is the queue's business, how
+// they give back what they hold that of queue/release.
 //
-// Its state is in the cluster: the existing runs, and the outcomes in the status of the CustomRun. A run has a
-// finalizer until its outcome is recorded there, so that no run is created twice and no outcome is missed, whenever
-// the controller dies.
+// What it knows is in the cluster: the runs that exist, and the outcomes in the status of the CustomRun. A run has a
+// finalizer until its outcome is written there, so that none is made twice and none goes unseen, whenever the
+// controller dies.
 //
 // Permissions that it needs in namespaces of runs:
 //

@@ -38,8 +38,8 @@ import (
 
 const ns = queuetest.Namespace
 
-// world is a cluster in memory: the real reconciler and gate, with the queue, Tekton and the garbage collector acted by a
-// few functions.
+// world is a cluster in memory: the real reconciler and gate, with the queue, Tekton and the garbage collector acted
+// by a few functions.
 type world struct {
 	*queuetest.World
 	matrix *Reconciler

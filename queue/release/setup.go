@@ -22,8 +22,8 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// atOnce is how many runs, or targets, are looked after at a time. Each waits for a dozen answers, and some for a target
-// that is slow to give them: there are workers for the runs of many such targets, and of others beside them.
+// atOnce is how many runs, or targets, are looked after at a time. Each waits for a dozen answers, and some for a
+// target that is slow to give them: there are workers for the runs of many such targets, and of others beside them.
 const atOnce = 16 * perTarget
 
 // Setup registers the reconcilers and the watches: of runs, of their tasks, and of every pod that belongs to

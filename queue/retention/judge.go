@@ -12,8 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Keep is how long what an ended run has left is kept: the pods of its tasks, with their logs; its volume; and all the
-// rest, which is the run itself. What holds results that are nowhere else is kept longer than that: until they are saved.
+// Keep is how long what an ended run has left is kept: the pods of its tasks, with their logs; its volume; and all
+// the rest, which is the run itself. What holds results that are nowhere else is kept longer than that: until they
+// are saved.
 type Keep struct{ Pods, Volumes, Runs Period }
 
 // Defaults are what a controller keeps that is not told otherwise.
@@ -56,8 +57,8 @@ func (k Keep) dueOf(ended, now time.Time) (d due) {
 	return d
 }
 
-// endedAt is when the last of a run was over: the zero time for one that is not at its end, or that gets another attempt.
-// A run that holds quota is not at its end, whatever Tekton says.
+// endedAt is when the last of a run was over: the zero time for one that is not at its end, or that gets another
+// attempt. A run that holds quota is not at its end, whatever Tekton says.
 func endedAt(attempts []tektonv1.PipelineRun) (ended time.Time) {
 	for i := range attempts {
 		pr := &attempts[i]

@@ -8,7 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Index finds the runs that hold quota in a cache without looking at the thousands that wait: by target, or by Anywhere.
+// Index finds the runs that hold quota in a cache without looking at the thousands that wait: by target, or by
+// Anywhere.
 const Index = "bflow.dev/holding"
 
 // Anywhere is what the Index has of every run that holds quota.

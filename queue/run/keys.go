@@ -11,7 +11,8 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// PrefixKueue is that of the keys that Kueue reads. Of a PipelineRun that is no run of bflow they are nobody's business.
+// PrefixKueue is that of the keys that Kueue reads. Of a PipelineRun that is no run of bflow they are nobody's
+// business.
 const PrefixKueue = "kueue.x-k8s.io/"
 
 // KeyKind is where a key stands.
@@ -32,7 +33,8 @@ const (
 	RuleFixed KeyRule = "fixed"
 	// RuleQueued is written by whoever makes the PipelineRun, and by anybody who may change it while it waits.
 	RuleQueued KeyRule = "queued"
-	// RulePlaced is written by whoever makes the PipelineRun, and by the controller while it waits and as it is let start.
+	// RulePlaced is written by whoever makes the PipelineRun, and by the controller while it waits and as it is let
+	// start.
 	RulePlaced KeyRule = "placed"
 	// RuleWish is written by anybody at any time, and not taken back.
 	RuleWish KeyRule = "wish"
@@ -86,9 +88,9 @@ func CompiledAnnotations() []string {
 		contract.AnnotationName, contract.AnnotationModel, contract.AnnotationLoad, contract.AnnotationTTL}
 }
 
-// KeyTable returns the rule of every key under contract.Prefix and PrefixKueue that a PipelineRun of bflow may carry. It is
-// the one table of them: the admission policy is made of it, the controller holds the points of a matrix to it, and
-// docs/queue.md shows it. What a key means is said in runplan/contract.
+// KeyTable returns the rule of every key under contract.Prefix and PrefixKueue that a PipelineRun of bflow may carry.
+// It is the one table of them: the admission policy is made of it, the controller holds the points of a matrix to it,
+// and docs/queue.md shows it. What a key means is said in runplan/contract.
 func KeyTable() map[MetadataKey]KeyRule {
 	table := map[MetadataKey]KeyRule{}
 	for rule, kinds := range map[KeyRule]map[KeyKind][]string{
@@ -129,8 +131,8 @@ func NeedsKeyRule(name string) bool {
 	return strings.HasPrefix(name, contract.Prefix) || strings.HasPrefix(name, PrefixKueue)
 }
 
-// SubmittedKeys returns those of some labels and annotations of a PipelineRun that whoever submits a run may write. Keys of
-// others than bflow and Kueue are among them.
+// SubmittedKeys returns those of some labels and annotations of a PipelineRun that whoever submits a run may write.
+// Keys of others than bflow and Kueue are among them.
 func SubmittedKeys(labels, annotations map[string]string) (map[string]string, map[string]string) {
 	table := KeyTable()
 	only := func(kind KeyKind, all map[string]string) map[string]string {
@@ -141,8 +143,8 @@ func SubmittedKeys(labels, annotations map[string]string) (map[string]string, ma
 	return only(LabelKey, labels), only(AnnotationKey, annotations)
 }
 
-// CheckSubmittedKeys returns an error, a sentence, that names a key which whoever submits a run must not write, nil where
-// there is none.
+// CheckSubmittedKeys returns an error, a sentence, that names a key which whoever submits a run must not write, nil
+// where there is none.
 func CheckSubmittedKeys(labels, annotations map[string]string) error {
 	table := KeyTable()
 	for _, of := range []struct {

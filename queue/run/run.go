@@ -1,6 +1,6 @@
-// Package run judges a PipelineRun of bflow: whose it is, what it asks for, where it is in its life, whether a controller
-// looks after it, and who writes which of its labels and annotations. Every function is pure. Nothing here talks to a
-// cluster, so that all controllers mean the same by the same word.
+// Package run judges a PipelineRun of bflow: whose it is, what it asks for, where it is in its life, whether a
+// controller looks after it, and who writes which of its labels and annotations. Every function is pure. Nothing here
+// talks to a cluster, so that all controllers mean the same by the same word.
 package run
 
 import (

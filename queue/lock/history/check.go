@@ -37,8 +37,8 @@ func Check(events []Event, o Options) []error {
 	return append(errs, quotas(events, o)...)
 }
 
-// excuse ends runs whose end nobody told because the controller was killed between the deed and the word: at the birth of
-// the next one, where no later word about them is left.
+// excuse ends runs whose end nobody told because the controller was killed between the deed and the word: at the
+// birth of the next one, where no later word about them is left.
 func excuse(events []Event) []Event {
 	type id struct{ hub, target, run string }
 	of := func(e Event) id { return id{e.Hub, e.Target, e.Run} }

@@ -1,7 +1,7 @@
-// Package keeper maintains the Lease of every target as package lock decides: it reads the Lease, checks whose pods
-// are alive, and writes the Lease, in one goroutine per target and with a timeout on every request, so that an
-// unreachable target delays no other. Reconcilers query a Door, which answers from memory.
+// Package keeper keeps the Lease of every target as package lock decides: it reads it, looks whose pods are alive,
+// and writes it, for each target in a goroutine of its own and with a bound on every request, so that a target which
+// does not answer delays no other. Who judges runs asks a Door, which answers from memory.
 //
-// Permissions that it needs on a target: leases get, create, update in namespace contract.NamespaceSystem; pods list
-// in all namespaces. On the hub it reads PipelineRuns and ResourceFlavors. It decides nothing.
+// What it asks of a target, in namespace contract.NamespaceSystem: leases get, create, update; and of the whole
+// cluster: pods list. Of the hub it reads PipelineRuns and ResourceFlavors. It decides nothing.
 package keeper

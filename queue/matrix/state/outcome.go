@@ -8,8 +8,8 @@ import (
 	"bflow.dev/bflow/verdict"
 )
 
-// Outcome is what became of a point. Capital letters are runs that failed as PipelineRuns: what is found of a point, and
-// whether its experiment wants it to fail for that, are two things.
+// Outcome is what became of a point. Capital letters are runs that failed as PipelineRuns: what is found of a point,
+// and whether its experiment wants it to fail for that, are two things.
 type Outcome byte
 
 // Outcomes.

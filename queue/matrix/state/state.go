@@ -1,5 +1,6 @@
-// Package state is the status of a matrix in its CustomRun: the outcome of every point in a few bytes, and counts and
-// messages for people. The controller writes it and the command line reads it; it connects to nothing.
+// Package state is what a matrix has come to, as its CustomRun tells: what became of every point, in a few bytes, and
+// the counts and sentences that people read. The controller writes it and the command line reads it; it talks to
+// nobody.
 package state
 
 import (
