@@ -263,8 +263,8 @@ func (a *addition) prepareTarget(ctx context.Context) error {
 	return nil
 }
 
-// keep writes the Secret: the way, and a token of the hub's own.
-func (a *adding) keep(ctx context.Context) error {
+// writeCredentials writes the Secret: the address of the target and a token of the hub's own account there.
+func (a *addition) writeCredentials(ctx context.Context) error {
 	text, expires, err := a.far.Token(ctx, queuetarget.AgentTokenLifetime)
 	if err != nil {
 		return err
@@ -337,7 +337,7 @@ func (a *addition) awaitController(ctx context.Context) error {
 	return nil
 }
 
-func notReached(t queuetarget.Status) string {
+func reasonNotReached(t queuetarget.Status) string {
 	switch {
 	case t.Why != "":
 		return t.Why

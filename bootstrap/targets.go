@@ -105,7 +105,7 @@ func credentialsOf(name string) []apply.Ref {
 	return []apply.Ref{{Kind: "Secret", Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials(name)}, seenRef(name)}
 }
 
-func seenIn(u *unstructured.Unstructured) queuetarget.Status {
+func readSeen(u *unstructured.Unstructured) queuetarget.Status {
 	if u == nil {
 		return queuetarget.Status{}
 	}
@@ -117,8 +117,8 @@ func seenIn(u *unstructured.Unstructured) queuetarget.Status {
 	return now
 }
 
-// devicesSeen is "8 nvidia.com/gpu, 5 free".
-func devicesSeen(t queuetarget.Status) string {
+// describeSeen is "8 nvidia.com/gpu, 5 free".
+func describeSeen(t queuetarget.Status) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(t.Devices)) {
 		parts = append(parts, fmt.Sprintf("%d %s, %d free", t.Devices[name].Total, name, t.Devices[name].Free))

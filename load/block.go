@@ -47,7 +47,7 @@ type TLSFiles struct {
 // Retry puts requests again that got no answer, 429 or 5xx.
 type Retry struct {
 	Attempts int           `json:"attempts" req:"true" min:"1" doc:"retries after the first attempt"`
-	Backoff  time.Duration `json:"backoff,omitempty" zero:"true" default:"500ms" doc:"wait before the first of them, doubled for each more"`
+	Backoff  time.Duration `json:"backoff,omitempty" zero:"true" default:"500ms" doc:"wait before the first retry, doubled for each further one"`
 }
 
 // Cancel closes the connection of a share of the requests.
@@ -135,7 +135,7 @@ func (Length) Shorthand() string { return "mean" }
 
 // Prefix is a bucket of shared prefixes: one of Count fixed texts of Tokens tokens, drawn by Weight.
 type Prefix struct {
-	Weight float64 `json:"weight,omitempty" default:"1" above:"0" doc:"relative share of conversations"`
+	Weight float64 `json:"weight,omitempty" default:"1" above:"0" doc:"share of conversations, relative to the other buckets"`
 	Count  Count   `json:"count,omitzero" default:"1" doc:"number of distinct prefixes: an integer or N*concurrency"`
 	Tokens int     `json:"tokens" req:"true" min:"1" unit:"tokens" doc:"length of each"`
 }
@@ -152,7 +152,7 @@ type Trace struct {
 	From      time.Duration `json:"from,omitempty" zero:"true" doc:"start of the time window to replay"`
 	To        time.Duration `json:"to,omitempty" doc:"end of the time window to replay"`
 	Turns     string        `json:"turns,omitempty" enum:"timestamp|idle_gap" implied:"timestamp" doc:"when to send a later turn: at its recorded time, or after the recorded gap since the turn before"`
-	Repeat    int           `json:"repeat,omitempty" implied:"1" min:"1" doc:"times that the trace is played"`
+	Repeat    int           `json:"repeat,omitempty" implied:"1" min:"1" doc:"how many times to replay the trace"`
 }
 
 // LoadStage is a span of load with one shape; a list in concurrency or rate is one stage per value.

@@ -112,8 +112,8 @@ func port(u *url.URL) string {
 // Kubeconfig returns the kubeconfig that the hub keeps, without credentials, and the certificate authority of the
 // target.
 func (c *Cluster) Kubeconfig() (kubeconfig, ca []byte, err error) {
-	kubeconfig, err = queuetarget.NewKubeconfig(c.way, c.aliases)
-	return kubeconfig, c.way.CertificateAuthorityData, err
+	kubeconfig, err = queuetarget.NewKubeconfig(c.endpoint, c.aliases)
+	return kubeconfig, c.endpoint.CertificateAuthorityData, err
 }
 
 // Found is what a cluster is.

@@ -53,13 +53,13 @@ func KeyRules() []KeyRule {
 func (r KeyRule) Sentence() string {
 	switch r {
 	case RuleFixed:
-		return "whoever makes the PipelineRun, with it; it never changes"
+		return "whoever creates the PipelineRun, on creation; immutable from then on"
 	case RuleQueued:
-		return "whoever makes the PipelineRun, and whoever may change it while it waits; then it never changes"
+		return "whoever creates the PipelineRun, and whoever may change it while it waits; immutable once it has started"
 	case RulePlaced:
-		return "whoever makes the PipelineRun, and the controller while it waits; once it is let start it never changes"
+		return "whoever creates the PipelineRun, and the controller while it waits; immutable once it has started"
 	case RuleWish:
-		return "anybody who may change the PipelineRun, at any time; it is not taken back"
+		return "whoever may change the PipelineRun, at any time; it cannot be removed"
 	case RuleIdentity:
 		return "the controller, once"
 	case RuleController:

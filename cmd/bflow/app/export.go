@@ -23,7 +23,7 @@ func exportCommand(s Streams) *cli.Command {
 		Usage:     "export the results of a run in another tool's format",
 		ArgsUsage: "RUN",
 		Flags: findFlags(
-			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(export.Formats(), ", ")},
+			&cli.StringFlag{Name: "format", Usage: "format to write: " + strings.Join(export.Formats(), ", ")},
 			&cli.StringFlag{Name: "out", Usage: "file to write to, or a folder if the format has several files (default: standard output)"}),
 		Action: func(c *cli.Context) error {
 			name, err := oneArg(c, "run")

@@ -20,8 +20,8 @@ func importCommand(s Streams) *cli.Command {
 		Name:      "import",
 		Usage:     "import the result files of another load tool as a run",
 		ArgsUsage: "FILE...",
-		Description: "A folder stands for the result files in it. The files are kept in the run's directory, without " +
-			"headers and keys;\n" +
+		Description: "A folder stands for all result files in it. The files are copied to the run's directory, without " +
+			"headers and API keys.\n" +
 			"bflow report, export and list then treat the run like any other.",
 		Flags: []cli.Flag{runsDirFlag(), outputFlag(),
 			&cli.StringFlag{Name: "as", Value: imports.Auto, Usage: "tool that wrote the files: " +

@@ -20,8 +20,8 @@ func reportCommand(s Streams) *cli.Command {
 		Name:      "report",
 		Usage:     "rebuild the report of a run, or compare several runs on one page",
 		ArgsUsage: "RUN...",
-		Description: "One run: every file of its report is made again from its measurements. Several: --out names " +
-			"the page over all of them. " +
+		Description: "For one run, rebuilds every file of its report from its measurements. For several, writes a page " +
+			"that compares them (--out). " +
 			"Fetches the results of a cluster run first, if they are not on this machine yet.",
 		Flags: findFlags(outputFlag(), plainFlag(), &cli.StringFlag{Name: "out",
 			Usage: "file for the page that compares several runs (default: bflow-report.html)"}),

@@ -20,10 +20,10 @@ func rerunCommand(s Streams) *cli.Command {
 		Name:      "rerun",
 		Usage:     "start a new run of the same plan, or a new matrix of the same points",
 		ArgsUsage: "RUN|HASH|PLAN.json|MLFLOW-RUN-ID",
-		Description: "HASH is the start (8 characters or more) of a plan's hash. A run of MLflow is looked up at " +
+		Description: "HASH is the first 8 or more characters of a plan hash. An MLflow run is looked up at " +
 			"MLFLOW_TRACKING_URI.\n" +
-			"A run of the cluster runs there again, with its queue and Pipeline, and anything else here; --local and " +
-			"--cluster say otherwise.",
+			"A cluster run runs on the cluster again, with the same queue and Pipeline; anything else runs on this " +
+			"machine. --local and --cluster override this.",
 		Flags: append(submitFlags(append(kubeFlags(), runsDirFlag(), plainFlag(), secretFlag(),
 			&cli.BoolFlag{Name: "local", Usage: "run on this machine"},
 			&cli.BoolFlag{Name: "cluster", Usage: "run on the cluster"},

@@ -38,10 +38,10 @@ func runCommand(s Streams) *cli.Command {
 		Name:      "run",
 		Usage:     "run an experiment on the cluster or on this machine",
 		ArgsUsage: "FILE...",
-		Description: "Without --local the runs are submitted to the cluster of the kubeconfig, and their names " +
-			"printed. They go on by themselves:\n" +
-			"bflow watch, status, logs, cancel and report speak of them. --follow stays until they end and exits as " +
-			"they do.",
+		Description: "Without --local, submits the runs to the cluster of the kubeconfig, prints their names and returns. " +
+			"Use bflow watch, status,\n" +
+			"logs, cancel and report with these names. With --follow, waits until the runs end and exits with " +
+			"their code.",
 		Flags: compileFlags(append(kubeFlags(), runsDirFlag(), plainFlag(), secretFlag(),
 			&cli.BoolFlag{Name: "local", Usage: "run on this machine, without a cluster"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"},
