@@ -32,7 +32,7 @@ const (
 func golden() []string {
 	return []string{
 		"../../generator/plan/testdata/*.output.json", "../../generator/compile/testdata/*.yaml",
-		"../../load/testdata/[!r]*.output.json", // but for those that say what is refused, in words
+		"../../load/testdata/[^r]*.output.json", // but for those of rejected loads, which are words
 		"../../tasks/provision/cluster/testdata/render/*.output.yaml",
 		"../../report/export/testdata/golden/*/*", "../../report/export/testdata/golden/*/*/*",
 	}

@@ -113,7 +113,7 @@ func (f *foundRun) Logs(ctx context.Context, on runs.Console, o runs.LogOptions)
 		return err
 	}
 	gone := func(task string) {
-		fmt.Fprintf(on.Err, "the pod of task %s is gone with its log; fetch what the run has recorded with bflow " +
+		fmt.Fprintf(on.Err, "the pod of task %s is gone with its log; fetch what the run has recorded with bflow "+
 			"fetch %s\n", task, f.run.ID)
 	}
 	var err error

@@ -200,7 +200,7 @@ func (f *foundMatrix) Results(ctx context.Context, _ runs.Console) (runs.Results
 	}
 	out := runs.Results{Reports: ReportsOf(briefs), Page: name + ".html"}
 	if len(out.Reports) == 0 {
-		return out, fmt.Errorf("reporting matrix %s: none of its runs has a summary yet; see its progress with bflow " +
+		return out, fmt.Errorf("reporting matrix %s: none of its runs has a summary yet; see its progress with bflow "+
 			"status %s", name, name)
 	}
 	if n := len(briefs) - len(out.Reports); n > 0 {

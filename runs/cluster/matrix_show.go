@@ -19,7 +19,7 @@ func (c *Cluster) followMatrix(ctx context.Context, on runs.Console, m *Matrix) 
 	ended, err := c.ShowMatrix(ctx, on, m)
 	if name := m.Name(); ctx.Err() != nil {
 		return 0, step.Exit(contract.ExitInterrupted,
-			fmt.Errorf("following %s: interrupted; it continues; follow it again with bflow watch %s, or end it " +
+			fmt.Errorf("following %s: interrupted; it continues; follow it again with bflow watch %s, or end it "+
 				"with bflow cancel %s", name, name, name))
 	}
 	if err != nil {

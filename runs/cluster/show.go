@@ -26,7 +26,7 @@ func (a *Access) follow(ctx context.Context, on runs.Console, followed []*Run, p
 	ended, err := a.cluster.Show(ctx, on, followed, plans)
 	if id := followed[0].ID; ctx.Err() != nil {
 		return 0, step.Exit(contract.ExitInterrupted,
-			fmt.Errorf("following %s: interrupted; it continues; follow it again with bflow watch %s, or end it " +
+			fmt.Errorf("following %s: interrupted; it continues; follow it again with bflow watch %s, or end it "+
 				"with bflow cancel %s", id, id, id))
 	}
 	if err != nil {

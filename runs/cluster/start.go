@@ -27,7 +27,7 @@ func (a *Access) Start(ctx context.Context, on runs.Console, plans []*runplan.Ru
 		return 0, err
 	}
 	if len(plans) > 1 && o.Compile.NoQueue {
-		fmt.Fprintf(on.Err, "warning: %d runs start at once and compete for free devices; with a queue they would " +
+		fmt.Fprintf(on.Err, "warning: %d runs start at once and compete for free devices; with a queue they would "+
 			"wait for each other\n", len(plans))
 	}
 	if err := c.Adapt(ctx, &o.Compile, plans[0], o.PlatformGiven); err != nil {

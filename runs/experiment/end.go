@@ -75,7 +75,7 @@ func (t *task) leave(ctx context.Context) (int, error) {
 	why := t.cluster.WhyEnds(asking, t.parent, t.TaskRun)
 	if why != cluster.ParentCancelled {
 		return 0, step.Exit(contract.ExitInterrupted,
-			fmt.Errorf("waiting for %s: PipelineRun %s %s; the runs continue; follow them with bflow watch, or " +
+			fmt.Errorf("waiting for %s: PipelineRun %s %s; the runs continue; follow them with bflow watch, or "+
 				"end them with bflow cancel", t.names[0], t.parent.Name, endOf(why)))
 	}
 	ending, stop := context.WithTimeout(ctx, timeToEnd)

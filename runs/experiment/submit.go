@@ -197,8 +197,8 @@ func (t *task) warn() {
 		longest = max(longest, longestOf(group))
 	}
 	if most := t.parent.Timeout; most > 0 && most < longest {
-		fmt.Fprintf(t.on.Err, "warning: this PipelineRun times out after %s, but its runs may take %s plus their time " +
-			"in the queue; if it times out first, the runs continue without it; raise its timeout " +
+		fmt.Fprintf(t.on.Err, "warning: this PipelineRun times out after %s, but its runs may take %s plus their time "+
+			"in the queue; if it times out first, the runs continue without it; raise its timeout "+
 			"with tkn pipeline start --pipeline-timeout 24h\n",
 			most, longest.Round(time.Minute))
 	}

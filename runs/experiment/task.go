@@ -24,7 +24,7 @@ type Options struct {
 // way to the cluster. Ended because somebody cancels the PipelineRun, it cancels the runs.
 func Run(ctx context.Context, on runs.Console, access func() (*kube.Config, error), o Options) (int, error) {
 	if o.PipelineRun == "" || o.Namespace == "" {
-		return 0, step.Usagef("reading flags of \"experiment\": --pipelinerun is required; this command is a task of " +
+		return 0, step.Usagef("reading flags of \"experiment\": --pipelinerun is required; this command is a task of "+
 			"Pipeline %s, so start that Pipeline", contract.Experiment)
 	}
 	t := &task{Options: o, on: on}

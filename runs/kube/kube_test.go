@@ -69,7 +69,7 @@ func TestAWayThatIsNoneIsAnErrorOfUsage(t *testing.T) {
 		{kube.Source{Flag: "--hub-kubeconfig"}, "there is none; name one with --hub-kubeconfig or KUBECONFIG"},
 		{kube.Source{File: "/no/such/file", Flag: "--kubeconfig"}, "/no/such/file"},
 		{kube.Source{File: file, Context: "nowhere"}, `context "nowhere" does not exist`},
-		{kube.Source{File: file, Context: "open"}, "the server's address holds a credential"},
+		{kube.Source{File: file, Context: "open"}, "the server's address contains a credential"},
 	} {
 		_, _, err := row.source.Read()
 		if err == nil || !strings.Contains(err.Error(), row.says) || step.Code(err) != contract.ExitUsage {

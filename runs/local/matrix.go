@@ -300,7 +300,7 @@ func (m *matrix) Results(context.Context, runs.Console) (out runs.Results, err e
 // anywhere, says the name of the matrix: it must not lead out of that folder.
 func pageIn(root, matrix string) (string, error) {
 	if file := matrix + ".html"; !filepath.IsLocal(file) || filepath.Base(file) != file {
-		return "", step.Usagef("naming the page of matrix %q: this is not a valid file name in %s; name the runs, and a " +
+		return "", step.Usagef("naming the page of matrix %q: this is not a valid file name in %s; name the runs, and a "+
 			"file with --out", matrix, root)
 	}
 	return filepath.Join(root, matrix+".html"), nil

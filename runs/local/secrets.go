@@ -67,7 +67,7 @@ func (g Given) find(k runplan.SecretKey, env []string) (string, error) {
 	if named {
 		return "", step.Usagef("reading key %q of Secret %q: variable %s is not set", k.Key, k.Name, place)
 	}
-	return "", step.Usagef("the run needs key %q of Secret %q, which has no value on this machine: set %s, or use " +
+	return "", step.Usagef("the run needs key %q of Secret %q, which has no value on this machine: set %s, or use "+
 		"--secret %s/%s=env:VARIABLE or file:PATH",
 		k.Key, k.Name, place, k.Name, k.Key)
 }

@@ -85,7 +85,7 @@ func partOf(out runs.Outcome) string {
 	if _, err := os.Stat(filepath.Join(out.RunDir, contract.DirMeasurement)); err != nil {
 		return ""
 	}
-	return ", bflow report " + out.RunID + " shows what was measured"
+	return ", or see what was measured with bflow report " + out.RunID
 }
 
 // isJudged says whether a run is red for nothing but its verdict.

@@ -70,7 +70,7 @@ func TestATaskOfNoMatrixIsAnErrorOfUsage(t *testing.T) {
 		"begin":     matrix.Begin(t.Context(), on, matrix.Options{Namespace: "bench"}),
 		"aggregate": matrix.Aggregate(t.Context(), on, nil, matrix.Options{Parent: "p"}),
 	} {
-		if step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), "no PipelineRun says which matrix") {
+		if step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), "--pipelinerun is required") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

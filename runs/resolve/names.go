@@ -14,7 +14,7 @@ func (in Input) OneName() (found problem.List) {
 	add := func(d *spec.Doc, path, name string) {
 		n := d.Pos(path)
 		if at, known := first[name]; known {
-			found.Add(d.Problem(path, "experiment %q is also at %s, and submitted together they would become one matrix; " +
+			found.Add(d.Problem(path, "experiment %q is also at %s, and submitted together they would become one matrix; "+
 				"rename one, or submit them one by one", name, at))
 			return
 		}

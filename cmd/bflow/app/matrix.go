@@ -63,7 +63,7 @@ func gatherCommand(s Streams) *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.String("from") == "" || c.String("into") == "" {
-				return step.Usagef("reading flags of \"matrix %s\": want --from and --into; this command is a task of a " +
+				return step.Usagef("reading flags of \"matrix %s\": want --from and --into; this command is a task of a "+
 					"matrix that bflow run submitted", contract.RoleGather)
 			}
 			return matrix.Gather(c.Context, console(c, s), c.String("from"), c.String("into"),
