@@ -2,19 +2,19 @@ package load
 
 import "time"
 
-// LoadBlock is the native load block. Its struct tags drive the decoder, the explanations and the schema of package spec of
+// NativeBlock is the native load block. Its struct tags drive the decoder, the explanations and the schema of package spec of
 // the generator, which lists them; the rules between its fields are Check, and what a plan has of it is Translate's.
-type LoadBlock struct {
-	API    LoadAPI     `json:"api,omitempty" doc:"how requests are sent"`
-	Data   LoadData    `json:"data,omitempty" doc:"prompts and outputs"`
-	Stages []LoadStage `json:"stages,omitempty" doc:"load stages, run in order"`
-	Sweep  *Sweep      `json:"sweep,omitempty" doc:"stages at rates between one request at a time and the highest throughput, run after stages"`
-	Search *Search     `json:"search,omitempty" doc:"search for the highest sustainable rate, run after stages and sweep"`
-	Record *Record     `json:"record,omitempty" doc:"what to record in addition to rows and distributions"`
+type NativeBlock struct {
+	API    NativeAPI     `json:"api,omitempty" doc:"how requests are sent"`
+	Data   NativeData    `json:"data,omitempty" doc:"prompts and outputs"`
+	Stages []NativeStage `json:"stages,omitempty" doc:"load stages, run in order"`
+	Sweep  *Sweep        `json:"sweep,omitempty" doc:"stages at rates between one request at a time and the highest throughput, run after stages"`
+	Search *Search       `json:"search,omitempty" doc:"search for the highest sustainable rate, run after stages and sweep"`
+	Record *Record       `json:"record,omitempty" doc:"what to record in addition to rows and distributions"`
 }
 
-// LoadAPI is how requests are put.
-type LoadAPI struct {
+// NativeAPI is how requests are put.
+type NativeAPI struct {
 	Type         string            `json:"type,omitempty" is:"requesttype" implied:"chat" doc:"API of the requests: completions, chat, responses, embeddings, messages, triton, tgi"`
 	Path         string            `json:"path,omitempty" is:"abspath" implied:"by type" doc:"URL path"`
 	Stream       bool              `json:"stream" default:"true" doc:"stream tokens"`
@@ -86,8 +86,8 @@ type SecretKey struct {
 	Key  string `json:"key" req:"true" doc:"key in the Secret"`
 }
 
-// LoadData describes prompts and answers.
-type LoadData struct {
+// NativeData describes prompts and answers.
+type NativeData struct {
 	Input         *Length       `json:"input,omitempty" doc:"prompt length"`
 	Output        *Length       `json:"output,omitempty" doc:"output length; if absent, the server's default applies"`
 	FirstInput    *Length       `json:"first_input,omitempty" doc:"prompt length of the first turn"`
@@ -155,8 +155,8 @@ type Trace struct {
 	Repeat    int           `json:"repeat,omitempty" implied:"1" min:"1" doc:"how many times to replay the trace"`
 }
 
-// LoadStage is a span of load with one shape; a list in concurrency or rate is one stage per value.
-type LoadStage struct {
+// NativeStage is a span of load with one shape; a list in concurrency or rate is one stage per value.
+type NativeStage struct {
 	Name        string        `json:"name,omitempty" doc:"name of the stage in reports"`
 	Measure     bool          `json:"measure" default:"true" doc:"false = warm-up, not measured"`
 	Concurrency List[int]     `json:"concurrency,omitempty" min:"1" doc:"closed loop: slots that send their next request once the last has ended"`

@@ -10,7 +10,7 @@ import (
 )
 
 // blockAPI translates how requests are put.
-func (t *translator) blockAPI(a *LoadAPI) {
+func (t *translator) blockAPI(a *NativeAPI) {
 	kind := a.kind()
 	if t.over.requestType.set() {
 		kind = t.over.requestType.requestType(runplan.APIChat)
@@ -34,7 +34,7 @@ func (t *translator) blockAPI(a *LoadAPI) {
 }
 
 // fillConnection fills in how connections are made, bounded and repeated.
-func (a *LoadAPI) fillConnection(api *runplan.API) {
+func (a *NativeAPI) fillConnection(api *runplan.API) {
 	api.Timeout, api.HTTP2 = runplan.Duration(a.Timeout), a.HTTP2
 	api.ConnectTimeout, api.ReadTimeout = runplan.Duration(a.ConnectTimeout), runplan.Duration(a.ReadTimeout)
 	if f := a.TLS; f != nil {
@@ -46,7 +46,7 @@ func (a *LoadAPI) fillConnection(api *runplan.API) {
 }
 
 // fillClients fills in what requests differ in: who gives up, which adapter, which priority.
-func (a *LoadAPI) fillClients(api *runplan.API) {
+func (a *NativeAPI) fillClients(api *runplan.API) {
 	if c := a.Cancel; c != nil {
 		api.Cancel = &runplan.Cancel{Share: c.Share, After: runplan.Duration(c.After)}
 	}

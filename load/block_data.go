@@ -8,7 +8,7 @@ import (
 )
 
 // plan is the data of a plan for a stage of a load value.
-func (d *LoadData) plan(load float64) runplan.Data {
+func (d *NativeData) plan(load float64) runplan.Data {
 	out := runplan.Data{
 		Input: d.Input.plan(), Output: d.Output.plan(), FirstInput: d.FirstInput.plan(), FirstOutput: d.FirstOutput.plan(),
 		Turns: d.Turns, Think: runplan.Duration(d.Think), Conversations: d.Conversations, FreshPerStage: d.FreshPerStage,

@@ -42,7 +42,7 @@ func (t *translator) reportAt(path string, found problem.Findings) {
 }
 
 // checkSource finds data without a source of prompts.
-func (t *translator) checkSource(d *LoadData) {
+func (t *translator) checkSource(d *NativeData) {
 	if d.Input == nil && d.Trace == nil && d.File == nil {
 		t.block.below("data").errorf("needs data.input (tokens), data.file or data.trace")
 	}

@@ -12,7 +12,7 @@ import (
 
 // Check finds stages that never end or mix shapes, and lengths that cannot be drawn: every rule between fields, but for the
 // source of prompts, which an axis of a matrix may still name. Paths are relative to the block.
-func (b *LoadBlock) Check() (out problem.Findings) {
+func (b *NativeBlock) Check() (out problem.Findings) {
 	if b == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (b *LoadBlock) Check() (out problem.Findings) {
 func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 // kind is the type of API that requests go to: chat without a word.
-func (a *LoadAPI) kind() string {
+func (a *NativeAPI) kind() string {
 	if kind, known := APIType(a.Type); known {
 		return kind
 	}
@@ -49,7 +49,7 @@ func (a *LoadAPI) kind() string {
 }
 
 // checkImages finds images in requests of a type that takes none.
-func (d *LoadData) checkImages(kind string) (out problem.Findings) {
+func (d *NativeData) checkImages(kind string) (out problem.Findings) {
 	if d.Images != nil && kind != runplan.APIChat {
 		out.Add("images", "images are parts of a chat message; set api.type to chat")
 	}
@@ -57,7 +57,7 @@ func (d *LoadData) checkImages(kind string) (out problem.Findings) {
 }
 
 // checkPrefixes finds numbers of prefixes that depend on a load value where a stage has none.
-func (b *LoadBlock) checkPrefixes() (out problem.Findings) {
+func (b *NativeBlock) checkPrefixes() (out problem.Findings) {
 	valueless := b.Sweep != nil || len(b.Stages) == 0
 	var loads []float64
 	for i := range b.Stages {
@@ -74,7 +74,7 @@ func (b *LoadBlock) checkPrefixes() (out problem.Findings) {
 	return out
 }
 
-func (a *LoadAPI) check() (out problem.Findings) {
+func (a *NativeAPI) check() (out problem.Findings) {
 	if t := a.TLS; t != nil && (t.Cert == "") != (t.Key == "") {
 		out.Add("tls", "cert and key go together; remove one or add the other")
 	}
@@ -84,7 +84,7 @@ func (a *LoadAPI) check() (out problem.Findings) {
 	return out
 }
 
-func (s *LoadStage) check(data *LoadData) (out problem.Findings) {
+func (s *NativeStage) check(data *NativeData) (out problem.Findings) {
 	shapes := 0
 	for _, set := range []bool{len(s.Concurrency) > 0, len(s.Rate) > 0, s.Schedule != "", s.Throughput, s.Synchronous} {
 		if set {
@@ -114,7 +114,7 @@ func (s *LoadStage) check(data *LoadData) (out problem.Findings) {
 }
 
 // loads are the load values of a stage: it is one stage of a plan for each. Not every shape has them.
-func (s *LoadStage) loads() []float64 {
+func (s *NativeStage) loads() []float64 {
 	if s.Synchronous {
 		return []float64{1}
 	}
@@ -126,7 +126,7 @@ func (s *LoadStage) loads() []float64 {
 }
 
 // checkLoads finds load values that no host can make, and numbers that do not fit them.
-func (s *LoadStage) checkLoads() (out problem.Findings) {
+func (s *NativeStage) checkLoads() (out problem.Findings) {
 	loads := s.loads()
 	list := "concurrency"
 	if len(s.Rate) > 0 {
@@ -177,7 +177,7 @@ type shapeWords struct {
 	ramp            Ramp
 }
 
-func (s *LoadStage) words() shapeWords {
+func (s *NativeStage) words() shapeWords {
 	return shapeWords{s.Arrival, s.Burstiness, s.SlotPer, s.OnFull, s.MaxInflight, s.Ramp}
 }
 
@@ -268,11 +268,11 @@ func (s *Search) check() (out problem.Findings) {
 }
 
 // isBounded reports whether something ends the stage while all goes well.
-func (s *LoadStage) isBounded(data *LoadData) bool {
+func (s *NativeStage) isBounded(data *NativeData) bool {
 	return s.Duration > 0 || s.Requests.N > 0 || s.Schedule != "" || data.Conversations > 0
 }
 
-func (d *LoadData) check() (out problem.Findings) {
+func (d *NativeData) check() (out problem.Findings) {
 	for _, l := range []struct {
 		name   string
 		length *Length
@@ -298,7 +298,7 @@ func (d *LoadData) check() (out problem.Findings) {
 }
 
 // checkFile finds words that a file of prompts leaves no room for.
-func (d *LoadData) checkFile() (out problem.Findings) {
+func (d *NativeData) checkFile() (out problem.Findings) {
 	if d.File.Format == "" && FileFormat(d.File.URL) == "" {
 		out.Add("file.format", "required field is missing: the file extension does not imply it")
 	}

@@ -34,7 +34,7 @@ func (t *translator) blockSearch(s *Search) {
 }
 
 // blockSweep adds the stages of a sweep.
-func (t *translator) blockSweep(s *Sweep, data *LoadData) {
+func (t *translator) blockSweep(s *Sweep, data *NativeData) {
 	if s == nil {
 		return
 	}

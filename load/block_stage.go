@@ -13,7 +13,7 @@ type stageAt struct {
 }
 
 // shapes are the stages that s makes: a list in concurrency or rate makes one per value.
-func (s *LoadStage) shapes() []stageAt {
+func (s *NativeStage) shapes() []stageAt {
 	var out []stageAt
 	switch {
 	case s.Schedule != "":
@@ -33,7 +33,7 @@ func (s *LoadStage) shapes() []stageAt {
 }
 
 // blockStages adds the stages of one entry of stages, which is at path.
-func (t *translator) blockStages(path string, s *LoadStage, data *LoadData) {
+func (t *translator) blockStages(path string, s *NativeStage, data *NativeData) {
 	shapes := s.shapes()
 	for _, one := range shapes {
 		stage := one.stage

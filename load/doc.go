@@ -1,4 +1,4 @@
-// Package load defines the native load block, LoadBlock, with the rules between its fields, and turns it, or the block of
+// Package load defines the native load block, NativeBlock, with the rules between its fields, and turns it, or the block of
 // another tool, into a runplan.Measurement. The native block comes typed from who read the file; those of tools are free
 // mappings, which the package reads itself. It is a pure translation that keeps positions for its messages: it opens no
 // file, knows no catalogue and no matrix, and decides nothing about the deployment.
@@ -33,7 +33,7 @@ const (
 // Source is one description of load and what surrounds it.
 type Source struct {
 	Block     Block             // the tool's own block: spec.guidellm, spec.inference_perf, spec.load, ...
-	Load      *LoadBlock        // of Tool Native: what Block says, as it was read and checked
+	Load      *NativeBlock      // of Tool Native: what Block says, as it was read and checked
 	Tool      string            // one of the tools above; empty means GuideLLM, the format's default
 	Name      string            // of the measurement: the benchmark profile, or "load"
 	Model     string            // served model name

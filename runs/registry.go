@@ -110,7 +110,7 @@ func find(ctx context.Context, kinds []Kind, name string) (Run, error) {
 		if err == nil {
 			return run, nil
 		}
-		if silent := new(NotFoundError); missing == nil && !(errors.As(err, &silent) && silent.Why == "") {
+		if silent := new(NotFoundError); missing == nil && (!errors.As(err, &silent) || silent.Why != "") {
 			missing = err
 		}
 	}

@@ -16,7 +16,7 @@ type BenchmarkSpec struct {
 	InferencePerf InferencePerf     `json:"inference_perf,omitempty" doc:"options of inference-perf"`
 	VLLMBench     load.Object       `json:"vllm_bench,omitzero" doc:"flags of vllm bench serve, without leading --"`
 	InferenceMAX  load.Object       `json:"inferencemax,omitzero" doc:"flags of InferenceMAX's benchmark_serving.py, without leading --"`
-	Load          *load.LoadBlock   `json:"load,omitempty" doc:"load for tool native"`
+	Load          *load.NativeBlock `json:"load,omitempty" doc:"load for tool native"`
 	ToolVenv      string            `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the original tool on this machine, for local runs with tool_runner external"`
 }
 

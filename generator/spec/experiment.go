@@ -25,15 +25,15 @@ type ExperimentSpec struct {
 	// ModelOverrides is applied once a point has one model; lists on axes are refused there.
 	ModelOverrides map[string]Overrides `json:"model_overrides,omitempty" doc:"overrides by model name; lists do not make axes here"`
 
-	Matrix         Matrix          `json:"matrix,omitempty" doc:"additional axes, and how to run the points"`
-	SLO            *SLO            `json:"slo,omitempty" doc:"service level objectives, judged for each measured stage"`
-	Load           *load.LoadBlock `json:"load,omitempty" doc:"native load; replaces the profile's tool block"`
-	ToolRunner     string          `json:"tool_runner,omitempty" default:"auto" enum:"auto|native|external" doc:"load generator: load-gen (native) or, in local runs, the original tool (external); auto = load-gen, unless tool_venv is set and the tool has an option that load-gen does not support"`
-	ToolVenv       string          `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the original tool on this machine, for local runs; overrides the profile's"`
-	Engine         *Engine         `json:"engine,omitempty" doc:"server under test, merged by key over the profile's engine"`
-	TargetClusters []ClusterAt     `json:"target_clusters,omitempty" doc:"clusters to run on, as one more axis, which varies slowest"`
-	Queue          *Queue          `json:"queue,omitempty" doc:"queueing of the run"`
-	Pins           *Pins           `json:"pins,omitempty" doc:"immutable versions of images, models, repositories and datasets"`
+	Matrix         Matrix            `json:"matrix,omitempty" doc:"additional axes, and how to run the points"`
+	SLO            *SLO              `json:"slo,omitempty" doc:"service level objectives, judged for each measured stage"`
+	Load           *load.NativeBlock `json:"load,omitempty" doc:"native load; replaces the profile's tool block"`
+	ToolRunner     string            `json:"tool_runner,omitempty" default:"auto" enum:"auto|native|external" doc:"load generator: load-gen (native) or, in local runs, the original tool (external); auto = load-gen, unless tool_venv is set and the tool has an option that load-gen does not support"`
+	ToolVenv       string            `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the original tool on this machine, for local runs; overrides the profile's"`
+	Engine         *Engine           `json:"engine,omitempty" doc:"server under test, merged by key over the profile's engine"`
+	TargetClusters []ClusterAt       `json:"target_clusters,omitempty" doc:"clusters to run on, as one more axis, which varies slowest"`
+	Queue          *Queue            `json:"queue,omitempty" doc:"queueing of the run"`
+	Pins           *Pins             `json:"pins,omitempty" doc:"immutable versions of images, models, repositories and datasets"`
 }
 
 // Model names what is served.
@@ -101,4 +101,5 @@ type ClusterAt struct {
 	Queue            string            `json:"queue,omitempty" is:"subdomain" doc:"queue of the target"`
 }
 
+// Shorthand is the field that a bare text sets.
 func (ClusterAt) Shorthand() string { return "name" }

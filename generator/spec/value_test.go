@@ -32,10 +32,10 @@ func TestDefaultsOfAnExperiment(t *testing.T) {
 		ToolRunner: "auto",
 		Queue:      &Queue{Isolation: "shared"},
 		Pins:       &Pins{Require: "none"},
-		Load: &load.LoadBlock{
-			API:    load.LoadAPI{Stream: true, Timeout: 10 * time.Minute, VerifyTLS: true, ExactOutput: true},
-			Data:   load.LoadData{Turns: 1, FreshPerStage: true, Seed: 42, Prefixes: []load.Prefix{{Weight: 1, Count: load.Count{N: 1}, Tokens: 5}}},
-			Stages: []load.LoadStage{{Measure: true, Rate: load.List[float64]{1}, Duration: time.Minute}},
+		Load: &load.NativeBlock{
+			API:    load.NativeAPI{Stream: true, Timeout: 10 * time.Minute, VerifyTLS: true, ExactOutput: true},
+			Data:   load.NativeData{Turns: 1, FreshPerStage: true, Seed: 42, Prefixes: []load.Prefix{{Weight: 1, Count: load.Count{N: 1}, Tokens: 5}}},
+			Stages: []load.NativeStage{{Measure: true, Rate: load.List[float64]{1}, Duration: time.Minute}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

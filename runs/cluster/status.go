@@ -18,7 +18,7 @@ import (
 	"knative.dev/pkg/apis"
 )
 
-// What is said of a run is the same for every kind.
+// Status and the types below describe a run of any kind.
 type (
 	Status     = runs.Status
 	Queue      = runs.Queue

@@ -4,13 +4,11 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"bflow.dev/bflow/internal/screen"
-	"bflow.dev/bflow/runs/progress"
 )
 
 // screenOf is what the terminal behind w can show, the zero Screen where there is none. Flag --plain, TERM=dumb and
@@ -34,8 +32,4 @@ func screenOf(c *cli.Context, w io.Writer) screen.Screen {
 func allowed(columns int, plain bool, env func(string) string) screen.Screen {
 	able := !plain && env("TERM") != "dumb" && env("TERM") != ""
 	return screen.Screen{Width: columns, Live: able, Colour: able && env("NO_COLOR") == ""}
-}
-
-func newDisplay(c *cli.Context, s Streams, total int) *progress.Display {
-	return progress.New(s.Err, screenOf(c, s.Err), total, time.Now)
 }
