@@ -18,13 +18,17 @@ import (
 	"knative.dev/pkg/apis"
 )
 
-// Status and the types below describe a run of any kind.
 type (
-	Status     = runs.Status
-	Queue      = runs.Queue
-	Neighbour  = runs.Neighbour
+	// Status describes a run of any kind.
+	Status = runs.Status
+	// Queue describes the queue that a run waits in.
+	Queue = runs.Queue
+	// Neighbour is another run that holds devices of the same target.
+	Neighbour = runs.Neighbour
+	// Neighbours are the runs that hold devices of a target.
 	Neighbours = runs.Neighbours
-	Pod        = runs.Pod
+	// Pod is that of every kind of run.
+	Pod = runs.Pod
 )
 
 // StatusOf puts together what the objects of a run say. It asks nobody.
