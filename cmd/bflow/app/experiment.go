@@ -20,12 +20,7 @@ func experimentCommand(s Streams) *cli.Command {
 		Description: "The task of Pipeline " + contract.Experiment + ". It reads the params of the PipelineRun that " +
 			"its pod belongs to, submits the runs as bflow run does, " +
 			"waits for them and exits with their code. Cancels the runs if the PipelineRun is cancelled.",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "kubeconfig",
-				Usage: "path to the kubeconfig (default: $KUBECONFIG, then ~/.kube/config, then --token-dir, " +
-					"then the pod's service account)"},
-			&cli.StringFlag{Name: "token-dir",
-				Usage: "folder of the Secret with the token of a service account that may submit runs"},
+		Flags: append(podFlags(),
 			&cli.StringFlag{Name: "git-dir", Usage: "folder of the Secret with the credentials for git servers"},
 			&cli.StringFlag{Name: "pipelinerun", Usage: "PipelineRun whose params describe what to run; required"},
 			&cli.StringFlag{Name: "taskrun", Usage: "name of this TaskRun"},
@@ -33,7 +28,7 @@ func experimentCommand(s Streams) *cli.Command {
 			&cli.StringFlag{Name: "verdict-result", Usage: "file to write the verdict to"},
 			&cli.StringFlag{Name: "runs-result", Usage: "file to write the names of the runs to"},
 			&cli.StringFlag{Name: "plan-hashes-result", Usage: "file to write the plan hashes of the runs to"},
-		},
+		),
 		Action: func(c *cli.Context) error {
 			on := runs.Console{Out: s.Err, Err: s.Err, Now: time.Now} // a log has one order, which two pipes do not keep
 			access := func() (*kube.Config, error) { return podAccess(c) }

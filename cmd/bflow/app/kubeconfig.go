@@ -25,11 +25,23 @@ func kubeConfig(c *cli.Context) (*kube.Config, error) {
 	return cfg, err
 }
 
-// podAccess is the way to the cluster of a command that runs in a pod: the token of a mounted Secret where there is
-// one, else what kubeConfig finds.
+// podFlags are the flags of podAccess.
+func podFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "kubeconfig", Usage: "path to the kubeconfig (default: the token in --token-dir, then " +
+			"$KUBECONFIG, then ~/.kube/config, then the pod's service account)"},
+		&cli.StringFlag{Name: "token-dir",
+			Usage: "folder of the Secret with the token of a service account that may submit runs"},
+	}
+}
+
+// podAccess returns how a command that runs in a pod connects to its cluster: with the kubeconfig that a flag names, else
+// with the token of a mounted Secret, else with what kubeConfig finds.
 func podAccess(c *cli.Context) (*kube.Config, error) {
-	if cfg, err := kube.InPod(c.String("token-dir")); err == nil {
-		return cfg, nil
+	if c.String("kubeconfig") == "" {
+		if cfg, err := kube.InPod(c.String("token-dir")); err == nil {
+			return cfg, nil
+		}
 	}
 	return kubeConfig(c)
 }

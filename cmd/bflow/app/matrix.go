@@ -12,17 +12,12 @@ import (
 // matrixCommand holds the tasks around the runs of a matrix.
 func matrixCommand(s Streams) *cli.Command {
 	flags := func(more ...cli.Flag) []cli.Flag {
-		return append([]cli.Flag{
-			&cli.StringFlag{Name: "kubeconfig",
-				Usage: "path to the kubeconfig (default: $KUBECONFIG, then ~/.kube/config, then --token-dir, " +
-					"then the pod's service account)"},
-			&cli.StringFlag{Name: "token-dir",
-				Usage: "folder of the Secret with the token of a service account that may submit runs"},
+		return append(append(podFlags(),
 			&cli.StringFlag{Name: "pipelinerun", Usage: "parent PipelineRun of the matrix; required"},
 			&cli.StringFlag{Name: "pipelinerun-uid", Usage: "its UID"},
 			&cli.StringFlag{Name: "namespace", Usage: "namespace of the matrix; required"},
 			&cli.StringFlag{Name: "experiment", Usage: "MLflow experiment"},
-		}, more...)
+		), more...)
 	}
 	const begin, aggregate = "run-id-result", "verdict-result"
 	return &cli.Command{
