@@ -26,7 +26,7 @@ func StatusTable(w io.Writer, on screen.Screen, r Status) error {
 	}
 	queueRows(w, r)
 	if v := r.Verdict(); v != "" {
-		fmt.Fprintf(w, "Verdict:\t%s\n", on.Paint(v))
+		fmt.Fprintf(w, "Verdict:\t%s\n", on.Paint(screen.Plain(v)))
 	}
 	if r.Volume != "" {
 		fmt.Fprintf(w, "Volume:\t%s\n", screen.Plain(r.Volume))

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 
+	"bflow.dev/bflow/internal/screen"
 	executor "bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/runplan/contract"
@@ -77,8 +78,8 @@ func importedStatus(dir string) (status executor.Status, ok bool) {
 	verdict := executor.Results{contract.ResultVerdict: {Type: v1.ParamTypeString, StringVal: r.Verdict.Verdict}}
 	return executor.Status{RunID: filepath.Base(dir), RunDir: dir, Attempt: 1, State: executor.Succeeded,
 		ExitCode: r.Verdict.ExitCode,
-		Message: strings.TrimSpace("imported from " + r.Plan.Labels["imported_from"] + " " +
-			r.Plan.Labels["imported_version"]),
+		Message: screen.Plain(strings.TrimSpace("imported from " + r.Plan.Labels["imported_from"] + " " +
+			r.Plan.Labels["imported_version"])), // the file may come from anywhere
 		Started: r.Run.Start, Finished: r.Run.End,
 		Tasks: []executor.Task{{Name: "import", State: executor.Succeeded, Started: r.Run.Start, Finished: r.Run.End,
 			Results: verdict}}}, true

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/internal/screen"
 	executor "bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/report/imports"
+	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runs"
 )
 
@@ -72,8 +75,10 @@ func TestAMatrixIsOneRow(t *testing.T) {
 	}
 }
 
-func TestAnImportedRunIsARun(t *testing.T) {
-	root, file := t.TempDir(), filepath.Join(t.TempDir(), "result.json")
+// importTheirs imports a result of another tool under the name "theirs".
+func importTheirs(t *testing.T, root string) (dir string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "result.json")
 	const text = `{"date":"20261121-101500","endpoint_type":"openai-chat","backend":"openai-chat","model_id":"acme/tiny","num_prompts":2,` +
 		`"request_rate":"inf","burstiness":1.0,"max_concurrency":2,"duration":2.0,"completed":2,"failed":0,"total_input_tokens":20,` +
 		`"total_output_tokens":7,"request_throughput":1.0,"output_throughput":3.5,"total_token_throughput":13.5,"mean_ttft_ms":55.0,` +
@@ -85,6 +90,12 @@ func TestAnImportedRunIsARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+func TestAnImportedRunIsARun(t *testing.T) {
+	root := t.TempDir()
+	dir := importTheirs(t, root)
 	run, err := kinds(root).Find(t.Context(), "the", runs.Where{Local: true})
 	if err != nil {
 		t.Fatal(err)
@@ -106,5 +117,48 @@ func TestAnImportedRunIsARun(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is still there: %v", dir, err)
+	}
+}
+
+// TestWhatAReportSaysOfItsOriginIsShownAsPlainText: the file may come from anywhere.
+func TestWhatAReportSaysOfItsOriginIsShownAsPlainText(t *testing.T) {
+	root := t.TempDir()
+	file := filepath.Join(importTheirs(t, root), contract.FileReport)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := regexp.MustCompile(`"imported_from": *"[^"]*"`)
+	if !origin.Match(text) {
+		t.Fatalf("no origin in %s", text)
+	}
+	text = origin.ReplaceAll(text, []byte(`"imported_from": "a tool\u001b[2J\nPASS"`))
+	text = regexp.MustCompile(`"verdict": *"[^"]*"`).ReplaceAll(text, []byte(`"verdict": "pass\u001b[2J"`))
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run, err := kinds(root).Find(t.Context(), "theirs", runs.Where{Local: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	on := runs.Console{Out: &said, Err: &said}
+	if _, err := run.Follow(t.Context(), on); err != nil {
+		t.Error(err)
+	}
+	if err := run.Logs(t.Context(), on, runs.LogOptions{}); err != nil {
+		t.Error(err)
+	}
+	view, err := run.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := view.Table(&said, screen.Screen{}); err != nil {
+		t.Error(err)
+	}
+	_, err = run.Cancel(t.Context(), false)
+	said.WriteString(err.Error())
+	if got := said.String(); !strings.Contains(got, "imported from a tool") || strings.Contains(got, "\x1b") || strings.Contains(got, "\nPASS") {
+		t.Errorf("it shows %q", got)
 	}
 }
