@@ -76,11 +76,17 @@ func requireName(name string) error {
 	return nil
 }
 
-// FindLeft is Find, and where no run has that very name finds what is left of one that was deleted.
+// FindLeft is Find, and where no run of the cluster has that very name finds what is left of one that was deleted. For a
+// run of this machine no cluster is asked.
 func (r *Registry) FindLeft(ctx context.Context, name string, where Where) (Run, error) {
+	if where.Local && name != "" {
+		if run, err := find(ctx, r.Local, name); err == nil {
+			return run, nil
+		}
+	}
 	run, err := r.Find(ctx, name, where)
-	if name == "" || err == nil && slices.Contains(run.Names(),
-		name) || !where.Cluster || where.Local && !r.ClusterKnown {
+	whole := err == nil && slices.Contains(run.Names(), name)
+	if name == "" || whole || !where.Cluster || where.Local && !r.ClusterKnown {
 		return run, err
 	}
 	for _, k := range r.Cluster {

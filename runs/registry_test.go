@@ -57,6 +57,18 @@ func (matrices) Find(_ context.Context, name string) (runs.Run, error) {
 	return several{note{name: name}}, nil
 }
 
+// starts is a kind whose runs are found by the start of their names.
+type starts struct{ notes }
+
+func (s starts) Find(ctx context.Context, name string) (runs.Run, error) {
+	for _, whole := range s.NamesOf(ctx) {
+		if strings.HasPrefix(whole, name) {
+			return s.notes.Find(ctx, whole)
+		}
+	}
+	return nil, &runs.NotFoundError{Name: name}
+}
+
 var (
 	anywhere = runs.Where{Local: true, Cluster: true}
 	here     = runs.Where{Local: true}
@@ -156,6 +168,10 @@ func TestWhatIsLeftOfADeletedRunIsFound(t *testing.T) {
 	}
 	if _, err := kinds.FindLeft(t.Context(), "b", here); err == nil {
 		t.Error("the cluster was asked")
+	}
+	kinds.Local = []runs.Kind{starts{notes{"b-1": "here"}}}
+	if run, err := kinds.FindLeft(t.Context(), "b", anywhere); err != nil || run.Names()[0] != "b-1" {
+		t.Errorf("a run of this machine that begins so: %v, %v", run, err)
 	}
 }
 
