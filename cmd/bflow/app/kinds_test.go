@@ -104,6 +104,7 @@ func TestAKindIsOneFile(t *testing.T) {
 		{[]string{"cancel", "dum"}, contract.ExitUsage, `"dum" is the start of a name; give the full name, dummy-1`, ""},
 		{[]string{"cancel", "dum", "--yes", "--force"}, 0, "it is being cancelled", "cancel true"},
 		{[]string{"rerun", "dummy-1", "--failed"}, contract.ExitInvalid, "", "rerun true false"},
+		{[]string{"resume", "dummy-1"}, contract.ExitUsage, "resuming run dummy-1: a run of this kind cannot be resumed", ""},
 		{[]string{"report", "dummy-1"}, 0, filepath.Join(results, contract.FileReportHTML), "results"},
 		{[]string{"export", "dummy-1", "--format", "csv"}, 0, "run,plan_hash,", "results"},
 		{[]string{"delete", "dummy-1", "--keep-results"}, 0, "deleted dummy-1", "delete {Force:false KeepResults:true}"},

@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/runs"
+	"bflow.dev/bflow/tasks/step"
 )
 
 func resumeCommand(s Streams) *cli.Command {
@@ -23,7 +24,10 @@ func resumeCommand(s Streams) *cli.Command {
 			}
 			interrupted, ok := run.(runs.Resumer)
 			if !ok {
-				return exit(c, 0, runs.Single(run))
+				if err := runs.Single(run); err != nil {
+					return exit(c, 0, err)
+				}
+				return step.Usagef("resuming run %s: a run of this kind cannot be resumed", run.Names()[0])
 			}
 			code, err := interrupted.Resume(c.Context, console(c, s))
 			return exit(c, code, err)
