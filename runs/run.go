@@ -38,10 +38,10 @@ type Matrix interface {
 	Points() (n int, such string)
 }
 
-// Planner is a Run whose plans can be carried out elsewhere than where it lives.
+// Planner is a Run whose plan can be carried out elsewhere than where it lives.
 type Planner interface {
-	// Plans are those of its runs; with failed, of a matrix, of those that have not come to a good end.
-	Plans(ctx context.Context, failed bool) ([]*runplan.RunPlan, error)
+	// Plan returns its plan.
+	Plan(ctx context.Context) (*runplan.RunPlan, error)
 }
 
 // Fetcher is a Run whose results lie on another machine.

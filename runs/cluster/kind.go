@@ -155,11 +155,8 @@ func (f *foundRun) Cancel(ctx context.Context, force bool) (string, error) {
 	}
 }
 
-// Plans is its plan.
-func (f *foundRun) Plans(ctx context.Context, failed bool) ([]*runplan.RunPlan, error) {
-	if err := f.single(failed); err != nil {
-		return nil, err
-	}
+// Plan reads its plan.
+func (f *foundRun) Plan(ctx context.Context) (*runplan.RunPlan, error) {
 	text, err := f.c.Plan(ctx, f.run)
 	if err != nil {
 		return nil, err
@@ -168,21 +165,13 @@ func (f *foundRun) Plans(ctx context.Context, failed bool) ([]*runplan.RunPlan, 
 	if err != nil {
 		return nil, step.Usagef("reading the plan of run %s: %w", f.run.ID, err)
 	}
-	return []*runplan.RunPlan{plan}, nil
-}
-
-// single refuses what is for a matrix.
-func (f *foundRun) single(failed bool) error {
-	if failed {
-		return step.Exit(contract.ExitUsage, &runs.NotMatrixError{Name: f.run.ID})
-	}
-	return nil
+	return plan, nil
 }
 
 // Rerun makes a new run with the queue and the Pipeline of this one.
 func (f *foundRun) Rerun(ctx context.Context, on runs.Console, o runs.RerunOptions) (int, error) {
-	if err := f.single(o.Failed); err != nil {
-		return 0, err
+	if o.Failed {
+		return 0, step.Exit(contract.ExitUsage, &runs.NotMatrixError{Name: f.run.ID})
 	}
 	run, err := f.c.Again(ctx, f.run, f.access.NewName)
 	if err != nil {

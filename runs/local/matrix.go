@@ -95,10 +95,7 @@ type matrix struct {
 	runs       []runs.Status
 }
 
-var (
-	_ runs.Matrix  = (*matrix)(nil)
-	_ runs.Planner = (*matrix)(nil)
-)
+var _ runs.Matrix = (*matrix)(nil)
 
 // part are the runs that belong to no matrix, and the matrices of the others.
 func part(all []runs.Status) (alone []runs.Status, matrices []*matrix) {
@@ -227,8 +224,8 @@ func (m *matrix) Cancel(context.Context, bool) (string, error) {
 	return fmt.Sprintf("asked the executor of %s to stop; see its progress with bflow status %s", m.name, m.name), nil
 }
 
-// Plans are those of its runs, or of those that did not come to a good end.
-func (m *matrix) Plans(_ context.Context, failed bool) (plans []*runplan.RunPlan, err error) {
+// plans are those of its runs, or of those that did not come to a good end.
+func (m *matrix) plans(failed bool) (plans []*runplan.RunPlan, err error) {
 	for _, r := range m.runs {
 		if failed && r.ExitCode == contract.ExitPass && !r.Alive {
 			continue
@@ -244,7 +241,7 @@ func (m *matrix) Plans(_ context.Context, failed bool) (plans []*runplan.RunPlan
 
 // Rerun carries the plans of its runs out once more, as a new matrix.
 func (m *matrix) Rerun(ctx context.Context, on runs.Console, o runs.RerunOptions) (int, error) {
-	plans, err := m.Plans(ctx, o.Failed)
+	plans, err := m.plans(o.Failed)
 	if err != nil {
 		return 0, err
 	}

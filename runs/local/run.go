@@ -149,25 +149,19 @@ func (r *run) Cancel(context.Context, bool) (string, error) {
 	return fmt.Sprintf("asked the executor of %s to stop; follow it with bflow watch", r.asked), nil
 }
 
-// Plans is its plan.
-func (r *run) Plans(_ context.Context, failed bool) ([]*runplan.RunPlan, error) {
-	plan, err := runplan.Read(r.dir)
-	if err == nil && failed {
-		err = step.Exit(contract.ExitUsage, &runs.NotMatrixError{Name: r.asked})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return []*runplan.RunPlan{plan}, nil
-}
+// Plan reads its plan.
+func (r *run) Plan(context.Context) (*runplan.RunPlan, error) { return runplan.Read(r.dir) }
 
 // Rerun carries its plan out once more.
 func (r *run) Rerun(ctx context.Context, _ runs.Console, o runs.RerunOptions) (int, error) {
-	plans, err := r.Plans(ctx, o.Failed)
+	plan, err := r.Plan(ctx)
+	if err == nil && o.Failed {
+		err = step.Exit(contract.ExitUsage, &runs.NotMatrixError{Name: r.asked})
+	}
 	if err != nil {
 		return 0, err
 	}
-	return o.Start(ctx, plans, "plan "+plans[0].Digest)
+	return o.Start(ctx, []*runplan.RunPlan{plan}, "plan "+plan.Digest)
 }
 
 // Delete ends what is left of it and removes its folder.

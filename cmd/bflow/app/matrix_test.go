@@ -212,3 +212,23 @@ func TestTheTasksAroundAMatrix(t *testing.T) {
 	l.says(string(summary), `"exit_code":5`, `"failed":1`)
 	l.says(string(html), "many-m2", "ttft p99 is above its limit")
 }
+
+// TestAMatrixOfThisMachineIsNotRerunOnTheCluster: --cluster asks the cluster for a matrix of its own.
+func TestAMatrixOfThisMachineIsNotRerunOnTheCluster(t *testing.T) {
+	l := newLab(t)
+	for _, run := range []string{"here-1", "here-2"} {
+		dir := filepath.Join(l.dir, "runs", run, "local")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		line := `{"time":"2026-11-25T12:00:00Z","kind":"attempt_started","attempt":1,"runId":"` + run + `","matrix":"many-0"}` + "\n"
+		if err := os.WriteFile(filepath.Join(dir, "journal.jsonl"), []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.says(l.wants(0, "rerun", "many", "--cluster"), "submitted a matrix of 3 points")
+	l.says(l.wants(contract.ExitUsage, "rerun", "many-0", "--cluster"), "many-0 is a matrix of 2 runs; name one of them, such as here-1")
+	if all := l.srv.List(benchRuns); len(all) != 2 {
+		t.Errorf("on the cluster: %q", all)
+	}
+}

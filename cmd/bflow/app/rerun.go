@@ -52,8 +52,11 @@ func rerun(c *cli.Context, s Streams, what string) (int, error) {
 	}
 	kinds := kindsOf(c, s)
 	run, missing := kinds.Find(c.Context, what, runs.Where{Local: true})
+	if missing == nil && c.Bool("cluster") {
+		missing = runs.Single(run) // a matrix runs again where it lives: the cluster may have one of that name
+	}
 	if missing == nil {
-		return rerunFound(c, s, run, c.Bool("cluster"))
+		return rerunFound(c, s, what, run, c.Bool("cluster"))
 	}
 	root, err := runsDir(c)
 	if err != nil {
@@ -65,7 +68,7 @@ func rerun(c *cli.Context, s Streams, what string) (int, error) {
 	if clusterAsked(c) || kinds.ClusterKnown {
 		run, err := kinds.Find(c.Context, what, runs.Where{Cluster: true})
 		if err == nil {
-			return rerunFound(c, s, run, c.Bool("local"))
+			return rerunFound(c, s, what, run, c.Bool("local"))
 		}
 		missing = fmt.Errorf("%w; %w", missing, err)
 	}
@@ -73,25 +76,18 @@ func rerun(c *cli.Context, s Streams, what string) (int, error) {
 	return rerunPlan(c, s, what, plan, err)
 }
 
-// rerunFound runs a run again where it lives, or its plans elsewhere.
-func rerunFound(c *cli.Context, s Streams, run runs.Run, elsewhere bool) (int, error) {
+// rerunFound runs a run again where it lives, or its plan elsewhere.
+func rerunFound(c *cli.Context, s Streams, what string, run runs.Run, elsewhere bool) (int, error) {
 	planner, portable := run.(runs.Planner)
 	if !elsewhere || !portable {
 		return run.Rerun(c.Context, console(c, s), runs.RerunOptions{Failed: c.Bool("failed"), Follow: c.Bool("follow"),
 			Start: startHere(c, s)})
 	}
-	plans, err := planner.Plans(c.Context, c.Bool("failed"))
-	if err != nil {
-		return 0, err
-	}
-	from := "plans of " + run.Names()[0]
-	if len(plans) == 1 {
-		from = "plan " + plans[0].Digest
-	}
-	return startPlans(c, s, plans, from)
+	plan, err := planner.Plan(c.Context)
+	return rerunPlan(c, s, what, plan, err)
 }
 
-// rerunPlan runs one plan that is nobody's run.
+// rerunPlan carries one plan out here, or on the cluster where that is asked for.
 func rerunPlan(c *cli.Context, s Streams, what string, plan *runplan.RunPlan, err error) (int, error) {
 	if err == nil && c.Bool("failed") {
 		err = step.Exit(contract.ExitUsage, &runs.NotMatrixError{Name: what})
@@ -99,18 +95,12 @@ func rerunPlan(c *cli.Context, s Streams, what string, plan *runplan.RunPlan, er
 	if err != nil {
 		return 0, err
 	}
-	return startPlans(c, s, []*runplan.RunPlan{plan}, "plan "+plan.Digest)
-}
-
-// startPlans carries plans out here, or on the cluster where that is asked for. from says where they came from.
-func startPlans(c *cli.Context, s Streams, plans []*runplan.RunPlan, from string) (int, error) {
+	plans, from := []*runplan.RunPlan{plan}, "plan "+plan.Digest
 	if !c.Bool("cluster") {
 		return startHere(c, s)(c.Context, plans, from)
 	}
-	for _, plan := range plans {
-		if err := runplan.Move(plan, c.String("namespace")); err != nil {
-			return 0, step.Exit(contract.ExitUsage, err)
-		}
+	if err := runplan.Move(plan, c.String("namespace")); err != nil {
+		return 0, step.Exit(contract.ExitUsage, err)
 	}
 	return runCluster(c, s, plans, compileOptions(c, from), nil)
 }
