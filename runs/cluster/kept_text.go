@@ -51,7 +51,7 @@ func keptText(all []Kept) string {
 	fmt.Fprintf(&out, "kept by %s that %s ended: %s\n", counted(len(all), "run"), verb(len(all)), amount(all))
 	if len(free) > 0 {
 		fmt.Fprintf(&out, "  %s: the results were fetched, pushed or gathered; --keep-volumes of bflow bootstrap "+
-			"says how long they stay, bflow delete %s\n", amount(free), namesOf(free))
+			"sets how long they are kept; delete them now with bflow delete %s\n", amount(free), namesOf(free))
 	}
 	if len(needed) > 0 {
 		fmt.Fprintf(&out, "  %s: the results exist only there; fetch them with bflow fetch %s", amount(needed), needed[0].Run)
