@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -125,5 +126,28 @@ func TestAKindIsOneFile(t *testing.T) {
 				t.Errorf("it was called %q, want %q", calls, want)
 			}
 		})
+	}
+}
+
+// unlisted is a kind that cannot list its runs.
+type unlisted struct{ dummies }
+
+func (unlisted) List(context.Context, bool) ([]runs.Status, error) {
+	return nil, errors.New("the API server does not answer")
+}
+
+// TestAListSaysWhatItLacks: the runs of one kind may be listed where those of another are not.
+func TestAListSaysWhatItLacks(t *testing.T) {
+	t.Setenv("BFLOW_RUNS_DIR", t.TempDir())
+	for want, kinds := range map[string][]runs.Kind{
+		"warning: only runs of this machine are listed: ":    {unlisted{}, dummies{}},
+		"warning: some runs of the cluster are not listed: ": {dummies{}, unlisted{}},
+	} {
+		var out strings.Builder
+		s := Streams{In: strings.NewReader(""), Out: &out, Err: &out,
+			kinds: func(r *runs.Registry) { r.Cluster, r.ClusterKnown = kinds, true }}
+		if code := Main(t.Context(), s, []string{"bflow", "list"}); code != 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("exit code %d; it says %q and not %q", code, out.String(), want)
+		}
 	}
 }

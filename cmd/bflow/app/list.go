@@ -48,7 +48,11 @@ func everyRun(c *cli.Context, s Streams) ([]runs.Status, error) {
 	}
 	there, err := runs.List(c.Context, kinds.Cluster, c.Bool("all"))
 	if err != nil && !clusterAsked(c) {
-		fmt.Fprintf(s.Err, "warning: only runs of this machine are listed: %v\n", err)
+		lack := "only runs of this machine are listed"
+		if len(there) > 0 {
+			lack = "some runs of the cluster are not listed"
+		}
+		fmt.Fprintf(s.Err, "warning: %s: %v\n", lack, err)
 		err = nil
 	}
 	return append(rows, there...), err
