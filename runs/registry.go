@@ -76,8 +76,8 @@ func requireName(name string) error {
 	return nil
 }
 
-// FindLeft is Find, and where no run of the cluster has that very name finds what is left of one that was deleted. For a
-// run of this machine no cluster is asked.
+// FindLeft is Find, and where no run of the cluster has that very name finds what is left of one that was deleted. For
+// a run of this machine no cluster is asked.
 func (r *Registry) FindLeft(ctx context.Context, name string, where Where) (Run, error) {
 	if where.Local && name != "" {
 		if run, err := find(ctx, r.Local, name); err == nil {

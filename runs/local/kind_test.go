@@ -158,7 +158,8 @@ func TestWhatAReportSaysOfItsOriginIsShownAsPlainText(t *testing.T) {
 	}
 	_, err = run.Cancel(t.Context(), false)
 	said.WriteString(err.Error())
-	if got := said.String(); !strings.Contains(got, "imported from a tool") || strings.Contains(got, "\x1b") || strings.Contains(got, "\nPASS") {
+	got := said.String()
+	if !strings.Contains(got, "imported from a tool") || strings.Contains(got, "\x1b") || strings.Contains(got, "\nPASS") {
 		t.Errorf("it shows %q", got)
 	}
 }

@@ -221,13 +221,15 @@ func TestAMatrixOfThisMachineIsNotRerunOnTheCluster(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		line := `{"time":"2026-11-25T12:00:00Z","kind":"attempt_started","attempt":1,"runId":"` + run + `","matrix":"many-0"}` + "\n"
+		line := `{"time":"2026-11-25T12:00:00Z","kind":"attempt_started","attempt":1,"runId":"` + run +
+			`","matrix":"many-0"}` + "\n"
 		if err := os.WriteFile(filepath.Join(dir, "journal.jsonl"), []byte(line), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	l.says(l.wants(0, "rerun", "many", "--cluster"), "submitted a matrix of 3 points")
-	l.says(l.wants(contract.ExitUsage, "rerun", "many-0", "--cluster"), "many-0 is a matrix of 2 runs; name one of them, such as here-1")
+	l.says(l.wants(contract.ExitUsage, "rerun", "many-0", "--cluster"),
+		"many-0 is a matrix of 2 runs; name one of them, such as here-1")
 	if all := l.srv.List(benchRuns); len(all) != 2 {
 		t.Errorf("on the cluster: %q", all)
 	}
