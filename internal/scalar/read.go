@@ -142,9 +142,9 @@ func span(n *yaml.Node, s string, most time.Duration) (time.Duration, error) {
 // AboveZero is the error of a duration of nothing where some time is needed.
 func AboveZero(n *yaml.Node) error { return Want("a duration above 0", n) }
 
-// parseDuration is stricter than time.ParseDuration: no sign, no unit below ms, digits before the point.
+// parseDuration is stricter than time.ParseDuration: no sign, no unit below ms, digits before the point, a unit after 0.
 func parseDuration(s string) (time.Duration, bool) {
-	if s == "" || strings.Trim(s, "0123456789.hms") != "" || s[0] < '0' || s[0] > '9' {
+	if s == "" || s == "0" || strings.Trim(s, "0123456789.hms") != "" || s[0] < '0' || s[0] > '9' {
 		return 0, false
 	}
 	t, err := time.ParseDuration(s)

@@ -130,6 +130,14 @@ func TestWhatDoesNotFitIsNamed(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+func TestADurationHasAUnit(t *testing.T) {
+	for text, want := range map[string]bool{"0s": true, "1h30m": true, "0": false, `"0"`: false, "90": false, "s": false, "[1s]": false} {
+		if got := IsDuration(node(t, text)); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestBlanksSayNothing(t *testing.T) {
 	for text, want := range map[string]bool{"": true, "~": true, `""`: true, `"  "`: true, "null": true, `"null"`: false, "0": false, "[]": false} {
 		if got := Blank(node(t, text)); got != want {
