@@ -31,7 +31,7 @@ type entry struct {
 func (v value) fields() *fields {
 	f := &fields{at: v, taken: map[string]bool{}}
 	if v.set() && !v.is(yaml.MappingNode) {
-		v.check(scalar.WantMapping(v.node))
+		v.check(scalar.WantMappingUnseen(v.node))
 		return f
 	}
 	if v.set() {
@@ -69,7 +69,7 @@ func (f *fields) mergeBase(n *yaml.Node) {
 			f.mergeBase(c)
 		}
 	default:
-		f.at.check(scalar.Want("a mapping after <<", n))
+		f.at.errorf("<<: %v", scalar.WantMappingUnseen(b.node))
 	}
 }
 

@@ -130,3 +130,26 @@ func TestTheSameBlockTranslatesTheSameTwice(t *testing.T) {
 		t.Errorf("first  %s\nsecond %s", a, b)
 	}
 }
+
+func TestACredentialInPlaceOfAMappingIsNotShown(t *testing.T) {
+	for _, r := range []struct{ name, tool, block string }{
+		{"headers of guidellm", load.GuideLLM, "{backend: {extras: {headers: Bearer KEY}}}"},
+		{"a reference of guidellm", load.GuideLLM, "{backend: {extras: {body: {key: {valueFrom: KEY}}}}}"},
+		{"what a mapping is merged with", load.GuideLLM, "{backend: {extras: {headers: {<<: &key KEY, a: b}}}}"},
+		{"headers of inference-perf", load.InferencePerf, "{api: {headers: Bearer KEY}}"},
+		{"headers of a native block", load.Native, "{api: {headers: Bearer KEY}}"},
+		{"a reference of a native block", load.Native, "{api: {headers: {authorization: {valueFrom: KEY}}}}"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			block := load.Block{File: "p.yaml", Path: "spec", Node: parse(t, strings.ReplaceAll(r.block, "KEY", secretText))}
+			_, problems := translate(load.Source{Tool: r.tool, Name: "p", Block: block})
+			err := problems.Err()
+			if err == nil || !strings.Contains(err.Error(), "want a mapping, found a text that is not shown") {
+				t.Errorf("got %v, want it to say that a mapping is wanted", err)
+			}
+			if err != nil && strings.Contains(err.Error(), secretText) {
+				t.Errorf("it is in %v", err)
+			}
+		})
+	}
+}

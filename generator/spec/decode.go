@@ -39,11 +39,11 @@ func (c *codec) structure(tab *table) reader {
 	return func(d *decoder, n *yaml.Node, v reflect.Value, _ *field) {
 		v.Set(tab.prototype)
 		if n.Kind != yaml.MappingNode {
-			what := scalar.Found(n)
-			if len(d.path) > 0 && credential.Name(d.path[len(d.path)-1].Key) { // the secret in place of where it is
-				what = "a text that is not shown"
+			err := scalar.WantMapping(n)
+			if tab.typ == reflect.TypeFor[secretSource]() || len(d.path) > 0 && credential.Name(d.path[len(d.path)-1].Key) {
+				err = scalar.WantMappingUnseen(n)
 			}
-			d.report(n, "want a mapping, found %s", what)
+			d.wrong(n, err)
 			return
 		}
 		var seen [64][2]*yaml.Node // key and value by place of the field; the largest struct has fewer than 64

@@ -242,7 +242,11 @@ func (d *decoder) duplicates(list *yaml.Node) {
 func entries(t reflect.Type, elem reader) reader {
 	return func(d *decoder, n *yaml.Node, v reflect.Value, f *field) {
 		if n.Kind != yaml.MappingNode {
-			d.wrong(n, scalar.WantMapping(n))
+			err := scalar.WantMapping(n)
+			if f.secret {
+				err = scalar.WantMappingUnseen(n)
+			}
+			d.wrong(n, err)
 			return
 		}
 		if len(n.Content)/2 > f.maxItems {

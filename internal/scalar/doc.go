@@ -66,6 +66,14 @@ func Want(what string, n *yaml.Node) error { return fmt.Errorf("want %s, found %
 // WantMapping is Want of a mapping.
 func WantMapping(n *yaml.Node) error { return Want("a mapping", n) }
 
+// WantMappingUnseen is WantMapping where a credential may stand in the place of where it is: it repeats no text.
+func WantMappingUnseen(n *yaml.Node) error {
+	if n != nil && n.Kind == yaml.ScalarNode && !Null(n) {
+		return errors.New("want a mapping, found a text that is not shown")
+	}
+	return WantMapping(n)
+}
+
 // WantValues is the error of a list without entries.
 func WantValues() error { return errors.New("want at least one value, found none") }
 
