@@ -87,7 +87,7 @@ func (f *fields) addEntry(k, v *yaml.Node, weak bool) {
 	f.entries = append(f.entries, e)
 }
 
-// get returns the value of the first of names that is set; the others are its other spellings.
+// get returns the value of the first of names that is set; the others are its other spellings. Blanks set nothing.
 func (f *fields) get(names ...string) value {
 	found := value{findings: f.at.findings, file: f.at.file}
 	for _, name := range names {
@@ -97,9 +97,11 @@ func (f *fields) get(names ...string) value {
 			continue
 		}
 		f.taken[name] = true
-		if found.set() && e.value.set() {
+		switch {
+		case e.value.blank():
+		case found.set():
 			e.keyAt.errorf("duplicates %q: remove one", found.path)
-		} else if e.value.set() {
+		default:
 			found = e.value
 		}
 	}

@@ -154,3 +154,43 @@ func compare(t *testing.T, file string, got []byte) {
 		t.Errorf("%s differs (-want +got); rewrite it with -update after a look:\n%s", file, diff)
 	}
 }
+
+func TestBlanksSetNothing(t *testing.T) {
+	for _, r := range []struct{ name, tool, block string }{
+		{"the number of a rule", load.GuideLLM, "{profile: {kind: constant, rate: 5}, data: {prompt_tokens: 3}, " +
+			"constraint: [{kind: max_duration, seconds: 5}, {kind: max_errors, count: BLANK}]}"},
+		{"a number with a default", load.GuideLLM, "{profile: {kind: constant, rate: 5}, data: {prompt_tokens: 3}, " +
+			"constraint: [{kind: max_duration, seconds: 5}, {kind: max_error_rate, rate: 0.5, window: BLANK}]}"},
+		{"a length", load.GuideLLM, "{profile: {kind: constant, rate: 5}, data: {prompt_tokens: BLANK}, " +
+			"constraint: [{kind: max_duration, seconds: 5}]}"},
+		{"a rate", load.InferencePerf, "{load: {type: constant, stages: [{rate: BLANK, duration: 3}]}, data: {type: random}}"},
+		{"a concurrency", load.AIPerf, "{endpoint_type: chat, concurrency: BLANK, request_count: 5, isl: 3}"},
+		{"a number of prompts", load.VLLMBench, "{num-prompts: BLANK, dataset-name: random}"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			results := map[string]string{}
+			for _, blank := range []string{"null", `""`, `"  "`} {
+				block := load.Block{Path: "block", Node: parse(t, strings.ReplaceAll(r.block, "BLANK", blank))}
+				tr, problems := load.Translate(load.Source{Tool: r.tool, Name: "p", Block: block})
+				var texts []string
+				for _, p := range problems {
+					texts = append(texts, p.Text)
+				}
+				results[blank] = jsonLine("measurement", tr.Measurement) + list("problems", texts)
+			}
+			for blank, got := range results {
+				if diff := cmp.Diff(results["null"], got); diff != "" {
+					t.Errorf("%s is not as null (-null +%s):\n%s", blank, blank, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestABlankEntryOfAListOfNumbersIsRefused(t *testing.T) {
+	block := parse(t, `{profile: constant, rate: [1, ""], max_seconds: 3, data: [{prompt_tokens: 3}]}`)
+	_, problems := load.Translate(load.Source{Tool: load.GuideLLM, Name: "p", Block: load.Block{Path: "block", Node: block}})
+	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), `block.rate[1]: want a number, found ""`) {
+		t.Errorf("got %v, want an error about the entry", err)
+	}
+}

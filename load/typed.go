@@ -97,6 +97,10 @@ func (v value) numbers(whole bool) []float64 {
 	var out []float64
 	most := float64(runplan.MostAtOnce)
 	for _, item := range v.commaItems() {
+		if item.set() && item.blank() {
+			item.check(scalar.Want("a number", item.node))
+			continue
+		}
 		x := within(item, item.positive(), scalar.Range{Max: &most})
 		if whole && x > 0 {
 			x = float64(item.integer(1))
