@@ -25,7 +25,7 @@ func (t *translator) blockSearch(s *Search) {
 		level.Shape = runplan.ShapeClosed
 	}
 	l.words().put(&level, 0, "poisson") // as a search without a level
-	b := t.overridden(l.bounds(), nil)
+	b := t.overridden(l.bounds(), 0)
 	t.limit(&level, b, "search.level", l.SkipFirst, l.SkipLast)
 	for i := range l.Stop {
 		level.Stop = append(level.Stop, l.Stop[i].plan(0))
@@ -39,7 +39,7 @@ func (t *translator) blockSweep(s *Sweep, data *NativeData) {
 		return
 	}
 	at := t.block.below("sweep")
-	b := t.overridden(bounds{duration: runplan.Duration(s.Duration), requests: s.Requests}, nil)
+	b := t.overridden(bounds{duration: runplan.Duration(s.Duration), requests: s.Requests}, 0)
 	for _, stage := range s.stages(len(t.m.Stages)) {
 		stage.Measure, stage.PauseAfter = true, runplan.Duration(s.PauseAfter)
 		stage.Duration, stage.Requests = b.duration, b.requests

@@ -41,7 +41,7 @@ func (t *translator) blockStages(path string, s *NativeStage, data *NativeData) 
 		s.words().put(&stage, one.load, "constant")
 		b := bounds{duration: runplan.Duration(s.Duration), requests: s.Requests.of(one.load)}
 		if s.Measure {
-			b = t.overridden(b, &one.load)
+			b = t.overridden(b, one.load)
 		}
 		t.limit(&stage, b, path, s.SkipFirst, s.SkipLast)
 		for i := range s.Stop {
@@ -70,13 +70,18 @@ func (s shapeWords) put(stage *runplan.Stage, load float64, arrival string) {
 	stage.RampShape, stage.RampSteps = s.ramp.Shape, s.ramp.Steps
 }
 
-// overridden is what bounds a measured stage: the overrides of the experiment replace its own bounds.
-func (t *translator) overridden(b bounds, load *float64) bounds {
+// overridden is what bounds a measured stage of a load value, 0 where it has none: the overrides of the experiment
+// replace its own bounds.
+func (t *translator) overridden(b bounds, load float64) bounds {
 	if t.over.maxSeconds.set() {
 		b.duration = t.over.maxSeconds.positiveSeconds()
 	}
 	if t.over.maxRequests.set() {
-		b.requests = t.over.maxRequests.expand(load).integer(1)
+		var value *float64
+		if load > 0 {
+			value = &load
+		}
+		b.requests = t.over.maxRequests.expand(value).integer(1)
 	}
 	return b
 }
