@@ -35,6 +35,9 @@ func (d *decoder) skip(n *yaml.Node, v reflect.Value, f *field) {
 	var s load.Skip
 	switch n.Kind {
 	case yaml.MappingNode:
+		if len(n.Content) == 0 {
+			d.report(n, "want percent or value, found neither")
+		}
 		d.codec.structure(d.codec.table(reflect.TypeFor[load.SkipForm]()))(d, n, reflect.ValueOf(&s.SkipForm).Elem(), f)
 	case yaml.ScalarNode:
 		s = d.skipScalar(n)
