@@ -35,10 +35,15 @@ func (d *decoder) skip(n *yaml.Node, v reflect.Value, f *field) {
 	var s load.Skip
 	switch n.Kind {
 	case yaml.MappingNode:
-		if len(n.Content) == 0 {
+		d.codec.structure(d.codec.table(reflect.TypeFor[load.SkipForm]()))(d, n, reflect.ValueOf(&s.SkipForm).Elem(), f)
+		isNull := child(n, Seg{Key: "percent"}) != nil || child(n, Seg{Key: "value"}) != nil
+		switch {
+		case s.Percent != nil || s.Value != nil:
+		case isNull:
+			s = load.Skip{} // as a report of GuideLLM says of a stage without one
+		case s.Mode == "":
 			d.report(n, "want percent or value, found neither")
 		}
-		d.codec.structure(d.codec.table(reflect.TypeFor[load.SkipForm]()))(d, n, reflect.ValueOf(&s.SkipForm).Elem(), f)
 	case yaml.ScalarNode:
 		s = d.skipScalar(n)
 	default:
