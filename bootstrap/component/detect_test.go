@@ -3,43 +3,15 @@ package component_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/bootstrap/detect/detecttest"
 	"bflow.dev/bflow/internal/apitest"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// connect returns a client of a server, and what it serves.
-func connect(t *testing.T, s *apitest.Server) (detect.Cluster, detect.API) {
-	t.Helper()
-	c, err := detect.Connect(s.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	api, err := c.API()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, api
-}
-
-// server returns a server of kinds and objects.
-func server(t *testing.T, kinds []string, objects ...string) *apitest.Server {
-	t.Helper()
-	s := apitest.New(t)
-	for _, documents := range objects {
-		s.Add(t, documents)
-	}
-	for _, k := range kinds {
-		gv, kind, _ := strings.Cut(k, " ")
-		s.Serve(gv, kind, true)
-	}
-	return s
-}
 
 // deployment is a controller in a namespace.
 func deployment(name, namespace, image, more string) string {
@@ -95,7 +67,7 @@ func TestWhoInstalledTekton(t *testing.T) {
 			want:    detect.Install{Present: true, By: "Tekton operator", Version: "v1.12.0", Namespace: "tekton-pipelines", Ready: true}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			c, api := connect(t, server(t, row.serve, row.objects))
+			c, api := detecttest.Connect(t, apitest.NewWith(t, row.serve, row.objects))
 			var got component.Tekton
 			if err := got.Detect(t.Context(), c, api); err != nil {
 				t.Fatal(err)
@@ -133,7 +105,7 @@ func TestWhoInstalledKueueAndHow(t *testing.T) {
 			want:    component.Kueue{Served: []string{"v1beta2"}, Install: detect.Install{Present: true, By: "Red Hat build of Kueue", Namespace: "openshift-kueue-operator", Ready: true}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			c, api := connect(t, server(t, row.serve, row.objects))
+			c, api := detecttest.Connect(t, apitest.NewWith(t, row.serve, row.objects))
 			var got component.Kueue
 			if err := got.Detect(t.Context(), c, api); err != nil {
 				t.Fatal(err)
@@ -168,7 +140,7 @@ func TestWhatMonitoringIsThere(t *testing.T) {
 			rules: component.Prometheus{Served: true, Labels: map[string]string{"release": "prom", "team": "ml"}}, dashboard: component.Dashboard{Operator: true, Sidecar: true}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			c, api := connect(t, server(t, row.serve, row.objects...))
+			c, api := detecttest.Connect(t, apitest.NewWith(t, row.serve, row.objects...))
 			var rules component.Prometheus
 			var dashboard component.Dashboard
 			if err := errors.Join(rules.Detect(t.Context(), c, api), dashboard.Detect(t.Context(), c, api)); err != nil {

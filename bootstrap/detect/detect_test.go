@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/bootstrap/detect/detecttest"
 	"bflow.dev/bflow/internal/apitest"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,22 +19,8 @@ kind: Namespace
 metadata: {name: kube-system, uid: 5d1c}
 `
 
-// server returns a server of kinds and objects.
-func server(t *testing.T, kinds []string, objects ...string) *apitest.Server {
-	t.Helper()
-	s := apitest.New(t)
-	for _, documents := range objects {
-		s.Add(t, documents)
-	}
-	for _, k := range kinds {
-		gv, kind, _ := strings.Cut(k, " ")
-		s.Serve(gv, kind, true)
-	}
-	return s
-}
-
 func TestEverythingAtOnce(t *testing.T) {
-	s := server(t, []string{
+	s := apitest.NewWith(t, []string{
 		"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy", "security.openshift.io/v1 SecurityContextConstraints",
 	}, kubeSystem, `
 {apiVersion: config.openshift.io/v1, kind: ClusterVersion, metadata: {name: version}, status: {desired: {version: 4.20.1}}}
@@ -42,7 +29,7 @@ func TestEverythingAtOnce(t *testing.T) {
 ---
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: slow}, provisioner: csi.example}
 `)
-	c, api := connect(t, s)
+	c, api := detecttest.Connect(t, s)
 	got, err := detect.Of(context.Background(), c, api)
 	if err != nil {
 		t.Fatal(err)
@@ -57,14 +44,14 @@ func TestEverythingAtOnce(t *testing.T) {
 }
 
 func TestWhatMayNotBeReadIsAnErrorAndTheRestIsThere(t *testing.T) {
-	s := server(t, nil, kubeSystem)
+	s := apitest.NewWith(t, nil, kubeSystem)
 	s.Refuse(func(q apitest.Request) (int, string) {
 		if q.Resource == "nodes" {
 			return http.StatusForbidden, "you may not get nodes"
 		}
 		return 0, ""
 	})
-	c, api := connect(t, s)
+	c, api := detecttest.Connect(t, s)
 	got, err := detect.Of(context.Background(), c, api)
 	if err == nil || !strings.Contains(err.Error(), "listing nodes: you may not get nodes") {
 		t.Errorf("got %v", err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/bootstrap/detect/detecttest"
 	"bflow.dev/bflow/internal/apitest"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,20 +16,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "rewrite the outputs")
-
-// connect returns a client of a server, and what it serves.
-func connect(t *testing.T, s *apitest.Server) (detect.Cluster, detect.API) {
-	t.Helper()
-	c, err := detect.Connect(s.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	api, err := c.API()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, api
-}
 
 func TestNodes(t *testing.T) {
 	files, err := filepath.Glob("testdata/nodes/*.input.yaml")
@@ -42,7 +28,7 @@ func TestNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, api := connect(t, server(t, nil, string(text)))
+			c, api := detecttest.Connect(t, apitest.NewWith(t, nil, string(text)))
 			nodes, err := c.Nodes(context.Background(), api)
 			if err != nil {
 				t.Fatal(err)

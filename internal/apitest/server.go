@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -78,6 +79,20 @@ func New(t interface{ Cleanup(f func()) }, namespaces ...string) *Server {
 		s.Break()
 		s.Close()
 	})
+	return s
+}
+
+// NewWith returns a server of kinds, such as "apps/v1 Deployment", and of the objects in documents of YAML.
+func NewWith(t testing.TB, kinds []string, documents ...string) *Server {
+	t.Helper()
+	s := New(t)
+	for _, d := range documents {
+		s.Add(t, d)
+	}
+	for _, k := range kinds {
+		groupVersion, name, _ := strings.Cut(k, " ")
+		s.Serve(groupVersion, name, true)
+	}
 	return s
 }
 

@@ -46,7 +46,7 @@ var rules = []rule{
 	{"the queue knows the compiler by an interface alone", "./queue/...", nil, generator},
 	{"what became of a matrix is arithmetic", "./queue/matrix/state", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", "sigs.k8s.io/"})},
 	{"what is shipped has nothing of its tests", "./cmd/...", nil, []string{module + "internal/eventually", module + "internal/quiet", module + "internal/apitest",
-		module + "queue/queuetest"}},
+		module + "queue/queuetest", module + "bootstrap/detect/detecttest"}},
 	{"pipelines do not know the experiment file", "./pipelines/...", nil, []string{module + "generator/spec", module + "generator/plan"}},
 }
 
