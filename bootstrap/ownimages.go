@@ -16,9 +16,14 @@ import (
 
 // ownImages returns the images of bflow that parts name, each once and sorted.
 func ownImages(all []Part) []string {
+	return imagesOf(all, func(p Part) bool { return p.Key == partBflow })
+}
+
+// imagesOf returns the images of the parts that pick accepts, each once and sorted.
+func imagesOf(all []Part, pick func(Part) bool) []string {
 	var refs []string
 	for _, p := range all {
-		if p.Key != partBflow {
+		if !pick(p) {
 			continue
 		}
 		for _, o := range p.Objects {

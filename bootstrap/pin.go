@@ -19,17 +19,7 @@ import (
 // foreignImages returns the images of parts other than bflow, each once and sorted. Images of bflow are named by
 // digest in a lock.
 func foreignImages(all []Part) []string {
-	var refs []string
-	for _, p := range all {
-		if p.Key == partBflow {
-			continue
-		}
-		for _, o := range p.Objects {
-			refs = append(refs, mirror.Images(o)...)
-		}
-	}
-	slices.Sort(refs)
-	return slices.Compact(refs)
+	return imagesOf(all, func(p Part) bool { return p.Key != partBflow })
 }
 
 // pin resolves images of Tekton and Kueue from tags to digests, as far as registries answer. Digests of earlier calls
