@@ -42,7 +42,7 @@ func keys() map[string]string {
 		"github-user.mallory": "not", "github-user.eve": "allowed", "gitlab-user.jane": "allowed", "gitlab-user.mallory": "not"}
 }
 
-// event is a document of overlays/testdata/events.yaml, which says what the fields mean.
+// event is a document of bootstrap/overlays/testdata/events.yaml, which says what the fields mean.
 type event struct {
 	About  string            `json:"about"`
 	Key    string            `json:"key"`
@@ -75,8 +75,8 @@ func (l *lab) listener(namespace string) *listener {
 	return &listener{l, core, namespace}
 }
 
-// TestEventsStartWhatTheyMayAndNothingElse sends every event of overlays/testdata to a listener in a namespace of its own,
-// where no Pipeline is: what is started ends at once.
+// TestEventsStartWhatTheyMayAndNothingElse sends every event of bootstrap/overlays/testdata to a listener in a namespace of
+// its own, where no Pipeline is: what is started ends at once.
 func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 	const namespace = "bflow-events-test"
 	l := newLab(t).listener(namespace)
