@@ -340,7 +340,7 @@ func (a *Admission) reportStart(ctx context.Context, pr *tektonv1.PipelineRun) {
 	}
 	waited := a.opts.Clock.Since(pr.CreationTimestamp.Time)
 	a.opts.Metrics.QueueWait.WithLabelValues(run.Target(pr)).Observe(waited.Seconds())
-	a.opts.Log.Info("run let start", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr),
+	a.opts.Log.Info("run started", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr),
 		"target", run.Target(pr), "waited", waited.Round(time.Second).String())
 	history.Write(a.opts.Log, keeper.EventOf(history.Started, a.opts.Hub, pr))
 }

@@ -47,7 +47,7 @@ const (
 	// waitsForCredentials begins the reason of an admitted run that has no credentials of its target, cannotStart
 	// that of one whose start fails.
 	waitsForCredentials = "Admitted, and waits for credentials: "
-	cannotStart         = "Admitted, and cannot be let start: "
+	cannotStart         = "Admitted, and cannot be started: "
 )
 
 // failedStarts are the admitted runs that could not be let start, and since when. A process that has just begun to lead
@@ -90,7 +90,7 @@ func (a *Admission) bound(
 	ctx context.Context, req ctrl.Request, pr *tektonv1.PipelineRun, result ctrl.Result, err error,
 ) (ctrl.Result, error) {
 	why := strings.TrimPrefix(pr.Annotations[contract.AnnotationReason], waitsForCredentials)
-	why = cmp.Or(strings.TrimPrefix(why, cannotStart), "it could not be let start")
+	why = cmp.Or(strings.TrimPrefix(why, cannotStart), "it could not be started")
 	switch {
 	case !waits(pr) || err == nil && result.IsZero():
 		a.failed.forget(req.NamespacedName)
@@ -141,7 +141,7 @@ func (a *Admission) sendBack(
 	a.opts.Log.Warn("run sent back to its queue",
 		"namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "why", why)
 	a.events.Eventf(pr, nil, corev1.EventTypeWarning, "SentBack", "Admit", "%s", api.TruncateEventMessage(fmt.Sprintf(
-		"It was admitted and could not be let start for %s, so others go first, and it is tried again later: %s",
+		"It was admitted and could not be started for %s, so others go first, and it is tried again later: %s",
 		failing, why)))
 	return nil
 }

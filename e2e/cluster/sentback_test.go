@@ -31,7 +31,7 @@ func TestARunThatCannotBeLetStartGivesItsGPUsToOthers(t *testing.T) {
 	l.team(team)
 	repair := l.brokenWebhook(team)
 	kept := l.submit(l.write("kept.yaml", of(team, experiment(allEight, "1s", ""))))[0]
-	l.says(team, kept, "Admitted, and cannot be let start", time.Minute)
+	l.says(team, kept, "Admitted, and cannot be started", time.Minute)
 	behind := l.submit(l.write("behind.yaml", experiment(allEight, "1s", "")))[0]
 	l.says(team, kept, "Sent back, so that others go first", 4*time.Minute)
 	l.letStart(namespace, behind)

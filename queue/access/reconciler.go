@@ -138,7 +138,7 @@ func takenBack(ctx context.Context, name string, err error) (ctrl.Result, error)
 	case errors.Is(err, target.ErrNotYet):
 		return ctrl.Result{RequeueAfter: credentialsPollInterval}, nil
 	case err != nil:
-		ctrl.LoggerFrom(ctx).Info("the access of a run that was not let start could not be taken back", "run", name, "why", err.Error())
+		ctrl.LoggerFrom(ctx).Info("the access of a run that was not started could not be revoked", "run", name, "why", err.Error())
 		return ctrl.Result{RequeueAfter: credentialsRetryDelay}, nil
 	}
 	return ctrl.Result{}, nil

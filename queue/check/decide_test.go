@@ -100,7 +100,7 @@ func TestDecide(t *testing.T) {
 	}{
 		{name: "an empty node has room for two runs of four, and for no third", sight: Sight{Reach: up(), Inventory: inventory(one)},
 			waiting: []Waiting{waits("r1", shape(1, 4)), waits("r2", shape(1, 4)), waits("r3", shape(1, 4))}, want: []kueue.CheckState{ready, ready, pending},
-			say: "8 of 8 nvidia.com/gpu are free, at most 8 on one node; 8 of them are for runs that were let start"},
+			say: "8 of 8 nvidia.com/gpu are free, at most 8 on one node; 8 of them are for runs that were started"},
 		{name: "eight free devices on two nodes are no room for eight on one", sight: Sight{Reach: up(), Inventory: inventory(two, pod("a", 4, "x"), pod("b", 4, "y"))},
 			waiting: []Waiting{waits("r1", shape(1, 8))}, want: []kueue.CheckState{pending}, say: "8 of 16 nvidia.com/gpu are free, at most 4 on one node"},
 		{name: "a small run does not pass a large one", sight: Sight{Reach: up(), Inventory: inventory(two, pod("a", 4, "x"), pod("b", 4, "y"))},

@@ -44,7 +44,7 @@ func TestAtTheDoor(t *testing.T) {
 		{name: "one that waits for the platform keeps its quota, and holds up nobody", waiting: []Waiting{locked("a", "l", 4), locked("b", "", 4)},
 			want: []kueue.CheckState{pending, ready}, asked: "a b"},
 		{name: "its devices stay free for it", waiting: []Waiting{locked("a", "l", 4), locked("b", "", 8)},
-			want: []kueue.CheckState{pending, pending}, asked: "a", say: "4 of them are for runs that were let start"},
+			want: []kueue.CheckState{pending, pending}, asked: "a", say: "4 of them are for runs that were started"},
 		{name: "one that others come before gives its quota back", waiting: []Waiting{locked("a", "l", 4), locked("b", "m", 1)},
 			want: []kueue.CheckState{pending, retry}, asked: "a b", say: "l comes first"},
 		{name: "nobody is asked for whom there is no room", waiting: []Waiting{locked("a", "k", 8), locked("b", "k", 8)},

@@ -24,7 +24,7 @@ func (inv *Inventory) Room(want, assumed []Shape) Room {
 	assumed = inv.rivals(want, merged(assumed))
 	free := inv.spaces((*Node).Free)
 	if free.place(assumed) != nil {
-		return Room{Why: "a run that was let start before still waits for its devices"}
+		return Room{Why: "a run that was started before still waits for its devices"}
 	}
 	missed := inv.beside(free, want, assumed)
 	if missed == nil {
@@ -201,7 +201,7 @@ func (inv *Inventory) why(want Shape, assumed []Shape) string {
 		}
 		part := fmt.Sprintf("%d of %d %s are free, at most %d on one node", free[name], total[name], name, most)
 		if n := promised[name]; n > 0 {
-			part += fmt.Sprintf("; %d of them are for runs that were let start", n)
+			part += fmt.Sprintf("; %d of them are for runs that were started", n)
 		}
 		if others := foreign[name]; others > 0 {
 			part += fmt.Sprintf("; others hold %d", others)

@@ -45,7 +45,7 @@ func TestRoom(t *testing.T) {
 		{name: "two runs of four on one node of eight", nodes: []corev1.Node{eight("a")}, want: []devices.Shape{pods(1, gpu, 4)}, assumed: []devices.Shape{pods(1, gpu, 4)},
 			room: devices.Room{Enough: true}},
 		{name: "a run in front still waits for devices that others took", nodes: []corev1.Node{eight("a")}, pods: []corev1.Pod{makePod("a", gpu, 6)},
-			want: []devices.Shape{pods(1, gpu, 2)}, assumed: []devices.Shape{pods(1, gpu, 4)}, room: devices.Room{Why: "a run that was let start before still waits for its devices"}},
+			want: []devices.Shape{pods(1, gpu, 2)}, assumed: []devices.Shape{pods(1, gpu, 4)}, room: devices.Room{Why: "a run that was started before still waits for its devices"}},
 		{name: "a product is found on its nodes only", nodes: []corev1.Node{eight("a"), l40}, pods: []corev1.Pod{makePod("a", gpu, 8, mine)},
 			want: []devices.Shape{pods(1, gpu, 4, qH100, 4)}, room: devices.Room{Why: qH100}},
 		{name: "a lost node of one product holds up no run of another", nodes: []corev1.Node{lost, l40}, want: []devices.Shape{pods(1, gpu, 8, qL40, 8)},

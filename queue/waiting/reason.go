@@ -74,7 +74,7 @@ func isInBackoff(wl *kueue.Workload) bool {
 
 // sentBack is what keeps a run that could not be let start, and when it is tried again.
 func sentBack(wl *kueue.Workload) string {
-	text := "Sent back, so that others go first: it was admitted and could not be let start: " + tidy(unstartable(wl))
+	text := "Sent back, so that others go first: it was admitted and could not be started: " + tidy(unstartable(wl))
 	if isInBackoff(wl) {
 		text += "; it queues again at " + wl.Status.RequeueState.RequeueAt.UTC().Format(time.TimeOnly+" UTC")
 	}
@@ -84,7 +84,7 @@ func sentBack(wl *kueue.Workload) string {
 // before is what kept a run that queues again, "" for one that was not sent back.
 func before(wl *kueue.Workload) string {
 	if why := unstartable(wl); why != "" {
-		return "; it was admitted before and could not be let start: " + tidy(why)
+		return "; it was admitted before and could not be started: " + tidy(why)
 	}
 	return ""
 }

@@ -121,12 +121,12 @@ func TestWords(t *testing.T) {
 			}}, 0},
 		{"deactivated", KindDeactivated, `Taken out of the queue: its Workload is deactivated`, []edit{waits, inactive}, 0},
 		{"sent back, and giving its quota back", KindSentBack,
-			`Sent back, so that others go first: it was admitted and could not be let start: there is no namespace "bench" on it`,
+			`Sent back, so that others go first: it was admitted and could not be started: there is no namespace "bench" on it`,
 			[]edit{reserved, admitted, unstarted}, 0},
-		{"sent back, and not queued for a while", KindSentBack, `Sent back, so that others go first: it was admitted and could not be let start: ` +
+		{"sent back, and not queued for a while", KindSentBack, `Sent back, so that others go first: it was admitted and could not be started: ` +
 			`there is no namespace "bench" on it; it queues again at 00:05:00 UTC`, []edit{pending("Pending", ""), unstarted, again}, 4},
 		{"sent back, and queued again", KindNext, `Next in queue "local", waits for 4 nvidia.com/gpu; ` +
-			`it was admitted before and could not be let start: there is no namespace "bench" on it`, []edit{waits, unstarted}, 1},
+			`it was admitted before and could not be started: there is no namespace "bench" on it`, []edit{waits, unstarted}, 1},
 		{"admitted again", KindStarting, `Admitted; it starts now`, []edit{reserved, admitted}, 0},
 		{"not looked at yet", KindNoController, `Place 2 in queue "local", waits for 4 nvidia.com/gpu`, nil, 2},
 	} {
