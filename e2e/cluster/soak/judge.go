@@ -15,18 +15,20 @@ const Hub = "hub"
 
 // Judge knows all that was told, and finds what must not be.
 type Judge struct {
-	gpus   map[string]int64 // that there are, by cluster
-	lives  map[string]*life // by cluster and UID
-	pods   map[string]map[string]*life
-	upto   map[stream]Event
-	later  []question
-	cut    map[string]*Event            // clusters that are off the network
-	dirty  map[string]map[string]*Event // by target, namespace/run: when it was first named there
-	tasks  map[string]*life             // by owner and task
-	runs   map[string][]*life           // attempts, by namespace/run
-	asks   []Object
-	wrong  []string
-	checks int
+	gpus  map[string]int64 // that there are, by cluster
+	lives map[string]*life // by cluster and UID
+	pods  map[string]map[string]*life
+	upto  map[stream]Event
+	later []question
+	cut   map[string]*Event            // clusters that are off the network
+	dirty map[string]map[string]*Event // by target, namespace/run: when it was first named there
+	tasks map[string]*life             // by owner and task
+	// orphans are TaskRuns that were made after the end of their matrix, by UID: the sentence about each.
+	orphans map[string]string
+	runs    map[string][]*life // attempts, by namespace/run
+	asks    []Object
+	wrong   []string
+	checks  int
 }
 
 // stream is what one watch tells.
@@ -44,7 +46,8 @@ type question struct {
 // New is a judge of clusters with so many GPUs each.
 func New(gpus map[string]int64) *Judge {
 	return &Judge{gpus: gpus, lives: map[string]*life{}, pods: map[string]map[string]*life{}, upto: map[stream]Event{}, cut: map[string]*Event{},
-		dirty: map[string]map[string]*Event{}, tasks: map[string]*life{}, runs: map[string][]*life{}}
+		dirty: map[string]map[string]*Event{}, tasks: map[string]*life{}, orphans: map[string]string{},
+		runs: map[string][]*life{}}
 }
 
 // Wrong returns what must not be, as sentences, in the order in which it was found.
@@ -142,9 +145,10 @@ func (j *Judge) changed(was life, l *life, e *Event) {
 		if !l.alive() {
 			delete(j.pods[l.cluster], l.UID)
 		}
+		j.note(j.idle(l))
 	case TaskRun:
 		if was.first == nil {
-			j.note(j.once(l))
+			j.once(l)
 		}
 	case Flavor:
 		if j.dirty[l.Name] == nil {

@@ -116,6 +116,22 @@ func taskRun(name, task, owner string) Object {
 	return Object{Kind: TaskRun, Namespace: "a", Name: name, Owner: owner, Labels: map[string]string{pipeline.PipelineTaskLabelKey: task}}
 }
 
+func aMatrix(uid string) Object {
+	return Object{Kind: PipelineRun, Namespace: "a", Name: "nightly", UID: uid, Done: "True",
+		Labels: map[string]string{contract.LabelRole: contract.RoleMatrix}}
+}
+
+// again is task begin of a matrix that was started once more, under its old name.
+func again(name, owner string) Object {
+	o := taskRun(name, "begin", owner)
+	o.UID = "again-" + name
+	return o
+}
+
+func podOf(t Object) Object {
+	return Object{Kind: Pod, Namespace: t.Namespace, Name: t.Name + "-pod", Owner: t.UID, Labels: t.Labels}
+}
+
 func taskPod(name, task, of string) Object {
 	return Object{Kind: Pod, Namespace: "a", Name: name, Owner: "taskrun-" + name, Labels: map[string]string{
 		contract.LabelRun: of, pipeline.PipelineTaskLabelKey: task, pipeline.TaskRunLabelKey: name,
@@ -185,6 +201,21 @@ func TestJudge(t *testing.T) {
 		{name: "a task has a TaskRun in each attempt", tale: newTale().seen(taskRun("p", contract.Provision, "n1"), taskRun("p-a2", contract.Provision, "n1-a2"))},
 		{name: "a task of one attempt was started twice", want: "task provision of one attempt was started twice: TaskRun a/p at 00:00:01.000, and TaskRun a/q at 00:00:02.000",
 			tale: newTale().seen(taskRun("p", contract.Provision, "n1"), taskRun("q", contract.Provision, "n1"))},
+		{name: "a task of a matrix is started again after the end of that, and does nothing", tale: newTale().
+			seen(aMatrix("m"), taskRun("b", "begin", "m")).gone(aMatrix("m")).seen(again("b", "m")).
+			seen(podOf(again("b", "m")), podOf(again("b", "m")).ended("Failed"))},
+		{name: "a task of a matrix is started again after the end of that, and does its work",
+			want: "task begin of one attempt was started twice: TaskRun a/b at 00:00:02.000, and TaskRun a/b at 00:00:04.000, " +
+				"whose pod succeeded",
+			tale: newTale().seen(aMatrix("m"), taskRun("b", "begin", "m")).gone(aMatrix("m")).seen(again("b", "m")).
+				seen(podOf(again("b", "m")).ended("Succeeded"))},
+		{name: "a task of a matrix is started twice before its end",
+			want: "task begin of one attempt was started twice: TaskRun a/b at 00:00:02.000, and TaskRun a/b at 00:00:03.000",
+			tale: newTale().seen(aMatrix("m"), taskRun("b", "begin", "m"), again("b", "m")).gone(aMatrix("m"))},
+		{name: "a task of a run is started again after the end of that",
+			want: "task provision of one attempt was started twice: TaskRun a/p at 00:00:02.000, and TaskRun a/q at 00:00:04.000",
+			tale: newTale().seen(aRun("n1"), taskRun("p", contract.Provision, aRun("n1").String())).gone(aRun("n1")).
+				seen(taskRun("q", contract.Provision, aRun("n1").String()))},
 		{name: "two pods of one TaskRun are alive", want: "two pods of TaskRun s are alive on cluster hub: Pod a/s since",
 			tale: func() *tale {
 				one, two := taskPod("s", contract.Smoketest, "n1"), taskPod("s", contract.Smoketest, "n1")

@@ -87,6 +87,10 @@ func (o Object) isRun() bool {
 	return o.Kind == PipelineRun && o.Labels[contract.LabelPlanHash] != "" && o.Labels[contract.LabelRole] != contract.RoleMatrix
 }
 
+func (o Object) isMatrix() bool {
+	return o.Kind == PipelineRun && o.Labels[contract.LabelRole] == contract.RoleMatrix
+}
+
 func (o Object) attempt() int {
 	n, err := strconv.Atoi(o.Labels[contract.LabelAttempt])
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
+	corev1 "k8s.io/api/core/v1"
 
 	"bflow.dev/bflow/runplan/contract"
 )
@@ -35,18 +36,38 @@ func (j *Judge) enough(cluster string, at time.Time) string {
 	return fmt.Sprintf("at %s pods ask for %d GPUs of cluster %s, which has %d: %s", stamp(at), sum, cluster, j.gpus[cluster], listed(all))
 }
 
-// once: a task of an attempt has one TaskRun.
-func (j *Judge) once(l *life) string {
+// once: a task of an attempt has one TaskRun. Tekton may start a task of a matrix that was deleted a moment before, which
+// its cache still has: the garbage collector takes that TaskRun at once, and its pod must not have done its work.
+func (j *Judge) once(l *life) {
 	if l.Owner == "" || l.task() == "" {
-		return "" // task finish of a run that ended without it
+		return // task finish of a run that ended without it
 	}
 	key := l.Owner + " " + l.task()
 	other := j.tasks[key]
 	j.tasks[key] = l
 	if other == nil {
-		return ""
+		return
 	}
-	return fmt.Sprintf("task %s of one attempt was started twice: %s at %s, and %s at %s", l.task(), other, stamp(other.first.At), l, stamp(l.first.At))
+	twice := fmt.Sprintf("task %s of one attempt was started twice: %s at %s, and %s at %s",
+		l.task(), other, stamp(other.first.At), l, stamp(l.first.At))
+	j.ask(question{cluster: l.cluster, revision: l.first.Revision, kinds: []string{PipelineRun}, answer: func() string {
+		if parent := j.lives[l.cluster+" "+l.Owner]; parent == nil || !parent.isMatrix() || !by(parent.gone, l.first.Revision) {
+			return twice
+		}
+		j.orphans[l.UID] = twice
+		for _, pod := range j.lives {
+			j.note(j.idle(pod))
+		}
+		return ""
+	}})
+}
+
+// idle: a pod whose TaskRun was made after the end of its matrix has not done its work.
+func (j *Judge) idle(pod *life) string {
+	if twice := j.orphans[pod.Owner]; twice != "" && pod.Kind == Pod && pod.Done == string(corev1.PodSucceeded) {
+		return twice + ", whose pod succeeded"
+	}
+	return ""
 }
 
 // single: a TaskRun has one pod at a time, a run one that provisions, and a target pods of one attempt.
