@@ -110,7 +110,7 @@ const (
 	ExitUsage        = 2 // bad flags or an invalid file
 	ExitUnhealthy    = 3 // the system under test is not fit to be measured
 	ExitInvalid      = 4 // the measurement must not be believed
-	ExitBreach       = 5 // regression or SLO breach
+	ExitBreach       = 5 // an objective is missed
 	ExitInconclusive = 6
 	ExitInterrupted  = 130
 )
