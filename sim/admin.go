@@ -38,7 +38,8 @@ func (s *Server) Stats() Stats {
 		Uptime: float64(s.clock.Now()-s.begun) / 1e9, Requests: s.requests.Load(),
 		Events: s.stats.events.Load(), Tokens: s.stats.generation.Load(), BlockedWrites: s.stats.blocked.Load(),
 		Lateness: Lateness{
-			Count: late.n.Load(), P50: late.quantile(.5), P99: late.quantile(.99), P999: late.quantile(.999), Max: late.max.Load(),
+			Count: late.n.Load(), P50: late.quantile(.5), P99: late.quantile(.99), P999: late.quantile(.999),
+			Max: late.max.Load(),
 		},
 		CPU: u.CPU, RunDelay: u.RunDelay, PacerRunDelay: u.PacerRunDelay,
 	}

@@ -20,23 +20,37 @@ func TestEveryAPI(t *testing.T) {
 		want, not        []string
 		events           int
 	}{
-		{name: "responses as a stream", path: "/v1/responses", body: `{"model":"m","input":"a b","max_output_tokens":3,"stream":true}`, events: 7,
-			want: []string{"event: response.created\ndata: {\"type\":\"response.created\"", `"type":"response.output_text.delta"`, `"type":"response.incomplete"`, `"usage":{"input_tokens":2`, `"output_tokens":3`}, not: []string{"[DONE]"}},
-		{name: "responses with messages", path: "/v1/responses", body: `{"input":[{"role":"user","content":[{"type":"input_text","text":"a"}]}],"instructions":"b","max_output_tokens":3}`,
+		{name: "responses as a stream", path: "/v1/responses",
+			body: `{"model":"m","input":"a b","max_output_tokens":3,"stream":true}`, events: 7,
+			want: []string{"event: response.created\ndata: {\"type\":\"response.created\"",
+				`"type":"response.output_text.delta"`, `"type":"response.incomplete"`, `"usage":{"input_tokens":2`,
+				`"output_tokens":3`}, not: []string{"[DONE]"}},
+		{name: "responses with messages", path: "/v1/responses", body: `{"input":[{"role":"user",` +
+			`"content":[{"type":"input_text","text":"a"}]}],"instructions":"b","max_output_tokens":3}`,
 			want: []string{`"object":"response"`, `"type":"output_text","text":" `, `"output_tokens":3`, `"error":null`}},
-		{name: "messages as a stream", path: "/v1/messages", body: `{"model":"m","messages":[{"role":"user","content":"a"}],"system":"b","max_tokens":3,"stream":true}`, events: 9,
-			want: []string{"event: message_start\ndata: ", `"type":"ping"`, `"type":"text_delta","text":" `, `"stop_reason":"max_tokens"`, `"usage":{"output_tokens":3}`, `{"type":"message_stop"`}},
+		{name: "messages as a stream", path: "/v1/messages", body: `{"model":"m","messages":[{"role":"user",` +
+			`"content":"a"}],"system":"b","max_tokens":3,"stream":true}`, events: 9,
+			want: []string{"event: message_start\ndata: ", `"type":"ping"`, `"type":"text_delta","text":" `,
+				`"stop_reason":"max_tokens"`, `"usage":{"output_tokens":3}`, `{"type":"message_stop"`}},
 		{name: "messages", path: "/v1/messages", body: `{"messages":[{"role":"user","content":"a"}],"max_tokens":3}`,
 			want: []string{`"type":"message"`, `"content":[{"type":"text","text":" `, `"output_tokens":3`}},
 		{name: "Triton as a stream", path: "/v2/models/m/generate_stream", events: 3,
-			body: `{"text_input":"a b","stream":true,"exclude_input_in_output":true,"return_num_output_tokens":true,"return_num_input_tokens":true,"return_finish_reason":true,"parameters":{"max_tokens":3}}`,
-			want: []string{`data: {"finish_reason":"None","model_name":"m","model_version":"1","num_input_tokens":2,"num_output_tokens":1,"text_output":" `, `"finish_reason":"length"`}, not: []string{"[DONE]"}},
-		{name: "Triton repeats the prompt unless it is told not to", path: "/v2/models/m/versions/1/generate", body: `{"text_input":"hello","parameters":{"max_tokens":3}}`,
+			body: `{"text_input":"a b","stream":true,"exclude_input_in_output":true,"return_num_output_tokens":true,` +
+				`"return_num_input_tokens":true,"return_finish_reason":true,"parameters":{"max_tokens":3}}`,
+			want: []string{`data: {"finish_reason":"None","model_name":"m","model_version":"1","num_input_tokens":2,` +
+				`"num_output_tokens":1,"text_output":" `, `"finish_reason":"length"`}, not: []string{"[DONE]"}},
+		{name: "Triton repeats the prompt unless it is told not to", path: "/v2/models/m/versions/1/generate",
+			body: `{"text_input":"hello","parameters":{"max_tokens":3}}`,
 			want: []string{`"text_output":"hello `}, not: []string{"num_output_tokens"}},
-		{name: "TGI as a stream", path: "/generate_stream", body: `{"inputs":"a b","parameters":{"max_new_tokens":3,"details":true}}`, events: 3,
-			want: []string{`"token":{"id":1000,"text":" `, `"generated_text":null`, `"details":{"finish_reason":"length","generated_tokens":3,"seed":null,"input_length":2}`}, not: []string{"[DONE]"}},
-		{name: "TGI", path: "/generate", body: `{"inputs":"a","parameters":{"max_new_tokens":3,"details":true}}`, want: []string{`{"generated_text":" `, `"generated_tokens":3`}},
-		{name: "embeddings", path: "/v1/embeddings", body: `{"model":"m","input":"a b"}`, want: []string{`"embedding":[`, `"prompt_tokens":2`}},
+		{name: "TGI as a stream", path: "/generate_stream",
+			body: `{"inputs":"a b","parameters":{"max_new_tokens":3,"details":true}}`, events: 3,
+			want: []string{`"token":{"id":1000,"text":" `, `"generated_text":null`,
+				`"details":{"finish_reason":"length","generated_tokens":3,"seed":null,"input_length":2}`},
+			not: []string{"[DONE]"}},
+		{name: "TGI", path: "/generate", body: `{"inputs":"a","parameters":{"max_new_tokens":3,"details":true}}`,
+			want: []string{`{"generated_text":" `, `"generated_tokens":3`}},
+		{name: "embeddings", path: "/v1/embeddings", body: `{"model":"m","input":"a b"}`,
+			want: []string{`"embedding":[`, `"prompt_tokens":2`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -79,7 +93,8 @@ func TestEveryAPI(t *testing.T) {
 func TestEndpointsBesideTheModel(t *testing.T) {
 	s := listen(t, Config{Models: []string{"m"}})
 	for path, want := range map[string]int{
-		"/v2/health/ready": 200, "/v2/models/m/ready": 200, "/v2/models/m": 200, "/v2/models/x/ready": 400, "/v2/models/m/stats": 404, "/info": 200, "/health": 200,
+		"/v2/health/ready": 200, "/v2/models/m/ready": 200, "/v2/models/m": 200, "/v2/models/x/ready": 400,
+		"/v2/models/m/stats": 404, "/info": 200, "/health": 200,
 	} {
 		if got := call(t, s, "GET", path, ""); got.status != want {
 			t.Errorf("%s: %d %s, want %d", path, got.status, got.body, want)
@@ -105,7 +120,8 @@ func TestErrorsHaveTheShapeOfTheAPI(t *testing.T) {
 		{"/v2/models/x/generate", `{"text_input":"a"}`, `{"error":"The model`},
 		{"/v2/models/m/generate_stream", `{"text_input":"a"}`, `{"error":"when streaming`},
 		{"/generate", `{"parameters":{}}`, `"error_type":"validation"`},
-		{"/v1/messages", `{"messages":[{"role":"user","content":"a"}]}`, `{"type":"error","error":{"type":"invalid_request_error"`},
+		{"/v1/messages", `{"messages":[{"role":"user","content":"a"}]}`,
+			`{"type":"error","error":{"type":"invalid_request_error"`},
 		{"/v1/responses", `{"model":"m"}`, `input is missing or empty`},
 	} {
 		if got := call(t, s, "POST", row.path, row.body); got.status < 400 || !strings.Contains(got.body, row.want) {
@@ -118,21 +134,38 @@ func TestFaultsOfTheOtherAPIs(t *testing.T) {
 	for _, row := range []struct {
 		fault, path, body, want, not string
 	}{
-		{runplan.FaultErrorEvent, "/v2/models/sim/generate_stream", `{"text_input":"a","exclude_input_in_output":true,"max_tokens":4}`, `data: {"error":"injected`, "[DONE]"},
-		{runplan.FaultErrorEvent, "/generate_stream", `{"inputs":"a","parameters":{"max_new_tokens":4}}`, `"error_type":"generation"`, "[DONE]"},
-		{runplan.FaultErrorEvent, "/v1/messages", `{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`, "event: error\n", "message_stop"},
-		{runplan.FaultErrorEvent, "/v1/responses", `{"input":"a","max_output_tokens":4,"stream":true}`, `"type":"response.failed"`, "response.completed"},
-		{runplan.FaultNoDone, "/v2/models/sim/generate_stream", `{"text_input":"a","exclude_input_in_output":true,"return_finish_reason":true,"max_tokens":4}`, `"finish_reason":"None"`, `"finish_reason":"length"`},
-		{runplan.FaultNoDone, "/generate_stream", `{"inputs":"a","parameters":{"max_new_tokens":4,"details":true}}`, `"generated_text":null`, "generated_tokens"},
-		{runplan.FaultNoDone, "/v1/messages", `{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`, "message_delta", "message_stop"},
-		{runplan.FaultUsageMissing, "/generate_stream", `{"inputs":"a","parameters":{"max_new_tokens":4,"details":true}}`, `"details":null`, "generated_tokens"},
-		{runplan.FaultReasoning, "/v1/messages", `{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`, "thinking_delta", "reasoning"},
-		{runplan.FaultEmpty, "/v1/messages", `{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`, "message_stop", "text_delta"},
-		{runplan.FaultToolCalls, "/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`, `"tool_calls":[{"index":0,"function":{"arguments":"`, `"content":" `},
-		{runplan.FaultCR, "/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`, "[DONE]\r\r", "\n"},
+		{runplan.FaultErrorEvent, "/v2/models/sim/generate_stream",
+			`{"text_input":"a","exclude_input_in_output":true,"max_tokens":4}`, `data: {"error":"injected`, "[DONE]"},
+		{runplan.FaultErrorEvent, "/generate_stream", `{"inputs":"a","parameters":{"max_new_tokens":4}}`,
+			`"error_type":"generation"`, "[DONE]"},
+		{runplan.FaultErrorEvent,
+			"/v1/messages", `{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`,
+			"event: error\n", "message_stop"},
+		{runplan.FaultErrorEvent, "/v1/responses", `{"input":"a","max_output_tokens":4,"stream":true}`,
+			`"type":"response.failed"`, "response.completed"},
+		{runplan.FaultNoDone, "/v2/models/sim/generate_stream",
+			`{"text_input":"a","exclude_input_in_output":true,"return_finish_reason":true,"max_tokens":4}`,
+			`"finish_reason":"None"`, `"finish_reason":"length"`},
+		{runplan.FaultNoDone, "/generate_stream", `{"inputs":"a","parameters":{"max_new_tokens":4,"details":true}}`,
+			`"generated_text":null`, "generated_tokens"},
+		{runplan.FaultNoDone,
+			"/v1/messages", `{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`,
+			"message_delta", "message_stop"},
+		{runplan.FaultUsageMissing, "/generate_stream",
+			`{"inputs":"a","parameters":{"max_new_tokens":4,"details":true}}`, `"details":null`, "generated_tokens"},
+		{runplan.FaultReasoning, "/v1/messages",
+			`{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`, "thinking_delta", "reasoning"},
+		{runplan.FaultEmpty, "/v1/messages",
+			`{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`, "message_stop", "text_delta"},
+		{runplan.FaultToolCalls,
+			"/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`,
+			`"tool_calls":[{"index":0,"function":{"arguments":"`, `"content":" `},
+		{runplan.FaultCR, "/v1/chat/completions",
+			`{"messages":[{"role":"user","content":"a"}],"max_tokens":4,"stream":true}`, "[DONE]\r\r", "\n"},
 		{runplan.FaultBOM, "/v1/completions", `{"prompt":"a","max_tokens":4,"stream":true}`, "\ufeffdata: ", "\n\ufeff"},
 		{runplan.FaultNoSpace, "/v1/completions", `{"prompt":"a","max_tokens":4,"stream":true}`, "data:{", "data: {"},
-		{runplan.FaultUsageEvery, "/v1/completions", `{"prompt":"a","max_tokens":4,"stream":true}`, `"completion_tokens":2`, "choices\":[],"},
+		{runplan.FaultUsageEvery, "/v1/completions", `{"prompt":"a","max_tokens":4,"stream":true}`,
+			`"completion_tokens":2`, "choices\":[],"},
 	} {
 		t.Run(row.fault+row.path, func(t *testing.T) {
 			s := listen(t, Config{Sim: runplan.Sim{Faults: []runplan.Fault{{Kind: row.fault}}}})
@@ -173,7 +206,8 @@ func TestABigEvent(t *testing.T) {
 
 func TestEventsHaveTheSizeThatIsAskedFor(t *testing.T) {
 	s := listen(t, Config{NoStamps: true, EventBytes: 203})
-	got := call(t, s, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}],"max_tokens":5,"stream":true}`, "x-request-id", "abc")
+	got := call(t, s, "POST", "/v1/chat/completions",
+		`{"messages":[{"role":"user","content":"a"}],"max_tokens":5,"stream":true}`, "x-request-id", "abc")
 	events := strings.SplitAfter(got.body, "\n\n")
 	if n := len(events[2]); n != 203 || strings.Contains(got.body, "sent_ns") {
 		t.Errorf("%d bytes: %s", n, events[2])

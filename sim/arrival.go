@@ -102,7 +102,8 @@ func (r *receiver) stampAge(now time.Time) time.Duration {
 		return 0
 	}
 	// level and type follow the length, which is 8 bytes on the 64-bit systems we build for
-	if binary.NativeEndian.Uint32(r.oob[8:]) != unix.SOL_SOCKET || binary.NativeEndian.Uint32(r.oob[12:]) != unix.SCM_TIMESTAMPNS {
+	if binary.NativeEndian.Uint32(r.oob[8:]) != unix.SOL_SOCKET ||
+		binary.NativeEndian.Uint32(r.oob[12:]) != unix.SCM_TIMESTAMPNS {
 		return 0
 	}
 	sec := int64(binary.NativeEndian.Uint64(r.oob[head:]))

@@ -25,9 +25,12 @@ const loops = 32
 // chatRequest is a streamed chat with a prompt of 1 kB and an answer of one token.
 func chatRequest(tokens int) string {
 	prompt := strings.Repeat("some words ", 93)
-	body := fmt.Sprintf(`{"model":"sim","messages":[{"role":"user","content":"%s"}],"stream":true,"stream_options":{"include_usage":true},`+
-		`"temperature":0,"max_completion_tokens":%d,"max_tokens":%d,"min_tokens":%d,"ignore_eos":true}`, prompt, tokens, tokens, tokens)
-	return fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nHost: x\r\n"+
+	body := fmt.Sprintf(`{"model":"sim","messages":[{"role":"user","content":"%s"}],"stream":true,`+
+		`"stream_options":{"include_usage":true},`+
+		`"temperature":0,"max_completion_tokens":%d,"max_tokens":%d,"min_tokens":%d,"ignore_eos":true}`, prompt,
+		tokens, tokens, tokens)
+	return fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nAccept: text/event-stream\r\nContent-Type: "+
+		"application/json\r\nHost: x\r\n"+
 		"User-Agent: bflow-load-gen\r\nX-Request-Id: 0123456789abcdef-1-1\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
@@ -98,8 +101,8 @@ func BenchmarkRequestCPU(b *testing.B) {
 	}
 }
 
-// BenchmarkLateness is how late the engine is itself, by the number of streams with an event every 10 ms each. Its pacer
-// has a processor of its own, as in the command.
+// BenchmarkLateness is how late the engine is itself, by the number of streams with an event every 10 ms each. Its
+// pacer has a processor of its own, as in the command.
 func BenchmarkLateness(b *testing.B) {
 	for _, streams := range []int{64, 200, 600, 1000} {
 		b.Run(strconv.Itoa(streams), func(b *testing.B) {

@@ -60,7 +60,8 @@ func readStreams(address string) {
 				return
 			}
 			defer c.Close()
-			fmt.Fprintf(c, "POST /v1/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+			fmt.Fprintf(c, "POST /v1/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: "+
+				"%d\r\n\r\n%s", len(body), body)
 			_, _ = io.Copy(io.Discard, c)
 		}()
 	}
@@ -111,7 +112,9 @@ func BenchmarkEventCPU(b *testing.B) {
 
 // benchEngine returns the processor time per event of the engine.
 func benchEngine(b *testing.B) (time.Duration, Stats) {
-	s, err := Listen(Config{Sim: runplan.Sim{TTFT: runplan.Duration(50 * time.Millisecond), ITL: runplan.Duration(benchGap)}})
+	s, err := Listen(Config{
+		Sim: runplan.Sim{TTFT: runplan.Duration(50 * time.Millisecond), ITL: runplan.Duration(benchGap)},
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -209,7 +212,8 @@ func BenchmarkUnpacedRequests(b *testing.B) {
 func BenchmarkUnpacedEvents(b *testing.B) {
 	s := listen(b, Config{})
 	c := dial(b, s)
-	send(b, c, strings.Replace(post("/v1/completions", fmt.Sprintf(`{"prompt":"a","max_tokens":%d,"stream":true}`, min(b.N, 100_000))),
+	send(b, c, strings.Replace(
+		post("/v1/completions", fmt.Sprintf(`{"prompt":"a","max_tokens":%d,"stream":true}`, min(b.N, 100_000))),
 		"Host: x", "Connection: close", 1))
 	n, err := io.Copy(io.Discard, c)
 	if err != nil {

@@ -91,7 +91,8 @@ func parseFlags(s step.Streams, args []string) (*flags, error) {
 	fs.StringVar(&f.configJSON, "config-json", "", "the same JSON inline")
 	fs.Var(&f.models, "model", "served model name; repeatable, the first is the default")
 	fs.StringVar(&f.truthLog, "truth-log", "", "file to write one JSON line per request to")
-	fs.StringVar(&f.apiKeyEnv, "api-key-env", "", "environment variable with the API key that clients must send (default: none required)")
+	fs.StringVar(&f.apiKeyEnv, "api-key-env", "",
+		"environment variable with the API key that clients must send (default: none required)")
 	f.register(fs)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -115,12 +116,15 @@ func (f *flags) register(fs *flag.FlagSet) {
 	fs.StringVar(&f.tls.ClientCA, "tls-client-ca", "", "PEM file of the CA that must have signed client certificates")
 	fs.BoolVar(&f.tls.HTTP2, "http2", false, "offer HTTP/2 over TLS")
 	fs.BoolVar(&f.stamps, "event-stamps", true, "add the send time to every event")
-	fs.IntVar(&f.eventBytes, "event-bytes", 0, "pad chat and completion events of one token to this many bytes; 0 for no padding")
+	fs.IntVar(&f.eventBytes, "event-bytes", 0,
+		"pad chat and completion events of one token to this many bytes; 0 for no padding")
 }
 
 // load makes the configuration that the flags ask for.
 func (f *flags) load(env func(string) string) (Config, error) {
-	cfg := Config{Models: f.models, TruthLog: f.truthLog, Pod: env("POD_NAME"), NoStamps: !f.stamps, EventBytes: f.eventBytes}
+	cfg := Config{
+		Models: f.models, TruthLog: f.truthLog, Pod: env("POD_NAME"), NoStamps: !f.stamps, EventBytes: f.eventBytes,
+	}
 	var err error
 	if cfg.TLS, err = f.tls.Load(); err != nil {
 		return cfg, err

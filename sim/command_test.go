@@ -35,7 +35,8 @@ func start(t *testing.T, env map[string]string, args ...string) *running {
 	r := &running{cancel: cancel, code: make(chan int, 1)}
 	streams := step.Streams{Out: &r.out, Err: &r.err, Env: func(k string) string { return env[k] }}
 	go func() {
-		r.code <- step.Run(ctx, "sim-engine", Command, streams, append([]string{"--port", "0", "--address-file", file}, args...))
+		r.code <- step.Run(ctx, "sim-engine", Command, streams,
+			append([]string{"--port", "0", "--address-file", file}, args...))
 	}()
 	var address []byte
 	eventually.Nil(t, "the address file", func() (err error) {
@@ -59,7 +60,8 @@ func TestTheCommandServesUntilItIsStopped(t *testing.T) {
 	r := start(t, map[string]string{"KEY": testKey, "POD_NAME": "pod-7"},
 		"--config", config, "--model", "a", "--model", "b", "--truth-log", log, "--api-key-env", "KEY")
 	want(t, "it listens after the startup delay", clock.Now()-begin >= int64(50*time.Millisecond), true)
-	req, _ := http.NewRequest("POST", r.url+"/v1/completions", strings.NewReader(`{"model":"b","prompt":"x","max_tokens":3}`))
+	req, _ := http.NewRequest("POST", r.url+"/v1/completions",
+		strings.NewReader(`{"model":"b","prompt":"x","max_tokens":3}`))
 	req.Header.Set("Authorization", "Bearer "+testKey)
 	req.Header.Set("X-Request-Id", "r-1")
 	resp, err := http.DefaultClient.Do(req)
@@ -106,7 +108,8 @@ func TestBadArgumentsOfTheCommand(t *testing.T) {
 		{"a missing file", []string{"--config", "/does/not/exist"}, 2, "/does/not/exist"},
 		{"a key variable that is not set", []string{"--api-key-env", "NOT_SET"}, 2, `"NOT_SET" is not set`},
 		{"a port in use or not allowed", []string{"--port", "0", "--host", "192.0.2.1"}, 1, "listening"},
-		{"a truth log that cannot be made", []string{"--port", "0", "--truth-log", "/does/not/exist"}, 1, "opening truth log"},
+		{"a truth log that cannot be made", []string{"--port", "0", "--truth-log", "/does/not/exist"}, 1,
+			"opening truth log"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -59,7 +59,9 @@ func follow(route wire.Route, p *wire.Params) error {
 	case wire.Triton:
 		p.Model, p.Stream = route.Model, route.Stream
 		if p.Stream && !p.Exclude {
-			return &wire.InvalidError{Param: "exclude_input_in_output", Message: "when streaming, exclude_input_in_output has to be true"}
+			return &wire.InvalidError{
+				Param: "exclude_input_in_output", Message: "when streaming, exclude_input_in_output has to be true",
+			}
 		}
 	case wire.TGI:
 		p.Model, p.Stream = "", route.Stream
@@ -74,7 +76,8 @@ func (x *exchange) record() *Record {
 	s := x.srv
 	r := s.truth.blank()
 	*r = Record{
-		Number: s.requests.Add(1) - 1, RequestID: x.req.ID, Conn: x.id, Port: x.port, ConnReused: x.served > 0, Path: x.req.Path,
+		Number: s.requests.Add(1) - 1, RequestID: x.req.ID, Conn: x.id, Port: x.port,
+		ConnReused: x.served > 0, Path: x.req.Path,
 		Arrival: x.arrival, ArrivalRead: x.read, ArrivalUnix: s.clock.Wall(x.arrival),
 		Events: r.Events[:0], EventTokens: r.EventTokens[:0],
 	}
@@ -111,7 +114,8 @@ func (x *exchange) stream(rec *Record, p *wire.Params, model string) *stream {
 	*s = stream{srv: x.srv, c: x.conn, rec: rec, whole: !p.Stream, usage: tellsUsage(p), perEvent: 1}
 	s.scratch = &x.srv.scratch
 	s.ans = x.ans
-	s.ans.API, s.ans.Extras, s.ans.Model, s.ans.Prompt = p.API, p.Extras, model, rec.PromptTokens
+	s.ans.API, s.ans.Extras = p.API, p.Extras
+	s.ans.Model, s.ans.Prompt = model, rec.PromptTokens
 	s.ans.Created = wire.Started(rec.ArrivalUnix)
 	s.ans.Draw = mix(uint64(x.srv.cfg.Seed)) + uint64(rec.Number)
 	s.ans.Chunked = x.req.Minor == 1

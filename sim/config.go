@@ -57,7 +57,8 @@ func (c Config) Validate() error {
 	bad(c.MaxNumSeqs < 0, "max_num_seqs %d: want 0 (no limit) or more", c.MaxNumSeqs)
 	bad(c.MaxModelLen < 0, "max_model_len %d: want 0 (%d) or more", c.MaxModelLen, DefaultModelLen)
 	bad(c.KVTokens < 0, "kv_tokens %d: want 0 (not modelled) or more", c.KVTokens)
-	bad(c.KVTokens > 0 && c.KVTokens < engine.BlockSize, "kv_tokens %d: want at least one block of %d", c.KVTokens, engine.BlockSize)
+	bad(c.KVTokens > 0 && c.KVTokens < engine.BlockSize, "kv_tokens %d: want at least one block of %d",
+		c.KVTokens, engine.BlockSize)
 	bad(c.FailureRate < 0 || c.FailureRate > 1, "failure_rate %v: want 0 to 1", c.FailureRate)
 	bad(c.PrefillTokensPerS < 0 || c.DecodeTokensPerS < 0, "prefill_tokens_per_s and decode_tokens_per_s: want 0 or more")
 	bad((c.PrefillTokensPerS > 0) != (c.DecodeTokensPerS > 0),
@@ -96,7 +97,8 @@ func (c Config) model() engine.Model {
 		MaxSeqs: c.MaxNumSeqs, PrefixCache: c.PrefixCache, KVTokens: c.KVTokens,
 	}
 	if c.batched() {
-		return engine.NewBatch(engine.Rates{Timing: t, Prefill: c.PrefillTokensPerS, Decode: c.DecodeTokensPerS}, uint64(c.Seed))
+		return engine.NewBatch(engine.Rates{Timing: t, Prefill: c.PrefillTokensPerS, Decode: c.DecodeTokensPerS},
+			uint64(c.Seed))
 	}
 	return engine.NewExact(t)
 }

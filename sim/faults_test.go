@@ -25,7 +25,9 @@ func faulty(t *testing.T, kind string) *Server {
 	if kind == runplan.FaultRoleFirst {
 		ttft = ms(500)
 	}
-	return listen(t, Config{Models: []string{"m"}, Sim: runplan.Sim{TTFT: ttft, ITL: ms(1), Faults: []runplan.Fault{{Kind: kind}}}})
+	return listen(t, Config{
+		Models: []string{"m"}, Sim: runplan.Sim{TTFT: ttft, ITL: ms(1), Faults: []runplan.Fault{{Kind: kind}}},
+	})
 }
 
 const withUsage = `,"stream_options":{"include_usage":true}`
@@ -101,7 +103,8 @@ func TestFaultsOfOneRequest(t *testing.T) {
 		}},
 		{runplan.FaultRoleFirst, 200, StatusComplete, func(t *testing.T, a answer, r readStream) {
 			whole(t, a, r)
-			want(t, "the role came long before the token", r.events[1].SentNS-r.events[0].SentNS > int64(300*time.Millisecond), true)
+			want(t, "the role came long before the token",
+				r.events[1].SentNS-r.events[0].SentNS > int64(300*time.Millisecond), true)
 		}},
 		{runplan.FaultReasoning, 200, StatusComplete, func(t *testing.T, a answer, r readStream) {
 			whole(t, a, r)

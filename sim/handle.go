@@ -9,8 +9,8 @@ import (
 	"bflow.dev/bflow/sim/wire"
 )
 
-// handle answers req, whose first byte came at the monotonic time arrival and was read at read. It returns whether the connection can
-// serve another request; a stream may still be running then.
+// handle answers req, whose first byte came at the monotonic time arrival and was read at read. It returns whether the
+// connection can serve another request; a stream may still be running then.
 func (c *conn) handle(req *wire.Request, read, arrival int64) bool {
 	c.x = exchange{conn: c, req: req, read: read, arrival: arrival}
 	x := &c.x

@@ -179,7 +179,8 @@ func ended(t testing.TB, s *Server, n int) []Record {
 }
 
 func chatBody(tokens int, more string) string {
-	return `{"model":"m","messages":[{"role":"user","content":"say it in short common words"}],"stream":true,"max_tokens":` +
+	return `{"model":"m","messages":[{"role":"user","content":"say it in short common words"}],` +
+		`"stream":true,"max_tokens":` +
 		number(float64(tokens)) + more + `}`
 }
 

@@ -31,9 +31,11 @@ func (s *Server) exposeLoad(p *page, l engine.Load) {
 	p.value("vllm:num_requests_running", "gauge", "Requests in the batch.", float64(l.Running))
 	p.value("vllm:num_requests_waiting", "gauge", "Requests that wait to be scheduled.", float64(l.Waiting))
 	p.value("vllm:kv_cache_usage_perc", "gauge", "Share of the KV cache in use, 1 is all of it.", l.KVUsed)
-	p.value("vllm:prefix_cache_queries_total", "counter", "Prompt tokens looked up in the prefix cache.", float64(l.PrefixQueries))
+	p.value("vllm:prefix_cache_queries_total", "counter", "Prompt tokens looked up in the prefix cache.",
+		float64(l.PrefixQueries))
 	p.value("vllm:prefix_cache_hits_total", "counter", "Prompt tokens found in the prefix cache.", float64(l.PrefixHits))
-	p.value("vllm:num_preemptions_total", "counter", "Sequences that lost their KV cache and started over.", float64(l.Preemptions))
+	p.value("vllm:num_preemptions_total", "counter", "Sequences that lost their KV cache and started over.",
+		float64(l.Preemptions))
 	p.family("vllm:cache_config_info", "gauge", "Configuration of the KV cache.")
 	p.sample("vllm:cache_config_info", `,block_size="`+strconv.Itoa(engine.BlockSize)+`",num_gpu_blocks="`+
 		strconv.Itoa(l.KVBlocks)+`",enable_prefix_caching="`+pythonBool(s.cfg.PrefixCache)+`"`, 1)
@@ -49,7 +51,8 @@ func pythonBool(b bool) string {
 
 func (s *Server) exposeRequests(p *page) {
 	st := s.stats
-	p.value("vllm:prompt_tokens_total", "counter", "Prompt tokens of requests whose prompt was read.", float64(st.prompt.Load()))
+	p.value("vllm:prompt_tokens_total", "counter", "Prompt tokens of requests whose prompt was read.",
+		float64(st.prompt.Load()))
 	p.value("vllm:generation_tokens_total", "counter", "Output tokens made.", float64(st.generation.Load()))
 	p.family("vllm:request_success_total", "counter", "Finished requests by reason.")
 	for i, reason := range [finishReasons]string{"stop", "length", "abort", "error"} {
@@ -73,7 +76,8 @@ func (s *Server) exposeSelf(p *page) {
 	u := s.usage()
 	p.histogram("bflow_sim_send_lateness_seconds", "How much later than due tokens were sent.", s.stats.lateness)
 	p.value("bflow_sim_events_total", "counter", "Sends with tokens.", float64(s.stats.events.Load()))
-	p.value("bflow_sim_blocked_writes_total", "counter", "Requests' sends that had to wait for the client to read.", float64(s.stats.blocked.Load()))
+	p.value("bflow_sim_blocked_writes_total", "counter", "Requests' sends that had to wait for the client to read.",
+		float64(s.stats.blocked.Load()))
 	p.value("bflow_sim_run_delay_seconds_total", "counter", "Time that threads waited for a processor.", u.RunDelay)
 	p.value("process_cpu_seconds_total", "counter", "Processor time, user and system.", u.CPU)
 	p.value("process_start_time_seconds", "gauge", "Start of the engine in Unix time.", float64(s.clock.Wall(s.begun))/1e9)

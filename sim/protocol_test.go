@@ -24,12 +24,16 @@ func TestRequestsAreRefusedWithTheFieldAtFault(t *testing.T) {
 		{"a prompt of the wrong type", "/v1/completions", `{"prompt":7}`, 400, "prompt", "string or a list"},
 		{"no messages", "/v1/chat/completions", `{"prompt":"a"}`, 400, "messages", "missing"},
 		{"a message without a role", "/v1/chat/completions", `{"messages":[{"content":"x"}]}`, 400, "messages", "role"},
-		{"an image", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "messages", "image_url"},
+		{"an image", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400,
+			"messages", "image_url"},
 		{"max_tokens of 0", "/v1/completions", `{"prompt":"a","max_tokens":0}`, 400, "max_tokens", "at least 1"},
 		{"max_tokens as text", "/v1/completions", `{"prompt":"a","max_tokens":"5"}`, 400, "max_tokens", "integer"},
-		{"more tokens than the context has", "/v1/completions", `{"prompt":"a","max_tokens":9999999}`, 400, "max_tokens", "context length"},
-		{"min_tokens above max_tokens", "/v1/completions", `{"prompt":"a","max_tokens":3,"min_tokens":4}`, 400, "min_tokens", "more than"},
-		{"stream_options without stream", "/v1/completions", `{"prompt":"a","stream_options":{"include_usage":true}}`, 400, "stream_options", "needs stream"},
+		{"more tokens than the context has", "/v1/completions", `{"prompt":"a","max_tokens":9999999}`, 400,
+			"max_tokens", "context length"},
+		{"min_tokens above max_tokens", "/v1/completions", `{"prompt":"a","max_tokens":3,"min_tokens":4}`, 400,
+			"min_tokens", "more than"},
+		{"stream_options without stream", "/v1/completions", `{"prompt":"a","stream_options":{"include_usage":true}}`,
+			400, "stream_options", "needs stream"},
 		{"a body that is no JSON", "/v1/completions", `{"prompt":`, 400, "", "not a JSON object"},
 		{"an empty body", "/v1/chat/completions", ``, 400, "", "not a JSON object"},
 		{"data after the body", "/v1/completions", `{"prompt":"a"} x`, 400, "", "data after"},
@@ -51,8 +55,10 @@ func TestRequestsAreRefusedWithTheFieldAtFault(t *testing.T) {
 			if e.Error.Param != nil {
 				param = *e.Error.Param
 			}
-			if got.status != row.status || e.Error.Code != row.status || param != row.param || !strings.Contains(e.Error.Message, row.message) {
-				t.Errorf("status %d, error %+v, param %q; want %d, %q in %q", got.status, e.Error, param, row.status, row.message, row.param)
+			if got.status != row.status || e.Error.Code != row.status || param != row.param ||
+				!strings.Contains(e.Error.Message, row.message) {
+				t.Errorf("status %d, error %+v, param %q; want %d, %q in %q",
+					got.status, e.Error, param, row.status, row.message, row.param)
 			}
 		})
 	}
@@ -60,7 +66,8 @@ func TestRequestsAreRefusedWithTheFieldAtFault(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	s := listen(t, Config{Models: []string{"m", "alias"}})
-	chat := `"messages":[{"role":"system","content":"be brief"},{"role":"user","content":[{"type":"text","text":"one two"}]}]`
+	chat := `"messages":[{"role":"system","content":"be brief"},{"role":"user","content":[{"type":"text",` +
+		`"text":"one two"}]}]`
 	for _, row := range []struct {
 		name, path, body string
 		prompt, output   int
@@ -71,10 +78,12 @@ func TestAnswers(t *testing.T) {
 		{"a batch of one", "/v1/completions", `{"prompt":["one two"],"max_tokens":2}`, 2, 2, "length"},
 		{"the default length of a completion", "/v1/completions", `{"prompt":"one"}`, 1, 16, "length"},
 		{"a chat with its template", "/v1/chat/completions", `{` + chat + `,"max_tokens":3}`, 2*4 + 3 + 4, 3, "length"},
-		{"max_completion_tokens comes first", "/v1/chat/completions", `{` + chat + `,"max_tokens":9,"max_completion_tokens":3}`, 15, 3, "length"},
+		{"max_completion_tokens comes first", "/v1/chat/completions",
+			`{` + chat + `,"max_tokens":9,"max_completion_tokens":3}`, 15, 3, "length"},
 		{"a chat that stops by itself", "/v1/chat/completions", `{` + chat + `,"n":null}`, 15, 128, "stop"},
 		{"min_tokens beyond that", "/v1/chat/completions", `{` + chat + `,"min_tokens":200}`, 15, 200, "stop"},
-		{"unknown fields are ignored", "/v1/completions", `{"prompt":"a","max_tokens":1,"temperature":0.5e-1,"stop":null,"logit_bias":{"5":[1,{}]}}`, 1, 1, "length"},
+		{"unknown fields are ignored", "/v1/completions",
+			`{"prompt":"a","max_tokens":1,"temperature":0.5e-1,"stop":null,"logit_bias":{"5":[1,{}]}}`, 1, 1, "length"},
 	} {
 		for _, stream := range []string{`,"stream":false}`, `,"stream":true,"stream_options":{"include_usage":true}}`} {
 			t.Run(row.name+stream, func(t *testing.T) {
@@ -146,7 +155,8 @@ func TestSmallEndpoints(t *testing.T) {
 		{"their context length", "GET", "/v1/models", "", `"max_model_len":4096`},
 		{"the version", "GET", "/version", "", `"version":"` + Version + `"`},
 		{"tokenize text", "POST", "/tokenize", `{"prompt":"one, two"}`, `"count":3`},
-		{"tokenize a chat", "POST", "/tokenize", `{"model":"m","messages":[{"role":"user","content":"one two"}]}`, `"count":9`},
+		{"tokenize a chat", "POST", "/tokenize",
+			`{"model":"m","messages":[{"role":"user","content":"one two"}]}`, `"count":9`},
 		{"reset of the cache", "POST", "/reset_prefix_cache", "", ""},
 		{"a query is ignored", "GET", "/health?verbose=1", "", ""},
 	} {

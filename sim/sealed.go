@@ -57,8 +57,8 @@ func (t *sealed) send(b []byte) (blocked bool, err error) {
 
 func (t *sealed) wait() { t.socket.out.wait() }
 
-// shakeHands does the handshake; false means that there is nothing left to do for the connection, which has failed or has
-// spoken HTTP/2 to its end.
+// shakeHands does the handshake; false means that there is nothing left to do for the connection, which has failed or
+// has spoken HTTP/2 to its end.
 func (c *conn) shakeHands(t *sealed) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()

@@ -64,7 +64,8 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, clock: pace.NewClock(), model: cfg.model(), faults: &faults{seed: uint64(cfg.Seed)},
-		immediate: cfg.immediate(), truth: log, stats: newStats(cfg.MaxModelLen), conns: map[*conn]struct{}{}, closing: make(chan struct{}),
+		immediate: cfg.immediate(), truth: log, stats: newStats(cfg.MaxModelLen), conns: map[*conn]struct{}{},
+		closing: make(chan struct{}),
 	}
 	lead := cfg.TTFT.D()
 	if cfg.TTFTStdev > 0 || cfg.batched() {
@@ -84,8 +85,8 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Listen starts a server with an in-memory truth on a free port of 127.0.0.1, or on cfg.Socket. The startup delay of cfg
-// is not waited for.
+// Listen starts a server with an in-memory truth on a free port of 127.0.0.1, or on cfg.Socket. The startup delay of
+// cfg is not waited for.
 func Listen(cfg Config) (*Server, error) {
 	cfg.KeepTruth = true
 	s, err := New(cfg)
@@ -180,7 +181,8 @@ func (s *Server) at(when int64, f func()) {
 	}))
 }
 
-// enter makes Close wait for a goroutine that it does not start, until that calls wg.Done; false when the server is closing.
+// enter makes Close wait for a goroutine that it does not start, until that calls wg.Done; false when the server is
+// closing.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -135,7 +135,9 @@ func (s *stream) appendFinish(b []byte, now int64) []byte {
 }
 
 func (s *stream) ending(now int64) wire.End {
-	return wire.End{Output: s.seq.Want, Reasoning: s.reasoning, Finish: s.finish, Usage: s.usage, NoDone: s.noDone, Now: now}
+	return wire.End{
+		Output: s.seq.Want, Reasoning: s.reasoning, Finish: s.finish, Usage: s.usage, NoDone: s.noDone, Now: now,
+	}
 }
 
 // endless tells that the last event must not say that it is the last, where that is all the terminator there is.

@@ -15,7 +15,9 @@ import (
 func TestExactTimingIsNeverEarly(t *testing.T) {
 	const streams, tokens = 32, 30
 	ttft, itl := 50*time.Millisecond, 10*time.Millisecond
-	s := listen(t, Config{Models: []string{"m"}, Sim: runplan.Sim{TTFT: runplan.Duration(ttft), ITL: runplan.Duration(itl)}})
+	s := listen(t, Config{
+		Models: []string{"m"}, Sim: runplan.Sim{TTFT: runplan.Duration(ttft), ITL: runplan.Duration(itl)},
+	})
 	var wg sync.WaitGroup
 	for range streams {
 		wg.Go(func() {
@@ -122,7 +124,9 @@ func TestASlowReaderBlocksNobody(t *testing.T) {
 	s := listen(t, Config{Models: []string{"m"}, Sim: runplan.Sim{TTFT: ms(1)}})
 	slow := dial(t, s)
 	send(t, slow, post("/v1/chat/completions", chatBody(100_000, "")))
-	eventually.True(t, "the engine cannot write on", func() bool { return s.Stats().BlockedWrites > 0 || s.stats.generation.Load() == 100_000 })
+	eventually.True(t, "the engine cannot write on", func() bool {
+		return s.Stats().BlockedWrites > 0 || s.stats.generation.Load() == 100_000
+	})
 	r := parseStream(t, call(t, s, "POST", "/v1/chat/completions", chatBody(5, "")).body)
 	want(t, "tokens of another client", len(r.tokens), 5)
 	slow.Close()

@@ -44,7 +44,9 @@ func secure(t *testing.T, cfg Config, http2, mutual bool) (*Server, *http.Client
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, ForceAttemptHTTP2: http2}
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, ForceAttemptHTTP2: http2,
+	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return s, &http.Client{Transport: transport}
 }
@@ -52,7 +54,8 @@ func secure(t *testing.T, cfg Config, http2, mutual bool) (*Server, *http.Client
 // threeOf asks for three tokens.
 func threeOf(t *testing.T, client *http.Client, base string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(eventually.Context(t), http.MethodPost, base+"/v1/completions", strings.NewReader(threeTokens))
+	req, err := http.NewRequestWithContext(eventually.Context(t), http.MethodPost, base+"/v1/completions",
+		strings.NewReader(threeTokens))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +74,8 @@ func TestTLS(t *testing.T) {
 				resp := threeOf(t, client, s.URL())
 				body, err := io.ReadAll(resp.Body)
 				resp.Body.Close()
-				if err != nil || resp.Proto != name || strings.Count(string(body), `"text":" `) != 3 || !strings.HasSuffix(string(body), "data: [DONE]\n\n") {
+				if err != nil || resp.Proto != name || strings.Count(string(body), `"text":" `) != 3 ||
+					!strings.HasSuffix(string(body), "data: [DONE]\n\n") {
 					t.Fatalf("%s, error %v: %s", resp.Proto, err, body)
 				}
 			}
@@ -93,7 +97,8 @@ func TestAClientWithoutACertificateIsTurnedAway(t *testing.T) {
 }
 
 func TestFaultsWorkUnderTLS(t *testing.T) {
-	s, client := secure(t, Config{Sim: runplan.Sim{TTFT: ms(1), ITL: ms(1), Faults: []runplan.Fault{{Kind: runplan.FaultReset}}}}, false, false)
+	s, client := secure(t, Config{
+		Sim: runplan.Sim{TTFT: ms(1), ITL: ms(1), Faults: []runplan.Fault{{Kind: runplan.FaultReset}}}}, false, false)
 	resp := threeOf(t, client, s.URL())
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err == nil {
@@ -111,9 +116,10 @@ func TestAUnixSocket(t *testing.T) {
 	if s.URL() != "unix://"+filepath.Join(dir, "s") {
 		t.Errorf("URL %s", s.URL())
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "s"))
-	}}}
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
 	resp := threeOf(t, client, "http://x")
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err != nil || !strings.HasSuffix(string(body), "[DONE]\n\n") {
@@ -126,7 +132,8 @@ func TestTheFlagsOfAConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, nil, "--listen", "127.0.0.1:0", "--tls-cert", files.Cert, "--tls-key", files.Key, "--http2", "--event-stamps=false", "--event-bytes", "203")
+	r := start(t, nil, "--listen", "127.0.0.1:0", "--tls-cert", files.Cert, "--tls-key", files.Key, "--http2",
+		"--event-stamps=false", "--event-bytes", "203")
 	defer r.cancel()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	resp, err := client.Get(strings.Replace(r.url, "http:", "https:", 1) + "/health")

@@ -27,7 +27,9 @@ func (f TLSFiles) Load() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the certificate of the engine: %w", err)
 	}
-	cfg := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	cfg := &tls.Config{
+		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+	}
 	if f.HTTP2 {
 		cfg.NextProtos = []string{"h2", "http/1.1"}
 	}

@@ -106,7 +106,8 @@ func TestTheKneeIsDecodeRateByOutputLength(t *testing.T) {
 		{name: "64 sequences, 128 tokens", decode: 4000, seqs: 64, want: 128, prompt: 256},
 		{name: "16 sequences, short outputs", decode: 1000, seqs: 16, want: 20, prompt: 64},
 		{name: "256 sequences, long prompts", decode: 8000, seqs: 256, want: 200, prompt: 2000},
-		{name: "an ITL of its own below the batch's", decode: 4000, seqs: 64, want: 128, prompt: 256, itl: 8 * time.Millisecond},
+		{name: "an ITL of its own below the batch's", decode: 4000, seqs: 64, want: 128, prompt: 256,
+			itl: 8 * time.Millisecond},
 		{name: "no limit of sequences", decode: 4000, want: 128, prompt: 256},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -229,7 +230,8 @@ func TestSharedPrefixesAreReadOnce(t *testing.T) {
 
 func TestTheSameSeedGivesTheSameTokens(t *testing.T) {
 	r := rates(4000, 16)
-	r.TTFTStdev, r.ITLStdev, r.ITL, r.KVTokens = int64(time.Millisecond), int64(time.Millisecond), int64(4*time.Millisecond), 4096
+	r.TTFTStdev, r.ITLStdev = int64(time.Millisecond), int64(time.Millisecond)
+	r.ITL, r.KVTokens = int64(4*time.Millisecond), 4096
 	run := func() *load {
 		l := &load{rate: 50, n: 200, prompt: 100, want: 50}
 		l.run(NewBatch(r, 7))
@@ -252,7 +254,8 @@ func TestARemovedSequenceLeavesNothingBehind(t *testing.T) {
 		name  string
 		after time.Duration
 	}{
-		{"before it is scheduled", 0}, {"while it waits or is read", 2 * time.Millisecond}, {"while it decodes", 40 * time.Millisecond},
+		{"before it is scheduled", 0}, {"while it waits or is read", 2 * time.Millisecond},
+		{"while it decodes", 40 * time.Millisecond},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b := NewBatch(r, 1)

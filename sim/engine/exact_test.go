@@ -16,8 +16,10 @@ func TestExactDeadlines(t *testing.T) {
 		stride int
 		due    []int64 // of each token
 	}{
-		{"the first after ttft, the others itl apart", Timing{TTFT: 50 * ms, ITL: 10 * ms}, 4, 1, []int64{50 * ms, 60 * ms, 70 * ms, 80 * ms}},
-		{"two together leave with the second", Timing{TTFT: 50 * ms, ITL: 10 * ms}, 5, 2, []int64{60 * ms, 60 * ms, 80 * ms, 80 * ms, 90 * ms}},
+		{"the first after ttft, the others itl apart", Timing{TTFT: 50 * ms, ITL: 10 * ms}, 4, 1,
+			[]int64{50 * ms, 60 * ms, 70 * ms, 80 * ms}},
+		{"two together leave with the second", Timing{TTFT: 50 * ms, ITL: 10 * ms}, 5, 2,
+			[]int64{60 * ms, 60 * ms, 80 * ms, 80 * ms, 90 * ms}},
 		{"without itl all are due with the first", Timing{TTFT: 5 * ms}, 3, 1, []int64{5 * ms, 5 * ms, 5 * ms}},
 		{"one token", Timing{TTFT: 5 * ms, ITL: ms}, 1, 1, []int64{5 * ms}},
 		{"a stride beyond the output", Timing{TTFT: 5 * ms, ITL: ms}, 2, 9, []int64{6 * ms, 6 * ms}},
@@ -94,7 +96,8 @@ func (l *leaver) Tokens(int, int64) bool {
 }
 
 func TestASinkMayRemoveItself(t *testing.T) {
-	for name, m := range map[string]Model{"exact": NewExact(Timing{ITL: ms, TTFT: ms}), "batch": NewBatch(rates(1000, 4), 1)} {
+	for name, m := range map[string]Model{"exact": NewExact(Timing{ITL: ms, TTFT: ms}),
+		"batch": NewBatch(rates(1000, 4), 1)} {
 		t.Run(name, func(t *testing.T) {
 			l := &leaver{m: m, Seq: Seq{Prompt: 1, Want: 10, Stride: 1}}
 			l.Sink = l

@@ -43,7 +43,10 @@ func start(t *testing.T, timing engine.Timing) *Pacer {
 // TestNothingIsEarlyAndNothingIsForgotten submits from several goroutines, with deadlines that often fall together
 // with the moment at which the thread goes to sleep.
 func TestNothingIsEarlyAndNothingIsForgotten(t *testing.T) {
-	p := start(t, engine.Timing{TTFT: int64(150 * time.Microsecond), ITL: int64(200 * time.Microsecond), ITLStdev: int64(100 * time.Microsecond)})
+	p := start(t, engine.Timing{
+		TTFT: int64(150 * time.Microsecond), ITL: int64(200 * time.Microsecond),
+		ITLStdev: int64(100 * time.Microsecond),
+	})
 	var submitted, done sync.WaitGroup
 	all := make([]*times, 400)
 	done.Add(len(all))

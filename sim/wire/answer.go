@@ -377,7 +377,8 @@ func (a *Answer) Error(status int, param, message string) []byte {
 	case TGI:
 		return fmt.Appendf(nil, `{"error":%s,"error_type":%s}`, quote(message), quote(tgiErrorType(status)))
 	case Messages:
-		return fmt.Appendf(nil, `{"type":"error","error":{"type":%s,"message":%s}}`, quote(messagesErrorType(status)), quote(message))
+		return fmt.Appendf(nil, `{"type":"error","error":{"type":%s,"message":%s}}`,
+			quote(messagesErrorType(status)), quote(message))
 	}
 	return ErrorBody(status, param, message)
 }

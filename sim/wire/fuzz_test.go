@@ -17,7 +17,8 @@ func FuzzReadHead(f *testing.F) {
 		"POST /v1/completions HTTP/1.1\r\nContent-Length: 3\r\nConnection: close\r\nX-Request-Id: a\"b\r\n\r\nabc",
 		"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
 		"POST / HTTP/1.0\nContent-Length: 0\n\n", "\r\n\r\nGET http://h/p?q HTTP/1.1\r\n\r\n",
-		"GET / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n", "GET / HTTP/3.0\r\n\r\n", " / HTTP/1.1\r\n\r\n", "GET", "0 ? HTTP/1.0\n\n",
+		"GET / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n", "GET / HTTP/3.0\r\n\r\n", " / HTTP/1.1\r\n\r\n",
+		"GET", "0 ? HTTP/1.0\n\n",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -60,9 +61,12 @@ func FuzzParseParams(f *testing.F) {
 	for _, seed := range []string{
 		`{"model":"m","prompt":"one two","max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`,
 		`{"messages":[{"role":"user","content":[{"type":"text","text":"\u00e9\ud83d\ude00\n"}]}],"n":1}`,
-		`{"prompt":[1,2,3],"min_tokens":2,"ignore_eos":true,"stop":null}`, `{"prompt":[[1],["a"]]}`, `[]`, `{`, `{"a":1e5,"b":-0.1E+2}`,
-		`{"input":[{"role":"user","content":"a"}],"instructions":"b","max_output_tokens":3}`, `{"system":[{"type":"text","text":"x"}],"messages":[{"role":"user","content":"a"}],"max_tokens":3}`,
-		`{"text_input":"a","return_num_output_tokens":true,"parameters":{"max_tokens":3}}`, `{"inputs":"a","parameters":{"max_new_tokens":3,"details":true}}`,
+		`{"prompt":[1,2,3],"min_tokens":2,"ignore_eos":true,"stop":null}`, `{"prompt":[[1],["a"]]}`, `[]`, `{`,
+		`{"a":1e5,"b":-0.1E+2}`,
+		`{"input":[{"role":"user","content":"a"}],"instructions":"b","max_output_tokens":3}`,
+		`{"system":[{"type":"text","text":"x"}],"messages":[{"role":"user","content":"a"}],"max_tokens":3}`,
+		`{"text_input":"a","return_num_output_tokens":true,"parameters":{"max_tokens":3}}`,
+		`{"inputs":"a","parameters":{"max_new_tokens":3,"details":true}}`,
 		`{"prompt":"\ud800x","max_tokens":00}`, "{\"prompt\":\"a\x01\"}", `{"prompt":"a",}`,
 	} {
 		for api := range byte(TGI + 1) {

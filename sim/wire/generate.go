@@ -65,7 +65,8 @@ func (a *Answer) appendDetails(b []byte, e End) []byte {
 	if !a.Details || !e.Usage {
 		return append(b, "null"...)
 	}
-	return fmt.Appendf(b, `{"finish_reason":%q,"generated_tokens":%d,"seed":null,"input_length":%d}`, tgiReason(e.Finish), e.Output, a.Prompt)
+	return fmt.Appendf(b, `{"finish_reason":%q,"generated_tokens":%d,"seed":null,"input_length":%d}`,
+		tgiReason(e.Finish), e.Output, a.Prompt)
 }
 
 func tgiReason(finish string) string {

@@ -4,8 +4,9 @@ import "fmt"
 
 func (a *Answer) startMessage(b []byte, now int64) []byte {
 	b, start := a.begin(b, "message_start")
-	b = fmt.Appendf(b, `{"type":"message_start",%s"message":{"id":%q,"type":"message","role":"assistant","model":%s,"content":[],`+
-		`"stop_reason":null,"usage":{"input_tokens":%d,"output_tokens":1}}`, a.split, a.ID, quote(a.Model), a.Prompt)
+	b = fmt.Appendf(b,
+		`{"type":"message_start",%s"message":{"id":%q,"type":"message","role":"assistant","model":%s,"content":[],`+
+			`"stop_reason":null,"usage":{"input_tokens":%d,"output_tokens":1}}`, a.split, a.ID, quote(a.Model), a.Prompt)
 	b = a.finish(b, start, now)
 	b, start = a.begin(b, "content_block_start")
 	b = append(b, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}`...)

@@ -100,7 +100,8 @@ func (a *Answer) wholeChunk(e End) []byte {
 	if a.API == Chat {
 		object, message = "chat.completion", `"message":{"role":"assistant","reasoning":`
 	}
-	body := fmt.Appendf(nil, `{"id":%q,"object":%q,"created":%d,"model":%s,"choices":[{"index":0,%s`, a.ID, object, a.Created, quote(a.Model), message)
+	body := fmt.Appendf(nil, `{"id":%q,"object":%q,"created":%d,"model":%s,"choices":[{"index":0,%s`, a.ID, object,
+		a.Created, quote(a.Model), message)
 	reasoning := 0
 	if a.API == Chat {
 		reasoning = e.Reasoning

@@ -54,7 +54,10 @@ type Reader struct{ paramReader }
 
 // Params is ParseParams; its result is valid until the next call.
 func (r *Reader) Params(body []byte, api API) (*Params, error) {
-	r.paramReader = paramReader{scanner: scanner{data: body}, Params: Params{API: api, MaxTokens: -1, N: 1, Messages: r.Messages[:0]}, maxNew: -1}
+	r.paramReader = paramReader{
+		scanner: scanner{data: body},
+		Params:  Params{API: api, MaxTokens: -1, N: 1, Messages: r.Messages[:0]}, maxNew: -1,
+	}
 	r.members()
 	r.end()
 	if r.err != nil {

@@ -111,7 +111,10 @@ func (req *Request) begin(line []byte) error {
 		req.asked = req.Close
 		return nil
 	}
-	*req = Request{Method: req.Method, Path: req.Path, Minor: req.Minor, Close: req.asked, line: req.line, asked: req.asked, length: -1}
+	*req = Request{
+		Method: req.Method, Path: req.Path, Minor: req.Minor, Close: req.asked, line: req.line,
+		asked: req.asked, length: -1,
+	}
 	return nil
 }
 
@@ -151,7 +154,8 @@ func (req *Request) parseField(line []byte) error {
 	}
 	value = bytes.Trim(value, " \t")
 	switch len(name) { // the length sorts out nearly all fields without a comparison
-	case len("Connection"), len("Content-Length"), len("Transfer-Encoding"), len("Expect"), len("X-Request-Id"), len("Authorization"):
+	case len("Connection"), len("Content-Length"), len("Transfer-Encoding"), len("Expect"), len("X-Request-Id"),
+		len("Authorization"):
 		return req.setField(name, value)
 	}
 	return nil

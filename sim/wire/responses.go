@@ -23,13 +23,15 @@ func (a *Answer) startResponse(b []byte, now int64) []byte {
 		b = a.finish(append(b, `,"output":[],"usage":null}`...), start, now)
 	}
 	b, start := a.typedEvent(b, "response.output_item.added")
-	b = append(b, `,"output_index":0,"item":{"id":"msg_1","type":"message","status":"in_progress","role":"assistant","content":[]}`...)
+	b = append(b, `,"output_index":0,"item":{"id":"msg_1","type":"message","status":"in_progress",`+
+		`"role":"assistant","content":[]}`...)
 	return a.finish(b, start, now)
 }
 
 // appendResponse appends the beginning of the object that some events repeat.
 func (a *Answer) appendResponse(b []byte, status string) []byte {
-	return fmt.Appendf(b, `{"id":%q,"object":"response","created_at":%d,"model":%s,"status":%q`, a.ID, a.Created, quote(a.Model), status)
+	return fmt.Appendf(b, `{"id":%q,"object":"response","created_at":%d,"model":%s,"status":%q`, a.ID, a.Created,
+		quote(a.Model), status)
 }
 
 func (a *Answer) responseTokens(b []byte, t Tokens) []byte {
@@ -73,7 +75,8 @@ func (a *Answer) appendOutput(b []byte, e End) []byte {
 		return append(b, `,"usage":null`...)
 	}
 	return fmt.Appendf(b, `,"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,`+
-		`"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`, a.Prompt, a.Cached, e.Output, e.Reasoning, a.Prompt+e.Output)
+		`"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`, a.Prompt, a.Cached, e.Output,
+		e.Reasoning, a.Prompt+e.Output)
 }
 
 func (a *Answer) failResponse(b []byte, message string) []byte {

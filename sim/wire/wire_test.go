@@ -57,7 +57,8 @@ func TestBlockHashesCoverAllBefore(t *testing.T) {
 }
 
 func TestEscapesAreRead(t *testing.T) {
-	for _, text := range []string{`a\"b\\c\/d`, `\b\f\n\r\t`, `\u00e9`, `\ud83d\ude00`, `\ud800`, `\ud800\u0041`, `\udc00x`} {
+	for _, text := range []string{`a\"b\\c\/d`, `\b\f\n\r\t`, `\u00e9`, `\ud83d\ude00`, `\ud800`,
+		`\ud800\u0041`, `\udc00x`} {
 		var other string
 		if err := json.Unmarshal([]byte(`"`+text+`"`), &other); err != nil {
 			t.Fatal(err)
