@@ -28,15 +28,22 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 // at is so many milliseconds after the beginning of the test's time.
 func at(ms int) time.Time { return time.UnixMilli(int64(ms)) }
 
-const podHead = `{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {tekton.dev/pipelineRun: r, tekton.dev/pipelineTask: one}}, `
+const podHead = `{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {tekton.dev/pipelineRun: r, ` +
+	`tekton.dev/pipelineTask: one}}, `
 
 func TestTimelineIsWhatWasReceived(t *testing.T) {
 	w := &watcher{runs: map[string]*timeline{}}
 	run := func(ms int, text string) {
-		w.note(seen{pipelineRuns, parse(t, `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: r}, `+text+`}`), at(ms)})
+		w.note(seen{
+			pipelineRuns,
+			parse(t, `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: r}, `+text+`}`), at(ms),
+		})
 	}
 	task := func(ms int, text string) {
-		w.note(seen{taskRuns, parse(t, `{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: r-one, labels: {tekton.dev/pipelineRun: r, tekton.dev/pipelineTask: one}}, `+text+`}`), at(ms)})
+		w.note(seen{
+			taskRuns, parse(t, `{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: r-one, labels: `+
+				`{tekton.dev/pipelineRun: r, tekton.dev/pipelineTask: one}}, `+text+`}`), at(ms),
+		})
 	}
 	pod := func(ms int, text string) {
 		w.note(seen{pods, parse(t, podHead+text+`}`), at(ms)})
@@ -46,9 +53,12 @@ func TestTimelineIsWhatWasReceived(t *testing.T) {
 	run(600, `spec: {}, status: {conditions: [{type: Succeeded, status: Unknown}]}`)
 	task(700, `spec: {}`)
 	pod(800, `spec: {containers: []}`)
-	pod(810, `spec: {nodeName: node, containers: []}, status: {initContainerStatuses: [{state: {running: {}}}], containerStatuses: [{state: {waiting: {}}}]}`)
-	pod(1000, `spec: {nodeName: node, containers: []}, status: {initContainerStatuses: [{state: {terminated: {exitCode: 0}}}], containerStatuses: [{state: {running: {}}}]}`)
-	pod(1900, `spec: {nodeName: node, containers: []}, status: {containerStatuses: [{state: {terminated: {exitCode: 0}}}]}`)
+	pod(810, `spec: {nodeName: node, containers: []}, status: {initContainerStatuses: [{state: {running: {}}}], `+
+		`containerStatuses: [{state: {waiting: {}}}]}`)
+	pod(1000, `spec: {nodeName: node, containers: []}, status: {initContainerStatuses: [{state: {terminated: `+
+		`{exitCode: 0}}}], containerStatuses: [{state: {running: {}}}]}`)
+	pod(1900,
+		`spec: {nodeName: node, containers: []}, status: {containerStatuses: [{state: {terminated: {exitCode: 0}}}]}`)
 	task(2000, `status: {conditions: [{type: Succeeded, status: "True"}]}`)
 	run(2300, `spec: {}, status: {conditions: [{type: Succeeded, status: "True"}]}`)
 	l := w.runs["r"]
@@ -68,7 +78,9 @@ func TestTimelineIsWhatWasReceived(t *testing.T) {
 
 func TestAFailedRunSaysWhy(t *testing.T) {
 	l := &timeline{}
-	l.sawRun(parse(t, `{kind: PipelineRun, status: {conditions: [{type: Succeeded, status: "False", message: task one failed}]}}`), at(1))
+	l.sawRun(parse(
+		t, `{kind: PipelineRun, status: {conditions: [{type: Succeeded, status: "False", message: task one failed}]}}`),
+		at(1))
 	if l.failed != "task one failed" {
 		t.Errorf("%q", l.failed)
 	}
@@ -125,7 +137,8 @@ status: {taskSpec: {steps: [{name: x, image: i1, command: [/provision], args: [d
 	if err != nil {
 		t.Fatal(err)
 	}
-	const hardened = `{allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}`
+	const hardened = `{allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}, ` +
+		`seccompProfile: {type: RuntimeDefault}}`
 	want := parse(t, `
 apiVersion: tekton.dev/v1
 kind: Pipeline

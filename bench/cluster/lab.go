@@ -37,7 +37,8 @@ func (l *lab) kind(plural string) dynamic.NamespaceableResourceInterface {
 	return l.api.Resource(schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: plural})
 }
 
-// experiment is a small run with every task a run can have without a tracking server; the length of its load is left open.
+// experiment is a small run with every task a run can have without a tracking server; the length of its load is left
+// open.
 const experiment = `apiVersion: bflow.dev/v1alpha1
 kind: Experiment
 metadata: {name: bench-cluster}
@@ -131,7 +132,8 @@ func (l *lab) ours(ctx context.Context) (*measured, error) {
 	}
 	l.n++
 	dir := filepath.Join(l.dir, strconv.Itoa(l.n))
-	if _, err := l.bflow(ctx, "fetch", m.run, "-n", l.o.namespace, "--out", dir, "--only", "events.jsonl", "--only", "deployment/"); err != nil {
+	if _, err := l.bflow(ctx, "fetch", m.run, "-n", l.o.namespace, "--out", dir, "--only", "events.jsonl", "--only",
+		"deployment/"); err != nil {
 		return nil, err
 	}
 	if m.wait, err = readWait(dir); err != nil {
@@ -174,7 +176,9 @@ func (l *lab) minimal(ctx context.Context) (*measured, error) {
 }
 
 // measure starts a run under watch and returns when it has ended well and settled.
-func (l *lab) measure(ctx context.Context, start func(context.Context) (string, error), settled func(*timeline) bool) (*measured, error) {
+func (l *lab) measure(
+	ctx context.Context, start func(context.Context) (string, error), settled func(*timeline) bool,
+) (*measured, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.limit)
 	defer cancel()
 	w, err := l.watch(ctx)

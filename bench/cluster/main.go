@@ -35,7 +35,8 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "path to the kubeconfig (default: $KUBECONFIG, then ~/.kube/config)")
 	fs.StringVar(&o.namespace, "namespace", "benchflow", "namespace of the runs")
 	fs.StringVar(&o.lock, "lock", os.Getenv("BFLOW_E2E_LOCK"), "images.lock.yaml; empty = the images of the installation")
-	fs.StringVar(&o.bundle, "bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "REF@sha256:... of the bundle; empty = emit Tasks with the run")
+	fs.StringVar(&o.bundle, "bundle", os.Getenv("BFLOW_E2E_BUNDLE"),
+		"REF@sha256:... of the bundle; empty = emit Tasks with the run")
 	fs.StringVar(&o.loadCPU, "load-cpu", "200m", "CPU request of load-gen, on both sides")
 	fs.IntVar(&o.runs, "runs", 5, "measured runs per side")
 	fs.DurationVar(&o.limit, "limit", 10*time.Minute, "timeout of one run, including its time in the queue")

@@ -19,7 +19,8 @@ func table(out io.Writer, ours, minimal []*measured) bool {
 	fmt.Fprintln(w, "seconds\tbegin to end\tengine\tload\tcost\tminimal\t")
 	for i := range ours {
 		a, b := ours[i], minimal[i]
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", i+1, seconds(a.end.Sub(a.begin)), seconds(a.wait), seconds(a.load), seconds(a.cost()), seconds(b.cost()), doubts(a, b))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", i+1, seconds(a.end.Sub(a.begin)), seconds(a.wait),
+			seconds(a.load), seconds(a.cost()), seconds(b.cost()), doubts(a, b))
 	}
 	mine, theirs := of(ours, (*measured).cost), of(minimal, (*measured).cost)
 	fmt.Fprintf(w, "median\t\t\t\t%s\t%s\t\n", seconds(mine), seconds(theirs))
@@ -53,10 +54,13 @@ func breakdown(out io.Writer, ours, minimal []*measured) {
 		row(w, "", "minimal", b, 0)
 	}
 	a, b := of(ours, (*measured).tail), of(minimal, (*measured).tail)
-	fmt.Fprintf(w, "end\tbflow%s\t%s\t%s\t\n\tminimal%s\t%s\t\t\n", strings.Repeat("\t", int(marks)), seconds(a), signed(a-b), strings.Repeat("\t", int(marks)), seconds(b))
+	fmt.Fprintf(w, "end\tbflow%s\t%s\t%s\t\n\tminimal%s\t%s\t\t\n", strings.Repeat("\t", int(marks)), seconds(a),
+		signed(a-b), strings.Repeat("\t", int(marks)), seconds(b))
 	w.Flush()
-	fmt.Fprintln(out, "\nasked: since the task before was done; pod, node: made, placed; init: volumes, images, Tekton's entrypoint; start: the first\n"+
-		"container runs; steps: until the last has ended, less engine and load; done: until Tekton says so. Medians, as received.")
+	fmt.Fprintln(out, "\nasked: since the task before was done; pod, node: made, placed; init: volumes, images, "+
+		"Tekton's entrypoint; start: the first\n"+
+		"container runs; steps: until the last has ended, less engine and load; done: until Tekton says so. "+
+		"Medians, as received.")
 }
 
 func row(w io.Writer, task, side string, t [marks]time.Duration, more time.Duration) {

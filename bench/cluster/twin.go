@@ -21,7 +21,9 @@ func (l *lab) makeTwin(ctx context.Context, run string) error {
 	if err != nil {
 		return fmt.Errorf("looking at %s: %w", run, err)
 	}
-	list, err := l.kind(taskRuns).Namespace(l.o.namespace).List(ctx, metav1.ListOptions{LabelSelector: labelRun + "=" + run})
+	list, err := l.kind(taskRuns).Namespace(l.o.namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: labelRun + "=" + run,
+	})
 	if err != nil {
 		return fmt.Errorf("looking at the tasks of %s: %w", run, err)
 	}
@@ -38,9 +40,11 @@ func (l *lab) makeTwin(ctx context.Context, run string) error {
 	return nil
 }
 
-// minimalOf returns the Pipeline that somebody would write by hand for as many tasks and steps on the same images, and a
-// PipelineRun of it with the volume, account and pod template of the run.
-func minimalOf(pr *unstructured.Unstructured, taskRuns []unstructured.Unstructured) (pipeline, run *unstructured.Unstructured, err error) {
+// minimalOf returns the Pipeline that somebody would write by hand for as many tasks and steps on the same images, and
+// a PipelineRun of it with the volume, account and pod template of the run.
+func minimalOf(
+	pr *unstructured.Unstructured, taskRuns []unstructured.Unstructured,
+) (pipeline, run *unstructured.Unstructured, err error) {
 	slices.SortFunc(taskRuns, func(a, b unstructured.Unstructured) int {
 		return strings.Compare(creation(&a), creation(&b))
 	})
@@ -52,7 +56,10 @@ func minimalOf(pr *unstructured.Unstructured, taskRuns []unstructured.Unstructur
 		if name == "" || len(steps) == 0 {
 			return nil, nil, fmt.Errorf("looking at TaskRun %q: its status tells no steps", tr.GetName())
 		}
-		task := object{"name": name, "taskSpec": minimalTask(steps), "workspaces": []any{object{"name": "run", "workspace": "run"}}}
+		task := object{
+			"name": name, "taskSpec": minimalTask(steps),
+			"workspaces": []any{object{"name": "run", "workspace": "run"}},
+		}
 		if tr.GetLabels()["tekton.dev/memberOf"] == "finally" {
 			last = append(last, task)
 			continue
@@ -79,8 +86,10 @@ func minimalTask(steps []any) object {
 	var minimal []any
 	for _, s := range steps {
 		given, _ := s.(object)
-		step := object{"name": given["name"], "image": given["image"], "command": given["command"], "args": usage(given["args"]),
-			"securityContext": object{"allowPrivilegeEscalation": false, "runAsNonRoot": true, "capabilities": object{"drop": []any{"ALL"}},
+		step := object{"name": given["name"], "image": given["image"], "command": given["command"],
+			"args": usage(given["args"]),
+			"securityContext": object{"allowPrivilegeEscalation": false, "runAsNonRoot": true,
+				"capabilities":   object{"drop": []any{"ALL"}},
 				"seccompProfile": object{"type": "RuntimeDefault"}}}
 		if r := given["computeResources"]; r != nil {
 			step["computeResources"] = r
@@ -107,7 +116,8 @@ func runOf(pr *unstructured.Unstructured) *unstructured.Unstructured {
 	if t, ok, _ := unstructured.NestedMap(pr.Object, "spec", "taskRunTemplate"); ok {
 		spec["taskRunTemplate"] = t
 	}
-	if sizes, ok, _ := unstructured.NestedSlice(pr.Object, "spec", "taskRunSpecs"); ok { // some override what steps request
+	// some override what steps request
+	if sizes, ok, _ := unstructured.NestedSlice(pr.Object, "spec", "taskRunSpecs"); ok {
 		spec["taskRunSpecs"] = sizes
 	}
 	given, _, _ := unstructured.NestedSlice(pr.Object, "spec", "workspaces")

@@ -15,7 +15,8 @@ func TestTheMadeUpRunIsAWholeOne(t *testing.T) {
 	if err := makeRun(t.Context(), dir, 300); err != nil {
 		t.Fatal(err)
 	}
-	if _, rows, err := report.ReadRows(filepath.Join(report.MeasurementDir(dir, 0), contract.FileRequests)); err != nil || len(rows) != 300 {
+	if _, rows, err := report.ReadRows(filepath.Join(report.MeasurementDir(dir, 0),
+		contract.FileRequests)); err != nil || len(rows) != 300 {
 		t.Errorf("%d requests, %v", len(rows), err)
 	}
 	if r, err := report.Read(dir); err != nil || len(r.Measurements) != 1 {
@@ -39,7 +40,9 @@ func TestVerdict(t *testing.T) {
 		{"it goes on after a signal", 1 << 20, 1 << 20, time.Second, 2 * time.Second, "ends late"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := measured{size: tt.size, most: mostMemory, end: tt.end, use: rig.Usage{PeakRSS: tt.memory, Ended: int64(tt.wall)}}
+			m := measured{
+				size: tt.size, most: mostMemory, end: tt.end, use: rig.Usage{PeakRSS: tt.memory, Ended: int64(tt.wall)},
+			}
 			if got := m.verdict(); got != tt.want {
 				t.Errorf("the verdict is %q, want %q", got, tt.want)
 			}

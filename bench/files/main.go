@@ -35,7 +35,8 @@ func main() {
 	var f files
 	formats := ""
 	flag.IntVar(&f.requests, "requests", 2_000_000, "requests of the run")
-	flag.StringVar(&formats, "formats", "rows-csv,guidellm,guidellm-0.3.1,vllm-bench-detailed,inference-perf,aiperf,opensearch,opensearch-bulk,csv",
+	flag.StringVar(&formats, "formats",
+		"rows-csv,guidellm,guidellm-0.3.1,vllm-bench-detailed,inference-perf,aiperf,opensearch,opensearch-bulk,csv",
 		"formats to write, separated by commas")
 	flag.StringVar(&f.bflow, "bflow", "", "path to bflow; empty = build it")
 	flag.StringVar(&f.work, "work", "", "folder for run and files, with 40 GB of free space; empty = a temporary folder")
@@ -67,7 +68,8 @@ func (f files) run(ctx context.Context, out io.Writer) (bool, error) {
 	defer os.RemoveAll(dir)
 	if f.bflow == "" {
 		f.bflow = filepath.Join(dir, "bflow")
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", f.bflow, "bflow.dev/bflow/cmd/bflow")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", f.bflow,
+			"bflow.dev/bflow/cmd/bflow")
 		if text, err := build.CombinedOutput(); err != nil {
 			return false, fmt.Errorf("building bflow: %w\n%s", err, text)
 		}
@@ -75,7 +77,8 @@ func (f files) run(ctx context.Context, out io.Writer) (bool, error) {
 	if err := makeRun(ctx, filepath.Join(dir, "files"), f.requests); err != nil {
 		return false, fmt.Errorf("making a run of %d requests: %w", f.requests, err)
 	}
-	fmt.Fprintf(out, "files of %d requests; limits: %d MB of memory, %d of an import, %.0f MB/s of files above %d MB, an end within %v of a signal\n\n",
+	fmt.Fprintf(out, "files of %d requests; limits: %d MB of memory, %d of an import, %.0f MB/s of files above %d "+
+		"MB, an end within %v of a signal\n\n",
 		f.requests, mostMemory>>20, mostImport>>20, leastRate/1e6, largeEnough>>20, soon)
 	fmt.Fprintf(out, line, "command", "MB", "s", "MB/s", "MB per s of CPU", "peak MB", "ends after s", "verdict")
 	good := true
@@ -135,7 +138,8 @@ func isRead(format string) bool {
 // measure exports the run and imports what that has left.
 func (f files) measure(ctx context.Context, dir, format string) ([]measured, error) {
 	to, name := filepath.Join(dir, "export"), "imported"
-	written, err := f.command(ctx, mostMemory, to, "export", "--runs-dir", dir, "--format", format, "--out", to+string(filepath.Separator), "files")
+	written, err := f.command(ctx, mostMemory, to, "export", "--runs-dir", dir, "--format", format, "--out",
+		to+string(filepath.Separator), "files")
 	if err != nil || !isRead(format) {
 		return []measured{written}, errorOr(err, os.RemoveAll(to))
 	}
@@ -143,14 +147,16 @@ func (f files) measure(ctx context.Context, dir, format string) ([]measured, err
 	if err := os.Rename(to, from); err != nil {
 		return nil, err
 	}
-	read, err := f.command(ctx, mostImport, filepath.Join(dir, name), "import", "--runs-dir", dir, "--name", name, "--output", "json", from)
+	read, err := f.command(ctx, mostImport, filepath.Join(dir, name), "import", "--runs-dir", dir, "--name", name,
+		"--output", "json", from)
 	if read.size = written.size; err == nil {
 		err = os.RemoveAll(from)
 	}
 	return []measured{written, read}, err
 }
 
-// command runs bflow once as a whole and once until a signal in the middle. What it leaves at path is measured and removed.
+// command runs bflow once as a whole and once until a signal in the middle. What it leaves at path is measured and
+// removed.
 func (f files) command(ctx context.Context, most int64, path string, args ...string) (measured, error) {
 	m := measured{what: args[0] + " " + args[4], most: most}
 	if args[0] == "import" {

@@ -29,8 +29,11 @@ const anchor = 1_777_888_800_000_000_000
 // makeRun writes the directory of a run of one measured stage with n requests, as load-gen leaves it, and its report.
 func makeRun(ctx context.Context, dir string, n int) error {
 	length := runplan.Duration(float64(n) / rate * 1e9)
-	stage := runplan.Stage{Name: "rate", Measure: true, Shape: runplan.ShapeOpen, Rate: rate, Arrival: "poisson", Duration: length}
-	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "files", Experiment: "files", Index: 1,
+	stage := runplan.Stage{
+		Name: "rate", Measure: true, Shape: runplan.ShapeOpen, Rate: rate, Arrival: "poisson", Duration: length,
+	}
+	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "files",
+		Experiment: "files", Index: 1,
 		Deployment: runplan.Deployment{Model: runplan.Model{Name: "acme/tiny-1b"}, Engine: runplan.Engine{Kind: "sim"}},
 		Measurements: []runplan.Measurement{{Name: "load", Tool: "native", Runner: runplan.RunnerNative, Samples: 1,
 			API:    runplan.API{Type: runplan.APIChat, Path: "/v1/chat/completions", Stream: true},
@@ -72,16 +75,19 @@ func makeMeasurement(ctx context.Context, dir string, plan *runplan.RunPlan, n i
 	planned := plan.Measurements[0].Stages[0]
 	end := anchor + int64(planned.Duration)
 	result := &report.StageResult{Planned: planned, StartNS: anchor, EndNS: end, DrainEndNS: end + 4e9,
-		Window: report.Window{StartNS: anchor, EndNS: end}, Ended: "duration", Rates: map[string]float64{"request_rate": rate},
+		Window: report.Window{StartNS: anchor, EndNS: end}, Ended: "duration",
+		Rates:   map[string]float64{"request_rate": rate},
 		Counts:  report.Counts{Total: n, All: n, ByStatus: map[string]int{}},
-		Metrics: map[string]report.Metric{}, Tokens: report.TokenSums{Out: int64(n) * tokensOut, Sources: map[string]int{"usage": n}}}
+		Metrics: map[string]report.Metric{},
+		Tokens:  report.TokenSums{Out: int64(n) * tokensOut, Sources: map[string]int{"usage": n}}}
 	if err := makeRequests(ctx, n, result, rows, values); err != nil {
 		return err
 	}
 	if err := values.Close(); err != nil {
 		return err
 	}
-	if err := rows.Finish(report.Header{PlanHash: plan.Hash, Run: "files", Attempt: 1, AnchorUnixNS: anchor, Tool: "bflow-load-gen",
+	if err := rows.Finish(report.Header{PlanHash: plan.Hash, Run: "files", Attempt: 1, AnchorUnixNS: anchor,
+		Tool:             "bflow-load-gen",
 		TokenCountSource: "usage", Clock: "kernel"}); err != nil {
 		return err
 	}
@@ -97,7 +103,9 @@ func makeMeasurement(ctx context.Context, dir string, plan *runplan.RunPlan, n i
 }
 
 // makeRequests writes the requests and their distributions and adds to the result what they say.
-func makeRequests(ctx context.Context, n int, result *report.StageResult, rows *report.RowWriter, values *report.HistogramWriter) error {
+func makeRequests(
+	ctx context.Context, n int, result *report.StageResult, rows *report.RowWriter, values *report.HistogramWriter,
+) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	kept := map[string]*report.Distribution{}
 	for _, name := range []string{"ttft", "tpot", "e2e"} {
@@ -138,15 +146,21 @@ func request(rng *rand.Rand, i int) report.Row {
 	in, out, events := 200+rng.IntN(400), tokensOut, tokensOut
 	itl := float64(last-first) / 1e6 / (tokensOut - 1)
 	longest := 3 * itl
-	row := report.Row{ID: fmt.Sprintf("%016x-%08x", rng.Uint64(), i), Slot: i % 512, Session: i, Phase: report.PhaseMeasured, Status: report.StatusOK, HTTPStatus: 200,
-		TIntended: intended, TSend: &send, TSent: &send, TFirstByte: &first, TFirst: &first, TContent: &first, TLast: &last, TEnd: &end,
-		ClientLagMax: rng.Int64N(40e3), TokensInAsked: &in, TokensIn: &in, TokensOut: &out, TokensOutAsked: &out, Events: &events,
-		TokenSource: "usage", FinishReason: "length", BytesOut: int64(5 * in), BytesIn: 220 * tokensOut, Conn: i % 512, ConnReused: i >= 512,
+	row := report.Row{ID: fmt.Sprintf("%016x-%08x", rng.Uint64(), i), Slot: i % 512, Session: i,
+		Phase: report.PhaseMeasured, Status: report.StatusOK, HTTPStatus: 200,
+		TIntended: intended, TSend: &send, TSent: &send, TFirstByte: &first, TFirst: &first, TContent: &first,
+		TLast: &last, TEnd: &end,
+		ClientLagMax: rng.Int64N(40e3), TokensInAsked: &in, TokensIn: &in, TokensOut: &out,
+		TokensOutAsked: &out, Events: &events,
+		TokenSource: "usage", FinishReason: "length", BytesOut: int64(5 * in), BytesIn: 220 * tokensOut, Conn: i % 512,
+		ConnReused: i >= 512,
 		PromptHash: fmt.Sprintf("%016x", rng.Uint64()), ITLMean: &itl, ITLP50: &itl, ITLP99: &longest, ITLMax: &longest}
 	if i%200 == 7 {
 		failed := send + int64(time.Millisecond)
-		row = report.Row{ID: row.ID, Slot: row.Slot, Session: i, Phase: row.Phase, Status: report.StatusFailed, ErrorClass: report.ErrHTTP5xx, HTTPStatus: 503,
-			Error: "the engine is overloaded", TIntended: intended, TSend: &send, TSent: &send, TEnd: &failed, TokensInAsked: &in, BytesOut: int64(5 * in)}
+		row = report.Row{ID: row.ID, Slot: row.Slot, Session: i, Phase: row.Phase, Status: report.StatusFailed,
+			ErrorClass: report.ErrHTTP5xx, HTTPStatus: 503,
+			Error: "the engine is overloaded", TIntended: intended, TSend: &send, TSent: &send, TEnd: &failed,
+			TokensInAsked: &in, BytesOut: int64(5 * in)}
 	}
 	return row
 }

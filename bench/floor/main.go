@@ -42,7 +42,8 @@ func main() {
 // body is a chat request; every request carries the same.
 func body(words, tokens int) []byte {
 	prompt := strings.TrimSpace(strings.Repeat("word ", words))
-	return fmt.Appendf(nil, `{"model":"sim","messages":[{"role":"user","content":%q}],"stream":true,"stream_options":{"include_usage":true},`+
+	return fmt.Appendf(nil, `{"model":"sim","messages":[{"role":"user","content":%q}],"stream":true,`+
+		`"stream_options":{"include_usage":true},`+
 		`"max_tokens":%d,"min_tokens":%d,"ignore_eos":true,"temperature":0}`, prompt, tokens, tokens)
 }
 
@@ -66,7 +67,10 @@ type totals struct {
 
 func (l *loop) run(ctx context.Context) (totals, error) {
 	dialer := net.Dialer{Timeout: 5 * time.Second}
-	l.client = &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: l.streams, DisableCompression: true}}
+	l.client = &http.Client{
+		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: l.streams,
+			DisableCompression: true},
+	}
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex

@@ -59,7 +59,10 @@ func startUp(l *lab) (found, error) {
 	}
 	var begun []int64
 	for i := range 5 {
-		run, err := rig.RunLoadGen(l.ctx, rig.LoadGenOptions{Binary: l.bins.LoadGen, Dir: fmt.Sprintf("%s/start%d", dir, i), Core: l.cores.Client, Endpoint: e.URL, Plan: rig.Plan(1, closed(1, 1))})
+		run, err := rig.RunLoadGen(l.ctx, rig.LoadGenOptions{
+			Binary: l.bins.LoadGen, Dir: fmt.Sprintf("%s/start%d", dir, i), Core: l.cores.Client, Endpoint: e.URL,
+			Plan: rig.Plan(1, closed(1, 1)),
+		})
 		if err != nil {
 			_, _ = e.Stop()
 			return nil, err

@@ -30,7 +30,8 @@ func TestVerdicts(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			l := judge(row.figure, row.values)
 			if l.Verdict != row.verdict || *l.Median != row.median || *l.Worst != row.worst {
-				t.Errorf("%s, median %v, worst %v; want %s, %v, %v", l.Verdict, *l.Median, *l.Worst, row.verdict, row.median, row.worst)
+				t.Errorf("%s, median %v, worst %v; want %s, %v, %v",
+					l.Verdict, *l.Median, *l.Worst, row.verdict, row.median, row.worst)
 			}
 		})
 	}
@@ -41,7 +42,8 @@ func TestNothingMeasuredIsNoVerdict(t *testing.T) {
 	if l := judge(f, nil); l.Verdict != absent || l.Median != nil {
 		t.Errorf("%+v", l)
 	}
-	if l := judge(f, []value{{v: 1, void: "late"}}); l.Verdict != "void, else met" || *l.Median != 1 || l.Repeats != 0 || len(l.Notes) != 1 {
+	if l := judge(f, []value{{v: 1, void: "late"}}); l.Verdict != "void, else met" || *l.Median != 1 ||
+		l.Repeats != 0 || len(l.Notes) != 1 {
 		t.Errorf("%+v", l)
 	}
 }
@@ -55,9 +57,12 @@ func TestStreamsWithinTheLimit(t *testing.T) {
 		limited bool
 		void    bool
 	}{
-		{"the last level within the limit counts", []level{{streams: 100, proved: true, user: 30}, {streams: 200, proved: true, user: 2000}}, 100, false, false},
-		{"where the engine fails, nothing is known of more", []level{{streams: 100, proved: true, user: 30}, {streams: 200, user: 40}}, 100, true, false},
-		{"the first level above the limit ends it, whatever follows", []level{{streams: 100, proved: true, user: 3000}, {streams: 200, proved: true, user: 30}}, 0, false, false},
+		{"the last level within the limit counts", []level{{streams: 100, proved: true, user: 30},
+			{streams: 200, proved: true, user: 2000}}, 100, false, false},
+		{"where the engine fails, nothing is known of more",
+			[]level{{streams: 100, proved: true, user: 30}, {streams: 200, user: 40}}, 100, true, false},
+		{"the first level above the limit ends it, whatever follows",
+			[]level{{streams: 100, proved: true, user: 3000}, {streams: 200, proved: true, user: 30}}, 0, false, false},
 		{"an engine that is never on time proves nothing", []level{{streams: 100, user: 30}}, 0, true, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -84,7 +89,8 @@ func TestTheTable(t *testing.T) {
 }
 
 func TestAmounts(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 0.0123456: "0.0123", 9.876: "9.88", 54.3: "54.3", 600: "600", 100_000.4: "100000", 2: "2"} {
+	for v, want := range map[float64]string{0: "0", 0.0123456: "0.0123", 9.876: "9.88", 54.3: "54.3", 600: "600",
+		100_000.4: "100000", 2: "2"} {
 		if got := amount(&v, ""); got != want {
 			t.Errorf("%v is written %q, want %q", v, got, want)
 		}

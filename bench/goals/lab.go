@@ -91,7 +91,9 @@ func (l *lab) try(t trial, read func(result) error) error {
 	defer free()
 	quiet := rig.AwaitQuiet(l.ctx, l.cores, l.wait)
 	meter := rig.NewMeter(l.cores)
-	e, err := rig.StartEngine(l.ctx, rig.EngineOptions{Binary: l.bins.Engine, Dir: dir, Core: l.cores.Server, Sim: t.sim, NoTruth: t.noTruth})
+	e, err := rig.StartEngine(l.ctx, rig.EngineOptions{
+		Binary: l.bins.Engine, Dir: dir, Core: l.cores.Server, Sim: t.sim, NoTruth: t.noTruth,
+	})
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,9 @@ func (l *lab) try(t trial, read func(result) error) error {
 
 // load runs load-gen against e and stops e; used is the engine's processor time.
 func (l *lab) load(dir string, e *rig.Engine, t trial) (r result, used time.Duration, err error) {
-	p, err := rig.StartLoadGen(l.ctx, rig.LoadGenOptions{Binary: l.bins.LoadGen, Dir: dir, Core: l.cores.Client, Endpoint: e.URL, Plan: t.plan, Args: t.args()})
+	p, err := rig.StartLoadGen(l.ctx, rig.LoadGenOptions{
+		Binary: l.bins.LoadGen, Dir: dir, Core: l.cores.Client, Endpoint: e.URL, Plan: t.plan, Args: t.args(),
+	})
 	if err == nil && t.during != nil {
 		err = t.during(e)
 	}
@@ -203,7 +207,10 @@ func (l *lab) floor(cfg runplan.Sim, args ...string) (t floorTotals, err error) 
 		return t, err
 	}
 	var out strings.Builder
-	u, err := rig.Run(l.ctx, rig.Command{Path: l.bins.Floor, Args: append([]string{"--url", e.URL}, args...), Core: l.cores.Client, Stdout: &out, Stderr: l.log})
+	u, err := rig.Run(l.ctx, rig.Command{
+		Path: l.bins.Floor, Args: append([]string{"--url", e.URL}, args...), Core: l.cores.Client,
+		Stdout: &out, Stderr: l.log,
+	})
 	if _, serr := e.Stop(); err == nil {
 		err = serr
 	}
@@ -224,7 +231,10 @@ func closed(slots, requests int) runplan.Stage {
 
 // open is a measured stage at a rate.
 func open(rate float64, arrival string, d time.Duration) runplan.Stage {
-	return runplan.Stage{Name: "open", Measure: true, Shape: runplan.ShapeOpen, Rate: rate, Arrival: arrival, Duration: runplan.Duration(d)}
+	return runplan.Stage{
+		Name: "open", Measure: true, Shape: runplan.ShapeOpen, Rate: rate, Arrival: arrival,
+		Duration: runplan.Duration(d),
+	}
 }
 
 // streaming is an engine that answers after 50 ms with a token every 10 ms.

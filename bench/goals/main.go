@@ -83,7 +83,8 @@ func run(ctx context.Context, args []string, out, log io.Writer) (bool, error) {
 			lines = append(lines, line)
 		}
 	}
-	fmt.Fprintf(out, "client on core %d, engine on core %d%s, %d repeats\n", l.cores.Client, l.cores.Server, map[bool]string{true: " (which share a physical core)"}[l.cores.Shared], o.repeats)
+	fmt.Fprintf(out, "client on core %d, engine on core %d%s, %d repeats\n", l.cores.Client, l.cores.Server,
+		map[bool]string{true: " (which share a physical core)"}[l.cores.Shared], o.repeats)
 	print(out, lines)
 	fails := slices.ContainsFunc(lines, func(l line) bool { return l.Verdict == missed })
 	return !o.strict || !fails, o.write(lines)
@@ -121,14 +122,18 @@ func (o options) lab(ctx context.Context, log io.Writer) (l *lab, done func(), e
 			done = func() { os.RemoveAll(dir) }
 		}
 	}
-	bins := rig.Binaries{Engine: filepath.Join(o.bin, "sim-engine"), LoadGen: filepath.Join(o.bin, "load-gen"), Floor: filepath.Join(o.bin, "floor")}
+	bins := rig.Binaries{
+		Engine: filepath.Join(o.bin, "sim-engine"), LoadGen: filepath.Join(o.bin, "load-gen"),
+		Floor: filepath.Join(o.bin, "floor"),
+	}
 	if o.bin == "" {
 		if bins, err = rig.Build(ctx, filepath.Join(dir, "bin")); err != nil {
 			done()
 			return nil, nil, err
 		}
 	}
-	return &lab{ctx: ctx, bins: bins, cores: cores, dir: dir, keep: o.keep, quick: o.quick, wait: o.wait, log: log}, done, nil
+	return &lab{ctx: ctx, bins: bins, cores: cores, dir: dir, keep: o.keep, quick: o.quick, wait: o.wait,
+		log: log}, done, nil
 }
 
 // measure runs the groups whose goals are wanted. A group that fails leaves its reason with its goals.

@@ -78,7 +78,9 @@ func paced(l *lab) (found, error) {
 		}
 	}
 	if len(tried) > 0 && !tried[0].proved {
-		out["G3 paced events per CPU-second"] = value{absent: fmt.Sprintf("the engine proves itself not even at %d streams", tried[0].streams)}
+		out["G3 paced events per CPU-second"] = value{
+			absent: fmt.Sprintf("the engine proves itself not even at %d streams", tried[0].streams),
+		}
 	}
 	return out, nil
 }
@@ -101,7 +103,8 @@ func (l *lab) level(streams int) (level, error) {
 			return nil
 		}
 		v.stamps(clock, truth.Quantiles(errs, 99)[0], r.Stages)
-		l.say("%d streams: engine late p99 %v, client CPU %.0f %%, stamp error p99 %.1f µs (%s)", streams, time.Duration(r.stats.Lateness.P99),
+		l.say("%d streams: engine late p99 %v, client CPU %.0f %%, stamp error p99 %.1f µs (%s)",
+			streams, time.Duration(r.stats.Lateness.P99),
 			100*r.CPU().Seconds()/r.Wall().Seconds(), truth.Quantiles(errs, 99)[0], clock)
 		return nil
 	})
@@ -170,7 +173,8 @@ func highest(tried []level, limit float64, of func(level) float64) (value, bool)
 // pacedCPU takes the processor time per event at so many streams, and the floor's.
 func (l *lab) pacedCPU(streams int) (v value, err error) {
 	tokens := l.n(1000)
-	floor, err := l.floor(streaming(), "--streams", strconv.Itoa(streams), "--requests", strconv.Itoa(streams), "--tokens", strconv.Itoa(tokens), "--ramp", gap.String())
+	floor, err := l.floor(streaming(), "--streams", strconv.Itoa(streams), "--requests", strconv.Itoa(streams),
+		"--tokens", strconv.Itoa(tokens), "--ramp", gap.String())
 	if err != nil {
 		return v, err
 	}

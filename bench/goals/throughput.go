@@ -35,7 +35,8 @@ func oneEvent(l *lab) (found, error) {
 		}
 		v := r.value(float64(n) / r.CPU().Seconds())
 		v.floor = float64(floor.Requests) / floor.CPU.Seconds()
-		l.say("client: user %v, system %v, wall %v; floor %.0f/s; request %.0f bytes", r.User, r.System, r.Wall(), v.floor, meanBytesOut(pairs))
+		l.say("client: user %v, system %v, wall %v; floor %.0f/s; request %.0f bytes",
+			r.User, r.System, r.Wall(), v.floor, meanBytesOut(pairs))
 		out["G1 one-event chats per CPU-second"] = v
 		v = r.value(float64(r.Ended-lastEnd(pairs)) / 1e9)
 		if l.quick {
@@ -72,7 +73,8 @@ const (
 // coalesced measures G2.
 func coalesced(l *lab) (found, error) {
 	n := l.n(400)
-	floor, err := l.floor(runplan.Sim{}, "--streams", strconv.Itoa(coalescedStreams), "--requests", strconv.Itoa(n), "--tokens", strconv.Itoa(coalescedTokens))
+	floor, err := l.floor(runplan.Sim{}, "--streams", strconv.Itoa(coalescedStreams), "--requests", strconv.Itoa(n),
+		"--tokens", strconv.Itoa(coalescedTokens))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +88,8 @@ func coalesced(l *lab) (found, error) {
 		events := countEvents(pairs)
 		v := r.value(float64(events) / r.CPU().Seconds())
 		v.floor = float64(floor.Events) / floor.CPU.Seconds()
-		l.say("client: user %v, system %v, %d events; floor %.0f/s of %.0f bytes", r.User, r.System, events, v.floor, float64(floor.Bytes)/float64(floor.Events))
+		l.say("client: user %v, system %v, %d events; floor %.0f/s of %.0f bytes",
+			r.User, r.System, events, v.floor, float64(floor.Bytes)/float64(floor.Events))
 		out["G2 coalesced events per CPU-second"] = v
 		out["G2 tokens that differ from the truth"] = r.value(math.Abs(float64(claimed-sent)) + float64(lost))
 		return nil

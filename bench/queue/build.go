@@ -30,7 +30,8 @@ func (l *lab) build(ctx context.Context) error {
 		name string
 		do   func(context.Context) error
 	}{
-		{"nodes", l.makeNodes}, {"targets", l.makeTargets}, {"queues of Jobs", l.makeJobQueues}, {"Tekton's rest", l.stopTekton},
+		{"nodes", l.makeNodes}, {"targets", l.makeTargets}, {"queues of Jobs", l.makeJobQueues},
+		{"Tekton's rest", l.stopTekton},
 	} {
 		fmt.Fprintf(l.log, "%s: %s\n", time.Now().Format(time.TimeOnly), part.name)
 		if err := part.do(ctx); err != nil {
@@ -49,7 +50,8 @@ func (l *lab) makeTargets(ctx context.Context) error {
 			}
 			return l.program(ctx, "target", "remove", slice(i), "--force")
 		})
-		if err := l.program(ctx, "target", "add", slice(i), "--kubeconfig", l.o.worker, "--node-selector", sliceLabel+"="+strconv.Itoa(i)); err != nil {
+		if err := l.program(ctx, "target", "add", slice(i), "--kubeconfig", l.o.worker, "--node-selector",
+			sliceLabel+"="+strconv.Itoa(i)); err != nil {
 			return err
 		}
 	}
@@ -108,7 +110,8 @@ func (l *lab) makeJobQueues(ctx context.Context) error {
 			return err
 		})
 		quota := object{"name": gpu, "nominalQuota": strconv.Itoa(l.o.nodes * l.o.gpus)}
-		if err := create(ctx, l.hub.Resource(ofKueue("resourceflavors")), kueueObject("ResourceFlavor", name, object{})); err != nil {
+		if err := create(ctx, l.hub.Resource(ofKueue("resourceflavors")),
+			kueueObject("ResourceFlavor", name, object{})); err != nil {
 			return err
 		}
 		if err := create(ctx, l.hub.Resource(ofKueue("clusterqueues")), kueueObject("ClusterQueue", name, object{
@@ -130,7 +133,9 @@ func (l *lab) makeJobQueues(ctx context.Context) error {
 }
 
 func kueueObject(kind, name string, spec object) *unstructured.Unstructured {
-	return made(object{"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": object{"name": name}, "spec": spec})
+	return made(object{
+		"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": object{"name": name}, "spec": spec,
+	})
 }
 
 // stopTekton takes its controller away, so that runs that were let start do nothing. Its webhook stays.
@@ -149,7 +154,8 @@ func (l *lab) stopTekton(ctx context.Context) error {
 		return err
 	}
 	return await(ctx, "Tekton's controller to end", func(ctx context.Context) (string, error) {
-		list, err := l.hub.Resource(core("pods")).Namespace("tekton-pipelines").List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
+		list, err := l.hub.Resource(core("pods")).Namespace("tekton-pipelines").List(ctx,
+			metav1.ListOptions{LabelSelector: "app=" + name})
 		if err != nil || len(list.Items) == 0 {
 			return "", err
 		}

@@ -37,7 +37,8 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	fs.StringVar(&o.bflow, "bflow", "bin/bflow", "path to bflow")
 	fs.StringVar(&o.kwok, "kwok", "bin/kwok", "path to kwok, which simulates nodes")
 	fs.StringVar(&o.hub, "hub", os.Getenv("KUBECONFIG"), "kubeconfig of the cluster with Kueue and bflow")
-	fs.StringVar(&o.worker, "worker", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"), "kubeconfig of the cluster to split into targets")
+	fs.StringVar(&o.worker, "worker", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"),
+		"kubeconfig of the cluster to split into targets")
 	fs.StringVar(&o.namespace, "namespace", "benchflow", "namespace of the runs")
 	fs.IntVar(&o.targets, "targets", 20, "targets, each a slice of the worker")
 	fs.IntVar(&o.count, "runs", 5000, "number of runs, and of Jobs")

@@ -77,7 +77,9 @@ func (l *lab) measure(ctx context.Context, s side) (figures, error) {
 func (l *lab) fill(ctx context.Context, s side) error {
 	fmt.Fprintf(l.log, "%s: making %d %s\n", time.Now().Format(time.TimeOnly), l.o.count, s.name)
 	api := l.hub.Resource(s.kind).Namespace(s.namespace)
-	err := each(ctx, l.o.count, func(ctx context.Context, i int) error { return create(ctx, api, s.object(i, i%l.o.targets)) })
+	err := each(ctx, l.o.count, func(ctx context.Context, i int) error {
+		return create(ctx, api, s.object(i, i%l.o.targets))
+	})
 	if err != nil {
 		return err
 	}
@@ -153,13 +155,15 @@ func (l *lab) act(ctx context.Context, s side, rec *record, open <-chan struct{}
 		})
 	}
 	look := func(obj any) {
-		if u, ok := obj.(*unstructured.Unstructured); ok && s.started(u) && rec.start(u.GetLabels()[sideLabel], u.GetName(), time.Now()) {
+		if u, ok := obj.(*unstructured.Unstructured); ok && s.started(u) &&
+			rec.start(u.GetLabels()[sideLabel], u.GetName(), time.Now()) {
 			started <- u
 		}
 	}
 	informer := dynamicinformer.NewFilteredDynamicInformer(l.hub, s.kind, s.namespace, 0, cache.Indexers{},
 		func(o *metav1.ListOptions) { o.LabelSelector = sideLabel }).Informer()
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, now any) { look(now) }}); err != nil {
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: look, UpdateFunc: func(_, now any) { look(now) }}); err != nil {
 		return nil, err
 	}
 	l.beside.Go(func() { informer.RunWithContext(ctx) })

@@ -70,7 +70,8 @@ func (l *lab) startKwok() (ended func() bool, err error) {
 	}
 	defer said.Close() // kwok has its own
 	cmd := exec.Command(l.o.kwok, "--kubeconfig", l.o.worker, "--config", stages, "--manage-all-nodes=false",
-		"--manage-nodes-with-annotation-selector="+kwokNode+"=fake", "--node-lease-duration-seconds=40", "--server-address=127.0.0.1:0")
+		"--manage-nodes-with-annotation-selector="+kwokNode+"=fake", "--node-lease-duration-seconds=40",
+		"--server-address=127.0.0.1:0")
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting kwok: %w", err)

@@ -85,8 +85,8 @@ func (r *record) figures(slots int) figures {
 	return f
 }
 
-// handovers pairs the k-th end with the start that took its place: the one that had to wait for it, slots later. All ask
-// for the same, so it does not matter which of them it is.
+// handovers pairs the k-th end with the start that took its place: the one that had to wait for it, slots later. All
+// ask for the same, so it does not matter which of them it is.
 func handovers(starts, ends []time.Time, slots int) []time.Duration {
 	var out []time.Duration
 	for k, end := range ends {

@@ -87,7 +87,10 @@ func runSide(o options) side {
 			return status == ""
 		},
 		ended: func(now time.Time) object {
-			return object{"startTime": stamp(now), "completionTime": stamp(now), "conditions": []any{condition("Succeeded", "Succeeded", now)}}
+			return object{
+				"startTime": stamp(now), "completionTime": stamp(now),
+				"conditions": []any{condition("Succeeded", "Succeeded", now)},
+			}
 		},
 	}
 }

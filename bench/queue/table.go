@@ -17,7 +17,8 @@ const (
 
 // table prints both sides and the goals, and says whether all are met.
 func table(out io.Writer, o options, jobs, runs figures) bool {
-	fmt.Fprintf(out, "%d Jobs, then %d runs, over %d targets with room for %d each\n\n", o.count, o.count, o.targets, o.slots())
+	fmt.Fprintf(out, "%d Jobs, then %d runs, over %d targets with room for %d each\n\n", o.count, o.count,
+		o.targets, o.slots())
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\tadmissions/s\tall in\tgiven back to next start: p50\tp99\tmost")
 	for _, f := range []figures{jobs, runs} {
@@ -37,7 +38,8 @@ func table(out io.Writer, o options, jobs, runs figures) bool {
 	rate := runs.rate / jobs.rate
 	goal("admission rate, of the Jobs', at least", rate, leastRate, "", rate >= leastRate)
 	handover := float64(quantile(runs.handover, 0.99)) / float64(max(1, quantile(jobs.handover, 0.99)))
-	goal("p99 from a GPU given back to the next start, of the Jobs', at most", handover, mostHandover, "", handover <= mostHandover)
+	goal("p99 from a GPU given back to the next start, of the Jobs', at most", handover, mostHandover, "",
+		handover <= mostHandover)
 	memory := runs.controller.memory / (1 << 20)
 	goal("memory of the controller, at most", memory, mostMemory/(1<<20), " MiB", runs.controller.memory <= mostMemory)
 	calls := runs.controller.calls / float64(o.count)

@@ -30,7 +30,8 @@ func proxyOf(config *rest.Config) (rest.Interface, error) {
 
 // usage reads the controller's own metrics.
 func (l *lab) usage(ctx context.Context) (usage, error) {
-	list, err := l.hub.Resource(core("pods")).Namespace(systemNamespace).List(ctx, metav1.ListOptions{LabelSelector: controllerPods})
+	list, err := l.hub.Resource(core("pods")).Namespace(systemNamespace).List(ctx,
+		metav1.ListOptions{LabelSelector: controllerPods})
 	if err != nil {
 		return usage{}, fmt.Errorf("looking for the controller: %w", err)
 	}
@@ -38,7 +39,8 @@ func (l *lab) usage(ctx context.Context) (usage, error) {
 		if phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase"); phase != "Running" {
 			continue
 		}
-		text, err := l.proxy.Get().AbsPath("/api/v1/namespaces", systemNamespace, "pods", pod.GetName()+":8080", "proxy/metrics").DoRaw(ctx)
+		text, err := l.proxy.Get().AbsPath("/api/v1/namespaces", systemNamespace, "pods", pod.GetName()+":8080",
+			"proxy/metrics").DoRaw(ctx)
 		if err != nil {
 			return usage{}, fmt.Errorf("reading the metrics of the controller: %w", err)
 		}

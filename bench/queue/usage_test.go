@@ -15,7 +15,8 @@ rest_client_requests_total{code="200",host="worker",method="PATCH"} 5
 }
 
 func TestMetricsWithoutTheUsageAreNotTakenForNone(t *testing.T) {
-	for _, text := range []string{"", "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes 1\n", "]"} {
+	for _, text := range []string{"",
+		"# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes 1\n", "]"} {
 		if u, err := parseUsage([]byte(text)); err == nil {
 			t.Errorf("%q is %+v", text, u)
 		}

@@ -14,7 +14,10 @@ type Binaries struct{ Engine, LoadGen, Floor string }
 // Build compiles the programs into dir as they are shipped: static, stripped, without cgo. It needs the go command and
 // runs in the module.
 func Build(ctx context.Context, dir string) (Binaries, error) {
-	b := Binaries{Engine: filepath.Join(dir, "sim-engine"), LoadGen: filepath.Join(dir, "load-gen"), Floor: filepath.Join(dir, "floor")}
+	b := Binaries{
+		Engine: filepath.Join(dir, "sim-engine"), LoadGen: filepath.Join(dir, "load-gen"),
+		Floor: filepath.Join(dir, "floor"),
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return b, fmt.Errorf("making the folder of the programs: %w", err)
 	}

@@ -24,10 +24,12 @@ const PromptTokens = 200
 func Plan(output int, stages ...runplan.Stage) runplan.RunPlan {
 	return runplan.RunPlan{
 		APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "bench",
-		Deployment: runplan.Deployment{Model: runplan.Model{Name: ModelName}, Engine: runplan.Engine{Kind: "sim", MetricsPath: "/metrics"}},
+		Deployment: runplan.Deployment{Model: runplan.Model{Name: ModelName},
+			Engine: runplan.Engine{Kind: "sim", MetricsPath: "/metrics"}},
 		Measurements: []runplan.Measurement{{
 			Name: "load", Runner: runplan.RunnerNative, Samples: 1, Stages: stages,
-			API: runplan.API{Type: runplan.APIChat, Path: "/v1/chat/completions", Stream: true, Timeout: runplan.Duration(time.Minute), ExactOutput: true},
+			API: runplan.API{Type: runplan.APIChat, Path: "/v1/chat/completions", Stream: true,
+				Timeout: runplan.Duration(time.Minute), ExactOutput: true},
 			Data: runplan.Data{
 				Input:  &runplan.Length{Shape: "fixed", Mean: PromptTokens},
 				Output: &runplan.Length{Shape: "fixed", Mean: float64(output)},
@@ -71,7 +73,8 @@ func StartLoadGen(ctx context.Context, o LoadGenOptions) (*LoadGenProcess, error
 	p := &LoadGenProcess{dir: report.MeasurementDir(o.Dir, 0)}
 	var err error
 	p.Process, err = Start(ctx, Command{Path: o.Binary, Core: o.Core, Stdout: &p.log, Stderr: &p.log,
-		Args: append([]string{"--plan-dir", planDir, "--run-dir", o.Dir, "--run-id", "r", "--endpoint", o.Endpoint}, o.Args...)})
+		Args: append(
+			[]string{"--plan-dir", planDir, "--run-dir", o.Dir, "--run-id", "r", "--endpoint", o.Endpoint}, o.Args...)})
 	return p, err
 }
 
@@ -93,7 +96,8 @@ func (p *LoadGenProcess) Wait() (LoadGenRun, error) {
 	if r.ExitCode != 0 {
 		return r, fmt.Errorf("load-gen ended with code %d: %s", r.ExitCode, r.Log)
 	}
-	if r.Stages, err = report.ReadStages(filepath.Join(p.dir, contract.FileStages)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if r.Stages, err = report.ReadStages(filepath.Join(p.dir, contract.FileStages)); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
 	err = step.ReadJSON(filepath.Join(p.dir, contract.FileLoadGen), &r.Load)

@@ -52,7 +52,8 @@ type Process struct {
 // Start runs c on its core. The process is told to end when ctx ends.
 func Start(ctx context.Context, c Command) (*Process, error) {
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.Env, c.Dir, c.Stdout, c.Stderr
+	cmd.Env, cmd.Dir = c.Env, c.Dir
+	cmd.Stdout, cmd.Stderr = c.Stdout, c.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	if cmd.WaitDelay = c.Grace; c.Grace == 0 {
 		cmd.WaitDelay = 10 * time.Second

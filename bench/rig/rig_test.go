@@ -20,7 +20,8 @@ func TestClientAndServerGetCoresThatShareNothing(t *testing.T) {
 		want     Cores
 	}{
 		{"four threads of two cores: the last of the other core", []int{0, 1, 2, 3}, pairs, Cores{Client: 3, Server: 0}},
-		{"two threads of one core are better than none, and shared", []int{0, 1}, pairs, Cores{Client: 1, Server: 0, Shared: true}},
+		{"two threads of one core are better than none, and shared", []int{0, 1}, pairs,
+			Cores{Client: 1, Server: 0, Shared: true}},
 		{"two cores", []int{2, 5}, alone, Cores{Client: 5, Server: 2}},
 		{"one core is shared", []int{7}, alone, Cores{Client: 7, Server: 7, Shared: true}},
 	} {
@@ -52,7 +53,10 @@ func TestAProcessRunsOnItsCoreAndItsUseIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	u, err := Run(context.Background(), Command{Path: "/bin/sh", Core: cores.Client,
-		Args: []string{"-c", `grep -q "^Cpus_allowed_list:.` + strconv.Itoa(cores.Client) + `$" /proc/self/status || exit 9; sleep 0.2; exit 3`}})
+		Args: []string{
+			"-c", `grep -q "^Cpus_allowed_list:.` + strconv.Itoa(cores.Client) +
+				`$" /proc/self/status || exit 9; sleep 0.2; exit 3`,
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,10 +87,15 @@ func (s soak) length() time.Duration {
 func (s soak) stall() time.Duration { return min(time.Second, s.length()/40) }
 
 // load runs load-gen and takes two hundred samples of it, those after its start and before its end.
-func (s soak) load(ctx context.Context, dir string, bins rig.Binaries, cores rig.Cores, e *rig.Engine) ([]sample, rig.LoadGenRun, error) {
-	stage := runplan.Stage{Name: "soak", Measure: true, Shape: runplan.ShapeOpen, Arrival: "constant", Rate: s.rate, Requests: s.requests,
+func (s soak) load(
+	ctx context.Context, dir string, bins rig.Binaries, cores rig.Cores, e *rig.Engine,
+) ([]sample, rig.LoadGenRun, error) {
+	stage := runplan.Stage{Name: "soak", Measure: true, Shape: runplan.ShapeOpen, Arrival: "constant", Rate: s.rate,
+		Requests: s.requests,
 		Duration: runplan.Duration(s.length() + time.Minute)}
-	p, err := rig.StartLoadGen(ctx, rig.LoadGenOptions{Binary: bins.LoadGen, Dir: dir, Core: cores.Client, Endpoint: e.URL, Plan: rig.Plan(1, stage)})
+	p, err := rig.StartLoadGen(ctx, rig.LoadGenOptions{
+		Binary: bins.LoadGen, Dir: dir, Core: cores.Client, Endpoint: e.URL, Plan: rig.Plan(1, stage),
+	})
 	if err != nil {
 		return nil, rig.LoadGenRun{}, err
 	}
@@ -134,10 +139,13 @@ func (s soak) judge(out io.Writer, samples []sample, r rig.LoadGenRun) (bool, er
 		faults = append(faults, fmt.Sprintf("%d of %d requests are ok: %v", ok, s.requests, stage.Counts.ByStatus))
 	}
 	last := samples[len(samples)-1]
-	fmt.Fprintf(out, "%d requests at %.0f/s (achieved %.1f/s) in %v; CPU %v; exit %v after the load\n", ok, s.rate, stage.Rates["achieved_rate"],
+	fmt.Fprintf(out, "%d requests at %.0f/s (achieved %.1f/s) in %v; CPU %v; exit %v after the load\n", ok, s.rate,
+		stage.Rates["achieved_rate"],
 		s.length(), r.CPU().Round(time.Millisecond), (r.Wall() - s.length()).Round(time.Millisecond))
-	fmt.Fprintf(out, "memory: %.1f MB after the first tenth, %.1f MB at the end, peak %.1f MB with the writing of rows\n", mb(base.rss), mb(last.RSS), mb(r.PeakRSS))
-	fmt.Fprintf(out, "threads: %d then, %d at the end; descriptors: %d then, %d at the end\n", base.threads, last.Threads, base.descriptors, last.Descriptors)
+	fmt.Fprintf(out, "memory: %.1f MB after the first tenth, %.1f MB at the end, peak %.1f MB with the "+
+		"writing of rows\n", mb(base.rss), mb(last.RSS), mb(r.PeakRSS))
+	fmt.Fprintf(out, "threads: %d then, %d at the end; descriptors: %d then, %d at the end\n", base.threads,
+		last.Threads, base.descriptors, last.Descriptors)
 	for _, f := range faults {
 		fmt.Fprintln(out, "FAULT:", f)
 	}

@@ -43,7 +43,8 @@ func verdict(samples []sample) (base level, faults []string, err error) {
 		}
 		now := highest(part)
 		if d := float64(now.rss)/float64(base.rss) - 1; d > memoryShare || d < -memoryShare {
-			faults = append(faults, fmt.Sprintf("memory after %v is %+.1f %% off that after the first tenth", part[0].at.Round(time.Second), 100*d))
+			faults = append(faults, fmt.Sprintf(
+				"memory after %v is %+.1f %% off that after the first tenth", part[0].at.Round(time.Second), 100*d))
 		}
 	}
 	end := highest(rest[len(rest)-tenth:])

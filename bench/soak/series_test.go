@@ -11,7 +11,10 @@ import (
 func made(rss func(i int) int64, threads, descriptors func(i int) int) []sample {
 	out := make([]sample, 100)
 	for i := range out {
-		out[i] = sample{at: time.Duration(i) * time.Second, Memory: rig.Memory{RSS: rss(i), Threads: threads(i), Descriptors: descriptors(i)}}
+		out[i] = sample{
+			at:     time.Duration(i) * time.Second,
+			Memory: rig.Memory{RSS: rss(i), Threads: threads(i), Descriptors: descriptors(i)},
+		}
 	}
 	return out
 }
@@ -25,9 +28,12 @@ func TestVerdict(t *testing.T) {
 		faults  int
 	}{
 		{"what stays as it is passes", made(flat, constant(8), constant(40)), 0},
-		{"what grows in the first tenth only passes", made(func(i int) int64 { return min(int64(i)*8, 40) << 20 }, constant(8), constant(40)), 0},
-		{"the saw-tooth of a garbage collector is no growth", made(func(i int) int64 { return int64(30+i%5*3) << 20 }, constant(8), constant(40)), 0},
-		{"memory that grows without end is told once per tenth", made(func(i int) int64 { return int64(40+i) << 20 }, constant(8), constant(40)), 8},
+		{"what grows in the first tenth only passes",
+			made(func(i int) int64 { return min(int64(i)*8, 40) << 20 }, constant(8), constant(40)), 0},
+		{"the saw-tooth of a garbage collector is no growth",
+			made(func(i int) int64 { return int64(30+i%5*3) << 20 }, constant(8), constant(40)), 0},
+		{"memory that grows without end is told once per tenth",
+			made(func(i int) int64 { return int64(40+i) << 20 }, constant(8), constant(40)), 8},
 		{"a leak of descriptors is found", made(flat, constant(8), func(i int) int { return 40 + i }), 1},
 		{"a leak of threads is found", made(flat, func(i int) int { return 8 + i/5 }, constant(40)), 1},
 		{"two more threads are none", made(flat, func(i int) int { return 8 + i/50*2 }, constant(40)), 0},

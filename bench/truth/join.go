@@ -99,7 +99,8 @@ func StampErrors(pairs []Pair, anchor int64) ([]float64, error) {
 
 func sameEvents(p Pair) error {
 	if want := max(0, len(p.Truth.Events)-1); len(p.Row.Gaps) != want {
-		return fmt.Errorf("comparing gaps of request %q: %d in its row, %d in the truth (are gaps recorded?)", p.Row.ID, len(p.Row.Gaps), want)
+		return fmt.Errorf("comparing gaps of request %q: %d in its row, %d in the truth (are gaps recorded?)",
+			p.Row.ID, len(p.Row.Gaps), want)
 	}
 	return nil
 }

@@ -91,9 +91,12 @@ func ns(v int64) *int64 { return &v }
 
 func sample() ([]report.Row, []sim.Record) {
 	tokens := 3
-	row := report.Row{ID: "r-1-m0-r0-s0-0-0", Status: report.StatusOK, Phase: report.PhaseMeasured, TIntended: 1000, TSend: ns(2000),
+	row := report.Row{ID: "r-1-m0-r0-s0-0-0", Status: report.StatusOK, Phase: report.PhaseMeasured,
+		TIntended: 1000, TSend: ns(2000),
 		TFirst: ns(1_010_000), TokensOut: &tokens, Gaps: []int32{500, 510}}
-	log := sim.Record{RequestID: row.ID, Arrival: 5_004_000, Events: []int64{1_000_000, 1_500_000, 2_000_000}, OutputTokens: 3}
+	log := sim.Record{
+		RequestID: row.ID, Arrival: 5_004_000, Events: []int64{1_000_000, 1_500_000, 2_000_000}, OutputTokens: 3,
+	}
 	lost := sim.Record{RequestID: "r-1-m0-r0-s0-1-0", Arrival: 6_000_000}
 	return []report.Row{row, {ID: "x", Status: report.StatusDropped}}, []sim.Record{log, lost}
 }

@@ -41,7 +41,9 @@ const (
 // draw makes scene number index of a seed, whatever was drawn before it.
 func draw(seed uint64, index int) scene {
 	r := rand.New(rand.NewPCG(seed, uint64(index)))
-	s := scene{Index: index, Tokens: 2 + r.IntN(31), TTFT: time.Duration(logUniform(r, 5e6, 200e6)), Pinned: r.IntN(2) == 0}
+	s := scene{
+		Index: index, Tokens: 2 + r.IntN(31), TTFT: time.Duration(logUniform(r, 5e6, 200e6)), Pinned: r.IntN(2) == 0,
+	}
 	s.Clock = []string{clockKernel, clockUser, clockTLS}[index%3]
 	if r.IntN(2) == 0 {
 		s.Streams = int(math.Round(logUniform(r, 1, 512)))
@@ -91,5 +93,6 @@ func (s scene) String() string {
 	if s.Streams > 0 {
 		load = fmt.Sprintf("%d streams", s.Streams)
 	}
-	return fmt.Sprintf("#%d %s, %s, ttft %v, %d tokens, %d busy, pinned %v", s.Index, s.Clock, load, s.TTFT.Round(time.Millisecond), s.Tokens, s.Busy, s.Pinned)
+	return fmt.Sprintf("#%d %s, %s, ttft %v, %d tokens, %d busy, pinned %v",
+		s.Index, s.Clock, load, s.TTFT.Round(time.Millisecond), s.Tokens, s.Busy, s.Pinned)
 }

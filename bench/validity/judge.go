@@ -31,7 +31,9 @@ func (r *result) compare(stage *report.StageResult, real real) {
 	for _, n := range verdict.Counted(nil, stage) {
 		xs := map[string][]float64{"ttft": real.ttft, "itl": real.itl, "e2e": real.e2e}[n.Metric]
 		if len(xs) > 0 {
-			r.Numbers = append(r.Numbers, number{n.String(), stage.Metrics[n.Metric].Quantiles[n.Quantile], report.Percentile(xs, percentOf(n.Quantile))})
+			r.Numbers = append(r.Numbers, number{
+				n.String(), stage.Metrics[n.Metric].Quantiles[n.Quantile], report.Percentile(xs, percentOf(n.Quantile)),
+			})
 		}
 	}
 	for _, c := range stage.Checks {

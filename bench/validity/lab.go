@@ -65,7 +65,10 @@ func (l *lab) certificate() error {
 	if err != nil {
 		return fmt.Errorf("making a key: %w", err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, 2), DNSNames: []string{"localhost"}}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, 2),
+		DNSNames: []string{"localhost"},
+	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		return fmt.Errorf("making a certificate: %w", err)
@@ -106,7 +109,8 @@ func (l *lab) try(s scene) (result, error) {
 	if err != nil {
 		r.Void = err.Error()
 	}
-	fmt.Fprintf(l.log, "%s: wrong %v, right %v, flagged %v %s %s\n", s, r.Void == "" && r.wrong(), r.Void == "" && r.right(), r.Flagged, r.Why, r.Void)
+	fmt.Fprintf(l.log, "%s: wrong %v, right %v, flagged %v %s %s\n", s, r.Void == "" && r.wrong(), r.Void == "" &&
+		r.right(), r.Flagged, r.Why, r.Void)
 	return r, nil
 }
 
@@ -137,12 +141,15 @@ func (l *lab) load(s scene, dir string, e *rig.Engine) (rig.LoadGenRun, map[int6
 	if s.Clock == clockUser {
 		args[1] = clockUser
 	}
-	run, err := rig.RunLoadGen(l.ctx, rig.LoadGenOptions{Binary: l.bins.LoadGen, Dir: dir, Core: core, Endpoint: e.URL, Plan: s.plan(), Args: args})
+	run, err := rig.RunLoadGen(l.ctx, rig.LoadGenOptions{
+		Binary: l.bins.LoadGen, Dir: dir, Core: core, Endpoint: e.URL, Plan: s.plan(), Args: args,
+	})
 	packets, cerr := c.end()
 	return run, packets, errors.Join(err, cerr)
 }
 
-// busy starts what keeps processors busy, on the core of load-gen where that has one. They end with their standard input.
+// busy starts what keeps processors busy, on the core of load-gen where that has one. They end with their standard
+// input.
 func (l *lab) busy(s scene) (stop func(), err error) {
 	var all []*exec.Cmd
 	var pipes []io.Closer

@@ -40,8 +40,10 @@ func parseFlags(args []string, errs io.Writer) (options, error) {
 	f.Uint64Var(&o.seed, "seed", 0, "random seed of the scenes; 0 = derived from the time")
 	f.IntVar(&o.stages, "stages", goalStages, "number of stages")
 	f.DurationVar(&o.long, "for", 3*time.Hour, "stop after this long; the next call resumes")
-	f.StringVar(&o.file, "results", "", "file to keep results in and to resume from (default: named after the seed; none with -check)")
-	f.BoolVar(&o.check, "check", false, "fail only if so many stages are misjudged that the goals are unlikely to be met, not if too few stages are invalid")
+	f.StringVar(&o.file, "results", "",
+		"file to keep results in and to resume from (default: named after the seed; none with -check)")
+	f.BoolVar(&o.check, "check", false, "fail only if so many stages are misjudged that the goals are unlikely to be "+
+		"met, not if too few stages are invalid")
 	f.BoolVar(&o.busy, "busy", false, "run as a busy process until standard input ends")
 	return o, f.Parse(args)
 }
@@ -93,7 +95,8 @@ func (o *options) measure(ctx context.Context, out, errs io.Writer) (bool, error
 	all := print(out, o.seed, results)
 	enough := len(results) >= o.stages && (o.check || all.wrong >= goalWrong)
 	if !enough {
-		fmt.Fprintf(out, "not enough yet: %d of %d stages, %d of %d that are wrong; go on with -results %s\n", len(results), o.stages, all.wrong, goalWrong, o.file)
+		fmt.Fprintf(out, "not enough yet: %d of %d stages, %d of %d that are wrong; go on with -results %s\n",
+			len(results), o.stages, all.wrong, goalWrong, o.file)
 	}
 	return all.met(o.check) && enough, ctx.Err()
 }

@@ -37,8 +37,8 @@ const (
 	goalStages = 300
 )
 
-// met says whether the goals are, as shares of what was seen; of few stages where check is set, whether what was seen is
-// likely where they are.
+// met says whether the goals are, as shares of what was seen; of few stages where check is set, whether what was seen
+// is likely where they are.
 func (t *tally) met(check bool) bool {
 	missed := t.wrong - t.found
 	if check {
@@ -100,7 +100,8 @@ func print(w io.Writer, seed uint64, results []result) tally {
 			fmt.Fprintf(w, "blamed: %s: %s\n", r.Scene, r.Why)
 		}
 	}
-	fmt.Fprintf(w, "seed %d: %d stages; flagged are %s of those that are wrong (goal %.0f %%), %s of those that are right (goal at most %.0f %%)\n",
+	fmt.Fprintf(w, "seed %d: %d stages; flagged are %s of those that are wrong (goal %.0f %%), %s of those that are "+
+		"right (goal at most %.0f %%)\n",
 		seed, len(results), share(all.found, all.wrong), 100*goalFound, share(all.blamed, all.right), 100*goalBlamed)
 	return all
 }

@@ -16,9 +16,10 @@ type real struct {
 	off            float64   // by what share the load was another than was asked
 }
 
-// realOf measures the requests of a stage by their packets. anchor is the wall time, in ns, of the zero of their rows. A load is
-// another than was asked by the time in which a place was empty that should not have been: between two requests of a
-// stream in a closed loop, from the time at which a request was due in an open one, which is load at another time.
+// realOf measures the requests of a stage by their packets. anchor is the wall time, in ns, of the zero of their rows.
+// A load is another than was asked by the time in which a place was empty that should not have been: between two
+// requests of a stream in a closed loop, from the time at which a request was due in an open one, which is load at
+// another time.
 func realOf(pairs []truth.Pair, packets map[int64][]packet, stage *report.StageResult, anchor int64) (real, error) {
 	var out real
 	var busy, idle, late float64

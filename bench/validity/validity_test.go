@@ -111,7 +111,9 @@ func TestALoadIsOffByTheTimeInWhichPlacesWereEmpty(t *testing.T) {
 			port := int64(9)
 			due := at
 			at += row.late * millisecond
-			packets[port] = append(packets[port], packet{at: at, client: true, port: port}, packet{at: at + 10*millisecond, port: port})
+			packets[port] = append(packets[port], packet{at: at, client: true, port: port}, packet{
+				at: at + 10*millisecond, port: port,
+			})
 			pairs = append(pairs, truth.Pair{Row: &report.Row{ID: fmt.Sprint(i), TIntended: due - anchor},
 				Truth: &sim.Record{Port: port, Arrival: at, ArrivalUnix: at, ArrivalRead: at, Events: []int64{10 * millisecond}}})
 			at += 10 * millisecond
@@ -221,7 +223,8 @@ func TestTheTableNamesWhatWasMisjudged(t *testing.T) {
 	if all.met(false) {
 		t.Error("the goals are met")
 	}
-	for _, want := range []string{"missed: #2 user", "blamed: #3 tls", "void: #4 tls", "50.0 % of those that are wrong", "50.0 % of those that are right"} {
+	for _, want := range []string{"missed: #2 user", "blamed: #3 tls", "void: #4 tls", "50.0 % of those that are wrong",
+		"50.0 % of those that are right"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
