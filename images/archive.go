@@ -114,7 +114,8 @@ func (a *archive) close() error {
 
 // closeLayout ends a layout in a tarball with the files at its top.
 func closeLayout(t *tar.Writer, index []v1.Descriptor) error {
-	if err := tarJSON(t, "index.json", v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: index}); err != nil {
+	if err := tarJSON(t, "index.json",
+		v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: index}); err != nil {
 		return err
 	}
 	if err := tarJSON(t, "oci-layout", map[string]string{"imageLayoutVersion": "1.0.0"}); err != nil {
@@ -132,7 +133,9 @@ func tarJSON(t *tar.Writer, name string, v any) error {
 }
 
 func tarFile(t *tar.Writer, name string, size int64, content io.Reader) error {
-	h := &tar.Header{Name: name, Mode: 0o644, Size: size, Typeflag: tar.TypeReg, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR}
+	h := &tar.Header{
+		Name: name, Mode: 0o644, Size: size, Typeflag: tar.TypeReg, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR,
+	}
 	if err := t.WriteHeader(h); err != nil {
 		return err
 	}

@@ -74,7 +74,8 @@ func TestContainerdFindsEachImageByTagAndByDigest(t *testing.T) {
 	if other.Platform != "linux/arm64" || files["blobs/sha256/"+other.Digest.Hex] != nil {
 		t.Errorf("an archive of amd64 holds %s", other.Platform)
 	}
-	if err := l.Archive(io.Discard, "linux/riscv64"); err == nil || !strings.Contains(err.Error(), "it was not built for it") {
+	if err := l.Archive(io.Discard, "linux/riscv64"); err == nil ||
+		!strings.Contains(err.Error(), "it was not built for it") {
 		t.Errorf("another platform: %v", err)
 	}
 }

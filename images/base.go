@@ -18,8 +18,10 @@ const user = "65532:65532"
 
 // Accounts of the base layer. A program finds its own name by them; nobody can log in.
 const (
-	passwd = "root:x:0:0:root:/root:/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\nbflow:x:65532:65532:bflow:/tmp:/sbin/nologin\n"
-	group  = "root:x:0:\nnobody:x:65534:\nbflow:x:65532:\n"
+	passwd = "root:x:0:0:root:/root:/sbin/nologin\n" +
+		"nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n" +
+		"bflow:x:65532:65532:bflow:/tmp:/sbin/nologin\n"
+	group = "root:x:0:\nnobody:x:65534:\nbflow:x:65532:\n"
 )
 
 // certificates is where Go programs look first.
@@ -45,8 +47,8 @@ func base() ([]entry, error) {
 // minRoots is far below what Mozilla trusts: fewer mean that the module changed its ways.
 const minRoots = 80
 
-// roots are the certificates that Mozilla trusts for servers, as the Go team publishes them, in the order of the module.
-// Those trusted only for certificates up to some date are left out: a PEM file cannot say so.
+// roots are the certificates that Mozilla trusts for servers, as the Go team publishes them, in the order of the
+// module. Those trusted only for certificates up to some date are left out: a PEM file cannot say so.
 func roots() ([]byte, error) {
 	var out bytes.Buffer
 	n := 0

@@ -16,7 +16,8 @@ type Binary struct {
 func Binaries() []Binary {
 	return []Binary{
 		{"bflow", "The command line of bflow: compiles experiments, submits runs, reads results."},
-		{"bflow-controller", "Lets runs of bflow start when Kueue admits them, and gives their GPUs back when they are free."},
+		{"bflow-controller",
+			"Lets runs of bflow start when Kueue admits them, and gives their GPUs back when they are free."},
 		{"collect", "Task of bflow: turns what was recorded into the report and judges it."},
 		{"load-gen", "Task of bflow: puts the load of a measurement on a server and records every request."},
 		{"mlflow-push", "Task of bflow: writes the results of a run to MLflow."},

@@ -17,8 +17,8 @@ import (
 )
 
 // Build compiles programs and writes their images into folder dir as an OCI layout, with what they hold and how they
-// were made beside them. A layout that an earlier call left there is replaced. It opens no connection of its own; the go
-// tool fetches modules that the host does not have.
+// were made beside them. A layout that an earlier call left there is replaced. It opens no connection of its own; the
+// go tool fetches modules that the host does not have.
 func Build(ctx context.Context, dir string, o Options) (*Layout, error) {
 	o, err := o.check()
 	if err != nil {
@@ -190,7 +190,9 @@ func digestsOf(idx v1.ImageIndex, images map[string]v1.Image) (map[string]string
 
 // describe attaches the list of what is in an image.
 func (b *builder) describe(binary Binary, p, digest string, made product) error {
-	text, err := attest.SPDX(attest.Image{Name: binary.Name, Version: b.Version, Platform: p, Digest: digest, Info: made.info, Roots: b.roots})
+	text, err := attest.SPDX(attest.Image{
+		Name: binary.Name, Version: b.Version, Platform: p, Digest: digest, Info: made.info, Roots: b.roots,
+	})
 	if err != nil {
 		return err
 	}
@@ -200,8 +202,9 @@ func (b *builder) describe(binary Binary, p, digest string, made product) error 
 // prove attaches how the images of all platforms were made.
 func (b *builder) prove(binary Binary, idx v1.ImageIndex, digests map[string]string, made product) error {
 	text, err := attest.Provenance(attest.Build{
-		Name: binary.Name, Digests: digests, Package: Module + "/cmd/" + binary.Name, Version: b.Version, Revision: b.revision,
-		Flags: buildFlags(b.Version), Env: buildEnv(), Modules: attest.Modules(made.info),
+		Name: binary.Name, Digests: digests, Package: Module + "/cmd/" + binary.Name, Version: b.Version,
+		Revision: b.revision,
+		Flags:    buildFlags(b.Version), Env: buildEnv(), Modules: attest.Modules(made.info),
 	})
 	if err != nil {
 		return err

@@ -24,9 +24,10 @@ func makeSource(t *testing.T, more string) string {
 	t.Helper()
 	dir := t.TempDir()
 	files := map[string]string{
-		"go.mod":                 "module " + Module + "\n\ngo 1.26.0\n",
-		"tasks/step/version.go":  "package step\n\nvar Version = \"dev\"\n",
-		"cmd/collect/main.go":    "package main\n\nimport \"" + Module + "/tasks/step\"\n\nfunc main() { println(step.Version, \"" + more + "\") }\n",
+		"go.mod":                "module " + Module + "\n\ngo 1.26.0\n",
+		"tasks/step/version.go": "package step\n\nvar Version = \"dev\"\n",
+		"cmd/collect/main.go": "package main\n\nimport \"" + Module +
+			"/tasks/step\"\n\nfunc main() { println(step.Version, \"" + more + "\") }\n",
 		"cmd/sim-engine/main.go": "package main\n\nfunc main() { println(\"engine\") }\n",
 	}
 	for name, text := range files {
@@ -68,7 +69,9 @@ func makeLayout(t *testing.T, more string) *Layout {
 
 func makeLayoutAnew(t *testing.T, more, dir string) *Layout {
 	t.Helper()
-	l, err := Build(context.Background(), dir, Options{Source: makeSource(t, more), Version: "v0.1.0+7", Only: []string{"sim-engine", "collect"}})
+	l, err := Build(context.Background(), dir, Options{
+		Source: makeSource(t, more), Version: "v0.1.0+7", Only: []string{"sim-engine", "collect"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,10 +127,12 @@ func TestAnImageIsAProgramOnAnEmptyBase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cfg.OS+"/"+cfg.Architecture != v.Platform || cfg.Config.User != "65532:65532" || !slices.Equal(cfg.Config.Entrypoint, []string{"/collect"}) || len(cfg.Config.Cmd) > 0 {
+		if cfg.OS+"/"+cfg.Architecture != v.Platform || cfg.Config.User != "65532:65532" ||
+			!slices.Equal(cfg.Config.Entrypoint, []string{"/collect"}) || len(cfg.Config.Cmd) > 0 {
 			t.Errorf("%s: config %+v", v.Platform, cfg)
 		}
-		if cfg.Config.Labels["org.opencontainers.image.version"] != "v0.1.0+7" || cfg.Created.Unix() != 0 || len(cfg.History) != 0 {
+		if cfg.Config.Labels["org.opencontainers.image.version"] != "v0.1.0+7" || cfg.Created.Unix() != 0 ||
+			len(cfg.History) != 0 {
 			t.Errorf("%s: labels %v, made %s, history %v", v.Platform, cfg.Config.Labels, cfg.Created, cfg.History)
 		}
 		checkFiles(t, img)
@@ -140,7 +145,10 @@ func TestAnImageIsAProgramOnAnEmptyBase(t *testing.T) {
 // checkFiles wants exactly the files that a program of ours needs.
 func checkFiles(t *testing.T, img v1.Image) {
 	t.Helper()
-	want := map[string]int64{"etc/": 0o755, "etc/group": 0o644, "etc/passwd": 0o644, "etc/ssl/": 0o755, "etc/ssl/certs/": 0o755, certificates: 0o644, "tmp/": 0o1777, "collect": 0o755}
+	want := map[string]int64{
+		"etc/": 0o755, "etc/group": 0o644, "etc/passwd": 0o644, "etc/ssl/": 0o755, "etc/ssl/certs/": 0o755,
+		certificates: 0o644, "tmp/": 0o1777, "collect": 0o755,
+	}
 	layers, err := img.Layers()
 	if err != nil {
 		t.Fatal(err)
@@ -226,11 +234,14 @@ func TestWhatCannotBeBuiltIsSaid(t *testing.T) {
 		name, want, dir string
 		o               Options
 	}{
-		{"an unknown image", `there is no "engine"; there are bflow, `, "", Options{Source: source, Version: "v1", Only: []string{"engine"}}},
-		{"an unknown platform", `for "linux/s390x": want linux/amd64 or linux/arm64`, "", Options{Source: source, Version: "v1", Platforms: []string{"linux/s390x"}}},
+		{"an unknown image", `there is no "engine"; there are bflow, `, "",
+			Options{Source: source, Version: "v1", Only: []string{"engine"}}},
+		{"an unknown platform", `for "linux/s390x": want linux/amd64 or linux/arm64`, "",
+			Options{Source: source, Version: "v1", Platforms: []string{"linux/s390x"}}},
 		{"a version that is no word", `of version "a b"`, "", Options{Source: source, Version: "a b"}},
 		{"a folder with other things", `it holds "thesis.txt"`, taken, Options{Source: source, Version: "v1"}},
-		{"a program that does not compile", "compiling load-gen for linux/amd64", "", Options{Source: source, Version: "v1", Only: []string{"load-gen"}, Platforms: []string{"linux/amd64"}}},
+		{"a program that does not compile", "compiling load-gen for linux/amd64", "",
+			Options{Source: source, Version: "v1", Only: []string{"load-gen"}, Platforms: []string{"linux/amd64"}}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

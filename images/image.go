@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// labels describe an image. The commit is not among them: a change of a comment elsewhere makes no other image. It is in
-// the provenance.
+// labels describe an image. The commit is not among them: a change of a comment elsewhere makes no other image. It is
+// in the provenance.
 func labels(b Binary, version string) map[string]string {
 	return map[string]string{
 		"org.opencontainers.image.title":       b.Name,
@@ -79,10 +79,12 @@ func newArtifact(kind types.MediaType, document []byte, subject partial.Describa
 	if err != nil {
 		return nil, err
 	}
-	if img, err = mutate.ConfigFile(img, &v1.ConfigFile{RootFS: old.RootFS, Created: v1.Time{Time: time.Unix(0, 0).UTC()}}); err != nil {
+	if img, err = mutate.ConfigFile(img,
+		&v1.ConfigFile{RootFS: old.RootFS, Created: v1.Time{Time: time.Unix(0, 0).UTC()}}); err != nil {
 		return nil, err
 	}
-	attached, ok := mutate.Subject(img, v1.Descriptor{MediaType: to.MediaType, Size: to.Size, Digest: to.Digest}).(v1.Image)
+	attached, ok := mutate.Subject(img,
+		v1.Descriptor{MediaType: to.MediaType, Size: to.Size, Digest: to.Digest}).(v1.Image)
 	if !ok {
 		return nil, fmt.Errorf("attaching %s to %s: it is no image any more", kind, to.Digest)
 	}

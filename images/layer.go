@@ -110,7 +110,10 @@ func hashOf(h hash.Hash) v1.Hash {
 }
 
 func (e entry) write(t *tar.Writer) error {
-	h := &tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.data)), Typeflag: tar.TypeReg, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR}
+	h := &tar.Header{
+		Name: e.name, Mode: e.mode, Size: int64(len(e.data)), Typeflag: tar.TypeReg, ModTime: time.Unix(0, 0),
+		Format: tar.FormatUSTAR,
+	}
 	if strings.HasSuffix(e.name, "/") {
 		h.Typeflag = tar.TypeDir
 	}

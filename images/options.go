@@ -31,7 +31,8 @@ var versionWords = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,62}$`)
 // check returns o with its defaults filled in.
 func (o Options) check() (Options, error) {
 	if !versionWords.MatchString(o.Version) {
-		return o, fmt.Errorf("building images of version %q: want letters, digits, dots, dashes and plus signs, at most 63", o.Version)
+		return o, fmt.Errorf(
+			"building images of version %q: want letters, digits, dots, dashes and plus signs, at most 63", o.Version)
 	}
 	if o.Prefix == "" {
 		o.Prefix = LocalPrefix

@@ -28,7 +28,8 @@ func TestEveryProgramStarts(t *testing.T) {
 		t.Errorf("programs %q, images %v", names, Binaries())
 	}
 	dir := t.TempDir()
-	if err := goBuild(t.Context(), Options{Source: "..", Version: "v0.0.0"}, runtime.GOOS+"/"+runtime.GOARCH, names, dir); err != nil {
+	if err := goBuild(t.Context(), Options{Source: "..", Version: "v0.0.0"}, runtime.GOOS+"/"+runtime.GOARCH,
+		names, dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {

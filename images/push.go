@@ -86,7 +86,9 @@ func (to Registry) names() []name.Option {
 }
 
 func (to Registry) options(ctx context.Context) []remote.Option {
-	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("bflow")}
+	options := []remote.Option{
+		remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithUserAgent("bflow"),
+	}
 	if plain, ok := remote.DefaultTransport.(*http.Transport); ok && to.Insecure {
 		own := plain.Clone()
 		own.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // asked for by the caller

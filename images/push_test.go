@@ -87,8 +87,10 @@ func TestWhatWasPushedIsWhatTheLockSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if head.Digest.String() != i.Digest || i.Digest != l.Images[n].Digest.String() || i.Pinned() != r.prefix+"/"+i.Name+"@"+i.Digest {
-			t.Errorf("%s: %s in the registry, %s in the lock, %s in the layout", i.Ref, head.Digest, i.Digest, l.Images[n].Digest)
+		if head.Digest.String() != i.Digest || i.Digest != l.Images[n].Digest.String() ||
+			i.Pinned() != r.prefix+"/"+i.Name+"@"+i.Digest {
+			t.Errorf("%s: %s in the registry, %s in the lock, %s in the layout",
+				i.Ref, head.Digest, i.Digest, l.Images[n].Digest)
 		}
 	}
 }
@@ -128,7 +130,8 @@ func TestDocumentsAreFoundFromTheImage(t *testing.T) {
 				Subject       []struct{ Digest map[string]string }
 			}
 			r.document(t, i.Name, i.Digest, attest.ProvenanceType, &proof)
-			if proof.PredicateType != "https://slsa.dev/provenance/v1" || len(proof.Subject) != 3 || "sha256:"+proof.Subject[0].Digest["sha256"] != i.Digest {
+			if proof.PredicateType != "https://slsa.dev/provenance/v1" || len(proof.Subject) != 3 ||
+				"sha256:"+proof.Subject[0].Digest["sha256"] != i.Digest {
 				t.Errorf("provenance: %+v", proof)
 			}
 		})

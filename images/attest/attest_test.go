@@ -10,14 +10,16 @@ import (
 const sum = "h1:Khu2En+0gcYPZ2kuIihfswbzxv/mIHXgzPZ018Oty48="
 
 func makeInfo() *debug.BuildInfo {
-	return &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: "bflow.dev/bflow", Version: "(devel)"}, Deps: []*debug.Module{
-		{Path: "example.com/A", Version: "v1.2.3+incompatible", Sum: sum},
-		{Path: "example.com/old", Version: "v0.1.0", Replace: &debug.Module{Path: "example.com/new", Version: "v0.2.0"}},
-	}}
+	return &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: "bflow.dev/bflow", Version: "(devel)"},
+		Deps: []*debug.Module{
+			{Path: "example.com/A", Version: "v1.2.3+incompatible", Sum: sum},
+			{Path: "example.com/old", Version: "v0.1.0", Replace: &debug.Module{Path: "example.com/new", Version: "v0.2.0"}},
+		}}
 }
 
 func makeImage() Image {
-	return Image{Name: "load-gen", Version: "v0.1.0", Platform: "linux/arm64", Digest: "sha256:" + strings.Repeat("1", 64), Info: makeInfo(),
+	return Image{Name: "load-gen", Version: "v0.1.0", Platform: "linux/arm64",
+		Digest: "sha256:" + strings.Repeat("1", 64), Info: makeInfo(),
 		Roots: Module{Path: "example.com/roots", Version: "v0.3.0"}}
 }
 
@@ -39,7 +41,8 @@ func TestSPDXListsTheProgramItsModulesAndTheCertificates(t *testing.T) {
 		}
 		ids[p.ID] = true
 	}
-	want := "load-gen v0.1.0, bflow.dev/bflow v0.1.0, stdlib 1.26.8, example.com/A v1.2.3+incompatible, example.com/new v0.2.0, example.com/roots v0.3.0"
+	want := "load-gen v0.1.0, bflow.dev/bflow v0.1.0, stdlib 1.26.8, example.com/A v1.2.3+incompatible, " +
+		"example.com/new v0.2.0, example.com/roots v0.3.0"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("got %s\nwant %s", strings.Join(got, ", "), want)
 	}
@@ -48,7 +51,8 @@ func TestSPDXListsTheProgramItsModulesAndTheCertificates(t *testing.T) {
 			t.Errorf("%s %s %s names an element that is not there", r.Element, r.Type, r.Related)
 		}
 	}
-	if doc.SPDXVersion != "SPDX-2.3" || doc.DataLicense != "CC0-1.0" || !strings.HasPrefix(doc.DocumentNamespace, "https://") || strings.Contains(doc.DocumentNamespace, "#") {
+	if doc.SPDXVersion != "SPDX-2.3" || doc.DataLicense != "CC0-1.0" ||
+		!strings.HasPrefix(doc.DocumentNamespace, "https://") || strings.Contains(doc.DocumentNamespace, "#") {
 		t.Errorf("head of the document: %+v", doc)
 	}
 	if ref := doc.Packages[3].ExternalRefs[0].Locator; ref != "pkg:golang/example.com/a@v1.2.3%2Bincompatible" {
@@ -65,8 +69,11 @@ func TestAnImageWithoutADigestIsNotDescribed(t *testing.T) {
 }
 
 func TestProvenanceNamesSubjectsAndDependencies(t *testing.T) {
-	text, err := Provenance(Build{Name: "load-gen", Package: "bflow.dev/bflow/cmd/load-gen", Version: "v0.1.0", Revision: "0123abcd-dirty", Modules: Modules(makeInfo()),
-		Digests: map[string]string{"index": "sha256:" + strings.Repeat("1", 64), "linux/amd64": "sha256:" + strings.Repeat("2", 64)}})
+	text, err := Provenance(Build{Name: "load-gen", Package: "bflow.dev/bflow/cmd/load-gen", Version: "v0.1.0",
+		Revision: "0123abcd-dirty", Modules: Modules(makeInfo()),
+		Digests: map[string]string{
+			"index": "sha256:" + strings.Repeat("1", 64), "linux/amd64": "sha256:" + strings.Repeat("2", 64),
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,10 @@ func Provenance(b Build) ([]byte, error) {
 		if platform != "index" {
 			platforms = append(platforms, platform)
 		}
-		st.Subject = append(st.Subject, resource{Name: b.Name, Digest: map[string]string{"sha256": sum}, Annotations: map[string]string{"platform": platform}})
+		st.Subject = append(st.Subject, resource{
+			Name: b.Name, Digest: map[string]string{"sha256": sum},
+			Annotations: map[string]string{"platform": platform},
+		})
 	}
 	st.Predicate.BuildDefinition.ExternalParameters["platforms"] = platforms
 	st.Predicate.BuildDefinition.ResolvedDependencies = b.dependencies()

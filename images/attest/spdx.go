@@ -78,7 +78,8 @@ const (
 )
 
 // SPDX returns the list of what is in an image, an SPDX 2.3 document as JSON: the program, every module that is linked
-// into it, the standard library and the certificates. It holds no time of its own, so equal images have equal documents.
+// into it, the standard library and the certificates. It holds no time of its own, so equal images have equal
+// documents.
 func SPDX(i Image) ([]byte, error) {
 	hex, ok := strings.CutPrefix(i.Digest, "sha256:")
 	if !ok || i.Info == nil {

@@ -89,7 +89,8 @@ func Parse(data []byte) (File, error) {
 		case i.Name == "" || i.Ref == "":
 			return File{}, fmt.Errorf("reading the image lock: images[%d] needs name and ref", n)
 		case !digest.MatchString(i.Digest):
-			return File{}, fmt.Errorf("reading the image lock: digest of %q is %q, want sha256:<64 hex digits>", i.Name, i.Digest)
+			return File{},
+				fmt.Errorf("reading the image lock: digest of %q is %q, want sha256:<64 hex digits>", i.Name, i.Digest)
 		}
 	}
 	return f, nil
@@ -100,7 +101,8 @@ func Marshal(f File) ([]byte, error) {
 	f.APIVersion, f.Kind = APIVersion, Kind
 	f.Images = slices.Clone(f.Images)
 	slices.SortFunc(f.Images, func(a, b Image) int { return strings.Compare(a.Name, b.Name) })
-	out := bytes.NewBufferString("# Written by bflow images. Keep it beside your experiments; changes made here are lost.\n")
+	out := bytes.NewBufferString(
+		"# Written by bflow images. Keep it beside your experiments; changes made here are lost.\n")
 	enc := yaml.NewEncoder(out)
 	enc.SetIndent(2)
 	if err := enc.Encode(f); err != nil {

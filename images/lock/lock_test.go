@@ -11,11 +11,15 @@ import (
 
 func makeImage(name, digit string) Image {
 	return Image{Name: name, Ref: "reg.example:5000/bflow/" + name + ":v1", Digest: "sha256:" + strings.Repeat(digit, 64),
-		Platforms: map[string]string{"linux/arm64": "sha256:" + strings.Repeat("b", 64), "linux/amd64": "sha256:" + strings.Repeat("a", 64)}}
+		Platforms: map[string]string{
+			"linux/arm64": "sha256:" + strings.Repeat("b", 64), "linux/amd64": "sha256:" + strings.Repeat("a", 64)}}
 }
 
 func TestALockIsReadAsItWasWritten(t *testing.T) {
-	want := File{APIVersion: APIVersion, Kind: Kind, Version: "v1", Revision: "abc-dirty", Images: []Image{makeImage("collect", "1"), makeImage("load-gen", "2")}}
+	want := File{
+		APIVersion: APIVersion, Kind: Kind, Version: "v1", Revision: "abc-dirty",
+		Images: []Image{makeImage("collect", "1"), makeImage("load-gen", "2")},
+	}
 	data, err := Marshal(File{Version: "v1", Revision: "abc-dirty", Images: []Image{want.Images[1], want.Images[0]}})
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +40,8 @@ func TestALockIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestRepositoryOfAReference(t *testing.T) {
-	for ref, want := range map[string]string{"a/b:v1": "a/b", "host:5000/b": "host:5000/b", "host:5000/b:v1": "host:5000/b", "b": "b"} {
+	for ref, want := range map[string]string{"a/b:v1": "a/b", "host:5000/b": "host:5000/b",
+		"host:5000/b:v1": "host:5000/b", "b": "b"} {
 		if got := repository(ref); got != want {
 			t.Errorf("%s: got %s, want %s", ref, got, want)
 		}
@@ -45,10 +50,14 @@ func TestRepositoryOfAReference(t *testing.T) {
 
 func TestWhatIsNoLockIsRefused(t *testing.T) {
 	rows := []struct{ name, text, want string }{
-		{"an unknown key", "apiVersion: bflow.dev/v1alpha1\nkind: ImageLock\nimages: []\nimagez: []\n", "field imagez not found"},
+		{"an unknown key", "apiVersion: bflow.dev/v1alpha1\nkind: ImageLock\nimages: []\nimagez: []\n",
+			"field imagez not found"},
 		{"another kind", "apiVersion: bflow.dev/v1alpha1\nkind: Experiment\n", "want bflow.dev/v1alpha1 ImageLock"},
-		{"a digest that is none", "apiVersion: bflow.dev/v1alpha1\nkind: ImageLock\nimages: [{name: a, ref: b, digest: sha256:1}]\n", `digest of "a" is "sha256:1"`},
-		{"an image without a name", "apiVersion: bflow.dev/v1alpha1\nkind: ImageLock\nimages: [{ref: b}]\n", "images[0] needs name and ref"},
+		{"a digest that is none",
+			"apiVersion: bflow.dev/v1alpha1\nkind: ImageLock\nimages: [{name: a, ref: b, digest: sha256:1}]\n",
+			`digest of "a" is "sha256:1"`},
+		{"an image without a name", "apiVersion: bflow.dev/v1alpha1\nkind: ImageLock\nimages: [{ref: b}]\n",
+			"images[0] needs name and ref"},
 	}
 	for _, row := range rows {
 		if _, err := Parse([]byte(row.text)); err == nil || !strings.Contains(err.Error(), row.want) {
