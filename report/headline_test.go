@@ -37,7 +37,8 @@ func TestHeadline(t *testing.T) {
 	}{
 		{name: "the highest load that passes", rungs: []rung{{10, 1, "pass"}, {20, 1, "pass"}, {30, 1, "fail"}}, want: 20},
 		{name: "the order of the stages does not matter", rungs: []rung{{20, 1, "pass"}, {10, 1, "pass"}}, want: 20},
-		{name: "none passes: the last that answered", rungs: []rung{{10, 1, "fail"}, {20, 1, "invalid"}, {30, 0, "fail"}}, want: 20},
+		{name: "none passes: the last that answered",
+			rungs: []rung{{10, 1, "fail"}, {20, 1, "invalid"}, {30, 0, "fail"}}, want: 20},
 		{name: "none answered: the last", rungs: []rung{{10, 0, "fail"}, {20, 0, "fail"}}, want: 20},
 		{name: "no stage: none", want: -1},
 	}
@@ -56,12 +57,16 @@ func TestHeadline(t *testing.T) {
 
 func TestTableFitsAndMarksWhatIsUnreliable(t *testing.T) {
 	r := ladder(rung{1e5, 10, "inconclusive"})
-	r.Plan.Axes = []runplan.AxisValue{{Path: "engine.sim.max_num_batched_tokens", Value: 123456789}, {Path: "overrides.scale.replicas", Value: 4}}
+	r.Plan.Axes = []runplan.AxisValue{
+		{Path: "engine.sim.max_num_batched_tokens", Value: 123456789}, {Path: "overrides.scale.replicas", Value: 4},
+	}
 	s := &r.Measurements[0].Pooled.Stages[0]
 	s.Planned.Name = "a-stage-with-a-long-name"
 	s.Metrics, s.Rates = map[string]Metric{}, map[string]float64{"request_rate": 123456, "output_token_rate": 9876543}
 	for _, name := range []string{"ttft", "itl", "e2e"} {
-		s.Metrics[name] = Metric{Quantiles: map[string]float64{"p50": 123.4, "p95": 12345.6, "p99": 123456}, LowN: []string{"p99"}}
+		s.Metrics[name] = Metric{
+			Quantiles: map[string]float64{"p50": 123.4, "p95": 12345.6, "p99": 123456}, LowN: []string{"p99"},
+		}
 	}
 	for width, most := range map[int]int{0: 120, 200: 200, 80: 80, 60: 60} {
 		var b bytes.Buffer
@@ -78,7 +83,8 @@ func TestTableFitsAndMarksWhatIsUnreliable(t *testing.T) {
 		if missing := strings.Contains(text, "columns have no room here"); missing != (most < 120) {
 			t.Errorf("with %d columns it says that some are missing: %v\n%s", width, missing, text)
 		}
-		if most >= 120 && (!strings.Contains(text, "123k~") || strings.Contains(text, "12.3k~") || !strings.Contains(text, "~ fewer than ten values")) {
+		if most >= 120 && (!strings.Contains(text, "123k~") || strings.Contains(text, "12.3k~") ||
+			!strings.Contains(text, "~ fewer than ten values")) {
 			t.Errorf("low_n is not marked:\n%s", text)
 		}
 	}

@@ -18,8 +18,8 @@ type HistogramReader struct {
 	at   map[DistributionKey]int64
 }
 
-// OpenHistograms finds out what the file at path holds. A file that ends in the middle of a record is an error, with the
-// whole records before it known as well.
+// OpenHistograms finds out what the file at path holds. A file that ends in the middle of a record is an error, with
+// the whole records before it known as well.
 func OpenHistograms(path string) (*HistogramReader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -118,7 +118,8 @@ func readFixed(r io.Reader) (recordHead, error) {
 
 func readMagic(r io.Reader) error {
 	magic := make([]byte, len(histogramMagic))
-	if _, err := io.ReadFull(r, magic); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || string(magic) != histogramMagic {
+	if _, err := io.ReadFull(r, magic); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		string(magic) != histogramMagic {
 		return fmt.Errorf("not a histogram file of version %q", histogramMagic[:len(histogramMagic)-1])
 	} else if err != nil {
 		return err

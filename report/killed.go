@@ -25,7 +25,8 @@ type Kill struct {
 func KillOf(reason string) (Kill, bool) {
 	switch reason {
 	case contract.ReasonStepOOM:
-		return Kill{"was killed: out of memory", "send fewer requests at once, ask for shorter answers, or give it more memory"}, true
+		return Kill{"was killed: out of memory",
+			"send fewer requests at once, ask for shorter answers, or give it more memory"}, true
 	case contract.ReasonStepKilled:
 		return Kill{"was killed (signal 9)", "somebody did it, or memory ran out"}, true
 	case contract.ReasonPodEvicted:
@@ -37,8 +38,8 @@ func KillOf(reason string) (Kill, bool) {
 	}
 }
 
-// MarkKilled writes into the result of measurement n of a run how its load generator was killed, and in which stage; false
-// where load-gen did not run in this attempt, came to its end, or said why not.
+// MarkKilled writes into the result of measurement n of a run how its load generator was killed, and in which stage;
+// false where load-gen did not run in this attempt, came to its end, or said why not.
 func MarkKilled(runDir string, n, attempt int, k Kill) (bool, error) {
 	dir := MeasurementDir(runDir, n)
 	var l LoadGen

@@ -16,7 +16,10 @@ func (n Number) String() string { return n.Metric + " " + n.Quantile }
 
 // Headlines are the latencies by which a stage is shown where there is room for one line.
 func Headlines() []Number {
-	return []Number{{"ttft", "p50"}, {"ttft", "p95"}, {"ttft", "p99"}, {"itl", "p50"}, {"itl", "p99"}, {"e2e", "p50"}, {"e2e", "p99"}}
+	return []Number{
+		{"ttft", "p50"}, {"ttft", "p95"}, {"ttft", "p99"}, {"itl", "p50"}, {"itl", "p99"},
+		{"e2e", "p50"}, {"e2e", "p99"},
+	}
 }
 
 // Shift is a number that lateness of the client has changed by more than is allowed, as far as is known.
@@ -73,8 +76,8 @@ func (r *StageResult) AddShifts(more []Shift) {
 	}
 }
 
-// Reliable returns quantile q, or the highest below it that has enough values beyond it where q has too few; false where
-// none has.
+// Reliable returns quantile q, or the highest below it that has enough values beyond it where q has too few; false
+// where none has.
 func (m Metric) Reliable(q string) (string, bool) {
 	at := slices.IndexFunc(Quantiles, func(o struct {
 		Name string

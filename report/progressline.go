@@ -18,7 +18,8 @@ func (p Progress) Line() string {
 	if p.ExpectedS > 0 {
 		text += fmt.Sprintf(" of %.0f s", p.ExpectedS)
 	}
-	text += fmt.Sprintf(": %d sent, %d done, %d in flight, %d errors, %.2f req/s", p.Sent, p.Done, p.InFlight, p.Errors, p.Rate)
+	text += fmt.Sprintf(": %d sent, %d done, %d in flight, %d errors, %.2f req/s",
+		p.Sent, p.Done, p.InFlight, p.Errors, p.Rate)
 	if p.TTFTMS > 0 {
 		text += fmt.Sprintf(", mean TTFT %.3f ms", p.TTFTMS)
 	}
@@ -36,7 +37,9 @@ func (p Progress) Again() string {
 const progressHead = "sample "
 
 // progressLine matches what Line writes.
-const progressLine = progressHead + `(\d+)/(\d+) stage (\d+)(?:/(\d+))? ("(?:[^"\\]|\\.)*")(?: \(try (\d+), after (\w+)\))? (\d+) s(?: of (\d+) s)?: (\d+) sent, (\d+) done, (\d+) in flight, (\d+) errors, ([\d.]+) req/s(?:, mean TTFT ([\d.]+) ms)?`
+const progressLine = progressHead +
+	`(\d+)/(\d+) stage (\d+)(?:/(\d+))? ("(?:[^"\\]|\\.)*")(?: \(try (\d+), after (\w+)\))? (\d+) s(?: of (\d+) s)?: ` +
+	`(\d+) sent, (\d+) done, (\d+) in flight, (\d+) errors, ([\d.]+) req/s(?:, mean TTFT ([\d.]+) ms)?`
 
 // ParseProgress reads what Line wrote, with anything before it; false where line is something else. Every stage that is
 // told of counts as measured: the line does not say.
@@ -58,7 +61,8 @@ func ParseProgress(line string) (Progress, bool) {
 	}
 	rate, _ := strconv.ParseFloat(m[14], 64)
 	ttft, _ := strconv.ParseFloat(m[15], 64)
-	p := Progress{Sample: whole(1) - 1, Samples: whole(2), Stage: whole(3) - 1, Stages: whole(4), Name: name, Measure: true,
+	p := Progress{Sample: whole(1) - 1, Samples: whole(2), Stage: whole(3) - 1, Stages: whole(4),
+		Name: name, Measure: true,
 		Try: max(0, whole(6)-1), After: m[7], ElapsedS: float64(whole(8)), ExpectedS: float64(whole(9)),
 		Sent: whole(10), Done: whole(11), InFlight: whole(12), Errors: whole(13), Rate: rate, TTFTMS: ttft}
 	return p, true

@@ -109,14 +109,16 @@ type Pooled struct {
 // and the client's own numbers are absent, and a check is the worst of its samples.
 type Stage struct {
 	StageResult
-	Explored       bool               `json:"explored,omitempty"` // a level of a search that is not its answer: shown, and nothing is judged by it
-	Valid          bool               `json:"valid"`
-	InvalidReasons []string           `json:"invalid_reasons,omitempty"`
-	WindowS        float64            `json:"window_s"`          // seconds measured, of all samples where pooled
-	Verdict        string             `json:"verdict,omitempty"` // pooled, measured stages only
-	Gates          []Gate             `json:"gates,omitempty"`   // pooled, measured stages only
-	Server         *ServerStage       `json:"server,omitempty"`
-	CDF            map[string][]Point `json:"cdf,omitempty"` // pooled: metric -> value and share of values that are at most that
+	// a level of a search that is not its answer: shown, and nothing is judged by it
+	Explored       bool         `json:"explored,omitempty"`
+	Valid          bool         `json:"valid"`
+	InvalidReasons []string     `json:"invalid_reasons,omitempty"`
+	WindowS        float64      `json:"window_s"`          // seconds measured, of all samples where pooled
+	Verdict        string       `json:"verdict,omitempty"` // pooled, measured stages only
+	Gates          []Gate       `json:"gates,omitempty"`   // pooled, measured stages only
+	Server         *ServerStage `json:"server,omitempty"`
+	// pooled: metric -> value and share of values that are at most that
+	CDF map[string][]Point `json:"cdf,omitempty"`
 }
 
 // Point is a place on a curve.
@@ -181,21 +183,24 @@ type Verdict struct {
 
 // Gate is one objective at one measured stage. Values of latencies are in ms.
 type Gate struct {
-	Measurement int      `json:"measurement"`
-	Stage       int      `json:"stage"`
-	StageName   string   `json:"stage_name"`
-	Metric      string   `json:"metric"`             // ttft, itl, tpot, e2e, error_rate, drop_rate, output_token_rate, goodput
-	Quantile    string   `json:"quantile,omitempty"` // mean, p50, ...; empty for rates and shares
-	Judged      string   `json:"judged,omitempty"`   // metric of the stage that the value is of: ttft_intended; empty for rates and shares
-	Unit        string   `json:"unit"`
-	Limit       float64  `json:"limit"`
-	AtLeast     bool     `json:"at_least,omitempty"` // the value must not be below the limit; else not above it
-	Value       *float64 `json:"value,omitempty"`    // nil: not measured
-	Low         *float64 `json:"low,omitempty"`      // 95 % interval of the value, open ends absent
-	High        *float64 `json:"high,omitempty"`
-	N           int64    `json:"n"`
-	Verdict     string   `json:"verdict"`
-	Default     bool     `json:"default,omitempty"` // the rule that holds where the experiment sets no objective for errors
+	Measurement int    `json:"measurement"`
+	Stage       int    `json:"stage"`
+	StageName   string `json:"stage_name"`
+	// ttft, itl, tpot, e2e, error_rate, drop_rate, output_token_rate, goodput
+	Metric   string `json:"metric"`
+	Quantile string `json:"quantile,omitempty"` // mean, p50, ...; empty for rates and shares
+	// metric of the stage that the value is of: ttft_intended; empty for rates and shares
+	Judged  string   `json:"judged,omitempty"`
+	Unit    string   `json:"unit"`
+	Limit   float64  `json:"limit"`
+	AtLeast bool     `json:"at_least,omitempty"` // the value must not be below the limit; else not above it
+	Value   *float64 `json:"value,omitempty"`    // nil: not measured
+	Low     *float64 `json:"low,omitempty"`      // 95 % interval of the value, open ends absent
+	High    *float64 `json:"high,omitempty"`
+	N       int64    `json:"n"`
+	Verdict string   `json:"verdict"`
+	// the rule that holds where the experiment sets no objective for errors
+	Default bool `json:"default,omitempty"`
 }
 
 // Validity is a validity check that failed or is worth noting, with its place.

@@ -30,9 +30,12 @@ func TestARowIsWrittenAsEncodingJSONDoes(t *testing.T) {
 
 func TestARowIsReadAsEncodingJSONDoes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	lines := []string{`{}`, `{"id":"a"}`, ` {"id": "a"} `, `{"id":"a","unknown":[{"x":1}]}`, `{"ID":"a","tokens_in":null}`, `{"t_end_ns":1e3}`,
-		`{"t_end_ns":12345678901234567890}`, `{"stage":01}`, `{"id":"a"`, `{"id":"a",}`, `{"id":1}`, `{"stage":1.5}`, `{"gaps_us":[]}`,
-		`{"slo_missed":["a","b"],"slo_ok":false}`, `{"conn_reused":tru}`, `{"itl_max_ms":1.5.5}`, `{"stage":2,"stage":3}`, `{"stage":1}}`}
+	lines := []string{`{}`, `{"id":"a"}`, ` {"id": "a"} `, `{"id":"a","unknown":[{"x":1}]}`,
+		`{"ID":"a","tokens_in":null}`, `{"t_end_ns":1e3}`,
+		`{"t_end_ns":12345678901234567890}`, `{"stage":01}`, `{"id":"a"`, `{"id":"a",}`, `{"id":1}`,
+		`{"stage":1.5}`, `{"gaps_us":[]}`,
+		`{"slo_missed":["a","b"],"slo_ok":false}`, `{"conn_reused":tru}`, `{"itl_max_ms":1.5.5}`,
+		`{"stage":2,"stage":3}`, `{"stage":1}}`}
 	for range 2000 {
 		row := filledRow(rng, rng.Float64())
 		lines = append(lines, string(row.AppendJSON(nil)))

@@ -20,7 +20,10 @@ func TestRowsRoundTrip(t *testing.T) {
 	var want []Row
 	for i := range 10 {
 		end, zero := int64(i*100), 0
-		row := Row{ID: strconv.Itoa(i), Phase: PhaseMeasured, Status: StatusOK, TIntended: int64(i), TEnd: &end, TokensCached: &zero}
+		row := Row{
+			ID: strconv.Itoa(i), Phase: PhaseMeasured, Status: StatusOK, TIntended: int64(i),
+			TEnd: &end, TokensCached: &zero,
+		}
 		want = append(want, row)
 		if err := w.Write(&row); err != nil {
 			t.Fatal(err)

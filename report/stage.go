@@ -16,23 +16,25 @@ type StageResult struct {
 	Stage       int           `json:"stage"` // index into the plan's stages
 	Planned     runplan.Stage `json:"planned"`
 	// Rate is the rate in force where the plan left it to an earlier stage (Between), else Planned.Rate.
-	Rate        float64            `json:"rate,omitempty"`
-	StartNS     int64              `json:"start_ns"`     // first intended send
-	EndNS       int64              `json:"end_ns"`       // no new measured request after this
-	DrainEndNS  int64              `json:"drain_end_ns"` // last measured request finished
-	Window      Window             `json:"window"`
-	Ended       string             `json:"ended"` // duration, requests, stop rule kind, exhausted, interrupted, skipped
-	Interrupted bool               `json:"interrupted,omitempty"`
-	Counts      Counts             `json:"counts"`  // measured requests only
-	Metrics     map[string]Metric  `json:"metrics"` // keys: MetricNames
-	Rates       map[string]float64 `json:"rates"`   // request_rate, output_token_rate, input_token_rate, total_token_rate, offered_rate, achieved_rate, cache_hit_rate, and the *_run variants
-	ErrorRate   *float64           `json:"error_rate,omitempty"`
-	Goodput     *GoodputResult     `json:"goodput,omitempty"`
-	Checks      []Check            `json:"checks"`           // validity
-	Shifts      []Shift            `json:"shifts,omitempty"` // numbers that are not to be relied on
-	Series      []Second           `json:"series,omitempty"` // one per second of the stage, from StartNS
-	Tokens      TokenSums          `json:"tokens"`
-	Client      Client             `json:"client,omitzero"`
+	Rate        float64           `json:"rate,omitempty"`
+	StartNS     int64             `json:"start_ns"`     // first intended send
+	EndNS       int64             `json:"end_ns"`       // no new measured request after this
+	DrainEndNS  int64             `json:"drain_end_ns"` // last measured request finished
+	Window      Window            `json:"window"`
+	Ended       string            `json:"ended"` // duration, requests, stop rule kind, exhausted, interrupted, skipped
+	Interrupted bool              `json:"interrupted,omitempty"`
+	Counts      Counts            `json:"counts"`  // measured requests only
+	Metrics     map[string]Metric `json:"metrics"` // keys: MetricNames
+	// request_rate, output_token_rate, input_token_rate, total_token_rate, offered_rate, achieved_rate, cache_hit_rate,
+	// and the *_run variants
+	Rates     map[string]float64 `json:"rates"`
+	ErrorRate *float64           `json:"error_rate,omitempty"`
+	Goodput   *GoodputResult     `json:"goodput,omitempty"`
+	Checks    []Check            `json:"checks"`           // validity
+	Shifts    []Shift            `json:"shifts,omitempty"` // numbers that are not to be relied on
+	Series    []Second           `json:"series,omitempty"` // one per second of the stage, from StartNS
+	Tokens    TokenSums          `json:"tokens"`
+	Client    Client             `json:"client,omitzero"`
 	// Adapters splits the measured requests by LoRA adapter, where the plan names some.
 	Adapters map[string]AdapterResult `json:"adapters,omitempty"`
 }
@@ -58,13 +60,14 @@ type Counts struct {
 
 // TokenSums are totals over the measured requests; sources counts requests per token_count_source.
 type TokenSums struct {
-	In          int64          `json:"in"`
-	Out         int64          `json:"out"`
-	OutAsked    int64          `json:"out_asked"`
-	InAsked     int64          `json:"in_asked,omitempty"`    // over requests whose input the server counted
-	InOfAsked   int64          `json:"in_of_asked,omitempty"` // what it counted for these
-	Cached      int64          `json:"cached"`
-	CachedOf    int64          `json:"cached_of,omitempty"` // input tokens of the requests whose cached ones the server counted
+	In        int64 `json:"in"`
+	Out       int64 `json:"out"`
+	OutAsked  int64 `json:"out_asked"`
+	InAsked   int64 `json:"in_asked,omitempty"`    // over requests whose input the server counted
+	InOfAsked int64 `json:"in_of_asked,omitempty"` // what it counted for these
+	Cached    int64 `json:"cached"`
+	// input tokens of the requests whose cached ones the server counted
+	CachedOf    int64          `json:"cached_of,omitempty"`
 	Hidden      int64          `json:"hidden"`
 	ExactLength int            `json:"exact_length"` // ok requests whose tokens_out equals what was asked
 	Sources     map[string]int `json:"sources"`
@@ -120,7 +123,10 @@ func (m Metric) MarshalJSON() ([]byte, error) {
 var Quantiles = []struct {
 	Name string
 	P    float64 // percent
-}{{"p0_1", 0.1}, {"p1", 1}, {"p5", 5}, {"p10", 10}, {"p25", 25}, {"p50", 50}, {"p75", 75}, {"p90", 90}, {"p95", 95}, {"p99", 99}, {"p99_9", 99.9}}
+}{
+	{"p0_1", 0.1}, {"p1", 1}, {"p5", 5}, {"p10", 10}, {"p25", 25}, {"p50", 50}, {"p75", 75}, {"p90", 90}, {"p95", 95},
+	{"p99", 99}, {"p99_9", 99.9},
+}
 
 // AdapterResult is what the requests of one adapter did.
 type AdapterResult struct {
@@ -199,7 +205,8 @@ type Client struct {
 	RunQueueS    float64 `json:"run_queue_seconds"` // run delay of all threads less 25 µs per wake-up
 	MaxGCPauseMS float64 `json:"max_gc_pause_ms"`
 	ConnsOpened  int     `json:"connections_opened"`
-	StaleRetries int     `json:"stale_retries,omitempty"` // requests put again because the server had closed the kept connection
+	// requests put again because the server had closed the kept connection
+	StaleRetries int     `json:"stale_retries,omitempty"`
 	PeakRSSBytes int64   `json:"peak_rss_bytes,omitempty"`
 	ClockDriftMS float64 `json:"clock_drift_ms"` // wall against monotonic, start to end
 }
@@ -209,16 +216,18 @@ const LoadGenSchema = "bflow.loadgen/1"
 
 // LoadGen is loadgen.json: what happened to the measurement as a whole.
 type LoadGen struct {
-	Schema           string   `json:"schema"` // "bflow.loadgen/1"
-	Measurement      int      `json:"measurement"`
-	Attempt          int      `json:"attempt"`
-	Endpoint         string   `json:"endpoint"`
-	StartNS          int64    `json:"start_ns"`
-	EndNS            int64    `json:"end_ns"`
-	AnchorMonoNS     int64    `json:"anchor_mono_ns,omitempty"` // CLOCK_MONOTONIC of load-gen's host at the zero of all t_* columns
-	Complete         bool     `json:"complete"`                 // every stage ran to its end
-	Interrupted      bool     `json:"interrupted"`
-	Killed           bool     `json:"killed,omitempty"`             // by a signal that it cannot answer; whoever saw it has written error
+	Schema      string `json:"schema"` // "bflow.loadgen/1"
+	Measurement int    `json:"measurement"`
+	Attempt     int    `json:"attempt"`
+	Endpoint    string `json:"endpoint"`
+	StartNS     int64  `json:"start_ns"`
+	EndNS       int64  `json:"end_ns"`
+	// CLOCK_MONOTONIC of load-gen's host at the zero of all t_* columns
+	AnchorMonoNS int64 `json:"anchor_mono_ns,omitempty"`
+	Complete     bool  `json:"complete"` // every stage ran to its end
+	Interrupted  bool  `json:"interrupted"`
+	// by a signal that it cannot answer; whoever saw it has written error
+	Killed           bool     `json:"killed,omitempty"`
 	Error            string   `json:"error,omitempty"`              // why it could not run or go on, one sentence
 	MemoryLimit      int64    `json:"memory_limit_bytes,omitempty"` // of the control group of load-gen; 0 = none
 	TokenCountSource string   `json:"token_count_source,omitempty"`
@@ -231,7 +240,8 @@ type LoadGen struct {
 }
 
 // Unfinished is what is said of a load whose loadgen.json is Cut.
-const Unfinished = "load-gen did not come to its end: unless it still runs it was killed, by somebody or because memory ran out (OOMKilled, exit code 137); " +
+const Unfinished = "load-gen did not come to its end: unless it still runs it was killed, by somebody or because " +
+	"memory ran out (OOMKilled, exit code 137); " +
 	"where it was memory, send fewer requests at once, ask for shorter answers, or give it more memory"
 
 // Cut says whether load-gen has begun, and neither come to its end nor said why not.

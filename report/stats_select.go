@@ -12,8 +12,8 @@ import (
 const pickBits = 11
 
 // pick returns the order statistics of xs, which lie from low to high, at ranks, which ascend from 0 to len(xs)-1; xs
-// hold no NaN and keep their order. A sort of all values would cost five times as much: the values are counted into buckets, and only the buckets
-// that hold a rank are looked at again.
+// hold no NaN and keep their order. A sort of all values would cost five times as much: the values are counted into
+// buckets, and only the buckets that hold a rank are looked at again.
 func pick(xs []float64, low, high float64, ranks []int) []float64 {
 	out := make([]float64, len(ranks))
 	pickInto(xs, orderKey(low), orderKey(high), ranks, out)

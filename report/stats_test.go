@@ -110,7 +110,8 @@ func TestMergeEqualsAddingEverything(t *testing.T) {
 		a.Merge(b)
 		got, _ := a.Metric()
 		want, _ := all.Metric()
-		if got.N != want.N || math.Abs(got.Stdev-want.Stdev) > 1e-9 || math.Abs(got.Quantiles["p90"]-want.Quantiles["p90"]) > 1 {
+		if got.N != want.N || math.Abs(got.Stdev-want.Stdev) > 1e-9 ||
+			math.Abs(got.Quantiles["p90"]-want.Quantiles["p90"]) > 1 {
 			t.Errorf("condensed %v: got %+v, want %+v", condensed, got, want)
 		}
 	}
@@ -138,7 +139,8 @@ func TestQuantilesArePickedAsSortingFindsThem(t *testing.T) {
 		{name: "two values", draw: func(i int) float64 { return float64(i % 2) }},
 		{name: "both zeros", draw: func(i int) float64 { return math.Copysign(0, float64(i%2)-0.5) * float64(i%3) }},
 		{name: "both signs", draw: func(i int) float64 { return rng.NormFloat64() }},
-		{name: "one far away", draw: func(i int) float64 { return 5 + 1e-9*rng.Float64() + 1e12*float64((i+1)/(i+1+(i%7919))) }},
+		{name: "one far away",
+			draw: func(i int) float64 { return 5 + 1e-9*rng.Float64() + 1e12*float64((i+1)/(i+1+(i%7919))) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -160,7 +162,8 @@ func TestQuantilesArePickedAsSortingFindsThem(t *testing.T) {
 					}
 				}
 				want, _ := one.Metric()
-				if got.N != want.N || math.Abs(got.Mean-want.Mean) > 1e-9*math.Abs(want.Mean)+1e-12 || math.Abs(got.Stdev-want.Stdev) > 1e-6*want.Stdev+1e-9 {
+				if got.N != want.N || math.Abs(got.Mean-want.Mean) > 1e-9*math.Abs(want.Mean)+1e-12 ||
+					math.Abs(got.Stdev-want.Stdev) > 1e-6*want.Stdev+1e-9 {
 					t.Errorf("moments %+v, one by one %+v", got, want)
 				}
 			}

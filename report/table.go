@@ -71,7 +71,8 @@ func headlines() *numbers {
 	number := func(head string, rank int) screen.Column { return screen.Column{Head: head, Right: true, Rank: rank} }
 	return &numbers{marked: map[string]bool{}, Table: screen.Table{Gap: 1, Columns: []screen.Column{
 		{Head: "point", Cut: screen.Middle}, {Head: "stage", Cut: screen.Middle}, number("req/s", 0), number("tok/s", 1),
-		number("TTFT p50", 0), number("p95", 4), number("p99", 2), number("ITL p50", 1), number("p99", 6), number("E2E p50", 3), number("p99", 5),
+		number("TTFT p50", 0), number("p95", 4), number("p99", 2), number("ITL p50", 1), number("p99", 6),
+		number("E2E p50", 3), number("p99", 5),
 		number("errors", 0), number("goodput", 2), {Head: "verdict", Paint: true}}}}
 }
 
@@ -184,7 +185,8 @@ func attainment(s *Stage) string {
 	return percent(&s.Goodput.Attainment)
 }
 
-// short prints a number with three or more digits, without an exponent, in at most five columns below a thousand million.
+// short prints a number with three or more digits, without an exponent, in at most five columns below a thousand
+// million.
 func short(v float64) string {
 	switch a := max(v, -v); {
 	case a >= 1e6:

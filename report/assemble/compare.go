@@ -50,7 +50,9 @@ func (m *measured) compareWithServer(s *report.Stage) {
 func pathDelay(client clientSums, ttft buckets) report.Check {
 	trip := max(roundTripMS, float64(client.dialNS)/1e6)
 	server := ttft.sum / ttft.n * 1000
-	c := report.Check{Name: "path_delay_ms", Value: client.ttftMS/float64(client.first) - server, Limit: trip + pathShare*server}
+	c := report.Check{
+		Name: "path_delay_ms", Value: client.ttftMS/float64(client.first) - server, Limit: trip + pathShare*server,
+	}
 	c.OK = c.Value <= c.Limit
 	if !c.OK {
 		c.Reason = "path_delay"
@@ -78,7 +80,9 @@ func (m *measured) pooledServer(samples []report.Stage) *report.ServerStage {
 		switch {
 		case d == nil:
 		case all == nil:
-			all = &difference{counters: maps.Clone(d.counters), gauges: d.gauges, histograms: maps.Clone(d.histograms), err: d.err}
+			all = &difference{
+				counters: maps.Clone(d.counters), gauges: d.gauges, histograms: maps.Clone(d.histograms), err: d.err,
+			}
 		case d.err != nil:
 			all.err = d.err
 		default:

@@ -16,8 +16,8 @@ type difference struct {
 	err        error // why there is no difference
 }
 
-// differences pairs the readings before and after each stage; engines is how many may have answered them, 0 = not known.
-// A stage without any reading has no entry.
+// differences pairs the readings before and after each stage; engines is how many may have answered them, 0 = not
+// known. A stage without any reading has no entry.
 func differences(dir string, scrapes []report.Scrape, engines int) map[stageKey]*difference {
 	type pair struct{ before, after *looked }
 	pairs := map[stageKey]pair{}
@@ -49,7 +49,9 @@ func differences(dir string, scrapes []report.Scrape, engines int) map[stageKey]
 // subtract returns after - before. A number that fell means that the engine started again in between: what it then
 // counted is not the whole stage, so all differences are left out.
 func subtract(before, after *reading) *difference {
-	d := &difference{counters: map[string]float64{}, gauges: map[string]report.GaugeReading{}, histograms: map[string]buckets{}}
+	d := &difference{
+		counters: map[string]float64{}, gauges: map[string]report.GaugeReading{}, histograms: map[string]buckets{},
+	}
 	d.restarted = before.started != after.started
 	for id, v := range after.counters {
 		if b, ok := before.counters[id]; ok {

@@ -49,14 +49,17 @@ func readOptional(path string, v any) (bool, error) {
 // engine describes the server under test by what it said, else by the plan.
 func engine(runDir string, p *runplan.RunPlan) (*report.Engine, error) {
 	d := p.Deployment
-	e := &report.Engine{Kind: d.Engine.Kind, Model: d.Model.Name, Deployed: d.Endpoint == nil, Replicas: max(1, d.Replicas)}
+	e := &report.Engine{
+		Kind: d.Engine.Kind, Model: d.Model.Name, Deployed: d.Endpoint == nil, Replicas: max(1, d.Replicas),
+	}
 	var end endpointFile
 	found, err := readOptional(filepath.Join(runDir, contract.FileEndpoint), &end)
 	if err != nil || !found {
 		return e, err
 	}
 	e.Target = end.Target
-	e.Version, e.Model, e.ServedModels, e.Deployed = end.Version, end.Model, end.ServedModels, end.Deployed
+	e.Version, e.Model = end.Version, end.Model
+	e.ServedModels, e.Deployed = end.ServedModels, end.Deployed
 	if end.Engine != "" {
 		e.Kind = end.Engine
 	}
@@ -75,7 +78,9 @@ func unhealthy(runDir string) ([]verdict.Finding, error) {
 	}
 	var out []verdict.Finding
 	add := func(format string, args ...any) {
-		out = append(out, verdict.Finding{Code: contract.ExitUnhealthy, Exit: contract.ExitUnhealthy, Reason: fmt.Sprintf(format, args...)})
+		out = append(out, verdict.Finding{
+			Code: contract.ExitUnhealthy, Exit: contract.ExitUnhealthy, Reason: fmt.Sprintf(format, args...),
+		})
 	}
 	for _, c := range smoke.Checks {
 		if found && !smoke.Passed && c.Verdict == "fail" {

@@ -29,7 +29,8 @@ var (
 	errReplicas = errors.New("the engine's metrics before and after the stage are, or may be, of different replicas")
 )
 
-// enginesOf returns how many engines answer at the address of a plan; 0 = not known, as behind one that was there before.
+// enginesOf returns how many engines answer at the address of a plan; 0 = not known, as behind one that was there
+// before.
 func enginesOf(d *runplan.Deployment) int {
 	if d.Endpoint != nil {
 		return 0
@@ -76,8 +77,8 @@ func (l *looks) between(before, after *reading) *difference {
 	return subtract(before, after)
 }
 
-// bornBetween says whether a process that has ever answered started between two moments: a replica that did so before the
-// stage was there all the time.
+// bornBetween says whether a process that has ever answered started between two moments: a replica that did so before
+// the stage was there all the time.
 func (l *looks) bornBetween(from, to float64) bool {
 	return slices.ContainsFunc(l.births, func(born float64) bool { return born > from && born <= to })
 }

@@ -24,21 +24,35 @@ func TestAnotherReplicaIsNoRestart(t *testing.T) {
 		looks   []look // before and after each stage
 		want    []error
 	}{
-		{name: "one engine counts", engines: 1, looks: []look{{1000, 100, 5, started}, {1010, 100, 9, started}}, want: []error{nil}},
-		{name: "one engine starts again, its clock is behind", engines: 1, looks: []look{{1000, 100, 5, started}, {1010, 900, 9, started}}, want: []error{errRestart}},
-		{name: "two replicas, the same one twice", engines: 2, looks: []look{{1000, 100, 5, started}, {1010, 100, 9, started}}, want: []error{nil}},
-		{name: "two replicas, first the one and then the other", engines: 2, looks: []look{{1000, 100, 5, started}, {1010, 101, 3, started}}, want: []error{errReplicas}},
-		{name: "two replicas, and the other counted more", engines: 2, looks: []look{{1000, 100, 5, started}, {1010, 101, 9, started}}, want: []error{errReplicas}},
-		{name: "two replicas, one of which starts again", engines: 2, looks: []look{{1000, 100, 5, started}, {1010, 1005, 3, started}}, want: []error{errRestart}},
+		{name: "one engine counts", engines: 1, looks: []look{{1000, 100, 5, started}, {1010, 100, 9, started}},
+			want: []error{nil}},
+		{name: "one engine starts again, its clock is behind", engines: 1,
+			looks: []look{{1000, 100, 5, started}, {1010, 900, 9, started}}, want: []error{errRestart}},
+		{name: "two replicas, the same one twice", engines: 2,
+			looks: []look{{1000, 100, 5, started}, {1010, 100, 9, started}}, want: []error{nil}},
+		{name: "two replicas, first the one and then the other", engines: 2,
+			looks: []look{{1000, 100, 5, started}, {1010, 101, 3, started}}, want: []error{errReplicas}},
+		{name: "two replicas, and the other counted more", engines: 2,
+			looks: []look{{1000, 100, 5, started}, {1010, 101, 9, started}}, want: []error{errReplicas}},
+		{name: "two replicas, one of which starts again", engines: 2,
+			looks: []look{{1000, 100, 5, started}, {1010, 1005, 3, started}}, want: []error{errRestart}},
 		{name: "two replicas, one of which starts again and is read a stage later", engines: 2,
-			looks: []look{{1000, 100, 5, started}, {1010, 100, 9, started}, {1020, 1005, 1, started}, {1030, 1005, 2, started}}, want: []error{errRestart, nil}},
-		{name: "two replicas whose counters fall although it is the same one", engines: 2, looks: []look{{1000, 100, 5, started}, {1010, 100, 3, started}}, want: []error{errRestart}},
-		{name: "two replicas that say when they made their metrics", engines: 2, looks: []look{{1000, 100, 5, created}, {1010, 101, 3, created}}, want: []error{errReplicas}},
-		{name: "two replicas that say nothing", engines: 2, looks: []look{{1000, 0, 5, ""}, {1010, 0, 3, ""}}, want: []error{errReplicas}},
-		{name: "an address with replicas behind it", looks: []look{{1000, 100, 5, started}, {1010, 101, 3, started}}, want: []error{errReplicas}},
-		{name: "an address whose engine starts again", looks: []look{{1000, 100, 5, started}, {1010, 1005, 3, started}}, want: []error{errRestart}},
-		{name: "an address whose engine says nothing and counts less", looks: []look{{1000, 0, 5, ""}, {1010, 0, 3, ""}}, want: []error{errRestart}},
-		{name: "an address whose engine says nothing and counts", looks: []look{{1000, 0, 5, ""}, {1010, 0, 9, ""}}, want: []error{nil}},
+			looks: []look{{1000, 100, 5, started}, {1010, 100, 9, started}, {1020, 1005, 1, started},
+				{1030, 1005, 2, started}}, want: []error{errRestart, nil}},
+		{name: "two replicas whose counters fall although it is the same one", engines: 2,
+			looks: []look{{1000, 100, 5, started}, {1010, 100, 3, started}}, want: []error{errRestart}},
+		{name: "two replicas that say when they made their metrics", engines: 2,
+			looks: []look{{1000, 100, 5, created}, {1010, 101, 3, created}}, want: []error{errReplicas}},
+		{name: "two replicas that say nothing", engines: 2, looks: []look{{1000, 0, 5, ""}, {1010, 0, 3, ""}},
+			want: []error{errReplicas}},
+		{name: "an address with replicas behind it", looks: []look{{1000, 100, 5, started}, {1010, 101, 3, started}},
+			want: []error{errReplicas}},
+		{name: "an address whose engine starts again", looks: []look{{1000, 100, 5, started}, {1010, 1005, 3, started}},
+			want: []error{errRestart}},
+		{name: "an address whose engine says nothing and counts less",
+			looks: []look{{1000, 0, 5, ""}, {1010, 0, 3, ""}}, want: []error{errRestart}},
+		{name: "an address whose engine says nothing and counts", looks: []look{{1000, 0, 5, ""}, {1010, 0, 9, ""}},
+			want: []error{nil}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -48,7 +62,10 @@ func TestAnotherReplicaIsNoRestart(t *testing.T) {
 				if l.name != "" {
 					text += fmt.Sprintf("%s %v\n", l.name, l.born)
 				}
-				s := report.Scrape{Stage: i / 2, When: []string{"before", "after"}[i%2], UnixNS: int64(l.at * 1e9), File: fmt.Sprint(i)}
+				s := report.Scrape{
+					Stage: i / 2, When: []string{"before", "after"}[i%2],
+					UnixNS: int64(l.at * 1e9), File: fmt.Sprint(i),
+				}
 				if err := os.WriteFile(filepath.Join(dir, s.File), []byte(text), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +91,8 @@ func TestHowManyEnginesMayAnswer(t *testing.T) {
 		{name: "one that we made", d: runplan.Deployment{Replicas: 1}, want: 1},
 		{name: "a plan that says nothing of replicas", want: 1},
 		{name: "three that we made", d: runplan.Deployment{Replicas: 3}, want: 3},
-		{name: "behind an address that was there nobody knows", d: runplan.Deployment{Replicas: 1, Endpoint: &runplan.Endpoint{}}, want: 0},
+		{name: "behind an address that was there nobody knows",
+			d: runplan.Deployment{Replicas: 1, Endpoint: &runplan.Endpoint{}}, want: 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := enginesOf(&row.d); got != row.want {

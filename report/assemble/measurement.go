@@ -31,8 +31,9 @@ type stageKey struct{ sample, stage int }
 // measure reads measurement n of a run and computes everything that the report says about it.
 func measure(runDir string, plan *runplan.RunPlan, n int) *measured {
 	spec := plan.Measurements[n]
-	m := &measured{plan: plan, dir: report.MeasurementDir(runDir, n), Measurement: report.Measurement{Index: n, Name: spec.Name, Tool: spec.Tool,
-		Notes: spec.Notes, Samples: []report.Sample{}, Pooled: report.Pooled{Stages: []report.Stage{}}}}
+	m := &measured{plan: plan, dir: report.MeasurementDir(runDir, n),
+		Measurement: report.Measurement{Index: n, Name: spec.Name, Tool: spec.Tool,
+			Notes: spec.Notes, Samples: []report.Sample{}, Pooled: report.Pooled{Stages: []report.Stage{}}}}
 	if !m.readOutcome() {
 		return m
 	}
@@ -109,8 +110,8 @@ func (m *measured) lack(err error) {
 	}
 }
 
-// clientSums are totals over the requests of a stage, those of its warm-up and drain included, as the engine counts. Those of
-// tries that were thrown away are not: the readings of the engine are of the last.
+// clientSums are totals over the requests of a stage, those of its warm-up and drain included, as the engine counts.
+// Those of tries that were thrown away are not: the readings of the engine are of the last.
 type clientSums struct {
 	first     int64   // requests that saw a token
 	ttftMS    float64 // sum over those
@@ -185,8 +186,9 @@ func (m *measured) judge(imported bool) {
 			s.Verdict = verdict.NotJudged
 			continue
 		}
-		s.Gates = verdict.Gates(m.plan.Objectives(m.Index), verdict.Evidence{Stage: *s, OutputPerSecond: m.outputPerSecond(s.Stage),
-			Values: func(metric string) *report.Distribution { return m.pooledValues(s.Stage, metric) }})
+		s.Gates = verdict.Gates(m.plan.Objectives(m.Index),
+			verdict.Evidence{Stage: *s, OutputPerSecond: m.outputPerSecond(s.Stage),
+				Values: func(metric string) *report.Distribution { return m.pooledValues(s.Stage, metric) }})
 		s.Verdict = verdict.Stage(s)
 	}
 }

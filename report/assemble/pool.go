@@ -55,7 +55,8 @@ func (m *measured) addPooled() {
 func (m *measured) pool(samples []report.Stage) report.Stage {
 	p := report.Stage{StageResult: samples[0].StageResult}
 	p.Sample, p.Series, p.Client = 0, nil, report.Client{}
-	p.Counts, p.Tokens, p.Goodput, p.Checks = report.Counts{ByStatus: map[string]int{}}, report.TokenSums{}, nil, nil
+	p.Counts, p.Tokens = report.Counts{ByStatus: map[string]int{}}, report.TokenSums{}
+	p.Goodput, p.Checks = nil, nil
 	for i := range samples {
 		s := &samples[i]
 		if verdict.Skipped(&p) {
@@ -176,7 +177,8 @@ func worse(a, b report.Check) bool {
 }
 
 // pooledRates weights each rate by the length of its window, which is the same as dividing the sums. The *_run
-// variants have other denominators, so they exist for a single sample only; the share of cached tokens is made from sums.
+// variants have other denominators, so they exist for a single sample only; the share of cached tokens is made from
+// sums.
 func pooledRates(samples []report.Stage) map[string]float64 {
 	sums, lengths := map[string]float64{}, map[string]float64{}
 	for _, s := range samples {

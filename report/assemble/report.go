@@ -19,7 +19,9 @@ func Report(runDir string) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &report.Report{Schema: report.ReportSchema, Plan: plan, Measurements: make([]report.Measurement, len(plan.Measurements))}
+	r := &report.Report{
+		Schema: report.ReportSchema, Plan: plan, Measurements: make([]report.Measurement, len(plan.Measurements)),
+	}
 	imported := exists(filepath.Join(runDir, contract.DirSource)) // no other run has this folder
 	var findings []verdict.Finding
 	for i := range plan.Measurements {
@@ -72,7 +74,8 @@ func Span(run *report.RunInfo, l report.LoadGen) {
 	run.Attempt = max(run.Attempt, l.Attempt)
 }
 
-// remember fills in what only the task knew, from the report it wrote; a directory that has none is named by its folder.
+// remember fills in what only the task knew, from the report it wrote; a directory that has none is named by its
+// folder.
 func remember(runDir string, r *report.Report) {
 	if old, err := report.Read(runDir); err == nil {
 		r.Environment.Load = old.Environment.Load

@@ -66,7 +66,8 @@ func TestALoadThatWasKilledIsNamed(t *testing.T) {
 	}
 	r := built(t, dir)
 	m := r.Measurements[0]
-	if r.Verdict.ExitCode != contract.ExitFail || m.Error != report.Unfinished || len(m.Pooled.Stages) == 0 || !m.Interrupted {
+	if r.Verdict.ExitCode != contract.ExitFail || m.Error != report.Unfinished ||
+		len(m.Pooled.Stages) == 0 || !m.Interrupted {
 		t.Errorf("verdict %+v, error %q, %d stages", r.Verdict, m.Error, len(m.Pooled.Stages))
 	}
 }

@@ -111,8 +111,10 @@ func TestSubtractSeesARestart(t *testing.T) {
 		{name: "nothing happened", text: scrapeText},
 		{name: "counters rose", text: strings.ReplaceAll(scrapeText, "} 100", "} 500")},
 		{name: "a counter fell", text: strings.ReplaceAll(scrapeText, "} 100", "} 5"), want: true},
-		{name: "a histogram fell", text: strings.ReplaceAll(scrapeText, "count{engine=\"0\"} 5", "count{engine=\"0\"} 1"), want: true},
-		{name: "the start time is another", text: scrapeText + "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 7\n", want: true},
+		{name: "a histogram fell",
+			text: strings.ReplaceAll(scrapeText, "count{engine=\"0\"} 5", "count{engine=\"0\"} 1"), want: true},
+		{name: "the start time is another",
+			text: scrapeText + "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 7\n", want: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"bflow.dev/bflow/verdict"
 )
 
-// readSearch sets apart the levels that a search tried on the way to its answer: those above it fail by design. A search
-// without an answer is a finding of its own.
+// readSearch sets apart the levels that a search tried on the way to its answer: those above it fail by design. A
+// search without an answer is a finding of its own.
 func (m *measured) readSearch() {
 	plan := &m.plan.Measurements[m.Index]
 	if plan.Search == nil {
@@ -48,8 +48,8 @@ func explore(s *report.Stage, plan *runplan.Measurement, answer *float64) {
 	s.Explored = answer == nil || load != *answer
 }
 
-// verdictOf is the finding of a search that ended so, without an answer: the lowest level does not hold, or it could not
-// be believed, or not be told.
+// verdictOf is the finding of a search that ended so, without an answer: the lowest level does not hold, or it could
+// not be believed, or not be told.
 func verdictOf(ended string) int {
 	switch ended {
 	case search.EndedLowFails:

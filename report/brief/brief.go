@@ -89,7 +89,8 @@ type Run struct {
 
 // Of sums the run in runDir up, as far as it came.
 func Of(runDir string, plan *runplan.RunPlan, run Run) (*Brief, error) {
-	b := &Brief{Schema: Schema, Run: run.ID, Attempt: run.Attempt, Experiment: plan.Experiment, Point: plan.Name, Index: plan.Index, Repeat: plan.Repeat,
+	b := &Brief{Schema: Schema, Run: run.ID, Attempt: run.Attempt, Experiment: plan.Experiment, Point: plan.Name,
+		Index: plan.Index, Repeat: plan.Repeat,
 		Axes: plan.Axes, PlanHash: plan.Hash, Model: plan.Deployment.Model.Name, Engine: plan.Deployment.Engine.Kind}
 	b.GPU, b.GPUs = report.GPUs(plan)
 	if err := b.addLinks(runDir); err != nil {
@@ -124,7 +125,8 @@ func (b *Brief) Marshal() ([]byte, error) {
 }
 
 func (b *Brief) add(r *report.Report) {
-	b.Start, b.End, b.Verdict, b.ExitCode = r.Run.Start, r.Run.End, r.Verdict.Verdict, r.Verdict.ExitCode
+	b.Start, b.End = r.Run.Start, r.Run.End
+	b.Verdict, b.ExitCode = r.Verdict.Verdict, r.Verdict.ExitCode
 	for i, reason := range r.Verdict.Reasons {
 		if i < maxReasons {
 			b.Reasons = append(b.Reasons, cut(reason))
@@ -148,8 +150,10 @@ func (b *Brief) add(r *report.Report) {
 }
 
 func stage(m *report.Measurement, s *report.Stage) Stage {
-	short := Stage{Measurement: m.Name, Name: s.Planned.Name, Shape: s.Planned.Shape, WindowS: s.WindowS, Rate: max(s.Rate, s.Planned.Rate), Concurrency: s.Planned.Concurrency, Verdict: s.Verdict,
-		Requests: s.Counts.Total, OK: s.Counts.ByStatus[report.StatusOK], ErrorRate: s.ErrorRate, Rates: s.Rates, Metrics: map[string]Figures{}}
+	short := Stage{Measurement: m.Name, Name: s.Planned.Name, Shape: s.Planned.Shape, WindowS: s.WindowS,
+		Rate: max(s.Rate, s.Planned.Rate), Concurrency: s.Planned.Concurrency, Verdict: s.Verdict,
+		Requests: s.Counts.Total, OK: s.Counts.ByStatus[report.StatusOK], ErrorRate: s.ErrorRate, Rates: s.Rates,
+		Metrics: map[string]Figures{}}
 	for name, metric := range s.Metrics {
 		f := Figures{Unit: metric.Unit, Mean: metric.Mean}
 		for quantile, into := range f.quantiles() {
@@ -165,7 +169,8 @@ func stage(m *report.Measurement, s *report.Stage) Stage {
 // LinkMLflow is the link to the MLflow run that holds all results of a run: it is there once they were read back.
 const LinkMLflow = "mlflow"
 
-// Pushed is where the results of an attempt are in MLflow, "" where they are not: a summary vouches for no other attempt than its own.
+// Pushed is where the results of an attempt are in MLflow, "" where they are not: a summary vouches for no other
+// attempt than its own.
 func (b *Brief) Pushed(attempt int) string {
 	if b == nil || b.Attempt != attempt {
 		return ""

@@ -24,7 +24,8 @@ func TestABriefSaysWhatTheReportSays(t *testing.T) {
 	if err := durable.WriteJSON(filepath.Join(dir, contract.FileReport), r); err != nil {
 		t.Fatal(err)
 	}
-	if err := durable.WriteJSON(filepath.Join(dir, report.FileMLflow), map[string]string{"run_id": "1", "url": "https://mlflow.example/#/1"}); err != nil {
+	if err := durable.WriteJSON(filepath.Join(dir, report.FileMLflow),
+		map[string]string{"run_id": "1", "url": "https://mlflow.example/#/1"}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := Of(dir, r.Plan, Run{ID: "ladder-x", Attempt: 2})
@@ -47,7 +48,10 @@ func TestABriefSaysWhatTheReportSays(t *testing.T) {
 func TestABriefStaysSmall(t *testing.T) {
 	b := &Brief{Headline: &Stage{Name: "h"}}
 	for i := range 500 {
-		b.Stages = append(b.Stages, Stage{Name: fmt.Sprint("stage-", i), Rates: map[string]float64{"request_rate": float64(i)}, Measurement: strings.Repeat("x", 50)})
+		b.Stages = append(b.Stages, Stage{
+			Name: fmt.Sprint("stage-", i), Rates: map[string]float64{"request_rate": float64(i)},
+			Measurement: strings.Repeat("x", 50),
+		})
 	}
 	text, err := b.Marshal()
 	if err != nil || len(text) > MaxSize || b.Omitted == 0 || len(b.Stages)+b.Omitted != 500 {
@@ -66,18 +70,23 @@ func TestABriefOfARunWithoutAReportSaysWhy(t *testing.T) {
 		code                           int
 	}{
 		{"nothing was started", "", "", "Failed", "it ended before its report was made", contract.ExitFail},
-		{"provision failed", contract.FileEvents, `{"source":"provision","event":"failed","message":"ImagePull: no such image","fields":{"exit_code":"3"}}` + "\n", "Failed",
+		{"provision failed", contract.FileEvents, `{"source":"provision","event":"failed","message":"ImagePull: no ` +
+			`such image","fields":{"exit_code":"3"}}` + "\n", "Failed",
 			"provision: ImagePull: no such image", contract.ExitUnhealthy},
-		{"it was cancelled while the server started", contract.FileEvents, `{"source":"provision","event":"cancelled"}` + "\n", "Failed",
+		{"it was cancelled while the server started", contract.FileEvents,
+			`{"source":"provision","event":"cancelled"}` + "\n", "Failed",
 			"it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted},
 		{"the load was interrupted", "measurements/0/loadgen.json", `{"interrupted":true}`, "Failed",
 			"it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted},
-		{"the load was killed", "measurements/0/loadgen.json", `{"complete":false}`, "Failed", report.Unfinished, contract.ExitFail},
+		{"the load was killed", "measurements/0/loadgen.json", `{"complete":false}`, "Failed",
+			report.Unfinished, contract.ExitFail},
 		{"the load was killed with all of its pipeline", "measurements/0/loadgen.json", `{"complete":false}`, "None",
 			"it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted},
 		{"the pipeline was cut short", contract.FileEvents, `{"source":"provision","event":"ready"}` + "\n", "None",
 			"it was cancelled, or its time was over, before its report was made", contract.ExitInterrupted},
-		{"the server was unfit", contract.FileSmoketest, `{"checks":[{"name":"health","verdict":"fail","evidence":"503"}]}`, "Failed", "smoke test: health: 503", contract.ExitUnhealthy},
+		{"the server was unfit", contract.FileSmoketest,
+			`{"checks":[{"name":"health","verdict":"fail","evidence":"503"}]}`, "Failed", "smoke test: health: 503",
+			contract.ExitUnhealthy},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -48,7 +48,8 @@ const (
 
 // loaded says whether a load ended in such a way.
 func loaded(runDir string, is func(*report.LoadGen) bool) bool {
-	paths, _ := filepath.Glob(filepath.Join(runDir, contract.DirMeasurement, "*", contract.FileLoadGen)) // the pattern is sound
+	// the pattern is sound
+	paths, _ := filepath.Glob(filepath.Join(runDir, contract.DirMeasurement, "*", contract.FileLoadGen))
 	for _, path := range paths {
 		var l report.LoadGen
 		if step.ReadJSON(path, &l) == nil && is(&l) {

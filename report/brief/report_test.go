@@ -40,7 +40,8 @@ func TestPagesOverBriefsShowWhatPagesOverReportsShow(t *testing.T) {
 	// Goodput and the doubt about quantiles of few values stand in the report alone.
 	for i, line := range strings.Split(want.String(), "\n") {
 		cells, others := strings.Fields(line), strings.Fields(strings.Split(got.String()+strings.Repeat("\n", 99), "\n")[i])
-		if len(cells) > 10 && (cells[2] != others[2] || strings.TrimSuffix(cells[6], "~") != others[6] || cells[len(cells)-1] != others[len(others)-1]) {
+		if len(cells) > 10 && (cells[2] != others[2] || strings.TrimSuffix(cells[6], "~") != others[6] ||
+			cells[len(cells)-1] != others[len(others)-1]) {
 			t.Errorf("%q\nwant %q", others, cells)
 		}
 	}

@@ -76,7 +76,8 @@ func (c *Chart) Empty() bool {
 // SVG returns the chart as one element. All text is escaped.
 func (c *Chart) SVG() template.HTML {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 0 %d %d" role="img" aria-label="%s" preserveAspectRatio="xMidYMid meet">`,
+	fmt.Fprintf(&b,
+		`<svg class="chart" viewBox="0 0 %d %d" role="img" aria-label="%s" preserveAspectRatio="xMidYMid meet">`,
 		width, height, esc(c.Title))
 	x, y := c.scales()
 	c.drawBands(&b, x)
@@ -115,10 +116,12 @@ func (c *Chart) drawBands(b *strings.Builder, x scale) {
 	for i, band := range c.Bands {
 		from, to := x.at(band.From), x.at(band.To)
 		if i%2 == 0 {
-			fmt.Fprintf(b, `<rect class="band" x="%.1f" y="%d" width="%.1f" height="%d"/>`, from, top, math.Max(0, to-from), plotHeight)
+			fmt.Fprintf(b, `<rect class="band" x="%.1f" y="%d" width="%.1f" height="%d"/>`, from, top,
+				math.Max(0, to-from), plotHeight)
 		}
 		if name := clip(band.Name, int((to-from)/charWidth)); name != "" {
-			fmt.Fprintf(b, `<text class="bandname" x="%.1f" y="%d">%s<title>%s</title></text>`, (from+to)/2, top+bandLabelHeight, esc(name), esc(band.Name))
+			fmt.Fprintf(b, `<text class="bandname" x="%.1f" y="%d">%s<title>%s</title></text>`, (from+to)/2,
+				top+bandLabelHeight, esc(name), esc(band.Name))
 		}
 	}
 }
@@ -137,19 +140,23 @@ func clip(s string, n int) string {
 
 func drawX(b *strings.Builder, x scale, a Axis) {
 	for _, t := range x.ticks() {
-		fmt.Fprintf(b, `<line class="tick" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/><text class="num" x="%.1f" y="%d" text-anchor="middle">%s</text>`,
+		fmt.Fprintf(b, `<line class="tick" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/><text class="num" x="%.1f" y="%d" `+
+			`text-anchor="middle">%s</text>`,
 			x.at(t.value), plotBottom, x.at(t.value), plotBottom+4, x.at(t.value), plotBottom+16, esc(t.label))
 	}
-	fmt.Fprintf(b, `<line class="axis" x1="%d" y1="%d" x2="%d" y2="%d"/><text class="label" x="%d" y="%d" text-anchor="middle">%s</text>`,
+	fmt.Fprintf(b, `<line class="axis" x1="%d" y1="%d" x2="%d" y2="%d"/><text class="label" x="%d" y="%d" `+
+		`text-anchor="middle">%s</text>`,
 		left, plotBottom, plotRight, plotBottom, left+plotWidth/2, height-6, esc(label(a, x)))
 }
 
 func drawY(b *strings.Builder, y scale, a Axis) {
 	for _, t := range y.ticks() {
-		fmt.Fprintf(b, `<line class="grid" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/><text class="num" x="%d" y="%.1f" text-anchor="end">%s</text>`,
+		fmt.Fprintf(b, `<line class="grid" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/><text class="num" x="%d" y="%.1f" `+
+			`text-anchor="end">%s</text>`,
 			left, y.at(t.value), plotRight, y.at(t.value), left-6, y.at(t.value)+3.5, esc(t.label))
 	}
-	fmt.Fprintf(b, `<text class="label" transform="translate(12 %d) rotate(-90)" text-anchor="middle">%s</text>`, top+plotHeight/2, esc(label(a, y)))
+	fmt.Fprintf(b, `<text class="label" transform="translate(12 %d) rotate(-90)" text-anchor="middle">%s</text>`,
+		top+plotHeight/2, esc(label(a, y)))
 }
 
 func label(a Axis, s scale) string {
@@ -168,7 +175,8 @@ func drawLine(b *strings.Builder, s *Series, x, y scale) {
 		path := linePath(part, x, y)
 		if s.Area {
 			first, last := part[0], part[len(part)-1]
-			fmt.Fprintf(b, `<path class="area %s" d="%sL%.1f %dL%.1f %dZ"/>`, s.Class, path, x.at(last.X), plotBottom, x.at(first.X), plotBottom)
+			fmt.Fprintf(b, `<path class="area %s" d="%sL%.1f %dL%.1f %dZ"/>`, s.Class, path, x.at(last.X), plotBottom,
+				x.at(first.X), plotBottom)
 		}
 		fmt.Fprintf(b, `<path class="line %s"%s d="%s"><title>%s</title></path>`, s.Class, dash, path, esc(s.Name))
 	}
@@ -215,6 +223,7 @@ func drawMarkers(b *strings.Builder, s *Series, x, y scale) {
 		if p.Label != "" {
 			fmt.Fprintf(b, `<text class="bandname" x="%.1f" y="%.1f">%s</text>`, px, py-9, esc(p.Label))
 		}
-		fmt.Fprintf(b, `<circle class="hit" cx="%.1f" cy="%.1f" r="%d"><title>%s</title></circle></g>`, px, py, hitRadius, esc(p.Tip))
+		fmt.Fprintf(b, `<circle class="hit" cx="%.1f" cy="%.1f" r="%d"><title>%s</title></circle></g>`, px, py,
+			hitRadius, esc(p.Tip))
 	}
 }

@@ -24,11 +24,13 @@ func annotations(w io.Writer, run Run) error {
 		case verdict.Fail:
 			lines = append(lines, command("error", g.StageName, verdict.Name(g)+": "+breach(g)))
 		case verdict.Inconclusive:
-			lines = append(lines, command("warning", g.StageName, fmt.Sprintf("%s: %s cannot decide %s", verdict.Name(g), verdict.Measured(g), verdict.Limit(g))))
+			lines = append(lines, command("warning", g.StageName,
+				fmt.Sprintf("%s: %s cannot decide %s", verdict.Name(g), verdict.Measured(g), verdict.Limit(g))))
 		}
 	}
 	for _, v := range r.Verdict.Validity {
-		lines = append(lines, command(level(v), v.StageName, fmt.Sprintf("%s: %s is %.4g, limit %.4g", v.Reason, v.Name, v.Value, v.Limit)))
+		lines = append(lines, command(
+			level(v), v.StageName, fmt.Sprintf("%s: %s is %.4g, limit %.4g", v.Reason, v.Name, v.Value, v.Limit)))
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(w, line); err != nil {

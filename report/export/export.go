@@ -113,7 +113,8 @@ func New(format string) (Exporter, error) {
 		if near := problem.Closest(format, Formats(), 1); len(near) > 0 {
 			return nil, fmt.Errorf("choosing a format: %q is no format of results (did you mean %q?)", format, near[0])
 		}
-		return nil, fmt.Errorf("choosing a format: %q is no format of results; want one of %s", format, strings.Join(Formats(), ", "))
+		return nil, fmt.Errorf("choosing a format: %q is no format of results; want one of %s",
+			format, strings.Join(Formats(), ", "))
 	}
 	return e, nil
 }

@@ -52,7 +52,8 @@ func TestAnUnknownFormatNamesTheKnownOnes(t *testing.T) {
 }
 
 func TestEveryFormatTakesEveryKindOfRun(t *testing.T) {
-	for name, run := range map[string]reporttest.Run{"healthy": {}, "all failed": {Failing: 1}, "nothing": {NoResult: true}, "cut": {Stages: 2}} {
+	for name, run := range map[string]reporttest.Run{"healthy": {}, "all failed": {Failing: 1},
+		"nothing": {NoResult: true}, "cut": {Stages: 2}} {
 		r := built(t, run)
 		for _, format := range export.Formats() {
 			e, err := export.New(format)
@@ -91,8 +92,12 @@ func needsStage(format string) bool {
 // judged has a gate that fails, one that passes and an invalid stage.
 func judged(t *testing.T) export.Run {
 	slo := &runplan.SLO{Latency: map[string]map[string]runplan.Duration{
-		"ttft": {"p50": runplan.Duration(10 * time.Millisecond)}, "itl": {"p50": runplan.Duration(time.Second)}}, OnBreach: "fail"}
-	return built(t, reporttest.Run{SLO: slo, Rates: []float64{40}, Checks: []report.Check{{Name: "cpu_share", Value: 0.9, Limit: 0.8, Reason: "client_limited"}}})
+		"ttft": {"p50": runplan.Duration(10 * time.Millisecond)}, "itl": {"p50": runplan.Duration(time.Second)}},
+		OnBreach: "fail"}
+	return built(t, reporttest.Run{
+		SLO: slo, Rates: []float64{40},
+		Checks: []report.Check{{Name: "cpu_share", Value: 0.9, Limit: 0.8, Reason: "client_limited"}},
+	})
 }
 
 func TestJUnit(t *testing.T) {
@@ -127,7 +132,8 @@ func TestJUnit(t *testing.T) {
 			outcomes[c.Name] = "ok"
 		}
 	}
-	if suites.Name != "ladder" || !strings.HasPrefix(outcomes["rate-40: ttft p50 ≤ 10 ms"], "slo: 3") || !strings.Contains(outcomes["rate-40: ttft p50 ≤ 10 ms"], " ms > 10 ms (n=") {
+	if suites.Name != "ladder" || !strings.HasPrefix(outcomes["rate-40: ttft p50 ≤ 10 ms"], "slo: 3") ||
+		!strings.Contains(outcomes["rate-40: ttft p50 ≤ 10 ms"], " ms > 10 ms (n=") {
 		t.Errorf("outcomes %v", outcomes)
 	}
 	if outcomes["rate-40: itl p50 ≤ 1000 ms"] != "ok" || outcomes["rate-40: valid"] != "client_limited" {
@@ -172,7 +178,8 @@ func TestSummaryHasARowPerSampleAndStage(t *testing.T) {
 	if len(rows) != 1+2*5 || !strings.HasPrefix(strings.Join(rows[0], ","), head) {
 		t.Errorf("%d rows under %v", len(rows), rows[0])
 	}
-	if text := strings.Join(rows[0], ","); !strings.Contains(text, "ttft_p95_ms") || !strings.Contains(text, "output_token_rate_tokens_per_s") {
+	if text := strings.Join(rows[0], ","); !strings.Contains(text, "ttft_p95_ms") ||
+		!strings.Contains(text, "output_token_rate_tokens_per_s") {
 		t.Errorf("columns %s", text)
 	}
 }
@@ -217,7 +224,8 @@ func TestAnnotationsAreOneLineEach(t *testing.T) {
 	run := judged(t)
 	run.Report.Verdict.Gates[0].StageName = "a,b:c\nd"
 	text := exported(t, "annotations", run)
-	if !strings.Contains(text, "::warning title=rate-40::client_limited: cpu_share is 0.9, limit 0.8") || !strings.Contains(text, "title=a%2Cb%3Ac%0Ad::") {
+	if !strings.Contains(text, "::warning title=rate-40::client_limited: cpu_share is 0.9, limit 0.8") ||
+		!strings.Contains(text, "title=a%2Cb%3Ac%0Ad::") {
 		t.Errorf("annotations:\n%s", text)
 	}
 	for line := range strings.Lines(text) {
@@ -240,7 +248,8 @@ func TestReportJSONIsTheYAML(t *testing.T) {
 	if err := json.Unmarshal([]byte(exported(t, "report-v0.2-json", run)), &doc); err != nil || doc["version"] != "0.2" {
 		t.Errorf("version %v, %v", doc["version"], err)
 	}
-	if text := exported(t, "report-v0.2", run); !strings.HasPrefix(text, "# Written by bflow") || !strings.Contains(text, "version: \"0.2\"") {
+	if text := exported(t, "report-v0.2", run); !strings.HasPrefix(text, "# Written by bflow") ||
+		!strings.Contains(text, "version: \"0.2\"") {
 		t.Errorf("%.80s", text)
 	}
 }

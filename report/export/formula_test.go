@@ -11,7 +11,10 @@ import (
 )
 
 func TestAModelCannotPutAFormulaIntoASummary(t *testing.T) {
-	r := &report.Report{Plan: &runplan.RunPlan{}, Measurements: []report.Measurement{{Samples: []report.Sample{{Stages: []report.Stage{{}}}}}}}
+	r := &report.Report{
+		Plan:         &runplan.RunPlan{},
+		Measurements: []report.Measurement{{Samples: []report.Sample{{Stages: []report.Stage{{}}}}}},
+	}
 	r.Plan.Deployment.Model.Name = `=HYPERLINK("http://evil.example")`
 	var out bytes.Buffer
 	if err := summary.Write(&out, r); err != nil {

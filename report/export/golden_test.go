@@ -65,9 +65,13 @@ func everyEnd(t *testing.T, path string) {
 		case 2:
 			r.Status, r.TEnd, r.TLast = report.StatusCut, nil, nil
 		case 3:
-			r.Status, r.ErrorClass, r.Error, r.TokensIn = report.StatusTimeout, report.ErrStall, "=no byte for \"5s\" <é>", nil
+			r.Status, r.ErrorClass = report.StatusTimeout, report.ErrStall
+			r.Error, r.TokensIn = "=no byte for \"5s\" <é>", nil
 		case 4:
-			*r = report.Row{ID: r.ID, Stage: r.Stage, Sample: r.Sample, Phase: r.Phase, TIntended: r.TIntended, Status: report.StatusDropped}
+			*r = report.Row{
+				ID: r.ID, Stage: r.Stage, Sample: r.Sample, Phase: r.Phase, TIntended: r.TIntended,
+				Status: report.StatusDropped,
+			}
 		case 5:
 			r.Status, r.ErrorClass = report.StatusCancelled, report.ErrCancelled
 		}

@@ -75,7 +75,9 @@ func suite(r *report.Report, m *report.Measurement) testSuite {
 		s.Time = fmt.Sprintf("%.3f", r.Run.End.Sub(r.Run.Start).Seconds())
 	}
 	if m.Error != "" {
-		s.add(testCase{ClassName: class, Name: "complete", Time: "0", Failure: &outcome{Type: "incomplete", Message: m.Error}})
+		s.add(testCase{
+			ClassName: class, Name: "complete", Time: "0", Failure: &outcome{Type: "incomplete", Message: m.Error},
+		})
 	}
 	for i := range m.Pooled.Stages {
 		if stage := &m.Pooled.Stages[i]; stage.Planned.Measure {
@@ -102,8 +104,10 @@ func (s *testSuite) add(c testCase) {
 
 func properties(r *report.Report, m *report.Measurement) []property {
 	gpu, n := report.GPUs(r.Plan)
-	out := []property{{"model", r.Plan.Deployment.Model.Name}, {"engine", r.Plan.Deployment.Engine.Kind}, {"gpu", strings.TrimSpace(gpu)},
-		{"gpus", fmt.Sprint(n)}, {"plan_hash", r.Plan.Hash}, {"token_count_source", m.TokenCountSource}, {"verdict", r.Verdict.Verdict}}
+	out := []property{{"model", r.Plan.Deployment.Model.Name}, {"engine", r.Plan.Deployment.Engine.Kind},
+		{"gpu", strings.TrimSpace(gpu)},
+		{"gpus", fmt.Sprint(n)}, {"plan_hash", r.Plan.Hash}, {"token_count_source", m.TokenCountSource},
+		{"verdict", r.Verdict.Verdict}}
 	return out
 }
 

@@ -27,7 +27,8 @@ func markdown(w io.Writer, run Run) error {
 	stagesTable(&b, r)
 	gatesTable(&b, r)
 	notes(&b, r)
-	fmt.Fprintf(&b, "\nPage: `%s`, numbers: `%s`. A quantile marked ~ has fewer than ten values beyond it.\n", contract.FileReportHTML, contract.FileReport)
+	fmt.Fprintf(&b, "\nPage: `%s`, numbers: `%s`. A quantile marked ~ has fewer than ten values beyond it.\n",
+		contract.FileReportHTML, contract.FileReport)
 	text := b.Bytes()
 	if len(text) > markdownLimit {
 		note := []byte("\n\nThis summary was cut at 1 MiB.\n")
@@ -39,12 +40,16 @@ func markdown(w io.Writer, run Run) error {
 }
 
 func stagesTable(b *bytes.Buffer, r *report.Report) {
-	b.WriteString("| stage | req/s | tok/s | TTFT p50 / p95 / p99 ms (intended) | ITL p50 / p99 ms | E2E p50 / p99 ms | errors | goodput | verdict |\n")
+	b.WriteString("| stage | req/s | tok/s | TTFT p50 / p95 / p99 ms (intended) | ITL p50 / p99 ms | E2E p50 / p99 " +
+		"ms | errors | goodput | verdict |\n")
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|---|\n")
 	_ = eachStage(r, func(_ *report.Measurement, s *report.Stage) error {
-		fmt.Fprintf(b, "| %s | %s | %s | %s (%s) | %s | %s | %s | %s | %s |\n", md(s.Planned.Name), rateText(s, "request_rate"),
-			rateText(s, "output_token_rate"), quantiles(s, "ttft", "p50", "p95", "p99"), quantiles(s, "ttft_intended", "p50", "p95", "p99"),
-			quantiles(s, "itl", "p50", "p99"), quantiles(s, "e2e", "p50", "p99"), shareText(s.ErrorRate), goodputText(s), s.Verdict)
+		fmt.Fprintf(b, "| %s | %s | %s | %s (%s) | %s | %s | %s | %s | %s |\n", md(s.Planned.Name),
+			rateText(s, "request_rate"),
+			rateText(s, "output_token_rate"), quantiles(s, "ttft", "p50", "p95", "p99"),
+			quantiles(s, "ttft_intended", "p50", "p95", "p99"),
+			quantiles(s, "itl", "p50", "p99"), quantiles(s, "e2e", "p50", "p99"), shareText(s.ErrorRate),
+			goodputText(s), s.Verdict)
 		return nil
 	})
 }
@@ -59,7 +64,8 @@ func gatesTable(b *bytes.Buffer, r *report.Report) {
 		if g.Value != nil {
 			value = verdict.Quantity(*g.Value, g.Unit)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s |\n", verdict.Name(g), md(g.StageName), value, verdict.Limit(g), g.N, g.Verdict)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s |\n", verdict.Name(g), md(g.StageName), value,
+			verdict.Limit(g), g.N, g.Verdict)
 	}
 }
 
@@ -69,7 +75,8 @@ func notes(b *bytes.Buffer, r *report.Report) {
 		if v.Note {
 			kind = "note"
 		}
-		fmt.Fprintf(b, "\n- %s, stage %s, sample %d: %s: %s is %.4g, limit %.4g. %s", kind, md(v.StageName), v.Sample, v.Reason, v.Name, v.Value, v.Limit, md(v.Text))
+		fmt.Fprintf(b, "\n- %s, stage %s, sample %d: %s: %s is %.4g, limit %.4g. %s", kind, md(v.StageName), v.Sample,
+			v.Reason, v.Name, v.Value, v.Limit, md(v.Text))
 	}
 	if len(r.Verdict.Validity) > 0 {
 		b.WriteString("\n")
@@ -78,7 +85,8 @@ func notes(b *bytes.Buffer, r *report.Report) {
 
 // md escapes what Markdown and its tables would read as their own.
 func md(s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(s)
+	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "`", "'", "*", `\*`,
+		"_", `\_`, "[", `\[`).Replace(s)
 }
 
 func rateText(s *report.Stage, name string) string {

@@ -64,9 +64,11 @@ func TestOpenSearchHasASummaryPerSampleAndStageAndADocumentPerRequest(t *testing
 func TestTheVectorOfOneRequest(t *testing.T) {
 	in, out := 124, 128
 	ns := func(ms float64) *int64 { v := int64(math.Round(ms * 1e6)); return &v }
-	r := report.Row{Status: report.StatusOK, TSend: ns(0), TFirst: ns(1014.298677), TLast: ns(1014.298677 + 1316.957954), TEnd: ns(2331.2907219),
+	r := report.Row{Status: report.StatusOK, TSend: ns(0), TFirst: ns(1014.298677),
+		TLast: ns(1014.298677 + 1316.957954), TEnd: ns(2331.2907219),
 		TokensIn: &in, TokensOut: &out}
-	for metric, want := range map[string]float64{"total_rate_user": 108.094627, "output_rate_user": 54.905207, "tpot": 10.369748, "tpot_over_n": 10.288734} {
+	for metric, want := range map[string]float64{"total_rate_user": 108.094627, "output_rate_user": 54.905207,
+		"tpot": 10.369748, "tpot_over_n": 10.288734} {
 		if v, ok := tools.Numbers()[metric](&r); !ok || math.Abs(v-want) > 1e-5 {
 			t.Errorf("%s is %v, want %v", metric, v, want)
 		}

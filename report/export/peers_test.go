@@ -15,7 +15,8 @@ import (
 // TestTheRealToolsLoadOurFiles: the models and validators of the tools themselves, from their own packages.
 func TestTheRealToolsLoadOurFiles(t *testing.T) {
 	goodput := &runplan.SLO{Goodput: &runplan.Goodput{Min: .9, TTFT: 1e8}}
-	runs := map[string]reporttest.Run{"healthy": {Rates: []float64{20, 40}, Failing: .1, SLO: goodput}, "all failed": {Rates: []float64{10}, Failing: 1},
+	runs := map[string]reporttest.Run{"healthy": {Rates: []float64{20, 40}, Failing: .1, SLO: goodput},
+		"all failed":            {Rates: []float64{10}, Failing: 1},
 		"a share is left out":   {Rates: []float64{20}, Trim: runplan.Trim{Share: .1}},
 		"seconds are left out":  {Rates: []float64{20}, Trim: runplan.Trim{Duration: runplan.Duration(time.Second)}},
 		"requests are left out": {Rates: []float64{20}, Trim: runplan.Trim{Requests: 5}}}

@@ -16,7 +16,8 @@ func prometheus(w io.Writer, run Run) error {
 	lines := map[string][]string{}
 	r := run.Report
 	err := eachStage(r, func(m *report.Measurement, s *report.Stage) error {
-		labels := fmt.Sprintf(`run="%s",experiment="%s",plan_hash="%s",model="%s",measurement="%s",stage="%s"`, label(r.Run.ID), label(r.Plan.Experiment),
+		labels := fmt.Sprintf(`run="%s",experiment="%s",plan_hash="%s",model="%s",measurement="%s",stage="%s"`,
+			label(r.Run.ID), label(r.Plan.Experiment),
 			r.Plan.Hash, label(r.Plan.Deployment.Model.Name), label(m.Name), label(s.Planned.Name))
 		add := func(name, more string, v float64) {
 			name = "bflow_" + name

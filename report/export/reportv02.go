@@ -14,7 +14,8 @@ func reportYAML(w io.Writer, run Run) error {
 	if err != nil {
 		return err
 	}
-	return v02.WriteYAML(w, doc, fmt.Sprintf("Written by bflow %s for run %s.", run.Report.Run.BflowVersion, run.Report.Run.ID))
+	return v02.WriteYAML(w, doc,
+		fmt.Sprintf("Written by bflow %s for run %s.", run.Report.Run.BflowVersion, run.Report.Run.ID))
 }
 
 func reportJSON(w io.Writer, run Run) error {

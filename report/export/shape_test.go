@@ -75,18 +75,26 @@ func TestOurFilesHaveTheShapeOfRecordedOnes(t *testing.T) {
 		only                         string // paths that one of the two has alone, each with its reason in the comment
 	}{
 		// strategy, profile and constraint have the fields of their kinds; a scheduler of processes has more to say
-		{"GuideLLM 0.8.1", "guidellm", "benchmarks.json", "guidellm-0.8.1/benchmarks.json", `labels$|constraints$|environment$|_constraints$`,
-			`\.(strategy|profile|constraints)(\[\])?(\.|$)|_constraints|\.environment|\.labels|spec\.metrics\.warnings|config\.warnings|\.benchmarks\[\]\.warnings|outputs\[\]\.|_(delay|latency|delay_avg)\.|metrics\.(turn|root)_`},
+		{"GuideLLM 0.8.1", "guidellm", "benchmarks.json", "guidellm-0.8.1/benchmarks.json",
+			`labels$|constraints$|environment$|_constraints$`,
+			`\.(strategy|profile|constraints)(\[\])?(\.|$)|_constraints|\.environment|\.labels|spec\.metrics\.warnings|` +
+				`config\.warnings|\.benchmarks\[\]\.warnings|outputs\[\]\.|_(delay|latency|delay_avg)\.|metrics\.(turn|root)_`},
 		{"GuideLLM 0.3.1", "guidellm-0.3.1", "benchmarks.json", "guidellm-0.3.1/ok-benchmarks.json", `extras$|backend_info$`,
 			`\.(strategy|profile)(\.|$)|\.extras|\.backend_info|processor_args|data_args`},
 		// media of requests that have none; goodput where objectives are; the marks of the export
-		{"inference-perf summary", "inference-perf", "summary_lifecycle_metrics.json", "inference-perf-0.7.0/summary_lifecycle_metrics.json", `by_label$`,
-			`prompt_len|\.(image|video|audio)\.|^\.(exported_by|tool|tool_version|token_count_source)$|goodput|by_label|successes\.request_size_bytes|inter_token_latency|time_to_first_token`},
-		{"inference-perf requests", "inference-perf", "per_request_lifecycle_metrics.json", "inference-perf-0.7.0/per_request_lifecycle_metrics.json", `extra_info$`,
+		{"inference-perf summary", "inference-perf", "summary_lifecycle_metrics.json",
+			"inference-perf-0.7.0/summary_lifecycle_metrics.json", `by_label$`,
+			`prompt_len|\.(image|video|audio)\.|^\.(exported_by|tool|tool_version|token_count_source)$|goodput|` +
+				`by_label|successes\.request_size_bytes|inter_token_latency|time_to_first_token`},
+		{"inference-perf requests", "inference-perf", "per_request_lifecycle_metrics.json",
+			"inference-perf-0.7.0/per_request_lifecycle_metrics.json", `extra_info$`,
 			`extra_info|computed_metrics|response_chunks`},
 		// metrics that only the tool has, or only we
-		{"AIPerf summary", "aiperf", "profile_export_aiperf.json", "aiperf-0.13.0/profile_export_aiperf.json", `input_config|run_info|telemetry_data`,
-			`input_config|run_info|telemetry_data|^\.(exported_by|tool|tool_version|token_count_source|http_req|effective_|active_|usage_|total_usage|osl_|credit_|tokens_in_flight|decode_duration|time_to_second_token|inter_chunk_latency|time_to_first_output_token|completed)`},
+		{"AIPerf summary", "aiperf", "profile_export_aiperf.json", "aiperf-0.13.0/profile_export_aiperf.json",
+			`input_config|run_info|telemetry_data`,
+			`input_config|run_info|telemetry_data|^\.(exported_by|tool|tool_version|token_count_source|http_req|effective_|` +
+				`active_|usage_|total_usage|osl_|credit_|tokens_in_flight|decode_duration|` +
+				`time_to_second_token|inter_chunk_latency|time_to_first_output_token|completed)`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			want, err := os.ReadFile(real + tt.recorded)
@@ -106,7 +114,9 @@ func TestOurFilesHaveTheShapeOfRecordedOnes(t *testing.T) {
 	}
 }
 
-func compareKinds(t *testing.T, whose, path string, kinds map[string]bool, other map[string]map[string]bool, but *regexp.Regexp) {
+func compareKinds(
+	t *testing.T, whose, path string, kinds map[string]bool, other map[string]map[string]bool, but *regexp.Regexp,
+) {
 	t.Helper()
 	if under(path, other, but) {
 		return

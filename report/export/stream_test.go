@@ -25,7 +25,10 @@ func many(t *testing.T) (export.Run, int) {
 
 // withRows are the formats that hold every request.
 func withRows() []string {
-	return []string{"rows-csv", "guidellm", "guidellm-0.3.1", "vllm-bench-detailed", "inference-perf", "aiperf", "opensearch", "opensearch-bulk"}
+	return []string{
+		"rows-csv", "guidellm", "guidellm-0.3.1", "vllm-bench-detailed", "inference-perf", "aiperf",
+		"opensearch", "opensearch-bulk",
+	}
 }
 
 // watched looks at what is in use on the heap once for every step bytes that are written.

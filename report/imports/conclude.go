@@ -12,15 +12,20 @@ import (
 
 // conclude makes the result of stage i: the tool's own numbers, over which go those computed from the rows where the
 // file holds them all. Counts are the file's totals. The rows go to sorted, their distributions to values.
-func conclude(ctx context.Context, in *tools.Imported, i int, sorted *rowSorter, values *report.HistogramWriter) (*report.StageResult, error) {
+func conclude(
+	ctx context.Context, in *tools.Imported, i int, sorted *rowSorter, values *report.HistogramWriter,
+) (*report.StageResult, error) {
 	s := &in.Stages[i]
 	g, err := gather(ctx, s, i, sorted)
 	if err != nil {
 		return nil, err
 	}
-	r := &report.StageResult{Stage: i, Planned: s.Planned, StartNS: s.StartNS, EndNS: s.EndNS, DrainEndNS: max(s.DrainEndNS, s.EndNS),
-		Window: report.Window{StartNS: s.WindowStart, EndNS: s.WindowEnd, SkipFirst: s.Planned.SkipFirst, SkipLast: s.Planned.SkipLast},
-		Ended:  s.Ended, Counts: s.Counts, Rates: finite(s.Rates), Goodput: s.Goodput, Tokens: s.Tokens, Metrics: map[string]report.Metric{}}
+	r := &report.StageResult{Stage: i, Planned: s.Planned, StartNS: s.StartNS, EndNS: s.EndNS,
+		DrainEndNS: max(s.DrainEndNS, s.EndNS),
+		Window: report.Window{StartNS: s.WindowStart, EndNS: s.WindowEnd, SkipFirst: s.Planned.SkipFirst,
+			SkipLast: s.Planned.SkipLast},
+		Ended: s.Ended, Counts: s.Counts, Rates: finite(s.Rates), Goodput: s.Goodput, Tokens: s.Tokens,
+		Metrics: map[string]report.Metric{}}
 	for name, m := range s.Metrics {
 		if isFinite(m) {
 			r.Metrics[name] = m
@@ -149,7 +154,8 @@ func (g *gathered) refine(r *report.StageResult) {
 }
 
 func errorRate(c report.Counts) *float64 {
-	bad := c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] + c.ByStatus[report.StatusDropped]
+	bad := c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] +
+		c.ByStatus[report.StatusDropped]
 	n := bad + c.ByStatus[report.StatusOK]
 	if n == 0 {
 		return nil

@@ -62,7 +62,8 @@ func TestEveryFolderOfInferencePerfIsImported(t *testing.T) {
 			near(t, "an hour between the runs", float64(s.StartNS-stages[i-1].StartNS)/1e9, 3600, 1e-3)
 		}
 		for _, row := range list {
-			if within := *row.TSend >= s.StartNS-stages[0].StartNS && *row.TSend <= s.DrainEndNS-stages[0].StartNS; (row.Stage == i) != within {
+			if within := *row.TSend >= s.StartNS-stages[0].StartNS &&
+				*row.TSend <= s.DrainEndNS-stages[0].StartNS; (row.Stage == i) != within {
 				t.Errorf("request %s of stage %d was sent %d ns after the first stage began", row.ID, row.Stage, *row.TSend)
 			}
 		}
@@ -71,7 +72,8 @@ func TestEveryFolderOfInferencePerfIsImported(t *testing.T) {
 	if err != nil || len(kept) != 3 {
 		t.Errorf("kept are %q, %v", kept, err)
 	}
-	if notes := strings.Join(r.Measurements[0].Notes, "\n"); !strings.Contains(notes, "the results are of 3 runs of the tool") {
+	if notes := strings.Join(r.Measurements[0].Notes, "\n"); !strings.Contains(notes,
+		"the results are of 3 runs of the tool") {
 		t.Errorf("notes: %s", notes)
 	}
 }
@@ -86,7 +88,8 @@ func TestFoldersOfInferencePerfOfTwoModelsAreNoOneRun(t *testing.T) {
 	docs, err := imports.Open(t.Context(), folders, t.TempDir())
 	check(t, err)
 	_, err = imports.Read(t.Context(), docs, imports.Auto)
-	if err == nil || !strings.Contains(err.Error(), `it is of model "other-model", and results before it of "ref-model"; import them one by one`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`it is of model "other-model", and results before it of "ref-model"; import them one by one`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,7 +15,8 @@ func TestARealGuideLLMReportFieldForField(t *testing.T) {
 	b := at(doc, "benchmarks", 0)
 	dir, r := imported(t, path)
 	m, s, rows := r.Measurements[0], pooled(r), rowsOf(t, dir)
-	if m.Tool != "guidellm" || m.ToolVersion != "0.8.1" || r.Plan.Deployment.Model.Name != "ref-model" || r.Run.Endpoint != "http://127.0.0.1:8001" {
+	if m.Tool != "guidellm" || m.ToolVersion != "0.8.1" || r.Plan.Deployment.Model.Name != "ref-model" ||
+		r.Run.Endpoint != "http://127.0.0.1:8001" {
 		t.Errorf("tool %q %q, model %q, endpoint %q", m.Tool, m.ToolVersion, r.Plan.Deployment.Model.Name, r.Run.Endpoint)
 	}
 	if s.Planned.Concurrency != 2 || s.Planned.Shape != "closed" || s.Counts.Total != 4 || s.Counts.ByStatus["ok"] != 4 {
@@ -23,12 +24,16 @@ func TestARealGuideLLMReportFieldForField(t *testing.T) {
 	}
 	near(t, "length of the window", s.WindowS, num(t, b, "duration"), 1e-6)
 	near(t, "start", float64(s.Window.StartNS)/1e9, num(t, b, "start_time"), 1e-6)
-	near(t, "request rate", s.Rates["request_rate"], num(t, b, "metrics", "requests_per_second", "successful", "mean"), 1e-9)
-	near(t, "output token rate", s.Rates["output_token_rate"], num(t, b, "metrics", "output_tokens_per_second", "total", "mean"), 1e-9)
+	near(t, "request rate", s.Rates["request_rate"],
+		num(t, b, "metrics", "requests_per_second", "successful", "mean"), 1e-9)
+	near(t, "output token rate", s.Rates["output_token_rate"],
+		num(t, b, "metrics", "output_tokens_per_second", "total", "mean"), 1e-9)
 	near(t, "ttft", s.Metrics["ttft"].Mean, num(t, b, "metrics", "time_to_first_token_ms", "successful", "mean"), 1e-3)
 	near(t, "e2e", s.Metrics["e2e"].Mean, 1000*num(t, b, "metrics", "request_latency", "successful", "mean"), 1e-3)
-	near(t, "tpot of equal lengths", s.Metrics["tpot"].Mean, num(t, b, "metrics", "inter_token_latency_ms", "successful", "mean"), 1e-3)
-	near(t, "tpot_incl of equal lengths", s.Metrics["tpot_incl"].Mean, num(t, b, "metrics", "time_per_output_token_ms", "successful", "mean"), 1e-3)
+	near(t, "tpot of equal lengths", s.Metrics["tpot"].Mean,
+		num(t, b, "metrics", "inter_token_latency_ms", "successful", "mean"), 1e-3)
+	near(t, "tpot_incl of equal lengths", s.Metrics["tpot_incl"].Mean,
+		num(t, b, "metrics", "time_per_output_token_ms", "successful", "mean"), 1e-3)
 	for _, row := range at(b, "requests", "successful").([]any) {
 		compareGuideLLM(t, row, rows[at(row, "request_id").(string)])
 	}
@@ -41,7 +46,8 @@ func compareGuideLLM(t *testing.T, want any, got report.Row) {
 	near(t, "ttft", ms(got.TSend, got.TFirst), num(t, want, "time_to_first_token_ms"), 1e-3)
 	near(t, "ttfc", ms(got.TSend, got.TContent), num(t, want, "time_to_first_output_token_ms"), 1e-3)
 	near(t, "send - intended", ms(&got.TIntended, got.TSend), 1e3*num(t, want, "request_dispatch_delay"), 1e-3)
-	near(t, "first byte", ms(got.TSend, got.TFirstByte), 1e3*(num(t, timings, "first_request_iteration")-num(t, timings, "request_start")), 1e-3)
+	near(t, "first byte", ms(got.TSend, got.TFirstByte),
+		1e3*(num(t, timings, "first_request_iteration")-num(t, timings, "request_start")), 1e-3)
 	n := num(t, want, "output_tokens")
 	near(t, "(last - first)/(n - 1)", ms(got.TFirst, got.TLast)/(n-1), num(t, want, "inter_token_latency_ms"), 1e-3)
 	near(t, "tokens in", float64(*got.TokensIn), num(t, want, "prompt_tokens"), 0)
@@ -67,7 +73,8 @@ func TestGuideLLMFailures(t *testing.T) {
 			dir, r := imported(t, path)
 			s, rows := pooled(r), rowsOf(t, dir)
 			want := int(num(t, b, "metrics", "request_totals", "errored"))
-			if s.Counts.ByStatus[report.StatusFailed] != want || s.Counts.ByClass[tt.class] != want || *s.ErrorRate != 1 || r.Verdict.Verdict != report.NotJudged || r.Verdict.ExitCode != 0 {
+			if s.Counts.ByStatus[report.StatusFailed] != want || s.Counts.ByClass[tt.class] != want ||
+				*s.ErrorRate != 1 || r.Verdict.Verdict != report.NotJudged || r.Verdict.ExitCode != 0 {
 				t.Errorf("counts %+v, verdict %s", s.Counts, r.Verdict.Verdict)
 			}
 			for _, row := range at(b, "requests", "errored").([]any) {
@@ -106,7 +113,8 @@ func TestARealGuideLLM031Report(t *testing.T) {
 	overN := num(t, b, "metrics", "time_per_output_token_ms", "successful", "mean")
 	near(t, "tpot_over_n", s.Metrics["tpot_over_n"].Mean, overN, .05)
 	if incl := s.Metrics["tpot_incl"].Mean; incl < overN+1 {
-		t.Errorf("tpot_incl is %v: it must hold the first token, which time per output token of 0.3.1 (%v) does not", incl, overN)
+		t.Errorf("tpot_incl is %v: it must hold the first token, which time per output token of 0.3.1 (%v) does not",
+			incl, overN)
 	}
 }
 
@@ -144,7 +152,9 @@ func TestGenerationsAreToldApartByShape(t *testing.T) {
 		check(t, os.WriteFile(path, []byte(doc), 0o644))
 		_, r := imported(t, path)
 		s := pooled(r)
-		if got := r.Measurements[0].ToolVersion; got != want || s.Counts.Total != 21 || s.Counts.ByStatus[report.StatusCut] != 1 || s.Metrics["ttft"].Quantiles["p99_9"] != 9 || s.Metrics["ttft"].Quantiles["p0_1"] != 5 {
+		if got := r.Measurements[0].ToolVersion; got != want || s.Counts.Total != 21 ||
+			s.Counts.ByStatus[report.StatusCut] != 1 || s.Metrics["ttft"].Quantiles["p99_9"] != 9 ||
+			s.Metrics["ttft"].Quantiles["p0_1"] != 5 {
 			t.Errorf("version %q, want %q; %+v %+v", got, want, s.Counts, s.Metrics["ttft"])
 		}
 		if s.Rates["offered_rate"] != 2 || s.Metrics["ttft"].Has("p95") {

@@ -19,10 +19,13 @@ func TestRealInferencePerfReportsFieldForField(t *testing.T) {
 	ok := at(stage, "successes")
 	out, r := imported(t, dir)
 	s, rows := pooled(r), rowsOf(t, out)
-	if r.Plan.Deployment.Model.Name != "ref-model" || r.Measurements[0].TokenCountSource != "tokenizer" || s.Planned.Concurrency != 2 || s.Counts.ByStatus[report.StatusOK] != 4 {
-		t.Errorf("model %q, source %q, stage %+v, counts %+v", r.Plan.Deployment.Model.Name, r.Measurements[0].TokenCountSource, s.Planned, s.Counts)
+	if r.Plan.Deployment.Model.Name != "ref-model" || r.Measurements[0].TokenCountSource != "tokenizer" ||
+		s.Planned.Concurrency != 2 || s.Counts.ByStatus[report.StatusOK] != 4 {
+		t.Errorf("model %q, source %q, stage %+v, counts %+v",
+			r.Plan.Deployment.Model.Name, r.Measurements[0].TokenCountSource, s.Planned, s.Counts)
 	}
-	for ours, theirs := range map[string]string{"e2e": "request_latency", "ntpot": "normalized_time_per_output_token", "tpot": "time_per_output_token",
+	for ours, theirs := range map[string]string{"e2e": "request_latency", "ntpot": "normalized_time_per_output_token",
+		"tpot": "time_per_output_token",
 		"ttfc": "time_to_first_token", "itl": "inter_token_latency", "itl_perceived": "inter_token_latency"} {
 		m := s.Metrics[ours]
 		near(t, ours+" mean", m.Mean, 1e3*num(t, ok, "latency", theirs, "mean"), 1e-4)
@@ -34,7 +37,8 @@ func TestRealInferencePerfReportsFieldForField(t *testing.T) {
 	if _, has := s.Metrics["ttft"]; has {
 		t.Error("its time to first token is to the first content, and was taken for ttft")
 	}
-	near(t, "delay from the schedule", s.Metrics["sched_lag"].Mean, 1e3*num(t, stage, "load_summary", "schedule_delay", "mean"), 1e-9)
+	near(t, "delay from the schedule", s.Metrics["sched_lag"].Mean,
+		1e3*num(t, stage, "load_summary", "schedule_delay", "mean"), 1e-9)
 	near(t, "request rate", s.Rates["request_rate"], num(t, ok, "throughput", "requests_per_sec"), 1e-9)
 	near(t, "achieved rate", s.Rates["achieved_rate"], num(t, stage, "load_summary", "achieved_rate"), 1e-9)
 	near(t, "tokens in", s.Metrics["tokens_in"].Mean, num(t, ok, "prompt_tokens", "mean"), 0)
@@ -48,7 +52,8 @@ func TestRealInferencePerfReportsFieldForField(t *testing.T) {
 	for i, want := range list {
 		got := rows[fmt.Sprintf("request-%d", i)]
 		near(t, "e2e", ms(got.TSend, got.TEnd), 1e3*(num(t, want, "end_time")-num(t, want, "start_time")), 1e-4)
-		near(t, "first", ms(got.TSend, got.TFirst), 1e3*(num(t, want, "info", "response_metrics", "chunk_times", 0)-num(t, want, "start_time")), 1e-4)
+		near(t, "first", ms(got.TSend, got.TFirst),
+			1e3*(num(t, want, "info", "response_metrics", "chunk_times", 0)-num(t, want, "start_time")), 1e-4)
 		near(t, "tokens", float64(*got.TokensOut), num(t, want, "info", "response_metrics", "output_tokens"), 0)
 		if len(got.Gaps) != 7 || *got.Events != 8 {
 			t.Errorf("gaps %v, events %v", got.Gaps, *got.Events)
@@ -62,7 +67,8 @@ func TestInferencePerfFailures(t *testing.T) {
 		want := int(num(t, raw(t, path), "failures", "count"))
 		_, r := imported(t, path)
 		s := pooled(r)
-		if s.Counts.ByStatus[report.StatusFailed] != want || s.Counts.ByClass[class] != want || r.Verdict.Verdict != report.NotJudged || r.Verdict.ExitCode != 0 || len(s.Metrics) != 1 {
+		if s.Counts.ByStatus[report.StatusFailed] != want || s.Counts.ByClass[class] != want ||
+			r.Verdict.Verdict != report.NotJudged || r.Verdict.ExitCode != 0 || len(s.Metrics) != 1 {
 			t.Errorf("%s: counts %+v, verdict %s, metrics %v", file, s.Counts, r.Verdict.Verdict, s.Metrics)
 		}
 	}
@@ -82,7 +88,8 @@ func TestInferencePerfErrorEventsAreRemarkedOn(t *testing.T) {
 	check(t, err)
 	check(t, os.WriteFile(filepath.Join(dir, "summary_lifecycle_metrics.json"), data, 0o644))
 	_, r := imported(t, dir)
-	if !strings.Contains(strings.Join(r.Measurements[0].Notes, "\n"), "1 requests that inference-perf counts as successful have an error event") {
+	if !strings.Contains(strings.Join(r.Measurements[0].Notes, "\n"),
+		"1 requests that inference-perf counts as successful have an error event") {
 		t.Errorf("notes %q", r.Measurements[0].Notes)
 	}
 }
@@ -106,11 +113,15 @@ func TestRealAIPerfArtifactsFieldForField(t *testing.T) {
 	doc := raw(t, dir+"/profile_export_aiperf.json")
 	out, r := imported(t, dir)
 	m, s, rows := r.Measurements[0], pooled(r), rowsOf(t, out)
-	if m.ToolVersion != "0.13.0" || r.Plan.Deployment.Model.Name != "ref-model" || s.Planned.Concurrency != 2 || s.Counts.ByStatus[report.StatusOK] != 4 || s.Counts.Total != 4 {
-		t.Errorf("version %q, model %q, stage %+v, counts %+v", m.ToolVersion, r.Plan.Deployment.Model.Name, s.Planned, s.Counts)
+	if m.ToolVersion != "0.13.0" || r.Plan.Deployment.Model.Name != "ref-model" || s.Planned.Concurrency != 2 ||
+		s.Counts.ByStatus[report.StatusOK] != 4 || s.Counts.Total != 4 {
+		t.Errorf("version %q, model %q, stage %+v, counts %+v",
+			m.ToolVersion, r.Plan.Deployment.Model.Name, s.Planned, s.Counts)
 	}
-	for ours, theirs := range map[string]string{"ttft": "time_to_first_token", "ttfc": "time_to_first_output_token", "tpot": "inter_token_latency",
-		"itl": "inter_chunk_latency", "e2e_last_token": "request_latency", "tokens_in": "input_sequence_length", "tokens_out": "output_sequence_length"} {
+	for ours, theirs := range map[string]string{"ttft": "time_to_first_token", "ttfc": "time_to_first_output_token",
+		"tpot": "inter_token_latency",
+		"itl":  "inter_chunk_latency", "e2e_last_token": "request_latency", "tokens_in": "input_sequence_length",
+		"tokens_out": "output_sequence_length"} {
 		got := s.Metrics[ours]
 		near(t, ours+" mean", got.Mean, num(t, doc, theirs, "avg"), 1e-4)
 		near(t, ours+" stdev", got.Stdev, num(t, doc, theirs, "std"), 1e-4)
@@ -129,7 +140,8 @@ func TestRealAIPerfArtifactsFieldForField(t *testing.T) {
 		near(t, "ttft", ms(got.TSend, got.TFirst), num(t, want, "metrics", "time_to_first_token", "value"), 1e-5)
 		near(t, "last token", ms(got.TSend, got.TLast), num(t, want, "metrics", "request_latency", "value"), 1e-5)
 		near(t, "tokens out", float64(*got.TokensOut), num(t, want, "metrics", "output_sequence_length", "value"), 0)
-		near(t, "waited", ms(&got.TIntended, got.TSend), (num(t, want, "metadata", "request_start_ns")-num(t, want, "metadata", "credit_issued_ns"))/1e6, 1e-3)
+		near(t, "waited", ms(&got.TIntended, got.TSend),
+			(num(t, want, "metadata", "request_start_ns")-num(t, want, "metadata", "credit_issued_ns"))/1e6, 1e-3)
 		gaps := at(want, "metrics", "inter_chunk_latency", "value").([]any)
 		for i, g := range gaps {
 			near(t, "gap", float64(got.Gaps[i])/1e3, g.(float64), 1.1e-3)
@@ -141,13 +153,15 @@ func TestAIPerfFailures(t *testing.T) {
 	for file, class := range map[string]string{"G500": report.ErrHTTP5xx, "Gcut": report.ErrTruncated} {
 		path := "testdata/aiperf-0.13.0-failures/" + file + "-profile_export.jsonl"
 		_, r := imported(t, path)
-		if s := pooled(r); s.Counts.ByStatus[report.StatusFailed] != len(lines(t, path)) || s.Counts.ByClass[class] != 10 || *s.ErrorRate != 1 {
+		if s := pooled(r); s.Counts.ByStatus[report.StatusFailed] != len(lines(t, path)) ||
+			s.Counts.ByClass[class] != 10 || *s.ErrorRate != 1 {
 			t.Errorf("%s: counts %+v", file, s.Counts)
 		}
 	}
 	_, r := imported(t, "testdata/aiperf-0.13.0-failures/Gsse-profile_export.jsonl")
 	s := pooled(r)
-	if s.Counts.ByStatus[report.StatusOK] != 10 || !strings.Contains(strings.Join(r.Measurements[0].Notes, "\n"), "10 requests that AIPerf counts as successful have at most half") {
+	if s.Counts.ByStatus[report.StatusOK] != 10 || !strings.Contains(strings.Join(r.Measurements[0].Notes, "\n"),
+		"10 requests that AIPerf counts as successful have at most half") {
 		t.Errorf("counts %+v, notes %q", s.Counts, r.Measurements[0].Notes)
 	}
 }
@@ -175,7 +189,8 @@ func TestVLLMSummary(t *testing.T) {
 	dir, r := imported(t, path)
 	s := pooled(r)
 	m := s.Metrics["ttft"]
-	if s.Planned.Shape != "closed" || s.Planned.Concurrency != 2 || s.Counts.ByStatus[report.StatusFailed] != 1 || m.N != 2 || m.Quantiles["p99_9"] != 60 || m.Has("max") || m.Has("p95") {
+	if s.Planned.Shape != "closed" || s.Planned.Concurrency != 2 || s.Counts.ByStatus[report.StatusFailed] != 1 ||
+		m.N != 2 || m.Quantiles["p99_9"] != 60 || m.Has("max") || m.Has("p95") {
 		t.Errorf("stage %+v, counts %+v, ttft %+v", s.Planned, s.Counts, m)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "report.json"))
@@ -192,7 +207,8 @@ func TestVLLMSummary(t *testing.T) {
 
 // TestVLLMGoodputOfEveryRelease: the older ones have a colon in the name of its key.
 func TestVLLMGoodputOfEveryRelease(t *testing.T) {
-	for key, want := range map[string]float64{`"request_goodput":0.5`: .5, `"request_goodput:":0.5`: .5, `"request_goodput":null,"request_goodput:":0.5`: .5} {
+	for key, want := range map[string]float64{`"request_goodput":0.5`: .5, `"request_goodput:":0.5`: .5,
+		`"request_goodput":null,"request_goodput:":0.5`: .5} {
 		path := filepath.Join(t.TempDir(), "r.json")
 		check(t, os.WriteFile(path, []byte(strings.Replace(vllm, `"request_goodput":null`, key, 1)+"}"), 0o644))
 		_, r := imported(t, path)
@@ -220,7 +236,8 @@ func TestVLLMAppendedLinesAndDetails(t *testing.T) {
 	near(t, "itl", s.Metrics["itl"].Mean, 52.0/5, 1e-6)
 	near(t, "end of the last token", ms(rows["request-1"].TSend, rows["request-1"].TLast), 82, 1e-6)
 	near(t, "start", ms(rows["request-0"].TSend, rows["request-1"].TSend), 100, 1e-3)
-	if got := rows["request-2"]; got.Status != report.StatusTimeout || s.Counts.ByStatus[report.StatusTimeout] != 1 || s.Counts.Total != 3 {
+	if got := rows["request-2"]; got.Status != report.StatusTimeout || s.Counts.ByStatus[report.StatusTimeout] != 1 ||
+		s.Counts.Total != 3 {
 		t.Errorf("row %+v, counts %+v", got, s.Counts)
 	}
 }

@@ -44,8 +44,8 @@ func Formats() []string {
 }
 
 // Open reads files, without what may be secret in them; of a folder it takes the files that a tool writes results into,
-// sorted by name, with those of its direct sub-folders. Their requests are kept aside in scratch, a folder on a disk with
-// room for all of them.
+// sorted by name, with those of its direct sub-folders. Their requests are kept aside in scratch, a folder on a disk
+// with room for all of them.
 func Open(ctx context.Context, paths []string, scratch string) ([]tools.Document, error) {
 	var docs []tools.Document
 	for _, path := range paths {
@@ -113,7 +113,8 @@ func Read(ctx context.Context, docs []tools.Document, as string) (*tools.Importe
 	if docs[0].Broken != nil {
 		return nil, unreadable(docs[0])
 	}
-	return nil, fmt.Errorf("reading %q: it has the shape of no format that is known (%s); name one with --as to see what it lacks",
+	return nil, fmt.Errorf(
+		"reading %q: it has the shape of no format that is known (%s); name one with --as to see what it lacks",
 		docs[0].Path, strings.Join(Formats()[1:], ", "))
 }
 

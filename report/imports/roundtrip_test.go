@@ -49,9 +49,11 @@ func TestNumbersComeBackFromEveryFormat(t *testing.T) {
 		rates   []string
 		within  float64 // relative: times in s as float64 hold a quarter of a us
 	}{
-		{"guidellm", []string{"ttft", "ttfc", "ttft_intended", "e2e", "e2e_intended", "e2e_last_token", "tpot", "tpot_incl", "ntpot", "tokens_in", "tokens_out"},
+		{"guidellm", []string{"ttft", "ttfc", "ttft_intended", "e2e", "e2e_intended", "e2e_last_token", "tpot",
+			"tpot_incl", "ntpot", "tokens_in", "tokens_out"},
 			[]string{"request_rate", "output_token_rate", "input_token_rate"}, 1e-4},
-		{"guidellm-0.3.1", []string{"ttft", "e2e", "tpot", "tpot_incl", "tokens_in", "tokens_out"}, []string{"request_rate", "output_token_rate"}, 1e-4},
+		{"guidellm-0.3.1", []string{"ttft", "e2e", "tpot", "tpot_incl", "tokens_in", "tokens_out"},
+			[]string{"request_rate", "output_token_rate"}, 1e-4},
 		{"inference-perf", []string{"ttfc", "e2e", "tpot", "ntpot", "tokens_in", "tokens_out"}, nil, 1e-4},
 		{"aiperf", []string{"ttft", "ttfc", "tpot", "e2e_last_token", "ttft_intended", "tokens_in", "tokens_out"}, nil, 1e-6},
 		{"vllm-bench", []string{"ttft", "tpot", "itl"}, nil, 1e-9},
@@ -131,7 +133,8 @@ func TestRowsComeBack(t *testing.T) {
 				sameStamp(t, "send", w.TSend, g.TSend, offset)
 				sameStamp(t, "first", w.TFirst, g.TFirst, offset)
 				sameStamp(t, "last", w.TLast, g.TLast, offset)
-				if (w.Status == report.StatusOK) != (g.Status == report.StatusOK) || w.Status == report.StatusOK && *w.TokensOut != *g.TokensOut {
+				if (w.Status == report.StatusOK) != (g.Status == report.StatusOK) ||
+					w.Status == report.StatusOK && *w.TokensOut != *g.TokensOut {
 					t.Errorf("row %q: status %s, tokens %v", w.ID, g.Status, g.TokensOut)
 				}
 				if w.ErrorClass != g.ErrorClass {

@@ -54,7 +54,9 @@ func (s *rowSorter) write(ctx context.Context, to *report.RowWriter) error {
 	if err := s.out.Flush(); err != nil {
 		return fmt.Errorf("sorting rows: %w", err)
 	}
-	slices.SortFunc(s.places, func(a, b place) int { return cmp.Or(cmp.Compare(a.intended, b.intended), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(s.places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.intended, b.intended), cmp.Compare(a.at, b.at))
+	})
 	for _, p := range s.places {
 		if err := ctx.Err(); err != nil {
 			return err

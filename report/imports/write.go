@@ -41,19 +41,24 @@ func Write(ctx context.Context, runDir, name string, in *tools.Imported, docs []
 	if err := durable.WriteFile(filepath.Join(runDir, contract.FilePlan), data); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
-	return WriteMeasurement(ctx, report.MeasurementDir(runDir, 0), report.Header{PlanHash: plan.Hash, Run: filepath.Base(runDir), Attempt: 1}, in)
+	return WriteMeasurement(ctx, report.MeasurementDir(runDir, 0),
+		report.Header{PlanHash: plan.Hash, Run: filepath.Base(runDir), Attempt: 1}, in)
 }
 
 // Plan is what is known of the plan of an imported run: the server, the tool and its stages.
 func Plan(name string, in *tools.Imported) (*runplan.RunPlan, error) {
-	m := runplan.Measurement{Name: in.Tool, Tool: in.Tool, Runner: runplan.RunnerExternal, API: in.API, Data: in.Data, Samples: 1}
+	m := runplan.Measurement{
+		Name: in.Tool, Tool: in.Tool, Runner: runplan.RunnerExternal, API: in.API, Data: in.Data, Samples: 1,
+	}
 	for _, s := range in.Stages {
 		m.Stages = append(m.Stages, s.Planned)
 	}
 	p := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: name, Experiment: name, Index: 1,
-		Deployment: runplan.Deployment{Model: runplan.Model{Name: in.Model}, Endpoint: &runplan.Endpoint{BaseURL: withoutUser(in.Endpoint)}},
-		Labels:     map[string]string{"imported_from": in.Tool}, Measurements: []runplan.Measurement{m},
-		Target: runplan.Target{Name: "local"}, Queue: runplan.Queue{Isolation: "shared"}, Execution: runplan.Execution{OnInvalid: "mark"}}
+		Deployment: runplan.Deployment{Model: runplan.Model{Name: in.Model},
+			Endpoint: &runplan.Endpoint{BaseURL: withoutUser(in.Endpoint)}},
+		Labels: map[string]string{"imported_from": in.Tool}, Measurements: []runplan.Measurement{m},
+		Target: runplan.Target{Name: "local"}, Queue: runplan.Queue{Isolation: "shared"},
+		Execution: runplan.Execution{OnInvalid: "mark"}}
 	if in.Version != "" {
 		p.Labels["imported_version"] = in.Version
 	}
@@ -113,7 +118,8 @@ func WriteMeasurement(ctx context.Context, dir string, h report.Header, in *tool
 	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("making the measurement's folder: %w", err)
 	}
-	h.AnchorUnixNS, h.Tool, h.ToolVersion, h.TokenCountSource, h.Clock = in.AnchorUnixNS, in.Tool, in.Version, in.TokenCountSource, "user"
+	h.AnchorUnixNS, h.Tool, h.ToolVersion = in.AnchorUnixNS, in.Tool, in.Version
+	h.TokenCountSource, h.Clock = in.TokenCountSource, "user"
 	load, sorted, err := writeStages(ctx, dir, h, in)
 	if err != nil {
 		return err
@@ -138,8 +144,11 @@ func WriteMeasurement(ctx context.Context, dir string, h report.Header, in *tool
 }
 
 // writeStages writes stages and distributions and returns what is to be said of the load, and its rows.
-func writeStages(ctx context.Context, dir string, h report.Header, in *tools.Imported) (*report.LoadGen, *rowSorter, error) {
-	load := &report.LoadGen{Schema: report.LoadGenSchema, Measurement: h.Measurement, Attempt: h.Attempt, Endpoint: withoutUser(in.Endpoint),
+func writeStages(
+	ctx context.Context, dir string, h report.Header, in *tools.Imported,
+) (*report.LoadGen, *rowSorter, error) {
+	load := &report.LoadGen{Schema: report.LoadGenSchema, Measurement: h.Measurement, Attempt: h.Attempt,
+		Endpoint: withoutUser(in.Endpoint),
 		Complete: true, TokenCountSource: in.TokenCountSource, Notes: in.Notes}
 	values, err := report.CreateHistograms(filepath.Join(dir, contract.FileHistograms))
 	if err != nil {

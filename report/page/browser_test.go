@@ -31,8 +31,10 @@ func browser(t *testing.T) string {
 // opened loads a file in a headless browser and returns the DOM after loading and what went to the console.
 func opened(t *testing.T, path string, args ...string) (dom, console string) {
 	t.Helper()
-	args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--user-data-dir=" + t.TempDir(), "--enable-logging=stderr", "--v=0",
+	args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--user-data-dir=" + t.TempDir(),
+		"--enable-logging=stderr", "--v=0",
 		"--dump-dom"}, args...)
 	cmd := exec.CommandContext(eventually.Context(t), browser(t), append(args, "file://"+path)...)
 	var out, errs bytes.Buffer

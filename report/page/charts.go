@@ -29,7 +29,8 @@ func figuresOf(m *report.Measurement) []figure {
 			kneeFigure(stages))
 	}
 	out = append(out, cdfFigure(stages, "ttft", "Distribution of time to first token"),
-		cdfFigure(stages, "itl", "Distribution of inter-token latency"), cdfFigure(stages, "e2e", "Distribution of whole requests"))
+		cdfFigure(stages, "itl", "Distribution of inter-token latency"),
+		cdfFigure(stages, "e2e", "Distribution of whole requests"))
 	out = append(out, timeline(m)...)
 	var drawn []figure
 	for _, f := range out {
@@ -44,7 +45,8 @@ func figuresOf(m *report.Measurement) []figure {
 // measure in another order.
 func byLoad(stages []*report.Stage) []*report.Stage {
 	rank := func(s *report.Stage) int {
-		return slices.Index([]string{runplan.ShapeClosed, runplan.ShapeOpen, runplan.ShapeTrace, runplan.ShapeThroughput}, s.Planned.Shape)
+		return slices.Index([]string{
+			runplan.ShapeClosed, runplan.ShapeOpen, runplan.ShapeTrace, runplan.ShapeThroughput}, s.Planned.Shape)
 	}
 	slices.SortStableFunc(stages, func(a, b *report.Stage) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(report.LoadOf(a), report.LoadOf(b)))
@@ -116,14 +118,17 @@ func latencyFigure(stages []*report.Stage, metric, title string) figure {
 		for i, s := range stages {
 			if m, ok := s.Metrics[metric]; ok && m.Has(p.name) {
 				series.Points = append(series.Points, chart.Point{X: at(i), Y: m.Quantiles[p.name], Warn: failing(s),
-					Tip: fmt.Sprintf("%s, %s: %s %s ms (n=%d, errors %s)", s.Planned.Name, loadWords(s), p.name, quantile(s, metric, p.name), m.N, errorShare(s))})
+					Tip: fmt.Sprintf("%s, %s: %s %s ms (n=%d, errors %s)",
+						s.Planned.Name, loadWords(s), p.name, quantile(s, metric, p.name), m.N, errorShare(s))})
 			}
 		}
 		c.Series = append(c.Series, series)
 	}
 	for _, s := range stages {
-		t.Rows = append(t.Rows, []cell{{Text: s.Planned.Name}, {Text: loadWords(s)}, {Text: errorShare(s)}, {Text: quantile(s, metric, "p50")},
-			{Text: quantile(s, metric, "p90")}, {Text: quantile(s, metric, "p95")}, {Text: quantile(s, metric, "p99")}, {Text: fmt.Sprint(s.Metrics[metric].N)}})
+		t.Rows = append(t.Rows, []cell{{Text: s.Planned.Name}, {Text: loadWords(s)}, {Text: errorShare(s)},
+			{Text: quantile(s, metric, "p50")},
+			{Text: quantile(s, metric, "p90")}, {Text: quantile(s, metric, "p95")}, {Text: quantile(s, metric, "p99")},
+			{Text: fmt.Sprint(s.Metrics[metric].N)}})
 	}
 	return draw(c, errorCaption(stages), t)
 }
@@ -152,7 +157,9 @@ func throughputFigure(stages []*report.Stage, name, title, unit string) figure {
 				g = s.Goodput.RequestsPerS
 			}
 			row[4].Text = num(g)
-			good.Points = append(good.Points, chart.Point{X: at(i), Y: g, Tip: fmt.Sprintf("%s: %s good %s", s.Planned.Name, num(g), unit)})
+			good.Points = append(good.Points, chart.Point{
+				X: at(i), Y: g, Tip: fmt.Sprintf("%s: %s good %s", s.Planned.Name, num(g), unit),
+			})
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -166,7 +173,10 @@ func throughputFigure(stages []*report.Stage, name, title, unit string) figure {
 
 // kneeFigure is latency against throughput: the curve bends where more load buys only waiting.
 func kneeFigure(stages []*report.Stage) figure {
-	c := chart.Chart{Title: "Knee: latency against throughput", X: chart.Axis{Label: "output tokens/s"}, Y: chart.Axis{Label: "TTFT (intended), ms", Auto: true}}
+	c := chart.Chart{
+		Title: "Knee: latency against throughput", X: chart.Axis{Label: "output tokens/s"},
+		Y: chart.Axis{Label: "TTFT (intended), ms", Auto: true},
+	}
 	t := table{Head: heads("Stage", "Load", "Errors", "Output tok/s", "p50, ms", "p95, ms", "p99, ms")}
 	for _, p := range percentiles() {
 		series := chart.Series{Name: p.name, Class: p.class, Dash: p.dash}
@@ -175,7 +185,8 @@ func kneeFigure(stages []*report.Stage) figure {
 			x, known := s.Rates["output_token_rate"]
 			if ok && known && m.Has(p.name) {
 				point := chart.Point{X: x, Y: m.Quantiles[p.name], Warn: failing(s),
-					Tip: fmt.Sprintf("%s, %s: %s tok/s, %s %s ms (errors %s)", s.Planned.Name, loadWords(s), num(x), p.name, quantile(s, "ttft_intended", p.name), errorShare(s))}
+					Tip: fmt.Sprintf("%s, %s: %s tok/s, %s %s ms (errors %s)", s.Planned.Name, loadWords(s), num(x),
+						p.name, quantile(s, "ttft_intended", p.name), errorShare(s))}
 				if p.name == "p99" {
 					point.Label = loadLabel(s)
 				}
@@ -185,8 +196,10 @@ func kneeFigure(stages []*report.Stage) figure {
 		c.Series = append(c.Series, series)
 	}
 	for _, s := range stages {
-		t.Rows = append(t.Rows, []cell{{Text: s.Planned.Name}, {Text: loadWords(s)}, {Text: errorShare(s)}, {Text: rate(s, "output_token_rate")},
-			{Text: quantile(s, "ttft_intended", "p50")}, {Text: quantile(s, "ttft_intended", "p95")}, {Text: quantile(s, "ttft_intended", "p99")}})
+		t.Rows = append(t.Rows, []cell{{Text: s.Planned.Name}, {Text: loadWords(s)}, {Text: errorShare(s)},
+			{Text: rate(s, "output_token_rate")},
+			{Text: quantile(s, "ttft_intended", "p50")}, {Text: quantile(s, "ttft_intended", "p95")},
+			{Text: quantile(s, "ttft_intended", "p99")}})
 	}
 	return draw(c, "Labels are the load. "+errorCaption(stages), t)
 }
@@ -200,14 +213,18 @@ func colour(i, n int) string {
 }
 
 func cdfFigure(stages []*report.Stage, metric, title string) figure {
-	c := chart.Chart{Title: title, X: chart.Axis{Label: "ms", Auto: true, Tight: true}, Y: chart.Axis{Label: "share of values, %", Max: 100}}
+	c := chart.Chart{
+		Title: title, X: chart.Axis{Label: "ms", Auto: true, Tight: true},
+		Y: chart.Axis{Label: "share of values, %", Max: 100},
+	}
 	t := table{Head: heads("Stage", "Errors", "n", "mean, ms", "p50, ms", "p90, ms", "p95, ms", "p99, ms", "max, ms")}
 	for i, s := range stages {
 		series := chart.Series{Name: s.Planned.Name, Class: colour(i, len(stages)), Plain: true}
 		for j, p := range s.CDF[metric] {
 			point := chart.Point{X: p[0], Y: p[1] * 100}
 			if j%10 == 0 {
-				point.Tip = fmt.Sprintf("%s: %s %% within %s ms (errors %s)", s.Planned.Name, num(p[1]*100), num(p[0]), errorShare(s))
+				point.Tip = fmt.Sprintf("%s: %s %% within %s ms (errors %s)",
+					s.Planned.Name, num(p[1]*100), num(p[0]), errorShare(s))
 			}
 			series.Points = append(series.Points, point)
 		}
@@ -215,8 +232,10 @@ func cdfFigure(stages []*report.Stage, metric, title string) figure {
 			c.Series = append(c.Series, series)
 		}
 		m := s.Metrics[metric]
-		t.Rows = append(t.Rows, []cell{{Text: s.Planned.Name}, {Text: errorShare(s)}, {Text: fmt.Sprint(m.N)}, {Text: num(m.Mean)}, {Text: quantile(s, metric, "p50")},
-			{Text: quantile(s, metric, "p90")}, {Text: quantile(s, metric, "p95")}, {Text: quantile(s, metric, "p99")}, {Text: greatest(m)}})
+		t.Rows = append(t.Rows, []cell{{Text: s.Planned.Name}, {Text: errorShare(s)}, {Text: fmt.Sprint(m.N)},
+			{Text: num(m.Mean)}, {Text: quantile(s, metric, "p50")},
+			{Text: quantile(s, metric, "p90")}, {Text: quantile(s, metric, "p95")}, {Text: quantile(s, metric, "p99")},
+			{Text: greatest(m)}})
 	}
 	return draw(c, errorCaption(stages), t)
 }

@@ -10,10 +10,14 @@ import (
 
 func TestLinesGoByLoadWhateverTheOrderOfTheStages(t *testing.T) {
 	stage := func(name, shape string, rate float64, slots int) *report.Stage {
-		return &report.Stage{StageResult: report.StageResult{Planned: runplan.Stage{Name: name, Shape: shape, Concurrency: slots}, Rate: rate}}
+		return &report.Stage{
+			StageResult: report.StageResult{Planned: runplan.Stage{Name: name, Shape: shape, Concurrency: slots},
+				Rate: rate},
+		}
 	}
 	sorted := byLoad([]*report.Stage{
-		stage("one", runplan.ShapeClosed, 0, 1), stage("all", runplan.ShapeThroughput, 0, 0), stage("fast", runplan.ShapeOpen, 90, 0),
+		stage("one", runplan.ShapeClosed, 0, 1), stage("all", runplan.ShapeThroughput, 0, 0),
+		stage("fast", runplan.ShapeOpen, 90, 0),
 		stage("knee", runplan.ShapeOpen, 70, 0),
 	})
 	var names []string

@@ -46,15 +46,24 @@ func headlineOf(r *report.Report) *headline {
 			h.Tiles = append(h.Tiles, t)
 		}
 	}
-	add(tile{Title: "Requests", Unit: "per second", Value: rate(s, "request_rate"), Sub: offered(s), Better: "higher is better"})
+	add(tile{
+		Title: "Requests", Unit: "per second", Value: rate(s, "request_rate"), Sub: offered(s),
+		Better: "higher is better",
+	})
 	add(tile{Title: "Output", Unit: "tokens per second", Value: rate(s, "output_token_rate"), Better: "higher is better"})
 	_, n := report.GPUs(r.Plan)
 	if v, ok := s.Rates["output_token_rate"]; ok && n > 0 {
 		add(tile{Title: "Output per GPU", Unit: "tokens per second", Value: num(v / float64(n)), Better: "higher is better"})
 	}
-	add(tile{Title: "Errors", Unit: fmt.Sprintf("of %d requests", s.Counts.Total), Value: errorShare(s), Sub: errorDetail(s), Better: "lower is better"})
+	add(tile{
+		Title: "Errors", Unit: fmt.Sprintf("of %d requests", s.Counts.Total), Value: errorShare(s), Sub: errorDetail(s),
+		Better: "lower is better",
+	})
 	if s.Goodput != nil {
-		add(tile{Title: "Goodput", Unit: "of requests", Value: goodput(s), Sub: num(s.Goodput.RequestsPerS) + " req/s", Better: "higher is better"})
+		add(tile{
+			Title: "Goodput", Unit: "of requests", Value: goodput(s), Sub: num(s.Goodput.RequestsPerS) + " req/s",
+			Better: "higher is better",
+		})
 	}
 	add(latencyTile(s, "Time to first token", "ttft", "p50", "p95", "p99"))
 	add(latencyTile(s, "Between tokens", "itl", "p50", "p95", "p99"))

@@ -34,8 +34,10 @@ func matrixView(reports []*report.Report) view {
 	}
 	v.Sections = keepFilled([]section{
 		{ID: "points", Title: "Points", Tables: []table{pointTable(reports)},
-			Note: "Each run by its headline stage: the highest load that is valid and holds every objective, else the last one measured."},
-		{ID: "charts", Title: "Curves per point", Figures: comparison(reports), Note: "A red ring marks a stage with errors. Point at a value to read it."},
+			Note: "Each run by its headline stage: the highest load that is valid and holds every objective, else " +
+				"the last one measured."},
+		{ID: "charts", Title: "Curves per point", Figures: comparison(reports),
+			Note: "A red ring marks a stage with errors. Point at a value to read it."},
 		{ID: "stages", Title: "Every stage", Tables: []table{matrixStages(reports)}},
 	})
 	return v
@@ -160,7 +162,8 @@ func comparison(reports []*report.Report) []figure {
 	out := []figure{
 		compare(curves, "TTFT p95 (intended) against load", load, ms, at, latency("ttft_intended", "p95")),
 		compare(curves, "Output tokens against load", load, tokens, at, flow("output_token_rate")),
-		compare(curves, "Knee: TTFT p95 (intended) against throughput", tokens, ms, flow("output_token_rate"), latency("ttft_intended", "p95")),
+		compare(curves, "Knee: TTFT p95 (intended) against throughput", tokens, ms, flow("output_token_rate"),
+			latency("ttft_intended", "p95")),
 		compare(curves, "Inter-token latency p99 against load", load, ms, at, latency("itl", "p99")),
 		compare(curves, "Whole request p99 (intended) against load", load, ms, at, latency("e2e_intended", "p99")),
 		compare(curves, "Request rate against load", load, chart.Axis{Label: "requests/s"}, at, flow("request_rate")),
@@ -212,8 +215,12 @@ func compare(curves []curve, title string, x, y chart.Axis, xOf, yOf func(*repor
 				continue
 			}
 			s.Points = append(s.Points, chart.Point{X: px, Y: py, Warn: failing(stage),
-				Tip: fmt.Sprintf("%s, %s: %s at %s (errors %s)", one.name, stage.Planned.Name, num(py), num(px), errorShare(stage))})
-			t.Rows = append(t.Rows, []cell{{Text: one.name}, {Text: stage.Planned.Name, Class: "text"}, {Text: num(px)}, {Text: num(py)}, {Text: errorShare(stage)}})
+				Tip: fmt.Sprintf("%s, %s: %s at %s (errors %s)",
+					one.name, stage.Planned.Name, num(py), num(px), errorShare(stage))})
+			t.Rows = append(t.Rows, []cell{
+				{Text: one.name}, {Text: stage.Planned.Name, Class: "text"}, {Text: num(px)}, {Text: num(py)},
+				{Text: errorShare(stage)},
+			})
 		}
 		c.Series = append(c.Series, s)
 	}

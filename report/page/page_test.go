@@ -42,8 +42,10 @@ func written(t *testing.T, r *report.Report) string {
 // slo makes gates of every kind.
 func slo() *runplan.SLO {
 	few, least := 0.02, 100.0
-	return &runplan.SLO{Latency: map[string]map[string]runplan.Duration{"ttft": {"p95": runplan.Duration(200 * time.Millisecond)}},
-		ErrorRate: &few, MinThroughput: &least, Goodput: &runplan.Goodput{Min: 0.95, TTFT: runplan.Duration(200 * time.Millisecond)}, OnBreach: "fail"}
+	return &runplan.SLO{Latency: map[string]map[string]runplan.Duration{
+		"ttft": {"p95": runplan.Duration(200 * time.Millisecond)}},
+		ErrorRate: &few, MinThroughput: &least,
+		Goodput: &runplan.Goodput{Min: 0.95, TTFT: runplan.Duration(200 * time.Millisecond)}, OnBreach: "fail"}
 }
 
 func TestThePageNeedsNoNetworkAndRunsNothing(t *testing.T) {
@@ -53,7 +55,8 @@ func TestThePageNeedsNoNetworkAndRunsNothing(t *testing.T) {
 			t.Errorf("the page holds %q", bad)
 		}
 	}
-	if links := regexp.MustCompile(`href="[^"]*"`).FindAllString(html, -1); len(links) != 1 || links[0] != `href="data:,"` {
+	if links := regexp.MustCompile(`href="[^"]*"`).FindAllString(html, -1); len(links) != 1 ||
+		links[0] != `href="data:,"` {
 		t.Errorf("links %v", links)
 	}
 }
@@ -67,8 +70,10 @@ func TestThePageShowsTheHeadline(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	for _, title := range []string{"Time to first token (intended) against load", "Output tokens against load", "Knee: latency against throughput", "Distribution of time to first token",
-		"Distribution of inter-token latency", "Requests in flight over time", "Sent, answered and failed over time", "Objectives", "Validity", "Engine", "Plan", "Environment"} {
+	for _, title := range []string{"Time to first token (intended) against load", "Output tokens against load",
+		"Knee: latency against throughput", "Distribution of time to first token",
+		"Distribution of inter-token latency", "Requests in flight over time", "Sent, answered and failed over time",
+		"Objectives", "Validity", "Engine", "Plan", "Environment"} {
 		if !strings.Contains(html, title) {
 			t.Errorf("the page lacks %q", title)
 		}
@@ -78,12 +83,14 @@ func TestThePageShowsTheHeadline(t *testing.T) {
 // figures are the numbers of a stage as the page prints them.
 func figures(s *report.Stage) []string {
 	out := []string{s.Planned.Name, chart.Number(s.Rates["request_rate"]), chart.Number(s.Rates["output_token_rate"])}
-	for metric, quantiles := range map[string][]string{"ttft": {"p50", "p95"}, "ttft_intended": {"p50", "p95"}, "itl": {"p50", "p99"}, "e2e": {"p50"}} {
+	for metric, quantiles := range map[string][]string{"ttft": {"p50", "p95"}, "ttft_intended": {"p50", "p95"},
+		"itl": {"p50", "p99"}, "e2e": {"p50"}} {
 		for _, q := range quantiles {
 			out = append(out, chart.Number(s.Metrics[metric].Quantiles[q]))
 		}
 	}
-	return append(out, chart.Number(s.Metrics["ttft"].Quantiles["p99"])+"~", fmt.Sprintf("%s %%", chart.Number(*s.ErrorRate*100)))
+	return append(out, chart.Number(s.Metrics["ttft"].Quantiles["p99"])+"~",
+		fmt.Sprintf("%s %%", chart.Number(*s.ErrorRate*100)))
 }
 
 func TestThePageEscapesEverythingThatPeopleWrite(t *testing.T) {
@@ -112,8 +119,10 @@ func TestThePageEscapesEverythingThatPeopleWrite(t *testing.T) {
 }
 
 func TestAPageIsMadeOfEveryKindOfRun(t *testing.T) {
-	for name, run := range map[string]reporttest.Run{"nothing": {NoResult: true}, "all failed": {Failing: 1}, "one stage": {Rates: []float64{20}},
-		"cut": {Stages: 2}, "restart": {Restart: true}, "samples": {Samples: 2}, "long": {Rates: []float64{5, 6}, Length: 400 * time.Second}} {
+	for name, run := range map[string]reporttest.Run{"nothing": {NoResult: true}, "all failed": {Failing: 1},
+		"one stage": {Rates: []float64{20}},
+		"cut":       {Stages: 2}, "restart": {Restart: true}, "samples": {Samples: 2},
+		"long": {Rates: []float64{5, 6}, Length: 400 * time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			html := written(t, built(t, run))
 			if strings.Contains(html, "NaN") || strings.Contains(html, "Inf") && !strings.Contains(html, "Info") {
@@ -135,7 +144,8 @@ func TestMatrixHasAPointPerRun(t *testing.T) {
 	if err := page.Matrix(&out, a, b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"max_num_seqs=64", "max_num_seqs=24", "2 runs", `class="pill fail"`, "TTFT p95 (intended) against load"} {
+	for _, want := range []string{"max_num_seqs=64", "max_num_seqs=24", "2 runs", `class="pill fail"`,
+		"TTFT p95 (intended) against load"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -36,7 +36,8 @@ func shortened(reasons []string) []string {
 	if len(reasons) <= reasonsShown {
 		return reasons
 	}
-	return append(slices.Clone(reasons[:reasonsShown]), fmt.Sprintf("and %d more, see the tables below", len(reasons)-reasonsShown))
+	return append(slices.Clone(reasons[:reasonsShown]),
+		fmt.Sprintf("and %d more, see the tables below", len(reasons)-reasonsShown))
 }
 
 // titleOf names the experiment, and the point of it where it has several.
@@ -59,7 +60,9 @@ func keepFilled(all []section) []section {
 
 func runFacts(r *report.Report) []fact {
 	d := r.Plan.Deployment
-	facts := []fact{{"Experiment", r.Plan.Experiment}, {"Model", d.Model.Name}, {"Engine", engineName(r)}, {"GPU", gpuName(r)}}
+	facts := []fact{
+		{"Experiment", r.Plan.Experiment}, {"Model", d.Model.Name}, {"Engine", engineName(r)}, {"GPU", gpuName(r)},
+	}
 	if !r.Run.Start.IsZero() {
 		facts = append(facts, fact{"Started", r.Run.Start.Format("2006-01-02 15:04:05 MST")},
 			fact{"Load", r.Run.End.Sub(r.Run.Start).Round(time.Second).String()})
@@ -101,7 +104,8 @@ func measurementSections(r *report.Report, m *report.Measurement) []section {
 	out := []section{stages}
 	if t := gateTable(m); len(t.Rows) > 0 {
 		out = append(out, section{ID: id + "-gates", Title: "Objectives" + suffix, Tables: []table{t},
-			Note: "Under each value its 95 % interval. One that lies on one side of the limit decides (✓ or ✕); one across it, or with an open end (?) on that side, is inconclusive."})
+			Note: "Under each value its 95 % interval. One that lies on one side of the limit decides (✓ or ✕); one " +
+				"across it, or with an open end (?) on that side, is inconclusive."})
 	}
 	if t := validityTable(m).transposed(); len(t.Rows) > 0 {
 		out = append(out, section{ID: id + "-validity", Title: "Validity" + suffix, Tables: []table{t},
@@ -124,7 +128,8 @@ func stagesNote(m *report.Measurement) string {
 		parts = append(parts, m.Error+".")
 	}
 	if len(m.Pooled.Stages) > 0 {
-		parts = append(parts, fmt.Sprintf("%d sample(s), tokens counted by %q, receive times of the %s clock.", len(m.Samples), m.TokenCountSource, m.Clock))
+		parts = append(parts, fmt.Sprintf("%d sample(s), tokens counted by %q, receive times of the %s clock.",
+			len(m.Samples), m.TokenCountSource, m.Clock))
 	}
 	for _, note := range m.Notes {
 		parts = append(parts, strings.TrimSuffix(note, ".")+".")
@@ -142,8 +147,9 @@ func serverQueries(r *report.Report) section {
 			absent[q.Error] = append(absent[q.Error], q.Name)
 			continue
 		}
-		t.Rows = append(t.Rows, []cell{{Text: q.Name, Sub: q.Error}, {Text: fmt.Sprint(q.Series)}, {Text: fmt.Sprint(q.Points)},
-			{Text: num(*q.Mean)}, {Text: num(*q.Max)}, {Text: q.Query, Class: "wrap"}})
+		t.Rows = append(t.Rows,
+			[]cell{{Text: q.Name, Sub: q.Error}, {Text: fmt.Sprint(q.Series)}, {Text: fmt.Sprint(q.Points)},
+				{Text: num(*q.Mean)}, {Text: num(*q.Max)}, {Text: q.Query, Class: "wrap"}})
 	}
 	if len(t.Rows) > 0 {
 		s.Tables = append(s.Tables, t)
@@ -158,14 +164,18 @@ func absentTable(absent map[string][]string) table {
 	t := table{Head: heads("Absent", "!Metrics", "!Because")}
 	for _, reason := range sorted(absent) {
 		names := absent[reason]
-		t.Rows = append(t.Rows, []cell{{Text: fmt.Sprint(len(names))}, {Text: strings.Join(names, ", "), Class: "wrap"}, {Text: reason, Class: "wrap"}})
+		t.Rows = append(t.Rows, []cell{
+			{Text: fmt.Sprint(len(names))}, {Text: strings.Join(names, ", "), Class: "wrap"},
+			{Text: reason, Class: "wrap"},
+		})
 	}
 	return t
 }
 
 func planSection(r *report.Report) section {
 	s := section{ID: "plan", Title: "Plan", TextTitle: "The whole plan as JSON"}
-	s.Facts = []fact{{"Point", r.Plan.Name}, {"Hash", r.Plan.Hash}, {"Platform", r.Plan.Deployment.Platform + " " + r.Plan.Deployment.Mode},
+	s.Facts = []fact{{"Point", r.Plan.Name}, {"Hash", r.Plan.Hash},
+		{"Platform", r.Plan.Deployment.Platform + " " + r.Plan.Deployment.Mode},
 		{"Target", r.Target()}}
 	for _, a := range r.Plan.Axes {
 		s.Facts = append(s.Facts, fact{a.Path, fmt.Sprint(a.Value)})
@@ -182,14 +192,18 @@ func planSection(r *report.Report) section {
 func environmentSection(r *report.Report) section {
 	s := section{ID: "environment", Title: "Environment"}
 	if e := r.Environment.Engine; e != nil {
-		s.Facts = append(s.Facts, fact{"Engine", engineName(r)}, fact{"Model", e.Model}, fact{"Replicas", fmt.Sprint(e.Replicas)})
+		s.Facts = append(s.Facts, fact{"Engine", engineName(r)}, fact{"Model", e.Model}, fact{
+			"Replicas", fmt.Sprint(e.Replicas),
+		})
 		if e.StartupS > 0 {
 			s.Facts = append(s.Facts, fact{"Ready after", fmt.Sprintf("%.1f s", e.StartupS)})
 		}
 	}
 	if h := r.Environment.Load; h != nil {
-		s.Facts = append(s.Facts, fact{"Load generator on", strings.TrimSpace(h.CPUModel + ", " + h.Arch)}, fact{"CPUs", fmt.Sprint(h.CPUs)},
-			fact{"Memory", fmt.Sprintf("%.1f GiB", float64(h.MemoryBytes)/(1<<30))}, fact{"Kernel", h.OS + " " + h.Kernel}, fact{"Built with", h.GoVersion})
+		s.Facts = append(s.Facts, fact{"Load generator on", strings.TrimSpace(h.CPUModel + ", " + h.Arch)},
+			fact{"CPUs", fmt.Sprint(h.CPUs)},
+			fact{"Memory", fmt.Sprintf("%.1f GiB", float64(h.MemoryBytes)/(1<<30))},
+			fact{"Kernel", h.OS + " " + h.Kernel}, fact{"Built with", h.GoVersion})
 	}
 	if r.Environment.Colocated {
 		s.Facts = append(s.Facts, fact{"Node", "shared by engine and load"})

@@ -26,9 +26,12 @@ func heads(names ...string) []cell {
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func stageHead() []cell {
-	return []cell{{Text: "Stage"}, {Text: "Verdict", Class: "text"}, {Text: "Load"}, {Text: "Requests"}, {Text: "Errors"}, {Text: "Req/s"}, {Text: "Output tok/s"},
-		{Text: "TTFT p50", Sub: "intended, ms"}, {Text: "TTFT p95", Sub: "intended, ms"}, {Text: "TTFT p99", Sub: "intended, ms"},
-		{Text: "ITL p50", Sub: "ms"}, {Text: "ITL p99", Sub: "ms"}, {Text: "E2E p50", Sub: "intended, ms"}, {Text: "E2E p99", Sub: "intended, ms"},
+	return []cell{{Text: "Stage"}, {Text: "Verdict", Class: "text"}, {Text: "Load"}, {Text: "Requests"},
+		{Text: "Errors"}, {Text: "Req/s"}, {Text: "Output tok/s"},
+		{Text: "TTFT p50", Sub: "intended, ms"}, {Text: "TTFT p95", Sub: "intended, ms"},
+		{Text: "TTFT p99", Sub: "intended, ms"},
+		{Text: "ITL p50", Sub: "ms"}, {Text: "ITL p99", Sub: "ms"}, {Text: "E2E p50", Sub: "intended, ms"},
+		{Text: "E2E p99", Sub: "intended, ms"},
 		{Text: "Goodput"}}
 }
 
@@ -58,7 +61,9 @@ func stageRow(s *report.Stage) []cell {
 	}
 	return []cell{{Text: s.Planned.Name}, verdictCell(s), {Text: loadWords(s)}, {Text: requests(s)}, errors,
 		{Text: rate(s, "request_rate"), Sub: offered(s)}, {Text: rate(s, "output_token_rate")},
-		both("ttft", "p50"), both("ttft", "p95"), both("ttft", "p99"), {Text: quantile(s, "itl", "p50")}, {Text: quantile(s, "itl", "p99")},
+		both("ttft", "p50"), both("ttft", "p95"), both("ttft", "p99"), {Text: quantile(s, "itl", "p50")}, {
+			Text: quantile(s, "itl", "p99"),
+		},
 		both("e2e", "p50"), both("e2e", "p99"), goodputCell}
 }
 
@@ -193,7 +198,9 @@ func validityTable(m *report.Measurement) table {
 	}
 	t := table{Head: heads("Check", "Verdict")}
 	for _, name := range names {
-		t.Head = append(t.Head, cell{Text: strings.ReplaceAll(name, "_", " "), Sub: "limit " + strings.Join(limits[name], ", ")})
+		t.Head = append(t.Head, cell{
+			Text: strings.ReplaceAll(name, "_", " "), Sub: "limit " + strings.Join(limits[name], ", "),
+		})
 	}
 	for _, s := range measuredStages(m) {
 		t.Rows = append(t.Rows, validityRow(s, names))

@@ -29,20 +29,30 @@ func timeline(m *report.Measurement) []figure {
 	if len(m.Samples) > 1 {
 		note = fmt.Sprintf("Sample 0 of %d. ", len(m.Samples))
 	}
-	flight := chart.Chart{Title: "Requests in flight over time", X: x, Y: chart.Axis{Label: "requests in flight"}, Bands: bands,
+	flight := chart.Chart{Title: "Requests in flight over time", X: x,
+		Y: chart.Axis{Label: "requests in flight"}, Bands: bands,
 		Series: []chart.Series{line(moments, "in flight", "s1", func(m moment) float64 { return m.inFlight })}}
 	flight.Series[0].Area = true
-	rates := chart.Chart{Title: "Sent, answered and failed over time", X: x, Y: chart.Axis{Label: "requests/s"}, Bands: bands, Series: []chart.Series{
-		line(moments, "sent", "s5", func(m moment) float64 { return m.sent }),
-		line(moments, "answered", "s1", func(m moment) float64 { return m.done }),
-		line(moments, "errors", "bad", func(m moment) float64 { return m.errors })}}
-	t := table{Head: heads("Second", "!Stage", "In flight", "Sent/s", "Answered/s", "Errors/s", "TTFT p50, ms", "TTFT p99, ms")}
+	rates := chart.Chart{Title: "Sent, answered and failed over time", X: x, Y: chart.Axis{Label: "requests/s"},
+		Bands: bands, Series: []chart.Series{
+			line(moments, "sent", "s5", func(m moment) float64 { return m.sent }),
+			line(moments, "answered", "s1", func(m moment) float64 { return m.done }),
+			line(moments, "errors", "bad", func(m moment) float64 { return m.errors })}}
+	t := table{
+		Head: heads("Second", "!Stage", "In flight", "Sent/s", "Answered/s", "Errors/s",
+			"TTFT p50, ms", "TTFT p99, ms"),
+	}
 	for _, m := range moments {
-		t.Rows = append(t.Rows, []cell{{Text: num(m.at)}, {Text: m.stage, Class: "text"}, {Text: num(m.inFlight)}, {Text: num(m.sent)}, {Text: num(m.done)}, {Text: num(m.errors)}, {Text: orDash(m.ttftP50)}, {Text: orDash(m.ttftP99)}})
+		t.Rows = append(t.Rows, []cell{
+			{Text: num(m.at)}, {Text: m.stage, Class: "text"}, {Text: num(m.inFlight)}, {Text: num(m.sent)},
+			{Text: num(m.done)}, {Text: num(m.errors)}, {Text: orDash(m.ttftP50)}, {Text: orDash(m.ttftP99)},
+		})
 	}
 	caption := note + "Shaded bands are stages; errors are drawn in the second chart."
-	return []figure{draw(flight, caption, t), draw(rates, note+"Per second of the stage in which the request was sent or ended.", t),
-		draw(ttftOverTime(moments, bands, x), note+"Of the requests whose first token came in that second. Errors are in the chart of answered and failed requests.", t)}
+	return []figure{draw(flight, caption, t),
+		draw(rates, note+"Per second of the stage in which the request was sent or ended.", t),
+		draw(ttftOverTime(moments, bands, x), note+"Of the requests whose first token came in that second. Errors "+
+			"are in the chart of answered and failed requests.", t)}
 }
 
 // orDash is a number, or a dash for what was not measured.
@@ -65,7 +75,10 @@ func ttftOverTime(moments []moment, bands []chart.Band, x chart.Axis) chart.Char
 	c := chart.Chart{Title: "Time to first token over time", X: x, Y: chart.Axis{Label: "ms", Auto: true}}
 	if len(seen) > 0 {
 		c.Bands = bands
-		c.Series = []chart.Series{line(seen, "p50", "s1", func(m moment) float64 { return m.ttftP50 }), line(seen, "p99", "s2", func(m moment) float64 { return m.ttftP99 })}
+		c.Series = []chart.Series{
+			line(seen, "p50", "s1", func(m moment) float64 { return m.ttftP50 }),
+			line(seen, "p99", "s2", func(m moment) float64 { return m.ttftP99 }),
+		}
 	}
 	return c
 }
@@ -110,6 +123,7 @@ func average(seconds []report.Second, at float64, stage string, first bool) mome
 	}
 	n := float64(len(seconds))
 	m.at = at + n/2
-	m.inFlight, m.sent, m.done, m.errors = m.inFlight/n, m.sent/n, m.done/n, m.errors/n
+	m.inFlight, m.sent = m.inFlight/n, m.sent/n
+	m.done, m.errors = m.done/n, m.errors/n
 	return m
 }

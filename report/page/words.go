@@ -107,7 +107,8 @@ func measurementWords(m runplan.Measurement) string {
 	if m.Data.Output != nil {
 		words = append(words, fmt.Sprintf("%g tokens out (%s)", m.Data.Output.Mean, m.Data.Output.Shape))
 	}
-	return strings.Join(append(words, fmt.Sprintf("%d stages", len(m.Stages)), fmt.Sprintf("%d sample(s)", m.Samples)), ", ")
+	return strings.Join(append(words, fmt.Sprintf("%d stages", len(m.Stages)), fmt.Sprintf("%d sample(s)", m.Samples)),
+		", ")
 }
 
 // measuredStages are the pooled stages that count and ran.

@@ -51,19 +51,23 @@ func TestRowsAreReadBack(t *testing.T) {
 	count := func(n int) *int { return &n }
 	good := false
 	path := write(t,
-		report.Row{ID: "a", Status: report.StatusOK, TIntended: 1e6, TSend: stamp(2e6), TFirst: stamp(12e6), TLast: stamp(32e6), TEnd: stamp(33e6),
-			TokensOut: count(3), TokensCached: count(0), SLOOK: &good, SLOMissed: []string{"ttft", "e2e"}, Gaps: []int32{9_000, 11_000}},
+		report.Row{ID: "a", Status: report.StatusOK, TIntended: 1e6, TSend: stamp(2e6), TFirst: stamp(12e6),
+			TLast: stamp(32e6), TEnd: stamp(33e6),
+			TokensOut: count(3), TokensCached: count(0), SLOOK: &good, SLOMissed: []string{"ttft", "e2e"},
+			Gaps: []int32{9_000, 11_000}},
 		report.Row{ID: "b", Status: report.StatusDropped, ErrorClass: "dial", TIntended: 7})
 	rows, err := pq.ReadFile[read](path)
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%d rows: %v", len(rows), err)
 	}
 	a, b := rows[0], rows[1]
-	if a.ID != "a" || *a.Send != 2e6 || *a.Cached != 0 || *a.TTFT != 10 || *a.TPOT != 10 || *a.SLOOK || strings.Join(a.Missed, " ") != "ttft e2e" ||
+	if a.ID != "a" || *a.Send != 2e6 || *a.Cached != 0 || *a.TTFT != 10 || *a.TPOT != 10 || *a.SLOOK ||
+		strings.Join(a.Missed, " ") != "ttft e2e" ||
 		len(a.Gaps) != 2 || a.Gaps[1] != 11_000 || a.Class != nil {
 		t.Errorf("first row %+v", a)
 	}
-	if b.Status != report.StatusDropped || *b.Class != "dial" || b.Send != nil || b.TTFT != nil || b.SLOOK != nil || len(b.Gaps) != 0 || b.Intended != 7 {
+	if b.Status != report.StatusDropped || *b.Class != "dial" || b.Send != nil || b.TTFT != nil || b.SLOOK != nil ||
+		len(b.Gaps) != 0 || b.Intended != 7 {
 		t.Errorf("second row %+v", b)
 	}
 }

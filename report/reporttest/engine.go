@@ -75,11 +75,14 @@ func (h *histogram) print(b *strings.Builder, name string) {
 		}
 		fmt.Fprintf(b, "%s_bucket{engine=\"0\",le=\"%v\"} %v\n", name, bound, count)
 	}
-	fmt.Fprintf(b, "%s_bucket{engine=\"0\",le=\"+Inf\"} %v\n%s_sum{engine=\"0\"} %v\n%s_count{engine=\"0\"} %v\n", name, h.n, name, h.sum, name, h.n)
+	fmt.Fprintf(b, "%s_bucket{engine=\"0\",le=\"+Inf\"} %v\n%s_sum{engine=\"0\"} %v\n%s_count{engine=\"0\"} %v\n", name,
+		h.n, name, h.sum, name, h.n)
 }
 
 func (l *load) scrape(sample, stage int, when string) {
 	file := filepath.Join("scrapes", fmt.Sprintf("%d-%d-%s.txt", sample, stage, when))
 	writeFile(l.t, l.dir, file, []byte(l.engine.text()))
-	l.scrapes = append(l.scrapes, report.Scrape{Sample: sample, Stage: stage, When: when, UnixNS: Start().UnixNano() + l.at, File: file})
+	l.scrapes = append(l.scrapes, report.Scrape{
+		Sample: sample, Stage: stage, When: when, UnixNS: Start().UnixNano() + l.at, File: file,
+	})
 }

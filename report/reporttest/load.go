@@ -54,11 +54,14 @@ func (l *load) write() {
 	}
 	cut := l.run.Stages > 0
 	check(l.t, l.values.Close())
-	check(l.t, l.rows.Finish(report.Header{PlanHash: l.plan.Hash, Run: l.run.ID, Attempt: 1, AnchorUnixNS: Start().UnixNano(),
-		Tool: "bflow-load-gen", ToolVersion: "0.1.0", TokenCountSource: "usage", Clock: "user", Interrupted: cut}))
-	writeJSON(l.t, l.dir, contract.FileLoadGen, report.LoadGen{Schema: "bflow.loadgen/1", Attempt: 1, Endpoint: "http://127.0.0.1:8000",
-		StartNS: Start().UnixNano(), EndNS: Start().UnixNano() + l.at, Complete: !cut, Interrupted: cut, TokenCountSource: "usage",
-		PromptMethod: "token_ids", PromptSet: "5f0c", Version: "0.1.0", Scrapes: l.scrapes})
+	check(l.t,
+		l.rows.Finish(report.Header{PlanHash: l.plan.Hash, Run: l.run.ID, Attempt: 1, AnchorUnixNS: Start().UnixNano(),
+			Tool: "bflow-load-gen", ToolVersion: "0.1.0", TokenCountSource: "usage", Clock: "user", Interrupted: cut}))
+	writeJSON(l.t, l.dir, contract.FileLoadGen,
+		report.LoadGen{Schema: "bflow.loadgen/1", Attempt: 1, Endpoint: "http://127.0.0.1:8000",
+			StartNS: Start().UnixNano(), EndNS: Start().UnixNano() + l.at, Complete: !cut, Interrupted: cut,
+			TokenCountSource: "usage",
+			PromptMethod:     "token_ids", PromptSet: "5f0c", Version: "0.1.0", Scrapes: l.scrapes})
 }
 
 // stage puts the arrivals of a stage through a queue with slots and records what comes out.
@@ -92,14 +95,16 @@ func (l *load) gap(s runplan.Stage) int64 {
 
 func (l *load) request(planned runplan.Stage, sample, stage, n int, intended int64, free []int64) report.Row {
 	send := intended + int64(30e3+l.rng.ExpFloat64()*60e3)
-	row := report.Row{ID: fmt.Sprintf("s%d-%d-%d", sample, stage, n), Stage: stage, Sample: sample, Slot: n, Phase: report.PhaseMeasured,
+	row := report.Row{ID: fmt.Sprintf("s%d-%d-%d", sample, stage, n), Stage: stage, Sample: sample, Slot: n,
+		Phase:     report.PhaseMeasured,
 		TIntended: intended, TSend: &send, TSent: &send, BytesOut: 2100, ConnReused: n > 0, Conn: n % 8}
 	if !planned.Measure {
 		row.Phase = report.PhaseUnmeasured
 	}
 	if l.rng.Float64() < l.run.Failing {
 		end := send + 2e6
-		row.Status, row.ErrorClass, row.HTTPStatus, row.TEnd = report.StatusFailed, report.ErrHTTP5xx, 500, &end
+		row.Status, row.ErrorClass = report.StatusFailed, report.ErrHTTP5xx
+		row.HTTPStatus, row.TEnd = 500, &end
 		return row
 	}
 	slot := slices.Index(free, slices.Min(free))
@@ -114,8 +119,11 @@ func (l *load) request(planned runplan.Stage, sample, stage, n int, intended int
 	end := last + 2e5
 	free[slot] = end
 	in, out, events := int(math.Round(512+64*max(-4, min(4, l.rng.NormFloat64())))), tokensOut, tokensOut
-	row.Status, row.HTTPStatus, row.TFirstByte, row.TFirst, row.TContent, row.TLast, row.TEnd = report.StatusOK, 200, &first, &first, &first, &last, &end
-	row.TokensIn, row.TokensInAsked, row.TokensOut, row.TokensOutAsked, row.Events = &in, &in, &out, &out, &events
+	row.Status, row.HTTPStatus, row.TFirstByte = report.StatusOK, 200, &first
+	row.TFirst, row.TContent = &first, &first
+	row.TLast, row.TEnd = &last, &end
+	row.TokensIn, row.TokensInAsked, row.TokensOut = &in, &in, &out
+	row.TokensOutAsked, row.Events = &out, &events
 	row.TokenSource, row.FinishReason, row.ITLMax = "usage", "length", &worst
 	l.engine.count(float64(first-begin)/1e9, float64(first-send)/1e9, float64(end-send)/1e9, in, out)
 	return row

@@ -57,8 +57,9 @@ func WriteTo(t testing.TB, dir string, r Run) {
 	writeJSON(t, dir, contract.FileEndpoint, map[string]any{"schema": "bflow.endpoint/1", "url": "http://127.0.0.1:8000",
 		"model": "acme/tiny-1b", "served_models": []string{"acme/tiny-1b"}, "engine": "sim", "version": "0.1.0",
 		"release": "demo", "deployed": true, "started": Start().Add(-3 * time.Second), "ready": Start().Add(-time.Second)})
-	writeJSON(t, dir, contract.FileSmoketest, map[string]any{"schema": "bflow.smoketest/1", "endpoint": "http://127.0.0.1:8000",
-		"model": "acme/tiny-1b", "passed": true, "checks": []any{}})
+	writeJSON(t, dir, contract.FileSmoketest,
+		map[string]any{"schema": "bflow.smoketest/1", "endpoint": "http://127.0.0.1:8000",
+			"model": "acme/tiny-1b", "passed": true, "checks": []any{}})
 	if !r.NoResult {
 		newLoad(t, report.MeasurementDir(dir, 0), plan, r).write()
 	}
@@ -88,21 +89,30 @@ func (r Run) withDefaults() Run {
 func Plan(t testing.TB, r Run) *runplan.RunPlan {
 	t.Helper()
 	r = r.withDefaults()
-	stages := []runplan.Stage{{Name: "warm", Shape: runplan.ShapeOpen, Rate: 8, Arrival: "constant", Duration: runplan.Duration(2 * time.Second)}}
+	stages := []runplan.Stage{{
+		Name: "warm", Shape: runplan.ShapeOpen, Rate: 8, Arrival: "constant",
+		Duration: runplan.Duration(2 * time.Second),
+	}}
 	for _, rate := range r.Rates {
-		stages = append(stages, runplan.Stage{Name: fmt.Sprintf("rate-%g", rate), Measure: true, Shape: runplan.ShapeOpen, Rate: rate,
-			Arrival: "poisson", Duration: runplan.Duration(r.Length), SkipFirst: r.Trim, SkipLast: r.Trim})
+		stages = append(stages,
+			runplan.Stage{Name: fmt.Sprintf("rate-%g", rate), Measure: true, Shape: runplan.ShapeOpen, Rate: rate,
+				Arrival: "poisson", Duration: runplan.Duration(r.Length), SkipFirst: r.Trim, SkipLast: r.Trim})
 	}
 	p := &runplan.RunPlan{
-		APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: r.Name, Experiment: "ladder", Index: 1, Axes: r.Axes, SLO: r.SLO,
-		Deployment: runplan.Deployment{Platform: "kubernetes", Mode: "plain", Model: runplan.Model{Name: "acme/tiny-1b"}, Replicas: 1,
-			TensorParallel: 1, EndpointPath: "/v1/models", Engine: runplan.Engine{Kind: "sim", HealthPath: "/health", MetricsPath: "/metrics",
+		APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: r.Name, Experiment: "ladder", Index: 1,
+		Axes: r.Axes, SLO: r.SLO,
+		Deployment: runplan.Deployment{Platform: "kubernetes", Mode: "plain",
+			Model: runplan.Model{Name: "acme/tiny-1b"}, Replicas: 1,
+			TensorParallel: 1, EndpointPath: "/v1/models",
+			Engine: runplan.Engine{Kind: "sim", HealthPath: "/health", MetricsPath: "/metrics",
 				Sim: &runplan.Sim{MaxNumSeqs: r.Slots}}},
 		Measurements: []runplan.Measurement{{Name: "load", Tool: "native", Runner: runplan.RunnerNative, Samples: r.Samples,
-			API: runplan.API{Type: "completions", Path: "/v1/completions", Stream: true, Timeout: runplan.Duration(time.Minute), ExactOutput: true},
+			API: runplan.API{Type: "completions", Path: "/v1/completions", Stream: true,
+				Timeout: runplan.Duration(time.Minute), ExactOutput: true},
 			Data: runplan.Data{Input: &runplan.Length{Shape: "normal", Mean: 512, Stdev: 64, Min: 256, Max: 768},
 				Output: &runplan.Length{Shape: "fixed", Mean: tokensOut}, Turns: 1, Seed: 42}, Stages: stages}},
-		Target: runplan.Target{Name: "local", Namespace: "benchflow"}, Queue: runplan.Queue{Name: "local", Isolation: "shared"},
+		Target: runplan.Target{Name: "local", Namespace: "benchflow"},
+		Queue:  runplan.Queue{Name: "local", Isolation: "shared"},
 		Execution: runplan.Execution{OnInvalid: r.OnInvalid, VerifyCompletions: true,
 			Phases: runplan.Phases{Deploy: true, Benchmark: true, Collect: true, Cleanup: true}},
 	}

@@ -11,7 +11,8 @@ func (l *load) result(planned runplan.Stage, sample, stage int, start int64, row
 	end := start + length
 	s := &report.StageResult{Sample: sample, Stage: stage, Planned: planned, StartNS: anchor + start, EndNS: anchor + end,
 		DrainEndNS: anchor + end, Window: report.Window{StartNS: anchor + start, EndNS: anchor + end}, Ended: "duration",
-		Counts: report.Counts{ByStatus: map[string]int{}, All: len(rows)}, Metrics: map[string]report.Metric{}, Rates: map[string]float64{},
+		Counts: report.Counts{ByStatus: map[string]int{}, All: len(rows)}, Metrics: map[string]report.Metric{},
+		Rates:  map[string]float64{},
 		Series: make([]report.Second, length/1e9), Client: report.Client{CPUSeconds: 0.4, ConnsOpened: 8, MaxGCPauseMS: 0.1},
 		Tokens: report.TokenSums{Sources: map[string]int{}}}
 	values := map[string]*report.Distribution{}
@@ -31,7 +32,9 @@ func (l *load) result(planned runplan.Stage, sample, stage int, start int64, row
 	return s
 }
 
-func (l *load) account(s *report.StageResult, values map[string]*report.Distribution, row *report.Row, start, end int64) {
+func (l *load) account(
+	s *report.StageResult, values map[string]*report.Distribution, row *report.Row, start, end int64,
+) {
 	s.Counts.Total++
 	s.Counts.ByStatus[row.Status]++
 	second := func(t int64) *report.Second {
@@ -67,7 +70,9 @@ func (l *load) account(s *report.StageResult, values map[string]*report.Distribu
 	l.addValues(s, values, row, start, end)
 }
 
-func (l *load) addValues(s *report.StageResult, values map[string]*report.Distribution, row *report.Row, start, end int64) {
+func (l *load) addValues(
+	s *report.StageResult, values map[string]*report.Distribution, row *report.Row, start, end int64,
+) {
 	add := func(name string, ms float64) {
 		if values[name] == nil {
 			values[name] = report.NewDistribution(report.Unit(name))

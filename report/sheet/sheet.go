@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Writer is a csv.Writer whose cells no spreadsheet takes for a formula: names of models, errors of servers and words of
-// experiments are other people's text.
+// Writer is a csv.Writer whose cells no spreadsheet takes for a formula: names of models, errors of servers and words
+// of experiments are other people's text.
 type Writer struct {
 	out *csv.Writer
 	row []string // kept between calls
@@ -40,8 +40,8 @@ func (w *Writer) Flush() { w.out.Flush() }
 // Error returns what went wrong in an earlier Write or Flush.
 func (w *Writer) Error() error { return w.out.Error() }
 
-// formula says whether a spreadsheet would compute a cell: by its first character, as OWASP lists them under "CSV Injection". A
-// number is left one, whatever its sign.
+// formula says whether a spreadsheet would compute a cell: by its first character, as OWASP lists them under "CSV
+// Injection". A number is left one, whatever its sign.
 func formula(cell string) bool {
 	if cell == "" || !strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
 		return false

@@ -56,7 +56,8 @@ func rows(out *sheet.Writer, all []column, r *report.Report, m *report.Measureme
 
 func columns() []column {
 	all := append(identity(), counts()...)
-	for _, name := range []string{"request_rate", "output_token_rate", "input_token_rate", "total_token_rate", "offered_rate", "achieved_rate"} {
+	for _, name := range []string{"request_rate", "output_token_rate", "input_token_rate", "total_token_rate",
+		"offered_rate", "achieved_rate"} {
 		all = append(all, column{rateName(name), func(_ *report.Report, _ *report.Measurement, s *report.Stage) string {
 			return optional(s.Rates, name)
 		}})
@@ -77,7 +78,8 @@ func rateName(name string) string {
 }
 
 func identity() []column {
-	of := func(f func(r *report.Report, m *report.Measurement, s *report.Stage) any) func(*report.Report, *report.Measurement, *report.Stage) string {
+	of := func(f func(r *report.Report, m *report.Measurement, s *report.Stage) any) func(
+		*report.Report, *report.Measurement, *report.Stage) string {
 		return func(r *report.Report, m *report.Measurement, s *report.Stage) string { return fmt.Sprint(f(r, m, s)) }
 	}
 	return []column{
@@ -107,7 +109,8 @@ func identity() []column {
 		{"sample", of(func(_ *report.Report, _ *report.Measurement, s *report.Stage) any { return s.Sample })},
 		{"verdict", of(func(r *report.Report, m *report.Measurement, s *report.Stage) any { return verdictOf(m, s) })},
 		{"valid", of(func(_ *report.Report, _ *report.Measurement, s *report.Stage) any { return s.Valid })},
-		{"token_count_source", of(func(_ *report.Report, m *report.Measurement, _ *report.Stage) any { return m.TokenCountSource })},
+		{"token_count_source",
+			of(func(_ *report.Report, m *report.Measurement, _ *report.Stage) any { return m.TokenCountSource })},
 		{"attempt", of(func(r *report.Report, _ *report.Measurement, _ *report.Stage) any { return r.Run.Attempt })},
 		{"measurement", of(func(_ *report.Report, m *report.Measurement, _ *report.Stage) any { return m.Index })},
 		{"measurement_name", of(func(_ *report.Report, m *report.Measurement, _ *report.Stage) any { return m.Name })},
@@ -182,7 +185,9 @@ func metricColumns(metric string) []column {
 		}}
 	}
 	all := []column{
-		of("mean", func(m report.Metric) float64 { return m.Mean }), of("stdev", func(m report.Metric) float64 { return m.Stdev }),
+		of("mean", func(m report.Metric) float64 { return m.Mean }), of("stdev", func(m report.Metric) float64 {
+			return m.Stdev
+		}),
 		of("min", func(m report.Metric) float64 { return m.Min }), of("max", func(m report.Metric) float64 { return m.Max }),
 	}
 	for _, q := range report.Quantiles {

@@ -33,7 +33,8 @@ func Convert(r *report.Report, m *report.Measurement, s *report.Stage) (*Documen
 		Scenario: Scenario{Stack: []Component{stack}, Load: load},
 		Results: Results{
 			RequestPerformance: RequestPerformance{Aggregate: aggregate(s)},
-			Observability:      Observability{DropRate: dropRate(s.Counts), Components: uses(stack.Metadata.Label, s.Server), Bflow: bflow},
+			Observability: Observability{DropRate: dropRate(s.Counts),
+				Components: uses(stack.Metadata.Label, s.Server), Bflow: bflow},
 		},
 	}, nil
 }
@@ -156,7 +157,8 @@ func loadOf(p *runplan.RunPlan, m *report.Measurement, s *report.Stage) (Load, e
 	if spec.Data.Turns > 1 {
 		l.MultiTurn = &MultiTurn{Enabled: true, MaxTurns: SeqLen{Distribution: "fixed", Value: float64(spec.Data.Turns)}}
 	}
-	return Load{Metadata: Metadata{SchemaVersion: "0.0.1", CfgID: id}, Standardized: l, Native: Native{Config: config}}, nil
+	return Load{Metadata: Metadata{SchemaVersion: "0.0.1", CfgID: id}, Standardized: l,
+		Native: Native{Config: config}}, nil
 }
 
 // inputLength is as planned, else (trace) what was measured.
@@ -175,7 +177,10 @@ func prefixOf(all, ofStage []runplan.Prefix) *Prefix {
 	if len(all) == 0 {
 		return nil
 	}
-	out := &Prefix{PrefixLen: SeqLen{Distribution: "fixed", Value: float64(all[0].Tokens)}, NumGroups: len(all), NumUsersPerGroup: 1}
+	out := &Prefix{
+		PrefixLen: SeqLen{Distribution: "fixed", Value: float64(all[0].Tokens)},
+		NumGroups: len(all), NumUsersPerGroup: 1,
+	}
 	for _, p := range all {
 		out.NumPrefixes += p.Count
 		if p.Tokens != all[0].Tokens {

@@ -205,5 +205,7 @@ func lengthOf(l *runplan.Length) SeqLen {
 	if shape == "" {
 		shape = "other"
 	}
-	return SeqLen{Distribution: shape, Value: max(0, l.Mean), StdDev: max(0, l.Stdev), Min: max(0, l.Min), Max: max(0, l.Max)}
+	return SeqLen{
+		Distribution: shape, Value: max(0, l.Mean), StdDev: max(0, l.Stdev), Min: max(0, l.Min), Max: max(0, l.Max),
+	}
 }

@@ -23,7 +23,8 @@ func statistics(s *report.Stage, metric, units string, scale float64) *Statistic
 		v, ok := m.Quantiles[name]
 		return at(v, ok)
 	}
-	return &Statistics{Units: units, Mean: m.Mean * scale, Stddev: at(m.Stdev, true), Min: at(m.Min, m.Has("min")), Max: at(m.Max, m.Has("max")),
+	return &Statistics{Units: units, Mean: m.Mean * scale, Stddev: at(m.Stdev, true), Min: at(m.Min, m.Has("min")),
+		Max:  at(m.Max, m.Has("max")),
 		P0p1: q("p0_1"), P1: q("p1"), P5: q("p5"), P10: q("p10"), P25: q("p25"), P50: q("p50"), P75: q("p75"),
 		P90: q("p90"), P95: q("p95"), P99: q("p99"), P99p9: q("p99_9")}
 }

@@ -133,17 +133,24 @@ func TestWhatWeWriteIsValid(t *testing.T) {
 
 // groups are the units that each kind of quantity may have; a field has one kind.
 var groups = map[string][]string{
-	"quantity": {"count", "pixels"}, "portion": {"percent", "fraction"}, "time": {"ms", "s"}, "gen_latency": {"ms/token", "s/token"},
-	"tokens": {"tokens/s"}, "queries": {"queries/s"}, "memory": {"bytes", "MB", "GB", "TB", "MiB", "GiB", "TiB"}, "power": {"Watts"},
+	"quantity": {"count", "pixels"}, "portion": {"percent", "fraction"}, "time": {"ms", "s"},
+	"gen_latency": {"ms/token", "s/token"},
+	"tokens":      {"tokens/s"}, "queries": {"queries/s"},
+	"memory": {"bytes", "MB", "GB", "TB", "MiB", "GiB", "TiB"}, "power": {"Watts"},
 }
 
 var kinds = map[string]string{
 	"input_length": "quantity", "output_length": "quantity", "time_to_first_token": "time", "request_latency": "time",
-	"time_per_output_token": "gen_latency", "inter_token_latency": "gen_latency", "normalized_time_per_output_token": "gen_latency",
-	"input_token_rate": "tokens", "output_token_rate": "tokens", "total_token_rate": "tokens", "request_rate": "queries",
-	"drop_rate": "portion", "kv_cache_usage": "portion", "cache_hit_rate": "portion", "gpu_cache_usage": "portion", "cpu_cache_usage": "portion",
-	"gpu_utilization": "portion", "cpu_utilization": "portion", "gpu_memory_usage": "memory", "cpu_memory_usage": "memory", "storage_usage": "memory",
-	"power_consumption": "power", "running_requests": "quantity", "waiting_requests": "quantity", "swapped_requests": "quantity", "preemptions": "quantity",
+	"time_per_output_token": "gen_latency", "inter_token_latency": "gen_latency",
+	"normalized_time_per_output_token": "gen_latency",
+	"input_token_rate":                 "tokens", "output_token_rate": "tokens", "total_token_rate": "tokens",
+	"request_rate": "queries",
+	"drop_rate":    "portion", "kv_cache_usage": "portion", "cache_hit_rate": "portion", "gpu_cache_usage": "portion",
+	"cpu_cache_usage": "portion",
+	"gpu_utilization": "portion", "cpu_utilization": "portion", "gpu_memory_usage": "memory",
+	"cpu_memory_usage": "memory", "storage_usage": "memory",
+	"power_consumption": "power", "running_requests": "quantity", "waiting_requests": "quantity",
+	"swapped_requests": "quantity", "preemptions": "quantity",
 }
 
 // stricter checks what the models refuse and the schema cannot say.
@@ -229,7 +236,8 @@ func TestTheNumbersAreThoseOfTheReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := d.Results.RequestPerformance.Aggregate
-	if got, want := *a.Latency["time_to_first_token"].P95, s.Metrics["ttft"].Quantiles["p95"]/1000; math.Abs(got-want) > 1e-12 {
+	if got, want := *a.Latency["time_to_first_token"].P95,
+		s.Metrics["ttft"].Quantiles["p95"]/1000; math.Abs(got-want) > 1e-12 {
 		t.Errorf("time_to_first_token p95 %v s, want %v", got, want)
 	}
 	if got, want := a.Latency["inter_token_latency"].Mean, s.Metrics["itl"].Mean/1000; math.Abs(got-want) > 1e-12 {
@@ -238,7 +246,8 @@ func TestTheNumbersAreThoseOfTheReport(t *testing.T) {
 	if a.Requests.Failures != s.Counts.ByStatus[report.StatusFailed] || a.Requests.Total != s.Counts.Total {
 		t.Errorf("requests %+v, want %+v", a.Requests, s.Counts)
 	}
-	if rate := a.Throughput["request_rate"]; rate.Units != "queries/s" || rate.Mean != s.Rates["request_rate"] || rate.P50 != nil {
+	if rate := a.Throughput["request_rate"]; rate.Units != "queries/s" ||
+		rate.Mean != s.Rates["request_rate"] || rate.P50 != nil {
 		t.Errorf("request_rate %+v", rate)
 	}
 	again, err := v02.Convert(r, m, s)
@@ -271,9 +280,12 @@ func TestEveryLoadHasAPlaceInTheScenario(t *testing.T) {
 			return l.Source == "sampled" && l.InputSeqLen.Distribution == "other" && l.InputSeqLen.Value > 400
 		}},
 		{"prefixes and turns", func(m *runplan.Measurement, _ *report.Stage) {
-			m.Data.Turns, m.Data.Prefixes = 3, []runplan.Prefix{{Weight: 1, Count: 4, Tokens: 1024}, {Weight: 1, Count: 2, Tokens: 256}}
+			m.Data.Turns, m.Data.Prefixes = 3, []runplan.Prefix{
+				{Weight: 1, Count: 4, Tokens: 1024}, {Weight: 1, Count: 2, Tokens: 256},
+			}
 		}, func(l v02.LoadStandard) bool {
-			return l.MultiTurn.MaxTurns.Value == 3 && l.Prefix.NumGroups == 2 && l.Prefix.NumPrefixes == 6 && l.Prefix.PrefixLen.Distribution == "other"
+			return l.MultiTurn.MaxTurns.Value == 3 && l.Prefix.NumGroups == 2 && l.Prefix.NumPrefixes == 6 &&
+				l.Prefix.PrefixLen.Distribution == "other"
 		}},
 		{"a shape that the format lacks is other", func(m *runplan.Measurement, _ *report.Stage) {
 			m.Data.Output = &runplan.Length{Shape: "lognormal", Mean: 100, Stdev: 50}
