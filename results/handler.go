@@ -22,7 +22,8 @@ const (
 	PathEnd      = "/end"      // POST: nothing more is wanted
 )
 
-// HeaderToken carries the token of a server that asks for one. It is not Authorization, which an API server keeps for itself.
+// HeaderToken carries the token of a server that asks for one. It is not Authorization, which an API server keeps for
+// itself.
 const HeaderToken = "X-Bflow-Token"
 
 type handler struct {

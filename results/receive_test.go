@@ -78,15 +78,21 @@ func TestFilesAreTakenInPieceByPiece(t *testing.T) {
 	}{
 		{"nobody without the token", "GET", at, "guess", "", 403, "the token is missing or wrong"},
 		{"at first nothing is there", "GET", at, "secret", "", 200, `{"have":0,"whole":false}`},
-		{"a piece that does not follow", "PUT", at + "&offset=1", "secret", "bc", 409, "0 bytes are here: the piece is to begin there"},
+		{"a piece that does not follow", "PUT", at + "&offset=1", "secret", "bc", 409,
+			"0 bytes are here: the piece is to begin there"},
 		{"the first piece", "PUT", at + "&offset=0", "secret", "a", 200, `{"have":1,"whole":false}`},
-		{"the same piece again", "PUT", at + "&offset=0", "secret", "a", 409, "1 bytes are here: the piece is to begin there"},
+		{"the same piece again", "PUT", at + "&offset=0", "secret", "a", 409,
+			"1 bytes are here: the piece is to begin there"},
 		{"the last one", "PUT", at + "&offset=1", "secret", "bc and more", 200, `{"have":3,"whole":true}`},
 		{"all of it again", "PUT", at + "&offset=0", "secret", "abc", 200, `{"have":3,"whole":true}`},
-		{"another content", "PUT", url + PathUploads + "x?size=3&offset=0&sha256=" + abc, "secret", "abd", 422, "what came has another checksum: it was removed, send it again"},
-		{"a way out", "PUT", url + PathUploads + "..%2fx?size=3&offset=0&sha256=" + abc, "secret", "abc", 400, "the path leads out of the folder"},
-		{"no checksum", "PUT", url + PathUploads + "x?size=3&offset=0&sha256=00", "secret", "abc", 400, "sha256 must be a checksum in hex"},
-		{"no size", "PUT", url + PathUploads + "x?size=-3&offset=0&sha256=" + abc, "secret", "abc", 400, "size must be a number of bytes"},
+		{"another content", "PUT", url + PathUploads + "x?size=3&offset=0&sha256=" + abc, "secret", "abd", 422,
+			"what came has another checksum: it was removed, send it again"},
+		{"a way out", "PUT", url + PathUploads + "..%2fx?size=3&offset=0&sha256=" + abc, "secret", "abc", 400,
+			"the path leads out of the folder"},
+		{"no checksum", "PUT", url + PathUploads + "x?size=3&offset=0&sha256=00", "secret", "abc", 400,
+			"sha256 must be a checksum in hex"},
+		{"no size", "PUT", url + PathUploads + "x?size=-3&offset=0&sha256=" + abc, "secret", "abc", 400,
+			"size must be a number of bytes"},
 	} {
 		if code, text := ask(t, row.method, row.url, row.token, row.body); code != row.code || text != row.want {
 			t.Errorf("%s: %d %s", row.name, code, text)
@@ -112,7 +118,8 @@ func TestNoTaskBeginsWithoutItsFiles(t *testing.T) {
 	if _, err := end(); step.Code(err) != 1 || !strings.Contains(err.Error(), "before all had come") {
 		t.Errorf("got %v", err)
 	}
-	if err := Run(t.Context(), step.Streams{Err: io.Discard}, []string{"--run-dir=" + t.TempDir(), "--receive"}); step.Code(err) != 2 {
+	if err := Run(t.Context(), step.Streams{Err: io.Discard},
+		[]string{"--run-dir=" + t.TempDir(), "--receive"}); step.Code(err) != 2 {
 		t.Errorf("without a token: %v", err)
 	}
 }
@@ -127,7 +134,8 @@ func TestResultsCanBeFetchedAfterASignal(t *testing.T) {
 	if code, text := ask(t, "GET", url+PathFiles+"a", "secret", ""); code != 200 || text != "abc" {
 		t.Errorf("%d %s", code, text)
 	}
-	if code, _ := ask(t, "PUT", url+PathUploads+"b?size=3&offset=0&sha256="+abc, "secret", "abc"); code != 405 && code != 404 {
+	if code, _ := ask(t, "PUT", url+PathUploads+"b?size=3&offset=0&sha256="+abc, "secret",
+		"abc"); code != 405 && code != 404 {
 		t.Errorf("it takes files in: %d", code)
 	}
 	ask(t, "POST", url+PathEnd, "secret", "")

@@ -43,7 +43,8 @@ func runDir(t *testing.T) string {
 	write(t, filepath.Join(dir, "report.json"), `{"a":1}`)
 	write(t, filepath.Join(dir, "measurements/0/requests.jsonl.gz"), "0123456789")
 	write(t, filepath.Join(dir, ".report.json.tmp"), "half")
-	for name, to := range map[string]string{"out": "../secret", "abs": filepath.Join(base, "secret"), "inside": "report.json"} {
+	for name, to := range map[string]string{"out": "../secret", "abs": filepath.Join(base, "secret"),
+		"inside": "report.json"} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,8 @@ func sum(text string) string {
 func TestManifest(t *testing.T) {
 	url := server(t, runDir(t))
 	for query, want := range map[string][]checksums.File{
-		"":            {{Path: "measurements/0/requests.jsonl.gz", Size: 10, SHA256: sum("0123456789")}, {Path: "report.json", Size: 7, SHA256: sum(`{"a":1}`)}},
+		"": {{Path: "measurements/0/requests.jsonl.gz", Size: 10, SHA256: sum("0123456789")},
+			{Path: "report.json", Size: 7, SHA256: sum(`{"a":1}`)}},
 		"?sums=false": {{Path: "measurements/0/requests.jsonl.gz", Size: 10}, {Path: "report.json", Size: 7}},
 	} {
 		res, err := http.Get(url + results.PathManifest + query)
@@ -156,7 +158,8 @@ func TestServeEndsByItself(t *testing.T) {
 	var log bytes.Buffer
 	s := step.Streams{Out: io.Discard, Err: &log, Env: func(string) string { return "" }}
 	begin := time.Now()
-	if err := results.Run(eventually.Context(t), s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", "--idle", "20ms", sumOfSecret}); err != nil {
+	if err := results.Run(eventually.Context(t), s,
+		[]string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", "--idle", "20ms", sumOfSecret}); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(begin); took < 20*time.Millisecond { //nolint:forbidigo // a busy host makes it no shorter
@@ -172,7 +175,9 @@ func TestServeEndsWhenItIsTold(t *testing.T) {
 	cancel()
 	var log bytes.Buffer
 	s := step.Streams{Out: io.Discard, Err: &log, Env: func(string) string { return "" }}
-	if err := results.Run(ctx, s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", sumOfSecret}); err != nil || !strings.Contains(log.String(), "asked to end") {
+	if err := results.Run(ctx,
+		s, []string{"--run-dir", runDir(t), "--listen", "127.0.0.1:0", sumOfSecret}); err != nil ||
+		!strings.Contains(log.String(), "asked to end") {
 		t.Errorf("got %v: %s", err, log.String())
 	}
 }
@@ -189,7 +194,8 @@ func TestServeRefuses(t *testing.T) {
 		{"nothing to serve", []string{sumOfSecret}, 2, "run-dir"},
 		{"a directory that is not there", []string{"--run-dir", "/nowhere/at/all", sumOfSecret}, 1, "no such file"},
 		{"to serve everybody", []string{"--run-dir", t.TempDir()}, 2, "one of --token-file and --token-sha256 is needed"},
-		{"two tokens", []string{"--run-dir", t.TempDir(), sumOfSecret, "--token-file", empty}, 2, "one of --token-file and --token-sha256 is needed"},
+		{"two tokens", []string{"--run-dir", t.TempDir(), sumOfSecret, "--token-file", empty}, 2,
+			"one of --token-file and --token-sha256 is needed"},
 		{"a token in place of its sum", []string{"--run-dir", t.TempDir(), "--token-sha256", "secret"}, 2, "is no SHA-256"},
 		{"an empty token", []string{"--run-dir", t.TempDir(), "--token-file", empty}, 1, "is empty"},
 	} {

@@ -106,7 +106,8 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if err != nil {
 		return fmt.Errorf("serving results: %w", err)
 	}
-	fmt.Fprintf(s.Err, "collect serve: serving %s on %s until no request arrives for %s\n", o.RunDir, listener.Addr(), o.Idle)
+	fmt.Fprintf(s.Err, "collect serve: serving %s on %s until no request arrives for %s\n", o.RunDir,
+		listener.Addr(), o.Idle)
 	told := make(chan struct{})
 	h := Guarded(root, token, o.Receive, sync.OnceFunc(func() { close(told) }))
 	why, err := serving{idle: o.Idle, linger: o.Linger, told: told}.run(ctx, listener, h)
@@ -120,8 +121,8 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	return nil
 }
 
-// Guarded serves the files below root to those who have the token of that sum (TokenSum), takes files in where receive says so, and
-// calls end when it is told that nothing more is wanted.
+// Guarded serves the files below root to those who have the token of that sum (TokenSum), takes files in where receive
+// says so, and calls end when it is told that nothing more is wanted.
 func Guarded(root *os.Root, sum string, receive bool, end func()) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", Handler(root))
@@ -135,7 +136,8 @@ func Guarded(root *os.Root, sum string, receive bool, end func()) http.Handler {
 		mux.HandleFunc("PUT "+PathUploads+"{path...}", u.upload)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != PathHealth && subtle.ConstantTimeCompare([]byte(TokenSum(r.Header.Get(HeaderToken))), []byte(sum)) != 1 {
+		if r.URL.Path != PathHealth &&
+			subtle.ConstantTimeCompare([]byte(TokenSum(r.Header.Get(HeaderToken))), []byte(sum)) != 1 {
 			http.Error(w, "the token is missing or wrong", http.StatusForbidden)
 			return
 		}

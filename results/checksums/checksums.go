@@ -152,8 +152,10 @@ func covered(path string) bool {
 
 // Made says whether a file is made from the report alone: it can be made again.
 func Made(path string) bool {
-	return slices.Contains([]string{contract.FileReportHTML, contract.FileReportV02, contract.FileSummary, contract.FileVerdict}, path) ||
-		strings.HasPrefix(path, contract.DirMeasurement+"/") && strings.HasPrefix(filepath.Base(path), "benchmark_report_v0.2")
+	return slices.Contains(
+		[]string{contract.FileReportHTML, contract.FileReportV02, contract.FileSummary, contract.FileVerdict}, path) ||
+		strings.HasPrefix(path, contract.DirMeasurement+"/") &&
+			strings.HasPrefix(filepath.Base(path), "benchmark_report_v0.2")
 }
 
 func read(root *os.Root, path string) (File, error) {
@@ -200,7 +202,8 @@ func (e *DamagedError) Error() string {
 	if e.Others > 0 {
 		others = fmt.Sprintf(" (%d files are damaged in all)", e.Others+1)
 	}
-	return fmt.Sprintf("checking the files of run %q: %q %s%s; bring it back from a copy or measure again with bflow rerun, or remove %s to use the files as they are",
+	return fmt.Sprintf("checking the files of run %q: %q %s%s; bring it back from a copy or measure again with bflow "+
+		"rerun, or remove %s to use the files as they are",
 		e.Run, e.Path, e.Problem, others, contract.FileChecksums)
 }
 
@@ -209,9 +212,9 @@ func (e *DamagedError) Error() string {
 // without one: it passes.
 func Verify(runDir string, want func(path string) bool) error { return verify(runDir, runList(), want) }
 
-// VerifyKept is Verify for what is kept of a run that is resumed. Measurements, counted from 0, are held against the list
-// of the run and against their own; damaged is what is wrong with each that is not as it was: it can be made again. An
-// error is about any other file.
+// VerifyKept is Verify for what is kept of a run that is resumed. Measurements, counted from 0, are held against the
+// list of the run and against their own; damaged is what is wrong with each that is not as it was: it can be made
+// again. An error is about any other file.
 func VerifyKept(runDir string, measurements int) (damaged map[int]*DamagedError, err error) {
 	damaged = map[int]*DamagedError{}
 	for n := range measurements {
@@ -240,7 +243,9 @@ func verify(runDir string, l list, want func(path string) bool) error {
 	} else if err != nil {
 		return damaged(runDir, &DamagedError{Path: l.path, Problem: fmt.Sprintf("cannot be read (%v)", err)})
 	} else if m.Schema != Schema {
-		return damaged(runDir, &DamagedError{Path: l.path, Problem: fmt.Sprintf("has schema %q and not %q", m.Schema, Schema)})
+		return damaged(runDir, &DamagedError{
+			Path: l.path, Problem: fmt.Sprintf("has schema %q and not %q", m.Schema, Schema),
+		})
 	}
 	root, err := os.OpenRoot(runDir)
 	if err != nil {

@@ -16,10 +16,13 @@ import (
 
 // stays and changes are files of a run that has ended.
 var (
-	stays = []string{"plan.json", "smoketest.json", "report.json", "report.html", "verdict.json", "summary.csv", "benchmark_report_v0.2.yaml",
-		"measurements/0/requests.jsonl.gz", "measurements/0/attempt-1/stages.jsonl", "metrics/queue.json", "source/result.json",
+	stays = []string{"plan.json", "smoketest.json", "report.json", "report.html", "verdict.json", "summary.csv",
+		"benchmark_report_v0.2.yaml",
+		"measurements/0/requests.jsonl.gz", "measurements/0/attempt-1/stages.jsonl", "metrics/queue.json",
+		"source/result.json",
 		"deployment/endpoint.json", "deployment/metrics-last.prom", "measurements/0/benchmark_report_v0.2,_stage_0.yaml"}
-	changes = []string{"events.jsonl", "copy.json", "local/journal.jsonl", "mlflow/replay.json", "deployment/engine.log", "deployment/logs/a.log",
+	changes = []string{"events.jsonl", "copy.json", "local/journal.jsonl", "mlflow/replay.json",
+		"deployment/engine.log", "deployment/logs/a.log",
 		"deployment/processes.json", "measurements/0/progress.json", "measurements/0/.rows.half", "notes.txt"}
 )
 
@@ -51,8 +54,10 @@ func TestAFileThatDiffersIsNamed(t *testing.T) {
 			harm func(dir string)
 			want string
 		}{
-			{"another byte", func(dir string) { put(t, dir, path, "as it wos") }, "does not hold what it held when the run ended"},
-			{"half of it", func(dir string) { put(t, dir, path, "as") }, "has 2 bytes and not the 9 that it had when the run ended"},
+			{"another byte", func(dir string) { put(t, dir, path, "as it wos") },
+				"does not hold what it held when the run ended"},
+			{"half of it", func(dir string) { put(t, dir, path, "as") },
+				"has 2 bytes and not the 9 that it had when the run ended"},
 			{"none of it", func(dir string) { remove(t, dir, path) }, "is missing"},
 			{"a link in its place", func(dir string) { remove(t, dir, path); link(t, dir, path) }, "is missing"},
 		} {
@@ -63,7 +68,8 @@ func TestAFileThatDiffersIsNamed(t *testing.T) {
 			if !errors.As(err, &damaged) || damaged.Path != path || damaged.Problem != row.want || damaged.Others != 0 {
 				t.Errorf("%s of %s: %v", row.name, path, err)
 			}
-			if step.Code(err) != contract.ExitUsage || strings.Count(err.Error(), "\n") > 0 || !strings.Contains(err.Error(), "bflow rerun") {
+			if step.Code(err) != contract.ExitUsage || strings.Count(err.Error(), "\n") > 0 ||
+				!strings.Contains(err.Error(), "bflow rerun") {
 				t.Errorf("%s of %s: exit code %d, %q", row.name, path, step.Code(err), err)
 			}
 			if err := checksums.Verify(dir, func(other string) bool { return other != path }); err != nil {
@@ -103,7 +109,8 @@ func TestSeveralDamagedFilesAreOneSentence(t *testing.T) {
 	dir := ended(t)
 	remove(t, dir, "report.json")
 	remove(t, dir, "plan.json")
-	if err := checksums.Verify(dir, nil); err == nil || !strings.Contains(err.Error(), `run "run": "plan.json" is missing (2 files are damaged in all)`) {
+	if err := checksums.Verify(dir, nil); err == nil ||
+		!strings.Contains(err.Error(), `run "run": "plan.json" is missing (2 files are damaged in all)`) {
 		t.Error(err)
 	}
 }
@@ -112,7 +119,8 @@ func TestADamagedListIsNamed(t *testing.T) {
 	for _, text := range []string{"", `{"schema":`, `{"schema":"bflow.checksums/9"}`, `{}`} {
 		dir := ended(t)
 		put(t, dir, contract.FileChecksums, text)
-		if err := checksums.Verify(dir, nil); err == nil || step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), contract.FileChecksums) {
+		if err := checksums.Verify(dir, nil); err == nil || step.Code(err) != contract.ExitUsage ||
+			!strings.Contains(err.Error(), contract.FileChecksums) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -121,7 +129,8 @@ func TestADamagedListIsNamed(t *testing.T) {
 func TestAListNeverLeadsOutOfTheRun(t *testing.T) {
 	dir := ended(t)
 	put(t, filepath.Dir(dir), "outside", "x")
-	put(t, dir, contract.FileChecksums, `{"schema":"bflow.checksums/1","files":[{"path":"../outside","size":1,"sha256":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}]}`)
+	put(t, dir, contract.FileChecksums, `{"schema":"bflow.checksums/1","files":[{"path":"../outside","size":1,`+
+		`"sha256":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}]}`)
 	if err := checksums.Verify(dir, nil); err == nil {
 		t.Error("it was read")
 	}
@@ -165,21 +174,30 @@ func TestWhatIsKeptOfARunIsHeldAgainstItsLists(t *testing.T) {
 	}{
 		{name: "nothing is wrong"},
 		{name: "nothing is wrong, and the run has ended", ended: true},
-		{name: "a byte of a measurement", harm: func(dir string) { put(t, dir, rows, "as it wos") }, damaged: rows + " does not hold what it held when its measurement ended"},
-		{name: "a byte of a measurement, and the run has ended", ended: true, harm: func(dir string) { put(t, dir, rows, "as it wos") },
+		{name: "a byte of a measurement", harm: func(dir string) { put(t, dir, rows, "as it wos") },
+			damaged: rows + " does not hold what it held when its measurement ended"},
+		{name: "a byte of a measurement, and the run has ended", ended: true,
+			harm:    func(dir string) { put(t, dir, rows, "as it wos") },
 			damaged: rows + " does not hold what it held when the run ended"},
-		{name: "a file of a measurement is gone", harm: func(dir string) { remove(t, dir, rows) }, damaged: rows + " is missing"},
+		{name: "a file of a measurement is gone", harm: func(dir string) { remove(t, dir, rows) },
+			damaged: rows + " is missing"},
 		{name: "the list of a measurement", harm: func(dir string) { put(t, dir, "measurements/1/checksums.json", "{}") },
 			damaged: `measurements/1/checksums.json has schema "" and not "bflow.checksums/1"`},
-		{name: "a measurement that is under way has no list", harm: func(dir string) { remove(t, dir, "measurements/1/checksums.json"); put(t, dir, rows, "more") }},
-		{name: "what is made anew of the report", harm: func(dir string) { put(t, dir, "measurements/1/benchmark_report_v0.2,_stage_0.yaml", "new") }},
+		{name: "a measurement that is under way has no list",
+			harm: func(dir string) { remove(t, dir, "measurements/1/checksums.json"); put(t, dir, rows, "more") }},
+		{name: "what is made anew of the report",
+			harm: func(dir string) { put(t, dir, "measurements/1/benchmark_report_v0.2,_stage_0.yaml", "new") }},
 		{name: "an earlier attempt, which nobody goes on with", harm: func(dir string) { put(t, dir, old, "other") }},
-		{name: "the plan of a run that has ended", ended: true, harm: func(dir string) { put(t, dir, "plan.json", "other") }, fails: `"plan.json" has 5 bytes`},
-		{name: "the list of a run that has ended", ended: true, harm: func(dir string) { put(t, dir, contract.FileChecksums, "{") }, fails: `"checksums.json" cannot be read`},
+		{name: "the plan of a run that has ended", ended: true,
+			harm: func(dir string) { put(t, dir, "plan.json", "other") }, fails: `"plan.json" has 5 bytes`},
+		{name: "the list of a run that has ended",
+			ended: true, harm: func(dir string) { put(t, dir, contract.FileChecksums, "{") },
+			fails: `"checksums.json" cannot be read`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
-			for _, path := range []string{"plan.json", "measurements/0/requests.jsonl.gz", "measurements/0/progress.json", rows, old} {
+			for _, path := range []string{"plan.json", "measurements/0/requests.jsonl.gz",
+				"measurements/0/progress.json", rows, old} {
 				put(t, dir, path, "as it was")
 			}
 			for n := range 2 {

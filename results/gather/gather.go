@@ -17,8 +17,8 @@ import (
 // half begins the name of a copy that is not whole.
 const half = ".half-"
 
-// Copy brings the results of a run from folder from to folder name of into. A copy that is there is whole. Files that are not as
-// they were when the run ended are a *checksums.DamagedError, and nothing is left of a copy that failed.
+// Copy brings the results of a run from folder from to folder name of into. A copy that is there is whole. Files that
+// are not as they were when the run ended are a *checksums.DamagedError, and nothing is left of a copy that failed.
 func Copy(from, into, name string) error {
 	if !filepath.IsLocal(name) || filepath.Base(name) != name {
 		return fmt.Errorf("gathering the results of run %q: that is no name of a folder", name)

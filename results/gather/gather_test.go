@@ -19,7 +19,8 @@ import (
 func volume(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"report.json": "{}", "measurements/0/requests.jsonl.gz": "rows", "events.jsonl": "", ".half": "written"} {
+	for name, text := range map[string]string{"report.json": "{}", "measurements/0/requests.jsonl.gz": "rows",
+		"events.jsonl": "", ".half": "written"} {
 		put(t, filepath.Join(dir, name), text)
 	}
 	if err := checksums.Write(dir); err != nil {
@@ -83,9 +84,10 @@ func TestWhatCannotBeVouchedForIsNotGathered(t *testing.T) {
 		spoil     func(t *testing.T, from, into string)
 		damaged   bool
 	}{
-		{name: "a file that has changed since the run ended", run: "run-1", damaged: true, spoil: func(t *testing.T, from, _ string) {
-			put(t, filepath.Join(from, "report.json"), "forged")
-		}},
+		{name: "a file that has changed since the run ended", run: "run-1", damaged: true,
+			spoil: func(t *testing.T, from, _ string) {
+				put(t, filepath.Join(from, "report.json"), "forged")
+			}},
 		{name: "a file that is gone", run: "run-1", damaged: true, spoil: func(t *testing.T, from, _ string) {
 			if err := os.Remove(filepath.Join(from, "report.json")); err != nil {
 				t.Fatal(err)
@@ -117,7 +119,8 @@ func TestLinksAndPipesOfAVolumeAreLeftOut(t *testing.T) {
 	from, into := volume(t), t.TempDir()
 	secret := filepath.Join(t.TempDir(), "secret")
 	put(t, secret, "s3cret")
-	if err := errors.Join(os.Symlink(secret, filepath.Join(from, "link")), os.Symlink("/etc", filepath.Join(from, "folder")),
+	if err := errors.Join(os.Symlink(secret, filepath.Join(from, "link")),
+		os.Symlink("/etc", filepath.Join(from, "folder")),
 		syscall.Mkfifo(filepath.Join(from, "pipe"), 0o644)); err != nil {
 		t.Fatal(err)
 	}

@@ -26,10 +26,11 @@ import (
 
 const (
 	filesAtOnce  = 4
-	piecesAtOnce = 4                // of one file; with 8 MiB each a transfer holds some 150 MiB at most
-	usualPiece   = 8 << 20          // bytes of one request
-	pieceTime    = 2 * time.Minute  // one piece over a slow line; a connection that says nothing is given up then
-	usualTries   = 8                // with the pauses between them half a minute: an API server takes that long to come back
+	piecesAtOnce = 4               // of one file; with 8 MiB each a transfer holds some 150 MiB at most
+	usualPiece   = 8 << 20         // bytes of one request
+	pieceTime    = 2 * time.Minute // one piece over a slow line; a connection that says nothing is given up then
+	// with the pauses between them half a minute: an API server takes that long to come back
+	usualTries   = 8
 	questionTime = 10 * time.Minute // a checksum of a large file on a slow disk
 )
 
@@ -71,7 +72,8 @@ type fetch struct {
 }
 
 // Fetch brings the files that are wanted to dir. It may be called again after an error: what has come stays, and is not
-// asked for again. A file that is there with the same content is left as it is; half a file never has the name of the whole.
+// asked for again. A file that is there with the same content is left as it is; half a file never has the name of the
+// whole.
 func Fetch(ctx context.Context, from Server, dir string, o Options) error {
 	f := &fetch{Options: o.withDefaults(), from: from, dir: dir}
 	var m results.Manifest
@@ -92,7 +94,8 @@ func within[T any](ctx context.Context, limit time.Duration, ask func(context.Co
 	return ask(ctx)
 }
 
-// all brings the files that are wanted, a few at a time. One that fails does not stop the others, unless there is no room.
+// all brings the files that are wanted, a few at a time. One that fails does not stop the others, unless there is no
+// room.
 func (f *fetch) all(parent context.Context, m results.Manifest) error {
 	ctx, stop := context.WithCancelCause(parent)
 	defer stop(nil)
@@ -160,7 +163,8 @@ func (f *fetch) file(ctx context.Context, file checksums.File) error {
 	}
 	part := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+sum[:12]+".part")
 	err = f.complete(ctx, file, part, sum)
-	if NoRoom(err) || err != nil && NoRoom(context.Cause(ctx)) { // what did not fit is no use to anybody, nor what came beside it
+	// what did not fit is no use to anybody, nor what came beside it
+	if NoRoom(err) || err != nil && NoRoom(context.Cause(ctx)) {
 		return errors.Join(err, os.Remove(part))
 	}
 	if err != nil {
@@ -170,7 +174,10 @@ func (f *fetch) file(ctx context.Context, file checksums.File) error {
 }
 
 func (f *fetch) sum(ctx context.Context, file checksums.File) (sum string, err error) {
-	q := request{method: http.MethodGet, path: results.PathSums + file.Path, query: url.Values{"size": {strconv.FormatInt(file.Size, 10)}}}
+	q := request{
+		method: http.MethodGet, path: results.PathSums + file.Path,
+		query: url.Values{"size": {strconv.FormatInt(file.Size, 10)}},
+	}
 	err = f.Again(ctx, func() error {
 		body, err := within(ctx, questionTime, func(ctx context.Context) ([]byte, error) { return f.from.read(ctx, q) })
 		if err != nil {
@@ -257,7 +264,10 @@ func (f *fetch) pieces(ctx context.Context, file checksums.File, from int64, to 
 }
 
 func (f *fetch) ask(ctx context.Context, path string, offset, length int64) (data []byte, err error) {
-	q := request{method: http.MethodGet, path: results.PathFiles + path, rang: fmt.Sprintf("bytes=%d-%d", offset, offset+length-1)}
+	q := request{
+		method: http.MethodGet, path: results.PathFiles + path, rang: fmt.Sprintf("bytes=%d-%d",
+			offset, offset+length-1),
+	}
 	err = f.Again(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, pieceTime)
 		defer cancel()

@@ -68,14 +68,19 @@ func (s *sending) file(ctx context.Context, dir, path string) error {
 	return err
 }
 
-// piece sends what follows the first have bytes. A server that has more or less of the file than we believe says so, and
-// that is no error: the answer to an earlier piece was lost.
-func (s *sending) piece(ctx context.Context, file *os.File, path string, query url.Values, have, size int64) (results.Upload, error) {
+// piece sends what follows the first have bytes. A server that has more or less of the file than we believe says so,
+// and that is no error: the answer to an earlier piece was lost.
+func (s *sending) piece(
+	ctx context.Context, file *os.File, path string, query url.Values, have, size int64,
+) (results.Upload, error) {
 	length := min(s.Piece, size-have)
 	with := url.Values{"size": query["size"], "sha256": query["sha256"], "offset": {strconv.FormatInt(have, 10)}}
 	var state results.Upload
 	err := s.Again(ctx, func() (err error) {
-		q := request{method: http.MethodPut, path: results.PathUploads + path, query: with, body: io.NewSectionReader(file, have, length), length: length}
+		q := request{
+			method: http.MethodPut, path: results.PathUploads + path, query: with,
+			body: io.NewSectionReader(file, have, length), length: length,
+		}
 		state, err = s.once(ctx, q)
 		if status := new(StatusError); errors.As(err, &status) && status.Code == http.StatusConflict {
 			state, err = s.once(ctx, request{method: http.MethodGet, path: q.path, query: query})

@@ -101,7 +101,8 @@ func words(body []byte) string {
 	return strings.ToValidUTF8(line[:min(len(line), 300)], "")
 }
 
-// maxAnswer bounds what is kept of one answer in memory: lists of files, and small files that are followed while they grow.
+// maxAnswer bounds what is kept of one answer in memory: lists of files, and small files that are followed while they
+// grow.
 const maxAnswer = 64 << 20
 
 func (s Server) read(ctx context.Context, q request) ([]byte, error) {
@@ -121,7 +122,8 @@ func (s Server) Read(ctx context.Context, path string, offset int64) ([]byte, er
 	}
 	data, err := s.read(ctx, q)
 	var status *StatusError // of an empty file there are no parts: the answer is the whole
-	if errors.As(err, &status) && (status.Code == http.StatusRequestedRangeNotSatisfiable || status.Code == http.StatusOK) {
+	if errors.As(err, &status) &&
+		(status.Code == http.StatusRequestedRangeNotSatisfiable || status.Code == http.StatusOK) {
 		return nil, nil
 	}
 	return data, err
@@ -129,7 +131,9 @@ func (s Server) Read(ctx context.Context, path string, offset int64) ([]byte, er
 
 // Manifest returns the files that are there, without their checksums, which cost a reading of all. It asks once.
 func (s Server) Manifest(ctx context.Context) (m results.Manifest, err error) {
-	body, err := s.read(ctx, request{method: http.MethodGet, path: results.PathManifest, query: url.Values{"sums": {"false"}}})
+	body, err := s.read(ctx, request{
+		method: http.MethodGet, path: results.PathManifest, query: url.Values{"sums": {"false"}},
+	})
 	if err != nil {
 		return m, err
 	}

@@ -48,7 +48,8 @@ func fill(t testing.TB, rng *rand.Rand, size int) (string, []string) {
 	t.Helper()
 	dir := t.TempDir()
 	var paths []string
-	for i, path := range []string{"plan.json", "measurements/0/requests.jsonl.gz", "measurements/0/a b,_%.yaml", "deployment/empty"} {
+	for i, path := range []string{"plan.json", "measurements/0/requests.jsonl.gz", "measurements/0/a b,_%.yaml",
+		"deployment/empty"} {
 		data := make([]byte, rng.IntN(size)*min(i, 1))
 		for j := range data {
 			data[j] = byte(rng.Uint32())
@@ -110,7 +111,10 @@ func serve(t testing.TB, dir string, rng *rand.Rand) transfer.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := httptest.NewServer(&faulty{rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), next: results.Guarded(root, results.TokenSum("secret"), true, func() {})})
+	s := httptest.NewServer(&faulty{
+		rng:  rand.New(rand.NewPCG(rng.Uint64(), 0)),
+		next: results.Guarded(root, results.TokenSum("secret"), true, func() {}),
+	})
 	s.Config.ErrorLog = nil
 	t.Cleanup(s.Close)
 	return transfer.Server{HTTP: s.Client(), Base: s.URL, Token: "secret"}
