@@ -127,7 +127,10 @@ func Errors(c report.Counts) (bad, n int64) {
 }
 
 func throughputGate(e Evidence, limit float64) report.Gate {
-	g := report.Gate{Metric: "output_token_rate", Unit: "tokens_per_s", Limit: limit, AtLeast: true, N: int64(e.Stage.Counts.ByStatus[report.StatusOK])}
+	g := report.Gate{
+		Metric: "output_token_rate", Unit: "tokens_per_s", Limit: limit, AtLeast: true,
+		N: int64(e.Stage.Counts.ByStatus[report.StatusOK]),
+	}
 	rate, ok := e.Stage.Rates["output_token_rate"]
 	if !ok {
 		g.Verdict = Inconclusive

@@ -44,22 +44,35 @@ func TestGates(t *testing.T) {
 		metric string
 		want   string
 	}{
-		{name: "an interval below the limit passes", slo: latency("ttft", "p95", 1100*time.Millisecond), e: evidence(1000, 0), metric: "ttft", want: Pass},
-		{name: "an interval above the limit fails", slo: latency("ttft", "p95", 500*time.Millisecond), e: evidence(1000, 0), metric: "ttft", want: Fail},
-		{name: "an interval across the limit is inconclusive", slo: latency("ttft", "p95", 951*time.Millisecond), e: evidence(1000, 0), metric: "ttft", want: Inconclusive},
-		{name: "too few values for the upper end cannot pass", slo: latency("ttft", "p99", time.Hour), e: evidence(50, 0), metric: "ttft", want: Inconclusive},
-		{name: "too few values for the upper end can fail by the lower", slo: latency("ttft", "p99", time.Millisecond), e: evidence(50, 0), metric: "ttft", want: Fail},
-		{name: "a mean is judged by its interval", slo: latency("ttft", "mean", 600*time.Millisecond), e: evidence(1000, 0), metric: "ttft", want: Pass},
-		{name: "a latency that nobody measured is inconclusive", slo: latency("tpot", "p50", time.Hour), e: evidence(1000, 0), metric: "tpot", want: Inconclusive},
+		{name: "an interval below the limit passes", slo: latency("ttft", "p95", 1100*time.Millisecond),
+			e: evidence(1000, 0), metric: "ttft", want: Pass},
+		{name: "an interval above the limit fails", slo: latency("ttft", "p95", 500*time.Millisecond),
+			e: evidence(1000, 0), metric: "ttft", want: Fail},
+		{name: "an interval across the limit is inconclusive", slo: latency("ttft", "p95", 951*time.Millisecond),
+			e: evidence(1000, 0), metric: "ttft", want: Inconclusive},
+		{name: "too few values for the upper end cannot pass", slo: latency("ttft", "p99", time.Hour),
+			e: evidence(50, 0), metric: "ttft", want: Inconclusive},
+		{name: "too few values for the upper end can fail by the lower", slo: latency("ttft", "p99", time.Millisecond),
+			e: evidence(50, 0), metric: "ttft", want: Fail},
+		{name: "a mean is judged by its interval", slo: latency("ttft", "mean", 600*time.Millisecond),
+			e: evidence(1000, 0), metric: "ttft", want: Pass},
+		{name: "a latency that nobody measured is inconclusive", slo: latency("tpot", "p50", time.Hour),
+			e: evidence(1000, 0), metric: "tpot", want: Inconclusive},
 		{name: "without an slo an error rate of 0.5 % passes", e: evidence(995, 5), metric: "error_rate", want: Pass},
 		{name: "without an slo an error rate of 1 % passes", e: evidence(990, 10), metric: "error_rate", want: Pass},
 		{name: "without an slo an error rate above 1 % fails", e: evidence(989, 11), metric: "error_rate", want: Fail},
-		{name: "an slo without a word about errors keeps that rule", slo: latency("ttft", "p50", time.Hour), e: evidence(900, 100), metric: "error_rate", want: Fail},
-		{name: "an error rate whose interval crosses its objective is inconclusive", slo: &runplan.SLO{ErrorRate: share(0.01)}, e: evidence(989, 11), metric: "error_rate", want: Inconclusive},
-		{name: "an error rate far above its objective fails", slo: &runplan.SLO{ErrorRate: share(0.01)}, e: evidence(900, 100), metric: "error_rate", want: Fail},
-		{name: "no error at all passes every objective", slo: &runplan.SLO{ErrorRate: share(0)}, e: evidence(20, 0), metric: "error_rate", want: Pass},
-		{name: "a rate without an interval decides by its value: enough", slo: &runplan.SLO{MinThroughput: share(900)}, e: evidence(10, 0), metric: "output_token_rate", want: Pass},
-		{name: "a rate without an interval decides by its value: too little", slo: &runplan.SLO{MinThroughput: share(1100)}, e: evidence(10, 0), metric: "output_token_rate", want: Fail},
+		{name: "an slo without a word about errors keeps that rule", slo: latency("ttft", "p50", time.Hour),
+			e: evidence(900, 100), metric: "error_rate", want: Fail},
+		{name: "an error rate whose interval crosses its objective is inconclusive",
+			slo: &runplan.SLO{ErrorRate: share(0.01)}, e: evidence(989, 11), metric: "error_rate", want: Inconclusive},
+		{name: "an error rate far above its objective fails", slo: &runplan.SLO{ErrorRate: share(0.01)},
+			e: evidence(900, 100), metric: "error_rate", want: Fail},
+		{name: "no error at all passes every objective", slo: &runplan.SLO{ErrorRate: share(0)}, e: evidence(20, 0),
+			metric: "error_rate", want: Pass},
+		{name: "a rate without an interval decides by its value: enough", slo: &runplan.SLO{MinThroughput: share(900)},
+			e: evidence(10, 0), metric: "output_token_rate", want: Pass},
+		{name: "a rate without an interval decides by its value: too little",
+			slo: &runplan.SLO{MinThroughput: share(1100)}, e: evidence(10, 0), metric: "output_token_rate", want: Fail},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,7 +140,8 @@ func TestGoodputDoesNotHideDroppedRequests(t *testing.T) {
 		{name: "none was dropped", slo: goodput},
 		{name: "one of a thousand was", slo: goodput, dropped: 1, want: "drop_rate pass"},
 		{name: "half were", slo: goodput, dropped: 1000, want: "drop_rate fail"},
-		{name: "an objective for errors counts them", slo: &runplan.SLO{Goodput: goodput.Goodput, ErrorRate: share(0.6)}, dropped: 1000, want: "error_rate pass"},
+		{name: "an objective for errors counts them",
+			slo: &runplan.SLO{Goodput: goodput.Goodput, ErrorRate: share(0.6)}, dropped: 1000, want: "error_rate pass"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e, got := evidence(950, 50), ""

@@ -22,7 +22,8 @@ func Wilson(good, n int64) (low, high float64) {
 type interval struct{ low, high *float64 }
 
 // quantileInterval is that of the p-th percentile (0 < p < 100) between two order statistics, found by the binomial
-// distribution of the rank. Where the rank lies beyond the last value the end is open: that is what too few values mean.
+// distribution of the rank. Where the rank lies beyond the last value the end is open: that is what too few values
+// mean.
 func quantileInterval(d *report.Distribution, p float64) interval {
 	n, q := float64(d.N()), p/100
 	half := z * math.Sqrt(n*q*(1-q))

@@ -64,7 +64,9 @@ func Found(p *runplan.RunPlan, measurement, code int, reason string) Finding {
 // Run judges a run by the pooled stages of its measurements, whose gates are judged, and by findings from outside
 // the measurements (an unhealthy server, a missing result).
 func Run(p *runplan.RunPlan, measurements []report.Measurement, findings []Finding) report.Verdict {
-	v := report.Verdict{Schema: report.VerdictSchema, Reasons: []string{}, Gates: []report.Gate{}, Validity: []report.Validity{}}
+	v := report.Verdict{
+		Schema: report.VerdictSchema, Reasons: []string{}, Gates: []report.Gate{}, Validity: []report.Validity{},
+	}
 	for i := range measurements {
 		stages := measurements[i].Pooled.Stages
 		for j := range stages {
@@ -75,7 +77,9 @@ func Run(p *runplan.RunPlan, measurements []report.Measurement, findings []Findi
 		}
 		v.Validity = append(v.Validity, validity(&measurements[i])...)
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int { return slices.Index(precedence(), a.Code) - slices.Index(precedence(), b.Code) })
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return slices.Index(precedence(), a.Code) - slices.Index(precedence(), b.Code)
+	})
 	var codes, exits []int
 	for _, f := range findings {
 		v.Reasons = append(v.Reasons, f.Reason)
@@ -85,10 +89,13 @@ func Run(p *runplan.RunPlan, measurements []report.Measurement, findings []Findi
 	return v
 }
 
-// Imported is the verdict of a run that another tool has measured: nobody has said what would be good enough, and no check
-// of ours was made while it ran. Findings are what could not be read.
+// Imported is the verdict of a run that another tool has measured: nobody has said what would be good enough, and no
+// check of ours was made while it ran. Findings are what could not be read.
 func Imported(measurements []report.Measurement, findings []Finding) report.Verdict {
-	v := report.Verdict{Schema: report.VerdictSchema, Verdict: NotJudged, Reasons: []string{}, Gates: []report.Gate{}, Validity: []report.Validity{}}
+	v := report.Verdict{
+		Schema: report.VerdictSchema, Verdict: NotJudged, Reasons: []string{}, Gates: []report.Gate{},
+		Validity: []report.Validity{},
+	}
 	for i := range measurements {
 		v.Validity = append(v.Validity, validity(&measurements[i])...)
 	}
@@ -104,7 +111,9 @@ func stageFindings(r rules, s *report.Stage) []Finding {
 	}
 	place := fmt.Sprintf("stage %q", s.Planned.Name)
 	if s.Counts.ByStatus[report.StatusOK] == 0 {
-		return []Finding{{contract.ExitFail, contract.ExitFail, fmt.Sprintf("%s: no request succeeded (%s)", place, tally(s.Counts))}}
+		return []Finding{{
+			contract.ExitFail, contract.ExitFail, fmt.Sprintf("%s: no request succeeded (%s)", place, tally(s.Counts)),
+		}}
 	}
 	var out []Finding
 	for _, g := range s.Gates {
@@ -114,7 +123,9 @@ func stageFindings(r rules, s *report.Stage) []Finding {
 		}
 	}
 	if !s.Valid {
-		out = append(out, Finding{contract.ExitInvalid, r.exit(contract.ExitInvalid), fmt.Sprintf("%s: not valid: %s", place, invalidity(s))})
+		out = append(out, Finding{
+			contract.ExitInvalid, r.exit(contract.ExitInvalid), fmt.Sprintf("%s: not valid: %s", place, invalidity(s)),
+		})
 	}
 	return out
 }
@@ -133,9 +144,14 @@ func gateFinding(r rules, place string, g report.Gate) (Finding, bool) {
 	case g.Default:
 		return Finding{}, false
 	}
-	f := Finding{Code: contract.ExitBreach, Reason: fmt.Sprintf("%s: %s is %s%s, objective %s", place, Name(g), Measured(g), origin(g), Limit(g))}
+	f := Finding{
+		Code: contract.ExitBreach, Reason: fmt.Sprintf("%s: %s is %s%s, objective %s",
+			place, Name(g), Measured(g), origin(g), Limit(g)),
+	}
 	if g.Verdict == Inconclusive {
-		f.Code, f.Reason = contract.ExitInconclusive, fmt.Sprintf("%s: %s is %s%s, which cannot decide the objective %s", place, Name(g), Measured(g), origin(g), Limit(g))
+		f.Code, f.Reason = contract.ExitInconclusive,
+			fmt.Sprintf("%s: %s is %s%s, which cannot decide the objective %s",
+				place, Name(g), Measured(g), origin(g), Limit(g))
 	}
 	f.Exit = r.exit(f.Code)
 	return f, true

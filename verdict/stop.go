@@ -15,8 +15,8 @@ const (
 )
 
 // Stop decides whether a stage stops early. It is told what happens, with times in seconds since the stage began, and
-// answers with the kind of the rule that ends the stage, "" while none does. A nil Stop has no rules. It is not safe for
-// concurrent use.
+// answers with the kind of the rule that ends the stage, "" while none does. A nil Stop has no rules. It is not safe
+// for concurrent use.
 type Stop struct {
 	rules     []runplan.StopRule
 	ended     int
@@ -83,7 +83,8 @@ func (s *Stop) exceeded(i int, r runplan.StopRule, failed bool) bool {
 	case StopMaxErrorRate:
 		return failed && s.recent[i].full() && s.recent[i].rate() >= number(r, "rate", 1)
 	case StopMaxGlobalErrorRate:
-		return failed && float64(s.ended) >= number(r, "minimum", 30) && float64(s.failed) >= number(r, "rate", 1)*float64(s.ended)
+		return failed && float64(s.ended) >= number(r, "minimum", 30) &&
+			float64(s.failed) >= number(r, "rate", 1)*float64(s.ended)
 	}
 	return false
 }

@@ -10,8 +10,8 @@ import (
 	"bflow.dev/bflow/report"
 )
 
-// Sustained says in one sentence up to which load each of several runs holds the objectives of their experiment, and by how
-// much; "" where it sets none, or nothing was measured under a load that has a number.
+// Sustained says in one sentence up to which load each of several runs holds the objectives of their experiment, and by
+// how much; "" where it sets none, or nothing was measured under a load that has a number.
 func Sustained(reports []*report.Report) string {
 	var parts []string
 	named := ""
@@ -40,14 +40,15 @@ type tested struct {
 	gate report.Gate
 }
 
-// reach returns the highest load at which a run holds its objectives, below any at which it does not, with the objective
-// that is nearest to its limit, and the lowest load at which it misses one; nil where there is none. What is not valid, or
-// not decided, says nothing.
+// reach returns the highest load at which a run holds its objectives, below any at which it does not, with the
+// objective that is nearest to its limit, and the lowest load at which it misses one; nil where there is none. What is
+// not valid, or not decided, says nothing.
 func reach(r *report.Report) (held, missed *tested) {
 	var stages []*report.Stage
 	for i := range r.Measurements {
 		for j := range r.Measurements[i].Pooled.Stages {
-			if s := &r.Measurements[i].Pooled.Stages[j]; s.Planned.Measure && s.Valid && !Skipped(s) && !s.Explored && report.LoadOf(s) > 0 {
+			if s := &r.Measurements[i].Pooled.Stages[j]; s.Planned.Measure && s.Valid && !Skipped(s) && !s.Explored &&
+				report.LoadOf(s) > 0 {
 				stages = append(stages, s)
 			}
 		}
