@@ -75,10 +75,12 @@ func TestBinariesTakeTheArgsOfTheirSteps(t *testing.T) {
 				given := map[string]bool{}
 				fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 				fs.VisitAll(func(f *flag.Flag) {
-					if f.Name == "secrets-dir" && !slices.ContainsFunc(task.Spec.Workspaces, func(w tektonv1.WorkspaceDeclaration) bool { return w.Name == contract.WorkspaceSecrets }) {
+					if f.Name == "secrets-dir" && !slices.ContainsFunc(task.Spec.Workspaces,
+						func(w tektonv1.WorkspaceDeclaration) bool { return w.Name == contract.WorkspaceSecrets }) {
 						return // it needs no value of a Secret
 					}
-					if strings.HasPrefix(f.Name, "api-key-") && !slices.ContainsFunc(task.Spec.Params, func(p tektonv1.ParamSpec) bool { return p.Name == contract.ParamAPIKeySecret }) {
+					if strings.HasPrefix(f.Name, "api-key-") && !slices.ContainsFunc(task.Spec.Params,
+						func(p tektonv1.ParamSpec) bool { return p.Name == contract.ParamAPIKeySecret }) {
 						return // nor the key of the server under test
 					}
 					if !given[f.Name] && !slices.Contains(own, f.Name) {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// awayRetries are for launchers whose pods are moved: to Tekton they have failed. The next one goes on with the Job, and what
-// has failed indeed it does not try again.
+// awayRetries are for launchers whose pods are moved: to Tekton they have failed. The next one goes on with the Job,
+// and what has failed indeed it does not try again.
 const awayRetries = 2
 
 // Away is the name of the Task that carries task out on a remote target: smoketest, load-gen or collect.
@@ -30,16 +30,22 @@ func away(p part) part {
 		p.params = append(slices.Clone(p.params), contract.ParamLoadCPU)
 		cpu = paramRef(contract.ParamLoadCPU)
 	}
-	args := []string{"--reason-result=" + resultPath(contract.ResultReason), "--lost-result=" + resultPath(contract.ResultLost)}
+	args := []string{
+		"--reason-result=" + resultPath(contract.ResultReason), "--lost-result=" + resultPath(contract.ResultLost),
+	}
 	var env []corev1.EnvVar
 	if slices.Contains(p.params, contract.ParamAPIKeySecret) {
 		env = apiKey()
-		args = append(args, "--api-key-secret="+paramRef(contract.ParamAPIKeySecret), "--api-key-key="+paramRef(contract.ParamAPIKeyKey))
+		args = append(args, "--api-key-secret="+paramRef(contract.ParamAPIKeySecret),
+			"--api-key-key="+paramRef(contract.ParamAPIKeyKey))
 	}
 	args = append(args,
 		"--cpu="+cpu, "--memory="+size.memory, "--max-cpu="+size.maxCPU, "--max-memory="+size.maxMemory,
 		"--")
-	p.steps = []stepPart{{name: own.name, binary: contract.Provision, sub: "exec", target: true, away: own.binary, env: env, args: append(args, own.args...)}}
+	p.steps = []stepPart{{
+		name: own.name, binary: contract.Provision, sub: "exec", target: true, away: own.binary, env: env,
+		args: append(args, own.args...),
+	}}
 	return p
 }
 

@@ -25,23 +25,34 @@ type experimentParam struct{ name, value, about string }
 
 func experimentParams() []experimentParam {
 	return []experimentParam{
-		{contract.ParamExperiment, "", "The experiment: the text of its YAML file. Leave it empty to take the file from a git repository."},
-		{contract.ParamGitURL, "", "Git repository that holds the file, as https://host/path. Credentials come from Secret " + contract.SecretGit + "."},
+		{contract.ParamExperiment, "",
+			"The experiment: the text of its YAML file. Leave it empty to take the file from a git repository."},
+		{contract.ParamGitURL,
+			"", "Git repository that holds the file, as https://host/path. Credentials come from Secret " +
+				contract.SecretGit + "."},
 		{contract.ParamRevision, "", "Branch, tag or commit of the repository. Empty: its default branch."},
-		{contract.ParamPath, "", "The file in the repository. Several files and folders, such as one with profiles, are separated by blanks."},
-		{contract.ParamOverrides, "", "Fields that differ from the file, as PATH=VALUE, such as load.data.output=128; several are separated by line ends or blanks. A list makes an axis."},
-		{contract.ParamTrustedOnly, "false", "true: refuse a commit that is in no branch of the repository itself, such as that of a fork's pull request."},
-		{contract.ParamWait, "true", "true: go on until the runs end, and end as they do. false: end when they are submitted."},
-		{contract.ParamLoadCPU, "", "Cores that a load generator asks for, such as 500m. Empty: what bootstrap has found to fit."},
+		{contract.ParamPath, "", "The file in the repository. Several files and folders, such as one with profiles, " +
+			"are separated by blanks."},
+		{contract.ParamOverrides, "", "Fields that differ from the file, as PATH=VALUE, such as " +
+			"load.data.output=128; several are separated by line ends or blanks. A list makes an axis."},
+		{contract.ParamTrustedOnly, "false", "true: refuse a commit that is in no branch of the repository itself, " +
+			"such as that of a fork's pull request."},
+		{contract.ParamWait, "true",
+			"true: go on until the runs end, and end as they do. false: end when they are submitted."},
+		{contract.ParamLoadCPU, "",
+			"Cores that a load generator asks for, such as 500m. Empty: what bootstrap has found to fit."},
 		{contract.ParamBundle, "", "Bundle that holds the Tasks, as REF@sha256:.... Empty: they are made in the namespace."},
 	}
 }
 
 func experimentResults() []tektonv1.TaskResult {
 	return []tektonv1.TaskResult{
-		{Name: contract.ResultVerdict, Type: tektonv1.ResultsTypeString, Description: "pass, fail, inconclusive or invalid: the worst of all runs. Empty where nobody waited for it."},
-		{Name: contract.ResultRuns, Type: tektonv1.ResultsTypeString, Description: "Names of the runs, by commas; the points of an experiment that has several go by the name of their matrix."},
-		{Name: contract.ResultPlanHashes, Type: tektonv1.ResultsTypeString, Description: "Hashes of their plans, in the same order, of a matrix those of its points: equal hashes measured the same."},
+		{Name: contract.ResultVerdict, Type: tektonv1.ResultsTypeString, Description: "pass, fail, inconclusive or " +
+			"invalid: the worst of all runs. Empty where nobody waited for it."},
+		{Name: contract.ResultRuns, Type: tektonv1.ResultsTypeString, Description: "Names of the runs, by commas; " +
+			"the points of an experiment that has several go by the name of their matrix."},
+		{Name: contract.ResultPlanHashes, Type: tektonv1.ResultsTypeString, Description: "Hashes of their plans, in " +
+			"the same order, of a matrix those of its points: equal hashes measured the same."},
 	}
 }
 
@@ -54,7 +65,9 @@ func Experiment(r Release) (*tektonv1.Task, *tektonv1.Pipeline, error) {
 		return nil, nil, fmt.Errorf("building task %q: no image for binary %q", contract.Experiment, bflowBinary)
 	}
 	const display = "Run an experiment"
-	meta := metav1.ObjectMeta{Name: contract.Experiment, Labels: catalogLabels(r.Version), Annotations: catalogAnnotations(display)}
+	meta := metav1.ObjectMeta{
+		Name: contract.Experiment, Labels: catalogLabels(r.Version), Annotations: catalogAnnotations(display),
+	}
 	labelled := *meta.DeepCopy()
 	maps.Copy(labelled.Labels, asksForToken())
 	task := &tektonv1.Task{
@@ -62,7 +75,8 @@ func Experiment(r Release) (*tektonv1.Task, *tektonv1.Pipeline, error) {
 		ObjectMeta: labelled,
 		Spec: tektonv1.TaskSpec{
 			DisplayName: display,
-			Description: "Submits the runs of the experiment that the params of its PipelineRun name, and waits for their verdict.\n" +
+			Description: "Submits the runs of the experiment that the params of its PipelineRun name, and waits for " +
+				"their verdict.\n" +
 				"It belongs to the Pipeline of the same name: start that one.",
 			Results: experimentResults(),
 			Volumes: experimentVolumes(),
@@ -74,10 +88,12 @@ func Experiment(r Release) (*tektonv1.Task, *tektonv1.Pipeline, error) {
 		ObjectMeta: meta,
 		Spec: tektonv1.PipelineSpec{
 			DisplayName: display,
-			Description: "Runs an inference benchmark: give the text of an experiment file, or say where it lies in a git repository.\n" +
+			Description: "Runs an inference benchmark: give the text of an experiment file, or say where it lies in " +
+				"a git repository.\n" +
 				"The runs queue for GPUs; this Pipeline waits for them and ends as they do. Cancelling it cancels them.",
 			Tasks: []tektonv1.PipelineTask{{
-				Name: contract.ParamExperiment, TaskRef: &tektonv1.TaskRef{Name: contract.Experiment, Kind: tektonv1.NamespacedTaskKind},
+				Name:    contract.ParamExperiment,
+				TaskRef: &tektonv1.TaskRef{Name: contract.Experiment, Kind: tektonv1.NamespacedTaskKind},
 				// None of its own: that of the PipelineRun holds. Without a word here the task had an hour, however long the
 				// PipelineRun may take.
 				Timeout: &metav1.Duration{},
@@ -85,11 +101,15 @@ func Experiment(r Release) (*tektonv1.Task, *tektonv1.Pipeline, error) {
 		},
 	}
 	for _, p := range experimentParams() {
-		pipeline.Spec.Params = append(pipeline.Spec.Params, tektonv1.ParamSpec{Name: p.name, Type: tektonv1.ParamTypeString, Description: p.about, Default: tektonv1.NewStructuredValues(p.value)})
+		pipeline.Spec.Params = append(pipeline.Spec.Params, tektonv1.ParamSpec{
+			Name: p.name, Type: tektonv1.ParamTypeString, Description: p.about,
+			Default: tektonv1.NewStructuredValues(p.value),
+		})
 	}
 	for _, result := range task.Spec.Results {
-		pipeline.Spec.Results = append(pipeline.Spec.Results, tektonv1.PipelineResult{Name: result.Name, Type: result.Type, Description: result.Description,
-			Value: *tektonv1.NewStructuredValues(taskResult(contract.ParamExperiment, result.Name))})
+		pipeline.Spec.Results = append(pipeline.Spec.Results,
+			tektonv1.PipelineResult{Name: result.Name, Type: result.Type, Description: result.Description,
+				Value: *tektonv1.NewStructuredValues(taskResult(contract.ParamExperiment, result.Name))})
 	}
 	return task, pipeline, nil
 }
@@ -135,8 +155,8 @@ func asksForToken() map[string]string {
 	return map[string]string{contract.LabelToken: contract.TokenSubmit}
 }
 
-// submitVolumes are a folder to write into, and the token of the account that submits. The pod waits for it: the Secret is
-// not optional, nor is its key. A token is bound to a pod only where the pod runs as that very account.
+// submitVolumes are a folder to write into, and the token of the account that submits. The pod waits for it: the Secret
+// is not optional, nor is its key. A token is bound to a pod only where the pod runs as that very account.
 func submitVolumes() []corev1.Volume {
 	token := corev1.SecretProjection{
 		LocalObjectReference: corev1.LocalObjectReference{Name: contract.SubmitSecret("$(context.taskRun.name)")},

@@ -13,7 +13,9 @@ import (
 
 func makeExperiment(t *testing.T) (*tektonv1.Task, *tektonv1.Pipeline) {
 	t.Helper()
-	task, pipeline, err := pipelines.Experiment(pipelines.Release{Version: "v0.1.0", Images: map[string]string{"bflow": "reg.example/bflow:v0.1.0"}})
+	task, pipeline, err := pipelines.Experiment(pipelines.Release{
+		Version: "v0.1.0", Images: map[string]string{"bflow": "reg.example/bflow:v0.1.0"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,8 @@ func TestAFormCanBeFilledIn(t *testing.T) {
 			t.Errorf("param %s: description %q, default %v", p.Name, p.Description, p.Default)
 		}
 	}
-	if want := []string{"experiment", "git-url", "revision", "path", "overrides", "trusted-only", "wait", "load-cpu", "bundle"}; !slices.Equal(names, want) {
+	if want := []string{"experiment", "git-url", "revision", "path", "overrides", "trusted-only", "wait", "load-cpu",
+		"bundle"}; !slices.Equal(names, want) {
 		t.Errorf("params %v, want %v: Triggers and people name them", names, want)
 	}
 	if timeout := pipeline.Spec.Tasks[0].Timeout; timeout == nil || timeout.Duration != 0 {

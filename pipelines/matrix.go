@@ -26,13 +26,16 @@ type Matrix struct {
 func (m Matrix) Spec() *tektonv1.PipelineSpec {
 	return &tektonv1.PipelineSpec{
 		DisplayName: "Inference benchmarks, a matrix",
-		Description: "Runs every point of an experiment, each as a PipelineRun of its own that queues for its GPUs, and sums them up.\n" +
+		Description: "Runs every point of an experiment, each as a PipelineRun of its own that queues for its GPUs, " +
+			"and sums them up.\n" +
 			"Cancelling it cancels all of them.",
 		Tasks:   []tektonv1.PipelineTask{m.begin(), m.children()},
 		Finally: []tektonv1.PipelineTask{m.aggregate()},
 		Results: []tektonv1.PipelineResult{
-			{Name: contract.ResultVerdict, Type: tektonv1.ResultsTypeString, Description: "pass, fail, inconclusive or invalid: the worst of all runs.",
-				Value: *tektonv1.NewStructuredValues("$(finally." + contract.MatrixAggregate + ".results." + contract.ResultVerdict + ")")},
+			{Name: contract.ResultVerdict, Type: tektonv1.ResultsTypeString,
+				Description: "pass, fail, inconclusive or invalid: the worst of all runs.",
+				Value: *tektonv1.NewStructuredValues(
+					"$(finally." + contract.MatrixAggregate + ".results." + contract.ResultVerdict + ")")},
 		},
 	}
 }
@@ -68,16 +71,21 @@ func (m Matrix) children() tektonv1.PipelineTask {
 // aggregate reads the runs and their summaries, with the right of the account that submits.
 func (m Matrix) aggregate() tektonv1.PipelineTask {
 	last := m.step(contract.MatrixAggregate,
-		"--experiment="+m.Experiment, "--token-dir="+contract.SubmitDir, "--verdict-result="+resultPath(contract.ResultVerdict))
-	last.VolumeMounts = append(last.VolumeMounts, corev1.VolumeMount{Name: submitVolume, MountPath: contract.SubmitDir, ReadOnly: true})
+		"--experiment="+m.Experiment, "--token-dir="+contract.SubmitDir,
+		"--verdict-result="+resultPath(contract.ResultVerdict))
+	last.VolumeMounts = append(last.VolumeMounts, corev1.VolumeMount{
+		Name: submitVolume, MountPath: contract.SubmitDir, ReadOnly: true,
+	})
 	labels := tektonv1.PipelineTaskMetadata{Labels: asksForToken()}
-	return tektonv1.PipelineTask{Name: contract.MatrixAggregate, TaskSpec: &tektonv1.EmbeddedTask{Metadata: labels, TaskSpec: tektonv1.TaskSpec{
-		DisplayName: "Aggregate",
-		Description: "Sums all runs up: a page, the verdict, and the end of the MLflow run of the matrix.",
-		Results:     []tektonv1.TaskResult{{Name: contract.ResultVerdict, Type: tektonv1.ResultsTypeString, Description: "pass, fail, inconclusive or invalid: the worst of all runs."}},
-		Volumes:     submitVolumes(),
-		Steps:       []tektonv1.Step{last},
-	}}}
+	return tektonv1.PipelineTask{Name: contract.MatrixAggregate,
+		TaskSpec: &tektonv1.EmbeddedTask{Metadata: labels, TaskSpec: tektonv1.TaskSpec{
+			DisplayName: "Aggregate",
+			Description: "Sums all runs up: a page, the verdict, and the end of the MLflow run of the matrix.",
+			Results: []tektonv1.TaskResult{{Name: contract.ResultVerdict, Type: tektonv1.ResultsTypeString,
+				Description: "pass, fail, inconclusive or invalid: the worst of all runs."}},
+			Volumes: submitVolumes(),
+			Steps:   []tektonv1.Step{last},
+		}}}
 }
 
 // step is one of binary bflow.

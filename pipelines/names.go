@@ -31,15 +31,16 @@ func paramDefault(name string) (value string, ok bool) {
 // paramAbout, resultAbout and workspaceAbout describe names of package contract to the readers of a catalog.
 func paramAbout(name string) string {
 	return map[string]string{
-		contract.ParamRunID:            "Name of the run: that of its first PipelineRun.",
-		contract.ParamAttempt:          "Attempt of the run, from 1.",
-		contract.ParamEndpoint:         "Base URL of the server under test.",
-		contract.ParamMeasurement:      "Index of the measurement in the plan, from 0.",
-		contract.ParamAPIKeySecret:     "Name of the Secret that holds the API key of the server under test.",
-		contract.ParamAPIKeyKey:        "Key of the API key in its Secret.",
-		contract.ParamLoadCPU:          "Cores that the load generator asks for on the target, such as 500m.",
-		contract.ParamStatus:           "How the tasks before ended: Succeeded, Completed, Failed or None.",
-		contract.ParamLoads:            "Why the load generators ended: Tekton's reasons in the order of the measurements, by commas.",
+		contract.ParamRunID:        "Name of the run: that of its first PipelineRun.",
+		contract.ParamAttempt:      "Attempt of the run, from 1.",
+		contract.ParamEndpoint:     "Base URL of the server under test.",
+		contract.ParamMeasurement:  "Index of the measurement in the plan, from 0.",
+		contract.ParamAPIKeySecret: "Name of the Secret that holds the API key of the server under test.",
+		contract.ParamAPIKeyKey:    "Key of the API key in its Secret.",
+		contract.ParamLoadCPU:      "Cores that the load generator asks for on the target, such as 500m.",
+		contract.ParamStatus:       "How the tasks before ended: Succeeded, Completed, Failed or None.",
+		contract.ParamLoads: "Why the load generators ended: Tekton's reasons in the order of the " +
+			"measurements, by commas.",
 		contract.ParamTeardownDeadline: "Longest time for the teardown, such as 10m.",
 		contract.ParamFinalizeDeadline: "Longest time for the last words to MLflow, such as 4m.",
 	}[name]
@@ -61,7 +62,8 @@ func workspaceAbout(name string) string {
 		contract.WorkspacePlan:    "ConfigMap with the plan of the run.",
 		contract.WorkspaceRun:     "Run directory: everything the run writes.",
 		contract.WorkspaceSecrets: "Values of Secrets that the plan refers to, as NAME/KEY.",
-		contract.WorkspaceTarget:  "Kubeconfig of a remote target, of a run without a queue; else the controller hands it over.",
+		contract.WorkspaceTarget: "Kubeconfig of a remote target, of a run without a queue; else the " +
+			"controller hands it over.",
 	}[name]
 }
 
@@ -79,7 +81,9 @@ func paramSpecs(names []string) tektonv1.ParamSpecs {
 func resultSpecs(names []string) []tektonv1.TaskResult {
 	var specs []tektonv1.TaskResult
 	for _, name := range names {
-		specs = append(specs, tektonv1.TaskResult{Name: name, Type: tektonv1.ResultsTypeString, Description: resultAbout(name)})
+		specs = append(specs, tektonv1.TaskResult{
+			Name: name, Type: tektonv1.ResultsTypeString, Description: resultAbout(name),
+		})
 	}
 	return specs
 }

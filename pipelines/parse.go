@@ -61,7 +61,8 @@ func (b *Bundle) add(doc []byte) error {
 	case "v1 ConfigMap":
 		return decode(doc, &b.ConfigMaps)
 	default:
-		return fmt.Errorf("apiVersion %q, kind %q is not read here; want a Pipeline, Task or PipelineRun of tekton.dev/v1, or a ConfigMap",
+		return fmt.Errorf("apiVersion %q, kind %q is not read here; want a Pipeline, Task or PipelineRun of "+
+			"tekton.dev/v1, or a ConfigMap",
 			meta.APIVersion, meta.Kind)
 	}
 }

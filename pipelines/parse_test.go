@@ -27,10 +27,12 @@ func TestParseSortsDocumentsByKind(t *testing.T) {
 
 func TestParseIsStrict(t *testing.T) {
 	for _, row := range []struct{ name, in, want string }{
-		{"an unknown field", "apiVersion: tekton.dev/v1\nkind: Task\nspec: {stps: []}\n", `reading document 1: error unmarshaling JSON: while decoding JSON: json: unknown field "stps"`},
+		{"an unknown field", "apiVersion: tekton.dev/v1\nkind: Task\nspec: {stps: []}\n",
+			`reading document 1: error unmarshaling JSON: while decoding JSON: json: unknown field "stps"`},
 		{"a key given twice", "apiVersion: v1\nkind: ConfigMap\nkind: ConfigMap\n", `key "kind" already set in map`},
 		{"another kind", "---\n---\napiVersion: v1\nkind: Secret\n", `apiVersion "v1", kind "Secret" is not read here`},
-		{"an old version", "apiVersion: tekton.dev/v1beta1\nkind: Task\n", `apiVersion "tekton.dev/v1beta1", kind "Task" is not read here`},
+		{"an old version", "apiVersion: tekton.dev/v1beta1\nkind: Task\n",
+			`apiVersion "tekton.dev/v1beta1", kind "Task" is not read here`},
 		{"no kind", "a: b\n", "reading document 1: no apiVersion and kind"},
 		{"a list", "- a\n", "reading document 1: "},
 		{"no YAML", "\t{", "reading document 1: "},

@@ -20,9 +20,12 @@ type Shape struct {
 	Teardown         bool          // the run deploys something and removes it again
 	TeardownDeadline time.Duration // bounds the first step of finish; without Teardown unused
 	FinalizeDeadline time.Duration // bounds the last step of finish
-	Remote           bool          `json:",omitempty"` // the server runs on another cluster, and so do the tasks that talk to it
-	Secrets          bool          `json:",omitempty"` // the plan refers to values of Secrets, which tasks find in a workspace
-	LoadCPU          string        `json:",omitempty"` // of Remote: cores that a load generator asks for there, "" for the usual
+	// the server runs on another cluster, and so do the tasks that talk to it
+	Remote bool `json:",omitempty"`
+	// the plan refers to values of Secrets, which tasks find in a workspace
+	Secrets bool `json:",omitempty"`
+	// of Remote: cores that a load generator asks for there, "" for the usual
+	LoadCPU string `json:",omitempty"`
 }
 
 // Load is the pipeline task of one measurement.
@@ -67,8 +70,9 @@ func (s Shape) near(p part) part {
 // New returns the Pipeline of a shape; ref says where the Task of a name is found.
 func New(name, version string, s Shape, ref func(task string) *tektonv1.TaskRef) *tektonv1.Pipeline {
 	p := &tektonv1.Pipeline{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "Pipeline"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: catalogLabels(version), Annotations: catalogAnnotations("Inference benchmark")},
+		TypeMeta: metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "Pipeline"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: catalogLabels(version),
+			Annotations: catalogAnnotations("Inference benchmark")},
 		Spec: tektonv1.PipelineSpec{
 			DisplayName: "Inference benchmark",
 			Description: "Deploys a model server, measures it, removes it and reports.",
@@ -99,7 +103,8 @@ func (s Shape) dag(ref func(string) *tektonv1.TaskRef) []tektonv1.PipelineTask {
 		s.bind(s.near(smoketest()), ref, endpoint, key),
 	}
 	for n, load := range s.Loads {
-		t := s.bind(s.near(loadGen()), ref, endpoint, tektonv1.Params{param(contract.ParamMeasurement, strconv.Itoa(n))}, apiKeyBinding(load.APIKey), s.cpuBinding())
+		t := s.bind(s.near(loadGen()), ref, endpoint, tektonv1.Params{
+			param(contract.ParamMeasurement, strconv.Itoa(n))}, apiKeyBinding(load.APIKey), s.cpuBinding())
 		t.Name = LoadTask(n)
 		tasks = append(tasks, t)
 	}

@@ -40,7 +40,9 @@ func LoadSize(cpu resource.Quantity) corev1.ResourceRequirements {
 
 func (s size) requirements() corev1.ResourceRequirements {
 	list := func(cpu, memory string) corev1.ResourceList {
-		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+		return corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+		}
 	}
 	return corev1.ResourceRequirements{Requests: list(s.cpu, s.memory), Limits: list(s.maxCPU, s.maxMemory)}
 }

@@ -63,10 +63,14 @@ func step(p stepPart, image string) tektonv1.Step {
 		s.Env = append(s.Env, fromPod(contract.EnvTaskRun, "metadata.labels['tekton.dev/taskRun']"))
 	}
 	if p.metrics {
-		s.VolumeMounts = append(s.VolumeMounts, corev1.VolumeMount{Name: metricsVolume, MountPath: contract.MetricsDir, ReadOnly: true})
+		s.VolumeMounts = append(s.VolumeMounts, corev1.VolumeMount{
+			Name: metricsVolume, MountPath: contract.MetricsDir, ReadOnly: true,
+		})
 	}
 	if p.target {
-		s.VolumeMounts = append(s.VolumeMounts, corev1.VolumeMount{Name: targetVolume, MountPath: contract.TargetDir, ReadOnly: true})
+		s.VolumeMounts = append(s.VolumeMounts, corev1.VolumeMount{
+			Name: targetVolume, MountPath: contract.TargetDir, ReadOnly: true,
+		})
 	}
 	return s
 }
@@ -109,7 +113,8 @@ func aboutRun() []corev1.EnvVar {
 		fromPod(contract.EnvRequests, "metadata.annotations['"+contract.AnnotationRequests+"']"),
 		fromPod(contract.EnvFence, "metadata.annotations['"+contract.AnnotationFence+"']"),
 		{Name: contract.EnvHub, ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: contract.ConfigMapHub}, Key: contract.HubKey, Optional: yes(),
+			LocalObjectReference: corev1.LocalObjectReference{Name: contract.ConfigMapHub},
+			Key:                  contract.HubKey, Optional: yes(),
 		}}},
 	}
 }
@@ -126,7 +131,9 @@ func yes() *bool {
 
 // fromPod reads one variable from the pod of the step.
 func fromPod(name, path string) corev1.EnvVar {
-	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+	return corev1.EnvVar{
+		Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}},
+	}
 }
 
 // restricted is the strictest level of Pod Security. It names no user, because OpenShift assigns one.

@@ -88,18 +88,20 @@ func (p part) target() bool {
 }
 
 // volumes are a folder to write into, and the credentials of the target. Those are no workspace: a workspace names its
-// Secret before the run has a name. Without the Secret the target is the cluster of the run. A step that asks Prometheus
-// has a token for it, where an administrator has listed the server.
+// Secret before the run has a name. Without the Secret the target is the cluster of the run. A step that asks
+// Prometheus has a token for it, where an administrator has listed the server.
 func (p part) volumes() []corev1.Volume {
 	v := []corev1.Volume{{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	if p.target() {
 		v = append(v, corev1.Volume{Name: targetVolume, VolumeSource: corev1.VolumeSource{
-			Secret: &corev1.SecretVolumeSource{SecretName: contract.TargetSecret(paramRef(contract.ParamRunID)), Optional: yes()},
+			Secret: &corev1.SecretVolumeSource{SecretName: contract.TargetSecret(paramRef(contract.ParamRunID)),
+				Optional: yes()},
 		}})
 	}
 	if slices.ContainsFunc(p.steps, func(s stepPart) bool { return s.metrics }) {
 		v = append(v, corev1.Volume{Name: metricsVolume, VolumeSource: corev1.VolumeSource{
-			Secret: &corev1.SecretVolumeSource{SecretName: contract.MetricsSecret(paramRef(contract.ParamRunID)), Optional: yes()},
+			Secret: &corev1.SecretVolumeSource{SecretName: contract.MetricsSecret(paramRef(contract.ParamRunID)),
+				Optional: yes()},
 		}})
 	}
 	return v
@@ -134,12 +136,14 @@ func (p part) workspaces() []tektonv1.WorkspaceDeclaration {
 	}
 	if p.target() {
 		ws = append(ws, tektonv1.WorkspaceDeclaration{
-			Name: contract.WorkspaceTarget, ReadOnly: true, Optional: true, Description: workspaceAbout(contract.WorkspaceTarget),
+			Name: contract.WorkspaceTarget, ReadOnly: true, Optional: true,
+			Description: workspaceAbout(contract.WorkspaceTarget),
 		})
 	}
 	if p.secrets {
 		ws = append(ws, tektonv1.WorkspaceDeclaration{
-			Name: contract.WorkspaceSecrets, ReadOnly: true, Optional: true, Description: workspaceAbout(contract.WorkspaceSecrets),
+			Name: contract.WorkspaceSecrets, ReadOnly: true, Optional: true,
+			Description: workspaceAbout(contract.WorkspaceSecrets),
 		})
 	}
 	return ws

@@ -32,8 +32,10 @@ func provision() part {
 		params:  withAPIKey(),
 		secrets: true,
 		results: []string{contract.ResultEndpoint, contract.ResultReason},
-		steps: []stepPart{{name: contract.Provision, binary: contract.Provision, sub: "up", target: true, env: apiKey(), args: []string{
-			"--endpoint-result=" + resultPath(contract.ResultEndpoint), "--reason-result=" + resultPath(contract.ResultReason)}}},
+		steps: []stepPart{{name: contract.Provision, binary: contract.Provision, sub: "up", target: true,
+			env: apiKey(), args: []string{
+				"--endpoint-result=" + resultPath(contract.ResultEndpoint),
+				"--reason-result=" + resultPath(contract.ResultReason)}}},
 	}
 }
 
@@ -64,7 +66,8 @@ func release() part {
 		about:   "Takes the last scrape and the logs of the server under test, then removes it, so that its GPUs are free.",
 		secrets: true,
 		params:  withAPIKey(),
-		steps:   []stepPart{{name: contract.Release, binary: contract.Provision, sub: "release", target: true, env: apiKey()}},
+		steps: []stepPart{
+			{name: contract.Release, binary: contract.Provision, sub: "release", target: true, env: apiKey()}},
 	}
 }
 
@@ -97,7 +100,8 @@ func mlflowPush() part {
 
 // mlflowEnv is what a push is told beside the files of the run.
 func mlflowEnv() []corev1.EnvVar {
-	return append(mlflowAccess(), fromPod(contract.EnvMLflowParent, "metadata.annotations['"+contract.AnnotationMLflowParent+"']"), whereItRuns())
+	return append(mlflowAccess(),
+		fromPod(contract.EnvMLflowParent, "metadata.annotations['"+contract.AnnotationMLflowParent+"']"), whereItRuns())
 }
 
 // finish is one Task, because finally tasks run side by side and the order of its steps matters. No step has a
@@ -105,7 +109,8 @@ func mlflowEnv() []corev1.EnvVar {
 func finish() part {
 	p := finishKeep()
 	p.name, p.display = contract.Finish, "Finish"
-	p.about = "Removes what the run left on the target, gives its MLflow run the true status and sums it up, whatever happened before."
+	p.about = "Removes what the run left on the target, gives its MLflow run the true status and sums it up, " +
+		"whatever happened before."
 	p.params = append([]string{contract.ParamTeardownDeadline}, p.params...)
 	p.steps = append([]stepPart{{name: "teardown", binary: contract.Provision, sub: "down", target: true, goOn: true,
 		args: []string{"--deadline=" + paramRef(contract.ParamTeardownDeadline)}}}, p.steps...)
@@ -118,8 +123,10 @@ func finishKeep() part {
 		about:  "Gives the MLflow run of the run its true status and sums it up, whatever happened before.",
 		params: []string{contract.ParamFinalizeDeadline, contract.ParamStatus, contract.ParamLoads},
 		steps: []stepPart{
-			{name: "finalize", binary: contract.MLflowPush, sub: "finalize", goOn: true, env: mlflowEnv(), most: contract.Collect,
-				args: []string{"--deadline=" + paramRef(contract.ParamFinalizeDeadline), "--status=" + paramRef(contract.ParamStatus),
+			{name: "finalize", binary: contract.MLflowPush, sub: "finalize", goOn: true, env: mlflowEnv(),
+				most: contract.Collect,
+				args: []string{"--deadline=" + paramRef(contract.ParamFinalizeDeadline),
+					"--status=" + paramRef(contract.ParamStatus),
 					"--loads=" + paramRef(contract.ParamLoads)}},
 			{name: "summary", binary: contract.Provision, sub: "summary", goOn: true, args: []string{
 				"--deadline=" + SummaryDeadline.String(), "--status=" + paramRef(contract.ParamStatus)}},

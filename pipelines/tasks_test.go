@@ -88,10 +88,15 @@ func TestCredentialsComeFromSecretsOnly(t *testing.T) {
 
 // TestTheKeyOfTheServerGoesToWhoAsksIt, and to nobody else: what a task does not have it cannot give away.
 func TestTheKeyOfTheServerGoesToWhoAsksIt(t *testing.T) {
-	asks := []string{contract.Provision, contract.Smoketest, contract.LoadGen, contract.Release, Away(contract.Smoketest), Away(contract.LoadGen)}
+	asks := []string{
+		contract.Provision, contract.Smoketest, contract.LoadGen, contract.Release,
+		Away(contract.Smoketest), Away(contract.LoadGen),
+	}
 	for _, task := range makeTasks(t) {
 		want := slices.Contains(asks, task.Name)
-		named := slices.ContainsFunc(task.Spec.Params, func(p tektonv1.ParamSpec) bool { return p.Name == contract.ParamAPIKeySecret })
+		named := slices.ContainsFunc(task.Spec.Params, func(p tektonv1.ParamSpec) bool {
+			return p.Name == contract.ParamAPIKeySecret
+		})
 		given := false
 		for _, step := range task.Spec.Steps {
 			given = given || slices.ContainsFunc(step.Env, func(e corev1.EnvVar) bool { return e.Name == contract.EnvAPIKey })
@@ -104,7 +109,8 @@ func TestTheKeyOfTheServerGoesToWhoAsksIt(t *testing.T) {
 
 func TestTasksSayWhatResumingDoesWithThem(t *testing.T) {
 	want := map[string]string{
-		contract.Provision: contract.ResumeRepeat, contract.Smoketest: contract.ResumeRepeat, contract.LoadGen: contract.ResumeRestart,
+		contract.Provision: contract.ResumeRepeat, contract.Smoketest: contract.ResumeRepeat,
+		contract.LoadGen: contract.ResumeRestart,
 	}
 	want[Away(contract.Smoketest)], want[Away(contract.LoadGen)] = contract.ResumeRepeat, contract.ResumeRestart
 	for _, task := range makeTasks(t) {
@@ -136,7 +142,10 @@ func TestAMissingImageIsAnError(t *testing.T) {
 
 func TestTasksOfAPipelineFollowEachOther(t *testing.T) {
 	for _, remote := range []bool{false, true} {
-		testOrder(t, Shape{Loads: make([]Load, 3), Teardown: true, TeardownDeadline: time.Minute, FinalizeDeadline: time.Minute, Remote: remote})
+		testOrder(t, Shape{
+			Loads: make([]Load, 3), Teardown: true, TeardownDeadline: time.Minute,
+			FinalizeDeadline: time.Minute, Remote: remote,
+		})
 	}
 }
 
@@ -173,7 +182,8 @@ func TestTasksOfARemoteTargetRunThere(t *testing.T) {
 			continue
 		}
 		args := strings.Join(task.Spec.Steps[0].Args, " ")
-		for _, want := range []string{"exec ", "--image=reg.example/bflow/load-gen:v0.1.0", "--files-image=reg.example/bflow/collect:v0.1.0", "--cpu=$(params.load-cpu)", "--max-memory=4Gi",
+		for _, want := range []string{"exec ", "--image=reg.example/bflow/load-gen:v0.1.0",
+			"--files-image=reg.example/bflow/collect:v0.1.0", "--cpu=$(params.load-cpu)", "--max-memory=4Gi",
 			" -- --endpoint=$(params.endpoint) --measurement=$(params.measurement)"} {
 			if !strings.Contains(args, want) {
 				t.Errorf("no %q in %s", want, args)

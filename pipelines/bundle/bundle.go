@@ -84,13 +84,15 @@ func addendum(object runtime.Object) (mutate.Addendum, error) {
 	if err != nil {
 		return mutate.Addendum{}, fmt.Errorf("bundling %s: %w", name, err)
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed)), nil },
+	layer, err := tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed)), nil },
 		tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return mutate.Addendum{}, fmt.Errorf("bundling %s: %w", name, err)
 	}
 	return mutate.Addendum{Layer: layer, MediaType: types.OCILayer, Annotations: map[string]string{
-		AnnotationName: meta.GetName(), AnnotationKind: strings.ToLower(gvk.Kind), AnnotationAPIVersion: gvk.GroupVersion().String(),
+		AnnotationName: meta.GetName(), AnnotationKind: strings.ToLower(gvk.Kind),
+		AnnotationAPIVersion: gvk.GroupVersion().String(),
 	}}, nil
 }
 
@@ -101,7 +103,10 @@ func pack(name string, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	t := tar.NewWriter(z)
-	h := &tar.Header{Name: name, Mode: 0o600, Size: int64(len(text)), Typeflag: tar.TypeReg, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR}
+	h := &tar.Header{
+		Name: name, Mode: 0o600, Size: int64(len(text)), Typeflag: tar.TypeReg, ModTime: time.Unix(0, 0),
+		Format: tar.FormatUSTAR,
+	}
 	if err := t.WriteHeader(h); err != nil {
 		return nil, err
 	}

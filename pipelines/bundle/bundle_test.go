@@ -22,7 +22,8 @@ import (
 )
 
 // longPrefix is as long as names of registries in clouds get: a bundle must have room for them.
-const longPrefix = "123456789012.dkr.ecr.ap-southeast-2.amazonaws.com/platform-engineering/inference-benchmarks/third-party/bflow/"
+const longPrefix = "123456789012.dkr.ecr.ap-southeast-2.amazonaws.com/" +
+	"platform-engineering/inference-benchmarks/third-party/bflow/"
 
 func makeObjects(t *testing.T) []runtime.Object {
 	t.Helper()
@@ -38,7 +39,9 @@ func makeObjects(t *testing.T) []runtime.Object {
 }
 
 func makeTask(name string) *tektonv1.Task {
-	return &tektonv1.Task{TypeMeta: metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "Task"}, ObjectMeta: metav1.ObjectMeta{Name: name}}
+	return &tektonv1.Task{
+		TypeMeta: metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "Task"}, ObjectMeta: metav1.ObjectMeta{Name: name},
+	}
 }
 
 func TestABundleComesBackFromARegistryAsItWasPushed(t *testing.T) {
@@ -79,7 +82,8 @@ func TestABundleComesBackFromARegistryAsItWasPushed(t *testing.T) {
 		if err := json.Unmarshal(e.Text, &meta); err != nil {
 			t.Fatal(err)
 		}
-		if string(e.Text) != string(want) || e.Name != meta.Name || e.Kind != strings.ToLower(meta.Kind) || e.APIVersion != "tekton.dev/v1" || meta.APIVersion != e.APIVersion {
+		if string(e.Text) != string(want) || e.Name != meta.Name || e.Kind != strings.ToLower(meta.Kind) ||
+			e.APIVersion != "tekton.dev/v1" || meta.APIVersion != e.APIVersion {
 			t.Errorf("%s %s %s is not what was pushed", e.APIVersion, e.Kind, e.Name)
 		}
 	}
@@ -134,7 +138,8 @@ func TestWhatNoReaderTakesIsRefused(t *testing.T) {
 // TestOneReadGivesAWholeObject: tkn asks once for an object's bytes and takes what it gets.
 func TestOneReadGivesAWholeObject(t *testing.T) {
 	large := makeTask("large")
-	large.Spec.Description = strings.Repeat("x", bundle.MaxSize-len(`{"kind":"Task","apiVersion":"tekton.dev/v1","metadata":{"name":"large"},"spec":{"description":""}}`))
+	large.Spec.Description = strings.Repeat("x", bundle.MaxSize-len(
+		`{"kind":"Task","apiVersion":"tekton.dev/v1","metadata":{"name":"large"},"spec":{"description":""}}`))
 	img, err := bundle.Image(append(makeObjects(t), large))
 	if err != nil {
 		t.Fatal(err)

@@ -29,9 +29,13 @@ func Read(img v1.Image) ([]Entry, error) {
 	}
 	var entries []Entry
 	for n, d := range m.Layers {
-		e := Entry{APIVersion: d.Annotations[AnnotationAPIVersion], Kind: d.Annotations[AnnotationKind], Name: d.Annotations[AnnotationName]}
+		e := Entry{
+			APIVersion: d.Annotations[AnnotationAPIVersion], Kind: d.Annotations[AnnotationKind],
+			Name: d.Annotations[AnnotationName],
+		}
 		if e.APIVersion == "" || e.Name == "" || e.Kind == "" || strings.TrimSuffix(strings.ToLower(e.Kind), "s") != e.Kind {
-			return nil, fmt.Errorf("reading a bundle: layer %d is annotated as %q, %q, %q; want apiVersion, kind in lower case and singular, name", n, e.APIVersion, e.Kind, e.Name)
+			return nil, fmt.Errorf("reading a bundle: layer %d is annotated as %q, %q, %q; want apiVersion, kind in "+
+				"lower case and singular, name", n, e.APIVersion, e.Kind, e.Name)
 		}
 		layer, err := img.LayerByDigest(d.Digest)
 		if err != nil {

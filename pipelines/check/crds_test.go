@@ -66,7 +66,8 @@ func schemaOf(t *testing.T, path string) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return append([]byte("# From "+filepath.Base(path)+" of Tekton Pipelines (Apache-2.0, see LICENSE), version v1, without descriptions.\n"), out...)
+		return append([]byte("# From "+filepath.Base(path)+
+			" of Tekton Pipelines (Apache-2.0, see LICENSE), version v1, without descriptions.\n"), out...)
 	}
 	t.Fatalf("%s has no version v1", path)
 	return nil

@@ -12,7 +12,9 @@ var crds embed.FS
 
 // kinds returns those with a schema of their own, and its file.
 func kinds() map[string]string {
-	return map[string]string{"Task": "crds/task.yaml", "Pipeline": "crds/pipeline.yaml", "PipelineRun": "crds/pipelinerun.yaml"}
+	return map[string]string{
+		"Task": "crds/task.yaml", "Pipeline": "crds/pipeline.yaml", "PipelineRun": "crds/pipelinerun.yaml",
+	}
 }
 
 func loadSchemas() (map[string]*crd.Schema, error) {

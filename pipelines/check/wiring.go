@@ -12,7 +12,9 @@ import (
 // wiring checks that the objects of b fit each other: every reference leads to an object, every param and workspace
 // that is needed is bound and none that nobody declares, every result that is read is written.
 func wiring(b pipelines.Bundle) []error {
-	w := wire{tasks: map[string]*tektonv1.Task{}, pipelines: map[string]*tektonv1.Pipeline{}, configMaps: map[string]bool{}}
+	w := wire{
+		tasks: map[string]*tektonv1.Task{}, pipelines: map[string]*tektonv1.Pipeline{}, configMaps: map[string]bool{},
+	}
 	for _, t := range b.Tasks {
 		w.tasks[t.Name] = t
 	}
@@ -176,7 +178,8 @@ func (w *wire) run(r *tektonv1.PipelineRun) {
 	w.params("it", p.Spec.Params, r.Spec.Params)
 	w.runWorkspaces(p, r)
 	for _, spec := range r.Spec.TaskRunSpecs {
-		if !slices.ContainsFunc(slices.Concat(p.Spec.Tasks, p.Spec.Finally), func(t tektonv1.PipelineTask) bool { return t.Name == spec.PipelineTaskName }) {
+		if !slices.ContainsFunc(slices.Concat(p.Spec.Tasks, p.Spec.Finally),
+			func(t tektonv1.PipelineTask) bool { return t.Name == spec.PipelineTaskName }) {
 			w.problem("taskRunSpecs names task %q, which Pipeline %q does not have", spec.PipelineTaskName, p.Name)
 		}
 	}

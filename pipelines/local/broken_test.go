@@ -60,7 +60,8 @@ func TestAFullDiskLeavesEarlierResultsAndStillTearsDown(t *testing.T) {
 				t.Errorf("the teardown did not run: %v", err)
 			}
 			before, err := StatusOf(o.RunDir)
-			if err != nil || find(before, "first").Results["r"].StringVal != "kept" || read(t, filepath.Join(o.RunDir, "report")) != "kept" {
+			if err != nil || find(before, "first").Results["r"].StringVal != "kept" ||
+				read(t, filepath.Join(o.RunDir, "report")) != "kept" {
 				t.Errorf("what was done is lost: %+v, %v", before, err)
 			}
 			if err := os.Remove(filepath.Join(o.RunDir, "fill")); err != nil {
@@ -96,7 +97,8 @@ func TestAFolderThatCannotBeWrittenIsOneSentence(t *testing.T) {
 	o := testOptions(hostRoot(t), filepath.Join(file, "run"))
 	o.Objects = parse(t, deaf)
 	_, err := Run(t.Context(), o)
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "choose a folder that can be written") {
+	if err == nil || strings.Contains(err.Error(), "\n") ||
+		!strings.Contains(err.Error(), "choose a folder that can be written") {
 		t.Errorf("got %v", err)
 	}
 }

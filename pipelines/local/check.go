@@ -16,7 +16,8 @@ func (p *program) check(o Options) []Refusal {
 		c.refuse(p.where(), "its pod template sets variables or volumes")
 	}
 	for _, w := range p.spec.Workspaces {
-		if !w.Optional && !slices.ContainsFunc(p.run.Spec.Workspaces, func(b v1.WorkspaceBinding) bool { return b.Name == w.Name }) {
+		if !w.Optional &&
+			!slices.ContainsFunc(p.run.Spec.Workspaces, func(b v1.WorkspaceBinding) bool { return b.Name == w.Name }) {
 			c.refuse(p.where(), "workspace %q is required and not bound", w.Name)
 		}
 	}
@@ -184,8 +185,8 @@ func notOurs(s *v1.Step) string {
 	return fmt.Sprintf("image %q with command %q is not ours", s.Image, s.Command[0])
 }
 
-// variable refuses a value that cannot be found. One whose Secret or ConfigMap has a variable for a name is left for the
-// run to find.
+// variable refuses a value that cannot be found. One whose Secret or ConfigMap has a variable for a name is left for
+// the run to find.
 func (c *checker) variable(where string, v corev1.EnvVar) {
 	if v.ValueFrom == nil || podOnly(v) {
 		return

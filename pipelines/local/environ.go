@@ -12,7 +12,8 @@ import (
 // inherited are the variables of the host that every step sees: what programs need to find files, names and each other.
 func inherited() []string {
 	return []string{
-		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
+		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH",
+		"SSL_CERT_FILE", "SSL_CERT_DIR",
 		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
 	}
 }
@@ -104,7 +105,8 @@ func (e *environ) source(s corev1.EnvFromSource) (map[string]string, error) {
 	if s.SecretRef != nil {
 		content := e.secrets.all(s.SecretRef.Name)
 		if len(content) == 0 && !isTrue(s.SecretRef.Optional) {
-			return nil, fmt.Errorf("finding Secret %q: it has no value on this host; map its keys to variables", s.SecretRef.Name)
+			return nil, fmt.Errorf("finding Secret %q: it has no value on this host; map its keys to variables",
+				s.SecretRef.Name)
 		}
 		return content, nil
 	}

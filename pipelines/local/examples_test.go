@@ -14,8 +14,8 @@ import (
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// TestTektonExamples says for each example of the Tekton module whether it runs here or why not, in testdata/examples.txt.
-// Where nothing but foreign images is in the way, it says so: mapped to this host they run.
+// TestTektonExamples says for each example of the Tekton module whether it runs here or why not, in
+// testdata/examples.txt. Where nothing but foreign images is in the way, it says so: mapped to this host they run.
 func TestTektonExamples(t *testing.T) {
 	root := exampleDir(t)
 	var lines strings.Builder
@@ -124,8 +124,8 @@ func notHere() map[string]string {
 	}
 }
 
-// TestTektonExamplesEndAsTheySay runs the examples that need nothing but a shell. Their scripts check what they are given
-// and fail otherwise, so that each is a test of Tekton's semantics, written by its authors.
+// TestTektonExamplesEndAsTheySay runs the examples that need nothing but a shell. Their scripts check what they are
+// given and fail otherwise, so that each is a test of Tekton's semantics, written by its authors.
 func TestTektonExamplesEndAsTheySay(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("the examples need bash on this host")

@@ -33,7 +33,8 @@ func Run(ctx context.Context, o Options) (Status, error) {
 	}
 	defer held.close()
 	if len(held.records) > 0 {
-		return replay(held.records).status, fmt.Errorf("starting run %q: %q already contains it; resume it, or delete it first", o.RunID, o.RunDir)
+		return replay(held.records).status,
+			fmt.Errorf("starting run %q: %q already contains it; resume it, or delete it first", o.RunID, o.RunDir)
 	}
 	if err := saveObjects(o.RunDir, o.Objects); err != nil {
 		return Status{}, err
@@ -42,8 +43,8 @@ func Run(ctx context.Context, o Options) (Status, error) {
 }
 
 // Resume goes on with the run in o.RunDir as its next attempt: finished tasks keep their results, subject to the
-// annotation contract.AnnotationResume of their Tasks, and but those of o.Again; finally tasks run again. Processes that a dead executor left
-// are killed first. Objects, RunID and Attempt of o are not read.
+// annotation contract.AnnotationResume of their Tasks, and but those of o.Again; finally tasks run again. Processes
+// that a dead executor left are killed first. Objects, RunID and Attempt of o are not read.
 func Resume(ctx context.Context, o Options) (Status, error) {
 	if _, err := os.Stat(journalPath(o.RunDir)); err != nil {
 		return Status{}, fmt.Errorf("resuming %q: %w", o.RunDir, ErrNoRun)
@@ -58,7 +59,9 @@ func Resume(ctx context.Context, o Options) (Status, error) {
 		return before.status, fmt.Errorf("resuming run %q: it never started; run it again", filepath.Base(o.RunDir))
 	}
 	if before.status.State == Succeeded {
-		return before.status, fmt.Errorf("resuming run %q: nothing is left to do; start a new run of the same plan with bflow rerun", filepath.Base(o.RunDir))
+		return before.status,
+			fmt.Errorf("resuming run %q: nothing is left to do; start a new run of the same plan with bflow rerun",
+				filepath.Base(o.RunDir))
 	}
 	if err := endLeftovers(o.RunDir, held.records); err != nil {
 		return before.status, err

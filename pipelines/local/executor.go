@@ -92,7 +92,9 @@ func (e *executor) tasks(ctx, root context.Context) {
 		cancel(&ending{Cancelled, v1.TaskRunReasonCancelled.String(), "the run could not be recorded: " + err.Error()})
 	}
 	defer step.AfterFunc(ctx, func() {
-		e.ledger.record(Record{Kind: CancelRequested, Reason: v1.PipelineRunReasonCancelledRunningFinally.String(), Message: "cancelled"})
+		e.ledger.record(Record{
+			Kind: CancelRequested, Reason: v1.PipelineRunReasonCancelledRunningFinally.String(), Message: "cancelled",
+		})
 		cancel(&ending{Cancelled, v1.TaskRunReasonCancelled.String(), "the run was cancelled"})
 	})()
 	e.runGraph(phase)
@@ -126,7 +128,8 @@ func (e *executor) onStop(cancelRoot context.CancelCauseFunc) func() {
 
 func (e *executor) opening() Record {
 	return Record{
-		Kind: AttemptStarted, RunID: e.o.RunID, Pipeline: e.program.pipeline, Matrix: e.program.run.Labels[contract.LabelMatrix], Attempt: e.o.Attempt, PID: os.Getpid(),
+		Kind: AttemptStarted, RunID: e.o.RunID, Pipeline: e.program.pipeline,
+		Matrix: e.program.run.Labels[contract.LabelMatrix], Attempt: e.o.Attempt, PID: os.Getpid(),
 		Tasks: freshTasks(e.program.spec),
 	}
 }
@@ -141,8 +144,8 @@ func (e *executor) addTemporary(dir string) {
 	e.temporary = append(e.temporary, dir)
 }
 
-// clear removes what only a living executor may leave about, and the private folders of tasks unless someone may want to
-// look into them.
+// clear removes what only a living executor may leave about, and the private folders of tasks unless someone may want
+// to look into them.
 func (e *executor) clear() {
 	gone := append(e.temporary, filepath.Join(e.o.RunDir, dirSecrets))
 	if e.ledger.status().State == Succeeded {
@@ -158,5 +161,7 @@ func limit(ctx context.Context, d time.Duration, name string) (context.Context, 
 	if d <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, &ending{TimedOut, v1.TaskRunReasonTimedOut.String(), fmt.Sprintf("%s of %s is over", name, d)})
+	return context.WithTimeoutCause(ctx, d, &ending{
+		TimedOut, v1.TaskRunReasonTimedOut.String(), fmt.Sprintf("%s of %s is over", name, d),
+	})
 }

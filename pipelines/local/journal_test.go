@@ -18,7 +18,8 @@ func story(t *testing.T) ([]Record, []byte) {
 	t.Helper()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	records := []Record{
-		{Kind: AttemptStarted, RunID: "r", Attempt: 1, PID: 7, Tasks: []Task{{Name: "a", State: Pending}, {Name: "b", State: Pending}, {Name: "c", State: Pending}}},
+		{Kind: AttemptStarted, RunID: "r", Attempt: 1, PID: 7,
+			Tasks: []Task{{Name: "a", State: Pending}, {Name: "b", State: Pending}, {Name: "c", State: Pending}}},
 		{Kind: TaskStarted, Task: "a"},
 		{Kind: RunStarted, Task: "a", TaskRun: "r-a"},
 		{Kind: StepStarted, Task: "a", TaskRun: "r-a", Step: "s", PID: 8, Ticks: 9, Log: "local/logs/a.log"},
@@ -150,12 +151,13 @@ func TestARunKilledAfterAnyRecordEndsAsIfItHadNotBeen(t *testing.T) {
 	}
 }
 
-// FuzzReadJournal checks that no content of the file makes the reader fail other than by an error, that what it reads is
-// a prefix of the file, and that reading that prefix again gives the same.
+// FuzzReadJournal checks that no content of the file makes the reader fail other than by an error, that what it reads
+// is a prefix of the file, and that reading that prefix again gives the same.
 func FuzzReadJournal(f *testing.F) {
 	f.Add([]byte(""))
 	f.Add([]byte("{\"kind\":\"task_started\",\"task\":\"a\"}\n{\"ki"))
-	f.Add([]byte("{\"kind\":\"attempt_started\",\"tasks\":[{\"name\":\"a\"}]}\n{\"kind\":\"task_kept\",\"task\":\"a\",\"tasks\":[]}\n"))
+	f.Add([]byte("{\"kind\":\"attempt_started\",\"tasks\":[{\"name\":\"a\"}]}\n{\"kind\":\"task_kept\"," +
+		"\"task\":\"a\",\"tasks\":[]}\n"))
 	f.Add([]byte("\n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		records, size, err := readJournal(bytes.NewReader(data))

@@ -40,8 +40,8 @@ func (f folders) secret(name string, items []corev1.KeyToPath) (string, error) {
 	return dir, writeFiles(dir, content, items, 0o400)
 }
 
-// projected writes the keys of several Secrets as files that only this user can read. Those without a value are absent. The folder
-// goes with the executor.
+// projected writes the keys of several Secrets as files that only this user can read. Those without a value are absent.
+// The folder goes with the executor.
 func (f folders) projected(name string, source *corev1.ProjectedVolumeSource) (string, error) {
 	dir := filepath.Join(f.runDir, dirSecrets, "projected-"+name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -75,7 +75,8 @@ func (l *ledger) err() error {
 // event is what events.jsonl says of r; transitions of single processes are left to the journal.
 func event(r Record) (step.Event, bool) {
 	switch r.Kind {
-	case AttemptStarted, AttemptFinished, TaskKept, TaskSkipped, TaskStarted, TaskFinished, RunRetried, CancelRequested, FinallyStarted:
+	case AttemptStarted, AttemptFinished, TaskKept, TaskSkipped, TaskStarted, TaskFinished, RunRetried,
+		CancelRequested, FinallyStarted:
 	default:
 		return step.Event{}, false
 	}

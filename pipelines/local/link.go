@@ -42,7 +42,8 @@ func findTask(ctx context.Context, pt *v1.PipelineTask, objects pipelines.Bundle
 	case ref == nil:
 		return body{}, "it names no Task"
 	case ref.Resolver != "":
-		return body{}, fmt.Sprintf("its Task comes from the %q resolver; only inline ones and those beside it run here", ref.Resolver)
+		return body{}, fmt.Sprintf("its Task comes from the %q resolver; only inline ones and those beside it run here",
+			ref.Resolver)
 	}
 	for _, t := range objects.Tasks {
 		if t.Name == ref.Name {

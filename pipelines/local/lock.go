@@ -17,7 +17,8 @@ type holder struct {
 }
 
 // lock takes runDir for this process, until unlock. The lock belongs to the open file (not to the
-// process, nor to a child), so the kernel drops it however the executor ends, and it can be asked for without taking it.
+// process, nor to a child), so the kernel drops it however the executor ends, and it can be asked for without taking
+// it.
 func lock(runDir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(runDir, fileLock), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

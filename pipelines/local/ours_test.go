@@ -43,13 +43,17 @@ func TestThePipelineOfARunRunsHere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shape := pipelines.Shape{Loads: make([]pipelines.Load, 2), Teardown: true, TeardownDeadline: time.Minute, FinalizeDeadline: time.Minute}
+	shape := pipelines.Shape{
+		Loads: make([]pipelines.Load, 2), Teardown: true, TeardownDeadline: time.Minute, FinalizeDeadline: time.Minute,
+	}
 	o := testOptions(hostRoot(t), filepath.Join(t.TempDir(), "run"))
 	o.HostImages, o.Env = nil, append(o.Env, noteCalls+"=1")
 	o.PassEnv = append(o.PassEnv, noteCalls)
 	o.Objects = parse(t, oursRun)
 	o.Objects.Tasks = tasks
-	o.Objects.Pipelines = []*v1.Pipeline{pipelines.New("bench", "v0.0.0", shape, func(name string) *v1.TaskRef { return &v1.TaskRef{Name: name} })}
+	o.Objects.Pipelines = []*v1.Pipeline{
+		pipelines.New("bench", "v0.0.0", shape, func(name string) *v1.TaskRef { return &v1.TaskRef{Name: name} }),
+	}
 	s, err := Run(t.Context(), o)
 	if err != nil || s.State != Succeeded || s.Results[contract.ResultVerdict].StringVal != "noted" {
 		t.Fatalf("ended as %+v, %v", s, err)
@@ -57,7 +61,8 @@ func TestThePipelineOfARunRunsHere(t *testing.T) {
 	got := strings.Split(strings.TrimSpace(read(t, filepath.Join(s.RunDir, "notes"))), "\n")
 	want := []string{
 		"provision up", "smoketest", "load-gen --measurement=0", "load-gen --measurement=1", "provision release", "collect",
-		"mlflow-push push", "mlflow-push verdict", "provision down", "mlflow-push finalize --status=Succeeded", "provision summary --status=Succeeded",
+		"mlflow-push push", "mlflow-push verdict", "provision down", "mlflow-push finalize --status=Succeeded",
+		"provision summary --status=Succeeded",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("calls:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -33,7 +33,8 @@ func startTicks(pid int) (uint64, error) {
 // successor of the same number from being hit.
 func kill(pid int, sig unix.Signal, is func(pid int) bool) error {
 	fd, err := unix.PidfdOpen(pid, 0)
-	// The number of a process that has ended may be that of another one's thread, which some kernels call ENOENT, others EINVAL.
+	// The number of a process that has ended may be that of another one's thread, which some kernels call ENOENT,
+	// others EINVAL.
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL) {
 		return nil
 	}

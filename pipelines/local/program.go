@@ -41,7 +41,9 @@ func link(o Options) (*program, []Refusal) {
 		return nil, []Refusal{{Why: fmt.Sprintf("want one PipelineRun, got %d", n)}}
 	}
 	ctx := tektonContext()
-	p := &program{run: o.Objects.PipelineRuns[0].DeepCopy(), bodies: map[string]body{}, configs: map[string]*corev1.ConfigMap{}}
+	p := &program{
+		run: o.Objects.PipelineRuns[0].DeepCopy(), bodies: map[string]body{}, configs: map[string]*corev1.ConfigMap{},
+	}
 	p.run.Name, p.run.GenerateName = o.RunID, ""
 	if p.run.Name == "" {
 		p.run.Name = "run"
@@ -75,7 +77,10 @@ func (p *program) findPipeline(ctx context.Context, objects pipelines.Bundle) *R
 	case ref == nil:
 		return &Refusal{p.where(), "it names no Pipeline"}
 	case ref.Resolver != "":
-		return &Refusal{p.where(), fmt.Sprintf("its Pipeline comes from the %q resolver; only inline ones and those beside it run here", ref.Resolver)}
+		return &Refusal{
+			p.where(), fmt.Sprintf(
+				"its Pipeline comes from the %q resolver; only inline ones and those beside it run here", ref.Resolver),
+		}
 	}
 	for _, pl := range objects.Pipelines {
 		if pl.Name == ref.Name {

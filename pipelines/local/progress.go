@@ -35,7 +35,8 @@ func (p *progress) apply(r Record) {
 	case FinallyStarted:
 		s.Phase = "finally"
 	case AttemptFinished:
-		s.State, s.Reason, s.Message, s.ExitCode = r.State, r.Reason, r.Message, r.ExitCode
+		s.State, s.Reason = r.State, r.Reason
+		s.Message, s.ExitCode = r.Message, r.ExitCode
 		s.Finished, s.Results, s.Phase = r.Time, r.Results, ""
 	default:
 		if t := p.task(r.Task); t != nil {
@@ -57,7 +58,8 @@ func (p *progress) applyTask(t *Task, r Record) {
 		t.State, t.Started, t.Attempt = Running, r.Time, p.status.Attempt
 		delete(p.finished, t.Name)
 	case TaskFinished:
-		t.State, t.Reason, t.Message, t.Step, t.ExitCode = r.State, r.Reason, r.Message, r.Step, r.ExitCode
+		t.State, t.Reason, t.Message = r.State, r.Reason, r.Message
+		t.Step, t.ExitCode = r.Step, r.ExitCode
 		t.Ignored, t.Results, t.Finished = r.Ignored, r.Results, r.Time
 		if t.State == Succeeded {
 			p.finished[t.Name] = *t
@@ -80,10 +82,12 @@ func applyRun(t *Task, r Record) {
 	case RunRetried:
 		*run = TaskRun{Name: run.Name, Params: run.Params, Retries: run.Retries + 1, State: Running, Started: r.Time}
 	case RunFinished:
-		run.State, run.Reason, run.Message, run.Results, run.Finished = r.State, r.Reason, r.Message, r.Results, r.Time
+		run.State, run.Reason, run.Message = r.State, r.Reason, r.Message
+		run.Results, run.Finished = r.Results, r.Time
 	case StepStarted:
 		run.Steps = append(run.Steps, StepStatus{
-			Name: r.Step, Program: r.Program, Path: r.Path, Log: r.Log, PID: r.PID, Ticks: r.Ticks, State: Running, Started: r.Time,
+			Name: r.Step, Program: r.Program, Path: r.Path, Log: r.Log, PID: r.PID, Ticks: r.Ticks,
+			State: Running, Started: r.Time,
 		})
 	case StepFinished:
 		if n := len(run.Steps); n > 0 && run.Steps[n-1].Name == r.Step {

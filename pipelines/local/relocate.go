@@ -9,8 +9,8 @@ import (
 // relocation replaces paths of a container by folders of this host.
 type relocation map[string]string // mount path to folder
 
-// step replaces the paths that the author of a Task wrote into a step. It comes before the variables are replaced: their
-// values are folders of this host already, and may lie below a mount path such as /tmp.
+// step replaces the paths that the author of a Task wrote into a step. It comes before the variables are replaced:
+// their values are folders of this host already, and may lie below a mount path such as /tmp.
 func (r relocation) step(s *v1.Step) {
 	for i := range s.Args {
 		s.Args[i] = r.apply(s.Args[i])

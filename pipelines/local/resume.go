@@ -9,8 +9,8 @@ import (
 )
 
 // keep chooses the finished tasks that need not run again. A task marked "repeat" runs again while one marked
-// "restart" is unfinished: what it made died with the executor, and the other needs it. What is neither made something of
-// all that came before it, and is kept only where all of that is.
+// "restart" is unfinished: what it made died with the executor, and the other needs it. What is neither made something
+// of all that came before it, and is kept only where all of that is.
 func (p *program) keep(finished map[string]Task) map[string]Task {
 	again := false
 	for _, pt := range p.spec.Tasks {

@@ -128,7 +128,8 @@ func describe(t *testing.T, runDir string, s Status, err error) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&b, "log %s:\n  %s\n", filepath.Base(log), strings.ReplaceAll(strings.TrimSpace(string(data)), "\n", "\n  "))
+		fmt.Fprintf(&b, "log %s:\n  %s\n", filepath.Base(log),
+			strings.ReplaceAll(strings.TrimSpace(string(data)), "\n", "\n  "))
 	}
 	real, err := filepath.EvalSymlinks(runDir)
 	if err != nil {

@@ -46,7 +46,8 @@ func StatusOf(runDir string) (Status, error) {
 	case alive:
 		s.PID = by.PID
 	case !s.State.Done():
-		s.State, s.Message, s.ExitCode = Interrupted, "its executor is gone; bflow resume continues the run", contract.ExitInterrupted
+		s.State, s.Message, s.ExitCode = Interrupted, "its executor is gone; bflow resume continues the run",
+			contract.ExitInterrupted
 	}
 	if s.RunID == "" {
 		s.RunID = filepath.Base(runDir)
@@ -79,7 +80,8 @@ func List(root string) ([]Status, error) {
 	return runs, errors.Join(errs...)
 }
 
-// Cancel asks the living executor of runDir to cancel, by SIGTERM: running tasks end, finally tasks run. It does not wait.
+// Cancel asks the living executor of runDir to cancel, by SIGTERM: running tasks end, finally tasks run. It does not
+// wait.
 func Cancel(runDir string) error {
 	if _, err := os.Stat(journalPath(runDir)); err != nil {
 		return fmt.Errorf("cancelling %q: %w", runDir, ErrNoRun)

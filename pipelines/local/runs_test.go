@@ -21,7 +21,8 @@ func TestRunsAreListedNewestFirst(t *testing.T) {
 		}
 	}
 	for path, err := range map[string]error{
-		"no run": os.Mkdir(filepath.Join(runs, "no run"), 0o755), "file": os.WriteFile(filepath.Join(runs, "file"), nil, 0o644),
+		"no run": os.Mkdir(filepath.Join(runs, "no run"), 0o755),
+		"file":   os.WriteFile(filepath.Join(runs, "file"), nil, 0o644),
 	} {
 		if err != nil {
 			t.Fatal(path, err)
@@ -45,10 +46,13 @@ func TestRoot(t *testing.T) {
 	}{
 		{name: "XDG_DATA_HOME comes first", xdg: "/data", home: "/home/u", want: "/data/bflow/runs"},
 		{name: "else the home folder", home: "/home/u", want: "/home/u/.local/share/bflow/runs"},
-		{name: "a relative XDG_DATA_HOME is ignored, as its standard says", xdg: "data", home: "/home/u", want: "/home/u/.local/share/bflow/runs"},
+		{name: "a relative XDG_DATA_HOME is ignored, as its standard says", xdg: "data", home: "/home/u",
+			want: "/home/u/.local/share/bflow/runs"},
 		{name: "without either there is no root", fails: true},
 	} {
-		got, err := Root(func(name string) string { return map[string]string{"XDG_DATA_HOME": row.xdg, "HOME": row.home}[name] })
+		got, err := Root(func(name string) string {
+			return map[string]string{"XDG_DATA_HOME": row.xdg, "HOME": row.home}[name]
+		})
 		if got != row.want || (err != nil) != row.fails {
 			t.Errorf("%s: got %q, %v", row.name, got, err)
 		}
@@ -76,7 +80,8 @@ func TestAnObserverSeesEachTransition(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Kind{
-		AttemptStarted, TaskStarted, RunStarted, StepStarted, StepFinished, StepStarted, StepFinished, StepStarted, StepFinished,
+		AttemptStarted, TaskStarted, RunStarted, StepStarted, StepFinished, StepStarted, StepFinished,
+		StepStarted, StepFinished,
 		RunFinished, TaskFinished, AttemptFinished,
 	}
 	if !slices.Equal(seen.kinds, want) {

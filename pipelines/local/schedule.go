@@ -75,7 +75,8 @@ func (e *executor) skip(pt *v1.PipelineTask, why v1.SkippingReason) {
 func (e *executor) fail(pt *v1.PipelineTask, missing *v1.ResultRef) {
 	e.ledger.record(Record{
 		Kind: TaskFinished, Task: pt.Name, State: Failed, Reason: v1.PipelineRunReasonInvalidTaskResultReference.String(),
-		Message: fmt.Sprintf("it needs result %q of task %q, which did not write it", missing.Result, missing.PipelineTask), ExitCode: 1,
+		Message: fmt.Sprintf("it needs result %q of task %q, which did not write it",
+			missing.Result, missing.PipelineTask), ExitCode: 1,
 		Ignored: pt.OnError == v1.PipelineTaskContinue,
 	})
 }

@@ -10,7 +10,9 @@ import (
 )
 
 // skipReason returns why a task that is ready does not run, in Tekton's order of reasons; None when it runs.
-func (e *executor) skipReason(ctx context.Context, state Status, pt *v1.PipelineTask, missing *v1.ResultRef) v1.SkippingReason {
+func (e *executor) skipReason(
+	ctx context.Context, state Status, pt *v1.PipelineTask, missing *v1.ResultRef,
+) v1.SkippingReason {
 	switch {
 	case ctx.Err() != nil:
 		return contextSkip(ctx)

@@ -49,12 +49,13 @@ type Results map[string]v1.ParamValue
 
 // Task is the state of one task of the Pipeline.
 type Task struct {
-	Name     string    `json:"name"`
-	Finally  bool      `json:"finally,omitempty"`
-	State    State     `json:"state"`
-	Reason   string    `json:"reason,omitempty"`
-	Message  string    `json:"message,omitempty"`
-	Attempt  int       `json:"attempt,omitempty"` // attempt of the run in which it ran; lower than the run's: kept by a resume
+	Name    string `json:"name"`
+	Finally bool   `json:"finally,omitempty"`
+	State   State  `json:"state"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// attempt of the run in which it ran; lower than the run's: kept by a resume
+	Attempt  int       `json:"attempt,omitempty"`
 	Ignored  bool      `json:"ignored,omitempty"` // it failed, and onError says to go on
 	Step     string    `json:"step,omitempty"`    // that failed, where the task has others
 	ExitCode int       `json:"exitCode"`          // of its first failed step

@@ -101,7 +101,8 @@ func (t *taskRun) process(ctx context.Context, s *v1.Step, r room, paths relocat
 	rec := Record{Task: t.pt.Name, TaskRun: t.name, Step: s.Name}
 	code, err := p.run(ctx, t.e.launcher, func(pid int) error {
 		start := rec
-		start.Kind, start.PID, start.Program, start.Path, start.Log = StepStarted, pid, prog.kind, prog.argv[0], logName
+		start.Kind, start.PID, start.Program = StepStarted, pid, prog.kind
+		start.Path, start.Log = prog.argv[0], logName
 		start.Ticks, err = startTicks(pid)
 		t.e.ledger.record(start)
 		return err
@@ -139,9 +140,9 @@ func (t *taskRun) environ(s *v1.Step, paths relocation) ([]string, error) {
 	return e.list, nil
 }
 
-// fall returns the reason of a step that exited with code, and words for one that a signal ended which it cannot answer:
-// none of its own say why. starved says that the kernel has killed a process of this control group meanwhile, because
-// memory ran out.
+// fall returns the reason of a step that exited with code, and words for one that a signal ended which it cannot
+// answer: none of its own say why. starved says that the kernel has killed a process of this control group meanwhile,
+// because memory ran out.
 func fall(code int, starved bool) (reason, words string) {
 	switch {
 	case code != 128+int(unix.SIGKILL):

@@ -146,12 +146,14 @@ func TestAFailedRunIsResumedFromTheFailedTask(t *testing.T) {
 	}
 }
 
-// TestAMeasurementThatIsNotKeptRunsAgain, and with it the deployment that it needs and what was made of it; others are kept.
+// TestAMeasurementThatIsNotKeptRunsAgain, and with it the deployment that it needs and what was made of it; others are
+// kept.
 func TestAMeasurementThatIsNotKeptRunsAgain(t *testing.T) {
 	root, dir := hostRoot(t), filepath.Join(t.TempDir(), "run")
 	o := testOptions(root, dir)
 	o.Objects = parse(t, strings.NewReplacer("hang-once, $(workspaces.run.path)/measure", "say, done",
-		"args: [add, $(workspaces.run.path)/notes, $(params.what)]", `args: [add, $(workspaces.run.path)/notes, $(params.what), ";", exit-if, "$(workspaces.run.path)/fail-$(params.what)"]`).Replace(long))
+		"args: [add, $(workspaces.run.path)/notes, $(params.what)]", `args: [add, $(workspaces.run.path)/notes, `+
+			`$(params.what), ";", exit-if, "$(workspaces.run.path)/fail-$(params.what)"]`).Replace(long))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +173,8 @@ func TestAMeasurementThatIsNotKeptRunsAgain(t *testing.T) {
 	if err != nil || s.State != Succeeded {
 		t.Fatalf("second attempt: %+v, %v", s, err)
 	}
-	for name, attempt := range map[string]int{"prepare": 1, "deploy": 2, "measure-0": 2, "measure-1": 1, "report": 2, "finish": 2} {
+	for name, attempt := range map[string]int{"prepare": 1, "deploy": 2, "measure-0": 2, "measure-1": 1,
+		"report": 2, "finish": 2} {
 		if got := find(s, name); got.Attempt != attempt {
 			t.Errorf("task %s is of attempt %d, want %d", name, got.Attempt, attempt)
 		}
@@ -190,7 +193,8 @@ func TestCancelEndsTasksAndRunsFinally(t *testing.T) {
 		t.Errorf("exit code %d, want %d", got, contract.ExitInterrupted)
 	}
 	s, err := StatusOf(dir)
-	if err != nil || s.State != Cancelled || find(s, "measure-1").State != Cancelled || find(s, "finish").State != Succeeded {
+	if err != nil || s.State != Cancelled || find(s, "measure-1").State != Cancelled ||
+		find(s, "finish").State != Succeeded {
 		t.Errorf("cancelled: %+v, %v", s, err)
 	}
 	if !strings.HasSuffix(read(t, filepath.Join(dir, "notes")), "finish after Failed\n") {
@@ -227,7 +231,8 @@ spec:
 
 func TestAStepThatIgnoresSIGTERMIsKilledAfterTheGracePeriod(t *testing.T) {
 	o := testOptions(hostRoot(t), filepath.Join(t.TempDir(), "run"))
-	o.Objects, o.Grace = parse(t, strings.ReplaceAll(deaf, "deaf, $(workspaces.run.path)/end", "say, end")), 50*time.Millisecond
+	o.Objects, o.Grace = parse(t,
+		strings.ReplaceAll(deaf, "deaf, $(workspaces.run.path)/end", "say, end")), 50*time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { eventually.Happens(ctx, there(filepath.Join(o.RunDir, "deaf.started"))); cancel() }()
 	s, err := Run(ctx, o)
@@ -325,7 +330,8 @@ func TestANumberThatIsAThreadNowIsNoProcessOfTheRun(t *testing.T) {
 		}
 		return errors.New("there is none")
 	})
-	if err := endLeftovers(t.TempDir(), []Record{{Kind: StepStarted, TaskRun: "t", Step: "s", PID: tid, Ticks: 1}}); err != nil {
+	if err := endLeftovers(t.TempDir(),
+		[]Record{{Kind: StepStarted, TaskRun: "t", Step: "s", PID: tid, Ticks: 1}}); err != nil {
 		t.Error(err)
 	}
 }

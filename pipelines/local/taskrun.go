@@ -138,8 +138,8 @@ func (t *taskRun) enter(room room, try int) (values, mounts, error) {
 	return scope, mounted, nil
 }
 
-// given returns the params that t's task and its combination give. An inline task also has those of the Pipeline that it
-// declares, except where it has a default: that wins, and scope forgets the Pipeline's.
+// given returns the params that t's task and its combination give. An inline task also has those of the Pipeline that
+// it declares, except where it has a default: that wins, and scope forgets the Pipeline's.
 func (t *taskRun) given(scope values) v1.Params {
 	given := scope.params(append(t.pt.Params.DeepCopy(), t.params...))
 	if t.body.task != "" {

@@ -28,7 +28,8 @@ func (e *executor) runTask(ctx context.Context, pt *v1.PipelineTask) {
 	}
 	e.ledger.record(Record{
 		Kind: TaskFinished, Task: pt.Name, Step: out.step, State: out.state, Reason: out.reason, Message: out.message,
-		ExitCode: out.exitCode, Results: out.results, Ignored: pt.OnError == v1.PipelineTaskContinue && (out.state == Failed || out.state == TimedOut),
+		ExitCode: out.exitCode, Results: out.results, Ignored: pt.OnError == v1.PipelineTaskContinue &&
+			(out.state == Failed || out.state == TimedOut),
 	})
 }
 

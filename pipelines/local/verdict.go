@@ -72,7 +72,8 @@ func exitOf(state State, tasks []Task) int {
 		return contract.ExitPass
 	}
 	for _, code := range []int{
-		contract.ExitUsage, contract.ExitUnhealthy, contract.ExitFail, contract.ExitInvalid, contract.ExitBreach, contract.ExitInconclusive,
+		contract.ExitUsage, contract.ExitUnhealthy, contract.ExitFail, contract.ExitInvalid, contract.ExitBreach,
+		contract.ExitInconclusive,
 	} {
 		for _, t := range tasks {
 			if fell(t) && !t.Ignored && known(t.ExitCode) == code {

@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 // noteCalls is a variable that makes programs of ours only note how they were called.
 const noteCalls = "NOTE_CALLS"
 
-// note adds its name, its subcommand and what tells it from others to the notes of the run directory, checks that it was
-// given a plan, and writes each result it was asked for.
+// note adds its name, its subcommand and what tells it from others to the notes of the run directory, checks that it
+// was given a plan, and writes each result it was asked for.
 func note(name string, args []string) int {
 	call, runDir := []string{name}, ""
 	for _, arg := range args {

@@ -36,10 +36,15 @@ func Shapes() []pipelines.Shape {
 	var shapes []pipelines.Shape
 	down, finalize := pipelines.FinishDeadlines(withTeardown, true)
 	for n := 1; n <= maxDeployed; n++ {
-		shapes = append(shapes, pipelines.Shape{Loads: make([]pipelines.Load, n), Teardown: true, TeardownDeadline: down, FinalizeDeadline: finalize})
+		shapes = append(shapes, pipelines.Shape{
+			Loads: make([]pipelines.Load, n), Teardown: true, TeardownDeadline: down, FinalizeDeadline: finalize,
+		})
 	}
 	for n := 1; n <= maxRemote; n++ {
-		shapes = append(shapes, pipelines.Shape{Remote: true, Loads: make([]pipelines.Load, n), Teardown: true, TeardownDeadline: down, FinalizeDeadline: finalize})
+		shapes = append(shapes, pipelines.Shape{
+			Remote: true, Loads: make([]pipelines.Load, n), Teardown: true, TeardownDeadline: down,
+			FinalizeDeadline: finalize,
+		})
 	}
 	_, finalize = pipelines.FinishDeadlines(alone, false)
 	for n := 1; n <= maxEndpoint; n++ {
@@ -58,8 +63,9 @@ func Has(s pipelines.Shape) bool {
 	return false
 }
 
-// PipelineName is the name of the Pipeline of a shape in a bundle of one bflow version. It covers how tasks are wired, so
-// a bundle of a version that wires them otherwise has no Pipeline of that name, and a run that asks for it fails at once.
+// PipelineName is the name of the Pipeline of a shape in a bundle of one bflow version. It covers how tasks are wired,
+// so a bundle of a version that wires them otherwise has no Pipeline of that name, and a run that asks for it fails at
+// once.
 func PipelineName(version string, s pipelines.Shape) string {
 	sum := sha256.Sum256([]byte(text(pipelines.New("", version, s, byName))))
 	return "bflow-run-" + hex.EncodeToString(sum[:6])
@@ -125,7 +131,9 @@ func whole(version string, shape pipelines.Shape, tasks []*tektonv1.Task) (*tekt
 // embed is a Task inside a Pipeline. Its labels and the annotation that other parts read stay with it. What is said of
 // params, results and workspaces does not: it can be read in the Task, and an object of a bundle must stay small.
 func embed(task *tektonv1.Task) *tektonv1.EmbeddedTask {
-	e := &tektonv1.EmbeddedTask{TaskSpec: *task.Spec.DeepCopy(), Metadata: tektonv1.PipelineTaskMetadata{Labels: task.Labels}}
+	e := &tektonv1.EmbeddedTask{
+		TaskSpec: *task.Spec.DeepCopy(), Metadata: tektonv1.PipelineTaskMetadata{Labels: task.Labels},
+	}
 	if resume := task.Annotations[contract.AnnotationResume]; resume != "" {
 		e.Metadata.Annotations = map[string]string{contract.AnnotationResume: resume}
 	}
