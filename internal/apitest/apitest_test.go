@@ -36,7 +36,9 @@ func configMap(name string, finalizers ...any) *unstructured.Unstructured {
 func TestTheLifeOfAnObject(t *testing.T) {
 	s := apitest.New(t, "bench")
 	api, ctx := maps(t, s), t.Context()
-	if _, err := api.Create(ctx, configMap("dry"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || len(s.List("/api/v1/namespaces/bench/")) > 0 {
+	if _, err := api.Create(ctx,
+		configMap("dry"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil ||
+		len(s.List("/api/v1/namespaces/bench/")) > 0 {
 		t.Errorf("a dry run: %v, left %q", err, s.List("/api/v1/namespaces/bench/"))
 	}
 	list, err := api.List(ctx, metav1.ListOptions{})
@@ -53,10 +55,12 @@ func TestTheLifeOfAnObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := api.Patch(ctx, "one", types.MergePatchType, []byte(`{"data":{"a":null,"b":"2"}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := api.Patch(ctx, "one", types.MergePatchType, []byte(`{"data":{"a":null,"b":"2"}}`),
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := api.Patch(ctx, "one", types.MergePatchType, []byte(`{"metadata":{"resourceVersion":"1"}}`), metav1.PatchOptions{}); !apierrors.IsConflict(err) {
+	if _, err := api.Patch(ctx, "one", types.MergePatchType, []byte(`{"metadata":{"resourceVersion":"1"}}`),
+		metav1.PatchOptions{}); !apierrors.IsConflict(err) {
 		t.Errorf("a patch of an old version: %v", err)
 	}
 	if err := api.Delete(ctx, "one", metav1.DeleteOptions{}); err != nil {
@@ -65,7 +69,9 @@ func TestTheLifeOfAnObject(t *testing.T) {
 	if o := s.Get("/api/v1/namespaces/bench/configmaps/one"); o == nil {
 		t.Error("its finalizer does not hold it")
 	}
-	s.Change("/api/v1/namespaces/bench/configmaps/one", func(o apitest.Object) { unstructured.RemoveNestedField(o, "metadata", "finalizers") })
+	s.Change("/api/v1/namespaces/bench/configmaps/one", func(o apitest.Object) {
+		unstructured.RemoveNestedField(o, "metadata", "finalizers")
+	})
 	if _, err := api.Get(ctx, "one", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("it is still there: %v", err)
 	}

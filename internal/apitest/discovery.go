@@ -37,8 +37,8 @@ func (s *Server) ServeRuns() {
 	}
 }
 
-// Unserve forgets the groups and versions that begin with prefix, and the objects in them, as of a cluster where they are
-// not installed.
+// Unserve forgets the groups and versions that begin with prefix, and the objects in them, as of a cluster where they
+// are not installed.
 func (s *Server) Unserve(prefix string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,9 @@ func (s *Server) discover(w http.ResponseWriter, path string) bool {
 func (s *Server) served() []schema.GroupVersionResource {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(s.kinds), func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(maps.Keys(s.kinds), func(a, b schema.GroupVersionResource) int {
+		return strings.Compare(a.String(), b.String())
+	})
 }
 
 func (s *Server) groups() metav1.APIGroupList {
@@ -97,12 +99,15 @@ func (s *Server) groups() metav1.APIGroupList {
 }
 
 func (s *Server) resources(w http.ResponseWriter, gv schema.GroupVersion) {
-	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String()}
+	list := metav1.APIResourceList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String(),
+	}
 	for _, r := range s.served() {
 		if r.GroupVersion() == gv {
 			k := s.kindOf(r)
-			list.APIResources = append(list.APIResources, metav1.APIResource{Name: r.Resource, Kind: k.name, Namespaced: k.namespaced,
-				Verbs: metav1.Verbs{"create", "delete", "get", "list", "patch", "watch"}})
+			list.APIResources = append(list.APIResources,
+				metav1.APIResource{Name: r.Resource, Kind: k.name, Namespaced: k.namespaced,
+					Verbs: metav1.Verbs{"create", "delete", "get", "list", "patch", "watch"}})
 		}
 	}
 	if len(list.APIResources) == 0 {

@@ -80,7 +80,8 @@ func (s *Server) log(w http.ResponseWriter, r *http.Request, q Request) {
 	w.WriteHeader(http.StatusOK)
 	for sent := 0; ; {
 		l.mu.Lock()
-		lines, ended, news, stop := l.lines[sent:], l.ended, l.news, l.stop
+		lines, ended := l.lines[sent:], l.ended
+		news, stop := l.news, l.stop
 		l.mu.Unlock()
 		for _, one := range lines {
 			if query.Get("timestamps") == "true" {

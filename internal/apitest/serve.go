@@ -71,7 +71,8 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request, q Request) {
 			fail(w, http.StatusBadRequest, err.Error(), nil)
 			return
 		}
-		if q.Verb == "watch" && r.URL.Query().Get("sendInitialEvents") == "true" { // as older servers; the client lists first then
+		// as older servers; the client lists first then
+		if q.Verb == "watch" && r.URL.Query().Get("sendInitialEvents") == "true" {
 			failAs(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "sendInitialEvents is not known here", nil)
 			return
 		}
@@ -142,7 +143,8 @@ func (s *Server) admit(q Request) func(http.ResponseWriter) {
 	}
 	if s.objects[q.Path] != nil {
 		return func(w http.ResponseWriter) {
-			failAs(w, http.StatusConflict, metav1.StatusReasonAlreadyExists, fmt.Sprintf("%s %q already exists", q.Resource, q.Name),
+			failAs(w, http.StatusConflict, metav1.StatusReasonAlreadyExists,
+				fmt.Sprintf("%s %q already exists", q.Resource, q.Name),
 				Object{"name": q.Name, "kind": q.Resource})
 		}
 	}
@@ -157,7 +159,9 @@ func (s *Server) review(w http.ResponseWriter, obj Object) {
 	spec, _ := obj["spec"].(Object)
 	asked, _ := spec["resourceAttributes"].(Object)
 	text := func(key string) string { v, _ := asked[key].(string); return v }
-	obj["status"] = Object{"allowed": allow == nil || allow(text("verb"), text("group"), text("resource"), text("subresource"))}
+	obj["status"] = Object{
+		"allowed": allow == nil || allow(text("verb"), text("group"), text("resource"), text("subresource")),
+	}
 	answer(w, http.StatusCreated, obj)
 }
 
@@ -265,7 +269,9 @@ func decode(body io.Reader, into *Object) error {
 }
 
 func notFound(w http.ResponseWriter, q Request) {
-	fail(w, http.StatusNotFound, fmt.Sprintf("%s %q not found", q.Resource, q.Name), Object{"name": q.Name, "kind": q.Resource})
+	fail(w, http.StatusNotFound, fmt.Sprintf("%s %q not found", q.Resource, q.Name), Object{
+		"name": q.Name, "kind": q.Resource,
+	})
 }
 
 func answer(w http.ResponseWriter, code int, v any) {
@@ -284,12 +290,18 @@ func refused(w http.ResponseWriter, q Request, code int, message string) {
 }
 
 func fail(w http.ResponseWriter, code int, message string, details Object) {
-	reason := map[int]metav1.StatusReason{http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusUnauthorized: metav1.StatusReasonUnauthorized,
-		http.StatusBadRequest: metav1.StatusReasonBadRequest, http.StatusNotFound: metav1.StatusReasonNotFound, http.StatusConflict: metav1.StatusReasonConflict,
-		http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable, http.StatusInternalServerError: metav1.StatusReasonInternalError}[code]
+	reason := map[int]metav1.StatusReason{http.StatusForbidden: metav1.StatusReasonForbidden,
+		http.StatusUnauthorized: metav1.StatusReasonUnauthorized,
+		http.StatusBadRequest:   metav1.StatusReasonBadRequest, http.StatusNotFound: metav1.StatusReasonNotFound,
+		http.StatusConflict:            metav1.StatusReasonConflict,
+		http.StatusServiceUnavailable:  metav1.StatusReasonServiceUnavailable,
+		http.StatusInternalServerError: metav1.StatusReasonInternalError}[code]
 	failAs(w, code, reason, message, details)
 }
 
 func failAs(w http.ResponseWriter, code int, reason metav1.StatusReason, message string, details Object) {
-	answer(w, code, Object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message, "code": code, "details": details})
+	answer(w, code, Object{
+		"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message,
+		"code": code, "details": details,
+	})
 }

@@ -59,12 +59,14 @@ type kind struct {
 
 // New starts a server with the namespaces that serves core kinds, and ends it with t.
 func New(t interface{ Cleanup(f func()) }, namespaces ...string) *Server {
-	s := &Server{Version: "v1.34.4", born: time.Now().UTC().Format(time.RFC3339), kinds: map[schema.GroupVersionResource]kind{}, objects: map[string]Object{},
+	s := &Server{Version: "v1.34.4", born: time.Now().UTC().Format(time.RFC3339),
+		kinds: map[schema.GroupVersionResource]kind{}, objects: map[string]Object{},
 		logs: map[string]*log{}, watchers: map[*watcher]bool{}}
 	for _, name := range []string{"Namespace", "Node", "PersistentVolume"} {
 		s.Serve("v1", name, false)
 	}
-	for _, name := range []string{"Pod", "ConfigMap", "Secret", "Service", "ServiceAccount", "Event", "PersistentVolumeClaim"} {
+	for _, name := range []string{"Pod", "ConfigMap", "Secret", "Service", "ServiceAccount", "Event",
+		"PersistentVolumeClaim"} {
 		s.Serve("v1", name, true)
 	}
 	s.Serve("apps/v1", "Deployment", true)
@@ -101,8 +103,10 @@ func (s *Server) Config() *rest.Config { return &rest.Config{Host: s.URL, QPS: -
 
 // Kubeconfig writes the way to the server into a file of dir and returns its path.
 func (s *Server) Kubeconfig(dir string) (string, error) {
-	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"hub","clusters":[{"name":"hub","cluster":{"server":%q}}],`+
-		`"contexts":[{"name":"hub","context":{"cluster":"hub","user":"me"}}],"users":[{"name":"me","user":{"token":"t"}}]}`, s.URL)
+	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"hub","clusters":[{"name":"hub",`+
+		`"cluster":{"server":%q}}],`+
+		`"contexts":[{"name":"hub","context":{"cluster":"hub","user":"me"}}],"users":[{"name":"me",`+
+		`"user":{"token":"t"}}]}`, s.URL)
 	path := filepath.Join(dir, "kubeconfig")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("writing the kubeconfig: %w", err)
@@ -133,8 +137,8 @@ type Fields interface {
 	Update(live, changed Object, manager string) (Object, error)
 }
 
-// Own lets f say what becomes of an object that a client applies or patches. Without it whoever applies fields owns them
-// all, and takes none away. Package ownership has one.
+// Own lets f say what becomes of an object that a client applies or patches. Without it whoever applies fields owns
+// them all, and takes none away. Package ownership has one.
 func (s *Server) Own(f Fields) { s.set(func() { s.fields = f }) }
 
 func (s *Server) set(change func()) {
@@ -192,8 +196,9 @@ func (r Request) resource() schema.GroupVersionResource {
 
 // parse reads what is asked for; false where the path names no collection.
 func parse(r *http.Request) (Request, bool) {
-	q := Request{Path: r.URL.Path, Verb: map[string]string{http.MethodGet: "get", http.MethodPost: "create", http.MethodPatch: "patch",
-		http.MethodPut: "update", http.MethodDelete: "delete"}[r.Method]}
+	q := Request{Path: r.URL.Path,
+		Verb: map[string]string{http.MethodGet: "get", http.MethodPost: "create", http.MethodPatch: "patch",
+			http.MethodPut: "update", http.MethodDelete: "delete"}[r.Method]}
 	parts := strings.Split(strings.Trim(q.Path, "/"), "/")
 	switch {
 	case parts[0] == "api" && len(parts) > 2:

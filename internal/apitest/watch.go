@@ -107,8 +107,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q Request, selecte
 	}
 	order := func(o Object) string { return fmt.Sprint(metadata(o)["namespace"], "/", metadata(o)["name"]) }
 	slices.SortFunc(items, func(a, b Object) int { return strings.Compare(order(a), order(b)) })
-	answer(w, http.StatusOK, Object{"apiVersion": q.resource().GroupVersion().String(), "kind": s.kinds[q.resource()].name + "List",
-		"metadata": Object{"resourceVersion": fmt.Sprint(s.version)}, "items": items})
+	answer(w, http.StatusOK,
+		Object{"apiVersion": q.resource().GroupVersion().String(), "kind": s.kinds[q.resource()].name + "List",
+			"metadata": Object{"resourceVersion": fmt.Sprint(s.version)}, "items": items})
 }
 
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request, selected func(Object) bool) {

@@ -64,7 +64,8 @@ func TestRightsGrantedAreComparedWithRightsUsed(t *testing.T) {
 	if diff := cmp.Diff(want, unused); diff != "" {
 		t.Errorf("unused, -want +got\n%s", diff)
 	}
-	if _, err := Granted(objects[1:]); err == nil || !strings.Contains(err.Error(), `names Role "runner", which is not there`) {
+	if _, err := Granted(objects[1:]); err == nil ||
+		!strings.Contains(err.Error(), `names Role "runner", which is not there`) {
 		t.Errorf("a binding without its role: %v", err)
 	}
 }

@@ -38,7 +38,8 @@ func Granted(objects []*unstructured.Unstructured) ([]Right, error) {
 		}
 		role, ok := rules[b.RoleRef.Kind+" "+namespace+"/"+b.RoleRef.Name]
 		if !ok {
-			return nil, fmt.Errorf("reading binding %q: it names %s %q, which is not there", b.Name, b.RoleRef.Kind, b.RoleRef.Name)
+			return nil, fmt.Errorf("reading binding %q: it names %s %q, which is not there",
+				b.Name, b.RoleRef.Kind, b.RoleRef.Name)
 		}
 		for _, s := range b.Subjects {
 			all = append(all, expand(s.Namespace+"/"+s.Name, b.Namespace, role)...)

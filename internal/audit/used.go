@@ -92,11 +92,15 @@ func accountOf(e event) string {
 }
 
 func (l Log) add(account string, e event, mine func(string) bool) {
-	r := Right{Account: account, Verb: e.Verb, Group: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Namespace: e.ObjectRef.Namespace}
+	r := Right{
+		Account: account, Verb: e.Verb, Group: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource,
+		Namespace: e.ObjectRef.Namespace,
+	}
 	if e.ObjectRef.Subresource != "" {
 		r.Resource += "/" + e.ObjectRef.Subresource
 	}
-	if e.Annotations["authorization.k8s.io/decision"] == "forbid" || e.ResponseStatus.Code == 403 && e.Annotations["authorization.k8s.io/decision"] == "" {
+	if e.Annotations["authorization.k8s.io/decision"] == "forbid" ||
+		e.ResponseStatus.Code == 403 && e.Annotations["authorization.k8s.io/decision"] == "" {
 		l.Refused[r]++
 		return
 	}

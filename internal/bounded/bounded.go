@@ -56,8 +56,8 @@ func ReadFile(name string, limit int64) ([]byte, error) {
 	return ReadAll(f, limit)
 }
 
-// ReadLine is in.ReadString('\n') for lines of any length: of a longer one it returns the first limit bytes, and drops the
-// rest.
+// ReadLine is in.ReadString('\n') for lines of any length: of a longer one it returns the first limit bytes, and drops
+// the rest.
 func ReadLine(in *bufio.Reader, limit int) (string, error) {
 	var line []byte
 	for {

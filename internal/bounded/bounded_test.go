@@ -23,7 +23,8 @@ func TestNoMoreIsReadThanThereIsRoomFor(t *testing.T) {
 		{name: "one byte more", text: strings.Repeat("x", 1025), limit: 1 << 10, fails: "it is longer than 1 KiB"},
 		{name: "much more", text: strings.Repeat("x", 3<<20), limit: 2 << 20, fails: "it is longer than 2 MiB"},
 	} {
-		for how, r := range map[string]io.Reader{"at once": strings.NewReader(row.text), "byte by byte": iotest.OneByteReader(strings.NewReader(row.text)),
+		for how, r := range map[string]io.Reader{"at once": strings.NewReader(row.text),
+			"byte by byte":          iotest.OneByteReader(strings.NewReader(row.text)),
 			"the end with the last": iotest.DataErrReader(strings.NewReader(row.text))} {
 			data, err := ReadAll(r, row.limit)
 			var long *TooLongError

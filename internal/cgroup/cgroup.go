@@ -42,7 +42,8 @@ func read(system fs.FS) Memory {
 		return m
 	}
 	h, group := place(string(text))
-	for at := group; ; at = path.Dir(at) { // a container may see its own group at the root and be told its path on the host
+	// a container may see its own group at the root and be told its path on the host
+	for at := group; ; at = path.Dir(at) {
 		if m.Kills < 0 {
 			m.Kills = h.kills(system, at)
 		}

@@ -24,7 +24,8 @@ import (
 	"bflow.dev/bflow/internal/ci/choose"
 )
 
-// TestAModuleProxyThatFailsTwiceIsAskedAgain downloads a module from a proxy that answers 500 to the first two requests.
+// TestAModuleProxyThatFailsTwiceIsAskedAgain downloads a module from a proxy that answers 500 to the first two
+// requests.
 func TestAModuleProxyThatFailsTwiceIsAskedAgain(t *testing.T) {
 	for _, tt := range []struct {
 		fails int64
@@ -83,7 +84,8 @@ func serveModule(w http.ResponseWriter, r *http.Request) {
 func TestARetryEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("a signal came"))
-	if err := retryAfter(ctx, []time.Duration{time.Hour}, []string{"false"}); err == nil || !strings.Contains(err.Error(), "a signal came") {
+	if err := retryAfter(ctx, []time.Duration{time.Hour}, []string{"false"}); err == nil ||
+		!strings.Contains(err.Error(), "a signal came") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -104,7 +106,8 @@ func TestASecondRunWaitsAndSaysForWhom(t *testing.T) {
 		}
 		second <- err
 	}()
-	if said, want := <-out, fmt.Sprintf("waiting for another run of the checks on this machine: process %d in ", os.Getpid()); !strings.HasPrefix(said, want) {
+	if said, want := <-out, fmt.Sprintf("waiting for another run of the checks on this machine: process %d in ",
+		os.Getpid()); !strings.HasPrefix(said, want) {
 		t.Errorf("it says %q, want %q...", said, want)
 	}
 	unlock()
@@ -223,7 +226,8 @@ func TestWorkflowsRunWhatTheChecksRun(t *testing.T) {
 		}
 		for job, j := range flow.Jobs {
 			for _, s := range j.Steps {
-				if first, _, _ := strings.Cut(s.Run, " "); s.Run != "" && !slices.Contains(scripts, first) || strings.Contains(s.Run, "\n") {
+				if first, _, _ := strings.Cut(s.Run, " "); s.Run != "" && !slices.Contains(scripts, first) ||
+					strings.Contains(s.Run, "\n") {
 					t.Errorf("%s: job %s runs %q, which no step runs", filepath.Base(file), job, s.Run)
 				}
 			}

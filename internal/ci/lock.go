@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// lock waits until no other run holds the lock file, and says for whom it waits: clusters and caches are one per machine. The
-// kernel lets go of it however its holder ends.
+// lock waits until no other run holds the lock file, and says for whom it waits: clusters and caches are one per
+// machine. The kernel lets go of it however its holder ends.
 func lock(ctx context.Context, out io.Writer, name string) (unlock func(), err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

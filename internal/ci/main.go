@@ -33,7 +33,8 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("the arguments are one of: run; choose; compare BEFORE AFTER; prove SEED COUNT; retry COMMAND")
+var errUsage = errors.New(
+	"the arguments are one of: run; choose; compare BEFORE AFTER; prove SEED COUNT; retry COMMAND")
 
 func command(ctx context.Context, out io.Writer, args []string) error {
 	switch {

@@ -46,7 +46,8 @@ func roomFor(folder string) error {
 		return fmt.Errorf("asking for the free space of %q: %w", folder, err)
 	}
 	if free := fs.Bavail * uint64(fs.Bsize); free < leastFree {
-		return fmt.Errorf("%q has %d MiB free and the checks may need %d: make room, for example with `go clean -cache`", folder, free>>20, leastFree>>20)
+		return fmt.Errorf("%q has %d MiB free and the checks may need %d: make room, for example with `go "+
+			"clean -cache`", folder, free>>20, leastFree>>20)
 	}
 	return nil
 }

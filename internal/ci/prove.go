@@ -19,8 +19,8 @@ import (
 // broken is what a package is broken with: whatever is built from it panics when it starts.
 const broken = "\n\nfunc init() { panic(\"broken on purpose\") }\n"
 
-// prove breaks packages drawn by a seed, one after the other in a scratch copy, and tells which of the chosen rows finds
-// each. It needs a commit, and for the rows of MLflow what .ci/install has installed.
+// prove breaks packages drawn by a seed, one after the other in a scratch copy, and tells which of the chosen rows
+// finds each. It needs a commit, and for the rows of MLflow what .ci/install has installed.
 func prove(ctx context.Context, out io.Writer, seed, count string) error {
 	s, err := strconv.ParseUint(seed, 10, 64)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pauses are those between the attempts of a download: a registry that answers 500 twice is tried a third time, and one that
-// is being restarted a fourth.
+// pauses are those between the attempts of a download: a registry that answers 500 twice is tried a third time, and one
+// that is being restarted a fourth.
 func pauses() []time.Duration {
 	return []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second}
 }

@@ -25,13 +25,14 @@ const (
 // concurrent are the folders whose packages are tested under the race detector.
 func concurrent() []string {
 	return []string{
-		"pipelines/local", "sim", "tasks", "internal/durable", "internal/problem", "load", "report", "results", "runplan", "verdict",
+		"pipelines/local", "sim", "tasks", "internal/durable", "internal/problem", "load", "report", "results",
+		"runplan", "verdict",
 		"runs", "cmd/bflow",
 	}
 }
 
-// rows are what is chosen by change. What lies in cmd is what `make build` builds: the tests on real components start these
-// programs, or images of them.
+// rows are what is chosen by change. What lies in cmd is what `make build` builds: the tests on real components start
+// these programs, or images of them.
 func rows(m *choose.Module) []choose.Row {
 	programs := m.Mains("cmd")
 	all := []choose.Row{

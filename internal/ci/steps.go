@@ -36,12 +36,13 @@ type check struct {
 	argv []string
 }
 
-// checks are the steps: clusters start while unit tests run, and what the clusters serve, which is mostly waited for, goes
-// beside the rest of what takes a processor. What is slow to build comes first, and what changes most seldom before the rest, so that a run that is cut off
-// leaves its caches to the next.
+// checks are the steps: clusters start while unit tests run, and what the clusters serve, which is mostly waited for,
+// goes beside the rest of what takes a processor. What is slow to build comes first, and what changes most seldom
+// before the rest, so that a run that is cut off leaves its caches to the next.
 func checks(p place, c chosen) []check {
 	racing := strings.Join(c.race(), " ")
-	clusters, mlflow, soaking, judging, noRace := c.idle(rowClusters), c.idle(rowMLflow), c.idle(rowSoak), c.idle(rowValidity), ""
+	clusters, mlflow, soaking := c.idle(rowClusters), c.idle(rowMLflow), c.idle(rowSoak)
+	judging, noRace := c.idle(rowValidity), ""
 	if racing == "" {
 		noRace = "no package that it tests has changed"
 	}
@@ -57,22 +58,29 @@ func checks(p place, c chosen) []check {
 		{step.Step{Name: up, Needs: []string{programs, build, environments}, Skip: clusters}, []string{".ci/cluster", "up"}},
 
 		{step.Step{Name: unit, Needs: []string{build, environments}}, []string{"make", "test", "WITHOUT=" + racing}},
-		{step.Step{Name: race, Needs: []string{build, environments}, After: []string{unit}, Skip: noRace}, []string{"make", "race", "RACE=" + racing}},
+		{step.Step{Name: race, Needs: []string{build, environments}, After: []string{unit}, Skip: noRace},
+			[]string{"make", "race", "RACE=" + racing}},
 
 		// Unit tests judge time here and there, so bootstrap waits for them, and the runs also for the race detector.
-		{step.Step{Name: bootstrap, Needs: []string{up}, After: []string{unit}, Skip: clusters}, []string{".ci/cluster", "bootstrap"}},
-		{step.Step{Name: runs, Needs: []string{bootstrap}, After: []string{race}, Skip: clusters}, []string{".ci/cluster", "runs"}},
+		{step.Step{Name: bootstrap, Needs: []string{up}, After: []string{unit}, Skip: clusters},
+			[]string{".ci/cluster", "bootstrap"}},
+		{step.Step{Name: runs, Needs: []string{bootstrap}, After: []string{race}, Skip: clusters},
+			[]string{".ci/cluster", "runs"}},
 		{step.Step{Name: rights, Needs: []string{runs}, Skip: clusters}, []string{".ci/cluster", "rights"}},
 		{step.Step{Name: down, After: []string{rights}, Skip: clusters, Always: true}, []string{".ci/cluster", "down"}},
 
 		{step.Step{Name: lint, Needs: []string{packages}, After: []string{race}}, []string{"make", "lint"}},
 		{step.Step{Name: verify, Needs: []string{packages}, After: []string{lint}}, []string{"make", "verify"}},
-		{step.Step{Name: newest, Needs: []string{build, environments}, After: []string{verify}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("3")}},
-		{step.Step{Name: oldest, Needs: []string{build, environments}, After: []string{newest}, Skip: mlflow}, []string{"make", "e2e-mlflow", python("2")}},
+		{step.Step{Name: newest, Needs: []string{build, environments}, After: []string{verify}, Skip: mlflow},
+			[]string{"make", "e2e-mlflow", python("3")}},
+		{step.Step{Name: oldest, Needs: []string{build, environments}, After: []string{newest}, Skip: mlflow},
+			[]string{"make", "e2e-mlflow", python("2")}},
 		// What goes on beside it makes more of its stages wrong, which is what it is about.
-		{step.Step{Name: validity, Needs: []string{build}, After: []string{oldest}, Skip: judging}, []string{"make", "bench-validity", "VALIDITY=-stages 20 -check"}},
+		{step.Step{Name: validity, Needs: []string{build}, After: []string{oldest}, Skip: judging},
+			[]string{"make", "bench-validity", "VALIDITY=-stages 20 -check"}},
 		// These two judge what a busy host would change.
-		{step.Step{Name: soak, Needs: []string{build}, After: []string{validity, down}, Skip: soaking}, []string{"make", "soak", "SOAK=-requests 200000"}},
+		{step.Step{Name: soak, Needs: []string{build}, After: []string{validity, down}, Skip: soaking},
+			[]string{"make", "soak", "SOAK=-requests 200000"}},
 		{step.Step{Name: "demo", Needs: []string{build}, After: []string{soak}}, []string{".ci/demo"}},
 	}
 }

@@ -75,7 +75,8 @@ func (s *Schema) Check(obj any) []error {
 	}
 	var problems []error
 	defaulting.Default(tree, s.structural)
-	unknown := pruning.PruneWithOptions(tree, s.structural, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	unknown := pruning.PruneWithOptions(tree, s.structural, true,
+		structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, path := range unknown {
 		problems = append(problems, fmt.Errorf("unknown field %q", path))
 	}

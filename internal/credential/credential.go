@@ -12,7 +12,8 @@ import (
 // secret says whether a word makes a name one of a secret, wherever it stands in it.
 func secret(word string) bool {
 	switch word {
-	case "apikey", "apitoken", "accesstoken", "authtoken", "authorization", "bearer", "cookie", "cookies", "credential", "credentials",
+	case "apikey", "apitoken", "accesstoken", "authtoken", "authorization", "bearer", "cookie", "cookies",
+		"credential", "credentials",
 		"hftoken", "jwt", "passphrase", "passwd", "password", "privatekey", "secret", "secretkey", "signature":
 		return true
 	}
@@ -22,7 +23,8 @@ func secret(word string) bool {
 // ofText says whether "token" after this word is a piece of text or an end of one.
 func ofText(word string) bool {
 	switch word {
-	case "a", "bos", "cls", "each", "eos", "first", "input", "inter", "last", "mask", "next", "one", "output", "pad", "per", "prompt",
+	case "a", "bos", "cls", "each", "eos", "first", "input", "inter", "last", "mask", "next", "one", "output",
+		"pad", "per", "prompt",
 		"second", "sep", "single", "stop", "unk":
 		return true
 	}
@@ -57,8 +59,8 @@ func turns(word string) bool {
 	return false
 }
 
-// Name says whether a header, variable, flag or member of this name holds a secret, however it is spelt: X-API-Key, xApiKey and
-// X_API_KEY are one name.
+// Name says whether a header, variable, flag or member of this name holds a secret, however it is spelt: X-API-Key,
+// xApiKey and X_API_KEY are one name.
 func Name(name string) bool {
 	words := split(name)
 	if len(words) == 0 || turns(words[0]) {
@@ -89,13 +91,14 @@ func Name(name string) bool {
 	return false
 }
 
-// Parameter says whether a parameter of an address holds a secret: what Name says, and the short names that services have for it.
+// Parameter says whether a parameter of an address holds a secret: what Name says, and the short names that services
+// have for it.
 func Parameter(name string) bool {
 	return Name(name) || slices.Contains([]string{"key", "sig", "code"}, strings.ToLower(name))
 }
 
-// split returns the words of a name in small letters: they are parted by what is neither letter nor digit, and by capitals within a
-// word.
+// split returns the words of a name in small letters: they are parted by what is neither letter nor digit, and by
+// capitals within a word.
 func split(name string) []string {
 	var b strings.Builder
 	small := false

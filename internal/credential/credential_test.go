@@ -39,8 +39,10 @@ func TestAnAddressIsShownWithoutItsSecrets(t *testing.T) {
 		{"a user and a password", "https://me:s3cret@h.example/v1", "https://h.example/v1"},
 		{"a token as the user", "https://s3cret@h.example/v1", "https://h.example/v1"},
 		{"a key of Google", "https://h.example/v1?alt=sse&key=s3cret", "https://h.example/v1?alt=sse&key=xxxxx"},
-		{"a key of Azure", "https://h.example/v1?api-version=1&api-key=s3cret", "https://h.example/v1?api-version=1&api-key=xxxxx"},
-		{"an address that is signed", "https://s3.example/o?X-Amz-Signature=s3cret&X-Amz-Date=1", "https://s3.example/o?X-Amz-Signature=xxxxx&X-Amz-Date=1"},
+		{"a key of Azure", "https://h.example/v1?api-version=1&api-key=s3cret",
+			"https://h.example/v1?api-version=1&api-key=xxxxx"},
+		{"an address that is signed", "https://s3.example/o?X-Amz-Signature=s3cret&X-Amz-Date=1",
+			"https://s3.example/o?X-Amz-Signature=xxxxx&X-Amz-Date=1"},
 		{"an address with access", "https://b.example/o?sv=1&sig=s3cret", "https://b.example/o?sv=1&sig=xxxxx"},
 		{"a name that is escaped", "https://h.example/?%6bey=s3cret", "https://h.example/?%6bey=xxxxx"},
 		{"a fragment, which no server gets", "https://h.example/v1#access_token=s3cret", "https://h.example/v1"},
@@ -66,7 +68,8 @@ func FuzzTheSecretOfAnAddressIsNeverShown(f *testing.F) {
 		if !Parameter(name) || strings.Contains(path+rest, secret) {
 			t.Skip()
 		}
-		shown := URL("https://" + secret + "@h.example/" + url.PathEscape(path) + "?" + rest + "&" + url.QueryEscape(name) + "=" + secret)
+		shown := URL("https://" + secret + "@h.example/" + url.PathEscape(path) + "?" + rest + "&" +
+			url.QueryEscape(name) + "=" + secret)
 		if strings.Contains(shown, secret) {
 			t.Errorf("shown as %q", shown)
 		}

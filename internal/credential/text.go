@@ -6,7 +6,8 @@ import (
 )
 
 // Text returns a text as it may be shown: command lines, headers, configurations, code, or prose with any of them. What
-// follows the name of a secret is hidden, and so are the secrets of addresses. It hides too much rather than too little.
+// follows the name of a secret is hidden, and so are the secrets of addresses. It hides too much rather than too
+// little.
 func Text(text string) string { return new(Memo).Text(text) }
 
 // Memo is the rule with a memory, for files in which the same names come again and again. Its zero value is ready; one
@@ -215,8 +216,8 @@ func bracket(text string, begin int) int {
 	return len(text)
 }
 
-// lines returns where a value ends that goes to the end of its line, or to a quote around it, and on over lines that lie
-// deeper than that of its name.
+// lines returns where a value ends that goes to the end of its line, or to a quote around it, and on over lines that
+// lie deeper than that of its name.
 func lines(text string, from, begin int) int {
 	end := begin
 	for end < len(text) && text[end] != '\n' && !isQuote(text[end]) {
@@ -278,7 +279,8 @@ const longest = 256
 // after it; else 0.
 func userinfo(text string, at int) int {
 	begin := at
-	for at < min(len(text), begin+longest) && !isSpace(text[at]) && !isQuote(text[at]) && strings.IndexByte(`\/,`, text[at]) < 0 {
+	for at < min(len(text), begin+longest) && !isSpace(text[at]) && !isQuote(text[at]) &&
+		strings.IndexByte(`\/,`, text[at]) < 0 {
 		if text[at] == '@' && at > begin && at+1 < len(text) && ofWord(text[at+1]) {
 			return at + 1
 		}

@@ -12,9 +12,11 @@ import (
 // fields writes a table for every object of every kind. An object that was written before is named instead.
 func fields(w io.Writer) error {
 	r := reference{seen: map[string]string{}}
-	r.text.WriteString("# Fields of the files\n\n`*` marks a field whose list makes an axis of the matrix; a field in bold is required. " +
+	r.text.WriteString("# Fields of the files\n\n`*` marks a field whose list makes an axis of the matrix; a field " +
+		"in bold is required. " +
 		"A duration has a unit (h, m, s, ms). `bflow explain PATH` prints the same.\n")
-	for _, kind := range []string{"experiment", "deploymentprofile", "benchmarkprofile", "metricsprofile", "reportmetrics"} {
+	for _, kind := range []string{"experiment", "deploymentprofile", "benchmarkprofile",
+		"metricsprofile", "reportmetrics"} {
 		if err := r.object(kind); err != nil {
 			return err
 		}
@@ -53,7 +55,8 @@ func (r *reference) object(path string) error {
 		return nil
 	}
 	r.seen[rows.String()] = path
-	fmt.Fprintf(&r.text, "%s.\n\n| field | type | default | meaning |\n|---|---|---|---|\n%s", capital(top.Meaning), rows.String())
+	fmt.Fprintf(&r.text, "%s.\n\n| field | type | default | meaning |\n|---|---|---|---|\n%s",
+		capital(top.Meaning), rows.String())
 	for _, sub := range below {
 		if err := r.object(sub); err != nil {
 			return err
@@ -71,12 +74,14 @@ func row(b *strings.Builder, name string, e spec.Explanation) {
 		name += " `*`"
 	}
 	var about []string
-	for _, part := range []string{e.Meaning, e.Range, e.Unit, labelled("one of ", e.Values), labelled("also written ", e.Aliases)} {
+	for _, part := range []string{e.Meaning, e.Range, e.Unit, labelled("one of ", e.Values),
+		labelled("also written ", e.Aliases)} {
 		if part != "" && !strings.HasPrefix(part, "duration:") {
 			about = append(about, part)
 		}
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s |\n", name, cell(e.Type), code(e.Default), cell(strings.Join(slices.Compact(about), "; ")))
+	fmt.Fprintf(b, "| %s | %s | %s | %s |\n", name, cell(e.Type), code(e.Default),
+		cell(strings.Join(slices.Compact(about), "; ")))
 }
 
 func labelled(label string, words []string) string {

@@ -50,7 +50,8 @@ func write(dir string) error {
 // markdown puts the line before a page that says where it comes from.
 func markdown(source string, page func(io.Writer) error) func(io.Writer) error {
 	return func(w io.Writer) error {
-		if _, err := fmt.Fprintf(w, "<!-- Generated from %s by go generate ./internal/docgen: do not edit. -->\n\n", source); err != nil {
+		if _, err := fmt.Fprintf(w, "<!-- Generated from %s by go generate ./internal/docgen: do not edit. -->\n\n",
+			source); err != nil {
 			return err
 		}
 		return page(w)

@@ -18,6 +18,7 @@ func schema(w io.Writer) error {
 	if !ok {
 		return fmt.Errorf("the schema begins with %.10q, not with an object", text)
 	}
-	_, err = fmt.Fprintf(w, "{\n  \"$comment\": \"Generated from the types of package spec by go generate ./internal/docgen: do not edit.\",\n%s\n", bytes.TrimRight(rest, "\n"))
+	_, err = fmt.Fprintf(w, "{\n  \"$comment\": \"Generated from the types of package spec by go generate "+
+		"./internal/docgen: do not edit.\",\n%s\n", bytes.TrimRight(rest, "\n"))
 	return err
 }

@@ -32,7 +32,9 @@ func tree(t *testing.T, dir string) map[string]string {
 func TestAFailedWriteLeavesTheOldContentAndNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a", "b.json")
-	for name, write := range map[string]func(string, any) error{"durably": durable.WriteJSON, "replacing": durable.ReplaceJSON} {
+	for name, write := range map[string]func(string, any) error{
+		"durably": durable.WriteJSON, "replacing": durable.ReplaceJSON,
+	} {
 		if err := write(path, "old"); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -94,8 +94,8 @@ func Bound(c interface{ SetReadDeadline(t time.Time) error }) {
 	_ = c.SetReadDeadline(time.Now().Add(Limit)) // one that is closed is at its end
 }
 
-// Context is that of a call that ends by itself: where it does not, its end fails the test instead of hanging it. Also a
-// cleanup gets one that is not over.
+// Context is that of a call that ends by itself: where it does not, its end fails the test instead of hanging it. Also
+// a cleanup gets one that is not over.
 func Context(t testing.TB) context.Context {
 	t.Helper()
 	parent := t.Context()

@@ -47,7 +47,8 @@ func TestAWaitInVainSaysWhatItWaitedForAndWhatItSaw(t *testing.T) {
 		wait func(t testing.TB)
 		want []string
 	}{
-		"a condition": {func(t testing.TB) { True(t, "the load runs", func() bool { return false }) }, []string{`"the load runs"`, "not so yet"}},
+		"a condition": {func(t testing.TB) { True(t, "the load runs", func() bool { return false }) },
+			[]string{`"the load runs"`, "not so yet"}},
 		"an error": {func(t testing.TB) {
 			Nil(t, "the server answers", func() error { return errors.New("connection refused") })
 		},

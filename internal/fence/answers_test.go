@@ -13,15 +13,18 @@ var readsWhole = map[string]string{
 	"tasks/step/lastline.go":      "a section of a file, of a size that it chooses",
 }
 
-// TestNothingIsReadWithoutALimit: what others send, or have written, may have no end, and a task that reads it into memory is
-// killed.
+// TestNothingIsReadWithoutALimit: what others send, or have written, may have no end, and a task that reads it into
+// memory is killed.
 func TestNothingIsReadWithoutALimit(t *testing.T) {
-	folders := slices.Concat(foundations, []string{"bootstrap", "cmd", "generator", "images", "internal/bounded", "pipelines", "queue", "runs", "tasks"})
-	onlyIn(t, folders, unlimited, readsWhole, "what this reads may have no end: use package bounded, or say in readsWhole why it has one")
+	folders := slices.Concat(foundations, []string{
+		"bootstrap", "cmd", "generator", "images", "internal/bounded", "pipelines", "queue", "runs", "tasks",
+	})
+	onlyIn(t, folders, unlimited, readsWhole,
+		"what this reads may have no end: use package bounded, or say in readsWhole why it has one")
 }
 
-// unlimited are the calls below n that read to the end of a reader that is not limited in the same place, or that decode
-// the body of an answer as it comes.
+// unlimited are the calls below n that read to the end of a reader that is not limited in the same place, or that
+// decode the body of an answer as it comes.
 func unlimited(n ast.Node) (found []ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

@@ -25,7 +25,8 @@ func TestNoTestSubtractsFromTheClock(t *testing.T) {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if subtracts(n) {
-				t.Errorf("%s: time.Now().Sub: a busy host makes this longer; see forbidigo in .golangci.yml", files.Position(n.Pos()))
+				t.Errorf("%s: time.Now().Sub: a busy host makes this longer; see forbidigo in .golangci.yml",
+					files.Position(n.Pos()))
 			}
 			return true
 		})
@@ -55,7 +56,8 @@ func subtracts(n ast.Node) bool {
 }
 
 func TestASubtractionFromTheClockIsSeen(t *testing.T) {
-	for text, want := range map[string]bool{"time.Now().Sub(began)": true, "at.Sub(began)": false, "clock.Now().Sub(began)": false, "time.Now().Add(1)": false} {
+	for text, want := range map[string]bool{"time.Now().Sub(began)": true, "at.Sub(began)": false,
+		"clock.Now().Sub(began)": false, "time.Now().Add(1)": false} {
 		expr, err := parser.ParseExpr(text)
 		if err != nil {
 			t.Fatal(err)

@@ -19,7 +19,8 @@ var namesFiles = map[string]string{
 	"report/rows_io.go":                 "rows that a killed process had flushed are gone on with",
 	"report/imports/rows.go":            "rows on their way into an order, in a file without a name",
 	"report/tools/spill.go":             "requests of another tool on their way into a run, in a file without a name",
-	"report/imports/write.go":           "the folder of a run, which must be new; what is written below it brings it to disk",
+	"report/imports/write.go": "the folder of a run, which must be new; what is written below it " +
+		"brings it to disk",
 	"report/reporttest/run.go":          "made-up runs of tests",
 	"report/reporttest/load.go":         "made-up runs of tests",
 	"results/transfer/fetch.go":         "half a file, which is gone on with, and brought to disk before it gets its name",
@@ -49,7 +50,8 @@ func TestFilesOfARunGetTheirNamesDurably(t *testing.T) {
 func naming(n ast.Node) (found []ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectorExpr)
-		if ok && of(s, "os", "Create", "CreateTemp", "OpenFile", "WriteFile", "Rename", "Link", "Symlink", "Mkdir", "MkdirAll", "MkdirTemp", "CopyFS") {
+		if ok && of(s, "os", "Create", "CreateTemp", "OpenFile", "WriteFile", "Rename", "Link", "Symlink", "Mkdir",
+			"MkdirAll", "MkdirTemp", "CopyFS") {
 			found = append(found, s)
 		}
 		return true

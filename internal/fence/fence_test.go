@@ -1,5 +1,5 @@
-// Package fence holds no code: its tests keep light packages from importing heavy ones, and see that packages which start
-// goroutines check for leaks.
+// Package fence holds no code: its tests keep light packages from importing heavy ones, and see that packages which
+// start goroutines check for leaks.
 package fence
 
 import (
@@ -21,7 +21,9 @@ var (
 )
 
 // foundations are the folders of what steps and the programs that start them share.
-var foundations = []string{"internal/durable", "internal/problem", "internal/scalar", "load", "report", "results", "runplan", "verdict"}
+var foundations = []string{
+	"internal/durable", "internal/problem", "internal/scalar", "load", "report", "results", "runplan", "verdict",
+}
 
 // A rule says what the closure of a package must not hold. A pattern that ends in "/..." stands for the folder.
 type rule struct {
@@ -32,22 +34,32 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"tasks know neither Tekton nor Kueue nor kustomize nor the generator", "./tasks/...", nil, slices.Concat(heavy, generator, []string{module + "pipelines"})},
+	{"tasks know neither Tekton nor Kueue nor kustomize nor the generator", "./tasks/...", nil,
+		slices.Concat(heavy, generator, []string{module + "pipelines"})},
 	{"of the tasks only provision, smoketest and collect may use client-go", "./tasks/...",
-		[]string{"tasks/provision", "tasks/provision/cluster", "tasks/provision/away", "tasks/smoketest", "tasks/collect"}, clientgo},
+		[]string{"tasks/provision", "tasks/provision/cluster", "tasks/provision/away", "tasks/smoketest",
+			"tasks/collect"}, clientgo},
 	{"load-gen is small", "./cmd/load-gen", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/"})},
 	{"the simulated engine is light", "./sim/...", nil, slices.Concat(heavy, clientgo, generator)},
-	{"only the compile package of the generator knows Tekton", "./generator/...", []string{"generator/compile"}, slices.Concat(heavy, clientgo)},
+	{"only the compile package of the generator knows Tekton", "./generator/...", []string{"generator/compile"},
+		slices.Concat(heavy, clientgo)},
 	{"the compiler knows neither Kueue nor client-go", "./generator/compile", nil, slices.Concat(kueue, kustomize)},
-	{"images know nothing of Kubernetes", "./images/...", nil, slices.Concat(heavy, []string{"k8s.io/", module + "pipelines", module + "generator"})},
-	{"the lock of images opens no socket", "./images/lock", nil, []string{"net/http", "github.com/google/go-containerregistry"}},
-	{"the compiler refers to a bundle without opening it", "./generator/compile", nil, []string{"github.com/google/go-containerregistry"}},
-	{"the arithmetic of devices knows no cluster", "./queue/devices", nil, slices.Concat(heavy, clientgo, []string{"sigs.k8s.io/controller-runtime"})},
+	{"images know nothing of Kubernetes", "./images/...", nil,
+		slices.Concat(heavy, []string{"k8s.io/", module + "pipelines", module + "generator"})},
+	{"the lock of images opens no socket", "./images/lock", nil,
+		[]string{"net/http", "github.com/google/go-containerregistry"}},
+	{"the compiler refers to a bundle without opening it", "./generator/compile", nil,
+		[]string{"github.com/google/go-containerregistry"}},
+	{"the arithmetic of devices knows no cluster", "./queue/devices", nil,
+		slices.Concat(heavy, clientgo, []string{"sigs.k8s.io/controller-runtime"})},
 	{"the queue knows the compiler by an interface alone", "./queue/...", nil, generator},
-	{"what became of a matrix is arithmetic", "./queue/matrix/state", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", "sigs.k8s.io/"})},
-	{"what is shipped has nothing of its tests", "./cmd/...", nil, []string{module + "internal/eventually", module + "internal/quiet", module + "internal/apitest",
-		module + "queue/queuetest", module + "bootstrap/detect/detecttest"}},
-	{"pipelines do not know the experiment file", "./pipelines/...", nil, []string{module + "generator/spec", module + "generator/plan"}},
+	{"what became of a matrix is arithmetic", "./queue/matrix/state", nil,
+		slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", "sigs.k8s.io/"})},
+	{"what is shipped has nothing of its tests", "./cmd/...", nil,
+		[]string{module + "internal/eventually", module + "internal/quiet", module + "internal/apitest",
+			module + "queue/queuetest", module + "bootstrap/detect/detecttest"}},
+	{"pipelines do not know the experiment file", "./pipelines/...", nil,
+		[]string{module + "generator/spec", module + "generator/plan"}},
 }
 
 func TestImportRules(t *testing.T) {
@@ -67,8 +79,8 @@ func TestFoundationsAreLight(t *testing.T) {
 	}
 }
 
-// TestTheCommandLineCallsLibraries: what the command line knows of clusters it has from packages of ours, whose own imports
-// are theirs.
+// TestTheCommandLineCallsLibraries: what the command line knows of clusters it has from packages of ours, whose own
+// imports are theirs.
 func TestTheCommandLineCallsLibraries(t *testing.T) {
 	for _, dep := range list(t, "{{range .Imports}}{{.}}\n{{end}}", "./cmd/bflow/...") {
 		if banned(dep, slices.Concat(tekton, kueue, []string{"k8s.io/", "sigs.k8s.io/controller-runtime"})) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestWhoStartsGoroutinesIsCheckedForLeaks: a package whose code starts goroutines has a TestMain that fails when one of
-// them outlives the tests. A package without tests has nothing that could check it, so it passes. With -v it lists
+// TestWhoStartsGoroutinesIsCheckedForLeaks: a package whose code starts goroutines has a TestMain that fails when one
+// of them outlives the tests. A package without tests has nothing that could check it, so it passes. With -v it lists
 // the packages that are checked.
 func TestWhoStartsGoroutinesIsCheckedForLeaks(t *testing.T) {
 	var checked []string
@@ -23,7 +23,8 @@ func TestWhoStartsGoroutinesIsCheckedForLeaks(t *testing.T) {
 			checked = append(checked, dir)
 		case p.starts != "" && p.tested:
 			t.Errorf("%s starts a goroutine (%s) and its tests do not check that all have ended: "+
-				"add leak_test.go with func TestMain(m *testing.M) { leakcheck.Main(m) }, or run leakcheck.Around(m) in the TestMain that is there", dir, p.starts)
+				"add leak_test.go with func TestMain(m *testing.M) { leakcheck.Main(m) }, or run leakcheck.Around(m) "+
+				"in the TestMain that is there", dir, p.starts)
 		}
 	}
 	slices.Sort(checked)
@@ -41,7 +42,8 @@ func TestStartsAndChecksAreFound(t *testing.T) {
 		{"a context that calls", "func f() { context.AfterFunc(nil, f) }", true, false},
 		{"a word in a comment or a text", "// go f()\nconst x = `go f()`", false, false},
 		{"a TestMain with the check", "func TestMain(m *testing.M) { leakcheck.Main(m) }", false, true},
-		{"a TestMain that does something else before", "func TestMain(m *testing.M) { f(); testscript.Main(leakcheck.Around(m), nil) }", false, true},
+		{"a TestMain that does something else before",
+			"func TestMain(m *testing.M) { f(); testscript.Main(leakcheck.Around(m), nil) }", false, true},
 		{"a TestMain without the check", "func TestMain(m *testing.M) { m.Run() }", false, false},
 		{"the check in another function", "func TestOther(m *testing.M) { leakcheck.Main(m) }", false, false},
 	} {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestEveryControllerTriesAgainWithinAMinute: controller-runtime spaces the attempts at what fails up to a quarter of an hour,
-// and most of what fails comes back without a word.
+// TestEveryControllerTriesAgainWithinAMinute: controller-runtime spaces the attempts at what fails up to a quarter of
+// an hour, and most of what fails comes back without a word.
 func TestEveryControllerTriesAgainWithinAMinute(t *testing.T) {
 	files, found := token.NewFileSet(), 0
 	err := filepath.WalkDir("../../queue", func(path string, _ fs.DirEntry, err error) error {
@@ -26,7 +26,8 @@ func TestEveryControllerTriesAgainWithinAMinute(t *testing.T) {
 		all, patient := controllers(file)
 		found += all
 		for _, n := range patient {
-			t.Errorf("%s: this controller waits ever longer: give it controller.Options{RateLimiter: watch.Backoff()}", files.Position(n.Pos()))
+			t.Errorf("%s: this controller waits ever longer: give it controller.Options{RateLimiter: watch.Backoff()}",
+				files.Position(n.Pos()))
 		}
 		return nil
 	})
@@ -86,9 +87,11 @@ func retries(n ast.Node) (found bool) {
 
 func TestAControllerThatWaitsEverLongerIsSeen(t *testing.T) {
 	for text, want := range map[string]int{
-		`ctrl.NewControllerManagedBy(mgr).Named("x").Complete(r)`:                                                               1,
-		`ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{MaxConcurrentReconciles: 4}).Complete(r)`:              1,
-		`ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{RateLimiter: watch.Backoff()}).Named("x").Complete(r)`: 0,
+		`ctrl.NewControllerManagedBy(mgr).Named("x").Complete(r)`: 1,
+		`ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{MaxConcurrentReconciles: ` +
+			`4}).Complete(r)`: 1,
+		`ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{RateLimiter: ` +
+			`watch.Backoff()}).Named("x").Complete(r)`: 0,
 		`other.Complete(r)`: 0,
 	} {
 		expr, err := parser.ParseExpr(text)

@@ -66,8 +66,8 @@ func TestAScalarReadByOtherRulesIsSeen(t *testing.T) {
 	}
 }
 
-// TestARuleIsSaidInOnePlace: a sentence of two packages is a rule of two packages, and one of them will change alone. What
-// both need to say is in a package below them.
+// TestARuleIsSaidInOnePlace: a sentence of two packages is a rule of two packages, and one of them will change alone.
+// What both need to say is in a package below them.
 func TestARuleIsSaidInOnePlace(t *testing.T) {
 	said := map[string]string{} // sentence -> its package
 	for _, folder := range append(readers, "internal/problem", "internal/scalar") {

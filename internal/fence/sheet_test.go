@@ -14,9 +14,11 @@ import (
 // TestOnlyPackageSheetWritesCSV: what a model or a server is called may be a formula, which a spreadsheet computes.
 func TestOnlyPackageSheetWritesCSV(t *testing.T) {
 	files := token.NewFileSet()
-	for _, folder := range slices.Concat(foundations, []string{"cmd", "generator", "pipelines", "queue", "runs", "tasks"}) {
+	for _, folder := range slices.Concat(foundations,
+		[]string{"cmd", "generator", "pipelines", "queue", "runs", "tasks"}) {
 		err := filepath.WalkDir(filepath.Join("../..", folder), func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "report/sheet/") {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+				strings.Contains(path, "report/sheet/") {
 				return err
 			}
 			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// limit is how long a goroutine may take to end after the last test: one that was told to and waits for a processor is no
-// leak. Only a leak costs so much time.
+// limit is how long a goroutine may take to end after the last test: one that was told to and waits for a processor is
+// no leak. Only a leak costs so much time.
 const limit = 30 * time.Second
 
 // Main is a TestMain.
@@ -36,7 +36,8 @@ func (t Tests) Run() int {
 		return code
 	}
 	if err := settled(t.limit); err != nil {
-		fmt.Fprintf(t.err, "leakcheck: the tests passed, and goroutines are left that nobody has ended; give them an owner that waits for them: %v\n", err)
+		fmt.Fprintf(t.err, "leakcheck: the tests passed, and goroutines are left that nobody has ended; give them an "+
+			"owner that waits for them: %v\n", err)
 		return 1
 	}
 	return 0

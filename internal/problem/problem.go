@@ -56,7 +56,8 @@ func (l *List) Add(ps ...Problem) { *l = append(*l, ps...) }
 // Sort orders by file, line, column, then text.
 func (l List) Sort() {
 	slices.SortStableFunc(l, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Text, b.Text))
 	})
 }
 

@@ -3,7 +3,10 @@ package problem
 import "testing"
 
 func TestProblemReadsLikeACompilerError(t *testing.T) {
-	p := Problem{File: "qwen.yaml", Line: 12, Column: 5, Path: "spec.load.rat", Text: UnknownField("rat", []string{"rate", "ramp"})}
+	p := Problem{
+		File: "qwen.yaml", Line: 12, Column: 5, Path: "spec.load.rat",
+		Text: UnknownField("rat", []string{"rate", "ramp"}),
+	}
 	if got, want := p.Error(), `qwen.yaml:12:5: spec.load.rat: unknown field "rat" (did you mean "rate"?)`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

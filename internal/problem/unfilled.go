@@ -15,8 +15,8 @@ var (
 )
 
 // Unfilled says so where text holds the token of a template, such as REPLACE_ENV_MODEL, or a variable ${NAME}, in whose
-// place a value should stand; "" where it holds none. Variables are let be where somebody who comes later fills them in: a
-// shell, a server, a query.
+// place a value should stand; "" where it holds none. Variables are let be where somebody who comes later fills them
+// in: a shell, a server, a query.
 func Unfilled(text string, letVariables bool) string {
 	hole := ""
 	if strings.Contains(text, fillIn) {

@@ -39,12 +39,12 @@ type host struct {
 }
 
 // Run runs body alone on this machine. What body reports counts only where no thread of the test waited longer for a
-// processor than the given share of the time that body took. Else body runs again, whether it passed or failed, and where
-// the host is too busy three times, or is overloaded before an attempt, the test is skipped: it has found out
+// processor than the given share of the time that body took. Else body runs again, whether it passed or failed, and
+// where the host is too busy three times, or is overloaded before an attempt, the test is skipped: it has found out
 // nothing. Elsewhere than on Linux every attempt counts.
 //
-// Body gets a test of its own, whose cleanups run at the end of the attempt. It must not be used beyond that, and has no
-// subtests.
+// Body gets a test of its own, whose cleanups run at the end of the attempt. It must not be used beyond that, and has
+// no subtests.
 func Run(t *testing.T, share float64, body func(t testing.TB)) {
 	t.Helper()
 	thisHost().run(t, share, body)

@@ -96,7 +96,9 @@ func TestNoAttemptIsBegunOnAnOverloadedHost(t *testing.T) {
 
 func TestWhatABodyReportsCountsOnAQuietHostOnly(t *testing.T) {
 	const ms = time.Millisecond
-	pass, fail, fatal := func(testing.TB) {}, func(t testing.TB) { t.Error("wrong") }, func(t testing.TB) { t.Fatal("wrong") }
+	pass, fail, fatal := func(testing.TB) {}, func(t testing.TB) { t.Error("wrong") }, func(t testing.TB) {
+		t.Fatal("wrong")
+	}
 	for _, row := range []struct {
 		name            string
 		waits           []time.Duration // of each attempt, of a second; 50 ms are allowed
@@ -111,8 +113,10 @@ func TestWhatABodyReportsCountsOnAQuietHostOnly(t *testing.T) {
 		{"a body that fails when the host is quiet at last", []time.Duration{400 * ms, 60 * ms, 0}, fail, 3, true, false},
 		{"a body that passes when the host is quiet at last", []time.Duration{400 * ms, 60 * ms, 0}, pass, 3, false, false},
 		{"a body that fails on a host that stays busy", []time.Duration{400 * ms, 60 * ms, 51 * ms, 0}, fail, 3, false, true},
-		{"a body that passes on a host that stays busy", []time.Duration{400 * ms, 60 * ms, 51 * ms, 0}, pass, 3, false, true},
-		{"a body that skips itself on a quiet host", []time.Duration{0}, func(t testing.TB) { t.Skip("for another reason") }, 1, false, true},
+		{"a body that passes on a host that stays busy", []time.Duration{400 * ms, 60 * ms, 51 * ms, 0},
+			pass, 3, false, true},
+		{"a body that skips itself on a quiet host", []time.Duration{0},
+			func(t testing.TB) { t.Skip("for another reason") }, 1, false, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o, ran := judge(t, row.waits, row.body)
@@ -196,7 +200,8 @@ func TestThreadsThatShareACoreAreSeen(t *testing.T) {
 
 // spin uses the first core of this process up until enough.
 func spin(t *testing.T, enough *atomic.Bool) {
-	runtime.LockOSThread() // for good: the thread ends with its goroutine, and nobody else gets one that is bound to a core
+	// for good: the thread ends with its goroutine, and nobody else gets one that is bound to a core
+	runtime.LockOSThread()
 	var may, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &may); err != nil {
 		t.Error(err)

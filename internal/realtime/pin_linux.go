@@ -14,7 +14,8 @@ import (
 const slice = 100_000 // ns, the least that a kernel takes
 
 // behind is by how much the other threads of the process are nicer than before. Garbage collection and the writing of
-// files share a processor with the pinned thread where there is but one, and would keep it for a slice of 3 ms each time.
+// files share a processor with the pinned thread where there is but one, and would keep it for a slice of 3 ms each
+// time.
 const behind = 10
 
 // start is how nice the process was before any thread of it stood behind another.
@@ -28,9 +29,9 @@ var start = sync.OnceValue(func() int {
 	return int(main.Nice)
 })
 
-// Pin gives the calling goroutine a thread of its own, whose sleeps end when they are due and not up to 50 us later, and
-// lets the other threads of the process stand behind it. It returns what undoes the former; threads stay nice. What the
-// system refuses is left out: the thread is a little later then, which its owner measures.
+// Pin gives the calling goroutine a thread of its own, whose sleeps end when they are due and not up to 50 us later,
+// and lets the other threads of the process stand behind it. It returns what undoes the former; threads stay nice. What
+// the system refuses is left out: the thread is a little later then, which its owner measures.
 func Pin() (undo func()) {
 	runtime.LockOSThread()
 	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)

@@ -14,8 +14,9 @@ type Turns struct {
 	Slices  int64
 }
 
-// WakeUp is what it costs to put a woken thread on an idle processor of a virtual machine (10 to 30 µs were seen without
-// any other load). The kernel counts it as waiting, once per time slice, and a client of many small events wakes often.
+// WakeUp is what it costs to put a woken thread on an idle processor of a virtual machine (10 to 30 µs were seen
+// without any other load). The kernel counts it as waiting, once per time slice, and a client of many small events
+// wakes often.
 const WakeUp = 25 * time.Microsecond
 
 // tasks is where Linux has a folder per thread of this process; /proc/self/schedstat would tell of the first one alone.
@@ -50,8 +51,8 @@ func Thread(number string) (Turns, bool) {
 }
 
 // Waited returns how long threads have waited for a processor that somebody else had: their waiting between two
-// readings less what waking up costs, thread by thread, so that one that wakes cheaply hides no other. It returns the sum
-// and the longest.
+// readings less what waking up costs, thread by thread, so that one that wakes cheaply hides no other. It returns the
+// sum and the longest.
 func Waited(before, after map[string]Turns) (total, longest time.Duration) {
 	for thread, now := range after {
 		was := before[thread]

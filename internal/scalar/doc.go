@@ -1,6 +1,6 @@
-// Package scalar turns the scalars of a YAML tree into values: what 'No', " TRUE ", 0x10 and 1h30m mean is said here and
-// nowhere else, and so are the sentences about a scalar that does not fit. Blanks round a scalar and quotes are no part of
-// it; one of blanks alone says nothing, as null does: see Blank. The package knows no field of any format.
+// Package scalar turns the scalars of a YAML tree into values: what 'No', " TRUE ", 0x10 and 1h30m mean is said here
+// and nowhere else, and so are the sentences about a scalar that does not fit. Blanks round a scalar and quotes are no
+// part of it; one of blanks alone says nothing, as null does: see Blank. The package knows no field of any format.
 package scalar
 
 import (

@@ -22,8 +22,8 @@ func Bool(n *yaml.Node) (bool, error) {
 	return false, Want("true or false", n)
 }
 
-// Whole reads an integer in YAML's spellings: 0x10, 0o20, 1_000; 020 is octal as in YAML 1.1. A float without a fraction is
-// one too.
+// Whole reads an integer in YAML's spellings: 0x10, 0o20, 1_000; 020 is octal as in YAML 1.1. A float without a
+// fraction is one too.
 func Whole(n *yaml.Node) (int64, error) {
 	if i, ok := whole(n); ok {
 		return i, nil
@@ -142,7 +142,8 @@ func span(n *yaml.Node, s string, most time.Duration) (time.Duration, error) {
 // AboveZero is the error of a duration of nothing where some time is needed.
 func AboveZero(n *yaml.Node) error { return Want("a duration above 0", n) }
 
-// parseDuration is stricter than time.ParseDuration: no sign, no unit below ms, digits before the point, a unit after 0.
+// parseDuration is stricter than time.ParseDuration: no sign, no unit below ms, digits before the point, a unit after
+// 0.
 func parseDuration(s string) (time.Duration, bool) {
 	if s == "" || s == "0" || strings.Trim(s, "0123456789.hms") != "" || s[0] < '0' || s[0] > '9' {
 		return 0, false
@@ -178,7 +179,8 @@ func Word(n *yaml.Node, words []string) (string, error) {
 	return "", NotOneOf(n, words)
 }
 
-// Free returns a scalar of a free mapping as JSON knows it: truth, number or text. What JSON has no word for stays text.
+// Free returns a scalar of a free mapping as JSON knows it: truth, number or text. What JSON has no word for stays
+// text.
 func Free(n *yaml.Node) any {
 	switch n.ShortTag() {
 	case "!!bool":

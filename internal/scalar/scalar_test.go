@@ -57,7 +57,8 @@ func TestAScalarMeansTheSameEverywhere(t *testing.T) {
 		{"the same in quotes", integer, `"1e3"`, "-", "1000", "1000"},
 		{"a fraction is no integer", integer, `2.7`, "-", "-", "-"},
 		{"more than 32 bits", integer, `9999999999`, "-", "-", "-"},
-		{"a seed of 64 bits", seed, `9223372036854775807`, "9223372036854775807", "9223372036854775807", "9223372036854775807"},
+		{"a seed of 64 bits", seed, `9223372036854775807`, "9223372036854775807", "9223372036854775807",
+			"9223372036854775807"},
 		{"a hexadecimal seed", seed, `0x10`, "16", "-", "16"},
 
 		{"a number between blanks", number, `" 0.5 "`, "0.5", "0.5", "0.5"},
@@ -109,11 +110,15 @@ func TestWhatDoesNotFitIsNamed(t *testing.T) {
 		{"a number", second(Number(node(t, "{a: 1}"))), `want a number, found a mapping`},
 		{"a number that is too large", second(Number(node(t, "1e99"))), `want at most 1000000000000, found "1e99"`},
 		{"text", second(Text(node(t, "[a]"))), `want text, found a list`},
-		{"a duration without a unit", second(Duration(node(t, "90"), tenYears)), `want a duration with a unit (h, m, s, ms), found "90"; did you mean "90s"?`},
-		{"a duration", second(Duration(node(t, "3d"), tenYears)), `want a duration such as 90s or 1h30m (units h, m, s, ms), found "3d"`},
+		{"a duration without a unit", second(Duration(node(t, "90"), tenYears)),
+			`want a duration with a unit (h, m, s, ms), found "90"; did you mean "90s"?`},
+		{"a duration", second(Duration(node(t, "3d"), tenYears)),
+			`want a duration such as 90s or 1h30m (units h, m, s, ms), found "3d"`},
 		{"a duration that is too long", second(Duration(node(t, "99999h"), tenYears)), `want at most 87600h, found "99999h"`},
-		{"seconds", second(Seconds(node(t, "-5"), tenYears)), `want a duration such as 90s or 1h30m (units h, m, s, ms), found "-5"`},
-		{"a word", second(Word(node(t, "poison"), []string{"constant", "poisson"})), `want one of "constant", "poisson", found "poison" (did you mean "poisson"?)`},
+		{"seconds", second(Seconds(node(t, "-5"), tenYears)),
+			`want a duration such as 90s or 1h30m (units h, m, s, ms), found "-5"`},
+		{"a word", second(Word(node(t, "poison"), []string{"constant", "poisson"})),
+			`want one of "constant", "poisson", found "poison" (did you mean "poisson"?)`},
 		{"the only word", second(Word(node(t, "x"), []string{"trace"})), `want "trace", found "x"`},
 		{"a range", Range{Min: &least, Max: &most}.Check(node(t, "6"), 6), `want 2 to 5, found "6"`},
 		{"a lower bound", Range{Min: &least}.Check(node(t, "1"), 1), `want at least 2, found "1"`},
@@ -131,7 +136,8 @@ func TestWhatDoesNotFitIsNamed(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestADurationHasAUnit(t *testing.T) {
-	for text, want := range map[string]bool{"0s": true, "1h30m": true, "0": false, `"0"`: false, "90": false, "s": false, "[1s]": false} {
+	for text, want := range map[string]bool{"0s": true, "1h30m": true, "0": false, `"0"`: false, "90": false,
+		"s": false, "[1s]": false} {
 		if got := IsDuration(node(t, text)); got != want {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
@@ -139,7 +145,8 @@ func TestADurationHasAUnit(t *testing.T) {
 }
 
 func TestBlanksSayNothing(t *testing.T) {
-	for text, want := range map[string]bool{"": true, "~": true, `""`: true, `"  "`: true, "null": true, `"null"`: false, "0": false, "[]": false} {
+	for text, want := range map[string]bool{"": true, "~": true, `""`: true, `"  "`: true, "null": true,
+		`"null"`: false, "0": false, "[]": false} {
 		if got := Blank(node(t, text)); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
 		}

@@ -37,8 +37,8 @@ type Table struct {
 // leastCut is what is left at least of a cell that is cut.
 const leastCut = 10
 
-// Row adds a row; cells that are missing are empty. What would not stay on its line is replaced by a blank: the text may
-// be somebody else's.
+// Row adds a row; cells that are missing are empty. What would not stay on its line is replaced by a blank: the text
+// may be somebody else's.
 func (t *Table) Row(cells ...string) {
 	row := make([]string, len(t.Columns))
 	for i := range min(len(cells), len(row)) {

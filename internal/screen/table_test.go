@@ -7,8 +7,10 @@ import (
 )
 
 func runs() *Table {
-	t := &Table{Gap: 2, Columns: []Column{{Head: "RUN", Cut: Middle}, {Head: "VERDICT", Paint: true}, {Head: "TTFT", Right: true, Rank: 1},
-		{Head: "GOODPUT", Rank: 1}, {Head: "MESSAGE", Cut: End, Rank: 2}}}
+	t := &Table{Gap: 2, Columns: []Column{
+		{Head: "RUN", Cut: Middle}, {Head: "VERDICT", Paint: true}, {Head: "TTFT", Right: true, Rank: 1},
+		{Head: "GOODPUT", Rank: 1}, {Head: "MESSAGE", Cut: End, Rank: 2},
+	}}
 	t.Row("first-20261122-044000-4ijje", "pass", "40.2", "-", "4 succeeded, 0 skipped")
 	t.Row("first-20261122-045500-x01ab", "fail", "140", "-", "the objective of ttft p99 is missed")
 	return t
@@ -69,7 +71,9 @@ func TestNoTableIsTooMuchForAScreen(t *testing.T) {
 	for range 500 {
 		table := &Table{Gap: random.IntN(3)}
 		for range 1 + random.IntN(6) {
-			table.Columns = append(table.Columns, Column{Head: "H", Cut: Cut(random.IntN(3)), Right: random.IntN(2) == 0, Rank: random.IntN(3)})
+			table.Columns = append(table.Columns, Column{
+				Head: "H", Cut: Cut(random.IntN(3)), Right: random.IntN(2) == 0, Rank: random.IntN(3),
+			})
 		}
 		for range random.IntN(4) {
 			var cells []string
@@ -104,10 +108,12 @@ func TestColourChangesNoWidth(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !strings.Contains(painted.String(), "\x1b[32mpass\x1b[0m") || !strings.Contains(painted.String(), "\x1b[31mfail\x1b[0m") {
+	if !strings.Contains(painted.String(), "\x1b[32mpass\x1b[0m") ||
+		!strings.Contains(painted.String(), "\x1b[31mfail\x1b[0m") {
 		t.Errorf("no colour:\n%q", painted.String())
 	}
-	if got := strings.NewReplacer("\x1b[32m", "", "\x1b[31m", "", "\x1b[0m", "").Replace(painted.String()); got != plain.String() {
+	if got := strings.NewReplacer("\x1b[32m", "", "\x1b[31m", "",
+		"\x1b[0m", "").Replace(painted.String()); got != plain.String() {
 		t.Errorf("got\n%swant\n%s", got, plain.String())
 	}
 }

@@ -26,19 +26,23 @@ func New() Fields {
 // Apply is the object that a server-side apply makes of live, which is empty where there is none yet. A conflict is an
 // error of package errors of apimachinery.
 func (f Fields) Apply(live, applied map[string]any, manager string, force bool) (map[string]any, error) {
-	return f.change(live, applied, func(m *managedfields.FieldManager, live, applied runtime.Object) (runtime.Object, error) {
-		return m.Apply(live, applied, manager, force)
-	})
+	return f.change(live, applied,
+		func(m *managedfields.FieldManager, live, applied runtime.Object) (runtime.Object, error) {
+			return m.Apply(live, applied, manager, force)
+		})
 }
 
 // Update is the object changed, which somebody has made of live without applying it.
 func (f Fields) Update(live, changed map[string]any, manager string) (map[string]any, error) {
-	return f.change(live, changed, func(m *managedfields.FieldManager, live, changed runtime.Object) (runtime.Object, error) {
-		return m.Update(live, changed, manager)
-	})
+	return f.change(live, changed,
+		func(m *managedfields.FieldManager, live, changed runtime.Object) (runtime.Object, error) {
+			return m.Update(live, changed, manager)
+		})
 }
 
-func (f Fields) change(live, now map[string]any, do func(m *managedfields.FieldManager, live, now runtime.Object) (runtime.Object, error)) (map[string]any, error) {
+func (f Fields) change(
+	live, now map[string]any, do func(m *managedfields.FieldManager, live, now runtime.Object) (runtime.Object, error),
+) (map[string]any, error) {
 	old, changed := &unstructured.Unstructured{Object: live}, &unstructured.Unstructured{Object: now}
 	kind := changed.GroupVersionKind()
 	old.SetGroupVersionKind(kind)
@@ -60,7 +64,9 @@ func (f Fields) change(live, now map[string]any, do func(m *managedfields.FieldM
 // types tries the known schemas first.
 type types []managedfields.TypeConverter
 
-func (t types) ObjectToTyped(o runtime.Object, options ...typed.ValidationOptions) (value *typed.TypedValue, err error) {
+func (t types) ObjectToTyped(
+	o runtime.Object, options ...typed.ValidationOptions,
+) (value *typed.TypedValue, err error) {
 	for _, converter := range t {
 		if value, err = converter.ObjectToTyped(o, options...); err == nil {
 			return value, nil

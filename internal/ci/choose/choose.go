@@ -97,8 +97,8 @@ func (m *Module) embedded(file string, code map[string]string) (found bool) {
 
 func note(files map[string]string, pkg, file string) { files[pkg] = cmp.Or(files[pkg], file) }
 
-// prose is what no program reads, unless it is embedded: pages for people, and the settings of tools that judge the source
-// whole, which run each time.
+// prose is what no program reads, unless it is embedded: pages for people, and the settings of tools that judge the
+// source whole, which run each time.
 func prose(file string) bool {
 	return strings.HasPrefix(file, "docs/") || strings.HasPrefix(file, ".github/") || path.Ext(file) == ".md" ||
 		slices.Contains([]string{"LICENSE", ".gitignore", ".golangci.yml"}, file)

@@ -102,33 +102,52 @@ func TestARowRunsWhenSomethingItUsesHasChanged(t *testing.T) {
 	}{
 		{name: "nothing has changed"},
 		{name: "a page for people is used by nothing", files: []string{"README.md", "docs/page.yaml", "shapes/notes.md"}},
-		{name: "a page that is embedded is code", files: []string{"pages/page.md"}, want: map[string]string{"pages": "pages/page.md has changed"}},
-		{name: "a package changes what is built from it, tests and programs", files: []string{"shapes/shapes.go"}, want: map[string]string{
-			"rig": "shapes/shapes.go has changed, which load/rig uses", "e2e": "shapes/shapes.go has changed, which cmd/tool uses",
-		}},
+		{name: "a page that is embedded is code", files: []string{"pages/page.md"},
+			want: map[string]string{"pages": "pages/page.md has changed"}},
+		{name: "a package changes what is built from it, tests and programs", files: []string{"shapes/shapes.go"},
+			want: map[string]string{
+				"rig": "shapes/shapes.go has changed, which load/rig uses",
+				"e2e": "shapes/shapes.go has changed, which cmd/tool uses",
+			}},
 		{name: "an embedded file is code", files: []string{"shapes/default.yaml"}, want: map[string]string{
-			"rig": "shapes/default.yaml has changed, which load/rig uses", "e2e": "shapes/default.yaml has changed, which cmd/tool uses",
+			"rig": "shapes/default.yaml has changed, which load/rig uses",
+			"e2e": "shapes/default.yaml has changed, which cmd/tool uses",
 		}},
 		{name: "tests of a package are no part of what is built from it", files: []string{"shapes/shapes_test.go"}},
-		{name: "a test changes its own row", files: []string{"load/rig/rig_test.go"}, want: map[string]string{"rig": "load/rig/rig_test.go has changed"}},
-		{name: "what only a test imports is used by the test alone", files: []string{"load/rig/rig.go"}, want: map[string]string{"rig": "load/rig/rig.go has changed"}},
+		{name: "a test changes its own row", files: []string{"load/rig/rig_test.go"},
+			want: map[string]string{"rig": "load/rig/rig_test.go has changed"}},
+		{name: "what only a test imports is used by the test alone", files: []string{"load/rig/rig.go"},
+			want: map[string]string{"rig": "load/rig/rig.go has changed"}},
 		{name: "a file of another system is of its package", files: []string{"load/load_windows.go"}, want: map[string]string{
-			"rig": "load/load_windows.go has changed, which load/rig uses", "e2e": "load/load_windows.go has changed, which cmd/tool uses",
+			"rig": "load/load_windows.go has changed, which load/rig uses",
+			"e2e": "load/load_windows.go has changed, which cmd/tool uses",
 		}},
-		{name: "a new file is of the package in whose folder it lies", files: []string{"cmd/tool/more.go"}, want: map[string]string{"e2e": "cmd/tool/more.go has changed"}},
-		{name: "a script beside a test is of that test", files: []string{"e2e/prepare"}, want: map[string]string{"e2e": "e2e/prepare has changed"}},
-		{name: "a test with a build tag is seen", files: []string{"e2e/e2e_test.go"}, want: map[string]string{"e2e": "e2e/e2e_test.go has changed"}},
-		{name: "test data that another test names", files: []string{"shapes/testdata/round.yaml"}, want: map[string]string{"e2e": "shapes/testdata/round.yaml has changed, which e2e reads"}},
-		{name: "a file in a folder that another test names", files: []string{"other/golden/a.json"}, want: map[string]string{"e2e": "other/golden/a.json has changed, which e2e reads"}},
-		{name: "a program that another names as one to build", files: []string{"bench/floor/main.go"}, want: map[string]string{
-			"soak": "bench/floor/main.go has changed, which bench/soak uses",
-		}},
+		{name: "a new file is of the package in whose folder it lies", files: []string{"cmd/tool/more.go"},
+			want: map[string]string{"e2e": "cmd/tool/more.go has changed"}},
+		{name: "a script beside a test is of that test", files: []string{"e2e/prepare"},
+			want: map[string]string{"e2e": "e2e/prepare has changed"}},
+		{name: "a test with a build tag is seen", files: []string{"e2e/e2e_test.go"},
+			want: map[string]string{"e2e": "e2e/e2e_test.go has changed"}},
+		{name: "test data that another test names", files: []string{"shapes/testdata/round.yaml"},
+			want: map[string]string{"e2e": "shapes/testdata/round.yaml has changed, which e2e reads"}},
+		{name: "a file in a folder that another test names", files: []string{"other/golden/a.json"},
+			want: map[string]string{"e2e": "other/golden/a.json has changed, which e2e reads"}},
+		{name: "a program that another names as one to build", files: []string{"bench/floor/main.go"},
+			want: map[string]string{
+				"soak": "bench/floor/main.go has changed, which bench/soak uses",
+			}},
 		{name: "a package that no row uses", files: []string{"other/other.go"}},
 		{name: "what is part of no package may be used by all", files: []string{"Makefile"}, want: map[string]string{
-			"rig": "Makefile has changed, which is part of no package", "e2e": "Makefile has changed, which is part of no package", "pages": "Makefile has changed, which is part of no package", "soak": "Makefile has changed, which is part of no package",
+			"rig":   "Makefile has changed, which is part of no package",
+			"e2e":   "Makefile has changed, which is part of no package",
+			"pages": "Makefile has changed, which is part of no package",
+			"soak":  "Makefile has changed, which is part of no package",
 		}},
 		{name: "a package that is gone may have been used by all", files: []string{"gone/gone.go"}, want: map[string]string{
-			"rig": "gone/gone.go has changed, which is part of no package", "e2e": "gone/gone.go has changed, which is part of no package", "pages": "gone/gone.go has changed, which is part of no package", "soak": "gone/gone.go has changed, which is part of no package",
+			"rig":   "gone/gone.go has changed, which is part of no package",
+			"e2e":   "gone/gone.go has changed, which is part of no package",
+			"pages": "gone/gone.go has changed, which is part of no package",
+			"soak":  "gone/gone.go has changed, which is part of no package",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -151,7 +170,8 @@ func TestARowOfAPackageThatIsUnknownRuns(t *testing.T) {
 
 func TestAModuleThatDoesNotListIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	extract(t, dir, "-- go.mod --\nmodule example.test/broken\ngo 1.25\n-- a/a.go --\npackage a\n-- a/b.go --\npackage b\n")
+	extract(t, dir,
+		"-- go.mod --\nmodule example.test/broken\ngo 1.25\n-- a/a.go --\npackage a\n-- a/b.go --\npackage b\n")
 	if _, err := Load(t.Context(), dir, ""); err == nil {
 		t.Error("two packages in one folder were listed")
 	}

@@ -52,8 +52,9 @@ func Load(ctx context.Context, root, tags string) (*Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the module: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-json=ImportPath,Dir,Name,Imports,TestImports,XTestImports,EmbedFiles,"+
-		"GoFiles,IgnoredGoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Error", "-tags", tags, "./...")
+	cmd := exec.CommandContext(ctx, "go", "list", "-e",
+		"-json=ImportPath,Dir,Name,Imports,TestImports,XTestImports,EmbedFiles,"+
+			"GoFiles,IgnoredGoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Error", "-tags", tags, "./...")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
@@ -122,8 +123,8 @@ func newPackage(root string, l listed, all map[string]listed) (*pkg, error) {
 	return p, nil
 }
 
-// look notes the files outside its folder that Go files of a package name in their strings, and returns their other strings:
-// an import path among them is a package that they build or run.
+// look notes the files outside its folder that Go files of a package name in their strings, and returns their other
+// strings: an import path among them is a package that they build or run.
 func (p *pkg) look(folder string, files []string) (words []string, err error) {
 	for _, f := range files {
 		paths, more, err := stringsIn(filepath.Join(folder, f))

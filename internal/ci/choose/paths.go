@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// stringsIn returns the paths outside its own folder that a Go file names, relative to that folder (string literals that
-// begin with "../", and calls of Join whose first arguments are such literals), and its other string literals of one word.
-// A path that has only dots ("../..") names no file: it is where a command runs, which uses what its test is said to use.
+// stringsIn returns the paths outside its own folder that a Go file names, relative to that folder (string literals
+// that begin with "../", and calls of Join whose first arguments are such literals), and its other string literals of
+// one word. A path that has only dots ("../..") names no file: it is where a command runs, which uses what its test is
+// said to use.
 func stringsIn(file string) (paths, words []string, err error) {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 	if err != nil {

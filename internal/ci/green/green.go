@@ -41,8 +41,8 @@ type UnknownError struct{ Why string }
 
 func (e UnknownError) Error() string { return e.Why }
 
-// Read returns the record in a file, if it is of now: the repository at root holds its commit as an ancestor of HEAD, and
-// the rest equals that of now. Any other error than UnknownError means that git failed.
+// Read returns the record in a file, if it is of now: the repository at root holds its commit as an ancestor of HEAD,
+// and the rest equals that of now. Any other error than UnknownError means that git failed.
 func Read(ctx context.Context, file, root string, now Record) (Record, error) {
 	r, err := load(file)
 	if err != nil {
@@ -50,7 +50,9 @@ func Read(ctx context.Context, file, root string, now Record) (Record, error) {
 	}
 	switch {
 	case r.Version != version:
-		return Record{}, UnknownError{fmt.Sprintf("the record of the last green commit is of version %d, this is %d", r.Version, version)}
+		return Record{}, UnknownError{
+			fmt.Sprintf("the record of the last green commit is of version %d, this is %d", r.Version, version),
+		}
 	case r.Go != now.Go:
 		return Record{}, UnknownError{fmt.Sprintf("the last green commit was built by %s, now it is %s", r.Go, now.Go)}
 	case r.Beside != now.Beside:
@@ -73,7 +75,8 @@ func load(file string) (Record, error) {
 	if err != nil {
 		return Record{}, UnknownError{err.Error()}
 	}
-	if s, ok := info.Sys().(*syscall.Stat_t); !info.Mode().IsRegular() || !ok || int(s.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+	if s, ok := info.Sys().(*syscall.Stat_t); !info.Mode().IsRegular() || !ok || int(s.Uid) != os.Getuid() ||
+		info.Mode().Perm()&0o022 != 0 {
 		return Record{}, UnknownError{fmt.Sprintf("%s is not a file that only this user can have written", file)}
 	}
 	text, err := os.ReadFile(file)
@@ -82,7 +85,8 @@ func load(file string) (Record, error) {
 	}
 	var e envelope
 	var r Record
-	if json.Unmarshal(text, &e) != nil || digest(e.Record) != e.SHA256 || json.Unmarshal(e.Record, &r) != nil || !isCommit(r.Commit) {
+	if json.Unmarshal(text, &e) != nil || digest(e.Record) != e.SHA256 || json.Unmarshal(e.Record, &r) != nil ||
+		!isCommit(r.Commit) {
 		return Record{}, UnknownError{fmt.Sprintf("%s is damaged", file)}
 	}
 	return r, nil
@@ -134,7 +138,8 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Head is the commit of the repository at root, and whether its work tree is that commit: only then can it become green.
+// Head is the commit of the repository at root, and whether its work tree is that commit: only then can it become
+// green.
 func Head(ctx context.Context, root string) (commit string, clean bool, err error) {
 	out, err := output(ctx, root, "rev-parse", "HEAD")
 	if err != nil {

@@ -30,11 +30,14 @@ func TestARecordThatCannotBeReliedOnIsUnknown(t *testing.T) {
 		spoil func(t *testing.T, file, root string, now *Record)
 		want  string // in the reason
 	}{
-		{"there is none", func(t *testing.T, file, _ string, _ *Record) { must(t, os.Remove(file)) }, "no green commit is remembered"},
+		{"there is none", func(t *testing.T, file, _ string, _ *Record) { must(t, os.Remove(file)) },
+			"no green commit is remembered"},
 		{"it is half written", func(t *testing.T, file, _ string, _ *Record) { cut(t, file, 2) }, "is damaged"},
 		{"it is empty", func(t *testing.T, file, _ string, _ *Record) { must(t, os.Truncate(file, 0)) }, "is damaged"},
-		{"one letter of it has changed", func(t *testing.T, file, _ string, _ *Record) { replace(t, file, `"go1"`, `"go2"`) }, "is damaged"},
-		{"others may have written it", func(t *testing.T, file, _ string, _ *Record) { must(t, os.Chmod(file, 0o666)) }, "only this user"},
+		{"one letter of it has changed",
+			func(t *testing.T, file, _ string, _ *Record) { replace(t, file, `"go1"`, `"go2"`) }, "is damaged"},
+		{"others may have written it",
+			func(t *testing.T, file, _ string, _ *Record) { must(t, os.Chmod(file, 0o666)) }, "only this user"},
 		{"it is a link", func(t *testing.T, file, _ string, _ *Record) {
 			must(t, os.Rename(file, file+".real"))
 			must(t, os.Symlink(file+".real", file))
@@ -57,7 +60,8 @@ func TestARecordThatCannotBeReliedOnIsUnknown(t *testing.T) {
 			git1(t, root, "reset", "--hard", "HEAD~1")
 		}, "is no ancestor"},
 		{"the toolchain is another", func(_ *testing.T, _, _ string, now *Record) { now.Go = "go2" }, "was built by go1"},
-		{"what lies beside has changed", func(_ *testing.T, _, _ string, now *Record) { now.Beside = "c" }, "beside the repository has changed"},
+		{"what lies beside has changed", func(_ *testing.T, _, _ string, now *Record) { now.Beside = "c" },
+			"beside the repository has changed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := repository(t)

@@ -13,8 +13,8 @@ import (
 // grace is how long a command that is told to end may take: a cluster is taken down meanwhile.
 const grace = 30 * time.Second
 
-// Command is a step's Run that runs a program with variables on top of those of this process. It leads a process group of
-// its own; when the step is to end, the group is told so, and killed after a grace.
+// Command is a step's Run that runs a program with variables on top of those of this process. It leads a process group
+// of its own; when the step is to end, the group is told so, and killed after a grace.
 func Command(env []string, program string, args ...string) func(context.Context, *os.File) error {
 	return func(ctx context.Context, log *os.File) error {
 		cmd := exec.CommandContext(ctx, program, args...)

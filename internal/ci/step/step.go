@@ -39,8 +39,8 @@ const (
 	Interrupted State = "interrupted"
 )
 
-// Result is how a step ended and what it took. Began counts from the begin of all steps; Load is the greatest load average
-// of the machine, over a minute, that was seen when it began and ended.
+// Result is how a step ended and what it took. Began counts from the begin of all steps; Load is the greatest load
+// average of the machine, over a minute, that was seen when it began and ended.
 type Result struct {
 	Name  string        `json:"name"`
 	State State         `json:"state"`
@@ -58,13 +58,16 @@ type Runner struct {
 	Load func() float64   // the load average of the machine
 }
 
-// Run runs all steps and returns their results in the order of steps. When ctx ends, what runs is told to end and nothing
-// but what always runs is begun.
+// Run runs all steps and returns their results in the order of steps. When ctx ends, what runs is told to end and
+// nothing but what always runs is begun.
 func (r Runner) Run(ctx context.Context, steps []Step) ([]Result, error) {
 	if err := check(steps); err != nil {
 		return nil, err
 	}
-	g := &graph{Runner: r, begin: r.Now(), results: make([]Result, len(steps)), ended: make(map[string]chan struct{}, len(steps)), index: map[string]int{}}
+	g := &graph{
+		Runner: r, begin: r.Now(), results: make([]Result, len(steps)),
+		ended: make(map[string]chan struct{}, len(steps)), index: map[string]int{},
+	}
 	for i, s := range steps {
 		g.ended[s.Name], g.index[s.Name] = make(chan struct{}), i
 	}

@@ -32,7 +32,8 @@ func TestStepsWaitForWhatTheyNeed(t *testing.T) {
 		{Name: "broken", Needs: []string{"idle"}, Run: named(bad, "broken")},
 		{Name: "stopped", Needs: []string{"broken"}, Run: named(nil, "stopped")},
 		{Name: "goes on", After: []string{"broken"}, Run: named(nil, "goes on")},
-		{Name: "cleans up", Needs: []string{"stopped"}, After: []string{"goes on"}, Always: true, Run: named(nil, "cleans up")},
+		{Name: "cleans up", Needs: []string{"stopped"}, After: []string{"goes on"}, Always: true,
+			Run: named(nil, "cleans up")},
 	})
 	want := []State{Passed, NotNeeded, Failed, NotRun, Passed, Passed}
 	for i, r := range results {
@@ -43,7 +44,8 @@ func TestStepsWaitForWhatTheyNeed(t *testing.T) {
 	if got := strings.Join(order, ", "); got != "first, broken, goes on, cleans up" {
 		t.Errorf("they ran in the order %s", got)
 	}
-	for _, said := range []string{"--- idle: not needed: nothing to do", "=== broken: failed: it is broken", `--- stopped: not run: it needs "broken", which is failed`} {
+	for _, said := range []string{"--- idle: not needed: nothing to do", "=== broken: failed: it is broken",
+		`--- stopped: not run: it needs "broken", which is failed`} {
 		if !strings.Contains(out, said) {
 			t.Errorf("the output lacks %q:\n%s", said, out)
 		}
@@ -73,7 +75,8 @@ func TestALogIsPrintedInOnePieceWhenItsStepEnds(t *testing.T) {
 			fmt.Fprintln(log, "slow two")
 			return nil
 		}},
-		{Name: "quick", Run: func(_ context.Context, log *os.File) error { <-begun; fmt.Fprintln(log, "quick one"); return nil }},
+		{Name: "quick",
+			Run: func(_ context.Context, log *os.File) error { <-begun; fmt.Fprintln(log, "quick one"); return nil }},
 	})
 	if !strings.Contains(out, "slow one\nslow two\n") || !strings.Contains(out, "quick one\n") {
 		t.Errorf("the output is\n%s", out)
@@ -89,7 +92,8 @@ func TestAnInterruptEndsWhatRunsAndBeginsOnlyWhatCleansUp(t *testing.T) {
 			return ctx.Err()
 		}},
 		{Name: "later", After: []string{"running"}, Run: func(context.Context, *os.File) error { return nil }},
-		{Name: "cleans up", After: []string{"later"}, Always: true, Run: func(ctx context.Context, _ *os.File) error { return ctx.Err() }},
+		{Name: "cleans up", After: []string{"later"}, Always: true,
+			Run: func(ctx context.Context, _ *os.File) error { return ctx.Err() }},
 	})
 	for i, want := range []State{Interrupted, Interrupted, Passed} {
 		if results[i].State != want {
@@ -104,7 +108,8 @@ func TestAGraphThatCouldNotEndIsRefused(t *testing.T) {
 		steps []Step
 		want  string
 	}{
-		{"a step waits for one that comes later", []Step{{Name: "a", After: []string{"b"}}, {Name: "b"}}, `step "a" waits for "b"`},
+		{"a step waits for one that comes later", []Step{{Name: "a", After: []string{"b"}}, {Name: "b"}},
+			`step "a" waits for "b"`},
 		{"a step waits for itself", []Step{{Name: "a", Needs: []string{"a"}}}, `step "a" waits for "a"`},
 		{"two have one name", []Step{{Name: "a"}, {Name: "a"}}, `two steps are named "a"`},
 	} {
@@ -129,7 +134,8 @@ func TestACommandIsToldToEndWithAllThatItStarted(t *testing.T) {
 			cancel()
 			return err
 		}},
-		{Name: "tree", Run: Command([]string{"READY=" + ready}, "sh", "-c", `trap 'exit 3' TERM; sh -c 'echo >"$READY"; exec sleep 600' & wait`)},
+		{Name: "tree", Run: Command([]string{"READY=" + ready}, "sh", "-c",
+			`trap 'exit 3' TERM; sh -c 'echo >"$READY"; exec sleep 600' & wait`)},
 	})
 	if results[1].State != Interrupted {
 		t.Errorf("the command is %s: %s", results[1].State, results[1].Why)

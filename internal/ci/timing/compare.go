@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Compare prints two reports side by side: seconds and ratio of each step, the tests whose time differs most, and the names
-// that only one of them has.
+// Compare prints two reports side by side: seconds and ratio of each step, the tests whose time differs most, and the
+// names that only one of them has.
 func Compare(out io.Writer, before, after Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "step\tbefore\tafter\tratio\t\n")
@@ -25,7 +25,9 @@ func Compare(out io.Writer, before, after Report) error {
 	took, takes := tests(before), tests(after)
 	fmt.Fprintf(w, "tests that changed most\tbefore\tafter\tratio\t\n")
 	changed := union(took, takes)
-	slices.SortStableFunc(changed, func(a, b string) int { return cmp.Compare((takes[b] - took[b]).Abs(), (takes[a] - took[a]).Abs()) })
+	slices.SortStableFunc(changed, func(a, b string) int {
+		return cmp.Compare((takes[b] - took[b]).Abs(), (takes[a] - took[a]).Abs())
+	})
 	for _, name := range changed[:min(20, len(changed))] {
 		line(w, name, took, takes)
 	}

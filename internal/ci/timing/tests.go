@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Test is a test or a row of one, of one package, in one step. Result is "pass", "fail" or "skip"; Said is what one that
-// was skipped gave as its reason.
+// Test is a test or a row of one, of one package, in one step. Result is "pass", "fail" or "skip"; Said is what one
+// that was skipped gave as its reason.
 type Test struct {
 	Step    string        `json:"step"`
 	Package string        `json:"package"`
@@ -30,8 +30,8 @@ type event struct {
 	Elapsed                       float64 // seconds
 }
 
-// ReadTests reads the files that steps have left in a folder, one STEP.json or STEP.K.json for each call of go test. A line that is no
-// event (a build that failed prints some) is passed over; a test that never ended counts as failed.
+// ReadTests reads the files that steps have left in a folder, one STEP.json or STEP.K.json for each call of go test. A
+// line that is no event (a build that failed prints some) is passed over; a test that never ended counts as failed.
 func ReadTests(folder string) (tests []Test, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {

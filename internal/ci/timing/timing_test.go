@@ -48,7 +48,8 @@ func TestTestsAreReadFromTheirEvents(t *testing.T) {
 		{"race", pkg, "TestSlow", "fail", 8 * time.Second, ""}, // the second of -count 2
 		{"unit tests", pkg, "TestSlow", "pass", 3500 * time.Millisecond, ""},
 		{"unit tests", pkg, "TestSlow/a_row", "pass", 2500 * time.Millisecond, ""},
-		{"unit tests", pkg, "TestBusy", "skip", 100 * time.Millisecond, "host too busy: its thread waited 40 ms of 100 ms for a core"},
+		{"unit tests", pkg, "TestBusy", "skip", 100 * time.Millisecond,
+			"host too busy: its thread waited 40 ms of 100 ms for a core"},
 		{"unit tests", pkg, "TestWrong", "fail", 200 * time.Millisecond, ""},
 		{"unit tests", pkg, "TestCutOff", "fail", 0, ""},
 	}
