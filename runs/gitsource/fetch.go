@@ -112,7 +112,8 @@ func open(ctx context.Context, s *Source, o Options) (*remote, error) {
 func explain(url, key string, known bool, err error) error {
 	switch {
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return fmt.Errorf("%s: there is no such repository, or it is private; credentials go into Secret bflow-git under key %q", url, key)
+		return fmt.Errorf("%s: there is no such repository, or it is private; credentials go into Secret bflow-git "+
+			"under key %q", url, key)
 	case errors.Is(err, transport.ErrAuthenticationRequired) && !known:
 		return fmt.Errorf("%s: the server requires authentication; put a token into Secret bflow-git under key %q", url, key)
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
@@ -176,7 +177,9 @@ func (r *remote) branches() []plumbing.Hash {
 }
 
 // pack asks for commits down to a depth, without what filter leaves out where the server knows filters.
-func (r *remote) pack(ctx context.Context, wants []plumbing.Hash, depth int, filter packp.Filter) (*memory.Storage, error) {
+func (r *remote) pack(
+	ctx context.Context, wants []plumbing.Hash, depth int, filter packp.Filter,
+) (*memory.Storage, error) {
 	req := packp.NewUploadPackRequestFromCapabilities(r.can)
 	req.Wants = wants
 	if r.can.Supports(capability.Shallow) {
@@ -238,7 +241,8 @@ type boundedBody struct {
 func (r *boundedBody) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	if r.b.left -= int64(n); r.b.left < 0 {
-		return 0, fmt.Errorf("its files at this commit are more than %d MiB; use a smaller repository for experiments", r.b.most>>20)
+		return 0, fmt.Errorf("its files at this commit are more than %d MiB; use a smaller repository for experiments",
+			r.b.most>>20)
 	}
 	return n, err
 }

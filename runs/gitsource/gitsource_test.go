@@ -131,7 +131,8 @@ func TestCredentialsGoToTheirHostOnly(t *testing.T) {
 		}
 	}
 	write("wrong\n")
-	if _, err = Fetch(t.Context(), source, Options{Credentials: keys}); err == nil || !strings.Contains(err.Error(), "rejects the credentials under key") ||
+	if _, err = Fetch(t.Context(), source, Options{Credentials: keys}); err == nil ||
+		!strings.Contains(err.Error(), "rejects the credentials under key") ||
 		strings.Contains(err.Error(), "wrong") {
 		t.Errorf("a wrong one: %v", err)
 	}
@@ -147,12 +148,15 @@ func TestCredentialsGoToTheirHostOnly(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 	}))
 	defer thief.Close()
-	redirect := httptest.NewServer(http.RedirectHandler(thief.URL+"/team/bench.git/info/refs?service=git-upload-pack", http.StatusFound))
+	redirect := httptest.NewServer(
+		http.RedirectHandler(thief.URL+"/team/bench.git/info/refs?service=git-upload-pack", http.StatusFound))
 	defer redirect.Close()
-	if err := os.Rename(filepath.Join(keys, r.Host), filepath.Join(keys, strings.ReplaceAll(strings.TrimPrefix(redirect.URL, "http://"), ":", "_"))); err != nil {
+	if err := os.Rename(filepath.Join(keys, r.Host),
+		filepath.Join(keys, strings.ReplaceAll(strings.TrimPrefix(redirect.URL, "http://"), ":", "_"))); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Fetch(t.Context(), Source{URL: redirect.URL + "/team/bench.git", Paths: []string{"a.yaml"}}, Options{Credentials: keys})
+	_, err = Fetch(t.Context(), Source{URL: redirect.URL + "/team/bench.git", Paths: []string{"a.yaml"}},
+		Options{Credentials: keys})
 	if err == nil || seen != "" {
 		t.Errorf("a redirect: %v; the other host saw %q", err, seen)
 	}
@@ -180,7 +184,9 @@ func TestWhatIsNoRepository(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "are more than") {
 		t.Errorf("too much: %v", err)
 	}
-	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }))
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		<-req.Context().Done()
+	}))
 	defer silent.Close()
 	_, err = Fetch(t.Context(), Source{URL: silent.URL + "/x", Paths: []string{"a.yaml"}}, Options{Timeout: 1})
 	if err == nil || !strings.Contains(err.Error(), "it took more than") {

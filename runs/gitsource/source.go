@@ -69,7 +69,8 @@ func (s *Source) check() (*url.URL, error) {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, fmt.Errorf("%q: want https://host/path", u.Redacted())
 	case u.User != nil:
-		return nil, fmt.Errorf("the URL holds credentials, which everybody can read; put them into Secret bflow-git under key %q", keyOf(u))
+		return nil, fmt.Errorf("the URL holds credentials, which everybody can read; put them into Secret bflow-git "+
+			"under key %q", keyOf(u))
 	case u.Host == "" || strings.Trim(u.Path, "/") == "" || u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("%q: want https://host/path and nothing after it", s.URL)
 	case len(s.Paths) == 0:

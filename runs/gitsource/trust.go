@@ -19,7 +19,9 @@ const deepest = 500
 type UntrustedError struct{ Commit string }
 
 func (e *UntrustedError) Error() string {
-	return fmt.Sprintf("commit %s is on no branch of the repository (among the last %d commits of each): it may come from a fork, whose files must not run with the credentials here; push it to a branch of the repository itself", e.Commit, deepest)
+	return fmt.Sprintf("commit %s is on no branch of the repository (among the last %d commits of each): it may come "+
+		"from a fork, whose files must not run with the credentials here; push it to a branch of the repository itself",
+		e.Commit, deepest)
 }
 
 // trusted refuses a commit that no branch of the repository holds. Who may write a branch may be trusted with what the

@@ -92,7 +92,8 @@ func (o ImportOptions) dir(in *tools.Imported) (string, error) {
 		name = unused(o.Root, in.Tool+"-"+time.Unix(0, in.AnchorUnixNS).UTC().Format("20060102-150405"))
 	}
 	if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`).MatchString(name) {
-		return "", step.Usagef("naming the run: %q is not a valid name: want at most 63 lower-case letters, digits and dashes", name)
+		return "", step.Usagef(
+			"naming the run: %q is not a valid name: want at most 63 lower-case letters, digits and dashes", name)
 	}
 	return filepath.Join(o.Root, name), nil
 }

@@ -23,7 +23,8 @@ func journal(t *testing.T, root, name, matrix string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	line := `{"time":"2026-11-25T12:00:00Z","kind":"attempt_started","attempt":1,"runId":"` + name + `","matrix":"` + matrix + `"}` + "\n"
+	line := `{"time":"2026-11-25T12:00:00Z","kind":"attempt_started","attempt":1,"runId":"` + name + `","matrix":"` +
+		matrix + `"}` + "\n"
 	if err := os.WriteFile(filepath.Join(dir, "journal.jsonl"), []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +80,12 @@ func TestAMatrixIsOneRow(t *testing.T) {
 func importTheirs(t *testing.T, root string) (dir string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "result.json")
-	const text = `{"date":"20261121-101500","endpoint_type":"openai-chat","backend":"openai-chat","model_id":"acme/tiny","num_prompts":2,` +
-		`"request_rate":"inf","burstiness":1.0,"max_concurrency":2,"duration":2.0,"completed":2,"failed":0,"total_input_tokens":20,` +
-		`"total_output_tokens":7,"request_throughput":1.0,"output_throughput":3.5,"total_token_throughput":13.5,"mean_ttft_ms":55.0,` +
+	const text = `{"date":"20261121-101500","endpoint_type":"openai-chat","backend":"openai-chat",` +
+		`"model_id":"acme/tiny","num_prompts":2,` +
+		`"request_rate":"inf","burstiness":1.0,"max_concurrency":2,"duration":2.0,"completed":2,"failed":0,` +
+		`"total_input_tokens":20,` +
+		`"total_output_tokens":7,"request_throughput":1.0,"output_throughput":3.5,"total_token_throughput":13.5,` +
+		`"mean_ttft_ms":55.0,` +
 		`"median_ttft_ms":55.0,"std_ttft_ms":5.0,"p99_ttft_ms":59.9}`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -106,7 +110,8 @@ func TestAnImportedRunIsARun(t *testing.T) {
 	}
 	var out, said strings.Builder
 	on := runs.Console{Out: &out, Err: &said}
-	if err := run.Logs(t.Context(), on, runs.LogOptions{}); err != nil || out.Len() > 0 || !strings.Contains(said.String(), "theirs has no logs: it was imported from") {
+	if err := run.Logs(t.Context(), on, runs.LogOptions{}); err != nil || out.Len() > 0 ||
+		!strings.Contains(said.String(), "theirs has no logs: it was imported from") {
 		t.Errorf("%v; out %q, err %q", err, out.String(), said.String())
 	}
 	if _, err := run.Cancel(t.Context(), false); err == nil {

@@ -286,7 +286,8 @@ func (m *matrix) Results(context.Context, runs.Console) (out runs.Results, err e
 	}
 	switch n := len(m.runs); {
 	case len(out.Dirs) == 0:
-		return out, fmt.Errorf("reporting matrix %s: none of its %d runs has a report; see why with bflow status %s", m.name, n, m.name)
+		return out, fmt.Errorf("reporting matrix %s: none of its %d runs has a report; see why with bflow status %s",
+			m.name, n, m.name)
 	case len(out.Dirs) < n:
 		out.Note = fmt.Sprintf("it shows %d of %d points; the others have no report", len(out.Dirs), n)
 	}

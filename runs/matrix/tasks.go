@@ -31,8 +31,9 @@ type Options struct {
 // group is the MLflow run of a matrix. Its start is that of its task where nobody knows better.
 func (o Options) group(start time.Time) (mlflow.Group, error) {
 	if o.Parent == "" || o.Namespace == "" {
-		return mlflow.Group{}, step.Usagef("reading flags of \"matrix\": --pipelinerun is required; this command is a task of a " +
-			"matrix that bflow run submitted")
+		return mlflow.Group{},
+			step.Usagef("reading flags of \"matrix\": --pipelinerun is required; this command is a task of a " +
+				"matrix that bflow run submitted")
 	}
 	return mlflow.Group{Experiment: o.Experiment, Name: o.Parent, ID: o.UID, Start: start}, nil
 }

@@ -8,15 +8,21 @@ import (
 )
 
 func TestBarFitsTheTerminal(t *testing.T) {
-	p := report.Progress{Stage: 1, Stages: 3, Name: "rate-20", Measure: true, ElapsedS: 1, ExpectedS: 2, Rate: 17.9, InFlight: 3, ETAS: 9}
+	p := report.Progress{
+		Stage: 1, Stages: 3, Name: "rate-20", Measure: true, ElapsedS: 1, ExpectedS: 2,
+		Rate: 17.9, InFlight: 3, ETAS: 9,
+	}
 	tests := []struct {
 		name  string
 		width int
 		want  string
 	}{
-		{name: "a wide terminal has a whole bar", width: 120, want: "    [############............] stage 2/3 rate-20  1/2 s  17.9 req/s  3 in flight  0 errors  ETA 9s"},
-		{name: "a narrow one a short bar", width: 79, want: "    [###..] stage 2/3 rate-20  1/2 s  17.9 req/s  3 in flight  0 errors  ETA 9s"},
-		{name: "a very narrow one only what fits of the numbers", width: 40, want: "    stage 2/3 rate-20  1/2 s  17.9 req/s"},
+		{name: "a wide terminal has a whole bar", width: 120,
+			want: "    [############............] stage 2/3 rate-20  1/2 s  17.9 req/s  3 in flight  0 errors  ETA 9s"},
+		{name: "a narrow one a short bar", width: 79,
+			want: "    [###..] stage 2/3 rate-20  1/2 s  17.9 req/s  3 in flight  0 errors  ETA 9s"},
+		{name: "a very narrow one only what fits of the numbers", width: 40,
+			want: "    stage 2/3 rate-20  1/2 s  17.9 req/s"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -30,7 +36,8 @@ func TestBarFitsTheTerminal(t *testing.T) {
 
 func TestReason(t *testing.T) {
 	tests := []struct{ name, message, want string }{
-		{name: "the last words of a step", message: `task "provision": step "provision" exited with code 3: no way there`, want: "no way there"},
+		{name: "the last words of a step",
+			message: `task "provision": step "provision" exited with code 3: no way there`, want: "no way there"},
 		{name: "a message without them stays", message: "the run was cancelled", want: "the run was cancelled"},
 	}
 	for _, tt := range tests {

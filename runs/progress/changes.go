@@ -16,7 +16,10 @@ func Changes(status local.Status, shown map[string]local.State) []local.Record {
 			out = append(out, local.Record{Kind: local.TaskStarted, Task: t.Name, Time: t.Started})
 		}
 		if t.State.Done() && t.State != local.Skipped {
-			out = append(out, local.Record{Kind: local.TaskFinished, Task: t.Name, Step: t.Step, Time: t.Finished, State: t.State, Message: t.Message})
+			out = append(out, local.Record{
+				Kind: local.TaskFinished, Task: t.Name, Step: t.Step, Time: t.Finished,
+				State: t.State, Message: t.Message,
+			})
 		}
 	}
 	return out

@@ -44,7 +44,10 @@ type loading struct {
 
 // New returns a display on w, which shows what on says; total is the number of runs to come. Close it.
 func New(w io.Writer, on screen.Screen, total int, now func() time.Time) *Display {
-	d := &Display{w: w, on: on, total: total, now: now, load: map[string]*loading{}, busy: map[string]*working{}, stop: make(chan struct{}), done: make(chan struct{})}
+	d := &Display{
+		w: w, on: on, total: total, now: now, load: map[string]*loading{}, busy: map[string]*working{},
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
 	go d.refresh()
 	return d
 }

@@ -27,14 +27,17 @@ func TestALineStaysForEveryStage(t *testing.T) {
 			{Stages: 2, Samples: 1, Name: "warm", Done: 20, ElapsedS: 2, TTFTMS: 40.25},
 			{Stage: 1, Stages: 2, Samples: 1, Name: "rate-20", Measure: true, Done: 90, ElapsedS: 4, TTFTMS: 41},
 			{Stage: 1, Stages: 2, Samples: 1, Name: "rate-20", Measure: true, Done: 100, Errors: 1, ElapsedS: 5, TTFTMS: 41.5},
-			{Stage: 1, Stages: 2, Samples: 1, Name: "rate-20", Try: 1, After: "client_limited", Measure: true, Done: 101, ElapsedS: 5, TTFTMS: 40},
+			{Stage: 1, Stages: 2, Samples: 1, Name: "rate-20", Try: 1, After: "client_limited", Measure: true,
+				Done: 101, ElapsedS: 5, TTFTMS: 40},
 		} {
 			d.Progress("tiny-1", p)
 			d.mu.Lock()
 			d.draw()
 			d.mu.Unlock()
 		}
-		o.Changed(local.Record{Kind: local.TaskFinished, Task: "load-gen-0", State: local.Succeeded, Time: now.Add(7 * time.Second)})
+		o.Changed(local.Record{
+			Kind: local.TaskFinished, Task: "load-gen-0", State: local.Succeeded, Time: now.Add(7 * time.Second),
+		})
 		d.Close()
 		for _, want := range []string{
 			"12:00:00    stage 1/2 warm (not measured)  2 s  20 ok  0 errors  TTFT 40.2 ms\n",
@@ -54,16 +57,21 @@ func TestATaskThatTakesItsTimeSaysWhatItWaitsFor(t *testing.T) {
 		name, want string
 		on         screen.Screen
 	}{
-		{"on a terminal", "    provision    3 s  waiting for http://127.0.0.1:1 to serve \"..\n", screen.Screen{Width: 66, Live: true}},
+		{"on a terminal", "    provision    3 s  waiting for http://127.0.0.1:1 to serve \"..\n",
+			screen.Screen{Width: 66, Live: true}},
 		{"elsewhere", "12:00:03    provision    waiting for http://127.0.0.1:1 to serve \"acme/tiny\"\n", screen.Screen{}},
 	} {
 		var out strings.Builder
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "provision.log"), []byte("begins\nwaiting for http://127.0.0.1:1 to serve \"acme/tiny\"\nhal"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "provision.log"),
+			[]byte("begins\nwaiting for http://127.0.0.1:1 to serve \"acme/tiny\"\nhal"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
-		d := &Display{w: &out, on: row.on, now: func() time.Time { return now }, load: map[string]*loading{}, busy: map[string]*working{}}
+		d := &Display{
+			w: &out, on: row.on, now: func() time.Time { return now }, load: map[string]*loading{},
+			busy: map[string]*working{},
+		}
 		o := d.Start("tiny-1", dir, &runplan.RunPlan{})
 		o.Changed(local.Record{Kind: local.TaskStarted, Task: "provision", Time: now})
 		o.Changed(local.Record{Kind: local.StepStarted, Task: "provision", Log: "provision.log", Time: now})
@@ -75,7 +83,8 @@ func TestATaskThatTakesItsTimeSaysWhatItWaitsFor(t *testing.T) {
 			}
 		}
 		d.draw()
-		if row.on.Live && !strings.Contains(out.String(), row.want) || !row.on.Live && strings.Count(out.String(), "waiting for") != 1 {
+		if row.on.Live && !strings.Contains(out.String(), row.want) ||
+			!row.on.Live && strings.Count(out.String(), "waiting for") != 1 {
 			t.Errorf("%s: %q is not in\n%s", row.name, row.want, out.String())
 		}
 		o.Changed(local.Record{Kind: local.TaskFinished, Task: "provision", State: local.Succeeded, Time: now})
@@ -90,7 +99,8 @@ func TestATaskThatTakesItsTimeSaysWhatItWaitsFor(t *testing.T) {
 func TestWhatATaskHasSaidIsNotSaidAgainAtItsEnd(t *testing.T) {
 	var out strings.Builder
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "push.log"), []byte("mlflow-push: the verdict is fail (exit code 5)\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "push.log"), []byte("mlflow-push: the verdict is fail (exit code 5)\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)

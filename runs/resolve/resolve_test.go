@@ -54,7 +54,8 @@ func TestAFileWithoutAnExperimentIsAnErrorOfUsage(t *testing.T) {
 	in := load(t, "apiVersion: bflow.dev/v1alpha1\nkind: BenchmarkProfile\nmetadata: {name: quick}\n"+
 		"spec: {load: {data: {input: 8, output: 8}, stages: [{rate: 1, duration: 1s}]}}\n")
 	_, err := in.Expand(new(strings.Builder), plan.Options{MaxPoints: 1}, "quick.yaml")
-	if step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), "planning quick.yaml: it contains no document of kind Experiment") {
+	if step.Code(err) != contract.ExitUsage ||
+		!strings.Contains(err.Error(), "planning quick.yaml: it contains no document of kind Experiment") {
 		t.Errorf("%v, exit code %d", err, step.Code(err))
 	}
 }
@@ -65,7 +66,8 @@ func TestProblemsArePrintedOnce(t *testing.T) {
 		list.Add(problem.Problem{File: "x.yaml", Text: "it is odd", Warning: true})
 	}
 	var said strings.Builder
-	if err := PrintProblems(&said, list); err != nil || strings.Count(said.String(), "it is odd") != 1 || !strings.HasPrefix(said.String(), "warning: ") {
+	if err := PrintProblems(&said, list); err != nil || strings.Count(said.String(), "it is odd") != 1 ||
+		!strings.HasPrefix(said.String(), "warning: ") {
 		t.Errorf("%v: %q", err, said.String())
 	}
 	list.Add(problem.Problem{File: "x.yaml", Text: "it is wrong"})

@@ -8,7 +8,8 @@ import (
 
 func TestWhatMLflowShowsOfAMatrix(t *testing.T) {
 	o := OutcomeOf(state.Counts{Passed: 2, Failed: 1, Cancelled: 1, Deleted: 1, Skipped: 2}, 7, 5)
-	for name, want := range map[string]float64{"points": 7, "passed": 2, "failed": 1, "invalid": 0, "inconclusive": 0, "cancelled": 4} {
+	for name, want := range map[string]float64{"points": 7, "passed": 2, "failed": 1, "invalid": 0,
+		"inconclusive": 0, "cancelled": 4} {
 		if got, ok := o.Metrics[name]; !ok || got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
