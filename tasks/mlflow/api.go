@@ -112,7 +112,9 @@ func (c *Client) FindRun(ctx context.Context, experiment, key string) (*RunInfo,
 }
 
 // CreateRun makes a run, unless an earlier try that seemed to fail has made it.
-func (c *Client) CreateRun(ctx context.Context, experiment, name, key string, start time.Time, tags []Pair) (*RunInfo, error) {
+func (c *Client) CreateRun(
+	ctx context.Context, experiment, name, key string, start time.Time, tags []Pair,
+) (*RunInfo, error) {
 	body := map[string]any{"experiment_id": experiment, "run_name": name, "start_time": start.UnixMilli(), "tags": tags}
 	patient := *c
 	patient.Patience = 0 // a repetition must look first
@@ -152,7 +154,8 @@ func (c *Client) History(ctx context.Context, id, key string) ([]Point, error) {
 	var out struct {
 		Metrics []Point `json:"metrics"`
 	}
-	err := c.get(ctx, "reading a metric back", "metrics/get-history?run_id="+url.QueryEscape(id)+"&metric_key="+url.QueryEscape(key), &out)
+	err := c.get(ctx, "reading a metric back",
+		"metrics/get-history?run_id="+url.QueryEscape(id)+"&metric_key="+url.QueryEscape(key), &out)
 	return out.Metrics, err
 }
 

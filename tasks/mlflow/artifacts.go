@@ -25,7 +25,8 @@ type Artifact struct {
 func proxyPath(info *RunInfo) (string, error) {
 	u, err := url.Parse(info.ArtifactURI)
 	if err != nil || u.Scheme != "mlflow-artifacts" {
-		return "", fmt.Errorf("uploading artifacts of run %s: its store %q is not behind the server; start MLflow with --artifacts-destination",
+		return "", fmt.Errorf("uploading artifacts of run %s: its store %q is not behind the server; start MLflow "+
+			"with --artifacts-destination",
 			info.RunID, info.ArtifactURI)
 	}
 	return "/api/2.0/mlflow-artifacts/artifacts/" + strings.Trim(u.Path, "/") + "/", nil
@@ -50,7 +51,8 @@ func (c *Client) upload(ctx context.Context, info *RunInfo, runDir string, list 
 			}
 			missing++
 			if try == 3 {
-				return fmt.Errorf("uploading artifact %q to %s: the server holds %d of %d bytes after three tries", a.Path, c.Base, held[a.Path], a.Size)
+				return fmt.Errorf("uploading artifact %q to %s: the server holds %d of %d bytes after three tries",
+					a.Path, c.Base, held[a.Path], a.Size)
 			}
 			if err := c.put(ctx, prefix+a.Path, filepath.Join(runDir, a.File)); err != nil {
 				return err

@@ -33,7 +33,8 @@ type Credentials struct {
 
 // Client speaks MLflow's REST API. It repeats a call that can succeed later until Patience is over.
 type Client struct {
-	Base     string // tracking URI without a trailing slash and without credentials; its path part is kept (--static-prefix)
+	// tracking URI without a trailing slash and without credentials; its path part is kept (--static-prefix)
+	Base     string
 	Auth     Credentials
 	Patience time.Duration
 	HTTP     *http.Client
@@ -173,7 +174,8 @@ func (c *Client) once(ctx context.Context, req call, out any) error {
 	defer resp.Body.Close()
 	data, err := bounded.ReadAll(resp.Body, maxAnswer)
 	if long := new(bounded.TooLongError); errors.As(err, &long) {
-		return &APIError{Status: resp.StatusCode, Text: fmt.Sprintf("reading the answer: %v", err)} // the next one will be as long
+		// the next one will be as long
+		return &APIError{Status: resp.StatusCode, Text: fmt.Sprintf("reading the answer: %v", err)}
 	}
 	if err != nil {
 		return err
@@ -222,7 +224,8 @@ func excerpt(data []byte) string {
 	return strings.Join(strings.Fields(string(data[:min(len(data), 200)])), " ")
 }
 
-// redact takes out what a server or a proxy says back of our credentials. It comes before an excerpt is made, which may cut one.
+// redact takes out what a server or a proxy says back of our credentials. It comes before an excerpt is made, which may
+// cut one.
 func (c *Client) redact(data []byte) []byte {
 	a := c.Auth
 	basic := ""

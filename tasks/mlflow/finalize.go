@@ -17,9 +17,9 @@ import (
 // finalPatience is how long finalize waits for a server that is away: push has waited for longer.
 const finalPatience = 15 * time.Second
 
-// finalize gives a run that push has begun and not ended its true status. The run of a load generator that was killed, to
-// which no task came after it, gets its report here, and is pushed. It is bounded and never fails the Pipeline: a run that
-// was never pushed, and a server that is away, leave nothing to do.
+// finalize gives a run that push has begun and not ended its true status. The run of a load generator that was killed,
+// to which no task came after it, gets its report here, and is pushed. It is bounded and never fails the Pipeline: a
+// run that was never pushed, and a server that is away, leave nothing to do.
 func finalize(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client) error {
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()

@@ -41,7 +41,8 @@ func (c *Client) Begin(ctx context.Context, g Group) (*RunInfo, error) {
 }
 
 func (g Group) tags(more map[string]string) []Pair {
-	all := map[string]string{RunKeyTag: g.key(), "mlflow.runName": clip(g.Name, 250), "bflow.matrix": g.Name, "bflow.version": step.Version,
+	all := map[string]string{RunKeyTag: g.key(), "mlflow.runName": clip(g.Name, 250), "bflow.matrix": g.Name,
+		"bflow.version":      step.Version,
 		"mlflow.source.name": "bflow", "mlflow.source.type": "JOB"}
 	maps.Copy(all, more)
 	return pairs(all, 8000)
@@ -57,7 +58,8 @@ type Outcome struct {
 
 // Finish pushes what a group came to, with the files in dir, and ends its run.
 func (c *Client) Finish(ctx context.Context, g Group, dir string, o Outcome) (*RunInfo, error) {
-	r := &Replay{Schema: ReplaySchema, Experiment: clip(g.Experiment, 256), RunName: clip(g.Name, 250), RunKey: g.key(), Start: g.Start, End: o.End,
+	r := &Replay{Schema: ReplaySchema, Experiment: clip(g.Experiment, 256), RunName: clip(g.Name, 250), RunKey: g.key(),
+		Start: g.Start, End: o.End,
 		Status: status(o.ExitCode), Tags: g.tags(o.Tags)}
 	for _, name := range slices.Sorted(maps.Keys(o.Metrics)) {
 		r.Points = appendFinite(r.Points, Point{Key: name, Value: o.Metrics[name], Timestamp: o.End.UnixMilli()})

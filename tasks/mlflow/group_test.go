@@ -29,7 +29,8 @@ func TestTheRunOfAMatrixIsMadeOnce(t *testing.T) {
 			_, _ = w.Write([]byte(`{"experiment":{"experiment_id":"7","lifecycle_stage":"active"}}`))
 		case "runs/search":
 			found := ""
-			if slices.ContainsFunc(tags, func(p Pair) bool { return p.Key == RunKeyTag && strings.Contains(body.Filter, "'"+p.Value+"'") }) {
+			if slices.ContainsFunc(tags,
+				func(p Pair) bool { return p.Key == RunKeyTag && strings.Contains(body.Filter, "'"+p.Value+"'") }) {
 				found = run
 			}
 			_, _ = w.Write([]byte(`{"runs":[` + found + `]}`))

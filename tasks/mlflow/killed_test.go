@@ -65,7 +65,8 @@ func TestALoadThatWasKilledIsReportedAndPushedAtTheEnd(t *testing.T) {
 			if code != contract.ExitPass {
 				t.Errorf("exit code %d: %s", code, said)
 			}
-			if pushed := slices.Contains(asked, "experiments/get-by-name"); pushed != row.push || pushed != strings.Contains(said, "the results are safe in") {
+			if pushed := slices.Contains(asked, "experiments/get-by-name"); pushed != row.push ||
+				pushed != strings.Contains(said, "the results are safe in") {
 				t.Errorf("pushed: %v (%q), want %v: %s", pushed, asked, row.push, said)
 			}
 			r, err := report.Read(dir)
@@ -88,10 +89,12 @@ func checkPartial(t *testing.T, dir string, r *report.Report, said string) {
 	t.Helper()
 	const why = `load-gen was killed: out of memory (limit 512Mi) in stage "rate-40" after 1 s`
 	m := r.Measurements[0]
-	if r.Run.ID != "p-1" || r.Verdict.ExitCode != contract.ExitFail || !strings.Contains(strings.Join(r.Verdict.Reasons, "\n"), why) || !strings.Contains(said, why) {
+	if r.Run.ID != "p-1" || r.Verdict.ExitCode != contract.ExitFail ||
+		!strings.Contains(strings.Join(r.Verdict.Reasons, "\n"), why) || !strings.Contains(said, why) {
 		t.Errorf("run %+v, verdict %+v: %s", r.Run, r.Verdict, said)
 	}
-	if len(m.Pooled.Stages) != 2 || m.Pooled.Stages[1].Planned.Name != "rate-16" || m.Pooled.Stages[1].Counts.Total == 0 || m.Complete {
+	if len(m.Pooled.Stages) != 2 || m.Pooled.Stages[1].Planned.Name != "rate-16" ||
+		m.Pooled.Stages[1].Counts.Total == 0 || m.Complete {
 		t.Errorf("stages %+v", m.Pooled.Stages)
 	}
 	if v, err := report.ReadVerdict(dir); err != nil || v.ExitCode != contract.ExitFail {
@@ -123,7 +126,8 @@ func TestHalfALineThatAKillLeavesIsSaidAndEveryWholeOneIsPushed(t *testing.T) {
 		stages           int
 		ruin             func(path string) error
 	}{
-		{"half a line of stages", contract.FileStages, "measurements/0/stages.jsonl: line 2 is not whole, so that stage is missing", 1, half},
+		{"half a line of stages", contract.FileStages,
+			"measurements/0/stages.jsonl: line 2 is not whole, so that stage is missing", 1, half},
 		{"a line of zeros, after a loss of power", contract.FileStages, "line 3 is not whole", 2, func(path string) error {
 			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 			if err != nil {
@@ -132,7 +136,8 @@ func TestHalfALineThatAKillLeavesIsSaidAndEveryWholeOneIsPushed(t *testing.T) {
 			_, err = f.Write(make([]byte, 100))
 			return errors.Join(err, f.Close())
 		}},
-		{"rows that are cut off", contract.FileRequests, "measurements/0/requests.jsonl.gz: its rows cannot be read to their end", 2, half},
+		{"rows that are cut off", contract.FileRequests,
+			"measurements/0/requests.jsonl.gz: its rows cannot be read to their end", 2, half},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := killedRun(t)
@@ -151,7 +156,8 @@ func TestHalfALineThatAKillLeavesIsSaidAndEveryWholeOneIsPushed(t *testing.T) {
 			for _, p := range r.Points {
 				steps[p.Step] = true
 			}
-			if len(r.Missing) != 1 || !slices.ContainsFunc(r.Tags, func(p Pair) bool { return p.Key == MissingTag && strings.Contains(p.Value, row.want) }) {
+			if len(r.Missing) != 1 || !slices.ContainsFunc(r.Tags,
+				func(p Pair) bool { return p.Key == MissingTag && strings.Contains(p.Value, row.want) }) {
 				t.Errorf("missing %q, tags %v", r.Missing, r.Tags)
 			}
 			if len(steps) < row.stages {

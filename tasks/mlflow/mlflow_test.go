@@ -51,8 +51,9 @@ func runDir(t *testing.T, v report.Verdict) string {
 		t.Fatal(err)
 	}
 	stage := &report.StageResult{Planned: runplan.Stage{Measure: true, Rate: 10}, StartNS: 1e18, EndNS: 1e18 + 1e9,
-		Counts:  report.Counts{Total: 10, ByStatus: map[string]int{report.StatusOK: 10}},
-		Metrics: map[string]report.Metric{"ttft": {Mean: 5, Quantiles: map[string]float64{"p50": 4, "p95": 9, "p99": math.Pi}}}}
+		Counts: report.Counts{Total: 10, ByStatus: map[string]int{report.StatusOK: 10}},
+		Metrics: map[string]report.Metric{
+			"ttft": {Mean: 5, Quantiles: map[string]float64{"p50": 4, "p95": 9, "p99": math.Pi}}}}
 	if err := report.AppendStage(stages, stage); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,8 @@ func TestPushAloneFailsNoRunAndTheVerdictDoes(t *testing.T) {
 			if code != contract.ExitPass || !strings.Contains(out, "no tracking server is set") {
 				t.Errorf("push: exit %d: %s", code, out)
 			}
-			if code, out := pushTo(t, dir, "::no server::", "verdict"); code != row.v.ExitCode || strings.Contains(out, "the verdict is "+row.v.Verdict) != (code != 0) {
+			if code, out := pushTo(t, dir, "::no server::", "verdict"); code != row.v.ExitCode ||
+				strings.Contains(out, "the verdict is "+row.v.Verdict) != (code != 0) {
 				t.Errorf("verdict: exit %d: %s", code, out)
 			}
 			if word, _ := os.ReadFile(result); string(word) != row.v.Verdict {
@@ -102,7 +104,9 @@ func TestAServerThatIsNoMLflowIsNamedInOneSentence(t *testing.T) {
 	answer := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code); fmt.Fprint(w, body) }
 	}
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("a redirect was followed")
+	}))
 	defer elsewhere.Close()
 	for _, row := range []struct {
 		name    string
@@ -113,8 +117,10 @@ func TestAServerThatIsNoMLflowIsNamedInOneSentence(t *testing.T) {
 		{"another JSON API", answer(200, `{"ok":true}`), "so it is no MLflow server"},
 		{"a login page", answer(401, "<html>who are you</html>"), "401 Unauthorized: <html>who"},
 		{"a host check", answer(403, "Invalid Host header - possible DNS rebinding attack detected"), "--allowed-hosts"},
-		{"a broken server that echoes the token", answer(400, `{"error_code":"BAD_REQUEST","message":"token s3cret"}`), "[secret]"},
-		{"a server that leads elsewhere", http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP, `it redirects to "` + elsewhere.URL},
+		{"a broken server that echoes the token",
+			answer(400, `{"error_code":"BAD_REQUEST","message":"token s3cret"}`), "[secret]"},
+		{"a server that leads elsewhere", http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP,
+			`it redirects to "` + elsewhere.URL},
 		{"an answer without an end", func(w http.ResponseWriter, _ *http.Request) {
 			_, err := fmt.Fprint(w, `{"experiment":"`)
 			for block := bytes.Repeat([]byte("x"), 1<<20); err == nil; {
@@ -150,7 +156,8 @@ func TestAServerThatIsNoMLflowIsNamedInOneSentence(t *testing.T) {
 	t.Run("finalize never fails the Pipeline", func(t *testing.T) {
 		srv := httptest.NewServer(answer(500, "boom"))
 		defer srv.Close()
-		if code, out := pushTo(t, runDir(t, report.Verdict{Verdict: "pass"}), srv.URL, "finalize", "--patience=0s"); code != 0 {
+		if code, out := pushTo(t, runDir(t, report.Verdict{Verdict: "pass"}), srv.URL, "finalize",
+			"--patience=0s"); code != 0 {
 			t.Errorf("exit %d: %s", code, out)
 		}
 	})
@@ -181,7 +188,10 @@ func TestPassingErrorsAreRepeated(t *testing.T) {
 func TestBatchesStayWithinTheServersLimits(t *testing.T) {
 	r := &Replay{}
 	for i := range 2500 {
-		r.Points = append(r.Points, Point{Key: strings.Repeat("k", 250), Value: math.MaxFloat64, Timestamp: math.MaxInt64, Step: math.MinInt64 + int64(i)})
+		r.Points = append(r.Points, Point{
+			Key: strings.Repeat("k", 250), Value: math.MaxFloat64, Timestamp: math.MaxInt64,
+			Step: math.MinInt64 + int64(i),
+		})
 	}
 	for i := range 250 {
 		r.Params = append(r.Params, Pair{fmt.Sprint(i), strings.Repeat("\x01é", 3000)})
@@ -209,7 +219,9 @@ func FuzzKeyIsTakenByEveryServer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		k := key(s)
-		if k == "" || len(k) > 250 || k != filepath.Clean(k) || strings.Trim(k, "/") != k || strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-") != "" || k == "." || strings.HasPrefix(k, "..") && (k == ".." || strings.HasPrefix(k, "../")) {
+		if k == "" || len(k) > 250 || k != filepath.Clean(k) || strings.Trim(k, "/") != k ||
+			strings.Trim(k, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-") != "" || k == "." ||
+			strings.HasPrefix(k, "..") && (k == ".." || strings.HasPrefix(k, "../")) {
 			t.Errorf("key(%q) = %q", s, k)
 		}
 	})
@@ -237,7 +249,8 @@ func TestTheSameFilesGiveTheSameReplay(t *testing.T) {
 	if texts[0] != texts[1] {
 		t.Errorf("two replays of one run:\n%s\n%s", texts[0], texts[1])
 	}
-	for _, want := range []string{`"ttft/ttft_p99_ms","value":3.14159`, `"load/rate_rps","value":10`, `"bflow.verdict","value":"pass"`} {
+	for _, want := range []string{`"ttft/ttft_p99_ms","value":3.14159`, `"load/rate_rps","value":10`,
+		`"bflow.verdict","value":"pass"`} {
 		if !strings.Contains(texts[0], want) {
 			t.Errorf("%s is missing in %s", want, texts[0])
 		}
@@ -265,7 +278,8 @@ func TestADamagedFileIsNotPushed(t *testing.T) {
 		harm       func(text []byte) []byte
 	}{
 		{"it is cut", "has 10 bytes and not the", func(text []byte) []byte { return text[:10] }},
-		{"one byte is another", "does not hold what it held when the run ended", func(text []byte) []byte { text[10] ^= 1; return text }},
+		{"one byte is another", "does not hold what it held when the run ended",
+			func(text []byte) []byte { text[10] ^= 1; return text }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := runDir(t, report.Verdict{Verdict: "pass"})
@@ -284,7 +298,8 @@ func TestADamagedFileIsNotPushed(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 			defer s.Close()
 			code, said := pushTo(t, dir, s.URL)
-			if code != contract.ExitUsage || !strings.Contains(said, `"measurements/0/stages.jsonl" `+row.want) || strings.Contains(said, "are safe") {
+			if code != contract.ExitUsage || !strings.Contains(said, `"measurements/0/stages.jsonl" `+row.want) ||
+				strings.Contains(said, "are safe") {
 				t.Errorf("exit code %d: %s", code, said)
 			}
 			if n := asked.Load(); n > 0 {
@@ -318,7 +333,8 @@ func TestCredentialsOfTheAddressAreSentAndNotShown(t *testing.T) {
 			if err != nil || c.Base != srv.URL {
 				t.Fatalf("base %q, %v", c.Base, err)
 			}
-			if _, err = c.Experiment(t.Context(), "e"); err == nil || strings.Contains(err.Error(), "s3c") || strings.Contains(err.Error(), "bWU6") {
+			if _, err = c.Experiment(t.Context(), "e"); err == nil || strings.Contains(err.Error(), "s3c") ||
+				strings.Contains(err.Error(), "bWU6") {
 				t.Errorf("said %v", err)
 			}
 		})

@@ -135,7 +135,8 @@ func stageValues(s *report.StageResult) map[string]float64 {
 		}
 	}
 	if g := s.Goodput; g != nil {
-		v["goodput/requests_per_sec"], v["goodput/tokens_per_sec"], v["goodput/attainment"] = g.RequestsPerS, g.TokensPerS, g.Attainment
+		v["goodput/requests_per_sec"], v["goodput/tokens_per_sec"], v["goodput/attainment"] = g.RequestsPerS,
+			g.TokensPerS, g.Attainment
 		for objective, share := range g.Attainments() {
 			v["goodput/attainment_"+objective] = share
 		}
@@ -145,12 +146,14 @@ func stageValues(s *report.StageResult) map[string]float64 {
 
 // failures are the requests that ended badly; those that were cut off have not ended.
 func failures(c report.Counts) int {
-	return c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] + c.ByStatus[report.StatusDropped]
+	return c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] +
+		c.ByStatus[report.StatusDropped]
 }
 
 func addRates(v map[string]float64, s *report.StageResult) {
 	for ours, theirs := range map[string]string{"request_rate": "throughput/throughput_requests_per_sec",
-		"output_token_rate": "throughput/throughput_output_tokens_per_sec", "total_token_rate": "throughput/total_tokens_per_second"} {
+		"output_token_rate": "throughput/throughput_output_tokens_per_sec",
+		"total_token_rate":  "throughput/total_tokens_per_second"} {
 		if rate, ok := s.Rates[ours]; ok {
 			v[theirs] = rate
 		}
@@ -190,8 +193,9 @@ func params(plan *runplan.RunPlan) []Pair {
 	}
 	p := map[string]string{
 		"target": target, "model": d.Model.Name, "model_revision": d.Model.Revision, "tp": strconv.Itoa(d.TensorParallel),
-		"replicas": strconv.Itoa(d.Replicas), "version": plan.Sinks.MLflow.Version, "accelerator": plan.Sinks.MLflow.Tags["accelerator"],
-		"engine": d.Engine.Kind, "image": d.Engine.Image, "plan_hash": plan.Hash,
+		"replicas": strconv.Itoa(d.Replicas), "version": plan.Sinks.MLflow.Version,
+		"accelerator": plan.Sinks.MLflow.Tags["accelerator"],
+		"engine":      d.Engine.Kind, "image": d.Engine.Image, "plan_hash": plan.Hash,
 	}
 	for i, m := range plan.Measurements {
 		prefix := ""
@@ -209,8 +213,9 @@ func params(plan *runplan.RunPlan) []Pair {
 }
 
 func measurementParams(m runplan.Measurement) map[string]string {
-	p := map[string]string{"benchmark_tool": m.Tool, "seed": strconv.FormatInt(m.Data.Seed, 10), "stages": strconv.Itoa(len(m.Stages)),
-		"turns": strconv.Itoa(m.Data.Turns), "backend_type": m.API.Type}
+	p := map[string]string{"benchmark_tool": m.Tool, "seed": strconv.FormatInt(m.Data.Seed, 10),
+		"stages": strconv.Itoa(len(m.Stages)),
+		"turns":  strconv.Itoa(m.Data.Turns), "backend_type": m.API.Type}
 	if m.Data.Input != nil {
 		p["prompt_tokens"] = number(m.Data.Input.Mean)
 	}
@@ -235,11 +240,14 @@ func tags(o Options, plan *runplan.RunPlan, end *report.Verdict) []Pair {
 	t := map[string]string{
 		"benchmark_profile": plan.Measurements[0].Name, "deployment_profile": d.Profile, "deployment_type": d.Type(),
 		"model": d.Model.Name, "version": plan.Sinks.MLflow.Version, "execution_name": o.RunID,
-		"bflow.run": o.RunID, RunKeyTag: RunKey(o.RunID, plan), "bflow.plan_hash": plan.Hash, "bflow.attempt": strconv.Itoa(o.Attempt),
-		VerdictTag: end.Verdict, "bflow.verdict": end.Verdict, "bflow.valid": strconv.FormatBool(end.Verdict != "invalid"),
+		"bflow.run": o.RunID, RunKeyTag: RunKey(o.RunID, plan), "bflow.plan_hash": plan.Hash,
+		"bflow.attempt": strconv.Itoa(o.Attempt),
+		VerdictTag:      end.Verdict, "bflow.verdict": end.Verdict,
+		"bflow.valid":           strconv.FormatBool(end.Verdict != "invalid"),
 		"bflow.invalid_reasons": strings.Join(end.Reasons, "; "), "bflow.target": plan.Target.Name,
 		"bflow.release": runplan.Release(plan, o.RunID), "bflow.version": step.Version,
-		"mlflow.runName": clip(o.RunID, 250), "mlflow.source.name": "bflow", "mlflow.source.type": "JOB", "mlflow.note.content": note(o, end),
+		"mlflow.runName": clip(o.RunID, 250), "mlflow.source.name": "bflow", "mlflow.source.type": "JOB",
+		"mlflow.note.content": note(o, end),
 	}
 	if o.Parent != "" {
 		t[ParentTag] = o.Parent
@@ -259,7 +267,8 @@ func note(o Options, end *report.Verdict) string {
 	if len(end.Reasons) > 0 {
 		text += ": " + strings.Join(end.Reasons, "; ")
 	}
-	return text + fmt.Sprintf("\n\nRun `%s`, report under artifacts: `report/index.html`, numbers: `%s`.", o.RunID, contract.FileReport)
+	return text + fmt.Sprintf("\n\nRun `%s`, report under artifacts: `report/index.html`, numbers: `%s`.",
+		o.RunID, contract.FileReport)
 }
 
 // pairs sorts m and drops what is empty; long values are cut as the server would cut them, and NUL is removed.

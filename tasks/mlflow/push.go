@@ -42,8 +42,10 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 	case contract.StepVerdict:
 	case "finalize":
 		fs.DurationVar(&o.Deadline, "deadline", time.Minute, "give up after this long, with exit code 0")
-		fs.StringVar(&o.Loads, "loads", "", "comma-separated `reasons` of the load-gen tasks as Tekton reports them, in the order of the measurements")
-		fs.StringVar(&o.Status, "status", "", "aggregate status of the Pipeline's tasks: Succeeded, Completed, Failed or None")
+		fs.StringVar(&o.Loads, "loads", "",
+			"comma-separated `reasons` of the load-gen tasks as Tekton reports them, in the order of the measurements")
+		fs.StringVar(&o.Status, "status", "",
+			"aggregate status of the Pipeline's tasks: Succeeded, Completed, Failed or None")
 	default:
 		return nil
 	}
@@ -117,7 +119,9 @@ type place struct {
 }
 
 // deliver sends the run and notes where it is.
-func deliver(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client, end *report.Verdict) (place, error) {
+func deliver(
+	ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client, end *report.Verdict,
+) (place, error) {
 	info, err := send(ctx, s, o, plan, client, end)
 	if damaged := new(checksums.DamagedError); errors.As(err, &damaged) {
 		return place{}, err
@@ -140,7 +144,9 @@ func publish(path, value string) error {
 }
 
 // send pushes everything and checks it. Without a tracking server it says so: the run directory is the result.
-func send(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client, end *report.Verdict) (*RunInfo, error) {
+func send(
+	ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, client *Client, end *report.Verdict,
+) (*RunInfo, error) {
 	if client == nil {
 		fmt.Fprintf(s.Err, "mlflow-push: no tracking server is set (%s): %s is the result\n", contract.EnvMLflowURI, o.RunDir)
 		return nil, nil

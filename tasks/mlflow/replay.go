@@ -51,7 +51,8 @@ func Build(o Options, plan *runplan.RunPlan, end *report.Verdict) (*Replay, erro
 		return nil, err
 	}
 	r := &Replay{
-		Schema: ReplaySchema, Experiment: clip(plan.Sinks.MLflow.Experiment, 256), RunName: clip(o.RunID, 250), RunKey: RunKey(o.RunID, plan),
+		Schema: ReplaySchema, Experiment: clip(plan.Sinks.MLflow.Experiment, 256), RunName: clip(o.RunID, 250),
+		RunKey: RunKey(o.RunID, plan),
 		Status: status(end.ExitCode), Params: params(plan), Points: points(plan, stages, end), Tags: tags(o, plan, end),
 		Missing: missing,
 	}
@@ -145,7 +146,8 @@ func artifacts(runDir string) ([]Artifact, error) {
 		switch {
 		case entry.IsDir() && slices.Contains(notUploaded(), rel):
 			return filepath.SkipDir
-		case !entry.Type().IsRegular() || strings.HasPrefix(entry.Name(), ".") || rel == contract.FileEvents || rel == contract.FileChecksums:
+		case !entry.Type().IsRegular() || strings.HasPrefix(entry.Name(), ".") || rel == contract.FileEvents ||
+			rel == contract.FileChecksums:
 			return nil
 		}
 		a, err := describe(file, rel)

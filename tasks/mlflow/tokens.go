@@ -42,7 +42,8 @@ func addByToken(dir string, stages []report.StageResult) error {
 	}
 	for i := range stages {
 		s := &stages[i]
-		for name, values := range map[string]weighed{tpotInclByToken: incl[stageKey{s.Sample, s.Stage}], tpotByToken: excl[stageKey{s.Sample, s.Stage}]} {
+		for name, values := range map[string]weighed{tpotInclByToken: incl[stageKey{s.Sample, s.Stage}],
+			tpotByToken: excl[stageKey{s.Sample, s.Stage}]} {
 			if len(values) == 0 {
 				continue
 			}

@@ -14,7 +14,10 @@ func answer(tokens int, toFirst, gap float64) report.Row {
 	send := int64(1e6)
 	first := send + int64(toFirst*1e6)
 	last := first + int64(gap*1e6)*int64(tokens-1)
-	return report.Row{Phase: report.PhaseMeasured, Status: report.StatusOK, TSend: &send, TFirst: &first, TLast: &last, TokensOut: &tokens}
+	return report.Row{
+		Phase: report.PhaseMeasured, Status: report.StatusOK, TSend: &send, TFirst: &first,
+		TLast: &last, TokensOut: &tokens,
+	}
 }
 
 func writeRows(t *testing.T, dir string, rows ...report.Row) {
