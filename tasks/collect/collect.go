@@ -29,7 +29,8 @@ func Flags(o *Options) *flag.FlagSet {
 	fs := flag.NewFlagSet(contract.Collect, flag.ContinueOnError)
 	o.Register(fs)
 	fs.StringVar(&o.Endpoint, "endpoint", "", "base URL of the server under test, for the report")
-	fs.StringVar(&o.MetricsDir, "metrics-dir", "", "`folder` with a token for the Prometheus of the run and the address it is valid for; may be empty")
+	fs.StringVar(&o.MetricsDir, "metrics-dir", "",
+		"`folder` with a token for the Prometheus of the run and the address it is valid for; may be empty")
 	return fs
 }
 

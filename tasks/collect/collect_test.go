@@ -27,7 +27,10 @@ func run(t *testing.T, dir string) (int, *report.Report, string) {
 	t.Helper()
 	var errs bytes.Buffer
 	s := step.Streams{Out: &bytes.Buffer{}, Err: &errs, Env: func(string) string { return "" }}
-	code := step.Run(context.Background(), "collect", collect.Run, s, []string{"--plan-dir=" + dir, "--run-dir=" + dir, "--run-id=ladder-1", "--attempt=2", "--endpoint=http://user:secret@127.0.0.1:8000"})
+	code := step.Run(context.Background(), "collect", collect.Run, s, []string{
+		"--plan-dir=" + dir, "--run-dir=" + dir, "--run-id=ladder-1", "--attempt=2",
+		"--endpoint=http://user:secret@127.0.0.1:8000",
+	})
 	r, err := report.Read(dir)
 	if err != nil {
 		t.Fatalf("%v; collect said %s", err, errs.String())
@@ -41,13 +44,16 @@ func TestCollectWritesEveryFileOfTheRunDirectory(t *testing.T) {
 	if code != 0 || r.Verdict.Verdict != "pass" || r.Verdict.ExitCode != 0 {
 		t.Fatalf("exit code %d, verdict %+v; %s", code, r.Verdict, said)
 	}
-	for _, name := range []string{contract.FilePlan, contract.FileReport, contract.FileReportV02, contract.FileSummary, contract.FileReportHTML,
-		contract.FileVerdict, "measurements/0/benchmark_report_v0.2,_stage_1.yaml", "measurements/0/benchmark_report_v0.2,_stage_4.yaml"} {
+	for _, name := range []string{contract.FilePlan, contract.FileReport, contract.FileReportV02, contract.FileSummary,
+		contract.FileReportHTML,
+		contract.FileVerdict, "measurements/0/benchmark_report_v0.2,_stage_1.yaml",
+		"measurements/0/benchmark_report_v0.2,_stage_4.yaml"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if r.Run.ID != "ladder-1" || r.Run.Attempt != 2 || r.Environment.Load == nil || r.Environment.Engine.Version != "0.1.0" {
+	if r.Run.ID != "ladder-1" || r.Run.Attempt != 2 || r.Environment.Load == nil ||
+		r.Environment.Engine.Version != "0.1.0" {
 		t.Errorf("run %+v, environment %+v", r.Run, r.Environment)
 	}
 	if r.Run.Endpoint != "http://127.0.0.1:8000" {
@@ -62,7 +68,8 @@ func TestCollectKeepsThePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := step.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Env: func(string) string { return "" }}
-	if code := step.Run(context.Background(), "collect", collect.Run, s, []string{"--plan-dir=" + plans, "--run-dir=" + dir, "--run-id=x"}); code != 0 {
+	if code := step.Run(context.Background(), "collect", collect.Run, s,
+		[]string{"--plan-dir=" + plans, "--run-dir=" + dir, "--run-id=x"}); code != 0 {
 		t.Fatal(code)
 	}
 	if _, err := runplan.Read(dir); err != nil {
@@ -93,7 +100,8 @@ func TestCollectTwiceChangesNothing(t *testing.T) {
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, name := range []string{contract.FileReport, contract.FileReportV02, contract.FileSummary, contract.FileReportHTML, contract.FileVerdict} {
+	for _, name := range []string{contract.FileReport, contract.FileReportV02, contract.FileSummary,
+		contract.FileReportHTML, contract.FileVerdict} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -112,13 +120,20 @@ func TestABadMeasurementIsDataAndNoCrash(t *testing.T) {
 		exit   int
 		reason string
 	}{
-		{name: "load-gen left nothing", run: reporttest.Run{NoResult: true}, word: "fail", exit: 1, reason: `measurement 0 ("load"): load-gen left no result`},
-		{name: "load-gen was interrupted", run: reporttest.Run{Stages: 2}, word: "fail", exit: 1, reason: "it was interrupted"},
-		{name: "every request failed", run: reporttest.Run{Failing: 1}, word: "fail", exit: 1, reason: "no request succeeded"},
-		{name: "some requests failed", run: reporttest.Run{Failing: 0.05}, word: "fail", exit: 1, reason: "of the requests failed"},
-		{name: "the client was too slow", run: reporttest.Run{Checks: []report.Check{limited}}, word: "invalid", exit: 0, reason: "client_limited"},
-		{name: "the client was too slow and that fails the run", run: reporttest.Run{Checks: []report.Check{limited}, OnInvalid: "fail"}, word: "invalid", exit: 4},
-		{name: "the engine restarted", run: reporttest.Run{Restart: true}, word: "invalid", exit: 0, reason: "server_changed"},
+		{name: "load-gen left nothing", run: reporttest.Run{NoResult: true}, word: "fail", exit: 1,
+			reason: `measurement 0 ("load"): load-gen left no result`},
+		{name: "load-gen was interrupted", run: reporttest.Run{Stages: 2}, word: "fail", exit: 1,
+			reason: "it was interrupted"},
+		{name: "every request failed", run: reporttest.Run{Failing: 1}, word: "fail", exit: 1,
+			reason: "no request succeeded"},
+		{name: "some requests failed", run: reporttest.Run{Failing: 0.05}, word: "fail", exit: 1,
+			reason: "of the requests failed"},
+		{name: "the client was too slow", run: reporttest.Run{Checks: []report.Check{limited}}, word: "invalid",
+			exit: 0, reason: "client_limited"},
+		{name: "the client was too slow and that fails the run",
+			run: reporttest.Run{Checks: []report.Check{limited}, OnInvalid: "fail"}, word: "invalid", exit: 4},
+		{name: "the engine restarted", run: reporttest.Run{Restart: true}, word: "invalid", exit: 0,
+			reason: "server_changed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,7 +143,8 @@ func TestABadMeasurementIsDataAndNoCrash(t *testing.T) {
 			if code != 0 {
 				t.Errorf("collect exits %d, want 0", code)
 			}
-			if r.Verdict.Verdict != tt.word || r.Verdict.ExitCode != tt.exit || !strings.Contains(strings.Join(r.Verdict.Reasons, "\n"), tt.reason) {
+			if r.Verdict.Verdict != tt.word || r.Verdict.ExitCode != tt.exit ||
+				!strings.Contains(strings.Join(r.Verdict.Reasons, "\n"), tt.reason) {
 				t.Errorf("verdict %s, exit code %d, reasons %q", r.Verdict.Verdict, r.Verdict.ExitCode, r.Verdict.Reasons)
 			}
 			v, err := report.ReadVerdict(dir)

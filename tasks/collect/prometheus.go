@@ -50,15 +50,17 @@ type folders struct {
 	pod     string // of the account of the pod
 }
 
-// newPrometheus takes the token of at.metrics, which the controller made for this very server because an administrator has
-// listed it, else that of the file which the environment names. The token of the pod goes nowhere: an experiment names the address.
+// newPrometheus takes the token of at.metrics, which the controller made for this very server because an administrator
+// has listed it, else that of the file which the environment names. The token of the pod goes nowhere: an experiment
+// names the address.
 func newPrometheus(m *runplan.Metrics, at folders, env func(string) string) *prometheus {
 	p := &prometheus{base: strings.TrimRight(m.PrometheusURL, "/"), step: m.QueryStep.D()}
 	if p.step <= 0 {
 		p.step = 15 * time.Second
 	}
 	verify, roots := m.VerifyTLS, authorities(at.pod)
-	p.without = "no token was sent, because no administrator has listed this address: bflow bootstrap --prometheus " + p.base
+	p.without = "no token was sent, because no administrator has listed this address: bflow bootstrap --prometheus " +
+		p.base
 	if p.entrusted(at.metrics) {
 		verify = true
 		roots.AppendCertsFromPEM(content(at.metrics, contract.KeyCA))
@@ -76,15 +78,16 @@ func newPrometheus(m *runplan.Metrics, at folders, env func(string) string) *pro
 
 // entrusted takes the token of a folder where it is for this server.
 func (p *prometheus) entrusted(dir string) bool {
-	if dir == "" || strings.TrimRight(string(content(dir, contract.KeyURL)), "/") != p.base || !strings.HasPrefix(p.base, "https://") {
+	if dir == "" || strings.TrimRight(string(content(dir, contract.KeyURL)), "/") != p.base ||
+		!strings.HasPrefix(p.base, "https://") {
 		return false
 	}
 	p.token = string(content(dir, contract.KeyToken))
 	return p.token != ""
 }
 
-// authorities are those of the image and, from the folder of the pod's account, those of the API server and of the services of
-// OpenShift, Thanos among them.
+// authorities are those of the image and, from the folder of the pod's account, those of the API server and of the
+// services of OpenShift, Thanos among them.
 func authorities(pod string) *x509.CertPool {
 	roots, err := x509.SystemCertPool()
 	if err != nil {
@@ -110,8 +113,12 @@ func content(dir, name string) []byte {
 
 // queryRange asks for query between start and end. Values that are no numbers are left out.
 func (p *prometheus) queryRange(ctx context.Context, query string, start, end time.Time) ([]assemble.Series, error) {
-	form := url.Values{"query": {query}, "start": {unixSeconds(start)}, "end": {unixSeconds(end)}, "step": {strconv.FormatFloat(p.step.Seconds(), 'f', -1, 64)}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, outbound.Below(p.base, "/api/v1/query_range"), strings.NewReader(form.Encode()))
+	form := url.Values{
+		"query": {query}, "start": {unixSeconds(start)}, "end": {unixSeconds(end)},
+		"step": {strconv.FormatFloat(p.step.Seconds(), 'f', -1, 64)},
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, outbound.Below(p.base, "/api/v1/query_range"),
+		strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, fmt.Errorf("asking Prometheus: %w", outbound.WithoutAddress(err))
 	}
@@ -154,7 +161,8 @@ func decodeMatrix(status string, code int, body []byte) ([]assemble.Series, erro
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, fmt.Errorf("asking Prometheus: %s and no JSON in its answer: is this the URL of a Prometheus server?", status)
+		return nil, fmt.Errorf(
+			"asking Prometheus: %s and no JSON in its answer: is this the URL of a Prometheus server?", status)
 	}
 	switch {
 	case answer.Error != "":

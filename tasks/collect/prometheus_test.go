@@ -33,7 +33,8 @@ func answers(seen *[]*http.Request) http.HandlerFunc {
 		case r.URL.Path != "/api/v1/query_range":
 			http.NotFound(w, r)
 		case strings.HasPrefix(query, "up{"):
-			fmt.Fprint(w, `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"pod":"a"},"values":[[1777888800,"1"],[1777888815,"3"],[1777888830,"NaN"]]}]}}`)
+			fmt.Fprint(w, `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"pod":"a"},`+
+				`"values":[[1777888800,"1"],[1777888815,"3"],[1777888830,"NaN"]]}]}}`)
 		case query == "broken(":
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprint(w, `{"status":"error","errorType":"bad_data","error":"unexpected end of input"}`)
@@ -51,8 +52,10 @@ func planned(t *testing.T, url string, verify bool) (Options, *runplan.RunPlan) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan.Metrics = &runplan.Metrics{PrometheusURL: url, QueryStep: runplan.Duration(5 * time.Second), QueryTimeout: runplan.Duration(eventually.Limit),
-		VerifyTLS: verify, Queries: map[string]string{"up/pods": `up{release="$release"}`, "bad": "broken(", "none": "absent"}}
+	plan.Metrics = &runplan.Metrics{PrometheusURL: url, QueryStep: runplan.Duration(5 * time.Second),
+		QueryTimeout: runplan.Duration(eventually.Limit),
+		VerifyTLS:    verify,
+		Queries:      map[string]string{"up/pods": `up{release="$release"}`, "bad": "broken(", "none": "absent"}}
 	if err := runplan.Identify(plan); err != nil {
 		t.Fatal(err)
 	}
@@ -115,10 +118,13 @@ func TestPrometheusThatIsDownMarksMetricsAbsent(t *testing.T) {
 }
 
 func TestPrometheusThatAnswersHTMLSaysSo(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>log in</html>") }))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "<html>log in</html>")
+	}))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, true)
-	_, err := newPrometheus(plan.Metrics, folders{}, os.Getenv).queryRange(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	_, err := newPrometheus(plan.Metrics, folders{}, os.Getenv).queryRange(context.Background(), "up",
+		time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), "is this the URL of a Prometheus server?") {
 		t.Error(err)
 	}
@@ -128,7 +134,8 @@ func TestPrometheusThatAnswersTooMuchSaysSo(t *testing.T) {
 	srv := httptest.NewServer(endless(`{"status":"success","data":`))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, true)
-	_, err := newPrometheus(plan.Metrics, folders{}, os.Getenv).queryRange(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	_, err := newPrometheus(plan.Metrics, folders{}, os.Getenv).queryRange(context.Background(), "up",
+		time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || err.Error() != "asking Prometheus: it is longer than 64 MiB" {
 		t.Error(err)
 	}
@@ -201,19 +208,22 @@ func TestTheTokenOfTheControllerGoesToItsServerAlone(t *testing.T) {
 		{name: "this server", url: srv.URL, ca: ca, verify: true, sent: true},
 		{name: "this server, with a slash", url: srv.URL + "/", ca: ca, verify: true, sent: true},
 		{name: "this server, unchecked says the plan", url: srv.URL, ca: ca, sent: true},
-		{name: "this server, whose authority nobody knows, unchecked says the plan", url: srv.URL, fails: "certificate signed by unknown authority"},
+		{name: "this server, whose authority nobody knows, unchecked says the plan", url: srv.URL,
+			fails: "certificate signed by unknown authority"},
 		{name: "another server", url: "https://thanos.example", ca: ca},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()
-			for name, text := range map[string]string{contract.KeyURL: row.url, contract.KeyToken: "s3cret", contract.KeyCA: row.ca} {
+			for name, text := range map[string]string{contract.KeyURL: row.url, contract.KeyToken: "s3cret",
+				contract.KeyCA: row.ca} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 			seen = nil
 			_, plan := planned(t, srv.URL, row.verify)
-			_, err := newPrometheus(plan.Metrics, folders{metrics: dir}, func(string) string { return "" }).queryRange(t.Context(), "up{}", time.Unix(0, 0), time.Unix(60, 0))
+			_, err := newPrometheus(plan.Metrics, folders{metrics: dir},
+				func(string) string { return "" }).queryRange(t.Context(), "up{}", time.Unix(0, 0), time.Unix(60, 0))
 			if (err == nil) != (row.fails == "") || err != nil && !strings.Contains(err.Error(), row.fails) {
 				t.Fatalf("it says %v", err)
 			}
@@ -260,10 +270,13 @@ func TestTheTokenOfThePodGoesNowhere(t *testing.T) {
 }
 
 func TestAServerThatIsNotListedIsToldWhyItHasNoToken(t *testing.T) {
-	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+	}))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, false)
-	_, err := newPrometheus(plan.Metrics, folders{}, func(string) string { return "" }).queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	_, err := newPrometheus(plan.Metrics, folders{}, func(string) string { return "" }).queryRange(t.Context(), "up",
+		time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), "bflow bootstrap --prometheus "+srv.URL) {
 		t.Errorf("got %v", err)
 	}
@@ -274,10 +287,14 @@ func TestAServerThatWantsTheTokenUncheckedIsToldWhyItHasNone(t *testing.T) {
 	if err := os.WriteFile(file, []byte("s3cret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, false)
-	p := newPrometheus(plan.Metrics, folders{}, func(name string) string { return map[string]string{EnvPrometheusTokenFile: file}[name] })
+	p := newPrometheus(plan.Metrics, folders{}, func(name string) string {
+		return map[string]string{EnvPrometheusTokenFile: file}[name]
+	})
 	_, err := p.queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), "verify_tls: true") {
 		t.Errorf("got %v", err)
@@ -285,12 +302,15 @@ func TestAServerThatWantsTheTokenUncheckedIsToldWhyItHasNone(t *testing.T) {
 }
 
 func TestPrometheusLeadsNowhereElse(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was followed") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("it was followed")
+	}))
 	defer elsewhere.Close()
 	srv := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, false)
-	_, err := newPrometheus(plan.Metrics, folders{}, func(string) string { return "" }).queryRange(t.Context(), "up", time.Unix(0, 0), time.Unix(60, 0))
+	_, err := newPrometheus(plan.Metrics, folders{}, func(string) string { return "" }).queryRange(t.Context(), "up",
+		time.Unix(0, 0), time.Unix(60, 0))
 	if err == nil || !strings.Contains(err.Error(), elsewhere.URL) {
 		t.Errorf("the sentence does not name where it led: %v", err)
 	}
@@ -301,7 +321,8 @@ func TestAnUntrustedCertificateIsRefused(t *testing.T) {
 	srv := httptest.NewTLSServer(answers(&seen))
 	defer srv.Close()
 	_, plan := planned(t, srv.URL, true)
-	if _, err := newPrometheus(plan.Metrics, folders{}, os.Getenv).queryRange(context.Background(), "up{}", time.Unix(0, 0), time.Unix(60, 0)); err == nil {
+	if _, err := newPrometheus(plan.Metrics, folders{}, os.Getenv).queryRange(context.Background(), "up{}",
+		time.Unix(0, 0), time.Unix(60, 0)); err == nil {
 		t.Error("accepted")
 	}
 }
@@ -312,7 +333,8 @@ func TestWithoutCollectPhaseNothingIsAsked(t *testing.T) {
 	defer srv.Close()
 	o, plan := planned(t, srv.URL, true)
 	plan.Execution.Phases.Collect = false
-	if err := queryPrometheus(context.Background(), step.Streams{Err: &bytes.Buffer{}, Env: os.Getenv}, o, plan); err != nil || len(seen) > 0 {
+	if err := queryPrometheus(context.Background(), step.Streams{Err: &bytes.Buffer{}, Env: os.Getenv}, o,
+		plan); err != nil || len(seen) > 0 {
 		t.Errorf("%d requests, %v", len(seen), err)
 	}
 }

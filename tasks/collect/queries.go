@@ -39,7 +39,10 @@ func queryPrometheus(ctx context.Context, s step.Streams, o Options, plan *runpl
 	release := metricsRelease(plan, o.RunID)
 	var away error // no connection: the other queries need not wait for the same
 	for _, name := range slices.Sorted(maps.Keys(m.Queries)) {
-		f := assemble.Answer{Schema: assemble.QueriesSchema, Name: name, Query: strings.ReplaceAll(m.Queries[name], "$release", release), Start: start, End: end}
+		f := assemble.Answer{
+			Schema: assemble.QueriesSchema, Name: name,
+			Query: strings.ReplaceAll(m.Queries[name], "$release", release), Start: start, End: end,
+		}
 		err := away
 		if away == nil {
 			f.Series, err = server.queryRange(ctx, f.Query, start, end)
