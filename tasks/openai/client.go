@@ -28,11 +28,13 @@ type Client struct {
 	Headers map[string]string
 	HTTP    *http.Client
 	Secrets []string // beside the key: they are taken out of what is said about an answer
-	Proxied bool     // through somebody who keeps Authorization for himself: a refusal may be his, or that of a server that wants its key
+	// through somebody who keeps Authorization for himself: a refusal may be his, or that of a server that wants its
+	// key
+	Proxied bool
 }
 
-// New returns a client for base that puts requests the way api does, through proxy where it is not nil: see outbound.Proxy.
-// Its error is one of the files that load.api.tls names.
+// New returns a client for base that puts requests the way api does, through proxy where it is not nil: see
+// outbound.Proxy. Its error is one of the files that load.api.tls names.
 func New(base string, api runplan.API, key string, proxy *url.URL) (*Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = http.ProxyURL(proxy)

@@ -98,7 +98,8 @@ func (c *Client) readStream(r io.Reader, ask Ask) (answer Answer, err error) {
 			continue
 		}
 		if err := answer.event(strings.TrimSpace(strings.Join(data, "\n"))); err != nil {
-			return answer, fmt.Errorf("reading the stream of POST %s: %w: %s", c.shown(ask.Path), err, c.excerpt([]byte(data[0])))
+			return answer,
+				fmt.Errorf("reading the stream of POST %s: %w: %s", c.shown(ask.Path), err, c.excerpt([]byte(data[0])))
 		}
 		data = nil
 	}
