@@ -19,7 +19,8 @@ type RedirectError struct {
 }
 
 func (e *RedirectError) Error() string {
-	return fmt.Sprintf("it redirects to %q, and bflow follows no redirect of a request that carries credentials or is measured; use that address if it is the right one", e.To)
+	return fmt.Sprintf("it redirects to %q, and bflow follows no redirect of a request that carries credentials or "+
+		"is measured; use that address if it is the right one", e.To)
 }
 
 // Stay returns c as a client that follows no redirect: its request fails with a *RedirectError.
@@ -29,7 +30,8 @@ func Stay(c *http.Client) *http.Client {
 	return &stays
 }
 
-// staying refuses redirects below http.Client, whose own error would have the whole address that a server has thought of.
+// staying refuses redirects below http.Client, whose own error would have the whole address that a server has thought
+// of.
 type staying struct{ next http.RoundTripper }
 
 func (s *staying) transport() http.RoundTripper {
@@ -59,8 +61,8 @@ func (s *staying) CloseIdleConnections() {
 	}
 }
 
-// Redirect is the refusal of an answer to a request for from, an address, that leads to location. Where that is no address, it
-// names nothing.
+// Redirect is the refusal of an answer to a request for from, an address, that leads to location. Where that is no
+// address, it names nothing.
 func Redirect(from, location string) *RedirectError {
 	base, err := url.Parse(from)
 	if err != nil {
@@ -76,9 +78,9 @@ func Redirect(from, location string) *RedirectError {
 // maxRedirects is as net/http has it.
 const maxRedirects = 10
 
-// Download returns c as a client that is led on over https alone, and tells nobody where it was before: an address may have a
-// key in its query. It is for requests without a credential of bflow's; net/http itself keeps one of the address (userinfo) from
-// another host.
+// Download returns c as a client that is led on over https alone, and tells nobody where it was before: an address may
+// have a key in its query. It is for requests without a credential of bflow's; net/http itself keeps one of the address
+// (userinfo) from another host.
 func Download(c *http.Client) *http.Client {
 	leads := *c
 	leads.CheckRedirect = func(next *http.Request, before []*http.Request) error {

@@ -11,7 +11,9 @@ import (
 )
 
 func TestARequestThatCarriesACredentialStays(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was followed") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("it was followed")
+	}))
 	defer elsewhere.Close()
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		first := httptest.NewTLSServer(http.RedirectHandler(elsewhere.URL+"/take?key=s3cret", code))
@@ -29,7 +31,8 @@ func TestARequestThatCarriesACredentialStays(t *testing.T) {
 
 func TestWhereAnAnswerLeadsIsNamedWithoutItsSecrets(t *testing.T) {
 	for _, row := range []struct{ name, from, location, want string }{
-		{"another server", "https://h.example/v1?key=s3cret", "http://me:s3cret@elsewhere.example/take?key=s3cret#s3cret", "http://elsewhere.example/take"},
+		{"another server", "https://h.example/v1?key=s3cret",
+			"http://me:s3cret@elsewhere.example/take?key=s3cret#s3cret", "http://elsewhere.example/take"},
 		{"another path of the same", "https://me:s3cret@h.example/v1", "../v2", "https://h.example/v2"},
 		{"no address", "https://h.example", "http://[s3cret", ""},
 		{"from no address", "http://[s3cret", "/v2", ""},

@@ -12,10 +12,10 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// Proxy returns the proxy between bflow and a server under test at base, nil where there is none. What bflow has deployed
-// lies beside it and is always reached straight. An address that was there before is reached as env says, the variables of
-// the process (HTTP_PROXY, HTTPS_PROXY, NO_PROXY, also in small letters). Every task asks here, so that what is checked,
-// measured and reported went one way.
+// Proxy returns the proxy between bflow and a server under test at base, nil where there is none. What bflow has
+// deployed lies beside it and is always reached straight. An address that was there before is reached as env says, the
+// variables of the process (HTTP_PROXY, HTTPS_PROXY, NO_PROXY, also in small letters). Every task asks here, so that
+// what is checked, measured and reported went one way.
 func Proxy(base string, d *runplan.Deployment, api runplan.API, env func(string) string) (*url.URL, error) {
 	if d.Endpoint == nil {
 		return nil, nil
@@ -36,7 +36,8 @@ func Proxy(base string, d *runplan.Deployment, api runplan.API, env func(string)
 		return nil, err
 	}
 	if h := host(api.Headers); u.Scheme == "http" && h != "" && h != u.Host {
-		return nil, fmt.Errorf("load.api.headers: Host cannot be set for an http:// address behind the proxy %q, which goes by it: remove Host, or put the address into NO_PROXY", bare(proxy))
+		return nil, fmt.Errorf("load.api.headers: Host cannot be set for an http:// address behind the proxy %q, "+
+			"which goes by it: remove Host, or put the address into NO_PROXY", bare(proxy))
 	}
 	return proxy, nil
 }

@@ -24,14 +24,18 @@ func TestOnlyAnAddressThatWasThereBeforeIsReachedThroughAProxy(t *testing.T) {
 	}{
 		{name: "an http address", base: "http://model.example:8000", env: both, want: plain},
 		{name: "an https address, by the variable in small letters", base: "https://model.example", env: both, want: secure},
-		{name: "one that is an exception", base: "http://model.example", env: map[string]string{"HTTP_PROXY": plain, "NO_PROXY": ".example"}},
+		{name: "one that is an exception", base: "http://model.example",
+			env: map[string]string{"HTTP_PROXY": plain, "NO_PROXY": ".example"}},
 		{name: "one on this host", base: "http://127.0.0.1:8000", env: both},
 		{name: "no proxy is named", base: "http://model.example"},
 		{name: "what bflow has deployed", base: "http://llm.team.svc:8000", deployed: true, env: both},
-		{name: "a Host that the proxy would go by", base: "http://model.example", headers: map[string]string{"host": "other"}, env: both,
+		{name: "a Host that the proxy would go by", base: "http://model.example",
+			headers: map[string]string{"host": "other"}, env: both,
 			wrong: `Host cannot be set for an http:// address behind the proxy "http://proxy:3128"`},
-		{name: "a Host that is that of the address", base: "http://model.example", headers: map[string]string{"host": "model.example"}, env: both, want: plain},
-		{name: "a Host that only the server sees", base: "https://model.example", headers: map[string]string{"Host": "other"}, env: both, want: secure},
+		{name: "a Host that is that of the address", base: "http://model.example",
+			headers: map[string]string{"host": "model.example"}, env: both, want: plain},
+		{name: "a Host that only the server sees", base: "https://model.example",
+			headers: map[string]string{"Host": "other"}, env: both, want: secure},
 		{name: "a Host without a proxy", base: "http://model.example", headers: map[string]string{"Host": "other"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -39,7 +43,9 @@ func TestOnlyAnAddressThatWasThereBeforeIsReachedThroughAProxy(t *testing.T) {
 			if row.deployed {
 				d.Endpoint = nil
 			}
-			got, err := outbound.Proxy(row.base, &d, runplan.API{Headers: row.headers}, func(name string) string { return row.env[name] })
+			got, err := outbound.Proxy(row.base, &d, runplan.API{Headers: row.headers}, func(name string) string {
+				return row.env[name]
+			})
 			switch {
 			case row.wrong != "":
 				if err == nil || !strings.Contains(err.Error(), row.wrong) {
