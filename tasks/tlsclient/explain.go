@@ -26,8 +26,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Explain returns what err, of a connection to address by the configuration of api, means where it is one of securing it,
-// and nil where it is not, or where it has been explained.
+// Explain returns what err, of a connection to address by the configuration of api, means where it is one of securing
+// it, and nil where it is not, or where it has been explained.
 func Explain(address string, api runplan.API, err error) error {
 	if done := new(Error); err == nil || errors.As(err, &done) {
 		return nil
