@@ -140,7 +140,8 @@ func Spellings(secret string) []string {
 		escaped, query := url.PathEscape(plain), url.QueryEscape(plain)
 		python := strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(plain)
 		digits := hex.EncodeToString([]byte(plain))
-		all = append(all, plain, escaped, query, strings.ReplaceAll(query, "+", "%20"), lowerEscapes(escaped), lowerEscapes(query),
+		all = append(all, plain, escaped, query, strings.ReplaceAll(query, "+", "%20"), lowerEscapes(escaped),
+			lowerEscapes(query),
 			strings.ReplaceAll(lowerEscapes(query), "+", "%20"), python, digits, strings.ToUpper(digits))
 		all = append(append(all, inJSON(plain)...), inBase64(plain)...)
 	}

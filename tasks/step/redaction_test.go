@@ -77,7 +77,8 @@ func TestASecretInBase64IsTakenOutWhereverItBegins(t *testing.T) {
 	for _, before := range []string{"", "u:", "me:", "you:", "bflow:"} {
 		for _, coding := range []*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding} {
 			text := coding.EncodeToString([]byte(before + printed + "\n"))
-			if got := r.Text("Basic " + text); !strings.Contains(got, "[secret]") || len(got)-len("Basic [secret]") > len(before)*4/3+6 {
+			if got := r.Text("Basic " + text); !strings.Contains(got, "[secret]") ||
+				len(got)-len("Basic [secret]") > len(before)*4/3+6 {
 				t.Errorf("%q: of %q stays %q", before, text, got)
 			}
 		}

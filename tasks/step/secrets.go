@@ -11,12 +11,13 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// shortestHidden is the length from which a value is taken out of texts: a shorter one is found in words that have nothing to do
-// with it.
+// shortestHidden is the length from which a value is taken out of texts: a shorter one is found in words that have
+// nothing to do with it.
 const shortestHidden = 5
 
-// Secrets are the values of the Secrets that a plan refers to, as files NAME/KEY of a folder. It remembers what was read, to take
-// it out of texts: servers like to echo what they refuse. It is not safe for concurrent use while values are read.
+// Secrets are the values of the Secrets that a plan refers to, as files NAME/KEY of a folder. It remembers what was
+// read, to take it out of texts: servers like to echo what they refuse. It is not safe for concurrent use while values
+// are read.
 type Secrets struct {
 	dir  string
 	read []string
@@ -32,7 +33,8 @@ func (s *Secrets) Find(k runplan.SecretKey) (string, error) {
 	}
 	text, err := os.ReadFile(filepath.Join(s.dir, k.Name, k.Key))
 	if s.dir == "" || errors.Is(err, fs.ErrNotExist) {
-		return "", Usagef("reading key %q of Secret %q: it does not exist; create the Secret in the namespace of the run, with that key", k.Key, k.Name)
+		return "", Usagef("reading key %q of Secret %q: it does not exist; create the Secret in the namespace of the "+
+			"run, with that key", k.Key, k.Name)
 	}
 	if err != nil {
 		return "", Usagef("reading key %q of Secret %q: %w", k.Key, k.Name, err)

@@ -25,14 +25,16 @@ func TestValuesOfSecretsAreReadFromFiles(t *testing.T) {
 		}
 	}
 	secrets := (&step.Options{SecretsDir: dir}).Secrets()
-	text, err := runplan.Fill(runplan.SecretKey{Name: "llm", Key: "user"}.Reference()+":"+runplan.SecretKey{Name: "llm", Key: "key"}.Reference(), secrets.Find)
+	text, err := runplan.Fill(runplan.SecretKey{Name: "llm", Key: "user"}.Reference()+":"+
+		runplan.SecretKey{Name: "llm", Key: "key"}.Reference(), secrets.Find)
 	if err != nil || text != "me:s3cret" {
 		t.Errorf("got %q, %v", text, err)
 	}
 	if diff := cmp.Diff([]string{"s3cret"}, secrets.Values()); diff != "" {
 		t.Errorf("values to hide (-want +got):\n%s", diff)
 	}
-	for _, k := range []runplan.SecretKey{{Name: "llm", Key: "other"}, {Name: "../llm", Key: "key"}, {Name: "llm", Key: ".."}} {
+	for _, k := range []runplan.SecretKey{{Name: "llm", Key: "other"}, {Name: "../llm", Key: "key"},
+		{Name: "llm", Key: ".."}} {
 		if value, err := secrets.Find(k); step.Code(err) != contract.ExitUsage || value != "" {
 			t.Errorf("%v: %q, %v", k, value, err)
 		}

@@ -38,7 +38,8 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.PlanDir, "plan-dir", "", "folder with the plan (workspace plan)")
 	fs.StringVar(&o.RunDir, "run-dir", "", "run directory (workspace run)")
 	fs.StringVar(&o.RunID, "run-id", "", "name of the run")
-	fs.StringVar(&o.SecretsDir, "secrets-dir", "", "folder with the Secrets that the plan refers to, one file NAME/KEY per value (workspace secrets)")
+	fs.StringVar(&o.SecretsDir, "secrets-dir", "",
+		"folder with the Secrets that the plan refers to, one file NAME/KEY per value (workspace secrets)")
 	fs.IntVar(&o.Attempt, "attempt", 1, "attempt of the run, counting from 1")
 }
 

@@ -26,7 +26,8 @@ func TestCode(t *testing.T) {
 	}{
 		{"no error is a pass", nil, contract.ExitPass},
 		{"an error without a code has failed", errors.New("x"), contract.ExitFail},
-		{"a code survives wrapping", fmt.Errorf("doing: %w", Exit(contract.ExitUnhealthy, errors.New("x"))), contract.ExitUnhealthy},
+		{"a code survives wrapping", fmt.Errorf("doing: %w", Exit(contract.ExitUnhealthy, errors.New("x"))),
+			contract.ExitUnhealthy},
 		{"a cancelled context was interrupted", fmt.Errorf("doing: %w", context.Canceled), contract.ExitInterrupted},
 		{"a code beats the cancelled context below it", Exit(contract.ExitUsage, context.Canceled), contract.ExitUsage},
 	} {
@@ -44,11 +45,13 @@ func TestRunSaysOneSentence(t *testing.T) {
 	}{
 		{"nothing on success", "", nil, contract.ExitPass},
 		{"help is no failure", "", flag.ErrHelp, contract.ExitPass},
-		{"the task's name, then the error", "smoketest: checking: no\n", Exit(contract.ExitUnhealthy, errors.New("checking: no")), contract.ExitUnhealthy},
+		{"the task's name, then the error", "smoketest: checking: no\n",
+			Exit(contract.ExitUnhealthy, errors.New("checking: no")), contract.ExitUnhealthy},
 	} {
 		var errs bytes.Buffer
 		task := func(context.Context, Streams, []string) error { return row.err }
-		if code := Run(t.Context(), "smoketest", task, Streams{Err: &errs}, nil); code != row.code || errs.String() != row.want {
+		if code := Run(t.Context(), "smoketest", task, Streams{Err: &errs}, nil); code != row.code ||
+			errs.String() != row.want {
 			t.Errorf("%s: exit %d, said %q", row.name, code, errs.String())
 		}
 	}
@@ -95,7 +98,8 @@ func TestBeginDemandsTheCommonFlags(t *testing.T) {
 		{"a missing run id", "--run-dir=d --plan-dir=d", "--run-id is required"},
 		{"an argument", "--run-dir=d --plan-dir=d --run-id=r more", `unexpected "more"`},
 		{"an attempt of 0", "--run-dir=d --plan-dir=d --run-id=r --attempt=0", "--attempt is 0"},
-		{"a folder without a plan", "--run-dir=d --plan-dir=/nowhere --run-id=r", "neither plan.json nor plan.json.gz is there"},
+		{"a folder without a plan", "--run-dir=d --plan-dir=/nowhere --run-id=r",
+			"neither plan.json nor plan.json.gz is there"},
 	} {
 		var o Options
 		fs := flag.NewFlagSet("task", flag.ContinueOnError)
@@ -112,7 +116,8 @@ func TestEventsWrittenSideBySideStayWhole(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := AppendEvent(dir, Event{Source: "test", Event: fmt.Sprint(i), Message: strings.Repeat("x", 4000)}); err != nil {
+			if err := AppendEvent(dir,
+				Event{Source: "test", Event: fmt.Sprint(i), Message: strings.Repeat("x", 4000)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -159,8 +164,10 @@ func TestAPIKey(t *testing.T) {
 	if err := os.WriteFile(two, []byte("one\nanother\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, path := range map[string]string{"a file that is not there": "/nowhere/key", "a file of two lines": two, "an empty file": os.DevNull} {
-		if _, err := APIKey(func(k string) string { return map[string]string{EnvAPIKeyFile: path}[k] }); Code(err) != contract.ExitUsage {
+	for name, path := range map[string]string{"a file that is not there": "/nowhere/key", "a file of two lines": two,
+		"an empty file": os.DevNull} {
+		if _, err := APIKey(func(k string) string { return map[string]string{EnvAPIKeyFile: path}[k] }); Code(
+			err) != contract.ExitUsage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
