@@ -28,13 +28,15 @@ func TestCredentialsOfTheAddressGoIntoTheRequest(t *testing.T) {
 		t.Errorf("it goes to %q as %q", server.Address, server.Host)
 	}
 	api.Hide("s3cret")
-	if text := api.Clean("echo s3cret Basic bWU6cEBzcw=="); strings.Contains(text, "s3cret") || strings.Contains(text, "bWU6") {
+	if text := api.Clean("echo s3cret Basic bWU6cEBzcw=="); strings.Contains(text, "s3cret") ||
+		strings.Contains(text, "bWU6") {
 		t.Errorf("shown is %q", text)
 	}
 }
 
 func TestAnAddressThatCannotBeReadIsNotShown(t *testing.T) {
-	for _, address := range []string{"ftp://me:s3cret@h.example", "https://me:s3cret@/v1", "https://me:s3cret%zz@h.example"} {
+	for _, address := range []string{"ftp://me:s3cret@h.example", "https://me:s3cret@/v1",
+		"https://me:s3cret%zz@h.example"} {
 		if _, err := wire.ParseServer(address, runplan.API{}); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%v", err)
 		}

@@ -7,11 +7,12 @@ import (
 )
 
 // errMemory is what an answer meets that grows while the answers under way hold as much as they may.
-var errMemory = errors.New("the answers under way hold more than 96 MiB together: send fewer requests at once, or ask for shorter answers")
+var errMemory = errors.New(
+	"the answers under way hold more than 96 MiB together: send fewer requests at once, or ask for shorter answers")
 
 const (
-	// MaxHeld bounds the bytes that answers hold together. A step of 512 MiB has room for it, for its copies while buffers grow and
-	// for what the garbage collector has not collected.
+	// MaxHeld bounds the bytes that answers hold together. A step of 512 MiB has room for it, for its copies while
+	// buffers grow and for what the garbage collector has not collected.
 	MaxHeld = 96 << 20
 	// The last quarter of it is left to answers that hold less than smallAnswer, so that a huge one fails by itself and
 	// does not take those beside it along.
@@ -25,8 +26,8 @@ const (
 	maxSpare = 8 << 20
 )
 
-// Budget bounds the memory that answers hold, all exchanges of a load together: a server must not take the memory of its
-// client, however it answers. It lives on the thread of a loop.
+// Budget bounds the memory that answers hold, all exchanges of a load together: a server must not take the memory of
+// its client, however it answers. It lives on the thread of a loop.
 type Budget struct {
 	used   int
 	spare  [][]byte // empty buffers of bodies

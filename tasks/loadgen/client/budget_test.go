@@ -53,9 +53,11 @@ func TestAnswersShareABudget(t *testing.T) {
 		{name: "where they hold all it is refused", used: MaxHeld, class: report.ErrTooLarge, text: "96 MiB together",
 			server: func(seen chan struct{}) func(net.Conn) { return inPieces(begunEvent(long), seen, long[30<<10:]+good) }},
 		{name: "a line without end is refused for its length",
-			server: func(chan struct{}) func(net.Conn) { return endlessLine }, class: report.ErrTooLarge, text: "longer than 16 MiB"},
+			server: func(chan struct{}) func(net.Conn) { return endlessLine }, class: report.ErrTooLarge,
+			text: "longer than 16 MiB"},
 		{name: "or before, where others hold much", used: MaxHeld - reserved - 1<<20,
-			server: func(chan struct{}) func(net.Conn) { return endlessLine }, class: report.ErrTooLarge, text: "96 MiB together"},
+			server: func(chan struct{}) func(net.Conn) { return endlessLine }, class: report.ErrTooLarge,
+			text: "96 MiB together"},
 		{name: "so is a head without end", used: MaxHeld, class: report.ErrTooLarge, text: "96 MiB together",
 			server: func(seen chan struct{}) func(net.Conn) {
 				return inPieces("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 100<<10), seen, "")
@@ -102,8 +104,10 @@ func TestEveryEndGivesBackWhatAnAnswerHeld(t *testing.T) {
 		status string
 	}{
 		{name: "a stream whose text is kept", answer: answered(200, "", stream), stream: true, status: report.StatusOK},
-		{name: "one that is cut", answer: "HTTP/1.1 200 OK\r\n\r\n" + stream[:1<<20], stream: true, cut: true, status: report.StatusCut},
-		{name: "one that is malformed", answer: answered(200, "", stream+"data: {\n\n"), stream: true, status: report.StatusOK},
+		{name: "one that is cut", answer: "HTTP/1.1 200 OK\r\n\r\n" + stream[:1<<20], stream: true, cut: true,
+			status: report.StatusCut},
+		{name: "one that is malformed", answer: answered(200, "", stream+"data: {\n\n"), stream: true,
+			status: report.StatusOK},
 		{name: "a body", answer: answered(200, "", whole), status: report.StatusOK},
 		{name: "a body that is cut", answer: "HTTP/1.1 200 OK\r\n\r\n" + whole[:1<<20], cut: true, status: report.StatusCut},
 		{name: "an error page", answer: answered(500, "", whole), status: report.StatusFailed},
@@ -125,7 +129,8 @@ func TestEveryEndGivesBackWhatAnAnswerHeld(t *testing.T) {
 					t.Errorf("status %q: %s", x.Outcome.Status, x.Outcome.Error)
 				}
 				if x.Release(); x.Budget.used != 0 || x.held != 0 {
-					t.Errorf("%d bytes are counted after the end, %d of them for the exchange; the most were %d", x.Budget.used, x.held, most)
+					t.Errorf("%d bytes are counted after the end, %d of them for the exchange; the most were %d",
+						x.Budget.used, x.held, most)
 				}
 			})
 		}

@@ -34,7 +34,8 @@ func (e *streamError) Error() string { return e.text }
 type encodingError struct{ name string }
 
 func (e *encodingError) Error() string {
-	return fmt.Sprintf("the answer is encoded as %q although the request accepts no encoding: turn compression off on the way to the server", e.name)
+	return fmt.Sprintf("the answer is encoded as %q although the request accepts no encoding: turn compression off "+
+		"on the way to the server", e.name)
 }
 
 // errNoTerminator is a body that ended cleanly before the answer did.
@@ -76,7 +77,8 @@ func classify(err error) (status, class string) {
 
 // isTooLarge says whether err is a refusal to hold more of the answer.
 func isTooLarge(err error) bool {
-	return errors.Is(err, errMemory) || errors.Is(err, errLongBody) || errors.Is(err, errLongText) || errors.Is(err, sse.ErrTooLong)
+	return errors.Is(err, errMemory) || errors.Is(err, errLongBody) || errors.Is(err, errLongText) ||
+		errors.Is(err, sse.ErrTooLong)
 }
 
 func classOf(code int) string {
@@ -99,9 +101,11 @@ func (x *Exchange) describe(err error) string {
 	case errors.As(err, &security):
 		return security.Error()
 	case errors.Is(err, ErrStall):
-		return fmt.Sprintf("no byte for %v, %d token events had come", time.Duration(x.Silent(x.Outcome.End)).Round(time.Millisecond), x.Outcome.Events())
+		return fmt.Sprintf("no byte for %v, %d token events had come",
+			time.Duration(x.Silent(x.Outcome.End)).Round(time.Millisecond), x.Outcome.Events())
 	case errors.Is(err, ErrDeadline):
-		return fmt.Sprintf("no end after %v, %d token events had come", time.Duration(x.Outcome.End-x.Outcome.Send).Round(time.Millisecond), x.Outcome.Events())
+		return fmt.Sprintf("no end after %v, %d token events had come",
+			time.Duration(x.Outcome.End-x.Outcome.Send).Round(time.Millisecond), x.Outcome.Events())
 	case errors.As(err, &op):
 		return fmt.Sprintf("%s: %v", op.Op, op.Err)
 	case errors.Is(err, io.EOF):

@@ -12,8 +12,8 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/wire"
 )
 
-// maxErrorTime is what the thread of the loop may take for an error: less than half of the wait for the next of 20 sends
-// per second, also where the race detector makes it ten times slower.
+// maxErrorTime is what the thread of the loop may take for an error: less than half of the wait for the next of 20
+// sends per second, also where the race detector makes it ten times slower.
 const maxErrorTime = 20 * time.Millisecond
 
 // threadTime returns the processor time of this thread, in which a busy host has no part.
@@ -27,7 +27,8 @@ func threadTime(t *testing.T) time.Duration {
 }
 
 func TestNoErrorHoldsTheThread(t *testing.T) {
-	api, err := NewAPI(runplan.API{Type: runplan.APIChat, Headers: map[string]string{"X-Api-Key": "s3cr3t"}}, wire.Server{Host: "h"}, "t0k3n")
+	api, err := NewAPI(runplan.API{Type: runplan.APIChat, Headers: map[string]string{"X-Api-Key": "s3cr3t"}},
+		wire.Server{Host: "h"}, "t0k3n")
 	if err != nil {
 		t.Fatal(err)
 	}

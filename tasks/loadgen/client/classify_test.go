@@ -19,7 +19,8 @@ func TestTheMessageOfAnError(t *testing.T) {
 		{name: "a JSON string", body: `"busy"`, want: "busy"},
 		{name: "nothing", body: ``, want: ""},
 		{name: "an object that breaks off behind its message", body: `{"error":{"message":"busy"},"x":`, want: "busy"},
-		{name: "the message of a deeper object is not looked for", body: `{"error":{"error":{"message":"deep"}}}`, want: `{"error":{"error":{"message":"deep"}}}`},
+		{name: "the message of a deeper object is not looked for", body: `{"error":{"error":{"message":"deep"}}}`,
+			want: `{"error":{"error":{"message":"deep"}}}`},
 		{name: "nor that of one without a bottom", body: nested, want: nested[:maxErrorText]},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

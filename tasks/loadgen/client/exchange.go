@@ -178,8 +178,8 @@ func (x *Exchange) bunch() {
 	}
 }
 
-// within returns how long before its stamp the first of what is being read came at most: after the loop had last seen that
-// nothing was there. What had its stamp by then was held up below the socket, where the loop sees nothing.
+// within returns how long before its stamp the first of what is being read came at most: after the loop had last seen
+// that nothing was there. What had its stamp by then was held up below the socket, where the loop sees nothing.
 func (x *Exchange) within() int64 {
 	after := x.read.After
 	if after >= x.read.Kernel {
@@ -191,15 +191,16 @@ func (x *Exchange) within() int64 {
 // head takes the head of the answer.
 func (x *Exchange) head(h *wire.Head) error {
 	o := x.Outcome
-	o.HTTPStatus, o.Pod, x.answer.status, x.answer.location = int64(h.Status), h.Pod, h.Status, h.Location
+	o.HTTPStatus, o.Pod = int64(h.Status), h.Pod
+	x.answer.status, x.answer.location = h.Status, h.Location
 	if h.Encoding != "" && h.Encoding != "identity" && h.Status == 200 {
 		return &encodingError{h.Encoding}
 	}
 	return nil
 }
 
-// maxErrorBody bounds what is kept of an error page. maxBody bounds an answer that does not stream, and maxText the text
-// that is kept of any: each is read, or copied, at one go, while nothing is sent.
+// maxErrorBody bounds what is kept of an error page. maxBody bounds an answer that does not stream, and maxText the
+// text that is kept of any: each is read, or copied, at one go, while nothing is sent.
 const (
 	maxErrorBody = 64 << 10
 	maxBody      = 32 << 20
@@ -252,7 +253,8 @@ func (x *Exchange) ended() error {
 	return x.whole()
 }
 
-// refusal is what an answer with a status that is not 200 says. A redirect is not followed: its load would go elsewhere.
+// refusal is what an answer with a status that is not 200 says. A redirect is not followed: its load would go
+// elsewhere.
 func (x *Exchange) refusal() error {
 	e := &statusError{code: x.answer.status, text: errorText(x.body)}
 	if x.answer.location != "" {

@@ -58,7 +58,9 @@ func newRig(t *testing.T, address string, plan runplan.API, fall bool) *rig {
 
 // exchange makes a request with a body of n bytes.
 func (r *rig) exchange(n int) *Exchange {
-	x := &Exchange{API: &r.api, Outcome: new(record.Outcome), IDPrefix: "p", Budget: NewBudget(), Over: func() { r.over++ }}
+	x := &Exchange{
+		API: &r.api, Outcome: new(record.Outcome), IDPrefix: "p", Budget: NewBudget(), Over: func() { r.over++ },
+	}
 	r.fill(x, n)
 	return x
 }
@@ -150,18 +152,23 @@ const (
 
 // TestARedirectIsNotFollowedAndItsTargetIsNamed: its load would be put to another server, with the key.
 func TestARedirectIsNotFollowedAndItsTargetIsNamed(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was followed") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("it was followed")
+	}))
 	defer elsewhere.Close()
 	for _, tt := range []struct {
 		name, location string
 		status         int
 		text           string // in the error; HOST stands for the server itself
 	}{
-		{name: "to another server", location: elsewhere.URL + "/v1?key=s3cret", status: 307, text: `HTTP 307: it redirects to "` + elsewhere.URL + `/v1", and bflow follows no redirect`},
+		{name: "to another server", location: elsewhere.URL + "/v1?key=s3cret", status: 307,
+			text: `HTTP 307: it redirects to "` + elsewhere.URL + `/v1", and bflow follows no redirect`},
 		{name: "to another path", location: "/other", status: 308, text: `HTTP 308: it redirects to "http://HOST/other"`},
-		{name: "with the method changed", location: elsewhere.URL, status: 302, text: `it redirects to "` + elsewhere.URL + `"`},
+		{name: "with the method changed", location: elsewhere.URL, status: 302,
+			text: `it redirects to "` + elsewhere.URL + `"`},
 		{name: "to nowhere", status: 300, text: "HTTP 300: choose"},
-		{name: "an error that names an address leads nowhere", location: elsewhere.URL, status: 503, text: "HTTP 503: choose"},
+		{name: "an error that names an address leads nowhere", location: elsewhere.URL, status: 503,
+			text: "HTTP 503: choose"},
 	} {
 		for kind, fall := range map[string]bool{"pool": false, "fallback": true} {
 			t.Run(tt.name+", "+kind, func(t *testing.T) {
@@ -194,19 +201,34 @@ func TestAnswersOfOddServers(t *testing.T) {
 		status, class string
 		text          string // in the error
 	}{
-		"an error page above the bound is still that error":  {server: hang(answered(500, "", strings.Repeat("e", 1<<20))), status: report.StatusFailed, class: report.ErrHTTP5xx},
-		"an error page that breaks off is still that error":  {server: drop("HTTP/1.1 503 x\r\nContent-Length: 99\r\n\r\nbusy"), status: report.StatusFailed, class: report.ErrHTTP5xx, text: "busy"},
-		"an answer without the end of its framing is whole":  {server: drop(goodHead + good), status: report.StatusOK},
-		"also where the server then says nothing":            {server: hang(goodHead + good), give: done, status: report.StatusOK},
-		"silence before the terminator is a stall":           {server: hang(goodHead + good[:60]), give: begun, status: report.StatusTimeout, class: report.ErrStall, text: "no byte for 50ms"},
-		"silence from the beginning is a stall":              {server: hang(""), give: sent, status: report.StatusTimeout, class: report.ErrStall, text: "no byte for 50ms"},
-		"interim answers are passed over":                    {server: hang("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + answered(200, "", good)), status: report.StatusOK},
-		"no HTTP at all":                                     {server: hang("SSH-2.0-OpenSSH_9.6\r\n"), status: report.StatusFailed, class: report.ErrBadPayload},
-		"a body that ends before its length":                 {server: drop(goodHead + good[:60]), status: report.StatusFailed, class: report.ErrTruncated},
-		"chunks that are none":                               {server: hang(chunked + "zz\r\n"), status: report.StatusFailed, class: report.ErrBadPayload},
-		"more bytes than the answer has":                     {server: hang(answered(200, "", good) + "HTTP/1.1 200 OK\r\n\r\n"), status: report.StatusOK},
-		"an answer before the request was read, and a reset": {server: func(conn net.Conn) { io.WriteString(conn, answered(413, "", "too large")) }, status: report.StatusFailed, class: report.ErrHTTP4xx, text: "too large"},
-		"a reset without an answer":                          {server: func(conn net.Conn) {}, status: report.StatusFailed, class: report.ErrReset},
+		"an error page above the bound is still that error": {server: hang(
+			answered(500, "", strings.Repeat("e", 1<<20))), status: report.StatusFailed, class: report.ErrHTTP5xx},
+		"an error page that breaks off is still that error": {
+			server: drop("HTTP/1.1 503 x\r\nContent-Length: 99\r\n\r\nbusy"), status: report.StatusFailed,
+			class: report.ErrHTTP5xx, text: "busy"},
+		"an answer without the end of its framing is whole": {server: drop(goodHead + good), status: report.StatusOK},
+		"also where the server then says nothing": {server: hang(goodHead + good), give: done,
+			status: report.StatusOK},
+		"silence before the terminator is a stall": {server: hang(goodHead + good[:60]), give: begun,
+			status: report.StatusTimeout, class: report.ErrStall, text: "no byte for 50ms"},
+		"silence from the beginning is a stall": {server: hang(""), give: sent,
+			status: report.StatusTimeout, class: report.ErrStall, text: "no byte for 50ms"},
+		"interim answers are passed over": {server: hang(
+			"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + answered(200, "", good)),
+			status: report.StatusOK},
+		"no HTTP at all": {server: hang("SSH-2.0-OpenSSH_9.6\r\n"),
+			status: report.StatusFailed, class: report.ErrBadPayload},
+		"a body that ends before its length": {server: drop(goodHead + good[:60]),
+			status: report.StatusFailed, class: report.ErrTruncated},
+		"chunks that are none": {server: hang(chunked + "zz\r\n"),
+			status: report.StatusFailed, class: report.ErrBadPayload},
+		"more bytes than the answer has": {
+			server: hang(answered(200, "", good) + "HTTP/1.1 200 OK\r\n\r\n"), status: report.StatusOK},
+		"an answer before the request was read, and a reset": {
+			server: func(conn net.Conn) { io.WriteString(conn, answered(413, "", "too large")) },
+			status: report.StatusFailed, class: report.ErrHTTP4xx, text: "too large"},
+		"a reset without an answer": {server: func(conn net.Conn) {},
+			status: report.StatusFailed, class: report.ErrReset},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, serve(t, tt.server), runplan.API{Stream: true}, false)
@@ -226,7 +248,8 @@ func TestAnswersOfOddServers(t *testing.T) {
 			if o.Status != tt.status || o.Class != tt.class || !strings.Contains(o.Error, tt.text) || r.over != 1 {
 				t.Errorf("status %q, class %q, error %q, over %d times", o.Status, o.Class, o.Error, r.over)
 			}
-			if o.Status == report.StatusOK && (o.End < o.Last || o.Last < o.First || o.First < o.FirstByte || o.FirstByte < o.Send || o.Out != 1) {
+			if o.Status == report.StatusOK &&
+				(o.End < o.Last || o.Last < o.First || o.First < o.FirstByte || o.FirstByte < o.Send || o.Out != 1) {
 				t.Errorf("stamps %+v", o)
 			}
 		})
@@ -234,7 +257,9 @@ func TestAnswersOfOddServers(t *testing.T) {
 }
 
 func TestAnAnswerHasNoHeaderOfTheOneBefore(t *testing.T) {
-	r := newRig(t, serve(t, say(answered(502, "Content-Encoding: gzip\r\nX-Pod-Name: a\r\n", "?"), answered(200, "", good))), runplan.API{Stream: true}, false)
+	r := newRig(t,
+		serve(t, say(answered(502, "Content-Encoding: gzip\r\nX-Pod-Name: a\r\n", "?"), answered(200, "", good))),
+		runplan.API{Stream: true}, false)
 	if o := r.put(10); o.Class != report.ErrHTTP5xx || o.Pod != "a" {
 		t.Fatalf("%+v", o)
 	}
@@ -281,11 +306,14 @@ func TestRequestsAreGivenUpInEveryState(t *testing.T) {
 		size    int
 		when    func(*Exchange) bool
 	}{
-		"while it connects":     {address: serve(t, say("")), when: func(*Exchange) bool { return true }},
-		"while it is sent":      {address: "http://" + full.Addr().String(), size: 16 << 20, when: func(x *Exchange) bool { return x.Outcome.Send >= 0 }},
-		"before the answer":     {address: serve(t, say("")), when: sent},
-		"in the head":           {address: serve(t, say("HTTP/1.1 200 OK\r\nContent-")), when: func(x *Exchange) bool { return x.Outcome.FirstByte >= 0 }},
-		"in the middle of body": {address: serve(t, say(goodHead+good[:60])), when: func(x *Exchange) bool { return x.Outcome.First >= 0 }},
+		"while it connects": {address: serve(t, say("")), when: func(*Exchange) bool { return true }},
+		"while it is sent": {address: "http://" + full.Addr().String(), size: 16 << 20,
+			when: func(x *Exchange) bool { return x.Outcome.Send >= 0 }},
+		"before the answer": {address: serve(t, say("")), when: sent},
+		"in the head": {address: serve(t, say("HTTP/1.1 200 OK\r\nContent-")),
+			when: func(x *Exchange) bool { return x.Outcome.FirstByte >= 0 }},
+		"in the middle of body": {address: serve(t, say(goodHead+good[:60])),
+			when: func(x *Exchange) bool { return x.Outcome.First >= 0 }},
 	} {
 		for kind, fall := range map[string]bool{"pool": false, "fallback": true} {
 			t.Run(name+", "+kind, func(t *testing.T) {

@@ -20,9 +20,9 @@ import (
 	"bflow.dev/bflow/tasks/outbound"
 )
 
-// Fallback is the Line of what Pool does not speak: HTTP/2 and proxies, by net/http. Every stamp is one of the reader: of
-// answers that share a connection nobody can say whose bytes the kernel stamped. What it received last still says how late
-// they were read.
+// Fallback is the Line of what Pool does not speak: HTTP/2 and proxies, by net/http. Every stamp is one of the reader:
+// of answers that share a connection nobody can say whose bytes the kernel stamped. What it received last still says
+// how late they were read.
 type Fallback struct {
 	loop    *loop.Loop
 	server  wire.Server
@@ -36,8 +36,8 @@ type Fallback struct {
 	opened  opened
 }
 
-// maxUnread bounds what a connection of HTTP/2 holds that nobody has read yet, of all its answers: the largest number that
-// net/http takes. It would hold 4 MiB of each.
+// maxUnread bounds what a connection of HTTP/2 holds that nobody has read yet, of all its answers: the largest number
+// that net/http takes. It would hold 4 MiB of each.
 const maxUnread = 4<<20 - 1
 
 var _ Line = (*Fallback)(nil)
@@ -148,7 +148,8 @@ func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
 			t.tell(func() { x.arrived(loop.Stamps{User: now, Kernel: came}) })
 		},
 	}
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost, t.fallback.url+x.API.Path(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost,
+		t.fallback.url+x.API.Path(), bytes.NewReader(body))
 	if err != nil {
 		t.tell(func() { x.end(err, l.Now()) })
 		return
@@ -201,7 +202,10 @@ func (t *trip) failed(err error) error {
 // answer hands head and body to the loop, piece by piece.
 func (t *trip) answer(resp *http.Response) {
 	l, x := t.fallback.loop, t.x
-	head := wire.Head{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), Encoding: resp.Header.Get("Content-Encoding")}
+	head := wire.Head{
+		Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"),
+		Encoding: resp.Header.Get("Content-Encoding"),
+	}
 	if resp.StatusCode/100 == 3 {
 		head.Location = resp.Header.Get("Location")
 	}

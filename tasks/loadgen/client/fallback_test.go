@@ -11,7 +11,8 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/record"
 )
 
-// TestNobodyReadsAStreamThatWasGivenUp: who did would find the same error again and again, for as long as the load goes on.
+// TestNobodyReadsAStreamThatWasGivenUp: who did would find the same error again and again, for as long as the load goes
+// on.
 func TestNobodyReadsAStreamThatWasGivenUp(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -22,7 +23,8 @@ func TestNobodyReadsAStreamThatWasGivenUp(t *testing.T) {
 	srv.EnableHTTP2 = true
 	srv.StartTLS()
 	defer srv.Close()
-	for name, cause := range map[string]error{"went silent": ErrStall, "took too long": ErrDeadline, "was cancelled": ErrCanceled, "was cut": ErrCut} {
+	for name, cause := range map[string]error{"went silent": ErrStall, "took too long": ErrDeadline,
+		"was cancelled": ErrCanceled, "was cut": ErrCut} {
 		t.Run("one that "+name, func(t *testing.T) {
 			r := newRig(t, srv.URL, runplan.API{Stream: true, HTTP2: true}, true)
 			x := r.exchange(100)
@@ -49,7 +51,8 @@ func TestARequestThatIsPutAgainHasTheWaitInDial(t *testing.T) {
 			}
 			x.Outcome.Sent = first + 10
 			again.got(kept, start, second)
-			if o := x.Outcome; o.Send != second || o.Sent != record.Absent || o.Dial != second-start || (o.Reused == 1) != kept || o.StaleRetries != 1 {
+			if o := x.Outcome; o.Send != second || o.Sent != record.Absent || o.Dial != second-start ||
+				(o.Reused == 1) != kept || o.StaleRetries != 1 {
 				t.Errorf("then: %+v", o)
 			}
 		})

@@ -13,7 +13,8 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/wire"
 )
 
-// TestEveryLineSendsTheHostThatThePlanGives: a gateway finds the model server by it. A server of Go refuses two of them.
+// TestEveryLineSendsTheHostThatThePlanGives: a gateway finds the model server by it. A server of Go refuses two of
+// them.
 func TestEveryLineSendsTheHostThatThePlanGives(t *testing.T) {
 	var heard atomic.Value
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +48,8 @@ func TestEveryLineSendsTheHostThatThePlanGives(t *testing.T) {
 
 func TestAHeaderThatIsGivenTwiceIsRefused(t *testing.T) {
 	plan := runplan.API{Type: runplan.APIChat, Headers: map[string]string{"Host": "a", "host": "b"}}
-	if _, err := NewAPI(plan, wire.Server{Host: "h"}, ""); err == nil || !strings.Contains(err.Error(), `header "host" is given twice`) {
+	if _, err := NewAPI(plan, wire.Server{Host: "h"}, ""); err == nil ||
+		!strings.Contains(err.Error(), `header "host" is given twice`) {
 		t.Errorf("got %v", err)
 	}
 }

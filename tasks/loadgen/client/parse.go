@@ -32,8 +32,10 @@ type delta struct {
 
 // clear forgets the event before, and nothing that helps to read the next one of the same stream.
 func (d *delta) clear() {
-	d.class, d.text, d.ids, d.finish, d.failure = none, nil, 0, nil, nil
-	d.in, d.out, d.cached, d.reasoning, d.add = -1, -1, -1, -1, -1
+	d.class, d.text, d.ids = none, nil, 0
+	d.finish, d.failure = nil, nil
+	d.in, d.out, d.cached = -1, -1, -1
+	d.reasoning, d.add = -1, -1
 	d.summed, d.more, d.done = false, false, false
 }
 

@@ -26,7 +26,8 @@ func compareMemo(t *testing.T, first, second []byte) {
 	if (errAfter == nil) != (errAlone == nil) {
 		t.Fatalf("%s\nafter %s: %v, alone: %v", second, first, errAfter, errAlone)
 	}
-	if errAlone == nil && (read(&after) != read(&alone) || string(after.failure) != string(alone.failure) || string(after.finish) != string(alone.finish) ||
+	if errAlone == nil && (read(&after) != read(&alone) || string(after.failure) != string(alone.failure) ||
+		string(after.finish) != string(alone.finish) ||
 		after.reasoning != alone.reasoning || after.cached != alone.cached) {
 		t.Fatalf("%s\nafter %s: %+v\nalone: %+v", second, first, read(&after), read(&alone))
 	}
@@ -36,7 +37,8 @@ func chunks() []string {
 	return []string{
 		chatChunk,
 		`{"id":"a","choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`,
-		`{"id":"a","choices":[{"index":0,"delta":{"content":" y","tool_calls":[{"function":{"name":"f"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`,
+		`{"id":"a","choices":[{"index":0,"delta":{"content":" y","tool_calls":[{"function":{"name":"f"}}]},` +
+			`"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`,
 		`{"id":"a","choices":[{"index":0,"delta":{"content":null,"reasoning":"r"}}]}`,
 		`{"id":"a","choices":[{"index":0,"delta":{"reasoning":"r","content":"c"}}]}`,
 		`{"id":"a","choices":[{"index":0,"delta":{"content":""}},{"index":1,"delta":{"content":"z"}}]}`,

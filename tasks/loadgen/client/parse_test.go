@@ -16,23 +16,37 @@ func TestEventsOfOpenAI(t *testing.T) {
 		fin  string
 		bad  bool
 	}{
-		{name: "text of a completion is content", data: `{"choices":[{"text":" a","finish_reason":null}]}`, want: delta{class: content}, text: ` a`},
-		{name: "content of a chat is content", data: `{"choices":[{"delta":{"content":"a"}}]}`, want: delta{class: content}, text: `a`},
+		{name: "text of a completion is content", data: `{"choices":[{"text":" a","finish_reason":null}]}`,
+			want: delta{class: content}, text: ` a`},
+		{name: "content of a chat is content", data: `{"choices":[{"delta":{"content":"a"}}]}`,
+			want: delta{class: content}, text: `a`},
 		{name: "a role alone is no token", data: `{"choices":[{"delta":{"role":"assistant","content":""}}]}`},
 		{name: "empty text is no token", data: `{"choices":[{"text":""}]}`},
 		{name: "null content is no token", data: `{"choices":[{"delta":{"content":null}}]}`},
-		{name: "a finish reason alone is no token", data: `{"choices":[{"delta":{},"finish_reason":"length"}]}`, fin: "length"},
-		{name: "reasoning is its own class", data: `{"choices":[{"delta":{"reasoning":"a"}}]}`, want: delta{class: reasoning}},
-		{name: "reasoning_content is reasoning too", data: `{"choices":[{"delta":{"reasoning_content":"a"}}]}`, want: delta{class: reasoning}},
-		{name: "the name of a tool is a token", data: `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":""}}]}}]}`, want: delta{class: tool}},
-		{name: "arguments of a tool are tokens", data: `{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"{"}}]}}]}`, want: delta{class: tool}},
-		{name: "content beside reasoning is content", data: `{"choices":[{"delta":{"content":"a","reasoning":"b"}}]}`, want: delta{class: content}, text: "a"},
-		{name: "token ids count", data: `{"choices":[{"text":"a","token_ids":[1,2,3]}]}`, want: delta{class: content, ids: 3}, text: "a"},
-		{name: "usage in an event without choices is no token", data: `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}}`,
+		{name: "a finish reason alone is no token",
+			data: `{"choices":[{"delta":{},"finish_reason":"length"}]}`, fin: "length"},
+		{name: "reasoning is its own class", data: `{"choices":[{"delta":{"reasoning":"a"}}]}`,
+			want: delta{class: reasoning}},
+		{name: "reasoning_content is reasoning too", data: `{"choices":[{"delta":{"reasoning_content":"a"}}]}`,
+			want: delta{class: reasoning}},
+		{name: "the name of a tool is a token",
+			data: `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":""}}]}}]}`,
+			want: delta{class: tool}},
+		{name: "arguments of a tool are tokens",
+			data: `{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"{"}}]}}]}`, want: delta{class: tool}},
+		{name: "content beside reasoning is content", data: `{"choices":[{"delta":{"content":"a","reasoning":"b"}}]}`,
+			want: delta{class: content}, text: "a"},
+		{name: "token ids count", data: `{"choices":[{"text":"a","token_ids":[1,2,3]}]}`,
+			want: delta{class: content, ids: 3}, text: "a"},
+		{name: "usage in an event without choices is no token",
+			data: `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":7,` +
+				`"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}}`,
 			want: delta{in: 5, out: 7, cached: 4, reasoning: 2}},
 		{name: "null usage says nothing", data: `{"choices":[],"usage":null}`},
-		{name: "null details say nothing", data: `{"choices":[],"usage":{"prompt_tokens":5,"prompt_tokens_details":null}}`, want: delta{in: 5}},
-		{name: "escapes in text are decoded", data: `{"choices":[{"text":"\"é\n"}]}`, want: delta{class: content}, text: "\"é\n"},
+		{name: "null details say nothing",
+			data: `{"choices":[],"usage":{"prompt_tokens":5,"prompt_tokens_details":null}}`, want: delta{in: 5}},
+		{name: "escapes in text are decoded", data: `{"choices":[{"text":"\"é\n"}]}`,
+			want: delta{class: content}, text: "\"é\n"},
 		{name: "an escaped quote alone is text", data: `{"choices":[{"text":"\""}]}`, want: delta{class: content}, text: `"`},
 		{name: "the word content inside a text is no key", data: `{"choices":[{"delta":{"role":"\"content\":\"x\""}}]}`},
 		{name: "the terminator", data: `[DONE]`, want: delta{done: true}},
@@ -55,7 +69,9 @@ func TestEventsOfOpenAI(t *testing.T) {
 					*p = -1
 				}
 			}
-			if got, want := [8]int64{d.in, d.out, d.cached, d.reasoning, d.ids, int64(d.class)}, [8]int64{tt.want.in, tt.want.out, tt.want.cached, tt.want.reasoning, tt.want.ids, int64(tt.want.class)}; got != want || d.done != tt.want.done {
+			if got, want := [8]int64{d.in, d.out, d.cached, d.reasoning, d.ids, int64(d.class)}, [8]int64{tt.want.in,
+				tt.want.out, tt.want.cached, tt.want.reasoning, tt.want.ids, int64(tt.want.class)}; got != want ||
+				d.done != tt.want.done {
 				t.Errorf("got %+v, want %+v", d, tt.want)
 			}
 			if got := unquote(d.text); d.class == content && got != tt.text {
@@ -98,7 +114,8 @@ func TestErrorsAreShortAndHoldNoSecret(t *testing.T) {
 }
 
 func FuzzParseOpenAI(f *testing.F) {
-	f.Add([]byte(`{"choices":[{"delta":{"content":"a","tool_calls":[{"function":{"name":"f"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}`))
+	f.Add([]byte(`{"choices":[{"delta":{"content":"a","tool_calls":[{"function":{"name":"f"}}]},` +
+		`"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}`))
 	f.Add([]byte(`{"error":{"message":"x"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var d delta

@@ -41,7 +41,8 @@ const leastKeepAlive = time.Second
 const spared = 256
 
 // errFull is what a request meets for which there is no descriptor.
-var errFull = errors.New("no descriptor is left for another connection: raise the limit of open files (ulimit -n), or bound the load with max_inflight")
+var errFull = errors.New("no descriptor is left for another connection: raise the limit of open files (ulimit -n), " +
+	"or bound the load with max_inflight")
 
 var _ Line = (*Pool)(nil)
 
