@@ -38,8 +38,8 @@ type epoll struct {
 	away    bool  // before the last poll: sockets are read by segment
 }
 
-// batch is how many ready sockets are handled at least, however late the loop is: those who wait to send must not starve
-// those who receive.
+// batch is how many ready sockets are handled at least, however late the loop is: those who wait to send must not
+// starve those who receive.
 const batch = 32
 
 func newPoller(anchor time.Time) (poller, error) {
@@ -120,7 +120,8 @@ func (e *epoll) poll(ns int64) {
 	var errno syscall.Errno
 	if ns <= 0 {
 		// Not through the scheduler: it returns at once.
-		r, _, en := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])), uintptr(len(e.events)), 0, 0, 0)
+		r, _, en := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])),
+			uintptr(len(e.events)), 0, 0, 0)
 		n, errno = int(r), en
 	} else {
 		n, errno = e.sleep(ns)
@@ -137,8 +138,8 @@ func (e *epoll) poll(ns int64) {
 	e.wasAway(last)
 }
 
-// wasAway finds out whether the thread slept, or waited for a processor, since the poll that ended at last. Peeking would
-// only delay a loop further that is late because of its own work.
+// wasAway finds out whether the thread slept, or waited for a processor, since the poll that ended at last. Peeking
+// would only delay a loop further that is late because of its own work.
 func (e *epoll) wasAway(last int64) {
 	if e.away = false; e.polled >= e.careful {
 		e.used = 0
@@ -157,13 +158,15 @@ func (e *epoll) wasAway(last int64) {
 func (e *epoll) sleep(ns int64) (int, syscall.Errno) {
 	if !e.coarse {
 		ts := unix.NsecToTimespec(ns)
-		r, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])), uintptr(len(e.events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
+		r, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])),
+			uintptr(len(e.events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
 		if errno != unix.ENOSYS && errno != unix.EPERM {
 			return int(r), errno
 		}
 		e.coarse = true
 	}
-	r, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])), uintptr(len(e.events)), uintptr(ns/1e6), 0, 0)
+	r, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events[0])),
+		uintptr(len(e.events)), uintptr(ns/1e6), 0, 0)
 	return int(r), errno
 }
 

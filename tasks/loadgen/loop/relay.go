@@ -8,8 +8,8 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/stamp"
 )
 
-// relay is a stream whose bytes are read and written by goroutines of its own, because they must be decrypted or because
-// the platform has no poller here. Only its stamps are taken there; everything else happens on the loop.
+// relay is a stream whose bytes are read and written by goroutines of its own, because they must be decrypted or
+// because the platform has no poller here. Only its stamps are taken there; everything else happens on the loop.
 type relay struct {
 	loop    *Loop
 	conn    net.Conn
@@ -28,7 +28,8 @@ type relay struct {
 const relayBuffer = 16 << 10
 
 func newRelay(l *Loop, conn net.Conn, h Handler) *relay {
-	r := &relay{loop: l, conn: conn, handler: h, out: make(chan []byte, 1), back: make(chan struct{}, 1), gone: make(chan struct{}),
+	r := &relay{loop: l, conn: conn, handler: h, out: make(chan []byte, 1), back: make(chan struct{}, 1),
+		gone:   make(chan struct{}),
 		stamps: stamp.Below(conn)}
 	l.relays[r] = struct{}{}
 	l.carried.Go(r.reads)
@@ -128,6 +129,7 @@ func (r *relay) Close() {
 		close(r.out)
 		close(r.gone)
 		delete(r.loop.relays, r)
-		r.loop.carried.Go(func() { _ = r.conn.Close() }) // TLS says goodbye, and waits up to 5 s where the server does not read
+		// TLS says goodbye, and waits up to 5 s where the server does not read
+		r.loop.carried.Go(func() { _ = r.conn.Close() })
 	}
 }

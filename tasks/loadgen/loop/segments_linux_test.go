@@ -33,9 +33,12 @@ func (p *pieces) Data(b []byte, at Stamps) {
 	}
 }
 
-// lateRound sends what is given to a loop whose thread does not run before all is there, and returns when the writing of
-// each began and ended. The server answers a request, and so the kernel of the client acknowledges with the next one.
-func lateRound(t *testing.T, l *Loop, s Stream, h *pieces, far net.Conn, texts []string, apart time.Duration) (written [][2]int64) {
+// lateRound sends what is given to a loop whose thread does not run before all is there, and returns when the writing
+// of each began and ended. The server answers a request, and so the kernel of the client acknowledges with the next
+// one.
+func lateRound(
+	t *testing.T, l *Loop, s Stream, h *pieces, far net.Conn, texts []string, apart time.Duration,
+) (written [][2]int64) {
 	t.Helper()
 	h.all, h.data, h.sent = nil, nil, 0
 	s.Write([]byte("ask"))

@@ -36,8 +36,8 @@ func (s *socket) now() int64 { return int64(time.Since(s.anchor)) }
 // mostSegments bounds how many are read at one go: a server that sends tiny ones must not hold the loop.
 const mostSegments = 64
 
-// receive reads once, or, where the loop was away, segment by segment. What is left is seen at the next poll, because the
-// set is level-triggered.
+// receive reads once, or, where the loop was away, segment by segment. What is left is seen at the next poll, because
+// the set is level-triggered.
 func (s *socket) receive() int64 {
 	if !s.away {
 		return s.take(s.buf)
@@ -97,7 +97,8 @@ func (s *socket) Write(p []byte) {
 // flush gives the kernel what it takes, and asks to be called again for the rest.
 func (s *socket) flush() {
 	for len(s.rest) > 0 {
-		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(unsafe.Pointer(&s.rest[0])), uintptr(len(s.rest)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(unsafe.Pointer(&s.rest[0])),
+			uintptr(len(s.rest)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
 		switch {
 		case errno == unix.EINTR:
 		case errno == unix.EAGAIN:
