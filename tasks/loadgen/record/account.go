@@ -40,7 +40,8 @@ type account struct {
 
 // newAccount starts an account that keeps its values in s.
 func newAccount(in *Stage, w span, s *store) *account {
-	a := &account{in: in, window: w, store: s, dists: distributions{store: s}, flight: newFlight(s), shares: newAdapters(in.Adapters, s),
+	a := &account{in: in, window: w, store: s, dists: distributions{store: s}, flight: newFlight(s),
+		shares: newAdapters(in.Adapters, s),
 		series: newSeries(in.Start, in.DrainEnd, s)}
 	if in.Objectives != nil {
 		a.good = newGoodness(*in.Objectives)
@@ -205,7 +206,8 @@ func (a *account) summary(values func(metric string, d *report.Distribution) err
 	r := report.StageResult{
 		Sample: in.Sample, Stage: in.Index, Planned: in.Plan, Rate: in.Rate,
 		StartNS: unix(in.Start), EndNS: unix(in.End), DrainEndNS: unix(in.DrainEnd),
-		Window: report.Window{StartNS: unix(a.window.start), EndNS: unix(a.window.end), SkipFirst: in.Plan.SkipFirst, SkipLast: in.Plan.SkipLast},
+		Window: report.Window{StartNS: unix(a.window.start), EndNS: unix(a.window.end), SkipFirst: in.Plan.SkipFirst,
+			SkipLast: in.Plan.SkipLast},
 		Counts: counts, Metrics: map[string]report.Metric{}, Rates: a.rates(), ErrorRate: errorRate(counts),
 		Series: a.series.finish(), Tokens: a.tokens, Checks: []report.Check{}, Adapters: a.shares.results(),
 	}
@@ -231,7 +233,9 @@ func (a *account) summary(values func(metric string, d *report.Distribution) err
 	if a.good != nil {
 		r.Goodput = a.good.result(a.window.seconds())
 	}
-	return &Summary{Result: r, SourceCounts: a.sources.byWord(), StaleRetries: a.stale, User: a.clocks[0], Kernel: a.clocks[1]},
+	return &Summary{
+			Result: r, SourceCounts: a.sources.byWord(), StaleRetries: a.stale, User: a.clocks[0], Kernel: a.clocks[1],
+		},
 		a.store.failed()
 }
 
@@ -262,7 +266,8 @@ func (a *account) rates() map[string]float64 {
 
 // errorRate returns the share of requests that did not end well; nil without a request that ended.
 func errorRate(c report.Counts) *float64 {
-	bad := c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] + c.ByStatus[report.StatusDropped]
+	bad := c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] +
+		c.ByStatus[report.StatusDropped]
 	all := bad + c.ByStatus[report.StatusOK]
 	if all == 0 {
 		return nil

@@ -31,7 +31,8 @@ func (a *account) numbers(t *testing.T) *Summary {
 // answered is an outcome with input and output tokens that ended at half a second.
 func answered(in, out int64) *Outcome {
 	o := makeOutcome(0)
-	o.Send, o.FirstByte, o.End, o.In, o.Out, o.TokenSource = 0, 1e6, 5e8, in, out, "usage"
+	o.Send, o.FirstByte, o.End = 0, 1e6, 5e8
+	o.In, o.Out, o.TokenSource = in, out, "usage"
 	return o
 }
 
@@ -71,7 +72,8 @@ func TestCacheHitRateIsOverTheRequestsThatReportIt(t *testing.T) {
 		exists   bool
 	}{
 		{name: "no request says", outcomes: []*Outcome{answered(100, 1)}},
-		{name: "those that say nothing do not count", outcomes: []*Outcome{hit, miss, answered(100, 1)}, want: 0.3, exists: true},
+		{name: "those that say nothing do not count", outcomes: []*Outcome{hit, miss, answered(100, 1)},
+			want: 0.3, exists: true},
 		{name: "nothing cached is a share of zero", outcomes: []*Outcome{miss}, exists: true},
 	}
 	for _, tt := range tests {

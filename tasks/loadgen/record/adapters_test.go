@@ -7,7 +7,8 @@ import (
 )
 
 func TestRequestsAreSplitByAdapter(t *testing.T) {
-	one, two, failed, none := answered(1, 2), answered(1, 2), answered(1, 2), answered(1, 2)
+	one, two := answered(1, 2), answered(1, 2)
+	failed, none := answered(1, 2), answered(1, 2)
 	one.Adapter, two.Adapter, failed.Adapter = 0, 1, 1
 	one.Token(10e6, 1)
 	two.Token(30e6, 1)
@@ -23,7 +24,8 @@ func TestRequestsAreSplitByAdapter(t *testing.T) {
 		a.add(o, &row)
 	}
 	got := a.numbers(t).Result.Adapters
-	if dogs := got["dogs"]; len(got) != 2 || dogs.Requests != 2 || dogs.OK != 1 || dogs.Metrics["ttft"].Mean != 30 || got["cats"].Metrics["ttft"].N != 1 {
+	if dogs := got["dogs"]; len(got) != 2 || dogs.Requests != 2 || dogs.OK != 1 || dogs.Metrics["ttft"].Mean != 30 ||
+		got["cats"].Metrics["ttft"].N != 1 {
 		t.Errorf("%+v", got)
 	}
 	if got := accountOf(one).numbers(t).Result.Adapters; got != nil {

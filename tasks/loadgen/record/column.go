@@ -151,7 +151,9 @@ func (c *column[T]) size() int { return c.n + len(c.buf) }
 
 // clone returns a column with the same values, to which others can be added.
 func (c *column[T]) clone() *column[T] {
-	out := &column[T]{store: c.store, buf: append([]T(nil), c.buf...), chunks: c.chunks[:len(c.chunks):len(c.chunks)], n: c.n}
+	out := &column[T]{
+		store: c.store, buf: append([]T(nil), c.buf...), chunks: c.chunks[:len(c.chunks):len(c.chunks)], n: c.n,
+	}
 	if c.folded != nil {
 		out.folded = c.folded.Clone()
 	}

@@ -52,7 +52,8 @@ func TestAboveTheLimitAColumnKeepsAHistogram(t *testing.T) {
 	}
 	twin := c.clone()
 	m, ok := distribution(c, "ms", report.NewDistribution("")).Metric()
-	if p50 := m.Quantiles["p50"]; !ok || m.N != int64(n) || c.folded == nil || c.chunks != nil || p50 < 499 || p50 > 502 || m.Max != 1000 || m.Unit != "ms" {
+	if p50 := m.Quantiles["p50"]; !ok || m.N != int64(n) || c.folded == nil || c.chunks != nil || p50 < 499 ||
+		p50 > 502 || m.Max != 1000 || m.Unit != "ms" {
 		t.Errorf("%+v", m)
 	}
 	twin.add(2000)

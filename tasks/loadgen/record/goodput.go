@@ -26,7 +26,9 @@ func newGoodness(g runplan.Goodput) *goodness {
 		}},
 		{"e2e", ms(int64(g.E2E)), func(o *Outcome) (float64, bool) { return ms(o.End - o.Intended), o.End >= 0 }},
 	}
-	out := &goodness{res: report.GoodputResult{Met: map[string]int{}, Missed: map[string]int{}, Undetermined: map[string]int{}}}
+	out := &goodness{
+		res: report.GoodputResult{Met: map[string]int{}, Missed: map[string]int{}, Undetermined: map[string]int{}},
+	}
 	for _, o := range all {
 		if o.limit > 0 {
 			out.objectives = append(out.objectives, o)

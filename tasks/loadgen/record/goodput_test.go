@@ -9,7 +9,9 @@ import (
 )
 
 func TestGoodputOfEachObjective(t *testing.T) {
-	g := newGoodness(runplan.Goodput{TTFT: runplan.Duration(20 * time.Millisecond), TPOT: runplan.Duration(2 * time.Millisecond)})
+	g := newGoodness(runplan.Goodput{
+		TTFT: runplan.Duration(20 * time.Millisecond), TPOT: runplan.Duration(2 * time.Millisecond),
+	})
 	// answer has tokens at toFirst and every 2 ms after that.
 	answer := func(toFirst, tokens int64) *Outcome {
 		o := answered(1, tokens)

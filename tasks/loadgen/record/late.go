@@ -19,9 +19,9 @@ type lateness struct {
 
 // of returns the stamps of a request without the lateness of the client.
 //
-// A read that was late and brought k token events together has the stamp of the last. The server is taken to have sent them
-// as far apart as it usually sent those of this answer, but none before the client had last found the connection empty. By how
-// much stamps of the reader are later than the kernel's is known of each token event.
+// A read that was late and brought k token events together has the stamp of the last. The server is taken to have sent
+// them as far apart as it usually sent those of this answer, but none before the client had last found the connection
+// empty. By how much stamps of the reader are later than the kernel's is known of each token event.
 func (l *lateness) of(o *Outcome) timely {
 	t := timely{first: o.First - o.LateFirst, last: o.Last - o.LateEnd, end: o.End - o.LateEnd}
 	if o.First < 0 {
@@ -56,8 +56,8 @@ func sentLate(o *Outcome) int64 {
 	return 0
 }
 
-// usual is the time between token events of an answer in ns: the lower median of those that differ from zero, else an even
-// share of the time since the send.
+// usual is the time between token events of an answer in ns: the lower median of those that differ from zero, else an
+// even share of the time since the send.
 func (l *lateness) usual(o *Outcome) int64 {
 	l.gaps = l.gaps[:0]
 	for _, g := range o.Gaps {

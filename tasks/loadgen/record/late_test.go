@@ -17,7 +17,8 @@ func answer(arrivals ...int64) *Outcome {
 	for _, at := range arrivals {
 		o.Token(1000*at, 1)
 	}
-	o.FirstByte, o.Content, o.End, o.Out = o.First, o.First, o.Last, int64(len(arrivals))
+	o.FirstByte, o.Content = o.First, o.First
+	o.End, o.Out = o.Last, int64(len(arrivals))
 	return o
 }
 
@@ -34,23 +35,31 @@ func TestStampsWithoutTheLatenessOfTheReader(t *testing.T) {
 		gaps             []int32
 	}{
 		{name: "a reader in time", o: answer(10_000, 14_000, 18_000), first: 10_000, last: 18_000, end: 18_000},
-		{name: "the first came with the second", o: behind(answer(14_000, 14_000, 18_000, 22_000), 1, 1), first: 10_000, last: 22_000, end: 22_000,
+		{name: "the first came with the second", o: behind(answer(14_000, 14_000, 18_000, 22_000), 1, 1), first: 10_000,
+			last: 22_000, end: 22_000,
 			gaps: []int32{4000, 4000, 4000}},
-		{name: "two in the middle came together", o: behind(answer(10_000, 18_000, 18_000, 22_000), 0, 1), first: 10_000, last: 22_000, end: 22_000,
+		{name: "two in the middle came together", o: behind(answer(10_000, 18_000, 18_000, 22_000), 0, 1),
+			first: 10_000, last: 22_000, end: 22_000,
 			gaps: []int32{4000, 4000, 4000}},
-		{name: "the first came with the second, and nothing was there 300 µs before", o: within(300, answer(14_000, 14_000, 18_000, 22_000), 1, 1),
+		{name: "the first came with the second, and nothing was there 300 µs before",
+			o:     within(300, answer(14_000, 14_000, 18_000, 22_000), 1, 1),
 			first: 13_700, last: 22_000, end: 22_000, gaps: []int32{300, 4000, 4000}},
-		{name: "three in the middle came together, and nothing was there 600 µs before", o: within(600, answer(10_000, 18_000, 18_000, 18_000, 22_000), 0, 2),
+		{name: "three in the middle came together, and nothing was there 600 µs before",
+			o:     within(600, answer(10_000, 18_000, 18_000, 18_000, 22_000), 0, 2),
 			first: 10_000, last: 22_000, end: 22_000, gaps: []int32{7400, 300, 300, 4000}},
-		{name: "the first two in time, and two later ones", o: within(4000, answer(10_000, 10_000, 18_000, 18_000, 22_000), 0, 1),
+		{name: "the first two in time, and two later ones",
+			o:     within(4000, answer(10_000, 10_000, 18_000, 18_000, 22_000), 0, 1),
 			first: 10_000, last: 22_000, end: 22_000, gaps: []int32{0, 4000, 4000, 4000}},
-		{name: "the server sent two at once, and the reader was in time", o: answer(10_000, 18_000, 18_000, 22_000), first: 10_000, last: 22_000, end: 22_000},
-		{name: "all came together", o: behind(answer(40_000, 40_000, 40_000, 40_000), 3, 3), first: 10_000, last: 40_000, end: 40_000, gaps: []int32{10_000, 10_000, 10_000}},
+		{name: "the server sent two at once, and the reader was in time", o: answer(10_000, 18_000, 18_000, 22_000),
+			first: 10_000, last: 22_000, end: 22_000},
+		{name: "all came together", o: behind(answer(40_000, 40_000, 40_000, 40_000), 3, 3), first: 10_000,
+			last: 40_000, end: 40_000, gaps: []int32{10_000, 10_000, 10_000}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var l lateness
 			got := l.of(row.o)
-			if got.first != 1000*row.first || got.last != 1000*row.last || got.end != 1000*row.end || !slices.Equal(got.gaps, row.gaps) {
+			if got.first != 1000*row.first || got.last != 1000*row.last || got.end != 1000*row.end ||
+				!slices.Equal(got.gaps, row.gaps) {
 				t.Errorf("got %+v, want %d %d %d %v", got, 1000*row.first, 1000*row.last, 1000*row.end, row.gaps)
 			}
 		})
@@ -91,7 +100,8 @@ func TestShiftsAreWhatLatenessHasDone(t *testing.T) {
 					late = row.late(r)
 				}
 				for _, o := range []*Outcome{real, seen} {
-					o.FirstByte, o.Content, o.End, o.Out = o.First, o.First, o.Last, 16
+					o.FirstByte, o.Content = o.First, o.First
+					o.End, o.Out = o.Last, 16
 				}
 				seen.LateEnd = seen.Last - real.Last
 				truth.ok(real)

@@ -45,7 +45,10 @@ func BenchmarkMemory(b *testing.B) {
 				b.ReportMetric(status(b, "VmHWM"), "MB-peak-of-load")
 				out := outputsIn(b, dir)
 				end := n * 10_000
-				in := &Stage{Plan: runplan.Stage{Measure: true, Shape: runplan.ShapeClosed}, End: end, WindowEnd: end, DrainEnd: end}
+				in := &Stage{
+					Plan: runplan.Stage{Measure: true, Shape: runplan.ShapeClosed}, End: end,
+					WindowEnd: end, DrainEnd: end,
+				}
 				if _, err := Summarize(s, in, out); err != nil {
 					b.Fatal(err)
 				}

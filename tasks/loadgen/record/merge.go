@@ -21,7 +21,10 @@ import (
 //
 // conclude is called with every stage, its result and the results of the shards, to judge it; nil keeps the checks of
 // the shards, the worst of each name. keep says what is written beside rows and values, as for the shards.
-func Merge(out string, dirs []string, keep runplan.Record, conclude func(in *Stage, r *report.StageResult, shards []report.StageResult)) error {
+func Merge(
+	out string, dirs []string, keep runplan.Record,
+	conclude func(in *Stage, r *report.StageResult, shards []report.StageResult),
+) error {
 	if len(dirs) == 0 {
 		return errors.New("merging shards: there are none")
 	}
@@ -170,7 +173,8 @@ func (m *merger) close() error {
 	if _, missing := os.Stat(scrapes); err == nil && !errors.Is(missing, fs.ErrNotExist) {
 		err = os.CopyFS(filepath.Join(m.out, "scrapes"), os.DirFS(scrapes))
 	}
-	return errors.Join(err, durable.SyncTree(m.out), durable.WriteJSON(filepath.Join(m.out, contract.FileLoadGen), load)) // it vouches for the rest
+	// it vouches for the rest
+	return errors.Join(err, durable.SyncTree(m.out), durable.WriteJSON(filepath.Join(m.out, contract.FileLoadGen), load))
 }
 
 // load is loadgen.json of the whole.

@@ -35,7 +35,8 @@ func drawn(rng *rand.Rand, o *Outcome, i int64) {
 	switch rng.IntN(12) {
 	case 0:
 		o.Status, o.Class, o.Error = report.StatusFailed, report.ErrHTTP5xx, "it is \"broken\""
-		o.First, o.Content, o.Last, o.Out, o.Gaps, o.Tokens = Absent, Absent, Absent, Absent, o.Gaps[:0], o.Tokens[:0]
+		o.First, o.Content, o.Last = Absent, Absent, Absent
+		o.Out, o.Gaps, o.Tokens = Absent, o.Gaps[:0], o.Tokens[:0]
 	case 1:
 		o.Status, o.End = report.StatusCut, Absent
 	case 2:
@@ -49,10 +50,13 @@ func drawn(rng *rand.Rand, o *Outcome, i int64) {
 
 func wholeStage(anchor int64) *Stage {
 	second := int64(1e9)
-	return &Stage{Plan: runplan.Stage{Name: "s", Measure: true, Shape: runplan.ShapeOpen, Rate: 1000, SkipFirst: runplan.Trim{Requests: 100},
-		SkipLast: runplan.Trim{Duration: runplan.Duration(second / 2)}}, Sample: 1, Index: 2, Rate: 1000, Start: 0, End: 3 * second,
+	return &Stage{Plan: runplan.Stage{Name: "s", Measure: true, Shape: runplan.ShapeOpen, Rate: 1000,
+		SkipFirst: runplan.Trim{Requests: 100},
+		SkipLast:  runplan.Trim{Duration: runplan.Duration(second / 2)}}, Sample: 1, Index: 2, Rate: 1000,
+		Start: 0, End: 3 * second,
 		WindowEnd: 3 * second, DrainEnd: 4 * second, AnchorUnixNS: anchor, Adapters: []string{"a", "b"},
-		Objectives: &runplan.Goodput{TTFT: runplan.Duration(300 * time.Microsecond), E2E: runplan.Duration(100 * time.Millisecond)}}
+		Objectives: &runplan.Goodput{
+			TTFT: runplan.Duration(300 * time.Microsecond), E2E: runplan.Duration(100 * time.Millisecond)}}
 }
 
 // writeShard writes the measurement directory of one shard and returns it.
@@ -71,11 +75,18 @@ func writeShard(t *testing.T, outcomes []Outcome, in *Stage) (string, *Summary) 
 	must(err)
 	sum.Result.Ended = "duration"
 	sum.Result.Client = report.Client{CPUSeconds: 1, MaxGCPauseMS: 2}
-	must(out.Rows.Finish(report.Header{AnchorUnixNS: in.AnchorUnixNS, Run: "r", Clock: Clock(sum.Kernel, sum.User), TokenCountSource: Source(sum.SourceCounts)}))
+	must(out.Rows.Finish(report.Header{
+		AnchorUnixNS: in.AnchorUnixNS, Run: "r", Clock: Clock(sum.Kernel, sum.User),
+		TokenCountSource: Source(sum.SourceCounts),
+	}))
 	must(out.Values.Close())
 	must(report.AppendStage(filepath.Join(dir, contract.FileStages), &sum.Result))
-	must(report.AppendStage(filepath.Join(dir, contract.FileStages), &report.StageResult{Sample: 1, Stage: 3, Ended: "skipped"}))
-	must(durable.WriteJSON(filepath.Join(dir, contract.FileLoadGen), report.LoadGen{Schema: report.LoadGenSchema, StartNS: in.AnchorUnixNS, Complete: true}))
+	must(report.AppendStage(filepath.Join(dir, contract.FileStages), &report.StageResult{
+		Sample: 1, Stage: 3, Ended: "skipped",
+	}))
+	must(durable.WriteJSON(filepath.Join(dir, contract.FileLoadGen), report.LoadGen{
+		Schema: report.LoadGenSchema, StartNS: in.AnchorUnixNS, Complete: true,
+	}))
 	must(s.Keep(dir, in))
 	return dir, sum
 }
@@ -96,7 +107,8 @@ func TestMergedShardsAreTheUndividedLoad(t *testing.T) {
 		for i, part := range parts {
 			d := int64(i) * 123_456_789 // each shard counts from an anchor of its own
 			in := wholeStage(anchor + d)
-			in.Start, in.End, in.WindowEnd, in.DrainEnd = in.Start-d, in.End-d, in.WindowEnd-d, in.DrainEnd-d
+			in.Start, in.End = in.Start-d, in.End-d
+			in.WindowEnd, in.DrainEnd = in.WindowEnd-d, in.DrainEnd-d
 			for j := range part {
 				part[j].move(-d)
 			}

@@ -144,8 +144,8 @@ func (d *distributions) gaps(o *Outcome, t timely) {
 	}
 }
 
-// each calls f with every distribution that has values, one after the other, and the metrics that have it; timely is nil
-// where the client was in time. Both are valid during the call.
+// each calls f with every distribution that has values, one after the other, and the metrics that have it; timely is
+// nil where the client was in time. Both are valid during the call.
 func (d *distributions) each(f func(names []string, d, timely *report.Distribution) error) error {
 	room, other := report.NewDistribution(""), report.NewDistribution("")
 	for m, c := range d.columns {

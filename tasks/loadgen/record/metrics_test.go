@@ -43,10 +43,12 @@ func TestMetricsOfOneRequest(t *testing.T) {
 	d.ok(o)
 	d.sent(o)
 	want := map[string]float64{
-		"ttft": 1014.2987, "ttft_intended": 1015.2987, "ttfc": 1014.2987, "ttfb": 5, "e2e": 2331.2907, "e2e_intended": 2332.2907,
+		"ttft": 1014.2987, "ttft_intended": 1015.2987, "ttfc": 1014.2987, "ttfb": 5, "e2e": 2331.2907,
+		"e2e_intended":   2332.2907,
 		"e2e_last_token": 2331.2567, "tpot": 10.369748, "tpot_incl": 18.212943, "ntpot": 2331.2907 / 128,
-		"output_rate_user": 128 / 2.3312907, "total_rate_user": 192 / 2.3312907, "itl": 1316.958 / 127, "itl_perceived": 1316.958 / 127,
-		"sched_lag": 1, "queue_wait": 0, "tokens_out": 128, "tokens_in": 64,
+		"output_rate_user": 128 / 2.3312907, "total_rate_user": 192 / 2.3312907, "itl": 1316.958 / 127,
+		"itl_perceived": 1316.958 / 127,
+		"sched_lag":     1, "queue_wait": 0, "tokens_out": 128, "tokens_in": 64,
 	}
 	got := d.all(t)
 	for name, x := range want {
@@ -95,7 +97,8 @@ func TestMetricsOfEventsThatHoldSeveralTokens(t *testing.T) {
 
 func TestWhatDidNotHappenIsAbsent(t *testing.T) {
 	o := makeOutcome(0)
-	o.Send, o.FirstByte, o.End, o.Out = 0, 1e6, 2e6, 1
+	o.Send, o.FirstByte = 0, 1e6
+	o.End, o.Out = 2e6, 1
 	d := &distributions{store: new(store)}
 	d.ok(o)
 	got := d.all(t)
@@ -112,7 +115,8 @@ func TestConcurrencyIsWeightedByTime(t *testing.T) {
 	f.add(5e9, 10e9)  // half of it
 	f.add(-3e9, -1e9) // before the window
 	m, ok := f.metric(0, 10e9)
-	if !ok || !near(m.Mean, 1.5) || m.Max != 2 || m.Min != 1 || m.N != 10 || m.Quantiles["p25"] != 1 || m.Quantiles["p75"] != 2 {
+	if !ok || !near(m.Mean, 1.5) || m.Max != 2 || m.Min != 1 || m.N != 10 || m.Quantiles["p25"] != 1 ||
+		m.Quantiles["p75"] != 2 {
 		t.Errorf("concurrency %+v", m)
 	}
 	if _, ok := f.metric(3, 3); ok {
@@ -130,11 +134,17 @@ func TestWindows(t *testing.T) {
 		from, to   int
 	}{
 		{name: "without trims the window is the stage", end: 4 * second, to: 4},
-		{name: "a share of a duration is time", plan: runplan.Stage{Duration: runplan.Duration(4 * second), SkipFirst: runplan.Trim{Share: 0.25}}, start: second, end: 4 * second, to: 4},
-		{name: "a share of requests counts them", plan: runplan.Stage{Requests: 4, SkipFirst: runplan.Trim{Share: 0.5}}, start: 2 * second, end: 4 * second, from: 2, to: 4},
+		{name: "a share of a duration is time", plan: runplan.Stage{Duration: runplan.Duration(4 * second),
+			SkipFirst: runplan.Trim{Share: 0.25}}, start: second, end: 4 * second, to: 4},
+		{name: "a share of requests counts them", plan: runplan.Stage{Requests: 4, SkipFirst: runplan.Trim{Share: 0.5}},
+			start: 2 * second, end: 4 * second, from: 2, to: 4},
 		{name: "requests at the end", plan: runplan.Stage{SkipLast: runplan.Trim{Requests: 1}}, end: 3 * second, to: 3},
-		{name: "trims longer than the stage leave an empty window", plan: runplan.Stage{SkipFirst: runplan.Trim{Duration: runplan.Duration(9 * second)}}, start: 9 * second, end: 9 * second, to: 4},
-		{name: "more skipped requests than there are leave none", plan: runplan.Stage{SkipFirst: runplan.Trim{Requests: 9}}, start: 4 * second, end: 4 * second, from: 4, to: 4},
+		{name: "trims longer than the stage leave an empty window",
+			plan: runplan.Stage{SkipFirst: runplan.Trim{Duration: runplan.Duration(9 * second)}}, start: 9 * second,
+			end: 9 * second, to: 4},
+		{name: "more skipped requests than there are leave none",
+			plan: runplan.Stage{SkipFirst: runplan.Trim{Requests: 9}}, start: 4 * second,
+			end: 4 * second, from: 4, to: 4},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,8 +163,10 @@ func TestErrorRates(t *testing.T) {
 		want   float64
 	}{
 		{name: "failures, timeouts, empty answers and drops are errors", want: 0.8,
-			counts: map[string]int{report.StatusOK: 1, report.StatusFailed: 1, report.StatusTimeout: 1, report.StatusEmpty: 1, report.StatusDropped: 1}},
-		{name: "what was cut or cancelled counts nowhere", want: 0, counts: map[string]int{report.StatusOK: 1, report.StatusCut: 5, report.StatusCancelled: 5}},
+			counts: map[string]int{report.StatusOK: 1, report.StatusFailed: 1, report.StatusTimeout: 1,
+				report.StatusEmpty: 1, report.StatusDropped: 1}},
+		{name: "what was cut or cancelled counts nowhere", want: 0,
+			counts: map[string]int{report.StatusOK: 1, report.StatusCut: 5, report.StatusCancelled: 5}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

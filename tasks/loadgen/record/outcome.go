@@ -11,8 +11,9 @@ import (
 // Absent is the value of a stamp or count that does not exist.
 const Absent = -1
 
-// Outcome is what one request did. The id of its request is the prefix of the stage, Session and Turn, see ID. Stamps are nanoseconds since the anchor of the measurement; stamps and counts are
-// Absent where the thing did not happen. A token event is an event of the stream that brought at least one token.
+// Outcome is what one request did. The id of its request is the prefix of the stage, Session and Turn, see ID. Stamps
+// are nanoseconds since the anchor of the measurement; stamps and counts are Absent where the thing did not happen. A
+// token event is an event of the stream that brought at least one token.
 type Outcome struct {
 	Index, Session, Turn, Slot int64
 	Intended                   int64
@@ -26,26 +27,30 @@ type Outcome struct {
 	Conn, Reused, StaleRetries int64
 	Retries                    int64 // times that it was put again by the retry policy
 	LagMax                     int64 // largest user stamp minus kernel stamp, ns; Absent without kernel stamps
-	LateFirst, LateEnd         int64 // ns by which First and End are later than the kernel had them: 0 where their stamps are its own
-	Behind                     int64 // token events that a read that was late brought together with the first, and behind it
-	Bunched                    int64 // token events that late reads brought together with an earlier one, Behind among them
-	Within                     int64 // ns before their common stamp in which events that came together came, at most
-	Adapter                    int64 // index into the adapters of the plan
-	PrefixBucket, PrefixIndex  int64
-	Status, Class, Error       string // words of package report
-	Finish, Pod, TokenSource   string
-	PromptHash                 uint64  // 0 = none
-	Gaps                       []int32 // µs between token events, one less than these
-	Tokens                     []int64 // of each token event; empty = one each
-	Late                       []int32 // µs by which token events are later than the kernel had them; empty = none is
-	TokensAssumed              bool    // the server did not say how many tokens an event holds
-	Kernel                     bool    // stamps of arrival are the kernel's
-	Text                       []byte  // of the answer, where the next turn needs it; not spilled
+	// ns by which First and End are later than the kernel had them: 0 where their stamps are its own
+	LateFirst, LateEnd int64
+	// token events that a read that was late brought together with the first, and behind it
+	Behind int64
+	// token events that late reads brought together with an earlier one, Behind among them
+	Bunched                   int64
+	Within                    int64 // ns before their common stamp in which events that came together came, at most
+	Adapter                   int64 // index into the adapters of the plan
+	PrefixBucket, PrefixIndex int64
+	Status, Class, Error      string // words of package report
+	Finish, Pod, TokenSource  string
+	PromptHash                uint64  // 0 = none
+	Gaps                      []int32 // µs between token events, one less than these
+	Tokens                    []int64 // of each token event; empty = one each
+	Late                      []int32 // µs by which token events are later than the kernel had them; empty = none is
+	TokensAssumed             bool    // the server did not say how many tokens an event holds
+	Kernel                    bool    // stamps of arrival are the kernel's
+	Text                      []byte  // of the answer, where the next turn needs it; not spilled
 }
 
 // Reset makes o the outcome of a request of which nothing is known yet, keeping its buffers.
 func (o *Outcome) Reset() {
-	gaps, tokens, late, text := o.Gaps[:0], o.Tokens[:0], o.Late[:0], o.Text[:0]
+	gaps, tokens := o.Gaps[:0], o.Tokens[:0]
+	late, text := o.Late[:0], o.Text[:0]
 	*o = Outcome{Gaps: gaps, Tokens: tokens, Late: late, Text: text}
 	for _, p := range []*int64{&o.Send, &o.Sent, &o.FirstByte, &o.First, &o.Content, &o.Last, &o.End, &o.InAsked, &o.In,
 		&o.Cached, &o.OutAsked, &o.Out, &o.Reasoning, &o.PrefixBucket, &o.PrefixIndex, &o.LagMax, &o.Adapter} {
@@ -57,7 +62,10 @@ func (o *Outcome) Reset() {
 func (o *Outcome) Held() int { return 4*cap(o.Gaps) + 8*cap(o.Tokens) + 4*cap(o.Late) + cap(o.Text) }
 
 // Drop gives up the lists and the text, and their memory.
-func (o *Outcome) Drop() { o.Gaps, o.Tokens, o.Late, o.Text = nil, nil, nil, nil }
+func (o *Outcome) Drop() {
+	o.Gaps, o.Tokens = nil, nil
+	o.Late, o.Text = nil, nil
+}
 
 // move moves every stamp by d.
 func (o *Outcome) move(d int64) {

@@ -19,9 +19,12 @@ func TestPhases(t *testing.T) {
 	}{
 		{name: "without trims all are measured", want: "mmmmm"},
 		{name: "times on both sides", plan: runplan.Stage{SkipFirst: first, SkipLast: last}, want: "ssmms"},
-		{name: "of requests sent at one moment a count takes some", plan: runplan.Stage{SkipFirst: runplan.Trim{Requests: 1}}, want: "smmmm"},
-		{name: "a count at the start and a time at the end", plan: runplan.Stage{SkipFirst: runplan.Trim{Requests: 1}, SkipLast: last}, want: "smmms"},
-		{name: "a time at the start and a count at the end", plan: runplan.Stage{SkipFirst: first, SkipLast: runplan.Trim{Requests: 2}}, want: "ssmss"},
+		{name: "of requests sent at one moment a count takes some",
+			plan: runplan.Stage{SkipFirst: runplan.Trim{Requests: 1}}, want: "smmmm"},
+		{name: "a count at the start and a time at the end",
+			plan: runplan.Stage{SkipFirst: runplan.Trim{Requests: 1}, SkipLast: last}, want: "smmms"},
+		{name: "a time at the start and a count at the end",
+			plan: runplan.Stage{SkipFirst: first, SkipLast: runplan.Trim{Requests: 2}}, want: "ssmss"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

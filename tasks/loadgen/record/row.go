@@ -107,8 +107,11 @@ func (m *rows) gapsOf(o *Outcome) {
 		sum += int64(g)
 	}
 	n := len(m.sorted)
-	m.itl = [4]float64{ms(1000*sum) / float64(n), gapAt(m.sorted, 50), gapAt(m.sorted, 99), ms(1000 * int64(m.sorted[n-1]))}
-	m.row.ITLMean, m.row.ITLP50, m.row.ITLP99, m.row.ITLMax = &m.itl[0], &m.itl[1], &m.itl[2], &m.itl[3]
+	m.itl = [4]float64{
+		ms(1000*sum) / float64(n), gapAt(m.sorted, 50), gapAt(m.sorted, 99), ms(1000 * int64(m.sorted[n-1])),
+	}
+	m.row.ITLMean, m.row.ITLP50 = &m.itl[0], &m.itl[1]
+	m.row.ITLP99, m.row.ITLMax = &m.itl[2], &m.itl[3]
 }
 
 // gapAt returns the p-th percentile in ms of gaps in order.

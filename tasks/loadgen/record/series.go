@@ -19,7 +19,9 @@ const maxSeconds = 24 * 3600
 
 func newSeries(start, end int64, s *store) *series {
 	n := min(maxSeconds, max(1, int((end-start+999_999_999)/1e9)))
-	return &series{start: start, seconds: make([]report.Second, n), tokens: make([]float64, n), ttft: column[uint64]{store: s}}
+	return &series{
+		start: start, seconds: make([]report.Second, n), tokens: make([]float64, n), ttft: column[uint64]{store: s},
+	}
 }
 
 // place returns the second of a stamp, the last for what comes later.

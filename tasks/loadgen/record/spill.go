@@ -52,7 +52,8 @@ func CreateSpill(path, idPrefix string) (*Spill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating spill file: %w", err)
 	}
-	s := &Spill{path: path, prefix: idPrefix, f: f, full: make(chan []byte, spillBuffers), free: make(chan []byte, spillBuffers),
+	s := &Spill{path: path, prefix: idPrefix, f: f, full: make(chan []byte, spillBuffers),
+		free:   make(chan []byte, spillBuffers),
 		failed: make(chan struct{})}
 	for range spillBuffers - 1 {
 		s.free <- make([]byte, 0, spillBuffer)
@@ -64,8 +65,8 @@ func CreateSpill(path, idPrefix string) (*Spill, error) {
 	return s, nil
 }
 
-// Add adds o, which it does not keep. It blocks only while the disk is slower than the load, see Stalls. After the first
-// error of writing it does nothing.
+// Add adds o, which it does not keep. It blocks only while the disk is slower than the load, see Stalls. After the
+// first error of writing it does nothing.
 func (s *Spill) Add(o *Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -72,7 +72,8 @@ func TestAServerThatIsNeverAtALossForWordsFillsNoMemory(t *testing.T) {
 		t.Errorf("%d words are kept, want at most %d", kept, maxWords+1)
 	}
 	err = s.Each(func(i int, o *Outcome) error {
-		if want := strconv.Itoa(i); o.Status != report.StatusOK || o.Finish != want && (i < maxWords-10 || o.Finish != otherWord) {
+		if want := strconv.Itoa(i); o.Status != report.StatusOK ||
+			o.Finish != want && (i < maxWords-10 || o.Finish != otherWord) {
 			return fmt.Errorf("outcome %d is %q, and ended by %q", i, o.Status, o.Finish)
 		}
 		return nil
@@ -119,7 +120,10 @@ func TestRecoverStopsWhereAKillCutTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ids []string
-	err = Recover(path, func(prefix string, o *Outcome) error { ids = append(ids, string(o.AppendID(nil, prefix))); return nil })
+	err = Recover(path, func(prefix string, o *Outcome) error {
+		ids = append(ids, string(o.AppendID(nil, prefix)))
+		return nil
+	})
 	if err != nil || len(ids) != 1 || ids[0] != "run-s0-7-1" {
 		t.Errorf("recovered %v: %v", ids, err)
 	}
@@ -128,12 +132,16 @@ func TestRecoverStopsWhereAKillCutTheFile(t *testing.T) {
 // typical is an outcome of one event, as the load has them by the hundred thousand.
 func typical(o *Outcome, i int64) {
 	o.Reset()
-	o.Index, o.Session, o.Slot, o.Intended, o.Send = i, i, i%32, i*10_000, i*10_000+2_000
+	o.Index, o.Session, o.Slot = i, i, i%32
+	o.Intended, o.Send = i*10_000, i*10_000+2_000
 	o.Sent, o.FirstByte = o.Send+3_000, o.Send+80_000
 	o.Token(o.Send+81_000, 1)
 	o.Content, o.End = o.First, o.Send+82_000
-	o.HTTPStatus, o.InAsked, o.In, o.OutAsked, o.Out, o.BytesOut, o.BytesIn, o.Conn, o.Reused = 200, 128, 128, 1, 1, 1100, 420, i%32, 1
-	o.Status, o.Finish, o.TokenSource, o.PromptHash = report.StatusOK, "length", "usage", uint64(i)*0x9e3779b97f4a7c15
+	o.HTTPStatus, o.InAsked, o.In = 200, 128, 128
+	o.OutAsked, o.Out, o.BytesOut = 1, 1, 1100
+	o.BytesIn, o.Conn, o.Reused = 420, i%32, 1
+	o.Status, o.Finish = report.StatusOK, "length"
+	o.TokenSource, o.PromptHash = "usage", uint64(i)*0x9e3779b97f4a7c15
 	o.Kernel, o.LagMax = true, 9_000+i%1000
 }
 

@@ -37,10 +37,12 @@ func TestTextsOfTheFirstRequestsOfEachStage(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	var second, third Text
-	if len(lines) != 4 || json.Unmarshal([]byte(lines[1]), &second) != nil || json.Unmarshal([]byte(lines[2]), &third) != nil {
+	if len(lines) != 4 || json.Unmarshal([]byte(lines[1]), &second) != nil ||
+		json.Unmarshal([]byte(lines[2]), &third) != nil {
 		t.Fatalf("%d lines", len(lines))
 	}
-	if second.ID != "p-1-0" || string(second.Request) != `"no JSON ***"` || third.Stage != 1 || string(third.Request) != `{"prompt":"***"}` {
+	if second.ID != "p-1-0" || string(second.Request) != `"no JSON ***"` || third.Stage != 1 ||
+		string(third.Request) != `{"prompt":"***"}` {
 		t.Errorf("%+v, %+v", second, third)
 	}
 	var none *Texts

@@ -61,7 +61,10 @@ func BenchmarkWrite100k(b *testing.B) {
 		b.StartTimer()
 		from := cpu()
 		out := outputsIn(b, dir)
-		in := &Stage{Plan: runplan.Stage{Measure: true, Shape: runplan.ShapeClosed}, End: n * 10_000, WindowEnd: n * 10_000, DrainEnd: n * 10_000}
+		in := &Stage{
+			Plan: runplan.Stage{Measure: true, Shape: runplan.ShapeClosed}, End: n * 10_000,
+			WindowEnd: n * 10_000, DrainEnd: n * 10_000,
+		}
 		sum, err := Summarize(s, in, out)
 		if err != nil {
 			b.Fatal(err)
