@@ -74,7 +74,8 @@ type Parser struct {
 
 // Next makes p wait for the next answer on the same connection.
 func (p *Parser) Next() {
-	p.at, p.left, p.size, p.Bytes = inStatus, 0, 0, 0
+	p.at, p.left = inStatus, 0
+	p.size, p.Bytes = 0, 0
 	p.line = p.line[:0]
 }
 

@@ -55,7 +55,9 @@ func ParseServer(base string, api runplan.API) (Server, error) {
 			return Server{}, err
 		}
 	default:
-		return Server{}, fmt.Errorf("reading endpoint %q: want http:// or https:// with a host and perhaps a path, or unix:///path", credential.URL(base))
+		return Server{},
+			fmt.Errorf("reading endpoint %q: want http:// or https:// with a host and perhaps a path, or unix:///path",
+				credential.URL(base))
 	}
 	if u.Hostname() == "" {
 		return Server{}, fmt.Errorf("reading endpoint %q: the host is missing", credential.URL(base))

@@ -46,19 +46,33 @@ func TestAnswers(t *testing.T) {
 		keep   bool
 		err    error
 	}{
-		{name: "a body of known length", answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", status: 200, body: "hello", keep: true},
+		{name: "a body of known length", answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", status: 200,
+			body: "hello", keep: true},
 		{name: "an empty body", answer: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", status: 200, keep: true},
-		{name: "chunks", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=1\r\n world\r\n0\r\n\r\n", status: 200, body: "hello world", keep: true},
-		{name: "chunks with a trailer", answer: "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\nA\r\n0123456789\r\n0\r\nX: y\r\n\r\n", status: 200, body: "0123456789", keep: true},
+		{name: "chunks",
+			answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=1\r\n world\r\n0\r\n\r\n",
+			status: 200, body: "hello world", keep: true},
+		{name: "chunks with a trailer",
+			answer: "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\nA\r\n0123456789\r\n0\r\nX: y\r\n\r\n",
+			status: 200, body: "0123456789", keep: true},
 		{name: "a body until the connection closes", answer: "HTTP/1.1 200 OK\r\n\r\nhello", status: 200, body: "hello"},
-		{name: "a server that closes after the answer", answer: "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: "hi"},
-		{name: "HTTP/1.0 closes by itself", answer: "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: "hi"},
-		{name: "an interim answer is skipped", answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Slow down\r\nContent-Length: 2\r\n\r\nno", status: 429, body: "no", keep: true},
+		{name: "a server that closes after the answer",
+			answer: "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: "hi"},
+		{name: "HTTP/1.0 closes by itself", answer: "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+			status: 200, body: "hi"},
+		{name: "an interim answer is skipped",
+			answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Slow down\r\nContent-Length: 2\r\n\r\nno", status: 429,
+			body: "no", keep: true},
 		{name: "no content", answer: "HTTP/1.1 204 No Content\r\n\r\n", status: 204, keep: true},
-		{name: "a body shorter than its length", answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", status: 200, body: "hello", err: ErrTruncated},
-		{name: "chunks without the last one", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", status: 200, body: "hello", err: ErrTruncated},
-		{name: "a chunk that is cut", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhello", status: 200, body: "hello", err: ErrTruncated},
-		{name: "a chunk length that is no number", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", status: 200, err: ErrBadAnswer},
+		{name: "a body shorter than its length", answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello",
+			status: 200, body: "hello", err: ErrTruncated},
+		{name: "chunks without the last one",
+			answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", status: 200,
+			body: "hello", err: ErrTruncated},
+		{name: "a chunk that is cut", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhello",
+			status: 200, body: "hello", err: ErrTruncated},
+		{name: "a chunk length that is no number",
+			answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", status: 200, err: ErrBadAnswer},
 		{name: "another protocol", answer: "SSH-2.0-OpenSSH\r\n\r\n", err: ErrBadAnswer},
 		{name: "a negative length", answer: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", err: ErrBadAnswer},
 		{name: "nothing at all", answer: "", err: io.EOF},
@@ -68,8 +82,10 @@ func TestAnswers(t *testing.T) {
 			for _, n := range []int{1, 3, 1000} {
 				var p Parser
 				h, _, err := parse(&p, n, tt.answer)
-				if !errors.Is(err, tt.err) || tt.err == nil && (h.status != tt.status || p.Keep() != tt.keep) || string(h.body) != tt.body {
-					t.Errorf("pieces of %d: %d %q keep %v error %v, want %d %q %v %v", n, h.status, h.body, p.Keep(), err, tt.status, tt.body, tt.keep, tt.err)
+				if !errors.Is(err, tt.err) || tt.err == nil && (h.status != tt.status || p.Keep() != tt.keep) ||
+					string(h.body) != tt.body {
+					t.Errorf("pieces of %d: %d %q keep %v error %v, want %d %q %v %v",
+						n, h.status, h.body, p.Keep(), err, tt.status, tt.body, tt.keep, tt.err)
 				}
 			}
 		})
@@ -78,9 +94,11 @@ func TestAnswers(t *testing.T) {
 
 func TestWhereARedirectLeadsIsKept(t *testing.T) {
 	for _, tt := range []struct{ name, answer, want string }{
-		{"a redirect", "HTTP/1.1 307 x\r\nlocation:  https://h.example/v1 \r\nContent-Length: 0\r\n\r\n", "https://h.example/v1"},
+		{"a redirect", "HTTP/1.1 307 x\r\nlocation:  https://h.example/v1 \r\nContent-Length: 0\r\n\r\n",
+			"https://h.example/v1"},
 		{"another answer", "HTTP/1.1 201 x\r\nLocation: https://h.example/v1\r\nContent-Length: 0\r\n\r\n", ""},
-		{"one that is too long", "HTTP/1.1 307 x\r\nLocation: /" + strings.Repeat("x", maxLocation) + "\r\nContent-Length: 0\r\n\r\n", ""},
+		{"one that is too long",
+			"HTTP/1.1 307 x\r\nLocation: /" + strings.Repeat("x", maxLocation) + "\r\nContent-Length: 0\r\n\r\n", ""},
 		{"one that leads nowhere", "HTTP/1.1 307 x\r\nContent-Length: 0\r\n\r\n", ""},
 	} {
 		var p Parser
@@ -128,7 +146,8 @@ func FuzzParser(f *testing.F) {
 		a, restA, errA := parse(&whole, 1<<20, string(answer))
 		b, restB, errB := parse(&cut, 1, string(answer))
 		if (errA == nil) != (errB == nil) || a.status != b.status || string(a.body) != string(b.body) || restA != restB {
-			t.Errorf("whole: %d %q %q %v; byte by byte: %d %q %q %v", a.status, a.body, restA, errA, b.status, b.body, restB, errB)
+			t.Errorf("whole: %d %q %q %v; byte by byte: %d %q %q %v",
+				a.status, a.body, restA, errA, b.status, b.body, restB, errB)
 		}
 	})
 }
