@@ -15,7 +15,8 @@ func TestObject(t *testing.T) {
 		want string // key=value;
 		bad  bool
 	}{
-		{name: "members come in order", text: `{"a":1,"b":"x","c":[1,{"d":2}],"e":null}`, want: `a=1;b="x";c=[1,{"d":2}];e=null;`},
+		{name: "members come in order", text: `{"a":1,"b":"x","c":[1,{"d":2}],"e":null}`,
+			want: `a=1;b="x";c=[1,{"d":2}];e=null;`},
 		{name: "white space is skipped", text: " {\t\"a\" : 1 ,\n \"b\" : { } } ", want: `a=1;b={ };`},
 		{name: "quotes and braces in strings end nothing", text: `{"a":"}\"]","b":"\\"}`, want: `a="}\"]";b="\\";`},
 		{name: "the empty object has no member", text: `{}`},
@@ -105,7 +106,8 @@ func TestACursorTakesWhatItsReaderNames(t *testing.T) {
 }
 
 func TestMistakesStopACursor(t *testing.T) {
-	for _, text := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,"a":1}`, `{"a" 1}`, `{"a":1 "b":2}`, `{"a":[1,]}`, `{"a":[,1]}`, `{"a":[1}`, `{"a":x"}`, `{"a":1}}`, `3`} {
+	for _, text := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,"a":1}`, `{"a" 1}`,
+		`{"a":1 "b":2}`, `{"a":[1,]}`, `{"a":[,1]}`, `{"a":[1}`, `{"a":x"}`, `{"a":1}}`, `3`} {
 		c := At([]byte(text))
 		if c.Object() {
 			for key, ok := c.Key(); ok; key, ok = c.Key() {
@@ -125,7 +127,8 @@ func TestMistakesStopACursor(t *testing.T) {
 }
 
 func FuzzObject(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,2,{"b":"\"\\"}],"c":"é"}`, `{}`, `{"a":}`, `{"choices":[{"delta":{"content":"x"}}]}`, "{\"\":\"\xff"} {
+	for _, seed := range []string{`{"a":[1,2,{"b":"\"\\"}],"c":"é"}`, `{}`, `{"a":}`,
+		`{"choices":[{"delta":{"content":"x"}}]}`, "{\"\":\"\xff"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
