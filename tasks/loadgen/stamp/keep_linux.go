@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keeper keeps the kernel's receive stamps enabled until it is closed. The kernel enables them when the first socket asks,
-// but asynchronously (net_enable_timestamp of net/core/dev.c): a packet that comes earlier has no stamp, or, with
+// Keeper keeps the kernel's receive stamps enabled until it is closed. The kernel enables them when the first socket
+// asks, but asynchronously (net_enable_timestamp of net/core/dev.c): a packet that comes earlier has no stamp, or, with
 // SO_TIMESTAMPNS, the time at which it was read (__sock_recv_timestamp of net/socket.c).
 type Keeper struct{ fd int }
 

@@ -13,10 +13,10 @@ const room = 64
 
 // Receiver reads sockets, and tells of each read when the kernel received the last byte of it.
 //
-// The receive queue of a socket holds segments, each with a stamp. A read takes all of them and returns the stamp of the last.
-// A reader that was late therefore peeks first, and reads segments with different stamps one by one. The kernel merges queued
-// segments, and keeps the stamp of the last, unless their sender shares them: on one machine, until they are acknowledged
-// (skb_try_coalesce of net/core/skbuff.c).
+// The receive queue of a socket holds segments, each with a stamp. A read takes all of them and returns the stamp of
+// the last. A reader that was late therefore peeks first, and reads segments with different stamps one by one. The
+// kernel merges queued segments, and keeps the stamp of the last, unless their sender shares them: on one machine,
+// until they are acknowledged (skb_try_coalesce of net/core/skbuff.c).
 type Receiver struct {
 	control [room]byte
 	vec     unix.Iovec
@@ -30,8 +30,8 @@ const (
 	Watchful = 10 * time.Second
 )
 
-// prompt is the age in ns up to which queued bytes are read after a peek at the first alone; far is how many bytes are peeked
-// at.
+// prompt is the age in ns up to which queued bytes are read after a peek at the first alone; far is how many bytes are
+// peeked at.
 const (
 	prompt = 50e3
 	far    = 16 << 10
@@ -44,16 +44,18 @@ func (r *Receiver) Receive(fd int, p []byte, flags int) (int, syscall.Errno) {
 	r.msg = unix.Msghdr{Iov: &r.vec, Control: &r.control[0]}
 	r.msg.SetIovlen(1)
 	r.msg.SetControllen(len(r.control))
-	n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)), uintptr(unix.MSG_DONTWAIT|flags))
+	n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)),
+		uintptr(unix.MSG_DONTWAIT|flags))
 	return int(n), errno
 }
 
 // Wall is the stamp of what Receive has read last, by the wall clock in ns; 0 where there is none.
 func (r *Receiver) Wall() int64 { return of(r.control[:min(int(r.msg.Controllen), len(r.control))]) }
 
-// Segment peeks at the receive queue of fd and returns how many of its first bytes to read so that all have one stamp, at most
-// len(p), and whether there are more behind them. wall is the time now, in ns of the wall clock. It writes into p. errno is
-// the pending error of the socket, which the peek has cleared: the caller takes it as the result of its read.
+// Segment peeks at the receive queue of fd and returns how many of its first bytes to read so that all have one stamp,
+// at most len(p), and whether there are more behind them. wall is the time now, in ns of the wall clock. It writes into
+// p. errno is the pending error of the socket, which the peek has cleared: the caller takes it as the result of its
+// read.
 func (r *Receiver) Segment(fd int, p []byte, wall int64) (n int, more bool, errno syscall.Errno) {
 	first, errno := r.peek(fd, p[:1])
 	if errno != 0 || first.wall == 0 || wall-first.wall <= prompt {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestALateReaderIsToldOfAReset: the kernel tells an error of a socket once, and looking before reading must not lose it.
+// TestALateReaderIsToldOfAReset: the kernel tells an error of a socket once, and looking before reading must not lose
+// it.
 func TestALateReaderIsToldOfAReset(t *testing.T) {
 	for _, row := range []struct {
 		name  string

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Conn is a TCP connection that remembers when bytes last came and went. One goroutine reads it at a time, and one writes.
+// Conn is a TCP connection that remembers when bytes last came and went. One goroutine reads it at a time, and one
+// writes.
 type Conn struct {
 	net.Conn
 	reader

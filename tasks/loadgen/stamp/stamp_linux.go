@@ -14,7 +14,8 @@ import (
 
 // Ask makes the kernel stamp what a socket receives.
 func Ask(fd int) error {
-	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, unix.SOF_TIMESTAMPING_RX_SOFTWARE|unix.SOF_TIMESTAMPING_SOFTWARE)
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
+		unix.SOF_TIMESTAMPING_RX_SOFTWARE|unix.SOF_TIMESTAMPING_SOFTWARE)
 }
 
 // of returns the stamp in the control messages of a read, as the wall clock in ns; 0 where there is none.
@@ -34,8 +35,8 @@ func of(control []byte) int64 {
 	return ts.Nano()
 }
 
-// Plausible says whether a stamp of the kernel, taken by the wall clock, can be that of what was read at user: one after
-// the reading or more than an hour before it is that of a clock that was set.
+// Plausible says whether a stamp of the kernel, taken by the wall clock, can be that of what was read at user: one
+// after the reading or more than an hour before it is that of a clock that was set.
 func Plausible(at, user int64) bool { return at <= user && user-at <= int64(time.Hour) }
 
 // reader reads with control messages.
@@ -81,7 +82,10 @@ func (c *Conn) Read(p []byte) (int, error) {
 	case err != nil: // closed, or out of time
 		return 0, err
 	case c.errno != 0:
-		return 0, &net.OpError{Op: "read", Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError("recvmsg", c.errno)}
+		return 0, &net.OpError{
+			Op: "read", Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(),
+			Err: os.NewSyscallError("recvmsg", c.errno),
+		}
 	case c.n == 0:
 		return 0, io.EOF
 	}

@@ -46,7 +46,8 @@ func pair(t *testing.T) (*Conn, net.Conn) {
 // at is this moment in ns since anchor.
 func at(anchor time.Time) int64 { return time.Now().UnixNano() - anchor.UnixNano() }
 
-// late waits until the kernel has something for c, and then for longer, as a reader who is late; it returns when it was there.
+// late waits until the kernel has something for c, and then for longer, as a reader who is late; it returns when it was
+// there.
 func late(t *testing.T, c *Conn, anchor time.Time) (there int64) {
 	t.Helper()
 	eventually.True(t, "the kernel has it", func() bool { return readable(t, c) })
@@ -70,7 +71,8 @@ func TestAStampTellsOfTheArrivalAndNotOfTheReading(t *testing.T) {
 		}
 		return client, server
 	}
-	for name, over := range map[string]func(*testing.T, *Conn, net.Conn) (net.Conn, net.Conn){"plain": plain, "TLS": encrypted} {
+	for name, over := range map[string]func(*testing.T, *Conn, net.Conn) (net.Conn,
+		net.Conn){"plain": plain, "TLS": encrypted} {
 		t.Run(name, func(t *testing.T) {
 			anchor := time.Now()
 			c, far := pair(t)
@@ -183,8 +185,8 @@ func TestReadingLeavesNoGarbage(t *testing.T) {
 	}
 }
 
-// TestALateReaderTellsWhenEachSegmentCame: what came by several writes before it was read is read write by write, each with
-// the stamp of its own.
+// TestALateReaderTellsWhenEachSegmentCame: what came by several writes before it was read is read write by write, each
+// with the stamp of its own.
 func TestALateReaderTellsWhenEachSegmentCame(t *testing.T) {
 	anchor := time.Now()
 	c, far := pair(t)
@@ -214,7 +216,8 @@ func TestALateReaderTellsWhenEachSegmentCame(t *testing.T) {
 			i := len(got)
 			const slip = 20e3 // between the clocks, which are read one after the other
 			came := c.Came(anchor)
-			good = good && i < len(texts) && string(buf[:n]) == texts[i] && came >= written[i][0]-slip && came <= written[i][1]+slip
+			good = good && i < len(texts) && string(buf[:n]) == texts[i] && came >= written[i][0]-slip &&
+				came <= written[i][1]+slip
 			got, left = append(got, string(buf[:n])), left-n
 		}
 		if good && len(got) == len(texts) {
