@@ -10,8 +10,9 @@ import (
 )
 
 // azure reads the tables of the public Azure traces of LLM inference: comma-separated, with a header that names
-// TIMESTAMP, ContextTokens and GeneratedTokens among its columns, in any order. Times are dates of up to 100 ns, with or
-// without a zone (2023: 2023-11-16 09:30:12.5000000, 2024: 2024-05-10 00:00:00.010000+00:00), and count from the first row.
+// TIMESTAMP, ContextTokens and GeneratedTokens among its columns, in any order. Times are dates of up to 100 ns, with
+// or without a zone (2023: 2023-11-16 09:30:12.5000000, 2024: 2024-05-10 00:00:00.010000+00:00), and count from the
+// first row.
 type azure struct {
 	header             bool
 	timestamp, in, out int // columns
@@ -95,7 +96,8 @@ func (p *azure) date(s string) (time.Time, error) {
 	if at, err := time.Parse(p.layout, s); err == nil && p.layout != "" {
 		return at, nil
 	}
-	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.RFC3339} {
+	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
+		"2006-01-02T15:04:05", time.RFC3339} {
 		if at, err := time.Parse(layout, s); err == nil {
 			p.layout = layout
 			return at, nil

@@ -164,7 +164,8 @@ func (x *row) check() error {
 // finish orders the sessions by their starts and puts the times on the scale of the plan.
 func (c *collector) finish() (*Trace, error) {
 	if len(c.requests) == 0 {
-		return nil, fmt.Errorf("no request is left of %d rows: %d lie outside of %s, %d are longer than max_input", c.Read.Rows, c.Read.Outside, window(c.plan), c.Read.TooLong)
+		return nil, fmt.Errorf("no request is left of %d rows: %d lie outside of %s, %d are longer than max_input",
+			c.Read.Rows, c.Read.Outside, window(c.plan), c.Read.TooLong)
 	}
 	c.order()
 	zero, last, timed := int64(math.MaxInt64), int64(math.MinInt64), 0
@@ -176,8 +177,10 @@ func (c *collector) finish() (*Trace, error) {
 		}
 	}
 	c.Plays = max(1, c.plan.Repeat)
-	if span := float64(last) - float64(zero); max(float64(wait), span)*c.plan.TimeScale > longest || span*c.plan.TimeScale*float64(c.Plays) > longest {
-		return nil, errors.New("it lasts longer than 104 days, by its times, time_scale and repeat: set from and to, or a smaller time_scale")
+	if span := float64(last) - float64(zero); max(float64(wait), span)*c.plan.TimeScale > longest ||
+		span*c.plan.TimeScale*float64(c.Plays) > longest {
+		return nil, errors.New("it lasts longer than 104 days, by its times, time_scale and repeat: set from and to, " +
+			"or a smaller time_scale")
 	}
 	for i := range c.requests {
 		r := &c.requests[i]

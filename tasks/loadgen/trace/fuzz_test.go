@@ -26,7 +26,10 @@ func fuzz(f *testing.F, format string, extra ...string) {
 		f.Add([]byte(s), int64(1e6), int64(5e9), 0.5)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, from, to int64, scale float64) {
-		plan := runplan.Trace{Format: format, From: runplan.Duration(from), To: runplan.Duration(to), TimeScale: scale, MaxOutput: 100, Repeat: 2}
+		plan := runplan.Trace{
+			Format: format, From: runplan.Duration(from), To: runplan.Duration(to), TimeScale: scale,
+			MaxOutput: 100, Repeat: 2,
+		}
 		x, err := Read(bytes.NewReader(data), plan)
 		if err != nil {
 			return
@@ -45,12 +48,14 @@ func consistent(t *testing.T, x *Trace) {
 		}
 		for j := range turns {
 			r := &turns[j]
-			if r.Session != int32(i) || r.Turn != int32(j) || r.Idle < 0 || r.At < Absent || r.In < Absent || r.In == 0 || r.Out > 100 || r.Out == 0 {
+			if r.Session != int32(i) || r.Turn != int32(j) || r.Idle < 0 || r.At < Absent || r.In < Absent ||
+				r.In == 0 || r.Out > 100 || r.Out == 0 {
 				t.Fatalf("session %d turn %d: %+v", i, j, *r)
 			}
 			kind, text := x.Content(r)
 			buf = x.Blocks(buf, r)
-			if kind == KindLengths && r.In == Absent || kind != KindLengths && (len(text) == 0 || len(buf) > 0) || len(buf) > 0 && (int(r.In)+BlockTokens-1)/BlockTokens != len(buf) {
+			if kind == KindLengths && r.In == Absent || kind != KindLengths && (len(text) == 0 || len(buf) > 0) ||
+				len(buf) > 0 && (int(r.In)+BlockTokens-1)/BlockTokens != len(buf) {
 				t.Fatalf("session %d turn %d: %s, %d bytes, %d blocks for %d tokens", i, j, kind, len(text), len(buf), r.In)
 			}
 			seen++
@@ -66,7 +71,8 @@ func consistent(t *testing.T, x *Trace) {
 }
 
 func FuzzJSONLines(f *testing.F) {
-	fuzz(f, runplan.TraceMooncake, `{"timestamp":1e2,"input_length":600,"hash_ids":[3,1]}`, `{"text_input":"\ud83d\ude00","delay":0.1,"session_id":"a"}`)
+	fuzz(f, runplan.TraceMooncake, `{"timestamp":1e2,"input_length":600,"hash_ids":[3,1]}`,
+		`{"text_input":"\ud83d\ude00","delay":0.1,"session_id":"a"}`)
 }
 
 func FuzzTraceSynthetic(f *testing.F) {
@@ -74,5 +80,6 @@ func FuzzTraceSynthetic(f *testing.F) {
 }
 
 func FuzzAzure(f *testing.F) {
-	fuzz(f, runplan.TraceAzure, "timestamp,contexttokens,generatedtokens\n2024-05-10T00:00:00Z,1,2\n2024-05-10T00:00:01Z,3,4\n")
+	fuzz(f, runplan.TraceAzure,
+		"timestamp,contexttokens,generatedtokens\n2024-05-10T00:00:00Z,1,2\n2024-05-10T00:00:01Z,3,4\n")
 }

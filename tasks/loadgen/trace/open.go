@@ -36,7 +36,8 @@ func open(ctx context.Context, client *http.Client, plan runplan.Trace) (*Trace,
 			return nil, fmt.Errorf("reading trace %q: %w", shown(plan.URL), rest)
 		}
 		if got := hex.EncodeToString(sum.Sum(nil)); !strings.EqualFold(got, plan.SHA256) {
-			return nil, fmt.Errorf("reading trace %q: its sha256 is %s, the plan has %s: the file has changed", shown(plan.URL), got, plan.SHA256)
+			return nil, fmt.Errorf("reading trace %q: its sha256 is %s, the plan has %s: the file has changed",
+				shown(plan.URL), got, plan.SHA256)
 		}
 	}
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // starts as its requests, and is an error for a trace without times.
 func (t *Trace) Schedule(s runplan.Stage) (schedule.Schedule, error) {
 	if t.untimed > 0 {
-		return nil, fmt.Errorf("scheduling stage %q: line %d of the trace begins a session and has no timestamp: add one, or give a concurrency or a rate", s.Name, t.untimed)
+		return nil, fmt.Errorf("scheduling stage %q: line %d of the trace begins a session and has no timestamp: add "+
+			"one, or give a concurrency or a rate", s.Name, t.untimed)
 	}
 	return &starts{trace: t, duration: int64(s.Duration), requests: int64(s.Requests)}, nil
 }
