@@ -49,7 +49,8 @@ func (s *Source) Calibrate(ctx context.Context, by Counters) Calibration {
 		return Calibration{Method: MethodFile}
 	}
 	if s.takesIDs() && by.IDs != nil {
-		if n, err := by.IDs(ctx, []int{firstID + 1, firstID + 2, firstID + 3, firstID + 4, firstID + 5, firstID + 6, firstID + 7}); err == nil && n == 7 {
+		if n, err := by.IDs(ctx, []int{firstID + 1, firstID + 2, firstID + 3, firstID + 4, firstID + 5, firstID + 6,
+			firstID + 7}); err == nil && n == 7 {
 			s.Style.IDs = true
 			return Calibration{Method: MethodTokenIDs}
 		}
@@ -69,7 +70,8 @@ func (s *Source) Calibrate(ctx context.Context, by Counters) Calibration {
 			s.Style.setFrame()
 			return s.prove(ctx, try.method, try.count)
 		}
-		why = append(why, fmt.Sprintf("prompts could not be %s: %v", map[bool]string{true: "tokenized", false: "counted by requests"}[refine], err))
+		why = append(why, fmt.Sprintf("prompts could not be %s: %v",
+			map[bool]string{true: "tokenized", false: "counted by requests"}[refine], err))
 		s.Style = planned
 	}
 	return Calibration{Method: MethodAssumed, Notes: why}
@@ -77,7 +79,8 @@ func (s *Source) Calibrate(ctx context.Context, by Counters) Calibration {
 
 // takesIDs says whether all that the plan asks for can be said in token ids.
 func (s *Source) takesIDs() bool {
-	return s.Style.api.Type == runplan.APICompletions && !s.Style.isText() && s.Data.File == nil && s.Data.Turns <= 1 && alone(s.Rows)
+	return s.Style.api.Type == runplan.APICompletions && !s.Style.isText() && s.Data.File == nil &&
+		s.Data.Turns <= 1 && alone(s.Rows)
 }
 
 // isText says whether prompts are the same words whatever the API.
@@ -86,7 +89,8 @@ func (s *Style) isText() bool { return s.api.PromptForm == runplan.PromptText }
 // setFrame takes what the server adds out of the length of prompts in text form: chat adds more than completions.
 func (s *Style) setFrame() {
 	if s.isText() {
-		s.Frame, s.SystemFrame, s.Overhead, s.System = s.Overhead, s.System, 0, 0
+		s.Frame, s.SystemFrame = s.Overhead, s.System
+		s.Overhead, s.System = 0, 0
 	}
 }
 

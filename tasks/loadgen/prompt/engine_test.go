@@ -66,15 +66,19 @@ func TestTheEngineCountsWhatWasAsked(t *testing.T) {
 	t.Cleanup(func() { engine.Close() })
 	ask := asker{engine.URL()}
 	for _, api := range []struct{ kind, path string }{
-		{runplan.APIChat, "/v1/chat/completions"}, {runplan.APICompletions, "/v1/completions"}, {runplan.APIResponses, "/v1/responses"},
-		{runplan.APIMessages, "/v1/messages"}, {runplan.APIEmbeddings, "/v1/embeddings"}, {runplan.APITriton, "/v2/models/m/generate"},
+		{runplan.APIChat, "/v1/chat/completions"}, {runplan.APICompletions, "/v1/completions"},
+		{runplan.APIResponses, "/v1/responses"},
+		{runplan.APIMessages, "/v1/messages"}, {runplan.APIEmbeddings, "/v1/embeddings"},
+		{runplan.APITriton, "/v2/models/m/generate"},
 	} {
 		for _, tokenizer := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, tokenizer %v", api.kind, tokenizer), func(t *testing.T) {
-				data := runplan.Data{Input: &runplan.Length{Shape: "uniform", Min: 20, Max: 300, Mean: 160}, Output: fixed(2), Seed: 3,
+				data := runplan.Data{Input: &runplan.Length{Shape: "uniform", Min: 20, Max: 300, Mean: 160},
+					Output: fixed(2), Seed: 3,
 					Prefixes: []runplan.Prefix{{Weight: 1, Count: 3, Tokens: 64}, {Weight: 1}}}
 				s := makeSource(t, runplan.API{Type: api.kind}, data)
-				if c := s.Calibrate(context.Background(), ask.counters(s, api.path, tokenizer)); len(c.Checks) == 0 || len(c.Notes) > 0 {
+				if c := s.Calibrate(context.Background(), ask.counters(s, api.path, tokenizer)); len(c.Checks) == 0 ||
+					len(c.Notes) > 0 {
 					t.Fatalf("calibration %+v", c)
 				}
 				prefixed := 0

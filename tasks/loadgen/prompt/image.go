@@ -42,7 +42,8 @@ func makeImage(seed int64, number, width, height int) image {
 	picture := stdimage.NewRGBA(stdimage.Rect(0, 0, width, height))
 	for i := 0; i < len(picture.Pix); i += 4 {
 		x := g.Uint64()
-		picture.Pix[i], picture.Pix[i+1], picture.Pix[i+2], picture.Pix[i+3] = byte(x), byte(x>>8), byte(x>>16), 0xff
+		picture.Pix[i], picture.Pix[i+1] = byte(x), byte(x>>8)
+		picture.Pix[i+2], picture.Pix[i+3] = byte(x>>16), 0xff
 	}
 	var file bytes.Buffer
 	// Noise cannot be compressed: trying would only take time. A buffer takes every write.

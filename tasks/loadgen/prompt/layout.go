@@ -71,7 +71,8 @@ func (s *Style) content() layout {
 	case !s.Chat:
 		return layout{open: field + `"`, between: " ", end: `"}`}
 	}
-	l := layout{field: field, open: field + "[", between: ",", end: "]}", system: message("system"), user: message("user"), assistant: message("assistant"),
+	l := layout{field: field, open: field + "[", between: ",", end: "]}", system: message("system"),
+		user: message("user"), assistant: message("assistant"),
 		parts: quote{`{"role":"user","content":[{"type":"text","text":"`, `"}`}}
 	if s.api.Type == runplan.APIMessages {
 		l.outside, l.system = true, quote{`,"system":"`, `"`}

@@ -49,8 +49,12 @@ func TestTokenizersAreAskedInTheirWords(t *testing.T) {
 			t.Errorf("%s: %s, error %v, want %s", kind, got, err, want)
 		}
 	}
-	s, _ := NewStyle("m", runplan.API{Type: runplan.APICompletions, Stream: true, ExactOutput: true, Body: map[string]any{"top_p": 0.5, "stream_options": map[string]any{"x": true}}})
-	if got, err := s.ProbeIDs([]int{7, 8}); string(got) != `{"model":"m","stream":false,"temperature":0,"top_p":0.5,"max_tokens":1,"prompt":[7,8]}` || err != nil {
+	s, _ := NewStyle("m", runplan.API{
+		Type: runplan.APICompletions, Stream: true, ExactOutput: true,
+		Body: map[string]any{"top_p": 0.5, "stream_options": map[string]any{"x": true}},
+	})
+	if got, err := s.ProbeIDs([]int{7, 8}); string(got) != `{"model":"m","stream":false,"temperature":0,"top_p":0.5,`+
+		`"max_tokens":1,"prompt":[7,8]}` || err != nil {
 		t.Errorf("probe of ids: %s, error %v", got, err)
 	}
 	if len(s.heads) != 1 || !strings.Contains(string(s.heads[0].text), `"stream":true`) || !s.Exact {

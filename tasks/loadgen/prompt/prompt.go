@@ -37,7 +37,8 @@ type plan struct {
 // plan decides what the next turn says: a pure function of the seed, the stage, the conversation and the turn.
 func (c *Session) plan() plan {
 	s := c.source
-	pl := plan{draw: newDraw(s.Data.Seed, c.stage.Key, c.content, c.turn), stage: c.stage.Key, content: c.content, turn: c.turn,
+	pl := plan{draw: newDraw(s.Data.Seed, c.stage.Key, c.content, c.turn), stage: c.stage.Key,
+		content: c.content, turn: c.turn,
 		bucket: -1, index: -1, inAsked: -1, outAsked: -1}
 	if s.Rows != nil {
 		var ok bool
@@ -142,5 +143,8 @@ func (s *Source) length(pl *plan, purpose uint64, each, first *runplan.Length) i
 }
 
 func (pl *plan) prompt() Prompt {
-	return Prompt{InAsked: pl.inAsked, OutAsked: pl.outAsked, Turn: pl.turn, Last: pl.Last, Bucket: int64(pl.bucket), Prefix: int64(pl.index)}
+	return Prompt{
+		InAsked: pl.inAsked, OutAsked: pl.outAsked, Turn: pl.turn, Last: pl.Last, Bucket: int64(pl.bucket),
+		Prefix: int64(pl.index),
+	}
 }

@@ -41,13 +41,20 @@ func TestBodies(t *testing.T) {
 		not  []string
 	}{
 		{name: "an exact answer forbids an early end", api: chat, data: runplan.Data{Input: fixed(3), Output: fixed(7)},
-			has: []string{`"max_tokens":7`, `"max_completion_tokens":7`, `"min_tokens":7`, `"ignore_eos":true`, `"include_usage":true`}},
-		{name: "without a length the server decides", api: chat, data: runplan.Data{Input: fixed(3)}, not: []string{"max_tokens", "min_tokens", "ignore_eos"}},
-		{name: "the plan's body wins", api: runplan.API{Type: "chat", Stream: true, ExactOutput: true, Body: map[string]any{"max_tokens": 5, "temperature": 0.7, "stream_options": map[string]any{"continuous_usage_stats": true}}},
-			data: runplan.Data{Input: fixed(3), Output: fixed(7)}, has: []string{`"max_tokens":5`, `"temperature":0.7`, `"continuous_usage_stats":true,"include_usage":true`}, not: []string{`"max_tokens":7`}},
-		{name: "a prefix is a system message before the user's", api: chat, data: runplan.Data{Input: fixed(3), Prefixes: []runplan.Prefix{{Weight: 1, Count: 1, Tokens: 4}}},
-			has: []string{`"messages":[{"role":"system","content":"`, `{"role":"user","content":"`}},
-		{name: "completions hold one text", api: runplan.API{Type: "completions"}, data: runplan.Data{Input: fixed(3)}, has: []string{`"prompt":"`, `"stream":false`}, not: []string{"stream_options"}},
+			has: []string{`"max_tokens":7`, `"max_completion_tokens":7`, `"min_tokens":7`, `"ignore_eos":true`,
+				`"include_usage":true`}},
+		{name: "without a length the server decides", api: chat, data: runplan.Data{Input: fixed(3)},
+			not: []string{"max_tokens", "min_tokens", "ignore_eos"}},
+		{name: "the plan's body wins",
+			api: runplan.API{Type: "chat", Stream: true, ExactOutput: true, Body: map[string]any{
+				"max_tokens": 5, "temperature": 0.7, "stream_options": map[string]any{"continuous_usage_stats": true}}},
+			data: runplan.Data{Input: fixed(3), Output: fixed(7)}, has: []string{`"max_tokens":5`, `"temperature":0.7`,
+				`"continuous_usage_stats":true,"include_usage":true`}, not: []string{`"max_tokens":7`}},
+		{name: "a prefix is a system message before the user's", api: chat,
+			data: runplan.Data{Input: fixed(3), Prefixes: []runplan.Prefix{{Weight: 1, Count: 1, Tokens: 4}}},
+			has:  []string{`"messages":[{"role":"system","content":"`, `{"role":"user","content":"`}},
+		{name: "completions hold one text", api: runplan.API{Type: "completions"}, data: runplan.Data{Input: fixed(3)},
+			has: []string{`"prompt":"`, `"stream":false`}, not: []string{"stream_options"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,7 +91,8 @@ func TestPromptsAreUnique(t *testing.T) {
 			}
 		}
 		if len(wholes) != 6000 || len(starts) != 6000 {
-			t.Errorf("ids %v: %d different prompts and %d different starts of five tokens, want 6000", ids, len(wholes), len(starts))
+			t.Errorf("ids %v: %d different prompts and %d different starts of five tokens, want 6000",
+				ids, len(wholes), len(starts))
 		}
 	}
 }
@@ -113,7 +121,8 @@ func TestAnswersAreEscaped(t *testing.T) {
 	if err := json.Unmarshal(p.Body, &body); err != nil {
 		t.Fatal(err)
 	}
-	if len(body.Messages) != 3 || body.Messages[1].Role != "assistant" || body.Messages[1].Content != "\"é\\\n\x01 </s>" || !p.Last || p.InAsked != -1 {
+	if len(body.Messages) != 3 || body.Messages[1].Role != "assistant" ||
+		body.Messages[1].Content != "\"é\\\n\x01 </s>" || !p.Last || p.InAsked != -1 {
 		t.Errorf("turn 2: %+v, last %v", body.Messages, p.Last)
 	}
 }
@@ -146,7 +155,8 @@ func TestCalibration(t *testing.T) {
 	}{
 		{name: "words of one token each are all kept", count: framed(100), refine: true, perWord: 1, words: len(Words())},
 		{name: "longer words are left out", count: framed(4), refine: true, perWord: 1, words: shortWords(4)},
-		{name: "without a tokenizer the mean is taken", count: framed(4), perWord: 1 + float64(len(Words())-shortWords(4))/float64(len(Words())-2), words: len(Words())},
+		{name: "without a tokenizer the mean is taken", count: framed(4),
+			perWord: 1 + float64(len(Words())-shortWords(4))/float64(len(Words())-2), words: len(Words())},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,13 +167,16 @@ func TestCalibration(t *testing.T) {
 			if err := s.Calibrate(context.Background(), tt.count, tt.refine, true); err != nil {
 				t.Fatal(err)
 			}
-			if math.Abs(s.PerWord-tt.perWord) > 0.01 || s.Overhead != 7 && tt.refine || s.System != 5 && tt.refine || len(s.Words) != tt.words {
-				t.Errorf("per word %v, overhead %d, system %d, %d words; want %v, 7, 5, %d", s.PerWord, s.Overhead, s.System, len(s.Words), tt.perWord, tt.words)
+			if math.Abs(s.PerWord-tt.perWord) > 0.01 || s.Overhead != 7 && tt.refine || s.System != 5 && tt.refine ||
+				len(s.Words) != tt.words {
+				t.Errorf("per word %v, overhead %d, system %d, %d words; want %v, 7, 5, %d",
+					s.PerWord, s.Overhead, s.System, len(s.Words), tt.perWord, tt.words)
 			}
 		})
 	}
 	s, _ := NewStyle("m", runplan.API{Type: "chat"})
-	if err := s.Calibrate(context.Background(), func(context.Context, string, string) (int, error) { return 0, fmt.Errorf("no") }, true, true); err == nil {
+	if err := s.Calibrate(context.Background(),
+		func(context.Context, string, string) (int, error) { return 0, fmt.Errorf("no") }, true, true); err == nil {
 		t.Error("a counter that fails is no error")
 	}
 }
@@ -186,9 +199,12 @@ func TestLengthsFollowTheirDistribution(t *testing.T) {
 		mean      float64
 	}{
 		{name: "fixed", l: runplan.Length{Shape: "fixed", Mean: 128}, low: 128, high: 128, mean: 128},
-		{name: "uniform integers with both ends", l: runplan.Length{Shape: "uniform", Min: 10, Max: 12, Mean: 11}, low: 10, high: 12, mean: 11},
-		{name: "normal is clamped", l: runplan.Length{Shape: "normal", Mean: 100, Stdev: 50, Min: 80, Max: 120}, low: 80, high: 120, mean: 100},
-		{name: "the mean of lognormal is that of the lengths", l: runplan.Length{Shape: "lognormal", Mean: 200, Stdev: 100, Min: 1, Max: 100000}, low: 1, high: 100000, mean: 200},
+		{name: "uniform integers with both ends", l: runplan.Length{Shape: "uniform", Min: 10, Max: 12, Mean: 11},
+			low: 10, high: 12, mean: 11},
+		{name: "normal is clamped", l: runplan.Length{Shape: "normal", Mean: 100, Stdev: 50, Min: 80, Max: 120},
+			low: 80, high: 120, mean: 100},
+		{name: "the mean of lognormal is that of the lengths", l: runplan.Length{Shape: "lognormal", Mean: 200,
+			Stdev: 100, Min: 1, Max: 100000}, low: 1, high: 100000, mean: 200},
 		{name: "no length is below one", l: runplan.Length{Shape: "normal", Mean: 1, Stdev: 5}, low: 1, high: 100, mean: 2.9},
 	}
 	for _, tt := range tests {

@@ -26,7 +26,8 @@ func (s *Source) prove(ctx context.Context, method string, count Counter) Calibr
 			out.Notes = append(out.Notes, fmt.Sprintf("prompts of the planned lengths could not be counted: %v", err))
 			return out
 		}
-		if done, err := s.correct(ctx, count, out.Checks, method == MethodTokenize && s.Style.PerWord == 1); done || err != nil {
+		if done, err := s.correct(ctx, count, out.Checks, method == MethodTokenize && s.Style.PerWord == 1); done ||
+			err != nil {
 			break
 		}
 	}

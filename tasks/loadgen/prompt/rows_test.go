@@ -100,10 +100,13 @@ func TestRecordedAnswersAreTheHistory(t *testing.T) {
 		last bool
 	}{
 		{a, `[{"role":"user","content":"one \"1\""}]}`, 3, false},
-		{b, `[{"role":"user","content":"one \"1\""},{"role":"assistant","content":"was \"recorded\" so"},{"role":"user","content":"two"}]}`, 4, false},
-		{d, `{"role":"user","content":"two"},{"role":"assistant","content":"said really"},{"role":"user","content":"three"}]}`, -1, true},
+		{b, `[{"role":"user","content":"one \"1\""},{"role":"assistant","content":"was \"recorded\" so"},` +
+			`{"role":"user","content":"two"}]}`, 4, false},
+		{d, `{"role":"user","content":"two"},{"role":"assistant","content":"said really"},{"role":"user",` +
+			`"content":"three"}]}`, -1, true},
 	} {
-		if !strings.HasSuffix(string(tt.p.Body), tt.want) || tt.p.OutAsked != tt.out || tt.p.Last != tt.last || tt.p.InAsked != -1 {
+		if !strings.HasSuffix(string(tt.p.Body), tt.want) || tt.p.OutAsked != tt.out || tt.p.Last != tt.last ||
+			tt.p.InAsked != -1 {
 			t.Errorf("asked %d and %d, last %v: %s\nwant %s", tt.p.InAsked, tt.p.OutAsked, tt.p.Last, tt.p.Body, tt.want)
 		}
 	}
@@ -121,7 +124,10 @@ func TestBlocksReplaceTheHistory(t *testing.T) {
 }
 
 func TestThePlaceOfAConversationDecidesAlone(t *testing.T) {
-	data := runplan.Data{Input: &runplan.Length{Shape: "uniform", Min: 10, Max: 90, Mean: 50}, Output: &runplan.Length{Shape: "normal", Mean: 9, Stdev: 3, Max: 20}, Turns: 2, Seed: 5, FreshPerStage: true}
+	data := runplan.Data{
+		Input:  &runplan.Length{Shape: "uniform", Min: 10, Max: 90, Mean: 50},
+		Output: &runplan.Length{Shape: "normal", Mean: 9, Stdev: 3, Max: 20}, Turns: 2, Seed: 5, FreshPerStage: true,
+	}
 	a, b := makeSource(t, runplan.API{Type: "chat"}, data), makeSource(t, runplan.API{Type: "chat"}, data)
 	st := a.Stage(0, 1, 2, runplan.Stage{Rate: 5})
 	var want []string
@@ -143,20 +149,28 @@ func TestThePlaceOfAConversationDecidesAlone(t *testing.T) {
 }
 
 func TestARehearsalWarmsNoCache(t *testing.T) {
-	s := makeSource(t, runplan.API{Type: "completions"}, runplan.Data{Seed: 9, Output: fixed(8), Input: fixed(50), Prefixes: []runplan.Prefix{{Weight: 1, Count: 1, Tokens: 600}}})
-	if a, b := s.Rehearsal(0), first(t, s, Stage{Prefixes: s.Data.Prefixes}, 0); common(asked(t, a.Body), asked(t, b.Body)) > 1 || a.OutAsked != 1 || a.InAsked != b.InAsked {
+	s := makeSource(t, runplan.API{Type: "completions"}, runplan.Data{
+		Seed: 9, Output: fixed(8), Input: fixed(50), Prefixes: []runplan.Prefix{{Weight: 1, Count: 1, Tokens: 600}},
+	})
+	if a, b := s.Rehearsal(0), first(t, s, Stage{Prefixes: s.Data.Prefixes}, 0); common(asked(t, a.Body),
+		asked(t, b.Body)) > 1 || a.OutAsked != 1 || a.InAsked != b.InAsked {
 		t.Errorf("a prefix is rehearsed as it is sent: %s", a.Body)
 	}
 	s.Rows = scripted{{{In: 1200, Blocks: []uint64{1, 2, 3}}}}
-	if a, b := s.Rehearsal(3), first(t, s, Stage{}, 0); common(asked(t, a.Body), asked(t, b.Body)) > 1 || a.InAsked != 1200 {
+	if a, b := s.Rehearsal(3),
+		first(t, s, Stage{}, 0); common(asked(t, a.Body), asked(t, b.Body)) > 1 || a.InAsked != 1200 {
 		t.Errorf("blocks are rehearsed as they are sent: %d tokens asked", a.InAsked)
 	}
 }
 
 func TestRecordedMessagesAreSentAsTheyAre(t *testing.T) {
-	const one, two = `[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"a"}]}]`, `[{"role":"user","content":"b"}]`
-	for kind, field := range map[string]string{runplan.APIChat: "messages", runplan.APIResponses: "input", runplan.APIMessages: "messages"} {
-		s := makeSource(t, runplan.API{Type: kind}, runplan.Data{Output: fixed(5), Prefixes: []runplan.Prefix{{Weight: 1, Count: 1, Tokens: 9}}})
+	const one, two = `[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"a"}]}]`,
+		`[{"role":"user","content":"b"}]`
+	for kind, field := range map[string]string{runplan.APIChat: "messages", runplan.APIResponses: "input",
+		runplan.APIMessages: "messages"} {
+		s := makeSource(t, runplan.API{Type: kind}, runplan.Data{
+			Output: fixed(5), Prefixes: []runplan.Prefix{{Weight: 1, Count: 1, Tokens: 9}},
+		})
 		if !s.Messages() {
 			t.Fatalf("%s takes no messages", kind)
 		}
@@ -164,7 +178,8 @@ func TestRecordedMessagesAreSentAsTheyAre(t *testing.T) {
 		before := s.Sum([]Stage{{}})
 		c, _ := s.Session(Stage{Prefixes: s.Data.Prefixes}, 0)
 		a, b := c.Next(nil, nil), c.Next(nil, []byte("answer"))
-		if !strings.HasSuffix(string(a.Body), `:5,"`+field+`":`+one+"}") || !strings.HasSuffix(string(b.Body), `:3,"`+field+`":`+two+"}") || a.InAsked != -1 || a.Hash == b.Hash || !b.Last || a.Bucket != -1 {
+		if !strings.HasSuffix(string(a.Body), `:5,"`+field+`":`+one+"}") || !strings.HasSuffix(string(b.Body),
+			`:3,"`+field+`":`+two+"}") || a.InAsked != -1 || a.Hash == b.Hash || !b.Last || a.Bucket != -1 {
 			t.Errorf("%s: %s and %s", kind, a.Body, b.Body)
 		}
 		s.Rows = scripted{{{Messages: one}, {Messages: one, Out: 3}}}

@@ -23,14 +23,22 @@ var kinds = []struct {
 	ids  bool
 }{
 	{name: "chat of 190 words, 1 kB", data: runplan.Data{Input: fixed(190), Output: fixed(16)}},
-	{name: "chat with lengths drawn", data: runplan.Data{Input: &runplan.Length{Shape: "normal", Mean: 190, Stdev: 20, Max: 300}, Output: &runplan.Length{Shape: "lognormal", Mean: 16, Stdev: 5, Max: 40}}},
-	{name: "chat with a shared prefix", data: runplan.Data{Input: fixed(190), Output: fixed(16), Prefixes: []runplan.Prefix{{Weight: 1, Count: 10, Tokens: 1000}}}},
-	{name: "chat with adapters and priorities", api: runplan.API{Adapters: []runplan.Adapter{{Name: "a", Weight: 1}, {Name: "b", Weight: 1}}, Priorities: []runplan.Weight{{Value: 1, Weight: 1}}}, data: runplan.Data{Input: fixed(190)}},
+	{name: "chat with lengths drawn",
+		data: runplan.Data{Input: &runplan.Length{Shape: "normal", Mean: 190, Stdev: 20, Max: 300},
+			Output: &runplan.Length{Shape: "lognormal", Mean: 16, Stdev: 5, Max: 40}}},
+	{name: "chat with a shared prefix", data: runplan.Data{Input: fixed(190), Output: fixed(16),
+		Prefixes: []runplan.Prefix{{Weight: 1, Count: 10, Tokens: 1000}}}},
+	{name: "chat with adapters and priorities",
+		api: runplan.API{Adapters: []runplan.Adapter{{Name: "a", Weight: 1}, {Name: "b", Weight: 1}},
+			Priorities: []runplan.Weight{{Value: 1, Weight: 1}}}, data: runplan.Data{Input: fixed(190)}},
 	{name: "chat of three turns", data: runplan.Data{Input: fixed(190), Output: fixed(16), Turns: 3}},
-	{name: "token ids", api: runplan.API{Type: "completions"}, data: runplan.Data{Input: fixed(190), Output: fixed(16)}, ids: true},
+	{name: "token ids", api: runplan.API{Type: "completions"},
+		data: runplan.Data{Input: fixed(190), Output: fixed(16)}, ids: true},
 	{name: "50 000 words, 270 kB", data: runplan.Data{Input: fixed(50000), Output: fixed(16)}},
-	{name: "text of a file, 1 kB", data: runplan.Data{Output: fixed(16)}, rows: numbered(strings.Repeat("all is \"well\" ", 72))},
-	{name: "ascii text of a file, 1 kB", data: runplan.Data{Output: fixed(16)}, rows: numbered(strings.Repeat("all is well, so ", 64))},
+	{name: "text of a file, 1 kB", data: runplan.Data{Output: fixed(16)},
+		rows: numbered(strings.Repeat("all is \"well\" ", 72))},
+	{name: "ascii text of a file, 1 kB", data: runplan.Data{Output: fixed(16)},
+		rows: numbered(strings.Repeat("all is well, so ", 64))},
 }
 
 func kind(t testing.TB, i int) *Source {
@@ -107,8 +115,17 @@ func BenchmarkSum(b *testing.B) {
 }
 
 func ExampleSession_Next() {
-	s, _ := NewSource("m", &runplan.Measurement{API: runplan.API{Type: "chat"}, Data: runplan.Data{Input: fixed(6), Output: fixed(2)}})
+	s, _ := NewSource("m", &runplan.Measurement{
+		API: runplan.API{Type: "chat"}, Data: runplan.Data{Input: fixed(6), Output: fixed(2)},
+	})
 	c, _ := s.Session(Stage{}, 0)
-	fmt.Println(string(c.Next(nil, nil).Body))
-	// Output: {"model":"m","stream":false,"temperature":0,"max_completion_tokens":2,"max_tokens":2,"messages":[{"role":"user","content":"about of east cat fast them"}]}
+	fmt.Println(strings.ReplaceAll(string(c.Next(nil, nil).Body), `,"`, ",\n\""))
+	// Output:
+	// {"model":"m",
+	// "stream":false,
+	// "temperature":0,
+	// "max_completion_tokens":2,
+	// "max_tokens":2,
+	// "messages":[{"role":"user",
+	// "content":"about of east cat fast them"}]}
 }

@@ -98,7 +98,10 @@ func (s *Style) frame(adapter string, stream bool) map[string]any {
 			"parameters": named(map[string]any{"temperature": 0}, "lora_name", adapter),
 		}
 	case runplan.APITGI: // greedy is the absence of a temperature
-		return map[string]any{"parameters": named(map[string]any{"do_sample": false, "details": true, "return_full_text": false}, "adapter_id", adapter)}
+		return map[string]any{
+			"parameters": named(map[string]any{"do_sample": false, "details": true, "return_full_text": false},
+				"adapter_id", adapter),
+		}
 	}
 	body := named(map[string]any{"model": s.model}, "model", adapter)
 	if s.api.Type == runplan.APIEmbeddings {

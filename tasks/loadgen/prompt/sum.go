@@ -20,7 +20,8 @@ const (
 //
 // It is "sha256:" and the sum over the stages in order: the byte S and its number; then for each turn, as a letter, the
 // length as 8 bytes (big endian) and the bytes themselves: s, a shared prefix; u, a text (n: token ids in decimal,
-// commas between them; m: a JSON list of messages); i, the sha256 of an image's pixels; a, a recorded answer; o, the asked length in decimal.
+// commas between them; m: a JSON list of messages); i, the sha256 of an image's pixels; a, a recorded answer; o, the
+// asked length in decimal.
 func (s *Source) Sum(stages []Stage) string {
 	if !s.ready {
 		s.Prepare()

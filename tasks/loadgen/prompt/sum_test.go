@@ -9,7 +9,10 @@ import (
 // sum returns the sum of two stages for a plan.
 func sum(t *testing.T, model string, api runplan.API, change func(*runplan.Data)) string {
 	t.Helper()
-	data := runplan.Data{Input: fixed(40), Output: fixed(8), Seed: 1, FreshPerStage: true, Turns: 2, Prefixes: []runplan.Prefix{{Weight: 1, Count: 3, Tokens: 20}}}
+	data := runplan.Data{
+		Input: fixed(40), Output: fixed(8), Seed: 1, FreshPerStage: true, Turns: 2,
+		Prefixes: []runplan.Prefix{{Weight: 1, Count: 3, Tokens: 20}},
+	}
 	if change != nil {
 		change(&data)
 	}
@@ -29,8 +32,10 @@ func TestTheSumNamesWhatIsSaid(t *testing.T) {
 	}{
 		{"the same once more", sum(t, "m", chat, nil)},
 		{"Triton, by another name", sum(t, "ensemble", runplan.API{Type: runplan.APITriton}, nil)},
-		{"Anthropic's messages", sum(t, "claude", runplan.API{Type: runplan.APIMessages, Body: map[string]any{"top_p": 0.5}}, nil)},
-		{"adapters draw the model, not the text", sum(t, "m", runplan.API{Type: runplan.APIChat, Adapters: []runplan.Adapter{{Name: "a", Weight: 1}}}, nil)},
+		{"Anthropic's messages",
+			sum(t, "claude", runplan.API{Type: runplan.APIMessages, Body: map[string]any{"top_p": 0.5}}, nil)},
+		{"adapters draw the model, not the text",
+			sum(t, "m", runplan.API{Type: runplan.APIChat, Adapters: []runplan.Adapter{{Name: "a", Weight: 1}}}, nil)},
 	}
 	for _, tt := range same {
 		if tt.got != base {

@@ -8,11 +8,15 @@ import (
 )
 
 func TestPromptsInTextFormAreTheSameForChatAndCompletions(t *testing.T) {
-	data := runplan.Data{Seed: 11, Input: &runplan.Length{Shape: "uniform", Min: 30, Max: 300, Mean: 165}, Prefixes: []runplan.Prefix{{Weight: 1, Count: 4, Tokens: 100}}}
+	data := runplan.Data{
+		Seed: 11, Input: &runplan.Length{Shape: "uniform", Min: 30, Max: 300, Mean: 165},
+		Prefixes: []runplan.Prefix{{Weight: 1, Count: 4, Tokens: 100}},
+	}
 	prompts := func(api string, server *tokenizer) (all []string) {
 		s := makeSource(t, runplan.API{Type: api, PromptForm: runplan.PromptText}, data)
 		ids := func(_ context.Context, ids []int) (int, error) { return len(ids), nil }
-		if c := s.Calibrate(context.Background(), Counters{IDs: ids, Tokenizer: server.count}); c.Method != MethodTokenize || len(c.Notes) > 0 {
+		if c := s.Calibrate(context.Background(),
+			Counters{IDs: ids, Tokenizer: server.count}); c.Method != MethodTokenize || len(c.Notes) > 0 {
 			t.Errorf("%s: method %s, notes %v", api, c.Method, c.Notes)
 		}
 		for i := range int64(50) {
