@@ -60,37 +60,58 @@ func TestFormats(t *testing.T) {
 		limit, turns       int
 		want, wantErr      string
 	}{
-		{name: "a prompt per line, blank lines aside, whatever ends them", format: "text", text: "\ufeffone two\r\n\n three \nfour", want: "one two>:0 |  three >:0 | four>:0"},
+		{name: "a prompt per line, blank lines aside, whatever ends them", format: "text",
+			text: "\ufeffone two\r\n\n three \nfour", want: "one two>:0 |  three >:0 | four>:0"},
 		{name: "a limit takes the first", format: "text", text: "a\nb\nc\n", limit: 2, want: "a>:0 | b>:0"},
 		{name: "what is no UTF-8 becomes the sign for it", format: "text", text: "a\xffb\n", want: "a\ufffdb>:0"},
-		{name: "plain rows make turns one after the other", format: "text", text: "a\nb\nc\n", turns: 2, want: "a>:0; b>:0 | c>:0; a>:0 | b>:0; c>:0"},
+		{name: "plain rows make turns one after the other", format: "text", text: "a\nb\nc\n", turns: 2,
+			want: "a>:0; b>:0 | c>:0; a>:0 | b>:0; c>:0"},
 		{name: "an empty file", format: "text", text: "\n", wantErr: "f: it holds no prompt"},
-		{name: "a table with usual names", format: "csv", text: "\ufeffid,text,output_tokens\n1,\"a \"\"b\"\",\nc\",7\n2,d,\n", want: "a \"b\",\nc>:7 | d>:0"},
-		{name: "a table with names given", format: "csv", text: "text,q,n\nx,a,12.0\n", prompt: "q", output: "n", want: "a>:12"},
+		{name: "a table with usual names", format: "csv",
+			text: "\ufeffid,text,output_tokens\n1,\"a \"\"b\"\",\nc\",7\n2,d,\n", want: "a \"b\",\nc>:7 | d>:0"},
+		{name: "a table with names given", format: "csv", text: "text,q,n\nx,a,12.0\n", prompt: "q",
+			output: "n", want: "a>:12"},
 		{name: "the first usual name wins", format: "csv", text: "question,prompt\nx,a\n", want: "a>:0"},
-		{name: "a table without a prompt", format: "csv", text: "a,b\n1,2\n", wantErr: `f: it has no column prompt or text or input or question: name it with prompt_column; there are "a", "b"`},
-		{name: "a table without the column asked", format: "csv", text: "prompt,b\n1,2\n", output: "n", wantErr: `f: it has no column n: name another output_column; there are "prompt", "b"`},
-		{name: "a length that is none", format: "csv", text: "prompt,output_length\na,1\nb,many\n", wantErr: `f: line 3: "many" is no number of tokens`},
-		{name: "a row of another width", format: "csv", text: "prompt,b\na\n", wantErr: "f: record on line 2: wrong number of fields"},
-		{name: "an empty cell", format: "csv", text: "prompt,b\na,1\n,2\n", wantErr: "f: line 3: the prompt is empty: remove the row"},
-		{name: "objects in lines", format: "jsonl", text: "{\"prompt\":\"a\\nb\",\"output_tokens\":5}\n\n{\"prompt\":\"c\",\"output_tokens\":null}\n{\"prompt\":\"d\",\"output_tokens\":\"9\"}\n", want: "a\nb>:5 | c>:0 | d>:9"},
-		{name: "a line that is no object", format: "jsonl", text: "{\"prompt\":\"a\"}\n[1]\n", wantErr: "f: line 2: it is no JSON object"},
-		{name: "a line without the column", format: "jsonl", text: "{\"prompt\":\"a\"}\n{\"text\":\"b\"}\n", wantErr: `f: line 2: it has no "prompt", which the first line has`},
-		{name: "a prompt that is no text", format: "jsonl", text: "{\"prompt\":[1]}\n", wantErr: `f: line 1: "prompt" is no text`},
-		{name: "half a length", format: "jsonl", text: "{\"prompt\":\"a\",\"output_length\":1.5}\n", wantErr: `f: line 1: "output_length": 1.5 is no number of tokens`},
+		{name: "a table without a prompt", format: "csv", text: "a,b\n1,2\n", wantErr: `f: it has no column prompt ` +
+			`or text or input or question: name it with prompt_column; there are "a", "b"`},
+		{name: "a table without the column asked", format: "csv", text: "prompt,b\n1,2\n", output: "n",
+			wantErr: `f: it has no column n: name another output_column; there are "prompt", "b"`},
+		{name: "a length that is none", format: "csv", text: "prompt,output_length\na,1\nb,many\n",
+			wantErr: `f: line 3: "many" is no number of tokens`},
+		{name: "a row of another width", format: "csv", text: "prompt,b\na\n",
+			wantErr: "f: record on line 2: wrong number of fields"},
+		{name: "an empty cell", format: "csv", text: "prompt,b\na,1\n,2\n",
+			wantErr: "f: line 3: the prompt is empty: remove the row"},
+		{name: "objects in lines",
+			format: "jsonl", text: "{\"prompt\":\"a\\nb\",\"output_tokens\":5}\n\n{\"prompt\":\"c\"," +
+				"\"output_tokens\":null}\n{\"prompt\":\"d\",\"output_tokens\":\"9\"}\n", want: "a\nb>:5 | c>:0 | d>:9"},
+		{name: "a line that is no object", format: "jsonl", text: "{\"prompt\":\"a\"}\n[1]\n",
+			wantErr: "f: line 2: it is no JSON object"},
+		{name: "a line without the column", format: "jsonl", text: "{\"prompt\":\"a\"}\n{\"text\":\"b\"}\n",
+			wantErr: `f: line 2: it has no "prompt", which the first line has`},
+		{name: "a prompt that is no text", format: "jsonl", text: "{\"prompt\":[1]}\n",
+			wantErr: `f: line 1: "prompt" is no text`},
+		{name: "half a length", format: "jsonl", text: "{\"prompt\":\"a\",\"output_length\":1.5}\n",
+			wantErr: `f: line 1: "output_length": 1.5 is no number of tokens`},
 		{name: "the first question of a conversation", format: "sharegpt", text: sharegpt, want: "one>1 and:0 | three>:0"},
-		{name: "turns of a conversation", format: "sharegpt", text: sharegpt, turns: 3, want: "one>1 and:0; two>2:0 | three>:0"},
-		{name: "a limit counts conversations that ask", format: "sharegpt", text: sharegpt, limit: 2, want: "one>1 and:0 | three>:0"},
-		{name: "conversations in lines", format: "sharegpt", text: `{"conversations":[{"from":"human","value":"a"}]}` + "\n" + `{"conversations":[{"from":"human","value":"b"}]}`, want: "a>:0 | b>:0"},
-		{name: "a list cut short", format: "sharegpt", text: `[{"conversations":[{"from":"human","value":"a"}]}`, wantErr: "f: the list of conversations has no end"},
-		{name: "a conversation that is none", format: "sharegpt", text: `[{"conversations":7}]`, wantErr: "f: conversation 1: json: cannot unmarshal"},
+		{name: "turns of a conversation", format: "sharegpt", text: sharegpt, turns: 3,
+			want: "one>1 and:0; two>2:0 | three>:0"},
+		{name: "a limit counts conversations that ask", format: "sharegpt", text: sharegpt, limit: 2,
+			want: "one>1 and:0 | three>:0"},
+		{name: "conversations in lines", format: "sharegpt", text: `{"conversations":[{"from":"human","value":"a"}]}` +
+			"\n" + `{"conversations":[{"from":"human","value":"b"}]}`, want: "a>:0 | b>:0"},
+		{name: "a list cut short", format: "sharegpt", text: `[{"conversations":[{"from":"human","value":"a"}]}`,
+			wantErr: "f: the list of conversations has no end"},
+		{name: "a conversation that is none", format: "sharegpt", text: `[{"conversations":7}]`,
+			wantErr: "f: conversation 1: json: cannot unmarshal"},
 		{name: "no conversation that asks", format: "sharegpt", text: `[]`, wantErr: "f: it holds no prompt"},
 		{name: "a file that is no Parquet", format: "parquet", text: "PAR1 but no more", wantErr: "f: it is no"},
 		{name: "a format that nobody knows", format: "xml", text: "a", wantErr: `f: the format "xml" is not one of`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := Open(context.Background(), runplan.File{Format: tt.format, URL: write(t, "f", tt.text), PromptColumn: tt.prompt, OutputColumn: tt.output, Limit: tt.limit}, Options{Turns: tt.turns})
+			s, err := Open(context.Background(), runplan.File{Format: tt.format, URL: write(t, "f", tt.text),
+				PromptColumn: tt.prompt, OutputColumn: tt.output, Limit: tt.limit}, Options{Turns: tt.turns})
 			if tt.wantErr != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), tt.wantErr) {
 					t.Fatalf("error %v, want %s", err, tt.wantErr)
@@ -129,11 +150,13 @@ func TestParquet(t *testing.T) {
 				t.Fatalf("%s: row %d is %+v, want %q and %d", name, i, got, text, out)
 			}
 		}
-		_, err = Open(context.Background(), runplan.File{Format: "parquet", URL: filepath.Join("testdata", name), PromptColumn: "tags"}, Options{})
+		_, err = Open(context.Background(),
+			runplan.File{Format: "parquet", URL: filepath.Join("testdata", name), PromptColumn: "tags"}, Options{})
 		if err == nil || !strings.Contains(err.Error(), `its column "tags" holds lists`) {
 			t.Errorf("%s: a column of lists: %v", name, err)
 		}
-		_, err = Open(context.Background(), runplan.File{Format: "parquet", URL: filepath.Join("testdata", name), PromptColumn: "id"}, Options{})
+		_, err = Open(context.Background(),
+			runplan.File{Format: "parquet", URL: filepath.Join("testdata", name), PromptColumn: "id"}, Options{})
 		if err == nil || !strings.Contains(err.Error(), "which is no text") {
 			t.Errorf("%s: a column of numbers: %v", name, err)
 		}
@@ -163,13 +186,19 @@ func TestAFileIsFetched(t *testing.T) {
 		rows int
 		err  string
 	}{
-		{name: "with its checksum", file: runplan.File{Format: "text", URL: srv.URL + "/p.txt", SHA256: sum([]byte("a\nb\n"))}, rows: 2},
-		{name: "the checksum is that of the whole, although one row is enough", file: runplan.File{Format: "text", Limit: 1, URL: srv.URL + "/p.txt", SHA256: "sha256:" + sum([]byte("a\nb\n"))}, rows: 1},
-		{name: "with another's checksum", file: runplan.File{Format: "text", URL: srv.URL + "/p.txt", SHA256: sum(nil)}, err: "the plan says e3b0c442"},
-		{name: "Parquet is kept on disk meanwhile", file: runplan.File{Format: "parquet", URL: srv.URL + "/p.parquet", SHA256: sum(parquet)}, rows: 300},
-		{name: "no such file; its query is nobody's business", file: runplan.File{Format: "text", URL: srv.URL + "/none?secret=1"}, err: `/none": HTTP 404`},
+		{name: "with its checksum",
+			file: runplan.File{Format: "text", URL: srv.URL + "/p.txt", SHA256: sum([]byte("a\nb\n"))}, rows: 2},
+		{name: "the checksum is that of the whole, although one row is enough", file: runplan.File{Format: "text",
+			Limit: 1, URL: srv.URL + "/p.txt", SHA256: "sha256:" + sum([]byte("a\nb\n"))}, rows: 1},
+		{name: "with another's checksum", file: runplan.File{Format: "text", URL: srv.URL + "/p.txt", SHA256: sum(nil)},
+			err: "the plan says e3b0c442"},
+		{name: "Parquet is kept on disk meanwhile",
+			file: runplan.File{Format: "parquet", URL: srv.URL + "/p.parquet", SHA256: sum(parquet)}, rows: 300},
+		{name: "no such file; its query is nobody's business",
+			file: runplan.File{Format: "text", URL: srv.URL + "/none?secret=1"}, err: `/none": HTTP 404`},
 		{name: "another way", file: runplan.File{Format: "text", URL: "s3://b/p.txt"}, err: "a path or an https:// address"},
-		{name: "no such path", file: runplan.File{Format: "text", URL: "/no/such.txt"}, err: "opening the file of prompts: open /no/such.txt"},
+		{name: "no such path", file: runplan.File{Format: "text", URL: "/no/such.txt"},
+			err: "opening the file of prompts: open /no/such.txt"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -194,7 +223,8 @@ func TestTheShuffleFollowsTheSeed(t *testing.T) {
 	}
 	path := write(t, "f", text.String())
 	read := func(seed int64, limit int) string {
-		s, err := Open(context.Background(), runplan.File{Format: "text", URL: path, Shuffle: true, Limit: limit}, Options{Seed: seed})
+		s, err := Open(context.Background(), runplan.File{Format: "text", URL: path, Shuffle: true, Limit: limit},
+			Options{Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,13 +268,16 @@ func TestAHugeFileIsNotReadWhole(t *testing.T) {
 		t.Error("a cell without end is no error")
 	}
 	path := write(t, "f", strings.Repeat("a prompt\n", 1000))
-	if _, err := Open(context.Background(), runplan.File{Format: "text", URL: path}, Options{MaxBytes: 4000}); err == nil || !strings.Contains(err.Error(), "line 501: its prompts fill more than 0 MiB of memory: set limit") {
+	if _, err := Open(context.Background(),
+		runplan.File{Format: "text", URL: path}, Options{MaxBytes: 4000}); err == nil ||
+		!strings.Contains(err.Error(), "line 501: its prompts fill more than 0 MiB of memory: set limit") {
 		t.Errorf("more than the memory: %v", err)
 	}
 }
 
 func TestATurnAllocatesNothing(t *testing.T) {
-	s, err := Open(context.Background(), runplan.File{Format: "text", URL: write(t, "f", strings.Repeat("a prompt\n", 1000))}, Options{})
+	s, err := Open(context.Background(),
+		runplan.File{Format: "text", URL: write(t, "f", strings.Repeat("a prompt\n", 1000))}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

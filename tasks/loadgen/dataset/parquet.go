@@ -55,7 +55,8 @@ func flat(schema *parquet.Schema, name string, text bool) (int, error) {
 	kind := leaf.Node.Type().Kind()
 	number := kind == parquet.Int32 || kind == parquet.Int64 || kind == parquet.Double || kind == parquet.Float
 	if text && kind != parquet.ByteArray || !text && !number {
-		return 0, fmt.Errorf("its column %q is of type %s, which is no %s", name, kind, map[bool]string{true: "text", false: "number"}[text])
+		return 0, fmt.Errorf("its column %q is of type %s, which is no %s",
+			name, kind, map[bool]string{true: "text", false: "number"}[text])
 	}
 	return leaf.ColumnIndex, nil
 }

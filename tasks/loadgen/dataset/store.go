@@ -34,7 +34,9 @@ func (s *store) add(t turn, out int) error {
 	if len(s.open) > 0 && len(s.open)+len(text)+len(answer) > chunkBytes {
 		s.seal()
 	}
-	s.entries = append(s.entries, entry{uint32(len(s.chunks)), uint32(len(s.open)), uint32(len(text)), uint32(len(answer)), int32(out)})
+	s.entries = append(s.entries, entry{
+		uint32(len(s.chunks)), uint32(len(s.open)), uint32(len(text)), uint32(len(answer)), int32(out),
+	})
 	s.open = append(append(s.open, text...), answer...)
 	return nil
 }
