@@ -21,12 +21,13 @@ const (
 
 // Result is what a search knows. It may be asked for at any time; Ended is empty while the search goes on.
 type Result struct {
-	Over       string    `json:"over"`
-	Target     float64   `json:"target"`
-	Ended      string    `json:"ended"`
-	Value      *float64  `json:"value,omitempty"`      // the answer: highest load that holds; nil = no level passed
-	Failed     *float64  `json:"failed,omitempty"`     // lowest load above it that does not hold; nil = none
-	Invalid    *float64  `json:"invalid,omitempty"`    // lowest load above it that cannot be believed, where that bounds it
+	Over   string   `json:"over"`
+	Target float64  `json:"target"`
+	Ended  string   `json:"ended"`
+	Value  *float64 `json:"value,omitempty"`  // the answer: highest load that holds; nil = no level passed
+	Failed *float64 `json:"failed,omitempty"` // lowest load above it that does not hold; nil = none
+	// lowest load above it that cannot be believed, where that bounds it
+	Invalid    *float64  `json:"invalid,omitempty"`
 	Unresolved []float64 `json:"unresolved,omitempty"` // loads between that could not be told from the target
 	Conclusion string    `json:"conclusion"`           // the answer, or why there is none and what to do
 	Confidence string    `json:"confidence"`           // what the answer rests on
@@ -72,7 +73,9 @@ func (s *Search) Result() Result {
 }
 
 func (l *level) tried(target float64) Tried {
-	t := Tried{Value: l.value, Verdict: l.verdict(target), Good: l.good, Of: l.of, Measurements: l.met + l.missed, Met: l.met}
+	t := Tried{
+		Value: l.value, Verdict: l.verdict(target), Good: l.good, Of: l.of, Measurements: l.met + l.missed, Met: l.met,
+	}
 	if l.of > 0 {
 		share := float64(l.good) / float64(l.of)
 		low, high := verdict.Wilson(l.good, l.of)
@@ -104,17 +107,21 @@ func (s *Search) conclusion(b bracket, ended string) string {
 	case EndedHighUnresolved:
 		return answer + s.doubts(b) + "; no load up to the highest was seen to fail: raise high, or make the levels longer"
 	case EndedLowFails:
-		return fmt.Sprintf("%s, the lowest load of the search, does not hold %s: lower low, or the objectives are beyond this server", s.load(s.levels[0].value), goal)
+		return fmt.Sprintf("%s, the lowest load of the search, does not hold %s: lower low, or the objectives are "+
+			"beyond this server", s.load(s.levels[0].value), goal)
 	case EndedLowUnresolved:
-		return fmt.Sprintf("%s, the lowest load of the search, could not be told from %s%s: lower low, or make the levels longer", s.load(s.levels[0].value), goal, s.needed())
+		return fmt.Sprintf("%s, the lowest load of the search, could not be told from %s%s: lower low, or make the "+
+			"levels longer", s.load(s.levels[0].value), goal, s.needed())
 	case EndedInvalid:
-		limit := fmt.Sprintf("the measurement at %s cannot be believed%s, so nothing from there on is known%s", s.load(b.above.value), because(b.above.reason), remedy(b.above.reason))
+		limit := fmt.Sprintf("the measurement at %s cannot be believed%s, so nothing from there on is known%s",
+			s.load(b.above.value), because(b.above.reason), remedy(b.above.reason))
 		if answer == "" {
 			return "no load was measured that can be believed: " + limit
 		}
 		return answer + s.doubts(b) + "; " + limit
 	case EndedLimit:
-		return fmt.Sprintf("%d measurements did not settle it: the server's answers change between measurements of one load; make the levels longer", len(s.trials))
+		return fmt.Sprintf("%d measurements did not settle it: the server's answers change between measurements of "+
+			"one load; make the levels longer", len(s.trials))
 	}
 	return s.unfinished(b, goal)
 }
@@ -127,7 +134,8 @@ func (s *Search) unfinished(b bracket, goal string) string {
 	case b.above == nil:
 		return fmt.Sprintf("not finished: %s holds %s, and nothing was seen to fail yet", s.load(b.passed.value), goal)
 	}
-	return fmt.Sprintf("not finished: the limit for %s lies between %s and %s", goal, s.load(b.passed.value), s.load(b.above.value))
+	return fmt.Sprintf("not finished: the limit for %s lies between %s and %s",
+		goal, s.load(b.passed.value), s.load(b.above.value))
 }
 
 func because(reason string) string {

@@ -70,7 +70,10 @@ type Search struct {
 
 // New returns the search of a plan, or what is wrong with the plan.
 func New(plan runplan.Search) (*Search, error) {
-	s := &Search{over: plan.Over, target: plan.Goodput, low: plan.Low, high: plan.High, tolerance: plan.Tolerance, repeats: plan.Repeats}
+	s := &Search{
+		over: plan.Over, target: plan.Goodput, low: plan.Low, high: plan.High,
+		tolerance: plan.Tolerance, repeats: plan.Repeats,
+	}
 	if s.over == "" {
 		s.over = runplan.SearchRate
 	}

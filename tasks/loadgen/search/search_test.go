@@ -146,7 +146,8 @@ func TestTheBracketHoldsTheCapacityOfANoisyServer(t *testing.T) {
 	}{
 		{name: "a steep fall", plan: runplan.Search{Goodput: 0.95, Low: 4, High: 500},
 			server: server{width: 0.02, base: 1, seconds: 30}, held: 0.97, most: 24},
-		{name: "a gentle fall, where levels near the target look alike", plan: runplan.Search{Goodput: 0.9, Low: 4, High: 500},
+		{name: "a gentle fall, where levels near the target look alike",
+			plan:   runplan.Search{Goodput: 0.9, Low: 4, High: 500},
 			server: server{width: 0.15, base: 1, seconds: 30}, held: 0.95, most: 30},
 		{name: "some requests are bad at every load", plan: runplan.Search{Goodput: 0.9, Low: 4, High: 500},
 			server: server{width: 0.03, base: 0.96, seconds: 30}, held: 0.95, most: 30, unfound: 2},
@@ -154,7 +155,8 @@ func TestTheBracketHoldsTheCapacityOfANoisyServer(t *testing.T) {
 			server: server{width: 0.05, base: 1, seconds: 4}, held: 0.95, most: 30},
 		{name: "three repeats", plan: runplan.Search{Goodput: 0.95, Low: 4, High: 500, Repeats: 3},
 			server: server{width: 0.02, base: 1, seconds: 30}, held: 0.97, most: 32},
-		{name: "concurrency", plan: runplan.Search{Goodput: 0.95, Low: 1, High: 512, Over: runplan.SearchConcurrency, Tolerance: 0.1},
+		{name: "concurrency",
+			plan:   runplan.Search{Goodput: 0.95, Low: 1, High: 512, Over: runplan.SearchConcurrency, Tolerance: 0.1},
 			server: server{width: 0.03, base: 1, seconds: 20}, held: 0.95, most: 30},
 	}
 	for _, tt := range tests {
@@ -200,7 +202,9 @@ func TestAServerThatChangesALittleMovesTheAnswerALittle(t *testing.T) {
 }
 
 func TestAResultIsWrittenAndReadAgain(t *testing.T) {
-	r := run(t, runplan.Search{Goodput: 0.9, Low: 10, High: 1000}, &server{capacity: 170, base: 1, seconds: 30, client: 300, rng: random(1)})
+	r := run(t, runplan.Search{Goodput: 0.9, Low: 10, High: 1000}, &server{
+		capacity: 170, base: 1, seconds: 30, client: 300, rng: random(1),
+	})
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -233,24 +237,32 @@ func TestASearchThatWasCutOffGoesOn(t *testing.T) {
 			words = append(words, r.Ended+r.Conclusion)
 		}
 	}
-	want := []string{"not finished: no load was seen to hold 90 % good requests yet", "not finished: 10 requests/s holds 90 % good requests, and nothing was seen to fail yet"}
-	if !slices.Equal(words[:2], want) || !strings.Contains(words[len(words)-1], "not finished: the limit for 90 % good requests lies between") {
+	want := []string{
+		"not finished: no load was seen to hold 90 % good requests yet",
+		"not finished: 10 requests/s holds 90 % good requests, and nothing was seen to fail yet",
+	}
+	if !slices.Equal(words[:2], want) ||
+		!strings.Contains(words[len(words)-1], "not finished: the limit for 90 % good requests lies between") {
 		t.Errorf("%q", words)
 	}
 }
 
 func TestAnAnswerTakesTheStepsThatTheWordsPromise(t *testing.T) {
-	r := run(t, runplan.Search{Goodput: 0.9, Low: 10, High: 1000}, &server{capacity: 90, base: 1, seconds: 30, rng: random(1)})
+	r := run(t, runplan.Search{Goodput: 0.9, Low: 10, High: 1000}, &server{
+		capacity: 90, base: 1, seconds: 30, rng: random(1),
+	})
 	var got []string
 	for _, x := range r.Trials {
 		got = append(got, fmt.Sprintf("%s %g", x.Step, x.Value))
 	}
-	want := []string{"double 10", "double 20", "double 40", "double 80", "double 160", "bisect 120", "bisect 100", "bisect 90", "bisect 95", "bisect 92.5",
+	want := []string{"double 10", "double 20", "double 40", "double 80", "double 160", "bisect 120", "bisect 100",
+		"bisect 90", "bisect 95", "bisect 92.5",
 		"repeat 90", "repeat 92.5", "repeat 80"}
 	if !slices.Equal(got, want) {
 		t.Errorf("steps %q\nwant  %q", got, want)
 	}
-	if r.Conclusion != "90 requests/s holds 90 % good requests, 92.5 requests/s does not" || !strings.Contains(r.Confidence, "6 of 6") {
+	if r.Conclusion != "90 requests/s holds 90 % good requests, 92.5 requests/s does not" ||
+		!strings.Contains(r.Confidence, "6 of 6") {
 		t.Errorf("%q, %q", r.Conclusion, r.Confidence)
 	}
 }
@@ -264,24 +276,36 @@ func TestASearchSaysWhyItHasNoAnswer(t *testing.T) {
 		value  float64 // 0 = none
 		want   string
 	}{
-		{name: "the lowest load already fails", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 100}, server: server{capacity: 5, base: 1, seconds: 30},
-			ended: EndedLowFails, want: "10 requests/s, the lowest load of the search, does not hold 90 % good requests"},
-		{name: "the highest load still passes", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 100}, server: server{capacity: 500, base: 1, seconds: 30},
-			ended: EndedHighPasses, value: 100, want: "raise high"},
-		{name: "too few requests to pass", plan: runplan.Search{Goodput: 0.99, Low: 10, High: 30}, server: server{capacity: 500, base: 1, seconds: 3},
-			ended: EndedLowUnresolved, want: "takes at least 381 requests, all of them good"},
-		{name: "the client is the limit", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 1000}, server: server{capacity: 500, base: 1, seconds: 30, client: 200},
-			ended: EndedInvalid, value: 195, want: "the measurement at 200 requests/s cannot be believed (client_limited), so nothing from there on is known: give the client more CPU"},
-		{name: "the client is the limit above the answer", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 1000}, server: server{capacity: 170, base: 1, seconds: 30, client: 300},
-			ended: EndedFound, value: 170, want: "holds 90 % good requests"},
-		{name: "the client is the limit at once", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 1000}, server: server{capacity: 500, base: 1, seconds: 30, client: 2},
-			ended: EndedInvalid, want: "no load was measured that can be believed"},
-		{name: "the server is as good as the target at every load", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 1000}, server: server{capacity: 5000, base: 0.9, seconds: 30},
+		{name: "the lowest load already fails", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 100},
+			server: server{capacity: 5, base: 1, seconds: 30},
+			ended:  EndedLowFails, want: "10 requests/s, the lowest load of the search, does not hold 90 % good requests"},
+		{name: "the highest load still passes", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 100},
+			server: server{capacity: 500, base: 1, seconds: 30},
+			ended:  EndedHighPasses, value: 100, want: "raise high"},
+		{name: "too few requests to pass", plan: runplan.Search{Goodput: 0.99, Low: 10, High: 30},
+			server: server{capacity: 500, base: 1, seconds: 3},
+			ended:  EndedLowUnresolved, want: "takes at least 381 requests, all of them good"},
+		{name: "the client is the limit", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 1000},
+			server: server{capacity: 500, base: 1, seconds: 30, client: 200},
+			ended:  EndedInvalid, value: 195, want: "the measurement at 200 requests/s cannot be believed " +
+				"(client_limited), so nothing from there on is known: give the client more CPU"},
+		{name: "the client is the limit above the answer", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 1000},
+			server: server{capacity: 170, base: 1, seconds: 30, client: 300},
+			ended:  EndedFound, value: 170, want: "holds 90 % good requests"},
+		{name: "the client is the limit at once", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 1000},
+			server: server{capacity: 500, base: 1, seconds: 30, client: 2},
+			ended:  EndedInvalid, want: "no load was measured that can be believed"},
+		{name: "the server is as good as the target at every load", plan: runplan.Search{Goodput: 0.9, Low: 10,
+			High: 1000}, server: server{capacity: 5000, base: 0.9, seconds: 30},
 			ended: EndedLowUnresolved, want: "could not be told"},
-		{name: "whole concurrencies next to each other", plan: runplan.Search{Goodput: 0.9, Low: 1, High: 64, Over: runplan.SearchConcurrency},
-			server: server{capacity: 7, base: 1, seconds: 100}, ended: EndedFound, value: 7, want: "concurrency 7 holds 90 % good requests, concurrency 8 does not"},
-		{name: "a single load", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 10}, server: server{capacity: 50, base: 1, seconds: 30}, ended: EndedHighPasses, value: 10},
-		{name: "every request good", plan: runplan.Search{Goodput: 1, Low: 10, High: 100}, server: server{capacity: 50, base: 1, seconds: 30}, ended: EndedFound, value: 50},
+		{name: "whole concurrencies next to each other",
+			plan:   runplan.Search{Goodput: 0.9, Low: 1, High: 64, Over: runplan.SearchConcurrency},
+			server: server{capacity: 7, base: 1, seconds: 100}, ended: EndedFound, value: 7,
+			want: "concurrency 7 holds 90 % good requests, concurrency 8 does not"},
+		{name: "a single load", plan: runplan.Search{Goodput: 0.9, Low: 10, High: 10},
+			server: server{capacity: 50, base: 1, seconds: 30}, ended: EndedHighPasses, value: 10},
+		{name: "every request good", plan: runplan.Search{Goodput: 1, Low: 10, High: 100},
+			server: server{capacity: 50, base: 1, seconds: 30}, ended: EndedFound, value: 50},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -337,7 +361,8 @@ func TestARepeatThatDisagreesIsSaid(t *testing.T) {
 		}
 		return Outcome{Of: 1000}
 	})
-	if *r.Value != 40 || !strings.Contains(r.Confidence, "5 of 6 measurements") || !strings.Contains(r.Confidence, "differ") {
+	if *r.Value != 40 || !strings.Contains(r.Confidence, "5 of 6 measurements") ||
+		!strings.Contains(r.Confidence, "differ") {
 		t.Errorf("%v: %s", *r.Value, r.Confidence)
 	}
 }
@@ -363,7 +388,9 @@ func TestWhatCannotBeSearchedIsAnError(t *testing.T) {
 	}{
 		{name: "low above high", change: func(s *runplan.Search) { s.Low = 11 }, want: "0 < low <= high"},
 		{name: "no low", change: func(s *runplan.Search) { s.Low = 0 }, want: "0 < low <= high"},
-		{name: "no whole number between", change: func(s *runplan.Search) { s.Low, s.High, s.Over = 3.1, 3.9, runplan.SearchConcurrency }, want: "0 < low <= high"},
+		{name: "no whole number between",
+			change: func(s *runplan.Search) { s.Low, s.High, s.Over = 3.1, 3.9, runplan.SearchConcurrency },
+			want:   "0 < low <= high"},
 		{name: "no target", change: func(s *runplan.Search) { s.Goodput = 0 }, want: "not above 0"},
 		{name: "a target in per cent", change: func(s *runplan.Search) { s.Goodput = 95 }, want: "up to 1"},
 		{name: "a negative tolerance", change: func(s *runplan.Search) { s.Tolerance = -1 }, want: "tolerance of -1"},
@@ -386,8 +413,10 @@ func TestTheKneeLiesBetweenTheLastThatKeptUpAndTheNext(t *testing.T) {
 		none       bool
 	}{
 		{name: "the third falls behind", stages: []Point{{10, 10}, {20, 19.1}, {30, 25}, {40, 26}}, last: 1, next: 2},
-		{name: "stages in any order, closed loops between", stages: []Point{{40, 26}, {0, 99}, {10, 10}, {30, 25}, {20, 20}}, last: 4, next: 3},
-		{name: "one that fell behind by chance is forgiven", stages: []Point{{10, 10}, {20, 15}, {30, 30}, {40, 26}}, last: 2, next: 3},
+		{name: "stages in any order, closed loops between",
+			stages: []Point{{40, 26}, {0, 99}, {10, 10}, {30, 25}, {20, 20}}, last: 4, next: 3},
+		{name: "one that fell behind by chance is forgiven",
+			stages: []Point{{10, 10}, {20, 15}, {30, 30}, {40, 26}}, last: 2, next: 3},
 		{name: "more than was offered is kept up", stages: []Point{{10, 12}, {20, 5}}, last: 0, next: 1},
 		{name: "all kept up: the last two", stages: []Point{{10, 10}, {20, 20}, {30, 30}}, last: 1, next: 2},
 		{name: "a single stage that kept up", stages: []Point{{0, 30}, {10, 10}}, none: true},
@@ -412,14 +441,17 @@ func TestRatesOfASweep(t *testing.T) {
 	}{
 		{name: "a quarter of the way", between: runplan.Between{Low: 0, High: 1, Fraction: 0.25}, want: 15},
 		{name: "the middle of the knee", between: runplan.Between{Low: 2, High: 5, Fraction: 0.5, Knee: true}, want: 30},
-		{name: "the knee of stages that all kept up", between: runplan.Between{Low: 2, High: 3, Fraction: 0.5, Knee: true}, want: 20},
-		{name: "no knee where none kept up", between: runplan.Between{Low: 4, High: 5, Fraction: 0.5, Knee: true}, err: "none of them kept up"},
+		{name: "the knee of stages that all kept up",
+			between: runplan.Between{Low: 2, High: 3, Fraction: 0.5, Knee: true}, want: 20},
+		{name: "no knee where none kept up", between: runplan.Between{Low: 4, High: 5, Fraction: 0.5, Knee: true},
+			err: "none of them kept up"},
 		{name: "a stage that has not run", between: runplan.Between{Low: 0, High: 6}, err: "only 6 have run"},
 		{name: "nothing was reached", between: runplan.Between{Low: 0, High: 0, Fraction: 0}, want: 5},
 	}
 	for _, tt := range tests {
 		got, err := Rate(tt.between, stages)
-		if tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) || tt.err == "" && (err != nil || math.Abs(got-tt.want) > 1e-9) {
+		if tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) ||
+			tt.err == "" && (err != nil || math.Abs(got-tt.want) > 1e-9) {
 			t.Errorf("%s: %v, %v", tt.name, got, err)
 		}
 	}
