@@ -1,29 +1,29 @@
 // Package omission computes what a correct load generator must report when the server stands still for a while: the
 // analytic side of the test for coordinated omission. It measures nothing.
 //
-// The server takes TTFT to the first token and E2E to the end of an answer, whatever else it does, and from At on stands
-// still for Freeze: nothing is sent, and all that is due later is due later by Freeze. Requests are meant to be sent at a
-// rate r, all through a window T; S is the length of the freeze.
+// The server takes TTFT to the first token and E2E to the end of an answer, whatever else it does, and from At on
+// stands still for Freeze: nothing is sent, and all that is due later is due later by Freeze. Requests are meant to be
+// sent at a rate r, all through a window T; S is the length of the freeze.
 //
-// Without a cap the requests of the freeze, r·S of them, wait S down to 0, uniformly, and the r·TTFT that were under way
-// to their first token wait S. So the longest (1-p)·T seconds of arrivals tell the p-quantile:
+// Without a cap the requests of the freeze, r·S of them, wait S down to 0, uniformly, and the r·TTFT that were under
+// way to their first token wait S. So the longest (1-p)·T seconds of arrivals tell the p-quantile:
 //
 //	ttft_intended(p) = TTFT + S                          where (1-p)T <= TTFT
 //	                 = TTFT + S - ((1-p)T - TTFT)        up to (1-p)T = TTFT + S
 //	                 = TTFT                              beyond
 //
-// A cap of C requests in flight with a queue lets only C of them reach the frozen server; the others wait in the client.
-// After the freeze they leave it C per E2E while new ones arrive at r: the load on the slots is rho = r·E2E/C, and the
-// queue is empty only S/(1-rho) after the freeze began. All who come until then wait: a request that comes x after the
-// beginning waits S - x(1-rho). The waits are as uniform in [0, S] as before, but of r·S/(1-rho) requests:
+// A cap of C requests in flight with a queue lets only C of them reach the frozen server; the others wait in the
+// client. After the freeze they leave it C per E2E while new ones arrive at r: the load on the slots is rho = r·E2E/C,
+// and the queue is empty only S/(1-rho) after the freeze began. All who come until then wait: a request that comes x
+// after the beginning waits S - x(1-rho). The waits are as uniform in [0, S] as before, but of r·S/(1-rho) requests:
 //
 //	ttft_intended(p) = TTFT + S - ((1-p)T - TTFT)(1-rho)
 //
 // That is a fluid: the slots come free in waves, which moves single requests by up to E2E(1-rho); Play has the waves.
-// Latency from the send sees none of it: C requests wait, all others seem to be served at once, and where C/(r·T) is below
-// 1-p the quantile does not move at all. That is coordinated omission. With rho >= 1 the queue never empties. A cap that
-// drops has C less r·E2E requests wait S and a little less, and the rest of the freeze as dropped requests, which have no
-// latency and count as errors.
+// Latency from the send sees none of it: C requests wait, all others seem to be served at once, and where C/(r·T) is
+// below 1-p the quantile does not move at all. That is coordinated omission. With rho >= 1 the queue never empties. A
+// cap that drops has C less r·E2E requests wait S and a little less, and the rest of the freeze as dropped requests,
+// which have no latency and count as errors.
 package omission
 
 import (
