@@ -58,7 +58,8 @@ func newApp(s Streams) *cli.App {
 			reportCommand(s), exportCommand(s), importCommand(s), fetchCommand(s),
 			imagesCommand(s), bundleCommand(s),
 			bootstrapCommand(s), targetCommand(s), janitorCommand(s), doctorCommand(s), reachCommand(s),
-			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(), experimentCommand(s), matrixCommand(s),
+			profilesCommand(s), explainCommand(s), versionCommand(s), completionCommand(s), stepCommand(),
+			experimentCommand(s), matrixCommand(s),
 		},
 	}
 	for _, c := range app.Commands {
@@ -83,7 +84,8 @@ func prepare(c *cli.Command) {
 
 func usageError(c *cli.Context, err error, _ bool) error {
 	verb := strings.TrimPrefix(c.Command.HelpName, "bflow")
-	return step.Usagef("reading flags: %v%s; see %s --help", err, meant(c, err), strings.TrimSpace("bflow "+strings.TrimSpace(verb)))
+	return step.Usagef("reading flags: %v%s; see %s --help",
+		err, meant(c, err), strings.TrimSpace("bflow "+strings.TrimSpace(verb)))
 }
 
 // meant suggests the flag that somebody may have meant who wrote an unknown one.
@@ -105,7 +107,8 @@ func help(c *cli.Context) error {
 // group is a command that only holds others.
 func group(c *cli.Context) error {
 	if word := c.Args().First(); word != "" {
-		return step.Usagef("unknown command %q%s; see bflow %s --help", word, suggestion(c.Command.Subcommands, word), c.Command.Name)
+		return step.Usagef("unknown command %q%s; see bflow %s --help",
+			word, suggestion(c.Command.Subcommands, word), c.Command.Name)
 	}
 	return cli.ShowSubcommandHelp(c)
 }

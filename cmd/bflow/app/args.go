@@ -109,7 +109,8 @@ func near(word string, known []string) string {
 // oneArg returns the single argument of a command.
 func oneArg(c *cli.Context, what string) (string, error) {
 	if c.NArg() != 1 {
-		return "", step.Usagef("reading arguments of %q: want one %s, got %d arguments; see bflow %s --help", c.Command.FullName(), what, c.NArg(), c.Command.FullName())
+		return "", step.Usagef("reading arguments of %q: want one %s, got %d arguments; see bflow %s --help",
+			c.Command.FullName(), what, c.NArg(), c.Command.FullName())
 	}
 	return c.Args().First(), requireName(c.Args().First(), what)
 }

@@ -28,16 +28,21 @@ func bootstrapCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "bootstrap",
 		Usage: "install bflow on a cluster, with Tekton and Kueue where they are missing",
-		Description: "Installs what is missing and does not touch what others have installed. Running it again changes nothing. " +
+		Description: "Installs what is missing and does not touch what others have installed. Running it again " +
+			"changes nothing. " +
 			"The manifests are part of this program, so only the cluster must be reachable.",
 		Flags: installFlags(
 			&cli.BoolFlag{Name: "single-cluster", Usage: "use this one cluster for runs and model servers"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the changes as a diff without applying them"},
 			&cli.BoolFlag{Name: "export", Usage: "print the manifests instead of applying them; needs no cluster"},
-			&cli.BoolFlag{Name: "digests", Usage: "with --export: look up the digests of Tekton's and Kueue's images in their registries, as an installation does"},
+			&cli.BoolFlag{
+				Name: "digests", Usage: "with --export: look up the digests of Tekton's and Kueue's images in their " +
+					"registries, as an installation does",
+			},
 		),
 		Action: func(c *cli.Context) error { return bootstrapAction(c, s) },
-		Subcommands: []*cli.Command{bootstrapStatusCommand(s), bootstrapUpgradeCommand(s), bootstrapUninstallCommand(s), bootstrapImagesCommand(s),
+		Subcommands: []*cli.Command{bootstrapStatusCommand(s), bootstrapUpgradeCommand(s), bootstrapUninstallCommand(s),
+			bootstrapImagesCommand(s),
 			bootstrapNamespaceCommand(s)},
 	}
 }
@@ -46,8 +51,13 @@ func bootstrapCommand(s Streams) *cli.Command {
 func mirrorFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "registry", Usage: "REGISTRY[/PATH] of a mirror that replaces the registry of every image"},
-		&cli.StringFlag{Name: "image-map", Usage: "YAML file with lines FROM: TO, where FROM is an image, a repository, or a prefix that ends in /"},
-		&cli.StringFlag{Name: "controller-image", Usage: "image of bflow-controller (default: from --lock or --image-prefix)"},
+		&cli.StringFlag{
+			Name:  "image-map",
+			Usage: "YAML file with lines FROM: TO, where FROM is an image, a repository, or a prefix that ends in /",
+		},
+		&cli.StringFlag{
+			Name: "controller-image", Usage: "image of bflow-controller (default: from --lock or --image-prefix)",
+		},
 		&cli.StringFlag{Name: "image-prefix", Usage: "registry and path of bflow's images, referenced by tag"},
 		lockFlag(),
 	}, more...)
@@ -55,16 +65,30 @@ func mirrorFlags(more ...cli.Flag) []cli.Flag {
 
 func installFlags(more ...cli.Flag) []cli.Flag {
 	flags := []cli.Flag{
-		&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace for runs, added to the existing ones; repeatable or comma-separated (default: " + objects.DefaultNamespace + ")"},
+		&cli.StringSliceFlag{
+			Name: "namespace", Aliases: []string{"n"}, Usage: "namespace for runs, added to the existing ones; " +
+				"repeatable or comma-separated (default: " + objects.DefaultNamespace + ")",
+		},
 		&cli.StringFlag{Name: "overlay", Usage: "vanilla, openshift, air-gapped or dev (default: chosen by platform)"},
-		&cli.StringFlag{Name: "load-node-selector", Usage: "KEY=VALUE[,...]: labels of the nodes for task pods (default: nodes without GPUs, if a label identifies them)"},
-		&cli.StringSliceFlag{Name: "controller-flag", Usage: "pass a flag to bflow-controller, such as --controller-flag=--force-after=5m; repeatable"},
+		&cli.StringFlag{
+			Name: "load-node-selector", Usage: "KEY=VALUE[,...]: labels of the nodes for task pods (default: nodes " +
+				"without GPUs, if a label identifies them)",
+		},
+		&cli.StringSliceFlag{
+			Name:  "controller-flag",
+			Usage: "pass a flag to bflow-controller, such as --controller-flag=--force-after=5m; repeatable",
+		},
 	}
 	flags = append(flags, componentFlags(component.Flags(component.All()))...)
 	flags = append(flags,
 		&cli.BoolFlag{Name: "adopt", Usage: "take over Tekton and Kueue from others who installed them"},
-		&cli.BoolFlag{Name: "force-conflicts", Usage: "take ownership of fields that other field managers own, except replicas and resources"},
-		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long to wait for each component to become ready"},
+		&cli.BoolFlag{
+			Name:  "force-conflicts",
+			Usage: "take ownership of fields that other field managers own, except replicas and resources",
+		},
+		&cli.DurationFlag{
+			Name: "timeout", Value: 5 * time.Minute, Usage: "how long to wait for each component to become ready",
+		},
 	)
 	return kubeFlags(mirrorFlags(slices.Concat(flags, keepFlags(), more)...)...)
 }
@@ -94,14 +118,16 @@ func installOptions(c *cli.Context) (bootstrap.Options, error) {
 	for _, n := range c.StringSlice("namespace") {
 		namespaces = append(namespaces, strings.Split(n, ",")...)
 	}
-	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image, Client: client, LoadNodes: nodes,
+	o := bootstrap.Options{Version: step.Version, Namespaces: namespaces, Overlay: c.String("overlay"), Image: image,
+		Client: client, LoadNodes: nodes,
 		Controller: controller, Components: settings,
-		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Timeout: c.Duration("timeout")}
+		Registry: c.String("registry"), ImageMap: images, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"),
+		Timeout: c.Duration("timeout")}
 	return o, step.Exit(contract.ExitUsage, o.Validate())
 }
 
-// ownImages are the images of the controller and of bflow itself that the flags name, "" where they name none: the second
-// is beside the first then.
+// ownImages are the images of the controller and of bflow itself that the flags name, "" where they name none: the
+// second is beside the first then.
 func ownImages(c *cli.Context) (controller, client string, err error) {
 	const name = "bflow-controller"
 	if image := c.String("controller-image"); image != "" {
@@ -134,7 +160,8 @@ func bootstrapAction(c *cli.Context, s Streams) error {
 		return group(c)
 	}
 	if !c.Bool("single-cluster") {
-		return step.Usagef("reading flags of \"bootstrap\": give --single-cluster, so that runs and model servers share the cluster of the kubeconfig")
+		return step.Usagef("reading flags of \"bootstrap\": give --single-cluster, so that runs and model servers " +
+			"share the cluster of the kubeconfig")
 	}
 	o, err := installOptions(c)
 	if err != nil {
@@ -210,10 +237,11 @@ func bootstrapStatusCommand(s Streams) *cli.Command {
 
 func bootstrapUpgradeCommand(s Streams) *cli.Command {
 	return &cli.Command{
-		Name:        "upgrade",
-		Usage:       "upgrade an installation to the versions of this bflow",
-		Description: "Keeps the flags of the installation except for those given now, and deletes objects that this version no longer has.",
-		Flags:       installFlags(&cli.BoolFlag{Name: "dry-run", Usage: "print the changes as a diff without applying them"}),
+		Name:  "upgrade",
+		Usage: "upgrade an installation to the versions of this bflow",
+		Description: "Keeps the flags of the installation except for those given now, and deletes objects that this " +
+			"version no longer has.",
+		Flags: installFlags(&cli.BoolFlag{Name: "dry-run", Usage: "print the changes as a diff without applying them"}),
 		Action: func(c *cli.Context) error {
 			o, err := installOptions(c)
 			if err != nil {
@@ -236,11 +264,15 @@ func bootstrapUninstallCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "uninstall",
 		Usage: "remove what bootstrap installed",
-		Description: "Ends all runs, then deletes exactly what bootstrap created. Keeps objects of others, with their namespaces and CRDs. " +
+		Description: "Ends all runs, then deletes exactly what bootstrap created. Keeps objects of others, with " +
+			"their namespaces and CRDs. " +
 			"Keeps the results of runs unless --data is given or you confirm their deletion.",
 		Flags: kubeFlags(
 			&cli.BoolFlag{Name: "data", Usage: "also delete the results of runs"},
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "uninstall without asking; data is kept unless --data is given"},
+			&cli.BoolFlag{
+				Name: "yes", Aliases: []string{"y"},
+				Usage: "uninstall without asking; data is kept unless --data is given",
+			},
 			&cli.DurationFlag{Name: "timeout", Value: 15 * time.Minute, Usage: "how long to wait for each step"},
 		),
 		Action: func(c *cli.Context) error {
@@ -268,7 +300,8 @@ func bootstrapUninstallCommand(s Streams) *cli.Command {
 func asker(ctx context.Context, s Streams) (func(string) bool, error) {
 	in, ok := s.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return nil, step.Usagef("reading flags of \"uninstall\": there is no terminal to ask for confirmation; give --yes, and --data to also delete results")
+		return nil, step.Usagef("reading flags of \"uninstall\": there is no terminal to ask for confirmation; give " +
+			"--yes, and --data to also delete results")
 	}
 	return questions(ctx, in, s.Err), nil
 }
@@ -289,10 +322,11 @@ func questions(ctx context.Context, in io.Reader, out io.Writer) func(string) bo
 
 func bootstrapImagesCommand(s Streams) *cli.Command {
 	return &cli.Command{
-		Name:        "images",
-		Usage:       "list the images that bootstrap installs, to mirror them",
-		Description: "Prints one image per line by its public name, followed by its mirrored name if --registry or --image-map is given. Needs no cluster.",
-		Flags:       mirrorFlags(),
+		Name:  "images",
+		Usage: "list the images that bootstrap installs, to mirror them",
+		Description: "Prints one image per line by its public name, followed by its mirrored name if --registry or " +
+			"--image-map is given. Needs no cluster.",
+		Flags: mirrorFlags(),
 		Action: func(c *cli.Context) error {
 			o, err := installOptions(c)
 			if err != nil {

@@ -9,12 +9,15 @@ import (
 	"bflow.dev/bflow/bootstrap/component"
 )
 
-// TestComponentsDefineTheirFlags: a component says what a flag is called and of which kind; the command line does the rest.
+// TestComponentsDefineTheirFlags: a component says what a flag is called and of which kind; the command line does the
+// rest.
 func TestComponentsDefineTheirFlags(t *testing.T) {
 	echo := func(given []string) (any, error) { return given, nil }
 	defined := []component.Flag{
-		{Name: "word", Key: "word", Kind: component.Text, Parse: echo}, {Name: "item", Key: "items", Kind: component.Texts, Parse: echo},
-		{Name: "count", Key: "count", Kind: component.Number, Parse: echo}, {Name: "on", Key: "on", Kind: component.Switch, Parse: echo},
+		{Name: "word", Key: "word", Kind: component.Text, Parse: echo},
+		{Name: "item", Key: "items", Kind: component.Texts, Parse: echo},
+		{Name: "count", Key: "count", Kind: component.Number, Parse: echo},
+		{Name: "on", Key: "on", Kind: component.Switch, Parse: echo},
 	}
 	for _, row := range []struct {
 		name, args string

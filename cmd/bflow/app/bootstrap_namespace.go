@@ -12,7 +12,9 @@ import (
 )
 
 func bootstrapNamespaceCommand(s Streams) *cli.Command {
-	timeout := &cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long to wait until objects are ready or deleted"}
+	timeout := &cli.DurationFlag{
+		Name: "timeout", Value: 5 * time.Minute, Usage: "how long to wait until objects are ready or deleted",
+	}
 	return &cli.Command{
 		Name:  "namespace",
 		Usage: "add and remove namespaces for runs on a cluster where bflow is installed",
@@ -20,7 +22,8 @@ func bootstrapNamespaceCommand(s Streams) *cli.Command {
 			Name:      "add",
 			Usage:     "set up a namespace for runs, or update its setup",
 			ArgsUsage: "NAME",
-			Description: "Creates the namespace if it does not exist, and in it the service accounts, RBAC, queues and ConfigMap that bootstrap creates. " +
+			Description: "Creates the namespace if it does not exist, and in it the service accounts, RBAC, queues " +
+				"and ConfigMap that bootstrap creates. " +
 				"Leaves the rest of the installation unchanged.",
 			Flags: kubeFlags(
 				&cli.BoolFlag{Name: "adopt", Usage: "take over existing objects that have the names of bflow's objects"},
@@ -31,10 +34,14 @@ func bootstrapNamespaceCommand(s Streams) *cli.Command {
 			Name:      "remove",
 			Usage:     "drain a namespace for runs and remove its setup",
 			ArgsUsage: "NAME",
-			Description: "Fails while runs are queued or running there, unless --wait is given. Deletes the namespace if bootstrap created it " +
+			Description: "Fails while runs are queued or running there, unless --wait is given. Deletes the " +
+				"namespace if bootstrap created it " +
 				"and it holds nothing else. Keeps objects of others, and the results of runs unless --data is given.",
 			Flags: kubeFlags(
-				&cli.DurationFlag{Name: "wait", Usage: "how long to wait for runs that are queued or running there (default: do not wait)"},
+				&cli.DurationFlag{
+					Name:  "wait",
+					Usage: "how long to wait for runs that are queued or running there (default: do not wait)",
+				},
 				&cli.BoolFlag{Name: "data", Usage: "also delete the results of runs"},
 				timeout),
 			Action: onNamespace(s, (*bootstrap.Hub).RemoveNamespace),
@@ -49,7 +56,8 @@ func onNamespace(s Streams, do func(*bootstrap.Hub, context.Context, bootstrap.N
 		if err != nil {
 			return err
 		}
-		o := bootstrap.NamespaceOptions{Name: name, Version: step.Version, Adopt: c.Bool("adopt"), Force: c.Bool("force-conflicts"), Data: c.Bool("data"),
+		o := bootstrap.NamespaceOptions{Name: name, Version: step.Version, Adopt: c.Bool("adopt"),
+			Force: c.Bool("force-conflicts"), Data: c.Bool("data"),
 			Wait: c.Duration("wait"), Timeout: c.Duration("timeout")}
 		if err := step.Exit(contract.ExitUsage, o.Validate()); err != nil {
 			return err

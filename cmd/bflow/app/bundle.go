@@ -33,13 +33,19 @@ func bundlePushCommand(s Streams) *cli.Command {
 		ArgsUsage: "REF",
 		Flags: []cli.Flag{
 			lockFlag(),
-			&cli.StringFlag{Name: "image-prefix", Usage: "registry and path of the task images, referenced by tag, instead of --lock"},
-			&cli.StringFlag{Name: "out", Usage: "write the bundle to this file, a tarball of an OCI layout, instead of pushing it"},
+			&cli.StringFlag{
+				Name:  "image-prefix",
+				Usage: "registry and path of the task images, referenced by tag, instead of --lock",
+			},
+			&cli.StringFlag{
+				Name: "out", Usage: "write the bundle to this file, a tarball of an OCI layout, instead of pushing it",
+			},
 			insecureFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return step.Usagef("reading arguments of %q: want one reference, such as registry.example/team/bflow/tasks:%s", c.Command.FullName(), compile.Tag(step.Version))
+				return step.Usagef("reading arguments of %q: want one reference, such as "+
+					"registry.example/team/bflow/tasks:%s", c.Command.FullName(), compile.Tag(step.Version))
 			}
 			img, err := bundleImage(c)
 			if err != nil {

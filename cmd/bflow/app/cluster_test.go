@@ -49,27 +49,35 @@ func tekton(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: tekton starts | fails TASK CODE WORDS | succeeds; there are %d runs", len(runs))
 	}
 	name := filepath.Base(runs[0])
-	condition := map[string]any{"type": "Succeeded", "status": "Unknown", "reason": "Running", "message": "Tasks Completed: 0"}
+	condition := map[string]any{
+		"type": "Succeeded", "status": "Unknown", "reason": "Running", "message": "Tasks Completed: 0",
+	}
 	switch args[0] {
 	case "fails":
-		condition = map[string]any{"type": "Succeeded", "status": "False", "reason": "Failed", "message": "Tasks Completed: 1 (Failed: 1)"}
+		condition = map[string]any{
+			"type": "Succeeded", "status": "False", "reason": "Failed", "message": "Tasks Completed: 1 (Failed: 1)",
+		}
 		task, exit, words := args[1], args[2], strings.Join(args[3:], " ")
 		srv.Say("bench", name+"-"+task+"-pod", "step-"+task, words)
 		srv.EndLog("bench", name+"-"+task+"-pod", "step-"+task)
 		srv.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/"+name+"-"+task, failedTask(srv.Get(runs[0]), task, exit))
 	case "succeeds":
-		condition = map[string]any{"type": "Succeeded", "status": "True", "reason": "Succeeded", "message": "Tasks Completed: 2"}
+		condition = map[string]any{
+			"type": "Succeeded", "status": "True", "reason": "Succeeded", "message": "Tasks Completed: 2",
+		}
 	}
 	srv.Change(runs[0], func(o apitest.Object) {
 		delete(o["spec"].(apitest.Object), "status")
 		o["status"] = map[string]any{"conditions": []any{condition}, "startTime": time.Now().UTC().Format(time.RFC3339),
-			"pipelineSpec":    map[string]any{"tasks": []any{map[string]any{"name": "provision"}}, "finally": []any{map[string]any{"name": "finish"}}},
-			"childReferences": []any{map[string]any{"name": name + "-provision", "pipelineTaskName": "provision", "kind": "TaskRun"}}}
+			"pipelineSpec": map[string]any{"tasks": []any{map[string]any{"name": "provision"}},
+				"finally": []any{map[string]any{"name": "finish"}}},
+			"childReferences": []any{
+				map[string]any{"name": name + "-provision", "pipelineTaskName": "provision", "kind": "TaskRun"}}}
 	})
 }
 
-// serveResults plays the volume of the one run that there is, which holds a folder, and the pod that shows it; RUN is the
-// name of the run: results FOLDER
+// serveResults plays the volume of the one run that there is, which holds a folder, and the pod that shows it; RUN is
+// the name of the run: results FOLDER
 func serveResults(ts *testscript.TestScript, neg bool, args []string) {
 	srv := *ts.Value(servers{}).(**apitest.Server)
 	runs := srv.List("/apis/tekton.dev/v1/namespaces/bench/pipelineruns/")
@@ -84,10 +92,18 @@ func serveResults(ts *testscript.TestScript, neg bool, args []string) {
 	labels := func(task string) map[string]any {
 		return map[string]any{"labels": map[string]any{"tekton.dev/pipelineRun": name, "tekton.dev/pipelineTask": task}}
 	}
-	srv.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/"+name+"-provision", map[string]any{"metadata": labels("provision"),
-		"spec": map[string]any{"workspaces": []any{map[string]any{"name": "run", "persistentVolumeClaim": map[string]any{"claimName": "pvc"}}}}})
-	srv.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/"+name+"-collect", map[string]any{"metadata": labels("collect"), "spec": map[string]any{},
-		"status": map[string]any{"taskSpec": map[string]any{"steps": []any{map[string]any{"name": "collect", "image": "reg.example/collect@sha256:1"}}}}})
+	srv.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/"+name+"-provision",
+		map[string]any{"metadata": labels("provision"),
+			"spec": map[string]any{
+				"workspaces": []any{
+					map[string]any{"name": "run", "persistentVolumeClaim": map[string]any{"claimName": "pvc"}}},
+			}})
+	srv.Put("/apis/tekton.dev/v1/namespaces/bench/taskruns/"+name+"-collect",
+		map[string]any{"metadata": labels("collect"), "spec": map[string]any{},
+			"status": map[string]any{
+				"taskSpec": map[string]any{
+					"steps": []any{map[string]any{"name": "collect", "image": "reg.example/collect@sha256:1"}}},
+			}})
 	srv.OnCreate(func(q apitest.Request, pod apitest.Object) {
 		if q.Resource != "pods" {
 			return
@@ -112,5 +128,8 @@ func failedTask(pr apitest.Object, task, exit string) map[string]any {
 		"status": map[string]any{"podName": run + "-" + task + "-pod",
 			"conditions": []any{map[string]any{"type": "Succeeded", "status": "False", "reason": "Failed",
 				"message": `"step-` + task + `" exited with code ` + exit + `: Error`}},
-			"steps": []any{map[string]any{"name": task, "container": "step-" + task, "terminated": map[string]any{"exitCode": number}}}}}
+			"steps": []any{
+				map[string]any{"name": task, "container": "step-" + task,
+					"terminated": map[string]any{"exitCode": number}},
+			}}}
 }

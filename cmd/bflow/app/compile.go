@@ -23,26 +23,43 @@ func compileFlags(more ...cli.Flag) []cli.Flag {
 func submitFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		namespaceFlag(),
-		&cli.StringFlag{Name: "platform", Value: compile.Kubernetes, Usage: "platform of the cluster: kubernetes or openshift"},
+		&cli.StringFlag{
+			Name: "platform", Value: compile.Kubernetes, Usage: "platform of the cluster: kubernetes or openshift",
+		},
 		&cli.StringFlag{Name: "bundle", Usage: "REF@sha256:... of the bundle with the Tasks"},
-		&cli.StringFlag{Name: "results-claim", Usage: "PersistentVolumeClaim that all runs share for their results (default: one volume per run)"},
-		&cli.StringSliceFlag{Name: "load-node-selector", Usage: "KEY=VALUE: label of the nodes for task pods, which need no GPU; repeatable"},
-		&cli.StringFlag{Name: "load-cpu", Usage: "CPU request of a load generator, such as 500m or 4 (default: 1, or less if bootstrap found only small nodes)"},
+		&cli.StringFlag{
+			Name:  "results-claim",
+			Usage: "PersistentVolumeClaim that all runs share for their results (default: one volume per run)",
+		},
+		&cli.StringSliceFlag{
+			Name:  "load-node-selector",
+			Usage: "KEY=VALUE: label of the nodes for task pods, which need no GPU; repeatable",
+		},
+		&cli.StringFlag{
+			Name: "load-cpu", Usage: "CPU request of a load generator, such as 500m or 4 (default: 1, or less if " +
+				"bootstrap found only small nodes)",
+		},
 		&cli.BoolFlag{Name: "no-queue", Usage: "start at once, without waiting for admission by Kueue"},
 	}, more...)
 }
 
 func namespaceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of the runs, on the hub and on their targets (default: from the experiment)"}
+	return &cli.StringFlag{
+		Name: "namespace", Aliases: []string{"n"},
+		Usage: "namespace of the runs, on the hub and on their targets (default: from the experiment)",
+	}
 }
 
 func flatFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "flat", Usage: "submit an independent run for every point, all at once, instead of a matrix"}
+	return &cli.BoolFlag{
+		Name: "flat", Usage: "submit an independent run for every point, all at once, instead of a matrix",
+	}
 }
 
 func compileOptions(c *cli.Context, sum string) compile.Options {
 	return compile.Options{Version: step.Version, Input: sum, Platform: c.String("platform"),
-		ImagePrefix: c.String("image-prefix"), Bundle: c.String("bundle"), ResultsClaim: c.String("results-claim"), NoQueue: c.Bool("no-queue"), Matrix: !c.Bool("flat"),
+		ImagePrefix: c.String("image-prefix"), Bundle: c.String("bundle"), ResultsClaim: c.String("results-claim"),
+		NoQueue: c.Bool("no-queue"), Matrix: !c.Bool("flat"),
 		NodeSelector: labelsOf(c.StringSlice("load-node-selector")), LoadCPU: c.String("load-cpu")}
 }
 
@@ -61,7 +78,10 @@ func compileCommand(s Streams) *cli.Command {
 		Name:      "compile",
 		Usage:     "print the Tekton objects of an experiment",
 		ArgsUsage: "FILE...",
-		Flags:     compileFlags(&cli.StringFlag{Name: "out", Usage: "folder to write one file per object to: OUT/shared for kubectl apply, OUT/runs for kubectl create (default: standard output)"}),
+		Flags: compileFlags(&cli.StringFlag{
+			Name: "out", Usage: "folder to write one file per object to: OUT/shared for kubectl apply, OUT/runs for " +
+				"kubectl create (default: standard output)",
+		}),
 		Action: func(c *cli.Context) error {
 			in, err := readFiles(c, s, spec.Options{})
 			if err != nil {
@@ -100,6 +120,7 @@ func compileCommand(s Streams) *cli.Command {
 // nameSecrets says which Secrets somebody has to make: compiled objects never hold a credential.
 func nameSecrets(s Streams, list []literal.Secret) {
 	for _, secret := range list {
-		fmt.Fprintf(s.Err, "warning: create Secret %q with key %q: the file contains this credential as a literal\n", secret.Name, secret.Key)
+		fmt.Fprintf(s.Err, "warning: create Secret %q with key %q: the file contains this credential as a literal\n",
+			secret.Name, secret.Key)
 	}
 }

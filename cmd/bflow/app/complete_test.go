@@ -32,7 +32,8 @@ func TestCompletionOffersWhatMayCome(t *testing.T) {
 		{"no run where none is", []string{"status", ""}, "", ""},
 	} {
 		got := strings.Fields(bflow(t, append(row.line, completionFlag)...))
-		if row.want == "" && len(got) > 0 || row.want != "" && !slices.Contains(got, row.want) || row.not != "" && slices.Contains(got, row.not) {
+		if row.want == "" && len(got) > 0 || row.want != "" && !slices.Contains(got, row.want) ||
+			row.not != "" && slices.Contains(got, row.not) {
 			t.Errorf("%s: %q gets %q; want %q and not %q", row.name, row.line, got, row.want, row.not)
 		}
 	}
@@ -44,7 +45,8 @@ func TestCompletionKnowsRunsAndMatrices(t *testing.T) {
 	t.Setenv("HOME", root)
 	for name, journal := range map[string]string{
 		"tiny-1": `{"time":"2026-11-25T12:00:00Z","kind":"attempt_started","attempt":1,"runId":"tiny-1"}`,
-		"two-m1": `{"time":"2026-11-25T12:00:00Z","kind":"attempt_started","attempt":1,"runId":"two-m1","matrix":"two-20261125"}`,
+		"two-m1": `{"time":"2026-11-25T12:00:00Z","kind":"attempt_started","attempt":1,"runId":"two-m1",` +
+			`"matrix":"two-20261125"}`,
 	} {
 		dir := filepath.Join(root, name, "local")
 		if err := os.MkdirAll(dir, 0o755); err != nil {

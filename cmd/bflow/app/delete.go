@@ -15,8 +15,9 @@ func deleteCommand(s Streams) *cli.Command {
 		Usage:     "delete runs and all their objects and results",
 		ArgsUsage: "RUN...",
 		Flags: findFlags(yesFlag(),
-			&cli.BoolFlag{Name: "force", Usage: "on a cluster: also delete a run that has not ended; without bflow-controller, clean up " +
-				"from here and report what could not be verified"},
+			&cli.BoolFlag{Name: "force",
+				Usage: "on a cluster: also delete a run that has not ended; without bflow-controller, clean up " +
+					"from here and report what could not be verified"},
 			&cli.BoolFlag{Name: "keep-results",
 				Usage: "on a cluster: fetch the results first, and keep that copy"}),
 		Action: func(c *cli.Context) error {

@@ -21,12 +21,22 @@ func doctorCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
 		Usage: "check a cluster for problems, and say how to fix them",
-		Description: "Checks permissions, versions, queues, storage, GPUs, Pod Security and clocks, and starts a pod for a few seconds " +
+		Description: "Checks permissions, versions, queues, storage, GPUs, Pod Security and clocks, and starts a pod " +
+			"for a few seconds " +
 			"to pull the images and to check what pods can reach. Changes nothing else. Exits with 1 if a check fails.",
 		Flags: kubeFlags(outputFlag(),
-			&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Value: objects.DefaultNamespace, Usage: "namespace for runs to check"},
-			&cli.StringSliceFlag{Name: "reach", Usage: "URL that pods must reach, such as a model mirror or an MLflow server; repeatable (default: https://huggingface.co, as a warning only)"},
-			&cli.StringFlag{Name: "image-prefix", Usage: "registry and path of the images (default: those of the controller's image)"},
+			&cli.StringFlag{
+				Name: "namespace", Aliases: []string{"n"}, Value: objects.DefaultNamespace,
+				Usage: "namespace for runs to check",
+			},
+			&cli.StringSliceFlag{
+				Name: "reach", Usage: "URL that pods must reach, such as a model mirror or an MLflow server; " +
+					"repeatable (default: https://huggingface.co, as a warning only)",
+			},
+			&cli.StringFlag{
+				Name:  "image-prefix",
+				Usage: "registry and path of the images (default: those of the controller's image)",
+			},
 			&cli.StringFlag{Name: "image-tag", Usage: "tag of the images (default: the tag of the controller's image)"},
 			&cli.BoolFlag{Name: "no-pod", Usage: "start no pod, so images and the network of pods are not checked"},
 			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "how long to wait for the pod to pull the images"},

@@ -33,7 +33,8 @@ func experimentCommand(s Streams) *cli.Command {
 			on := runs.Console{Out: s.Err, Err: s.Err, Now: time.Now} // a log has one order, which two pipes do not keep
 			access := func() (*kube.Config, error) { return podAccess(c) }
 			code, err := experiment.Run(c.Context, on, access, experiment.Options{
-				Namespace: c.String("namespace"), PipelineRun: c.String("pipelinerun"), TaskRun: c.String("taskrun"), GitDir: c.String("git-dir"),
+				Namespace: c.String("namespace"), PipelineRun: c.String("pipelinerun"), TaskRun: c.String("taskrun"),
+				GitDir: c.String("git-dir"),
 				Results: experiment.Results{Verdict: c.String("verdict-result"), Runs: c.String("runs-result"),
 					PlanHashes: c.String("plan-hashes-result")}})
 			return exit(c, code, err)

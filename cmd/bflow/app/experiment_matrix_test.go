@@ -47,7 +47,8 @@ func (d *desk) mayAll() {
 			resource += "/" + q.Subresource
 		}
 		granted := slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
-			return slices.Contains(r.APIGroups, q.Group) && slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, q.Verb)
+			return slices.Contains(r.APIGroups, q.Group) && slices.Contains(r.Resources, resource) &&
+				slices.Contains(r.Verbs, q.Verb)
 		})
 		if q.Resource != "" && !granted {
 			d.t.Errorf("account %s may not %s in %q", contract.AccountSubmit, q, q.Group)
@@ -94,16 +95,20 @@ func TestAnExperimentOfSeveralPointsRunsAsAMatrixToItsVerdict(t *testing.T) {
 				t.Fatalf("exit code %d, want %d\n%s", code, row.code, d.err.String())
 			}
 			name := d.matrix()
-			if d.result(contract.ResultVerdict) != row.verdict || d.result(contract.ResultRuns) != name || len(strings.Split(d.result(contract.ResultPlanHashes), ",")) != 3 {
-				t.Errorf("results %q, %q, %q", d.result(contract.ResultVerdict), d.result(contract.ResultRuns), d.result(contract.ResultPlanHashes))
+			if d.result(contract.ResultVerdict) != row.verdict || d.result(contract.ResultRuns) != name ||
+				len(strings.Split(d.result(contract.ResultPlanHashes), ",")) != 3 {
+				t.Errorf("results %q, %q, %q", d.result(contract.ResultVerdict), d.result(contract.ResultRuns),
+					d.result(contract.ResultPlanHashes))
 			}
-			d.says(name+", a matrix of 3 points", "this PipelineRun times out after 1h0m0s", "verdict: "+row.verdict, "bflow report "+name)
+			d.says(name+", a matrix of 3 points", "this PipelineRun times out after 1h0m0s", "verdict: "+row.verdict,
+				"bflow report "+name)
 			d.mayAll()
 		})
 	}
 }
 
-// TestTheMatrixOfAnExperimentBelongsToWhoStartedIt: what its file says of its points holds, and it goes with the PipelineRun.
+// TestTheMatrixOfAnExperimentBelongsToWhoStartedIt: what its file says of its points holds, and it goes with the
+// PipelineRun.
 func TestTheMatrixOfAnExperimentBelongsToWhoStartedIt(t *testing.T) {
 	d := newDesk(t, map[string]string{"experiment": threePoints, "wait": "false"})
 	if code := d.step(eventually.Context(t)); code != 0 {
@@ -116,7 +121,8 @@ func TestTheMatrixOfAnExperimentBelongsToWhoStartedIt(t *testing.T) {
 		t.Errorf("owner %v", owner)
 	}
 	labels, notes := meta["labels"].(apitest.Object), meta["annotations"].(apitest.Object)
-	if labels[contract.LabelParent] != starter || notes[contract.AnnotationStarted] != "a push by jane" || notes[contract.AnnotationSource] != "param experiment" {
+	if labels[contract.LabelParent] != starter || notes[contract.AnnotationStarted] != "a push by jane" ||
+		notes[contract.AnnotationSource] != "param experiment" {
 		t.Errorf("labels %v, annotations %v", labels, notes)
 	}
 	text := jsonText(t, o["spec"])

@@ -14,7 +14,6 @@ import (
 	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/runs/gitsource/gittest"
 )
 
 const (
@@ -65,7 +64,9 @@ func newDesk(t *testing.T, params map[string]string) *desk {
 	d := &desk{t: t, srv: apitest.New(t, "bench"), dir: t.TempDir()}
 	d.srv.ServeRuns()
 	d.srv.Put("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/localqueues/local", map[string]any{})
-	d.srv.Put("/api/v1/namespaces/bench/configmaps/"+contract.ConfigMapHub, map[string]any{"data": map[string]any{"images": "reg.example/bflow", "platform": "openshift"}})
+	d.srv.Put("/api/v1/namespaces/bench/configmaps/"+contract.ConfigMapHub, map[string]any{
+		"data": map[string]any{"images": "reg.example/bflow", "platform": "openshift"},
+	})
 	path, err := d.srv.Kubeconfig(d.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -84,9 +85,10 @@ func newDesk(t *testing.T, params map[string]string) *desk {
 		given = append(given, map[string]any{"name": name, "value": value})
 	}
 	d.srv.Put(benchRuns+starter, map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{contract.AnnotationStarted: "a push by jane"}, "creationTimestamp": "2026-11-22T04:05:06Z"},
-		"spec":     map[string]any{"params": given, "timeouts": map[string]any{"pipeline": "1h0m0s"}},
-		"status":   map[string]any{"pipelineSpec": pipeline.Spec},
+		"metadata": map[string]any{"annotations": map[string]any{contract.AnnotationStarted: "a push by jane"},
+			"creationTimestamp": "2026-11-22T04:05:06Z"},
+		"spec":   map[string]any{"params": given, "timeouts": map[string]any{"pipeline": "1h0m0s"}},
+		"status": map[string]any{"pipelineSpec": pipeline.Spec},
 	})
 	return d
 }
@@ -157,20 +159,24 @@ func TestAnExperimentInTheParamsRunsToItsVerdict(t *testing.T) {
 	}{
 		{"a run that passes", "True", "Succeeded", "pass", 0, "pass"},
 		{"a run that fails", "False", "Failed", "fail", 1, "fail"},
-		{"a run whose numbers are marked as invalid, and which is green for all that", "True", "Succeeded", "invalid", 0, "invalid"},
+		{"a run whose numbers are marked as invalid, and which is green for all that", "True", "Succeeded",
+			"invalid", 0, "invalid"},
 		{"a run that is red and whose numbers cannot be believed", "False", "Failed", "invalid", 4, "invalid"},
 		{"a run that left something behind after it had passed", "False", "Failed", "pass", 1, "fail"},
 		{"a run that came to no verdict", "False", "Failed", "", 1, "fail"},
 		{"a run that somebody cancels", "False", "Cancelled", "", 130, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			d := newDesk(t, map[string]string{"experiment": smallExperiment, "overrides": "load.stages=[{rate: 20, duration: 2s}]"})
+			d := newDesk(t, map[string]string{
+				"experiment": smallExperiment, "overrides": "load.stages=[{rate: 20, duration: 2s}]",
+			})
 			go func() { // the server tells of the end as a controller would: after the run was made
 				eventually.Happens(t.Context(), func() bool { return len(d.children()) > 0 })
 				for _, path := range d.children() {
 					d.srv.Change(path, func(o apitest.Object) {
 						delete(o["spec"].(apitest.Object), "status")
-						o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": row.status, "reason": row.reason, "message": "so it is"}},
+						o["status"] = apitest.Object{"conditions": []any{apitest.Object{
+							"type": "Succeeded", "status": row.status, "reason": row.reason, "message": "so it is"}},
 							"results": []any{apitest.Object{"name": contract.ResultVerdict, "value": row.judged}}}
 					})
 				}
@@ -185,10 +191,12 @@ func TestAnExperimentInTheParamsRunsToItsVerdict(t *testing.T) {
 			meta := run["metadata"].(apitest.Object)
 			labels, notes := meta["labels"].(apitest.Object), meta["annotations"].(apitest.Object)
 			hash := d.result(contract.ResultPlanHashes)
-			if d.result(contract.ResultVerdict) != row.verdict || d.result(contract.ResultRuns) != meta["name"] || !strings.HasPrefix(hash, labels[contract.LabelPlanHash].(string)) {
+			if d.result(contract.ResultVerdict) != row.verdict || d.result(contract.ResultRuns) != meta["name"] ||
+				!strings.HasPrefix(hash, labels[contract.LabelPlanHash].(string)) {
 				t.Errorf("results %q, %q, %q", d.result(contract.ResultVerdict), d.result(contract.ResultRuns), hash)
 			}
-			if labels[contract.LabelParent] != starter || notes[contract.AnnotationStarted] != "a push by jane" || notes[contract.AnnotationSource] != "param experiment" {
+			if labels[contract.LabelParent] != starter || notes[contract.AnnotationStarted] != "a push by jane" ||
+				notes[contract.AnnotationSource] != "param experiment" {
 				t.Errorf("labels %v, annotations %v", labels, notes)
 			}
 			owner := meta["ownerReferences"].([]any)[0].(apitest.Object)
@@ -197,7 +205,8 @@ func TestAnExperimentInTheParamsRunsToItsVerdict(t *testing.T) {
 				t.Errorf("owner %v, want %v", owner, parent)
 			}
 			d.says("this PipelineRun times out after 1h0m0s", "verdict: "+row.verdict)
-			if plan := planHash(t, smallExperiment, "load.stages=[{rate: 20, duration: 2s}]"); plan != labels[contract.LabelPlanHash] {
+			if plan := planHash(t, smallExperiment,
+				"load.stages=[{rate: 20, duration: 2s}]"); plan != labels[contract.LabelPlanHash] {
 				t.Errorf("plan %v, bflow compile says %s", labels[contract.LabelPlanHash], plan)
 			}
 		})
@@ -208,7 +217,8 @@ func TestAnExperimentInTheParamsRunsToItsVerdict(t *testing.T) {
 func planHash(t *testing.T, text, set string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := Main(t.Context(), Streams{In: strings.NewReader(text), Out: &out, Err: &errs}, []string{"bflow", "compile", "-", "--set", set}); code != 0 {
+	if code := Main(t.Context(), Streams{In: strings.NewReader(text), Out: &out, Err: &errs},
+		[]string{"bflow", "compile", "-", "--set", set}); code != 0 {
 		t.Fatal(errs.String())
 	}
 	_, rest, _ := strings.Cut(out.String(), contract.LabelPlanHash+": ")
@@ -233,11 +243,14 @@ func TestASecondTryFindsTheRunsOfTheFirst(t *testing.T) {
 				}
 			}
 			runs := d.children()
-			if len(runs) != 1 || d.result(contract.ResultRuns) != filepath.Base(runs[0]) || d.result(contract.ResultVerdict) != "" ||
+			if len(runs) != 1 || d.result(contract.ResultRuns) != filepath.Base(runs[0]) ||
+				d.result(contract.ResultVerdict) != "" ||
 				len(strings.Split(d.result(contract.ResultPlanHashes), ",")) != row.hashes {
-				t.Fatalf("runs %v, results %q, %q and verdict %q", runs, d.result(contract.ResultRuns), d.result(contract.ResultPlanHashes), d.result(contract.ResultVerdict))
+				t.Fatalf("runs %v, results %q, %q and verdict %q", runs, d.result(contract.ResultRuns),
+					d.result(contract.ResultPlanHashes), d.result(contract.ResultVerdict))
 			}
-			if role := d.srv.Get(runs[0])["metadata"].(apitest.Object)["labels"].(apitest.Object)[contract.LabelRole]; role != row.role {
+			if role := d.srv.Get(
+				runs[0])["metadata"].(apitest.Object)["labels"].(apitest.Object)[contract.LabelRole]; role != row.role {
 				t.Errorf("its role is %v, want %v", role, row.role)
 			}
 			d.mayAll()
@@ -255,7 +268,8 @@ func TestTheEndOfTheTaskAndItsRuns(t *testing.T) {
 		{"a cancelled PipelineRun cancels them", func(s *apitest.Server) {
 			s.Change(benchRuns+starter, func(o apitest.Object) { o["spec"].(apitest.Object)["status"] = "Cancelled" })
 		}, "Cancelled", "it was waiting and will not start"},
-		{"so does one that is deleted", func(s *apitest.Server) { s.Remove(benchRuns + starter) }, "Cancelled", "it was waiting and will not start"},
+		{"so does one that is deleted", func(s *apitest.Server) { s.Remove(benchRuns + starter) }, "Cancelled",
+			"it was waiting and will not start"},
 		{"one that has waited too long lets them go on", func(s *apitest.Server) {
 			s.Put(benchTasks+starter+"-experiment", map[string]any{"spec": map[string]any{"status": "TaskRunCancelled",
 				"statusMessage": "TaskRun cancelled as the PipelineRun it belongs to has timed out."}})
@@ -280,39 +294,6 @@ func TestTheEndOfTheTaskAndItsRuns(t *testing.T) {
 	}
 }
 
-func TestAnExperimentOfARepository(t *testing.T) {
-	r := gittest.Serve(t, "")
-	commit := r.Commit("bench/small.yaml", smallExperiment)
-	r.Push("refs/heads/main")
-	fork := r.Commit("bench/small.yaml", smallExperiment+"\n# theirs\n")
-	r.Push("refs/pull/1/head")
-	d := newDesk(t, map[string]string{"git-url": r.URL, "revision": "main", "path": "bench/small.yaml", "trusted-only": "true", "wait": "false"})
-	if code := d.step(eventually.Context(t)); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, d.err.String())
-	}
-	notes := d.srv.Get(d.children()[0])["metadata"].(apitest.Object)["annotations"].(apitest.Object)
-	if want := r.URL + "@" + commit + ":bench/small.yaml"; notes[contract.AnnotationSource] != want {
-		t.Errorf("source %v, want %s", notes[contract.AnnotationSource], want)
-	}
-	if left, _ := filepath.Glob(filepath.Join(d.dir, "bflow-git-*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
-
-	// The branch moves on: a second try goes by the commit of the first.
-	r.Git(r.Work, "checkout", "-q", commit)
-	r.Commit("bench/small.yaml", strings.Replace(smallExperiment, "rate: 10", "rate: 11", 1))
-	r.Push("refs/heads/main")
-	if code := d.step(eventually.Context(t)); code != 0 || len(d.children()) != 1 {
-		t.Errorf("exit code %d, runs %v\n%s", code, d.children(), d.err.String())
-	}
-
-	d = newDesk(t, map[string]string{"git-url": r.URL, "revision": "refs/pull/1/head", "path": "bench/small.yaml", "trusted-only": "true"})
-	if code := d.step(eventually.Context(t)); code != 1 || len(d.children()) > 0 {
-		t.Errorf("a fork: exit code %d, runs %v", code, d.children())
-	}
-	d.says("commit "+fork+" is on no branch of the repository", "it may come from a fork")
-}
-
 func TestWrongExperimentsMakeNothing(t *testing.T) {
 	for _, row := range []struct {
 		name   string
@@ -320,7 +301,8 @@ func TestWrongExperimentsMakeNothing(t *testing.T) {
 		want   string
 	}{
 		{"nothing is given", nil, `no experiment is given: pass its text as param "experiment"`},
-		{"an unknown field", map[string]string{"experiment": strings.Replace(smallExperiment, "model:", "models:", 1)}, "experiment:7:3: spec.models: unknown field"},
+		{"an unknown field", map[string]string{"experiment": strings.Replace(smallExperiment, "model:", "models:", 1)},
+			"experiment:7:3: spec.models: unknown field"},
 		{"an unknown override", map[string]string{"experiment": smallExperiment, "overrides": "nonsense=1"}, "nonsense"},
 		{"no document of ours", map[string]string{"experiment": "a: 1"}, "experiment:1:1"},
 	} {
@@ -358,39 +340,13 @@ func TestARestartOfTheAPIServerIsLivedThrough(t *testing.T) {
 	d.awaits("retrying, the runs continue")
 	d.srv.Change(d.children()[0], func(o apitest.Object) {
 		delete(o["spec"].(apitest.Object), "status")
-		o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": "True", "reason": "Succeeded"}}}
+		o["status"] = apitest.Object{
+			"conditions": []any{apitest.Object{"type": "Succeeded", "status": "True", "reason": "Succeeded"}},
+		}
 	})
 	d.srv.Down(false)
 	if got := <-code; got != 0 || d.result(contract.ResultVerdict) != "pass" {
 		t.Errorf("exit code %d, verdict %q\n%s", got, d.result(contract.ResultVerdict), d.err.String())
 	}
 	d.says("the cluster answers again")
-}
-
-// TestALiteralCredentialIsNeverReadBack: the answer to a patch is the whole Secret.
-func TestALiteralCredentialIsNeverReadBack(t *testing.T) {
-	text := strings.Replace(smallExperiment, "  load: {data: {input: 16, output: 4}, stages: [{rate: 10, duration: 2s}]}", `  benchmark_profile: own
----
-apiVersion: bflow.dev/v1alpha1
-kind: BenchmarkProfile
-metadata: {name: own}
-spec:
-  guidellm: {backend: {api_key: abc}, profile: {kind: concurrent, streams: [4]}, constraint: [{kind: max_requests, count: 10}]}`, 1)
-	d := newDesk(t, map[string]string{"experiment": text, "wait": "false"})
-	if code := d.step(eventually.Context(t)); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, d.err.String())
-	}
-	made := d.srv.List("/api/v1/namespaces/bench/secrets/")
-	if len(made) != 1 {
-		t.Fatalf("Secrets %v", made)
-	}
-	owners := d.srv.Get(made[0])["metadata"].(apitest.Object)["ownerReferences"].([]any)
-	if len(owners) != 1 || owners[0].(apitest.Object)["name"] != starter {
-		t.Errorf("owners %v", owners)
-	}
-	for _, q := range d.srv.Requests() {
-		if q.Resource == "secrets" && q.Verb != "create" {
-			t.Errorf("%s", q)
-		}
-	}
 }

@@ -17,7 +17,8 @@ func explainCommand(s Streams) *cli.Command {
 		Name:      "explain",
 		Usage:     "explain a field of the files: meaning, type, default, unit",
 		ArgsUsage: "KIND.spec.FIELD",
-		Flags:     []cli.Flag{outputFlag(), &cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of the files instead"}},
+		Flags: []cli.Flag{outputFlag(),
+			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of the files instead"}},
 		Action: func(c *cli.Context) error {
 			if c.Bool("schema") {
 				schema, err := spec.Schema()

@@ -24,7 +24,10 @@ func exportCommand(s Streams) *cli.Command {
 		ArgsUsage: "RUN",
 		Flags: findFlags(
 			&cli.StringFlag{Name: "format", Usage: "format to write: " + strings.Join(export.Formats(), ", ")},
-			&cli.StringFlag{Name: "out", Usage: "file to write to, or a folder if the format has several files (default: standard output)"}),
+			&cli.StringFlag{
+				Name:  "out",
+				Usage: "file to write to, or a folder if the format has several files (default: standard output)",
+			}),
 		Action: func(c *cli.Context) error {
 			name, err := oneArg(c, "run")
 			if err != nil {
@@ -66,7 +69,8 @@ func writeRun(c *cli.Context, s Streams, exporter export.Exporter, run export.Ru
 	case c.String("out") != "":
 		return writeExport(c.Context, c.String("out"), files)
 	case len(files) != 1:
-		return step.Usagef("reading flags of \"export\": %s has %d files; name a folder with --out", c.String("format"), len(files))
+		return step.Usagef("reading flags of \"export\": %s has %d files; name a folder with --out",
+			c.String("format"), len(files))
 	}
 	return files[0].Write(c.Context, s.Out)
 }

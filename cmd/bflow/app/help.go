@@ -1,7 +1,7 @@
 package app
 
-// Templates of the help texts. Flags are listed once, with a placeholder for their value. Every flag can also be set with
-// an environment variable, so the help says that in one place.
+// Templates of the help texts. Flags are listed once, with a placeholder for their value. Every flag can also be set
+// with an environment variable, so the help says that in one place.
 const (
 	flagHelp = `{{range .VisibleFlags}}   {{range $i, $n := .Names}}{{if $i}}, {{end}}{{if gt (len $n) 1}}-{{end}}-{{$n}}{{end}}{{if .TakesValue}} VALUE{{end}}{{"\t"}}{{.GetUsage}}{{if and .TakesValue .GetDefaultText}} (default: {{.GetDefaultText}}){{end}}
 {{end}}`

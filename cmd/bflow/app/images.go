@@ -27,8 +27,14 @@ func buildFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringSliceFlag{Name: "platform", Usage: "linux/amd64 or linux/arm64; repeatable (default: both)"},
 		&cli.StringSliceFlag{Name: "only", Usage: "name of an image; repeatable (default: all)"},
-		&cli.StringFlag{Name: "source", Usage: "folder with bflow's source (default: the checkout that contains the working directory)"},
-		&cli.StringFlag{Name: "image-version", Usage: "version to compile in and to tag the images with (default: the version of this bflow)"},
+		&cli.StringFlag{
+			Name:  "source",
+			Usage: "folder with bflow's source (default: the checkout that contains the working directory)",
+		},
+		&cli.StringFlag{
+			Name:  "image-version",
+			Usage: "version to compile in and to tag the images with (default: the version of this bflow)",
+		},
 	}, more...)
 }
 
@@ -45,8 +51,9 @@ func buildOptions(c *cli.Context, s Streams) (images.Options, error) {
 	if version == "" {
 		version = step.Version
 	}
-	return images.Options{Source: source, Version: version, Prefix: c.String("prefix"), Platforms: c.StringSlice("platform"),
-		Only: c.StringSlice("only"), Progress: s.Err}, nil
+	return images.Options{Source: source, Version: version, Prefix: c.String("prefix"),
+		Platforms: c.StringSlice("platform"),
+		Only:      c.StringSlice("only"), Progress: s.Err}, nil
 }
 
 func imagesBuildCommand(s Streams) *cli.Command {
@@ -54,8 +61,13 @@ func imagesBuildCommand(s Streams) *cli.Command {
 		Name:  "build",
 		Usage: "compile bflow and write its images to a folder",
 		Flags: buildFlags(
-			&cli.StringFlag{Name: "out", Value: "bflow-images", Usage: "folder for the OCI layout, the tarballs and " + lock.Name},
-			&cli.StringFlag{Name: "prefix", Value: images.LocalPrefix, Usage: "registry and path of the image names in the tarballs"}),
+			&cli.StringFlag{
+				Name: "out", Value: "bflow-images", Usage: "folder for the OCI layout, the tarballs and " + lock.Name,
+			},
+			&cli.StringFlag{
+				Name: "prefix", Value: images.LocalPrefix,
+				Usage: "registry and path of the image names in the tarballs",
+			}),
 		Action: func(c *cli.Context) error {
 			o, err := buildOptions(c, s)
 			if err != nil {
@@ -114,20 +126,28 @@ func imagesPushCommand(s Streams) *cli.Command {
 		Name:  "push",
 		Usage: "push the images to a registry and write " + lock.Name,
 		Flags: buildFlags(
-			&cli.StringFlag{Name: "prefix", Usage: "registry and path to push to, such as registry.example/team/bflow; required"},
-			&cli.StringFlag{Name: "from", Usage: "push the images in this folder, written by bflow images build (default: build them now)"},
+			&cli.StringFlag{
+				Name: "prefix", Usage: "registry and path to push to, such as registry.example/team/bflow; required",
+			},
+			&cli.StringFlag{
+				Name:  "from",
+				Usage: "push the images in this folder, written by bflow images build (default: build them now)",
+			},
 			&cli.StringFlag{Name: "lock", Value: lock.Name, Usage: "file to write the images to, by digest"},
 			insecureFlag()),
 		Action: func(c *cli.Context) error {
 			if c.String("prefix") == "" {
-				return step.Usagef("reading flags of %q: --prefix names the registry and folder, such as registry.example/team/bflow", c.Command.FullName())
+				return step.Usagef("reading flags of %q: --prefix names the registry and folder, such as "+
+					"registry.example/team/bflow", c.Command.FullName())
 			}
 			l, done, err := layoutToPush(c, s)
 			if err != nil {
 				return err
 			}
 			defer done()
-			pushed, err := l.Push(c.Context, images.Registry{Prefix: c.String("prefix"), Insecure: c.Bool("insecure"), Progress: s.Err})
+			pushed, err := l.Push(c.Context, images.Registry{
+				Prefix: c.String("prefix"), Insecure: c.Bool("insecure"), Progress: s.Err,
+			})
 			if err != nil {
 				return err
 			}

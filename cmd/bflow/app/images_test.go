@@ -37,7 +37,8 @@ func TestImagesAreCalledAsRunsCallThem(t *testing.T) {
 func bflow(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := Main(context.Background(), Streams{Out: &out, Err: &errs}, append([]string{"bflow"}, args...)); code != contract.ExitPass {
+	if code := Main(context.Background(), Streams{Out: &out, Err: &errs},
+		append([]string{"bflow"}, args...)); code != contract.ExitPass {
 		t.Fatalf("bflow %s: exit code %d\n%s", strings.Join(args, " "), code, errs.String())
 	}
 	return out.String()
@@ -52,21 +53,26 @@ func TestFromSourceToARunOfABundle(t *testing.T) {
 	for name, text := range map[string]string{
 		"go.mod":                "module bflow.dev/bflow\n\ngo 1.26.0\n",
 		"tasks/step/version.go": "package step\n\nvar Version string\n",
-		"cmd/load-gen/main.go":  "package main\n\nimport \"bflow.dev/bflow/tasks/step\"\n\nfunc main() { println(step.Version) }\n",
-		"first.yaml":            anExperiment,
+		"cmd/load-gen/main.go": "package main\n\nimport \"bflow.dev/bflow/tasks/step\"\n\nfunc main() { " +
+			"println(step.Version) }\n",
+		"first.yaml": anExperiment,
 	} {
 		if err := durable.WriteFile(filepath.Join(dir, name), []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	lockFile := filepath.Join(dir, "lock.yaml")
-	bflow(t, "images", "build", "--source", dir, "--only", "load-gen", "--platform", "linux/arm64", "--out", filepath.Join(dir, "out"))
-	pushed := strings.TrimSpace(bflow(t, "images", "push", "--from", filepath.Join(dir, "out"), "--prefix", host+"/team", "--lock", lockFile))
-	if again := strings.TrimSpace(bflow(t, "images", "push", "--source", dir, "--only", "load-gen", "--platform", "linux/arm64", "--prefix", host+"/team", "--lock", lockFile)); again != pushed {
+	bflow(t, "images", "build", "--source", dir, "--only", "load-gen", "--platform", "linux/arm64", "--out",
+		filepath.Join(dir, "out"))
+	pushed := strings.TrimSpace(
+		bflow(t, "images", "push", "--from", filepath.Join(dir, "out"), "--prefix", host+"/team", "--lock", lockFile))
+	if again := strings.TrimSpace(bflow(t, "images", "push", "--source", dir, "--only", "load-gen", "--platform",
+		"linux/arm64", "--prefix", host+"/team", "--lock", lockFile)); again != pushed {
 		t.Errorf("built again it is %s, not %s", again, pushed)
 	}
 	ref := strings.TrimSpace(bflow(t, "bundle", "push", host+"/team/tasks:v1", "--lock", lockFile))
-	if objects := bflow(t, "compile", filepath.Join(dir, "first.yaml"), "--no-queue", "--bundle", ref, "--lock", lockFile); !strings.Contains(objects, ref) || strings.Contains(objects, "kind: Task") {
+	if objects := bflow(t, "compile", filepath.Join(dir, "first.yaml"), "--no-queue", "--bundle", ref, "--lock",
+		lockFile); !strings.Contains(objects, ref) || strings.Contains(objects, "kind: Task") {
 		t.Errorf("compiled for the bundle:\n%s", objects)
 	}
 	if text := bundled(t, ref); !strings.Contains(text, pushed) {

@@ -15,8 +15,14 @@ import (
 // fileFlags are the flags of every command that reads experiments.
 func fileFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringSliceFlag{Name: "profiles", Aliases: []string{"profiles-dir"}, Usage: "folder with your own profiles; repeatable, later folders take precedence"},
-		&cli.StringSliceFlag{Name: "set", Usage: "PATH=VALUE: override a field; PATH is dotted and starts below spec, VALUE is YAML, and a list makes an axis; repeatable"},
+		&cli.StringSliceFlag{
+			Name: "profiles", Aliases: []string{"profiles-dir"},
+			Usage: "folder with your own profiles; repeatable, later folders take precedence",
+		},
+		&cli.StringSliceFlag{
+			Name: "set", Usage: "PATH=VALUE: override a field; PATH is dotted and starts below spec, VALUE is YAML, " +
+				"and a list makes an axis; repeatable",
+		},
 		&cli.BoolFlag{Name: "lenient", Usage: "report unknown keys as warnings, not errors"},
 	}, more...)
 }
@@ -24,7 +30,9 @@ func fileFlags(more ...cli.Flag) []cli.Flag {
 // planFlags are the flags of every command that resolves experiments.
 func planFlags(more ...cli.Flag) []cli.Flag {
 	return append(fileFlags(
-		&cli.IntFlag{Name: "max-points", Value: plan.DefaultMaxPoints, Usage: "reject an experiment with more runs than this"},
+		&cli.IntFlag{
+			Name: "max-points", Value: plan.DefaultMaxPoints, Usage: "reject an experiment with more runs than this",
+		},
 		&cli.StringSliceFlag{Name: "pin", Usage: "REFERENCE=sha256:...: use this digest for an image; repeatable"},
 		lockFlag(),
 		&cli.StringFlag{Name: "image-prefix", Usage: "registry and path of the task images"},
@@ -34,7 +42,8 @@ func planFlags(more ...cli.Flag) []cli.Flag {
 // readFiles loads the files a command names. Problems go to s.Err; an error among them ends the command with code 2.
 func readFiles(c *cli.Context, s Streams, opt spec.Options) (resolve.Input, error) {
 	if c.NArg() == 0 {
-		return resolve.Input{}, step.Usagef("reading arguments of %q: want at least one file, or - for standard input", c.Command.FullName())
+		return resolve.Input{}, step.Usagef("reading arguments of %q: want at least one file, or - for standard input",
+			c.Command.FullName())
 	}
 	opt.ProfileDirs, opt.Set, opt.Lenient = c.StringSlice("profiles"), c.StringSlice("set"), c.Bool("lenient")
 	in, found := resolve.Load(c.Context, opt, s.In, c.Args().Slice()...)
@@ -63,7 +72,8 @@ func planOptions(c *cli.Context) (plan.Options, error) {
 	if err != nil {
 		return plan.Options{}, step.Exit(contract.ExitUsage, err)
 	}
-	opt := plan.Options{MaxPoints: c.Int("max-points"), Pins: pins, ImagePrefix: c.String("image-prefix"), Version: step.Version,
+	opt := plan.Options{MaxPoints: c.Int("max-points"), Pins: pins, ImagePrefix: c.String("image-prefix"),
+		Version:   step.Version,
 		Namespace: c.String("namespace"), Lenient: c.Bool("lenient")}
 	opt.Lock, err = imageLock(c)
 	return opt, err

@@ -67,7 +67,8 @@ spec:
   load: {data: {input: 16, output: 4}, stages: [{rate: 10, duration: 1s}]}
 `
 
-// TestAnExperimentOfWhichNothingBeganIsNotGreen: a signal may come before the first run is made, and between two of them.
+// TestAnExperimentOfWhichNothingBeganIsNotGreen: a signal may come before the first run is made, and between two of
+// them.
 func TestAnExperimentOfWhichNothingBeganIsNotGreen(t *testing.T) {
 	for _, row := range []struct {
 		name, set, says string

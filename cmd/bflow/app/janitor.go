@@ -15,11 +15,19 @@ func janitorCommand(s Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "janitor",
 		Usage: "find and delete orphaned objects of runs",
-		Description: "Deletes objects of this hub that no run needs: those of runs that are gone or were released more than ten minutes ago. " +
-			"bflow-controller does the same every ten minutes. Also reports what ended runs keep on purpose, and how much of it can be deleted.",
+		Description: "Deletes objects of this hub that no run needs: those of runs that are gone or were released " +
+			"more than ten minutes ago. " +
+			"bflow-controller does the same every ten minutes. Also reports what ended runs keep on purpose, and how " +
+			"much of it can be deleted.",
 		Flags: kubeFlags(
-			&cli.StringSliceFlag{Name: "target", Usage: "target to search; repeatable (default: all, which needs permission to read their credentials)"},
-			&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of runs to search; repeatable or comma-separated (default: all)"},
+			&cli.StringSliceFlag{
+				Name:  "target",
+				Usage: "target to search; repeatable (default: all, which needs permission to read their credentials)",
+			},
+			&cli.StringSliceFlag{
+				Name: "namespace", Aliases: []string{"n"},
+				Usage: "namespace of runs to search; repeatable or comma-separated (default: all)",
+			},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be deleted, without deleting it"},
 			outputFlag(),
 		),
@@ -72,6 +80,7 @@ func printLeaks(s Streams, found []leaks.Leak, dry bool) {
 	case dry:
 		fmt.Fprintf(s.Err, "found %d orphaned objects; run without --dry-run to delete them\n", len(found))
 	default: // what its owner takes along is not deleted by itself
-		fmt.Fprintf(s.Err, "deleted %d of %d; the others are deleted with them, or were already being deleted\n", deleted, len(found))
+		fmt.Fprintf(s.Err, "deleted %d of %d; the others are deleted with them, or were already being deleted\n",
+			deleted, len(found))
 	}
 }

@@ -17,8 +17,10 @@ func lifetimes() []lifetime {
 	usual := retention.Defaults()
 	return []lifetime{
 		{"keep-pods", "how long to keep the pods of tasks after their run ends", usual.Pods},
-		{"keep-volumes", "how long to keep the volume of a run after it ends, once its results are fetched or pushed", usual.Volumes},
-		{"keep-runs", "how long to keep a run after it ends, once its results are fetched or pushed; an experiment can override this", usual.Runs},
+		{"keep-volumes", "how long to keep the volume of a run after it ends, once its results are fetched or pushed",
+			usual.Volumes},
+		{"keep-runs", "how long to keep a run after it ends, once its results are fetched or pushed; an experiment " +
+			"can override this", usual.Runs},
 	}
 }
 
@@ -26,7 +28,9 @@ func lifetimes() []lifetime {
 func keepFlags() (flags []cli.Flag) {
 	for _, l := range lifetimes() {
 		usual, _ := l.usual.MarshalText() // which fails never
-		flags = append(flags, &cli.StringFlag{Name: l.flag, Usage: l.usage + "; a duration, or forever", DefaultText: string(usual)})
+		flags = append(flags, &cli.StringFlag{
+			Name: l.flag, Usage: l.usage + "; a duration, or forever", DefaultText: string(usual),
+		})
 	}
 	return flags
 }

@@ -122,7 +122,8 @@ func TestAKindIsOneFile(t *testing.T) {
 			if code != row.code || !strings.Contains(out.String(), row.says) {
 				t.Errorf("exit code %d, want %d; it says %q and not %q", code, row.code, out.String(), row.says)
 			}
-			if want := slices.DeleteFunc([]string{row.call}, func(s string) bool { return s == "" }); !slices.Equal(calls, want) {
+			if want := slices.DeleteFunc([]string{row.call},
+				func(s string) bool { return s == "" }); !slices.Equal(calls, want) {
 				t.Errorf("it was called %q, want %q", calls, want)
 			}
 		})

@@ -9,7 +9,10 @@ import (
 // kubeFlags say which cluster a command speaks to. Without them it is the one kubectl would speak to.
 func kubeFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "kubeconfig", Usage: "path to the kubeconfig (default: $KUBECONFIG, then ~/.kube/config, then the pod's service account)"},
+		&cli.StringFlag{
+			Name:  "kubeconfig",
+			Usage: "path to the kubeconfig (default: $KUBECONFIG, then ~/.kube/config, then the pod's service account)",
+		},
 		&cli.StringFlag{Name: "context", Usage: "context of the kubeconfig (default: its current context)"},
 	}, more...)
 }
@@ -35,8 +38,8 @@ func podFlags() []cli.Flag {
 	}
 }
 
-// podAccess returns how a command that runs in a pod connects to its cluster: with the kubeconfig that a flag names, else
-// with the token of a mounted Secret, else with what kubeConfig finds.
+// podAccess returns how a command that runs in a pod connects to its cluster: with the kubeconfig that a flag names,
+// else with the token of a mounted Secret, else with what kubeConfig finds.
 func podAccess(c *cli.Context) (*kube.Config, error) {
 	if c.String("kubeconfig") == "" {
 		if cfg, err := kube.InPod(c.String("token-dir")); err == nil {

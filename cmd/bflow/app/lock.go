@@ -17,7 +17,9 @@ import (
 
 func lockFlag() cli.Flag {
 	return &cli.StringFlag{Name: "lock", Aliases: []string{"images-lock"},
-		Usage: "file with images by digest: " + lock.Name + " from bflow images push, or a JSON object that maps names to references (default: " + lock.Name + " in the working directory, unless --image-prefix or --local is given)"}
+		Usage: "file with images by digest: " + lock.Name +
+			" from bflow images push, or a JSON object that maps names to references (default: " + lock.Name +
+			" in the working directory, unless --image-prefix or --local is given)"}
 }
 
 // imageLock reads the lock that --lock names. Without it, the one that images push left in the working directory is
@@ -47,7 +49,8 @@ func imageLock(c *cli.Context) (plan.Lock, error) {
 		return nil, step.Exit(contract.ExitUsage, err)
 	}
 	if f.Version != step.Version {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %s contains images of bflow %s, but this is bflow %s; push the images again, or remove the file\n", path, f.Version, step.Version)
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s contains images of bflow %s, but this is bflow %s; push the images "+
+			"again, or remove the file\n", path, f.Version, step.Version)
 	}
 	return f.References(), nil
 }

@@ -65,8 +65,10 @@ func newLab(t *testing.T) *lab {
 func (l *lab) wants(code int, args ...string) string {
 	l.t.Helper()
 	l.out, l.err = safeBuffer{}, safeBuffer{}
-	if got := Main(l.t.Context(), Streams{In: strings.NewReader(""), Out: &l.out, Err: &l.err}, append([]string{"bflow"}, args...)); got != code {
-		l.t.Errorf("bflow %s ended with %d, want %d: %s%s", strings.Join(args, " "), got, code, l.out.String(), l.err.String())
+	if got := Main(l.t.Context(), Streams{In: strings.NewReader(""), Out: &l.out, Err: &l.err},
+		append([]string{"bflow"}, args...)); got != code {
+		l.t.Errorf("bflow %s ended with %d, want %d: %s%s",
+			strings.Join(args, " "), got, code, l.out.String(), l.err.String())
 	}
 	return l.out.String() + l.err.String()
 }
@@ -86,21 +88,32 @@ func (l *lab) customRun(outcomes string, over bool) { actMatrix(l.srv, l.name, o
 // actMatrix acts Tekton and the controller for a matrix of three points.
 func actMatrix(srv *apitest.Server, name, outcomes string, over bool) {
 	all, _ := state.Decode(outcomes, 3)
-	s := state.State{Schema: state.Schema, Points: 3, Outcomes: outcomes, Counts: state.Tally(all), Notes: []string{"run x was deleted before its end"}}
+	s := state.State{
+		Schema: state.Schema, Points: 3, Outcomes: outcomes, Counts: state.Tally(all),
+		Notes: []string{"run x was deleted before its end"},
+	}
 	status := "Unknown"
 	if over {
 		status = "False"
 	}
 	uid := srv.Get(benchRuns + name)["metadata"].(apitest.Object)["uid"]
 	srv.Put("/apis/tekton.dev/v1beta1/namespaces/bench/customruns/"+name+"-children", map[string]any{
-		"metadata": map[string]any{"labels": map[string]any{contract.LabelRole: contract.RoleMatrix, "tekton.dev/pipelineRun": name},
-			"ownerReferences": []any{map[string]any{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "name": name, "uid": uid}}},
-		"status": map[string]any{"extraFields": s, "conditions": []any{map[string]any{"type": "Succeeded", "status": status, "message": "m"}}}})
+		"metadata": map[string]any{"labels": map[string]any{
+			contract.LabelRole: contract.RoleMatrix, "tekton.dev/pipelineRun": name},
+			"ownerReferences": []any{
+				map[string]any{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "name": name, "uid": uid}}},
+		"status": map[string]any{
+			"extraFields": s,
+			"conditions":  []any{map[string]any{"type": "Succeeded", "status": status, "message": "m"}},
+		}})
 	if !over {
 		return
 	}
 	srv.Change(benchRuns+name, func(o apitest.Object) {
-		o["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Succeeded", "status": "False", "reason": "Failed"}}, "completionTime": time.Now().UTC().Format(time.RFC3339)}
+		o["status"] = map[string]any{
+			"conditions":     []any{map[string]any{"type": "Succeeded", "status": "False", "reason": "Failed"}},
+			"completionTime": time.Now().UTC().Format(time.RFC3339),
+		}
 	})
 }
 
@@ -108,15 +121,20 @@ func actMatrix(srv *apitest.Server, name, outcomes string, over bool) {
 func (l *lab) summary(point, code int) {
 	l.t.Helper()
 	run := fmt.Sprintf("%s-%05d", l.name, point)
-	text, err := json.Marshal(brief.Brief{Schema: brief.Schema, Run: run, Experiment: "many", Point: fmt.Sprint("many-m", point), ExitCode: code,
+	text, err := json.Marshal(brief.Brief{Schema: brief.Schema, Run: run, Experiment: "many",
+		Point: fmt.Sprint("many-m", point), ExitCode: code,
 		Verdict: map[int]string{0: "pass", 5: "fail"}[code], Reasons: []string{"ttft p99 is above its limit"},
-		Stages: []brief.Stage{{Name: "s", Rate: 10, Requests: 20, OK: 20, Verdict: "pass", WindowS: 2, Rates: map[string]float64{"request_rate": 9.5}}}})
+		Stages: []brief.Stage{{
+			Name: "s", Rate: 10, Requests: 20, OK: 20, Verdict: "pass", WindowS: 2,
+			Rates: map[string]float64{"request_rate": 9.5},
+		}}})
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	l.srv.Put("/api/v1/namespaces/bench/configmaps/"+contract.ResultConfigMap(run), map[string]any{
-		"metadata": map[string]any{"labels": map[string]any{contract.LabelRole: "result", contract.LabelExperiment: "many", contract.LabelRun: run}},
-		"data":     map[string]any{brief.Key: string(text)}})
+		"metadata": map[string]any{"labels": map[string]any{
+			contract.LabelRole: "result", contract.LabelExperiment: "many", contract.LabelRun: run}},
+		"data": map[string]any{brief.Key: string(text)}})
 }
 
 func TestTheLifeOfAMatrixAtTheCommandLine(t *testing.T) {
@@ -137,7 +155,8 @@ func TestTheLifeOfAMatrixAtTheCommandLine(t *testing.T) {
 	l.says(l.wants(1, "delete", "--yes", "many"), "it has not ended; cancel it with bflow cancel "+l.name)
 	l.says(l.wants(0, "cancel", "--yes", "many"), "no more runs start")
 	l.customRun("pFp", true)
-	l.says(l.wants(contract.ExitBreach, "watch", "many", "--plain"), "3 of 3 ended: 2 passed, 1 failed", l.name+"-00002: fail: ttft p99", "rerun "+l.name+" --failed runs 1 points again")
+	l.says(l.wants(contract.ExitBreach, "watch", "many", "--plain"), "3 of 3 ended: 2 passed, 1 failed",
+		l.name+"-00002: fail: ttft p99", "rerun "+l.name+" --failed runs 1 points again")
 	l.says(l.wants(0, "cancel", l.name), "has already ended")
 	l.says(l.wants(0, "rerun", l.name, "--failed"), "submitted a matrix of 1 points")
 	if again := strings.TrimSpace(l.out.String()); again == l.name || len(l.srv.List(benchRuns)) != 2 {
@@ -159,7 +178,8 @@ func TestAMatrixIsDeletedByForceWithoutAController(t *testing.T) {
 		l.srv.Change(path, func(o apitest.Object) { o["metadata"].(apitest.Object)["finalizers"] = []any{finalizer} })
 	}
 	l.srv.Remove(benchRuns + l.name) // as kubectl does
-	l.says(l.wants(0, "delete", "--force", "--yes", l.name), "bflow-controller is not running; deleting "+l.name+"-00001 without it", "deleted "+l.name)
+	l.says(l.wants(0, "delete", "--force", "--yes", l.name),
+		"bflow-controller is not running; deleting "+l.name+"-00001 without it", "deleted "+l.name)
 	if left := append(l.srv.List(benchRuns), l.srv.List(custom)...); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}

@@ -14,7 +14,9 @@ import (
 
 // outputFlag is -o json|yaml|table.
 func outputFlag() cli.Flag {
-	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "output format: json, yaml or table"}
+	return &cli.StringFlag{
+		Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "output format: json, yaml or table",
+	}
 }
 
 // show prints v as the flag --output says; table writes the form for people.

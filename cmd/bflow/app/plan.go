@@ -99,7 +99,8 @@ func planTable(w io.Writer, plans compile.Plans) error {
 		if p.Deployment.Endpoint != nil {
 			engine = p.Deployment.Endpoint.BaseURL
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%.12s\t%s\n", p.Index, p.Name, p.Deployment.Model.Name, engine, p.Load(), expected(p), p.Hash, point(p))
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%.12s\t%s\n", p.Index, p.Name, p.Deployment.Model.Name, engine,
+			p.Load(), expected(p), p.Hash, point(p))
 	}
 	return tw.Flush()
 }

@@ -19,14 +19,17 @@ import (
 
 func profilesCommand(s Streams) *cli.Command {
 	flags := func(more ...cli.Flag) []cli.Flag {
-		return append([]cli.Flag{&cli.StringSliceFlag{Name: "profiles", Aliases: []string{"profiles-dir"}, Usage: "folder with your own profiles; repeatable"}}, more...)
+		return append([]cli.Flag{&cli.StringSliceFlag{Name: "profiles", Aliases: []string{"profiles-dir"},
+			Usage: "folder with your own profiles; repeatable"}}, more...)
 	}
 	return &cli.Command{
 		Name:  "profiles",
 		Usage: "list and show profiles",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list profiles by kind", Flags: flags(outputFlag()), Action: func(c *cli.Context) error { return listProfiles(c, s) }},
-			{Name: "show", Usage: "print the profiles with this name as YAML", ArgsUsage: "PROFILE", Flags: flags(), Action: func(c *cli.Context) error { return showProfile(c, s) }},
+			{Name: "list", Usage: "list profiles by kind", Flags: flags(outputFlag()),
+				Action: func(c *cli.Context) error { return listProfiles(c, s) }},
+			{Name: "show", Usage: "print the profiles with this name as YAML", ArgsUsage: "PROFILE", Flags: flags(),
+				Action: func(c *cli.Context) error { return showProfile(c, s) }},
 		},
 	}
 }
@@ -103,14 +106,16 @@ func showProfile(c *cli.Context, s Streams) error {
 		}
 	}
 	if !shown {
-		return step.Usagef("showing profile: no profile named %q; closest: %s", name, strings.Join(problem.Closest(name, names, 3), ", "))
+		return step.Usagef("showing profile: no profile named %q; closest: %s",
+			name, strings.Join(problem.Closest(name, names, 3), ", "))
 	}
 	return errors.Join(err, enc.Close())
 }
 
 // profileNames are those of all profiles that can be found.
 func profileNames(c *cli.Context) (names []string) {
-	set, _ := spec.Load(spec.Options{Shipped: profiles.FS, ProfileDirs: c.StringSlice("profiles")}) // a broken one has no name to offer
+	// a broken one has no name to offer
+	set, _ := spec.Load(spec.Options{Shipped: profiles.FS, ProfileDirs: c.StringSlice("profiles")})
 	for _, r := range set.Catalogue.Profiles() {
 		names = append(names, r.Name)
 	}

@@ -117,8 +117,8 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 }
 
-// stall lets the engine of a run that executes here answer nothing to its end from the beginning of the load on, so that
-// the load lasts until somebody ends it: stall PATTERN
+// stall lets the engine of a run that executes here answer nothing to its end from the beginning of the load on, so
+// that the load lasts until somebody ends it: stall PATTERN
 func stall(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: stall PATTERN")

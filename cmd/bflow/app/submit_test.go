@@ -36,7 +36,8 @@ func TestASubmissionThatIsInterruptedExitsAsSuch(t *testing.T) {
 		return 0, ""
 	})
 	var out, said strings.Builder
-	if code := Main(ctx, Streams{In: strings.NewReader(""), Out: &out, Err: &said}, []string{"bflow", "run", file}); code != contract.ExitInterrupted {
+	if code := Main(ctx, Streams{In: strings.NewReader(""), Out: &out, Err: &said},
+		[]string{"bflow", "run", file}); code != contract.ExitInterrupted {
 		t.Errorf("exit code %d, want %d; it says %q", code, contract.ExitInterrupted, said.String())
 	}
 	if strings.Contains(said.String(), "does not answer") {

@@ -15,9 +15,10 @@ import (
 
 func targetCommand(s Streams) *cli.Command {
 	return &cli.Command{
-		Name:        "target",
-		Usage:       "manage targets: clusters other than the hub where model servers run",
-		Description: "A target needs neither Tekton nor Kueue. The hub does not store your credentials: it uses a service account of its own there.",
+		Name:  "target",
+		Usage: "manage targets: clusters other than the hub where model servers run",
+		Description: "A target needs neither Tekton nor Kueue. The hub does not store your credentials: it uses a " +
+			"service account of its own there.",
 		Subcommands: []*cli.Command{targetAddCommand(s), targetListCommand(s), targetRemoveCommand(s)},
 	}
 }
@@ -25,10 +26,18 @@ func targetCommand(s Streams) *cli.Command {
 // targetFlags say which cluster is the target, and which one the hub.
 func targetFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "kubeconfig", Usage: "path to a kubeconfig with administrator rights on the target; not stored"},
+		&cli.StringFlag{
+			Name: "kubeconfig", Usage: "path to a kubeconfig with administrator rights on the target; not stored",
+		},
 		&cli.StringFlag{Name: "context", Usage: "context of the target in that kubeconfig (default: its current context)"},
-		&cli.StringSliceFlag{Name: "host-alias", Usage: "HOST=IP of the target's API server, if the hub's DNS does not resolve it; repeatable (default: unchanged)"},
-		&cli.StringFlag{Name: "hub-kubeconfig", Usage: "path to the kubeconfig of the hub (default: $KUBECONFIG, then ~/.kube/config, then the pod's service account)"},
+		&cli.StringSliceFlag{
+			Name: "host-alias", Usage: "HOST=IP of the target's API server, if the hub's DNS does not resolve it; " +
+				"repeatable (default: unchanged)",
+		},
+		&cli.StringFlag{
+			Name: "hub-kubeconfig", Usage: "path to the kubeconfig of the hub (default: $KUBECONFIG, then " +
+				"~/.kube/config, then the pod's service account)",
+		},
 		&cli.StringFlag{Name: "hub-context", Usage: "context of the hub in its kubeconfig (default: its current context)"},
 	}, more...)
 }
@@ -38,15 +47,31 @@ func targetAddCommand(s Streams) *cli.Command {
 		Name:      "add",
 		Usage:     "register a cluster as a target of the hub, or update its registration",
 		ArgsUsage: "NAME",
-		Description: "Creates namespaces, service accounts and RBAC on the target, and a queue for it on the hub. Running it again applies only changes; " +
+		Description: "Creates namespaces, service accounts and RBAC on the target, and a queue for it on the hub. " +
+			"Running it again applies only changes; " +
 			"it also renews an expired token.",
 		Flags: targetFlags(
-			&cli.StringSliceFlag{Name: "label", Usage: "KEY=VALUE: label by which runs can select the target; repeatable (default: unchanged)"},
-			&cli.StringSliceFlag{Name: "node-selector", Usage: "KEY=VALUE: label of the nodes that belong to the target, if it is part of a cluster; repeatable or comma-separated (default: unchanged, initially all nodes)"},
-			&cli.StringSliceFlag{Name: "load-node-selector", Usage: "KEY=VALUE: label of the nodes for task pods, which need no GPU; repeatable or comma-separated (default: unchanged, initially any node)"},
-			&cli.StringSliceFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of the hub whose runs may use the target; repeatable or comma-separated (default: unchanged, initially all)"},
+			&cli.StringSliceFlag{
+				Name:  "label",
+				Usage: "KEY=VALUE: label by which runs can select the target; repeatable (default: unchanged)",
+			},
+			&cli.StringSliceFlag{
+				Name: "node-selector", Usage: "KEY=VALUE: label of the nodes that belong to the target, if it is " +
+					"part of a cluster; repeatable or comma-separated (default: unchanged, initially all nodes)",
+			},
+			&cli.StringSliceFlag{
+				Name: "load-node-selector", Usage: "KEY=VALUE: label of the nodes for task pods, which need no GPU; " +
+					"repeatable or comma-separated (default: unchanged, initially any node)",
+			},
+			&cli.StringSliceFlag{
+				Name: "namespace", Aliases: []string{"n"}, Usage: "namespace of the hub whose runs may use the " +
+					"target; repeatable or comma-separated (default: unchanged, initially all)",
+			},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the changes on hub and target as a diff without applying them"},
-			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "how long to wait until bflow-controller has reached the target"},
+			&cli.DurationFlag{
+				Name: "wait", Value: time.Minute,
+				Usage: "how long to wait until bflow-controller has reached the target",
+			},
 		),
 		Action: func(c *cli.Context) error { return addTarget(c, s) },
 	}
@@ -57,7 +82,10 @@ func addTarget(c *cli.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	o := bootstrap.TargetOptions{Name: name, Kubeconfig: c.String("kubeconfig"), Context: c.String("context"), Version: step.Version, Wait: c.Duration("wait")}
+	o := bootstrap.TargetOptions{
+		Name: name, Kubeconfig: c.String("kubeconfig"), Context: c.String("context"), Version: step.Version,
+		Wait: c.Duration("wait"),
+	}
 	if o.Aliases, err = hostAliases(c); err != nil {
 		return err
 	}
@@ -94,7 +122,10 @@ func targetRemoveCommand(s Streams) *cli.Command {
 		Description: "Stops admitting runs to the target at once. Fails if runs are still there, unless --wait is given; " +
 			"run bflow target add with the same name to resume its queue.",
 		Flags: targetFlags(
-			&cli.BoolFlag{Name: "force", Usage: "remove the target even if it has runs or cannot be reached; whatever is on it stays there"},
+			&cli.BoolFlag{
+				Name:  "force",
+				Usage: "remove the target even if it has runs or cannot be reached; whatever is on it stays there",
+			},
 			&cli.DurationFlag{Name: "wait", Usage: "how long to wait for the runs on the target (default: do not wait)"},
 			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "how long to wait until deleted objects are gone"},
 		),
@@ -111,7 +142,8 @@ func targetRemoveCommand(s Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return hub.RemoveTarget(c.Context, bootstrap.RemoveOptions{Name: name, Kubeconfig: c.String("kubeconfig"), Context: c.String("context"), Aliases: aliases,
+			return hub.RemoveTarget(c.Context, bootstrap.RemoveOptions{Name: name, Kubeconfig: c.String("kubeconfig"),
+				Context: c.String("context"), Aliases: aliases,
 				Version: step.Version, Force: c.Bool("force"), Wait: c.Duration("wait"), Timeout: c.Duration("timeout")})
 		},
 	}
@@ -126,7 +158,8 @@ func oneTarget(c *cli.Context) (string, error) {
 
 // hubOfTarget is the hub of commands whose --kubeconfig is the target's.
 func hubOfTarget(c *cli.Context, s Streams) (*bootstrap.Hub, error) {
-	cfg, _, err := kube.Source{File: c.String("hub-kubeconfig"), Context: c.String("hub-context"), Flag: "--hub-kubeconfig"}.Read()
+	cfg, _, err := kube.Source{File: c.String("hub-kubeconfig"), Context: c.String("hub-context"),
+		Flag: "--hub-kubeconfig"}.Read()
 	if err != nil {
 		return nil, err
 	}

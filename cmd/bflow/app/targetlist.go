@@ -39,7 +39,8 @@ func targetListCommand(s Streams) *cli.Command {
 }
 
 func targetTable(w io.Writer, all []bootstrap.TargetState, now time.Time) error {
-	if _, err := fmt.Fprintln(w, "TARGET\tANSWERS\tVERSION\tDEVICES\tTOTAL\tFREE\tOURS\tOTHERS\tRUNS\tWAITING\tNOTE"); err != nil {
+	if _, err := fmt.Fprintln(w,
+		"TARGET\tANSWERS\tVERSION\tDEVICES\tTOTAL\tFREE\tOURS\tOTHERS\tRUNS\tWAITING\tNOTE"); err != nil {
 		return err
 	}
 	for _, t := range all {
@@ -52,7 +53,10 @@ func targetTable(w io.Writer, all []bootstrap.TargetState, now time.Time) error 
 		}
 		for i, name := range slices.Sorted(maps.Keys(t.Seen.Devices)) {
 			d := t.Seen.Devices[name]
-			cells := []string{cmp.Or(d.Product, name), fmt.Sprint(d.Total), fmt.Sprint(d.Free), fmt.Sprint(d.Ours), fmt.Sprint(d.Foreign)}
+			cells := []string{
+				cmp.Or(d.Product, name), fmt.Sprint(d.Total), fmt.Sprint(d.Free),
+				fmt.Sprint(d.Ours), fmt.Sprint(d.Foreign),
+			}
 			if i > 0 {
 				row, counts = []string{"", "", ""}, "\t\t"
 			}
@@ -87,7 +91,8 @@ func note(t bootstrap.TargetState) string {
 	case len(t.Dirty) > 0:
 		return "no run starts there: it may still hold devices of " + strings.Join(t.Dirty, ", ")
 	case len(t.Lacks) > 0:
-		return fmt.Sprintf("its service accounts lack permissions for runs of %s: run bflow target add %s --kubeconfig FILE", strings.Join(t.Lacks, ", "), t.Name)
+		return fmt.Sprintf("its service accounts lack permissions for runs of %s: run bflow target add %s "+
+			"--kubeconfig FILE", strings.Join(t.Lacks, ", "), t.Name)
 	case t.Held:
 		return "no run starts there: it is being removed"
 	case t.Seen != nil && len(t.Seen.Lost) > 0:

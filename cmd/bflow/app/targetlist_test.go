@@ -16,12 +16,14 @@ func TestTheTableOfTargets(t *testing.T) {
 	since := time.Unix(1000, 0)
 	all := []bootstrap.TargetState{
 		{Name: "away", Seen: &queuetarget.Status{Since: since, Why: "no route\nto host"}, Waiting: 3},
-		{Name: "far", Running: 2, Held: true, Seen: &queuetarget.Status{Up: true, Since: since, Version: "v1.34.4", Complete: true, Devices: map[string]queuetarget.DeviceCount{
-			"nvidia.com/gpu":         {Total: 8, Free: 5, Ours: 2, Foreign: 1, Product: "bflow.dev/gpu-h100"},
-			"nvidia.com/mig-1g.10gb": {Total: 7, Free: 7},
-		}}},
+		{Name: "far", Running: 2, Held: true, Seen: &queuetarget.Status{Up: true, Since: since, Version: "v1.34.4",
+			Complete: true, Devices: map[string]queuetarget.DeviceCount{
+				"nvidia.com/gpu":         {Total: 8, Free: 5, Ours: 2, Foreign: 1, Product: "bflow.dev/gpu-h100"},
+				"nvidia.com/mig-1g.10gb": {Total: 7, Free: 7},
+			}}},
 		{Name: "new"},
-		{Name: "old", Lacks: []string{"bench", "lab"}, Seen: &queuetarget.Status{Up: true, Since: since, Version: "v1.34.4", Complete: true}},
+		{Name: "old", Lacks: []string{"bench", "lab"},
+			Seen: &queuetarget.Status{Up: true, Since: since, Version: "v1.34.4", Complete: true}},
 	}
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)

@@ -78,8 +78,10 @@ func planProfiles(c *cli.Context, s Streams, in resolve.Input) error {
 
 // experimentWith is the smallest experiment that uses a profile.
 func experimentWith(p spec.Profile) string {
-	const base = "apiVersion: bflow.dev/v1alpha1\nkind: Experiment\nmetadata: {name: it}\nspec:\n  model: {name: acme/model}\n  stages: {collect: false}\n"
-	const sim, load = "  deployment_profile: sim\n", "  load: {data: {input: 8, output: 8}, stages: [{rate: 1, duration: 1s}]}\n"
+	const base = "apiVersion: bflow.dev/v1alpha1\nkind: Experiment\nmetadata: {name: it}\nspec:\n  model: {name: " +
+		"acme/model}\n  stages: {collect: false}\n"
+	const sim, load = "  deployment_profile: sim\n",
+		"  load: {data: {input: 8, output: 8}, stages: [{rate: 1, duration: 1s}]}\n"
 	switch p.Kind {
 	case spec.KindBenchmark:
 		return base + sim + fmt.Sprintf("  benchmark_profile: %q\n", p.Name)
@@ -87,7 +89,8 @@ func experimentWith(p spec.Profile) string {
 		return base + sim + load + fmt.Sprintf("  metrics_profile: %q\n", p.Name)
 	}
 	// An image is what a profile may leave to its experiments.
-	return base + load + fmt.Sprintf("  deployment_profile: %q\n  overrides: {images: {runtime: registry.example/server:v1}}\n", p.Name)
+	return base + load +
+		fmt.Sprintf("  deployment_profile: %q\n  overrides: {images: {runtime: registry.example/server:v1}}\n", p.Name)
 }
 
 // counted is "1 run", "2 runs".
