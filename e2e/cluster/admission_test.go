@@ -23,16 +23,20 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-var roleBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}
+var roleBindings = schema.GroupVersionResource{
+	Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings",
+}
 
-// TestNobodyElseSaysWhatBecomesOfARun tries, as an administrator, to move, rename, free and revive a run that holds a GPU.
+// TestNobodyElseSaysWhatBecomesOfARun tries, as an administrator, to move, rename, free and revive a run that holds a
+// GPU.
 func TestNobodyElseSaysWhatBecomesOfARun(t *testing.T) {
 	l := newLab(t)
 	run := l.submit(l.write("slow.yaml", experiment(slowStart, "1s", "")))[0]
 	during(contract.Provision)(l, run)
 	refused := func(change, want string) {
 		t.Helper()
-		_, err := l.api.Resource(pipelineRuns).Namespace(namespace).Patch(t.Context(), run, types.MergePatchType, []byte(change), metav1.PatchOptions{})
+		_, err := l.api.Resource(pipelineRuns).Namespace(namespace).Patch(t.Context(), run, types.MergePatchType,
+			[]byte(change), metav1.PatchOptions{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want a refusal with %q", change, err, want)
 		}
@@ -50,15 +54,16 @@ func TestNobodyElseSaysWhatBecomesOfARun(t *testing.T) {
 	l.nothingLeft(run, beforeForce)
 }
 
-// TestARunPastTheQueueDeploysNothing: without the mark of the compiler no rule of the API server holds it, and nobody would
-// find what it leaves.
+// TestARunPastTheQueueDeploysNothing: without the mark of the compiler no rule of the API server holds it, and nobody
+// would find what it leaves.
 func TestARunPastTheQueueDeploysNothing(t *testing.T) {
 	l := newLab(t)
 	file := l.write("slow.yaml", experiment(oneOfEight, "1s", ""))
 	stream := l.must("compile", file, "--no-queue", "--lock", os.Getenv("BFLOW_E2E_LOCK"), "--load-cpu", "200m")
 	run := l.create(strings.ReplaceAll(stream, contract.LabelPlanHash+":", "example.com/plan-hash:"))
 	t.Cleanup(func() {
-		if err := l.api.Resource(pipelineRuns).Namespace(namespace).Delete(context.WithoutCancel(t.Context()), run, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := l.api.Resource(pipelineRuns).Namespace(namespace).Delete(context.WithoutCancel(t.Context()), run,
+			metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			t.Logf("removing %s: %v", run, err)
 		}
 	})
@@ -79,14 +84,16 @@ func TestARunPastTheQueueDeploysNothing(t *testing.T) {
 	}
 }
 
-// TestPodsThatAskForDevicesAreThoseOfRuns tries it as an account of the namespace with ClusterRole edit, and as the tasks of
-// runs. Nothing is made.
+// TestPodsThatAskForDevicesAreThoseOfRuns tries it as an account of the namespace with ClusterRole edit, and as the
+// tasks of runs. Nothing is made.
 func TestPodsThatAskForDevicesAreThoseOfRuns(t *testing.T) {
 	l := newLab(t)
-	binding := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+	binding := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
 		"metadata": map[string]any{"generateName": "e2e-edit-"},
 		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
-		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "default", "namespace": namespace}}}}
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "default", "namespace": namespace}},
+	}}
 	bindings := l.api.Resource(roleBindings).Namespace(namespace)
 	made, err := bindings.Create(t.Context(), binding, metav1.CreateOptions{})
 	if err != nil {
@@ -114,7 +121,8 @@ func TestPodsThatAskForDevicesAreThoseOfRuns(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l.in(t).await(time.Minute, "the answer", func() string { // rights are not known everywhere at once
-				_, err := row.by.Resource(row.kind).Namespace(namespace).Create(t.Context(), asksFor(row.kind, row.gpus), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+				_, err := row.by.Resource(row.kind).Namespace(namespace).Create(t.Context(),
+					asksFor(row.kind, row.gpus), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 				switch {
 				case row.want == "" && err == nil, row.want != "" && err != nil && strings.Contains(err.Error(), row.want):
 					return ""
@@ -146,12 +154,14 @@ func (l *lab) as(account string) dynamic.Interface {
 // asksFor is an object whose pod fits the level restricted and asks for GPUs.
 func asksFor(kind schema.GroupVersionResource, gpus int64) *unstructured.Unstructured {
 	container := map[string]any{"name": "c", "image": "registry.k8s.io/pause:3.10",
-		"securityContext": map[string]any{"allowPrivilegeEscalation": false, "capabilities": map[string]any{"drop": []any{"ALL"}}}}
+		"securityContext": map[string]any{
+			"allowPrivilegeEscalation": false, "capabilities": map[string]any{"drop": []any{"ALL"}}}}
 	if gpus > 0 {
 		container["resources"] = map[string]any{"limits": map[string]any{gpu: gpus}}
 	}
 	pod := map[string]any{"containers": []any{container}, "automountServiceAccountToken": false,
-		"securityContext": map[string]any{"runAsNonRoot": true, "runAsUser": int64(65532), "seccompProfile": map[string]any{"type": "RuntimeDefault"}}}
+		"securityContext": map[string]any{"runAsNonRoot": true, "runAsUser": int64(65532),
+			"seccompProfile": map[string]any{"type": "RuntimeDefault"}}}
 	labels := map[string]any{"app": "asks-for-gpus"}
 	object := map[string]any{"metadata": map[string]any{"generateName": "asks-for-gpus-"}}
 	switch kind {
@@ -159,10 +169,15 @@ func asksFor(kind schema.GroupVersionResource, gpus int64) *unstructured.Unstruc
 		object["apiVersion"], object["kind"], object["spec"] = "v1", "Pod", pod
 	case jobs:
 		pod["restartPolicy"] = "Never"
-		object["apiVersion"], object["kind"], object["spec"] = "batch/v1", "Job", map[string]any{"template": map[string]any{"spec": pod}}
+		object["apiVersion"], object["kind"], object["spec"] = "batch/v1", "Job", map[string]any{
+			"template": map[string]any{"spec": pod},
+		}
 	default:
 		object["apiVersion"], object["kind"] = "apps/v1", "Deployment"
-		object["spec"] = map[string]any{"selector": map[string]any{"matchLabels": labels}, "template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod}}
+		object["spec"] = map[string]any{
+			"selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod},
+		}
 	}
 	return &unstructured.Unstructured{Object: object}
 }

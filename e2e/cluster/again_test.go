@@ -80,7 +80,8 @@ func (l *lab) leave(run string) {
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{{
 				Name: "pause", Image: "registry.k8s.io/pause:3.10", ImagePullPolicy: corev1.PullIfNotPresent,
-				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
+				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false),
+					Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
 			}},
 		},
 	}
@@ -88,7 +89,8 @@ func (l *lab) leave(run string) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if _, err := l.api.Resource(pods).Namespace(namespace).Create(l.t.Context(), &unstructured.Unstructured{Object: tree}, metav1.CreateOptions{}); err != nil {
+	if _, err := l.api.Resource(pods).Namespace(namespace).Create(l.t.Context(),
+		&unstructured.Unstructured{Object: tree}, metav1.CreateOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -96,7 +98,9 @@ func (l *lab) leave(run string) {
 func (l *lab) scaleController(replicas int) {
 	l.t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-	if _, err := l.api.Resource(deployments).Namespace(ourController.namespace).Patch(context.WithoutCancel(l.t.Context()), "bflow-controller", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := l.api.Resource(deployments).Namespace(ourController.namespace).
+		Patch(context.WithoutCancel(l.t.Context()), "bflow-controller", types.MergePatchType, patch,
+			metav1.PatchOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -115,7 +119,8 @@ func (l *lab) hub() string {
 func (l *lab) stopQueue(policy string) {
 	l.t.Helper()
 	patch := []byte(`{"spec":{"stopPolicy":"` + policy + `"}}`)
-	if _, err := l.api.Resource(clusterQueue).Patch(context.WithoutCancel(l.t.Context()), contract.TargetLocal, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := l.api.Resource(clusterQueue).Patch(context.WithoutCancel(l.t.Context()), contract.TargetLocal,
+		types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
 }

@@ -16,7 +16,8 @@ func TestARunThatIsTooBigLetsOthersPass(t *testing.T) {
 	big := l.submit(l.write("big.yaml", strings.Replace(fourGPUs, `"4"`, `"16"`, 1)))[0]
 	small := l.submit(l.write("four.yaml", fourGPUs))[0]
 	l.awaitAnswer(10*time.Minute, big+" to be set aside", func() string {
-		if said := l.must("status", big); !strings.Contains(said, "Set aside") || !strings.Contains(said, "asks for 16 nvidia.com/gpu") {
+		if said := l.must("status", big); !strings.Contains(said, "Set aside") ||
+			!strings.Contains(said, "asks for 16 nvidia.com/gpu") {
 			return said
 		}
 		return ""
@@ -40,7 +41,8 @@ func TestALoadThatFindsNoNodeGivesTheGPUsBack(t *testing.T) {
 		t.Skip("it takes as long as a task may look for a node")
 	}
 	l := newLab(t)
-	run := l.submit(l.write("four.yaml", strings.Replace(fourGPUs, "duration: 2s", "duration: 1h", 1)), "--load-cpu", "500")[0]
+	run := l.submit(l.write("four.yaml", strings.Replace(fourGPUs, "duration: 2s", "duration: 1h", 1)),
+		"--load-cpu", "500")[0]
 	l.awaitAnswer(10*time.Minute, run+" to say what is missing", func() string {
 		if said := l.must("status", run); !strings.Contains(said, "Insufficient cpu") {
 			return said
@@ -54,7 +56,8 @@ func TestALoadThatFindsNoNodeGivesTheGPUsBack(t *testing.T) {
 		}
 		return "it is " + reason
 	})
-	if said := l.bflow("status", run).out; !strings.Contains(said, `bflow-controller ended it: task "load-gen-0" had no place for 5m0s`) {
+	if said := l.bflow("status", run).out; !strings.Contains(said,
+		`bflow-controller ended it: task "load-gen-0" had no place for 5m0s`) {
 		t.Error(said)
 	}
 	l.nothingLeft(run, beforeForce)

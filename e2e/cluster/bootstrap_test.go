@@ -44,13 +44,15 @@ func bootstrap(t *testing.T, want int, args ...string) (out, log string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	began := time.Now()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(os.Getenv("BFLOW_E2E_BIN"), "bflow"), append([]string{"bootstrap"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(os.Getenv("BFLOW_E2E_BIN"), "bflow"),
+		append([]string{"bootstrap"}, args...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); cmd.ProcessState == nil {
 		t.Fatalf("starting bflow of BFLOW_E2E_BIN: %v", err)
 	}
 	code := cmd.ProcessState.ExitCode()
-	t.Logf("bflow bootstrap %s: exit code %d after %s\n%s", strings.Join(args, " "), code, time.Since(began).Round(time.Second), stderr.String())
+	t.Logf("bflow bootstrap %s: exit code %d after %s\n%s",
+		strings.Join(args, " "), code, time.Since(began).Round(time.Second), stderr.String())
 	if code != want {
 		t.Fatalf("exit code %d, want %d\n%s", code, want, stdout.String())
 	}
@@ -58,8 +60,8 @@ func bootstrap(t *testing.T, want int, args ...string) (out, log string) {
 }
 
 // TestBootstrapComesAndGoes: one command makes a bare cluster ready, another changes nothing, status is clean, and
-// uninstalling leaves the cluster as it was. It refuses where nobody releases runs, and the results of a run are fetched
-// after an uninstallation that keeps them.
+// uninstalling leaves the cluster as it was. It refuses where nobody releases runs, and the results of a run are
+// fetched after an uninstallation that keeps them.
 func TestBootstrapComesAndGoes(t *testing.T) {
 	kubeconfig, flags, cfg := bare(t)
 	at := []string{"--kubeconfig", kubeconfig}
@@ -146,7 +148,8 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 func (l *lab) loadAsksForLittle() {
 	l.t.Helper()
 	patch := fmt.Appendf(nil, `{"data":{%q:"50m"}}`, contract.HubLoadCPU)
-	if _, err := l.api.Resource(configMaps).Namespace(namespace).Patch(l.t.Context(), contract.ConfigMapHub, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := l.api.Resource(configMaps).Namespace(namespace).Patch(l.t.Context(), contract.ConfigMapHub,
+		types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -164,7 +167,8 @@ func theirs(t *testing.T, cfg *rest.Config) (names []string, remove func()) {
 	create := func(resource schema.GroupVersionResource, namespace string, object map[string]any) {
 		object["metadata"] = map[string]any{"name": "theirs"}
 		made := api.Resource(resource).Namespace(namespace)
-		if _, err := made.Create(t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{}); err != nil {
+		if _, err := made.Create(t.Context(), &unstructured.Unstructured{Object: object},
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		names = append(names, strings.TrimSuffix(resource.Resource+"."+resource.Group, ".")+" "+namespace+"/theirs")
@@ -179,9 +183,16 @@ func theirs(t *testing.T, cfg *rest.Config) (names []string, remove func()) {
 		"spec": map[string]any{"steps": []any{map[string]any{"name": "s", "image": "busybox", "command": []any{"true"}}}}})
 	create(schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}, namespace, map[string]any{
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-		"spec": map[string]any{"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Mi"}}}})
-	create(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, namespace, map[string]any{"apiVersion": "v1", "kind": "Secret"})
-	create(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "tekton-pipelines", map[string]any{"apiVersion": "v1", "kind": "ConfigMap"})
+		"spec": map[string]any{
+			"accessModes": []any{"ReadWriteOnce"},
+			"resources":   map[string]any{"requests": map[string]any{"storage": "1Mi"}},
+		}})
+	create(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, namespace, map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+	})
+	create(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "tekton-pipelines", map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+	})
 	return names, func() {
 		for _, remove := range removals {
 			remove()

@@ -20,13 +20,14 @@ import (
 
 // planted are the places of canaries on a cluster.
 var planted = []string{
-	0: "key of the server, in a Secret", 1: "header, in a Secret", 2: "literal header", 3: "literal variable of the engine", 4: "literal value of the body",
+	0: "key of the server, in a Secret", 1: "header, in a Secret", 2: "literal header",
+	3: "literal variable of the engine", 4: "literal value of the body",
 	5: "token of the tracking server",
 }
 
-// TestNoCredentialComesOutOfACluster plants canaries in everything that holds a credential there, has a run here, one on
-// the worker and a matrix use them, and searches every object, log and audit log of both clusters, what commands print and
-// fetch, and what the tracking server keeps.
+// TestNoCredentialComesOutOfACluster plants canaries in everything that holds a credential there, has a run here, one
+// on the worker and a matrix use them, and searches every object, log and audit log of both clusters, what commands
+// print and fetch, and what the tracking server keeps.
 func TestNoCredentialComesOutOfACluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("e2e/canary looks at one host in short tests")
@@ -115,13 +116,15 @@ func (l *lab) trackedWith(token string) {
 	l.t.Helper()
 	api := l.api.Resource(secrets).Namespace(namespace)
 	set := fmt.Sprintf(`{"stringData":{%q:%q}}`, contract.EnvMLflowToken, token)
-	if _, err := api.Patch(l.t.Context(), contract.SecretMLflow, types.MergePatchType, []byte(set), metav1.PatchOptions{}); err != nil {
+	if _, err := api.Patch(l.t.Context(), contract.SecretMLflow, types.MergePatchType, []byte(set),
+		metav1.PatchOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() {
 		ctx, cancel := afterwards()
 		defer cancel()
-		if _, err := api.Patch(ctx, contract.SecretMLflow, types.MergePatchType, fmt.Appendf(nil, `{"data":{%q:null}}`, contract.EnvMLflowToken), metav1.PatchOptions{}); err != nil {
+		if _, err := api.Patch(ctx, contract.SecretMLflow, types.MergePatchType,
+			fmt.Appendf(nil, `{"data":{%q:null}}`, contract.EnvMLflowToken), metav1.PatchOptions{}); err != nil {
 			l.t.Error(err)
 		}
 	})
@@ -146,7 +149,8 @@ func (l *lab) searched(search func(where string, data []byte)) {
 			l.t.Fatal(err)
 		}
 		for _, p := range all {
-			search("the log of "+p.GetName(), []byte(kubectl("logs", "-n", in, p.GetName(), "--all-containers", "--ignore-errors")))
+			search("the log of "+p.GetName(),
+				[]byte(kubectl("logs", "-n", in, p.GetName(), "--all-containers", "--ignore-errors")))
 		}
 	}
 	held, err := l.listIn(secrets, "", "")
@@ -159,7 +163,8 @@ func (l *lab) searched(search func(where string, data []byte)) {
 			l.t.Fatal(err)
 		}
 		mine := []string{"canary", "canary-header", contract.SecretMLflow}
-		if s.GetNamespace() != namespace || !slices.Contains(mine, s.GetName()) && !strings.HasPrefix(s.GetName(), "bflow-literal-") {
+		if s.GetNamespace() != namespace ||
+			!slices.Contains(mine, s.GetName()) && !strings.HasPrefix(s.GetName(), "bflow-literal-") {
 			search("Secret "+s.GetNamespace()+"/"+s.GetName()+" of "+l.name, text)
 		}
 	}

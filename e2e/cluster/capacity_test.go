@@ -123,22 +123,26 @@ func (l *lab) promisedBy(target string) map[string]int64 {
 func (l *lab) holdGPUs(in string, n int64) (remove func()) {
 	l.t.Helper()
 	pod := &corev1.Pod{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{GenerateName: "holds-gpus-", Namespace: in},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "holds-gpus-", Namespace: in},
 		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{
 			Name: "pause", Image: "registry.k8s.io/pause:3.10", ImagePullPolicy: corev1.PullIfNotPresent,
-			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{gpu: *resource.NewQuantity(n, resource.DecimalSI)}},
+			Resources: corev1.ResourceRequirements{
+				Limits: corev1.ResourceList{gpu: *resource.NewQuantity(n, resource.DecimalSI)}},
 		}}},
 	}
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	made, err := l.api.Resource(pods).Namespace(in).Create(l.t.Context(), &unstructured.Unstructured{Object: tree}, metav1.CreateOptions{})
+	made, err := l.api.Resource(pods).Namespace(in).Create(l.t.Context(), &unstructured.Unstructured{Object: tree},
+		metav1.CreateOptions{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	remove = sync.OnceFunc(func() {
-		if err := l.api.Resource(pods).Namespace(in).Delete(context.WithoutCancel(l.t.Context()), made.GetName(), metav1.DeleteOptions{}); err != nil {
+		if err := l.api.Resource(pods).Namespace(in).Delete(context.WithoutCancel(l.t.Context()), made.GetName(),
+			metav1.DeleteOptions{}); err != nil {
 			l.t.Errorf("removing pod %s: %v", made.GetName(), err)
 		}
 	})
@@ -179,7 +183,8 @@ func (l *lab) gpuNode() (string, int64) {
 func (l *lab) cordon(node string, yes bool) {
 	l.t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, yes)
-	if _, err := l.api.Resource(nodes).Patch(context.WithoutCancel(l.t.Context()), node, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := l.api.Resource(nodes).Patch(context.WithoutCancel(l.t.Context()), node, types.MergePatchType, patch,
+		metav1.PatchOptions{}); err != nil {
 		l.t.Errorf("cordoning %s: %v", node, err)
 	}
 }

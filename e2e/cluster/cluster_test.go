@@ -34,7 +34,9 @@ var (
 	taskRuns     = schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "taskruns"}
 	workloads    = schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloads"}
 	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	crds         = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	crds         = schema.GroupVersionResource{
+		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+	}
 	clusterQueue = schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "clusterqueues"}
 )
 
@@ -101,7 +103,8 @@ func (l *lab) must(args ...string) string {
 // submit starts the runs of an experiment through the bundle and returns their names, in the order of the plans.
 func (l *lab) submit(file string, more ...string) []string {
 	l.t.Helper()
-	args := append([]string{"run", file, "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK")}, more...)
+	args := append([]string{
+		"run", file, "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK")}, more...)
 	names := strings.Fields(l.must(args...)) // --follow prints a table after the names, which callers do not read
 	l.t.Cleanup(func() {
 		if l.t.Failed() { // nobody ended it, and it holds what other tests wait for

@@ -11,8 +11,8 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// TestWhatIsCompiledIsAppliedAgain walks the lines of docs/start.md twice: what runs share is there already, by bflow run
-// or by the first time, and each creation is another run of the same plan.
+// TestWhatIsCompiledIsAppliedAgain walks the lines of docs/start.md twice: what runs share is there already, by bflow
+// run or by the first time, and each creation is another run of the same plan.
 func TestWhatIsCompiledIsAppliedAgain(t *testing.T) {
 	l := newLab(t, runs(3))
 	file := l.write("brief.yaml", brief)

@@ -12,14 +12,17 @@
 //	BFLOW_E2E_TKN              path of tkn
 //	BFLOW_E2E_MLFLOW           URL of a tracking server that this machine and pods can reach
 //	BFLOW_E2E_HOST             address of this machine for pods: a git server of the tests listens there
-//	BFLOW_E2E_AUDIT            audit log of the API server, used by these tests alone: granted permissions are compared with used ones
-//	BFLOW_E2E_BARE_KUBECONFIG  a cluster without Tekton and Kueue to install on and uninstall from, with BFLOW_E2E_BOOTSTRAP_FLAGS
+//	BFLOW_E2E_AUDIT            audit log of the API server, used by these tests alone: granted permissions are
+//	                           compared with used ones
+//	BFLOW_E2E_BARE_KUBECONFIG  a cluster without Tekton and Kueue to install on and uninstall from, with
+//	                           BFLOW_E2E_BOOTSTRAP_FLAGS
 //	BFLOW_E2E_WORKER_KUBECONFIG  admin of a second cluster, without Tekton and Kueue, whose nodes claim 8 nvidia.com/gpu
 //	BFLOW_E2E_WORKER_AUDIT       audit log of its API server
 //	BFLOW_E2E_SECOND_KUBECONFIG  admin of a second cluster with bflow on it, another hub of the same worker
 //	BFLOW_E2E_SECOND_AUDIT       audit log of its API server
 //	BFLOW_E2E_BESIDE           how many runs the tests that share a hub may have at the same time
-//	E2E_FAULT_CMD              program that injects faults into the cluster FAULT_CLUSTER: "restart COMPONENT", "stop COMPONENT SECONDS", "skew COMPONENT SECONDS", "cut SECONDS" off the network
+//	E2E_FAULT_CMD              program that injects faults into the cluster FAULT_CLUSTER: "restart COMPONENT",
+//	                           "stop COMPONENT SECONDS", "skew COMPONENT SECONDS", "cut SECONDS" off the network
 //	BFLOW_SOAK_FOR             how long TestSoak injects faults; without it TestSoak is skipped
 //	BFLOW_SOAK_SEED            seed of a soak to replay
 package cluster

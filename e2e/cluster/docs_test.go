@@ -21,7 +21,8 @@ var elsewhere = []struct{ page, command, why string }{
 	{"docs/ci.md", "signature=", "the tests of Triggers send it"},
 	{"docs/ci.md", "curl", "the tests of Triggers send it"},
 	{"docs/ci.md", "kubectl get events", "what it prints is of other days"},
-	{"docs/bootstrap.md", "bflow bootstrap --single-cluster", "TestBootstrapComesAndGoes installs the images of this build, on a cluster of its own"},
+	{"docs/bootstrap.md", "bflow bootstrap --single-cluster",
+		"TestBootstrapComesAndGoes installs the images of this build, on a cluster of its own"},
 	{"docs/bootstrap.md", "oc ", "there is no OpenShift"},
 }
 
@@ -36,7 +37,8 @@ func TestEveryCommandOfAPageRunsOnACluster(t *testing.T) {
 	t.Cleanup(func() {
 		l.admin("delete", "serviceaccount/ci", "rolebinding/ci", "-n", namespace, "--ignore-not-found")
 	})
-	for _, page := range []string{"docs/bootstrap.md", "docs/cluster.md", "docs/start.md", "docs/ci.md", "docs/matrix.md"} {
+	for _, page := range []string{"docs/bootstrap.md", "docs/cluster.md", "docs/start.md",
+		"docs/ci.md", "docs/matrix.md"} {
 		blocks, err := docs.Read(page)
 		if err != nil {
 			t.Fatal(err)
@@ -93,10 +95,13 @@ func ofAnother(page, line string) bool {
 // walks runs a command of a page as it stands, but for the namespace and the name of the cluster.
 func (l *lab) walks(b docs.Block, c docs.Command) {
 	l.t.Helper()
-	there := strings.NewReplacer("-n bench\n", "-n "+namespace+"\n", "-n bench ", "-n "+namespace+" ", "namespace bench", "namespace "+namespace,
+	there := strings.NewReplacer("-n bench\n", "-n "+namespace+"\n", "-n bench ", "-n "+namespace+" ",
+		"namespace bench", "namespace "+namespace,
 		"cluster hub", "cluster "+strings.TrimSpace(l.admin("config", "current-context")))
-	path := strings.Join([]string{os.Getenv("BFLOW_E2E_BIN"), filepath.Dir(os.Getenv("BFLOW_E2E_TKN")), filepath.Dir(os.Getenv("BFLOW_E2E_KUBECTL")), os.Getenv("PATH")}, ":")
-	r := l.command(20*time.Minute, "env", "PATH="+path, "bash", "-eu", "-o", "pipefail", "-c", "exec 2>&1\n"+there.Replace(c.Line+"\n"))
+	path := strings.Join([]string{os.Getenv("BFLOW_E2E_BIN"), filepath.Dir(os.Getenv("BFLOW_E2E_TKN")),
+		filepath.Dir(os.Getenv("BFLOW_E2E_KUBECTL")), os.Getenv("PATH")}, ":")
+	r := l.command(20*time.Minute, "env", "PATH="+path, "bash", "-eu", "-o", "pipefail", "-c",
+		"exec 2>&1\n"+there.Replace(c.Line+"\n"))
 	for i := range c.Says {
 		c.Says[i] = strings.TrimSuffix(there.Replace(c.Says[i]+"\n"), "\n")
 	}

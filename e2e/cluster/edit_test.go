@@ -20,8 +20,8 @@ import (
 // mistrusted is a namespace of runs whose people trust nobody else, and whom nobody else trusts.
 const mistrusted = "bflow-edit-test"
 
-// attempt is one call of kubectl by somebody who means harm. In its words OWN is a run of theirs that waits, STARTED one
-// of theirs that was let start, OTHER one of namespace benchflow, WORKLOAD what stands for the second in its queue.
+// attempt is one call of kubectl by somebody who means harm. In its words OWN is a run of theirs that waits, STARTED
+// one of theirs that was let start, OTHER one of namespace benchflow, WORKLOAD what stands for the second in its queue.
 type attempt struct {
 	name   string
 	args   string // words, parted by blanks; '...' is one word
@@ -37,8 +37,8 @@ type person struct {
 	runs       *strings.Replacer
 }
 
-// TestWhoMayEditOneNamespaceReachesNoOther tries the attempts with real tokens: as somebody with edit in one namespace of
-// runs, and as somebody who has bflow-user alone.
+// TestWhoMayEditOneNamespaceReachesNoOther tries the attempts with real tokens: as somebody with edit in one namespace
+// of runs, and as somebody who has bflow-user alone.
 func TestWhoMayEditOneNamespaceReachesNoOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a hundred calls of kubectl; the rules themselves are tried in short tests")
@@ -60,7 +60,8 @@ func TestWhoMayEditOneNamespaceReachesNoOther(t *testing.T) {
 		}
 		return ""
 	})
-	names := strings.NewReplacer("WORKLOAD", l.workloadOf(started), "OWN", "own", "STARTED", started, "OTHER", "other", "TEAM", mistrusted)
+	names := strings.NewReplacer("WORKLOAD", l.workloadOf(started), "OWN", "own", "STARTED", started,
+		"OTHER", "other", "TEAM", mistrusted)
 	for role, tries := range map[string][]attempt{"edit": append(attempts(), onlyEdit()...), "bflow-user": attempts()} {
 		who := l.person(role, names)
 		for _, a := range tries {
@@ -113,7 +114,8 @@ func (p *person) try(t *testing.T, a attempt) {
 		}
 		args = append(args, "-f", file)
 	}
-	if dry := regexp.MustCompile(`^(create|apply|patch|label|annotate|delete|scale|set|replace|expose) `); dry.MatchString(a.args) && !strings.HasPrefix(a.args, "create token") {
+	if dry := regexp.MustCompile(`^(create|apply|patch|label|annotate|delete|scale|set|replace|expose) ` +
+		``); dry.MatchString(a.args) && !strings.HasPrefix(a.args, "create token") {
 		args = append(args, "--dry-run=server")
 	}
 	r := p.command(time.Minute, os.Getenv("BFLOW_E2E_KUBECTL"), args...)
@@ -150,7 +152,8 @@ func (l *lab) person(role string, runs *strings.Replacer) *person {
 	l.t.Helper()
 	name := "with-" + role
 	l.admin("-n", mistrusted, "create", "serviceaccount", name)
-	l.admin("-n", mistrusted, "create", "rolebinding", name, "--clusterrole", role, "--serviceaccount", mistrusted+":"+name)
+	l.admin("-n", mistrusted, "create", "rolebinding", name, "--clusterrole", role, "--serviceaccount",
+		mistrusted+":"+name)
 	config, err := clientcmd.LoadFromFile(l.kubeconfig)
 	if err != nil {
 		l.t.Fatal(err)

@@ -20,8 +20,8 @@ import (
 // besides is how many rows go on at once.
 const besides = 4
 
-// TestRunsOfAClusterEndAsTheTableSays runs the rows of package ends that need nothing of this machine, as bflow run --follow does,
-// and compares the exit code, what is printed, the word of the verdict, and what bflow watch ends with.
+// TestRunsOfAClusterEndAsTheTableSays runs the rows of package ends that need nothing of this machine, as bflow run
+// --follow does, and compares the exit code, what is printed, the word of the verdict, and what bflow watch ends with.
 func TestRunsOfAClusterEndAsTheTableSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("forty runs take ten minutes; the same rows end as runs of this machine do")
@@ -67,7 +67,8 @@ func onTheHub(text string) string {
 
 func (l *lab) followed(file string, set []string) result {
 	l.t.Helper()
-	return l.command(40*time.Minute, bflowPath(), append([]string{"run", file, "--follow", "--plain", "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK")}, ends.Sets(set)...)...)
+	return l.command(40*time.Minute, bflowPath(), append([]string{"run", file, "--follow", "--plain", "--bundle",
+		os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK")}, ends.Sets(set)...)...)
 }
 
 // endedAs compares how a run has ended with its row.

@@ -20,7 +20,6 @@ import (
 
 	"bflow.dev/bflow/pipelines/bundle"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/runs/gitsource/gittest"
 	"bflow.dev/bflow/verdict"
 )
 
@@ -60,13 +59,17 @@ func (l *lab) tkn(args ...string) string {
 // starts starts Pipeline bflow-experiment as a person would, without naming an account, and returns its PipelineRun.
 func (l *lab) starts(params map[string]string, more ...string) string {
 	l.t.Helper()
-	args := []string{"pipeline", "start", contract.Experiment, "--use-param-defaults", "--output", "name", "--param", "load-cpu=200m"}
+	args := []string{
+		"pipeline", "start", contract.Experiment, "--use-param-defaults", "--output", "name",
+		"--param", "load-cpu=200m",
+	}
 	for key, value := range params {
 		args = append(args, "--param", key+"="+value)
 	}
 	made := strings.TrimSpace(l.tkn(append(args, more...)...))
 	l.t.Cleanup(func() {
-		_ = l.api.Resource(pipelineRuns).Namespace(namespace).Delete(context.WithoutCancel(l.t.Context()), made, metav1.DeleteOptions{})
+		_ = l.api.Resource(pipelineRuns).Namespace(namespace).Delete(context.WithoutCancel(l.t.Context()), made,
+			metav1.DeleteOptions{})
 	})
 	return made
 }
@@ -123,7 +126,8 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 	said := l.results(pr)
 	run := l.child(pr)
 	word := said[contract.ResultVerdict]
-	if !measured(word) || said[contract.ResultRuns] != run || !strings.Contains(logs, run) || !strings.Contains(logs, "verdict: "+word) {
+	if !measured(word) || said[contract.ResultRuns] != run || !strings.Contains(logs, run) ||
+		!strings.Contains(logs, "verdict: "+word) {
 		t.Fatalf("results %v of run %s, log:\n%s", said, run, logs)
 	}
 	if list := l.tkn("pipelinerun", "list"); !strings.Contains(list, pr) || !strings.Contains(list, run) {
@@ -137,7 +141,8 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 
 	file := l.write("brief.yaml", brief)
 	byRun := l.submit(file, "--set", "load.data.output=8")[0]
-	byCompile := l.create(l.must("compile", file, "--set", "load.data.output=8", "--lock", os.Getenv("BFLOW_E2E_LOCK"), "--load-cpu", "200m"))
+	byCompile := l.create(l.must(
+		"compile", file, "--set", "load.data.output=8", "--lock", os.Getenv("BFLOW_E2E_LOCK"), "--load-cpu", "200m"))
 	for _, other := range []string{byRun, byCompile} {
 		hash := l.run(other).GetLabels()[contract.LabelPlanHash]
 		if hash == "" || !strings.HasPrefix(said[contract.ResultPlanHashes], hash) {
@@ -159,7 +164,8 @@ func (l *lab) create(stream string) (run string) {
 	return run
 }
 
-// createAs is create for a PipelineRun of a name, unless that is "". Only a PipelineRun that is there already is an error.
+// createAs is create for a PipelineRun of a name, unless that is "". Only a PipelineRun that is there already is an
+// error.
 func (l *lab) createAs(stream, name string) (run string, err error) {
 	docs := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(stream), 4096)
 	for {
@@ -201,11 +207,14 @@ func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
 		{name: "cancelled while its run loads", override: untilCancelled, at: loading, act: cancelByTkn},
 		{name: "cancelled while its run provisions", override: untilCancelled, at: provisioning, act: cancelByTkn},
 		{name: "deleted while its run loads", override: untilCancelled, at: loading, act: deletion},
-		{name: "timed out", override: untilCancelled, more: []string{"--pipeline-timeout", "45s"}, at: func(*lab, string, string) {}, act: func(l *lab, parent string) { l.ended(parent, 20*time.Minute) }, goesOn: true},
+		{name: "timed out", override: untilCancelled, more: []string{"--pipeline-timeout", "45s"},
+			at:  func(*lab, string, string) {},
+			act: func(l *lab, parent string) { l.ended(parent, 20*time.Minute) }, goesOn: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := newLab(t)
-			parent := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: row.override}, row.more...)
+			parent := l.starts(
+				map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: row.override}, row.more...)
 			run := l.child(parent)
 			row.at(l, parent, run)
 			row.act(l, parent)
@@ -224,7 +233,8 @@ func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
 	}
 }
 
-// noToken waits until no token to submit is left of a PipelineRun. A task that was cancelled keeps its own for a minute.
+// noToken waits until no token to submit is left of a PipelineRun. A task that was cancelled keeps its own for a
+// minute.
 func (l *lab) noToken(parent string) {
 	l.t.Helper()
 	l.await(3*time.Minute, "the end of the token of "+parent, func() string {
@@ -242,8 +252,8 @@ func provisioning(l *lab, _, run string) { l.t.Helper(); during("provision")(l, 
 func cancelByTkn(l *lab, parent string)  { l.t.Helper(); l.tkn("pipelinerun", "cancel", parent) }
 func deletion(l *lab, parent string)     { l.t.Helper(); byDeletion(l, parent) }
 
-// TestAPodThatIsKilledSubmitsNothingTwice takes the pod of the waiting task away without a word to it, as a lost node does.
-// Tekton makes another.
+// TestAPodThatIsKilledSubmitsNothingTwice takes the pod of the waiting task away without a word to it, as a lost node
+// does. Tekton makes another.
 func TestAPodThatIsKilledSubmitsNothingTwice(t *testing.T) {
 	l := newLab(t)
 	parent := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: untilCancelled})
@@ -251,7 +261,8 @@ func TestAPodThatIsKilledSubmitsNothingTwice(t *testing.T) {
 	loading(l, parent, run)
 	first := l.podOf(parent)
 	at := int64(0)
-	if err := l.api.Resource(pods).Namespace(namespace).Delete(t.Context(), first.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
+	if err := l.api.Resource(pods).Namespace(namespace).Delete(t.Context(), first.GetName(),
+		metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
 		t.Fatal(err)
 	}
 	l.awaitAnswer(10*time.Minute, "another pod that waits", func() string {
@@ -285,7 +296,9 @@ func (l *lab) podOf(parent string) *unstructured.Unstructured {
 // TestAQueuedExperimentThatIsCancelledNeverStarts cancels one whose run waits for the GPUs of another.
 func TestAQueuedExperimentThatIsCancelledNeverStarts(t *testing.T) {
 	l := newLab(t, alone)
-	holder := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: untilCancelled + "\n" + asksForAll})
+	holder := l.starts(map[string]string{
+		contract.ParamExperiment: brief, contract.ParamOverrides: untilCancelled + "\n" + asksForAll,
+	})
 	held := l.child(holder)
 	loading(l, holder, held)
 	parent := l.starts(map[string]string{contract.ParamExperiment: brief})
@@ -300,80 +313,6 @@ func TestAQueuedExperimentThatIsCancelledNeverStarts(t *testing.T) {
 		l.ended(run, 20*time.Minute)
 		l.nothingLeft(run, beforeForce)
 	}
-}
-
-// TestAnExperimentOfARepositoryAndOneOfAFork serves a repository from this host.
-func TestAnExperimentOfARepositoryAndOneOfAFork(t *testing.T) {
-	host := os.Getenv("BFLOW_E2E_HOST")
-	if host == "" {
-		t.Skip("BFLOW_E2E_HOST names no address at which pods reach this host")
-	}
-	l := newLab(t)
-	r := gittest.ServeOn(t, host, "s3cret")
-	l.secret(contract.SecretGit, r.Host, "s3cret")
-	commit := r.Commit("bench/brief.yaml", brief)
-	r.Push("refs/heads/main")
-	r.Commit("bench/brief.yaml", brief+"# of a fork\n")
-	r.Push("refs/pull/1/head")
-	ask := map[string]string{contract.ParamGitURL: r.URL, contract.ParamRevision: "main", contract.ParamPath: "bench/brief.yaml", contract.ParamTrustedOnly: "true"}
-	pr := l.starts(ask)
-	l.ended(pr, 20*time.Minute)
-	if said := l.results(pr); !measured(said[contract.ResultVerdict]) {
-		t.Fatalf("results %v, log:\n%s", said, l.tkn("pipelinerun", "logs", pr))
-	}
-	run := l.child(pr)
-	if got, want := l.run(run).GetAnnotations()[contract.AnnotationSource], r.URL+"@"+commit+":bench/brief.yaml"; got != want {
-		t.Errorf("source %s, want %s", got, want)
-	}
-	ask[contract.ParamRevision] = "refs/pull/1/head"
-	pr = l.starts(ask)
-	l.ended(pr, 20*time.Minute)
-	if logs := l.tkn("pipelinerun", "logs", pr); !strings.Contains(logs, "it may come from a fork") || len(l.children(pr)) > 0 {
-		t.Errorf("runs %v, log:\n%s", l.children(pr), logs)
-	}
-}
-
-// secret makes a Secret with one key, for the time of the test.
-func (l *lab) secret(name, key, value string) {
-	l.t.Helper()
-	secret := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name}, "stringData": map[string]any{key: value},
-	}}
-	if _, err := l.api.Resource(secrets).Namespace(namespace).Create(l.t.Context(), secret, metav1.CreateOptions{}); err != nil {
-		l.t.Fatal(err)
-	}
-	l.t.Cleanup(func() {
-		_ = l.api.Resource(secrets).Namespace(namespace).Delete(context.WithoutCancel(l.t.Context()), name, metav1.DeleteOptions{})
-	})
-}
-
-// TestALiteralCredentialGoesWithItsExperiment: it becomes a Secret that the PipelineRun owns.
-func TestALiteralCredentialGoesWithItsExperiment(t *testing.T) {
-	l := newLab(t)
-	text := strings.NewReplacer("name: brief", "name: literal", "  load: {data: {input: 16, output: 4}, stages: [{rate: 20, duration: 2s}]}", `  benchmark_profile: own
----
-apiVersion: bflow.dev/v1alpha1
-kind: BenchmarkProfile
-metadata: {name: own}
-spec:
-  guidellm: {backend: {api_key: abc}, profile: {kind: concurrent, streams: [4]}, constraint: [{kind: max_duration, seconds: 600}]}`).Replace(brief)
-	parent := l.starts(map[string]string{contract.ParamExperiment: text})
-	run := l.child(parent)
-	owned := func() string {
-		for _, s := range l.list(secrets, contract.LabelExperiment+"=literal") {
-			if ownedBy(&s, parent) {
-				return s.GetName()
-			}
-		}
-		return ""
-	}
-	if owned() == "" {
-		t.Error("no Secret belongs to the PipelineRun")
-	}
-	deletion(l, parent)
-	l.gone(run)
-	l.await(10*time.Minute, "the Secret to be gone", owned)
-	l.nothingLeft(run, beforeForce)
 }
 
 // TestTknReadsTheBundle lists its objects by tkn and by our own reader.
@@ -406,7 +345,8 @@ func TestTknReadsTheBundle(t *testing.T) {
 			t.Errorf("tkn does not list %s:\n%s", want, r.out)
 		}
 	}
-	for _, want := range []string{"task.tekton.dev/provision", "task.tekton.dev/bflow-experiment", "pipeline.tekton.dev/bflow-experiment"} {
+	for _, want := range []string{"task.tekton.dev/provision", "task.tekton.dev/bflow-experiment",
+		"pipeline.tekton.dev/bflow-experiment"} {
 		if !slices.Contains(listed, want) {
 			t.Errorf("tkn does not list %s:\n%s", want, r.out)
 		}
@@ -414,7 +354,8 @@ func TestTknReadsTheBundle(t *testing.T) {
 	if len(listed) != len(entries) {
 		t.Errorf("tkn lists %d objects of %d", len(listed), len(entries))
 	}
-	if said := l.command(time.Minute, tkn, "bundle", "list", at, "pipeline", contract.Experiment, "-o", "yaml", "--cache-dir", t.TempDir()); !strings.Contains(said.out, "displayName: Run an experiment") {
+	if said := l.command(time.Minute, tkn, "bundle", "list", at, "pipeline", contract.Experiment, "-o", "yaml",
+		"--cache-dir", t.TempDir()); !strings.Contains(said.out, "displayName: Run an experiment") {
 		t.Errorf("tkn shows %s%s", said.out, said.err)
 	}
 }

@@ -20,7 +20,9 @@ import (
 // Controllers that the tests kill.
 var (
 	ourController    = deployment{"bflow-system", "app.kubernetes.io/name=bflow-controller"}
-	tektonController = deployment{"tekton-pipelines", "app.kubernetes.io/name=controller,app.kubernetes.io/part-of=tekton-pipelines"}
+	tektonController = deployment{
+		"tekton-pipelines", "app.kubernetes.io/name=controller,app.kubernetes.io/part-of=tekton-pipelines",
+	}
 )
 
 // deployment is where the pods of a controller are.
@@ -42,7 +44,8 @@ func TestTheControllerIsKilledAtEveryPhase(t *testing.T) {
 		return ""
 	})
 	l.kill(ourController) // while it starts
-	for _, task := range []string{contract.Provision, contract.Smoketest, "load-gen-0", contract.Release, contract.MLflowPush, contract.Finish} {
+	for _, task := range []string{contract.Provision, contract.Smoketest, "load-gen-0", contract.Release,
+		contract.MLflowPush, contract.Finish} {
 		l.started(run, task)
 		l.kill(ourController)
 	}
@@ -135,7 +138,8 @@ func (l *lab) fault(words ...string) {
 	if program == "" {
 		l.t.Skipf("E2E_FAULT_CMD names no command that could %q; docs/e2e.md has one", words)
 	}
-	if r := l.command(15*time.Minute, "env", append([]string{"FAULT_CLUSTER=" + l.name, program}, words...)...); r.code != 0 {
+	if r := l.command(15*time.Minute, "env",
+		append([]string{"FAULT_CLUSTER=" + l.name, program}, words...)...); r.code != 0 {
 		l.t.Fatalf("%s %q: exit %d\n%s%s", program, words, r.code, r.out, r.err)
 	}
 }
@@ -253,7 +257,8 @@ func (l *lab) ranOnce(run string) {
 func byCancelled(l *lab, run string) {
 	l.t.Helper()
 	patch := []byte(`{"spec":{"status":"Cancelled"}}`)
-	if _, err := l.api.Resource(pipelineRuns).Namespace(namespace).Patch(context.WithoutCancel(l.t.Context()), run, "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
+	if _, err := l.api.Resource(pipelineRuns).Namespace(namespace).Patch(context.WithoutCancel(l.t.Context()), run,
+		"application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
 }

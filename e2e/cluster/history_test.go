@@ -22,8 +22,8 @@ import (
 	"bflow.dev/bflow/queue/lock/history"
 )
 
-// TestMain judges, after the tests, what the controllers of all hubs have told meanwhile: never two setup keys in use at
-// once on a target, never more than its quota, fences that grow.
+// TestMain judges, after the tests, what the controllers of all hubs have told meanwhile: never two setup keys in use
+// at once on a target, never more than its quota, fences that grow.
 func TestMain(m *testing.M) {
 	l := &chronicle{seen: map[string]bool{}, following: map[string]bool{}}
 	ctx, stop := context.WithCancel(context.Background())
@@ -65,7 +65,9 @@ func (l *chronicle) hub(ctx context.Context, kubeconfig string) {
 	}
 	l.listening.Go(func() {
 		for ctx.Err() == nil {
-			pods, err := api.CoreV1().Pods(ourController.namespace).List(ctx, metav1.ListOptions{LabelSelector: ourController.selector})
+			pods, err := api.CoreV1().Pods(ourController.namespace).List(ctx, metav1.ListOptions{
+				LabelSelector: ourController.selector,
+			})
 			for i := 0; err == nil && i < len(pods.Items); i++ {
 				l.listen(ctx, api, kubeconfig, pods.Items[i].Name)
 			}
@@ -92,7 +94,8 @@ func (l *chronicle) listen(ctx context.Context, api kubernetes.Interface, hub, p
 			defer l.mu.Unlock()
 			delete(l.following, key)
 		}()
-		body, err := api.CoreV1().Pods(ourController.namespace).GetLogs(pod, &corev1.PodLogOptions{Follow: true, Timestamps: true}).Stream(ctx)
+		body, err := api.CoreV1().Pods(ourController.namespace).GetLogs(pod,
+			&corev1.PodLogOptions{Follow: true, Timestamps: true}).Stream(ctx)
 		if err != nil {
 			return // it is not ready, or gone: whoever asks next sees
 		}
@@ -103,7 +106,8 @@ func (l *chronicle) listen(ctx context.Context, api kubernetes.Interface, hub, p
 	})
 }
 
-// keep keeps a line of the history, with the time at which the node has written it: a controller's clock may be shifted.
+// keep keeps a line of the history, with the time at which the node has written it: a controller's clock may be
+// shifted.
 func (l *chronicle) keep(line string) {
 	at, said, _ := strings.Cut(line, " ")
 	if !strings.Contains(said, `"msg":"history"`) {

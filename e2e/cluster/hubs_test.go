@@ -14,8 +14,8 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// TestTwoHubsShareAWorker: runs of two setups from two hubs take turns on one target, neither hub touches what is of the
-// other, though both have it looked for leftovers all the time, and nothing is left.
+// TestTwoHubsShareAWorker: runs of two setups from two hubs take turns on one target, neither hub touches what is of
+// the other, though both have it looked for leftovers all the time, and nothing is left.
 func TestTwoHubsShareAWorker(t *testing.T) {
 	if os.Getenv("BFLOW_E2E_SECOND_KUBECONFIG") == "" {
 		t.Skip("BFLOW_E2E_SECOND_KUBECONFIG names no second cluster with bflow on it")
@@ -51,7 +51,8 @@ func TestTwoHubsShareAWorker(t *testing.T) {
 	for _, a := range spans[0] {
 		for _, b := range spans[1] {
 			if a.from < b.until && b.from < a.until {
-				t.Errorf("%s with one setup was there from %s until %s, and %s with the other from %s until %s", a.run, a.from, a.until, b.run, b.from, b.until)
+				t.Errorf("%s with one setup was there from %s until %s, and %s with the other from %s until %s",
+					a.run, a.from, a.until, b.run, b.from, b.until)
 			}
 		}
 	}

@@ -38,7 +38,8 @@ func everything(t *testing.T, cfg *rest.Config) map[string]string {
 			t.Fatal(err)
 		}
 		for _, r := range group.APIResources {
-			if !slices.Contains(r.Verbs, "list") || slices.Contains([]string{"events", "leases", "endpointslices", "endpoints", "componentstatuses"}, r.Name) {
+			if !slices.Contains(r.Verbs, "list") || slices.Contains([]string{
+				"events", "leases", "endpointslices", "endpoints", "componentstatuses"}, r.Name) {
 				continue
 			}
 			list, err := objects.Resource(gv.WithResource(r.Name)).List(t.Context(), metav1.ListOptions{})

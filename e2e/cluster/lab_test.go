@@ -65,8 +65,8 @@ func theHubs() (all []hubVariables) {
 	return all
 }
 
-// newLab waits until the test may have a share of a hub, or what else it needs, until its end. Tests with a lab go beside
-// each other.
+// newLab waits until the test may have a share of a hub, or what else it needs, until its end. Tests with a lab go
+// beside each other.
 func newLab(t *testing.T, needs ...need) *lab {
 	t.Helper()
 	return newLabs(t, needs...)[0]
@@ -123,7 +123,8 @@ func pool(t *testing.T, hubs int) *turns.Pool {
 func printSpent() {
 	slices.SortFunc(clusters.spent, func(a, b spent) int { return cmp.Compare(b.took, a.took) })
 	for _, s := range clusters.spent {
-		fmt.Fprintf(os.Stderr, "turn: %4.0fs on %-4s after %4.0fs: %s\n", s.took.Seconds(), s.where, s.waited.Seconds(), s.name)
+		fmt.Fprintf(os.Stderr, "turn: %4.0fs on %-4s after %4.0fs: %s\n", s.took.Seconds(), s.where,
+			s.waited.Seconds(), s.name)
 	}
 }
 

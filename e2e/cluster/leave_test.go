@@ -57,16 +57,22 @@ func TestNothingIsLeft(t *testing.T) {
 		deleted bool   // the PipelineRun is gone in the end
 		more    bool   // another row of its class is tried in short tests
 	}{
-		{name: "cancelled by bflow while provisioning", engine: slowStart, load: "1s", at: during(contract.Provision), act: byBflow("cancel"), reason: "ancel"},
-		{name: "cancelled by bflow in load-gen", engine: oneOfEight, load: "10m", at: during("load-gen-0"), act: byBflow("cancel"), reason: "ancel", more: true},
-		{name: "cancelled by bflow with its finally in mlflow-push", engine: oneOfEight, load: "1s", at: during(contract.MLflowPush), act: byBflow("cancel"), more: true},
-		{name: "cancelled by tkn in load-gen", engine: oneOfEight, load: "10m", at: during("load-gen-0"), act: byTkn, reason: "ancel"},
+		{name: "cancelled by bflow while provisioning", engine: slowStart, load: "1s", at: during(contract.Provision),
+			act: byBflow("cancel"), reason: "ancel"},
+		{name: "cancelled by bflow in load-gen", engine: oneOfEight, load: "10m", at: during("load-gen-0"),
+			act: byBflow("cancel"), reason: "ancel", more: true},
+		{name: "cancelled by bflow with its finally in mlflow-push", engine: oneOfEight, load: "1s",
+			at: during(contract.MLflowPush), act: byBflow("cancel"), more: true},
+		{name: "cancelled by tkn in load-gen", engine: oneOfEight, load: "10m", at: during("load-gen-0"),
+			act: byTkn, reason: "ancel"},
 		{name: "out of time in load-gen", engine: shortTime, load: "10m", reason: "TimedOut"},
 		{name: "an engine that crashes", engine: crashes, load: "1s", reason: "CrashLoopBackOff"},
 		{name: "an image that cannot be pulled", engine: noImage, load: "1s", reason: "ImagePull", more: true},
 		{name: "no node that could hold it", engine: noNode, load: "1s", reason: "nschedulable"},
-		{name: "deleted in load-gen", engine: oneOfEight, load: "10m", at: during("load-gen-0"), act: byDeletion, deleted: true},
-		{name: "deleted while provisioning", engine: slowStart, load: "1s", at: during(contract.Provision), act: byDeletion, deleted: true, more: true},
+		{name: "deleted in load-gen", engine: oneOfEight, load: "10m", at: during("load-gen-0"),
+			act: byDeletion, deleted: true},
+		{name: "deleted while provisioning", engine: slowStart, load: "1s", at: during(contract.Provision),
+			act: byDeletion, deleted: true, more: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.more && testing.Short() {
@@ -115,8 +121,9 @@ func TestAQueuedRunThatIsCancelledNeverStarts(t *testing.T) {
 	}
 }
 
-// TestRunsAreDeletedWithoutAController: a run under load, and a matrix with runs that are let start and one that waits. Nothing of
-// them is left on the cluster before a controller is there again, and their GPUs are free for others afterwards.
+// TestRunsAreDeletedWithoutAController: a run under load, and a matrix with runs that are let start and one that waits.
+// Nothing of them is left on the cluster before a controller is there again, and their GPUs are free for others
+// afterwards.
 func TestRunsAreDeletedWithoutAController(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes down a run and a matrix; the same is tried on an API server in memory")
@@ -156,7 +163,9 @@ func TestRunsAreDeletedWithoutAController(t *testing.T) {
 	}
 	for _, name := range append(children, run) {
 		l.gone(name)
-		l.await(2*time.Minute, "nothing to be left of "+name, func() string { return strings.Join(l.leftOnTheCluster(name), ", ") })
+		l.await(2*time.Minute, "nothing to be left of "+name, func() string {
+			return strings.Join(l.leftOnTheCluster(name), ", ")
+		})
 	}
 	l.oneController()
 	l.quotaFree(beforeForce)
@@ -186,7 +195,8 @@ func byBflow(verb string) func(l *lab, run string) {
 
 func byTkn(l *lab, run string) {
 	l.t.Helper()
-	if r := l.command(time.Minute, os.Getenv("BFLOW_E2E_TKN"), "pipelinerun", "cancel", run, "-n", namespace); r.code != 0 {
+	if r := l.command(time.Minute, os.Getenv("BFLOW_E2E_TKN"), "pipelinerun", "cancel", run, "-n",
+		namespace); r.code != 0 {
 		l.t.Fatalf("tkn: exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }
@@ -194,7 +204,8 @@ func byTkn(l *lab, run string) {
 func byDeletion(l *lab, run string) {
 	l.t.Helper()
 	uid := l.run(run).GetUID()
-	if err := l.api.Resource(pipelineRuns).Namespace(namespace).Delete(l.t.Context(), run, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
+	if err := l.api.Resource(pipelineRuns).Namespace(namespace).Delete(l.t.Context(), run,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err != nil {
 		l.t.Fatal(err)
 	}
 }

@@ -35,12 +35,13 @@ spec:
   load: {data: {input: 8, output: 4}, stages: [{rate: 10, duration: 2s}]}
 `
 
-// withSetup submits a run that needs a platform: no platform that has a setup key is deployed yet, so the key is written
-// into what compile prints.
+// withSetup submits a run that needs a platform: no platform that has a setup key is deployed yet, so the key is
+// written into what compile prints.
 func (l *lab) withSetup(key, more string) string {
 	l.t.Helper()
 	file := l.write("locked.yaml", oneGPU+more)
-	text := l.must("compile", file, "--load-cpu", "200m", "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK"))
+	text := l.must("compile", file, "--load-cpu", "200m", "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock",
+		os.Getenv("BFLOW_E2E_LOCK"))
 	name := ""
 	for _, doc := range strings.Split(text, "\n---\n") {
 		u := &unstructured.Unstructured{}
@@ -50,7 +51,8 @@ func (l *lab) withSetup(key, more string) string {
 		if u.GetKind() == "" { // the heading of the file
 			continue
 		}
-		kind := map[string]schema.GroupVersionResource{"ConfigMap": configMaps, "Pipeline": pipelines, "PipelineRun": pipelineRuns}[u.GetKind()]
+		kind := map[string]schema.GroupVersionResource{"ConfigMap": configMaps, "Pipeline": pipelines,
+			"PipelineRun": pipelineRuns}[u.GetKind()]
 		if kind == pipelineRuns {
 			annotations := u.GetAnnotations()
 			annotations[contract.AnnotationSetupKey] = key
@@ -141,8 +143,10 @@ func TestRunsOfTwoSetupsTakeTurns(t *testing.T) {
 				t.Errorf("%s and %s have the same fence and different setups", a.GetName(), b.GetName())
 			}
 			from, until := a.GetAnnotations()[contract.AnnotationAdmitted], a.GetAnnotations()[contract.AnnotationReleased]
-			if start := b.GetAnnotations()[contract.AnnotationAdmitted]; keys[i] != keys[j] && from < start && start < until { // RFC 3339, of one clock
-				t.Errorf("%s with %q was let start at %s, while %s with %q was there from %s until %s", b.GetName(), keys[j], start, a.GetName(), keys[i], from, until)
+			// RFC 3339, of one clock
+			if start := b.GetAnnotations()[contract.AnnotationAdmitted]; keys[i] != keys[j] && from < start && start < until {
+				t.Errorf("%s with %q was let start at %s, while %s with %q was there from %s until %s",
+					b.GetName(), keys[j], start, a.GetName(), keys[i], from, until)
 			}
 		}
 	}
@@ -176,7 +180,8 @@ func TestALockOfAHubThatIsGoneIsTakenOver(t *testing.T) {
 	if l.run(run).GetAnnotations()[contract.AnnotationAdmitted] != "" {
 		t.Fatal("it was let start beside a pod of another hub")
 	}
-	if err := l.api.Resource(pods).Namespace(namespace).Delete(t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
+	if err := l.api.Resource(pods).Namespace(namespace).Delete(t.Context(), pod,
+		metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
 		t.Fatal(err)
 	}
 	removed := time.Now()
@@ -200,16 +205,23 @@ func (l *lab) heldBy(hub string) int64 {
 	l.t.Helper()
 	all := l.api.Resource(leases).Namespace(contract.NamespaceSystem)
 	u, fence := l.lease(), int64(1)
-	spec := map[string]any{"holderIdentity": hub, "leaseDurationSeconds": int64(60), "renewTime": time.Now().UTC().Format(metav1.RFC3339Micro)}
+	spec := map[string]any{
+		"holderIdentity": hub, "leaseDurationSeconds": int64(60),
+		"renewTime": time.Now().UTC().Format(metav1.RFC3339Micro),
+	}
 	var err error
 	if u == nil {
-		u = &unstructured.Unstructured{Object: map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}}
+		u = &unstructured.Unstructured{
+			Object: map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec},
+		}
 		u.SetName(contract.LeasePlatform)
 		u.SetAnnotations(map[string]string{contract.AnnotationSetupKey: "theirs", contract.AnnotationFence: "1"})
 		_, err = all.Create(l.t.Context(), u, metav1.CreateOptions{})
 	} else {
 		fence = fenceOf(l.t, u) + 1
-		u.SetAnnotations(map[string]string{contract.AnnotationSetupKey: "theirs", contract.AnnotationFence: strconv.FormatInt(fence, 10)})
+		u.SetAnnotations(map[string]string{
+			contract.AnnotationSetupKey: "theirs", contract.AnnotationFence: strconv.FormatInt(fence, 10),
+		})
 		u.Object["spec"] = spec
 		_, err = all.Update(l.t.Context(), u, metav1.UpdateOptions{})
 	}
@@ -229,9 +241,11 @@ func (l *lab) engineOf(hub string) string {
 	l.t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{
 		"automountServiceAccountToken": false, "schedulerName": "nobody",
-		"securityContext": map[string]any{"runAsNonRoot": true, "runAsUser": int64(65532), "seccompProfile": map[string]any{"type": "RuntimeDefault"}},
-		"containers": []any{map[string]any{"name": "pause", "image": "registry.k8s.io/pause:3.10", "securityContext": map[string]any{
-			"allowPrivilegeEscalation": false, "capabilities": map[string]any{"drop": []any{"ALL"}}}}},
+		"securityContext": map[string]any{"runAsNonRoot": true, "runAsUser": int64(65532),
+			"seccompProfile": map[string]any{"type": "RuntimeDefault"}},
+		"containers": []any{map[string]any{"name": "pause", "image": "registry.k8s.io/pause:3.10",
+			"securityContext": map[string]any{
+				"allowPrivilegeEscalation": false, "capabilities": map[string]any{"drop": []any{"ALL"}}}}},
 	}}}
 	u.SetGenerateName("theirs-")
 	u.SetLabels(map[string]string{contract.LabelHub: hub, contract.LabelRun: "theirs", contract.LabelRelease: "theirs"})
@@ -241,7 +255,8 @@ func (l *lab) engineOf(hub string) string {
 	}
 	l.t.Cleanup(func() {
 		all := l.api.Resource(pods).Namespace(namespace)
-		if err := all.Delete(context.WithoutCancel(l.t.Context()), made.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := all.Delete(context.WithoutCancel(l.t.Context()), made.GetName(),
+			metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			l.t.Logf("removing %s: %v", made.GetName(), err)
 		}
 	})

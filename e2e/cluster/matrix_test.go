@@ -37,7 +37,8 @@ func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
 	l := newLab(t, runs(2))
 	parent := l.threePoints()
 	patch := []byte(`{"spec":{"status":"Cancelled"}}`)
-	if _, err := l.api.Resource(pipelineRuns).Namespace(namespace).Patch(t.Context(), parent, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := l.api.Resource(pipelineRuns).Namespace(namespace).Patch(t.Context(), parent, types.MergePatchType,
+		patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	l.await(10*time.Minute, "the last task of "+parent, func() string {
@@ -70,7 +71,8 @@ func TestADeletedMatrixGoesWithAllItMade(t *testing.T) {
 		kind     schema.GroupVersionResource
 		selector string
 	}{
-		{pipelineRuns, "bflow.dev/matrix=" + parent}, {configMaps, "bflow.dev/matrix=" + parent}, {taskRuns, "tekton.dev/pipelineRun=" + parent},
+		{pipelineRuns, "bflow.dev/matrix=" + parent}, {configMaps, "bflow.dev/matrix=" + parent},
+		{taskRuns, "tekton.dev/pipelineRun=" + parent},
 	} {
 		l.await(10*time.Minute, c.kind.Resource+" of "+parent+" to go", func() string {
 			for _, o := range l.list(c.kind, c.selector) {
@@ -84,15 +86,18 @@ func TestADeletedMatrixGoesWithAllItMade(t *testing.T) {
 	}
 }
 
-// TestPipelineExperimentMakesAMatrixOfSeveralPoints: its result names the matrix, whose points run one at a time where the
-// experiment says so.
+// TestPipelineExperimentMakesAMatrixOfSeveralPoints: its result names the matrix, whose points run one at a time where
+// the experiment says so.
 func TestPipelineExperimentMakesAMatrixOfSeveralPoints(t *testing.T) {
 	l := newLab(t)
-	started := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: "load.data.output=[4, 8]\nmatrix.max_parallel=1"})
+	started := l.starts(map[string]string{
+		contract.ParamExperiment: brief, contract.ParamOverrides: "load.data.output=[4, 8]\nmatrix.max_parallel=1",
+	})
 	parent := l.child(started)
 	l.ended(started, 20*time.Minute)
 	said := l.results(started)
-	if !measured(said[contract.ResultVerdict]) || said[contract.ResultRuns] != parent || strings.Count(said[contract.ResultPlanHashes], ",") != 1 {
+	if !measured(said[contract.ResultVerdict]) || said[contract.ResultRuns] != parent ||
+		strings.Count(said[contract.ResultPlanHashes], ",") != 1 {
 		t.Fatalf("results %v of matrix %s, log:\n%s", said, parent, l.tkn("pipelinerun", "logs", started))
 	}
 	if points := l.list(pipelineRuns, contract.LabelMatrix+"="+parent); len(points) != 2 {

@@ -31,8 +31,8 @@ spec:
       - {name: big, concurrency: 64, duration: 30s}
 `
 
-// TestALoadGeneratorThatMemoryRunsOutForIsReported lets the kernel kill a load generator in its second stage: the report
-// holds the first stage and says what happened then, and nothing of the run is left.
+// TestALoadGeneratorThatMemoryRunsOutForIsReported lets the kernel kill a load generator in its second stage: the
+// report holds the first stage and says what happened then, and nothing of the run is left.
 func TestALoadGeneratorThatMemoryRunsOutForIsReported(t *testing.T) {
 	l := newLab(t)
 	file := l.write("hungry.yaml", hungry)

@@ -85,7 +85,8 @@ func (l *lab) mlflow(path string, in, out any) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	req, err := http.NewRequest(http.MethodPost, os.Getenv("BFLOW_E2E_MLFLOW")+"/api/2.0/mlflow/"+path, bytes.NewReader(body))
+	req, err := http.NewRequest(http.MethodPost, os.Getenv("BFLOW_E2E_MLFLOW")+"/api/2.0/mlflow/"+path,
+		bytes.NewReader(body))
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -25,8 +25,8 @@ import (
 // goneWithin is how long a namespace of runs that somebody deletes may take to go.
 const goneWithin = 3 * time.Minute
 
-// TestADeletedNamespaceGoesAndTakesNoGPUs deletes a team's namespace with a run under load and one that waits: it is gone
-// within minutes, its GPUs are free, and the run of another team goes on as if nothing had been.
+// TestADeletedNamespaceGoesAndTakesNoGPUs deletes a team's namespace with a run under load and one that waits: it is
+// gone within minutes, its GPUs are free, and the run of another team goes on as if nothing had been.
 func TestADeletedNamespaceGoesAndTakesNoGPUs(t *testing.T) {
 	l := newLab(t, alone)
 	const team = "bflow-e2e-gone"
@@ -80,8 +80,8 @@ func TestADeletedNamespaceLeavesNothingOnATarget(t *testing.T) {
 // newTeam is a namespace of runs that a hub has for a while, and that its targets do not serve.
 const newTeam = "bflow-e2e-team"
 
-// TestATeamComesAndGoes: bflow bootstrap makes a namespace one of runs, which a run there shows, and takes it away once what
-// runs there has ended. What somebody else has put there stays, and the namespace with it.
+// TestATeamComesAndGoes: bflow bootstrap makes a namespace one of runs, which a run there shows, and takes it away once
+// what runs there has ended. What somebody else has put there stays, and the namespace with it.
 func TestATeamComesAndGoes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for two runs; without runs it is tried on an API server in memory")
@@ -96,8 +96,11 @@ func TestATeamComesAndGoes(t *testing.T) {
 	})
 	l.loadCPUFrom(namespace, team)
 	l.follow(team, l.submit(l.write("first.yaml", of(team, experiment(oneOfEight, "1s", ""))), "-n", team)[0])
-	theirs := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "theirs"}}}
-	if _, err := l.api.Resource(configMaps).Namespace(team).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
+	theirs := &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "theirs"}},
+	}
+	if _, err := l.api.Resource(configMaps).Namespace(team).Create(t.Context(), theirs,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	second := l.submit(l.write("second.yaml", of(team, experiment(oneOfEight, "20s", ""))), "-n", team)[0]
@@ -120,7 +123,8 @@ func TestATeamComesAndGoes(t *testing.T) {
 			t.Errorf("left of %s: %d, %v", kind.Resource, len(left), err)
 		}
 	}
-	if err := l.api.Resource(configMaps).Namespace(team).Delete(t.Context(), "theirs", metav1.DeleteOptions{}); err != nil {
+	if err := l.api.Resource(configMaps).Namespace(team).Delete(t.Context(), "theirs",
+		metav1.DeleteOptions{}); err != nil {
 		t.Errorf("what somebody else has made: %v", err)
 	}
 	l.must("bootstrap", "namespace", "add", team)
@@ -147,7 +151,8 @@ func (l *lab) loadCPUFrom(other, team string) {
 	}
 	cpu, _, _ := unstructured.NestedString(hub.Object, "data", contract.HubLoadCPU)
 	patch := fmt.Appendf(nil, `{"data":{%q:%q}}`, contract.HubLoadCPU, cpu)
-	if _, err := l.api.Resource(configMaps).Namespace(team).Patch(l.t.Context(), contract.ConfigMapHub, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := l.api.Resource(configMaps).Namespace(team).Patch(l.t.Context(), contract.ConfigMapHub,
+		types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -165,7 +170,8 @@ func (l *lab) team(name string) {
 		l.t.Fatal(err)
 	}
 	l.createTeam(name, all)
-	hub, err := l.api.Resource(configMaps).Namespace(namespace).Get(l.t.Context(), contract.ConfigMapHub, metav1.GetOptions{})
+	hub, err := l.api.Resource(configMaps).Namespace(namespace).Get(l.t.Context(), contract.ConfigMapHub,
+		metav1.GetOptions{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -185,13 +191,14 @@ func (l *lab) teamOn(w *lab, name string) {
 	l.createTeam(name, target.QueueObjects())
 }
 
-// createTeam makes those of some objects that are of one team alone: its namespace, what lies in it, and what is bound for
-// it elsewhere.
+// createTeam makes those of some objects that are of one team alone: its namespace, what lies in it, and what is bound
+// for it elsewhere.
 func (l *lab) createTeam(name string, all []*unstructured.Unstructured) {
 	l.t.Helper()
 	for _, o := range all {
 		itself := o.GetKind() == "Namespace" && o.GetName() == name
-		if !itself && o.GetNamespace() != name && !strings.HasSuffix(o.GetName(), "-"+name) || slices.Contains([]string{"Task", "Pipeline"}, o.GetKind()) {
+		if !itself && o.GetNamespace() != name && !strings.HasSuffix(o.GetName(), "-"+name) ||
+			slices.Contains([]string{"Task", "Pipeline"}, o.GetKind()) {
 			continue
 		}
 		plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())

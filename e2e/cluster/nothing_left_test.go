@@ -13,13 +13,13 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// beforeForce is the widest limit for what a run must give back: two minutes later the controller would do so by force, and
-// the janitor would remove what is left.
+// beforeForce is the widest limit for what a run must give back: two minutes later the controller would do so by force,
+// and the janitor would remove what is left.
 const beforeForce = 8 * time.Minute
 
-// nothingLeft waits until a run has left no pod that runs, no Service, Deployment, Job or Secret, no Workload that holds
-// quota, and no run of MLflow that is not ended. What is kept on purpose is its PipelineRun, its TaskRuns with their ended
-// pods, its plan and its volume.
+// nothingLeft waits until a run has left no pod that runs, no Service, Deployment, Job or Secret, no Workload that
+// holds quota, and no run of MLflow that is not ended. What is kept on purpose is its PipelineRun, its TaskRuns with
+// their ended pods, its plan and its volume.
 func (l *lab) nothingLeft(run string, limit time.Duration) {
 	l.t.Helper()
 	l.await(limit, "nothing to be left of "+run, func() string {
@@ -35,8 +35,9 @@ func (l *lab) nothingLeft(run string, limit time.Duration) {
 func (l *lab) leftOnTheCluster(run string) (left []string) {
 	l.t.Helper()
 	for kind, list := range map[string][]unstructured.Unstructured{
-		"Service": l.ofRun(services, run), "Deployment": l.ofRun(deployments, run), "Job": l.ofRun(jobs, run), "Secret": l.ofRun(secrets, run),
-		"Pod": l.livePods(run), "Workload": l.holding(run),
+		"Service": l.ofRun(services, run), "Deployment": l.ofRun(deployments, run), "Job": l.ofRun(jobs, run),
+		"Secret": l.ofRun(secrets, run),
+		"Pod":    l.livePods(run), "Workload": l.holding(run),
 	} {
 		for _, u := range list {
 			left = append(left, kind+" "+u.GetName())

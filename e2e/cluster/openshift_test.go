@@ -34,10 +34,12 @@ import (
 // anyUser is a user as OpenShift assigns one to a namespace; it is in no image. Its group is 0.
 const anyUser = 1_000_660_000
 
-var webhooks = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"}
+var webhooks = schema.GroupVersionResource{
+	Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations",
+}
 
-// TestRunsKeepOpenShiftsRules has an admission webhook do to pods what OpenShift's restricted-v2 does: the namespace's user
-// and file group where none is named, a refusal where another one is, or more than restricted. A run compiled for
+// TestRunsKeepOpenShiftsRules has an admission webhook do to pods what OpenShift's restricted-v2 does: the namespace's
+// user and file group where none is named, a refusal where another one is, or more than restricted. A run compiled for
 // OpenShift, and the controller, work under it, with a root file system that they cannot write.
 func TestRunsKeepOpenShiftsRules(t *testing.T) {
 	host := os.Getenv("BFLOW_E2E_HOST")
@@ -52,7 +54,8 @@ func TestRunsKeepOpenShiftsRules(t *testing.T) {
 	l.succeeded(run)
 	l.nothingLeft(run, beforeForce)
 
-	for _, who := range []string{"bflow-controller-", run + "-provision-pod", run + "-load-gen-0-pod", run + "-mlflow-push-pod", "-sim-"} {
+	for _, who := range []string{"bflow-controller-", run + "-provision-pod", run + "-load-gen-0-pod",
+		run + "-mlflow-push-pod", "-sim-"} {
 		if !scc.admitted(who) {
 			t.Errorf("no pod of %q came by", who)
 		}
@@ -86,7 +89,9 @@ func (l *lab) startSCC(host string, in ...string) *scc {
 	l.t.Helper()
 	s := &scc{}
 	cert, ca := certificate(l.t, host)
-	listener, err := tls.Listen("tcp", net.JoinHostPort(host, "0"), &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+	listener, err := tls.Listen("tcp", net.JoinHostPort(host, "0"), &tls.Config{
+		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12,
+	})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -94,14 +99,18 @@ func (l *lab) startSCC(host string, in ...string) *scc {
 	go server.Serve(listener)
 	l.t.Cleanup(func() { server.Close() })
 
-	url, fail, none := "https://"+listener.Addr().String(), admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
+	url, fail, none := "https://"+listener.Addr().String(), admissionregistrationv1.Fail,
+		admissionregistrationv1.SideEffectClassNone
 	hook := &admissionregistrationv1.MutatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingWebhookConfiguration"},
 		ObjectMeta: metav1.ObjectMeta{Name: "model-of-scc"},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: "scc.bflow.dev", ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: ca},
-			Rules: []admissionregistrationv1.RuleWithOperations{{Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}}}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{Operations: []admissionregistrationv1.OperationType{
+				admissionregistrationv1.Create},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"},
+				}}},
 			NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 				Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: in}}},
 			FailurePolicy: &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
@@ -115,7 +124,8 @@ func (l *lab) startSCC(host string, in ...string) *scc {
 		l.api.Resource(webhooks).Delete(context.WithoutCancel(l.t.Context()), hook.Name, metav1.DeleteOptions{})
 	}
 	remove()
-	if _, err := l.api.Resource(webhooks).Create(l.t.Context(), &unstructured.Unstructured{Object: tree}, metav1.CreateOptions{}); err != nil {
+	if _, err := l.api.Resource(webhooks).Create(l.t.Context(), &unstructured.Unstructured{Object: tree},
+		metav1.CreateOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(remove) // before the server closes
@@ -157,7 +167,9 @@ func (s *scc) judge(pod *corev1.Pod) *admissionv1.AdmissionResponse {
 	pod.Spec.SecurityContext.RunAsUser, pod.Spec.SecurityContext.FSGroup = new(int64(anyUser)), new(int64(anyUser))
 	value, err := json.Marshal(pod.Spec.SecurityContext)
 	if err != nil {
-		return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: http.StatusInternalServerError, Message: err.Error()}}
+		return &admissionv1.AdmissionResponse{
+			Result: &metav1.Status{Code: http.StatusInternalServerError, Message: err.Error()},
+		}
 	}
 	kind := admissionv1.PatchTypeJSONPatch
 	return &admissionv1.AdmissionResponse{Allowed: true, PatchType: &kind,
@@ -169,7 +181,8 @@ func breaches(pod *corev1.Pod) (wrong []string) {
 	if pod.Spec.HostNetwork || pod.Spec.HostPID || pod.Spec.HostIPC {
 		wrong = append(wrong, "it shares namespaces of the host")
 	}
-	if c := pod.Spec.SecurityContext; c != nil && (c.RunAsUser != nil || c.RunAsGroup != nil || c.FSGroup != nil || len(c.SupplementalGroups) > 0) {
+	if c := pod.Spec.SecurityContext; c != nil &&
+		(c.RunAsUser != nil || c.RunAsGroup != nil || c.FSGroup != nil || len(c.SupplementalGroups) > 0) {
 		wrong = append(wrong, "it names a user or a group of its own")
 	}
 	for _, v := range pod.Spec.Volumes {
@@ -200,11 +213,15 @@ func certificate(t *testing.T, host string) (tls.Certificate, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.ParseIP(host)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.ParseIP(host)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{
+		Type: "CERTIFICATE", Bytes: der,
+	})
 }

@@ -25,8 +25,8 @@ var (
 	roles        = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}
 )
 
-// TestAPartThatIsGoneDelaysOnlyWhoNeedsIt takes a part away, restarts the controller, and gives the part back: a run that
-// does not need it starts meanwhile, and one that does soon afterwards.
+// TestAPartThatIsGoneDelaysOnlyWhoNeedsIt takes a part away, restarts the controller, and gives the part back: a run
+// that does not need it starts meanwhile, and one that does soon afterwards.
 func TestAPartThatIsGoneDelaysOnlyWhoNeedsIt(t *testing.T) {
 	t.Parallel()
 	const team = "bflow-e2e-part"
@@ -124,7 +124,8 @@ func (l *lab) label(name, value string) (back func()) {
 	l.t.Helper()
 	set := func(value string) error {
 		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, contract.LabelEnabled, value)
-		_, err := l.api.Resource(namespaces).Patch(context.WithoutCancel(l.t.Context()), name, types.MergePatchType, patch, metav1.PatchOptions{})
+		_, err := l.api.Resource(namespaces).Patch(context.WithoutCancel(l.t.Context()), name, types.MergePatchType,
+			patch, metav1.PatchOptions{})
 		return err
 	}
 	if err := set(value); err != nil {
@@ -154,7 +155,8 @@ func (l *lab) withoutRule(kind schema.GroupVersionResource, in, name, resource s
 	set := func(rules []any) {
 		patch, err := json.Marshal(map[string]any{"rules": rules})
 		if err == nil {
-			_, err = l.api.Resource(kind).Namespace(in).Patch(context.WithoutCancel(l.t.Context()), name, types.MergePatchType, patch, metav1.PatchOptions{})
+			_, err = l.api.Resource(kind).Namespace(in).Patch(context.WithoutCancel(l.t.Context()), name,
+				types.MergePatchType, patch, metav1.PatchOptions{})
 		}
 		if err != nil {
 			l.t.Fatal(err)
@@ -169,7 +171,8 @@ func (l *lab) scaledDown(in, name string) (back func()) {
 	l.t.Helper()
 	set := func(replicas int) {
 		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-		if _, err := l.api.Resource(deployments).Namespace(in).Patch(context.WithoutCancel(l.t.Context()), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := l.api.Resource(deployments).Namespace(in).Patch(context.WithoutCancel(l.t.Context()), name,
+			types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			l.t.Fatal(err)
 		}
 		l.await(5*time.Minute, fmt.Sprintf("%d pods of %s to be there", replicas, name), func() string {

@@ -44,7 +44,8 @@ func TestRunsWaitForGPUs(t *testing.T) {
 		runs = append(runs, l.submit(file)...)
 	}
 	l.awaitAnswer(10*time.Minute, "the last run to say how long the queue is", func() string {
-		if said := l.must("status", runs[len(runs)-1]); !strings.Contains(said, "Place ") && !strings.Contains(said, "before it in queue") {
+		if said := l.must("status", runs[len(runs)-1]); !strings.Contains(said, "Place ") &&
+			!strings.Contains(said, "before it in queue") {
 			return said
 		}
 		return ""

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestTwoControllersDoNothingTwice has the leader of two stand still until the other has taken over, and go on beside it;
-// then the leader is killed. A run is queued, started and released meanwhile.
+// TestTwoControllersDoNothingTwice has the leader of two stand still until the other has taken over, and go on beside
+// it; then the leader is killed. A run is queued, started and released meanwhile.
 func TestTwoControllersDoNothingTwice(t *testing.T) {
 	l := newLab(t, alone)
 	l.scaleController(2)
@@ -27,7 +27,8 @@ func TestTwoControllersDoNothingTwice(t *testing.T) {
 	first := l.leader("")
 	second := l.pauseLeader(first)
 	l.started(run, "load-gen-0")
-	if err := l.api.Resource(pods).Namespace(ourController.namespace).Delete(t.Context(), second, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil && !apierrors.IsNotFound(err) {
+	if err := l.api.Resource(pods).Namespace(ourController.namespace).Delete(t.Context(), second,
+		metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
 	for _, r := range []string{run, waiting} {
@@ -38,8 +39,8 @@ func TestTwoControllersDoNothingTwice(t *testing.T) {
 	}
 }
 
-// oneController takes all controllers but one away, and waits until that one leads: whoever comes next finds no change of
-// leaders.
+// oneController takes all controllers but one away, and waits until that one leads: whoever comes next finds no change
+// of leaders.
 func (l *lab) oneController() {
 	l.t.Helper()
 	l.scaleController(1)
@@ -60,8 +61,8 @@ func (l *lab) oneController() {
 	})
 }
 
-// pauseLeader stops the leader until another one has taken over, and returns that one. A lease is 6 s long, but on a busy
-// host the other one may be too slow to notice a short pause.
+// pauseLeader stops the leader until another one has taken over, and returns that one. A lease is 6 s long, but on a
+// busy host the other one may be too slow to notice a short pause.
 func (l *lab) pauseLeader(leader string) (next string) {
 	l.t.Helper()
 	for _, seconds := range []string{"15", "30", "60"} {

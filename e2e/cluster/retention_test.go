@@ -20,7 +20,8 @@ import (
 // claims are volumes.
 var claims = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 
-// TestARunWithALifetimeLeavesNothing: its results are nowhere else, so it stays until they are fetched; then all of it goes.
+// TestARunWithALifetimeLeavesNothing: its results are nowhere else, so it stays until they are fetched; then all of it
+// goes.
 func TestARunWithALifetimeLeavesNothing(t *testing.T) {
 	l := newLab(t)
 	const team = "bflow-e2e-kept" // without MLflow
@@ -42,7 +43,9 @@ func TestARunWithALifetimeLeavesNothing(t *testing.T) {
 	if left := names(l, claims, team, ""); left == "" {
 		t.Fatal("its volume went with its results")
 	}
-	if told := l.bflow("janitor", "-n", team, "--dry-run", "--target", contract.TargetLocal); !strings.Contains(told.err, "the results exist only there; fetch them with bflow fetch "+run) {
+	if told := l.bflow("janitor", "-n", team,
+		"--dry-run", "--target", contract.TargetLocal); !strings.Contains(told.err,
+		"the results exist only there; fetch them with bflow fetch "+run) {
 		t.Errorf("bflow janitor says:\n%s", told.err)
 	}
 	dir := strings.TrimSpace(l.must("fetch", run, "-n", team, "--out", filepath.Join(t.TempDir(), "fetched")))
@@ -55,7 +58,8 @@ func TestARunWithALifetimeLeavesNothing(t *testing.T) {
 			kind     schema.GroupVersionResource
 			selector string
 		}{
-			{pipelineRuns, ""}, {taskRuns, ""}, {pods, ""}, {claims, ""}, {workloads, ""}, {secrets, contract.LabelRun + "=" + run},
+			{pipelineRuns, ""}, {taskRuns, ""}, {pods, ""}, {claims, ""}, {workloads, ""},
+			{secrets, contract.LabelRun + "=" + run},
 			{services, ""},
 		} {
 			if some := names(l, of.kind, team, of.selector); some != "" {
@@ -89,15 +93,16 @@ func names(l *lab, kind schema.GroupVersionResource, in, selector string) string
 	return strings.Join(all, ", ")
 }
 
-// TestOfAMatrixOneVolumeIsLeft: the results of its runs are gathered, and are fetched from there. BFLOW_E2E_POINTS is how many
-// runs it has.
+// TestOfAMatrixOneVolumeIsLeft: the results of its runs are gathered, and are fetched from there. BFLOW_E2E_POINTS is
+// how many runs it has.
 func TestOfAMatrixOneVolumeIsLeft(t *testing.T) {
 	points := 3
 	if n, err := strconv.Atoi(os.Getenv("BFLOW_E2E_POINTS")); err == nil {
 		points = n
 	}
 	l := newLab(t, runs(3))
-	parent := l.submit(l.write("volumes.yaml", reported(fmt.Sprintf("  matrix: {repeat: %d, max_parallel: 3}\n", points))))[0]
+	parent := l.submit(l.write(
+		"volumes.yaml", reported(fmt.Sprintf("  matrix: {repeat: %d, max_parallel: 3}\n", points))))[0]
 	l.ended(parent, time.Duration(points)*5*time.Minute)
 	ofRuns := map[string]bool{}
 	for _, pr := range l.list(pipelineRuns, contract.LabelMatrix+"="+parent) {

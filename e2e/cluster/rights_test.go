@@ -67,8 +67,8 @@ func knows(log audit.Log, account string) bool {
 	return false
 }
 
-// TestRightsGrantedAreRightsUsed reads the audit logs of the hubs after the other tests: every right of a ServiceAccount of
-// bflow was used on one of them, which grant the same, and nothing was refused on any.
+// TestRightsGrantedAreRightsUsed reads the audit logs of the hubs after the other tests: every right of a
+// ServiceAccount of bflow was used on one of them, which grant the same, and nothing was refused on any.
 func TestRightsGrantedAreRightsUsed(t *testing.T) {
 	for _, hub := range theHubs() {
 		if hub.audit == "" {
@@ -88,7 +88,9 @@ func TestRightsGrantedAreRightsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := objects.Objects(objects.Config{Namespaces: []string{namespace}, Pieces: triggersPiece(t, knows(log, "bflow-listener"))})
+	all, err := objects.Objects(objects.Config{
+		Namespaces: []string{namespace}, Pieces: triggersPiece(t, knows(log, "bflow-listener")),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,8 @@ func TestRightsGrantedAreRightsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range log.Unused(granted) {
-		if !streamed(log, r) && !slices.ContainsFunc(words(spare()), func(word string) bool { return strings.Contains(r.String(), word) }) {
+		if !streamed(log, r) &&
+			!slices.ContainsFunc(words(spare()), func(word string) bool { return strings.Contains(r.String(), word) }) {
 			t.Errorf("never used: %s", r)
 		}
 	}
@@ -109,8 +112,8 @@ func TestRightsGrantedAreRightsUsed(t *testing.T) {
 	}
 }
 
-// leadAnew takes the Lease of the controllers away, so that the one that leads makes another: that is done once in the life of
-// an installation, and the log of one that is in use no longer tells of it.
+// leadAnew takes the Lease of the controllers away, so that the one that leads makes another: that is done once in the
+// life of an installation, and the log of one that is in use no longer tells of it.
 func (l *lab) leadAnew() {
 	l.t.Helper()
 	at := l.api.Resource(leases).Namespace(contract.NamespaceSystem)
@@ -140,8 +143,8 @@ func has(granted []audit.Right, refused audit.Right) bool {
 	return slices.Contains(granted, refused) || slices.Contains(granted, everywhere)
 }
 
-// wholeLog is the log with what the API server has rotated away from it. A test that fails tells where it begins: rights that
-// were used before that look unused.
+// wholeLog is the log with what the API server has rotated away from it. A test that fails tells where it begins:
+// rights that were used before that look unused.
 func wholeLog(t *testing.T, path string) io.Reader {
 	t.Helper()
 	names, err := filepath.Glob(strings.TrimSuffix(path, ".log") + "*.log") // audit-2026-11-22T06-47-01.889.log
@@ -161,7 +164,8 @@ func wholeLog(t *testing.T, path string) io.Reader {
 	first, _ := whole.Peek(4096)
 	t.Cleanup(func() {
 		if began := received.FindSubmatch(first); t.Failed() && began != nil {
-			t.Logf("%s begins at %s; if tests ran before that, let the API server keep more of its audit log", names[0], began[1])
+			t.Logf("%s begins at %s; if tests ran before that, let the API server keep more of its audit log",
+				names[0], began[1])
 		}
 	})
 	return whole

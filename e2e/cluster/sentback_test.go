@@ -20,8 +20,8 @@ var validatingWebhooks = schema.GroupVersionResource{
 	Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations",
 }
 
-// TestARunThatCannotBeLetStartGivesItsGPUsToOthers: a webhook of somebody else refuses what the start of the run needs, all
-// the GPUs are its own, and the run of another team waits behind it.
+// TestARunThatCannotBeLetStartGivesItsGPUsToOthers: a webhook of somebody else refuses what the start of the run needs,
+// all the GPUs are its own, and the run of another team waits behind it.
 func TestARunThatCannotBeLetStartGivesItsGPUsToOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for the two minutes that a run has for its start; the queue is tried in memory")
@@ -86,7 +86,9 @@ func (l *lab) brokenWebhook(in string) (repair func()) {
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "probe"},
 	}}
 	l.awaitAnswer(time.Minute, "the webhook to be asked", func() string {
-		_, err := l.api.Resource(secrets).Namespace(in).Create(l.t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := l.api.Resource(secrets).Namespace(in).Create(l.t.Context(), probe, metav1.CreateOptions{
+			DryRun: []string{metav1.DryRunAll},
+		})
 		if err == nil || !strings.Contains(err.Error(), "webhook") {
 			return fmt.Sprintf("a Secret is made: %v", err)
 		}

@@ -63,7 +63,8 @@ func (s *soaking) streamOf(a soak.Action) string {
 	}
 	engine := fmt.Sprintf(`overrides: {runtime: {resources: {limits: {nvidia.com/gpu: "%d"}}}}`, a.GPUs)
 	file := s.write(key+".yaml", of(a.Namespace, experiment(engine, a.For.String(), more)))
-	s.plans.of[key] = s.must("compile", file, "--load-cpu", "50m", "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK"))
+	s.plans.of[key] = s.must("compile", file, "--load-cpu", "50m", "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock",
+		os.Getenv("BFLOW_E2E_LOCK"))
 	return s.plans.of[key]
 }
 
@@ -120,7 +121,8 @@ func (s *soaking) stop(a soak.Action) (said string, done bool) {
 	case soak.Release:
 		return name + ": " + s.cancelIn(o.Namespace, o.Name, "--force"), true
 	case soak.Abort:
-		_, err = runs.Patch(s.t.Context(), o.Name, types.MergePatchType, []byte(`{"spec":{"status":"Cancelled"}}`), metav1.PatchOptions{})
+		_, err = runs.Patch(s.t.Context(), o.Name, types.MergePatchType, []byte(`{"spec":{"status":"Cancelled"}}`),
+			metav1.PatchOptions{})
 	case soak.Delete:
 		err = runs.Delete(s.t.Context(), o.Name, metav1.DeleteOptions{})
 	}
@@ -146,7 +148,8 @@ func (s *soaking) hurt(a soak.Action) (said string) {
 	switch a.Do {
 	case soak.KillLeader:
 		leader := s.leaderWithin(recovery, "")
-		err := s.api.Resource(pods).Namespace(ourController.namespace).Delete(s.t.Context(), leader, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+		err := s.api.Resource(pods).Namespace(ourController.namespace).Delete(s.t.Context(), leader,
+			metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 		if err != nil {
 			return leader + ": " + err.Error()
 		}
@@ -184,7 +187,8 @@ func (s *soaking) hurt(a soak.Action) (said string) {
 // targetLost deletes what the hub knows of the way to the worker, and adds the worker again after some time.
 func (s *soaking) targetLost(lasts time.Duration) string {
 	s.trying("the Secret of the target to be deleted", func() (result, error) {
-		err := s.api.Resource(secrets).Namespace(contract.NamespaceSystem).Delete(context.WithoutCancel(s.t.Context()), "bflow-target-"+workerTarget, metav1.DeleteOptions{})
+		err := s.api.Resource(secrets).Namespace(contract.NamespaceSystem).Delete(context.WithoutCancel(s.t.Context()),
+			"bflow-target-"+workerTarget, metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) {
 			err = nil
 		}
@@ -213,7 +217,8 @@ func (s *soaking) answering() {
 	s.t.Helper()
 	s.trying("the API servers to answer", func() (result, error) {
 		for _, l := range []*lab{s.lab, s.w} {
-			if _, err := l.api.Resource(namespaces).Get(s.t.Context(), contract.NamespaceSystem, metav1.GetOptions{}); err != nil {
+			if _, err := l.api.Resource(namespaces).Get(s.t.Context(), contract.NamespaceSystem,
+				metav1.GetOptions{}); err != nil {
 				return result{}, err
 			}
 		}

@@ -49,14 +49,23 @@ func record(l, w *lab, seed uint64) *recorder {
 		l.t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(l.t.Context()))
-	r := &recorder{wrong: make(chan struct{}), w: w, stop: stop, judge: soak.New(map[string]int64{soak.Hub: 8, workerTarget: 8}), file: file, log: bufio.NewWriter(file)}
-	for kind, gvr := range map[string]schema.GroupVersionResource{
-		soak.PipelineRun: pipelineRuns, soak.TaskRun: taskRuns, soak.Workload: workloads, soak.Flavor: flavors, soak.Pod: pods, soak.Deployment: deployments,
-	} {
-		r.streams = append(r.streams, &recorded{lab: l, recorder: r, cluster: soak.Hub, kind: kind, gvr: gvr, known: map[string]soak.Event{}})
+	r := &recorder{
+		wrong: make(chan struct{}), w: w, stop: stop, judge: soak.New(map[string]int64{soak.Hub: 8, workerTarget: 8}),
+		file: file, log: bufio.NewWriter(file),
 	}
-	for kind, gvr := range map[string]schema.GroupVersionResource{soak.Pod: pods, soak.Deployment: deployments, soak.Job: jobs} {
-		r.streams = append(r.streams, &recorded{lab: w, recorder: r, cluster: workerTarget, kind: kind, gvr: gvr, known: map[string]soak.Event{}})
+	for kind, gvr := range map[string]schema.GroupVersionResource{
+		soak.PipelineRun: pipelineRuns, soak.TaskRun: taskRuns, soak.Workload: workloads, soak.Flavor: flavors,
+		soak.Pod: pods, soak.Deployment: deployments,
+	} {
+		r.streams = append(r.streams, &recorded{
+			lab: l, recorder: r, cluster: soak.Hub, kind: kind, gvr: gvr, known: map[string]soak.Event{},
+		})
+	}
+	for kind, gvr := range map[string]schema.GroupVersionResource{soak.Pod: pods,
+		soak.Deployment: deployments, soak.Job: jobs} {
+		r.streams = append(r.streams, &recorded{
+			lab: w, recorder: r, cluster: workerTarget, kind: kind, gvr: gvr, known: map[string]soak.Event{},
+		})
 	}
 	for _, s := range r.streams {
 		r.going.Go(func() { s.follow(ctx) })
@@ -85,9 +94,13 @@ func (r *recorder) tell(events ...soak.Event) {
 // mark tells of which revision of the worker something is known to be after the release of a run.
 func (r *recorder) mark(o soak.Object) {
 	for !r.isWrong() {
-		list, err := r.w.api.Resource(pods).Namespace(contract.NamespaceSystem).List(context.WithoutCancel(r.w.t.Context()), metav1.ListOptions{Limit: 1})
+		list, err := r.w.api.Resource(pods).Namespace(contract.NamespaceSystem).
+			List(context.WithoutCancel(r.w.t.Context()), metav1.ListOptions{Limit: 1})
 		if err == nil {
-			r.tell(soak.Event{At: time.Now(), Cluster: workerTarget, Verb: soak.Mark, Revision: soak.Revision(list.GetResourceVersion()), Object: soak.Object{UID: o.UID}})
+			r.tell(soak.Event{
+				At: time.Now(), Cluster: workerTarget, Verb: soak.Mark,
+				Revision: soak.Revision(list.GetResourceVersion()), Object: soak.Object{UID: o.UID},
+			})
 			return
 		}
 		<-time.After(time.Second)
@@ -187,8 +200,8 @@ func (s *recorded) follow(ctx context.Context) {
 	}
 }
 
-// list tells how what is there differs from what is known, and returns the version of that; "" where nobody answers. What
-// went meanwhile may have gone at once after it was last told of.
+// list tells how what is there differs from what is known, and returns the version of that; "" where nobody answers.
+// What went meanwhile may have gone at once after it was last told of.
 func (s *recorded) list(ctx context.Context) (version string) {
 	all, err := s.api.Resource(s.gvr).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -217,13 +230,18 @@ func (s *recorded) list(ctx context.Context) (version string) {
 }
 
 func (s *recorded) upto(at time.Time, version string) soak.Event {
-	return soak.Event{At: at, Cluster: s.cluster, Verb: soak.Upto, Revision: soak.Revision(version), Object: soak.Object{Kind: s.kind}}
+	return soak.Event{
+		At: at, Cluster: s.cluster, Verb: soak.Upto, Revision: soak.Revision(version),
+		Object: soak.Object{Kind: s.kind},
+	}
 }
 
 // watchFrom tells what changes after a version, until the watch ends, and returns the last version; "" where the server
 // does not know it any more.
 func (s *recorded) watchFrom(ctx context.Context, version string) string {
-	changes, err := s.api.Resource(s.gvr).Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
+	changes, err := s.api.Resource(s.gvr).Watch(ctx, metav1.ListOptions{
+		ResourceVersion: version, AllowWatchBookmarks: true,
+	})
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return ""
 	}

@@ -29,9 +29,9 @@ const (
 	soakEnds   = 40 * time.Minute // for all runs to end once nothing breaks any more
 )
 
-// TestSoak lets random runs come and go for as long as BFLOW_SOAK_FOR says, while people end them in every way and parts
-// of both clusters break. A judge sees what the watches of both tell, from the beginning, and ends it at the first thing
-// that must not be. BFLOW_SOAK_SEED has the same plan carried out again.
+// TestSoak lets random runs come and go for as long as BFLOW_SOAK_FOR says, while people end them in every way and
+// parts of both clusters break. A judge sees what the watches of both tell, from the beginning, and ends it at the
+// first thing that must not be. BFLOW_SOAK_SEED has the same plan carried out again.
 func TestSoak(t *testing.T) {
 	text := os.Getenv("BFLOW_SOAK_FOR")
 	if text == "" {
@@ -112,21 +112,28 @@ func (s *soaking) say(format string, args ...any) {
 // priorities makes the classes that the runs name.
 func (s *soaking) priorities() {
 	s.t.Helper()
-	all := s.api.Resource(schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloadpriorityclasses"})
+	all := s.api.Resource(schema.GroupVersionResource{
+		Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloadpriorityclasses",
+	})
 	for i, name := range soak.Priorities() {
-		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "metadata": map[string]any{"name": name}, "value": int64(1000 - i)}}
+		u := &unstructured.Unstructured{
+			Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass",
+				"metadata": map[string]any{"name": name}, "value": int64(1000 - i)},
+		}
 		if _, err := all.Create(s.t.Context(), u, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			s.t.Fatal(err)
 		}
 		s.t.Cleanup(func() {
-			if err := all.Delete(context.WithoutCancel(s.t.Context()), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			if err := all.Delete(context.WithoutCancel(s.t.Context()), name, metav1.DeleteOptions{}); err != nil &&
+				!apierrors.IsNotFound(err) {
 				s.t.Error(err)
 			}
 		})
 	}
 }
 
-// play carries actions out one after the other, each when its time has come, until the time is over or something is wrong.
+// play carries actions out one after the other, each when its time has come, until the time is over or something is
+// wrong.
 func (s *soaking) play(actions []soak.Action, length time.Duration) {
 	for _, a := range actions {
 		select {
@@ -209,8 +216,8 @@ func (s *soaking) empty() {
 	})
 }
 
-// leftOn is what carries the label of a run in the namespaces of the soak, without pods that have ended on the hub: those
-// are kept with their TaskRuns.
+// leftOn is what carries the label of a run in the namespaces of the soak, without pods that have ended on the hub:
+// those are kept with their TaskRuns.
 func (s *soaking) leftOn(l *lab, kinds []schema.GroupVersionResource) (left []string) {
 	for _, kind := range kinds {
 		found, err := l.listIn(kind, "", contract.LabelRun)

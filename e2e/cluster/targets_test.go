@@ -31,7 +31,8 @@ func TestARunGoesToOneOfTheTargetsThatItAllows(t *testing.T) {
 			run := l.submit(l.write("any.yaml", experiment(fourOfEight, "2s", "  target_cluster: "+which+"\n")))[0]
 			l.succeeded(run)
 			pr := l.run(run)
-			if pr.GetLabels()[contract.LabelTarget] != workerTarget || !strings.HasPrefix(pr.GetAnnotations()[contract.AnnotationChosen], workerTarget+": ") {
+			if pr.GetLabels()[contract.LabelTarget] != workerTarget ||
+				!strings.HasPrefix(pr.GetAnnotations()[contract.AnnotationChosen], workerTarget+": ") {
 				t.Errorf("it ran on %q: %q", pr.GetLabels()[contract.LabelTarget], pr.GetAnnotations()[contract.AnnotationChosen])
 			}
 			if report := l.must("report", run, "-o", "json"); !strings.Contains(report, `"target": "worker"`) {
@@ -48,8 +49,10 @@ func TestTheTokenOfATargetIsRenewed(t *testing.T) {
 	l := newLab(t, aloneOnWorker) // nobody else adds the target, which makes another token too
 	l.onWorker()
 	api := l.api.Resource(secrets).Namespace(contract.NamespaceSystem)
-	past := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, contract.AnnotationTokenRenew, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339))
-	before, err := api.Patch(t.Context(), contract.TargetCredentials(workerTarget), types.MergePatchType, []byte(past), metav1.PatchOptions{})
+	past := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`,
+		contract.AnnotationTokenRenew, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339))
+	before, err := api.Patch(t.Context(), contract.TargetCredentials(workerTarget), types.MergePatchType, []byte(past),
+		metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +110,8 @@ func TestATargetIsRemoved(t *testing.T) {
 		}
 	}
 	stop := []byte(`{"spec":{"stopPolicy":"HoldAndDrain"}}`)
-	if _, err := l.api.Resource(clusterQueue).Patch(t.Context(), workerTarget, types.MergePatchType, stop, metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
+	if _, err := l.api.Resource(clusterQueue).Patch(t.Context(), workerTarget, types.MergePatchType, stop,
+		metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
 		t.Fatal(err)
 	}
 	l.must("target", "remove", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG"))
@@ -136,7 +140,8 @@ func TestATargetIsRemoved(t *testing.T) {
 // spareThere are rights on a target that the log of these tests need not show.
 func spareThere() map[string]string {
 	return map[string]string{
-		"devices.bflow.dev":                        "asked for by the admission policy of devices, where the target is a hub too",
+		"devices.bflow.dev": "asked for by the admission policy of devices, where the " +
+			"target is a hub too",
 		"persistentvolumeclaims":                   "claims that an experiment says to make",
 		"may list nodes":                           "asked once a pod is unschedulable",
 		"resourceclaims.resource.k8s":              "read where the cluster serves dynamic resource allocation",
@@ -155,9 +160,12 @@ func TestRightsOnATargetAreRightsUsed(t *testing.T) {
 		t.Skip("BFLOW_E2E_WORKER_AUDIT names no audit log of a worker on which these tests have run")
 	}
 	ours := func(account string) bool {
-		return account == namespace+"/"+contract.AccountRunner || account == contract.NamespaceSystem+"/"+contract.AccountAgent
+		return account == namespace+"/"+contract.AccountRunner ||
+			account == contract.NamespaceSystem+"/"+contract.AccountAgent
 	}
-	log, err := audit.Read(wholeLog(t, path), ours, func(binding string) bool { return strings.HasPrefix(binding, "bflow-") })
+	log, err := audit.Read(wholeLog(t, path), ours, func(binding string) bool {
+		return strings.HasPrefix(binding, "bflow-")
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +178,8 @@ func TestRightsOnATargetAreRightsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range log.Unused(granted) {
-		if !streamed(log, r) && !slices.ContainsFunc(words(spareThere()), func(word string) bool { return strings.Contains(r.String(), word) }) {
+		if !streamed(log, r) && !slices.ContainsFunc(words(spareThere()),
+			func(word string) bool { return strings.Contains(r.String(), word) }) {
 			t.Errorf("never used: %s", r)
 		}
 	}

@@ -74,8 +74,10 @@ func (l *lab) anotherBuild(version string) (bin, lock string) {
 	out := filepath.Join(l.dir, "images")
 	for _, words := range [][]string{
 		{"make", "-C", checkout, "build", "VERSION=" + version, "BIN=" + bin},
-		{filepath.Join(bin, "bflow"), "images", "build", "--source", checkout, "--platform", "linux/" + runtime.GOARCH, "--out", out},
-		{filepath.Join(bin, "bflow"), "images", "push", "--from", out, "--platform", "linux/" + runtime.GOARCH, "--prefix", os.Getenv("E2E_REGISTRY"), "--lock", lock},
+		{filepath.Join(bin, "bflow"), "images", "build", "--source", checkout, "--platform",
+			"linux/" + runtime.GOARCH, "--out", out},
+		{filepath.Join(bin, "bflow"), "images", "push", "--from", out, "--platform", "linux/" + runtime.GOARCH,
+			"--prefix", os.Getenv("E2E_REGISTRY"), "--lock", lock},
 	} {
 		if r := l.command(15*time.Minute, words[0], words[1:]...); r.code != 0 {
 			l.t.Fatalf("%q: exit %d\n%s%s", words, r.code, r.out, r.err)
@@ -97,7 +99,8 @@ func (l *lab) replicas(want int64) {
 		l.t.Errorf("the controller has %d replicas, somebody wanted %d", now, want)
 	}
 	l.await(10*time.Minute, "every controller to be ready", func() string {
-		if ready, _, _ := unstructured.NestedInt64(l.controllerDeployment().Object, "status", "readyReplicas"); ready != want {
+		if ready, _, _ := unstructured.NestedInt64(l.controllerDeployment().Object, "status",
+			"readyReplicas"); ready != want {
 			return fmt.Sprintf("%d of %d are ready", ready, want)
 		}
 		return ""

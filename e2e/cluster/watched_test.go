@@ -62,8 +62,9 @@ func siteOf(t *testing.T, name, kubeconfig, audit string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{name: name, kubeconfig: kubeconfig, audit: audit, api: api, watches: dynamicinformer.NewDynamicSharedInformerFactory(api, 0),
-		begun: map[schema.GroupVersionResource]bool{}, change: make(chan struct{})}
+	s := &site{name: name, kubeconfig: kubeconfig, audit: audit, api: api,
+		watches: dynamicinformer.NewDynamicSharedInformerFactory(api, 0),
+		begun:   map[schema.GroupVersionResource]bool{}, change: make(chan struct{})}
 	sites.all[kubeconfig] = s
 	return s
 }
@@ -116,7 +117,9 @@ func (s *site) changed() <-chan struct{} {
 }
 
 // seen lists what the watch of a kind knows; false while it has no answer yet.
-func (s *site) seen(kind schema.GroupVersionResource, namespace, selector string) (found []unstructured.Unstructured, ok bool) {
+func (s *site) seen(
+	kind schema.GroupVersionResource, namespace, selector string,
+) (found []unstructured.Unstructured, ok bool) {
 	informer := s.watch(kind)
 	chosen, err := labels.Parse(selector)
 	if err != nil || !informer.HasSynced() {
@@ -150,8 +153,9 @@ const (
 	doubt  = 5 * time.Second        // after which a look does without the watches, which may be broken
 )
 
-// await looks whenever something on the cluster has changed, until said is empty; what it said last fails the test after
-// limit. A look reads what the watches know. The last one asks the API server itself: no watch may end a wait too early.
+// await looks whenever something on the cluster has changed, until said is empty; what it said last fails the test
+// after limit. A look reads what the watches know. The last one asks the API server itself: no watch may end a wait too
+// early.
 func (l *lab) await(limit time.Duration, what string, look func() (said string)) {
 	l.t.Helper()
 	l.awaitEvery(breath, limit, what, look)
@@ -214,13 +218,16 @@ func (l *lab) list(kind schema.GroupVersionResource, selector string) []unstruct
 }
 
 // listIn is list in another namespace.
-func (l *lab) listIn(kind schema.GroupVersionResource, namespace, selector string) ([]unstructured.Unstructured, error) {
+func (l *lab) listIn(
+	kind schema.GroupVersionResource, namespace, selector string,
+) ([]unstructured.Unstructured, error) {
 	if l.watched {
 		if found, ok := l.seen(kind, namespace, selector); ok {
 			return found, nil
 		}
 	}
-	found, err := l.api.Resource(kind).Namespace(namespace).List(context.WithoutCancel(l.t.Context()), metav1.ListOptions{LabelSelector: selector})
+	found, err := l.api.Resource(kind).Namespace(namespace).List(context.WithoutCancel(l.t.Context()),
+		metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +289,8 @@ func (l *lab) sampleGPUs() (most func() int64) {
 		highest = max(highest, sum)
 	}
 	handle, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { note(o, true) }, UpdateFunc: func(_, o any) { note(o, true) }, DeleteFunc: func(o any) { note(o, false) },
+		AddFunc: func(o any) { note(o, true) }, UpdateFunc: func(_, o any) { note(o, true) },
+		DeleteFunc: func(o any) { note(o, false) },
 	})
 	if err != nil {
 		l.t.Fatal(err)

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEventsRunExperiments sends events to the listener that bootstrap has made: what they start ends with a verdict, and
-// its runs have the plan that bflow run would give them.
+// TestEventsRunExperiments sends events to the listener that bootstrap has made: what they start ends with a verdict,
+// and its runs have the plan that bflow run would give them.
 func TestEventsRunExperiments(t *testing.T) {
 	l := newLab(t).listener(namespace)
 	if _, err := l.core.CoreV1().Services(namespace).Get(t.Context(), "el-bflow", metav1.GetOptions{}); err != nil {
@@ -41,18 +41,22 @@ func TestEventsRunExperiments(t *testing.T) {
 	})
 	t.Run("a webhook with overrides runs another plan", func(t *testing.T) {
 		l := l.long(t)
-		pr := l.start(event{Key: "webhook", Body: object(map[string]any{"experiment": small, "overrides": []string{"load.data.output=9"}})}, values)
+		pr := l.start(event{Key: "webhook",
+			Body: object(map[string]any{"experiment": small, "overrides": []string{"load.data.output=9"}})}, values)
 		l.passed(pr, longer, "webhook by unknown")
 	})
 	t.Run("an experiment that is no YAML fails with the place", func(t *testing.T) {
 		l := l.in(t)
-		pr := l.start(event{Key: "webhook", Body: object(map[string]any{"experiment": "kind: Experiment\n\"}]}}: ["})}, values)
+		pr := l.start(event{Key: "webhook", Body: object(map[string]any{"experiment": "kind: Experiment\n\"}]}}: ["})},
+			values)
 		l.refused(pr, "experiment:2")
 	})
 	t.Run("a webhook that starts nothing is told of in an event", func(t *testing.T) {
 		l := l.in(t)
-		dropped := event{Key: "webhook", Body: object(map[string]any{"experiment": small, "overrides": []string{"load.stages[1].rate"}}),
-			Tells: "Dropped: the webhook starts nothing: one of overrides is not of the form PATH=VALUE, such as load.stages[1].rate=20"}
+		dropped := event{Key: "webhook",
+			Body: object(map[string]any{"experiment": small, "overrides": []string{"load.stages[1].rate"}}),
+			Tells: "Dropped: the webhook starts nothing: one of overrides is not of the form PATH=VALUE, such as " +
+				"load.stages[1].rate=20"}
 		id, err := l.send(dropped, sign(dropped, values))
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +70,9 @@ func TestEventsRunExperiments(t *testing.T) {
 func (l *listener) git(t *testing.T, want string, values map[string]string) {
 	repository := serveGit(t)
 	push := repository.commit("main", map[string]string{".bflow/push.yaml": small, "bench/gate.yaml": small})
-	fork := repository.commit("refs/pull/7/head", map[string]string{"bench/gate.yaml": strings.Replace(small, "rate: 20", "rate: 21", 1)})
+	fork := repository.commit("refs/pull/7/head", map[string]string{
+		"bench/gate.yaml": strings.Replace(small, "rate: 20", "rate: 21", 1),
+	})
 	_ = repository.commit("refs/pull/8/head", nil) // of a branch of the repository itself
 
 	t.Run("a push runs the experiment of the repository", func(t *testing.T) {
@@ -79,7 +85,8 @@ func (l *listener) git(t *testing.T, want string, values map[string]string) {
 	comment := func(number int) event {
 		return event{Key: "github", Header: map[string]string{"X-GitHub-Event": "issue_comment"}, Body: object(map[string]any{
 			"action": "created", "issue": map[string]any{"number": number, "state": "open", "pull_request": map[string]any{}},
-			"comment":    map[string]any{"body": "/bflow run bench/gate.yaml", "author_association": "MEMBER", "user": map[string]any{"login": "jane"}},
+			"comment": map[string]any{"body": "/bflow run bench/gate.yaml", "author_association": "MEMBER",
+				"user": map[string]any{"login": "jane"}},
 			"repository": map[string]any{"clone_url": repository.url}, "sender": map[string]any{"login": "jane"}})}
 	}
 	t.Run("a comment runs the experiment of a pull request of the repository itself", func(t *testing.T) {
@@ -123,7 +130,8 @@ func (l *listener) in(t *testing.T) *listener {
 func (l *listener) ownSecret() map[string]string {
 	l.t.Helper()
 	client := l.core.CoreV1().Secrets(l.namespace)
-	made, err := client.Create(l.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: webhookSecret}, StringData: keys()}, metav1.CreateOptions{})
+	made, err := client.Create(l.t.Context(),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: webhookSecret}, StringData: keys()}, metav1.CreateOptions{})
 	switch {
 	case err == nil:
 		l.t.Cleanup(func() {
@@ -157,9 +165,9 @@ func (l *lab) planHash(text string) string {
 	return plans[0].Hash
 }
 
-// start sends an event and returns the name of the PipelineRun that it starts. Interceptors remember for some seconds that
-// there was no Secret, so it is sent again, each time later: on a busy host an earlier one may only be slow, and what
-// that starts after all is deleted.
+// start sends an event and returns the name of the PipelineRun that it starts. Interceptors remember for some seconds
+// that there was no Secret, so it is sent again, each time later: on a busy host an earlier one may only be slow, and
+// what that starts after all is deleted.
 func (l *listener) start(e event, values map[string]string) string {
 	l.t.Helper()
 	var ids []string
@@ -296,7 +304,8 @@ func (l *listener) log(name string) string {
 	l.t.Helper()
 	var all bytes.Buffer
 	for _, p := range l.list(pods, "tekton.dev/pipelineRun="+name) {
-		text, err := l.core.CoreV1().Pods(l.namespace).GetLogs(p.GetName(), &corev1.PodLogOptions{Container: "step-experiment"}).DoRaw(l.t.Context())
+		text, err := l.core.CoreV1().Pods(l.namespace).GetLogs(p.GetName(),
+			&corev1.PodLogOptions{Container: "step-experiment"}).DoRaw(l.t.Context())
 		fmt.Fprintf(&all, "%s\n", text)
 		if err != nil {
 			fmt.Fprintln(&all, err)
@@ -323,8 +332,9 @@ func serveGit(t *testing.T) *repository {
 		t.Skipf("there is no git to serve a repository with: %v", err)
 	}
 	root := t.TempDir()
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(exe)), "git-http-backend"),
-		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, InheritEnv: []string{"PATH"}}}
+	server := &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(exe)), "git-http-backend"),
+			Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}, InheritEnv: []string{"PATH"}}}
 	socket, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		t.Fatal(err)
@@ -341,8 +351,8 @@ func serveGit(t *testing.T) *repository {
 	return r
 }
 
-// commit writes files on top of what is there and pushes that to a ref, which makes it one of the repository when it is a
-// branch. The work goes on from branches only.
+// commit writes files on top of what is there and pushes that to a ref, which makes it one of the repository when it is
+// a branch. The work goes on from branches only.
 func (r *repository) commit(ref string, files map[string]string) string {
 	r.t.Helper()
 	for name, text := range files {

@@ -25,8 +25,8 @@ var serviceAccounts = schema.GroupVersionResource{Version: "v1", Resource: "serv
 // onTheWorker makes an experiment run on the worker.
 const onTheWorker = "  target_clusters: [worker]\n"
 
-// TestFaultsWhileARunIsOnAWorker: whatever fails, the run ends, nothing of it is left on either cluster, and the quota is
-// right afterwards. A run that says it went well has all its results.
+// TestFaultsWhileARunIsOnAWorker: whatever fails, the run ends, nothing of it is left on either cluster, and the quota
+// is right afterwards. A run that says it went well has all its results.
 func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -37,11 +37,16 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 		well  bool // the run must go well all the same
 		more  bool
 	}{
-		{name: "the controller is killed", at: "load-gen-0", needs: []need{rough, withWorker}, well: true, fault: func(l, _ *lab, _ string) { l.kill(ourController) }},
-		{name: "the API server of the hub is killed", at: "load-gen-0", needs: []need{alone, withWorker}, more: true, fault: func(l, _ *lab, _ string) { l.fault("restart", "kube-apiserver") }},
-		{name: "the API server of the worker is killed", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true, fault: func(_, w *lab, _ string) { w.fault("restart", "kube-apiserver") }},
-		{name: "the worker is off the network for a minute", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true, fault: func(_, w *lab, _ string) { w.fault("cut", "60") }},
-		{name: "the worker is off the network for ten minutes", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true, more: true, fault: func(_, w *lab, _ string) { w.fault("cut", "600") }},
+		{name: "the controller is killed", at: "load-gen-0", needs: []need{rough, withWorker}, well: true,
+			fault: func(l, _ *lab, _ string) { l.kill(ourController) }},
+		{name: "the API server of the hub is killed", at: "load-gen-0", needs: []need{alone, withWorker}, more: true,
+			fault: func(l, _ *lab, _ string) { l.fault("restart", "kube-apiserver") }},
+		{name: "the API server of the worker is killed", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true,
+			fault: func(_, w *lab, _ string) { w.fault("restart", "kube-apiserver") }},
+		{name: "the worker is off the network for a minute", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true,
+			fault: func(_, w *lab, _ string) { w.fault("cut", "60") }},
+		{name: "the worker is off the network for ten minutes", at: "load-gen-0", needs: []need{aloneOnWorker},
+			well: true, more: true, fault: func(_, w *lab, _ string) { w.fault("cut", "600") }},
 		{name: "the pod of the load's task is deleted", at: "load-gen-0", more: true, fault: func(l, _ *lab, run string) {
 			l.remove(pods, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask=load-gen-0")
 		}},
@@ -57,12 +62,15 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 			})
 			w.remove(pods, loading)
 		}},
-		{name: "the pod that serves the results is deleted while they are fetched", at: "load-gen-0", well: true, more: true, fault: func(_, w *lab, run string) {
-			w.serving(run)
-			w.remove(pods, contract.LabelRun+"="+run+","+contract.LabelRole+"=load")
-		}},
-		{name: "the account of the engines is deleted and made again", at: "load-gen-0", needs: []need{aloneOnWorker}, more: true, fault: func(l, w *lab, _ string) { l.remakeAccount(w) }},
-		{name: "the Secret of the target is deleted", at: "load-gen-0", needs: []need{aloneOnWorker}, more: true, well: true, fault: func(l, _ *lab, _ string) { l.loseTarget() }},
+		{name: "the pod that serves the results is deleted while they are fetched", at: "load-gen-0", well: true,
+			more: true, fault: func(_, w *lab, run string) {
+				w.serving(run)
+				w.remove(pods, contract.LabelRun+"="+run+","+contract.LabelRole+"=load")
+			}},
+		{name: "the account of the engines is deleted and made again", at: "load-gen-0", needs: []need{aloneOnWorker},
+			more: true, fault: func(l, w *lab, _ string) { l.remakeAccount(w) }},
+		{name: "the Secret of the target is deleted", at: "load-gen-0", needs: []need{aloneOnWorker}, more: true,
+			well: true, fault: func(l, _ *lab, _ string) { l.loseTarget() }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.more && testing.Short() {
@@ -154,7 +162,9 @@ func (l *lab) remove(kind schema.GroupVersionResource, selector string) {
 		l.t.Fatalf("no %s %s to delete", kind.Resource, selector)
 	}
 	for _, u := range found {
-		err := l.api.Resource(kind).Namespace(namespace).Delete(l.t.Context(), u.GetName(), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+		err := l.api.Resource(kind).Namespace(namespace).Delete(l.t.Context(), u.GetName(), metav1.DeleteOptions{
+			GracePeriodSeconds: new(int64(0)),
+		})
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -164,7 +174,8 @@ func (l *lab) remove(kind schema.GroupVersionResource, selector string) {
 // remakeAccount deletes bflow-runner of the worker and adds the target again: every token of the account is void.
 func (l *lab) remakeAccount(w *lab) {
 	l.t.Helper()
-	if err := w.api.Resource(serviceAccounts).Namespace(namespace).Delete(l.t.Context(), contract.AccountRunner, metav1.DeleteOptions{}); err != nil {
+	if err := w.api.Resource(serviceAccounts).Namespace(namespace).Delete(l.t.Context(), contract.AccountRunner,
+		metav1.DeleteOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
 	l.target()
@@ -175,14 +186,16 @@ func (l *lab) target(more ...string) {
 	l.t.Helper()
 	l.adding.Lock()
 	defer l.adding.Unlock()
-	l.must(append([]string{"target", "add", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG")}, more...)...)
+	l.must(append(
+		[]string{"target", "add", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG")}, more...)...)
 }
 
 // loseTarget deletes what the hub knows of the way to the worker.
 func (l *lab) loseTarget() {
 	l.t.Helper()
 	secret := "bflow-target-" + workerTarget
-	if err := l.api.Resource(secrets).Namespace(contract.NamespaceSystem).Delete(context.WithoutCancel(l.t.Context()), secret, metav1.DeleteOptions{}); err != nil {
+	if err := l.api.Resource(secrets).Namespace(contract.NamespaceSystem).Delete(context.WithoutCancel(l.t.Context()),
+		secret, metav1.DeleteOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -194,7 +207,8 @@ func (l *lab) hasResults(run string) {
 		l.t.Errorf("bflow report %s: exit %d\n%s", run, r.code, r.err)
 	}
 	files := l.filesOf(run)
-	for _, want := range []string{contract.FileReport, contract.FileVerdict, "measurements/0/" + contract.FileRequests, "measurements/0/" + contract.FileLoadGen} {
+	for _, want := range []string{contract.FileReport, contract.FileVerdict, "measurements/0/" + contract.FileRequests,
+		"measurements/0/" + contract.FileLoadGen} {
 		found := false
 		for _, name := range files {
 			found = found || name == want
@@ -205,8 +219,8 @@ func (l *lab) hasResults(run string) {
 	}
 }
 
-// TestAMatrixIsCancelled: of 200 points 8 run when the parent is cancelled. No child starts afterwards, nothing is left,
-// and the GPUs are free soon after the teardown of each has begun.
+// TestAMatrixIsCancelled: of 200 points 8 run when the parent is cancelled. No child starts afterwards, nothing is
+// left, and the GPUs are free soon after the teardown of each has begun.
 func TestAMatrixIsCancelled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("200 points take a while")
@@ -263,20 +277,23 @@ func (l *lab) nothingStarted(from time.Time, parent string) {
 	var cancelled time.Time
 	var made []string
 	before := func(task string) bool {
-		admitted, err := time.Parse(time.RFC3339, l.run(strings.TrimSuffix(task, "-"+contract.Provision)).GetAnnotations()[contract.AnnotationAdmitted])
+		admitted, err := time.Parse(time.RFC3339,
+			l.run(strings.TrimSuffix(task, "-"+contract.Provision)).GetAnnotations()[contract.AnnotationAdmitted])
 		return err == nil && !admitted.After(cancelled)
 	}
 	for _, a := range l.audited(from) {
 		late := a.made() && strings.HasPrefix(a.ObjectRef.Name, parent+"-") && !cancelled.IsZero() &&
 			a.RequestReceivedTimestamp.After(cancelled)
 		switch {
-		case a.Verb == "patch" && a.ObjectRef.Resource == "pipelineruns" && a.ObjectRef.Name == parent && a.ObjectRef.Subresource == "" && !strings.HasPrefix(a.User.Username, "system:"):
+		case a.Verb == "patch" && a.ObjectRef.Resource == "pipelineruns" && a.ObjectRef.Name == parent &&
+			a.ObjectRef.Subresource == "" && !strings.HasPrefix(a.User.Username, "system:"):
 			cancelled = a.StageTimestamp
 		case late && a.ObjectRef.Resource == "pipelineruns":
 			made = append(made, fmt.Sprintf("%s %s after it", a.ObjectRef.Name, a.RequestReceivedTimestamp.Sub(cancelled)))
 		case late && a.ObjectRef.Resource == "taskruns" && strings.HasSuffix(a.ObjectRef.Name, "-"+contract.Provision) &&
 			a.RequestReceivedTimestamp.After(cancelled.Add(moment)) && !before(a.ObjectRef.Name):
-			l.t.Errorf("%s %s was made %s after the cancel", a.ObjectRef.Resource, a.ObjectRef.Name, a.RequestReceivedTimestamp.Sub(cancelled))
+			l.t.Errorf("%s %s was made %s after the cancel",
+				a.ObjectRef.Resource, a.ObjectRef.Name, a.RequestReceivedTimestamp.Sub(cancelled))
 		}
 	}
 	if len(made) > 1 {
@@ -292,7 +309,8 @@ func (l *lab) nothingStarted(from time.Time, parent string) {
 func (l *lab) freedAfter(run *unstructured.Unstructured) (time.Duration, bool) {
 	l.t.Helper()
 	freed, err := time.Parse(time.RFC3339, run.GetAnnotations()[contract.AnnotationFreed])
-	for _, task := range l.list(taskRuns, "tekton.dev/pipelineRun="+run.GetName()+",tekton.dev/pipelineTask="+contract.Finish) {
+	for _, task := range l.list(taskRuns,
+		"tekton.dev/pipelineRun="+run.GetName()+",tekton.dev/pipelineTask="+contract.Finish) {
 		began, _, _ := unstructured.NestedString(task.Object, "status", "startTime")
 		if at, bad := time.Parse(time.RFC3339, began); bad == nil && err == nil {
 			return max(0, freed.Sub(at)), true

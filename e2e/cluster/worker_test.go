@@ -99,7 +99,8 @@ func TestAMatrixRunsOverTwoClusters(t *testing.T) {
 	w.ranThere(audit, len(where[workerTarget]))
 	here, there := l.filesOf(where[contract.TargetLocal][0]), l.filesOf(where[workerTarget][0])
 	if !slices.Equal(here, there) {
-		t.Errorf("results of a local point have the files\n%s\nand of a remote one\n%s", strings.Join(here, " "), strings.Join(there, " "))
+		t.Errorf("results of a local point have the files\n%s\nand of a remote one\n%s",
+			strings.Join(here, " "), strings.Join(there, " "))
 	}
 	for _, c := range children {
 		l.nothingLeft(c.GetName(), beforeForce)
@@ -165,15 +166,16 @@ type action struct {
 
 // made says whether something was created.
 func (a action) made() bool {
-	return a.Verb == "create" && a.Stage == "ResponseComplete" && a.ResponseStatus.Code < 300 && a.ObjectRef.Subresource == ""
+	return a.Verb == "create" && a.Stage == "ResponseComplete" && a.ResponseStatus.Code < 300 &&
+		a.ObjectRef.Subresource == ""
 }
 
 func (a action) byRunner() bool {
 	return a.made() && a.User.Username == "system:serviceaccount:"+namespace+":bflow-runner"
 }
 
-// audited reads the audit log of the cluster from a mark on, also what was rotated away meanwhile: audit-TIME.log beside
-// audit.log.
+// audited reads the audit log of the cluster from a mark on, also what was rotated away meanwhile: audit-TIME.log
+// beside audit.log.
 func (l *lab) audited(from time.Time) (all []action) {
 	l.t.Helper()
 	ext := filepath.Ext(l.audit)

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// routine is clock_gettime(clock in edi, timespec at rsi) by a system call, with seconds added where the clock is the wall
-// clock, 0.
+// routine is clock_gettime(clock in edi, timespec at rsi) by a system call, with seconds added where the clock is the
+// wall clock, 0.
 func routine(seconds int64) []byte {
 	code := []byte{
 		0xb8, 0xe4, 0, 0, 0, // mov eax, 228
@@ -53,7 +53,8 @@ func shift(pid int, seconds int64) (err error) {
 	code := routine(seconds)
 	at := len(image) - len(code)
 	jump := append([]byte{0xe9}, binary.LittleEndian.AppendUint32(nil, uint32(int32(at-begin-5)))...)
-	if !bytes.Equal(image[begin:begin+len(jump)], jump) && slices.ContainsFunc(image[at:], func(b byte) bool { return b != 0 }) {
+	if !bytes.Equal(image[begin:begin+len(jump)], jump) &&
+		slices.ContainsFunc(image[at:], func(b byte) bool { return b != 0 }) {
 		return errors.New("its vDSO has no room for another routine at its end")
 	}
 	// First what is jumped to, then the jump, which one write of less than a word replaces.

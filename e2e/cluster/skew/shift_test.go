@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestMain is also the process whose clock is shifted: a line for each that it reads, its wall clock and its monotonic one.
+// TestMain is also the process whose clock is shifted: a line for each that it reads, its wall clock and its monotonic
+// one.
 func TestMain(m *testing.M) {
 	if os.Getenv("SKEW_CLOCK") == "" {
 		os.Exit(m.Run())

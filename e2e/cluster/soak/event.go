@@ -51,10 +51,11 @@ type Object struct {
 	Labels      map[string]string `json:"labels,omitempty"`      // of bflow and Tekton
 	Annotations map[string]string `json:"annotations,omitempty"` // of bflow
 	Owner       string            `json:"owner,omitempty"`       // UID of the one that manages it
-	Done        string            `json:"done,omitempty"`        // how it has ended: the phase of a pod, the reason of a PipelineRun
-	Node        string            `json:"node,omitempty"`        // of a pod
-	GPUs        int64             `json:"gpus,omitempty"`        // that a pod asks for
-	Holds       bool              `json:"holds,omitempty"`       // of a Workload: it holds quota
+	// how it has ended: the phase of a pod, the reason of a PipelineRun
+	Done  string `json:"done,omitempty"`
+	Node  string `json:"node,omitempty"`  // of a pod
+	GPUs  int64  `json:"gpus,omitempty"`  // that a pod asks for
+	Holds bool   `json:"holds,omitempty"` // of a Workload: it holds quota
 }
 
 // String is the object for a person.

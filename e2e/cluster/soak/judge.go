@@ -45,7 +45,8 @@ type question struct {
 
 // New is a judge of clusters with so many GPUs each.
 func New(gpus map[string]int64) *Judge {
-	return &Judge{gpus: gpus, lives: map[string]*life{}, pods: map[string]map[string]*life{}, upto: map[stream]Event{}, cut: map[string]*Event{},
+	return &Judge{gpus: gpus, lives: map[string]*life{}, pods: map[string]map[string]*life{}, upto: map[stream]Event{},
+		cut:   map[string]*Event{},
 		dirty: map[string]map[string]*Event{}, tasks: map[string]*life{}, orphans: map[string]string{},
 		runs: map[string][]*life{}}
 }
@@ -84,7 +85,8 @@ func (j *Judge) End() {
 	}
 }
 
-// Open are the runs and matrices that are there and not over: not done, let start and not released, or to be tried again.
+// Open are the runs and matrices that are there and not over: not done, let start and not released, or to be tried
+// again.
 func (j *Judge) Open() (open []Object) {
 	for _, l := range j.inOrder(func(l *life) bool { return l.Kind == PipelineRun && l.gone == nil }) {
 		if l.done == nil || l.admitted != nil && l.released == nil || l.deleting != nil || l.again() {
@@ -219,7 +221,8 @@ func (j *Judge) inOrder(which func(*life) bool) (found []*life) {
 func listed(all []*life) string {
 	var words []string
 	for _, l := range all {
-		words = append(words, fmt.Sprintf("%s (%d GPUs, run %s, attempt %d, since %s)", l, l.GPUs, l.Labels[contract.LabelRun], l.attempt(), stamp(l.first.At)))
+		words = append(words, fmt.Sprintf("%s (%d GPUs, run %s, attempt %d, since %s)",
+			l, l.GPUs, l.Labels[contract.LabelRun], l.attempt(), stamp(l.first.At)))
 	}
 	return strings.Join(words, ", ")
 }

@@ -2,149 +2,14 @@ package soak
 
 import (
 	"bytes"
-	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 
 	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 )
-
-// tale is what was told, an event a second.
-type tale struct {
-	events []Event
-	last   map[string]Object
-}
-
-func newTale() *tale { return &tale{last: map[string]Object{}} }
-
-// tell adds an event of an object; its UID is its name unless it has one.
-func (t *tale) tell(cluster string, verb Verb, o Object) *tale {
-	if o.UID == "" {
-		o.UID = o.String()
-	}
-	n := len(t.events) + 1
-	at := time.Unix(int64(n), 0).UTC()
-	if was, ok := t.last[cluster+o.UID]; ok {
-		o.Created = was.Created
-	} else {
-		o.Created = at
-	}
-	t.last[cluster+o.UID] = o
-	t.events = append(t.events, Event{At: at, Cluster: cluster, Verb: verb, Revision: int64(n), Object: o})
-	return t
-}
-
-func (t *tale) seen(objects ...Object) *tale {
-	for _, o := range objects {
-		t.tell(Hub, Seen, o)
-	}
-	return t
-}
-
-func (t *tale) gone(o Object) *tale { return t.tell(Hub, Gone, o) }
-
-func (t *tale) there(verb Verb, objects ...Object) *tale {
-	for _, o := range objects {
-		t.tell("worker", verb, o)
-	}
-	return t
-}
-
-// mark is the answer to what the judge asks of a run on the worker.
-func (t *tale) mark(o Object) *tale {
-	o.UID = o.String()
-	return t.tell("worker", Mark, Object{UID: o.UID})
-}
-
-// later lets so many seconds pass, in which nothing happens.
-func (t *tale) later(seconds int) *tale {
-	for range seconds {
-		t.tell(Hub, Upto, Object{Kind: TaskRun, UID: "-"})
-	}
-	return t
-}
-
-// Objects of the rows. All runs are of namespace a.
-func aRun(name string, annotations ...string) Object {
-	o := Object{Kind: PipelineRun, Namespace: "a", Name: name, Labels: map[string]string{contract.LabelPlanHash: "h", contract.LabelRun: name}, Annotations: map[string]string{}}
-	for i := 0; i < len(annotations); i += 2 {
-		o.Annotations[annotations[i]] = annotations[i+1]
-	}
-	return o
-}
-
-func started(name, target string) Object {
-	return aRun(name, contract.AnnotationAdmitted, "t0", contract.AnnotationAdmittedTo, target)
-}
-
-func (o Object) and(key, value string) Object {
-	o.Annotations = maps.Clone(o.Annotations)
-	o.Annotations[key] = value
-	return o
-}
-
-func (o Object) as(key, value string) Object {
-	o.Labels = maps.Clone(o.Labels)
-	o.Labels[key] = value
-	return o
-}
-
-func (o Object) ended(reason string) Object { o.Done = reason; return o }
-
-func (o Object) ends() Object { o.Deleting = true; return o }
-
-func released(name, target string) Object {
-	return started(name, target).and(contract.AnnotationReleased, "t1").ended("Succeeded")
-}
-
-func engine(name, of string, gpus int64) Object {
-	return Object{Kind: Pod, Namespace: "a", Name: name, GPUs: gpus, Labels: map[string]string{contract.LabelRun: of, contract.LabelRelease: "r", contract.LabelAttempt: "1"}}
-}
-
-func deployment(name, of string) Object {
-	o := engine(name, of, 0)
-	o.Kind = Deployment
-	return o
-}
-
-func taskRun(name, task, owner string) Object {
-	return Object{Kind: TaskRun, Namespace: "a", Name: name, Owner: owner, Labels: map[string]string{pipeline.PipelineTaskLabelKey: task}}
-}
-
-func aMatrix(uid string) Object {
-	return Object{Kind: PipelineRun, Namespace: "a", Name: "nightly", UID: uid, Done: "True",
-		Labels: map[string]string{contract.LabelRole: contract.RoleMatrix}}
-}
-
-// again is task begin of a matrix that was started once more, under its old name.
-func again(name, owner string) Object {
-	o := taskRun(name, "begin", owner)
-	o.UID = "again-" + name
-	return o
-}
-
-func podOf(t Object) Object {
-	return Object{Kind: Pod, Namespace: t.Namespace, Name: t.Name + "-pod", Owner: t.UID, Labels: t.Labels}
-}
-
-func taskPod(name, task, of string) Object {
-	return Object{Kind: Pod, Namespace: "a", Name: name, Owner: "taskrun-" + name, Labels: map[string]string{
-		contract.LabelRun: of, pipeline.PipelineTaskLabelKey: task, pipeline.TaskRunLabelKey: name,
-	}}
-}
-
-func flavor(target string, dirty ...string) Object {
-	return Object{Kind: Flavor, Name: target, Annotations: map[string]string{contract.AnnotationDirty: strings.Join(dirty, ",")}}
-}
-
-func workload(of Object, holds bool) Object {
-	return Object{Kind: Workload, Namespace: "a", Name: "pipelinerun-" + of.Name, Owner: of.String(), Holds: holds}
-}
 
 // judged is what a judge of eight GPUs a cluster finds in a tale, live and again from its log.
 func judged(t *testing.T, told *tale) []string {
@@ -183,23 +48,32 @@ func TestJudge(t *testing.T) {
 		want string // what the one sentence has; "" = nothing is wrong
 	}{
 		{name: "a run starts, runs and leaves nothing",
-			tale: newTale().seen(aRun("n1"), local, d, e, taskRun("p", contract.Provision, "n1"), taskPod("p-pod", contract.Provision, "n1"), taskPod("p-pod", contract.Provision, "n1").ended("Succeeded")).
+			tale: newTale().seen(aRun("n1"), local, d, e, taskRun("p", contract.Provision, "n1"), taskPod(
+				"p-pod", contract.Provision, "n1"), taskPod("p-pod", contract.Provision, "n1").ended("Succeeded")).
 				gone(d).gone(e).seen(released("n1", contract.TargetLocal))},
 		{name: "a run that was deleted gives everything back as it goes",
 			tale: newTale().seen(local, d, e, local.ends()).gone(d).gone(e).gone(local.ends())},
 
-		{name: "two runs share the GPUs of one cluster", tale: newTale().seen(local, e, started("n2", contract.TargetLocal), engine("f", "n2", 4)).gone(e).gone(engine("f", "n2", 4)).
+		{name: "two runs share the GPUs of one cluster", tale: newTale().seen(local, e,
+			started("n2", contract.TargetLocal), engine("f", "n2", 4)).gone(e).gone(engine("f", "n2", 4)).
 			seen(released("n1", contract.TargetLocal), released("n2", contract.TargetLocal))},
-		{name: "a pod that has ended asks for nothing", tale: newTale().seen(local, engine("e", "n1", 8), engine("e", "n1", 8).ended("Failed"), started("n2", contract.TargetLocal), engine("f", "n2", 4)).
-			gone(engine("e", "n1", 8)).gone(engine("f", "n2", 4)).seen(released("n1", contract.TargetLocal), released("n2", contract.TargetLocal))},
-		{name: "pods ask for more GPUs than there are", want: "00:00:04.000 pods ask for 12 GPUs of cluster hub, which has 8: Pod a/e (4 GPUs, run n1, attempt 1, since 00:00:02.000), Pod a/f (8 GPUs",
-			tale: newTale().seen(local, e, started("n2", contract.TargetLocal), engine("f", "n2", 8)).gone(engine("f", "n2", 8)).gone(e).
+		{name: "a pod that has ended asks for nothing", tale: newTale().seen(local, engine("e", "n1", 8),
+			engine("e", "n1", 8).ended("Failed"), started("n2", contract.TargetLocal), engine("f", "n2", 4)).
+			gone(engine("e", "n1", 8)).gone(engine("f", "n2", 4)).
+			seen(released("n1", contract.TargetLocal), released("n2", contract.TargetLocal))},
+		{name: "pods ask for more GPUs than there are", want: "00:00:04.000 pods ask for 12 GPUs of cluster hub, " +
+			"which has 8: Pod a/e (4 GPUs, run n1, attempt 1, since 00:00:02.000), Pod a/f (8 GPUs",
+			tale: newTale().seen(local, e, started("n2", contract.TargetLocal),
+				engine("f", "n2", 8)).gone(engine("f", "n2", 8)).gone(e).
 				seen(released("n1", contract.TargetLocal), released("n2", contract.TargetLocal))},
 		{name: "pods of the worker are counted there", want: "12 GPUs of cluster worker",
-			tale: newTale().seen(far, started("n2", "worker")).there(Seen, e, engine("f", "n2", 8)).there(Gone, e, engine("f", "n2", 8)).seen(released("n1", "worker"), released("n2", "worker"))},
+			tale: newTale().seen(far, started("n2", "worker")).there(Seen, e, engine("f", "n2", 8)).
+				there(Gone, e, engine("f", "n2", 8)).seen(released("n1", "worker"), released("n2", "worker"))},
 
-		{name: "a task has a TaskRun in each attempt", tale: newTale().seen(taskRun("p", contract.Provision, "n1"), taskRun("p-a2", contract.Provision, "n1-a2"))},
-		{name: "a task of one attempt was started twice", want: "task provision of one attempt was started twice: TaskRun a/p at 00:00:01.000, and TaskRun a/q at 00:00:02.000",
+		{name: "a task has a TaskRun in each attempt",
+			tale: newTale().seen(taskRun("p", contract.Provision, "n1"), taskRun("p-a2", contract.Provision, "n1-a2"))},
+		{name: "a task of one attempt was started twice", want: "task provision of one attempt was started twice: " +
+			"TaskRun a/p at 00:00:01.000, and TaskRun a/q at 00:00:02.000",
 			tale: newTale().seen(taskRun("p", contract.Provision, "n1"), taskRun("q", contract.Provision, "n1"))},
 		{name: "a task of a matrix is started again after the end of that, and does nothing", tale: newTale().
 			seen(aMatrix("m"), taskRun("b", "begin", "m")).gone(aMatrix("m")).seen(again("b", "m")).
@@ -213,7 +87,8 @@ func TestJudge(t *testing.T) {
 			want: "task begin of one attempt was started twice: TaskRun a/b at 00:00:02.000, and TaskRun a/b at 00:00:03.000",
 			tale: newTale().seen(aMatrix("m"), taskRun("b", "begin", "m"), again("b", "m")).gone(aMatrix("m"))},
 		{name: "a task of a run is started again after the end of that",
-			want: "task provision of one attempt was started twice: TaskRun a/p at 00:00:02.000, and TaskRun a/q at 00:00:04.000",
+			want: "task provision of one attempt was started twice: TaskRun a/p at 00:00:02.000, and TaskRun " +
+				"a/q at 00:00:04.000",
 			tale: newTale().seen(aRun("n1"), taskRun("p", contract.Provision, aRun("n1").String())).gone(aRun("n1")).
 				seen(taskRun("q", contract.Provision, aRun("n1").String()))},
 		{name: "two pods of one TaskRun are alive", want: "two pods of TaskRun s are alive on cluster hub: Pod a/s since",
@@ -228,37 +103,53 @@ func TestJudge(t *testing.T) {
 				two.Name, two.UID = "s-retry", "another"
 				return newTale().seen(one, one.ended("Failed"), two)
 			}()},
-		{name: "two pods provision for one run", want: "two pods of run a/n1 are alive", tale: newTale().seen(taskPod("p", contract.Provision, "n1"), taskPod("q", contract.Provision, "n1"))},
+		{name: "two pods provision for one run", want: "two pods of run a/n1 are alive",
+			tale: newTale().seen(taskPod("p", contract.Provision, "n1"), taskPod("q", contract.Provision, "n1"))},
 		{name: "engines of two attempts are there at once", want: "of two attempts are alive",
-			tale: newTale().seen(local, engine("e", "n1", 1), engine("f", "n1", 1).as(contract.LabelAttempt, "2")).gone(engine("e", "n1", 1)).gone(engine("f", "n1", 1)).seen(released("n1", contract.TargetLocal))},
+			tale: newTale().seen(local, engine("e", "n1", 1), engine("f", "n1", 1).as(contract.LabelAttempt, "2")).
+				gone(engine("e", "n1", 1)).gone(engine("f", "n1", 1)).seen(released("n1", contract.TargetLocal))},
 
-		{name: "another attempt starts before the first one is released", want: "two attempts of one run are let start: PipelineRun a/n1 at",
+		{name: "another attempt starts before the first one is released",
+			want: "two attempts of one run are let start: PipelineRun a/n1 at",
 			tale: newTale().seen(local, func() Object {
 				o := started("n1-a2", contract.TargetLocal).as(contract.LabelRun, "n1")
 				return o.as(contract.LabelAttempt, "2")
 			}()).
 				seen(released("n1", contract.TargetLocal), released("n1-a2", contract.TargetLocal).as(contract.LabelRun, "n1"))},
 		{name: "a run is let start a second time", want: `had bflow.dev/admitted=t0 and has "t9"`,
-			tale: newTale().seen(local, local.and(contract.AnnotationAdmitted, "t9"), released("n1", contract.TargetLocal).and(contract.AnnotationAdmitted, "t9"))},
+			tale: newTale().seen(local, local.and(contract.AnnotationAdmitted, "t9"),
+				released("n1", contract.TargetLocal).and(contract.AnnotationAdmitted, "t9"))},
 
-		{name: "an engine is there at its release", want: "PipelineRun a/n1 was released at 00:00:03.000 without a mark on target local: there was Pod a/e (4 GPUs, run n1, attempt 1, since 00:00:02.000)",
+		{name: "an engine is there at its release", want: "PipelineRun a/n1 was released at 00:00:03.000 without a " +
+			"mark on target local: there was Pod a/e (4 GPUs, run n1, attempt 1, since 00:00:02.000)",
 			tale: newTale().seen(local, e, released("n1", contract.TargetLocal)).gone(e)},
-		{name: "an engine is there at its release, and the target is marked", tale: newTale().seen(local, e, flavor(contract.TargetLocal, "a/n1"), released("n1", contract.TargetLocal)).gone(e)},
-		{name: "the mark comes after the release", want: "without a mark", tale: newTale().seen(local, e, released("n1", contract.TargetLocal), flavor(contract.TargetLocal, "a/n1")).gone(e)},
-		{name: "the mark is another namespace's", want: "without a mark", tale: newTale().seen(local, e, flavor(contract.TargetLocal, "b/n1"), released("n1", contract.TargetLocal)).gone(e)},
-		{name: "a task goes on at the release", want: "there was Pod a/p", tale: newTale().seen(local, taskPod("p", contract.Provision, "n1"), released("n1", contract.TargetLocal))},
-		{name: "an engine is there when a deleted run goes", want: "without a mark", tale: newTale().seen(local, e, local.ends()).gone(local).gone(e)},
+		{name: "an engine is there at its release, and the target is marked", tale: newTale().seen(local, e,
+			flavor(contract.TargetLocal, "a/n1"), released("n1", contract.TargetLocal)).gone(e)},
+		{name: "the mark comes after the release", want: "without a mark", tale: newTale().seen(local, e,
+			released("n1", contract.TargetLocal), flavor(contract.TargetLocal, "a/n1")).gone(e)},
+		{name: "the mark is another namespace's", want: "without a mark", tale: newTale().seen(local, e,
+			flavor(contract.TargetLocal, "b/n1"), released("n1", contract.TargetLocal)).gone(e)},
+		{name: "a task goes on at the release", want: "there was Pod a/p",
+			tale: newTale().seen(local, taskPod("p", contract.Provision, "n1"), released("n1", contract.TargetLocal))},
+		{name: "an engine is there when a deleted run goes", want: "without a mark",
+			tale: newTale().seen(local, e, local.ends()).gone(local).gone(e)},
 		{name: "an engine on the worker is there after the release", want: "there was Deployment a/d",
 			tale: newTale().seen(far).there(Seen, d).seen(released("n1", "worker")).mark(far).there(Gone, d)},
-		{name: "an engine on the worker is gone when its cluster is asked", tale: newTale().seen(far).there(Seen, d).there(Gone, d).seen(released("n1", "worker")).mark(far)},
-		{name: "a run is released while its target is off the network", want: "target worker is off the network since 00:00:02.000",
-			tale: newTale().seen(far).tell("worker", Cut, Object{}).later(40).seen(released("n1", "worker")).tell("worker", Back, Object{}).mark(far)},
+		{name: "an engine on the worker is gone when its cluster is asked",
+			tale: newTale().seen(far).there(Seen, d).there(Gone, d).seen(released("n1", "worker")).mark(far)},
+		{name: "a run is released while its target is off the network",
+			want: "target worker is off the network since 00:00:02.000",
+			tale: newTale().seen(far).tell("worker", Cut, Object{}).later(40).seen(released("n1", "worker")).
+				tell("worker", Back, Object{}).mark(far)},
 		{name: "a run is released by force while its target is off the network",
-			tale: newTale().seen(far).tell("worker", Cut, Object{}).later(40).seen(flavor("worker", "a/n1"), released("n1", "worker")).tell("worker", Back, Object{}).mark(far)},
+			tale: newTale().seen(far).tell("worker", Cut, Object{}).later(40).
+				seen(flavor("worker", "a/n1"), released("n1", "worker")).tell("worker", Back, Object{}).mark(far)},
 
-		{name: "something is made for a run that was never let start", want: "Deployment a/d of run a/n1 was made on cluster hub at 00:00:02.000, when no attempt of it was let start",
+		{name: "something is made for a run that was never let start", want: "Deployment a/d of run a/n1 was made on " +
+			"cluster hub at 00:00:02.000, when no attempt of it was let start",
 			tale: newTale().seen(aRun("n1").ended("Cancelled"), d).gone(d)},
-		{name: "something is made after a release", want: "Pod a/e of run a/n1 was made", tale: newTale().seen(local, released("n1", contract.TargetLocal), e).gone(e)},
+		{name: "something is made after a release", want: "Pod a/e of run a/n1 was made",
+			tale: newTale().seen(local, released("n1", contract.TargetLocal), e).gone(e)},
 		{name: "something is made on the worker long after a release", want: "Pod a/e of run a/n1 was made on cluster worker",
 			tale: newTale().seen(far, released("n1", "worker")).later(5).there(Seen, e).there(Gone, e).mark(far)},
 		{name: "a run of the same name makes what it needs after the first is gone", tale: func() *tale {
@@ -269,17 +160,25 @@ func TestJudge(t *testing.T) {
 			return newTale().seen(local, released("n1", contract.TargetLocal)).gone(local).seen(second, e).gone(e).seen(over)
 		}()},
 
-		{name: "the quota comes back with the release", tale: newTale().seen(local, workload(local, true), released("n1", contract.TargetLocal), workload(local, false))},
-		{name: "the quota comes back once no pod holds a device", tale: newTale().seen(local, workload(local, true), local.and(contract.AnnotationFreed, "t1"), workload(local, false), released("n1", contract.TargetLocal))},
-		{name: "the quota comes back while the run goes on", want: "Workload a/pipelinerun-n1 gave its quota back at 00:00:03.000, when PipelineRun a/n1 had neither freed nor released its devices",
+		{name: "the quota comes back with the release", tale: newTale().seen(local, workload(local, true),
+			released("n1", contract.TargetLocal), workload(local, false))},
+		{name: "the quota comes back once no pod holds a device", tale: newTale().seen(local, workload(local, true),
+			local.and(contract.AnnotationFreed, "t1"), workload(local, false), released("n1", contract.TargetLocal))},
+		{name: "the quota comes back while the run goes on", want: "Workload a/pipelinerun-n1 gave its quota back at " +
+			"00:00:03.000, when PipelineRun a/n1 had neither freed nor released its devices",
 			tale: newTale().seen(local, workload(local, true), workload(local, false), released("n1", contract.TargetLocal))},
-		{name: "the quota goes with its Workload", want: "gave its quota back", tale: newTale().seen(local, workload(local, true)).gone(workload(local, true)).seen(released("n1", contract.TargetLocal))},
-		{name: "the quota goes with a namespace that is deleted", tale: newTale().seen(local, workload(local, true), local.ends(), workload(local, true).ends()).gone(workload(local, true)).gone(local)},
+		{name: "the quota goes with its Workload", want: "gave its quota back", tale: newTale().seen(local,
+			workload(local, true)).gone(workload(local, true)).seen(released("n1", contract.TargetLocal))},
+		{name: "the quota goes with a namespace that is deleted", tale: newTale().seen(local, workload(local, true),
+			local.ends(), workload(local, true).ends()).gone(workload(local, true)).gone(local)},
 
-		{name: "a run never ends", want: "PipelineRun a/n1, made at 00:00:01.000, has not ended", tale: newTale().seen(local)},
+		{name: "a run never ends", want: "PipelineRun a/n1, made at 00:00:01.000, has not ended",
+			tale: newTale().seen(local)},
 		{name: "a run ends and is not released", want: "has not ended", tale: newTale().seen(local, local.ended("Failed"))},
-		{name: "a run that lost a task gets no other attempt", want: "has not ended", tale: newTale().seen(released("n1", contract.TargetLocal).and(run.AnnotationStopped, run.CauseLost+": its node went"))},
-		{name: "a run that lost a task gets another attempt", tale: newTale().seen(released("n1", contract.TargetLocal).and(run.AnnotationStopped, run.CauseLost+": its node went").and(run.AnnotationNext, "n1-a2"))},
+		{name: "a run that lost a task gets no other attempt", want: "has not ended", tale: newTale().
+			seen(released("n1", contract.TargetLocal).and(run.AnnotationStopped, run.CauseLost+": its node went"))},
+		{name: "a run that lost a task gets another attempt", tale: newTale().seen(released("n1", contract.TargetLocal).
+			and(run.AnnotationStopped, run.CauseLost+": its node went").and(run.AnnotationNext, "n1-a2"))},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			wrong := judged(t, row.tale)
@@ -309,7 +208,8 @@ func TestAListSaysEverythingAtOnce(t *testing.T) {
 // TestAQuestionWaitsForWhatOtherWatchesTell: the end of a pod may be told after the release that it came before.
 func TestAQuestionWaitsForWhatOtherWatchesTell(t *testing.T) {
 	e := engine("e", "n1", 8)
-	told := newTale().seen(started("n1", contract.TargetLocal), e).gone(e).seen(released("n1", contract.TargetLocal)).events
+	told := newTale().seen(started("n1", contract.TargetLocal),
+		e).gone(e).seen(released("n1", contract.TargetLocal)).events
 	j := New(map[string]int64{Hub: 8})
 	j.See(told[0])
 	j.See(told[1])
@@ -326,10 +226,12 @@ func TestAQuestionWaitsForWhatOtherWatchesTell(t *testing.T) {
 
 func TestTheJudgeAsksOnceForARunThatWasReleasedElsewhere(t *testing.T) {
 	j := New(map[string]int64{Hub: 8})
-	for _, e := range newTale().seen(started("n1", "worker"), released("n1", "worker"), released("n1", "worker").and("bflow.dev/other", "x"), started("n2", contract.TargetLocal), released("n2", contract.TargetLocal)).events {
+	for _, e := range newTale().seen(started("n1", "worker"), released("n1", "worker"), released("n1", "worker").
+		and("bflow.dev/other", "x"), started("n2", contract.TargetLocal), released("n2", contract.TargetLocal)).events {
 		j.See(e)
 	}
-	if asks := j.Asks(); len(asks) != 1 || asks[0].Name != "n1" || asks[0].Annotations[contract.AnnotationAdmittedTo] != "worker" {
+	if asks := j.Asks(); len(asks) != 1 || asks[0].Name != "n1" ||
+		asks[0].Annotations[contract.AnnotationAdmittedTo] != "worker" {
 		t.Errorf("it asks for %v", asks)
 	}
 	if again := j.Asks(); len(again) > 0 {
@@ -339,8 +241,10 @@ func TestTheJudgeAsksOnceForARunThatWasReleasedElsewhere(t *testing.T) {
 
 func TestTheTableTellsRunsByTheirEnds(t *testing.T) {
 	j := New(map[string]int64{Hub: 8})
-	for _, e := range newTale().seen(aRun("n1"), started("n1", contract.TargetLocal), released("n1", contract.TargetLocal), aRun("n2"), aRun("n2").ended("Cancelled"),
-		started("n3", contract.TargetLocal), started("n3", contract.TargetLocal).ends()).gone(started("n3", contract.TargetLocal)).later(9).seen(started("n4", contract.TargetLocal)).events {
+	for _, e := range newTale().seen(aRun("n1"), started("n1", contract.TargetLocal),
+		released("n1", contract.TargetLocal), aRun("n2"), aRun("n2").ended("Cancelled"),
+		started("n3", contract.TargetLocal), started("n3", contract.TargetLocal).ends()).
+		gone(started("n3", contract.TargetLocal)).later(9).seen(started("n4", contract.TargetLocal)).events {
 		j.See(e)
 	}
 	j.End()

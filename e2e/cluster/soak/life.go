@@ -50,8 +50,8 @@ func (l *life) there(revision int64) bool { return by(l.first, revision) && !by(
 // alive says whether a pod is there and has not ended.
 func (l *life) alive() bool { return l.gone == nil && l.done == nil }
 
-// over is the event by which a run that was let start gave everything back: its release, else its end as an object, since
-// a patch that takes the last finalizer away is told as that.
+// over is the event by which a run that was let start gave everything back: its release, else its end as an object,
+// since a patch that takes the last finalizer away is told as that.
 func (l *life) over() *Event {
 	if l.released != nil {
 		return l.released
@@ -67,7 +67,8 @@ func (l *life) has(revision int64) bool {
 // again says whether another attempt follows, and is not made yet.
 func (l *life) again() bool {
 	cause, _, _ := strings.Cut(l.Annotations[run.AnnotationStopped], ":")
-	return (cause == run.CauseEvicted || cause == run.CauseLost) && l.Annotations[run.AnnotationNext] == "" && l.Annotations[contract.AnnotationCancel] == ""
+	return (cause == run.CauseEvicted || cause == run.CauseLost) && l.Annotations[run.AnnotationNext] == "" &&
+		l.Annotations[contract.AnnotationCancel] == ""
 }
 
 // of is namespace and name of the run that an object belongs to, "" where it belongs to none.
@@ -84,7 +85,8 @@ func (o Object) of() string {
 
 // isRun says whether the object is a PipelineRun of bflow that waits in a queue of its own.
 func (o Object) isRun() bool {
-	return o.Kind == PipelineRun && o.Labels[contract.LabelPlanHash] != "" && o.Labels[contract.LabelRole] != contract.RoleMatrix
+	return o.Kind == PipelineRun && o.Labels[contract.LabelPlanHash] != "" &&
+		o.Labels[contract.LabelRole] != contract.RoleMatrix
 }
 
 func (o Object) isMatrix() bool {
@@ -107,7 +109,8 @@ func (o Object) task() string { return o.Labels[pipeline.PipelineTaskLabelKey] }
 
 // served says whether the object is something that was made on a target for a run.
 func (o Object) served() bool {
-	return slices.Contains([]string{Pod, Deployment, Job}, o.Kind) && o.Labels[contract.LabelRelease] != "" && o.Labels[contract.LabelRun] != ""
+	return slices.Contains([]string{Pod, Deployment, Job}, o.Kind) && o.Labels[contract.LabelRelease] != "" &&
+		o.Labels[contract.LabelRun] != ""
 }
 
 // marks are the runs that a flavor names as not verified.

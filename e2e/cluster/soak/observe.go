@@ -20,7 +20,8 @@ const gpu = "nvidia.com/gpu"
 // Observe is what is judged of an object that an API server has told.
 func Observe(u *unstructured.Unstructured) Object {
 	o := Object{
-		Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), UID: string(u.GetUID()), Created: u.GetCreationTimestamp().UTC(),
+		Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), UID: string(u.GetUID()),
+		Created:  u.GetCreationTimestamp().UTC(),
 		Deleting: u.GetDeletionTimestamp() != nil, Labels: kept(u.GetLabels()), Annotations: kept(u.GetAnnotations()),
 	}
 	if owner := metav1.GetControllerOf(u); owner != nil {
@@ -41,7 +42,8 @@ func Observe(u *unstructured.Unstructured) Object {
 	return o
 }
 
-// Revision is that of the store of a cluster at which an object, a list or the end of one was told; 0 where it has none.
+// Revision is that of the store of a cluster at which an object, a list or the end of one was told; 0 where it has
+// none.
 func Revision(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -68,7 +70,8 @@ func observePod(u *unstructured.Unstructured, o *Object) {
 func kept(all map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, value := range all {
-		if strings.HasPrefix(key, contract.Prefix) || key == pipeline.PipelineTaskLabelKey || key == pipeline.TaskRunLabelKey || key == pipeline.PipelineRunLabelKey {
+		if strings.HasPrefix(key, contract.Prefix) || key == pipeline.PipelineTaskLabelKey ||
+			key == pipeline.TaskRunLabelKey || key == pipeline.PipelineRunLabelKey {
 			out[key] = value
 		}
 	}

@@ -103,9 +103,14 @@ type planner struct {
 }
 
 func newPlanner(seed uint64, namespaces, targets []string) *planner {
-	p := &planner{Rand: rand.New(rand.NewPCG(seed, 0)), namespaces: namespaces, targets: targets, submitted: map[string]int{}}
+	p := &planner{
+		Rand: rand.New(rand.NewPCG(seed, 0)), namespaces: namespaces, targets: targets, submitted: map[string]int{},
+	}
 	for i := range p.shapes {
-		a := Action{Do: Submit, Name: fmt.Sprintf("nightly-%d", i+1), Target: p.oneOf(p.targets), Priority: p.oneOf(Priorities()), Points: 1}
+		a := Action{
+			Do: Submit, Name: fmt.Sprintf("nightly-%d", i+1), Target: p.oneOf(p.targets),
+			Priority: p.oneOf(Priorities()), Points: 1,
+		}
 		a.GPUs = []int{1, 2, 4, 4, 8}[p.IntN(5)]
 		a.For = time.Duration(1+p.IntN(15)) * time.Second
 		if i%6 == 5 {
@@ -145,7 +150,10 @@ func (p *planner) person(at time.Duration) Action {
 
 // deck is every fault once, those that tell most more often, in an order of chance.
 func (p *planner) deck() []Act {
-	deck := []Act{KillLeader, KillLeader, PauseLeader, PauseLeader, SkewLeader, KillTekton, PauseManager, KillServer, KillStore, LoseNamespace, LoseNamespace}
+	deck := []Act{
+		KillLeader, KillLeader, PauseLeader, PauseLeader, SkewLeader, KillTekton, PauseManager, KillServer, KillStore,
+		LoseNamespace, LoseNamespace,
+	}
 	if len(p.targets) > 1 {
 		deck = append(deck, KillWorker, CutWorker, CutWorker, LoseTarget)
 	}

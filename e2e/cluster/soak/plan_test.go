@@ -39,7 +39,8 @@ func TestTenMinutesHaveEveryFaultAndEveryAct(t *testing.T) {
 				seen[a.Do] = true
 			}
 		}
-		for _, act := range []Act{Submit, Cancel, Abort, Delete, KillLeader, PauseLeader, SkewLeader, KillTekton, PauseManager, KillServer, KillStore, KillWorker, CutWorker, LoseTarget, LoseNamespace} {
+		for _, act := range []Act{Submit, Cancel, Abort, Delete, KillLeader, PauseLeader, SkewLeader, KillTekton,
+			PauseManager, KillServer, KillStore, KillWorker, CutWorker, LoseTarget, LoseNamespace} {
 			if !seen[act] {
 				t.Errorf("seed %d: ten minutes have no %q", seed, act)
 			}

@@ -33,11 +33,12 @@ func (j *Judge) enough(cluster string, at time.Time) string {
 		return ""
 	}
 	slices.SortFunc(all, func(a, b *life) int { return a.number - b.number })
-	return fmt.Sprintf("at %s pods ask for %d GPUs of cluster %s, which has %d: %s", stamp(at), sum, cluster, j.gpus[cluster], listed(all))
+	return fmt.Sprintf("at %s pods ask for %d GPUs of cluster %s, which has %d: %s",
+		stamp(at), sum, cluster, j.gpus[cluster], listed(all))
 }
 
-// once: a task of an attempt has one TaskRun. Tekton may start a task of a matrix that was deleted a moment before, which
-// its cache still has: the garbage collector takes that TaskRun at once, and its pod must not have done its work.
+// once: a task of an attempt has one TaskRun. Tekton may start a task of a matrix that was deleted a moment before,
+// which its cache still has: the garbage collector takes that TaskRun at once, and its pod must not have done its work.
 func (j *Judge) once(l *life) {
 	if l.Owner == "" || l.task() == "" {
 		return // task finish of a run that ended without it
@@ -51,7 +52,8 @@ func (j *Judge) once(l *life) {
 	twice := fmt.Sprintf("task %s of one attempt was started twice: %s at %s, and %s at %s",
 		l.task(), other, stamp(other.first.At), l, stamp(l.first.At))
 	j.ask(question{cluster: l.cluster, revision: l.first.Revision, kinds: []string{PipelineRun}, answer: func() string {
-		if parent := j.lives[l.cluster+" "+l.Owner]; parent == nil || !parent.isMatrix() || !by(parent.gone, l.first.Revision) {
+		if parent := j.lives[l.cluster+" "+l.Owner]; parent == nil || !parent.isMatrix() ||
+			!by(parent.gone, l.first.Revision) {
 			return twice
 		}
 		j.orphans[l.UID] = twice
@@ -84,14 +86,15 @@ func (j *Judge) single(l *life) string {
 			same = "run " + l.of() + ", of two attempts"
 		}
 		if same != "" {
-			return fmt.Sprintf("two pods of %s are alive on cluster %s: %s since %s, and %s since %s", same, l.cluster, o, stamp(o.first.At), l, stamp(l.first.At))
+			return fmt.Sprintf("two pods of %s are alive on cluster %s: %s since %s, and %s since %s",
+				same, l.cluster, o, stamp(o.first.At), l, stamp(l.first.At))
 		}
 	}
 	return ""
 }
 
-// run: what was written when a run was let start and when it was released stays; one attempt is let start at a time; and
-// after its release nothing of it is there, or its target is marked.
+// run: what was written when a run was let start and when it was released stays; one attempt is let start at a time;
+// and after its release nothing of it is there, or its target is marked.
 func (j *Judge) run(was life, l *life) {
 	if was.first == nil {
 		j.runs[l.of()] = append(j.runs[l.of()], l)
@@ -104,7 +107,8 @@ func (j *Judge) run(was life, l *life) {
 	if was.admitted == nil && l.admitted != nil {
 		for _, o := range j.runs[l.of()] {
 			if o != l && o.admitted != nil && o.over() == nil {
-				j.note(fmt.Sprintf("two attempts of one run are let start: %s at %s, and %s at %s", o, stamp(o.admitted.At), l, stamp(l.admitted.At)))
+				j.note(fmt.Sprintf("two attempts of one run are let start: %s at %s, and %s at %s",
+					o, stamp(o.admitted.At), l, stamp(l.admitted.At)))
 			}
 		}
 	}
@@ -134,8 +138,8 @@ func (j *Judge) markedElse(l *life, because string) {
 	}})
 }
 
-// emptied: at a revision of the target, not before the release of a run, nothing that can hold or make devices is there,
-// nor a task of the run alive, or the target is marked.
+// emptied: at a revision of the target, not before the release of a run, nothing that can hold or make devices is
+// there, nor a task of the run alive, or the target is marked.
 func (j *Judge) emptied(l *life, cluster string, revision int64) {
 	kinds := []string{Pod, Deployment}
 	if cluster != Hub {
@@ -168,7 +172,8 @@ func (j *Judge) wanted(l *life) {
 	j.ask(question{cluster: Hub, after: l.first.At.Add(told), kinds: []string{PipelineRun}, answer: func() string {
 		return j.unwanted(l, func(pr *life) bool {
 			over := pr.over()
-			return pr.admitted != nil && !pr.Created.After(l.Created.Add(second)) && (over == nil || !l.Created.After(over.At.Add(second)))
+			return pr.admitted != nil && !pr.Created.After(l.Created.Add(second)) &&
+				(over == nil || !l.Created.After(over.At.Add(second)))
 		})
 	}})
 }
@@ -182,7 +187,8 @@ func (j *Judge) unwanted(l *life, wants func(*life) bool) string {
 	if slices.ContainsFunc(j.runs[l.of()], wants) || j.dirty[target][l.of()] != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s of run %s was made on cluster %s at %s, when no attempt of it was let start", l, l.of(), l.cluster, stamp(l.first.At))
+	return fmt.Sprintf("%s of run %s was made on cluster %s at %s, when no attempt of it was let start",
+		l, l.of(), l.cluster, stamp(l.first.At))
 }
 
 // kept: a Workload holds its quota until its run has freed or released what it has.
@@ -194,6 +200,7 @@ func (j *Judge) kept(l *life, e *Event) {
 		if pr == nil || !pr.isRun() || !pr.has(revision) || by(pr.freed, revision) || ending && by(pr.deleting, revision) {
 			return ""
 		}
-		return fmt.Sprintf("%s gave its quota back at %s, when %s had neither freed nor released its devices", l, stamp(e.At), pr)
+		return fmt.Sprintf("%s gave its quota back at %s, when %s had neither freed nor released its devices",
+			l, stamp(e.At), pr)
 	}})
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Print writes a table of what was seen: runs, by how they ended, the longest waits, and the checks that were made; and of
-// what was done, by what it was.
+// Print writes a table of what was seen: runs, by how they ended, the longest waits, and the checks that were made; and
+// of what was done, by what it was.
 func (j *Judge) Print(w io.Writer, done map[Act]int) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	ends := map[string]int{}

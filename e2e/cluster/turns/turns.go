@@ -148,14 +148,16 @@ func (p *Pool) fits(need Need) (hubs []int, ok bool) {
 	return hubs, true
 }
 
-// kept reports whether the worker is kept for somebody who waits for all of it, and is harder to serve: shares that come one
-// after the other would leave no moment for that.
+// kept reports whether the worker is kept for somebody who waits for all of it, and is harder to serve: shares that
+// come one after the other would leave no moment for that.
 func (p *Pool) kept(need Need) bool {
-	return slices.ContainsFunc(p.waiting, func(r *request) bool { return r.need.Worker == Whole && r.need.weight() > need.weight() })
+	return slices.ContainsFunc(p.waiting, func(r *request) bool {
+		return r.need.Worker == Whole && r.need.weight() > need.weight()
+	})
 }
 
-// roomiest is the hub with the fewest runs, where there is room for some more, or where nothing is. The last one is kept for
-// those that cannot share.
+// roomiest is the hub with the fewest runs, where there is room for some more, or where nothing is. The last one is
+// kept for those that cannot share.
 func (p *Pool) roomiest(runs int) (hubs []int, ok bool) {
 	best, last := -1, len(p.hubs)-1
 	for i, h := range p.hubs {

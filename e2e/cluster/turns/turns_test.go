@@ -55,7 +55,8 @@ func TestTurns(t *testing.T) {
 		{"the first whole hub is the last one", 2, nil, -1, whole, []int{1}, nil},
 		{"a whole hub is not one with a share out", 1, []turns.Need{share}, -1, whole, nil, nil},
 		{"a share is not of a hub that is taken whole", 1, []turns.Need{whole}, -1, share, nil, nil},
-		{"who waits for a whole hub keeps shares from the last one", 2, []turns.Need{share, share, whole}, -1, share, []int{0}, []int{2}},
+		{"who waits for a whole hub keeps shares from the last one", 2, []turns.Need{share, share, whole}, -1, share,
+			[]int{0}, []int{2}},
 		{"another whole hub is the first one where nobody wants a share", 2, []turns.Need{whole}, -1, whole, []int{0}, nil},
 		{"what is given back goes on", 1, []turns.Need{whole}, 0, whole, []int{0}, nil},
 		{"every hub waits for one that is taken whole", 2, []turns.Need{whole}, -1, every, nil, nil},
@@ -67,7 +68,8 @@ func TestTurns(t *testing.T) {
 		{"every hub goes beside shares", 2, []turns.Need{share, share}, -1, every, []int{0, 1}, nil},
 		{"the worker is shared", 2, []turns.Need{shareWorker}, -1, shareWorker, []int{1}, nil},
 		{"the whole worker waits for its shares", 2, []turns.Need{shareWorker}, -1, wholeWorker, nil, nil},
-		{"the worker is kept for who waits for all of it", 2, []turns.Need{shareWorker, wholeWorker}, -1, shareWorker, nil, []int{1}},
+		{"the worker is kept for who waits for all of it", 2, []turns.Need{shareWorker, wholeWorker}, -1,
+			shareWorker, nil, []int{1}},
 		{"what needs no worker does not wait for it", 2, []turns.Need{wholeWorker}, -1, share, []int{1}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
