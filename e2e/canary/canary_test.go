@@ -61,20 +61,25 @@ func TestNoCanaryIsSeenOutside(t *testing.T) {
 
 // ownPrograms are those whose environment is as full as that of bflow.
 func ownPrograms() []string {
-	return []string{contract.Provision, contract.Smoketest, contract.LoadGen, contract.Collect, contract.MLflowPush, "sim-engine"}
+	return []string{
+		contract.Provision, contract.Smoketest, contract.LoadGen, contract.Collect, contract.MLflowPush, "sim-engine",
+	}
 }
 
 // surround sets the variables that people have, whatever they do with bflow.
 func surround(s *scene) {
 	own := ownPrograms()
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "AZURE_STORAGE_KEY", "GOOGLE_API_KEY",
-		"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GITHUB_TOKEN", "WANDB_API_KEY", "DB_PASSWORD", "GOOGLE_APPLICATION_CREDENTIALS"} {
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+		"AZURE_CLIENT_SECRET", "AZURE_STORAGE_KEY", "GOOGLE_API_KEY",
+		"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GITHUB_TOKEN", "WANDB_API_KEY", "DB_PASSWORD",
+		"GOOGLE_APPLICATION_CREDENTIALS"} {
 		s.set(name, s.g.plant("variable "+name, own...))
 	}
 	for _, name := range []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"} {
 		s.set(name, s.g.plant("variable "+name, append(own, foreign)...))
 	}
-	s.set("HTTPS_PROXY", "http://me:"+s.g.plant("password of the proxy in HTTPS_PROXY", append(own, foreign)...)+"@127.0.0.1:9")
+	s.set("HTTPS_PROXY",
+		"http://me:"+s.g.plant("password of the proxy in HTTPS_PROXY", append(own, foreign)...)+"@127.0.0.1:9")
 	s.set("NO_PROXY", "127.0.0.1,localhost")
 }
 
@@ -100,7 +105,8 @@ spec:
 // echoed is a whole run of an existing server, with everything that reads it.
 func echoed(s *scene) {
 	surround(s)
-	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY", "engine", contract.Provision, contract.Smoketest, contract.LoadGen))
+	s.set("BFLOW_API_KEY",
+		s.g.plant("variable BFLOW_API_KEY", "engine", contract.Provision, contract.Smoketest, contract.LoadGen))
 	s.set("BFLOW_PROMETHEUS_TOKEN_FILE", s.file("token", s.g.plant("the file of BFLOW_PROMETHEUS_TOKEN_FILE")))
 	engine := s.serve("engine", chatty)
 	prometheus := s.serve("prometheus", refusing)
@@ -142,9 +148,11 @@ func refused(s *scene) {
 // failed is a run whose requests all fail.
 func failed(s *scene) {
 	surround(s)
-	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY of a run that fails", "engine", contract.Provision, contract.Smoketest, contract.LoadGen))
+	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY of a run that fails", "engine", contract.Provision,
+		contract.Smoketest, contract.LoadGen))
 	engine := s.serve("engine", failing)
-	got := s.do("run", "--local", "--plain", "--set", "execution.verify_completions=false", s.file("failed.yaml", experiment("failed", engine.URL, "")))
+	got := s.do("run", "--local", "--plain", "--set", "execution.verify_completions=false",
+		s.file("failed.yaml", experiment("failed", engine.URL, "")))
 	if got.Code == contract.ExitPass || got.Code == contract.ExitUsage {
 		s.t.Errorf("exit code %d: %s", got.Code, got.Err)
 	}
@@ -155,9 +163,11 @@ func failed(s *scene) {
 // foreignEngine is a run whose engine is a program of somebody else, which prints all that it was given.
 func foreignEngine(s *scene) {
 	surround(s)
-	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY beside an engine", contract.Provision, contract.Smoketest, contract.LoadGen))
+	s.set("BFLOW_API_KEY",
+		s.g.plant("variable BFLOW_API_KEY beside an engine", contract.Provision, contract.Smoketest, contract.LoadGen))
 	s.set("DATABASE_URL", "postgres://me:"+s.g.plant("password of an address in a variable", ownPrograms()...)+"@h/d")
-	s.set("PIP_INDEX_URL", "https://"+s.g.plant("token as the user of an address in a variable", ownPrograms()...)+"@pypi.example/simple")
+	s.set("PIP_INDEX_URL",
+		"https://"+s.g.plant("token as the user of an address in a variable", ownPrograms()...)+"@pypi.example/simple")
 	s.set("CURL_OPTIONS", "--api-key "+s.g.plant("flag in a variable", ownPrograms()...))
 	self, err := os.Executable()
 	if err != nil {
@@ -184,7 +194,8 @@ spec:
     data: {input: 16, output: 8}
     stages: [{name: load, concurrency: 2, requests: 10}]
 `, engine)))
-	if log := s.do("logs", "--engine", s.Only().ID()); got.Code != contract.ExitPass || !strings.Contains(log.Out, "PATH=") {
+	if log := s.do("logs", "--engine", s.Only().ID()); got.Code != contract.ExitPass ||
+		!strings.Contains(log.Out, "PATH=") {
 		s.t.Errorf("exit code %d, and the engine says %q:\n%s", got.Code, log.Out, got.Err)
 	}
 	s.readings(s.Only().ID())
@@ -194,23 +205,26 @@ spec:
 func beForeign() int {
 	fmt.Println(os.Args)
 	for _, kv := range os.Environ() {
-		if name, _, _ := strings.Cut(kv, "="); name != "HF_TOKEN" && name != "HUGGING_FACE_HUB_TOKEN" && name != "HTTPS_PROXY" {
+		if name, _, _ := strings.Cut(kv, "="); name != "HF_TOKEN" && name != "HUGGING_FACE_HUB_TOKEN" &&
+			name != "HTTPS_PROXY" {
 			fmt.Println(kv)
 		}
 	}
-	fmt.Println(http.ListenAndServe("127.0.0.1:"+os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/health" {
-			return
-		}
-		chatty(w, r)
-	})))
+	fmt.Println(
+		http.ListenAndServe("127.0.0.1:"+os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/health" {
+				return
+			}
+			chatty(w, r)
+		})))
 	return 1
 }
 
 // killed is a matrix of a simulated engine that is killed in its load, resumed and made again.
 func killed(s *scene) {
 	surround(s)
-	s.set("BFLOW_API_KEY", s.g.plant("variable BFLOW_API_KEY of a matrix", contract.Provision, contract.Smoketest, contract.LoadGen))
+	s.set("BFLOW_API_KEY",
+		s.g.plant("variable BFLOW_API_KEY of a matrix", contract.Provision, contract.Smoketest, contract.LoadGen))
 	path := s.file("killed.yaml", `
 apiVersion: bflow.dev/v1alpha1
 kind: DeploymentProfile
@@ -289,7 +303,8 @@ func untracked(s *scene) {
 	} {
 		server := s.serve("tracking", refusing)
 		before := s.Env
-		s.set("MLFLOW_TRACKING_URI", server.at("me", s.g.plant("password in a MLFLOW_TRACKING_URI that refuses", "tracking", contract.MLflowPush), ""))
+		s.set("MLFLOW_TRACKING_URI", server.at(
+			"me", s.g.plant("password in a MLFLOW_TRACKING_URI that refuses", "tracking", contract.MLflowPush), ""))
 		s.set("MLFLOW_TRACKING_TOKEN", row.token)
 		s.set("MLFLOW_TRACKING_USERNAME", row.user)
 		s.set("MLFLOW_TRACKING_PASSWORD", row.password)
@@ -307,7 +322,8 @@ func untracked(s *scene) {
 // clustered asks a cluster that refuses, with every credential that a kubeconfig can hold.
 func clustered(s *scene) {
 	server := s.serve("cluster", refusing)
-	key := base64.StdEncoding.EncodeToString([]byte("-----BEGIN PRIVATE KEY-----\n" + s.g.plant("client-key-data in a kubeconfig") + "\n-----END PRIVATE KEY-----\n"))
+	key := base64.StdEncoding.EncodeToString([]byte("-----BEGIN PRIVATE KEY-----\n" +
+		s.g.plant("client-key-data in a kubeconfig") + "\n-----END PRIVATE KEY-----\n"))
 	config := s.file("kubeconfig", fmt.Sprintf(`
 apiVersion: v1
 kind: Config

@@ -17,27 +17,47 @@ func written(s *scene) {
 	engine := s.serve("engine", chatty)
 	data := s.serve("data", refusing)
 	rows := map[string]string{
-		"password of base_url":           experiment("w", engine.at("me", s.plantFor("password of base_url", "engine"), ""), ""),
-		"query key of base_url":          experiment("w", engine.at("", "", "key="+s.plantFor("query key of base_url", "engine")), ""),
-		"body.api_key":                   experiment("w", engine.URL, ", body: {api_key: "+s.plantFor("body.api_key", "engine")+"}"),
-		"body in depth":                  experiment("w", engine.URL, ", body: {extra: {auth_token: "+s.plantFor("body in depth", "engine")+"}}"),
-		"an unknown field":               experiment("w", engine.URL, ", api_key: "+s.plantFor("an unknown field")),
-		"a Secret that is a text":        experiment("w", engine.URL, ", api_key_secret: "+s.plantFor("a Secret that is a text")),
-		"a field of another type":        experiment("w", engine.URL, ", timeout: "+s.plantFor("a field of another type")),
-		"query of the path":              experiment("w", engine.URL, `, path: "/v1/chat/completions?key=`+s.plantFor("query of the path", "engine")+`"`),
-		"variable of the load":           experiment("w", engine.URL, "") + "  overrides: {benchmark: {env: {OPENAI_API_KEY: " + s.plantFor("variable of the load", "engine") + "}}}\n",
-		"variable of the engine":         experiment("w", engine.URL, "") + "  overrides: {runtime: {env: {HF_TOKEN: " + s.plantFor("variable of the engine") + "}}}\n",
-		"argument of the engine":         experiment("w", engine.URL, "") + "  overrides: {runtime: {vllm_args: [--api-key, " + s.plantFor("argument of the engine") + "]}}\n",
-		"password of a data set":         strings.Replace(experiment("w", engine.URL, ""), "data: {input: 16, output: 8}", fmt.Sprintf("data: {output: 8, file: {url: %q, format: text}}", data.at("me", s.plantFor("password of a data set", "data"), "")), 1),
-		"signature of a data set":        strings.Replace(experiment("w", engine.URL, ""), "data: {input: 16, output: 8}", fmt.Sprintf("data: {output: 8, file: {url: %q, format: text}}", data.at("", "", "X-Amz-Signature="+s.plantFor("signature of a data set", "data"))), 1),
-		"password of a trace":            strings.Replace(experiment("w", engine.URL, ""), "data: {input: 16, output: 8}", fmt.Sprintf("data: {trace: {format: mooncake, url: %q}}", data.at("me", s.plantFor("password of a trace", "data"), "")), 1),
-		"key of a block of GuideLLM":     guidellm(engine.URL, "backend: {api_key: "+s.plantFor("key of a block of GuideLLM", "engine")+"}"),
-		"password of Prometheus":         prometheus(engine.URL, data.at("me", s.plantFor("password of Prometheus", "data"), "")),
-		"tag of MLflow named like a key": experiment("w", engine.URL, "") + "  mlflow: {tags: {api_key: " + s.plantFor("tag of MLflow named like a key") + "}}\n",
+		"password of base_url": experiment("w",
+			engine.at("me", s.plantFor("password of base_url", "engine"), ""), ""),
+		"query key of base_url": experiment("w",
+			engine.at("", "", "key="+s.plantFor("query key of base_url", "engine")), ""),
+		"body.api_key": experiment("w", engine.URL,
+			", body: {api_key: "+s.plantFor("body.api_key", "engine")+"}"),
+		"body in depth": experiment("w", engine.URL,
+			", body: {extra: {auth_token: "+s.plantFor("body in depth", "engine")+"}}"),
+		"an unknown field": experiment("w", engine.URL, ", api_key: "+s.plantFor("an unknown field")),
+		"a Secret that is a text": experiment("w", engine.URL,
+			", api_key_secret: "+s.plantFor("a Secret that is a text")),
+		"a field of another type": experiment("w", engine.URL, ", timeout: "+s.plantFor("a field of another type")),
+		"query of the path": experiment("w", engine.URL,
+			`, path: "/v1/chat/completions?key=`+s.plantFor("query of the path", "engine")+`"`),
+		"variable of the load": experiment("w", engine.URL, "") +
+			"  overrides: {benchmark: {env: {OPENAI_API_KEY: " + s.plantFor("variable of the load", "engine") + "}}}\n",
+		"variable of the engine": experiment("w", engine.URL, "") + "  overrides: {runtime: {env: {HF_TOKEN: " +
+			s.plantFor("variable of the engine") + "}}}\n",
+		"argument of the engine": experiment("w", engine.URL, "") +
+			"  overrides: {runtime: {vllm_args: [--api-key, " + s.plantFor("argument of the engine") + "]}}\n",
+		"password of a data set": strings.Replace(experiment("w", engine.URL, ""),
+			"data: {input: 16, output: 8}", fmt.Sprintf("data: {output: 8, file: {url: %q, format: text}}",
+				data.at("me", s.plantFor("password of a data set", "data"), "")), 1),
+		"signature of a data set": strings.Replace(experiment("w", engine.URL, ""),
+			"data: {input: 16, output: 8}", fmt.Sprintf("data: {output: 8, file: {url: %q, format: text}}",
+				data.at("", "", "X-Amz-Signature="+s.plantFor("signature of a data set", "data"))), 1),
+		"password of a trace": strings.Replace(experiment("w", engine.URL, ""),
+			"data: {input: 16, output: 8}", fmt.Sprintf("data: {trace: {format: mooncake, url: %q}}",
+				data.at("me", s.plantFor("password of a trace", "data"), "")), 1),
+		"key of a block of GuideLLM": guidellm(engine.URL,
+			"backend: {api_key: "+s.plantFor("key of a block of GuideLLM", "engine")+"}"),
+		"password of Prometheus": prometheus(engine.URL,
+			data.at("me", s.plantFor("password of Prometheus", "data"), "")),
+		"tag of MLflow named like a key": experiment("w", engine.URL, "") + "  mlflow: {tags: {api_key: " +
+			s.plantFor("tag of MLflow named like a key") + "}}\n",
 	}
-	for _, name := range []string{"Authorization", "X-Api-Key", "Ocp-Apim-Subscription-Key", "x-goog-api-key", "apikey", "CF-Access-Client-Secret", "Proxy-Authorization", "Cookie",
+	for _, name := range []string{"Authorization", "X-Api-Key", "Ocp-Apim-Subscription-Key", "x-goog-api-key", "apikey",
+		"CF-Access-Client-Secret", "Proxy-Authorization", "Cookie",
 		"X_API_KEY", "X-Amz-Security-Token"} {
-		rows["header "+name] = experiment("w", engine.URL, ", headers: {"+name+": Bearer "+s.plantFor("header "+name, "engine")+"}")
+		rows["header "+name] = experiment("w", engine.URL,
+			", headers: {"+name+": Bearer "+s.plantFor("header "+name, "engine")+"}")
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		path := s.file(strings.ReplaceAll(name, " ", "-")+".yaml", rows[name])
@@ -86,13 +106,15 @@ func imported(s *scene) {
 	s.change("guidellm-old.json", recorded+"guidellm-0.3.1/ok-benchmarks.json")
 	s.change("aiperf/profile_export_aiperf.json", recorded+"aiperf-0.13.0/profile_export_aiperf.json")
 	s.change("aiperf/profile_export.jsonl", recorded+"aiperf-0.13.0/profile_export.jsonl")
-	for _, name := range []string{"stage_0_lifecycle_metrics.json", "per_request_lifecycle_metrics.json", "summary_lifecycle_metrics.json"} {
+	for _, name := range []string{"stage_0_lifecycle_metrics.json", "per_request_lifecycle_metrics.json",
+		"summary_lifecycle_metrics.json"} {
 		s.change("inference-perf/"+name, recorded+"inference-perf-0.7.0/"+name)
 	}
 	s.file("inference-perf/config.yaml", s.configuration())
 	s.file("vllm.json", fmt.Sprintf(`{"date":"20260101-000000","backend":"openai-chat","model_id":"m","num_prompts":4,"completed":4,"duration":2.0,"request_throughput":2.0,
 "total_input_tokens":64,"total_output_tokens":32,"command":"vllm bench serve --base-url %s --api-key %s","api_key":%q}`,
-		"https://me:"+s.g.plant("password in a command of vllm bench")+"@h.example/v1", s.g.plant("flag in a command of vllm bench"), s.g.plant("member of a result of vllm bench")))
+		"https://me:"+s.g.plant("password in a command of vllm bench")+"@h.example/v1",
+		s.g.plant("flag in a command of vllm bench"), s.g.plant("member of a result of vllm bench")))
 	for _, name := range []string{"guidellm.json", "guidellm-old.json", "aiperf", "inference-perf", "vllm.json"} {
 		run := strings.TrimSuffix(name, ".json")
 		s.must(contract.ExitPass, "import", "--name", run, filepath.Join(s.planted, name))
@@ -121,10 +143,12 @@ func (s *scene) change(name, from string) {
 func (s *scene) members(where string) string {
 	plant := func(what string) string { return s.g.plant(what + " in " + where) }
 	members := map[string]any{
-		"api_key":      plant("a key"),
-		"headers":      map[string]string{"X-Whatever": plant("a header")},
-		"cli_command":  "tool --target https://me:" + plant("a password in a command") + "@h.example/v1?key=" + plant("a query key in a command") + " --api-key " + plant("a flag in a command"),
-		"argv":         []string{"tool", "--api-key", plant("an argument"), "-H", "Authorization: Bearer " + plant("a header in an argument")},
+		"api_key": plant("a key"),
+		"headers": map[string]string{"X-Whatever": plant("a header")},
+		"cli_command": "tool --target https://me:" + plant("a password in a command") + "@h.example/v1?key=" +
+			plant("a query key in a command") + " --api-key " + plant("a flag in a command"),
+		"argv": []string{"tool", "--api-key", plant("an argument"), "-H",
+			"Authorization: Bearer " + plant("a header in an argument")},
 		"environ":      []map[string]string{{"name": "HF_TOKEN", "value": plant("a variable")}},
 		"request_args": `{"backend": {"api_key": "` + plant("a key in a text") + `"}}`,
 	}

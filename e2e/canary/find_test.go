@@ -35,7 +35,8 @@ func TestACanaryIsFoundHoweverItIsPacked(t *testing.T) {
 		{"base64 one byte on", []byte(base64.StdEncoding.EncodeToString([]byte("a" + secret + "b")))},
 		{"base64 two bytes on", []byte(base64.URLEncoding.EncodeToString([]byte("\xff\xfe" + secret)))},
 		{"user and password in base64", []byte("Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+secret)))},
-		{"base64 of base64", []byte(base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(secret)))))},
+		{"base64 of base64",
+			[]byte(base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(secret)))))},
 		{"gzip in base64 in JSON", []byte(`{"data":"` + base64.StdEncoding.EncodeToString(gzipped(secret)) + `"}`)},
 		{"hex", []byte(hex.EncodeToString([]byte("x" + secret)))},
 		{"escapes of URLs", []byte(escaped(secret, "%%%02X"))},
@@ -51,7 +52,8 @@ func TestACanaryIsFoundHoweverItIsPacked(t *testing.T) {
 			}
 		})
 	}
-	if found := Find([]byte("no canary: kq7 Canary v8X " + base64.StdEncoding.EncodeToString([]byte("a long text without any secret")))); len(found) > 0 {
+	if found := Find([]byte("no canary: kq7 Canary v8X " +
+		base64.StdEncoding.EncodeToString([]byte("a long text without any secret")))); len(found) > 0 {
 		t.Errorf("found %q where there is none", found)
 	}
 }

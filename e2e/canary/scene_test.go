@@ -22,7 +22,8 @@ type garden struct {
 	places []place
 }
 
-// place is where a secret enters. to are those who may know it: the names of servers, and of programs by their environment.
+// place is where a secret enters. to are those who may know it: the names of servers, and of programs by their
+// environment.
 type place struct {
 	name string
 	to   []string

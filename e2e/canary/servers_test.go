@@ -79,7 +79,8 @@ func chatty(w http.ResponseWriter, r *http.Request) {
 	case "/v1/models":
 		fmt.Fprint(w, models("acme/tiny", "tuned-"+r.Header.Get("Authorization")))
 	case "/metrics":
-		fmt.Fprintf(w, "# HELP vllm:echo said %s\n# TYPE vllm:echo gauge\nvllm:echo{said=%q} 1\nvllm:prompt_tokens_total 5\n", said, said)
+		fmt.Fprintf(w, "# HELP vllm:echo said %s\n# TYPE vllm:echo gauge\nvllm:echo{said=%q} "+
+			"1\nvllm:prompt_tokens_total 5\n", said, said)
 	case "/version":
 		answer(w, map[string]string{"version": "1.0 " + said})
 	case "/v1/chat/completions", "/v1/completions":
@@ -129,8 +130,9 @@ func stream(w http.ResponseWriter, r *http.Request, said string) {
 	n := max(1, ask.Tokens, ask.Final)
 	usage := map[string]int{"prompt_tokens": 16, "completion_tokens": n, "total_tokens": 16 + n}
 	if !ask.Stream {
-		answer(w, map[string]any{"model": said, "usage": usage, "choices": []any{map[string]any{"index": 0, "finish_reason": "length", "text": said,
-			"message": map[string]string{"role": "assistant", "content": said}}}})
+		answer(w, map[string]any{"model": said, "usage": usage,
+			"choices": []any{map[string]any{"index": 0, "finish_reason": "length", "text": said,
+				"message": map[string]string{"role": "assistant", "content": said}}}})
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -198,7 +200,9 @@ func (m *tracking) serve(w http.ResponseWriter, r *http.Request) {
 	case "runs/create":
 		m.runs++
 		id := fmt.Sprintf("run%d", m.runs)
-		m.info = map[string]string{"run_id": id, "experiment_id": "7", "status": "RUNNING", "artifact_uri": "mlflow-artifacts:/7/" + id}
+		m.info = map[string]string{
+			"run_id": id, "experiment_id": "7", "status": "RUNNING", "artifact_uri": "mlflow-artifacts:/7/" + id,
+		}
 		tags, _ := in["tags"].([]any)
 		m.pairs = map[string][]any{"tags": tags}
 		answer(w, map[string]any{"run": map[string]any{"info": m.info}})

@@ -13,8 +13,8 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// measured counts the rows of a stage that are its measured part, by status. Of a stage that is measured, those that are
-// unmeasured are of tries that were thrown away.
+// measured counts the rows of a stage that are its measured part, by status. Of a stage that is measured, those that
+// are unmeasured are of tries that were thrown away.
 func measured(rows []report.Row, s *report.Stage) map[string]int {
 	counts := map[string]int{}
 	phase := report.PhaseUnmeasured
@@ -35,12 +35,15 @@ func checkCounts(t *testing.T, run product.Run, rows []report.Row) {
 	lines := summary(t, run)
 	for _, s := range run.Report().Measurements[0].Pooled.Stages {
 		want := measured(rows, &s)
-		for _, status := range []string{report.StatusOK, report.StatusFailed, report.StatusTimeout, report.StatusEmpty, report.StatusDropped, report.StatusCut} {
+		for _, status := range []string{report.StatusOK, report.StatusFailed, report.StatusTimeout, report.StatusEmpty,
+			report.StatusDropped, report.StatusCut} {
 			if got := s.Counts.ByStatus[status]; got != want[status] {
-				t.Errorf("%s: stage %q: the report has %d %s, the rows have %d", run.ID(), s.Planned.Name, got, status, want[status])
+				t.Errorf("%s: stage %q: the report has %d %s, the rows have %d",
+					run.ID(), s.Planned.Name, got, status, want[status])
 			}
 			if got := lines[s.Stage]["requests_"+status]; got != strconv.Itoa(want[status]) {
-				t.Errorf("%s: stage %q: the summary has %s %s, the rows have %d", run.ID(), s.Planned.Name, got, status, want[status])
+				t.Errorf("%s: stage %q: the summary has %s %s, the rows have %d",
+					run.ID(), s.Planned.Name, got, status, want[status])
 			}
 		}
 	}

@@ -13,7 +13,8 @@ import (
 func TestMain(m *testing.M) { product.Main(m) }
 
 // scale makes the shipped demo short: same engine, same matrix, same kinds of stages.
-const scale = `load.stages=[{name: warm, measure: false, rate: 50, duration: 500ms}, {rate: [40, 80], arrival: poisson, duration: 1.5s}]`
+const scale = `load.stages=[{name: warm, measure: false, rate: 50, duration: 500ms}, {rate: [40, 80], arrival: ` +
+	`poisson, duration: 1.5s}]`
 
 func TestTheDemoTellsOneStory(t *testing.T) {
 	t.Parallel()

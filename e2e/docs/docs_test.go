@@ -196,7 +196,8 @@ func (w *walk) run(t *testing.T, b Block, c Command) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-eu", "-o", "pipefail", "-c", line)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = w.Dir, out, out
 	cmd.Env = append(os.Environ(), w.Env...)
-	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(w.Path)+":"+os.Getenv("PATH"), "BFLOW_RUNS_DIR="+w.Runs, "HOME="+w.Dir, "KUBECONFIG=")
+	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(w.Path)+":"+os.Getenv("PATH"), "BFLOW_RUNS_DIR="+w.Runs,
+		"HOME="+w.Dir, "KUBECONFIG=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = cmd.Run()
 	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }) // what it has put into the background

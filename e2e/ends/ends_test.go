@@ -31,13 +31,20 @@ type act func(p *product.Product, cmd *product.Command) product.Result
 // disturbed are ends that somebody or something brought about.
 func disturbed() []end {
 	return []end{
-		{End{Name: "somebody ends it while it loads", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `stopping: cleaning up`}, signalled(syscall.SIGINT)},
-		{End{Name: "the machine shuts down while it loads", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `stopping: cleaning up`}, signalled(syscall.SIGTERM)},
-		{End{Name: "somebody else cancels it", Set: []string{endless}, Code: contract.ExitInterrupted, Says: `, or see what was measured with bflow report `}, cancelled},
+		{End{Name: "somebody ends it while it loads", Set: []string{endless}, Code: contract.ExitInterrupted,
+			Says: `stopping: cleaning up`}, signalled(syscall.SIGINT)},
+		{End{Name: "the machine shuts down while it loads", Set: []string{endless}, Code: contract.ExitInterrupted,
+			Says: `stopping: cleaning up`}, signalled(syscall.SIGTERM)},
+		{End{Name: "somebody else cancels it", Set: []string{endless}, Code: contract.ExitInterrupted,
+			Says: `, or see what was measured with bflow report `}, cancelled},
 		{End{Name: "bflow is killed, and the run resumed", Word: verdict.Pass, Says: `verdict of `}, resumed},
-		{End{Name: "the load generator is killed", Set: []string{endless}, Code: contract.ExitFail, Word: verdict.Fail}, killed("load-gen")},
-		{End{Name: "the engine is killed", Set: []string{"load.stages=[{concurrency: 2, duration: 10m, stop: [{kind: max_errors, count: 5}]}]"}, Code: contract.ExitUnhealthy, Word: verdict.Fail}, killed("sim-engine")},
-		{End{Name: "its time is over", Set: []string{endless, "execution.timeout=8s"}, Code: contract.ExitFail, Says: `timeouts.tasks of 8s is over`}, nil},
+		{End{Name: "the load generator is killed", Set: []string{endless}, Code: contract.ExitFail, Word: verdict.Fail},
+			killed("load-gen")},
+		{End{Name: "the engine is killed",
+			Set:  []string{"load.stages=[{concurrency: 2, duration: 10m, stop: [{kind: max_errors, count: 5}]}]"},
+			Code: contract.ExitUnhealthy, Word: verdict.Fail}, killed("sim-engine")},
+		{End{Name: "its time is over", Set: []string{endless, "execution.timeout=8s"}, Code: contract.ExitFail,
+			Says: `timeouts.tasks of 8s is over`}, nil},
 	}
 }
 
@@ -152,7 +159,8 @@ func TestAMatrixEndsAsItsPointsDo(t *testing.T) {
 			p.Write("ends.yaml", Experiment+row.Axes())
 			got := p.Run(append([]string{"run", "--local", "--plain", "ends.yaml"}, Sets(row.Set)...)...)
 			if runs := len(p.Every()); got.Code != row.Code || runs != row.Runs || !strings.Contains(got.Out+got.Err, row.Says) {
-				t.Errorf("exit code %d of %d runs, want %d of %d, and %q:\n%s\n%s", got.Code, runs, row.Code, row.Runs, row.Says, got.Out, got.Err)
+				t.Errorf("exit code %d of %d runs, want %d of %d, and %q:\n%s\n%s",
+					got.Code, runs, row.Code, row.Runs, row.Says, got.Out, got.Err)
 			}
 		})
 	}
@@ -194,7 +202,8 @@ func TestAMatrixIsCancelledByItsName(t *testing.T) {
 func TestVerbsOfARunThatHasEnded(t *testing.T) {
 	p := product.New(t)
 	p.Write("ends.yaml", Experiment)
-	if got := p.Run("run", "--local", "--plain", "ends.yaml", "--set", missed, "--set", fail); got.Code != contract.ExitBreach {
+	if got := p.Run("run", "--local", "--plain", "ends.yaml", "--set", missed, "--set",
+		fail); got.Code != contract.ExitBreach {
 		t.Fatalf("exit code %d:\n%s%s", got.Code, got.Out, got.Err)
 	}
 	run := p.Only()
@@ -208,15 +217,18 @@ func TestVerbsOfARunThatHasEnded(t *testing.T) {
 		{"an export is made of any run", []string{"export", run.ID(), "--format", "csv"}, contract.ExitPass, "stage"},
 		{"whoever watches ends as it did", []string{"watch", run.ID()}, contract.ExitBreach, "Failed"},
 		{"a status is one of any run", []string{"status", run.ID()}, contract.ExitPass, "Verdict: +(fail|invalid)"},
-		{"the steps that are left are done again and end so again", []string{"resume", "--plain", run.ID()}, contract.ExitBreach, "exit code 5"},
+		{"the steps that are left are done again and end so again", []string{"resume", "--plain", run.ID()},
+			contract.ExitBreach, "exit code 5"},
 		{"the same plan ends so again", []string{"rerun", "--plain", run.ID()}, contract.ExitBreach, "exit code 5"},
 		{"one that has ended is not cancelled", []string{"cancel", run.ID()}, contract.ExitFail, "no executor is running it"},
-		{"a format that there is not", []string{"export", run.ID(), "--format", "cvs"}, contract.ExitUsage, `did you mean "csv"`},
+		{"a format that there is not", []string{"export", run.ID(), "--format", "cvs"}, contract.ExitUsage,
+			`did you mean "csv"`},
 		{"a run that there is not", []string{"status", "none"}, contract.ExitUsage, "no such run"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := p.Run(row.args...); got.Code != row.code || !regexp.MustCompile(row.says).MatchString(got.Out+got.Err) {
-				t.Errorf("bflow %q: exit code %d, want %d and %q:\n%s\n%s", row.args, got.Code, row.code, row.says, got.Out, got.Err)
+				t.Errorf("bflow %q: exit code %d, want %d and %q:\n%s\n%s",
+					row.args, got.Code, row.code, row.says, got.Out, got.Err)
 			}
 		})
 	}

@@ -12,7 +12,9 @@ import (
 
 // Busy says whether what a run has printed is about other work on this machine.
 func Busy(text string) bool {
-	return slices.ContainsFunc(product.FindingsOfThisMachine(), func(reason string) bool { return strings.Contains(text, reason) })
+	return slices.ContainsFunc(product.FindingsOfThisMachine(), func(reason string) bool {
+		return strings.Contains(text, reason)
+	})
 }
 
 // Sets are overrides as arguments.
@@ -36,7 +38,8 @@ func WordOf(r *report.Report) string {
 		m := &r.Measurements[i]
 		for j := range m.Pooled.Stages {
 			s := m.Pooled.Stages[j]
-			if s.InvalidReasons = slices.DeleteFunc(slices.Clone(s.InvalidReasons), product.OfThisMachine); len(s.InvalidReasons) == 0 {
+			if s.InvalidReasons = slices.DeleteFunc(slices.Clone(s.InvalidReasons),
+				product.OfThisMachine); len(s.InvalidReasons) == 0 {
 				s.Valid = true
 			}
 			if s.Planned.Measure {

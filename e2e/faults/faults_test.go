@@ -40,14 +40,15 @@ spec:
     stages: [{name: load, concurrency: 4, duration: 1500ms}]
 `
 
-// Timeouts of requests: patient is for what takes its time and must not be taken for a stall on a busy machine, impatient
-// for what takes longer than anybody waits.
+// Timeouts of requests: patient is for what takes its time and must not be taken for a stall on a busy machine,
+// impatient for what takes longer than anybody waits.
 const (
 	patient   = eventually.Limit
 	impatient = 2 * time.Second
 )
 
-// later is how long the load lasts that meets a fault in its middle, which comes as soon as the test has seen some answers.
+// later is how long the load lasts that meets a fault in its middle, which comes as soon as the test has seen some
+// answers.
 const later = 3 * time.Second
 
 func TestEveryKindOfFaultHasItsRow(t *testing.T) {
@@ -77,7 +78,8 @@ func TestFaults(t *testing.T) {
 }
 
 // span is how long a fault lasts: a freeze, which must have an end, this long, and every other for the rest of the run.
-// One in the middle of the load has to outlast the last request, or a thaw meets some of them just before their deadline.
+// One in the middle of the load has to outlast the last request, or a thaw meets some of them just before their
+// deadline.
 func span(kind string, freeze time.Duration) runplan.Duration {
 	if kind == runplan.FaultFreeze {
 		return runplan.Duration(freeze)
@@ -260,7 +262,8 @@ func TestNothingButErrorsIsNeverGreen(t *testing.T) {
 			p.Write("fault.yaml", experiment)
 			got := p.Run("run", "--local", "--plain", "fault.yaml", "--set", "execution.verify_completions=false",
 				"--set", fmt.Sprintf("engine.sim.faults=[{kind: %s}]", kind))
-			if got.Code != contract.ExitFail || !strings.Contains(got.Out, "no request succeeded") || !strings.Contains(got.Out, "verdict of") {
+			if got.Code != contract.ExitFail || !strings.Contains(got.Out, "no request succeeded") ||
+				!strings.Contains(got.Out, "verdict of") {
 				t.Errorf("exit code %d:\n%s\n%s", got.Code, got.Out, got.Err)
 			}
 			if v := p.Only().Report().Verdict; v.Verdict != verdict.Fail {

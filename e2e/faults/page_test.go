@@ -43,7 +43,8 @@ func markdown() string {
 	var b strings.Builder
 	b.WriteString(preface)
 	for _, r := range table() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d |\n", r.kind, r.atStart.whole(), r.later.request(), r.later.judged(), r.later.exit)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d |\n", r.kind, r.atStart.whole(), r.later.request(),
+			r.later.judged(), r.later.exit)
 	}
 	return b.String()
 }

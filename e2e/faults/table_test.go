@@ -31,12 +31,18 @@ func harmless() outcome {
 
 // churn is a fault that a client bears, and that is not what should be measured.
 func churn() outcome {
-	return outcome{status: report.StatusOK, verdict: verdict.Invalid, finding: "connection_churn", exit: contract.ExitPass, says: "connection_churn"}
+	return outcome{
+		status: report.StatusOK, verdict: verdict.Invalid, finding: "connection_churn", exit: contract.ExitPass,
+		says: "connection_churn",
+	}
 }
 
 // mismatch is a fault that leaves nothing to believe about tokens.
 func mismatch() outcome {
-	return outcome{status: report.StatusOK, verdict: verdict.Invalid, finding: "token_mismatch", exit: contract.ExitPass, says: "token_mismatch"}
+	return outcome{
+		status: report.StatusOK, verdict: verdict.Invalid, finding: "token_mismatch",
+		exit: contract.ExitPass, says: "token_mismatch",
+	}
 }
 
 // unfit is a server that is not measured at all.
@@ -46,7 +52,10 @@ func unfit(task, says string) outcome {
 
 // spoils is a fault that makes requests fail.
 func spoils(status, class string) outcome {
-	return outcome{status: status, class: class, verdict: verdict.Fail, exit: contract.ExitFail, says: "of the requests failed, more than 1 %"}
+	return outcome{
+		status: status, class: class, verdict: verdict.Fail, exit: contract.ExitFail,
+		says: "of the requests failed, more than 1 %",
+	}
 }
 
 func failed(class string) outcome { return spoils(report.StatusFailed, class) }

@@ -41,11 +41,13 @@ func (r row) experiment() string {
 	if r.File != "" {
 		return r.File
 	}
-	return document("Experiment", "t", r.Experiment, "model: {name: acme/tiny-1b}", "deployment_profile: plain", "benchmark_profile: chat")
+	return document("Experiment", "t", r.Experiment, "model: {name: acme/tiny-1b}", "deployment_profile: plain",
+		"benchmark_profile: chat")
 }
 
 func deploymentProfile(name, fragment string) []byte {
-	return []byte(document("DeploymentProfile", name, fragment, "platform: rhaiis", "mode: raw-vllm", `runtime: {image: "vllm/vllm-openai:v0.23.0"}`))
+	return []byte(document("DeploymentProfile", name, fragment, "platform: rhaiis", "mode: raw-vllm",
+		`runtime: {image: "vllm/vllm-openai:v0.23.0"}`))
 }
 
 // catalogue is what the experiment of a row may refer to.
@@ -53,8 +55,10 @@ func (r row) catalogue() fstest.MapFS {
 	files := fstest.MapFS{
 		deploymentFile: {Data: deploymentProfile("plain", r.Deployment)},
 		benchmarkFile: {Data: []byte(document("BenchmarkProfile", "chat", r.Benchmark,
-			"guidellm: {profile: {kind: concurrent, streams: [4]}, data: {prompt_tokens: 100, output_tokens: 20}, constraint: [{kind: max_duration, seconds: 60}]}"))},
-		metricsFile: {Data: []byte(document("MetricsProfile", "detailed", r.Metrics, "prometheus_url: https://prom.example:9091"))},
+			"guidellm: {profile: {kind: concurrent, streams: [4]}, data: {prompt_tokens: 100, output_tokens: 20}, "+
+				"constraint: [{kind: max_duration, seconds: 60}]}"))},
+		metricsFile: {Data: []byte(
+			document("MetricsProfile", "detailed", r.Metrics, "prometheus_url: https://prom.example:9091"))},
 	}
 	for name, fragment := range r.Profiles {
 		files[name+".yaml"] = &fstest.MapFile{Data: deploymentProfile(name, fragment)}

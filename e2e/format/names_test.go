@@ -38,7 +38,8 @@ func TestNames(t *testing.T) {
 }
 
 func named(raw string) row {
-	return row{File: strings.Replace(document("Experiment", "t", "overrides: {scale: {replicas: [1, 2]}}", "model: {name: a/b}", "deployment_profile: plain", "benchmark_profile: chat"),
+	return row{File: strings.Replace(document("Experiment", "t", "overrides: {scale: {replicas: [1, 2]}}",
+		"model: {name: a/b}", "deployment_profile: plain", "benchmark_profile: chat"),
 		"name: t}", "name: '"+raw+"'}", 1)}
 }
 

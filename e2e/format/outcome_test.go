@@ -62,7 +62,8 @@ func once(list problem.List) problem.List {
 
 func (r row) resolve() outcome {
 	opt := spec.Options{Shipped: r.catalogue(), Set: r.Set, Lenient: r.Lenient}
-	return resolve(opt, plan.Options{Lenient: r.Lenient, MaxPoints: r.MaxPoints, Submitted: true}, experimentFile, []byte(r.experiment()))
+	return resolve(opt, plan.Options{Lenient: r.Lenient, MaxPoints: r.MaxPoints, Submitted: true}, experimentFile,
+		[]byte(r.experiment()))
 }
 
 // text is a list of problems as the rows write it: the catalogue's folder left out.
@@ -99,7 +100,8 @@ func (o outcome) tree(t *testing.T) map[string]any {
 	if err != nil {
 		t.Fatalf("compiling: %v", err)
 	}
-	for kind, object := range map[string]any{"Tasks": objects.Tasks, "Pipeline": objects.Pipeline, "PipelineRun": objects.PipelineRun, "ConfigMap": objects.ConfigMap} {
+	for kind, object := range map[string]any{"Tasks": objects.Tasks, "Pipeline": objects.Pipeline,
+		"PipelineRun": objects.PipelineRun, "ConfigMap": objects.ConfigMap} {
 		first[kind] = plain(t, object)
 	}
 	return first

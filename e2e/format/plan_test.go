@@ -20,8 +20,10 @@ func TestAPlanIsADocument(t *testing.T) {
 	for _, r := range []struct{ name, from, to, errors string }{
 		{name: "as it was written"},
 		{name: "in the spelling of the original", from: "apiVersion:", to: "api_version:"},
-		{name: "of another version", from: "v1alpha1", to: "v2", errors: `plan.yaml:1:13: apiVersion: want "benchflow.io/v1alpha1" or "bflow.dev/v1alpha1", found "benchflow.io/v2"`},
-		{name: "with an unknown key", from: "experiment: t", to: "experimnt: t", errors: `plan.yaml:1:1: reading RunPlan: json: unknown field "experimnt"`},
+		{name: "of another version", from: "v1alpha1", to: "v2", errors: `plan.yaml:1:13: apiVersion: want ` +
+			`"benchflow.io/v1alpha1" or "bflow.dev/v1alpha1", found "benchflow.io/v2"`},
+		{name: "with an unknown key", from: "experiment: t", to: "experimnt: t",
+			errors: `plan.yaml:1:1: reading RunPlan: json: unknown field "experimnt"`},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			o := resolve(spec.Options{}, plan.Options{}, "plan.yaml", []byte(strings.Replace(string(written), r.from, r.to, 1)))
@@ -44,8 +46,10 @@ func TestAPlanThatWasChangedByHandIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := resolve(spec.Options{}, plan.Options{}, "plan.yaml", []byte(strings.Replace(string(written), "replicas: 1", "replicas: 2", 1)))
-	if got := text(o.problems); !strings.Contains(got, ": digest: verifying plan \"t\": digest") || !strings.HasPrefix(got, "plan.yaml:") {
+	o := resolve(spec.Options{}, plan.Options{}, "plan.yaml",
+		[]byte(strings.Replace(string(written), "replicas: 1", "replicas: 2", 1)))
+	if got := text(o.problems); !strings.Contains(got, ": digest: verifying plan \"t\": digest") ||
+		!strings.HasPrefix(got, "plan.yaml:") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -38,9 +38,9 @@ func golden() []string {
 	}
 }
 
-// TestWhatProgramsReadIsWhatItWas: plans and their hashes, compiled YAML, reports and exports do not change by accident,
-// nor with a change of structure. What changes on purpose is a row of testdata/deviations.yaml with its reason; a plan
-// hash never is.
+// TestWhatProgramsReadIsWhatItWas: plans and their hashes, compiled YAML, reports and exports do not change by
+// accident, nor with a change of structure. What changes on purpose is a row of testdata/deviations.yaml with its
+// reason; a plan hash never is.
 func TestWhatProgramsReadIsWhatItWas(t *testing.T) {
 	got := sums{}
 	got.addRows(t)
@@ -122,8 +122,8 @@ func (s sums) addExamples(t *testing.T) {
 	}
 }
 
-// addReports adds the reports of recorded runs: a healthy one, one of two samples that fails now and then, one whose engine
-// started again.
+// addReports adds the reports of recorded runs: a healthy one, one of two samples that fails now and then, one whose
+// engine started again.
 func (s sums) addReports(t *testing.T) {
 	t.Helper()
 	for name, run := range map[string]reporttest.Run{

@@ -17,7 +17,8 @@ func TestAMeasurementThatIsDamagedIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	p := product.New(t)
 	p.Write("kill.yaml", strings.NewReplacer("on_invalid: mark", "on_invalid: mark, share_deployment: true",
-		"  load:\n", "  matrix: {axes: {\"load.stages[0].concurrency\": [2, 4]}}\n  load:\n", "duration: 3s", "duration: 1s").Replace(experiment))
+		"  load:\n", "  matrix: {axes: {\"load.stages[0].concurrency\": [2, 4]}}\n  load:\n", "duration: 3s",
+		"duration: 1s").Replace(experiment))
 	cmd := p.Start("run", "--local", "--plain", "kill.yaml")
 	run := p.AwaitLoad(20)
 	eventually.Nil(t, "the second measurement", func() error {
@@ -44,7 +45,8 @@ func TestAMeasurementThatIsDamagedIsMadeAgain(t *testing.T) {
 	if h, rows := run.Rows(); h.Attempt != 2 || len(rows) == 0 {
 		t.Errorf("%d rows of attempt %d", len(rows), h.Attempt)
 	}
-	if kept, err := os.ReadFile(run.Measurement("attempt-1/" + contract.FileRequests)); err != nil || string(kept) != string(data) {
+	if kept, err := os.ReadFile(run.Measurement("attempt-1/" + contract.FileRequests)); err != nil ||
+		string(kept) != string(data) {
 		t.Errorf("%d bytes of what was damaged are kept, want %d: %v", len(kept), len(data), err)
 	}
 	for _, m := range run.Report().Measurements {

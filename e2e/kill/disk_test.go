@@ -38,7 +38,8 @@ func TestAFullDiskIsSaidOnce(t *testing.T) {
 	cmd, run := beginLoad(t, p)
 	fill(filepath.Join(p.Runs, "filler"))
 	got := cmd.Wait()
-	if got.Code == contract.ExitPass || !strings.Contains(got.Err, "no space left on device") || strings.Contains(got.Err, "goroutine ") {
+	if got.Code == contract.ExitPass || !strings.Contains(got.Err, "no space left on device") ||
+		strings.Contains(got.Err, "goroutine ") {
 		t.Errorf("exit code %d:\n%s\n%s", got.Code, got.Out, got.Err)
 	}
 	if left := run.Processes(); len(left) > 0 {

@@ -152,9 +152,12 @@ func TestAKilledPartMakesTheRunRed(t *testing.T) {
 		says    string
 		resumed bool
 	}{
-		{name: "the load generator", process: contract.LoadGen, code: contract.ExitFail, says: "it was killed, by somebody or because memory ran out", resumed: true},
-		{name: "the engine", process: "sim-engine", code: contract.ExitUnhealthy, says: "the engine ended with signal: killed"},
-		{name: "the supervisor of the engine, which takes the engine with it", process: contract.Provision, code: contract.ExitUnhealthy, says: "the engine ended with the end of its supervisor"},
+		{name: "the load generator", process: contract.LoadGen, code: contract.ExitFail,
+			says: "it was killed, by somebody or because memory ran out", resumed: true},
+		{name: "the engine", process: "sim-engine", code: contract.ExitUnhealthy,
+			says: "the engine ended with signal: killed"},
+		{name: "the supervisor of the engine, which takes the engine with it", process: contract.Provision,
+			code: contract.ExitUnhealthy, says: "the engine ended with the end of its supervisor"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -186,13 +189,15 @@ func checkPartial(t *testing.T, run product.Run, says string) {
 	t.Helper()
 	r := run.Report()
 	m := r.Measurements[0]
-	if r.Verdict.ExitCode != contract.ExitFail || !strings.HasPrefix(m.Error, says) || !strings.Contains(strings.Join(r.Verdict.Reasons, "\n"), says) {
+	if r.Verdict.ExitCode != contract.ExitFail || !strings.HasPrefix(m.Error, says) ||
+		!strings.Contains(strings.Join(r.Verdict.Reasons, "\n"), says) {
 		t.Errorf("verdict %+v, error %q, want %q", r.Verdict, m.Error, says)
 	}
 	if m.Complete || !m.Interrupted || r.Run.ID != run.ID() {
 		t.Errorf("run %q is complete: %v, interrupted: %v", r.Run.ID, m.Complete, m.Interrupted)
 	}
-	for _, name := range []string{contract.FileReportHTML, contract.FileSummary, contract.FileReportV02, contract.FileVerdict} {
+	for _, name := range []string{contract.FileReportHTML, contract.FileSummary, contract.FileReportV02,
+		contract.FileVerdict} {
 		if _, err := os.Stat(filepath.Join(run.Dir, name)); err != nil {
 			t.Error(err)
 		}

@@ -15,7 +15,8 @@ import (
 )
 
 // TestALoadGeneratorThatMemoryRunsOutForIsReported lets the kernel kill the load generator: all of the run lies in a
-// control group of 512 MiB, a stranger in it takes what is left, and the load generator is what the kernel likes to kill.
+// control group of 512 MiB, a stranger in it takes what is left, and the load generator is what the kernel likes to
+// kill.
 func TestALoadGeneratorThatMemoryRunsOutForIsReported(t *testing.T) {
 	t.Parallel()
 	g := newGroup(t, 512<<20)
@@ -28,7 +29,8 @@ func TestALoadGeneratorThatMemoryRunsOutForIsReported(t *testing.T) {
 	write(t, fmt.Sprintf("/proc/%d/oom_score_adj", run.PID(contract.LoadGen)), 1000)
 	g.fill()
 	got := cmd.Wait()
-	if got.Code != contract.ExitFail || !strings.Contains(got.Err, "it was killed: out of memory") || strings.Contains(got.Err, "goroutine ") {
+	if got.Code != contract.ExitFail || !strings.Contains(got.Err, "it was killed: out of memory") ||
+		strings.Contains(got.Err, "goroutine ") {
 		t.Errorf("exit code %d:\n%s\n%s", got.Code, got.Out, got.Err)
 	}
 	checkPartial(t, run, `load-gen was killed: out of memory (limit 512Mi) in stage "load" after `)
@@ -91,7 +93,8 @@ func (g group) add(pid int) {
 // badness is that of all memory of the group.
 func (g group) fill() {
 	g.t.Helper()
-	hog := exec.Command("sh", "-c", `echo -500 2>/dev/null > /proc/self/oom_score_adj; echo $$ > "$0"; head -c 1G /dev/zero | tail > /dev/null`, filepath.Join(g.dir, "cgroup.procs"))
+	hog := exec.Command("sh", "-c", `echo -500 2>/dev/null > /proc/self/oom_score_adj; echo $$ > "$0"; head -c 1G `+
+		`/dev/zero | tail > /dev/null`, filepath.Join(g.dir, "cgroup.procs"))
 	if err := hog.Start(); err != nil {
 		g.t.Fatal(err)
 	}

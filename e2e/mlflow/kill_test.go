@@ -67,7 +67,8 @@ func newGate(t *testing.T, s *server) *gate {
 func (g *gate) arm(at int, after bool, act func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.count, g.mutate, g.at, g.after, g.act = 0, nil, at, after, act
+	g.count, g.mutate, g.at = 0, nil, at
+	g.after, g.act = after, act
 }
 
 // finished is a run directory whose push is still to be done, and how to push it under any run id.
@@ -114,7 +115,8 @@ func prepare(t *testing.T, uri string) finished {
 	t.Helper()
 	dir := runMatrix(t, "", "--set", "load.stages[0].rate=50")[0]
 	// A push is repeated a hundred times here: a file of each kind is enough. The list of them goes with the others.
-	for _, extra := range []string{"deployment/truth.jsonl", "measurements/0/scrapes", "measurements/0/histograms.bin", "report.html", "summary.csv", "checksums.json"} {
+	for _, extra := range []string{"deployment/truth.jsonl", "measurements/0/scrapes", "measurements/0/histograms.bin",
+		"report.html", "summary.csv", "checksums.json"} {
 		if err := os.RemoveAll(filepath.Join(dir, extra)); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +204,8 @@ func TestARunWhosePushWasCutIsEnded(t *testing.T) {
 	g := newGate(t, s)
 	f := prepare(t, g.URL)
 	f.killedAt(g, "cut", 8, true)
-	end := exec.Command(bin("mlflow-push"), "finalize", "--plan-dir="+f.dir, "--run-dir="+f.dir, "--run-id=cut", "--status=Failed")
+	end := exec.Command(bin("mlflow-push"), "finalize", "--plan-dir="+f.dir, "--run-dir="+f.dir,
+		"--run-id=cut", "--status=Failed")
 	end.Env = append(os.Environ(), "MLFLOW_TRACKING_URI="+g.URL)
 	if out, err := end.CombinedOutput(); err != nil {
 		t.Fatalf("finalize: %v\n%s", err, out)

@@ -67,7 +67,8 @@ func TestAMatrixRunIsOneRunPerPointBelowItsParent(t *testing.T) {
 		t.Fatal("none of them is that of the matrix")
 	}
 	parent := held[at]
-	if tags := pairs(parent.Data.Tags); parent.Info.Status != mlflow.Finished || tags["verdict"] == "" || !strings.Contains(tags["mlflow.note.content"], "2 points, ") {
+	if tags := pairs(parent.Data.Tags); parent.Info.Status != mlflow.Finished || tags["verdict"] == "" ||
+		!strings.Contains(tags["mlflow.note.content"], "2 points, ") {
 		t.Errorf("the parent is %s with %v", parent.Info.Status, tags)
 	}
 	for _, dir := range dirs {

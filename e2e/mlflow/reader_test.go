@@ -85,7 +85,8 @@ func (s *server) runs(t *testing.T, experiment string) []serverRun {
 	}
 	s.call(t, http.MethodGet, "experiments/get-by-name?experiment_name="+url.QueryEscape(experiment), nil, &exp)
 	var found struct{ Runs []serverRun }
-	s.call(t, http.MethodPost, "runs/search", map[string]any{"experiment_ids": []string{exp.Experiment.ID}, "max_results": 1000, "run_view_type": "ALL"}, &found)
+	s.call(t, http.MethodPost, "runs/search", map[string]any{
+		"experiment_ids": []string{exp.Experiment.ID}, "max_results": 1000, "run_view_type": "ALL"}, &found)
 	return found.Runs
 }
 
@@ -103,7 +104,8 @@ func (s *server) read(t *testing.T, r *mlflow.Replay, nth int) *stored {
 		t.Fatalf("%d runs carry the key of %q, want 1", len(hits), r.RunName)
 	}
 	run := hits[0]
-	out := &stored{Name: run.Info.RunName, Status: run.Info.Status, Params: pairs(run.Data.Params), Tags: pairs(run.Data.Tags),
+	out := &stored{Name: run.Info.RunName, Status: run.Info.Status, Params: pairs(run.Data.Params),
+		Tags:    pairs(run.Data.Tags),
 		History: map[string][]string{}, Files: map[string]string{}}
 	for i, m := range run.Data.Metrics {
 		out.History[m.Key] = []string{point(m)}

@@ -52,8 +52,10 @@ func (s *server) start() {
 		s.t.Fatal(err)
 	}
 	defer log.Close()
-	s.cmd = exec.Command(os.Getenv("MLFLOW_PYTHON"), "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", strconv.Itoa(s.port), "--workers", "1",
-		"--backend-store-uri", "sqlite:///"+filepath.Join(s.dir, "mlflow.db"), "--artifacts-destination", filepath.Join(s.dir, "artifacts"))
+	s.cmd = exec.Command(os.Getenv("MLFLOW_PYTHON"), "-m", "mlflow", "server", "--host", "127.0.0.1", "--port",
+		strconv.Itoa(s.port), "--workers", "1",
+		"--backend-store-uri", "sqlite:///"+filepath.Join(s.dir, "mlflow.db"), "--artifacts-destination",
+		filepath.Join(s.dir, "artifacts"))
 	s.cmd.Env = append(os.Environ(), "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false", "MLFLOW_DISABLE_TELEMETRY=true")
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, log, log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // gunicorn outlives a TERM to its parent: the group ends

@@ -53,7 +53,9 @@ func mount(t *testing.T) (*disk, string) {
 	t.Helper()
 	at := t.TempDir()
 	d := &disk{}
-	server, err := fs.Mount(at, &folder{disk: d, id: root}, &fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: "powerloss"}})
+	server, err := fs.Mount(at, &folder{disk: d, id: root}, &fs.Options{
+		MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: "powerloss"},
+	})
 	if err != nil {
 		if os.Getenv("BFLOW_REQUIRE_MOUNT") == "1" {
 			t.Fatalf("a disk that remembers cannot be mounted, and BFLOW_REQUIRE_MOUNT=1 asks for one: %v", err)
@@ -90,7 +92,9 @@ func (f *folder) add(ctx context.Context, name string, isFolder bool, mode uint3
 	return inode, node
 }
 
-func (f *folder) Create(ctx context.Context, name string, _, mode uint32, _ *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+func (f *folder) Create(
+	ctx context.Context, name string, _, mode uint32, _ *fuse.EntryOut,
+) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
 	inode, _ := f.add(ctx, name, false, mode)
@@ -118,7 +122,9 @@ func (f *folder) Rmdir(ctx context.Context, name string) syscall.Errno {
 	return f.Unlink(ctx, name)
 }
 
-func (f *folder) Rename(_ context.Context, name string, parent fs.InodeEmbedder, name2 string, flags uint32) syscall.Errno {
+func (f *folder) Rename(
+	_ context.Context, name string, parent fs.InodeEmbedder, name2 string, flags uint32,
+) syscall.Errno {
 	to, ok := parent.(*folder)
 	child := f.GetChild(name)
 	if !ok || child == nil || flags != 0 {
@@ -158,7 +164,8 @@ func (f *folder) Setattr(ctx context.Context, h fs.FileHandle, _ *fuse.SetAttrIn
 
 func (f *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	const blocks = 1 << 20
-	out.Bsize, out.Frsize, out.Blocks, out.Bfree, out.Bavail, out.NameLen = 4096, 4096, blocks, blocks, blocks, 255
+	out.Bsize, out.Frsize, out.Blocks = 4096, 4096, blocks
+	out.Bfree, out.Bavail, out.NameLen = blocks, blocks, 255
 	out.Files, out.Ffree = blocks, blocks
 	return fs.OK
 }

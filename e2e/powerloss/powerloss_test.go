@@ -78,14 +78,16 @@ func TestPowerIsLostAtEveryMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d operations, %d distinct states, of which %d go on with the load and %d without", len(ops), len(states), len(candidates[0]), len(candidates[1]))
+	t.Logf("%d operations, %d distinct states, of which %d go on with the load and %d without",
+		len(ops), len(states), len(candidates[0]), len(candidates[1]))
 	if t.Failed() || len(states) < 100 || len(candidates[0]) < resumed/2 || len(candidates[1]) < resumed/2 {
 		t.Fatal("too few of these states can be resumed")
 	}
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for _, some := range candidates {
 		for _, i := range rng.Perm(len(some))[:resumed/2] {
-			t.Run(fmt.Sprintf("resumed after operation %d, %s", some[i].after, strings.ReplaceAll(some[i].what, at("")+"/", "")), func(t *testing.T) {
+			t.Run(fmt.Sprintf("resumed after operation %d, %s",
+				some[i].after, strings.ReplaceAll(some[i].what, at("")+"/", "")), func(t *testing.T) {
 				t.Parallel()
 				resume(t, some[i], id, reference)
 			})
@@ -121,7 +123,8 @@ func read(name string) bool {
 	case folder == "deployment":
 		return name == contract.FileEndpoint || name == contract.FileLastScrape
 	case folder == contract.DirMeasurement:
-		return !slices.Contains([]string{report.FileProgress, contract.FileRequests + ".part", "stage.spill"}, path.Base(name))
+		return !slices.Contains([]string{report.FileProgress, contract.FileRequests + ".part", "stage.spill"},
+			path.Base(name))
 	}
 	return name != contract.FileEvents
 }
@@ -270,7 +273,8 @@ func measured(dir string, want results) error {
 		return err
 	}
 	if !load.Complete || len(stages) != 2 || len(values) == 0 || string(rows) != string(want.rows) {
-		return fmt.Errorf("the measurement is finished (complete: %v) with %d stages of 2, %d distributions, and %d bytes of rows of %d", load.Complete, len(stages),
+		return fmt.Errorf("the measurement is finished (complete: %v) with %d stages of 2, %d distributions, and %d "+
+			"bytes of rows of %d", load.Complete, len(stages),
 			len(values), len(rows), len(want.rows))
 	}
 	return nil

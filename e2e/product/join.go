@@ -9,15 +9,16 @@ import (
 	"bflow.dev/bflow/sim"
 )
 
-// stageID is the form of the ids of a stage's requests: run, attempt, measurement, sample, stage, try where it is not the
-// first, session, turn. Those of the smoketest and of the probes before a stage have other forms.
+// stageID is the form of the ids of a stage's requests: run, attempt, measurement, sample, stage, try where it is not
+// the first, session, turn. Those of the smoketest and of the probes before a stage have other forms.
 var stageID = regexp.MustCompile(`-m\d+-r\d+-s\d+(-t\d+)?-\d+-\d+$`)
 
 // answered are the ids of the load's requests that the engine has answered whole.
 func answered(r Run) []string {
 	var ids []string
 	for _, rec := range r.Truth() {
-		if rec.Status == sim.StatusComplete && strings.HasPrefix(rec.RequestID, r.ID()+"-") && stageID.MatchString(rec.RequestID) {
+		if rec.Status == sim.StatusComplete && strings.HasPrefix(rec.RequestID, r.ID()+"-") &&
+			stageID.MatchString(rec.RequestID) {
 			ids = append(ids, rec.RequestID)
 		}
 	}

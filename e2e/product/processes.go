@@ -36,7 +36,8 @@ func (r Run) owns(proc string) (string, bool) {
 	env, _ := os.ReadFile(filepath.Join(proc, "environ"))
 	stat, _ := os.ReadFile(filepath.Join(proc, "stat"))
 	dead := bytes.Contains(stat, []byte(") Z "))
-	return strings.ReplaceAll(string(args), "\x00", " "), !dead && (bytes.Contains(args, []byte(r.Dir)) || bytes.Contains(env, []byte(r.Dir)))
+	return strings.ReplaceAll(string(args), "\x00", " "), !dead &&
+		(bytes.Contains(args, []byte(r.Dir)) || bytes.Contains(env, []byte(r.Dir)))
 }
 
 // AwaitNoProcess waits until none is left.

@@ -102,7 +102,8 @@ func (p *Product) Start(args ...string) *Command {
 	c := &Command{t: p.t, cmd: exec.Command(p.Path, args...)}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = p.Dir, &c.out, &c.err
 	// A binary built with -race sleeps for a second at its end unless told not to; one with -cover wants a folder.
-	c.cmd.Env = slices.Concat(clean(os.Environ()), []string{"BFLOW_RUNS_DIR=" + p.Runs, "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + p.Dir}, p.Env)
+	c.cmd.Env = slices.Concat(clean(os.Environ()),
+		[]string{"BFLOW_RUNS_DIR=" + p.Runs, "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + p.Dir}, p.Env)
 	if err := c.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}

@@ -148,7 +148,8 @@ func (r Run) Inject(faults ...runplan.Fault) {
 	}
 }
 
-// FindingsOfThisMachine are reasons why a stage is invalid that say nothing of the engine: the machine of a test may be busy.
+// FindingsOfThisMachine are reasons why a stage is invalid that say nothing of the engine: the machine of a test may be
+// busy.
 func FindingsOfThisMachine() []string {
 	return []string{"schedule_missed", "client_limited", "clock_step", "path_delay"}
 }

@@ -75,8 +75,9 @@ func execute(t *testing.T, p *product.Product, text string) product.Run {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	status, err := local.Run(t.Context(), local.Options{Objects: objects, RunDir: filepath.Join(root, "printed"), RunID: "printed",
-		BinDir: filepath.Dir(p.Path), Self: p.Path, Env: os.Environ()})
+	status, err := local.Run(t.Context(),
+		local.Options{Objects: objects, RunDir: filepath.Join(root, "printed"), RunID: "printed",
+			BinDir: filepath.Dir(p.Path), Self: p.Path, Env: os.Environ()})
 	if err != nil || status.State != local.Succeeded {
 		t.Fatalf("executing what was printed: %s: %s: %v", status.State, status.Message, err)
 	}
@@ -113,8 +114,10 @@ func describe(id string, row report.Row, offset int64) request {
 		offset = 0 // closed: a request is sent when another has ended
 	}
 	return request{ID: id, Phase: row.Phase, Offset: offset, Session: row.Session, Turn: row.Turn, Sample: row.Sample,
-		Input: number(row.TokensInAsked), Output: number(row.TokensOutAsked), PrefixBucket: number(row.PrefixBucket), PrefixIndex: number(row.PrefixIndex),
-		PromptHash: row.PromptHash, Status: row.Status, Finish: row.FinishReason, TokensOut: number(row.TokensOut), TokensIn: number(row.TokensIn)}
+		Input: number(row.TokensInAsked), Output: number(row.TokensOutAsked), PrefixBucket: number(row.PrefixBucket),
+		PrefixIndex: number(row.PrefixIndex),
+		PromptHash:  row.PromptHash, Status: row.Status, Finish: row.FinishReason, TokensOut: number(row.TokensOut),
+		TokensIn: number(row.TokensIn)}
 }
 
 func number(n *int) int {

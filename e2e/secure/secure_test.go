@@ -93,9 +93,11 @@ func TestOfOneMistakeThereIsOneSentence(t *testing.T) {
 	address := strings.TrimPrefix(url, "https://")
 	for _, tt := range []struct{ name, files, says string }{
 		{name: "an authority that has not signed the server's certificate", files: files(other.CA, f.ClientCert, f.ClientKey),
-			says: fmt.Sprintf("securing the connection to %q: the certificate of the server is not trusted: the CA in load.api.tls.ca %q has not signed it; set the CA that has", address, other.CA)},
+			says: fmt.Sprintf("securing the connection to %q: the certificate of the server is not trusted: the CA "+
+				"in load.api.tls.ca %q has not signed it; set the CA that has", address, other.CA)},
 		{name: "no certificate of its own", files: fmt.Sprintf("{ca: %q}", f.CA),
-			says: fmt.Sprintf("securing the connection to %q: the server refused it: tls: certificate required; if it requires a client certificate, set load.api.tls.cert and key", address)},
+			says: fmt.Sprintf("securing the connection to %q: the server refused it: tls: certificate required; if "+
+				"it requires a client certificate, set load.api.tls.cert and key", address)},
 		{name: "a file that is missing", files: fmt.Sprintf("{ca: %q}", f.CA+".old"),
 			says: "reading load.api.tls.ca: open " + f.CA + ".old: no such file or directory"},
 	} {

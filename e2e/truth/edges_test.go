@@ -60,20 +60,25 @@ func TestNumbersThatDoNotExistAreAbsent(t *testing.T) {
 	for _, s := range r.Report().Measurements[0].Pooled.Stages {
 		stages[s.Planned.Name] = s
 	}
-	one, none, drop, cut := stages["one"], stages["none"], stages["drop"], stages["cut"]
+	one, none := stages["one"], stages["none"]
+	drop, cut := stages["drop"], stages["cut"]
 	_, rows := r.Rows()
 
-	if one.Counts.ByStatus["ok"] != 40 || one.Goodput.Good != 40 || one.Goodput.Undetermined["tpot"] != 40 || len(one.Goodput.Attainments()) != 1 {
+	if one.Counts.ByStatus["ok"] != 40 || one.Goodput.Good != 40 || one.Goodput.Undetermined["tpot"] != 40 ||
+		len(one.Goodput.Attainments()) != 1 {
 		t.Errorf("one token: counts %v, goodput %+v", one.Counts, one.Goodput)
 	}
 	absent(t, one, "itl", "itl_perceived", "tpot", "tpot_strict")
 	verdicts := []string{"inconclusive", "invalid"} // the latter where the machine was too busy to be on time
 	if one.Metrics["ntpot"].N != 40 || one.Metrics["tpot_incl"].N != 40 || !slices.Contains(verdicts, one.Verdict) {
-		t.Errorf("one token: %d and %d values per token, verdict %s", one.Metrics["ntpot"].N, one.Metrics["tpot_incl"].N, one.Verdict)
+		t.Errorf("one token: %d and %d values per token, verdict %s",
+			one.Metrics["ntpot"].N, one.Metrics["tpot_incl"].N, one.Verdict)
 	}
 
-	if none.Counts.Total != 0 || none.Counts.All == 0 || none.ErrorRate != nil || none.WindowS != 0 || none.Verdict != "fail" {
-		t.Errorf("no window: counts %+v, error rate %v, %v s, verdict %s", none.Counts, none.ErrorRate, none.WindowS, none.Verdict)
+	if none.Counts.Total != 0 || none.Counts.All == 0 || none.ErrorRate != nil || none.WindowS != 0 ||
+		none.Verdict != "fail" {
+		t.Errorf("no window: counts %+v, error rate %v, %v s, verdict %s",
+			none.Counts, none.ErrorRate, none.WindowS, none.Verdict)
 	}
 	absent(t, none, slices.Collect(maps.Keys(one.Metrics))...)
 
@@ -83,7 +88,8 @@ func TestNumbersThatDoNotExistAreAbsent(t *testing.T) {
 	}
 
 	if cut.Ended != "max_errors" || cut.WindowS > 10 || *cut.ErrorRate != 1 || cut.Goodput.Attainment != 0 {
-		t.Errorf("cut by a rule: ended by %q after %v s, error rate %v, goodput %+v", cut.Ended, cut.WindowS, *cut.ErrorRate, cut.Goodput)
+		t.Errorf("cut by a rule: ended by %q after %v s, error rate %v, goodput %+v",
+			cut.Ended, cut.WindowS, *cut.ErrorRate, cut.Goodput)
 	}
 	sent := 0
 	for _, row := range rows {
@@ -95,7 +101,8 @@ func TestNumbersThatDoNotExistAreAbsent(t *testing.T) {
 	absent(t, cut, "ttft", "ttft_intended", "e2e", "tokens_out")
 
 	reasons := strings.Join(r.Report().Verdict.Reasons, "\n")
-	for _, want := range []string{`stage "none": no request succeeded (none was measured)`, `stage "cut": no request succeeded`, "of the requests were dropped"} {
+	for _, want := range []string{`stage "none": no request succeeded (none was measured)`,
+		`stage "cut": no request succeeded`, "of the requests were dropped"} {
 		if !strings.Contains(reasons, want) {
 			t.Errorf("no reason says %q:\n%s", want, reasons)
 		}

@@ -35,7 +35,10 @@ type figures struct {
 }
 
 func recompute(parts []part, slo limits) figures {
-	f := figures{status: map[string]int{}, values: map[string][]float64{}, perToken: map[string][]float64{}, inWindow: map[string]float64{}}
+	f := figures{
+		status: map[string]int{}, values: map[string][]float64{}, perToken: map[string][]float64{},
+		inWindow: map[string]float64{},
+	}
 	for _, p := range parts {
 		f.seconds += float64(p.to-p.from) / 1e9
 		for i := range p.rows {
@@ -90,9 +93,9 @@ func (f *figures) flow(p *part, r *report.Row) {
 	}
 }
 
-// unevenness returns how many tokens of an answer can have come before, or after, the moment that even spacing gives them:
-// where k gaps are as long as the longest and the others are nothing, n-1 gaps of mean g have put (n-1)(1-g/longest) tokens
-// off their places.
+// unevenness returns how many tokens of an answer can have come before, or after, the moment that even spacing gives
+// them: where k gaps are as long as the longest and the others are nothing, n-1 gaps of mean g have put
+// (n-1)(1-g/longest) tokens off their places.
 func unevenness(r *report.Row) float64 {
 	gaps := float64(*r.Events - 1)
 	meanGap := ms(*r.TLast-*r.TFirst) / gaps
@@ -117,7 +120,8 @@ func (f *figures) request(r *report.Row, slo limits) {
 	if r.Status != report.StatusOK {
 		return
 	}
-	n, e2e, toFirst, toLast, decode := float64(*r.TokensOut), ms(*r.TEnd-*r.TSend), ms(*r.TFirst-*r.TSend), ms(*r.TLast-*r.TSend), ms(*r.TLast-*r.TFirst)
+	n, e2e, toFirst := float64(*r.TokensOut), ms(*r.TEnd-*r.TSend), ms(*r.TFirst-*r.TSend)
+	toLast, decode := ms(*r.TLast-*r.TSend), ms(*r.TLast-*r.TFirst)
 	f.add("ttft", toFirst)
 	f.add("ttft_intended", ms(*r.TFirst-r.TIntended))
 	f.add("ttfc", ms(*r.TContent-*r.TSend))
@@ -169,7 +173,8 @@ func (f *figures) judge(r *report.Row, slo limits) {
 }
 
 func (f *figures) errorRate() float64 {
-	bad := f.status[report.StatusFailed] + f.status[report.StatusTimeout] + f.status[report.StatusEmpty] + f.status[report.StatusDropped]
+	bad := f.status[report.StatusFailed] + f.status[report.StatusTimeout] + f.status[report.StatusEmpty] +
+		f.status[report.StatusDropped]
 	return float64(bad) / float64(bad+f.status[report.StatusOK])
 }
 

@@ -40,8 +40,10 @@ func summaryCSV(t *testing.T, r finished) {
 			"requests": float64(want.total), "requests_ok": float64(want.status["ok"]), "error_rate": want.errorRate(),
 			"request_rate_per_s": want.inWindow["request_rate"] / want.seconds, "ttft_p95_ms": linear(want.values["ttft"], 0.95),
 			"ttft_intended_p99_ms": linear(want.values["ttft_intended"], 0.99), "tpot_p50_ms": linear(want.values["tpot"], 0.5),
-			"e2e_mean_ms": mean(want.values["e2e"]), "slo_attainment": float64(want.good) / float64(want.of), "window_s": want.seconds,
-			"goodput_per_s": float64(want.good) / want.seconds, "itl_n": want.gaps, "tokens_out_mean": mean(want.values["tokens_out"]),
+			"e2e_mean_ms": mean(want.values["e2e"]), "slo_attainment": float64(want.good) / float64(want.of),
+			"window_s":      want.seconds,
+			"goodput_per_s": float64(want.good) / want.seconds, "itl_n": want.gaps,
+			"tokens_out_mean": mean(want.values["tokens_out"]),
 		} {
 			near(t, fmt.Sprintf("%s of sample %d, stage %d", name, sample, stage), number(t, column[name]), v, 1e-9)
 		}
@@ -88,7 +90,8 @@ func benchmarkReport(t *testing.T, r finished) {
 		if got.Requests.Total != want.total || got.Requests.Failures != bad || got.Requests.Incomplete != want.status["cut"] {
 			t.Errorf("requests %+v, want %d, %d, %d", got.Requests, want.total, bad, want.status["cut"])
 		}
-		for theirs, ours := range map[string]string{"time_to_first_token": "ttft s", "request_latency": "e2e s", "time_per_output_token": "tpot s/token",
+		for theirs, ours := range map[string]string{"time_to_first_token": "ttft s", "request_latency": "e2e s",
+			"time_per_output_token":            "tpot s/token",
 			"normalized_time_per_output_token": "ntpot s/token"} {
 			metric, units, _ := strings.Cut(ours, " ")
 			inUnits(t, theirs, got.Latency[theirs], units, want.values[metric])
@@ -97,10 +100,12 @@ func benchmarkReport(t *testing.T, r finished) {
 			t.Errorf("inter_token_latency is in %q", itl.Units)
 		}
 		near(t, "inter_token_latency", got.Latency["inter_token_latency"].Mean, want.gapsMS/want.gaps/1000, 1e-9)
-		for name, tolerance := range map[string]float64{"request_rate": 1e-9, "input_token_rate": 1e-9, "output_token_rate": want.outTolerance()} {
+		for name, tolerance := range map[string]float64{"request_rate": 1e-9, "input_token_rate": 1e-9,
+			"output_token_rate": want.outTolerance()} {
 			near(t, name, got.Throughput[name].Mean, want.inWindow[name]/want.seconds, tolerance)
 		}
-		if u := got.Throughput["request_rate"].Units + " " + got.Throughput["output_token_rate"].Units; u != "queries/s tokens/s" {
+		if u := got.Throughput["request_rate"].Units + " " +
+			got.Throughput["output_token_rate"].Units; u != "queries/s tokens/s" {
 			t.Errorf("rates are in %q", u)
 		}
 	}

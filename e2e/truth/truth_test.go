@@ -67,7 +67,8 @@ func TestNumbersFollowFromTheRows(t *testing.T) {
 		test func(t *testing.T, r finished)
 	}{
 		{"phases", phases}, {"stages of samples", samples}, {"pooled stages", pooled}, {"summary.csv", summaryCSV},
-		{"benchmark report", benchmarkReport}, {"gates", gates}, {"points of MLflow", points}, {"counters of the engine", server},
+		{"benchmark report", benchmarkReport}, {"gates", gates}, {"points of MLflow", points},
+		{"counters of the engine", server},
 	} {
 		t.Run(row.name, func(t *testing.T) { row.test(t, r) })
 	}
@@ -76,13 +77,16 @@ func TestNumbersFollowFromTheRows(t *testing.T) {
 // run carries the experiment out. The tracking server refuses everything, but what was to be sent to it is on disk.
 func run(t *testing.T) finished {
 	t.Helper()
-	refuse := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }))
+	refuse := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "<html>")
+	}))
 	t.Cleanup(refuse.Close)
 	p := product.New(t)
 	p.Env = append(p.Env, "MLFLOW_TRACKING_URI="+refuse.URL)
 	p.Write("truth.yaml", experiment)
 	cmd := p.Start("run", "--local", "--plain", "truth.yaml")
-	p.AwaitLoad(20).Inject(runplan.Fault{Kind: runplan.FaultHTTP500, Share: 0.05}, runplan.Fault{Kind: runplan.FaultErrorEvent, Share: 0.04},
+	p.AwaitLoad(20).Inject(runplan.Fault{Kind: runplan.FaultHTTP500, Share: 0.05},
+		runplan.Fault{Kind: runplan.FaultErrorEvent, Share: 0.04},
 		runplan.Fault{Kind: runplan.FaultEmpty, Share: 0.02})
 	if got := cmd.Wait(); got.Code != contract.ExitFail {
 		t.Fatalf("exit code %d:\n%s", got.Code, got.Err)
