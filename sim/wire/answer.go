@@ -219,9 +219,9 @@ func (a *Answer) AppendStart(b []byte, now int64) []byte {
 	case Chat:
 		return a.appendRole(b, now)
 	case Responses:
-		return a.startResponse(b, now)
+		return responseAnswer{a}.appendStart(b, now)
 	case Messages:
-		return a.startMessage(b, now)
+		return messageAnswer{a}.appendStart(b, now)
 	}
 	return b
 }
@@ -230,13 +230,13 @@ func (a *Answer) AppendStart(b []byte, now int64) []byte {
 func (a *Answer) AppendTokens(b []byte, t Tokens) []byte {
 	switch a.API {
 	case Responses:
-		return a.responseTokens(b, t)
+		return responseAnswer{a}.appendTokens(b, t)
 	case Messages:
-		return a.messageTokens(b, t)
+		return messageAnswer{a}.appendTokens(b, t)
 	case Triton:
-		return a.tritonTokens(b, t)
+		return tritonAnswer{a}.appendTokens(b, t)
 	case TGI:
-		return a.tgiTokens(b, t)
+		return tgiAnswer{a}.appendTokens(b, t)
 	}
 	return a.chunk(b, t)
 }
@@ -247,9 +247,9 @@ func (a *Answer) AppendFinish(b []byte, e End) []byte {
 	case Chat, Completions:
 		b = a.finishChunks(b, e)
 	case Responses:
-		b = a.finishResponse(b, e)
+		b = responseAnswer{a}.appendFinish(b, e)
 	case Messages:
-		b = a.finishMessage(b, e)
+		b = messageAnswer{a}.appendFinish(b, e)
 	}
 	return a.AppendEnd(b)
 }
@@ -269,7 +269,7 @@ func (a *Answer) AppendError(b []byte, message string) []byte {
 		b, start := a.begin(b, "error")
 		return a.AppendEnd(a.close(append(append(b, a.Error(500, "", message)...), a.separator...), start))
 	case Responses:
-		return a.AppendEnd(a.failResponse(b, message))
+		return a.AppendEnd(responseAnswer{a}.appendFailure(b, message))
 	case Triton, TGI:
 		return a.AppendEnd(a.AppendData(b, string(a.Error(500, "", message))))
 	}
@@ -308,15 +308,15 @@ func (a *Answer) Whole(e End) []byte {
 	var body []byte
 	switch a.API {
 	case Responses:
-		body = a.wholeResponse(e)
+		body = responseAnswer{a}.whole(e)
 	case Messages:
-		body = a.wholeMessage(e)
+		body = messageAnswer{a}.whole(e)
 	case Embeddings:
 		body = a.embedding(e)
 	case Triton:
-		body = a.wholeTriton(e)
+		body = tritonAnswer{a}.whole(e)
 	case TGI:
-		body = a.wholeTGI(e)
+		body = tgiAnswer{a}.whole(e)
 	default:
 		body = a.wholeChunk(e)
 	}

@@ -5,17 +5,20 @@ import (
 	"strconv"
 )
 
-// tritonTokens appends an event of the generate extension: the outputs of the model in the order of their names. The
-// count is that of this event alone, and a finish reason that is not known yet is a word of Python.
-func (a *Answer) tritonTokens(b []byte, t Tokens) []byte {
+// tritonAnswer is an answer of the generate extension of Triton.
+type tritonAnswer struct{ *Answer }
+
+// appendTokens appends an event: the outputs of the model in the order of their names. The count is that of this event
+// alone, and a finish reason that is not known yet is a word of Python.
+func (a tritonAnswer) appendTokens(b []byte, t Tokens) []byte {
 	b, start := a.begin(b, "")
-	b = a.appendTriton(b, t)
+	b = a.appendOutputs(b, t)
 	b = append(a.appendWords(append(b, `,"text_output":"`...), t.First, t.N), '"')
 	return a.finish(a.appendBig(b, t), start, t.Now)
 }
 
-// appendTriton appends the outputs before the text.
-func (a *Answer) appendTriton(b []byte, t Tokens) []byte {
+// appendOutputs appends the outputs before the text.
+func (a tritonAnswer) appendOutputs(b []byte, t Tokens) []byte {
 	b = append(b, '{')
 	if a.FinishReason {
 		reason := t.Finish
@@ -35,8 +38,8 @@ func (a *Answer) appendTriton(b []byte, t Tokens) []byte {
 	return b
 }
 
-func (a *Answer) wholeTriton(e End) []byte {
-	b := a.appendTriton(nil, Tokens{N: e.Output, Finish: e.Finish})
+func (a tritonAnswer) whole(e End) []byte {
+	b := a.appendOutputs(nil, Tokens{N: e.Output, Finish: e.Finish})
 	text := string(a.appendWords(nil, 0, e.Output))
 	if !a.Exclude {
 		text = string(a.Echo) + text
@@ -44,8 +47,11 @@ func (a *Answer) wholeTriton(e End) []byte {
 	return append(append(b, `,"text_output":`...), quote(text)...)
 }
 
-// tgiTokens appends an event of TGI. Several tokens of one event are one token to it.
-func (a *Answer) tgiTokens(b []byte, t Tokens) []byte {
+// tgiAnswer is an answer of TGI.
+type tgiAnswer struct{ *Answer }
+
+// appendTokens appends an event. Several tokens of one event are one token to it.
+func (a tgiAnswer) appendTokens(b []byte, t Tokens) []byte {
 	b, start := a.begin(b, "")
 	b = strconv.AppendInt(append(b, `{"index":`...), int64(t.First+t.N), 10)
 	b = append(append(b, ','), a.split...)
@@ -61,7 +67,7 @@ func (a *Answer) tgiTokens(b []byte, t Tokens) []byte {
 	return a.finish(a.appendBig(b, t), start, t.Now)
 }
 
-func (a *Answer) appendDetails(b []byte, e End) []byte {
+func (a tgiAnswer) appendDetails(b []byte, e End) []byte {
 	if !a.Details || !e.Usage {
 		return append(b, "null"...)
 	}
@@ -76,7 +82,7 @@ func tgiReason(finish string) string {
 	return finish
 }
 
-func (a *Answer) wholeTGI(e End) []byte {
+func (a tgiAnswer) whole(e End) []byte {
 	b := append(a.appendWords([]byte(`{"generated_text":"`), 0, e.Output), '"')
 	if a.Details && e.Usage {
 		b = a.appendDetails(append(b, `,"details":`...), e)

@@ -2,7 +2,10 @@ package wire
 
 import "fmt"
 
-func (a *Answer) startMessage(b []byte, now int64) []byte {
+// messageAnswer is an answer of the Messages API of Anthropic.
+type messageAnswer struct{ *Answer }
+
+func (a messageAnswer) appendStart(b []byte, now int64) []byte {
 	b, start := a.begin(b, "message_start")
 	b = fmt.Appendf(b,
 		`{"type":"message_start",%s"message":{"id":%q,"type":"message","role":"assistant","model":%s,"content":[],`+
@@ -15,7 +18,7 @@ func (a *Answer) startMessage(b []byte, now int64) []byte {
 	return a.finish(append(b, `{"type":"ping"`...), start, now)
 }
 
-func (a *Answer) messageTokens(b []byte, t Tokens) []byte {
+func (a messageAnswer) appendTokens(b []byte, t Tokens) []byte {
 	b, start := a.begin(b, "content_block_delta")
 	b = append(append(b, `{"type":"content_block_delta",`...), a.split...)
 	if t.Class == Reasoning {
@@ -35,7 +38,7 @@ func stopReason(finish string) string {
 	return "end_turn"
 }
 
-func (a *Answer) finishMessage(b []byte, e End) []byte {
+func (a messageAnswer) appendFinish(b []byte, e End) []byte {
 	b, start := a.begin(b, "content_block_stop")
 	b = a.finish(append(b, `{"type":"content_block_stop","index":0`...), start, e.Now)
 	b, start = a.begin(b, "message_delta")
@@ -51,7 +54,7 @@ func (a *Answer) finishMessage(b []byte, e End) []byte {
 	return a.finish(append(b, `{"type":"message_stop"`...), start, e.Now)
 }
 
-func (a *Answer) wholeMessage(e End) []byte {
+func (a messageAnswer) whole(e End) []byte {
 	b := fmt.Appendf(nil, `{"id":%q,"type":"message","role":"assistant","model":%s,"content":[`, a.ID, quote(a.Model))
 	if e.Output > 0 {
 		b = append(b, `{"type":"text","text":"`...)
