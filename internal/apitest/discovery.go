@@ -49,21 +49,24 @@ func (s *Server) Unserve(prefix string) {
 }
 
 // discover answers what is served; false where the path asks for something else.
-func (s *Server) discover(w http.ResponseWriter, path string) bool {
+func (x exchange) discover() bool {
+	path := x.r.URL.Path
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
 	case path == "/readyz":
-		w.WriteHeader(http.StatusOK)
+		x.w.WriteHeader(http.StatusOK)
 	case path == "/version":
-		answer(w, http.StatusOK, Object{"gitVersion": s.Version})
+		answer(x.w, http.StatusOK, Object{"gitVersion": x.Version})
 	case path == "/api":
-		answer(w, http.StatusOK, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
+		answer(x.w, http.StatusOK, metav1.APIVersions{
+			TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
+		})
 	case path == "/apis":
-		answer(w, http.StatusOK, s.groups())
+		answer(x.w, http.StatusOK, x.groups())
 	case parts[0] == "api" && len(parts) == 2:
-		s.resources(w, schema.GroupVersion{Version: parts[1]})
+		x.serveResources(schema.GroupVersion{Version: parts[1]})
 	case parts[0] == "apis" && len(parts) == 3:
-		s.resources(w, schema.GroupVersion{Group: parts[1], Version: parts[2]})
+		x.serveResources(schema.GroupVersion{Group: parts[1], Version: parts[2]})
 	default:
 		return false
 	}
@@ -98,23 +101,23 @@ func (s *Server) groups() metav1.APIGroupList {
 	return list
 }
 
-func (s *Server) resources(w http.ResponseWriter, gv schema.GroupVersion) {
+func (x exchange) serveResources(gv schema.GroupVersion) {
 	list := metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String(),
 	}
-	for _, r := range s.served() {
+	for _, r := range x.served() {
 		if r.GroupVersion() == gv {
-			k := s.kindOf(r)
+			k := x.kindOf(r)
 			list.APIResources = append(list.APIResources,
 				metav1.APIResource{Name: r.Resource, Kind: k.name, Namespaced: k.namespaced,
 					Verbs: metav1.Verbs{"create", "delete", "get", "list", "patch", "watch"}})
 		}
 	}
 	if len(list.APIResources) == 0 {
-		http.Error(w, "404 page not found", http.StatusNotFound)
+		http.Error(x.w, "404 page not found", http.StatusNotFound)
 		return
 	}
-	answer(w, http.StatusOK, list)
+	answer(x.w, http.StatusOK, list)
 }
 
 func (s *Server) kindOf(r schema.GroupVersionResource) kind {

@@ -64,20 +64,20 @@ func (s *Server) logOf(namespace, pod, container string, create bool) *log {
 	return s.logs[key]
 }
 
-// log serves a log; a followed one until it ends.
-func (s *Server) log(w http.ResponseWriter, r *http.Request, q Request) {
-	query := r.URL.Query()
+// serveLog serves a log; a followed one until it ends.
+func (x exchange) serveLog() {
+	query := x.r.URL.Query()
 	container := query.Get("container")
 	if query.Get("previous") == "true" {
 		container = Previous(container)
 	}
-	l := s.logOf(q.Namespace, q.Name, container, false)
+	l := x.logOf(x.q.Namespace, x.q.Name, container, false)
 	if l == nil {
-		notFound(w, q)
+		notFound(x.w, x.q)
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain")
-	w.WriteHeader(http.StatusOK)
+	x.w.Header().Set("Content-Type", "text/plain")
+	x.w.WriteHeader(http.StatusOK)
 	for sent := 0; ; {
 		l.mu.Lock()
 		lines, ended := l.lines[sent:], l.ended
@@ -85,12 +85,12 @@ func (s *Server) log(w http.ResponseWriter, r *http.Request, q Request) {
 		l.mu.Unlock()
 		for _, one := range lines {
 			if query.Get("timestamps") == "true" {
-				fmt.Fprint(w, one.at.Format("2006-01-02T15:04:05.000000000Z07:00"), " ")
+				fmt.Fprint(x.w, one.at.Format("2006-01-02T15:04:05.000000000Z07:00"), " ")
 			}
-			fmt.Fprintln(w, one.text)
+			fmt.Fprintln(x.w, one.text)
 		}
 		sent += len(lines)
-		flush(w)
+		flush(x.w)
 		if ended || query.Get("follow") != "true" {
 			return
 		}
@@ -98,7 +98,7 @@ func (s *Server) log(w http.ResponseWriter, r *http.Request, q Request) {
 		case <-news:
 		case <-stop:
 			panic(http.ErrAbortHandler) // a connection that breaks, not one that ends
-		case <-r.Context().Done():
+		case <-x.r.Context().Done():
 			return
 		}
 	}

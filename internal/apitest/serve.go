@@ -17,9 +17,18 @@ import (
 
 func urlOf(path string) *url.URL { return &url.URL{Path: path} }
 
+// exchange is a request that is being answered.
+type exchange struct {
+	*Server
+	w http.ResponseWriter
+	r *http.Request
+	q Request
+}
+
 // serve answers as an API server does.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	q, named := parse(r)
+	x := exchange{Server: s, w: w, r: r, q: q}
 	s.mu.Lock()
 	down, refuse, proxy := s.down, s.refuse, s.proxy
 	_, known := s.kinds[q.resource()]
@@ -34,7 +43,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "down", http.StatusBadGateway)
 		return
 	}
-	if !s.authentic(r) {
+	if !x.isAuthentic() {
 		fail(w, http.StatusUnauthorized, "Unauthorized", nil)
 		return
 	}
@@ -45,95 +54,95 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	switch {
-	case s.discover(w, r.URL.Path):
+	case x.discover():
 	case !named || !known:
 		http.Error(w, "404 page not found", http.StatusNotFound)
 	case q.Resource == "serviceaccounts" && q.Subresource == "token" && q.Verb == "create":
-		s.token(w, r, q)
+		x.serveToken()
 	case q.Resource == "pods" && q.Subresource == "log":
-		s.log(w, r, q)
+		x.serveLog()
 	case (q.Resource == "pods" || q.Resource == "services") && strings.HasPrefix(q.Subresource, "proxy") && proxy != nil:
 		query := r.URL.RawQuery
 		r.URL = urlOf("/" + q.Namespace + "/" + q.Name + strings.TrimPrefix(q.Subresource, "proxy"))
 		r.URL.RawQuery = query
 		proxy.ServeHTTP(w, r)
 	default:
-		s.object(w, r, q)
+		x.serveObject()
 	}
 }
 
-// object serves a collection or one object.
-func (s *Server) object(w http.ResponseWriter, r *http.Request, q Request) {
-	switch q.Verb {
+// serveObject serves a collection or one object.
+func (x exchange) serveObject() {
+	switch x.q.Verb {
 	case "list", "watch":
-		selected, err := selection(r)
+		selected, err := selection(x.r)
 		if err != nil {
-			fail(w, http.StatusBadRequest, err.Error(), nil)
+			fail(x.w, http.StatusBadRequest, err.Error(), nil)
 			return
 		}
 		// as older servers; the client lists first then
-		if q.Verb == "watch" && r.URL.Query().Get("sendInitialEvents") == "true" {
-			failAs(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "sendInitialEvents is not known here", nil)
+		if x.q.Verb == "watch" && x.r.URL.Query().Get("sendInitialEvents") == "true" {
+			failAs(x.w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "sendInitialEvents is not known here", nil)
 			return
 		}
-		if q.Verb == "watch" {
-			s.watch(w, r, q, selected)
+		if x.q.Verb == "watch" {
+			x.watch(selected)
 			return
 		}
-		s.list(w, r, q, selected)
+		x.list(selected)
 	case "get":
-		if obj := s.Get(q.Path); obj != nil {
-			answer(w, http.StatusOK, obj)
+		if obj := x.Get(x.q.Path); obj != nil {
+			answer(x.w, http.StatusOK, obj)
 			return
 		}
-		notFound(w, q)
+		notFound(x.w, x.q)
 	case "create":
-		s.create(w, r, q)
+		x.create()
 	case "patch":
-		s.patch(w, r, q)
+		x.patch()
 	case "delete":
-		s.delete(w, q)
+		x.delete()
 	default:
-		fail(w, http.StatusMethodNotAllowed, "this server does not "+q.String(), nil)
+		fail(x.w, http.StatusMethodNotAllowed, "this server does not "+x.q.String(), nil)
 	}
 }
 
-func (s *Server) create(w http.ResponseWriter, r *http.Request, q Request) {
+func (x exchange) create() {
 	var obj Object
-	if err := decode(r.Body, &obj); err != nil {
-		fail(w, http.StatusBadRequest, err.Error(), nil)
+	if err := decode(x.r.Body, &obj); err != nil {
+		fail(x.w, http.StatusBadRequest, err.Error(), nil)
 		return
 	}
-	if q.Resource == "selfsubjectaccessreviews" {
-		s.review(w, obj)
+	if x.q.Resource == "selfsubjectaccessreviews" {
+		x.review(obj)
 		return
 	}
 	m := metadata(obj)
 	if prefix, ok := m["generateName"].(string); ok && m["name"] == nil {
 		m["name"] = prefix + "abcde"
 	}
-	q.Name = fmt.Sprint(m["name"])
-	q.Path = strings.TrimSuffix(q.Path, "/") + "/" + q.Name
-	s.mu.Lock()
-	refusal := s.admit(q)
+	x.q.Name = fmt.Sprint(m["name"])
+	x.q.Path = strings.TrimSuffix(x.q.Path, "/") + "/" + x.q.Name
+	x.mu.Lock()
+	refusal := x.admit(x.q)
 	if refusal == nil {
-		if q.Namespace != "" {
-			m["namespace"] = q.Namespace
+		if x.q.Namespace != "" {
+			m["namespace"] = x.q.Namespace
 		}
-		if r.URL.Query().Get("dryRun") == "" {
-			s.store(q.Path, obj)
+		if x.r.URL.Query().Get("dryRun") == "" {
+			x.store(x.q.Path, obj)
 		}
 	}
-	created := s.created
-	s.mu.Unlock()
+	created := x.created
+	x.mu.Unlock()
 	if refusal != nil {
-		refusal(w)
+		refusal(x.w)
 		return
 	}
-	if created != nil && r.URL.Query().Get("dryRun") == "" {
-		created(q, clone(obj))
+	if created != nil && x.r.URL.Query().Get("dryRun") == "" {
+		created(x.q, clone(obj))
 	}
-	answer(w, http.StatusCreated, obj)
+	answer(x.w, http.StatusCreated, obj)
 }
 
 // admit returns the answer to who makes an object where it cannot be, nil where it can; it is called locked.
@@ -152,56 +161,56 @@ func (s *Server) admit(q Request) func(http.ResponseWriter) {
 }
 
 // review answers what an account may do.
-func (s *Server) review(w http.ResponseWriter, obj Object) {
-	s.mu.Lock()
-	allow := s.allow
-	s.mu.Unlock()
+func (x exchange) review(obj Object) {
+	x.mu.Lock()
+	allow := x.allow
+	x.mu.Unlock()
 	spec, _ := obj["spec"].(Object)
 	asked, _ := spec["resourceAttributes"].(Object)
 	text := func(key string) string { v, _ := asked[key].(string); return v }
 	obj["status"] = Object{
 		"allowed": allow == nil || allow(text("verb"), text("group"), text("resource"), text("subresource")),
 	}
-	answer(w, http.StatusCreated, obj)
+	answer(x.w, http.StatusCreated, obj)
 }
 
-func (s *Server) patch(w http.ResponseWriter, r *http.Request, q Request) {
+func (x exchange) patch() {
 	var change Object
-	if err := decode(r.Body, &change); err != nil {
-		fail(w, http.StatusBadRequest, err.Error(), nil)
+	if err := decode(x.r.Body, &change); err != nil {
+		fail(x.w, http.StatusBadRequest, err.Error(), nil)
 		return
 	}
-	apply := strings.Contains(r.Header.Get("Content-Type"), "apply-patch")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	obj := clone(s.objects[q.Path])
+	apply := strings.Contains(x.r.Header.Get("Content-Type"), "apply-patch")
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	obj := clone(x.objects[x.q.Path])
 	if obj == nil && !apply {
-		notFound(w, q)
+		notFound(x.w, x.q)
 		return
 	}
 	if obj == nil {
 		obj = Object{}
 	}
 	if want := metadata(change)["resourceVersion"]; want != nil && want != metadata(obj)["resourceVersion"] {
-		fail(w, http.StatusConflict, "the object has been modified", Object{"name": q.Name})
+		fail(x.w, http.StatusConflict, "the object has been modified", Object{"name": x.q.Name})
 		return
 	}
-	obj, err := s.changed(obj, change, apply, r.URL.Query())
+	obj, err := x.changed(obj, change, apply, x.r.URL.Query())
 	var refusal apierrors.APIStatus
 	if errors.As(err, &refusal) {
 		status := refusal.Status()
 		status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-		answer(w, int(status.Code), status)
+		answer(x.w, int(status.Code), status)
 		return
 	}
 	if err != nil {
-		fail(w, http.StatusInternalServerError, err.Error(), nil)
+		fail(x.w, http.StatusInternalServerError, err.Error(), nil)
 		return
 	}
-	if r.URL.Query().Get("dryRun") == "" {
-		s.store(q.Path, obj)
+	if x.r.URL.Query().Get("dryRun") == "" {
+		x.store(x.q.Path, obj)
 	}
-	answer(w, http.StatusOK, obj)
+	answer(x.w, http.StatusOK, obj)
 }
 
 // changed is what a patch makes of an object, which it may change.
@@ -239,24 +248,24 @@ func merge(into, change Object) {
 	}
 }
 
-func (s *Server) delete(w http.ResponseWriter, q Request) {
-	s.mu.Lock()
-	obj, deleted := clone(s.objects[q.Path]), s.deleted
+func (x exchange) delete() {
+	x.mu.Lock()
+	obj, deleted := clone(x.objects[x.q.Path]), x.deleted
 	if obj != nil && deleted == nil {
 		if metadata(obj)["deletionTimestamp"] == nil {
 			metadata(obj)["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 		}
-		s.store(q.Path, obj)
+		x.store(x.q.Path, obj)
 	}
-	s.mu.Unlock()
+	x.mu.Unlock()
 	if obj == nil {
-		notFound(w, q)
+		notFound(x.w, x.q)
 		return
 	}
 	if deleted != nil {
-		deleted(q, obj)
+		deleted(x.q, obj)
 	}
-	answer(w, http.StatusOK, obj)
+	answer(x.w, http.StatusOK, obj)
 }
 
 // decode reads an object with whole numbers as int64.

@@ -20,41 +20,41 @@ func (s *Server) Bound(token string) Object {
 	return s.bound[token]
 }
 
-// authentic says whether a request carries a token that is taken.
-func (s *Server) authentic(r *http.Request) bool {
-	s.mu.Lock()
-	taken := s.taken
-	s.mu.Unlock()
-	return taken == nil || taken(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+// isAuthentic says whether a request carries a token that is taken.
+func (x exchange) isAuthentic() bool {
+	x.mu.Lock()
+	taken := x.taken
+	x.mu.Unlock()
+	return taken == nil || taken(strings.TrimPrefix(x.r.Header.Get("Authorization"), "Bearer "))
 }
 
-// token gives a token of an account that is there: token-NAMESPACE-ACCOUNT-NUMBER.
-func (s *Server) token(w http.ResponseWriter, r *http.Request, q Request) {
+// serveToken gives a token of an account that is there: token-NAMESPACE-ACCOUNT-NUMBER.
+func (x exchange) serveToken() {
 	var request Object
-	if err := decode(r.Body, &request); err != nil {
-		fail(w, http.StatusBadRequest, err.Error(), nil)
+	if err := decode(x.r.Body, &request); err != nil {
+		fail(x.w, http.StatusBadRequest, err.Error(), nil)
 		return
 	}
-	account := strings.TrimSuffix(q.Path, "/token")
-	if s.Get(account) == nil {
-		notFound(w, q)
+	account := strings.TrimSuffix(x.q.Path, "/token")
+	if x.Get(account) == nil {
+		notFound(x.w, x.q)
 		return
 	}
 	spec, _ := request["spec"].(Object)
 	seconds, _ := spec["expirationSeconds"].(int64)
 	bound, _ := spec["boundObjectRef"].(Object)
-	s.mu.Lock()
-	s.tokens++
-	n, life := s.tokens, time.Duration(seconds)*time.Second
-	if s.mostToken > 0 {
-		life = min(life, s.mostToken)
+	x.mu.Lock()
+	x.tokens++
+	n, life := x.tokens, time.Duration(seconds)*time.Second
+	if x.mostToken > 0 {
+		life = min(life, x.mostToken)
 	}
-	text := fmt.Sprintf("token-%s-%s-%d", q.Namespace, q.Name, n)
-	if s.bound == nil {
-		s.bound = map[string]Object{}
+	text := fmt.Sprintf("token-%s-%s-%d", x.q.Namespace, x.q.Name, n)
+	if x.bound == nil {
+		x.bound = map[string]Object{}
 	}
-	s.bound[text] = bound
-	s.mu.Unlock()
+	x.bound[text] = bound
+	x.mu.Unlock()
 	request["status"] = Object{"token": text, "expirationTimestamp": time.Now().Add(life).UTC().Format(time.RFC3339)}
-	answer(w, http.StatusCreated, request)
+	answer(x.w, http.StatusCreated, request)
 }

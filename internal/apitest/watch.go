@@ -96,45 +96,45 @@ func shown(r *http.Request, obj Object) Object {
 	return Object{"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": obj["metadata"]}
 }
 
-func (s *Server) list(w http.ResponseWriter, r *http.Request, q Request, selected func(Object) bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (x exchange) list(selected func(Object) bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	items := []Object{}
-	for path, obj := range s.objects {
-		if q.covers(path) && selected(obj) {
-			items = append(items, shown(r, obj))
+	for path, obj := range x.objects {
+		if x.q.covers(path) && selected(obj) {
+			items = append(items, shown(x.r, obj))
 		}
 	}
 	order := func(o Object) string { return fmt.Sprint(metadata(o)["namespace"], "/", metadata(o)["name"]) }
 	slices.SortFunc(items, func(a, b Object) int { return strings.Compare(order(a), order(b)) })
-	answer(w, http.StatusOK,
-		Object{"apiVersion": q.resource().GroupVersion().String(), "kind": s.kinds[q.resource()].name + "List",
-			"metadata": Object{"resourceVersion": fmt.Sprint(s.version)}, "items": items})
+	answer(x.w, http.StatusOK,
+		Object{"apiVersion": x.q.resource().GroupVersion().String(), "kind": x.kinds[x.q.resource()].name + "List",
+			"metadata": Object{"resourceVersion": fmt.Sprint(x.version)}, "items": items})
 }
 
-func (s *Server) watch(w http.ResponseWriter, r *http.Request, q Request, selected func(Object) bool) {
-	watch := &watcher{q: q, selected: selected, events: make(chan event, 1000)}
-	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
-	s.mu.Lock()
-	s.watchers[watch] = true
-	for _, n := range s.past {
+func (x exchange) watch(selected func(Object) bool) {
+	watch := &watcher{q: x.q, selected: selected, events: make(chan event, 1000)}
+	from, _ := strconv.Atoi(x.r.URL.Query().Get("resourceVersion"))
+	x.mu.Lock()
+	x.watchers[watch] = true
+	for _, n := range x.past {
 		if n.version > from {
 			watch.hear(n)
 		}
 	}
-	s.mu.Unlock()
-	defer s.set(func() { delete(s.watchers, watch) })
-	w.Header().Set("Content-Type", "application/json")
-	flush(w)
+	x.mu.Unlock()
+	defer x.set(func() { delete(x.watchers, watch) })
+	x.w.Header().Set("Content-Type", "application/json")
+	flush(x.w)
 	for {
 		select {
-		case <-r.Context().Done():
+		case <-x.r.Context().Done():
 			return
 		case e, ok := <-watch.events:
-			if e.Object = shown(r, e.Object); !ok || json.NewEncoder(w).Encode(e) != nil {
+			if e.Object = shown(x.r, e.Object); !ok || json.NewEncoder(x.w).Encode(e) != nil {
 				return
 			}
-			flush(w)
+			flush(x.w)
 		}
 	}
 }
