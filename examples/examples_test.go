@@ -88,7 +88,8 @@ func experimentWith(p spec.ProfileRef) string {
 	if p.Name == "existing-endpoint" {
 		target = "\n  target: {base_url: \"http://127.0.0.1:8000\"}"
 	}
-	return "apiVersion: benchflow.io/v1alpha1\nkind: Experiment\nmetadata: {name: x}\nspec:\n  model: {name: acme/tiny}\n" +
+	return "apiVersion: benchflow.io/v1alpha1\nkind: Experiment\nmetadata: {name: x}\nspec:\n  model: " +
+		"{name: acme/tiny}\n" +
 		"  deployment_profile: " + names[spec.KindDeployment] + "\n  benchmark_profile: " + names[spec.KindBenchmark] +
 		"\n  metrics_profile: " + names[spec.KindMetrics] + target + "\n"
 }

@@ -40,7 +40,9 @@ func TestPipelinesAsCodeStartsThePipelineAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, pipeline, err := pipelines.Experiment(pipelines.Release{Version: "v0.1.0", Images: map[string]string{"bflow": "reg.example/bflow:v0.1.0"}})
+	task, pipeline, err := pipelines.Experiment(pipelines.Release{
+		Version: "v0.1.0", Images: map[string]string{"bflow": "reg.example/bflow:v0.1.0"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +98,8 @@ type workflow struct {
 	} `json:"jobs"`
 }
 
-// TestTheWorkflowGatesOnTheVerdict: its commands have the flags that they are given, the exit code of bflow run is that of
-// its step, and nothing from outside is part of a command.
+// TestTheWorkflowGatesOnTheVerdict: its commands have the flags that they are given, the exit code of bflow run is that
+// of its step, and nothing from outside is part of a command.
 func TestTheWorkflowGatesOnTheVerdict(t *testing.T) {
 	text, err := os.ReadFile("github-actions.yaml")
 	if err != nil {
@@ -153,7 +155,8 @@ func unknown(t *testing.T, line string) []string {
 		if flag == "" || !strings.HasPrefix(strings.TrimPrefix(word, "${SET:+"), "-") {
 			continue
 		}
-		if !slices.Contains(strings.FieldsFunc(section, func(r rune) bool { return strings.ContainsRune("`|, \n", r) }), flag) {
+		if !slices.Contains(strings.FieldsFunc(section, func(r rune) bool { return strings.ContainsRune("`|, \n", r) }),
+			flag) {
 			problems = append(problems, fmt.Sprintf("bflow %s has no flag %s", found[1], flag))
 		}
 	}
