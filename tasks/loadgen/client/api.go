@@ -161,16 +161,16 @@ const (
 
 // Clean returns the first 200 bytes of an error, on one line and without secrets.
 func (a *API) Clean(text string) string {
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(a.scrubbed(text, maxCleaned)), " "), "?")
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(a.scrubPrefix(text, maxCleaned)), " "), "?")
 	if len(text) > maxError {
 		text = strings.ToValidUTF8(text[:maxError], "")
 	}
 	return text
 }
 
-// scrubbed returns about the first n bytes of a text without secrets. One that lies across the end of what is looked at
-// is not seen as one: as much as the longest secret has is cut off behind it.
-func (a *API) scrubbed(text string, n int) string {
+// scrubPrefix returns about the first n bytes of a text without secrets. One that lies across the end of what is looked
+// at is not seen as one: as much as the longest secret has is cut off behind it.
+func (a *API) scrubPrefix(text string, n int) string {
 	longest := 0
 	for _, secret := range a.secrets {
 		longest = max(longest, len(secret))

@@ -40,35 +40,35 @@ func (c *conn) carry(x *Exchange) {
 	c.parse.Next()
 	now := c.pool.loop.Now()
 	c.rested = now - c.idle
-	x.sending(now)
+	x.stampSend(now)
 	c.stream.Write(x.Message)
 }
 
-// Went implements loop.Handler.
-func (c *conn) Went(at int64) {
+// HandleLateSend implements loop.Handler.
+func (c *conn) HandleLateSend(at int64) {
 	if c.x != nil && c.x.Outcome.FirstByte < 0 {
-		c.x.left(at)
+		c.x.stampLateSend(at)
 	}
 }
 
-// Sent implements loop.Handler.
-func (c *conn) Sent(at int64) {
+// HandleSent implements loop.Handler.
+func (c *conn) HandleSent(at int64) {
 	c.sent = true
 	if c.x != nil {
 		c.x.Outcome.Sent = at
 	}
 }
 
-// Data implements loop.Handler.
-func (c *conn) Data(p []byte, at loop.Stamps) {
+// HandleData implements loop.Handler.
+func (c *conn) HandleData(p []byte, at loop.Stamps) {
 	x := c.x
 	if x == nil { // nobody asked for it: some servers say why they are about to close
 		c.stream.Close()
-		c.retired(at.User - c.idle)
-		c.pool.lost(c)
+		c.noteIdleClose(at.User - c.idle)
+		c.pool.forget(c)
 		return
 	}
-	x.arrived(at)
+	x.stampArrival(at)
 	n, err := c.parse.Feed(p, c)
 	if c.x != x { // given up meanwhile
 		return
@@ -88,64 +88,64 @@ func (c *conn) Data(p []byte, at loop.Stamps) {
 }
 
 // Head and Body implement wire.Sink.
-func (c *conn) Head(h *wire.Head) error { return c.x.head(h) }
-func (c *conn) Body(piece []byte) error { return c.x.piece(piece) }
+func (c *conn) Head(h *wire.Head) error { return c.x.takeHead(h) }
+func (c *conn) Body(piece []byte) error { return c.x.takePiece(piece) }
 
 // finish ends the exchange whose answer is whole; clean says that nothing follows it.
 func (c *conn) finish(clean bool) {
 	x := c.x
 	c.x = nil
 	x.Outcome.BytesIn = c.parse.Bytes
-	err := x.ended()
+	err := x.finishBody()
 	if clean && c.parse.Keep() && c.sent {
 		c.pool.keep(c)
 	} else {
 		c.stream.Close()
-		c.pool.lost(c)
+		c.pool.forget(c)
 	}
 	x.end(err, x.read.User)
 }
 
-// Closed implements loop.Handler.
-func (c *conn) Closed(err error) {
-	c.pool.lost(c)
+// HandleClosed implements loop.Handler.
+func (c *conn) HandleClosed(err error) {
+	c.pool.forget(c)
 	x := c.x
 	if x == nil {
-		c.retired(c.pool.loop.Now() - c.idle)
+		c.noteIdleClose(c.pool.loop.Now() - c.idle)
 		return
 	}
 	c.x = nil
 	x.Outcome.BytesIn = c.parse.Bytes
 	if x.Outcome.Reused == 1 && x.Outcome.FirstByte < 0 && isClosed(err) {
-		c.retired(c.rested) // the request and the end of its keep-alive time met on the way
-		c.again(x)
+		c.noteIdleClose(c.rested) // the request and the end of its keep-alive time met on the way
+		c.reconnect(x)
 		return
 	}
 	if errors.Is(err, io.EOF) {
 		if err = c.parse.End(); err == nil {
-			err = x.ended()
+			err = x.finishBody()
 		}
 	}
 	switch {
 	case err == nil:
 	case x.answer.done: // the answer is whole; only the end of its framing is missing
-		err = x.whole()
+		err = x.checkComplete()
 	case x.answer.status > 0 && x.answer.status != 200: // so is what the server had to say
-		err = x.ended()
+		err = x.finishBody()
 	}
 	x.end(err, c.pool.loop.Now())
 }
 
-// retired notes that the server has closed the connection when it had been idle for so long. One that is closed because
-// it was idle costs a new connect, which is measured, and is replaced through no fault of the server.
-func (c *conn) retired(idle int64) {
+// noteIdleClose notes that the server has closed the connection when it had been idle for so long. One that is closed
+// because it was idle costs a new connect, which is measured, and is replaced through no fault of the server.
+func (c *conn) noteIdleClose(idle int64) {
 	if idle >= c.pool.keepAlive {
 		c.pool.peak--
 	}
 }
 
-// again puts x on a new connection: the server had given up the kept one.
-func (c *conn) again(x *Exchange) {
+// reconnect puts x on a new connection: the server had given up the kept one.
+func (c *conn) reconnect(x *Exchange) {
 	o := x.Outcome
 	o.StaleRetries++
 	tried := o.Send
@@ -164,5 +164,5 @@ func (c *conn) leave() {
 	c.x.Outcome.BytesIn = c.parse.Bytes
 	c.x = nil
 	c.stream.Close()
-	c.pool.lost(c)
+	c.pool.forget(c)
 }

@@ -8,11 +8,11 @@ const (
 	SourceEvents   = "events"
 )
 
-// streamed takes in one event of a stream.
-func (x *Exchange) streamed(data []byte) error { return x.event(data, true) }
+// takeStreamed takes in one event of a stream.
+func (x *Exchange) takeStreamed(data []byte) error { return x.takeEvent(data, true) }
 
-// event takes in one event of a stream, or the whole body of an answer that does not stream.
-func (x *Exchange) event(data []byte, streamed bool) error {
+// takeEvent takes in one event of a stream, or the whole body of an answer that does not stream.
+func (x *Exchange) takeEvent(data []byte, streamed bool) error {
 	if x.answer.done {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (x *Exchange) event(data []byte, streamed bool) error {
 		}
 		return x.answer.failed
 	}
-	x.usage(d)
+	x.takeUsage(d)
 	if len(d.finish) > 0 {
 		x.Outcome.Finish = word(x.Outcome.Finish, d.finish)
 	}
@@ -38,7 +38,7 @@ func (x *Exchange) event(data []byte, streamed bool) error {
 		if err := x.keepText(d); err != nil {
 			return err
 		}
-		x.token(d, streamed)
+		x.takeToken(d, streamed)
 	}
 	if d.done {
 		x.answer.done = true
@@ -76,8 +76,8 @@ func (x *Exchange) keepText(d *delta) error {
 	return nil
 }
 
-// token takes in an event that brought tokens.
-func (x *Exchange) token(d *delta, streamed bool) {
+// takeToken takes in an event that brought tokens.
+func (x *Exchange) takeToken(d *delta, streamed bool) {
 	o := x.Outcome
 	x.answer.tokens = true
 	if !streamed {
@@ -111,8 +111,8 @@ func (x *Exchange) token(d *delta, streamed bool) {
 	}
 }
 
-// usage keeps the latest counts of the server.
-func (x *Exchange) usage(d *delta) {
+// takeUsage keeps the latest counts of the server.
+func (x *Exchange) takeUsage(d *delta) {
 	o := x.Outcome
 	if d.in >= 0 {
 		o.In = d.in

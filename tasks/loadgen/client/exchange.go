@@ -86,7 +86,7 @@ type answer struct {
 // start makes x ready for one more attempt.
 func (x *Exchange) start(l carrier) {
 	if x.onEvent == nil {
-		x.onEvent = x.streamed
+		x.onEvent = x.takeStreamed
 	}
 	x.line, x.running = l, true
 	x.answer, x.body = answer{}, x.body[:0]
@@ -114,26 +114,26 @@ func (x *Exchange) GiveUp(cause error, now int64) {
 	}
 	x.line.drop()
 	if x.answer.done {
-		cause = x.whole()
+		cause = x.checkComplete()
 	}
 	x.end(cause, now)
 }
 
-// sending stamps that the first byte is about to be given to the kernel.
-func (x *Exchange) sending(now int64) {
+// stampSend stamps that the first byte is about to be given to the kernel.
+func (x *Exchange) stampSend(now int64) {
 	o := x.Outcome
 	o.BytesOut, o.Send, x.lastByte = int64(len(x.Message)), now, now
 }
 
-// left stamps that the first byte was given to the kernel later than sending had it.
-func (x *Exchange) left(at int64) {
+// stampLateSend stamps that the first byte was given to the kernel later than stampSend had it.
+func (x *Exchange) stampLateSend(at int64) {
 	if at > x.Outcome.Send {
 		x.Outcome.Send, x.lastByte = at, at
 	}
 }
 
-// arrived stamps bytes that have come.
-func (x *Exchange) arrived(at loop.Stamps) {
+// stampArrival stamps bytes that have come.
+func (x *Exchange) stampArrival(at loop.Stamps) {
 	o := x.Outcome
 	x.at = at.User
 	if at.Kernel <= 0 || at.Kernel != x.read.Kernel { // records that one read brought have one stamp
@@ -188,8 +188,8 @@ func (x *Exchange) within() int64 {
 	return x.read.Kernel - max(after, x.Outcome.Send)
 }
 
-// head takes the head of the answer.
-func (x *Exchange) head(h *wire.Head) error {
+// takeHead takes the head of the answer.
+func (x *Exchange) takeHead(h *wire.Head) error {
 	o := x.Outcome
 	o.HTTPStatus, o.Pod = int64(h.Status), h.Pod
 	x.answer.status, x.answer.location = h.Status, h.Location
@@ -213,8 +213,8 @@ var (
 	errLongText = errors.New("the text of the answer, which the next turn needs, is longer than 4 MiB")
 )
 
-// piece takes a piece of the body.
-func (x *Exchange) piece(p []byte) error {
+// takePiece takes a piece of the body.
+func (x *Exchange) takePiece(p []byte) error {
 	failed := x.answer.status != 200
 	if x.API.Stream && !failed {
 		return x.scan.Feed(p, x.onEvent)
@@ -232,8 +232,8 @@ func (x *Exchange) piece(p []byte) error {
 	return nil
 }
 
-// ended takes the orderly end of the body and returns what the answer came to.
-func (x *Exchange) ended() error {
+// finishBody takes the orderly end of the body and returns what the answer came to.
+func (x *Exchange) finishBody() error {
 	o := x.Outcome
 	switch {
 	case x.answer.status != 200:
@@ -245,12 +245,12 @@ func (x *Exchange) ended() error {
 		}
 	default:
 		o.End, o.LateEnd = x.at, x.late()
-		if err := x.event(trimmed(x.body), false); err != nil {
+		if err := x.takeEvent(trimmed(x.body), false); err != nil {
 			return err
 		}
 		x.answer.done = true
 	}
-	return x.whole()
+	return x.checkComplete()
 }
 
 // refusal is what an answer with a status that is not 200 says. A redirect is not followed: its load would go
@@ -263,8 +263,8 @@ func (x *Exchange) refusal() error {
 	return e
 }
 
-// whole says whether a stream that is over was complete.
-func (x *Exchange) whole() error {
+// checkComplete says whether a stream that is over was complete.
+func (x *Exchange) checkComplete() error {
 	x.settle()
 	if x.answer.failed != nil {
 		return x.answer.failed

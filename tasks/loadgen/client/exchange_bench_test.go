@@ -52,15 +52,15 @@ func BenchmarkAnswers(b *testing.B) {
 						c.pool.idle = c.pool.idle[:0]
 					}
 					c.carry(x)
-					c.Sent(1)
-					c.Data(head, loop.Stamps{User: int64(n)})
+					c.HandleSent(1)
+					c.HandleData(head, loop.Stamps{User: int64(n)})
 				}
 				if n++; tt.cut > 0 {
-					c.Data(chunk[:tt.cut], loop.Stamps{User: int64(n)})
+					c.HandleData(chunk[:tt.cut], loop.Stamps{User: int64(n)})
 				}
-				c.Data(chunk[tt.cut:], loop.Stamps{User: int64(n)})
+				c.HandleData(chunk[tt.cut:], loop.Stamps{User: int64(n)})
 				if n%128 == 0 {
-					c.Data(last, loop.Stamps{User: int64(n)})
+					c.HandleData(last, loop.Stamps{User: int64(n)})
 				}
 			}
 			if over != n/128 || strings.Contains(x.Outcome.Error, "x") {

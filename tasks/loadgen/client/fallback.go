@@ -33,7 +33,7 @@ type Fallback struct {
 	stop    context.CancelFunc
 	ctx     context.Context
 	trips   sync.WaitGroup
-	opened  opened
+	opened  openConns
 }
 
 // maxUnread bounds what a connection of HTTP/2 holds that nobody has read yet, of all its answers: the largest number
@@ -44,7 +44,7 @@ var _ Line = (*Fallback)(nil)
 
 // NewFallback returns the line to server; proxy may be nil.
 func NewFallback(l *loop.Loop, server wire.Server, api *API, timeout time.Duration, proxy *url.URL) *Fallback {
-	f := &Fallback{loop: l, server: server, headers: api.Headers(), opened: opened{conns: map[*tracked]struct{}{}}}
+	f := &Fallback{loop: l, server: server, headers: api.Headers(), opened: openConns{conns: map[*trackedConn]struct{}{}}}
 	dialer := &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}
 	transport := &http.Transport{
 		TLSClientConfig: server.TLS, ForceAttemptHTTP2: true, DisableCompression: true,
@@ -90,7 +90,7 @@ func (f *Fallback) Put(x *Exchange) {
 	body := bytes.Clone(x.Message[x.BodyFrom:])
 	id := string(x.Outcome.AppendID(nil, x.IDPrefix))
 	start := f.loop.Now()
-	f.trips.Go(func() { t.run(ctx, start, id, body) })
+	f.trips.Go(func() { t.roundTrip(ctx, start, id, body) })
 }
 
 // trip is one request of a Fallback. Its fields are the loop's but for what run is given.
@@ -130,14 +130,14 @@ func (t *trip) tell(f func()) (told bool) {
 	return told
 }
 
-func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
+func (t *trip) roundTrip(ctx context.Context, start int64, id string, body []byte) {
 	defer t.cancel()
 	l, x := t.fallback.loop, t.x
 	trace := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			now := l.Now()
 			t.stamps = stamp.Below(info.Conn)
-			t.tell(func() { t.got(info.Reused, start, now) })
+			t.tell(func() { t.stampSend(info.Reused, start, now) })
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
 			now := l.Now()
@@ -145,7 +145,7 @@ func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
 		},
 		GotFirstResponseByte: func() {
 			now, came := t.now()
-			t.tell(func() { x.arrived(loop.Stamps{User: now, Kernel: came}) })
+			t.tell(func() { x.stampArrival(loop.Stamps{User: now, Kernel: came}) })
 		},
 	}
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost,
@@ -158,7 +158,7 @@ func (t *trip) run(ctx context.Context, start int64, id string, body []byte) {
 	req.Header.Set("X-Request-Id", id)
 	resp, err := t.fallback.http.Do(req)
 	if err != nil {
-		t.tell(func() { x.end(t.failed(err), l.Now()) })
+		t.tell(func() { x.end(t.explain(err), l.Now()) })
 		return
 	}
 	defer resp.Body.Close()
@@ -174,8 +174,8 @@ func (t *trip) now() (now, came int64) {
 	return now, came
 }
 
-// got stamps the send: the request goes out as soon as there is a connection.
-func (t *trip) got(reused bool, start, now int64) {
+// stampSend stamps the send: the request goes out as soon as there is a connection.
+func (t *trip) stampSend(reused bool, start, now int64) {
 	o := t.x.Outcome
 	if o.Send >= 0 { // net/http puts it again: the server had given up the kept connection
 		o.StaleRetries++
@@ -186,10 +186,10 @@ func (t *trip) got(reused bool, start, now int64) {
 		o.Reused, o.Dial = 0, now-start
 		t.fallback.stats.Opened++
 	}
-	t.x.sending(now)
+	t.x.stampSend(now)
 }
 
-func (t *trip) failed(err error) error {
+func (t *trip) explain(err error) error {
 	if t.x.Outcome.Send != record.Absent {
 		return err
 	}
@@ -210,7 +210,7 @@ func (t *trip) answer(resp *http.Response) {
 		head.Location = resp.Header.Get("Location")
 	}
 	var stop error
-	if !t.tell(func() { stop = x.head(&head) }) {
+	if !t.tell(func() { stop = x.takeHead(&head) }) {
 		return
 	}
 	buf := make([]byte, 64<<10)
@@ -218,13 +218,13 @@ func (t *trip) answer(resp *http.Response) {
 		n, err := resp.Body.Read(buf)
 		at, came := t.now()
 		told := t.tell(func() {
-			x.arrived(loop.Stamps{User: at, Kernel: came})
+			x.stampArrival(loop.Stamps{User: at, Kernel: came})
 			if n > 0 {
 				x.Outcome.BytesIn += int64(n)
-				stop = errors.Join(x.piece(buf[:n]), x.hold(0))
+				stop = errors.Join(x.takePiece(buf[:n]), x.hold(0))
 			}
 			if stop == nil && errors.Is(err, io.EOF) {
-				x.end(x.ended(), at)
+				x.end(x.finishBody(), at)
 				stop = io.EOF
 				return
 			}

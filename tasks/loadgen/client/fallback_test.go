@@ -45,12 +45,12 @@ func TestARequestThatIsPutAgainHasTheWaitInDial(t *testing.T) {
 			x := r.exchange(10)
 			again := &trip{fallback: r.line.(*Fallback), x: x}
 			const start, first, second = 100, 200, 5000
-			again.got(true, start, first)
+			again.stampSend(true, start, first)
 			if o := x.Outcome; o.Send != first || o.Dial != 0 || o.Reused != 1 || o.StaleRetries != 0 {
 				t.Fatalf("at first: %+v", o)
 			}
 			x.Outcome.Sent = first + 10
-			again.got(kept, start, second)
+			again.stampSend(kept, start, second)
 			if o := x.Outcome; o.Send != second || o.Sent != record.Absent || o.Dial != second-start ||
 				(o.Reused == 1) != kept || o.StaleRetries != 1 {
 				t.Errorf("then: %+v", o)

@@ -59,8 +59,8 @@ func TestAReadThatWasLateSaysWhatItHasDone(t *testing.T) {
 			c := &conn{pool: &Pool{loop: l}, stream: silent{}}
 			c.carry(x)
 			x.Outcome.Send, x.lastByte = 0, 0
-			c.Sent(1)
-			c.Data([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), loop.Stamps{User: 2})
+			c.HandleSent(1)
+			c.HandleData([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), loop.Stamps{User: 2})
 			x.lastByte = 0
 			for i, r := range row.reads {
 				text := ""
@@ -71,7 +71,7 @@ func TestAReadThatWasLateSaysWhatItHasDone(t *testing.T) {
 				if i == len(row.reads)-1 {
 					text += "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"
 				}
-				c.Data([]byte(text), loop.Stamps{User: 1000 * r.user, Kernel: 1000 * r.kernel, After: 1000 * row.after})
+				c.HandleData([]byte(text), loop.Stamps{User: 1000 * r.user, Kernel: 1000 * r.kernel, After: 1000 * row.after})
 			}
 			o := x.Outcome
 			if !over || strings.Contains(o.Error, "x") || o.Events() != 4 {

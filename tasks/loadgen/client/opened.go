@@ -8,20 +8,20 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/stamp"
 )
 
-// opened are the connections of a Fallback, so that it can close them: one of HTTP/2 whose last stream was given up a
-// moment ago is not idle yet, and would stay open.
-type opened struct {
+// openConns are the connections of a Fallback, so that it can close them: one of HTTP/2 whose last stream was given up
+// a moment ago is not idle yet, and would stay open.
+type openConns struct {
 	mu    sync.Mutex
-	conns map[*tracked]struct{} // nil once they were closed
+	conns map[*trackedConn]struct{} // nil once they were closed
 }
 
-// tracked is a connection that opened knows.
-type tracked struct {
+// trackedConn is a connection that openConns know.
+type trackedConn struct {
 	net.Conn
-	in *opened
+	in *openConns
 }
 
-func (o *opened) dial(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error) {
+func (o *openConns) dial(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error) {
 	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
@@ -32,16 +32,16 @@ func (o *opened) dial(ctx context.Context, d *net.Dialer, network, address strin
 		_ = conn.Close()
 		return nil, net.ErrClosed
 	}
-	c := &tracked{stamp.On(conn), o}
+	c := &trackedConn{stamp.On(conn), o}
 	o.conns[c] = struct{}{}
 	return c, nil
 }
 
 // NetConn returns what is below.
-func (c *tracked) NetConn() net.Conn { return c.Conn }
+func (c *trackedConn) NetConn() net.Conn { return c.Conn }
 
 // Close implements net.Conn.
-func (c *tracked) Close() error {
+func (c *trackedConn) Close() error {
 	c.in.mu.Lock()
 	delete(c.in.conns, c)
 	c.in.mu.Unlock()
@@ -49,7 +49,7 @@ func (c *tracked) Close() error {
 }
 
 // close closes those that are open still, and lets nobody open more.
-func (o *opened) close() {
+func (o *openConns) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for c := range o.conns {

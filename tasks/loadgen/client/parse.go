@@ -45,19 +45,19 @@ func (d *delta) blank() bool {
 	return counts == -1 && d.class == none && d.ids == 0 && d.finish == nil && d.failure == nil
 }
 
-// raise sets the class to c unless the event has brought content already.
-func (d *delta) raise(c class) {
+// raiseClass sets the class to c unless the event has brought content already.
+func (d *delta) raiseClass(c class) {
 	if d.class != content {
 		d.class = c
 	}
 }
 
-// words takes a text for tokens of class c. The text of content stays where both are in one event.
-func (d *delta) words(c class, value []byte) {
+// takeText takes a text for tokens of class c. The text of content stays where both are in one event.
+func (d *delta) takeText(c class, value []byte) {
 	if !jsonscan.Filled(value) {
 		return
 	}
-	if d.raise(c); d.class == c {
+	if d.raiseClass(c); d.class == c {
 		d.text = value
 	}
 }
@@ -121,7 +121,7 @@ func (d *delta) choice(data []byte, c *jsonscan.Cursor) {
 		switch string(key) {
 		case "text":
 			d.learn(data, c, inChoice)
-			d.words(content, c.Raw())
+			d.takeText(content, c.Raw())
 		case "delta", "message":
 			if c.Object() {
 				d.message(data, c)
@@ -141,10 +141,10 @@ func (d *delta) message(data []byte, c *jsonscan.Cursor) {
 		switch string(key) {
 		case "content":
 			d.learn(data, c, inMessage)
-			d.words(content, c.Raw())
+			d.takeText(content, c.Raw())
 		case "reasoning", "reasoning_content":
 			d.learn(data, c, inReasoning)
-			d.words(reasoning, c.Raw())
+			d.takeText(reasoning, c.Raw())
 		case "tool_calls":
 			d.toolCalls(c)
 		case "token_ids":
@@ -184,7 +184,7 @@ func (d *delta) function(c *jsonscan.Cursor) {
 	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		value := c.Raw()
 		if (string(key) == "name" || string(key) == "arguments") && jsonscan.Filled(value) {
-			d.raise(tool)
+			d.raiseClass(tool)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func parseTriton(data []byte, d *delta) error {
 	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		switch string(key) {
 		case "text_output":
-			d.words(content, single(&c))
+			d.takeText(content, single(&c))
 		case "num_output_tokens":
 			set(&d.add, single(&c))
 			d.summed = true
@@ -81,7 +81,7 @@ func parseTGI(data []byte, d *delta) error {
 	}
 	d.done = streamed && whole != nil
 	if !streamed {
-		d.words(content, whole)
+		d.takeText(content, whole)
 	}
 	return c.Err()
 }
@@ -110,7 +110,7 @@ func (d *delta) tgiToken(c *jsonscan.Cursor) {
 		d.ids = 0
 		return
 	}
-	d.words(content, text)
+	d.takeText(content, text)
 }
 
 func (d *delta) tgiDetails(c *jsonscan.Cursor) {

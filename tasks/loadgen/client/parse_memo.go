@@ -45,7 +45,7 @@ func (d *delta) resume(data []byte) error {
 	if d.memo.place == inReasoning {
 		kind = reasoning
 	}
-	d.words(kind, c.Raw())
+	d.takeText(kind, c.Raw())
 	if d.memo.place != inChoice {
 		d.message(data, &c)
 	}

@@ -53,7 +53,7 @@ func (d *delta) textIn(c *jsonscan.Cursor, name string, k class) {
 	}
 	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		if value := c.Raw(); string(key) == name {
-			d.words(k, value)
+			d.takeText(k, value)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func parseResponses(data []byte, d *delta) error {
 	case "response.function_call_arguments.delta":
 		return d.textOf(data, "delta", tool)
 	case "response.output_item.added":
-		return member(data, "item", d.added)
+		return member(data, "item", d.startCall)
 	case "response.completed", "response.incomplete":
 		d.done = true
 		return member(data, "response", d.response)
@@ -96,8 +96,8 @@ func (d *delta) whole(data []byte, f func(c *jsonscan.Cursor)) error {
 	return c.Err()
 }
 
-// added takes the name of a tool, with which its call begins, for tokens.
-func (d *delta) added(c *jsonscan.Cursor) {
+// startCall takes the name of a tool, with which its call begins, for tokens.
+func (d *delta) startCall(c *jsonscan.Cursor) {
 	if !c.Object() {
 		return
 	}
@@ -112,7 +112,7 @@ func (d *delta) added(c *jsonscan.Cursor) {
 		}
 	}
 	if call && named {
-		d.raise(tool)
+		d.raiseClass(tool)
 	}
 }
 
@@ -171,7 +171,7 @@ func parseMessages(data []byte, d *delta) error {
 	case "message_start":
 		return member(data, "message", func(c *jsonscan.Cursor) { within(c, "usage", d.inputUsage) })
 	case "content_block_start":
-		return member(data, "content_block", d.begun)
+		return member(data, "content_block", d.startBlock)
 	case "content_block_delta":
 		return member(data, "delta", d.block)
 	case "message_delta":
@@ -192,14 +192,14 @@ func (d *delta) inputUsage(c *jsonscan.Cursor) {
 	d.out = -1
 }
 
-// begun takes the name of a tool, with which its block begins, for tokens.
-func (d *delta) begun(c *jsonscan.Cursor) {
+// startBlock takes the name of a tool, with which its block begins, for tokens.
+func (d *delta) startBlock(c *jsonscan.Cursor) {
 	if !c.Object() {
 		return
 	}
 	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		if value := c.Raw(); string(key) == "name" && jsonscan.Filled(value) {
-			d.raise(tool)
+			d.raiseClass(tool)
 		}
 	}
 }
@@ -211,11 +211,11 @@ func (d *delta) block(c *jsonscan.Cursor) {
 	for key, ok := c.Key(); ok; key, ok = c.Key() {
 		switch string(key) {
 		case "text":
-			d.words(content, c.Raw())
+			d.takeText(content, c.Raw())
 		case "thinking":
-			d.words(reasoning, c.Raw())
+			d.takeText(reasoning, c.Raw())
 		case "partial_json":
-			d.words(tool, c.Raw())
+			d.takeText(tool, c.Raw())
 		default:
 			c.Skip()
 		}

@@ -86,7 +86,7 @@ func (p *Pool) Put(x *Exchange) {
 
 // connectFor opens a connection and puts x on it, which wants one since start.
 func (p *Pool) connectFor(x *Exchange, start int64) {
-	w := &waiting{}
+	w := &pendingDial{}
 	x.start(w)
 	p.dial(func(c *conn, err error) {
 		if w.dropped {
@@ -104,10 +104,10 @@ func (p *Pool) connectFor(x *Exchange, start int64) {
 	})
 }
 
-// waiting is the carrier of an exchange whose connection is being opened.
-type waiting struct{ dropped bool }
+// pendingDial is the carrier of an exchange whose connection is being opened.
+type pendingDial struct{ dropped bool }
 
-func (w *waiting) drop() { w.dropped = true }
+func (w *pendingDial) drop() { w.dropped = true }
 
 // dial opens a connection beside the loop and calls done on it.
 func (p *Pool) dial(done func(*conn, error)) {
@@ -191,8 +191,8 @@ func (p *Pool) keep(c *conn) {
 	p.idle = append(p.idle, c)
 }
 
-// lost forgets a connection that is gone.
-func (p *Pool) lost(c *conn) {
+// forget forgets a connection that is gone.
+func (p *Pool) forget(c *conn) {
 	p.stats.Open--
 	for i := range p.idle {
 		if p.idle[i] == c {

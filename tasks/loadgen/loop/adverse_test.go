@@ -91,7 +91,8 @@ func isReset(err error) bool {
 	return errors.As(err, &op) && !op.Timeout()
 }
 
-// chain writes the next message as soon as the one before was answered, and notes when an answer comes before Sent.
+// chain writes the next message as soon as the one before was answered, and notes when an answer comes before
+// HandleSent.
 type chain struct {
 	heard
 	stream  Stream
@@ -101,9 +102,9 @@ type chain struct {
 	sentAll bool
 }
 
-func (c *chain) Sent(int64) { c.sentAll = true }
-func (c *chain) Went(int64) {}
-func (c *chain) Data([]byte, Stamps) {
+func (c *chain) HandleSent(int64)     { c.sentAll = true }
+func (c *chain) HandleLateSend(int64) {}
+func (c *chain) HandleData([]byte, Stamps) {
 	c.rounds++
 	if !c.sentAll {
 		c.early++
@@ -190,7 +191,7 @@ type closer struct {
 	calls   int
 }
 
-func (c *closer) Data([]byte, Stamps) {
+func (c *closer) HandleData([]byte, Stamps) {
 	c.calls++
 	for _, s := range c.streams {
 		s.Close()

@@ -47,22 +47,22 @@ type Stamps struct {
 
 // Handler is told what happens on a stream.
 type Handler interface {
-	// Data is called with bytes that came. They are valid during the call.
-	Data(p []byte, at Stamps)
-	// Went is called, once in a Write at most and before Sent and what answers it, where its first byte was given to the
-	// kernel later than Write was called.
-	Went(at int64)
-	// Sent is called when the last byte of a Write was given to the kernel.
-	Sent(at int64)
-	// Closed is called once, when nothing more comes: with io.EOF at the end of the stream. It is not called after
+	// HandleData is called with bytes that came. They are valid during the call.
+	HandleData(p []byte, at Stamps)
+	// HandleLateSend is called, once in a Write at most and before HandleSent and what answers it, where its first byte
+	// was given to the kernel later than Write was called.
+	HandleLateSend(at int64)
+	// HandleSent is called when the last byte of a Write was given to the kernel.
+	HandleSent(at int64)
+	// HandleClosed is called once, when nothing more comes: with io.EOF at the end of the stream. It is not called after
 	// Close.
-	Closed(err error)
+	HandleClosed(err error)
 }
 
 // Stream is a connection on a loop. It carries one Write at a time.
 type Stream interface {
-	// Write sends p, which must not change until Sent is called or the stream is closed; Sent may be called before Write
-	// returns. What goes wrong is told by Closed, later.
+	// Write sends p, which must not change until HandleSent is called or the stream is closed; HandleSent may be called
+	// before Write returns. What goes wrong is told by HandleClosed, later.
 	Write(p []byte)
 	// Close drops the connection. Its handler hears nothing more.
 	Close()

@@ -22,10 +22,10 @@ type heard struct {
 	closed     error
 }
 
-func (h *heard) Data(p []byte, at Stamps) { h.data, h.at = append(h.data, p...), at }
-func (h *heard) Sent(at int64)            { h.sent = at }
-func (h *heard) Went(at int64)            { h.went = at }
-func (h *heard) Closed(err error)         { h.closed = err }
+func (h *heard) HandleData(p []byte, at Stamps) { h.data, h.at = append(h.data, p...), at }
+func (h *heard) HandleSent(at int64)            { h.sent = at }
+func (h *heard) HandleLateSend(at int64)        { h.went = at }
+func (h *heard) HandleClosed(err error)         { h.closed = err }
 
 func newLoop(t *testing.T) *Loop {
 	t.Helper()

@@ -135,12 +135,12 @@ func (e *epoll) poll(ns int64) {
 	last := e.polled
 	e.polled = int64(now.Sub(e.anchor))
 	e.wall = now.UnixNano() - e.polled
-	e.wasAway(last)
+	e.detectPause(last)
 }
 
-// wasAway finds out whether the thread slept, or waited for a processor, since the poll that ended at last. Peeking
+// detectPause finds out whether the thread slept, or waited for a processor, since the poll that ended at last. Peeking
 // would only delay a loop further that is late because of its own work.
-func (e *epoll) wasAway(last int64) {
+func (e *epoll) detectPause(last int64) {
 	if e.away = false; e.polled >= e.careful {
 		e.used = 0
 		return

@@ -20,7 +20,7 @@ type relay struct {
 	gone    chan struct{} // closed with the stream
 	writing atomic.Bool
 	stamps  *stamp.Conn // below the encryption; nil where nobody knows more than the reader
-	told    bool        // Went, of the Write under way
+	told    bool        // HandleLateSend, of the Write under way
 	closed  bool        // nothing is told any more
 }
 
@@ -43,7 +43,7 @@ func (r *relay) reads() {
 		n, err := r.conn.Read(buf)
 		at := r.loop.Now()
 		if n > 0 {
-			r.letSent()
+			r.waitForWrite()
 			m := mail{relay: r, piece: buf[:n], at: at}
 			if r.stamps != nil {
 				m.came, m.went = r.stamps.Came(r.loop.anchor), r.stamps.First(r.loop.anchor)
@@ -62,9 +62,9 @@ func (r *relay) reads() {
 	}
 }
 
-// letSent waits a moment for a Write that is about to end: an answer can be read before the goroutine that wrote its
-// request says so. A server that answers before it has read the request is not waited for.
-func (r *relay) letSent() {
+// waitForWrite waits a moment for a Write that is about to end: an answer can be read before the goroutine that wrote
+// its request says so. A server that answers before it has read the request is not waited for.
+func (r *relay) waitForWrite() {
 	for i := 0; i < 100 && r.writing.Load(); i++ {
 		time.Sleep(10 * time.Microsecond)
 	}
@@ -89,24 +89,24 @@ func (r *relay) take(m *mail) {
 	switch {
 	case m.piece != nil:
 		if !r.closed {
-			r.tellWent(m.went)
-			r.handler.Data(m.piece, Stamps{User: m.at, Kernel: m.came})
+			r.reportLateSend(m.went)
+			r.handler.HandleData(m.piece, Stamps{User: m.at, Kernel: m.came})
 		}
 		r.back <- struct{}{}
 	case r.closed:
 	case m.err != nil:
 		r.Close()
-		r.handler.Closed(m.err)
+		r.handler.HandleClosed(m.err)
 	default:
-		r.tellWent(m.went)
-		r.handler.Sent(m.at)
+		r.reportLateSend(m.went)
+		r.handler.HandleSent(m.at)
 	}
 }
 
-func (r *relay) tellWent(at int64) {
+func (r *relay) reportLateSend(at int64) {
 	if at > 0 && !r.told {
 		r.told = true
-		r.handler.Went(at)
+		r.handler.HandleLateSend(at)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// piece is what one call of Data brought.
+// piece is what one call of HandleData brought.
 type piece struct {
 	text   string
 	kernel int64
@@ -25,9 +25,9 @@ type pieces struct {
 	then func()
 }
 
-func (p *pieces) Data(b []byte, at Stamps) {
+func (p *pieces) HandleData(b []byte, at Stamps) {
 	p.all = append(p.all, piece{string(b), at.Kernel})
-	p.heard.Data(b, at)
+	p.heard.HandleData(b, at)
 	if p.then != nil {
 		p.then()
 	}

@@ -71,7 +71,7 @@ func (s *socket) take(p []byte) int64 {
 		if kernel > 0 && user-kernel > int64(stamp.Late) {
 			s.careful = user + int64(stamp.Watchful)
 		}
-		s.handler.Data(p[:n], Stamps{User: user, Kernel: kernel, After: s.before})
+		s.handler.HandleData(p[:n], Stamps{User: user, Kernel: kernel, After: s.before})
 	}
 	return user
 }
@@ -115,7 +115,7 @@ func (s *socket) flush() {
 	}
 	s.rest = nil
 	s.full(false)
-	s.handler.Sent(s.now())
+	s.handler.HandleSent(s.now())
 }
 
 // full says whether the kernel takes nothing more for now.
@@ -135,7 +135,7 @@ func (s *socket) full(yes bool) {
 func (s *socket) fail(err error) {
 	if s.fd >= 0 {
 		s.Close()
-		s.handler.Closed(err)
+		s.handler.HandleClosed(err)
 	}
 }
 
