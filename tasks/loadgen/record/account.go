@@ -57,9 +57,9 @@ func (a *account) add(o *Outcome, row *report.Row) {
 	} else if o.FirstByte >= 0 {
 		a.clocks[0]++
 	}
-	a.flows(o)
+	a.addFlows(o)
 	a.series.add(o)
-	if counted(o) {
+	if hasTokenCount(o) {
 		a.sources.add(o.TokenSource)
 	}
 	if row.Phase != report.PhaseMeasured && row.Phase != report.PhaseUnmeasured {
@@ -73,11 +73,11 @@ func (a *account) add(o *Outcome, row *report.Row) {
 	a.shares.add(o)
 	a.sum(o)
 	if o.Send >= 0 {
-		a.dists.sent(o)
+		a.dists.addSent(o)
 	}
 	if o.Status == report.StatusOK {
-		a.dists.ok(o)
-		a.whole(o)
+		a.dists.addOK(o)
+		a.addWhole(o)
 	}
 	if a.good != nil {
 		a.good.judge(o, row)
@@ -101,7 +101,7 @@ func (a *account) sum(o *Outcome) {
 		t.InAsked += o.InAsked
 		t.InOfAsked += o.In
 	}
-	if counted(o) {
+	if hasTokenCount(o) {
 		a.source.add(o.TokenSource)
 	}
 	if o.Status == report.StatusOK && o.OutAsked >= 0 && o.Out == o.OutAsked {
@@ -109,12 +109,12 @@ func (a *account) sum(o *Outcome) {
 	}
 }
 
-// counted says whether the source of a request's token count is one of the measurement's. A server that counts at the
-// end of an answer has no count for one that broke off, which says nothing about the others.
-func counted(o *Outcome) bool { return o.Status == report.StatusOK && o.TokenSource != "" }
+// hasTokenCount says whether the source of a request's token count is one of the measurement's. A server that counts at
+// the end of an answer has no count for one that broke off, which says nothing about the others.
+func hasTokenCount(o *Outcome) bool { return o.Status == report.StatusOK && o.TokenSource != "" }
 
-// whole adds an ok request to the rates over the whole run, drain included, that exports to other tools use.
-func (a *account) whole(o *Outcome) {
+// addWhole adds an ok request to the rates over the whole run, drain included, that exports to other tools use.
+func (a *account) addWhole(o *Outcome) {
 	r := &a.run
 	if !r.set || o.Send < r.first {
 		r.first = o.Send
@@ -126,8 +126,8 @@ func (a *account) whole(o *Outcome) {
 	r.out += max(0, o.Out)
 }
 
-// flows adds what a request of any phase did inside the window.
-func (a *account) flows(o *Outcome) {
+// addFlows adds what a request of any phase did inside the window.
+func (a *account) addFlows(o *Outcome) {
 	w := a.window
 	if w.holds(o.Intended) {
 		a.inWindow.offered++
@@ -145,14 +145,14 @@ func (a *account) flows(o *Outcome) {
 		a.cameIn += float64(o.In)
 	}
 	each := tokensPer(o)
-	arrivals(o, func(at, k int64) {
+	eachArrival(o, func(at, k int64) {
 		tokens := float64(k) * each
 		a.series.tokens[a.series.place(at)] += tokens
 		if w.holds(at) {
 			a.out += tokens
 		}
 	})
-	a.flight.add(o.Send, ended(o, a.in.DrainEnd))
+	a.flight.add(o.Send, endOf(o, a.in.DrainEnd))
 }
 
 // processed returns when the input of a request counts: at the first token event, at the end of an answer that did not
@@ -164,16 +164,16 @@ func processed(o *Outcome) int64 {
 	return o.First
 }
 
-// ended returns when a sent request left the server, as far as is known.
-func ended(o *Outcome, drainEnd int64) int64 {
+// endOf returns when a sent request left the server, as far as is known.
+func endOf(o *Outcome, drainEnd int64) int64 {
 	if o.End >= 0 {
 		return o.End
 	}
 	return max(drainEnd, o.Send)
 }
 
-// arrivals calls f with the stamp and tokens of each token event; an answer that did not stream arrives at its end.
-func arrivals(o *Outcome, f func(at, k int64)) {
+// eachArrival calls f with the stamp and tokens of each token event; an answer that did not stream arrives at its end.
+func eachArrival(o *Outcome, f func(at, k int64)) {
 	if o.First < 0 {
 		if o.Out > 0 && o.End >= 0 {
 			f(o.End, o.Out)
@@ -236,7 +236,7 @@ func (a *account) summary(values func(metric string, d *report.Distribution) err
 	return &Summary{
 			Result: r, SourceCounts: a.sources.byWord(), StaleRetries: a.stale, User: a.clocks[0], Kernel: a.clocks[1],
 		},
-		a.store.failed()
+		a.store.firstError()
 }
 
 // rates returns the rates over the window, and over the run where a request ended well.

@@ -27,8 +27,8 @@ type store struct {
 	err  error
 }
 
-// hold says whether n bytes more stay in memory.
-func (s *store) hold(n int) bool {
+// reserve says whether n bytes more stay in memory.
+func (s *store) reserve(n int) bool {
 	if s.held+n > inRoom {
 		return false
 	}
@@ -54,8 +54,8 @@ func (s *store) get(b []byte, at int64) {
 	}
 }
 
-// failed returns the first error.
-func (s *store) failed() error {
+// firstError returns the first error.
+func (s *store) firstError() error {
 	if s.err == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (c *column[T]) flush() {
 		}
 	}
 	c.n += len(c.buf)
-	if c.store.hold(8 * chunk) {
+	if c.store.reserve(8 * chunk) {
 		s.values, c.buf = c.buf, make([]T, 0, chunk)
 	} else {
 		s.at, c.buf = c.store.put(raw(c.buf)), c.buf[:0]

@@ -12,8 +12,8 @@ import (
 func storeIn(t *testing.T) *store {
 	s := &store{path: filepath.Join(t.TempDir(), "columns"), held: inRoom}
 	t.Cleanup(func() {
-		if err := s.remove(); err != nil || s.failed() != nil {
-			t.Error(err, s.failed())
+		if err := s.remove(); err != nil || s.firstError() != nil {
+			t.Error(err, s.firstError())
 		}
 	})
 	return s
@@ -68,7 +68,7 @@ func TestAColumnThatCannotBeKeptIsAnError(t *testing.T) {
 	for i := range 2 * chunk {
 		c.add(float64(i))
 	}
-	if s.failed() == nil {
+	if s.firstError() == nil {
 		t.Error("no error")
 	}
 }

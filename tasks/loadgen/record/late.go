@@ -112,8 +112,8 @@ func (o *Outcome) lateBy(i int) int32 {
 	return 0
 }
 
-// both adds x to a metric, and to what the metric is without lateness another value. Until one differs they are one.
-func (d *distributions) both(m metric, x, timely float64) {
+// addBoth adds x to a metric, and to what the metric is without lateness another value. Until one differs they are one.
+func (d *distributions) addBoth(m metric, x, timely float64) {
 	if x != timely && d.timely[m] == nil {
 		d.timely[m] = &column[float64]{store: d.store}
 		if c := d.columns[m]; c != nil {

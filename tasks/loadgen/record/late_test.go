@@ -104,8 +104,8 @@ func TestShiftsAreWhatLatenessHasDone(t *testing.T) {
 					o.End, o.Out = o.Last, 16
 				}
 				seen.LateEnd = seen.Last - real.Last
-				truth.ok(real)
-				d.ok(seen)
+				truth.addOK(real)
+				d.addOK(seen)
 			}
 			want, got := map[report.Number]bool{}, map[report.Number]bool{}
 			real := map[string]report.Metric{}

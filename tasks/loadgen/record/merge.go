@@ -30,14 +30,14 @@ func Merge(
 	}
 	m := merger{out: out, dirs: dirs, conclude: conclude, sources: map[string]int{}}
 	if conclude == nil {
-		m.conclude = worst
+		m.conclude = mergeChecks
 	}
 	err := m.read()
 	if err == nil {
 		err = m.open(keep)
 	}
 	if err == nil {
-		err = errors.Join(m.stages(), m.close())
+		err = errors.Join(m.mergeStages(), m.close())
 	}
 	if err != nil {
 		return fmt.Errorf("merging shards into %q: %w", out, err)
@@ -91,8 +91,8 @@ func (m *merger) open(keep runplan.Record) (err error) {
 	return err
 }
 
-// stages merges stage by stage, in the order of the first shard.
-func (m *merger) stages() error {
+// mergeStages merges stage by stage, in the order of the first shard.
+func (m *merger) mergeStages() error {
 	for i := range m.results[0] {
 		r, err := m.stage(m.results[0][i].Sample, m.results[0][i].Stage)
 		if err == nil && r == nil {
@@ -125,7 +125,7 @@ func (m *merger) stage(sample, stage int) (*report.StageResult, error) {
 	}
 	shards := m.shards(sample, stage)
 	r := &sum.Result
-	r.Measurement, r.Ended, r.Client = shards[0].Measurement, shards[0].Ended, together(shards)
+	r.Measurement, r.Ended, r.Client = shards[0].Measurement, shards[0].Ended, sumClients(shards)
 	for _, s := range shards {
 		if s.Interrupted {
 			r.Interrupted, r.Ended = true, s.Ended
@@ -148,8 +148,8 @@ func (m *merger) shards(sample, stage int) []report.StageResult {
 	return out
 }
 
-// worst keeps, of the checks of one name, one that did not pass where there is one.
-func worst(_ *Stage, r *report.StageResult, shards []report.StageResult) {
+// mergeChecks keeps, of the checks of one name, one that did not pass where there is one.
+func mergeChecks(_ *Stage, r *report.StageResult, shards []report.StageResult) {
 	for _, s := range shards {
 		for _, c := range s.Checks {
 			i := slices.IndexFunc(r.Checks, func(have report.Check) bool { return have.Name == c.Name })

@@ -52,8 +52,8 @@ func (d *distributions) add(m metric, x float64) {
 	c.add(x)
 }
 
-// sent adds what every request has that was sent, whatever became of it.
-func (d *distributions) sent(o *Outcome) {
+// addSent adds what every request has that was sent, whatever became of it.
+func (d *distributions) addSent(o *Outcome) {
 	d.add(mSchedLag, ms(o.Send-o.Intended-o.QueueWait-o.Dial))
 	d.add(mQueueWait, ms(o.QueueWait))
 	d.add(mDial, ms(o.Dial))
@@ -62,41 +62,41 @@ func (d *distributions) sent(o *Outcome) {
 	}
 }
 
-// ok adds the numbers of a request that ended well.
-func (d *distributions) ok(o *Outcome) {
+// addOK adds the numbers of a request that ended well.
+func (d *distributions) addOK(o *Outcome) {
 	t := d.late.of(o)
 	lag := sentLate(o)
 	d.add(mTTFB, ms(o.FirstByte-o.Send))
-	d.both(mE2E, ms(o.End-o.Send), ms(t.end-o.Send))
-	d.both(mE2EIntended, ms(o.End-o.Intended), ms(o.End-o.Intended-lag))
+	d.addBoth(mE2E, ms(o.End-o.Send), ms(t.end-o.Send))
+	d.addBoth(mE2EIntended, ms(o.End-o.Intended), ms(o.End-o.Intended-lag))
 	if o.In >= 0 {
 		d.add(mTokensIn, float64(o.In))
 	}
 	if o.Out > 0 {
-		d.output(o, t)
+		d.addOutput(o, t)
 	}
 	if o.First < 0 {
 		return
 	}
-	d.both(mTTFT, ms(o.First-o.Send), ms(t.first-o.Send))
-	d.both(mTTFTIntended, ms(o.First-o.Intended), ms(o.First-o.Intended-lag))
-	d.both(mE2ELastToken, ms(o.Last-o.Send), ms(t.last-o.Send))
+	d.addBoth(mTTFT, ms(o.First-o.Send), ms(t.first-o.Send))
+	d.addBoth(mTTFTIntended, ms(o.First-o.Intended), ms(o.First-o.Intended-lag))
+	d.addBoth(mE2ELastToken, ms(o.Last-o.Send), ms(t.last-o.Send))
 	if o.Content >= 0 {
 		content := o.Content - o.LateFirst
 		if o.Content == o.First {
 			content = t.first
 		}
-		d.both(mTTFC, ms(o.Content-o.Send), ms(content-o.Send))
-		d.both(mTTFCIntended, ms(o.Content-o.Intended), ms(o.Content-o.Intended-lag))
+		d.addBoth(mTTFC, ms(o.Content-o.Send), ms(content-o.Send))
+		d.addBoth(mTTFCIntended, ms(o.Content-o.Intended), ms(o.Content-o.Intended-lag))
 	}
-	d.gaps(o, t)
+	d.addGaps(o, t)
 }
 
-// output adds what needs the number of output tokens.
-func (d *distributions) output(o *Outcome, t timely) {
+// addOutput adds what needs the number of output tokens.
+func (d *distributions) addOutput(o *Outcome, t timely) {
 	n := float64(o.Out)
 	d.add(mTokensOut, n)
-	d.both(mNTPOT, ms(o.End-o.Send)/n, ms(t.end-o.Send)/n)
+	d.addBoth(mNTPOT, ms(o.End-o.Send)/n, ms(t.end-o.Send)/n)
 	if seconds := float64(o.End-o.Send) / 1e9; seconds > 0 {
 		d.add(mOutputRateUser, n/seconds)
 		if o.In >= 0 {
@@ -106,16 +106,16 @@ func (d *distributions) output(o *Outcome, t timely) {
 	if o.First < 0 {
 		return
 	}
-	d.both(mTPOTIncl, ms(o.Last-o.Send)/n, ms(t.last-o.Send)/n)
+	d.addBoth(mTPOTIncl, ms(o.Last-o.Send)/n, ms(t.last-o.Send)/n)
 	if o.Out >= 2 {
-		d.both(mTPOT, ms(o.Last-o.First)/(n-1), ms(t.last-t.first)/(n-1))
+		d.addBoth(mTPOT, ms(o.Last-o.First)/(n-1), ms(t.last-t.first)/(n-1))
 	}
 	if k := o.TokensOf(0); k > 1 && o.Out > k {
-		d.both(mTPOTStrict, ms(o.Last-o.First)/(n-float64(k)), ms(t.last-t.first)/(n-float64(k)))
+		d.addBoth(mTPOTStrict, ms(o.Last-o.First)/(n-float64(k)), ms(t.last-t.first)/(n-float64(k)))
 	}
 }
 
-func (d *distributions) gaps(o *Outcome, t timely) {
+func (d *distributions) addGaps(o *Outcome, t timely) {
 	if len(o.Gaps) == 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func (d *distributions) gaps(o *Outcome, t timely) {
 		d.columns[mITLPerceived], d.columns[mITLSmoothed] = d.columns[mITL].clone(), d.columns[mITL].clone()
 	}
 	for i, g := range o.Gaps {
-		d.both(mITL, ms(1000*int64(g)), ms(1000*int64(t.gaps[i])))
+		d.addBoth(mITL, ms(1000*int64(g)), ms(1000*int64(t.gaps[i])))
 	}
 	if !several && d.columns[mITLPerceived] == nil {
 		return
@@ -160,7 +160,7 @@ func (d *distributions) each(f func(names []string, d, timely *report.Distributi
 		if t := d.timely[m]; t != nil {
 			timely = distribution(t, report.Unit(names[0]), other)
 		}
-		if err := d.store.failed(); err != nil {
+		if err := d.store.firstError(); err != nil {
 			return err
 		}
 		if err := f(names, values, timely); err != nil {

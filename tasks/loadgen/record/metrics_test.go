@@ -40,8 +40,8 @@ func TestMetricsOfOneRequest(t *testing.T) {
 	o.Content = first
 	o.End = o.Send + 2_331_290_700
 	d := &distributions{store: new(store)}
-	d.ok(o)
-	d.sent(o)
+	d.addOK(o)
+	d.addSent(o)
 	want := map[string]float64{
 		"ttft": 1014.2987, "ttft_intended": 1015.2987, "ttfc": 1014.2987, "ttfb": 5, "e2e": 2331.2907,
 		"e2e_intended":   2332.2907,
@@ -73,8 +73,8 @@ func TestMetricsOfEventsThatHoldSeveralTokens(t *testing.T) {
 	}
 	four.End, four.Out = 26e6, 12
 	d := &distributions{store: new(store)}
-	d.ok(one)
-	d.ok(four)
+	d.addOK(one)
+	d.addOK(four)
 	tests := []struct {
 		name string
 		n    int64
@@ -100,7 +100,7 @@ func TestWhatDidNotHappenIsAbsent(t *testing.T) {
 	o.Send, o.FirstByte = 0, 1e6
 	o.End, o.Out = 2e6, 1
 	d := &distributions{store: new(store)}
-	d.ok(o)
+	d.addOK(o)
 	got := d.all(t)
 	for _, name := range []string{"ttft", "itl", "itl_perceived", "tpot", "tpot_incl", "e2e_last_token", "ttfc"} {
 		if _, ok := got[name]; ok {

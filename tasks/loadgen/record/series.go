@@ -49,7 +49,7 @@ func (s *series) add(o *Outcome) {
 	if o.First >= 0 {
 		s.ttft.add(uint64(s.place(o.First))<<ttftBits | uint64(min(max(0, o.First-o.Send), 1<<ttftBits-1)))
 	}
-	s.occupy(o.Send, ended(o, s.start+int64(len(s.seconds))*1e9))
+	s.occupy(o.Send, endOf(o, s.start+int64(len(s.seconds))*1e9))
 }
 
 // ttftBits hold a time to first token in nanoseconds: 19 hours.
@@ -74,14 +74,14 @@ func (s *series) finish() []report.Second {
 	for i := range parts {
 		from, to := i*len(s.seconds)/parts, (i+1)*len(s.seconds)/parts
 		if from < to {
-			s.first(sorted(&s.ttft, uint64(from)<<ttftBits, uint64(to)<<ttftBits-1))
+			s.fillFirst(sorted(&s.ttft, uint64(from)<<ttftBits, uint64(to)<<ttftBits-1))
 		}
 	}
 	return s.seconds
 }
 
-// first fills in the times to first token of some seconds, which come in order.
-func (s *series) first(all []uint64) {
+// fillFirst fills in the times to first token of some seconds, which come in order.
+func (s *series) fillFirst(all []uint64) {
 	for len(all) > 0 {
 		second := all[0] >> ttftBits
 		n := 1

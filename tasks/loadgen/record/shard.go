@@ -85,13 +85,13 @@ func (k *kept) open(path string) error {
 	if err != nil {
 		return err
 	}
-	k.span(meta.Stage)
+	k.widen(meta.Stage)
 	k.contents.join(c, meta.Stage.AnchorUnixNS-k.stage.AnchorUnixNS)
 	return nil
 }
 
-// span makes the stage last as long as it and o together.
-func (k *kept) span(o Stage) {
+// widen makes the stage last as long as it and o together.
+func (k *kept) widen(o Stage) {
 	anchor := k.stage.AnchorUnixNS
 	for _, p := range []*int64{&o.Start, &o.End, &o.WindowEnd, &o.DrainEnd} {
 		*p += o.AnchorUnixNS - anchor
@@ -112,8 +112,8 @@ func (k *kept) close() {
 	}
 }
 
-// together returns what several shards know of themselves during one stage.
-func together(shards []report.StageResult) report.Client {
+// sumClients returns what several shards know of themselves during one stage.
+func sumClients(shards []report.StageResult) report.Client {
 	var c report.Client
 	for _, s := range shards {
 		c.CPUSeconds += s.Client.CPUSeconds

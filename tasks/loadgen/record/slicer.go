@@ -61,7 +61,7 @@ func (s *slicer) add(o *Outcome) {
 	}
 	each := tokensPer(o)
 	if o.Send >= 0 {
-		arrivals(o, func(at, k int64) { s.of(at).tokens += float64(k) * each })
+		eachArrival(o, func(at, k int64) { s.of(at).tokens += float64(k) * each })
 	}
 }
 

@@ -107,7 +107,7 @@ func (s *Spill) write() {
 	for b := range s.full {
 		if s.err.Load() == nil {
 			if _, err := s.f.Write(b); err != nil {
-				s.fail(err)
+				s.abort(err)
 			}
 		}
 		if cap(b) > spillBuffer {
@@ -121,7 +121,7 @@ func (s *Spill) write() {
 	}
 }
 
-func (s *Spill) fail(err error) {
+func (s *Spill) abort(err error) {
 	err = fmt.Errorf("spilling requests: %w", err)
 	s.err.Store(&err)
 	close(s.failed)
