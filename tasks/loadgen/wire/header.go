@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// header takes in a line of the head. Only what frames the answer and the few that are recorded are looked at.
-func (p *Parser) header(line []byte) error {
+// takeHeader takes in a line of the head. Only what frames the answer and the few that are recorded are looked at.
+func (p *Parser) takeHeader(line []byte) error {
 	if p.size += len(line); p.size > MaxHead {
 		return fmt.Errorf("%w: head above %d bytes", ErrBadAnswer, MaxHead)
 	}
@@ -33,7 +33,7 @@ func (p *Parser) header(line []byte) error {
 		p.names(name, value, "retry-after", &p.head.RetryAfter, p.last.RetryAfter)
 	case len("content-length"):
 		if is(name, "content-length") {
-			return p.length(value)
+			return p.takeLength(value)
 		}
 	case len("content-encoding"):
 		p.names(name, value, "content-encoding", &p.head.Encoding, p.last.Encoding)
@@ -44,13 +44,13 @@ func (p *Parser) header(line []byte) error {
 		}
 	}
 	if line[0]|0x20 == 'x' {
-		p.pod(name, value)
+		p.takePod(name, value)
 	}
 	return nil
 }
 
-// pod takes in the header that names who answered.
-func (p *Parser) pod(name, value []byte) {
+// takePod takes in the header that names who answered.
+func (p *Parser) takePod(name, value []byte) {
 	for _, pod := range []string{"x-inference-pod", "x-served-by-pod", "x-pod-name"} {
 		p.names(name, value, pod, &p.head.Pod, p.last.Pod)
 	}
@@ -67,7 +67,7 @@ func (p *Parser) names(name, value []byte, want string, to *string, before strin
 	}
 }
 
-func (p *Parser) length(value []byte) error {
+func (p *Parser) takeLength(value []byte) error {
 	n, ok := number(value)
 	if !ok {
 		return fmt.Errorf("%w: content-length %.60q", ErrBadAnswer, value)

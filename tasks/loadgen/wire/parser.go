@@ -136,7 +136,7 @@ func (p *Parser) step(b []byte, to Sink) (int, error) {
 		p.line = append(p.line, line...)
 		line = p.line
 	}
-	err := p.ended(bytes.TrimSuffix(line, []byte("\r")), to)
+	err := p.takeLine(bytes.TrimSuffix(line, []byte("\r")), to)
 	if p.line = p.line[:0]; cap(p.line) > spareLine {
 		p.line = nil
 	}
@@ -157,14 +157,14 @@ func (p *Parser) data(b []byte, to Sink) (int, error) {
 	return n, to.Body(b[:n])
 }
 
-// ended takes in a whole line.
-func (p *Parser) ended(line []byte, to Sink) error {
+// takeLine takes in a whole line.
+func (p *Parser) takeLine(line []byte, to Sink) error {
 	switch p.at {
 	case inStatus:
-		return p.status(line)
+		return p.takeStatus(line)
 	case inHeaders:
 		if len(line) > 0 {
-			return p.header(line)
+			return p.takeHeader(line)
 		}
 		return p.begin(to)
 	case inSize:
@@ -182,7 +182,7 @@ func (p *Parser) ended(line []byte, to Sink) error {
 	return nil
 }
 
-func (p *Parser) status(line []byte) error {
+func (p *Parser) takeStatus(line []byte) error {
 	p.chunk, p.left, p.close = false, 0, true
 	version, rest, _ := bytes.Cut(line, []byte(" "))
 	code, _, _ := bytes.Cut(rest, []byte(" "))
