@@ -84,19 +84,19 @@ func (r *Receiver) Segment(fd int, p []byte, wall int64) (n int, more bool, errn
 	return have, true, 0
 }
 
-// looked is the answer of a peek: how many bytes there are, and the stamp of the last of them.
-type looked struct {
+// peeked is the answer of a peek: how many bytes there are, and the stamp of the last of them.
+type peeked struct {
 	n    int
 	wall int64
 }
 
-func (r *Receiver) peek(fd int, p []byte) (looked, syscall.Errno) {
+func (r *Receiver) peek(fd int, p []byte) (peeked, syscall.Errno) {
 	n, errno := r.Receive(fd, p, unix.MSG_PEEK)
 	if errno == unix.EAGAIN || errno == unix.EINTR {
 		errno = 0
 	}
 	if errno != 0 || n <= 0 {
-		return looked{}, errno
+		return peeked{}, errno
 	}
-	return looked{n, r.Wall()}, 0
+	return peeked{n, r.Wall()}, 0
 }
