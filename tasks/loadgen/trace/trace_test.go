@@ -39,8 +39,8 @@ func lines(t testing.TB, plan runplan.Trace, rows ...string) *Trace {
 	return out
 }
 
-// told writes the requests of a trace: session.turn at ms, idle ms, in>out.
-func told(t *Trace) []string {
+// describe writes the requests of a trace: session.turn at ms, idle ms, in>out.
+func describe(t *Trace) []string {
 	var out []string
 	for i := range t.Requests() {
 		r := &t.Requests()[i]
@@ -96,7 +96,7 @@ func TestFormats(t *testing.T) {
 				"2.0 at 1500 idle 0 50>10"}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) { same(t, tt.file, told(file(t, tt.file, tt.plan)), tt.want) })
+		t.Run(tt.name, func(t *testing.T) { same(t, tt.file, describe(file(t, tt.file, tt.plan)), tt.want) })
 	}
 }
 
@@ -185,7 +185,7 @@ func TestThePlanChooses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			x := lines(t, tt.plan, tt.rows...)
-			same(t, "requests", told(x), tt.want)
+			same(t, "requests", describe(x), tt.want)
 			if x.Read != tt.count {
 				t.Errorf("count %+v, want %+v", x.Read, tt.count)
 			}
@@ -293,7 +293,7 @@ func TestShardsHaveWholeSessions(t *testing.T) {
 
 func TestATraceWithoutTimesHasNoSchedule(t *testing.T) {
 	x := lines(t, runplan.Trace{}, line(0, ""), `{"text_input": "a"}`, `{"text_input": "b"}`)
-	same(t, "requests", told(x), []string{"0.0 at 0 idle 0 10>10", "1.0 at - idle 0 -1>-1", "2.0 at - idle 0 -1>-1"})
+	same(t, "requests", describe(x), []string{"0.0 at 0 idle 0 10>10", "1.0 at - idle 0 -1>-1", "2.0 at - idle 0 -1>-1"})
 	if _, err := x.Schedule(runplan.Stage{}); err == nil ||
 		!strings.Contains(err.Error(), "line 2 of the trace begins a session and has no timestamp") {
 		t.Errorf("error %v", err)
