@@ -172,8 +172,8 @@ func (s *Style) refine(ctx context.Context, count Counter, two int) (int, error)
 	return count(ctx, "", join(s.Words[:2]))
 }
 
-// lead finds words that cost as much at the start of a text, where no space precedes them, as behind others.
-func (s *Style) lead(ctx context.Context, count Counter) error {
+// findLead finds words that cost as much at the start of a text, where no space precedes them, as behind others.
+func (s *Style) findLead(ctx context.Context, count Counter) error {
 	back := " " + join(s.Words[:2])
 	by := map[int][]string{}
 	cheapest := 0

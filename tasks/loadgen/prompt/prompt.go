@@ -48,10 +48,10 @@ func (c *Session) plan() plan {
 		pl.Last = c.turn+1 >= max(1, s.Data.Turns)
 	}
 	if c.turn == 0 && !pl.whole() {
-		pl.prefixed(c.stage.Prefixes)
+		pl.drawPrefix(c.stage.Prefixes)
 	}
-	s.output(&pl)
-	s.input(&pl)
+	s.setOutput(&pl)
+	s.setInput(&pl)
 	if c.turn == 0 && pl.Messages == "" && s.Data.Images != nil && s.Data.Images.Count > 0 {
 		pl.images, pl.inAsked = s.Data.Images.Count, -1
 	}
@@ -76,8 +76,8 @@ const rehearsalIndex = 1 << 20
 // whole says whether the turn stands for the conversation: nothing that was said before is sent with it.
 func (pl *plan) whole() bool { return len(pl.Blocks) > 0 || pl.Messages != "" }
 
-// prefixed draws a shared prefix, where there are any.
-func (pl *plan) prefixed(buckets []runplan.Prefix) {
+// drawPrefix draws a shared prefix, where there are any.
+func (pl *plan) drawPrefix(buckets []runplan.Prefix) {
 	if len(buckets) == 0 {
 		return
 	}
@@ -87,8 +87,8 @@ func (pl *plan) prefixed(buckets []runplan.Prefix) {
 	}
 }
 
-// input settles the length of the prompt.
-func (s *Source) input(pl *plan) {
+// setInput settles the length of the prompt.
+func (s *Source) setInput(pl *plan) {
 	if pl.Text != "" || pl.Messages != "" {
 		return
 	}
@@ -115,8 +115,8 @@ func (s *Source) input(pl *plan) {
 // defaultInput is the length of a prompt that nothing is said about.
 const defaultInput = 1000
 
-// output settles the length of the answer.
-func (s *Source) output(pl *plan) {
+// setOutput settles the length of the answer.
+func (s *Source) setOutput(pl *plan) {
 	out := pl.Out
 	if out <= 0 {
 		out = s.length(pl, purposeOutput, s.Data.Output, s.Data.FirstOutput)

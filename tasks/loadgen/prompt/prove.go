@@ -57,7 +57,7 @@ func (s *Source) correct(ctx context.Context, count Counter, checks []Check, exa
 		case low == high:
 			s.Style.Overhead += low
 		case exact && len(s.Style.Leads) == 0:
-			if err := s.Style.lead(ctx, count); err != nil {
+			if err := s.Style.findLead(ctx, count); err != nil {
 				return false, err
 			}
 			if len(s.Style.Leads) == 0 {

@@ -32,7 +32,7 @@ func (c *Session) Next(buf, answer []byte) Prompt {
 		c.past = c.past[:0]
 		c.hash.Reset()
 	} else if len(c.past) > 0 {
-		c.answered(answer)
+		c.addAnswer(answer)
 	}
 	p := pl.prompt()
 	p.Adapter = c.adapter
@@ -47,8 +47,8 @@ func (c *Session) Next(buf, answer []byte) Prompt {
 // textBorder is hashed between two texts.
 const textBorder = "\x00"
 
-// answered adds the answer to what has been said.
-func (c *Session) answered(answer []byte) {
+// addAnswer adds the answer to what has been said.
+func (c *Session) addAnswer(answer []byte) {
 	l := &c.source.layout
 	c.past = append(append(c.past, l.between...), l.assistant.before...)
 	_, _ = c.hash.WriteString(textBorder)

@@ -42,7 +42,7 @@ type head struct {
 // NewStyle returns the style for the body of api, before the server has been asked anything.
 func NewStyle(model string, api runplan.API) (Style, error) {
 	s := Style{Words: Words(), PerWord: 1, Exact: api.ExactOutput, model: model, api: api, given: map[string]bool{}}
-	s.names()
+	s.setNames()
 	for key, value := range api.Body {
 		if key == s.Field || key == "stream" {
 			return Style{}, fmt.Errorf("load.api.body.%s belongs to the generator and cannot be set", key)
@@ -68,8 +68,8 @@ func NewStyle(model string, api runplan.API) (Style, error) {
 	return s, nil
 }
 
-// names sets what the fields of this kind of API are called.
-func (s *Style) names() {
+// setNames sets what the fields of this kind of API are called.
+func (s *Style) setNames() {
 	switch s.api.Type {
 	case runplan.APIEmbeddings:
 		s.Field, s.Exact = "input", false
