@@ -180,5 +180,5 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next says that a record has ended.
-func (b *bounded) next() { b.left = maxRecord }
+// endRecord says that a record has ended.
+func (b *bounded) endRecord() { b.left = maxRecord }

@@ -77,7 +77,7 @@ func parseShareGPT(r io.Reader, add func(row) error) error {
 		}
 	}
 	for n := 1; !list || dec.More(); n++ {
-		b.next()
+		b.endRecord()
 		var c conversation
 		if err := dec.Decode(&c); errors.Is(err, io.EOF) && !list {
 			return nil

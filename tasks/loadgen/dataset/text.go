@@ -74,7 +74,7 @@ func parseCSV(r io.Reader, want columns, add func(row) error) error {
 	}
 	p, o := slices.Index(names, prompt), slices.Index(names, output)
 	for {
-		b.next()
+		b.endRecord()
 		cells, err := in.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
