@@ -125,7 +125,7 @@ type call struct {
 func (c *Client) do(ctx context.Context, what string, req call, out any) error {
 	deadline := time.Now().Add(c.Patience)
 	for tries := 1; ; tries++ {
-		err := c.once(ctx, req, out)
+		err := c.tryOnce(ctx, req, out)
 		if err == nil {
 			return nil
 		}
@@ -150,7 +150,7 @@ func backoff(tries int) time.Duration {
 // maxAnswer bounds what is read of an answer: the largest are pages of what was pushed, to check it.
 const maxAnswer = 64 << 20
 
-func (c *Client) once(ctx context.Context, req call, out any) error {
+func (c *Client) tryOnce(ctx context.Context, req call, out any) error {
 	var body io.Reader
 	var size int64
 	if req.body != nil {
@@ -166,7 +166,7 @@ func (c *Client) once(ctx context.Context, req call, out any) error {
 	if err != nil {
 		return &APIError{Text: err.Error()}
 	}
-	c.dress(r, req.contentType, size)
+	c.setHeaders(r, req.contentType, size)
 	resp, err := c.HTTP.Do(r)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (c *Client) once(ctx context.Context, req call, out any) error {
 	return nil
 }
 
-func (c *Client) dress(r *http.Request, contentType string, size int64) {
+func (c *Client) setHeaders(r *http.Request, contentType string, size int64) {
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 		r.ContentLength = size

@@ -14,8 +14,8 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// finalPatience is how long finalize waits for a server that is away: push has waited for longer.
-const finalPatience = 15 * time.Second
+// finalizeTimeout is how long finalize waits for a server that is away: push has waited for longer.
+const finalizeTimeout = 15 * time.Second
 
 // finalize gives a run that push has begun and not ended its true status. The run of a load generator that was killed,
 // to which no task came after it, gets its report here, and is pushed. It is bounded and never fails the Pipeline: a
@@ -24,7 +24,7 @@ func finalize(ctx context.Context, s step.Streams, o Options, plan *runplan.RunP
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
 	if client != nil {
-		client.Patience = min(client.Patience, finalPatience)
+		client.Patience = min(client.Patience, finalizeTimeout)
 	}
 	if err := settle(ctx, s, o, plan, client); err != nil {
 		fmt.Fprintf(s.Err, "mlflow-push: %v\n", err)

@@ -67,7 +67,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 		return err
 	}
 	if args[0] == contract.StepVerdict {
-		return verdict(o.RunDir)
+		return exitByVerdict(o.RunDir)
 	}
 	o.Parent = s.Env(contract.EnvMLflowParent)
 	plan = plan.On(s.Env(contract.EnvTarget))
@@ -100,8 +100,8 @@ func push(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan,
 	return publish(o.URLResult, there.URL)
 }
 
-// verdict exits by the verdict: it is the last step of a run, and what turns it red.
-func verdict(runDir string) error {
+// exitByVerdict exits by the verdict: it is the last step of a run, and what turns it red.
+func exitByVerdict(runDir string) error {
 	end, err := report.ReadVerdict(runDir)
 	if err != nil {
 		return err
