@@ -51,16 +51,16 @@ func Secure(t *http.Transport, api runplan.API) (http.RoundTripper, error) {
 	if t.TLSClientConfig, err = Config(api); err != nil {
 		return nil, err
 	}
-	return &secured{Transport: t, api: api}, nil
+	return &explainingTransport{Transport: t, api: api}, nil
 }
 
-type secured struct {
+type explainingTransport struct {
 	*http.Transport
 	api runplan.API
 }
 
 // RoundTrip implements http.RoundTripper.
-func (s *secured) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s *explainingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := s.Transport.RoundTrip(req)
 	if why := Explain(address(req.URL), s.api, err); why != nil {
 		return nil, why
