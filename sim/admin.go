@@ -46,7 +46,7 @@ func (s *Server) Stats() Stats {
 }
 
 // ResetLateness starts the distribution of lateness over.
-func (s *Server) ResetLateness() { s.stats.latenessFine.Store(&fine{}) }
+func (s *Server) ResetLateness() { s.stats.latenessFine.Store(&fineHistogram{}) }
 
 // admin serves what is under /sim/. These endpoints need no API key and answer during a freeze.
 func (x *exchange) admin() bool {

@@ -13,8 +13,8 @@ import (
 	"bflow.dev/bflow/sim/pace"
 )
 
-// maxAge bounds how long before our read a kernel stamp can be; beyond it the wall clock was set.
-const maxAge = 10 * time.Second
+// maxStampAge bounds how long before our read a kernel stamp can be; beyond it the wall clock was set.
+const maxStampAge = 10 * time.Second
 
 // receiver reads a connection and keeps when the kernel received the last segment of each read.
 type receiver struct {
@@ -108,7 +108,7 @@ func (r *receiver) stampAge(now time.Time) time.Duration {
 	}
 	sec := int64(binary.NativeEndian.Uint64(r.oob[head:]))
 	nsec := int64(binary.NativeEndian.Uint64(r.oob[head+8:]))
-	if age := now.Sub(time.Unix(sec, nsec)); age > 0 && age < maxAge {
+	if age := now.Sub(time.Unix(sec, nsec)); age > 0 && age < maxStampAge {
 		return age
 	}
 	return 0

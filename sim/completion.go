@@ -18,27 +18,27 @@ func (x *exchange) complete(route wire.Route) bool {
 	rec := x.record()
 	p, err := x.params.Params(x.req.Body, route.API)
 	if err == nil {
-		err = follow(route, p)
+		err = applyRoute(route, p)
 	}
 	if err != nil {
 		param, message := invalidParam(err)
-		return x.refused(rec, 400, param, message)
+		return x.refuse(rec, 400, param, message)
 	}
 	name, ok := x.srv.modelName(p.Model)
 	rec.Model, rec.Stream = p.Model, p.Stream
 	if !ok {
-		return x.refused(rec, 404, "model", "The model "+quoted(name)+" does not exist.")
+		return x.refuse(rec, 404, "model", "The model "+quoted(name)+" does not exist.")
 	}
 	rec.PromptTokens = p.CountTokens()
 	want, finish, err := x.outputLen(p, rec.PromptTokens)
 	if err != nil {
 		param, message := invalidParam(err)
-		return x.refused(rec, 400, param, message)
+		return x.refuse(rec, 400, param, message)
 	}
 	rec.AskedTokens = want
 	h := x.srv.faults.draw(rec.Number, rec.Arrival)
 	rec.Faults = h.kinds()
-	if ok, answered := x.spoiled(rec, h); answered {
+	if ok, answered := x.applyFaults(rec, h); answered {
 		return ok
 	}
 	s := x.stream(rec, p, name)
@@ -53,8 +53,8 @@ func (x *exchange) complete(route wire.Route) bool {
 	return x.submit(s, h)
 }
 
-// follow puts into p what the path says.
-func follow(route wire.Route, p *wire.Params) error {
+// applyRoute puts into p what the path says.
+func applyRoute(route wire.Route, p *wire.Params) error {
 	switch route.API {
 	case wire.Triton:
 		p.Model, p.Stream = route.Model, route.Stream
@@ -167,35 +167,35 @@ func (x *exchange) submit(s *stream, h hits) bool {
 	if h.has(runplan.FaultRoleFirst) && !s.whole {
 		now := x.srv.clock.Now()
 		if !s.send(s.appendStart(nil, now), now, false) {
-			x.over(s.rec, StatusCancelled)
+			x.closeRecord(s.rec, StatusCancelled)
 			return false
 		}
 	}
 	x.running = s
-	x.srv.stats.accepted(s.rec)
+	x.srv.stats.countAccepted(s.rec)
 	if x.srv.immediate {
-		return x.flooded(s)
+		return x.sendAtOnce(s)
 	}
 	x.srv.pacer.Submit(s.rec.Arrival, &s.seq)
 	return true
 }
 
-// refused answers with an error and closes the record.
-func (x *exchange) refused(rec *Record, status int, param, message string, lines ...string) bool {
+// refuse answers with an error and closes the record.
+func (x *exchange) refuse(rec *Record, status int, param, message string, lines ...string) bool {
 	rec.HTTPStatus, rec.Error, rec.FirstByte = status, message, x.srv.clock.Now()
 	ok := x.write(x.ans.Plain(status, "application/json", x.ans.Error(status, param, message), lines...))
-	x.over(rec, StatusFailed)
+	x.closeRecord(rec, StatusFailed)
 	return ok
 }
 
-// over closes the record of a request that never reached the pacer.
-func (x *exchange) over(rec *Record, status string) {
+// closeRecord closes the record of a request that never reached the pacer.
+func (x *exchange) closeRecord(rec *Record, status string) {
 	rec.Status, rec.End = status, x.srv.clock.Now()
 	x.srv.truth.add(rec)
 }
 
-// spoiled applies the faults that leave no answer to pace.
-func (x *exchange) spoiled(rec *Record, h hits) (ok, answered bool) {
+// applyFaults applies the faults that leave no answer to pace.
+func (x *exchange) applyFaults(rec *Record, h hits) (ok, answered bool) {
 	for _, refusal := range []struct {
 		kind   string
 		status int
@@ -203,15 +203,15 @@ func (x *exchange) spoiled(rec *Record, h hits) (ok, answered bool) {
 		{runplan.FaultHTTP400, 400}, {runplan.FaultHTTP500, 500}, {runplan.FaultHTTP503, 503},
 	} {
 		if h.has(refusal.kind) {
-			return x.refused(rec, refusal.status, "", errorText), true
+			return x.refuse(rec, refusal.status, "", errorText), true
 		}
 	}
 	switch {
 	case h.has(runplan.FaultHTTP429):
-		return x.refused(rec, 429, "", errorText, "Retry-After: 1\r\n"), true
+		return x.refuse(rec, 429, "", errorText, "Retry-After: 1\r\n"), true
 	case h.has(runplan.FaultResetReused) && x.served > 0:
 		x.abort = true
-		x.over(rec, StatusReset)
+		x.closeRecord(rec, StatusReset)
 		return false, true
 	}
 	return false, false
@@ -230,7 +230,7 @@ func (x *exchange) empty(s *stream) bool {
 	}
 	s.rec.HTTPStatus, s.rec.FirstByte = 200, now
 	ok := x.write(b)
-	x.over(s.rec, StatusEmpty)
+	x.closeRecord(s.rec, StatusEmpty)
 	return ok && !s.closing
 }
 

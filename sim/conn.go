@@ -13,8 +13,8 @@ import (
 	"bflow.dev/bflow/sim/wire"
 )
 
-// past is a deadline that ends a blocked read at once.
-func past() time.Time { return time.Unix(1, 0) }
+// pastDeadline is a deadline that ends a blocked read at once.
+func pastDeadline() time.Time { return time.Unix(1, 0) }
 
 // conn is one connection. Its goroutine reads requests and writes short answers; while a stream runs, only the
 // pacer's thread writes, and the goroutine waits for the next request or for the client to leave.
@@ -77,10 +77,10 @@ func (c *conn) next() bool {
 	_, err := c.r.Peek(1)
 	read, arrival := c.in.read, c.in.arrival // before the rest of the request is read
 	if err != nil {
-		c.settle(true)
+		c.waitForStream(true)
 		return false
 	}
-	if c.settle(false); c.ending.Load() {
+	if c.waitForStream(false); c.ending.Load() {
 		return false
 	}
 	req := &c.req
@@ -99,8 +99,8 @@ func (c *conn) next() bool {
 	return ok && !req.Close && !c.ending.Load()
 }
 
-// settle waits until the last stream is over; gone means that its client is.
-func (c *conn) settle(gone bool) {
+// waitForStream waits until the last stream is over; gone means that its client is.
+func (c *conn) waitForStream(gone bool) {
 	if c.running == nil {
 		return
 	}
@@ -146,7 +146,7 @@ func (c *conn) pause(d time.Duration) {
 // interrupt ends the read that the goroutine of c is in. It may be called by any goroutine.
 func (c *conn) interrupt() {
 	c.ending.Store(true)
-	_ = c.nc.SetDeadline(past())
+	_ = c.nc.SetDeadline(pastDeadline())
 }
 
 func (c *conn) close() {

@@ -44,8 +44,8 @@ func (x *exchange) fail(status int, param, message string) bool {
 	return x.write(x.ans.JSON(status, x.ans.Error(status, param, message)))
 }
 
-// served returns the names of the models that are served now.
-func (s *Server) served() []string {
+// servedModels returns the names of the models that are served now.
+func (s *Server) servedModels() []string {
 	if _, wrong := s.faults.server(runplan.FaultWrongModel, s.clock.Now()); !wrong {
 		return s.cfg.Models
 	}
@@ -58,7 +58,7 @@ func (s *Server) served() []string {
 
 // modelName returns the name to answer with for a request that asks for name; false = it is not served.
 func (s *Server) modelName(name string) (string, bool) {
-	served := s.served()
+	served := s.servedModels()
 	if name == "" {
 		return served[0], true
 	}
@@ -80,7 +80,7 @@ func (x *exchange) models() bool {
 		Object string      `json:"object"`
 		Data   []modelCard `json:"data"`
 	}{Object: "list"}
-	for _, name := range s.served() {
+	for _, name := range s.servedModels() {
 		list.Data = append(list.Data, modelCard{
 			ID: name, Object: "model", Created: wire.Started(s.clock.Wall(s.begun)), OwnedBy: "sim",
 			Root: s.cfg.Models[0], MaxModelLen: s.cfg.MaxModelLen,
@@ -138,7 +138,7 @@ func (x *exchange) tritonModel(model, verb string) bool {
 func (x *exchange) info() bool {
 	limit := x.srv.cfg.MaxModelLen
 	return x.json(map[string]any{
-		"model_id": x.srv.served()[0], "max_input_tokens": limit - 1, "max_total_tokens": limit,
+		"model_id": x.srv.servedModels()[0], "max_input_tokens": limit - 1, "max_total_tokens": limit,
 		"max_concurrent_requests": 4096, "version": "3.3.7+sim", "router": "text-generation-router",
 	})
 }

@@ -58,24 +58,24 @@ func newPage(model string) *page {
 	return &page{labels: `engine="0",model_name=` + strconv.Quote(model)}
 }
 
-func (p *page) family(name, kind, help string) {
+func (p *page) writeFamily(name, kind, help string) {
 	fmt.Fprintf(p, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
 
-func (p *page) value(name, kind, help string, v float64) {
-	p.family(name, kind, help)
-	p.sample(name, "", v)
+func (p *page) writeValue(name, kind, help string, v float64) {
+	p.writeFamily(name, kind, help)
+	p.writeSample(name, "", v)
 }
 
-// sample writes one series; labels begin with a comma.
-func (p *page) sample(name, labels string, v float64) {
+// writeSample writes one series; labels begin with a comma.
+func (p *page) writeSample(name, labels string, v float64) {
 	fmt.Fprintf(p, "%s{%s%s} %s\n", name, p.labels, labels, number(v))
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-func (p *page) histogram(name, help string, h *histogram) {
-	p.family(name, "histogram", help)
+func (p *page) writeHistogram(name, help string, h *histogram) {
+	p.writeFamily(name, "histogram", help)
 	total := int64(0)
 	for i := range h.counts {
 		total += h.counts[i].Load()
@@ -84,8 +84,8 @@ func (p *page) histogram(name, help string, h *histogram) {
 			// dividing by the inverse gives 0.3, where multiplying gives 0.30000000000000004
 			le = number(float64(h.bounds[i]) / math.Round(1/h.scale))
 		}
-		p.sample(name+"_bucket", `,le="`+le+`"`, float64(total))
+		p.writeSample(name+"_bucket", `,le="`+le+`"`, float64(total))
 	}
-	p.sample(name+"_sum", "", float64(h.sum.Load())*h.scale)
-	p.sample(name+"_count", "", float64(total))
+	p.writeSample(name+"_sum", "", float64(h.sum.Load())*h.scale)
+	p.writeSample(name+"_count", "", float64(total))
 }

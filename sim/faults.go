@@ -87,7 +87,7 @@ func (fs *faults) draw(n, now int64) hits {
 	defer fs.mu.RUnlock()
 	var h hits
 	for i, w := range fs.windows {
-		if w.ofServer() || !w.open(now) || !lucky(fs.seed, uint64(i), uint64(n), w.Share) {
+		if w.ofServer() || !w.open(now) || !isHit(fs.seed, uint64(i), uint64(n), w.Share) {
 			continue
 		}
 		if h == nil {
@@ -133,8 +133,8 @@ func (w window) duration(other time.Duration) time.Duration {
 	return other
 }
 
-// lucky tells whether share, of which 0 means all, hits request n.
-func lucky(seed, fault, n uint64, share float64) bool {
+// isHit tells whether share, of which 0 means all, hits request n.
+func isHit(seed, fault, n uint64, share float64) bool {
 	return share == 0 || float64(mix(seed^mix(fault<<32^n))>>11)/(1<<53) < share
 }
 

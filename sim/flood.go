@@ -10,13 +10,13 @@ func (c Config) immediate() bool {
 // floodEvents is the number of events per send of a flood.
 const floodEvents = 100
 
-// flooded sends the whole answer, and keeps what it was made in for the next one.
-func (x *exchange) flooded(s *stream) bool {
+// sendAtOnce sends the whole answer, and keeps what it was made in for the next one.
+func (x *exchange) sendAtOnce(s *stream) bool {
 	s.flood()
 	if !s.over { // a fault that never ends
 		return true
 	}
-	x.settle(false)
+	x.waitForStream(false)
 	x.prefix, x.spare = s.ans.Lent(), s
 	return !s.closing && !x.ending.Load()
 }

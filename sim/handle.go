@@ -28,7 +28,7 @@ func (c *conn) handle(req *wire.Request, read, arrival int64) bool {
 		route, forModel = wire.RouteOf(req.Path)
 		x.ans.API = route.API
 	}
-	if status, message := x.barred(); status != 0 {
+	if status, message := x.whyUnavailable(); status != 0 {
 		return x.fail(status, "", message)
 	}
 	if forModel {
@@ -77,8 +77,8 @@ func (c *conn) thaw() {
 	}
 }
 
-// barred returns why the request is not served, status 0 when it is.
-func (x *exchange) barred() (status int, message string) {
+// whyUnavailable returns why the request is not served, status 0 when it is.
+func (x *exchange) whyUnavailable() (status int, message string) {
 	s := x.srv
 	now := s.clock.Now()
 	if x.req.Path == "/metrics" {

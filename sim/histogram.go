@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// fine is a log-linear histogram of nanoseconds with a relative error of at most 1/64, safe for one writer and any
-// number of readers.
-type fine struct {
+// fineHistogram is a log-linear histogram of nanoseconds with a relative error of at most 1/64, safe for one writer and
+// any number of readers.
+type fineHistogram struct {
 	counts [64 * 64]atomic.Int64
 	n, max atomic.Int64
 }
@@ -30,7 +30,7 @@ func slotMax(i int) int64 {
 	return (int64(i%64)+65)<<shift - 1
 }
 
-func (f *fine) add(v int64) {
+func (f *fineHistogram) add(v int64) {
 	v = max(v, 0)
 	f.counts[slot(v)].Add(1)
 	f.n.Add(1)
@@ -40,7 +40,7 @@ func (f *fine) add(v int64) {
 }
 
 // quantile returns an upper bound of the q-quantile, 0 where there is no value.
-func (f *fine) quantile(q float64) int64 {
+func (f *fineHistogram) quantile(q float64) int64 {
 	n := f.n.Load()
 	rank := int64(q * float64(n))
 	for i := range f.counts {

@@ -29,7 +29,7 @@ func startHTTP2(s *Server) *http2 {
 	quiet := log.New(io.Discard, "", 0)
 	engine := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "engine" },
-		Transport:     &http.Transport{DialContext: s.pair, DisableCompression: true, MaxIdleConnsPerHost: 1024},
+		Transport:     &http.Transport{DialContext: s.openPair, DisableCompression: true, MaxIdleConnsPerHost: 1024},
 		FlushInterval: -1,
 		ErrorLog:      quiet,
 	}
@@ -74,8 +74,8 @@ func (h *http2) Close() error {
 	return nil
 }
 
-// pair opens a connection to the engine itself.
-func (s *Server) pair(context.Context, string, string) (net.Conn, error) {
+// openPair opens a connection to the engine itself.
+func (s *Server) openPair(context.Context, string, string) (net.Conn, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("opening a socket pair: %w", err)

@@ -133,7 +133,7 @@ func TestTheFineHistogramIsWithinItsError(t *testing.T) {
 			t.Errorf("%d lies in a slot up to %d", v, top)
 		}
 	}
-	var f fine
+	var f fineHistogram
 	for v := range int64(10_000) {
 		f.add(v)
 	}

@@ -163,14 +163,14 @@ func (s *Server) Inject(f runplan.Fault, zero int64) {
 	kind, _ := f.Split()
 	switch kind {
 	case runplan.FaultFreeze:
-		s.at(zero+int64(f.After), func() { s.pacer.Freeze(f.Duration.D()) })
+		s.callAt(zero+int64(f.After), func() { s.pacer.Freeze(f.Duration.D()) })
 	case runplan.FaultCrash:
-		s.at(zero+int64(f.After), s.crash)
+		s.callAt(zero+int64(f.After), s.crash)
 	}
 }
 
-// at calls f at the monotonic time when.
-func (s *Server) at(when int64, f func()) {
+// callAt calls f at the monotonic time when.
+func (s *Server) callAt(when int64, f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timers = append(s.timers, time.AfterFunc(time.Duration(when-s.clock.Now()), func() {

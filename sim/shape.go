@@ -88,7 +88,7 @@ func (s *stream) strike() {
 		s.send(s.ans.AppendError(nil, errorText), now, true)
 		s.close(StatusFailed, now)
 	case s.whole: // truncated: the length in the header promises more
-		b := s.ans.Whole(s.ending(now))
+		b := s.ans.Whole(s.endEvent(now))
 		s.send(b[:len(b)-s.seq.Want], now, true)
 		s.closing = true
 		s.close(StatusTruncated, now)

@@ -5,7 +5,7 @@ import "sync/atomic"
 // stats are the counters and histograms that the engine exports. Those of single tokens are written by the pacer's
 // thread alone, except for answers that need no pacing.
 type stats struct {
-	latenessFine atomic.Pointer[fine] // of every send, ns; replaced to start over
+	latenessFine atomic.Pointer[fineHistogram] // of every send, ns; replaced to start over
 	lateness     *histogram
 	events       atomic.Int64 // sends with tokens
 	blocked      atomic.Int64
@@ -43,18 +43,18 @@ func newStats(modelLen int) *stats {
 		queue: requests(), prefill: requests(), decode: requests(), inference: requests(),
 		promptLen: newCounts(modelLen), outputLen: newCounts(modelLen), maxTokens: newCounts(modelLen), nn: newCounts(20),
 	}
-	st.latenessFine.Store(&fine{})
+	st.latenessFine.Store(&fineHistogram{})
 	return st
 }
 
-// accepted notes a request that goes to the model.
-func (st *stats) accepted(r *Record) {
+// countAccepted notes a request that goes to the model.
+func (st *stats) countAccepted(r *Record) {
 	st.maxTokens.observe(int64(r.AskedTokens))
 	st.nn.observe(1)
 }
 
-// tokens notes n new tokens of s at the time now.
-func (st *stats) tokens(s *stream, n int, now int64) {
+// countTokens notes n new tokens of s at the time now.
+func (st *stats) countTokens(s *stream, n int, now int64) {
 	st.generation.Add(int64(n))
 	if s.lastToken == 0 {
 		s.firstToken = now
@@ -66,15 +66,15 @@ func (st *stats) tokens(s *stream, n int, now int64) {
 	s.lastToken = now
 }
 
-// sent notes a send that was late by ns.
-func (st *stats) sent(ns int64) {
+// countSend notes a send that was late by ns.
+func (st *stats) countSend(ns int64) {
 	st.events.Add(1)
 	st.lateness.observe(max(ns, 0))
 	st.latenessFine.Load().add(ns)
 }
 
-// finished notes the end of a request that was given to the model.
-func (st *stats) finished(s *stream) {
+// countFinished notes the end of a request that was given to the model.
+func (st *stats) countFinished(s *stream) {
 	r := s.rec
 	switch {
 	case r.Status == StatusCancelled || r.Status == StatusReset:

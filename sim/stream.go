@@ -57,7 +57,7 @@ func (s *stream) Tokens(n int, due int64) bool {
 // make counts n more tokens as made now.
 func (s *stream) make(n int, now int64) {
 	s.made += n
-	s.srv.stats.tokens(s, n, now)
+	s.srv.stats.countTokens(s, n, now)
 }
 
 // deliver sends all tokens that were not sent yet, and with the last of them the end of the answer.
@@ -66,7 +66,7 @@ func (s *stream) deliver(due, now int64) bool {
 	if !s.inline {
 		late = now - s.srv.pacer.Real(due)
 	}
-	s.srv.stats.sent(late)
+	s.srv.stats.countSend(late)
 	s.rec.LatenessMax = max(s.rec.LatenessMax, late)
 	last := s.end == endWell && s.made == s.seq.Want
 	s.ans.Cached = s.seq.Cached
@@ -76,11 +76,11 @@ func (s *stream) deliver(due, now int64) bool {
 		b = s.appendEvents(b, now, last)
 		*s.scratch = b
 	case last:
-		b = s.ans.Whole(s.ending(now))
+		b = s.ans.Whole(s.endEvent(now))
 	}
 	s.sent = s.made
 	if !s.send(b, now, last) {
-		s.close(s.lost(), now)
+		s.close(s.lostStatus(), now)
 		return false
 	}
 	if last {
@@ -131,10 +131,10 @@ func (s *stream) appendStart(b []byte, now int64) []byte {
 }
 
 func (s *stream) appendFinish(b []byte, now int64) []byte {
-	return s.ans.AppendFinish(b, s.ending(now))
+	return s.ans.AppendFinish(b, s.endEvent(now))
 }
 
-func (s *stream) ending(now int64) wire.End {
+func (s *stream) endEvent(now int64) wire.End {
 	return wire.End{
 		Output: s.seq.Want, Reasoning: s.reasoning, Finish: s.finish, Usage: s.usage, NoDone: s.noDone, Now: now,
 	}
@@ -151,11 +151,11 @@ func (s *stream) cancel(now int64) {
 		return
 	}
 	s.srv.model.Remove(now, &s.seq)
-	s.close(s.lost(), s.srv.clock.Now())
+	s.close(s.lostStatus(), s.srv.clock.Now())
 }
 
-// lost is the status of an answer that nobody reads to its end: the client has left, or the server is closing.
-func (s *stream) lost() string {
+// lostStatus is the status of an answer that nobody reads to its end: the client has left, or the server is closing.
+func (s *stream) lostStatus() string {
 	select {
 	case <-s.srv.closing:
 		return StatusReset
@@ -171,22 +171,22 @@ func (s *stream) close(status string, now int64) {
 	}
 	s.over = true
 	s.rec.Status, s.rec.End = status, now
-	s.rec.Started = s.started()
+	s.rec.Started = s.startTime()
 	s.rec.CachedTokens, s.rec.OutputTokens = s.seq.Cached, s.sent
 	if status == StatusComplete || status == StatusEncoded {
 		s.rec.FinishReason = s.finish
 	}
-	s.srv.stats.finished(s)
+	s.srv.stats.countFinished(s)
 	s.srv.truth.add(s.rec)
 	if s.closing {
 		s.c.ending.Store(true)
-		_ = s.c.nc.SetReadDeadline(past())
+		_ = s.c.nc.SetReadDeadline(pastDeadline())
 	}
 	s.c.done <- struct{}{}
 }
 
-// started returns when the request left the queue, 0 where it never did.
-func (s *stream) started() int64 {
+// startTime returns when the request left the queue, 0 where it never did.
+func (s *stream) startTime() int64 {
 	if s.inline || s.seq.Started == 0 {
 		return s.seq.Started
 	}

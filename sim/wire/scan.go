@@ -117,7 +117,7 @@ func (s *scanner) text() []byte {
 			s.at++
 			return s.data[start : s.at-1]
 		case c == '\\':
-			return s.escaped(start)
+			return s.finishEscaped(start)
 		case c < ' ':
 			s.fail("control character in a string")
 			return nil
@@ -127,8 +127,8 @@ func (s *scanner) text() []byte {
 	return nil
 }
 
-// escaped goes on with a string at its first backslash.
-func (s *scanner) escaped(start int) []byte {
+// finishEscaped goes on with a string at its first backslash.
+func (s *scanner) finishEscaped(start int) []byte {
 	out := append(make([]byte, 0, 2*(s.at-start)+64), s.data[start:s.at]...)
 	for s.at < len(s.data) {
 		c := s.data[s.at]
@@ -137,7 +137,7 @@ func (s *scanner) escaped(start int) []byte {
 		case c == '"':
 			return out
 		case c == '\\':
-			out = s.escape(out)
+			out = s.appendEscape(out)
 		case c < ' ':
 			s.fail("control character in a string")
 		default:
@@ -148,7 +148,7 @@ func (s *scanner) escaped(start int) []byte {
 	return nil
 }
 
-func (s *scanner) escape(out []byte) []byte {
+func (s *scanner) appendEscape(out []byte) []byte {
 	if s.at >= len(s.data) {
 		s.fail("string without an end")
 		return out
