@@ -102,7 +102,7 @@ func (s *Stop) InFlight(at, n float64) string {
 		return ""
 	}
 	s.saturated.inFlight.add(at, n)
-	if !s.saturated.seen(at) {
+	if !s.saturated.isSaturated(at) {
 		return ""
 	}
 	s.found = true

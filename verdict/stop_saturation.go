@@ -29,7 +29,7 @@ func newSaturation(r runplan.StopRule) saturation {
 	}
 }
 
-func (s *saturation) seen(at float64) bool {
+func (s *saturation) isSaturated(at float64) bool {
 	if at < s.minSeconds || s.inFlight.len() < s.minSize || s.ttft.len() < s.minSize {
 		return false
 	}
