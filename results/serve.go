@@ -151,8 +151,8 @@ const (
 	whySignal = "it was asked to end"
 )
 
-// quiet is how long a server that was told to end by a signal waits for somebody who still wants something.
-const quiet = 10 * time.Second
+// idleGrace is how long a server that was told to end by a signal waits for somebody who still wants something.
+const idleGrace = 10 * time.Second
 
 // serving is how long a server goes on.
 type serving struct {
@@ -174,14 +174,14 @@ func (v serving) run(ctx context.Context, l net.Listener, h http.Handler) (strin
 		case err := <-failed:
 			return "", err
 		case <-watch.over:
-			why = fmt.Sprintf("no request arrived for %s", watch.patience())
+			why = fmt.Sprintf("no request arrived for %s", watch.limit())
 		case <-v.told:
 			why = whyTold
 		case <-late:
 			why = whySignal
 		case <-signal:
 			signal, late = nil, time.After(v.linger)
-			watch.shorten(min(v.idle, quiet))
+			watch.shorten(min(v.idle, idleGrace))
 		}
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -223,7 +223,7 @@ func (w *idle) stop() {
 	w.timer.Stop()
 }
 
-func (w *idle) patience() time.Duration {
+func (w *idle) limit() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.after

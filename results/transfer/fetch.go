@@ -28,10 +28,10 @@ const (
 	filesAtOnce  = 4
 	piecesAtOnce = 4               // of one file; with 8 MiB each a transfer holds some 150 MiB at most
 	usualPiece   = 8 << 20         // bytes of one request
-	pieceTime    = 2 * time.Minute // one piece over a slow line; a connection that says nothing is given up then
+	pieceTimeout = 2 * time.Minute // one piece over a slow line; a connection that says nothing is given up then
 	// with the pauses between them half a minute: an API server takes that long to come back
-	usualTries   = 8
-	questionTime = 10 * time.Minute // a checksum of a large file on a slow disk
+	usualTries     = 8
+	requestTimeout = 10 * time.Minute // a checksum of a large file on a slow disk
 )
 
 // Options are how files travel. The zero value is ready to use.
@@ -78,7 +78,7 @@ func Fetch(ctx context.Context, from Server, dir string, o Options) error {
 	f := &fetch{Options: o.withDefaults(), from: from, dir: dir}
 	var m results.Manifest
 	err := f.Again(ctx, func() (err error) {
-		m, err = within(ctx, questionTime, from.Manifest)
+		m, err = within(ctx, requestTimeout, from.Manifest)
 		return err
 	})
 	if err != nil {
@@ -179,7 +179,7 @@ func (f *fetch) sum(ctx context.Context, file checksums.File) (sum string, err e
 		query: url.Values{"size": {strconv.FormatInt(file.Size, 10)}},
 	}
 	err = f.Again(ctx, func() error {
-		body, err := within(ctx, questionTime, func(ctx context.Context) ([]byte, error) { return f.from.read(ctx, q) })
+		body, err := within(ctx, requestTimeout, func(ctx context.Context) ([]byte, error) { return f.from.read(ctx, q) })
 		if err != nil {
 			return err
 		}
@@ -269,7 +269,7 @@ func (f *fetch) ask(ctx context.Context, path string, offset, length int64) (dat
 			offset, offset+length-1),
 	}
 	err = f.Again(ctx, func() error {
-		ctx, cancel := context.WithTimeout(ctx, pieceTime)
+		ctx, cancel := context.WithTimeout(ctx, pieceTimeout)
 		defer cancel()
 		resp, err := f.from.do(ctx, q)
 		if err != nil {

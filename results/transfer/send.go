@@ -99,7 +99,7 @@ func (s *sending) exchange(ctx context.Context, q request) (state results.Upload
 }
 
 func (s *sending) once(ctx context.Context, q request) (state results.Upload, err error) {
-	body, err := within(ctx, pieceTime, func(ctx context.Context) ([]byte, error) { return s.to.read(ctx, q) })
+	body, err := within(ctx, pieceTimeout, func(ctx context.Context) ([]byte, error) { return s.to.read(ctx, q) })
 	if err != nil {
 		return state, err
 	}
