@@ -19,9 +19,9 @@ type difference struct {
 // differences pairs the readings before and after each stage; engines is how many may have answered them, 0 = not
 // known. A stage without any reading has no entry.
 func differences(dir string, scrapes []report.Scrape, engines int) map[stageKey]*difference {
-	type pair struct{ before, after *looked }
+	type pair struct{ before, after *readingOrError }
 	pairs := map[stageKey]pair{}
-	l := looks{engines: engines}
+	l := readings{engines: engines}
 	for i := range scrapes {
 		s := &scrapes[i]
 		key := stageKey{s.Sample, s.Stage}

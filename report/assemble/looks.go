@@ -9,15 +9,15 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// looks are the readings of a measurement. Each is made over a connection of its own, so that behind a Service each may
+// readings are those of a measurement. Each is made over a connection of its own, so that behind a Service each may
 // be of another replica: that is no restart, and what lies between two replicas is no difference.
-type looks struct {
+type readings struct {
 	engines int       // that may have answered; 0 = not known
 	births  []float64 // of every process that has answered
 }
 
-// looked is one reading, or why there is none.
-type looked struct {
+// readingOrError is one reading, or why there is none.
+type readingOrError struct {
 	*reading
 	err error
 }
@@ -39,20 +39,20 @@ func enginesOf(d *runplan.Deployment) int {
 }
 
 // read reads what one scrape has left, and keeps which process it is of.
-func (l *looks) read(dir string, s *report.Scrape) *looked {
+func (l *readings) read(dir string, s *report.Scrape) *readingOrError {
 	if s.Error != "" {
-		return &looked{err: errors.New(s.Error)}
+		return &readingOrError{err: errors.New(s.Error)}
 	}
 	r, err := readScrape(filepath.Join(dir, s.File))
 	if err != nil {
-		return &looked{err: err}
+		return &readingOrError{err: err}
 	}
 	r.at = float64(s.UnixNS) / 1e9
 	l.births = append(l.births, r.born)
-	return &looked{reading: r}
+	return &readingOrError{reading: r}
 }
 
-func (l *looked) result() (*reading, error) {
+func (l *readingOrError) result() (*reading, error) {
 	if l == nil {
 		return nil, errOnce
 	}
@@ -60,7 +60,7 @@ func (l *looked) result() (*reading, error) {
 }
 
 // between returns what was counted between two readings, as far as they are of the same engine.
-func (l *looks) between(before, after *reading) *difference {
+func (l *readings) between(before, after *reading) *difference {
 	switch {
 	case l.engines == 1:
 		return subtract(before, after)
@@ -79,6 +79,6 @@ func (l *looks) between(before, after *reading) *difference {
 
 // bornBetween says whether a process that has ever answered started between two moments: a replica that did so before
 // the stage was there all the time.
-func (l *looks) bornBetween(from, to float64) bool {
+func (l *readings) bornBetween(from, to float64) bool {
 	return slices.ContainsFunc(l.births, func(born float64) bool { return born > from && born <= to })
 }

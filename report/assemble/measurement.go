@@ -99,12 +99,12 @@ func (m *measured) openValues() {
 	values, err := report.OpenHistograms(filepath.Join(m.dir, contract.FileHistograms))
 	m.values = values
 	if err != nil && len(m.stages) > 0 {
-		m.lack(err)
+		m.noteMissing(err)
 	}
 }
 
-// lack notes that distributions are missing, once.
-func (m *measured) lack(err error) {
+// noteMissing notes that distributions are missing, once.
+func (m *measured) noteMissing(err error) {
 	if note := fmt.Sprintf("no distributions: %v", err); !slices.Contains(m.Notes, note) {
 		m.Notes = append(m.Notes, note)
 	}

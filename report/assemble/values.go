@@ -19,7 +19,7 @@ func (m *measured) pooledValues(stage int, metric string) *report.Distribution {
 		d, err := m.values.Read(report.DistributionKey{Sample: s.Sample, Stage: s.Stage, Metric: metric})
 		switch {
 		case err != nil:
-			m.lack(err)
+			m.noteMissing(err)
 		case d == nil:
 		case all == nil:
 			all = d

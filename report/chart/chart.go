@@ -99,13 +99,13 @@ func (c *Chart) scales() (x, y scale) {
 	x, y = newScale(left, plotRight, c.X), newScale(plotBottom, top, c.Y)
 	for _, s := range c.Series {
 		for _, p := range s.Points {
-			x.see(p.X)
-			y.see(p.Y)
+			x.include(p.X)
+			y.include(p.Y)
 		}
 	}
 	for _, band := range c.Bands {
-		x.see(band.From)
-		x.see(band.To)
+		x.include(band.From)
+		x.include(band.To)
 	}
 	x.settle(len(c.Bands) > 0)
 	y.settle(false)

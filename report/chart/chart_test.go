@@ -35,7 +35,7 @@ func TestTicksAreRoundAndCoverTheValues(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newScale(0, 100, tt.axis)
 			for _, v := range tt.values {
-				s.see(v)
+				s.include(v)
 			}
 			s.settle(false)
 			var got []string

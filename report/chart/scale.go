@@ -25,7 +25,7 @@ func newScale(from, to float64, a Axis) scale {
 	return scale{from: from, to: to, min: math.Inf(1), max: math.Inf(-1), positive: true, axis: a}
 }
 
-func (s *scale) see(v float64) {
+func (s *scale) include(v float64) {
 	s.min, s.max, s.positive = math.Min(s.min, v), math.Max(s.max, v), s.positive && v > 0
 }
 

@@ -31,7 +31,7 @@ func Write(w io.Writer, reports ...*report.Report) error {
 	for _, r := range reports {
 		for i := range r.Measurements {
 			for j := range r.Measurements[i].Samples {
-				if err := rows(out, all, r, &r.Measurements[i], r.Measurements[i].Samples[j].Stages); err != nil {
+				if err := writeRows(out, all, r, &r.Measurements[i], r.Measurements[i].Samples[j].Stages); err != nil {
 					return fmt.Errorf("writing the summary: %w", err)
 				}
 			}
@@ -41,7 +41,7 @@ func Write(w io.Writer, reports ...*report.Report) error {
 	return out.Error()
 }
 
-func rows(out *sheet.Writer, all []column, r *report.Report, m *report.Measurement, stages []report.Stage) error {
+func writeRows(out *sheet.Writer, all []column, r *report.Report, m *report.Measurement, stages []report.Stage) error {
 	for k := range stages {
 		row := make([]string, len(all))
 		for i, c := range all {
