@@ -26,7 +26,7 @@ const (
 	mostImport  = 512 << 20
 	leastRate   = 60e6    // bytes per second, of files that are large enough to tell
 	largeEnough = 1 << 30 // bytes: below, reading the rows is most of the time
-	soon        = time.Second
+	maxEndTime  = time.Second
 )
 
 func main() {
@@ -79,7 +79,7 @@ func (f files) run(ctx context.Context, out io.Writer) (bool, error) {
 	}
 	fmt.Fprintf(out, "files of %d requests; limits: %d MB of memory, %d of an import, %.0f MB/s of files above %d "+
 		"MB, an end within %v of a signal\n\n",
-		f.requests, mostMemory>>20, mostImport>>20, leastRate/1e6, largeEnough>>20, soon)
+		f.requests, mostMemory>>20, mostImport>>20, leastRate/1e6, largeEnough>>20, maxEndTime)
 	fmt.Fprintf(out, line, "command", "MB", "s", "MB/s", "MB per s of CPU", "peak MB", "ends after s", "verdict")
 	good := true
 	for _, format := range f.formats {
@@ -110,7 +110,7 @@ func (m measured) verdict() string {
 		return "too much memory"
 	case m.size > largeEnough && float64(m.size)/m.use.Wall().Seconds() < leastRate:
 		return "too slow"
-	case m.end > soon:
+	case m.end > maxEndTime:
 		return "ends late"
 	}
 	return "ok"

@@ -19,7 +19,7 @@ const megabyte = 1e6
 func thousandStreams(l *lab) (found, error) {
 	out := found{}
 	stage := closed(1000, l.n(3000))
-	stage.Ramp = runplan.Duration(gap)
+	stage.Ramp = runplan.Duration(tokenGap)
 	err := l.try(trial{sim: streaming(), plan: rig.Plan(200, stage)}, func(r result) error {
 		out["G11 peak RSS at 1 000 streams"] = value{v: float64(r.PeakRSS) / megabyte, disturbed: r.disturbed}
 		return nil

@@ -239,8 +239,8 @@ func open(rate float64, arrival string, d time.Duration) runplan.Stage {
 
 // streaming is an engine that answers after 50 ms with a token every 10 ms.
 func streaming() runplan.Sim {
-	return runplan.Sim{TTFT: runplan.Duration(50 * time.Millisecond), ITL: runplan.Duration(gap)}
+	return runplan.Sim{TTFT: runplan.Duration(50 * time.Millisecond), ITL: runplan.Duration(tokenGap)}
 }
 
-// gap is the time between the tokens of a stream.
-const gap = 10 * time.Millisecond
+// tokenGap is the time between the tokens of a stream.
+const tokenGap = 10 * time.Millisecond

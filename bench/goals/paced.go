@@ -33,7 +33,7 @@ const (
 // pacedPlan is every stream once, evenly spread over a gap.
 func pacedPlan(streams, tokens int) runplan.RunPlan {
 	stage := closed(streams, streams)
-	stage.Ramp = runplan.Duration(gap)
+	stage.Ramp = runplan.Duration(tokenGap)
 	return rig.Plan(tokens, stage)
 }
 
@@ -102,7 +102,7 @@ func (l *lab) level(streams int) (level, error) {
 			l.say("no stamps to compare: %v", err)
 			return nil
 		}
-		v.stamps(clock, truth.Quantiles(errs, 99)[0], r.Stages)
+		v.noteStamps(clock, truth.Quantiles(errs, 99)[0], r.Stages)
 		l.say("%d streams: engine late p99 %v, client CPU %.0f %%, stamp error p99 %.1f µs (%s)",
 			streams, time.Duration(r.stats.Lateness.P99),
 			100*r.CPU().Seconds()/r.Wall().Seconds(), truth.Quantiles(errs, 99)[0], clock)
@@ -111,9 +111,9 @@ func (l *lab) level(streams int) (level, error) {
 	return v, err
 }
 
-// stamps notes the p99 of the errors by the clock that made them. Of the kernel's stamps the client's lag makes the
+// noteStamps notes the p99 of the errors by the clock that made them. Of the kernel's stamps the client's lag makes the
 // user's, by an upper bound.
-func (v *level) stamps(clock string, p99 float64, stages []report.StageResult) {
+func (v *level) noteStamps(clock string, p99 float64, stages []report.StageResult) {
 	if clock != "kernel" {
 		v.user = p99
 		return
@@ -174,7 +174,7 @@ func highest(tried []level, limit float64, of func(level) float64) (value, bool)
 func (l *lab) pacedCPU(streams int) (v value, err error) {
 	tokens := l.n(1000)
 	floor, err := l.floor(streaming(), "--streams", strconv.Itoa(streams), "--requests", strconv.Itoa(streams),
-		"--tokens", strconv.Itoa(tokens), "--ramp", gap.String())
+		"--tokens", strconv.Itoa(tokens), "--ramp", tokenGap.String())
 	if err != nil {
 		return v, err
 	}

@@ -25,17 +25,17 @@ func pacing(l *lab) (found, error) {
 	if l.quick {
 		d = 10 * time.Second
 	}
-	cfg := runplan.Sim{TTFT: runplan.Duration(gap)}
+	cfg := runplan.Sim{TTFT: runplan.Duration(tokenGap)}
 	plan := func(arrival string) runplan.RunPlan { return rig.Plan(1, open(pacingRate, arrival, d)) }
-	err := l.try(trial{sim: cfg, plan: plan("constant")}, func(r result) error { return l.constant(r, out, d) })
+	err := l.try(trial{sim: cfg, plan: plan("constant")}, func(r result) error { return l.measureConstant(r, out, d) })
 	if err != nil {
 		return nil, err
 	}
-	err = l.try(trial{sim: cfg, plan: plan("poisson")}, func(r result) error { return l.poisson(r, out, d) })
+	err = l.try(trial{sim: cfg, plan: plan("poisson")}, func(r result) error { return l.measurePoisson(r, out, d) })
 	return out, err
 }
 
-func (l *lab) constant(r result, out found, d time.Duration) error {
+func (l *lab) measureConstant(r result, out found, d time.Duration) error {
 	_, pairs, lost, err := r.pairs()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (l *lab) constant(r result, out found, d time.Duration) error {
 	return nil
 }
 
-func (l *lab) poisson(r result, out found, d time.Duration) error {
+func (l *lab) measurePoisson(r result, out found, d time.Duration) error {
 	log, err := truth.ReadLog(r.truth)
 	if err != nil {
 		return err

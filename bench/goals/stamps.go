@@ -13,17 +13,17 @@ import (
 func stamps(l *lab) (found, error) {
 	out := found{}
 	for _, clock := range []string{"kernel", "user"} {
-		if err := l.stamps(clock, out); err != nil {
+		if err := l.measureStamps(clock, out); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (l *lab) stamps(asked string, out found) error {
+func (l *lab) measureStamps(asked string, out found) error {
 	const streams, tokens = 200, 64
 	stage := closed(streams, l.n(3000))
-	stage.Ramp = runplan.Duration(gap)
+	stage.Ramp = runplan.Duration(tokenGap)
 	plan := rig.Plan(tokens, stage)
 	plan.Measurements[0].Record = &runplan.Record{Gaps: true}
 	return l.try(trial{sim: streaming(), plan: plan, clock: asked}, func(r result) error {
@@ -61,7 +61,7 @@ func largePrompts(l *lab) (found, error) {
 	plan := rig.Plan(16, stage)
 	plan.Measurements[0].Data.Input = &runplan.Length{Shape: "fixed", Mean: promptTokens}
 	out := found{}
-	cfg := runplan.Sim{TTFT: runplan.Duration(time.Second), ITL: runplan.Duration(gap)}
+	cfg := runplan.Sim{TTFT: runplan.Duration(time.Second), ITL: runplan.Duration(tokenGap)}
 	err := l.try(trial{sim: cfg, plan: plan}, func(r result) error {
 		_, pairs, _, err := r.pairs()
 		if err != nil {

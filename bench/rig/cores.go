@@ -76,8 +76,9 @@ func parseList(text string) []int {
 	return out
 }
 
-// pinned calls start on a thread that may only run on core, which a process started by it inherits before its exec.
-func pinned(core int, start func() error) error {
+// startPinned calls start on a thread that may only run on core, which a process started by it inherits before its
+// exec.
+func startPinned(core int, start func() error) error {
 	if core == Anywhere {
 		return start()
 	}

@@ -59,7 +59,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		cmd.WaitDelay = 10 * time.Second
 	}
 	p := &Process{cmd: cmd, name: c.Path}
-	err := pinned(c.Core, func() error {
+	err := startPinned(c.Core, func() error {
 		p.Started = Now()
 		return cmd.Start()
 	})

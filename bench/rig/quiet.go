@@ -43,14 +43,14 @@ func RunDelay(c Cores) float64 {
 
 // probe keeps a thread busy on core and returns the share of the time in which it was ready and did not run.
 func probe(core int) (share float64) {
-	err := pinned(core, func() error {
+	err := startPinned(core, func() error {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		thread := strconv.Itoa(unix.Gettid())
-		before, begin := waited(thread), time.Now()
+		before, begin := runQueueWait(thread), time.Now()
 		for time.Since(begin) < probeFor {
 		}
-		share = float64(waited(thread)-before) / float64(time.Since(begin))
+		share = float64(runQueueWait(thread)-before) / float64(time.Since(begin))
 		return nil
 	})
 	if err != nil {
@@ -59,8 +59,8 @@ func probe(core int) (share float64) {
 	return share
 }
 
-// waited is how long a thread has waited for a core; 0 where the kernel does not say.
-func waited(thread string) time.Duration {
+// runQueueWait is how long a thread has waited for a core; 0 where the kernel does not say.
+func runQueueWait(thread string) time.Duration {
 	turns, _ := runqueue.Thread(thread)
 	return turns.Waiting
 }

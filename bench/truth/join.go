@@ -65,7 +65,7 @@ func TTFTErrors(pairs []Pair) []float64 {
 func GapErrors(pairs []Pair) ([]float64, error) {
 	var out []float64
 	for _, p := range pairs {
-		if err := sameEvents(p); err != nil {
+		if err := checkEventCount(p); err != nil {
 			return nil, err
 		}
 		for i, gap := range p.Row.Gaps {
@@ -81,7 +81,7 @@ func GapErrors(pairs []Pair) ([]float64, error) {
 func StampErrors(pairs []Pair, anchor int64) ([]float64, error) {
 	var out []float64
 	for _, p := range pairs {
-		if err := sameEvents(p); err != nil {
+		if err := checkEventCount(p); err != nil {
 			return nil, err
 		}
 		if p.Row.TFirst == nil {
@@ -97,7 +97,7 @@ func StampErrors(pairs []Pair, anchor int64) ([]float64, error) {
 	return out, nil
 }
 
-func sameEvents(p Pair) error {
+func checkEventCount(p Pair) error {
 	if want := max(0, len(p.Truth.Events)-1); len(p.Row.Gaps) != want {
 		return fmt.Errorf("comparing gaps of request %q: %d in its row, %d in the truth (are gaps recorded?)",
 			p.Row.ID, len(p.Row.Gaps), want)

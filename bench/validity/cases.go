@@ -34,8 +34,8 @@ const itl = 4 * time.Millisecond
 
 // Bounds of a stage: enough requests for a p99, in a time that three hundred of them can take.
 const (
-	requests = 1500
-	longest  = 18 * time.Second
+	requests     = 1500
+	longestStage = 18 * time.Second
 )
 
 // draw makes scene number index of a seed, whatever was drawn before it.
@@ -73,7 +73,7 @@ func (s scene) plan() runplan.RunPlan {
 		stage.Ramp = runplan.Duration(s.answer())
 		rate = float64(s.Streams) / s.answer().Seconds()
 	}
-	d := min(longest, max(3*time.Second, time.Duration(requests/rate*float64(time.Second)))+s.answer())
+	d := min(longestStage, max(3*time.Second, time.Duration(requests/rate*float64(time.Second)))+s.answer())
 	stage.Duration = runplan.Duration(d)
 	stage.SkipFirst = runplan.Trim{Duration: stage.Ramp}
 	p := rig.Plan(s.Tokens, stage)

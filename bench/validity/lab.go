@@ -46,7 +46,7 @@ func newLab(ctx context.Context, log io.Writer) (*lab, error) {
 		l.bins, err = rig.Build(ctx, filepath.Join(l.dir, "bin"))
 	}
 	if err == nil {
-		err = l.certificate()
+		err = l.makeCertificate()
 	}
 	if err != nil {
 		l.close()
@@ -59,8 +59,8 @@ func (l *lab) close() { _ = os.RemoveAll(l.dir) }
 
 func (l *lab) file(name string) string { return filepath.Join(l.dir, name) }
 
-// certificate makes one of the engine's.
-func (l *lab) certificate() error {
+// makeCertificate makes one of the engine's.
+func (l *lab) makeCertificate() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("making a key: %w", err)

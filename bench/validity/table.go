@@ -85,9 +85,9 @@ func print(w io.Writer, seed uint64, results []result) tally {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "stages\twrong\tof them flagged\tright\tof them flagged\tbetween\tvoid\t\n")
 	for _, name := range names {
-		by[name].row(t, name)
+		by[name].printRow(t, name)
 	}
-	all.row(t, "all")
+	all.printRow(t, "all")
 	_ = t.Flush()
 	for i := range results {
 		r := &results[i]
@@ -106,7 +106,7 @@ func print(w io.Writer, seed uint64, results []result) tally {
 	return all
 }
 
-func (t *tally) row(w io.Writer, name string) {
+func (t *tally) printRow(w io.Writer, name string) {
 	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, t.wrong, t.found, t.right, t.blamed, t.between, t.void)
 }
 
