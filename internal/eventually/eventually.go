@@ -16,8 +16,8 @@ const Limit = 5 * time.Minute
 
 // A look may cost much, so looks become rarer the longer the wait.
 const (
-	shortest = time.Millisecond
-	longest  = 25 * time.Millisecond
+	shortestWait = time.Millisecond
+	longestWait  = 25 * time.Millisecond
 )
 
 // errNotYet is what a condition without an error of its own says of what it saw.
@@ -26,7 +26,7 @@ var errNotYet = errors.New("it is not so yet")
 // True waits until is returns true and fails the test otherwise; what names what is awaited, as in "the load runs".
 func True(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	Nil(t, what, seen(is))
+	Nil(t, what, errorUnless(is))
 }
 
 // Nil waits until look returns nil and fails the test otherwise, with the last error of look: what it saw instead.
@@ -41,7 +41,7 @@ func Nil(t testing.TB, what string, look func() error) {
 // Happens waits like True where no test may be failed: on another goroutine than the test's, which goes on with what it
 // returns. It ends with ctx.
 func Happens(ctx context.Context, is func() bool) bool {
-	return Look(ctx, "", seen(is)) == nil
+	return Look(ctx, "", errorUnless(is)) == nil
 }
 
 // Look waits like Nil, and returns an error that says what was awaited and what was seen last.
@@ -51,7 +51,7 @@ func Look(ctx context.Context, what string, look func() error) error {
 	return poll(ctx, what, look)
 }
 
-func seen(is func() bool) func() error {
+func errorUnless(is func() bool) func() error {
 	return func() error {
 		if is() {
 			return nil
@@ -62,7 +62,7 @@ func seen(is func() bool) func() error {
 
 func poll(ctx context.Context, what string, look func() error) error {
 	began := time.Now()
-	for wait := shortest; ; wait = min(2*wait, longest) {
+	for wait := shortestWait; ; wait = min(2*wait, longestWait) {
 		looked := time.Now()
 		last := look()
 		if last == nil {

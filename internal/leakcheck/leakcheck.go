@@ -12,9 +12,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// limit is how long a goroutine may take to end after the last test: one that was told to and waits for a processor is
-// no leak. Only a leak costs so much time.
-const limit = 30 * time.Second
+// settleTimeout is how long a goroutine may take to end after the last test: one that was told to and waits for a
+// processor is no leak. Only a leak costs so much time.
+const settleTimeout = 30 * time.Second
 
 // Main is a TestMain.
 func Main(m *testing.M) { os.Exit(Around(m).Run()) }
@@ -27,7 +27,7 @@ type Tests struct {
 }
 
 // Around is for a TestMain that has more to do.
-func Around(m *testing.M) Tests { return Tests{m, limit, os.Stderr} }
+func Around(m *testing.M) Tests { return Tests{m, settleTimeout, os.Stderr} }
 
 // Run runs the tests, then the check, and returns the exit code of both.
 func (t Tests) Run() int {

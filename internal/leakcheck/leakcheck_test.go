@@ -35,7 +35,7 @@ func forgotten(end <-chan struct{}) { <-end }
 // longer than one round of the check.
 func TestAGoroutineThatIsAboutToEndIsNoLeak(t *testing.T) {
 	end := make(chan struct{})
-	code, said := run(limit, func() int {
+	code, said := run(settleTimeout, func() int {
 		go forgotten(end)
 		time.AfterFunc(2*time.Second, func() { close(end) }) //nolint:forbidigo // the goroutine that ends late
 		return 0
@@ -58,7 +58,7 @@ func TestTestsThatFailedAreNotCheckedToo(t *testing.T) {
 }
 
 func TestNothingIsLeft(t *testing.T) {
-	if code, said := run(limit, func() int { return 0 }); code != 0 || said != "" {
+	if code, said := run(settleTimeout, func() int { return 0 }); code != 0 || said != "" {
 		t.Errorf("code %d, said %q", code, said)
 	}
 }

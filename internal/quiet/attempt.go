@@ -26,10 +26,10 @@ func (a *attempt) run(body func(t testing.TB)) {
 	var end context.CancelFunc
 	a.ctx, end = context.WithCancel(a.TB.Context())
 	defer end()
-	aside(func() { body(a) })
+	runInGoroutine(func() { body(a) })
 }
 
-func aside(f func()) {
+func runInGoroutine(f func()) {
 	var over sync.WaitGroup
 	over.Go(f)
 	over.Wait()
@@ -55,7 +55,7 @@ func (a *attempt) cleanUp() {
 		last := len(a.cleanups) - 1
 		f := a.cleanups[last]
 		a.cleanups = a.cleanups[:last]
-		aside(f)
+		runInGoroutine(f)
 	}
 }
 

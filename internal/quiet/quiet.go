@@ -21,7 +21,7 @@ const attempts = 3
 // An attempt can take a minute, a look takes a fraction of a second: on an overloaded host no attempt is begun.
 const (
 	looks    = 10                     // at most, before an attempt
-	moment   = 200 * time.Millisecond // of a look
+	lookTime = 200 * time.Millisecond // of a look
 	overload = 10                     // times the share that body may wait
 )
 
@@ -110,7 +110,7 @@ func thisHost() host {
 		spin: func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			for end := time.Now().Add(moment); time.Now().Before(end); {
+			for end := time.Now().Add(lookTime); time.Now().Before(end); {
 			}
 		},
 	}

@@ -49,7 +49,7 @@ func judge(t *testing.T, waits []time.Duration, body func(t testing.TB)) (*outco
 		read: func() reading { return now },
 		spin: func() { now = later(now, 0) },
 	}
-	aside(func() {
+	runInGoroutine(func() {
 		h.run(o, 0.05, func(t testing.TB) {
 			now = later(now, waits[min(ran, len(waits)-1)])
 			ran++
@@ -85,7 +85,7 @@ func TestNoAttemptIsBegunOnAnOverloadedHost(t *testing.T) {
 				read: func() reading { return now },
 				spin: func() { now = later(now, row.waits[min(looked, len(row.waits)-1)]); looked++ },
 			}
-			aside(func() { h.run(o, 0.05, func(testing.TB) { ran++ }) })
+			runInGoroutine(func() { h.run(o, 0.05, func(testing.TB) { ran++ }) })
 			told := o.says("host too busy to begin: 10 looks, the last: a thread waited 501ms of 1s")
 			if ran != row.ran || o.skipped != row.skipped || told != row.skipped || o.failed {
 				t.Errorf("it ran %d times after %d looks, skipped %v: %q", ran, looked, o.skipped, o.said)
@@ -264,7 +264,7 @@ func TestABodyNeedsTheLock(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			o := &outcome{TB: t}
 			h := host{lock: func() (func(), error) { return nil, row.err }}
-			aside(func() { h.run(o, 1, func(testing.TB) { t.Error("body runs without the lock") }) })
+			runInGoroutine(func() { h.run(o, 1, func(testing.TB) { t.Error("body runs without the lock") }) })
 			if o.failed != row.failed || o.skipped != row.skipped || !o.says(row.says) {
 				t.Errorf("failed %v, skipped %v: %q", o.failed, o.skipped, o.said)
 			}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// grace is how long a command that is told to end may take: a cluster is taken down meanwhile.
-const grace = 30 * time.Second
+// killGrace is how long a command that is told to end may take: a cluster is taken down meanwhile.
+const killGrace = 30 * time.Second
 
 // Command is a step's Run that runs a program with variables on top of those of this process. It leads a process group
 // of its own; when the step is to end, the group is told so, and killed after a grace.
@@ -22,7 +22,7 @@ func Command(env []string, program string, args ...string) func(context.Context,
 		cmd.Stdout, cmd.Stderr = log, log
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-		cmd.WaitDelay = grace
+		cmd.WaitDelay = killGrace
 		err := cmd.Run()
 		if ctx.Err() != nil && cmd.Process != nil {
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what is left of the group; mostly nothing
