@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 )
 
 // FormatError is a file that is not what its tool writes.
@@ -40,16 +41,38 @@ func DecodeValue(doc *Document, i int, value Element, v any) error {
 func decode(data []byte, v any, where func() string) error {
 	err := json.Unmarshal(data, v)
 	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		err = decodeNeeded(data, v, err)
+	}
 	var syntax *json.SyntaxError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &kind):
-		return Malformed("reading %q: %s: want %s, found %s", where(), kind.Field, kind.Type, kind.Value)
+		return Malformed("reading %q: %s: want %s, found %s", where(), kind.Field, kindOf(kind.Type), kind.Value)
 	case errors.As(err, &syntax):
 		return Malformed("reading %q: byte %d: %s", where(), syntax.Offset, syntax.Error())
 	}
 	return Malformed("reading %q: %w", where(), err)
+}
+
+// kindOf is a type in the words of JSON.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	}
+	return t.String()
 }
 
 func notANumber(b []byte) int {

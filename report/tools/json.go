@@ -10,6 +10,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -34,8 +35,8 @@ func (l List) First(n int) List {
 	}
 }
 
-// JSON returns a file that holds v, indented. Lists may be members of v, and of the maps and slices of maps in it. A
-// number that JSON cannot hold is an error of Write.
+// JSON returns a file that holds v, indented. Streams may be members of v and of what it holds; Lists may be members of
+// v, and of the maps and slices of maps in it. A number that JSON cannot hold is an error of Write.
 func JSON(name string, v any) File {
 	return File{Name: name, Write: func(ctx context.Context, w io.Writer) error {
 		return write(ctx, name, w, func(d *document) error {
@@ -104,6 +105,7 @@ func NumbersAs(of *Requests, as func(r *report.Row) any) List {
 
 func write(ctx context.Context, name string, w io.Writer, content func(d *document) error) error {
 	d := &document{ctx: ctx, out: bufio.NewWriterSize(w, 256<<10)}
+	d.shapes = newShapes()
 	d.enc = json.NewEncoder(&d.buf)
 	d.enc.SetEscapeHTML(false)
 	err := content(d)
@@ -122,6 +124,8 @@ type document struct {
 	out *bufio.Writer
 	enc *json.Encoder
 	buf bytes.Buffer // an encoded value
+
+	shapes shapes
 }
 
 // value writes v. newline is a line feed and the indent of the line that v begins on; "" for all in one line.
@@ -129,7 +133,7 @@ func (d *document) value(v any, newline string) error {
 	switch v := v.(type) {
 	case map[string]any:
 		if v != nil {
-			return d.object(v, newline)
+			return d.members(sortedMembers(v), newline)
 		}
 	case []map[string]any:
 		if v != nil {
@@ -141,6 +145,9 @@ func (d *document) value(v any, newline string) error {
 	if text, ok := appendScalar(d.out.AvailableBuffer(), v); ok {
 		_, err := d.out.Write(text)
 		return err
+	}
+	if d.shapes.isOpen(reflect.TypeOf(v)) {
+		return d.openValue(reflect.ValueOf(v), newline)
 	}
 	if newline == "" {
 		d.enc.SetIndent("", "")
@@ -156,7 +163,7 @@ func (d *document) value(v any, newline string) error {
 	return err
 }
 
-// appendScalar appends what most members are as encoding/json writes it, in a fifth of the time; false for anything else.
+// appendScalar appends what most members are as encoding/json writes it, in a fifth of the time; false for all else.
 func appendScalar(b []byte, v any) ([]byte, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -167,6 +174,16 @@ func appendScalar(b []byte, v any) ([]byte, bool) {
 		return strconv.AppendInt(b, int64(v), 10), true
 	case int64:
 		return strconv.AppendInt(b, v, 10), true
+	case *float64:
+		if v != nil {
+			return appendScalar(b, *v)
+		}
+		return append(b, "null"...), true
+	case *string:
+		if v != nil {
+			return appendScalar(b, *v)
+		}
+		return append(b, "null"...), true
 	case float64:
 		// encoding/json writes others with an exponent.
 		if size := math.Abs(v); v == 0 || size >= 1e-6 && size < 1e21 {
@@ -210,19 +227,30 @@ func deeper(newline string) string {
 	return newline + indent
 }
 
-func (d *document) object(v map[string]any, newline string) error {
+func sortedMembers(v map[string]any) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if !yield(name, v[name]) {
+				return
+			}
+		}
+	}
+}
+
+// members writes an object.
+func (d *document) members(all iter.Seq2[string, any], newline string) error {
 	inner, colon := deeper(newline), ": "
 	if newline == "" {
 		colon = ":"
 	}
 	open := "{"
-	for _, name := range slices.Sorted(maps.Keys(v)) {
+	for name, v := range all {
 		io.WriteString(d.out, open+inner)
 		if err := d.value(name, ""); err != nil {
 			return err
 		}
 		io.WriteString(d.out, colon)
-		if err := d.value(v[name], inner); err != nil {
+		if err := d.value(v, inner); err != nil {
 			return err
 		}
 		open = ","

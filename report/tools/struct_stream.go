@@ -1,0 +1,122 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+
+	"bflow.dev/bflow/report"
+)
+
+// Stream is a list of a format whose elements are made while it is written, and read one by one, so that no more than
+// one is in memory. A nil Stream is null, or absent where its member is omitted when empty.
+type Stream[T any] func(ctx context.Context) iter.Seq2[T, error]
+
+// streamed is a Stream of any type.
+type streamed interface {
+	elements(ctx context.Context) iter.Seq2[any, error]
+}
+
+func (s Stream[T]) elements(ctx context.Context) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		for element, err := range s(ctx) {
+			if !yield(element, err) {
+				return
+			}
+		}
+	}
+}
+
+// First returns a stream of the first n elements.
+func (s Stream[T]) First(n int) Stream[T] {
+	if s == nil {
+		return nil
+	}
+	return func(ctx context.Context) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			left := n
+			for element, err := range s(ctx) {
+				if left--; left < 0 || !yield(element, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// UnmarshalJSON reads the elements into memory. The long lists of a Document are empty here: Elements reads them. What
+// is no list is a nil Stream.
+func (s *Stream[T]) UnmarshalJSON(data []byte) error {
+	if !bytes.HasPrefix(data, []byte("[")) {
+		return nil
+	}
+	elements := []T{}
+	if err := json.Unmarshal(data, &elements); err != nil {
+		return err
+	}
+	*s = StreamOf(elements)
+	return nil
+}
+
+// StreamOf returns a stream of what is in memory.
+func StreamOf[T any](elements []T) Stream[T] {
+	return func(context.Context) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			for _, element := range elements {
+				if !yield(element, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Elements returns the elements of the long list at path of a document, each decoded as Decode does.
+func Elements[T any](doc *Document, path string) Stream[T] {
+	return func(ctx context.Context) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			i := 0
+			for element, err := range doc.Each(ctx, path) {
+				var v T
+				if err == nil {
+					err = DecodeElement(doc, path, i, element, &v)
+				}
+				if !yield(v, err) || err != nil {
+					return
+				}
+				i++
+			}
+		}
+	}
+}
+
+// StreamRequests returns a stream with what as makes of each request, read from disk while it is written.
+func StreamRequests[T any](of *Requests, as func(r *report.Row) T) Stream[T] {
+	return func(ctx context.Context) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			for r, err := range of.All(ctx) {
+				var v T
+				if err == nil {
+					v = as(r)
+				}
+				if !yield(v, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// StreamNumbers returns a stream with what as makes of the numbers of each request, which are in memory.
+func StreamNumbers[T any](of *Requests, as func(r *report.Row) T) Stream[T] {
+	return func(ctx context.Context) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			for r := range of.Numbers() {
+				if !yield(as(r), ctx.Err()) {
+					return
+				}
+			}
+		}
+	}
+}
